@@ -10,39 +10,39 @@ from typing import TYPE_CHECKING, Any
 
 import wengert_rules
 from wengert import errors, extend
-from wengert.batches import vmap
-from wengert import adjoints as _adjoints
-from wengert.checks import check_grads
+from wengert.api.batches import vmap
+from wengert.api import adjoints as _adjoints
+from wengert.api.checks import check_grads
 from wengert.compiling import optimising as _optimising
 from wengert.compiling.compile import compile
-from wengert.custom import custom, jacobian_rule, scalar_rule
-from wengert.differences import ngradient
+from wengert.api.custom import custom, jacobian_rule, scalar_rule
+from wengert.api.differences import ngradient
 from wengert.errors import *
-from wengert.explain import policy
-from wengert.gradient import grad, value_and_grad, vjp
-from wengert.holdings import MemoryUse, memory
-from wengert.hooks.net import strict
-from wengert.implicit import implicit
-from wengert.jacobians import hessian, jacfwd, jacobian, jacrev, value_and_jacobian
-from wengert.missing import missing
-from wengert.nans import debug_nans
-from wengert.one_pass import derivative, elementwise_grad, hvp, vhp
-from wengert.parameters import ravel, stop_gradient
-from wengert.pictures import show
-from wengert.profiling import Profile, profile
-from wengert.primitivize import primitivize
+from wengert.api.explain import policy
+from wengert.api.gradient import grad, value_and_grad, vjp
+from wengert.api.memory_profile import MemoryUse, memory
+from wengert.hooks.escape_monitor import strict
+from wengert.api.implicit import implicit
+from wengert.api.jacobians import hessian, jacfwd, jacobian, jacrev, value_and_jacobian
+from wengert.api.missing import missing
+from wengert.api.nan_checks import debug_nans
+from wengert.api.derivative_products import derivative, elementwise_grad, hvp, vhp
+from wengert.api.parameters import ravel, stop_gradient
+from wengert.api.tape_page import show
+from wengert.api.profiling import Profile, profile
+from wengert.api.primitivize import primitivize
 from wengert.reverse.checkpoint import checkpoint, checkpoint_loop
 from wengert.rulebook.declare import accumulates, non_differentiable, partials, pullback, pushforward, rrule
 from wengert.rulebook.registry import rules
-from wengert.rulecheck import test_rrule
-from wengert.sparse_jacobians import jacobian_pattern, sparse_hessian, sparse_jacobian
+from wengert.api.rulecheck import test_rrule
+from wengert.api.sparse_jacobians import jacobian_pattern, sparse_hessian, sparse_jacobian
 from wengert.tape.folding import fold_constants
 from wengert.tape.ops import Call, Constant, Input, Variable, mkcall
 from wengert.tape.postmortem import PostMortem, post_mortem
 from wengert.tape.rrules import RRuleContext, rrule_tape
 from wengert.tape.tape import Context, Tape, bound, verify
-from wengert.tangents import jvp, linearize
-from wengert.taping import gradtape, hvptape, jvptape, trace
+from wengert.api.tangents import jvp, linearize
+from wengert.api.taping import gradtape, hvptape, jvptape, trace
 from wengert.values.gradients import Gradients
 from wengert.values.projection import ProjectTo
 from wengert.values.cotangents import InplaceableThunk, NoTangent, Tangent, Thunk, ZeroTangent, add_inplace, unthunk
@@ -87,7 +87,7 @@ if not TYPE_CHECKING:  # for whom every name would be there
         """A part of the package that is imported when it is first used."""
         if name in _LATE:
             return import_module(f"wengert.{name}")
-        from wengert.elsewhere import no_such_name
+        from wengert.values.foreign_names import no_such_name
 
         raise AttributeError(no_such_name(name), name=name, obj=sys.modules[__name__])
 

@@ -12,16 +12,16 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-from wengert.checks import check_grads
+from wengert.api.checks import check_grads
+from wengert.api.explain import policy
+from wengert.api.memory_profile import memory
+from wengert.api.missing import missing
+from wengert.api.profiling import profile
+from wengert.api.tape_page import show
+from wengert.api.taping import gradtape, trace
 from wengert.errors import ArgumentError, IntegerInputError, WengertError
-from wengert.explain import policy
-from wengert.holdings import memory
-from wengert.missing import missing
-from wengert.pictures import show
-from wengert.profiling import profile
-from wengert.spelled import UsageError, arguments, in_order, named
 from wengert.tape.tape import Tape
-from wengert.taping import gradtape, trace
+from wengert.tools.cli_values import UsageError, arguments, in_order, named
 
 EPILOG = """\
 a function is module:function or path/to/file.py:function; the file is run. What follows are its arguments:

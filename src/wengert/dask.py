@@ -11,11 +11,11 @@ from typing import Any, Concatenate, TypeVar
 
 import numpy as np
 
-from wengert import gradient as plain
+from wengert.api import gradient as plain
 from wengert.compiling.compile import compile
 from wengert.errors import ArgumentError
-from wengert.hooks.unseen import is_traced
-from wengert.travelling import pack, unpacked
+from wengert.hooks.solver_callbacks import is_traced
+from wengert.rulebook.pickling import pack, unpacked
 from wengert.values.callables import callable_name
 from wengert.values.transformed import transforms
 from wengert.values.trees import leaves, rebuild, shallow_copy, walk

@@ -1,12 +1,13 @@
 """The public door for rules; those of this package come in through it too."""
 
+from wengert.api.gradient import grad
+from wengert.api.implicit import followed
+from wengert.api.integral import Tolerance, nodes_for
+from wengert.api.jacobians import jacobian
+from wengert.api.parameters import stopped
+from wengert.api.stationary import minimum, with_value
 from wengert.errors import NoDerivativeError, NotConvergedWarning, RefusedCallError, RuleError
-from wengert.gradient import grad
-from wengert.hooks.unseen import is_traced, order, unseen
-from wengert.implicit import followed
-from wengert.integral import Tolerance, nodes_for
-from wengert.jacobians import jacobian
-from wengert.parameters import stopped
+from wengert.hooks.solver_callbacks import is_traced, order, unseen
 from wengert.rulebook.batching import Batch, batching
 from wengert.rulebook.declare import (
     accumulates,
@@ -25,7 +26,6 @@ from wengert.rulebook.declare import (
 )
 from wengert.rulebook.purity import computes
 from wengert.rulebook.registry import rules
-from wengert.stationary import minimum, with_value
 from wengert.values.cotangents import (
     InplaceableThunk,
     KnownInPart,

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 import pytest
-from test_free_loops import near, near_everywhere
+from test_while_call import near, near_everywhere
 
 import wengert as wg
 from wengert.errors import StaleTapeError

@@ -11,7 +11,7 @@ import pytest
 from test_rolling import PROGRAMS
 
 import wengert as wg
-from wengert.compiling.loops import lowering, postponing
+from wengert.compiling.loops import deferred_reverse, lowering
 from wengert.compiling.loops.rolling import rolled
 from wengert.compiling.loops.unrolling import unrolled
 from wengert.recording.recording import Recording
@@ -120,7 +120,7 @@ def near(found, expected):
 
 @pytest.mark.parametrize(("f", "x"), MORE, ids=lambda f: getattr(f, "__name__", ""))
 def test_compiled_gradients_of_loops_are_those_of_grad(monkeypatch, f, x):
-    monkeypatch.setattr(postponing, "LEAST", 50)
+    monkeypatch.setattr(deferred_reverse, "LEAST", 50)
     both = wg.value_and_grad(f)
     compiled = wg.compile(both)
     for factor in (1.0, 1.01, 1.02):
@@ -129,7 +129,7 @@ def test_compiled_gradients_of_loops_are_those_of_grad(monkeypatch, f, x):
 
 
 def test_what_a_loop_reads_from_outside_is_read_anew(monkeypatch):
-    monkeypatch.setattr(postponing, "LEAST", 50)
+    monkeypatch.setattr(deferred_reverse, "LEAST", 50)
     compiled = wg.compile(wg.grad(reads_outside))
     x = np.ones(3)
     compiled(x)
@@ -140,14 +140,14 @@ def test_what_a_loop_reads_from_outside_is_read_anew(monkeypatch):
 
 def test_a_derivative_is_taken_of_a_few_iterations(monkeypatch):
     lengths = []
-    taken = postponing.Reverse.taped
+    taken = deferred_reverse.Reverse.taped
 
     def noted(*args):
         tape = taken(*args)
         lengths.append(len(tape))
         return tape
 
-    monkeypatch.setattr(postponing.Reverse, "taped", staticmethod(noted))
+    monkeypatch.setattr(deferred_reverse.Reverse, "taped", staticmethod(noted))
 
     def f(x, n):
         for _ in range(n):
@@ -175,7 +175,7 @@ def test_code_that_does_not_agree_with_the_trace_is_not_used(monkeypatch):
 
     continued = lowering.continued
     monkeypatch.setattr(lowering, "continued", wrong)
-    monkeypatch.setattr(postponing, "LEAST", 50)
+    monkeypatch.setattr(deferred_reverse, "LEAST", 50)
 
     def f(x):
         for _ in range(400):
@@ -249,7 +249,7 @@ NOT_EVEN = [triangle, red_and_black, reshapes, multiplies, takes, leaves_out_the
 
 @pytest.mark.parametrize("f", [*NOT_EVEN, goes_on_otherwise, permuted], ids=lambda f: f.__name__)
 def test_a_first_call_at_zero_says_nothing_of_the_next(monkeypatch, f):
-    monkeypatch.setattr(postponing, "LEAST", 50)
+    monkeypatch.setattr(deferred_reverse, "LEAST", 50)
     both = wg.value_and_grad(f)
     compiled, x = wg.compile(both), R.normal(size=400)
     for factor in (0.0, 1.0, 1.01):
@@ -265,7 +265,7 @@ def test_a_first_call_may_give_no_numbers(monkeypatch):
             u[2:-1:2] = 0.5 * (u[1:-2:2] + u[3::2])
         return np.sum(u**2) / x[0]
 
-    monkeypatch.setattr(postponing, "LEAST", 50)
+    monkeypatch.setattr(deferred_reverse, "LEAST", 50)
     both = wg.value_and_grad(f)
     compiled = wg.compile(both)
     for x in (np.full(40, np.nan), R.normal(size=40)):
@@ -296,7 +296,7 @@ def real_at_first(z):
 @pytest.mark.parametrize("least", [50, 10**9])
 @pytest.mark.parametrize("f", [spirals, turns, real_at_first], ids=lambda f: f.__name__)
 def test_complex_numbers_that_were_real_at_first(monkeypatch, f, least):
-    monkeypatch.setattr(postponing, "LEAST", least)
+    monkeypatch.setattr(deferred_reverse, "LEAST", least)
     gradient = wg.grad(f, holomorphic=f is real_at_first)
     compiled, x = wg.compile(gradient, strict=True), R.uniform(0.2, 0.8, size=3)
     for z in (x + 0j, x + 1j * x[::-1], x[::-1] - 0.5j * x):
@@ -305,7 +305,7 @@ def test_complex_numbers_that_were_real_at_first(monkeypatch, f, least):
 
 
 def test_complex_gradients_of_loops_are_those_of_differences(monkeypatch):
-    monkeypatch.setattr(postponing, "LEAST", 50)
+    monkeypatch.setattr(deferred_reverse, "LEAST", 50)
     compiled, z = wg.compile(wg.grad(spirals)), np.array([0.3 + 0j, 0.5, -0.4])
     compiled(z)
     z, h = z + 0.2j, 1e-6
@@ -355,7 +355,7 @@ def beside_itself(x):
 
 @pytest.mark.parametrize("f", [descends, twice, beside, beside_itself], ids=lambda f: f.__name__)
 def test_gradients_inside_of_a_function(monkeypatch, f):
-    monkeypatch.setattr(postponing, "LEAST", 50)
+    monkeypatch.setattr(deferred_reverse, "LEAST", 50)
     compiled = wg.compile(f, strict=True)
     for x in (R.normal(size=3), R.normal(size=3)):
         near(compiled(x), f(x))
@@ -382,7 +382,7 @@ def test_what_a_trace_computed_is_not_kept_by_its_code(monkeypatch, f, x):
         gc.collect()
         return len([thing for thing in gc.get_objects() if type(thing) is Recording])
 
-    monkeypatch.setattr(postponing, "LEAST", 50)
+    monkeypatch.setattr(deferred_reverse, "LEAST", 50)
     before = recordings()
     compiled = wg.compile(wg.value_and_grad(f), strict=True)
     compiled(x)

@@ -16,11 +16,11 @@ import pytest
 from random_tapes import arguments, random_tape
 
 import wengert as wg
-from wengert.compiling.native import choosing as native_choosing
 from wengert.compiling.native import module as native_module
-from wengert.compiling.native.choosing import Chosen
+from wengert.compiling.native import tiering as native_choosing
 from wengert.compiling.native.compiled import native
 from wengert.compiling.native.module import interpreted
+from wengert.compiling.native.tiering import Chosen
 from wengert.compiling.native.values import Affine, Memory, Unworded, View
 from wengert.errors import NativeUnavailableError
 from wengert.tape.loops import Loop

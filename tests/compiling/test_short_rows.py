@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.compiling import columns, placement
+from wengert.compiling import placement, split_columns
 
 N = 23
 SPECIAL = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.5, -2.5])
@@ -18,8 +18,8 @@ PLACES = np.arange(N) * 7 % 5
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Even a few rows are many here, and all that can be turned is."""
-    monkeypatch.setattr(columns, "MANY", N)
-    monkeypatch.setattr(columns, "GAIN", -10)
+    monkeypatch.setattr(split_columns, "MANY", N)
+    monkeypatch.setattr(split_columns, "GAIN", -10)
     monkeypatch.setattr(placement, "LEAST", 1)
 
 
@@ -87,7 +87,7 @@ def test_columns_give_what_rows_give(name: str, derivative: bool, small: None, m
     args = drawn(0)
     tape = wg.gradtape(total(f), *args, argnums=(0, 1, 2)) if derivative else wg.trace(f, *args)[1]
     run: Any = tape.optimise().compile()
-    monkeypatch.setattr(columns, "MANY", 10 * N)
+    monkeypatch.setattr(split_columns, "MANY", 10 * N)
     plain = tape.optimise().compile()
     assert run.source != plain.source
     for seed in range(6):

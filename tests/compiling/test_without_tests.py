@@ -1,6 +1,6 @@
 """The tests of an entry, left out one at a time: what one test alone watches is stale without it.
 
-So each form of test is seen to be needed, and by the changes of `test_outside.py` to be tested itself.
+So each form of test is seen to be needed, and by the changes of `test_outer_reads.py` to be tested itself.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from typing import Any
 
 import pytest
-from test_outside import WAYS, X, of, outcome, same
+from test_outer_reads import WAYS, X, of, outcome, same
 
 import wengert as wg
 from wengert.compiling.entries import Miss

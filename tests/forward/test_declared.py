@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.tangents import jvp_many
+from wengert.api.tangents import jvp_many
 
 X, V = np.array([0.5, -1.5, 2.0]), np.array([1.0, 10.0, -3.0])
 BIG, BIG_V = np.linspace(0.5, 2.0, 20_000), np.linspace(-1.0, 1.0, 20_000)

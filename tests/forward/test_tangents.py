@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from wengert.api.tangents import jvp_many
 from wengert.forward.stream import Stream
-from wengert.tangents import jvp_many
 
 X, V = np.array([0.5, 1.5, -0.75]), np.array([1.0, -2.0, 0.25])
 

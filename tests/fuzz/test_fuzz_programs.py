@@ -15,7 +15,7 @@ from random_programs import TABLE, arguments, gradients, program, programs
 from tapes import same_bits
 
 import wengert as wg
-from wengert.tangents import jvp_many
+from wengert.api.tangents import jvp_many
 
 EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "100"))
 fuzz = settings(

@@ -30,7 +30,7 @@ import pytest
 import wengert as wg
 from wengert.__main__ import main
 from wengert.errors import NoRuleError
-from wengert.hooks import calls, decide, exchange, standins
+from wengert.hooks import calls, code_swap, decide, standins
 from wengert.hooks.policy import Kind
 from wengert.hooks.search import ASKING_TYPES
 from wengert.hooks.tracer import level
@@ -81,7 +81,7 @@ def entered(monkeypatch: pytest.MonkeyPatch) -> set[Any]:
     monkeypatch.setattr(decide, "put_in", functions.add)
     monkeypatch.setattr(decide, "copied", lambda f, code: types.FunctionType(code, {}, closure=f.__closure__))
     monkeypatch.setattr(decide, "twin_of", lambda code, deep: code)
-    monkeypatch.setattr(exchange, "_put_in_all", lambda value, giving: None)
+    monkeypatch.setattr(code_swap, "_put_in_all", lambda value, giving: None)
     return functions
 
 

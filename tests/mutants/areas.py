@@ -64,14 +64,14 @@ AREAS = [
         ("src/wengert/reverse/*.py",),
         _DECISIONS,
         21,
-        ("tests/reverse", "tests/face", "tests/nesting", "tests/corpus"),
+        ("tests/reverse", "tests/api", "tests/nesting", "tests/corpus"),
     ),
     Area(
         "undo log",
-        ("src/wengert/written/*.py",),
+        ("src/wengert/mutation/*.py",),
         _DECISIONS,
         22,
-        ("tests/written", "tests/corpus", "tests/recording"),
+        ("tests/mutation", "tests/corpus", "tests/recording"),
     ),
     Area(
         "guards of tapes",

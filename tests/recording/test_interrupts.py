@@ -20,7 +20,7 @@ from instructions import Watch, instructions
 
 import wengert as wg
 from wengert.hooks import tracer
-from wengert.recording import learnt
+from wengert.recording import trace_caches
 from wengert.recording.recording import OPERANDS, PLAIN, STATE, Modes
 from wengert.recording.session import SESSION
 from wengert.recording.shadow import SHADOW
@@ -108,7 +108,8 @@ def _state() -> tuple[Any, ...]:
 
 
 def _learnt() -> dict[str, set[Any]]:
-    return {name: {*table} for name, table in vars(learnt).items() if isinstance(table, dict | set) and name[0] != "_"}
+    tables = vars(trace_caches).items()
+    return {name: {*table} for name, table in tables if isinstance(table, dict | set) and name[0] != "_"}
 
 
 def test_what_was_learnt_is_forgotten_wherever_an_error_hit_the_first_time() -> None:
@@ -116,16 +117,17 @@ def test_what_was_learnt_is_forgotten_wherever_an_error_hit_the_first_time() -> 
         pass
 
     def forgetting() -> None:
+        learnt = trace_caches
         for table in (learnt.twins, learnt.methods, learnt.plain_names, learnt.plain_names_of_classes):
             table[Own] = Own  # type: ignore[index]
-        learnt.forget()
+        trace_caches.forget()
 
     before = _learnt()
     for k in range(1, instructions(forgetting) + 1):
         with pytest.raises(KeyboardInterrupt):
             Watch(k, _interrupt).over(forgetting)
-        learnt.plain_names[Own] = set()
-        learnt.forget()
+        trace_caches.plain_names[Own] = set()
+        trace_caches.forget()
         assert _learnt() == before, k
 
 

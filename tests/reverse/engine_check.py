@@ -20,10 +20,11 @@ from typing import Any
 import numpy as np
 from plain_hooks import BINARY, PLAIN, UNARY
 
-from wengert import gradient, tangents
+from wengert.api import gradient, tangents
 from wengert.forward import pulled, step
 from wengert.forward import walk as forward_walk
-from wengert.hooks.net import UNSEEN
+from wengert.hooks.escape_monitor import UNSEEN
+from wengert.mutation import residuals
 from wengert.recording import container_arguments
 from wengert.recording.recording import STATE
 from wengert.recording.slots import slot_of
@@ -32,7 +33,6 @@ from wengert.rewrite import instrument
 from wengert.rulebook import pushforwards, rule
 from wengert.values import results
 from wengert.values.specs import is_inexact
-from wengert.written import residuals
 
 REVERSE = [accumulators, container_arguments, gradient, residuals, results, rule, seeds, strategies, walk, windows]
 FORWARD = [forward_walk, pulled, pushforwards, step, tangents]

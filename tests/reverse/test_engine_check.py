@@ -15,7 +15,7 @@ from engine_check import EngineError, checking
 from sampled_pullbacks import USABLE, of_both, pieces
 
 import wengert as wg
-from wengert import gradient
+from wengert.api import gradient
 from wengert.recording import container_arguments
 from wengert.reverse import accumulators
 from wengert.rulebook import pushforwards

@@ -17,7 +17,7 @@ from wengert.recording.primitives import Bound, primitive_of
 from wengert.reverse import walk
 from wengert.reverse.accumulators import Bars
 from wengert.rulebook.array_steps import array_step
-from wengert.rulebook.bodies import RuleBody
+from wengert.rulebook.rule_variants import RuleBody
 from wengert.rulebook.steps import scalar_step
 from wengert.rulebook.syntax import DERIVING
 from wengert.values.specs import is_inexact

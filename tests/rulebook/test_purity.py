@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.rulebook.bodies import RuleBody
+from wengert.rulebook.rule_variants import RuleBody
 
 A, B = np.array([1.5, -2.0, 0.5]), np.array([0.25, 3.0, -4.0])
 

@@ -10,7 +10,7 @@ import pytest
 from samples import SAMPLES, Sample
 
 import wengert as wg
-from wengert.values.nested import numbers
+from wengert.values.numeric_trees import numbers
 from wengert.values.specs import is_inexact
 
 KINDS: list[Callable[[int], Any]] = [np.int64, np.int32, np.uint8, np.array]

@@ -17,8 +17,8 @@ from sampling import values
 from variants import OF_MEMORY, variant
 
 import wengert as wg
+from wengert.api.rulecheck import test_rrule
 from wengert.errors import GradientCheckError, RuleError, WengertError
-from wengert.rulecheck import test_rrule
 from wengert.values.callables import callable_name
 from wengert.values.specs import is_inexact
 from wengert_rules.recurrences import sums_onward

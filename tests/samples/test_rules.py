@@ -17,10 +17,10 @@ from samples import BY_FUNCTION, BY_HAND, SAMPLES, Sample
 from sampling import is_of_numpy
 
 import wengert_rules  # noqa: F401 (registers the rules)
+from wengert.api.rulecheck import test_rrule
 from wengert.errors import NoDerivativeError, RuleError
 from wengert.extend import rules
 from wengert.rulebook.syntax import definition, named_object
-from wengert.rulecheck import test_rrule
 from wengert.tape.liveness import is_new_memory
 from wengert.tape.ops import Call
 

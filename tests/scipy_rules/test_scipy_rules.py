@@ -22,8 +22,8 @@ from test_second_pushforwards import of_both as pushed_of_both
 from traced_check import check_traced
 
 import wengert as wg
+from wengert.api.rulecheck import test_rrule
 from wengert.extend import rules
-from wengert.rulecheck import test_rrule
 from wengert.values.callables import callable_name
 
 TABLES = [importlib.import_module(path.stem) for path in sorted(Path(__file__).parent.glob("samples_*.py"))]

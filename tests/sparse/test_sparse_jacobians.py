@@ -168,7 +168,7 @@ def test_the_pattern_follows_what_the_function_reads_outside() -> None:
 
 def test_the_pattern_is_found_once_for_alike_calls(monkeypatch: pytest.MonkeyPatch) -> None:
     made = []
-    sparse_jacobians = sys.modules["wengert.sparse_jacobians"]
+    sparse_jacobians = sys.modules["wengert.api.sparse_jacobians"]
     real = sparse_jacobians.Pattern
     monkeypatch.setattr(sparse_jacobians, "Pattern", lambda *args: made.append(args) or real(*args))
 

@@ -19,7 +19,7 @@ import programs
 import pytest
 
 import wengert as wg
-from wengert.values.nested import bits
+from wengert.values.numeric_trees import bits
 
 X = np.array([0.5, 1.25])
 

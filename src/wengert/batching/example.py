@@ -14,13 +14,15 @@ import numpy as np
 
 from wengert.batching.axes import CONTAINERS, Examples, Shared, like, parts_of, replaced
 from wengert.errors import ArgumentError, RefusedCallError
-from wengert.hooks.exchange import prepare
+from wengert.hooks.code_swap import prepare
 from wengert.hooks.tracer import level, make_input, run
+from wengert.mutation.residuals import materialise
+from wengert.mutation.storage import Storage, memory_of
 from wengert.recording.decisions import kinds_stay
 from wengert.recording.inputs import Swaps
-from wengert.recording.kept import leads_to
 from wengert.recording.layout import kept_apart, views_or_copies
 from wengert.recording.primitives import CONSTANT, INPUT
+from wengert.recording.reachability import leads_to
 from wengert.recording.recording import Level, Recording, Traced, silent
 from wengert.recording.shadow import SHADOW, has_identity
 from wengert.recording.slots import slot_of
@@ -29,8 +31,6 @@ from wengert.tape.ops import Call, Constant
 from wengert.tape.tape import Tape
 from wengert.values.callables import callable_name
 from wengert.values.specs import fresh, is_inexact
-from wengert.written.residuals import materialise
-from wengert.written.storage import Storage, memory_of
 
 
 class OutsideWriteError(RefusedCallError):

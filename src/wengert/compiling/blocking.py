@@ -18,8 +18,8 @@ import numpy as np
 from wengert.compiling.graphs.from_tape import deciding, looks_at_memory
 from wengert.compiling.graphs.to_tape import must_run
 from wengert.compiling.placement import is_elementwise, may_keep
-from wengert.compiling.remade import Remade
-from wengert.compiling.rows import RESHAPES, Rows, rows_of
+from wengert.compiling.row_ops import RESHAPES, Rows, rows_of
+from wengert.compiling.tape_rewriter import Remade
 from wengert.tape.interface import AnyTape
 from wengert.tape.liveness import is_store
 from wengert.tape.loops import Loop

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from wengert.compiling.entries import FAILED, Entry, Miss
-from wengert.compiling.loops.free_loops import free_loops_on
-from wengert.compiling.loops.freeing import is_head
 from wengert.compiling.loops.lowering import agree, mistaken, postponed_on
+from wengert.compiling.loops.while_call import free_loops_on
+from wengert.compiling.loops.while_loops import is_head
 from wengert.compiling.native.module import load_compiler
 from wengert.compiling.watched.around import errors_around
-from wengert.compiling.watched.taking import Wrapper
+from wengert.compiling.watched.guards import Wrapper
 from wengert.compiling.watched.tracing import Traced, counting, traced
 from wengert.errors import (
     ArgumentError,
@@ -36,8 +36,8 @@ from wengert.rulebook.registry import rules
 from wengert.values import signatures
 from wengert.values.callables import callable_name, unwrapped
 from wengert.values.frames import warn
+from wengert.values.progress import Telling
 from wengert.values.settings import SETTINGS
-from wengert.values.telling import Telling
 from wengert.values.transformed import Remade, check_function
 
 OF_A_KEY, IN_ALL = 8, 64

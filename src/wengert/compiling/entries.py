@@ -14,10 +14,10 @@ import numpy as np
 from wengert.compiling.loops.lowering import lowered, postponed_on
 from wengert.compiling.optimising import optimised
 from wengert.compiling.watched.drawing import saved_state
-from wengert.compiling.watched.heads import ended_by_tests
-from wengert.compiling.watched.outside import Reads
+from wengert.compiling.watched.guards import Outer, said
+from wengert.compiling.watched.loop_states import ended_by_tests
+from wengert.compiling.watched.outer_reads import Reads
 from wengert.compiling.watched.sameness import is_stated, state
-from wengert.compiling.watched.taking import Outer, said
 from wengert.compiling.watched.tracing import Traced
 from wengert.errors import StaleTapeError
 from wengert.recording.decisions import what_raises

@@ -10,9 +10,6 @@ from typing import Any, Self
 import numpy as np
 
 from wengert.compiling.blocking import Blocks, blocked
-from wengert.compiling.columns import by_columns
-from wengert.compiling.filling import filled
-from wengert.compiling.floats import with_floats
 from wengert.compiling.placement import (
     MAKERS,
     Placement,
@@ -25,7 +22,10 @@ from wengert.compiling.placement import (
     taking_turns,
     ufunc_at,
 )
-from wengert.compiling.told_once import told_once
+from wengert.compiling.scalar_specialisation import with_floats
+from wengert.compiling.split_columns import by_columns
+from wengert.compiling.uninitialised import filled
+from wengert.compiling.warn_once import told_once
 from wengert.compiling.watched.around import raising
 from wengert.tape.interface import AnyTape
 from wengert.tape.literals import Snippet
@@ -33,9 +33,9 @@ from wengert.tape.liveness import Carrying, is_atom
 from wengert.tape.ops import Call, Op, Variable, references, value_of
 from wengert.tape.source import Writer, compiled
 from wengert.values import functional
-from wengert.values.computed import computed_once
-from wengert.values.functions import Functions
+from wengert.values.identity_set import Functions
 from wengert.values.keys import as_view
+from wengert.values.lazy_attribute import computed_once
 from wengert.values.names import TIGHT
 
 _BY_KEY = Functions(functional.setitem, functional.additem)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from wengert.compiling.accounts import kept
 from wengert.compiling.graphs.from_tape import deciding, graph_of, has_steps
 from wengert.compiling.graphs.to_tape import to_tape
+from wengert.compiling.guard_check import kept
 from wengert.compiling.loops.across_loops import across_loops
 from wengert.compiling.loops.rolling import rolled
-from wengert.compiling.native.choosing import chosen
+from wengert.compiling.native.tiering import chosen
 from wengert.compiling.numpy_source import compile_with_floats
 from wengert.compiling.rules import shifts, stores, structures, sums  # noqa: F401 -- importing them enters their rules
 from wengert.compiling.rules.rewriting import EXACT, RULES

@@ -22,7 +22,7 @@ from wengert.tape.liveness import Memory, carrying
 from wengert.tape.loops import Loop
 from wengert.tape.ops import Call, Op, Variable, key_value, references, value_of
 from wengert.values import functional
-from wengert.values.functions import Functions
+from wengert.values.identity_set import Functions
 from wengert.values.keys import is_basic
 from wengert.values.names import is_of_library
 

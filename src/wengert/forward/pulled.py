@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert.recording.container_arguments import Place, spread, with_leaves
-from wengert.recording.pulls import Pull
+from wengert.recording.user_pullbacks import Pull
 from wengert.rulebook.pushforwards import push, row_of, transposed
 from wengert.values.results import cotangent, form_of, is_flat, keys_of
 from wengert.values.trees import is_container, leaves, walk

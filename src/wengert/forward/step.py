@@ -12,9 +12,9 @@ import numpy as np
 from wengert.errors import RuleError
 from wengert.forward.pulled import declared, of_body, pulled
 from wengert.recording.primitives import INPUT, Bound
-from wengert.recording.pulls import Pull
 from wengert.recording.recording import STATE, Entry, Recording, Traced
 from wengert.recording.subclasses import viewed_plain
+from wengert.recording.user_pullbacks import Pull
 from wengert.rulebook.keeping import has_nan, is_all_zero
 from wengert.rulebook.pushforwards import fitted, push
 from wengert.values.functional import getfield

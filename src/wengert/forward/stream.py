@@ -20,6 +20,7 @@ import numpy as np
 
 from wengert.errors import WengertError, of_rule
 from wengert.forward.step import Step, known
+from wengert.mutation.storage import memory_of
 from wengert.recording.nans import check_push
 from wengert.recording.primitives import INPUT, Bound
 from wengert.recording.recording import STATE, Entry, Recording, flat_slots, silent
@@ -34,7 +35,6 @@ from wengert.values.stores import written
 from wengert.values.trees import is_container
 from wengert.values.views import owner_of
 from wengert.values.warned import steps
-from wengert.written.storage import memory_of
 
 FEW = 1000  # slots, and LITTLE bytes of tangents, below which nobody sweeps
 LITTLE = 1 << 22

@@ -10,7 +10,7 @@ import numpy as np
 
 from wengert.errors import RefusedCallError
 from wengert.hooks.classes import constant, enter, lookup
-from wengert.hooks.exchange import prepare
+from wengert.hooks.code_swap import prepare
 from wengert.hooks.flat_iterators import assign_flat
 from wengert.hooks.lookups import told
 from wengert.hooks.readers import check_read
@@ -19,10 +19,10 @@ from wengert.hooks.writes import record_store
 from wengert.recording.aliases import READING_BY_NAME
 from wengert.recording.identity import given
 from wengert.recording.layout import is_of_an_argument, laid_out, writable
-from wengert.recording.learnt import forget, of_values, plain_names, plain_names_of_classes, twins
 from wengert.recording.record import record_call
 from wengert.recording.recording import STATE, here
 from wengert.recording.slots import slot_of
+from wengert.recording.trace_caches import forget, of_values, plain_names, plain_names_of_classes, twins
 from wengert.rulebook.registry import rules
 from wengert.values.codes import original
 from wengert.values.frames import user_frame

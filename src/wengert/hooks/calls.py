@@ -13,8 +13,8 @@ import weakref
 from typing import Any
 
 from wengert.hooks.classes import lookup
+from wengert.hooks.code_swap import HOOKS
 from wengert.hooks.decide import CALLS_ON, GOES_ON, HASHABLE, IN_PLACE, decide, decide_method
-from wengert.hooks.exchange import HOOKS
 from wengert.hooks.generated import prepare
 from wengert.hooks.items import SAYING_WHAT_IS_RAISED
 from wengert.hooks.lookups import tape
@@ -36,10 +36,10 @@ from wengert.hooks.standins import (  # noqa: F401 (they enter their decisions i
     ufunc_methods,
     uniques,
 )
-from wengert.recording.learnt import calling_on, forget, twins
 from wengert.recording.primitives import primitive_of
 from wengert.recording.recording import STATE, Modes
 from wengert.recording.session import SESSION
+from wengert.recording.trace_caches import calling_on, forget, twins
 from wengert.rulebook.registry import rules
 from wengert.values.names import is_heap_type
 from wengert.values.sites import Site

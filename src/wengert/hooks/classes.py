@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from wengert.hooks.exchange import prepare
-from wengert.recording.learnt import methods
+from wengert.hooks.code_swap import prepare
 from wengert.recording.primitives import Primitive, primitive_of
 from wengert.recording.recording import PLAIN, STATE
+from wengert.recording.trace_caches import methods
 from wengert.rulebook.registry import rules
 
 IMMUTABLE = {float, int, bool, complex, str, bytes, np.float64, np.float32, np.complex128, np.int64}

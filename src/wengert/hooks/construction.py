@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from wengert.hooks.classes import bind, enter, lookup, python_method
-from wengert.hooks.exchange import of_user, prepare
+from wengert.hooks.code_swap import of_user, prepare
 from wengert.hooks.policy import Decision, Kind, decides_type, itself, plain, replaced, searched
 from wengert.hooks.search import CARRIER_TYPES, opaque
 from wengert.hooks.standins.containers import taken

@@ -16,7 +16,8 @@ import numpy as np
 
 from wengert.errors import NoDerivativeError, RefusedCallError
 from wengert.hooks.classes import REDUCED_BY, bind, enter, lookup, python_method
-from wengert.hooks.exchange import copied, prepare, put_in, twin_of
+from wengert.hooks.code_swap import copied, prepare, put_in, twin_of
+from wengert.hooks.lazy_instrumentation import is_waiting
 from wengert.hooks.modules import MODULES
 from wengert.hooks.native_values import with_values_of
 from wengert.hooks.policy import (
@@ -38,11 +39,10 @@ from wengert.hooks.policy import (
 )
 from wengert.hooks.readers import check_step
 from wengert.hooks.search import function_of, guarded, opaque, search
+from wengert.hooks.solver_callbacks import reaches, unseen
 from wengert.hooks.standins.compiled import source_of
 from wengert.hooks.standins.functions import recorded, recorder
 from wengert.hooks.standins.references import followed
-from wengert.hooks.unseen import reaches, unseen
-from wengert.hooks.waiting import is_waiting
 from wengert.recording.primitives import Primitive, hashable, primitive_of
 from wengert.recording.recording import STATE, here
 from wengert.rewrite import original

@@ -15,7 +15,7 @@ import numpy as np
 from wengert.errors import RefusedCallError
 from wengert.hooks import records
 from wengert.hooks.classes import constant, defines, enter, lookup, python_method
-from wengert.hooks.exchange import HANDING_ON, prepare, put_in_held
+from wengert.hooks.code_swap import HANDING_ON, prepare, put_in_held
 from wengert.hooks.flat_iterators import assign_flat, flat_items, read_flat
 from wengert.hooks.integers import integer
 from wengert.hooks.lookups import hashed, in_hash_order, indexed, told
@@ -23,6 +23,7 @@ from wengert.hooks.readers import check_read, is_reader, read, runs_unseen
 from wengert.hooks.search import CARRIER_TYPES, WAITING, opaque, remember, waits
 from wengert.hooks.standins.texts import characters, lines, octets
 from wengert.hooks.writes import record_store, slot_of_key
+from wengert.mutation.fields import is_record
 from wengert.recording.aliases import READERS, behind
 from wengert.recording.caches import found
 from wengert.recording.identity import found_by_identity
@@ -32,7 +33,6 @@ from wengert.recording.shadow import SHADOW, held
 from wengert.values.names import home_of
 from wengert.values.sites import Site
 from wengert.values.specs import CERTAIN, is_certain, spec_of
-from wengert.written.fields import is_record
 
 _ITEMS = {list, tuple, dict, bytes, range}
 

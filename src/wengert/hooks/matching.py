@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from wengert.hooks.attributes import get_attribute
-from wengert.hooks.exchange import touched
+from wengert.hooks.code_swap import touched
 from wengert.recording.recording import STATE
 from wengert.recording.slots import slot_of
 from wengert.values.sites import Site

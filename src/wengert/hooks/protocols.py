@@ -14,7 +14,7 @@ import numpy as np
 from wengert.errors import RefusedCallError
 from wengert.hooks import object_arrays
 from wengert.hooks.classes import bind, constant, defines, enter, lookup, python_method
-from wengert.hooks.exchange import is_foreign, prepare
+from wengert.hooks.code_swap import is_foreign, prepare
 from wengert.hooks.items import each, iterable, pairs
 from wengert.hooks.lookups import HASHED, hashed, looked_up, told
 from wengert.hooks.operators import COMPARE, Binary

@@ -9,8 +9,8 @@ import numpy as np
 from wengert.errors import RefusedCallError
 from wengert.hooks.classes import enter
 from wengert.hooks.search import search
+from wengert.mutation.fields import is_record
 from wengert.recording.recording import Recording, here
-from wengert.written.fields import is_record
 
 Store = tuple[np.ndarray, Any, Any]
 """The array, key and value of a store."""

@@ -17,6 +17,7 @@ from wengert.hooks.classes import enter
 from wengert.hooks.object_arrays import NO_OBJECTS
 from wengert.hooks.search import search
 from wengert.hooks.writes import record_store
+from wengert.mutation.fields import is_record, is_traced_record, number_fields
 from wengert.recording.decisions import exact, guard
 from wengert.recording.primitives import Primitive
 from wengert.recording.recording import STATE, Recording, here
@@ -25,7 +26,6 @@ from wengert.values.callables import named_parameters
 from wengert.values.sites import Site
 from wengert.values.specs import same_numbers
 from wengert.values.views import owner_of
-from wengert.written.fields import is_record, is_traced_record, number_fields
 
 _MAKERS = (np.array, np.asarray, np.asanyarray, np.ascontiguousarray)
 _COPIES = (*_MAKERS, np.copy, np.ndarray.copy, np.ndarray.astype)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import RefusedCallError
+from wengert.mutation.storage import memory_of
 from wengert.recording.layout import laid_out
 from wengert.recording.primitives import ruled
 from wengert.recording.record import bind
@@ -16,7 +17,6 @@ from wengert.recording.slots import slot_of
 from wengert.recording.variables import append_result
 from wengert.values.specs import spec_of
 from wengert.values.views import owner_of
-from wengert.written.storage import memory_of
 
 _set: Any = vars(np.ndarray)["shape"].__set__
 

@@ -20,6 +20,7 @@ import numpy as np
 
 from wengert.errors import NoRuleError, RefusedCallError
 from wengert.hooks.advice import advice
+from wengert.mutation.fields import is_record, is_traced_record
 from wengert.recording.aliases import READERS, behind
 from wengert.recording.decisions import decided, exact, guard, made_text
 from wengert.recording.recording import PLAIN, STATE, Recording, called_by_user, here, users_site
@@ -35,7 +36,6 @@ from wengert.values.names import home_of, import_path, is_heap_type
 from wengert.values.specs import elements, is_inexact, same_numbers
 from wengert.values.trees import namespace
 from wengert.values.views import owner_of
-from wengert.written.fields import is_record, is_traced_record
 
 CARRIER_TYPES = (
     list,

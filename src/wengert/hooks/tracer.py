@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import RefusedCallError
-from wengert.hooks import calls, generated, net
+from wengert.hooks import calls, escape_monitor, generated
 from wengert.hooks.advice import advise
-from wengert.hooks.exchange import prepare, prepare_held
+from wengert.hooks.code_swap import prepare, prepare_held
 from wengert.hooks.search import refuse_unformed
+from wengert.mutation.storage import Memory
 from wengert.recording.inputs import Leaves, Swaps
 from wengert.recording.nans import watch
 from wengert.recording.primitives import INPUT
@@ -28,7 +29,6 @@ from wengert.values.callables import callable_name
 from wengert.values.frames import users_frames as _users_frames
 from wengert.values.settings import SETTINGS
 from wengert.values.specs import as_float
-from wengert.written.storage import Memory
 
 
 class level:
@@ -62,8 +62,8 @@ class level:
         if recording.around is None:
             rules.load()
             rules.once(generated.prepare)
-            if net.Net.torn:
-                net.mend()
+            if escape_monitor.Net.torn:
+                escape_monitor.mend()
         STATE.recording, STATE.quick = recording, recording.entries if self.context is None else None
         if SETTINGS.debug_nans:
             watch(recording)

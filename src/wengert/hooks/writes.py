@@ -17,6 +17,8 @@ from wengert.errors import RefusedCallError
 from wengert.hooks import object_arrays
 from wengert.hooks.record_stores import stores_in_fields
 from wengert.hooks.search import refuse_hidden
+from wengert.mutation.roots import root_of
+from wengert.mutation.storage import Memory
 from wengert.recording.decisions import guard, raised, unharmed
 from wengert.recording.interface import WrittenMemory
 from wengert.recording.layout import writable
@@ -32,8 +34,6 @@ from wengert.values.functional import setitem
 from wengert.values.keys import INTEGERS, as_view, is_basic, may_be_all
 from wengert.values.specs import FLOATS, Spec, is_inexact, spec_of
 from wengert.values.views import owner_of
-from wengert.written.roots import root_of
-from wengert.written.storage import Memory
 
 
 def record_store(array: np.ndarray, key: Any, value: Any) -> None:

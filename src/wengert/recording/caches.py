@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import CacheWarning
-from wengert.recording.cuts import refuse_digit
-from wengert.recording.kept import is_within
+from wengert.recording.nondifferentiable import refuse_digit
+from wengert.recording.reachability import is_within
 from wengert.recording.recording import STATE, Recording, here
 from wengert.recording.slots import slot_of
 from wengert.rewrite import original

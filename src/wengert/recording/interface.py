@@ -10,7 +10,7 @@ import numpy as np
 
 
 class WrittenMemory(Protocol):
-    """The written and the kept arrays of one recording: `wengert.written.storage.Memory`."""
+    """The written and the kept arrays of one recording: `wengert.mutation.storage.Memory`."""
 
     recording: Any
     storages: dict[int, Any]  # of arrays that own memory, by their ids: what stands in it now

@@ -12,7 +12,7 @@ from wengert.recording.recording import PUSHED, STATE, Recording, users_site, wa
 from wengert.rulebook.registry import rules
 from wengert.values.callables import path_in
 from wengert.values.names import display, infix
-from wengert.values.nested import numbers
+from wengert.values.numeric_trees import numbers
 from wengert.values.sites import Site
 from wengert.values.specs import Spec, is_inexact
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from wengert.errors import NoPathWarning
-from wengert.recording.kept import nested
+from wengert.recording.reachability import nested
 from wengert.recording.recording import Level, Recording, flat_slots
 from wengert.values.callables import callable_name, place
 from wengert.values.codes import code_of

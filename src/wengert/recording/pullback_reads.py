@@ -25,11 +25,11 @@ import numpy as np
 from wengert.errors import RefusedCallError
 from wengert.values.codes import code_of
 from wengert.values.frames import ENGINE
-from wengert.values.owed import Owed
 from wengert.values.sites import Site
 from wengert.values.snapshots import Contents, Reach, identical
 from wengert.values.specs import is_inexact
 from wengert.values.trees import form_of, namespace
+from wengert.values.undo_stack import Owed
 from wengert.values.views import owner_of
 
 LARGE = 1 << 16  # bytes; of larger arrays sums are kept in place of a copy

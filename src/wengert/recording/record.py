@@ -15,13 +15,12 @@ import numpy as np
 from wengert.errors import NoDerivativeError, NoRuleError, RefusedCallError, WengertError
 from wengert.recording.caches import EQUALITIES, compared
 from wengert.recording.container_arguments import Inside, inside
-from wengert.recording.cuts import note_cut
 from wengert.recording.decisions import attempt, exact
+from wengert.recording.fresh_results import check_result, kept_parts, made_constant, made_new
 from wengert.recording.layout import unchanged
-from wengert.recording.outcomes import check_result, kept_parts, made_constant, made_new
+from wengert.recording.nondifferentiable import note_cut
 from wengert.recording.primitives import Bound, Primitive, ruled
 from wengert.recording.pullback_reads import Hindsight
-from wengert.recording.pulls import Pull
 from wengert.recording.recording import STATE, Recording, here, silent
 from wengert.recording.rule_reads import refuse_unspoken
 from wengert.recording.rule_writes import UNWATCHED, called, note_kept, note_writes, watched_by
@@ -34,6 +33,7 @@ from wengert.recording.subclasses import (
     of_plain,
     plain,
 )
+from wengert.recording.user_pullbacks import Pull
 from wengert.recording.variables import (
     append_result,
     fields,

@@ -12,7 +12,7 @@ import numpy as np
 
 from wengert.errors import NoRuleError
 from wengert.recording.decisions import attempt, raised
-from wengert.recording.outcomes import check_result, made_new
+from wengert.recording.fresh_results import check_result, made_new
 from wengert.recording.primitives import Primitive
 from wengert.recording.record import record_call
 from wengert.recording.recording import PLAIN, STATE, Recording

@@ -23,9 +23,9 @@ from wengert.recording.interface import WatchedReads, WrittenMemory
 from wengert.recording.primitives import CONSTANT
 from wengert.rulebook.pushforwards import plainly
 from wengert.values.frames import is_at_caller
-from wengert.values.owed import Owed
 from wengert.values.sites import Site
 from wengert.values.specs import light
+from wengert.values.undo_stack import Owed
 
 Entry = tuple[Any, Any, tuple[Any, ...], tuple[Any, ...], Any, Site | None]
 

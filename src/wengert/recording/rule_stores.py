@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import NoRuleError, RefusedCallError
-from wengert.recording.outcomes import in_other_form, note_stand
+from wengert.recording.fresh_results import in_other_form, note_stand
 from wengert.recording.primitives import Primitive
 from wengert.recording.pullback_reads import COMMON, FarReach
 from wengert.recording.recording import Recording, here
-from wengert.values.computed import computed_once
+from wengert.values.lazy_attribute import computed_once
 from wengert.values.results import MOST_OBJECTS, hidden, with_leaves
 from wengert.values.snapshots import Contents, identical
 from wengert.values.specs import fresh, is_inexact

@@ -12,11 +12,11 @@ import numpy as np
 from wengert.errors import RefusedCallError
 from wengert.recording.primitives import Primitive
 from wengert.recording.pullback_reads import Hindsight
-from wengert.recording.pulls import Pull
 from wengert.recording.recording import STATE, Recording, flat_slots, here, silent
 from wengert.recording.rule_stores import Given, given_to, stored
 from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import flat, slot_of
+from wengert.recording.user_pullbacks import Pull
 from wengert.values.results import leaves_of
 from wengert.values.specs import is_inexact, same_numbers
 from wengert.values.trees import is_container

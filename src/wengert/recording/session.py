@@ -23,10 +23,10 @@ from typing import Any
 
 import numpy as np
 
-from wengert.recording.exchanged import give_back
-from wengert.recording.learnt import forget
 from wengert.recording.recording import OPERANDS, PLAIN, STATE, Around, Aside, Modes, Recording
 from wengert.recording.shadow import SHADOW
+from wengert.recording.swapped_code import give_back
+from wengert.recording.trace_caches import forget
 from wengert.rewrite import original
 from wengert.values.frames import ENGINE
 

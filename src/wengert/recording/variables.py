@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from wengert.recording.cuts import refuse_odd
 from wengert.recording.decisions import exact, guard
-from wengert.recording.outcomes import kept_parts, made_new
+from wengert.recording.fresh_results import kept_parts, made_new
+from wengert.recording.nondifferentiable import refuse_odd
 from wengert.recording.primitives import Bound, Primitive, ruled
 from wengert.recording.pullback_reads import Hindsight
 from wengert.recording.recording import STATE, Recording, Traced, users_site

@@ -24,10 +24,10 @@ from wengert.values.callables import place
 from wengert.values.cotangents import InplaceableThunk, add_into, as_given, force, is_exclusive, is_zero
 from wengert.values.functional import additem, getitem, setitem
 from wengert.values.keys import may_repeat
-from wengert.values.owed import Owed
 from wengert.values.projection import project
 from wengert.values.settings import SETTINGS
 from wengert.values.specs import FLOATS, Spec, is_complex, spec_of
+from wengert.values.undo_stack import Owed
 from wengert.values.views import owner_of
 
 ENTERED = "It adds cotangents up, also those that an outer derivative watches."

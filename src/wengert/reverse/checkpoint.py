@@ -18,6 +18,8 @@ import numpy as np
 
 from wengert.errors import ArgumentError, RecomputationError
 from wengert.hooks.classes import enter
+from wengert.mutation.storage import Memory, memory_of
+from wengert.mutation.undo import Everything, undo
 from wengert.recording.digest import Trail
 from wengert.recording.primitives import ruled
 from wengert.recording.recording import STATE, Level, Recording
@@ -26,15 +28,13 @@ from wengert.recording.shadow import SHADOW, held
 from wengert.reverse.accumulators import Bars
 from wengert.values.callables import callable_name, unwrapped
 from wengert.values.functional import getfield
+from wengert.values.progress import Telling
 from wengert.values.sites import Site
 from wengert.values.snapshots import Reach
 from wengert.values.specs import is_inexact
-from wengert.values.telling import Telling
 from wengert.values.transformed import transforms
 from wengert.values.views import is_foreign, owner_of
 from wengert.values.warned import repeating
-from wengert.written.storage import Memory, memory_of
-from wengert.written.undo import Everything, undo
 
 F = TypeVar("F", bound=Callable[..., Any])
 S = TypeVar("S")

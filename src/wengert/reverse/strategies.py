@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from wengert.recording.primitives import Bound
-from wengert.recording.pulls import Pull
 from wengert.recording.recording import Level, Recording, flat_slots
+from wengert.recording.user_pullbacks import Pull
 from wengert.reverse.accumulators import Bars, TracedBars
 from wengert.values.functional import getfield, setitem
 from wengert.values.settings import SETTINGS

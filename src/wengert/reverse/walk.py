@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import NoDerivativeError, RuleError, of_rule
+from wengert.mutation.residuals import materialise
 from wengert.recording.container_arguments import spread
 from wengert.recording.nans import check_step, first_bad
 from wengert.recording.primitives import INPUT, Bound
-from wengert.recording.pulls import Pull
 from wengert.recording.recording import STATE, Entry, Level, Recording, Traced, flat_slots
 from wengert.recording.subclasses import viewed_plain
+from wengert.recording.user_pullbacks import Pull
 from wengert.recording.variables import splat
 from wengert.reverse.accumulators import EAGER, Bars
 from wengert.reverse.checkpoint import Folded
@@ -24,7 +25,7 @@ from wengert.reverse.strategies import PassingBars, PassingTracedBars, Seeds, ch
 from wengert.reverse.windows import Windows
 from wengert.rulebook.array_steps import array_step
 from wengert.rulebook.keeping import are_finite, has_nan, is_all_zero
-from wengert.rulebook.running import own
+from wengert.rulebook.runtime import own
 from wengert.values.cotangents import AbstractTangent
 from wengert.values.functional import getfield, setitem
 from wengert.values.projection import project, unbroadcast
@@ -32,7 +33,6 @@ from wengert.values.results import form_of, is_flat, keys_of
 from wengert.values.settings import SETTINGS
 from wengert.values.specs import FLOATS, Spec, spec_of
 from wengert.values.warned import go_on, steps
-from wengert.written.residuals import materialise
 
 _ndarray, _ref = np.ndarray, weakref.ref
 _sum = np.add.reduce

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.rulebook.bodies import RuleBody
 from wengert.rulebook.declare import adjoint
+from wengert.rulebook.rule_variants import RuleBody
 from wengert.rulebook.steps import Step, is_none, take
 from wengert.rulebook.syntax import DERIVING, named_object, parts_of, unit, walk
 from wengert.values.specs import is_complex

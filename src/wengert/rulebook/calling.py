@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert.errors import RuleError
 from wengert.rulebook.interface import AnyRule
-from wengert.rulebook.running import own
+from wengert.rulebook.runtime import own
 from wengert.values.cotangents import Tangent, Thunk, force, is_zero
 from wengert.values.projection import project
 from wengert.values.results import form_of, is_flat, is_tree, names_parts

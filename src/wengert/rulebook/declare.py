@@ -11,7 +11,7 @@ import numpy as np
 from wengert.errors import RuleError
 from wengert.rulebook.registry import Registry, rules
 from wengert.rulebook.rule import Accumulator, Pushforward, Rule
-from wengert.rulebook.running import times
+from wengert.rulebook.runtime import times
 from wengert.values import signatures
 from wengert.values.callables import callable_name, place
 from wengert.values.specs import is_complex

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from wengert.rulebook.bodies import RuleBody
+from wengert.rulebook.rule_variants import RuleBody
 from wengert.rulebook.steps import ScalarStep, is_none, may_step
 from wengert.rulebook.syntax import DERIVING, parts_of, unit
 

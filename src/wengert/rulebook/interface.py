@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from wengert.rulebook.bodies import RuleBody, Variant
+from wengert.rulebook.rule_variants import RuleBody, Variant
 
 Args = tuple[Any, ...]
 

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from wengert.errors import PluginWarning, RuleError
-from wengert.values.locks import lock_of_process
+from wengert.values.fork_lock import lock_of_process
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

@@ -8,12 +8,12 @@ from typing import Any, TypeVar
 
 from wengert.errors import DuplicateRuleError, NoRuleError, RuleError
 from wengert.rulebook.calling import Pullback, by_hand, rrule
-from wengert.rulebook.companions import Companions
 from wengert.rulebook.journal import Journal
+from wengert.rulebook.lazy_rules import Companions
 from wengert.rulebook.plugins import Plugins
 from wengert.rulebook.rule import Accumulator, Carrier, Pushforward, Rule
 from wengert.values.callables import callable_name, callable_of, key_of, place, stub
-from wengert.values.locks import lock_of_process
+from wengert.values.fork_lock import lock_of_process
 
 __all__ = ["Registry", "rules"]
 

@@ -11,14 +11,14 @@ import numpy as np
 
 from wengert.errors import NoRuleError, RuleError
 from wengert.rulebook import showing
-from wengert.rulebook.bodies import RuleBody, Variant
 from wengert.rulebook.forward_steps import forward_step
 from wengert.rulebook.keeping import keeping
 from wengert.rulebook.purity import TESTED
-from wengert.rulebook.running import apart, given_own
+from wengert.rulebook.rule_variants import RuleBody, Variant
+from wengert.rulebook.runtime import apart, given_own
 from wengert.rulebook.steps import scalar_step
 from wengert.values.callables import callable_name, named_parameters, unwrapped
-from wengert.values.computed import computed_once
+from wengert.values.lazy_attribute import computed_once
 from wengert.values.results import cotangent, is_flat
 from wengert.values.specs import Spec
 

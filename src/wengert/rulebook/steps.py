@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.rulebook.bodies import RuleBody
+from wengert.rulebook.rule_variants import RuleBody
 from wengert.rulebook.syntax import (
     DERIVING,
     all_unused,

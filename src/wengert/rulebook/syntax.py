@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from wengert.values.codes import code_of
-from wengert.values.locks import lock_of_process
+from wengert.values.fork_lock import lock_of_process
 from wengert.values.specs import is_complex, spec_of
 
 DERIVING = lock_of_process()

@@ -10,11 +10,11 @@ import numpy as np
 from wengert.rulebook.registry import rules
 from wengert.sparse.csr import Csr
 from wengert.sparse.dependences import Dependences, Whole
-from wengert.sparse.ways import dependences
+from wengert.sparse.sparsity_rules import dependences
 from wengert.tape.liveness import drops, liveness
 from wengert.tape.ops import Call, Op, Variable
 from wengert.tape.tape import Tape
-from wengert.values.nested import bits
+from wengert.values.numeric_trees import bits
 from wengert.values.specs import is_inexact
 
 

@@ -6,8 +6,8 @@ import weakref
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from wengert.recording.pulls import Pull
 from wengert.recording.recording import Traced
+from wengert.recording.user_pullbacks import Pull
 from wengert.tape.interface import AnyWritableTape
 from wengert.tape.ops import MISSING, Call, Constant, Input, Variable, mkcall, sequence_like
 from wengert.values import functional

@@ -13,7 +13,7 @@ from wengert.tape.ops import Call, Constant, Op, Variable, value_of, with_variab
 from wengert.tape.play import like_recorded, same_outcome
 from wengert.tape.tape import Tape
 from wengert.values import functional
-from wengert.values.functions import Functions
+from wengert.values.identity_set import Functions
 from wengert.values.names import display
 from wengert.values.views import read_only
 

@@ -13,15 +13,16 @@ import numpy as np
 
 from wengert.errors import RefusedCallError, TapeError
 from wengert.hooks.search import search
-from wengert.recording.outcomes import check_result, made_new
+from wengert.mutation.storage import Memory, Storage
+from wengert.recording.fresh_results import check_result, made_new
 from wengert.recording.primitives import Bound, Primitive, ruled
-from wengert.recording.pulls import Pull
 from wengert.recording.record import record_call
 from wengert.recording.recording import STATE, Entry, Recording, Traced, here, silent
 from wengert.recording.rule_writes import UNWATCHED, note_kept, note_writes, watched_by
 from wengert.recording.shadow import has_identity
 from wengert.recording.slots import slot_of, slots_of
 from wengert.recording.subclasses import is_same
+from wengert.recording.user_pullbacks import Pull
 from wengert.recording.variables import METADATA, append_result, guard_outline, register
 from wengert.rulebook.registry import rules
 from wengert.tape.contexts import Context
@@ -32,7 +33,6 @@ from wengert.values import functional
 from wengert.values.results import is_flat, is_tree, with_leaves
 from wengert.values.specs import is_inexact
 from wengert.values.views import owner_of, read_only
-from wengert.written.storage import Memory, Storage
 
 
 class LiveContext:

@@ -17,7 +17,7 @@ from wengert.rulebook.registry import rules
 from wengert.tape.loops import Loop
 from wengert.tape.ops import Call, Op, Variable, references, value_of
 from wengert.values import functional
-from wengert.values.functions import Functions
+from wengert.values.identity_set import Functions
 from wengert.values.keys import is_basic
 
 STORES = Functions(functional.setitem, functional.additem, functional.setlens, functional.addlens)

@@ -8,7 +8,7 @@ from typing import Any
 from wengert.tape.interface import AnyRunningTape
 from wengert.tape.ops import Call, Input, Op, Variable, misplaced
 from wengert.values import functional
-from wengert.values.computed import computed_once
+from wengert.values.lazy_attribute import computed_once
 
 ENTERED = "It makes the calls of a tape; a tape that is played in traced code is a part of that."
 

@@ -12,7 +12,7 @@ import numpy as np
 from wengert.tape.loops import Loop
 from wengert.tape.ops import Call, Op, Variable
 from wengert.values import functional
-from wengert.values.functions import Functions
+from wengert.values.identity_set import Functions
 from wengert.values.names import method_name, ufunc_of
 
 

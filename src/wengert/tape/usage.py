@@ -15,7 +15,7 @@ from wengert.tape.interface import AnyTape
 from wengert.tape.liveness import is_new_memory, is_store, last_readers, liveness
 from wengert.tape.ops import Call, Input, Op, Variable
 from wengert.values.names import display
-from wengert.values.nested import leaf_values
+from wengert.values.numeric_trees import leaf_values
 
 
 def tape_signature(tape: AnyTape) -> inspect.Signature:

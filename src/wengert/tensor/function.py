@@ -21,7 +21,7 @@ from wengert.tensor.reading.arguments import argument_leaves, numeric, signature
 from wengert.tensor.reading.meanings import Group, Index, Meaning, RealKind
 from wengert.tensor.reading.parsing import parse
 from wengert.values.callables import place
-from wengert.values.computed import computed_once
+from wengert.values.lazy_attribute import computed_once
 
 LastCall = tuple[Instance, dict[str, Relation]]  # a program, and the relations that it was called with
 Argnums = int | str | tuple[int | str, ...]

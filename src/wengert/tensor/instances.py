@@ -26,7 +26,7 @@ from wengert.tensor.reading.gathers import functional
 from wengert.tensor.reading.meanings import REAL_KIND, Group, Kind, Meaning, TensorKind, TupleKind, Value
 from wengert.tensor.running.backends import Backend, built
 from wengert.tensor.running.numpy_backend import NumpyProgram
-from wengert.values.computed import computed_once
+from wengert.values.lazy_attribute import computed_once
 
 
 class CotangentError(WengertError, ValueError):

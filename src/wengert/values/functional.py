@@ -13,7 +13,7 @@ from numpy.lib.array_utils import byte_bounds
 from numpy.lib.stride_tricks import as_strided
 
 from wengert.errors import StaleTapeError
-from wengert.values.functions import Functions
+from wengert.values.identity_set import Functions
 from wengert.values.keys import may_repeat
 
 __all__ = [

@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.values.codes import code_of
-from wengert.values.owed import Owed
 from wengert.values.transformed import Transformed
 from wengert.values.trees import form_of, is_filled, load_cell, namespace
+from wengert.values.undo_stack import Owed
 
 ReadAll = Callable[[], list[Any]]
 WriteAll = Callable[[list[Any]], None]

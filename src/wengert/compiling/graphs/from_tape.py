@@ -20,7 +20,7 @@ from wengert.tape.liveness import is_atom
 from wengert.tape.loops import Loop, with_bodies
 from wengert.tape.ops import Call, Constant, Op, Variable, with_variables
 from wengert.values import functional
-from wengert.values.functions import Functions
+from wengert.values.identity_set import Functions
 
 _BY_IDENTITY = Functions(
     operator.is_, operator.is_not, id, np.shares_memory, np.may_share_memory, *functional.WINDOWED,

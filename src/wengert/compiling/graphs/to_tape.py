@@ -15,7 +15,7 @@ from wengert.tape.interface import AnyTape
 from wengert.tape.needed import stays
 from wengert.tape.ops import Call, Constant, Input, Op, Variable, references, value_of, with_variables
 from wengert.tape.tape import Tape
-from wengert.values.functions import Functions
+from wengert.values.identity_set import Functions
 
 _QUIET = Functions(
     np.sum, np.mean, np.max, np.min, np.where, np.full, np.zeros, np.ones, np.broadcast_to, np.reshape, np.expand_dims,

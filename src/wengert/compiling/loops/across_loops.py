@@ -6,10 +6,10 @@ from typing import Any
 
 from wengert.compiling.graphs.from_tape import looks_at_memory
 from wengert.compiling.graphs.ownership import own_results
-from wengert.compiling.loops.invariants import hoist
+from wengert.compiling.loops.dead_code import drop_unread
+from wengert.compiling.loops.hoisting import hoist
 from wengert.compiling.loops.open_loops import Region, closed
-from wengert.compiling.loops.recomputing import recompute
-from wengert.compiling.loops.unread import drop_unread
+from wengert.compiling.loops.rematerialise import recompute
 from wengert.tape.tape import Tape, verify
 
 

@@ -13,15 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.accounts import kept
 from wengert.compiling.graphs.to_tape import provenance
-from wengert.compiling.loops.continuing import continued
-from wengert.compiling.loops.free_loops import FreeLoop, tape_of, with_trails
-from wengert.compiling.loops.freeing import freed, is_head, may_be_free, with_tests_early, without_heads
-from wengert.compiling.loops.postponing import Reverse
-from wengert.compiling.loops.repeats import INEXACT, constant_key
+from wengert.compiling.guard_check import kept
+from wengert.compiling.loops.deferred_reverse import Reverse
+from wengert.compiling.loops.extrapolation import continued
+from wengert.compiling.loops.periodicity import INEXACT, constant_key
 from wengert.compiling.loops.rolling import rolled
 from wengert.compiling.loops.unrolling import Uncut, unrolled
+from wengert.compiling.loops.while_call import FreeLoop, tape_of, with_trails
+from wengert.compiling.loops.while_loops import freed, is_head, may_be_free, with_tests_early, without_heads
 from wengert.errors import RuleError
 from wengert.tape.loops import Loop, with_bodies
 from wengert.tape.ops import Call, Constant, Input, Op, Variable, value_of

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from wengert.compiling.graphs.to_tape import provenance
-from wengert.compiling.loops.iterations import (
+from wengert.compiling.loops.anti_unify import (
     Carried,
     Each,
     Inside,
@@ -21,7 +21,7 @@ from wengert.compiling.loops.iterations import (
     links_of,
     with_links,
 )
-from wengert.compiling.loops.repeats import constant_key, spec_of
+from wengert.compiling.loops.periodicity import constant_key, spec_of
 from wengert.tape.loops import Loop
 from wengert.tape.ops import Call, Constant, Input, Op, Variable, value_of
 from wengert.tape.tape import Tape

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from wengert.compiling.graphs.to_tape import provenance
-from wengert.compiling.loops.iterations import Carried, Each, Pattern, Place, Same, links_of, patterns_of
-from wengert.compiling.loops.repeats import Run, is_move, runs_of
+from wengert.compiling.loops.anti_unify import Carried, Each, Pattern, Place, Same, links_of, patterns_of
+from wengert.compiling.loops.constant_inputs import settled
+from wengert.compiling.loops.periodicity import Run, is_move, runs_of
 from wengert.compiling.loops.rolled_body import NUMBERS, is_stacked, row, write
-from wengert.compiling.loops.settling import settled
 from wengert.tape.arguments import fitting
 from wengert.tape.interface import AnyTape
 from wengert.tape.loops import Loop

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from wengert.compiling.loops.repeats import constant_key
-from wengert.compiling.loops.ways import Fork, Found, Outer, Step
+from wengert.compiling.loops.branch_tree import Fork, Found, Outer, Step
+from wengert.compiling.loops.periodicity import constant_key
 from wengert.tape.ops import Constant, sequence_like
 from wengert.values.specs import FLOATS
 

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from wengert.compiling.blocking import NATIVELY, blocked
-from wengert.compiling.columns import by_columns
 from wengert.compiling.native.module import compiled
-from wengert.compiling.native.pieces import by_pieces
+from wengert.compiling.native.stencil_fusion import by_pieces
 from wengert.compiling.native.values import Unworded
 from wengert.compiling.native.writer import NativeWriter
-from wengert.compiling.remade import Remade
+from wengert.compiling.split_columns import by_columns
+from wengert.compiling.tape_rewriter import Remade
 from wengert.tape.interface import AnyRunningTape
 from wengert.tape.loops import Loop
 from wengert.tape.ops import Call, Constant, Input, Op, Variable, value_of

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.filling import fills
 from wengert.compiling.native.blocks import Level
 from wengert.compiling.native.values import (
     FLOAT,
@@ -22,6 +21,7 @@ from wengert.compiling.native.values import (
     is_array,
     is_table,
 )
+from wengert.compiling.uninitialised import fills
 from wengert.tape.ops import Call
 
 

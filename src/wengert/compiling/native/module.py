@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from wengert.compiling.native.scalar_ops import CALLED
 from wengert.compiling.native.source import Program
 from wengert.compiling.native.values import Scalar
-from wengert.compiling.native.words import CALLED
 from wengert.values import kernel_cache
 from wengert.values.kernel_cache import has_compiler
 

@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from wengert.compiling.native.array_ops import OPS, STATIC
 from wengert.compiling.native.blocks import Level
 from wengert.compiling.native.loops import repeated
 from wengert.compiling.native.nests import Text, element
-from wengert.compiling.native.ops import OPS, STATIC
+from wengert.compiling.native.scalar_ops import Word, word_of
 from wengert.compiling.native.values import (
     BOOL,
     FLOAT,
@@ -33,7 +34,6 @@ from wengert.compiling.native.values import (
     is_whole,
     number,
 )
-from wengert.compiling.native.words import Word, word_of
 from wengert.tape.interface import AnyTape
 from wengert.tape.liveness import last_readers
 from wengert.tape.loops import Loop

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from wengert.compiling.graphs.vocabulary import axes_of
+from wengert.compiling.native.scalar_ops import WORDS, Word, power
 from wengert.compiling.native.values import (
     FLOAT,
     Affine,
@@ -22,7 +23,6 @@ from wengert.compiling.native.values import (
     row_major,
 )
 from wengert.compiling.native.views import as_array, flat, reshape
-from wengert.compiling.native.words import WORDS, Word, power
 from wengert.tape.ops import Call
 
 LARGE = 1 << 15  # products from which BLAS is faster than loops

@@ -14,7 +14,7 @@ import numpy as np
 
 from wengert.compiling.graphs.graph import SUM, Graph, Node, is_call, is_number, shape_of
 from wengert.compiling.rules.rewriting import rule
-from wengert.values.functions import Functions
+from wengert.values.identity_set import Functions
 
 _EQUAL = Functions(operator.eq, np.equal)
 _MAXIMA = Functions(np.max, np.ndarray.max)

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.watched.kinds import ATOMS, parts_of
-from wengert.compiling.watched.outside import Reads
-from wengert.compiling.watched.taking import GENERATORS
+from wengert.compiling.watched.guards import GENERATORS
+from wengert.compiling.watched.outer_reads import Reads
+from wengert.compiling.watched.watchable_types import ATOMS, parts_of
 from wengert.hooks.calls import resolve
 from wengert.hooks.standins.randomness import FAMILIES
 from wengert.recording.recording import STATE

@@ -12,8 +12,8 @@ import typing
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from wengert.compiling.watched.kinds import lookup_with_owner
-from wengert.compiling.watched.outside import Reads
+from wengert.compiling.watched.outer_reads import Reads
+from wengert.compiling.watched.watchable_types import lookup_with_owner
 
 _CHECKS: dict[Any, str] = {isinstance: "__instancecheck__", issubclass: "__subclasscheck__"}
 

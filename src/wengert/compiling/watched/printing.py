@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from wengert.hooks.calls import resolve
-from wengert.hooks.exchange import HOOKS
+from wengert.hooks.code_swap import HOOKS
 from wengert.recording.recording import STATE
 from wengert.values.sites import Site
 

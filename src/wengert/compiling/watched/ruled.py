@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.watched.kinds import ATOMS, COMPARED, SAME, parts_of
-from wengert.compiling.watched.outside import Reads
+from wengert.compiling.watched.outer_reads import Reads
+from wengert.compiling.watched.watchable_types import ATOMS, COMPARED, SAME, parts_of
 from wengert.hooks.decide import decide
-from wengert.recording.exchanged import is_born
 from wengert.recording.recording import STATE
 from wengert.recording.slots import slot_of
+from wengert.recording.swapped_code import is_born
 
 _PLAIN: Any = (*SAME, *ATOMS, *COMPARED, float, complex, np.generic, np.ndarray, type, types.ModuleType)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.watched.kinds import ATOMS
+from wengert.compiling.watched.watchable_types import ATOMS
 
 _SCALARS = {t for t in np.sctypeDict.values() if issubclass(t, np.generic) and not issubclass(t, np.flexible)}
 _FLEXIBLE = "OSUV"  # the kinds of NumPy's own data types that are not numbers, times or bools

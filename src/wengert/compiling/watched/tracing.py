@@ -9,15 +9,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.compiling.loops.postponing import postponed
-from wengert.compiling.watched.counted import Counted
-from wengert.compiling.watched.counting import COUNTING, check_counters
-from wengert.compiling.watched.heads import Lifts
-from wengert.compiling.watched.kinds import ATOMS, is_made_of_attributes, with_attributes
-from wengert.compiling.watched.outside import Reads
+from wengert.compiling.loops.deferred_reverse import postponed
+from wengert.compiling.watched.loop_states import Lifts
+from wengert.compiling.watched.outer_reads import Reads
+from wengert.compiling.watched.symbolic_int_hooks import COUNTING, check_counters
+from wengert.compiling.watched.symbolic_ints import Counted
+from wengert.compiling.watched.watchable_types import ATOMS, is_made_of_attributes, with_attributes
 from wengert.compiling.watched.watching import WATCHING, resolve_plain
 from wengert.errors import WengertError
 from wengert.hooks.tracer import level, run
+from wengert.mutation.residuals import materialise
 from wengert.recording.decisions import exact, kinds_stay
 from wengert.recording.layout import views_or_copies
 from wengert.recording.recording import STATE, Recording
@@ -28,7 +29,6 @@ from wengert.tape.tape import Tape
 from wengert.values.sites import Site
 from wengert.values.specs import is_inexact
 from wengert.values.trees import walk
-from wengert.written.residuals import materialise
 
 
 class Traced(NamedTuple):

@@ -18,15 +18,14 @@ import numpy as np
 
 from wengert.compiling.watched.asked import asked_unseen
 from wengert.compiling.watched.drawing import MAKING, drawing, is_draw, seeded
-from wengert.compiling.watched.forms import is_in_tests
-from wengert.compiling.watched.heads import has_no_number
 from wengert.compiling.watched.identities import CHANGING
 from wengert.compiling.watched.instances import asks_an_abstract_class, watch_answer
-from wengert.compiling.watched.kinds import is_tensor_function, runs_code
-from wengert.compiling.watched.outside import OF_MEMORY, Reads
+from wengert.compiling.watched.loop_states import has_no_number
+from wengert.compiling.watched.outer_reads import OF_MEMORY, Reads
 from wengert.compiling.watched.printing import HOOKS_OF_PRINTING, PRINTING, SHOWING, watch_settings
 from wengert.compiling.watched.ruled import where_traced
 from wengert.compiling.watched.sameness import same
+from wengert.compiling.watched.stdlib_types import is_in_tests
 from wengert.compiling.watched.trusted import (
     HIDDEN,
     calls_python,
@@ -36,16 +35,17 @@ from wengert.compiling.watched.trusted import (
     names_attributes,
     refused_call,
 )
+from wengert.compiling.watched.watchable_types import is_tensor_function, runs_code
 from wengert.errors import RefusedCallError
 from wengert.hooks.calls import resolve
+from wengert.hooks.code_swap import HOOKS
 from wengert.hooks.decide import decide
-from wengert.hooks.exchange import HOOKS
 from wengert.hooks.policy import Kind
-from wengert.recording.exchanged import is_born
 from wengert.recording.identity import given
 from wengert.recording.primitives import primitive_of
 from wengert.recording.recording import STATE, here
 from wengert.recording.slots import holds_traced
+from wengert.recording.swapped_code import is_born
 from wengert.rewrite.heads import LoopHead
 from wengert.values.frames import ENGINE, user_frame
 from wengert.values.names import home_of

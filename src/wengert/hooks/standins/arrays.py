@@ -11,7 +11,7 @@ import numpy as np
 
 from wengert.errors import RefusedCallError
 from wengert.hooks.classes import enter
-from wengert.hooks.exchange import prepare
+from wengert.hooks.code_swap import prepare
 from wengert.hooks.flat_iterators import assign_flat, read_flat
 from wengert.hooks.lookups import tape
 from wengert.hooks.policy import (
@@ -41,6 +41,7 @@ from wengert.hooks.standins.subclasses import (
     new_array,
 )
 from wengert.hooks.standins.writers import ARRAY_WRITERS
+from wengert.mutation.fields import is_traced_record
 from wengert.recording.decisions import guard
 from wengert.recording.layout import laid_out
 from wengert.recording.primitives import Primitive, primitive_of
@@ -49,7 +50,6 @@ from wengert.recording.recording import PLAIN, STATE, here
 from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import slot_of, slots_in
 from wengert.values.views import axes_in_memory
-from wengert.written.fields import is_traced_record
 
 
 def _reshape(primitive: Primitive, owner: Any, *shape: Any, **options: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.hooks.exchange import instrumented
+from wengert.hooks.code_swap import instrumented
 
 
 def source_of(f: Any) -> Callable[..., Any] | None:

@@ -23,9 +23,9 @@ from wengert.hooks.policy import MOVES, Decision, decides_methods_of, decides_un
 from wengert.hooks.search import CARRIER_TYPES, FROZEN, refusal, remember
 from wengert.hooks.standins.ordering import sort_list
 from wengert.recording.caches import found, is_numeric
-from wengert.recording.cuts import refuse_digit
 from wengert.recording.decisions import decided
 from wengert.recording.identity import NUMBERS, found_by_identity, is_one
+from wengert.recording.nondifferentiable import refuse_digit
 from wengert.recording.recording import STATE
 
 ITERATING = {

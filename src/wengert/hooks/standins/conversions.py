@@ -8,7 +8,7 @@ import re
 from typing import Any
 
 from wengert.hooks.classes import bind, python_method
-from wengert.hooks.exchange import prepare
+from wengert.hooks.code_swap import prepare
 from wengert.hooks.generated import convert, format_value
 from wengert.hooks.lookups import tape
 from wengert.hooks.operators import BINARY, Binary

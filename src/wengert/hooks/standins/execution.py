@@ -11,7 +11,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from wengert.hooks.exchange import twin_of
+from wengert.hooks.code_swap import twin_of
 from wengert.hooks.policy import runs_plain, stands_for
 from wengert.hooks.search import refusal
 from wengert.recording.recording import STATE

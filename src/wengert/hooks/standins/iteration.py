@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from wengert.hooks.classes import enter, python_method
-from wengert.hooks.exchange import HANDING_ON, instrumented, prepare, prepare_held, put_in_held, touched
+from wengert.hooks.code_swap import HANDING_ON, instrumented, prepare, prepare_held, put_in_held, touched
 from wengert.hooks.items import iterable
 from wengert.hooks.lookups import in_hash_order, tape, told
 from wengert.hooks.policy import stands_for

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from wengert.hooks.classes import enter
-from wengert.hooks.exchange import prepare
+from wengert.hooks.code_swap import prepare
 from wengert.hooks.items import iterable
 from wengert.hooks.lookups import tape
 from wengert.hooks.policy import itself

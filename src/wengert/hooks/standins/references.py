@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert.errors import RefusedCallError
 from wengert.hooks import object_arrays
-from wengert.hooks.exchange import instrumented
+from wengert.hooks.code_swap import instrumented
 from wengert.hooks.policy import MOVES, runs_plain, stands_for
 from wengert.hooks.search import function_of, opaque, readable, search, watched
 from wengert.hooks.standins import plain

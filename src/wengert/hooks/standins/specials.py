@@ -22,8 +22,8 @@ from wengert.hooks.attributes import (
     set_attribute,
 )
 from wengert.hooks.classes import bind, enter, python_method
+from wengert.hooks.code_swap import of_user
 from wengert.hooks.construction import build_class, instantiate, make_class
-from wengert.hooks.exchange import of_user
 from wengert.hooks.generated import convert
 from wengert.hooks.lookups import decisive
 from wengert.hooks.policy import stands_for

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from wengert.hooks.classes import enter
-from wengert.hooks.exchange import instrumented, prepare
+from wengert.hooks.code_swap import instrumented, prepare
 from wengert.hooks.lookups import tape
 from wengert.hooks.policy import Decision, decides_type, replaced, stands_for
 from wengert.hooks.standins import plain

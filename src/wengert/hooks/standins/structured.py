@@ -13,9 +13,9 @@ from wengert.hooks.policy import IN_C, Decision, decides_methods_of, decides_unb
 from wengert.hooks.records import field, items, listed, write
 from wengert.hooks.search import guarded
 from wengert.hooks.writes import record_store
+from wengert.mutation.fields import is_traced_record
 from wengert.recording.recording import STATE
 from wengert.recording.slots import recording_here
-from wengert.written.fields import is_traced_record
 
 
 def getfield(a: Any, dtype: Any, offset: int = 0) -> Any:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from wengert.hooks.classes import bind, enter, python_method
-from wengert.hooks.exchange import prepare
+from wengert.hooks.code_swap import prepare
 from wengert.hooks.search import opaque, search
 from wengert.hooks.standins.writers import WRITERS
 from wengert.recording.primitives import primitive_of

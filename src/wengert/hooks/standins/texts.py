@@ -10,8 +10,8 @@ import numpy as np
 
 from wengert.hooks.policy import Decision, decides_methods_of, plain, replaced, stands_for
 from wengert.hooks.search import refusal, remember, search, traced_in, watched
-from wengert.recording.cuts import digits_told, note_digit
 from wengert.recording.decisions import exact
+from wengert.recording.nondifferentiable import digits_told, note_digit
 from wengert.recording.recording import STATE, Recording
 
 _TEXT_FILE: Any = io.TextIOBase.__base__  # that of C: those of C are no subclasses of the other

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.values.computed import computed_once
+from wengert.values.lazy_attribute import computed_once
 
 
 @dataclass(frozen=True, slots=True)

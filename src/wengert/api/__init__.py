@@ -1,0 +1,1 @@
+"""What users call, a file for each family of functions; `wengert` has all of it."""

@@ -1,0 +1,248 @@
+"""The comparison of derivatives with differences, in both modes and to any order."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.api.differences import copies, counted
+from wengert.api.gradient import quiet_gradients, vjp
+from wengert.api.jacobians import jacfwd
+from wengert.api.parameters import ravel
+from wengert.api.tangents import jvp
+from wengert.errors import ArgumentError, GradientCheckError, NonScalarOutputError, NoPathWarning
+from wengert.values.argnums import refuse_swallowed
+from wengert.values.callables import callable_name, signature
+from wengert.values.progress import Telling
+from wengert.values.trees import Leaf, leaves, mirror
+
+ENTERED = "It computes with the results of the user's function."
+
+
+Modes = tuple[str, ...]
+
+
+class Check(NamedTuple):
+    """What is checked of a function, and how closely: the parameters of `check_grads`; and the Telling."""
+
+    gradient: Callable[..., tuple[Any, ...]] | None
+    rtol: float | None
+    atol: float | None
+    order: int
+    modes: Modes
+    quiet: bool
+    told: Any = None
+
+
+def check_grads(
+    f: Callable[..., Any],
+    *args: Any,
+    gradient: Callable[..., tuple[Any, ...]] | None = None,
+    rtol: float | None = None,
+    atol: float | None = None,
+    order: int = 1,
+    modes: Modes = ("rev",),
+    quiet: bool = False,
+    **kwargs: Any,
+) -> Any:
+    """Compare the derivatives of `f(*args, **kwargs)` with differences; return the largest relative error.
+
+    The result of `f` may have any shape, or be a container: fixed random weights reduce it to one number. Each float
+    and array among the arguments by position is checked; arguments by keyword are constants. Without arguments it
+    returns the function that checks at those it is given: `check_grads(f, order=2)(x)`.
+    `modes` names the ways: "rev" for gradients, "fwd" for tangents. `order` 2 also checks the derivatives of pullbacks
+    and pushforwards in these modes, with respect to the arguments and what is pulled or pushed; and so on.
+    `gradient(f, *args)` is another way to compute the gradient, to be checked in place of wengert's own; it returns a
+    tuple with a gradient for each argument by position. `rtol` and `atol` are the relative and the absolute tolerance,
+    by default eps^(1/3) and eps^(1/2) of each leaf's dtype; an error below the absolute one counts as 0. On a terminal
+    it shows how far it is, unless `quiet`.
+
+    >>> wg.check_grads(np.sin, np.array([0.5, 2.0])) < 1e-9
+    True
+    >>> wg.check_grads(np.sin, order=2, modes=("rev", "fwd"))(0.5) < 1e-9
+    True
+
+    Errors: GradientCheckError, which names the leaf, both numbers and their error; ArgumentError where there is
+    nothing to check.
+    """
+    check = Check(gradient, rtol, atol, order, tuple(modes) if isinstance(modes, (tuple, list)) else (modes,), quiet)
+    if not check.modes or not set(check.modes) <= _GRADIENTS.keys() or type(order) is not int or order < 1:
+        raise ArgumentError(
+            f"check_grads has modes of 'rev' and 'fwd', and orders from 1 on, not {modes!r}, {order!r}."
+        )
+    refuse_swallowed(f, kwargs)
+    if not args and not kwargs:
+        return lambda *args, **kwargs: _told(check, f, args, kwargs)
+    return _told(check, f, args, kwargs)
+
+
+def _told(check: Check, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> float:
+    with Telling("check_grads", f, "numbers", quiet=check.quiet) as told:
+        return _checked(check._replace(told=told), f, args, kwargs)
+
+
+def _checked(check: Check, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> float:
+    if not leaves(args):
+        raise ArgumentError(
+            f"check_grads has nothing to check: no float is among the arguments by position of {callable_name(f)}. "
+            "A number to differentiate at is a float: 1.0; an argument by keyword is a constant."
+        )
+    worst = _check_first(check, f, args, kwargs)
+    if check.order > 1:
+        with warnings.catch_warnings(action="ignore", category=NoPathWarning):
+            for mode in check.modes:
+                worst = max(worst, _check_next(mode, check, f, args, kwargs))
+    return worst
+
+
+def _check_first(check: Check, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> float:
+    """Compare first derivatives, in each mode; returns the largest relative error."""
+    g = _scalarised(f, args, kwargs)
+    ways = [_GRADIENTS[mode] for mode in check.modes] if check.gradient is None else [check.gradient]
+    found = [way(g, *args, **kwargs) for way in ways]
+    check.told.total += sum([np.size(leaf) for _, leaf in leaves(args)])
+    expected = counted(g, args, kwargs, check.told.count)
+    return max([_compare_all(check, _names(f, len(args)), args, actual, expected) for actual in found])
+
+
+def _check_next(mode: str, check: Check, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> float:
+    """Check the pullback, or the pushforward, as a function of the arguments and of what it takes."""
+    places = [k for k, x in enumerate(args) if leaves(x)]
+    xs = tuple([args[k] for k in places])
+
+    def of_floats(*xs: Any) -> Any:
+        given = dict(zip(places, xs, strict=True))
+        return f(*[given.get(k, x) for k, x in enumerate(args)], **kwargs)
+
+    def pulled_back(y_bar: Any, *xs: Any) -> Any:
+        return vjp(of_floats, *xs)[1](y_bar)
+
+    def pushed_forward(x_dots: Any, *xs: Any) -> Any:
+        return jvp(of_floats, xs, x_dots)[1]
+
+    random = np.random.default_rng(2)
+    y = of_floats(*copies(xs))
+    if not leaves(y):
+        return 0.0
+    direction = mirror(y if mode == "rev" else xs, lambda leaf: _random(random, leaf))
+    check = check._replace(order=check.order - 1, gradient=None)
+    try:
+        return _checked(check, pulled_back if mode == "rev" else pushed_forward, (direction, *xs), {})
+    except GradientCheckError as error:
+        of = "pullback" if mode == "rev" else "pushforward"
+        raise GradientCheckError(f"of the {of} of {callable_name(f)}, at a higher order: {error}") from None
+
+
+def _random(random: np.random.Generator, leaf: Leaf) -> Any:
+    """Random numbers of the shape, dtype and kind of a leaf."""
+    made = random.standard_normal(np.shape(leaf))
+    if np.iscomplexobj(leaf):
+        made = made + 1j * random.standard_normal(np.shape(leaf))
+    if isinstance(leaf, np.ndarray):
+        return np.asarray(made, leaf.dtype)
+    return type(leaf)(made)
+
+
+def _by_reverse(g: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+    return _placed(args, lambda places: quiet_gradients(g, args, kwargs, places))
+
+
+def _by_forward(g: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+    with warnings.catch_warnings(action="ignore", category=NoPathWarning):
+        return _placed(args, lambda places: jacfwd(g, argnums=places)(*args, **kwargs))
+
+
+_GRADIENTS: dict[str, Callable[..., tuple[Any, ...]]] = {"rev": _by_reverse, "fwd": _by_forward}
+
+
+def _placed(args: tuple[Any, ...], gradients: Callable[[tuple[int, ...]], Any]) -> tuple[Any, ...]:
+    """The gradients with respect to the arguments that hold floats, each in its place; None in the others."""
+    places = tuple([k for k, x in enumerate(args) if leaves(x)])
+    table = dict(zip(places, gradients(places), strict=True))
+    return tuple(table.get(k) for k in range(len(args)))
+
+
+def _compare_all(check: Check, names: list[str], args: tuple[Any, ...], actual: Any, expected: Any) -> float:
+    """Compare gradients leaf by leaf; returns the largest relative error."""
+    if not isinstance(actual, tuple) or len(actual) != len(args):
+        raise GradientCheckError(f"expected a tuple of {len(args)} gradients, one per argument, got {actual!r}")
+    worst = 0.0
+    for name, x, found, wanted in zip(names, args, actual, expected, strict=True):
+        found_at, wanted_at = dict(leaves(found, name)), dict(leaves(wanted, name))
+        for path, leaf in leaves(x, name):
+            if path not in found_at:
+                raise GradientCheckError(f"there is no gradient at {path}: the gradient's structure differs")
+            _check_form(path, found_at[path], leaf)
+            worst = max(worst, _compare(path, found_at[path], wanted_at[path], check.rtol, check.atol))
+        for path in sorted(found_at.keys() - wanted_at.keys()):
+            raise GradientCheckError(f"there is a gradient at {path}, where the argument has no leaf")
+    return worst
+
+
+def _names(f: Callable[..., Any], count: int) -> list[str]:
+    """The parameters' names, as far as they are known."""
+    try:
+        bound = signature(f).bind(*range(count)).arguments
+    except (TypeError, ValueError):
+        return [f"args[{i}]" for i in range(count)]
+    names: list[str] = []
+    for name, value in bound.items():
+        names += [f"{name}[{i}]" for i in range(len(value))] if isinstance(value, tuple) else [name]
+    return names
+
+
+def _scalarised(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[..., Any]:
+    """f itself, or the sum of what its result holds with fixed random weights."""
+    result = f(*copies(args), **copies(kwargs))
+    if np.isscalar(result) and np.asarray(result).dtype.kind == "f":
+        return f
+    if not leaves(result) and np.asarray(result).dtype.kind not in "biu":
+        raise NonScalarOutputError(f"{callable_name(f)} returned {result!r:.60}, which holds no number to check.")
+    numbers = ravel(result)[0]
+    weights = np.random.default_rng(0).standard_normal(numbers.shape)
+    if numbers.dtype.kind == "c":
+        weights = weights + 1j * np.random.default_rng(1).standard_normal(numbers.shape)
+
+    def weighted_sum(*args: Any, **kwargs: Any) -> Any:
+        return np.sum(np.real(ravel(f(*args, **kwargs))[0] * weights))
+
+    return weighted_sum
+
+
+def _check_form(path: str, found: Any, leaf: Leaf) -> None:
+    """A gradient has its leaf's shape and dtype."""
+    for what, has, needs in (
+        ("shape", np.shape(found), np.shape(leaf)),
+        ("dtype", np.asarray(found).dtype, np.asarray(leaf).dtype),
+    ):
+        if has != needs:
+            raise GradientCheckError(f"the gradient at {path} has {what} {has}, the argument {needs}")
+
+
+def _compare(path: str, found: Any, wanted: Any, rtol: float | None, atol: float | None) -> float:
+    """The largest relative error at one leaf; raises where it is too large."""
+    found, wanted = np.asarray(found), np.asarray(wanted)
+    if not wanted.size:
+        return 0.0
+    eps = float(np.finfo(wanted.dtype).eps)
+    rtol = eps ** (1 / 3) if rtol is None else rtol
+    atol = eps ** (1 / 2) if atol is None else atol
+    with np.errstate(all="ignore"):
+        gap = np.abs(found - wanted)
+        relative = np.where(gap <= atol, 0.0, gap / np.abs(wanted))
+        wrong = ~(gap <= atol + rtol * np.abs(wanted))  # so that a nan is wrong
+    if not wrong.any():
+        return float(relative.max())
+    severity = np.where(wrong, np.nan_to_num(relative, nan=np.inf), -1.0)
+    index = tuple(int(i) for i in np.unravel_index(int(severity.argmax()), severity.shape))
+    at = path + (f"[{', '.join(map(str, index))}]" if index else "")
+    raise GradientCheckError(
+        f"the gradient disagrees with differences at {at}\n"
+        f"    gradient:       {found[index]!s}\n"
+        f"    differences:    {wanted[index]!s}\n"
+        f"    relative error: {relative[index]:.2g}, allowed {rtol:.2g}\n"
+        f"{int(wrong.sum())} of {wrong.size} numbers at {path} disagree"
+    )

@@ -1,0 +1,266 @@
+"""Blocks of Jacobians, by reverse or forward mode.
+
+A block is ∂yⱼ/∂xₖ of one leaf of a result and one of the arguments, of shape `yⱼ.shape + xₖ.shape`. Reverse mode finds
+them by rows, forward mode by columns; what becomes of them is the same.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.api.batches import vmap
+from wengert.api.gradient import pulled
+from wengert.api.tangents import either_way, pushed
+from wengert.errors import ArgumentError, NoBatchingRuleWarning, NoGradientPathError
+from wengert.recording.container_arguments import with_leaves
+from wengert.recording.session import followed
+from wengert.values.argnums import Argnums, check_complex, check_inputs, places_of, refuse_swallowed
+from wengert.values.callables import callable_name
+from wengert.values.specs import Spec, as_float, is_complex, spec_of
+from wengert.values.trees import held_by_library, is_container, itself, leaves, mirror
+
+ENTERED = "It computes with derivatives, also with those that an outer derivative watches."
+
+CHEAPER = 3  # times as fast is a column as a row: all columns are pushed in one pass
+WIDE = 100  # rows from which on one walk back for all is faster than one for each, though it is traced
+
+
+class Options(NamedTuple):
+    """The parameters of `jacobian`, in its order."""
+
+    argnums: Argnums = 0
+    has_aux: bool = False
+    holomorphic: bool = False
+    allow_int: bool = False
+    as_matrix: bool = False
+
+
+class Call:
+    """A call of a function, with the arguments that its derivative is asked for.
+
+    `forms` are these, with None for what has no derivative, `xs` the Specs of their leaves; `single`: one was asked
+    for, bare.
+    """
+
+    def __init__(self, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], options: Options) -> None:
+        self.f, self.args, self.kwargs, self.options = f, args, kwargs, options
+        refuse_swallowed(f, kwargs)
+        self.places, self.single = places_of(f, args, kwargs, options.argnums)
+        if not options.allow_int:
+            check_inputs(f, args, kwargs, self.places)
+        self.forms = [mirror(as_float(kwargs[k] if isinstance(k, str) else args[k]), itself) for k in self.places]
+        named = zip(self.forms, self.places, strict=True)
+        self.paths = [pair for x, k in named for pair in leaves(x, k if isinstance(k, str) else f"argument {k + 1}")]
+        self.xs = [spec_of(leaf) for _, leaf in self.paths]
+
+    @property
+    def work(self) -> tuple[Any, ...]:
+        """What `pulled` is given for it."""
+        return self.f, self.args, self.kwargs, self.places, self.options.has_aux, self.options.allow_int
+
+    def pushed(self, tangents: Any, size: int) -> tuple[Any, Any, Any]:
+        """Its value, the tangents of that, in `size` directions at once, and what it returns besides."""
+        f, args, kwargs, places, has_aux, quiet = self.work
+        return pushed(f, args, kwargs, places, tangents, has_aux, size, quiet)
+
+    @property
+    def same(self) -> list[int]:
+        """For each leaf the number of the first one that is the same array: an array in two places has one tangent."""
+        first: dict[int, int] = {}
+        arrays = [leaf if isinstance(leaf, np.ndarray) else object() for _, leaf in self.paths]
+        return [first.setdefault(id(leaf), k) for k, leaf in enumerate(arrays)]
+
+    def checked(self, y: Any) -> list[Spec]:
+        """The Specs of the leaves of the result `y`, of which there has to be a Jacobian."""
+        found = leaves(y)
+        if not found:
+            raise NoGradientPathError(
+                f"{callable_name(self.f)} returned {y!r} ({type(y).__name__}), in which nothing has a derivative. "
+                "Return the floats (or arrays of them) that it was made from."
+            )
+        if self.options.holomorphic:
+            for _, leaf in found:
+                check_complex(self.paths, leaf)
+        elif any(map(is_complex, self.xs)) and any(is_complex(leaf) for _, leaf in found):
+            raise ArgumentError(
+                f"{callable_name(self.f)} takes complex numbers to complex ones, so that its derivative is one number "
+                "an entry only where it is holomorphic: then say holomorphic=True. Else take the Jacobians of np.real "
+                "and np.imag of its result; wg.vjp and wg.jvp give products with any of them."
+            )
+        ys = [spec_of(leaf) for _, leaf in found]
+        if not self.options.as_matrix:
+            self._refuse_labels(y, ys)
+        return ys
+
+    def _refuse_labels(self, y: Any, ys: list[Spec]) -> None:
+        """Refuse blocks that have more axes than the objects of a library, with labels, in which they would stand."""
+        one_number = self.single and not is_container(self.forms[0]) and not any([x.shape for x in self.xs])
+        too_narrow = [self.forms if any([spec.shape for spec in ys]) else None, None if one_number else y]
+        if held := held_by_library(too_narrow):
+            raise ArgumentError(
+                f"the Jacobian of {callable_name(self.f)} has an entry for each number of the result and each of the "
+                f"arguments: a {held} has no place for it. Say as_matrix=True for a plain matrix, or take and return "
+                "plain arrays."
+            )
+
+    def nested(self, y: Any, blocks: list[list[Any]]) -> Any:
+        """The blocks, a row of them for each leaf of the result, in the structure of the result, then the arguments."""
+        rows = [self.filled(row) for row in blocks]
+        return with_leaves(mirror(y, itself), [row[0] for row in rows] if self.single else rows)
+
+    def filled(self, row: list[Any]) -> tuple[Any, ...]:
+        """A row of what belongs to the leaves, one after the other, in the structure of the arguments."""
+        return tuple([with_leaves(form, part) for form, part in zip(self.forms, self._parts(row), strict=True)])
+
+    def _parts(self, row: list[Any]) -> list[list[Any]]:
+        """A row of blocks by the arguments that they belong to."""
+        rest = iter(row)
+        return [[next(rest) for _ in leaves(form)] for form in self.forms]
+
+    def matrices(self, ys: list[Spec], blocks: list[list[Any]]) -> Any:
+        """The blocks as one matrix for each argument: a row for each number of the result, a column for each of its."""
+        flat = [
+            [np.reshape(block, (y.size, x.size)) for block, x in zip(row, self.xs, strict=True)]
+            for y, row in zip(ys, blocks, strict=True)
+        ]
+        split = [self._parts(row) for row in flat]
+        found = tuple([_joined([parts[k] for parts in split]) for k in range(len(self.forms))])
+        return found[0] if self.single else found
+
+
+class Found(NamedTuple):
+    """The value of a call, what it returns besides, the Specs of the value's leaves, and a row of blocks for each."""
+
+    y: Any
+    aux: Any
+    ys: list[Spec]
+    blocks: list[list[Any]]
+
+
+def _joined(rows: list[list[Any]]) -> Any:
+    """Blocks as one matrix; None where there are none."""
+    if not rows[0]:
+        return None
+    return np.concatenate([np.concatenate(row, axis=1) if len(row) > 1 else row[0] for row in rows])
+
+
+class Basis:
+    """Directions in the space of some leaves, in rows: the unit vectors of each, and -i times those of some (`twice`).
+
+    By a derivative D along these, 1 and -i, that with respect to a complex number is D(1) + i D(-i).
+    """
+
+    def __init__(self, specs: Sequence[Spec], twice: Sequence[bool]) -> None:
+        self.specs, self.places, self.size = specs, [], 0
+        for spec, again in zip(specs, twice, strict=True):
+            starts = [self.size + k * spec.size for k in range(1 + again)]
+            self.places.append([slice(start, start + spec.size) for start in starts])
+            self.size += spec.size * (1 + again)
+        self.size = max(self.size, 1)  # of nothing, a direction of zeros
+
+    def vectors(self) -> list[Any]:
+        """For each leaf its part of all directions, with an axis for these in front."""
+        return [self._vectors(spec, places) for spec, places in zip(self.specs, self.places, strict=True)]
+
+    def _vectors(self, spec: Spec, places: list[slice]) -> Any:
+        found = np.zeros((self.size, spec.size), spec.dtype)
+        for place, factor in zip(places, (1, -1j), strict=False):
+            np.fill_diagonal(found[place], factor)
+        return found.reshape((self.size, *spec.shape))
+
+    def part(self, found: Any, k: int) -> Any:
+        """Of derivatives along all directions those with respect to leaf k: with an axis for its numbers in front."""
+        parts = [found[place] for place in self.places[k]]
+        return parts[0] + 1j * parts[1] if len(parts) > 1 else parts[0]
+
+
+def picked(call: Call) -> Found:
+    """The blocks by the mode that takes less time, going by sizes; the function runs once for both."""
+    count = sum([x.size * (1 + is_complex(x)) for x in call.xs])
+    if count == 1:
+        return by_columns(call)
+    y, push, pullback, aux = either_way(*call.work)
+    if CHEAPER * sum([np.size(leaf) for _, leaf in leaves(y)]) < count:
+        return _rows_of(call, y, pullback, aux)
+    return along(call, call.xs, lambda vectors, _: vectors, lambda tangents, size: (y, push(tangents, size), aux))
+
+
+def by_rows(call: Call) -> Found:
+    """The blocks by reverse mode."""
+    return _rows_of(call, *pulled(*call.work))
+
+
+def _rows_of(call: Call, y: Any, pullback: Callable[[Any], Any], aux: Any) -> Found:
+    """The blocks by the pullback of a call."""
+    ys = call.checked(y)
+    basis = Basis(ys, [is_complex(leaf) and not call.options.holomorphic for leaf in ys])
+    rows = list(zip(_rows(pullback, y, basis), call.xs, strict=True))
+    blocks = [[_block(basis.part(row, j), spec, x) for row, x in rows] for j, spec in enumerate(ys)]
+    return Found(y, aux, ys, blocks)
+
+
+def _rows(pullback: Callable[[Any], Any], y: Any, basis: Basis) -> list[Any]:
+    """The cotangents of the arguments' leaves for all seeds of a basis: each with an axis for these in front."""
+    seeds = basis.vectors()
+    form = mirror(y, itself)
+    if basis.size >= WIDE and followed() is None:
+        with warnings.catch_warnings(action="ignore", category=NoBatchingRuleWarning):  # nobody asked for a batch
+            bars = vmap(pullback)(with_leaves(form, seeds))
+        return [leaf for part in bars for _, leaf in leaves(part)]
+    arrays = [(seed, issubclass(y.pytype, np.ndarray)) for seed, y in zip(seeds, basis.specs, strict=True)]
+    found = [
+        pullback(with_leaves(form, [x[k, ...] if array else x[k] for x, array in arrays])) for k in range(basis.size)
+    ]
+    rows = [[leaf for part in row for _, leaf in leaves(part)] for row in found]
+    return [np.stack([np.asarray(row) for row in column]) for column in zip(*rows, strict=True)]
+
+
+def by_columns(call: Call) -> Found:
+    """The blocks by forward mode: all directions at once, while the function runs."""
+    return along(call, call.xs, lambda vectors, _: vectors)
+
+
+def along(
+    call: Call,
+    xs: list[Spec],
+    spread: Callable[[Any, Spec], Any],
+    push: Callable[[Any, int], tuple[Any, Any, Any]] | None = None,
+) -> Found:
+    """The blocks with respect to leaves `xs` that stand for those of the arguments, by forward mode.
+
+    `spread(vectors, x)` makes, of directions in the space of one of them, those of the argument's leaf x.
+    `push(tangents, size)` gives the value, its tangents, and what the function returns besides; by default it runs it.
+    """
+    options, same = call.options, call.same
+    alone = [x if k == same[k] else Spec((0,), x.dtype) for k, x in enumerate(xs)]
+    basis = Basis(alone, [is_complex(x) and not options.holomorphic for x in xs])
+    vectors = basis.vectors()
+    tangents = call.filled([spread(vectors[first], x) for first, x in zip(same, call.xs, strict=True)])
+    y, y_dot, aux = (push or call.pushed)(tangents, basis.size)
+    ys = call.checked(y)
+    blocks = [
+        [_block(_column(basis.part(dot, first), y, x), y, x) for first, x in zip(same, xs, strict=True)]
+        for (_, dot), y in zip(leaves(y_dot), ys, strict=True)
+    ]
+    return Found(y, aux, ys, blocks)
+
+
+def _column(found: Any, y: Spec, x: Spec) -> Any:
+    """The derivatives with respect to all numbers of x, with an axis for these at the end, in its precision."""
+    dtype = np.result_type(x.dtype, np.complex64) if is_complex(y) else x.dtype
+    turned = np.moveaxis(found, 0, -1)
+    return turned if turned.dtype == dtype else turned.astype(dtype)
+
+
+def _block(found: Any, y: Spec, x: Spec) -> Any:
+    """A block in its shape; a number of the argument's kind where both have none."""
+    block = found.reshape(y.shape + x.shape)
+    if block.ndim or issubclass(x.pytype, np.ndarray):
+        return block
+    number = block[()]
+    kind: Any = complex if is_complex(number) else x.pytype
+    return number if issubclass(x.pytype, np.generic) else kind(number)

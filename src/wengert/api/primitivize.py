@@ -1,0 +1,189 @@
+"""Entering the calls on a tape: functions in Python, and tapes, are replaced by the primitives that they call."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from wengert.api.taping import trace
+from wengert.errors import TapeError
+from wengert.tape.contexts import Context
+from wengert.tape.dump import line, type_text
+from wengert.tape.loops import Loop
+from wengert.tape.needed import is_functional
+from wengert.tape.ops import MISSING, Call, Constant, Input, Op, Variable, mkcall, value_of, with_variables
+from wengert.tape.play import run_call
+from wengert.tape.tape import Tape, verify
+from wengert.values.functional import getfield
+from wengert.values.numeric_trees import leaf_values
+from wengert.values.specs import is_inexact, same_numbers
+
+ENTERED = "It makes the calls of a tape; a tape that is played in traced code is a part of that."
+
+
+def primitivize(tape: Tape, ctx: Context | None = None) -> Tape:
+    """Replace each call on `tape` that is no primitive by the primitives that it calls; returns the tape itself.
+
+    Each such function runs twice more, on the recorded values. `ctx` decides what is a primitive, as in `trace`.
+
+    >>> def square(x):
+    ...     return x * x
+    >>> tape = wg.Tape()
+    >>> tape.inputs = [3.0]
+    >>> tape.result = tape.push(wg.mkcall(square, tape.inputs[0]))
+    >>> print(wg.primitivize(tape))
+    Tape(Context)
+      inp %1::float
+      %2 = mul(%1, %1)::float
+      return %2
+
+    Errors: TapeError for a function that writes its arguments, reads a value that a trace would freeze, or gives
+    something else when it runs again; NoRuleError and RefusedCallError as `trace`.
+    """
+    pending = list(reversed(tape.calls))
+    while pending:
+        op = pending.pop()
+        if _is_entered(op, ctx or Context()):
+            new = _inlined(tape, op) if isinstance(op.fn, Tape) else _traced(tape, op, ctx)
+            pending += [made for made in reversed(new) if isinstance(made, Call)]
+    return verify(tape)
+
+
+def _is_entered(op: Call, ctx: Context) -> bool:
+    fn = value_of(op.fn)
+    if op.guard or is_functional(fn) or (isinstance(fn, type) and issubclass(fn, tuple)):
+        return False
+    if ctx.is_primitive(fn, *(value_of(arg) for arg in op.args)):
+        return False
+    home = getattr(fn, "__module__", None) or ""
+    if home.split(".")[0] in ("wengert", "wengert_rules") and not isinstance(fn, Tape | Loop):
+        raise _cannot(op, "it is a step of a reverse pass", "use gradtape, whose tape holds primitives only")
+    return True
+
+
+def _inlined(tape: Tape, op: Call) -> list[Op]:
+    """Put the ops of a called tape in the place of its call."""
+    inner: Tape = op.fn
+    places = [place for place in inner if isinstance(place, Input) and not place.callee]
+    if len(places) != len(op.args) or op.kwargs:
+        raise _cannot(op, f"the tape has {len(places)} inputs", "give one argument for each")
+    return _spliced(tape, op, inner, dict(zip(places, op.args, strict=True)), [], again=True)
+
+
+def _traced(tape: Tape, op: Call, ctx: Context | None) -> list[Op]:
+    """Put what a function does in the place of its call."""
+    traced = [v for v in dict.fromkeys(op.references()) if _enters(op, v)]
+    values = [value_of(v) for v in traced]
+    given, again = ([copy.deepcopy(value) for value in values] for _ in range(2))
+    call = _caller(op, traced)
+    try:
+        value, inner = trace(call, *given, ctx=ctx)
+    except Exception as error:
+        error.add_note(f"in `{line(op)}`" + (f" ({op.site})" if op.site else ""))
+        raise
+    if not _same(given, values):
+        raise _cannot(op, "it writes its arguments", "trace a function that calls it")
+    if not _same(value, call(*again)):
+        raise _cannot(op, "run again, it gives something else", "trace a function that calls it")
+    places = [place for place in inner if isinstance(place, Input) and not place.callee]
+    made: list[Op] = []
+    leaves = [leaf for v in traced for leaf in _leaves(tape, op, v, value_of(v), made)]
+    if len(places) != len(leaves):
+        raise _cannot(op, "an array is twice in a container that it reads", "give it once")
+    return _spliced(tape, op, inner, dict(zip(places, leaves, strict=True)), made)
+
+
+def _enters(op: Call, v: Variable) -> bool:
+    """Whether an argument is an input of the function's trace; constants and tests may be frozen in it."""
+    value, place = value_of(v), v.op
+    if value is MISSING:
+        raise _cannot(op, f"{v} has no value", "set tape.inputs, and push calls with mkcall")
+    if all(map(is_inexact, leaf_values(value))):
+        return True
+    if isinstance(place, Constant) or (isinstance(place, Call) and place.guard):
+        return False
+    if isinstance(place, Input) and place.callee:
+        return False
+    raise _cannot(op, f"{v} is {type_text(value)}, which a trace would freeze", "give it as a constant")
+
+
+def _caller(op: Call, traced: list[Variable]) -> Callable[..., Any]:
+    """The call as a function of the values that it reads."""
+
+    def call(*values: Any) -> Any:
+        table = dict(zip(traced, values, strict=True))
+
+        def at(v: Variable) -> Any:
+            return table[v] if v in table else value_of(v)
+
+        fn = at(op.fn) if isinstance(op.fn, Variable) else op.fn
+        return fn(*with_variables(op.args, at), **with_variables(op.kwargs, at))
+
+    return call
+
+
+def _leaves(tape: Tape, op: Call, v: Variable, value: Any, made: list[Op]) -> Iterator[Variable]:
+    """The Variables of an argument's leaves; parts of a container are taken out first."""
+    if not isinstance(value, tuple | list | dict):
+        yield v
+        return
+    for key in value if isinstance(value, dict) else range(len(value)):
+        part = mkcall(getfield, v, key)
+        part.site = op.site
+        made.append(part)
+        yield from _leaves(tape, op, Variable(part), part.val, made)
+
+
+def _spliced(tape: Tape, op: Call, inner: Tape, table: dict[Op, Any], made: list[Op], again: bool = False) -> list[Op]:
+    """Put the inner tape's ops in the place of an op, reading from the table instead of their inputs.
+
+    With `again` they are run on the values that they have here.
+    """
+    read = {v.op for each in inner for v in each.references()}
+    for each in inner:
+        if each in table or (isinstance(each, Input) and each not in read):
+            continue  # an input; or the function itself, which nothing reads
+        new = Constant(each.val) if isinstance(each, Input) else each.copy()
+        new.rewrite(lambda v: table[v.op])  # type: ignore[index]
+        new.site = new.site or op.site
+        if again and isinstance(new, Call):
+            new.val = run_call(new, value_of)
+        made.append(new)
+        table[each] = Variable(new)
+    _put(tape, op, made, table[inner.result.op])  # type: ignore[index]
+    return made
+
+
+def _put(tape: Tape, op: Call, made: list[Op], result: Any) -> None:
+    """Put new ops in the place of one; its readers read the result, which may be one that was there before."""
+    if not isinstance(result, Variable):
+        made.append(Constant(result, site=op.site))
+        result = Variable(made[-1])
+    last = next((k for k, new in enumerate(made) if result.op is new), None)
+    if last is None:
+        tape.insert(Variable(op), *made)
+        tape.delete(Variable(op), rebind_to=result)
+    else:
+        made[last].note = made[last].note or op.note
+        tape.replace(Variable(op), *made, rebind_to=last)
+
+
+def _same(a: Any, b: Any) -> bool:
+    if isinstance(a, tuple | list):
+        return type(a) is type(b) and len(a) == len(b) and all(map(_same, a, b))
+    if isinstance(a, dict):
+        return isinstance(b, dict) and list(a) == list(b) and all(_same(a[key], b[key]) for key in a)
+    if isinstance(a, np.ndarray | np.generic | float | complex | int):
+        return same_numbers(a, b)
+    return a is b or (isinstance(a, str) and a == b)
+
+
+def _cannot(op: Call, why: str, remedy: str) -> TapeError:
+    where = f" ({op.site})" if op.site else ""
+    return TapeError(f"cannot enter `{line(op)}`{where}: {why}\n  fix: {remedy}")
+
+
+__all__ = ["primitivize"]

@@ -1,0 +1,306 @@
+"""Sparse Jacobians and Hessians: the pattern is read from a tape, and coloured, and few passes give all entries.
+
+Each call traces the function at its arguments; the pattern and its colouring are found anew only where that tape is
+another one. So no entry is missed, whatever the function decides by its arguments.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert.api.gradient import grad, pulled
+from wengert.api.jacobian_blocks import Call, Options
+from wengert.api.tangents import pushed
+from wengert.api.taping import trace
+from wengert.errors import ArgumentError, DensePatternWarning, RecomputationError, WengertError
+from wengert.recording.container_arguments import with_leaves
+from wengert.recording.session import followed
+from wengert.sparse.csr import Csr
+from wengert.sparse.pattern import Pattern
+from wengert.sparse.recovery import Passes, fewest, seeds_of
+from wengert.tape.ops import Input
+from wengert.tape.tape import Tape
+from wengert.values import signatures
+from wengert.values.argnums import check_argnums
+from wengert.values.callables import callable_name, unwrapped
+from wengert.values.frames import warn
+from wengert.values.progress import Telling
+from wengert.values.specs import Spec, as_float, is_complex
+from wengert.values.transformed import Remade
+from wengert.values.trees import itself, leaves, mirror
+
+MANY = 50  # rows and columns from which on a dense pattern is told of
+AT_ONCE = 32  # directions that are pushed at once: each takes the memory of what the function computes
+
+
+class SparseJacobian(Remade):
+    """What `sparse_jacobian(f, argnums, pattern)` returns: called as `f` is, it gives ∂f/∂x as a sparse matrix.
+
+    `passes` is how many derivatives along one direction the last call took for all entries; None before the first one.
+
+    >>> jac = wg.sparse_jacobian(lambda x: x[1:] * x[:-1])
+    >>> jac(np.arange(1000.0)).nnz, jac.passes
+    (1998, 2)
+    """
+
+    def __init__(self, f: Callable[..., Any], argnums: int | str = 0, pattern: Any = None, quiet: bool = False) -> None:
+        check_argnums(argnums)
+        if not isinstance(argnums, int | str):
+            raise ArgumentError(f"argnums={argnums!r}: a sparse Jacobian is that of one argument, by position or name.")
+        functools.update_wrapper(self, f)
+        self.recipe = SparseJacobian, f, {"argnums": argnums, "pattern": pattern, "quiet": quiet}
+        self.passes: int | None = None
+        self._f, self._argnums, self._quiet = unwrapped(f), argnums, quiet
+        self._given = None if pattern is None else _passes_of(pattern)
+        self._read: tuple[Pattern, Passes] | None = None
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The Jacobian at these arguments of f, a `scipy.sparse.csr_array`."""
+        with Telling("sparse Jacobian", self._f, "passes", quiet=self._quiet) as told:
+            call = SparseCall(self._f, args, kwargs, self._argnums)
+            passes = self._given or self._by_tape(call)
+            call.told, told.total = told, passes.number
+            found = call.checked_matrix(passes) if self._given else call.matrix(passes, call.by_rows(passes))
+        self.passes = passes.number
+        return found
+
+    def _by_tape(self, call: SparseCall) -> Passes:
+        """The passes for the pattern of the tape of a call."""
+        value, tape = trace(call.f, *call.args, **call.kwargs)
+        if self._read is None or not self._read[0].fits(tape):
+            pattern = Pattern(tape, call.inputs(tape))
+            is_same = self._read is not None and pattern.csr.equals(self._read[0].csr)
+            self._read = pattern, self._read[1] if self._read and is_same else fewest(pattern.csr)
+            if not is_same:
+                self._warn_where_dense(*self._read)
+        call.specs_of(value, self._read[1])
+        call.value = value
+        return self._read[1]
+
+    def _warn_where_dense(self, pattern: Pattern, passes: Passes) -> None:
+        """Name the call that made the pattern dense, where many passes follow from it."""
+        op, most = pattern.densest, min(pattern.csr.shape)
+        if op is None or most < MANY or 2 * passes.number < most:
+            return
+        warn(
+            f"the Jacobian of {callable_name(self._f)} takes {passes.number} passes, about as many as a dense one: at "
+            f"{op.site} each number that {callable_name(op.fn)} gives is taken to depend on all numbers that it is "
+            "given, or on all along its axis. If the Jacobian has few entries, give pattern=; else use wg.jacobian.",
+            DensePatternWarning,
+        )
+
+
+class SparseCall(Call):
+    """A call of a function of which one argument is differentiated, outside of any other derivative.
+
+    `value` is its value where it was traced before: it has to give the same again.
+    """
+
+    value: Any = None
+    told: Telling
+
+    def __init__(self, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], argnums: int | str) -> None:
+        if followed() is not None:
+            raise WengertError(
+                "a sparse Jacobian cannot be taken inside another derivative or trace. Call it outside, or use "
+                "wg.jacobian inside"
+            )
+        super().__init__(f, args, kwargs, Options(argnums))
+        (place,) = self.places
+        self.args = tuple([as_float(arg) if k == place else arg for k, arg in enumerate(args)])
+        self.kwargs = {name: as_float(arg) if name == place else arg for name, arg in kwargs.items()}
+        self._refuse_complex(self.xs, "takes")
+
+    def inputs(self, tape: Tape) -> list[int]:
+        """The positions on the tape of this call of the inputs that it is differentiated by."""
+        counts = {key: len(leaves(arg)) for key, arg in [*enumerate(self.args), *self.kwargs.items()]}
+        positions = [op.id for op in tape if isinstance(op, Input) and not op.callee]
+        if len(positions) != sum(counts.values()):
+            raise ArgumentError(
+                f"two arguments of {callable_name(self.f)} are, or hold, the same array: give one of them a copy."
+            )
+        before = sum([counts[key] for key in list(counts)[: list(counts).index(self.places[0])]])
+        return positions[before : before + len(self.xs)]
+
+    def by_rows(self, passes: Passes, *more: np.ndarray) -> np.ndarray:
+        """The products sᵀJ for the seeds s of the passes and some `more`, in rows."""
+        seeds = [*seeds_of(passes.rows), *more]
+        if not seeds:
+            return np.zeros((0, passes.pattern.columns))
+        y, pullback, _ = pulled(self.f, self.args, self.kwargs, self.places, False)
+        ys = self.specs_of(y, passes)
+        return np.array([self._counted(1, _ravelled(pullback(_filled(y, ys, seed)))) for seed in seeds])
+
+    def by_columns(self, passes: Passes) -> np.ndarray:
+        """The products J s for the seeds s of the passes, in rows."""
+        seeds, found = seeds_of(passes.columns), [np.zeros((0, passes.pattern.shape[0]))]
+        while some := list(itertools.islice(seeds, AT_ONCE)):
+            tangents = [_filled(self.forms[0], self.xs, np.array(some))]
+            y, y_dot, _ = pushed(self.f, self.args, self.kwargs, self.places, tangents, size=len(some))
+            self.specs_of(y, passes)
+            found.append(self._counted(len(some), _ravelled(y_dot, (len(some),))))
+        return np.concatenate(found)
+
+    def _counted(self, passes: int, products: np.ndarray) -> np.ndarray:
+        self.told.count(passes)
+        return products
+
+    def matrix(self, passes: Passes, by_rows: np.ndarray) -> Any:
+        """The Jacobian, from the products by rows and those by columns."""
+        return _matrix(passes.pattern, passes.entries(by_rows, self.by_columns(passes)))
+
+    def checked_matrix(self, passes: Passes) -> Any:
+        """The Jacobian, by passes for a pattern that the user gave, which one more product checks."""
+        direction = np.random.default_rng(passes.number).normal(size=passes.pattern.shape[0])
+        *by_rows, product = self.by_rows(passes, direction)
+        found = self.matrix(passes, np.reshape(by_rows, (len(by_rows), passes.pattern.columns)))
+        near = np.sqrt(np.finfo(product.dtype).eps)
+        size = abs(found).T @ abs(direction) + abs(product)
+        most = np.max(size, initial=0.0, where=np.isfinite(size))
+        missed = abs(product - found.T @ direction) > near * size + near**1.5 * most  # not where both are no numbers
+        if missed.any():
+            raise ArgumentError(
+                f"pattern= misses entries of the Jacobian of {callable_name(self.f)}: by a product with it, in column "
+                f"{np.argmax(missed)}. wg.jacobian_pattern gives it here; without pattern= it is found at each call."
+            )
+        return found
+
+    def specs_of(self, y: Any, passes: Passes) -> list[Spec]:
+        """The Specs of the leaves of the result y, which has to fit the passes, and to be what it was before."""
+        ys = self.checked(y)
+        self._refuse_complex(ys, "gives")
+        shape = (sum([y.size for y in ys]), sum([x.size for x in self.xs]))
+        if passes.pattern.shape != shape:
+            raise ArgumentError(
+                f"the Jacobian of {callable_name(self.f)} has shape {shape}, its pattern {passes.pattern.shape}. A "
+                "result in other containers than tuples, lists and dictionaries has no pattern."
+            )
+        if self.value is not None and not _alike(self.value, y):
+            raise RecomputationError(
+                f"{callable_name(self.f)} gave another result when it ran a second time on the same arguments, so that "
+                "the pattern of the first run may not be that of the second. Draw random numbers, and change what it "
+                "remembers, outside of it; or give pattern=."
+            )
+        return ys
+
+    def _refuse_complex(self, specs: Sequence[Spec], does: str) -> None:
+        if any(map(is_complex, specs)):
+            raise ArgumentError(
+                f"{callable_name(self.f)} {does} complex numbers: a sparse Jacobian is that of a function of real "
+                "numbers to real ones. Take the real and imaginary parts apart, or use wg.jacobian."
+            )
+
+
+def _filled(tree: Any, specs: Sequence[Spec], numbers: np.ndarray) -> Any:
+    """A structure with the leaves `specs`, filled with numbers, or with several rows of them at once."""
+    parts = np.split(numbers, np.cumsum([spec.size for spec in specs])[:-1], axis=-1)
+    before = numbers.shape[:-1]
+    filled = [part.astype(spec.dtype).reshape(before + spec.shape) for part, spec in zip(parts, specs, strict=True)]
+    return with_leaves(mirror(tree, itself), filled)
+
+
+def _ravelled(tree: Any, before: tuple[int, ...] = ()) -> np.ndarray:
+    """The numbers in a structure, one after the other; or rows of them, where its leaves have axes `before` others."""
+    return np.concatenate([np.reshape(leaf, (*before, -1)) for _, leaf in leaves(tree)], axis=-1)
+
+
+def _alike(a: Any, b: Any) -> bool:
+    """Whether two results are the same but for rounding."""
+    a, b = _ravelled(a), _ravelled(b)
+    finite = np.abs(a[np.isfinite(a)])
+    near = np.sqrt(np.finfo(a.dtype).eps)
+    return a.shape == b.shape and np.allclose(a, b, near, near * np.max(finite, initial=0.0), equal_nan=True)
+
+
+def _sparse() -> Any:
+    try:
+        from scipy import sparse
+    except ImportError as error:
+        raise ImportError(
+            "a sparse Jacobian is a matrix of SciPy, which is not installed: pip install scipy"
+        ) from error
+    return sparse
+
+
+def _passes_of(pattern: Any) -> Passes:
+    """The passes for a pattern that the user gives: a sparse matrix, or an array that is zero where it has no entry."""
+    matrix = _sparse().csr_array(pattern)
+    matrix.sum_duplicates()
+    return fewest(Csr(matrix.indptr, matrix.indices, matrix.shape[1]))
+
+
+def _matrix(pattern: Csr, entries: np.ndarray) -> Any:
+    return _sparse().csr_array((entries, pattern.indices.copy(), pattern.indptr.copy()), shape=pattern.shape)
+
+
+@signatures.sparse_jacobian
+def sparse_jacobian(
+    f: Callable[..., Any] | None = None, argnums: int | str = 0, pattern: Any = None, quiet: bool = False
+) -> Any:
+    """The function that returns the Jacobian ∂f/∂x as a sparse matrix, in few passes; without `f`, a decorator.
+
+    It is called as f is, and gives a `scipy.sparse.csr_array`, with a row for each number of the result and a column
+    for each one of the argument, in C order, those of containers one after the other. Which entries there are is read
+    from the tape of the call; those of no common row, or column, are found in one pass (`SparseJacobian.passes`).
+
+    >>> jac = wg.sparse_jacobian(lambda x: x[1:] * x[:-1])
+    >>> jac(np.array([1.0, 2.0, 3.0])).toarray()
+    array([[2., 1., 0.],
+           [0., 3., 2.]])
+
+    `argnums` says which argument, by position or name: `scipy.integrate.solve_ivp(f, ..., jac=sparse_jacobian(f, 1))`.
+    `pattern` is a sparse matrix with the entries that there may be, or a dense one that is not zero there. Then nothing
+    is traced but for the derivative, and one more product checks that no entry is missing. On a terminal a call shows
+    how far it is, unless `quiet`.
+
+    Errors: those of `vjp`; ArgumentError for complex numbers, and for a `pattern` that misses entries;
+    RecomputationError where f gives another result when it runs a second time; WengertError inside another derivative.
+    """
+    if f is None:
+        return lambda f: sparse_jacobian(f, argnums, pattern, quiet)
+    return SparseJacobian(f, argnums, pattern, quiet)
+
+
+@signatures.sparse_jacobian
+def sparse_hessian(
+    f: Callable[..., Any] | None = None, argnums: int | str = 0, pattern: Any = None, quiet: bool = False
+) -> Any:
+    """The function that returns the Hessian ∂²f/∂x² of a function of one number as a sparse matrix.
+
+    It is the sparse Jacobian of the gradient: `f`, `argnums`, `pattern` and `quiet`, shapes and errors are those of
+    `sparse_jacobian`, and those of `grad`.
+
+    >>> hess = wg.sparse_hessian(lambda x: np.sum(x[1:] * x[:-1] ** 2))
+    >>> hess(np.array([1.0, 2.0, 3.0])).toarray()
+    array([[4., 2., 0.],
+           [2., 6., 4.],
+           [0., 4., 0.]])
+    """
+    if f is None:
+        return lambda f: sparse_hessian(f, argnums, pattern, quiet)
+    return SparseJacobian(grad(f, argnums=argnums), argnums, pattern, quiet)
+
+
+def jacobian_pattern(f: Callable[..., Any], *args: Any, argnums: int | str = 0, **kwargs: Any) -> Any:
+    """Where the Jacobian of `f` at these arguments may have entries: a sparse matrix of bools.
+
+    `argnums` is that of `sparse_jacobian`, which takes such a `pattern`. The pattern is that of the branches taken.
+
+    >>> wg.jacobian_pattern(lambda x: x[1:] * x[:-1], np.ones(3)).toarray().astype(int)
+    array([[1, 1, 0],
+           [0, 1, 1]])
+
+    Errors: those of `sparse_jacobian`.
+    """
+    call = SparseCall(f, args, kwargs, argnums)
+    _, tape = trace(f, *call.args, **call.kwargs)
+    pattern = Pattern(tape, call.inputs(tape)).csr
+    return _matrix(pattern, np.ones(len(pattern.indices), bool))
+
+
+__all__ = ["SparseJacobian", "jacobian_pattern", "sparse_hessian", "sparse_jacobian"]

@@ -1,0 +1,99 @@
+"""Implicit derivatives of minima: the gradient vanishes there, or with constraints that of Lagrange's function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.api.gradient import grad
+from wengert.api.implicit import followed
+from wengert.api.jacobians import jacobian
+from wengert.api.parameters import stopped
+from wengert.errors import NoDerivativeError
+from wengert.hooks.solver_callbacks import is_traced, unseen
+
+ENTERED = "It calls the objective, and computes on what that gives."
+
+ACTIVE = 1e-5
+"""How near to its bound, for the size of the numbers, a constraint counts as active if it has a multiplier."""
+
+
+def minimum(
+    gradient: Callable[[Any], Any], x: Any, hessian: Any = None, gaps: Any = None, is_equality: Any = ()
+) -> Any:
+    """The constant vector `x` as the point at which a function is least, by its `gradient`, and its `hessian` if given.
+
+    `gaps(x)` are the constraints: each is zero where `is_equality` says so, else not negative. Those that hold x count.
+
+    >>> wg.jacobian(lambda a: wg.extend.minimum(lambda x: x**3 - a, np.array([2.0])))(8.0).round(9)
+    array([0.08333333])
+
+    Errors: NoDerivativeError where one is active that does not hold x, or where x is not isolated.
+    """
+    x = stopped(x)
+    if gaps is None:
+        return followed(gradient, x, hessian)
+    active, multipliers = unseen(_holding, gradient, x, gaps, np.asarray(is_equality))
+    if not len(active):
+        slope = unseen(gradient, x)
+        if np.max(np.abs(slope)) > unseen(_noise, gradient, x):
+            raise NoDerivativeError(
+                "the gradient does not vanish at the minimum that was found, and no constraint is near enough to hold "
+                "it there. Ask for a smaller tolerance (as `xtol`, `gtol` and `barrier_tol` of trust-constr)."
+            )
+        return followed(gradient, x, hessian)
+    n = len(x)
+
+    def lagrange(z: Any) -> Any:
+        x, weights = z[:n], z[n:]
+        pulled = grad(lambda x: np.sum(weights * gaps(x)[active]))(x)
+        return np.concatenate([gradient(x) - pulled, gaps(x)[active]])
+
+    return followed(lagrange, np.concatenate([x, multipliers]))[:n]
+
+
+def _noise(gradient: Any, x: Any) -> Any:
+    """How large the gradient may be at a minimum: what a step of a hundredth part of x changes of it."""
+    step = 1e-2 * (1 + np.max(np.abs(x)))
+    return np.max(np.abs(np.asarray(gradient(x + step)) - np.asarray(gradient(x - step))))
+
+
+def _holding(gradient: Any, x: Any, gaps: Any, is_equality: Any) -> Any:
+    """The indices of the constraints that hold x, and their multipliers."""
+    slope, gap = np.asarray(gradient(x)), np.asarray(gaps(x))
+    size = 1 + np.max(np.abs(x), initial=0.0)
+    near = np.flatnonzero(is_equality | (gap <= ACTIVE * size))
+    if not len(near):
+        return near, np.zeros(0)
+    normals = np.atleast_2d(jacobian(gaps, as_matrix=True)(x))[near]
+    multipliers = np.linalg.lstsq(normals.T, slope, rcond=None)[0]
+    least = 1e-6 * (1e-3 + np.max(np.abs(multipliers), initial=0.0))
+    holds = is_equality[near] | (multipliers > least)
+    if np.any(~holds & (gap[near] <= 1e-9 * size) & (np.abs(multipliers) <= least)):
+        raise NoDerivativeError(
+            "a constraint or bound is reached at the minimum, and does not hold it there (its multiplier is zero): the "
+            "minimum has one derivative on each side."
+        )
+    if not np.all(holds):
+        near = near[holds]
+        multipliers = np.linalg.lstsq(normals[holds].T, slope, rcond=None)[0]
+    return near, multipliers
+
+
+def with_value(value: Any, formula: Any) -> Any:
+    """The constant `value`, with the derivative of what a `formula` gives that is near it.
+
+    >>> wg.value_and_grad(lambda x: wg.extend.with_value(1.4142, x**0.5))(2.0)
+    (1.4142, 0.3535533905932738)
+    """
+    if not is_traced(formula):
+        return value
+    if not np.all(np.abs(formula - value) <= unseen(_tolerance, formula, value)):
+        raise NoDerivativeError("the result is another one for these values")
+    return stopped(value) + (formula - stopped(formula))
+
+
+def _tolerance(formula: Any, value: Any) -> Any:
+    return 2 * np.abs(formula - value) + 1e-9 * np.abs(value)

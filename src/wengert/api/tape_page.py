@@ -1,0 +1,129 @@
+"""`show`: a tape as one HTML page, beside the user's source."""
+
+from __future__ import annotations
+
+import operator
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from wengert.api.gradient import pulled
+from wengert.errors import ArgumentError, WengertError
+from wengert.tape.ops import Call, Op, Variable, with_variables
+from wengert.tape.tape import Tape
+from wengert.values.numeric_trees import map_numbers, numbers
+from wengert.values.specs import is_inexact, number_type
+
+_FRAME = "width:100%;height:440px;border:1px solid #8888"
+
+
+def show(tape: Tape, path: str | os.PathLike[str] | None = None) -> Path:
+    """Write a tape as one HTML page, beside the user's source: returns the path of the file.
+
+    The page needs no network and no server. It shows `tape`, op by op, with types, values and cotangents; which line
+    each op comes from, and which ops come from a line; the graph, folded by function and by loop; and what is alive
+    while the tape is played. `path` is the file to write; without it the page is opened in the browser.
+
+    >>> import tempfile
+    >>> tape = wg.gradtape(lambda x: np.sum(np.sin(x) * x), np.array([1.0, 2.0]))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     wg.show(tape, f"{folder}/tape.html").name
+    'tape.html'
+
+    The values are those that were recorded. Cotangents are those of the one number that the tape, or the function that
+    it is a derivative of, gives; a tape of other results, or in which a value is not known, shows none.
+    Errors: ArgumentError for what is no tape.
+    """
+    from wengert.tools.page import write
+
+    if not isinstance(tape, Tape):
+        raise ArgumentError(
+            f"show takes a tape, not a {type(tape).__name__}\n"
+            "  fix: wg.show(wg.gradtape(f, x)); what profile and memory give has a method html(path)"
+        )
+    data = shown(tape)
+    if path is not None:
+        return write(path, data)
+    import tempfile
+    import webbrowser
+
+    with tempfile.NamedTemporaryFile("w", suffix=".html", prefix="wengert-", delete=False) as file:
+        made = write(file.name, data)
+    webbrowser.open(made.as_uri())
+    return made
+
+
+def in_notebook(tape: Tape) -> str:
+    """What a notebook shows of a tape: the page, small, and the tape as a table where no program may run."""
+    import html
+
+    from wengert.tape.notebook import MOST, html_text
+    from wengert.tools.page import page
+
+    table, count = html_text(tape), len(tape)
+    if not 0 < count <= MOST:
+        return table
+    text = html.escape(page(shown(tape)))
+    frame = f'<iframe title="tape" sandbox="allow-scripts" style="{_FRAME}" srcdoc="{text}"></iframe>'
+    return f"<div>{frame}<details><summary>as a table</summary>{table}</details></div>"
+
+
+def shown(tape: Tape, sources: Any = None) -> dict[str, Any]:
+    """The data of the page of a tape, with the lines that `sources` has already."""
+    from wengert.tools.sources import Sources
+    from wengert.tools.tapes import tape_data
+    from wengert.tools.values import values_of
+
+    values = values_of(tape)
+    return tape_data(tape, values, cotangents(tape, values), sources or Sources())
+
+
+def cotangents(tape: Tape, values: Mapping[Op, Any]) -> dict[Op, Any]:
+    """The cotangents of the ops on which the one number depends that a tape computes; of a derivative, its value.
+
+    Each op is pulled back at the `values` of what it reads; where one of these is not known, or has no derivative there
+    are none.
+    """
+    from wengert.tools.tapes import primal_of
+
+    primal = primal_of(tape)
+    y: Any = primal and values.get(primal.op)  # type: ignore[arg-type]
+    if primal is None or primal.op is None or not is_inexact(y) or np.size(y) != 1:
+        return {}
+    bars: dict[Op, Any] = {primal.op: np.ones_like(y) if isinstance(y, np.ndarray) else number_type(type(y))(1)}
+    try:
+        with np.errstate(all="ignore"):
+            for op in reversed(list(tape)[: primal.id]):
+                if op in bars and isinstance(op, Call) and not op.guard:
+                    for read, bar in _pulled(op, bars[op], values):
+                        bars[read] = bar if read not in bars else map_numbers(operator.add, bars[read], bar)
+    except (WengertError, ArithmeticError, LookupError, TypeError, ValueError):
+        return {}
+    return bars
+
+
+def _pulled(op: Call, y_bar: Any, values: Mapping[Op, Any]) -> Iterator[tuple[Op, Any]]:
+    """The ops that `op` reads, with what its pullback gives for them."""
+    fn, args, kwargs = (with_variables(tree, lambda v: values[v.op]) for tree in (op.fn, op.args, op.kwargs))
+    wanted = tuple([k for k, x in enumerate(args) if op.args[k] is not x and any(True for _ in numbers(x))])
+    _, pullback, _ = pulled(fn, args, kwargs, wanted, False, quiet=True)
+    for k, bar in zip(wanted, pullback(y_bar), strict=True):
+        yield from _pairs(op.args[k], bar)
+
+
+def _pairs(arg: Any, bar: Any) -> Iterator[tuple[Op, Any]]:
+    """The ops in an argument, with the parts of its cotangent."""
+    if isinstance(arg, Variable):
+        if arg.op is not None and bar is not None:
+            yield arg.op, bar
+    elif isinstance(arg, tuple | list) and isinstance(bar, tuple | list):
+        for part, its in zip(arg, bar, strict=True):
+            yield from _pairs(part, its)
+
+
+Tape._repr_html_ = in_notebook
+
+__all__ = ["show"]

@@ -1,0 +1,122 @@
+"""Residuals with memory of their own: what pullbacks read, as it was when it was kept."""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from wengert.mutation.storage import Memory
+from wengert.recording.layout import views_or_copies
+from wengert.recording.primitives import INPUT, Bound, Primitive
+from wengert.recording.recording import STATE, Entry, Recording
+from wengert.recording.shadow import SHADOW
+from wengert.recording.user_pullbacks import Pull
+from wengert.values.specs import is_inexact
+from wengert.values.views import owner_of
+
+
+def materialise(recording: Recording, start: int, end: int, written_only: bool, constants_only: bool = False) -> None:
+    """Give the entries from `start` to `end` residuals of their own, with the content they had when they were kept.
+
+    A pullback that is kept, or that an outer trace sees, must not depend on memory that is written later; nor must a
+    tape's constants and inputs (`constants_only`). With `written_only`, only what was written is copied.
+    """
+    if recording.keep:
+        views_or_copies(recording)  # of the arrays themselves, not of copies
+    memory = recording.memory
+    written = {id(owner_of(record[1])) for record in memory.undo if record[0] > start}
+    if written_only and not written:
+        return
+    copies = _Copies(written if written_only else None, constants_only)
+    if written_only or len(recording.levels) > 1:  # an outer trace goes on
+        memory.replaced.append(copies.made)
+    done, owed = 0, len(recording.owed)
+    try:
+        for slot in range(end - 1, start - 1, -1):
+            entry = recording.entries[slot]
+            if entry is None or not isinstance(entry[0], (Bound, Primitive, Pull)):
+                continue
+            if entry[0] is INPUT and not constants_only:
+                continue
+            done = memory.rewind(slot, done)
+            seen = getattr(entry[0], "seen", None)
+            if seen is not None:
+                seen.settle(copies.written)
+            if type(entry[0]) is not Pull:
+                recording.entries[slot] = copies.of(entry, slot, done)
+    finally:
+        recording.owed.pay(owed)
+
+
+def excerpt(recording: Recording, start: int) -> Recording:
+    """What was recorded from `start` on, at its slots, with residuals of its own: it stays as it is for any later time.
+
+    The recording itself keeps these entries too, for a derivative around this one.
+    """
+    materialise(recording, start, len(recording.entries), written_only=False)
+    recording.pin(start)
+    made = Recording(False)
+    made.memory = Memory(recording)  # not its own: what a cycle holds is alive for checkpoints around the vjp
+    made.memory.has_pulls = recording.memory.has_pulls
+    made.notes = recording.notes
+    made.entries = dict(enumerate(recording.entries[start:], start))  # type: ignore[assignment]
+    return made
+
+
+class _Copies:
+    """Makes copies of residuals, one for each variable, array and state of its memory.
+
+    The guards of a tape are written down later than what they are about, so an array may be two variables in one state.
+    """
+
+    def __init__(self, written: set[int] | None, constants_only: bool) -> None:
+        self.written = written
+        self.constants_only = constants_only
+        self.made: dict[tuple[int, int, Any], tuple[np.ndarray, np.ndarray, Any]] = {}
+
+    def of(self, entry: Entry, slot: int, done: int) -> Entry:
+        """The entry with copies in place of what it keeps."""
+        bound, y, ins, args, kwargs, site = entry
+        if bound is INPUT:
+            return bound, self.copy(y, None, done), ins, args, kwargs, site
+        keeps = getattr(bound, "keeps", ("static",) * len(args))
+        sequence = bound.rule.sequence if bound.rule is not None else None
+        if sequence is not None:
+            keeps = ("value",) * len(args)
+        kept = tuple(
+            [
+                self.copy(a, variable, done) if how in ("value", "static") or variable is None else a
+                for a, variable, how in zip(args, ins, keeps, strict=False)
+            ]
+        )
+        reads_y = not self.constants_only and getattr(bound, "reads_y", None) == "value"
+        return bound, self._result(y, slot, done) if reads_y else y, ins, kept, kwargs, site
+
+    def _result(self, y: Any, slot: int, done: int) -> Any:
+        """A copy of what a pullback reads of its result; the parts of a tuple have variables of their own, after it."""
+        if not isinstance(y, tuple):
+            return self.copy(y, slot, done)
+        slots = count(slot + 1)
+        parts = [self.copy(part, next(slots), done) if is_inexact(part) else part for part in y]
+        return tuple.__new__(type(y), parts)
+
+    def copy(self, value: Any, variable: Any, done: int) -> Any:
+        """The copy of a value in the state after `done` writes were undone, which stands for the same variable."""
+        if type(value) is list or type(value) is tuple:
+            variables = variable if type(variable) is tuple else (None,) * len(value)
+            return type(value)([self.copy(v, s, done) for v, s in zip(value, variables, strict=True)])
+        if (
+            not isinstance(value, np.ndarray)
+            or (self.constants_only and variable is not None)
+            or (self.written is not None and id(owner_of(value)) not in self.written)
+        ):
+            return value
+        key = id(value), done, variable
+        if key not in self.made:
+            copy = value.copy(order="K")
+            self.made[key] = copy, value, variable  # the value too: its id stands in the shadow table
+            if type(variable) is int and STATE.recording is not None:
+                SHADOW[id(copy)] = variable
+        return self.made[key][0]

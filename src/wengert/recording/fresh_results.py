@@ -1,0 +1,177 @@
+"""The results of calls: made new, so that a variable is that of one call; refused where none can stand for them."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert.errors import NoRuleError
+from wengert.recording.nondifferentiable import WHOLE, taken_apart
+from wengert.recording.primitives import Primitive
+from wengert.recording.pullback_reads import FarReach
+from wengert.recording.reachability import nested
+from wengert.recording.recording import STATE, Recording, here
+from wengert.recording.slots import flat, slot_of
+from wengert.recording.subclasses import renewed
+from wengert.values.codes import code_of
+from wengert.values.cotangents import is_exclusive
+from wengert.values.lazy_attribute import computed_once
+from wengert.values.results import form_of, hidden, is_flat, is_tree, leaves_of, reaches, with_leaves
+from wengert.values.specs import fresh, is_inexact
+from wengert.values.trees import is_container, leaves
+from wengert.values.views import owner_of
+
+
+def made_new(held: list[Any], args: Sequence[Any] = (), by: Primitive | None = None) -> Any:
+    """The result of a call, handed over in the list `held`, as a new object: a variable is that of one call alone.
+
+    The result may have been there before: an argument, a literal, a global, a workspace, a kept result. Of a container
+    the leaves are made new. `by` is the primitive whose function gave it, if one did.
+    """
+    value = held[0]
+    if by is not None and by.anew:
+        return value
+    if is_container(value):
+        held.clear()
+        return with_leaves(value, lambda _, leaf: made_new([leaf], args, by))
+    if not is_inexact(value):
+        return value
+    vouched = by is not None and by.vouched
+    was_there = not vouched or any([value is a for a in flat(args)])
+    if not isinstance(value, np.ndarray):
+        made = _new_number(value)
+    elif vouched:
+        made = renewed(value) if was_there else value if _lends(by) else _whole(value)
+    else:
+        del value
+        made = held[0] if is_exclusive(held) else renewed(held[0])
+    if was_there:
+        note_stand(made, held[0])
+    return made
+
+
+def _lends(primitive: Primitive | None) -> bool:
+    """Whether the function may give a view of an argument."""
+    return primitive is None or primitive.rule is None or primitive.rule.view
+
+
+def _whole(value: np.ndarray) -> np.ndarray:
+    """A new array that shows parts of another's elements (w.real of complex eigenvalues) as one that may be written."""
+    return value if value.base is None or owner_of(value).dtype == value.dtype else value.copy()
+
+
+def note_stand(made: Any, given: Any) -> None:
+    """Remember what a new object stands for: asked for its identity, it answers as that."""
+    recording = STATE.recording
+    if recording is not None and made is not given:
+        recording.stands[id(made)] = _reference(made), _reference(given)
+
+
+def _reference(thing: Any) -> Callable[[], Any]:
+    """A function that gives a number, or an array while it lives."""
+    return weakref.ref(thing) if isinstance(thing, np.ndarray) else lambda: thing
+
+
+def _new_number(value: Any) -> Any:
+    made = fresh(value)
+    if made is value:  # a member of an Enum, say: its copy is itself
+        raise NoRuleError(
+            f"{here()}: a function with a rule gave {value!r}, a {type(value).__name__}, of which there is but one. "
+            "Return its number, or declare the function constant: wg.non_differentiable."
+        )
+    return made
+
+
+def made_constant(recording: Recording, primitive: Primitive, value: Any) -> Any:
+    """The result of a function declared constant, with new objects for the traced values in it: arguments, say."""
+
+    def is_traced(part: Any) -> bool:
+        return is_inexact(part) and slot_of(recording, part) is not None
+
+    what = hidden(value, is_traced)
+    if what is not None:
+        raise recording.refuse(
+            NoRuleError(
+                f"{here()}: {primitive.name}, which is declared constant, gave a {type(what).__name__} with traced "
+                "values, which would go on as they are. Give wg.stop_gradient(...) of them."
+            )
+        )
+    if not any([is_traced(leaf) or _is_of_traced(recording, leaf) for _, leaf in leaves(value)]):
+        return value
+    return with_leaves(value, lambda _, leaf: _cut(recording, leaf))
+
+
+def _is_of_traced(recording: Recording, leaf: Any) -> bool:
+    return isinstance(leaf, np.ndarray) and recording.memory.is_traced(leaf)
+
+
+def _cut(recording: Recording, leaf: Any) -> Any:
+    """A leaf as a constant; of traced memory it is a view, and no write to that is allowed while the view lives."""
+    if not isinstance(leaf, np.ndarray):
+        return fresh(leaf)
+    if not _is_of_traced(recording, leaf):
+        return leaf
+    view = renewed(leaf)
+    recording.memory.lent.note(view)
+    recording.memory.add_view(view, None)
+    return view
+
+
+def check_result(recording: Recording, primitive: Primitive, value: Any, args: Sequence[Any]) -> None:
+    """Refuse a result that holds floats where no variable can stand for them, or for which the rule has no form."""
+    rule = primitive.rule
+    assert rule is not None
+    if type(value) is float or (type(value) is np.ndarray and is_inexact(value)):
+        return
+    known = _Known(primitive, args)
+    what = hidden(value, is_old=known.has_class, is_key=known.has_number)
+    if what is not None:
+        why = "in" if what is value else f"which holds a {type(what).__name__}, in"
+        why = f"which has {what!r} for a key, of" if is_inexact(what) else why
+        why += " which no derivative is looked for. Give numbers and arrays, alone, in tuples, lists, dicts or objects"
+    elif rule.kind != "rrule" and is_tree(value) and leaves_of(value):
+        why = f"and its rule ({rule.where}) is not an @rrule, which alone gives several values other than in a tuple"
+    elif recording.keep and is_tree(value) and not all(key.of(value) is leaf for key, leaf in leaves_of(value)):
+        why = "whose items or attributes are not what it holds: a tape cannot name them"
+    else:
+        with_leaves(value, lambda _, leaf: leaf, lambda part: in_other_form(recording, primitive, part))
+        return
+    raise recording.refuse(NoRuleError(f"{here()}: {primitive.name} gave a {type(value).__name__}, {why}."))
+
+
+class _Known:
+    """What was there before a call: what it is given, and what its function and the rule hold, name and spell out."""
+
+    def __init__(self, primitive: Primitive, args: Sequence[Any]) -> None:
+        self._primitive, self._args = primitive, args
+
+    @computed_once
+    def _reached(self) -> list[FarReach]:
+        assert self._primitive.rule is not None
+        return [FarReach(self._primitive.fn), FarReach(self._primitive.rule.body)]
+
+    def has_class(self, thing: Any) -> bool:
+        return any([thing is cls for reach in self._reached for cls in reach.classes])
+
+    def has_number(self, number: Any) -> bool:
+        codes = [code for reach in self._reached for f in reach.functions for code in nested(code_of(f))]
+        known = [self._args, [reach.held() for reach in self._reached], [code.co_consts for code in codes]]
+        return reaches(known, lambda part: part is number)
+
+
+def in_other_form(recording: Recording, primitive: Primitive, part: Any) -> Any:
+    """Note a text, which may tell a number to who parses it; refuse an integer that holds all digits of one."""
+    kind = part.dtype.kind if isinstance(part, (np.ndarray, np.generic)) else "i" if isinstance(part, int) else ""
+    if kind in ("S", "U", "T") or isinstance(part, (str, bytes, bytearray)):
+        recording.texts[id(part)] = part
+    elif kind in ("i", "u") and np.size(part) and max(int(np.max(part)), -int(np.min(part))) >= WHOLE:
+        raise taken_apart(recording, primitive.name)
+    return part
+
+
+def kept_parts(recording: Recording, value: Any) -> Any:
+    """What an entry keeps of a result in parts: a tuple as it is, on a tape everything, else the result's form."""
+    return value if is_flat(value) else with_leaves(value, lambda _, leaf: leaf) if recording.keep else form_of(value)

@@ -1,0 +1,270 @@
+"""What the engine derives from the body of a rule: a variant for each set of wanted arguments, and what it reads.
+
+The body is read as a syntax tree. Where there is none (a rule typed at a prompt), or where its results cannot be told
+apart in the text, or do more than compute, the whole body is called, and what is not wanted is dropped.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import operator
+import types
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from wengert.errors import RuleError
+from wengert.rulebook.keeping import keeping, kept_text, product_kept, times_kept
+from wengert.rulebook.purity import ACTS, Effects
+from wengert.rulebook.runtime import apart, retrying, times, whole, whole_sum
+from wengert.rulebook.syntax import (
+    DERIVING,
+    compiled,
+    copied_tree,
+    definition,
+    is_exact,
+    parts_of,
+    prune,
+    reads,
+    returns,
+    unit,
+    unused,
+    walk,
+)
+from wengert.values.codes import code_of
+from wengert.values.cotangents import InplaceableThunk
+from wengert.values.lazy_attribute import computed_once
+from wengert.values.specs import spec_of
+
+
+class Variant(NamedTuple):
+    """The pullback of a rule for one set of wanted arguments: `call(y_bar, y, *args) -> (a_bar, None, ...)`.
+
+    `reads` says, for each argument by position, whether it takes its "value", its "shape" or "nothing"; `reads_y` says
+    it of the result. So an entry keeps no more than that.
+    """
+
+    call: Callable[..., tuple[Any, ...]]
+    reads: tuple[str, ...]  # one per differentiable position: "value", "shape" or "nothing"
+    reads_y: str
+    source: str | None
+
+    def residuals(self, y: Any, args: Sequence[Any]) -> tuple[Any, tuple[Any, ...]]:
+        """What has to be kept of the result `y` and of the arguments until `call`: values, Specs or None."""
+        return _keep(y, self.reads_y), tuple(map(_keep, args, self.reads))
+
+
+class RuleBody:
+    """The function of a rule: its parameters, and what can be derived from it where it states a pullback."""
+
+    def __init__(self, function: Callable[..., Any], kind: str) -> None:
+        if not isinstance(function, types.FunctionType):
+            raise RuleError(f"a rule is a Python function, not {type(function).__name__}")
+        self.function, self.name = function, function.__name__
+        self.multiplies = kind == "partials"
+        leading = {"partials": ("y",), "pullback": ("y_bar", "y"), "rrule": ()}[kind]
+        parameters = list(inspect.signature(function).parameters.values())
+        named = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        lead = len(leading)
+        if len(named) < lead:
+            raise RuleError(
+                f"a {kind} rule takes {', '.join(leading)} and then the arguments of its primitive; "
+                f"got {self.name}{inspect.signature(function)}"
+            )
+        self.y = named[lead - 1].name if lead else ""
+        self.y_bar = named[0].name if kind == "pullback" else ""
+        self.names = tuple(p.name for p in named[lead:])
+        self.defaults = {p.name: p.default for p in named[lead:] if p.default is not p.empty}
+        self.variadic = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), None)
+        keywords = tuple(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)
+        self.asks = self.variadic is not None and "wanted" in keywords
+        self.static = tuple(name for name in keywords if not (self.asks and name == "wanted"))
+        self.kwdefaults = dict(function.__kwdefaults__ or {})
+        self.open = any(p.kind is p.VAR_KEYWORD for p in parameters)
+
+    @computed_once
+    def node(self) -> ast.FunctionDef | None:
+        """The body as a syntax tree, or None; read when first asked for, since importing a rule must cost nothing."""
+        return definition(self.function)
+
+    @computed_once
+    def effects(self) -> Effects | None:
+        """What the body does besides computing; None where there is no text of it."""
+        return Effects(self.node, self.function) if self.node is not None else None
+
+    @computed_once
+    def exact(self) -> bool:
+        """Whether the text tells the results apart and each may be left out: only then are variants made of it."""
+        if self.node is None or self.effects is None or self.variadic or not is_exact(self.node, len(self.names)):
+            return False
+        parts = [part for statement in returns(self.node.body) for part in parts_of(statement)]
+        all_free = len(self.names) == 1 or all(map(self.effects.is_free, parts))  # one alone is always wanted
+        once = self.multiplies and not self.computes  # for NumPy's answer it would run again
+        return all_free and not once and self.effects.is_blind()
+
+    @computed_once
+    def computes(self) -> bool:
+        """Whether the body does nothing but compute, or raise an error, so that it may run again."""
+        return self.effects is not None and self.effects.whole() < ACTS
+
+    @property
+    def inlines(self) -> bool:
+        """Whether the text may be copied into a generated step, which calls the body where the copy raises."""
+        return self.exact and self.computes
+
+    @computed_once
+    def acts(self) -> bool:
+        """Whether the body may make InplaceableThunks, as far as the names in it tell."""
+        names = _names(code_of(self.function))
+        known = [self.function.__globals__.get(name) for name in names]
+        return InplaceableThunk.__name__ in names or any(value is InplaceableThunk for value in known)
+
+    def passes_on(self, k: int) -> bool:
+        """Whether the cotangent of argument `k` certainly is ȳ itself."""
+        if self.node is None or not self.inlines:
+            return False
+        parts = [parts_of(statement)[k] for statement in returns(self.node.body)]
+        if self.multiplies:
+            return all([unit(part) > 0 for part in parts])
+        y_bar = (self.node.args.posonlyargs + self.node.args.args)[0].arg
+        names = [n for n in walk(self.node) if isinstance(n, ast.Name) and n.id == y_bar]
+        is_itself = all([isinstance(part, ast.Name) and part.id == y_bar for part in parts])
+        return is_itself and all([isinstance(n.ctx, ast.Load) for n in names])
+
+    def variant(self, wanted: tuple[bool, ...], keeps: bool = False) -> Variant:
+        """The Variant that computes the wanted cotangents only; `wanted` has a flag for each argument by position.
+
+        With `keeps`, where ȳ is exactly zero its products are zero as well.
+        """
+        with DERIVING:
+            if self.node is None or not self.exact:
+                made = self._whole(wanted, keeps)
+            else:
+                made = self._pruned(copied_tree(self.node), wanted, keeps)
+            return made if self.computes else made._replace(call=apart(made.call))
+
+    def _pruned(self, node: ast.FunctionDef, wanted: tuple[bool, ...], keeps: bool) -> Variant:
+        """The variant made of the text: what is not wanted becomes None, and what only that reads goes."""
+        y_bar = unused("y_bar", node, self.function)
+        multiply = unused("times", node, self.function)
+        wants = (*wanted, *[False] * (len(self.names) - len(wanted)))
+
+        def results(statement: ast.Return) -> list[ast.stmt]:
+            pairs = zip(parts_of(statement), wants, strict=True)
+            parts = [part if want else ast.Constant(None) for part, want in pairs]
+            if self.multiplies:
+                parts = [_multiplied(y_bar, multiply, part) for part in parts]
+            value = ast.Tuple(parts[: len(wanted)], ast.Load())
+            return [ast.copy_location(ast.Return(value), statement)]
+
+        assert self.effects is not None
+        prune(node, results, self.effects.is_free)
+        if self.multiplies:
+            (node.args.posonlyargs or node.args.args).insert(0, ast.arg(y_bar))
+        found = self._read(node, self.names[: len(wanted)])
+        source = ast.unparse(node)
+        cells = {multiply: types.CellType(times_kept if keeps else times)}
+        if self.multiplies:
+            call = self._with_retry(node, cells)
+        else:
+            call = kept_text(self.function, node, [self.y_bar]) if keeps else compiled(node, self.function, cells)
+        return Variant(call, *found, source)
+
+    def _with_retry(self, node: ast.FunctionDef, cells: dict[str, types.CellType]) -> Callable[..., Any]:
+        """The function of partials `node`, for which NumPy's floats answer where Python's raise."""
+        retry = unused("retry", node, self.function)
+        _catch(node, retry)
+        cells[retry] = types.CellType()
+        call: Callable[..., Any] = compiled(node, self.function, cells)
+        cells[retry].cell_contents = retrying(call)
+        return call
+
+    def pushing(self, wanted: tuple[bool, ...], keeps: bool = False) -> Callable[..., Any]:
+        """The function `(dots, y, *args) -> ẏ` of a body that states partials: Σ pₖ ẋₖ over the `wanted`, or None.
+
+        With `keeps`, where ẋₖ is exactly zero its product is zero as well.
+        """
+        with DERIVING:
+            if self.node is None or not self.exact:
+                return whole_sum(self.function, wanted, product_kept if keeps else operator.mul)
+            node = copied_tree(self.node)
+            dots = unused("dots", node, self.function)
+            multiply = unused("multiply", node, self.function) if keeps else ""
+
+            def results(statement: ast.Return) -> list[ast.stmt]:
+                parts = zip(parts_of(statement), wanted, strict=False)
+                terms = [_scaled(f"{dots}[{k}]", part, multiply) for k, (part, want) in enumerate(parts) if want]
+                value = _total(terms)
+                return [ast.copy_location(ast.Return(value), statement)]
+
+            assert self.effects is not None
+            prune(node, results, self.effects.is_free)
+            (node.args.posonlyargs or node.args.args).insert(0, ast.arg(dots))
+            return self._with_retry(node, {multiply: types.CellType(product_kept)} if keeps else {})
+
+    def _whole(self, wanted: tuple[bool, ...], keeps: bool) -> Variant:
+        """The variant that calls the whole body and drops what is not wanted."""
+        asked = {"wanted": wanted} if self.asks else {}
+        multiply = (times_kept if keeps else times) if self.multiplies else None
+        function = keeping(self.function, (self.y_bar,)) if keeps and not multiply else self.function
+        call = whole(function, multiply, wanted, max(len(wanted), len(self.names)), asked)
+        if self.node is None or self.effects is None or not self.effects.is_blind():
+            return Variant(call, ("value",) * len(wanted), "value", None)
+        rest = [str(self.variadic)] * (len(wanted) - len(self.names))
+        return Variant(call, *self._read(self.node, [*self.names[: len(wanted)], *rest]), None)
+
+    def _read(self, node: ast.FunctionDef, names: Sequence[str]) -> tuple[tuple[str, ...], str]:
+        """What the text reads of the arguments `names` and of the result: "value", "shape" or "nothing"."""
+        found = {name: reads(node, name, self.function, name == self.variadic) for name in {*names, self.y}}
+        return tuple(found[name] for name in names), found[self.y]
+
+
+def _names(code: types.CodeType) -> set[str]:
+    """The names of globals and attributes in a code object and in those of the functions that it makes."""
+    inner = [_names(const) for const in code.co_consts if isinstance(const, types.CodeType)]
+    return {*code.co_names, *code.co_freevars}.union(*inner)
+
+
+def _catch(node: ast.FunctionDef, retry: str) -> None:
+    """Put the body of `node` in a `try` that calls `retry` on NumPy's floats: they give inf where Python's raise."""
+    args = node.args
+    names = [a.arg for a in [*args.posonlyargs, *args.args]] + [f"{a.arg}={a.arg}" for a in args.kwonlyargs]
+    given = ", ".join([f"{retry}_error", *names])
+    text = f"try: pass\nexcept ArithmeticError as {retry}_error: return {retry}({given})"
+    guard: Any = ast.parse(text).body[0]
+    guard.body, node.body = node.body, [guard]
+
+
+def _keep(x: Any, what: str) -> Any:
+    return x if what == "value" else spec_of(x) if what == "shape" else None
+
+
+def _total(parts: Sequence[ast.expr | None]) -> ast.expr:
+    """The sum of expressions, without those that are None; None where nothing is left."""
+    left = [part for part in parts if part is not None]
+    return functools.reduce(lambda a, b: ast.BinOp(a, ast.Add(), b), left) if left else ast.Constant(None)
+
+
+def _scaled(dot: str, part: ast.expr, multiply: str) -> ast.expr | None:
+    """The product of a tangent, the text `dot`, and a partial; by the function `multiply` where that is a name."""
+    if isinstance(part, ast.Constant) and part.value is None:
+        return None
+    sign, factor = unit(part), ast.parse(dot, mode="eval").body
+    if sign:
+        return factor if sign > 0 else ast.UnaryOp(ast.USub(), factor)
+    if multiply:
+        return ast.Call(ast.Name(multiply, ast.Load()), [factor, part], [])
+    return ast.BinOp(factor, ast.Mult(), part)
+
+
+def _multiplied(y_bar: str, multiply: str, part: ast.expr) -> ast.expr:
+    bar = ast.Name(y_bar, ast.Load())
+    sign = unit(part)
+    if isinstance(part, ast.Constant) and part.value is None:
+        return part
+    if sign:
+        made: ast.expr = bar if sign > 0 else ast.UnaryOp(ast.USub(), bar)
+    else:
+        made = ast.Call(ast.Name(multiply, ast.Load()), [bar, part], [])
+    return ast.copy_location(made, part)

@@ -1,0 +1,364 @@
+"""How the result of a call depends on its arguments, element by element.
+
+Where nothing better is known, each element of the result depends on each element of the arguments: no entry is ever
+missed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
+
+from wengert.errors import NoRuleError
+from wengert.rulebook.registry import rules
+from wengert.rulebook.rule import Rule
+from wengert.sparse.dependences import Dependences, Unknown, Whole, everywhere, recorded, shaped
+from wengert.sparse.index_maps import moved_sets
+from wengert.sparse.products import terms_of
+from wengert.sparse.sets import EMPTY
+from wengert.sparse.stores import added, counted, read, written
+from wengert.tape.ops import Call, Variable, references, with_variables
+from wengert.values import functional
+from wengert.values.names import home_of
+from wengert.values.numeric_trees import leaf_values
+
+ELEMENTWISE = (
+    np.clip, np.where, np.choose, np.conjugate, np.real, np.imag, divmod, math.modf, sum, functional.setpart,
+)  # fmt: skip
+IN_FIRST = (np.interp,)  # elementwise in the first argument
+MOST_UNITS = 256  # elements of a constant factor, for each of which a function is run
+MOST_OF_FIBRE = 2000  # elements along an axis, for each of which a function is run
+_FIXED = (Variable, int, float, complex, str, bytes, slice, np.generic, np.dtype, np.ufunc, type)
+PRODUCTS = (np.matmul, np.dot, np.inner, np.vdot, np.outer, np.einsum)
+
+
+def dependences(of: Dependences, op: Call, in_place: bool) -> Any:
+    """The dependences of the result of a call; with `in_place`, those of an array that it changes may be changed."""
+    if all(of.known(v) is None for v in op.references()):
+        return None
+    for way in _ways(of, op, in_place):
+        try:
+            return way(of, op)
+        except Unknown:
+            continue
+    return dense(of, op)
+
+
+def _ways(of: Dependences, op: Call, in_place: bool) -> Iterator[Callable[[Dependences, Call], Any]]:
+    """The ways to be tried, the most exact one first."""
+    fn = op.fn
+    rule = None if isinstance(fn, Variable) else rules.get(fn)
+    if fn is functional.getitem or fn is functional.lens:
+        yield read
+    elif fn is functional.setitem or fn is functional.setlens:
+        yield lambda of, op: written(of, op, in_place)
+    elif fn is functional.additem or fn is functional.addlens:
+        yield lambda of, op: added(of, op, in_place)
+    elif fn is functional.getfield:
+        yield part
+    elif fn in functional.DISPLAYS or hasattr(fn, "_fields"):
+        yield container
+    elif fn is np.bincount:
+        yield counted
+    elif rule is not None and rule.kind == "constant":
+        yield lambda of, op: None
+    elif rule is not None and rule.kind != "rrule":
+        if _is_elementwise(of, op, rule):
+            yield elementwise
+        yield lambda of, op: moved(of, op, rule)
+        yield lambda of, op: product(of, op, rule)
+        yield lambda of, op: by_units(of, op, rule)
+        yield lambda of, op: by_fibre(of, op, rule)
+        yield lambda of, op: along_axis(of, op, rule)
+
+
+def _is_of(rule: Rule, fns: tuple[Any, ...]) -> bool:
+    return any(rules.get(fn) is rule for fn in fns)
+
+
+def _is_elementwise(of: Dependences, op: Call, rule: Rule) -> bool:
+    """Whether each element of the result depends on the elements beside it only."""
+    if rule.kind == "partials" or _is_of(rule, ELEMENTWISE):
+        return True
+    if isinstance(op.fn, np.ufunc):
+        return op.fn.signature is None
+    return _is_of(rule, IN_FIRST) and not any(of.known(v) is not None for v in references(op.args[1:]))
+
+
+def dense(of: Dependences, op: Call) -> Any:
+    """Each element of the result depends on each of the arguments."""
+    sets = np.unique(np.concatenate([*of.reached(op)]))
+    union = int(of.sets.united(np.zeros_like(sets), sets, 1)[0])
+    of.dense.append((op, union))
+    return everywhere(op.val, union)
+
+
+def elementwise(of: Dependences, op: Call) -> Any:
+    """Each element of the result depends on those of the arguments that broadcasting brings beside it."""
+    of.free.add(op.id)
+    sets: Any = EMPTY
+    for v in {v.id: v for v in op.references()}.values():
+        if of.known(v) is not None:
+            sets = of.sets.union(sets, of.array(v))
+    return shaped(op.val, lambda number: _broadcast(sets, np.shape(number)).copy())
+
+
+def _broadcast(sets: Any, shape: tuple[int, ...]) -> np.ndarray:
+    try:
+        return np.broadcast_to(sets, shape)
+    except ValueError as error:
+        raise Unknown from error
+
+
+def container(of: Dependences, op: Call) -> Any:
+    """A list, tuple or dictionary that is made of values."""
+    parts = [_within(of, arg) for arg in op.args]
+    return dict(zip(op.args[0], parts[1:], strict=True)) if op.fn is functional.make_dict else parts
+
+
+def _within(of: Dependences, arg: Any) -> Any:
+    """The dependences of an argument with Variables anywhere in it."""
+    if isinstance(arg, Variable):
+        return of.known(arg)
+    return [_within(of, item) for item in arg] if isinstance(arg, tuple | list) else None
+
+
+def part(of: Dependences, op: Call) -> Any:
+    """What stands in a container."""
+    whole, key = of.known(op.args[0]), of.value(op.args[1])
+    return everywhere(op.val, whole.set) if isinstance(whole, Whole) else functional.getfield(whole, key)
+
+
+def moved(of: Dependences, op: Call, rule: Rule) -> Any:
+    """Each element of the result is an element of the arguments, or a constant."""
+    if not _is_linear(of, op, rule):
+        raise Unknown
+    return _moves(of, op, rule)
+
+
+def by_units(of: Dependences, op: Call, rule: Rule) -> Any:
+    """The result is the sum of what the elements of a short constant factor do, each of which moves elements.
+
+    So it is of convolutions with a short filter.
+    """
+    args, static = _bound(op, rule)
+    constant = [k for k, arg in enumerate(args) if not _is_wanted(of, arg)]
+    if len(args) != 2 or len(constant) != 1 or not _is_bilinear(rule):
+        raise Unknown
+    factor = np.asarray(of.value(args[constant[0]]))
+    if factor.size > MOST_UNITS:
+        raise Unknown
+    sets: Any = EMPTY
+    for place in np.argwhere(factor):
+        unit = functional.setitem(np.zeros(factor.shape), tuple(place), 1.0)
+        given = [unit if k == constant[0] else arg for k, arg in enumerate(args)]
+        sets = of.sets.union(sets, _moves(of, Call(op.fn, given, static, op.val), rule))
+    return _broadcast(sets, np.shape(op.val)).copy()
+
+
+def _is_bilinear(rule: Rule) -> bool:
+    """Whether a rule is linear in each of its two arguments: so it is declared, or its pullbacks read nothing else."""
+    if rule.forward is not None and rule.forward.kind == "multilinear":
+        return True
+    return _is_of_wengert(rule) and all(_reads_none_of(rule, wanted) for wanted in ((True, False), (False, True)))
+
+
+def by_fibre(of: Dependences, op: Call, rule: Rule) -> Any:
+    """Each fibre of the result along an axis is one linear function of the fibre of the argument that stands there.
+
+    What this function is, its values at unit vectors tell. So it is of filters along an axis.
+    """
+    args, static = _bound(op, rule)
+    sets, axes = _fibres(of, args, static, rule)
+    is_filter = isinstance(op.val, np.ndarray) and op.val.ndim == sets.ndim and len(axes) == 1
+    if not is_filter or not _is_linear(of, op, rule):
+        raise Unknown
+    n, others = sets.shape[axes[0]], [arg for arg in (*args, *static.values()) if not _is_wanted(of, arg)]
+    is_alike = all(np.ndim(of.value(arg)) < 2 for arg in others if isinstance(recorded(arg), np.ndarray))
+    if not is_alike or n > MOST_OF_FIBRE or not all(map(_is_fixed, leaf_values((args, static)))):
+        raise Unknown
+    units = np.eye(n).reshape(n, *[n if k == axes[0] else 1 for k in range(sets.ndim)])
+    found = [_at(of, op.fn, args, static, unit) for unit in (0.0 * units.sum(0), *units)]
+    matrix = np.array([np.ravel(y) != np.ravel(found[0]) for y in found[1:]]).T
+    made = np.moveaxis(_united_by(of, matrix, np.moveaxis(sets, axes[0], 0)), 0, axes[0])
+    if made.shape != np.shape(op.val):
+        raise Unknown
+    return made
+
+
+def _at(of: Dependences, fn: Any, args: Any, static: dict[str, Any], unit: np.ndarray) -> Any:
+    """The value of a call with other numbers in the place of the argument that depends on something."""
+    given = [unit if _is_wanted(of, arg) else of.value(arg) for arg in args]
+    try:
+        with np.errstate(all="ignore"):
+            return fn(*given, **{name: of.value(arg) for name, arg in static.items()})
+    except Exception as error:
+        raise Unknown from error
+
+
+def _moves(of: Dependences, op: Call, rule: Rule) -> Any:
+    """The dependences of a call that only moves elements."""
+    if not _is_of_wengert(rule) or not all(map(_is_fixed, leaf_values((op.args, op.kwargs)))):
+        of.may_change = True
+    given = {v.id: v for v in op.references() if of.known(v) is not None}
+    sets = np.concatenate([of.array(v).ravel() for v in given.values()])
+
+    def run(labels: list[Any]) -> Any:
+        table = dict(zip(given, labels, strict=True))
+
+        def value(v: Variable) -> Any:
+            return table[v.id] if v.id in table else of.value(v)
+
+        return op.fn(*with_variables(op.args, value), **with_variables(op.kwargs, value))
+
+    try:
+        return moved_sets(run, [recorded(v) for v in given.values()], op.val, sets)
+    except Exception as error:  # it does more, or does not take labels
+        raise Unknown from error
+
+
+def _is_fixed(leaf: Any) -> bool:
+    """Whether a comparison of a leaf with an earlier one tells all that a function may read from it."""
+    if isinstance(leaf, np.ndarray):
+        return not leaf.dtype.hasobject
+    return leaf is None or leaf is Ellipsis or isinstance(leaf, _FIXED)
+
+
+def _is_linear(of: Dependences, op: Call, rule: Rule) -> bool:
+    """Whether a call is linear in all arguments that depend on something: so it is declared, or its pullback tells.
+
+    The pullback of a user's rule does not: it may let cotangents pass where the function is a step.
+    """
+    args, _ = _bound(op, rule)
+    wanted = [_is_wanted(of, arg) for arg in args]
+    forward = rule.forward
+    if forward is not None and forward.kind == "linear":
+        return forward.args is None or all(k in forward.args for k, is_wanted in enumerate(wanted) if is_wanted)
+    return _is_of_wengert(rule) and _reads_none_of(rule, tuple(wanted))
+
+
+def _reads_none_of(rule: Rule, wanted: tuple[bool, ...]) -> bool:
+    """Whether the pullback of a rule reads none of the wanted arguments, and not the result."""
+    variant = rule.variant(wanted)
+    reads = [how for how, is_wanted in zip(variant.reads, wanted, strict=False) if is_wanted]
+    return "value" not in [*reads, variant.reads_y]
+
+
+def _is_of_wengert(rule: Rule) -> bool:
+    return home_of(rule.body).startswith("wengert")
+
+
+def _is_wanted(of: Dependences, arg: Any) -> bool:
+    return any(of.known(v) is not None for v in references(arg))
+
+
+def _bound(op: Call, rule: Rule) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments of a call that its rule takes by position, and the static ones by name.
+
+    Errors: Unknown where a list of arguments is itself a Variable.
+    """
+    try:
+        args, kwargs = rule.normalise(op.args, op.kwargs)
+        args = rule.splat(args)
+        return rule.plan(len(args), tuple(kwargs)).bind(args, kwargs)
+    except (NoRuleError, TypeError) as error:
+        raise Unknown from error
+
+
+def along_axis(of: Dependences, op: Call, rule: Rule) -> Any:
+    """Each fibre of the result along an axis depends on the fibre of the argument that stands there.
+
+    So do the functions of NumPy that take an `axis` and give an array without it, or one with another length there.
+    """
+    sets, axes = _fibres(of, *_bound(op, rule), rule)
+    shape = tuple(1 if k in axes else n for k, n in enumerate(sets.shape))
+    fibre = np.arange(math.prod(shape)).reshape(shape)
+    of_fibres = of.sets.united(np.broadcast_to(fibre, sets.shape).ravel(), sets.ravel(), fibre.size).reshape(shape)
+
+    def beside(y: Any) -> np.ndarray:
+        found = of_fibres if np.ndim(y) == sets.ndim else np.squeeze(of_fibres, axes)
+        if np.ndim(y) != found.ndim or any(n != m for n, m in zip(np.shape(y), found.shape, strict=True) if m != 1):
+            raise Unknown
+        return np.broadcast_to(found, np.shape(y)).copy()
+
+    made, fibres = shaped(op.val, beside), of_fibres.ravel()
+    if fibres.size:
+        of.dense.append((op, int(fibres[np.argmax(of.sets.sizes[fibres])])))
+    return made
+
+
+def _fibres(of: Dependences, args: Any, static: dict[str, Any], rule: Rule) -> tuple[np.ndarray, tuple[int, ...]]:
+    """The dependences of the only argument that depends on something, and the axes along which its fibres lie."""
+    wanted = [arg for arg in args if _is_wanted(of, arg)]
+    if rule.analysis is None or "axis" not in rule.analysis.static or not _is_of_wengert(rule):
+        raise Unknown
+    axis = of.value(static.get("axis", rule.analysis.kwdefaults.get("axis")))
+    if len(wanted) != 1 or axis is None:
+        raise Unknown
+    sets = of.array(wanted[0])
+    if not sets.ndim:
+        raise Unknown
+    return sets, normalize_axis_tuple(axis, sets.ndim)
+
+
+def product(of: Dependences, op: Call, rule: Rule) -> Any:
+    """Each element of a product of matrices, or of an `einsum`, depends on those that it sums."""
+    name = next((fn.__name__ for fn in PRODUCTS if rules.get(fn) is rule), None)
+    if name is None:
+        raise Unknown
+    args = [arg for arg in op.args if not isinstance(arg, str)]
+    found = terms_of(name, op.args[0], [np.ndim(recorded(arg)) for arg in args])
+    if found is None:
+        raise Unknown
+    terms, result = found
+    sets: Any = EMPTY
+    for k, arg in enumerate(args):
+        if of.known(arg) is not None:
+            factor = (args[1 - k], terms[1 - k]) if len(args) == 2 else (arg, "")
+            term = _nonzero(of, *factor, of.array(arg), terms[k], result)
+            if term is None:
+                term = _summed(of, of.array(arg), terms[k], result)
+            sets = of.sets.union(sets, term)
+    return _broadcast(sets, np.shape(op.val)).copy()
+
+
+def _summed(of: Dependences, sets: np.ndarray, term: str, result: str) -> np.ndarray:
+    """The sums over all elements of an operand along the axes that the result has not, against those that it has."""
+    kept = "".join(c for c in result if c in term)
+    fibres = np.einsum(f"{term}->{kept}{''.join(set(term) - set(kept))}", sets)
+    shape = fibres.shape[: len(kept)]
+    rows = np.arange(math.prod(shape)).reshape(shape + (1,) * (fibres.ndim - len(kept)))
+    sums = of.sets.united(np.broadcast_to(rows, fibres.shape).ravel(), fibres.ravel(), math.prod(shape)).reshape(shape)
+    return sums[tuple(slice(None) if c in kept else None for c in result)]
+
+
+def _nonzero(of: Dependences, factor: Any, letters: str, sets: np.ndarray, term: str, result: str) -> Any:
+    """The sums over those elements of an operand that a constant matrix beside it does not multiply by zero.
+
+    None where that is no constant matrix.
+    """
+    shared = [c for c in letters if c in term]
+    rest = [c for c in term if c not in shared]
+    rows = [c for c in letters if c not in shared]
+    if len(letters) != 2 or len(shared) != 1 or sorted(rows + rest) != sorted(result) or of.known(factor) is not None:
+        return None
+    matrix = np.einsum(f"{letters}->{rows[0]}{shared[0]}", of.value(factor))
+    columns = np.einsum(f"{term}->{shared[0]}{''.join(rest)}", sets)
+    if matrix.shape[1] != len(columns):  # one of both is stretched
+        return None
+    sums = _united_by(of, matrix, columns)
+    return np.einsum(f"{rows[0]}{''.join(rest)}->{result}", sums)
+
+
+def _united_by(of: Dependences, matrix: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """The dependences of a product of a matrix with columns that have these."""
+    i, k = np.nonzero(matrix)
+    width = math.prod(columns.shape[1:])
+    groups = i[:, np.newaxis] * width + np.arange(width)
+    members = columns.reshape(len(columns), width)[k]
+    sums = of.sets.united(groups.ravel(), members.ravel(), len(matrix) * width)
+    return sums.reshape(len(matrix), *columns.shape[1:])

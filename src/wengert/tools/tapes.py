@@ -1,0 +1,113 @@
+"""A tape as the data of a page: one row an op, with what it reads, the line it came from and the memory it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from wengert.tape.dump import TOP, Inside, note_text, op_pieces, type_text
+from wengert.tape.interface import AnyTape
+from wengert.tape.loops import Loop
+from wengert.tape.ops import MISSING, Call, Constant, Input, Op, Variable
+from wengert.tape.usage import held
+from wengert.tools.sources import Sources
+from wengert.tools.words import in_words
+from wengert.values.functional import make_tuple
+from wengert.values.names import in_line
+
+BACK = ("pullback of", "passed through", "x̄ of", "seed of")  # what notes say of the ops of a reverse pass
+
+
+class Row(NamedTuple):
+    """An op on a page; `inside` says in which loop's body, and `around` is the group of that loop, or -1."""
+
+    op: Op
+    inside: Inside
+    around: int
+
+
+def tape_data(tape: AnyTape, values: Mapping[Op, Any], bars: Mapping[Op, Any], sources: Sources) -> dict[str, Any]:
+    """The data of a page that shows a tape, with the `values` and cotangents `bars` of its ops, as far as known."""
+    rows = list(_rows(tape, TOP, -1, sources))
+    end = _end_of_pass(tape)
+    places = {row.op: k for k, row in enumerate(rows)}
+    name = next((op.name for op in tape if isinstance(op, Input) and op.callee), None)
+    columns = {
+        "id": [f"%{row.inside.path}{row.op.id}" for row in rows],
+        "text": [in_line("".join(piece for piece, _ in op_pieces(row.op, row.inside))) for row in rows],
+        "type": [_type(row.op) for row in rows],
+        "kind": [_kind(row.op) for row in rows],
+        "value": [in_words(values[row.op]) if row.op in values else "" for row in rows],
+        "bar": [in_words(bars[row.op]) if row.op in bars else "" for row in rows],
+        "note": [in_line(note_text(row.inside.text(row.op.note))) for row in rows],
+        "line": [sources.line(row.op.site) for row in rows],
+        "group": [_group(row, sources, row.op.id > end) for row in rows],
+        "reads": [[places[v.op] for v in row.op.references() if v.op in places] for row in rows],
+        "result": -1 if tape._result is None else places[tape.result.op],  # type: ignore[index]
+        **_memory(tape, places),
+    }
+    return {"title": f"{name or 'tape'}: {len(rows)} ops", "tape": columns, **sources.data()}
+
+
+def _rows(ops: Iterable[Op], inside: Inside, around: int, sources: Sources) -> Iterator[Row]:
+    """The ops, each loop's with those of its body."""
+    for op in ops:
+        row = Row(op, inside, around)
+        yield row
+        if isinstance(op, Call) and isinstance(op.fn, Loop):
+            within = sources.group(_group(row, sources, False), f"%{inside.path}{op.id} {op.fn.__name__}", "loop")
+            yield from _rows(op.fn.body, inside.body(op), within, sources)
+
+
+def _group(row: Row, sources: Sources, gathers: bool) -> int:
+    """The group of an op: that of its line, in its pass or the loop around it; `gathers`: it is of a tape's result."""
+    op, parent = row.op, row.around
+    if parent < 0:
+        parent = sources.group(-1, "reverse pass" if gathers or is_back(op) else "forward pass", "pass")
+    return parent if op.site is None else sources.group_of(parent, op.site)
+
+
+def _end_of_pass(tape: AnyTape) -> int:
+    """The last op of the reverse pass of which a tape is made; what follows gathers the value and the cotangents."""
+    primal, result = primal_of(tape), tape._result
+    ops = list(tape)
+    if result is None or result.op is None or primal == result or primal not in list(result.op.references()):
+        return len(ops)
+    return max(op.id for op in ops if is_back(op))
+
+
+def is_back(op: Op) -> bool:
+    """Whether an op is of a reverse pass; a loop is, where an op of its body is."""
+    if isinstance(op, Call) and isinstance(op.fn, Loop):
+        return any(map(is_back, op.fn.body))
+    return (op.note[0] if isinstance(op.note, tuple) else op.note or "").startswith(BACK)
+
+
+def _type(op: Op) -> str:
+    return "" if op.val is MISSING or (isinstance(op, Call) and op.guard) else in_line(type_text(op.val))
+
+
+def _kind(op: Op) -> str:
+    if isinstance(op, Call):
+        return "guard" if op.guard else "call"
+    return "const" if isinstance(op, Constant) else "input"
+
+
+def _memory(tape: AnyTape, places: Mapping[Op, int]) -> dict[str, list[int]]:
+    """By row: the bytes of memory of its own that a value has, and the last row that needs it."""
+    own, until = [0] * len(places), list(range(len(places)))
+    ops = list(tape)
+    if tape._result is not None:
+        for op, nbytes, last in zip(ops, *held(ops, tape.result), strict=True):
+            own[places[op]], until[places[op]] = nbytes, places[ops[min(last, len(ops)) - 1]]
+    return {"own": own, "until": until}
+
+
+def primal_of(tape: AnyTape) -> Variable | None:
+    """The value whose gradient a tape gives with it; of any other tape, the result."""
+    result = tape._result
+    made = result and result.op
+    if isinstance(made, Call) and made.fn is make_tuple and made.args and any(map(is_back, tape)):
+        first = made.args[0]
+        return first if isinstance(first, Variable) else result
+    return result
