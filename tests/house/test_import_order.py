@@ -96,6 +96,12 @@ def test_every_package_has_its_line_in_the_readme() -> None:
     assert set(order) == {FACE, "errors", *files_and_folders() - {"__pycache__"}}
 
 
+def test_the_map_of_the_packages_is_drawn_from_their_imports() -> None:
+    import package_map
+
+    assert package_map.BLOCK.search(package_map.PAGE.read_text())[0] == package_map.drawing()  # type: ignore[index]
+
+
 def test_no_two_files_import_each_other() -> None:
     graph = {file: {other for _, _, other in needed(file)} - {file} for file in files_under(SOURCE)}
     try:
