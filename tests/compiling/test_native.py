@@ -21,7 +21,7 @@ from wengert.compiling.native import tiering as native_choosing
 from wengert.compiling.native.compiled import native
 from wengert.compiling.native.module import interpreted
 from wengert.compiling.native.tiering import Chosen
-from wengert.compiling.native.values import Affine, Memory, Unworded, View
+from wengert.compiling.native.values import Affine, Memory, UnsupportedOp, View
 from wengert.errors import NativeUnavailableError
 from wengert.tape.loops import Loop
 from wengert.tape.ops import Call, Input
@@ -65,7 +65,7 @@ def test_random_tapes() -> None:
         tape = random_tape(seed)
         try:
             run: Any = native(tape, build=interpreted)
-        except Unworded:
+        except UnsupportedOp:
             continue
         if "plain" not in run.__kwdefaults__:
             continue
@@ -305,7 +305,7 @@ def test_nan_and_inf_are_numpys() -> None:
 
 @pytest.mark.parametrize("f", [lambda x: np.sum(x * 2.0, 1, np.float32), lambda x: (x * 2.0).sum(1, np.float32)])
 def test_there_are_no_words_for_sums_of_another_kind(f: Callable[..., Any]) -> None:
-    with pytest.raises(Unworded, match="a sum of no array of floats"):
+    with pytest.raises(UnsupportedOp, match="a sum of no array of floats"):
         native(of(f, np.ones((600, 3))), build=interpreted)
 
 
@@ -367,9 +367,9 @@ def test_rows_that_are_not_yet_written_are_zero() -> None:
 
 
 def test_what_there_are_no_words_for_stays_numpy() -> None:
-    with pytest.raises(Unworded, match=r"np.sort \(.*test_native.py:\d+ in test_what"):
+    with pytest.raises(UnsupportedOp, match=r"np.sort \(.*test_native.py:\d+ in test_what"):
         native(of(lambda x: np.sort(x), X), build=interpreted)
-    with pytest.raises(Unworded, match="sin or its like of a large array"):
+    with pytest.raises(UnsupportedOp, match="sin or its like of a large array"):
         native(of(np.sin, np.ones(100_000)), build=interpreted)
 
 

@@ -19,7 +19,7 @@ from wengert.compiling.blocking import Blocks, blocked
 from wengert.compiling.native import compiled as native_compiled
 from wengert.compiling.native.compiled import native
 from wengert.compiling.native.module import interpreted
-from wengert.compiling.native.values import Unworded
+from wengert.compiling.native.values import UnsupportedOp
 from wengert.compiling.split_columns import by_columns
 from wengert.tape.ops import Call
 from wengert.values.trees import leaves
@@ -234,7 +234,7 @@ def check(count: int) -> Iterator[Any]:
         f = random_program(seed)
         tape = wg.trace(f, X, Y, V)[1].optimise()
         same(by_columns(tape).play(-Y, X, V * 2.0), f(-Y, X, V * 2.0))
-        with contextlib.suppress(Unworded):
+        with contextlib.suppress(UnsupportedOp):
             same(by_python(tape)(-Y, X, V * 2.0), f(-Y, X, V * 2.0))
             yield tape
 

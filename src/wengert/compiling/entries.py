@@ -14,7 +14,7 @@ import numpy as np
 from wengert.compiling.loops.lowering import lowered, postponed_on
 from wengert.compiling.optimising import optimised
 from wengert.compiling.watched.drawing import saved_state
-from wengert.compiling.watched.guards import Outer, said
+from wengert.compiling.watched.guards import OuterInput, said
 from wengert.compiling.watched.loop_states import ended_by_tests
 from wengert.compiling.watched.outer_reads import Reads
 from wengert.compiling.watched.sameness import is_stated, state
@@ -68,7 +68,7 @@ class Entry:
         self.tests += _apart([name for name, outer in reads.inputs.items() if type(outer.own) is np.ndarray])
         self.draws, self.generators = reads.draws, reads.generators
         self.names: dict[str, Any] = {f"k{k}": pin for k, pin in enumerate(reads.pins)}
-        run = _quiet(self.run) if reads.recording.loud else self.run
+        run = _quiet(self.run) if reads.recording.checks_fp_errors else self.run
         self.names.update(run=run, MISS=MISS, FAILED=FAILED, StaleTapeError=StaleTapeError, ndarray=np.ndarray)
         self.text = self._text(traced.returned)
         self.alike = self._alike(reads.pins)
@@ -175,7 +175,7 @@ def _apart(places: list[str]) -> list[str]:
     return [f"len({{{parts}}}{f' - {{{whole}}}' * bool(bare)}) == {len(inside)}"]
 
 
-def _kind(name: str, place: str, outer: Outer, reads: Reads) -> str:
+def _kind(name: str, place: str, outer: OuterInput, reads: Reads) -> str:
     """The test that a number or an array is of the kind that it was; it also gives it its name."""
     value = outer.own
     if type(value) is np.ndarray:

@@ -25,7 +25,7 @@ from wengert.compiling.placement import (
 from wengert.compiling.scalar_specialisation import with_floats
 from wengert.compiling.split_columns import by_columns
 from wengert.compiling.uninitialised import filled
-from wengert.compiling.warn_once import told_once
+from wengert.compiling.warn_once import warn_once
 from wengert.compiling.watched.around import raising
 from wengert.tape.interface import AnyTape
 from wengert.tape.literals import Snippet
@@ -171,8 +171,8 @@ class PlacedWriter(Writer):
 
     def blocks(self, op: Call) -> None:
         """Write a loop over blocks; NumPy's warnings in it are told once."""
-        self.once = self.once or self.name("told_once")
-        self.outside.constants[self.once] = told_once
+        self.once = self.once or self.name("warn_once")
+        self.outside.constants[self.once] = warn_once
         begin = len(self.lines)
         super().write(op)
         self.lines[begin:] = [f"with {self.once}():", *(f"    {line}" for line in self.lines[begin:])]

@@ -21,7 +21,7 @@ class _Once:
             warnings.warn(text.removeprefix("Warning: ").rstrip(), RuntimeWarning, stacklevel=2)
 
 
-def told_once() -> Any:
+def warn_once() -> Any:
     """A context in which each warning of NumPy's about floating-point errors is given once.
 
     What shall raise, print, call or be ignored there does.

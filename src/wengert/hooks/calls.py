@@ -137,7 +137,7 @@ def _be_loud() -> None:
     """Guard on this tape from now on that what raised no floating-point error raises none: no short path does."""
     recording = tape()
     assert recording is not None
-    recording.loud, STATE.quick = True, None
+    recording.checks_fp_errors, STATE.quick = True, None
 
 
 def method(f: types.MethodType) -> Any:

@@ -155,7 +155,7 @@ def enter(
             swaps.enter(None, "f")  # it is not entered: its rule states the derivative
         else:
             f = swaps.enter_callable(f)
-            recording.own = range(here.start, len(recording.entries))
+            recording.closure_slots = range(here.start, len(recording.entries))
     for key in wanted:
         place: Any = named if isinstance(key, str) else entered
         value = as_float(place[key]) if promote else place[key]

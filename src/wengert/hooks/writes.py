@@ -244,7 +244,7 @@ def _write(
     own, is_odd = None, made.shape != target.shape or made.dtype != target.dtype
     if recording.keep or (is_read and is_odd) or not (is_certain or _is_apart(target, args)):
         own = _value(primitive, args, kwargs)
-    if recording.loud:
+    if recording.checks_fp_errors:
         unharmed(recording, primitive.fn, args, kwargs)
     if bound is None:
         slot = len(recording.entries)

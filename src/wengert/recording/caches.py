@@ -139,7 +139,7 @@ def _is_traced(recording: Recording, leaf: Any) -> bool:
     """
     slot = slot_of(recording, leaf)
     if slot is None or recording.reads is None:
-        return id(leaf) in recording.rounded if slot is None else slot not in recording.own
+        return id(leaf) in recording.rounded if slot is None else slot not in recording.closure_slots
     return any([recording.depends(slot, level) for level in recording.levels[1:]])
 
 

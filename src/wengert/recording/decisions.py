@@ -195,7 +195,7 @@ def attempt(recording: Recording, fn: Callable[..., Any], args: tuple[Any, ...],
     except Exception as error:
         raised(recording, error, fn, args, kwargs)
         raise
-    if recording.loud:
+    if recording.checks_fp_errors:
         unharmed(recording, fn, args, kwargs)
         if recording.watch is not None:
             recording.watch.look(recording, fn, args, kwargs, value)

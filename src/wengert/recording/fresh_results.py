@@ -67,7 +67,7 @@ def note_stand(made: Any, given: Any) -> None:
     """Remember what a new object stands for: asked for its identity, it answers as that."""
     recording = STATE.recording
     if recording is not None and made is not given:
-        recording.stands[id(made)] = _reference(made), _reference(given)
+        recording.fresh_objects[id(made)] = _reference(made), _reference(given)
 
 
 def _reference(thing: Any) -> Callable[[], Any]:

@@ -76,12 +76,12 @@ SEARCHED = (list, tuple, set, frozenset, dict, collections.deque)
 def _chosen(recording: Recording, thing: Any) -> Any:
     """The argument that a result is (`max(a, b) is a`), or the thing itself."""
     while _is_chosen(recording, thing):
-        thing = recording.stands[id(thing)][1]()
+        thing = recording.fresh_objects[id(thing)][1]()
     return thing
 
 
 def _is_chosen(recording: Recording, thing: Any) -> bool:
-    made, chosen = recording.stands.get(id(thing), (_nothing, _nothing))
+    made, chosen = recording.fresh_objects.get(id(thing), (_nothing, _nothing))
     return made() is thing and chosen() is not None
 
 

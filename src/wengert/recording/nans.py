@@ -43,7 +43,7 @@ def first_bad(value: Any) -> Bad | None:
 
 def watch(recording: Recording) -> None:
     """Look from now on at each call that is recorded, on no short path."""
-    recording.watch, recording.loud, STATE.quick = Watch(), True, None
+    recording.watch, recording.checks_fp_errors, STATE.quick = Watch(), True, None
     watch_arrays()
 
 

@@ -49,7 +49,7 @@ def warn_of_loss(recording: Recording, here: Level, f: Callable[..., Any], names
 
 def _last(recording: Recording, here: Level, f: Callable[..., Any]) -> str:
     """The last line where anything was traced, and what it did, as text."""
-    place_of_cut, name, site = recording.cut
+    place_of_cut, name, site = recording.last_nondifferentiable
     entries = recording.entries
     after = range(len(entries) - 1, here.start - 1, -1)
     last = next((k for k in after if _is_step(entries[k]) and recording.depends(k, here)), -1)

@@ -23,7 +23,7 @@ def note_cut(recording: Recording, primitive: Primitive, ins: tuple[Any, ...], v
     if ins.count(None) == len(ins):
         return
     slot = len(recording.entries)
-    recording.cut = slot, primitive.name, STATE.site
+    recording.last_nondifferentiable = slot, primitive.name, STATE.site
     if primitive.stops:
         recording.stopped = slot
     elif recording.survey is not None and is_inexact(value):

@@ -121,7 +121,7 @@ def record_two(
 
 def record_one(recording: Recording, primitive: Primitive, a: Any, i: int | None) -> Any:
     """`record_quick` for one argument."""
-    if recording.loud:
+    if recording.checks_fp_errors:
         return record_quick(primitive, (a,), (i,))
     if i is not None and type(a) is not np.ndarray and primitive.on_floats and not recording.inert:
         try:

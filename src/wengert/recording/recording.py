@@ -101,28 +101,28 @@ class Recording:
         "around",
         "aside",
         "batched",
-        "bell",
-        "below",
         "caches",
+        "checks_fp_errors",
+        "closure_slots",
         "context",
         "crowded",
-        "cut",
+        "displaced",
         "enter",
         "entries",
         "folds",
         "frame",
+        "fresh_objects",
         "holds",
         "inert",
         "inner",
         "is_open",
         "keep",
+        "last_nondifferentiable",
         "levels",
-        "loud",
         "memory",
         "notes",
         "origins",
         "owed",
-        "own",
         "pinned",
         "reads",
         "refusals",
@@ -131,12 +131,12 @@ class Recording:
         "roots",
         "rounded",
         "specs",
-        "stands",
         "stopped",
         "stream",
         "survey",
         "texts",
         "thread",
+        "turn_lock",
         "unsearched",
         "watch",
     )
@@ -154,15 +154,15 @@ class Recording:
         self.origins: dict[int, Any] = {}  # of texts on a tape, by id: the call that made the text, or its slot
         self.specs: dict[int, Any] = {}  # by slot: the Specs of arrays that were read at keys
         self.caches: dict[Any, dict[Any, Any]] = {}  # what functions with a cache have given in this trace
-        self.stands: dict[int, Any] = {}  # new objects made for old ones, by id: the new one, and the old one
+        self.fresh_objects: dict[int, Any] = {}  # new objects made for old ones, by id: the new one, and the old one
         self.inert: set[int] = set()  # slots that a tape needs and no derivative passes through
         self.notes: list[tuple[int, str, int]] = []  # (slot, what the entries from it on are, the slot it is about)
-        self.loud = False  # no short paths: each call is watched, or the code sets which floating-point errors raise
+        self.checks_fp_errors = False  # no short paths: each call is watched, or the code has set which errors raise
         self.watch: Any = None  # looks at what each call is given and gives
         self.batched = False  # whether its tape is played on many examples, each of which has bools of its own
         self.reruns = False  # whether the reverse pass follows at once, so that a checkpoint may run again in it
-        self.cut: tuple[int, str, Site | None] = (-1, "", None)  # how many entries there were at the last, what, where
-        self.own = NOTHING  # the slots of what the function itself holds
+        self.last_nondifferentiable: tuple[int, str, Site | None] = (-1, "", None)  # entries before it, name, site
+        self.closure_slots = NOTHING  # the slots of what the function itself holds
         self.reads: WatchedReads | None = None  # what the code reads from outside, where that is watched
         self.reverse: Any = None  # what walks back over a level, where that is not `reverse` itself
         self.rounded: dict[int, Any] = {}  # constants that were rounded from traced values, by id: keys of caches
@@ -177,8 +177,8 @@ class Recording:
         self.is_open = False
         self.around: Around | None = None
         self.aside: Aside | None = None
-        self.below: tuple[Recording, Aside | None] | None = None  # the one whose values its own displaced
-        self.bell: Any = None  # rung when its turn may have come, where it waits
+        self.displaced: tuple[Recording, Aside | None] | None = None  # the one whose values its own displaced
+        self.turn_lock: Any = None  # rung when its turn may have come, where it waits
         self.owed = Owed()
         self.stream: Any = None  # the entries, where each pushes its tangent as it comes
         self.memory: WrittenMemory = None  # type: ignore[assignment]

@@ -40,7 +40,7 @@ class _Search(TracedSearch):
         """What a thing leads to; of a large container that holds nothing traced, its ends."""
         if is_inexact(thing) and not self._is_workspace(thing):
             slot = slot_of(self._recording, thing)
-            if any(self._recording.mask((slot,))) and slot not in self._recording.own:
+            if any(self._recording.mask((slot,))) and slot not in self._recording.closure_slots:
                 self.found = self.found or self._recording.innermost((slot,)) >= self._level
         if len(self._seen) > self._most:
             self.is_cut = True

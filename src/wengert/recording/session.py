@@ -56,7 +56,7 @@ class Session:
             recording.around = _around()
         shown = self.shown
         if shown is not None and shown.thread == recording.thread:
-            recording.below = shown, shown.aside
+            recording.displaced = shown, shown.aside
         self.recordings.append(recording)
         is_alone = len(self.recordings) == 1
         self.turns.append(recording)
@@ -87,7 +87,7 @@ class Session:
                 self.settle(0)
             self.leave_turn(recording)
             self.recordings.remove(recording)
-        recording.thread = recording.frame = recording.around = recording.aside = recording.below = None
+        recording.thread = recording.frame = recording.around = recording.aside = recording.displaced = None
 
     def take_turn(self, recording: Recording) -> None:
         """Wait until no other thread records; may be repeated."""
@@ -101,7 +101,7 @@ class Session:
         """Let other threads record; may be repeated."""
         if recording in self.turns:
             self.turns.remove(recording)
-        if self.turns and (bell := self.turns[0].bell) is not None and bell.locked():
+        if self.turns and (bell := self.turns[0].turn_lock) is not None and bell.locked():
             with contextlib.suppress(RuntimeError):  # another one has rung it
                 bell.release()
 
@@ -129,8 +129,8 @@ class Session:
         """
         around = recording.around or Around(None, None, None, None)
         STATE.recording, STATE.quick, STATE.site, STATE.silenced = around
-        if recording.below is not None and recording.below[0] in self.recordings:
-            shown, aside = recording.below
+        if recording.displaced is not None and recording.displaced[0] in self.recordings:
+            shown, aside = recording.displaced
             self._show(shown)
             shown.aside = aside
         elif (outer := around.recording or around.silenced) in self.turns:
@@ -159,7 +159,7 @@ class Session:
         return self.turns[0].thread == recording.thread
 
     def _wait(self, recording: Recording) -> None:
-        bell = recording.bell = threading.Lock()
+        bell = recording.turn_lock = threading.Lock()
         bell.acquire()
         while not self._is_next(recording):
             bell.acquire(timeout=PATIENCE)

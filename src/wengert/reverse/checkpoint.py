@@ -163,7 +163,7 @@ class _Call:
         self.caches = {key: dict(memo) for key, memo in recording.caches.items()}
         held = (*_arguments(self.caches), *self.reach.arrays)  # alive, whether they are read or only written
         self.traced = {id(a): SHADOW[id(a)] for a in held if id(a) in SHADOW}
-        self.texts, self.stands = dict(recording.texts), dict(recording.stands)
+        self.texts, self.fresh_objects = dict(recording.texts), dict(recording.fresh_objects)
         self.versions: list[tuple[Any, int | None]] = []
         for storage in recording.memory.storages.values():
             storage.stamp += 1  # views of it are read anew, in the first run as in the second
@@ -187,7 +187,7 @@ def _run_and_fold(recording: Recording, f: Callable[..., Any], args: tuple[Any, 
             SHADOW.pop(id(stretch), None)
             stretch.leave()
             raise
-        recording.stands = call.stands  # else what the stretch chose would live on
+        recording.fresh_objects = call.fresh_objects  # else what the stretch chose would live on
         folded = Folded(recording, call, stretch, site)
         born = _born(stretch)
         values = _take(stretch)
@@ -386,7 +386,7 @@ class _Reopened:
         recording, memory, call = self.recording, memory_of(self.recording), self.folded.call
         self.waited = recording not in SESSION.turns
         SESSION.take_turn(recording)
-        self.later = memory.storages, recording.caches, recording.texts, recording.stands, STATE.site
+        self.later = memory.storages, recording.caches, recording.texts, recording.fresh_objects, STATE.site
         recording.levels.append(Level(len(recording.entries)))
         STATE.recording, STATE.quick, STATE.site = recording, recording.entries, self.folded.site
         SHADOW.clear()  # what was consumed is gone, and its ids used again; what the call read is among its inputs
@@ -407,11 +407,11 @@ class _Reopened:
         for root, waiting in call.waiting:
             root.waiting = waiting.copy()
         recording.caches = {key: dict(memo) for key, memo in call.caches.items()}
-        recording.texts, recording.stands = dict(call.texts), dict(call.stands)
+        recording.texts, recording.fresh_objects = dict(call.texts), dict(call.fresh_objects)
 
     def __exit__(self, *error: object) -> None:
         recording = self.recording
-        recording.memory.storages, recording.caches, recording.texts, recording.stands, STATE.site = self.later
+        recording.memory.storages, recording.caches, recording.texts, recording.fresh_objects, STATE.site = self.later
         recording.levels.pop()
         STATE.recording = STATE.quick = None
         SESSION.forget_values()

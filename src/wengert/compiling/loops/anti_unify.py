@@ -71,7 +71,7 @@ class Pattern(NamedTuple):
     columns: list[tuple[Any, Any, Any]]
 
 
-class Differs(Exception):
+class NotUniform(Exception):
     """The iteration of this number, or one near it, is not as the others."""
 
 
@@ -91,7 +91,7 @@ def _pattern(links: _Links) -> Pattern | None:
             return None
         try:
             return Pattern(run, [links.column(j) for j in range(run.period)])
-        except Differs as differs:
+        except NotUniform as differs:
             k = differs.args[0]
             before, after = k, run.count - k - 1
             if after >= before:
@@ -142,9 +142,9 @@ class _Links:
         if first >= run.start and step == run.period:
             return self.link_within(positions, first)
         if first >= run.start or (step == run.period and positions[m + 1] >= run.start):
-            raise Differs(min(max(first - run.start, 0) // run.period, run.count - 1))
+            raise NotUniform(min(max(first - run.start, 0) // run.period, run.count - 1))
         if (positions >= run.start).any():
-            raise Differs(int(np.flatnonzero(positions >= run.start)[0]))
+            raise NotUniform(int(np.flatnonzero(positions >= run.start)[0]))
         if step == 0 and first >= 0:
             return Same(_alike(positions, first))
         for other in self.before:
@@ -171,17 +171,17 @@ class _Links:
         expected = run.start + np.arange(-back, run.count - back) * run.period + j
         wrong = np.flatnonzero(positions[back:] != expected[back:])
         if wrong.size:
-            raise Differs(int(wrong[-1]) + back if wrong[-1] < m else int(wrong[0]) + back)
+            raise NotUniform(int(wrong[-1]) + back if wrong[-1] < m else int(wrong[0]) + back)
         if back == 0:
             return Inside(j)
         if (positions[:back] >= run.start).any():
-            raise Differs(0)
+            raise NotUniform(0)
         like = self.ops[first].val
         for p in positions[:back].tolist():
             if p < 0 and type(like) is np.float64 and type(self.literals[-p - 1]) is float:
                 self.literals[-p - 1] = np.float64(self.literals[-p - 1])  # beside such numbers it is the same
             if spec_of(self.literals[-p - 1] if p < 0 else self.ops[p].val) != spec_of(like):
-                raise Differs(0)
+                raise NotUniform(0)
         return Carried(j, back, tuple(positions[:back].tolist()))
 
 
@@ -189,7 +189,7 @@ def _alike(positions: np.ndarray, like: int) -> int:
     """The position that all are."""
     wrong = np.flatnonzero(positions != like)
     if wrong.size:
-        raise Differs(int(wrong[-1]) if wrong[-1] < len(positions) // 2 else int(wrong[0]))
+        raise NotUniform(int(wrong[-1]) if wrong[-1] < len(positions) // 2 else int(wrong[0]))
     return like
 
 
@@ -201,7 +201,7 @@ def _constant(values: list[Any]) -> Any:
         return first
     other = [k for k, x in enumerate(values) if type(x) is not t]
     if other:
-        raise Differs(other[-1] if other[-1] < len(values) // 2 else other[0])
+        raise NotUniform(other[-1] if other[-1] < len(values) // 2 else other[0])
     if t is int:
         start, step = values[0], values[1] - values[0]
         if all([x == start + k * step for k, x in enumerate(values)]):
@@ -217,7 +217,7 @@ def _constant(values: list[Any]) -> Any:
         return first  # its bits are part of the signature
     if all([x == first for x in values]):
         return first
-    raise Differs(len(values) // 2)
+    raise NotUniform(len(values) // 2)
 
 
 def links_of(pattern: Pattern) -> Iterator[Any]:

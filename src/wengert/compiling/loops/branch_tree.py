@@ -34,13 +34,13 @@ class Held:
 
 
 @dataclass(frozen=True, order=True)
-class Outer:
+class OuterValue:
     """The value of this number of those that are made before the loop."""
 
     number: int
 
 
-Link = Within | Held | Outer
+Link = Within | Held | OuterValue
 
 
 class Step(NamedTuple):
@@ -71,11 +71,11 @@ class End(NamedTuple):
     held: list[Op]
 
 
-class Differs(Exception):
+class NotUniform(Exception):
     """The iteration of this number, of those that are looked at, does not go with the others."""
 
 
-class Found(NamedTuple):
+class WhileLoop(NamedTuple):
     """A loop: its ways, its variables at the first head, what it reads from before, and the places of its ops.
 
     `values` are the ops that the links of the End that leaves stand for. A `for` has `most` iterations; `spent` is the
@@ -121,7 +121,7 @@ class _Row(NamedTuple):
     at: dict[Op, int]
 
 
-def found_in(ops: Sequence[Op], place: dict[Op, int], heads: list[int], last: dict[Any, int]) -> Found | None:
+def found_in(ops: Sequence[Op], place: dict[Op, int], heads: list[int], last: dict[Any, int]) -> WhileLoop | None:
     """The loop whose heads stand at these places; None where its iterations are no function of their variables.
 
     `place` says where ops stand, `last` where they are read last.
@@ -134,7 +134,7 @@ def found_in(ops: Sequence[Op], place: dict[Op, int], heads: list[int], last: di
     while first < len(heads) - 1:
         try:
             return _Finder(ops, place, heads[first:], last).found()
-        except Differs as differs:
+        except NotUniform as differs:
             first += differs.args[0] + 1
     return None
 
@@ -168,14 +168,14 @@ class _Finder:
     def is_before(self, op: Op) -> bool:
         return not isinstance(op, Call) or self.place[op] < self.heads[0]
 
-    def found(self) -> Found:
+    def found(self) -> WhileLoop:
         is_spent = self.left == len(self.rows) - 1
         ways = self.fork(self.rows[:-1] if is_spent else self.rows, 0)
         spent = self.leave(0) if is_spent else None
         if self.stop < 0 or not ways.nexts:  # a loop of one way, so many times, is one in any case
-            raise Differs(len(self.rows))
+            raise NotUniform(len(self.rows))
         held, start = self.rows[0].held, self.heads[0]
-        return Found(ways, held, self.outer, start, self.stop, self.values, self.left, spent)
+        return WhileLoop(ways, held, self.outer, start, self.stop, self.values, self.left, spent)
 
     def fork(self, rows: list[_Row], start: int) -> Fork:
         """What these iterations do from a place on."""
@@ -200,7 +200,7 @@ class _Finder:
         """The End of iterations that are followed by others."""
         for row in rows:
             if len(row.ops) != at or row is self.leaving:
-                raise Differs(row.number)
+                raise NotUniform(row.number)
         self.tell_apart(rows, self.unchanged)
         nexts = [[self.rows[row.number + 1].held[j] for row in rows] for j in range(len(self.kept))]
         return End(False, [self.link(rows, ops, at) for ops in nexts], rows[-1].held)
@@ -220,7 +220,7 @@ class _Finder:
     def tell_apart(self, rows: list[_Row], before: list[Any]) -> None:
         """Check that no variable of these rows is, by chance, what is handed on or read as a value from before."""
         if any([all([row.held[j] is op for row in rows]) for op in before for j in range(len(self.kept))]):
-            raise Differs(rows[0].number)
+            raise NotUniform(rows[0].number)
 
     def step(self, rows: list[_Row], at: int) -> Step:
         """The call that all iterations make at a place."""
@@ -228,7 +228,7 @@ class _Finder:
         like = _form(calls[-1])
         for row, call in zip(rows, calls, strict=True):
             if _form(call) != like or like is None:
-                raise Differs(row.number)
+                raise NotUniform(row.number)
         args = self.tree(rows, [call.args for call in calls], at)
         return Step(args, self.tree(rows, [call.kwargs for call in calls], at), calls[-1])
 
@@ -236,7 +236,7 @@ class _Finder:
         first, t = trees[-1], type(trees[-1])
         for row, x in zip(rows, trees, strict=True):
             if (type(x) is Variable) is not (t is Variable):  # a number that is computed is one only by chance
-                raise Differs(row.number)
+                raise NotUniform(row.number)
         if t is Variable:
             return self.link(rows, [v.op for v in trees], at)
         if t is tuple or t is list:
@@ -247,7 +247,7 @@ class _Finder:
             return slice(*[self.tree(rows, [getattr(s, name) for s in trees], at) for name in _BOUNDS])
         for row, x in zip(rows, trees, strict=True):
             if not _is_equal(x, first):
-                raise Differs(row.number)
+                raise NotUniform(row.number)
         return first
 
     def link(self, rows: list[_Row], ops: list[Any], at: int) -> Link:
@@ -256,13 +256,13 @@ class _Finder:
         if len(places) == 1 and min(places) < at:
             return Within(places.pop())
         if min(places) < at or not all([is_inexact(op.val) for op in ops]):
-            raise Differs(rows[0].number)
+            raise NotUniform(rows[0].number)
         pairs = [*zip(rows, ops, strict=True)]
         found: list[Link] = [Held(j) for j in range(len(self.kept)) if all([row.held[j] is op for row, op in pairs])]
         if all([op is ops[0] for op in ops]) and self.is_before(ops[0]):
-            found.append(Outer(self.number(ops[0])))
+            found.append(OuterValue(self.number(ops[0])))
         if len(found) != 1:  # where it may be either, these iterations do not tell
-            raise Differs(rows[0].number)
+            raise NotUniform(rows[0].number)
         return found[0]
 
     def number(self, op: Op) -> int:
@@ -315,7 +315,7 @@ def _key_of(tree: Any) -> Any:
         return (*tree, *map(_key_of, tree.values()))
     if isinstance(tree, slice):
         return (slice, *[_key_of(getattr(tree, name)) for name in _BOUNDS])
-    return tree if isinstance(tree, (Within, Held, Outer)) else constant_key(tree)
+    return tree if isinstance(tree, (Within, Held, OuterValue)) else constant_key(tree)
 
 
 def _ends_of(fork: Fork, steps: list[Step]) -> Iterator[tuple[list[Step], End]]:
@@ -329,7 +329,7 @@ def _ends_of(fork: Fork, steps: list[Step]) -> Iterator[tuple[list[Step], End]]:
 def with_links(tree: Any, change: Callable[[Link], Any]) -> Any:
     """`tree` with `change(link)` in place of each link."""
     t = type(tree)
-    if t is Within or t is Held or t is Outer:
+    if t is Within or t is Held or t is OuterValue:
         return change(tree)
     if isinstance(tree, (tuple, list)):
         return sequence_like(tree, [with_links(part, change) for part in tree])
@@ -347,7 +347,7 @@ def links_in(tree: Any) -> list[Link]:
     return found
 
 
-def without_unread(found: Found) -> Found:
+def without_unread(found: WhileLoop) -> WhileLoop:
     """The loop without the variables that no iteration reads, but to hand them on."""
     ways = [*found.ends()]
     read = {link for steps, end in ways for step in steps for link in links_in((step.args, step.kwargs))}

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.loops.unrolling import Uncut
+from wengert.compiling.loops.unrolling import CannotExtrapolate
 from wengert.tape.loops import Loop
 from wengert.tape.ops import Call, Constant, Op, Variable, sequence_like
 from wengert.tape.tape import Tape
@@ -20,7 +20,7 @@ def continued(
 
     Of `mores` each has one more of one loop, and `further` has two more of each. All are alike but for whole numbers,
     which go on as they do from the one to the others, and for constants that are a part of one of the `tables`.
-    Errors: Uncut where they are not.
+    Errors: CannotExtrapolate where they are not.
     """
     return _Continued(times, tables).tape(base, *mores, further)
 
@@ -31,7 +31,7 @@ class _Continued:
 
     def tape(self, base: Any, *mores: Any) -> Any:
         if any([len(more) != len(base) for more in mores]):
-            raise Uncut("another number of calls")
+            raise CannotExtrapolate("another number of calls")
         made, new = Tape(base.ctx), dict[Op, Variable]()
         for op, *others in zip(base, *mores, strict=True):
             copy = op.copy()
@@ -41,7 +41,7 @@ class _Continued:
                 copy.val = self.value(op.val, *[other.val for other in others])
             if isinstance(op, Call):
                 if not all([isinstance(other, Call) and other.guard == op.guard for other in others]):
-                    raise Uncut("another call")
+                    raise CannotExtrapolate("another call")
                 copy.fn = self.function(op.fn, *[other.fn for other in others])
                 copy.args = self.tree(op.args, *[other.args for other in others])
                 copy.kwargs = self.tree(op.kwargs, *[other.kwargs for other in others])
@@ -54,33 +54,33 @@ class _Continued:
     def function(self, fn: Any, *others: Any) -> Any:
         if type(fn) is Loop:
             if any([(type(other), other.steps, other.carried) != (Loop, fn.steps, fn.carried) for other in others]):
-                raise Uncut("another loop")
+                raise CannotExtrapolate("another loop")
             body = self.tape(fn.body, *[other.body for other in others])
             return Loop(body, self.number(fn.count, *[other.count for other in others]), fn.steps, fn.carried)
         if any([other is not fn and other != fn for other in others]):
-            raise Uncut("another function")
+            raise CannotExtrapolate("another function")
         return fn
 
     def number(self, n: int, *others: int) -> int:
         *rises, last = [other - n for other in others]
         if last != 2 * sum(rises):
-            raise Uncut("a number that does not go on evenly")
+            raise CannotExtrapolate("a number that does not go on evenly")
         return n + sum([rise * times for rise, times in zip(rises, self.times, strict=True)])
 
     def tree(self, a: Any, *others: Any) -> Any:
         """An argument, from those of all tapes."""
         t = type(a)
         if any([type(b) is not t for b in others]):
-            raise Uncut("another argument")
+            raise CannotExtrapolate("another argument")
         if t is int:
             return self.number(a, *others)
         if t is Variable:
             if any([b.id != a.id for b in others]):
-                raise Uncut("another value")
+                raise CannotExtrapolate("another value")
             return a
         if isinstance(a, (tuple, list)):
             if any([len(b) != len(a) for b in others]):
-                raise Uncut("another number of arguments")
+                raise CannotExtrapolate("another number of arguments")
             return sequence_like(a, [self.tree(*parts) for parts in zip(a, *others, strict=True)])
         if t is dict:
             return {key: self.tree(a[key], *[b[key] for b in others]) for key in a}
@@ -100,7 +100,7 @@ class _Continued:
                     for order in (slice(None), slice(None, None, -1)):
                         if all([_begins(whole[order], b[order]) for b in (a, *others)]):
                             return whole
-        raise Uncut("another constant")
+        raise CannotExtrapolate("another constant")
 
     def value(self, a: Any, *others: Any) -> Any:
         """A value that was recorded, in the shape that it has when all iterations are run."""

@@ -19,7 +19,7 @@ from wengert.compiling.loops.deferred_reverse import Reverse
 from wengert.compiling.loops.extrapolation import continued
 from wengert.compiling.loops.periodicity import INEXACT, constant_key
 from wengert.compiling.loops.rolling import rolled
-from wengert.compiling.loops.unrolling import Uncut, unrolled
+from wengert.compiling.loops.unrolling import CannotExtrapolate, unrolled
 from wengert.compiling.loops.while_call import FreeLoop, tape_of, with_trails
 from wengert.compiling.loops.while_loops import freed, is_head, may_be_free, with_tests_early, without_heads
 from wengert.errors import RuleError
@@ -56,11 +56,11 @@ def _freed(tape: Any, wanted: int, exact: bool) -> Any:
 def _tried(make: Callable[..., Any], *args: Any) -> Any:
     """What is made of a tape; None where it cannot be, and stays as it was recorded.
 
-    A loop that cannot be told has an exception of its own, an Uncut or that of a rule. Any other is a mistake of ours.
+    A loop that cannot be extrapolated raises CannotExtrapolate, or the exception of a rule. Any other is a bug of ours.
     """
     try:
         return make(*args)
-    except (Uncut, RuleError):
+    except (CannotExtrapolate, RuleError):
         return None
     except Exception as error:
         mistaken(error)
@@ -137,7 +137,7 @@ class _Forward:
             copy.rewrite(lambda v: new[v.op])  # type: ignore[index]
             new[op] = made.push(copy)
         else:
-            raise Uncut("an input of the tape is no number")
+            raise CannotExtrapolate("an input of the tape is no number")
 
 
 def _span(ops: Sequence[Op], back: Call, inputs: Sequence[Op], has_free: bool) -> dict[Op, None]:
@@ -185,7 +185,7 @@ def _continued(forward: _Forward, whole: Any, counts: dict[int, int]) -> Any:
     """The derivative of all iterations, from those of a few, of one more of each loop, and of two more of all."""
     tables = [op.val for op in with_bodies(whole) if isinstance(op, Constant) and type(op.val) is tuple]
     if not all(map(_is_told_apart, tables)):
-        raise Uncut("a table has an element twice, or others than floats")
+        raise CannotExtrapolate("a table has an element twice, or others than floats")
     cuts = [counts, *[{**counts, n: keep + 1} for n, keep in counts.items()], {n: k + 2 for n, k in counts.items()}]
     base, *mores, further = [rolled(_pulled_of_few(forward, _cut(whole, cut)), LIKE_CUT) for cut in cuts]
     return continued(base, mores, further, [n - keep for n, keep in counts.items()], tables)
@@ -256,7 +256,7 @@ def _pulled_of_few(forward: _Forward, tape: Tape) -> Any:
     try:
         return _pulled(forward, tape)
     except Exception as error:
-        raise Uncut(f"fewer iterations raise {error!r}") from error
+        raise CannotExtrapolate(f"fewer iterations raise {error!r}") from error
 
 
 def _apart(value: Any) -> Any:

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from wengert.compiling.loops.branch_tree import Fork, Found, Outer, Step
+from wengert.compiling.loops.branch_tree import Fork, OuterValue, Step, WhileLoop
 from wengert.compiling.loops.periodicity import constant_key
 from wengert.tape.ops import Constant, sequence_like
 from wengert.values.specs import FLOATS
 
 
-def shared(loops: Sequence[Found]) -> list[Found]:
+def shared(loops: Sequence[WhileLoop]) -> list[WhileLoop]:
     """The loops, of which those that differ in floats alone have these as values from before."""
     alike: dict[Any, list[int]] = {}
     for k, loop in enumerate(loops):
@@ -29,32 +29,32 @@ def shared(loops: Sequence[Found]) -> list[Found]:
     return made
 
 
-def _given_floats(loops: list[Found]) -> list[Found]:
+def _given_floats(loops: list[WhileLoop]) -> list[WhileLoop]:
     """Loops that differ in floats alone, with these as values from before: one for those that are always equal."""
     floats = [*map(_floats_of, loops)]
     columns = {place: tuple([constant_key(own[place]) for own in floats]) for place in floats[0]}
     places = {column: place for place, column in columns.items() if len({*column}) > 1}
     numbers = {column: k for k, column in enumerate(places)}
 
-    def given(loop: Found, own: dict[Any, Any]) -> Found:
+    def given(loop: WhileLoop, own: dict[Any, Any]) -> WhileLoop:
         n, added = len(loop.outer), [Constant(own[place]) for place in places.values()]
 
         def outer(place: Any, x: float) -> Any:
-            return Outer(n + numbers[columns[place]]) if columns[place] in numbers else x
+            return OuterValue(n + numbers[columns[place]]) if columns[place] in numbers else x
 
         return _with_floats(loop, outer)._replace(outer=[*loop.outer, *added])
 
     return [*map(given, loops, floats)]
 
 
-def _floats_of(loop: Found) -> dict[Any, Any]:
+def _floats_of(loop: WhileLoop) -> dict[Any, Any]:
     """The floats in the arguments of a loop's steps, by their places."""
     found: dict[Any, Any] = {}
     _with_floats(loop, found.setdefault)
     return found
 
 
-def _with_floats(loop: Found, change: Callable[[Any, float], Any]) -> Found:
+def _with_floats(loop: WhileLoop, change: Callable[[Any, float], Any]) -> WhileLoop:
     """The loop with `change(place, x)` for each float in the arguments of its steps."""
 
     def fork(one: Fork, place: tuple[Any, ...]) -> Fork:

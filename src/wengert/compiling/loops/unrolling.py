@@ -19,7 +19,7 @@ from wengert.values import functional
 _PARTS = (operator.getitem, functional.getfield)
 
 
-class Uncut(TapeError):
+class CannotExtrapolate(TapeError):
     """Loops of a tape cannot do with fewer iterations."""
 
 
@@ -39,7 +39,7 @@ class _Rows:
         if k >= ran and k >= self.count - ran > ran:
             k -= self.count - ran
         if k not in self.rows:
-            raise Uncut("an iteration in the middle is read")
+            raise CannotExtrapolate("an iteration in the middle is read")
         return self.rows[k]
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.loops.branch_tree import End, Found, Held, Link, Outer, Step, Within, links_in
+from wengert.compiling.loops.branch_tree import End, Held, Link, OuterValue, Step, WhileLoop, Within, links_in
 from wengert.compiling.loops.deferred_reverse import Reverse
 from wengert.compiling.loops.periodicity import constant_key
 from wengert.compiling.loops.while_source import Writer, call_of, compiled_part, push_tuple
@@ -40,7 +40,7 @@ class FreeLoop(Carrier):
     __name__ = "free_loop"
     is_free_loop = True
 
-    def __init__(self, found: Found, actives: Sequence[bool], exact: bool) -> None:
+    def __init__(self, found: WhileLoop, actives: Sequence[bool], exact: bool) -> None:
         self.held, self.outer = len(found.held), len(found.outer)
         self.exact = exact
         self.writer = Writer(found)
@@ -179,10 +179,10 @@ class Back:
     It gives the cotangents of what is `wanted`; there is none where nothing depends on that.
     """
 
-    def __init__(self, loop: FreeLoop, found: Found, steps: list[Step], end: End) -> None:
+    def __init__(self, loop: FreeLoop, found: WhileLoop, steps: list[Step], end: End) -> None:
         depends = _dependence(steps, loop.actives, loop.held)
         values: dict[Link, Any] = {Held(j): op.val for j, op in enumerate(end.held)}
-        values |= {Outer(k): op.val for k, op in enumerate(found.outer)}
+        values |= {OuterValue(k): op.val for k, op in enumerate(found.outer)}
         order = [*values]
         values |= {Within(at): step.op.val for at, step in enumerate(steps)}
         self.gives = [k for k, link in enumerate(end.gives) if depends(link) and is_inexact(values[link])]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from wengert.compiling.guard_check import counted, kept
-from wengert.compiling.loops.branch_tree import Found, found_in, without_unread
+from wengert.compiling.loops.branch_tree import WhileLoop, found_in, without_unread
 from wengert.compiling.loops.sharing import shared
 from wengert.compiling.loops.while_call import FreeLoop, tape_of
 from wengert.compiling.watched.loop_states import Head
@@ -109,7 +109,7 @@ def _innermost(ops: Sequence[Any]) -> list[list[int]]:
 
 
 def _with_free_loops(
-    ops: list[Op], found: list[Found], depending: set[Op], exact: bool, known: dict[Any, FreeLoop]
+    ops: list[Op], found: list[WhileLoop], depending: set[Op], exact: bool, known: dict[Any, FreeLoop]
 ) -> list[Op]:
     """The ops with calls of free loops in the place of what these stand for; loops that do the same are one."""
     made: list[Op] = []

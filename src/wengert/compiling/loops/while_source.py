@@ -11,11 +11,11 @@ from wengert.compiling.guard_check import kept
 from wengert.compiling.loops.branch_tree import (
     End,
     Fork,
-    Found,
     Held,
     Link,
-    Outer,
+    OuterValue,
     Step,
+    WhileLoop,
     Within,
     links_in,
     outcome_key,
@@ -38,7 +38,7 @@ class Writer:
     The names in it are h0, h1, … for variables, o0, o1, … for what is made before, v0, v1, … for steps.
     """
 
-    def __init__(self, found: Found) -> None:
+    def __init__(self, found: WhileLoop) -> None:
         self.held = [f"h{j}" for j in range(len(found.held))]
         self.outer = [f"o{k}" for k in range(len(found.outer))]
         self.found, self.count = found, 0
@@ -87,7 +87,7 @@ class Writer:
             new = [found.get(Held(j), f"zero(h{j})") for j in held]
             if held:
                 self.write(12, f"{', '.join(f'd{j}' for j in held)} = {', '.join(new)}")
-            for k in [x.number for x in found if type(x) is Outer]:
+            for k in [x.number for x in found if type(x) is OuterValue]:
                 self.write(12, f"t{k} = a{k} if t{k} is None else t{k} + a{k}")
             if not held and not found:
                 self.write(12, "pass")
@@ -159,7 +159,9 @@ def _read(fork: Fork) -> set[Link]:
     return found.union(*map(_read, fork.nexts.values()))
 
 
-def _stretch(fork: Fork, gives: list[Any], found: Found, before: list[Step]) -> tuple[list[Any], Callable[..., Any]]:
+def _stretch(
+    fork: Fork, gives: list[Any], found: WhileLoop, before: list[Step]
+) -> tuple[list[Any], Callable[..., Any]]:
     """What a stretch reads from before, and its function of that; a fork's test is a call like another."""
     made, new = Tape(), dict[Any, Variable]()
     places = range(fork.start, fork.start + len(fork.steps))

@@ -8,7 +8,7 @@ from typing import Any
 from wengert.compiling.blocking import NATIVELY, blocked
 from wengert.compiling.native.module import compiled
 from wengert.compiling.native.stencil_fusion import by_pieces
-from wengert.compiling.native.values import Unworded
+from wengert.compiling.native.values import UnsupportedOp
 from wengert.compiling.native.writer import NativeWriter
 from wengert.compiling.split_columns import by_columns
 from wengert.compiling.tape_rewriter import Remade
@@ -21,11 +21,11 @@ from wengert.values import functional
 def native(tape: AnyRunningTape, name: str = "f", build: Callable[..., Any] = compiled) -> Callable[..., Any]:
     """The function that computes what a tape does by native code; its `state` says what of it does.
 
-    Errors: Unworded where that has no words for it.
+    Errors: UnsupportedOp where that has no words for it.
     """
     try:
         return _whole(tape, name, build)
-    except Unworded as error:
+    except UnsupportedOp as error:
         return _loops(tape, name, build, error)
 
 
@@ -35,7 +35,7 @@ def _whole(tape: AnyRunningTape, name: str, build: Callable[..., Any]) -> Callab
         try:
             writer = NativeWriter(each, tape)
             break
-        except Unworded:
+        except UnsupportedOp:
             if each is tape:
                 raise
     plain = tape.compile(name)
@@ -45,7 +45,7 @@ def _whole(tape: AnyRunningTape, name: str, build: Callable[..., Any]) -> Callab
     return found
 
 
-def _loops(tape: AnyRunningTape, name: str, build: Callable[..., Any], error: Unworded) -> Callable[..., Any]:
+def _loops(tape: AnyRunningTape, name: str, build: Callable[..., Any], error: UnsupportedOp) -> Callable[..., Any]:
     """The function of a tape whose loops alone are native, since the whole has an error."""
     new = Remade(tape, type(tape)(tape.ctx))
     texts: list[str] = []
@@ -78,7 +78,7 @@ def _loop(op: Call, made: Callable[[], Any], build: Callable[..., Any]) -> Any:
     tape.result = tape.push(Call(functional.make_tuple, parts, val=op.val))
     try:
         found = _whole(tape, "loop", build)
-    except Unworded:
+    except UnsupportedOp:
         return None
     read = [v for v in inside if not isinstance(v.op, Constant)]
     return Call(found, read, val=op.val, site=op.site, note=op.note)

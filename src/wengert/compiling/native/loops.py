@@ -16,7 +16,7 @@ from wengert.compiling.native.values import (
     Memory,
     Scalar,
     Splat,
-    Unworded,
+    UnsupportedOp,
     View,
     is_array,
     is_table,
@@ -52,7 +52,7 @@ class Repeated:
         self.inside.read(self.inside.ops)
         found = self.inside.value(self.inside.result)
         if not isinstance(found, tuple):
-            raise Unworded("a loop whose result is no tuple")
+            raise UnsupportedOp("a loop whose result is no tuple")
         n, m = len(self.places), self.loop.carried
         carried = given[n : n + m]
         stays = [c.memory for x, c in zip(found[:m], carried, strict=True) if self.is_in_place(x, c)]
@@ -73,7 +73,7 @@ class Repeated:
 
     def place(self, first: Any, step: int) -> Affine:
         if isinstance(first, bool) or not isinstance(first, (int, np.integer, Affine)):
-            raise Unworded("a place that is computed")
+            raise UnsupportedOp("a place that is computed")
         begin = first if isinstance(first, Affine) else Affine(int(first))
         return begin + Affine(0, ((self.counter, step),) if step else ())
 
@@ -82,7 +82,7 @@ class Repeated:
         if isinstance(x, Computed):
             return self.body.level.view(x)
         if isinstance(x, tuple) and not is_table(x):
-            raise Unworded("a tuple for a loop")
+            raise UnsupportedOp("a tuple for a loop")
         return x
 
     def carried(self) -> list[Any]:
@@ -94,7 +94,7 @@ class Repeated:
         if not is_array(x):
             x = self.body.operand(x)
             if x.kind != FLOAT:
-                raise Unworded("a bool that is carried")
+                raise UnsupportedOp("a bool that is carried")
             name = f"c{next(level.names)}"
             self.before.append(f"{name} = {x.text}")
             return Scalar(name)
@@ -144,10 +144,10 @@ class Repeated:
             self.inner.store(view, "=", x.number if isinstance(x, Splat) else self.body.as_float(x))
             return view
         if isinstance(x, tuple):
-            raise Unworded("a tuple that a loop gives")
+            raise UnsupportedOp("a tuple that a loop gives")
         x = self.body.operand(x)
         if x.kind != FLOAT:
-            raise Unworded("a bool that a loop gives")
+            raise UnsupportedOp("a bool that a loop gives")
         name = f"r{next(level.names)}"
         self.before.append(f"{name} = 0.0")
         self.after.append(f"{name} = {x.text}")
@@ -163,10 +163,10 @@ class Repeated:
         if isinstance(carried, Scalar):
             x = self.body.operand(x)
             if not isinstance(x, Scalar) or x.kind != FLOAT:
-                raise Unworded("a number that becomes another kind of value")
+                raise UnsupportedOp("a number that becomes another kind of value")
             return None if x.text == carried.text else (carried.text, x.text)
         if not is_array(x) or x.shape != carried.shape:
-            raise Unworded("an array that changes its shape")
+            raise UnsupportedOp("an array that changes its shape")
         if isinstance(x, View) and x.memory is carried.memory:
             return None
         if isinstance(x, Computed) and self.inner.may_write_at(x, carried):

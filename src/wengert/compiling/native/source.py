@@ -28,7 +28,7 @@ from wengert.compiling.native.values import (
     Memory,
     Scalar,
     Splat,
-    Unworded,
+    UnsupportedOp,
     View,
     is_array,
     is_whole,
@@ -64,7 +64,7 @@ class Program:
         self.body = Body(self, tape, self.level)
         self.body.read(ops)
         if self.slow > SLOW and self.slow * OTHERS > self.elements:
-            raise Unworded("sin or its like of a large array")
+            raise UnsupportedOp("sin or its like of a large array")
         self.results = [(op, self.result(k, op)) for k, op in enumerate(wanted)]
         self.finite = [self.level.finite(x.memory) if isinstance(x, View) else [x.text] for _, x in self.results]
         self.text = self.written()
@@ -78,7 +78,7 @@ class Program:
             elif type(value) in (float, np.float64):
                 found = Scalar(name)
             else:
-                raise Unworded(f"an argument that is a {type(value).__name__}")
+                raise UnsupportedOp(f"an argument that is a {type(value).__name__}")
             self.parameters[key] = source, found
         found = self.parameters[key][1]
         return View.whole(found, value.shape) if isinstance(found, Memory) else found
@@ -87,7 +87,7 @@ class Program:
         """Known places along an axis of n elements, counted from the front, as a parameter."""
         at = known.array.astype(np.int64)
         if at.ndim != 1 or at.size == 0 or at.min() < -n or at.max() >= n:
-            raise Unworded("such places")
+            raise UnsupportedOp("such places")
         at[at < 0] += n
         key, self.known = at.tobytes(), True
         if key not in self.parameters:
@@ -99,17 +99,17 @@ class Program:
         x = self.body.value(Variable(op))
         if not isinstance(op.val, np.ndarray):
             if isinstance(x, (Affine, tuple)) or _kind_of(op.val) != FLOAT:
-                raise Unworded("a result that is no float")
+                raise UnsupportedOp("a result that is no float")
             return self.body.operand(x)
         if _kind_of(op.val) != FLOAT:
-            raise Unworded("a result of no floats")
+            raise UnsupportedOp("a result of no floats")
         memory = Memory(op.val.size, f"o{k}")
         if op.val.flags.f_contiguous and not op.val.flags.c_contiguous:
             view = View(memory, Affine(0), tuple(np.array(op.val.strides) // 8), op.val.shape)
         elif op.val.flags.c_contiguous:
             view = View.whole(memory, op.val.shape)
         else:
-            raise Unworded("a result in another order")
+            raise UnsupportedOp("a result in another order")
         return replace(view, memory=self.give(x, view))
 
     def give(self, x: Any, view: View) -> Memory:
@@ -171,11 +171,11 @@ class Body:
                 continue
             self.program.ops += 1
             if self.program.ops > MOST:
-                raise Unworded("so many ops")
+                raise UnsupportedOp("so many ops")
             if isinstance(op, Call):
                 try:
                     self.know(op, self.called(op))
-                except Unworded as error:
+                except UnsupportedOp as error:
                     error.site = error.site or op.site
                     raise
             elif op.id not in self.values:
@@ -187,7 +187,7 @@ class Body:
         self.values[op.id] = value
         for part in value if isinstance(value, tuple) else (value,):
             if isinstance(part, tuple):
-                raise Unworded("tuples in tuples")
+                raise UnsupportedOp("tuples in tuples")
             if isinstance(part, Computed):
                 part.aliases.append((self, op.id))
             elif isinstance(part, View):
@@ -214,7 +214,7 @@ class Body:
         """The value of a call."""
         fn = op.fn
         if isinstance(fn, Variable):
-            raise Unworded("a function that is computed")
+            raise UnsupportedOp("a function that is computed")
         args = [self.value(x) for x in op.args]
         if isinstance(fn, Loop):
             return repeated(self, op, *args)
@@ -231,11 +231,11 @@ class Body:
         except TypeError:
             known = None
         if known is None or op.guard:
-            raise Unworded(callable_name(fn))
+            raise UnsupportedOp(callable_name(fn))
         try:
             return known(self, op, *args, **{k: self.value(x) for k, x in op.kwargs.items()})
         except TypeError as error:
-            raise Unworded(f"{callable_name(fn)} called like this") from error
+            raise UnsupportedOp(f"{callable_name(fn)} called like this") from error
 
     # -- element by element
 
@@ -248,7 +248,7 @@ class Body:
     def compute(self, op: Call, word: Word, operands: Sequence[Any]) -> Any:
         """The value of a word for numbers, or arrays."""
         if not _is_count(op) and _kind_of(op.val) != word.kind:
-            raise Unworded("numbers of another kind")
+            raise UnsupportedOp("numbers of another kind")
         operands = [x if k in word.bools else self.as_float(x) for k, x in enumerate(operands)]
         if not isinstance(op.val, np.ndarray):
             numbers = [x if isinstance(x, Scalar) else self.item(x) for x in operands]
@@ -258,7 +258,7 @@ class Body:
                 self.guard(op, made)
             return made
         if op.guard:
-            raise Unworded("a decision on an array")
+            raise UnsupportedOp("a decision on an array")
         self.program.elements += op.val.size
         self.program.slow += op.val.size if word.slow and not word.fast else 0
         flat = [x.number if isinstance(x, Splat) else x for x in operands]
@@ -346,4 +346,4 @@ def _kind_of(value: Any) -> str:
         return FLOAT
     if type(value) in (bool, np.bool_) or (type(value) is np.ndarray and value.dtype == np.bool_):
         return BOOL
-    raise Unworded(f"a {getattr(value, 'dtype', type(value).__name__)}")
+    raise UnsupportedOp(f"a {getattr(value, 'dtype', type(value).__name__)}")

@@ -16,7 +16,7 @@ from wengert.compiling.native.values import (
     Affine,
     Scalar,
     Splat,
-    Unworded,
+    UnsupportedOp,
     View,
     is_array,
     number,
@@ -51,7 +51,7 @@ def mean(body: Any, op: Call, a: Any, axis: Any = None, keepdims: Any = False) -
 def norm(body: Any, op: Call, x: Any, ord: Any = None, axis: Any = None, keepdims: Any = False) -> Any:
     """The root of the sum of squares."""
     if ord is not None or not is_array(x):
-        raise Unworded("such a norm")
+        raise UnsupportedOp("such a norm")
     squares = body.level.let("{0} * {0}", [flat(body.as_float(x))], x.shape)
     return body.compute(op, WORDS[np.sqrt][0], [_reduced(body, op, "0.0", "radd({0}, {1})", squares, axis, "+=")])
 
@@ -62,11 +62,11 @@ def _reduced(body: Any, op: Call, begin: str, template: str, a: Any, axis: Any, 
     if isinstance(a, Scalar) and type(op.val) is np.float64:
         return body.as_float(a)
     if not is_array(a) or type(op.val) not in (np.float64, np.ndarray) or op.val.dtype != np.float64:
-        raise Unworded("a sum of no array of floats")
+        raise UnsupportedOp("a sum of no array of floats")
     a = body.as_float(a)
     axes = axes_of(axis, len(a.shape))
     if axes is None or (begin != "0.0" and 0 in a.shape):
-        raise Unworded("a sum over such axes")
+        raise UnsupportedOp("a sum over such axes")
     kept = tuple([n for k, n in enumerate(a.shape) if k not in axes])
     n, keep = len(a.shape), len(kept)
     if isinstance(a, Splat):
@@ -101,7 +101,7 @@ def transpose_kept(body: Any, a: Any, axes: Sequence[int]) -> View:
 
 def vdot(body: Any, op: Call, a: Any, b: Any) -> Any:
     if not (is_array(a) and is_array(b) and a.shape == b.shape) or op.val.dtype != np.float64:
-        raise Unworded("a product of other arrays")
+        raise UnsupportedOp("a product of other arrays")
     product = body.level.let("{0} * {1}", [flat(body.as_float(a)), flat(body.as_float(b))], a.shape)
     return body.level.reduce("0.0", "radd({0}, {1})", product, a.shape, 0, None)
 
@@ -120,16 +120,16 @@ def outer(body: Any, op: Call, a: Any, b: Any) -> Any:
 def matmul(body: Any, op: Call, a: Any, b: Any) -> Any:
     m, n = getattr(a, "shape", ()), getattr(b, "shape", ())
     if not (1 <= len(m) <= 2 and 1 <= len(n) <= 2):
-        raise Unworded("a product of stacks")
+        raise UnsupportedOp("a product of stacks")
     if math.prod(m) * math.prod(n[1:]) > LARGE:
-        raise Unworded("a large product")
+        raise UnsupportedOp("a large product")
     first, second = "ij"[-len(m) :], "jk"[: len(n)]
     return contracted(body, op, [first, second], (first + second).replace("j", ""), [a, b])
 
 
 def einsum(body: Any, op: Call, subscripts: Any, *operands: Any) -> Any:
     if type(subscripts) is not str or "->" not in subscripts or "." in subscripts:
-        raise Unworded("such an einsum")
+        raise UnsupportedOp("such an einsum")
     inputs, output = subscripts.replace(" ", "").split("->")
     return contracted(body, op, inputs.split(","), output, list(operands))
 
@@ -137,7 +137,7 @@ def einsum(body: Any, op: Call, subscripts: Any, *operands: Any) -> Any:
 def contracted(body: Any, op: Call, words: list[str], output: str, operands: list[Any]) -> Any:
     """A sum of products over letters, as einsum has it."""
     if not all(map(is_array, operands)) or op.val.dtype != np.float64:
-        raise Unworded("a product of no arrays")
+        raise UnsupportedOp("a product of no arrays")
     operands = [body.as_float(x) for x in operands]
     sizes: dict[str, int] = {}
     for word, x in zip(words, operands, strict=True):

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from wengert.compiling.native.compiled import native
-from wengert.compiling.native.values import Unworded
+from wengert.compiling.native.values import UnsupportedOp
 from wengert.errors import NativeUnavailableError
 from wengert.tape.interface import AnyRunningTape
 from wengert.tape.loops import Loop
@@ -48,7 +48,7 @@ def chosen(tape: AnyRunningTape, name: str, wanted: bool | None) -> Callable[...
         )
     try:
         return native(tape, name)
-    except Unworded as error:
+    except UnsupportedOp as error:
         plain: Any = tape.compile(name)
         plain.state = _UNWORDED.format(error)
         return plain
@@ -95,7 +95,7 @@ class Chosen:
         """Compile, and go on with native code for a trial; on a thread of its own."""
         try:
             found = native(self.tape, self.name)
-        except Unworded as error:
+        except UnsupportedOp as error:
             self.settle(self.plain, _UNWORDED.format(error))
         else:
             self.settle(Trial(self, found), "native code, on trial")

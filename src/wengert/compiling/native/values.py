@@ -18,7 +18,7 @@ from wengert.values.names import in_line
 FLOAT, BOOL = "float", "bool"
 
 
-class Unworded(Exception):
+class UnsupportedOp(Exception):
     """Native code has no word for something on a tape: NumPy runs it; `site` is the line where that is."""
 
     site: Any = None
@@ -117,7 +117,7 @@ class View:
             return self
         more = len(shape) - len(self.shape)
         if more < 0:
-            raise Unworded("operand of more axes than the result")
+            raise UnsupportedOp("operand of more axes than the result")
         strides = tuple([s if n != 1 else 0 for s, n in zip(self.strides, self.shape, strict=True)])
         return View(self.memory, self.offset, (0,) * more + strides, shape, self.kind)
 
@@ -212,11 +212,11 @@ def number(x: Any) -> Scalar:
     if isinstance(x, (bool, np.bool_)):
         return Scalar(str(bool(x)), BOOL)
     if isinstance(x, int) and abs(x) > 2**53:
-        raise Unworded("int that no float holds")
+        raise UnsupportedOp("int that no float holds")
     if isinstance(x, (int, float, np.integer)):
         text = repr(float(x))
         return Scalar(f"({text})" if text[0] == "-" else text)
-    raise Unworded(f"constant {in_line(repr(x))[:40]}")
+    raise UnsupportedOp(f"constant {in_line(repr(x))[:40]}")
 
 
 def is_array(x: Any) -> bool:

@@ -15,7 +15,7 @@ from wengert.compiling.native.values import (
     Known,
     Scalar,
     Splat,
-    Unworded,
+    UnsupportedOp,
     View,
     is_array,
     is_table,
@@ -42,7 +42,7 @@ def getitem(body: Any, op: Call, x: Any, key: Any) -> Any:
 def _entry(body: Any, table: tuple[Any, ...], at: Affine) -> Any:
     """A number, or an array, of a table, in the place that an iteration has; a whole number may be an index."""
     if not is_table(table):
-        raise Unworded("a table of other than numbers")
+        raise UnsupportedOp("a table of other than numbers")
     values = np.array(table, float)
     view = body.program.parameter((values.tobytes(), "table"), values, values)
     part = _keyed(view, at)
@@ -59,7 +59,7 @@ def _entry(body: Any, table: tuple[Any, ...], at: Affine) -> Any:
 def _gathered(body: Any, op: Call, x: Any, key: Known) -> Any:
     """What stands at known places of an array of one axis."""
     if len(x.shape) != 1 or op.val.ndim != 1:
-        raise Unworded("rows at places")
+        raise UnsupportedOp("rows at places")
     if isinstance(x, Splat):
         return Splat(x.number, op.val.shape)
     view = _view(body, x)
@@ -71,7 +71,7 @@ def _gathered(body: Any, op: Call, x: Any, key: Known) -> Any:
 def bincount(body: Any, op: Call, at: Any, weights: Any, n: int) -> View:
     """A sum of the weights for each place."""
     if not isinstance(at, Known) or not is_array(weights) or op.val.dtype != np.float64 or op.val.shape != (n,):
-        raise Unworded("a count of places")
+        raise UnsupportedOp("a count of places")
     memory = body.level.memory((n,))
     view = View(memory, Affine(0), (1,), weights.shape, places=body.program.places(at, n))
     found: View = body.level.scatter(view, flat(body.as_float(weights)))
@@ -84,7 +84,7 @@ def item(body: Any, op: Call, x: Any, *key: Any) -> Any:
     view = _view(body, x)
     flat = len(key) == 1 and len(view.shape) != 1
     if flat or not (key or math.prod(view.shape) == 1):
-        raise Unworded("item of a flat place")
+        raise UnsupportedOp("item of a flat place")
     return _read(body, op, _keyed(view, key or (0,) * len(view.shape)))
 
 
@@ -94,7 +94,7 @@ def _read(body: Any, op: Call, view: View) -> Any:
 
 def _view(body: Any, x: Any) -> View:
     if not is_array(x):
-        raise Unworded(f"a part of a {type(x).__name__}")
+        raise UnsupportedOp(f"a part of a {type(x).__name__}")
     found: View = body.view(x)
     return found
 
@@ -103,7 +103,7 @@ def _keyed(view: View, key: Any) -> View:
     """The view that a basic key names."""
     parts = list(key) if isinstance(key, tuple) else [key]
     if not all([part is None or part is Ellipsis or type(part) in (slice, int, np.int64, Affine) for part in parts]):
-        raise Unworded("an index by an array")
+        raise UnsupportedOp("an index by an array")
     named = sum([part is not None and part is not Ellipsis for part in parts])
     at = next((k for k, part in enumerate(parts) if part is Ellipsis), len(parts))
     parts[at : at + 1] = [slice(None)] * (len(view.shape) - named)
@@ -130,7 +130,7 @@ def _affine(x: Any) -> Affine:
         return Affine(int(x))
     if isinstance(x, Affine):
         return x
-    raise Unworded("an index that is computed")
+    raise UnsupportedOp("an index that is computed")
 
 
 def _place(part: Any, n: int, most: int = -1) -> Affine:
@@ -139,7 +139,7 @@ def _place(part: Any, n: int, most: int = -1) -> Affine:
     if place.most < 0:
         place += n
     if place.least < 0 or place.most > n + most:
-        raise Unworded("an index that is not on one side of zero")
+        raise UnsupportedOp("an index that is not on one side of zero")
     return place
 
 
@@ -149,11 +149,11 @@ def _span(part: slice, n: int) -> tuple[Affine, int, int]:
         span = range(n)[part]
         return Affine(span.start), len(span), span.step
     if part.step not in (None, 1) or part.start is None or part.stop is None:
-        raise Unworded("a slice whose length is computed")
+        raise UnsupportedOp("a slice whose length is computed")
     start, stop = _place(part.start, n, 0), _place(part.stop, n, 0)
     length = stop + start * -1
     if length.steps or length.first < 0:
-        raise Unworded("a slice whose length changes")
+        raise UnsupportedOp("a slice whose length changes")
     return start, length.first, 1
 
 
@@ -165,7 +165,7 @@ def reshape(body: Any, op: Call, x: Any, *_: Any, **__: Any) -> Any:
     if isinstance(x, Splat):
         return Splat(x.number, shape, x.blank)
     if [a for a in (*_, *__.values()) if type(a) is str and a != "C"]:
-        raise Unworded("reshape in an order")
+        raise UnsupportedOp("reshape in an order")
     view = _view(body, x)
     longer = [(n, s) for n, s in zip(view.shape, view.strides, strict=True) if n != 1]
     if [n for n, _ in longer] == [n for n in shape if n != 1]:
@@ -189,7 +189,7 @@ def transpose(body: Any, op: Call, x: Any, *axes: Any, **named: Any) -> Any:
 
 def attribute(body: Any, op: Call, x: Any, name: Any) -> Any:
     if name != "T" or not is_array(x):
-        raise Unworded(f"attribute {name}")
+        raise UnsupportedOp(f"attribute {name}")
     return transpose(body, op, x)
 
 
@@ -223,13 +223,13 @@ def empty(body: Any, op: Call, *_: Any, **__: Any) -> Any:
 def full(body: Any, op: Call, shape: Any, value: Any, *_: Any, **__: Any) -> Any:
     value = body.operand(value)
     if not isinstance(value, Scalar):
-        raise Unworded("full of an array")
+        raise UnsupportedOp("full of an array")
     return _uniform(op, value)
 
 
 def _uniform(op: Call, value: Scalar) -> Splat:
     if op.val.dtype != np.float64:
-        raise Unworded(f"an array of {op.val.dtype}")
+        raise UnsupportedOp(f"an array of {op.val.dtype}")
     return Splat(value, op.val.shape)
 
 
@@ -244,7 +244,7 @@ def additem(body: Any, op: Call, x: Any, key: Any, value: Any) -> Any:
 def _stored(body: Any, op: Call, x: Any, key: Any, value: Any, sign: str) -> Any:
     """A store into the array itself where nobody reads it afterwards, else into a copy."""
     if not is_array(x) or op.val.dtype != np.float64:
-        raise Unworded("a store into no array")
+        raise UnsupportedOp("a store into no array")
     value = body.as_float(body.operand(value))
     if isinstance(x, Splat):
         blank = View(None, Affine(0), row_major(x.shape), x.shape)  # type: ignore[arg-type]
@@ -272,7 +272,7 @@ def _without_ones(body: Any, value: Any, axes: int) -> Any:
         return value
     view, more = _view(body, value), len(value.shape) - axes
     if any([n != 1 for n in view.shape[:more]]):
-        raise Unworded("a store of more axes than its place has")
+        raise UnsupportedOp("a store of more axes than its place has")
     return View(view.memory, view.offset, view.strides[more:], view.shape[more:], view.kind)
 
 
@@ -282,7 +282,7 @@ def flat(x: Any) -> Any:
 
 def concatenate(body: Any, op: Call, parts: Any, axis: Any = 0) -> Any:
     if not isinstance(parts, (tuple, list)) or not isinstance(axis, int) or not all(map(is_array, parts)):
-        raise Unworded("a concatenation of what is computed")
+        raise UnsupportedOp("a concatenation of what is computed")
     whole = _new(body, op)
     begin, axis = 0, axis % op.val.ndim
     for part in parts:
@@ -295,7 +295,7 @@ def concatenate(body: Any, op: Call, parts: Any, axis: Any = 0) -> Any:
 
 def gathered(body: Any, op: Call, parts: Any) -> Any:
     if not isinstance(parts, (tuple, list)) or op.val.dtype != np.float64:
-        raise Unworded("an array of what is no list of floats")
+        raise UnsupportedOp("an array of what is no list of floats")
     return as_array(body, parts)
 
 
@@ -325,7 +325,7 @@ def _shape(parts: Any) -> tuple[int, ...]:
 
 def stack(body: Any, op: Call, parts: Any, axis: Any = 0) -> Any:
     if not isinstance(parts, (tuple, list)) or not isinstance(axis, int):
-        raise Unworded("a stack of what is computed")
+        raise UnsupportedOp("a stack of what is computed")
     whole, axis = _new(body, op), axis % op.val.ndim
     for k, part in enumerate(parts):
         body.level.store(_keyed(whole, (slice(None),) * axis + (k,)), "=", flat(body.as_float(body.operand(part))))
@@ -334,7 +334,7 @@ def stack(body: Any, op: Call, parts: Any, axis: Any = 0) -> Any:
 
 def _new(body: Any, op: Call) -> View:
     if op.val.dtype != np.float64:
-        raise Unworded(f"an array of {op.val.dtype}")
+        raise UnsupportedOp(f"an array of {op.val.dtype}")
     return View.whole(body.level.memory(op.val.shape), op.val.shape)
 
 
@@ -347,5 +347,5 @@ def make_tuple(body: Any, op: Call, *parts: Any) -> Any:
 
 def getfield(body: Any, op: Call, x: Any, i: Any) -> Any:
     if not isinstance(x, tuple) or not isinstance(i, int):
-        raise Unworded("a part of a container")
+        raise UnsupportedOp("a part of a container")
     return x[i]

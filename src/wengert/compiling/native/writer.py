@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert.compiling.graphs.ownership import is_display
 from wengert.compiling.native.source import Program
-from wengert.compiling.native.values import Memory, Scalar, Unworded, View, is_whole
+from wengert.compiling.native.values import Memory, Scalar, UnsupportedOp, View, is_whole
 from wengert.compiling.numpy_source import PlacedWriter
 from wengert.compiling.placement import Buffer, Pool
 from wengert.tape.interface import AnyTape
@@ -60,7 +60,7 @@ class NativeWriter(PlacedWriter):
         for op, _ in self.program.results:
             if isinstance(op.val, np.ndarray):
                 if any([np.may_share_memory(op.val, other) for other in given]):
-                    raise Unworded("results that share memory")
+                    raise UnsupportedOp("results that share memory")
                 given.append(op.val)
 
     def function(self, native: Any, plain: Callable[..., Any], name: str) -> Callable[..., Any]:

@@ -22,7 +22,7 @@ import numpy as np
 from wengert.compiling.watched.identities import Identities, is_nan
 from wengert.compiling.watched.sameness import is_remade, is_stated, literal, same
 from wengert.compiling.watched.stdlib_types import is_named_tuple, read_member, read_named_tuple, read_partial
-from wengert.compiling.watched.swapped_in import Lent
+from wengert.compiling.watched.swapped_in import SwappedContainers
 from wengert.compiling.watched.trusted import is_library, is_unwatched
 from wengert.compiling.watched.watchable_types import (
     ATOMS,
@@ -53,7 +53,7 @@ GENERATORS = (np.random.Generator, np.random.RandomState)
 """Objects that draw: their state changes with each draw, which `drawing.py` looks after."""
 
 
-class Outer(NamedTuple):
+class OuterInput(NamedTuple):
     """A number or an array that the trace read at an accessor: what stands for it in the trace, and itself."""
 
     made: Any
@@ -89,7 +89,7 @@ def library_that_calls(frame: types.FrameType | None) -> str | None:
     return None
 
 
-class Taken:
+class GuardBuilder:
     """What is taken in from outside: the tests and inputs that there are of it, and why they may not do."""
 
     def __init__(self, recording: Recording, hooks: Mapping[str, Callable[..., Any]]) -> None:
@@ -101,7 +101,7 @@ class Taken:
         self.tests: dict[str, None] = {}
         self.class_tests: dict[str, None] = {}  # these come first: where they hold, reading an attribute runs no code
         self.final_tests: dict[str, None] = {}  # of the tests, those that never hold again once they failed
-        self.inputs: dict[str, Outer] = {}
+        self.inputs: dict[str, OuterInput] = {}
         self.known: dict[int, tuple[Any, str]] = {}  # objects by id, and where each was met first
         self.cells: dict[int, tuple[Any, str]] = {}
         self.originals: dict[int, tuple[Any, Any]] = {}  # by id, what was made for the trace, and for what
@@ -117,7 +117,7 @@ class Taken:
         self._token = ""  # the test that nothing was registered since an abstract class was first asked
         self._answers: dict[str, None] = {}  # of abstract classes
         self._within: set[int] = set()  # containers whose parts are being taken in
-        self._lent = Lent()
+        self._lent = SwappedContainers()
         self._contents: list[tuple[str, np.ndarray, np.ndarray, int]] = []
 
     # -- what tests are made of
@@ -212,7 +212,7 @@ class Taken:
             if found is not None:
                 self.give_up(f"{self.said(place)} changes while it runs")
                 return value
-            self.inputs[place] = found = Outer(self._input(value), value)
+            self.inputs[place] = found = OuterInput(self._input(value), value)
             if type(value) is np.ndarray or is_nan(value):
                 self.identities.shared[id(value)] = value, found.made, place
             self.originals[id(found.made)] = found.made, value

@@ -56,7 +56,7 @@ class Head:
     __name__ = "head"
 
     def __init__(
-        self, loop: Entered, differs: str, left: int | None, heads: Heads, fixed: frozenset[int] = frozenset()
+        self, loop: LoopActivation, differs: str, left: int | None, heads: Heads, fixed: frozenset[int] = frozenset()
     ) -> None:
         self.loop, self.differs, self.left, self.fixed = loop, differs, left, fixed
         self.levels, self.heads = heads.reads.recording.levels[1:], heads
@@ -96,7 +96,7 @@ _SINGLE = {bool, type(None), type(...), type(NotImplemented)}
 _VALUES = {float, complex, range, slice, tuple}
 
 
-class Entered:
+class LoopActivation:
     """One time that a loop was entered; with `is_free` the code that was made of it runs any number of iterations.
 
     `begin` and `end` are the places of its first and last head among the entries.
@@ -141,17 +141,17 @@ class Heads:
         self.seen = 0
         self.told_apart = False  # whether the code has asked which object a thing is of which states tell the value
         self.walked: list[Level] = []  # those that a Reverse on the tape has walked over, once for each time
-        self.loops: dict[tuple[int, int], tuple[Entered, State | None]] = {}
+        self.loops: dict[tuple[int, int], tuple[LoopActivation, State | None]] = {}
         self.lifts: Lifts = {}
-        self.lifted: list[Entered] = []  # the loops for whose sake something is lifted
+        self.lifted: list[LoopActivation] = []  # the loops for whose sake something is lifted
         self.constants: dict[Any, Any] = {}  # what stands for a lifted number
         self.counters: list[Any] = []  # which the shadow table does not hold
-        self.wanting: dict[Entered, tuple[Place, set[Name]]] = {}  # loops that differ by constant numbers alone
+        self.wanting: dict[LoopActivation, tuple[Place, set[Name]]] = {}  # loops that differ by constant numbers alone
         self.asks = ""  # where one of these was asked for as a number
 
     def entered(self, frame: types.FrameType, head: LoopHead, iterator: list[Any]) -> Any:
         """A loop of a frame is entered; what a `for` iterates over instead."""
-        loop = Entered(len(self.reads.recording.entries))
+        loop = LoopActivation(len(self.reads.recording.entries))
         self.loops[id(frame), head.number] = loop, None
         if _place(frame, head) in self.lifts:
             self.lifted.append(loop)
@@ -225,7 +225,7 @@ _COUNTING = type(iter(range(0)))
 def ended_by_tests(tape: Any) -> dict[Site, Head]:
     """The loops on a tape that tests may end, by their lines, with their last heads."""
     tests = [op for op in tape.calls if op.guard]
-    places: dict[Entered, list[int]] = {}
+    places: dict[LoopActivation, list[int]] = {}
     for k, op in enumerate(tests):
         if type(op.fn) is Head:
             places.setdefault(op.fn.loop, []).append(k)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.watched.guards import GENERATORS, Taken, Wrapper
+from wengert.compiling.watched.guards import GENERATORS, GuardBuilder, Wrapper
 from wengert.compiling.watched.identities import is_nan
 from wengert.compiling.watched.loop_states import Heads
 from wengert.compiling.watched.stdlib_types import is_of_enumeration
@@ -37,7 +37,7 @@ from wengert.values.transformed import Transformed
 from wengert.values.views import owner_of
 
 
-class Reads(Taken):
+class Reads(GuardBuilder):
     """What a recording has read from outside; `unkept` says why its trace cannot be used again, if it cannot."""
 
     @computed_once

@@ -7,7 +7,7 @@ from types import FunctionType
 from typing import Any
 
 
-class Lent:
+class SwappedContainers:
     """What is in containers and defaults by rights, to be put back."""
 
     def __init__(self) -> None:
