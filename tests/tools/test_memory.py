@@ -253,7 +253,7 @@ def test_it_is_printed_beside_the_source(width: int) -> None:
     first, *lines = capture.get().splitlines()
     assert "chain: " in first and "MB at the most" in first
     row = next(line for line in lines if "x = np.sin(x)" in line and "array" in line)
-    assert f"test_memory_profile.py:{chain.__code__.co_firstlineno + 2}" in row and "█" in row
+    assert f"test_memory.py:{chain.__code__.co_firstlineno + 2}" in row and "█" in row
 
 
 def test_the_page_has_the_curves(tmp_path: Path) -> None:
