@@ -49,7 +49,7 @@ class WrittenMemory(Protocol):
 
 
 class WatchedReads(Protocol):
-    """What the code of one recording reads from outside: `wengert.compiling.outside.Reads`."""
+    """What the code of one recording reads from outside: `wengert.compiling.watched.outer_reads.Reads`."""
 
     hooks: Mapping[str, Any]
 

@@ -171,7 +171,7 @@ class Tape:
     generate_adjoints: Callable[..., Tape]  # of `adjoints.py`, which takes derivatives
     optimise: Callable[..., Tape]  # of `compiling/`, as is
     rolled: Callable[..., Tape]
-    _repr_html_: Callable[..., str]  # of `pictures.py`, which shows cotangents
+    _repr_html_: Callable[..., str]  # of `api/tape_page.py`, which shows cotangents
     __signature__ = property(usage.tape_signature)
 
     # -- editing

@@ -2,7 +2,7 @@
 
 A Counted is an int to the code, and a float on the tape, its twin. What is computed of it is recorded as Python
 computes it of ints (`functional.whole`), what is decided by it is decided by the twin, and a float meets the twin. What
-else asks for its value ends the trace: no door of `counting.py` lets one through.
+else asks for its value ends the trace: no door of `symbolic_int_hooks.py` lets one through.
 """
 
 from __future__ import annotations
