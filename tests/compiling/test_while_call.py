@@ -13,7 +13,7 @@ import pytest
 
 import wengert as wg
 from wengert.compiling.loops import while_loops
-from wengert.compiling.loops.branch_tree import End, Fork, Found, Step, found_in
+from wengert.compiling.loops.branch_tree import End, Fork, Step, WhileLoop, found_in
 from wengert.compiling.loops.sharing import shared
 from wengert.tape.ops import Call, Input, Op, Variable
 
@@ -534,12 +534,12 @@ def test_loops_within_a_loop_are_one_whatever_numbers_they_take_from_it(f, few):
 
 
 def test_numbers_of_loops_are_told_apart_by_where_they_stand():
-    def found(a: float, b: float, c: float) -> Found:
+    def found(a: float, b: float, c: float) -> WhileLoop:
         step, inner = [Call(np.sum, args, val=1.0) for args in ([(1.0, a)], [b])]
         after = Fork(2, [Step(tuple(inner.args), {}, inner)], {}, End(True, [], []))
         steps = [Step((c,), {}, inner), Step(tuple(step.args), {}, step)]
         ways = Fork(0, steps, {True: after, False: Fork(2, [], {}, End(False, [], []))}, None)
-        return Found(ways, [], [], 0, 1, [], None, None)
+        return WhileLoop(ways, [], [], 0, 1, [], None, None)
 
     one, other = shared([found(2.0, 3.0, 4.0), found(2.5, 3.5, 4.0)])
     assert one.key == other.key
