@@ -1,4 +1,4 @@
-"""What to do instead of calls that give an array's numbers in a form in which nothing can be followed."""
+"""Advice for calls and attributes that a trace cannot follow, or that NumPy arrays do not have."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _OF_OTHERS = {
     "requires_grad_": "wg.grad(f, argnums=...) says what is differentiated.",
     "_value": "It is the value already: nothing is boxed.",
 }
-"""What to do instead of attributes that arrays of JAX, PyTorch and autograd have, and NumPy's have not."""
+"""Advice by attribute name: arrays of JAX, PyTorch or autograd have these attributes, NumPy arrays do not."""
 
 
 def advise(error: BaseException) -> None:
-    """Add to the error of an attribute that arrays have elsewhere what to do here."""
+    """Add advice to an AttributeError about an attribute that arrays of other libraries have."""
     if not isinstance(error, AttributeError) or not isinstance(error.obj, (np.ndarray, np.generic, float)):
         return
     if error.name in _OF_OTHERS and not hasattr(error, "__notes__"):
@@ -38,5 +38,5 @@ def advise(error: BaseException) -> None:
 
 
 def advice(name: str) -> str | None:
-    """What to do instead of calling a function of this name, or a method of a class of this name."""
+    """Return advice for a call of the function `name`, or of a method of the class `name`; None if there is none."""
     return next((text for known, text in _INSTEAD.items() if name == known or name.startswith(f"{known}.")), None)

@@ -1,7 +1,7 @@
-"""What a call site calls in place of a callable: its twin, its recorder, or the callable itself.
+"""Resolution of call sites: each calls the twin of a callable, its recorder, or the callable itself.
 
-`resolve` sees the callable alone, right before the call; CPython makes the call, so there is no frame in between for a
-Python function, and recursion goes as deep as untraced. What is called is decided in `decide`.
+Instrumented code passes the callable alone to `resolve`, right before the call. CPython then makes the call, so a
+Python function gets no extra frame, and recursion goes as deep as untraced. The module `decide` makes the decision.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ from wengert.values.transformed import Transformed
 _decided: weakref.WeakKeyDictionary[types.FunctionType, Any] = weakref.WeakKeyDictionary()
 """Functions that run instrumented code in a trace, with the code, the version of the rules and the module for it."""
 _resolved: dict[Any, Any] = {}
-"""What stands for callables that are the same in each trace, under the rules as they are.
+"""The cache of resolved callables that stay valid across traces, until a rule changes.
 
-For methods of C, by the class of the object and the name: what gives it for each.
+The key of a C method is the class of its object and its name; the value is a function that resolves a bound method.
 """
 
 
 def _rules_changed() -> None:
-    """Forget what stands for callables by rules that have changed, also in the middle of a trace."""
+    """Clear the cache of resolved callables after a rule has changed, also in the middle of a trace."""
     _let_go()
     if SESSION.recordings:
         rules.once(prepare)
@@ -63,9 +63,9 @@ def _rules_changed() -> None:
 
 @atexit.register
 def _let_go() -> None:
-    """Drop all functions when the interpreter ends: they would keep the names of their modules alive."""
+    """Drop all cached functions, also when the interpreter exits: they would keep their modules' globals alive."""
     global _resolved
-    _resolved = {}  # another, lest what is found meanwhile under the rules before be entered in it
+    _resolved = {}  # a new dictionary: a resolution still under way must not enter an outdated result in it
     forget()
 
 
@@ -73,7 +73,7 @@ rules.watchers.append(_rules_changed)
 
 
 def resolve(f: Any, site: Site | None = None) -> Any:
-    """What to call where the user's code calls `f`."""
+    """Return the callable to call where the user's code calls `f`; instrumented code asks before each call."""
     STATE.site = site
     t = type(f)
     if t is types.FunctionType:
@@ -92,12 +92,12 @@ def resolve(f: Any, site: Site | None = None) -> Any:
 
 
 def resolve_plain(f: Any) -> Any:
-    """`resolve` where no line of the user's is known."""
+    """Resolve `f` where the line of the user's code is unknown."""
     return resolve(f, STATE.site)
 
 
 def function(f: types.FunctionType) -> Any:
-    """What is called in place of a Python function: its recorder if it has a rule, else its instrumented twin."""
+    """Resolve a Python function: to its recorder if it has a rule, else to its instrumented twin."""
     recording = STATE.recording
     if recording is None:
         return f
@@ -118,12 +118,12 @@ def _decision_on(f: types.FunctionType) -> Any:
 
 
 def function_plain(f: types.FunctionType, by_rule: bool = True) -> Any:
-    """The recorder (`by_rule`) or the twin that is called in place of a Python function, under no context."""
+    """Resolve a Python function under no context: to its recorder (`by_rule`) or its twin."""
     if f.__code__.co_filename in _SAYS_WHAT_IS_RAISED and tape() is not None:
         _be_loud()
     decision = _decision_on(f) if by_rule else decide(f, by_rule)
     twin = decision.of(f)
-    if decision is GOES_ON:  # it may have been made by this trace, and is let go when it is
+    if decision is GOES_ON:  # this trace may have made it; the cache must not keep it alive
         return twin
     if f.__closure__ is None and STATE.recording is not None and STATE.recording.context is None:
         twins[f] = twin
@@ -134,14 +134,14 @@ _SAYS_WHAT_IS_RAISED = {lookup(t, "__enter__").__code__.co_filename for t in SAY
 
 
 def _be_loud() -> None:
-    """Guard on this tape from now on that what raised no floating-point error raises none: no short path does."""
+    """Guard from now on that replay raises no floating-point error where none was raised; turn the short paths off."""
     recording = tape()
     assert recording is not None
     recording.checks_fp_errors, STATE.quick = True, None
 
 
 def method(f: types.MethodType) -> Any:
-    """What is called in place of a bound method: its function entered or recorded, with its object in front."""
+    """Resolve a bound method: resolve its function, and bind the result to the same object."""
     inner = f.__func__
     if types.MethodType in rules.types and f in rules:
         return other(f, types.MethodType)
@@ -152,7 +152,7 @@ def method(f: types.MethodType) -> Any:
 
 
 def bound_builtin(f: Any, owner: Any) -> Any:
-    """What to call where the user's code calls `f`, a method of C of the object `owner`, as in `x.sum(...)`."""
+    """Resolve `f`, a C method bound to the object `owner`, as in `x.sum(...)`."""
     if STATE.recording is None:
         return f
     t = type(owner)
@@ -162,7 +162,7 @@ def bound_builtin(f: Any, owner: Any) -> Any:
 
 
 def _first_of_class(f: Any, t: type, key: tuple[type, str]) -> Any:
-    """`bound_builtin` where nothing is known yet of methods of this name, or of a class itself."""
+    """Resolve a bound C method that is not in the cache yet, or that belongs to a class itself."""
     if issubclass(t, type):
         return other(f, type(f))
     known = twins if is_heap_type(t) else _resolved
@@ -173,7 +173,7 @@ def _first_of_class(f: Any, t: type, key: tuple[type, str]) -> Any:
 
 
 def other(f: Any, t: type) -> Any:
-    """What is called in place of any other callable, such as a class, a function of C or a callable object."""
+    """Resolve any other callable, such as a class, a C function or a callable object."""
     recording = STATE.recording
     if recording is None:
         return f
@@ -185,7 +185,7 @@ def other(f: Any, t: type) -> Any:
 
 
 def _other(f: Any, t: type) -> Any:
-    """What stands for a callable that is found by itself, or by its type where it cannot be a key."""
+    """Resolve by identity, or by type if the callable is unhashable."""
     if t not in HASHABLE:
         decision = decide(f)
         if decision is CALLS_ON and STATE.recording.context is None and t not in rules.types:  # type: ignore[union-attr]
@@ -200,7 +200,7 @@ def _other(f: Any, t: type) -> Any:
 
 
 def _is_of_heap_type(f: Any) -> bool:
-    """Whether a method is bound to a class that may go when the trace is over."""
+    """Whether a method is bound to a heap class, which may be deleted after the trace."""
     owner = f.__self__
     return issubclass(type(owner), type) and is_heap_type(owner)
 

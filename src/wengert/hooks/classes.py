@@ -1,4 +1,4 @@
-"""Methods as classes define them: Python's look-up of them, and entering them."""
+"""Methods that classes define: their look-up as in Python, and the entry into their twins."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ IMMUTABLE = {float, int, bool, complex, str, bytes, np.float64, np.float32, np.c
 _MISSING = object()
 
 REDUCED_BY = ("__reduce__", "__reduce_ex__", "__getstate__")
-"""Methods by which an object is asked for its parts."""
+"""The methods by which `copy` and `pickle` take an object apart."""
 
 
 def enter(f: Any) -> Any:
-    """What this thread's recording calls in place of a callable: its twin, say; itself where nothing records."""
+    """Return the callable that this thread's recording calls in place of `f`, such as its twin; `f` if none records."""
     recording = STATE.recording
     return f if recording is None else recording.enter(f)
 
 
 def lookup(t: type, name: str) -> Any:
-    """What a class defines under a name, before descriptors act; None where it defines nothing."""
+    """Find the attribute `name` in a class or its bases, without calling descriptors; None if there is none."""
     for base in t.__mro__ or ():  # there is none yet while a metaclass makes it
         found = base.__dict__.get(name, _MISSING)
         if found is not _MISSING:
@@ -55,7 +55,7 @@ def python_method(t: type, name: str) -> Any:
 
 
 def bind(method: Any, obj: Any) -> Any:
-    """A method found in a class, bound to an object as descriptors do, and entered."""
+    """Bind a method found in a class to an object, as descriptors do, and enter it."""
     if isinstance(method, types.FunctionType):
         return types.MethodType(enter(method), obj)
     get = lookup(type(method), "__get__")

@@ -34,9 +34,9 @@ from wengert.values.sites import Site
 from wengert.values.transformed import Transformed
 
 HOOKS: dict[str, Any] = {}
-"""What twins call, by the names of `rewrite.emitter`; the modules of this package enter their own.
+"""The hooks that twins call, by their names in `rewrite.emitter`; each module of this package registers its own.
 
-And `state`, which knows the line that calls a stand-in.
+It also holds `state`, which knows the line that calls a stand-in.
 """
 
 _OURS = MODULES.keys() | {"wengert", "wengert_rules"}
@@ -222,7 +222,7 @@ def prepare(t: type) -> bool:
 
 
 def _with_a_cache_of_the_trace(cached: Any) -> Any:
-    """What stands for a special method behind `lru_cache`: C would be answered by what was computed before."""
+    """Wrap a special method behind `lru_cache`, so that C gets no result that was cached before the trace."""
 
     @functools.wraps(cached)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -253,7 +253,7 @@ def _put_in_or_refuse(f: types.FunctionType, giving: bool = False) -> None:
 
 
 def _first_call(f: types.FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What a method that waits does where C calls it."""
+    """Instrument a lazily instrumented method on its first call from C, then call it."""
     if STATE.recording is None:
         return copied(f)(*args, **kwargs)
     if is_waiting(f):

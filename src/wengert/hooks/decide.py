@@ -251,7 +251,7 @@ def _rule_of_method(f: Any, t: type) -> Primitive | None:
 
 
 def _text_of_method(f: Any, t: type) -> Any:
-    """What stands for a method of C: for itself, as pybind11 binds functions to objects, or for that of its class."""
+    """Find the stand-in of a C method: that of its class, else its own, as pybind11 binds functions to objects."""
     text = rules.standin_of(lookup(t, f.__name__))
     return rules.standin_of(f) if text is None else partial(text, getattr(f, "__self__", None))
 

@@ -211,7 +211,7 @@ def delitem(key: Any, container: Any, site: Site | None) -> None:
 
 
 def iterable(obj: Any, site: Site | None) -> Any:
-    """What the interpreter iterates over in place of an object: itself, or an iterator that records what it gives."""
+    """Return the iterable for the interpreter: the object itself, or an iterator that records the items."""
     t = type(obj)
     if t in (list, tuple, dict, set, range, types.GeneratorType):
         if Modes.guarding:
@@ -248,12 +248,12 @@ def iterable(obj: Any, site: Site | None) -> Any:
 
 
 def each(obj: Any) -> Iterator[Any]:
-    """The items of an object, one by one."""
+    """Yield the items of an object, one by one."""
     yield from iterable(obj, STATE.site)
 
 
 def _waiting(iterator: Any) -> Iterator[Any]:
-    """What an iterator gives that waits for other threads: at each step it gives up its turn."""
+    """Yield the items of an iterator that waits for other threads; each step gives up this thread's turn."""
     while True:
         try:
             item = enter(iterator.__next__)()
@@ -273,7 +273,7 @@ def _items(array: np.ndarray, site: Site | None) -> Iterator[Any]:
 
 
 class Stand:
-    """Given to the interpreter in place of an object."""
+    """A wrapper that the interpreter gets in place of an object."""
 
     __slots__ = ("it",)
 
@@ -294,7 +294,7 @@ class Mapping(Stand):
 
 
 def mapping(obj: Any, site: Site | None) -> Any:
-    """What `**` unpacks in place of an object."""
+    """Return the mapping that `**` unpacks in place of an object."""
     t = type(obj)
     if Modes.guarding and issubclass(t, dict):
         told(*dict.keys(obj))
@@ -308,7 +308,7 @@ _OF_DICT = vars(dict)["__iter__"]
 
 
 def pairs(obj: Any, site: Site | None) -> Any:
-    """What `dict` may be made from: a mapping, or pairs."""
+    """Return the argument for `dict`: a mapping if the object has keys, else an iterable of pairs."""
     return mapping(obj, site) if defines(type(obj), "keys") else iterable(obj, site)
 
 
@@ -325,7 +325,10 @@ class Managed(Stand):
 
 
 def context(manager: Any, site: Site | None) -> Any:
-    """What `with` is given: those that wait for other threads give up their turn, some say what is raised."""
+    """Return the context manager for `with`, wrapped if its methods must be entered.
+
+    That is so if they wait for other threads, or decide which errors and warnings are raised.
+    """
     STATE.site = site
     t = type(manager)
     prepare(t)

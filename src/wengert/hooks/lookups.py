@@ -1,6 +1,6 @@
-"""What C code decides by traced values: which key of a dictionary, which item of a list, how often.
+"""Guards on traced values by which C code decides: a key of a dictionary, an index, a count.
 
-Each is guarded before the C code runs, since that may raise.
+Each guard is recorded before the C code runs, since that may raise.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def tape() -> Recording | None:
 
 
 def told(*things: Any) -> None:
-    """Guard exactly what is traced within reach of these things: C code decides by it, and nothing else tells what."""
+    """Guard every traced value reachable from these arguments, since C code branches on them."""
     recording = tape()
     if recording is not None:
         found = within(recording, things)
@@ -42,7 +42,7 @@ def told(*things: Any) -> None:
 
 
 def decisive(thing: Any) -> Any:
-    """The thing itself, guarded: C code is about to decide by it."""
+    """Guard a value by which C code is about to decide, and return it."""
     told(thing)
     return thing
 

@@ -14,7 +14,10 @@ from wengert.values.sites import Site
 
 
 def match_class(cls: Any, names: tuple[str, ...], subject: Any, count: int, site: Site) -> tuple[Any, ...] | None:
-    """What `case cls(p1, .., name=..)` binds, or None where it does not match; `count` patterns are by position."""
+    """Return the values that `case cls(p1, .., name=..)` binds, or None if it does not match.
+
+    The first `count` patterns are positional, the others have `names`.
+    """
     found = _matcher(count, names)(touched(cls, site), touched(subject, site))
     recording = STATE.recording
     if found is None or recording is None or slot_of(recording, subject) is None:
@@ -25,7 +28,7 @@ def match_class(cls: Any, names: tuple[str, ...], subject: Any, count: int, site
 
 @functools.cache
 def _matcher(count: int, names: tuple[str, ...]) -> Callable[[Any, Any], tuple[Any, ...] | None]:
-    """A function with one pattern, of a class, with `count` positional parts and these names."""
+    """Make a function that matches one class pattern with `count` positional patterns and these names."""
     bound = [f"p{k}" for k in range(count + len(names))]
     patterns = bound[:count] + [f"{name}={p}" for name, p in zip(names, bound[count:], strict=True)]
     case = f"case cls({', '.join(patterns)}): return ({''.join([p + ',' for p in bound])})"

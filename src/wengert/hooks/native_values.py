@@ -1,4 +1,4 @@
-"""A text in Python that stands for a function of C gives the derivatives; the values are those of C, as that rounds."""
+"""Values of C functions that have a Python version: Python gives the derivatives, C the values, rounded its way."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ _DATA = (int, float, complex, str, bytes, type(None), slice, np.generic, np.dtyp
 
 
 def with_values_of(f: Callable[..., Any], text: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """What `text(*args, **kwargs)` gives and writes, with the very values that `f` gives and writes, of plain data.
+    """Call `text`, the Python version of `f`, and give its results and writes the exact values of `f`.
 
-    Not on a tape, which is played without f. What is not near is left as the text has it: f has used it as a workspace.
+    Only plain data without overlap qualify, and no tape, which is replayed without f. Values that differ by more than
+    rounding stay those of `text`: f has used that memory as a workspace.
     """
     given, recording = (*args, *kwargs.values()), recording_here()
     if recording.keep or recording.context is not None or not all(map(_is_data, given)) or _overlap(given):
@@ -41,7 +42,7 @@ def with_values_of(f: Callable[..., Any], text: Callable[..., Any], *args: Any, 
 
 
 def valued(x: Any, value: Any) -> Any:
-    """`value`, with the derivative of `x`."""
+    """Return `value`, with the derivative of `x`."""
     return value
 
 

@@ -22,7 +22,7 @@ from wengert.recording.subclasses import is_of_subclass
 from wengert.values.specs import is_inexact, same_numbers
 
 NO_OBJECTS = object()
-"""What a call gives where none of its arguments is such an array, and none is to be made."""
+"""The result of `call` if no argument is an array of objects with traced values, and none is to be made."""
 
 _OPERATORS: dict[Any, Callable[..., Any]] = {
     np.add: operator.add,

@@ -20,7 +20,7 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 class Kind(enum.Enum):
-    """What becomes of a call of something where a trace is recorded."""
+    """The ways in which a trace treats a call."""
 
     RECORDED = "recorded as one call"
     ENTERED = "entered"
@@ -30,10 +30,10 @@ class Kind(enum.Enum):
 
 
 class Decision(NamedTuple):
-    """What a call site calls in place of a callable f: `of(f)`.
+    """The decision on a callable f: a call site calls `of(f)` in its place.
 
-    `why` is a sentence; `by` is the rule, the stand-in or the line of this package that makes it so, None where the
-    callable's own code does.
+    `why` is a sentence. `by` is the rule, the stand-in or the line of this package that decided; None if the
+    callable's own code did.
     """
 
     kind: Kind

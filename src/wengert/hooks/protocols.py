@@ -126,7 +126,7 @@ def _are_numbers(left: Any, right: Any) -> bool:
 
 
 def _asked(op: Binary, left: Any, right: Any) -> Any:
-    """What the methods of the operands answer, in Python's order: what C answers of numbers is recorded."""
+    """Ask the methods of the operands in Python's order; record the operation if a method in C answers."""
     tl, tr = type(left), type(right)
     tries = [(left, op.method, right), (right, op.reflected, left)]
     if tl is tr:
