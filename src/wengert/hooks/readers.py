@@ -1,4 +1,4 @@
-"""What reads arrays where no hook sees it: objects of C that give elements, and generators made before the trace."""
+"""Checks of readers that no hook sees: C objects that return elements, and generators made before the trace."""
 
 from __future__ import annotations
 
@@ -41,19 +41,19 @@ def runs_unseen(generator: Any) -> bool:
 
 
 def check_read(recording: Recording, thing: Any) -> None:
-    """Refuse to read traced memory by an object of C that gives what is there as new numbers."""
+    """Refuse to read traced memory through a C object that returns its elements as new numbers."""
     _check(recording, behind(thing), f"a {type(thing).__name__} reads", "Read the array itself.")
 
 
 def read(reader: Any) -> Iterator[Any]:
-    """The items of a reader, refused where the arrays that it reads hold traced values."""
+    """Yield the items of a reader; refuse if the arrays that it reads hold traced values."""
     items = iter(reader)
     while (item := read_next(items, _END)) is not _END:
         yield item
 
 
 def read_next(reader: Any, *default: Any) -> Any:
-    """`next(reader)`, checked; a generator may wait for other threads."""
+    """Check a reader and return `next(reader)`; a generator may wait for other threads."""
     check_step(reader)
     recording = STATE.recording if type(reader) is types.GeneratorType else None
     return next(reader, *default) if recording is None else apart(recording, next, reader, *default)
@@ -82,12 +82,12 @@ _SEARCHED = 100
 
 
 def _read_by(generator: Any) -> Iterator[Any]:
-    """What a generator can read: its variables, what lists and dictionaries hold, and attributes that it names."""
+    """Yield the objects that a generator can read: its variables, items of containers, and attributes that it names."""
     return read_by(generator.gi_code.co_names, _variables(generator))
 
 
 def read_by(names: Iterable[str], variables: Iterable[Any]) -> Iterator[Any]:
-    """What code with these `names` can read of its `variables`: what containers hold, and attributes that it names."""
+    """Yield the objects that code can read from `variables`: items of containers, and attributes in `names`."""
     stack, seen = [*variables], set[int]()
     while stack and len(seen) < _SEARCHED:
         thing, t = stack[-1], type(stack.pop())

@@ -1,4 +1,4 @@
-"""Stores into arrays of records: each is one into every field."""
+"""Stores into arrays of records: each becomes one store per field."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def stores_in_fields(recording: Recording, array: np.ndarray, key: Any, value: A
 
 
 def _parts(array: np.ndarray, value: Any) -> Any:
-    """What stands in each field of a value that is stored in an array of records; None where all get the value."""
+    """Split a value stored into an array of records by field; return None if every field gets the whole value."""
     names = array.dtype.names or ()
     if type(value) is list:
         value = enter(np.array)(value, dtype=array.dtype)

@@ -126,7 +126,7 @@ _dtype_of = np.ndarray.dtype.__get__  # past the class
 
 
 def _parts(thing: Any) -> list[Any]:
-    """What an object refers to, also iterators and generators, whose state no attribute shows."""
+    """List the objects to which an object refers, also those in the hidden state of iterators and generators."""
     t = type(thing)  # `isinstance` would ask the object for its class
     if issubclass(t, np.ndarray):
         return [getattr(thing, "__dict__", None), *(elements(thing) if _dtype_of(thing).kind == "O" else ())]

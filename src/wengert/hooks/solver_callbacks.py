@@ -1,4 +1,4 @@
-"""What code that stands in for a solver asks of the engine: to run something unseen, what is traced, and how often."""
+"""The engine's interface for stand-ins of solvers: run code unseen, find traced values, ask for the order."""
 
 from __future__ import annotations
 

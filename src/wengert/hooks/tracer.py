@@ -245,7 +245,7 @@ def _cut_short(f: Callable[..., Any]) -> RefusedCallError:
 
 
 class LastTrace:
-    """What was recorded when an exception left a function; the exception holds it, a pickled copy does not."""
+    """The recording at the time an exception left a function; the exception holds it, a pickled copy does not."""
 
     __slots__ = ("entries", "f")
 

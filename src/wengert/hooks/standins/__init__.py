@@ -1,1 +1,1 @@
-"""What stands for callables of C while something is recorded: builtins, iteration, the library, containers, ufuncs."""
+"""Stand-ins of C callables during a trace: builtins, iteration, the standard library, containers, ufuncs."""

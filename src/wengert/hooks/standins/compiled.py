@@ -1,4 +1,4 @@
-"""Functions that numba compiled: where traced values reach them, the Python functions that they were made of run."""
+"""Functions compiled by numba: if traced values reach one, its original Python function runs instead."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from wengert.hooks.code_swap import instrumented
 
 
 def source_of(f: Any) -> Callable[..., Any] | None:
-    """What computes in Python as the compiled `f` does (of `njit`, `jit`, `vectorize`); None where it is not such.
+    """Return an instrumented copy of the Python function behind `f`, compiled by `njit`, `jit` or `vectorize`.
 
-    It is another function than the one compiled, whose code numba may yet read.
+    Return None for any other `f`. The compiled function keeps its code, which numba may read later.
     """
     if type(f).__module__.partition(".")[0] != "numba":
         return None
@@ -28,7 +28,7 @@ def source_of(f: Any) -> Callable[..., Any] | None:
 
 
 def elementwise(f: Callable[..., Any]) -> Callable[..., Any]:
-    """A ufunc in Python: `f` of all elements of its arguments, which are broadcast."""
+    """Make a ufunc in Python: it broadcasts its arguments and calls `f` for each element."""
 
     def each(*args: Any) -> Any:
         shown = np.broadcast_arrays(*args)

@@ -51,7 +51,7 @@ def taken(t: type, args: tuple[Any, ...], kwargs: dict[str, Any], held: Any = ()
 
 
 def _with_told_keys(given: list[Any], held: Any) -> list[Any]:
-    """What a dictionary is filled with, with a guard on which of its keys are equal."""
+    """Guard which keys of a dictionary and of its new items are equal; return the arguments, iterators as lists."""
     given = [a if hasattr(type(a), "keys") or not hasattr(type(a), "__iter__") else list(a) for a in given]
     keys = [key for a in given if isinstance(a, dict) for key in a]
     found = [pair[0] for a in given if type(a) is list for pair in a if type(pair) in (tuple, list) and pair]
@@ -68,7 +68,7 @@ def _of_carrier(f: Any, t: type, name: str) -> Decision:
 
 
 def _standin(t: type, name: str) -> Callable[[Any], Any]:
-    """What makes the stand-in of a method of a list, dictionary, set or deque."""
+    """Choose the function that makes the stand-in of a method of a list, dictionary, set or deque."""
     if name in ITERATING:
         return _filling
     if name == "__setitem__" and issubclass(t, list):
@@ -113,7 +113,7 @@ _FINDING = {"get", "setdefault", "pop", "__contains__", "index", "count"}
 
 
 def _finding(f: Any, owner: Any, *args: Any, **kwargs: Any) -> Any:
-    """The stand-in of a method that looks for what it is given: a cache may hold it."""
+    """Call a method that looks up its argument, such as `get` or `index`; record what was found, as in a cache."""
     if args:
         args = (_known(owner, args[0]), *args[1:])
     if args and (type(args[0]) is tuple or type(args[0]) is str or is_numeric(args[0])) and _holds(owner, args[0]):
@@ -124,7 +124,7 @@ def _finding(f: Any, owner: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _known(owner: Any, value: Any) -> Any:
-    """What is looked for; of a nan, the object for which it stands."""
+    """Return the value to look up; for a nan, the original object, since a nan is found by identity."""
     return found_by_identity(value, owner) if type(value) in NUMBERS and value != value else value
 
 
@@ -254,7 +254,7 @@ def _of_text(f: Any, t: type, name: str) -> Decision | None:
 
 
 def _text_method(f: Any) -> Any:
-    """What stands for a method of a text: one that may take in texts made from traced values is watched."""
+    """Make the stand-in of a string method, which remembers strings made from traced values."""
     owner, recording = f.__self__, STATE.recording
     joins = f.__name__ == "join"
 

@@ -20,7 +20,7 @@ from wengert.values.frames import get_frame
 INHERITED = functools.reduce(
     operator.or_, [getattr(__future__, name).compiler_flag for name in __future__.all_feature_names]
 )
-"""What a text takes over from the code that has it evaluated: `from __future__ import ...`."""
+"""The compiler flags of `from __future__ import ...`, which evaluated source inherits from its caller."""
 _NAMESPACES = ("globals", "locals")
 _BY_NAME = sys.version_info >= (3, 13)
 
@@ -51,7 +51,7 @@ def _evaluated(f: Any) -> Callable[..., Any]:
 
 
 def _namespaces(frame: types.FrameType, globals: Any = None, locals: Any = None) -> tuple[Any, Any]:
-    """The namespaces in which code runs: those given, or those of a frame."""
+    """Return the globals and locals in which code runs: the given ones, or those of the frame."""
     if globals is None:
         globals = frame.f_globals
         optimized = frame.f_code.co_flags & inspect.CO_OPTIMIZED

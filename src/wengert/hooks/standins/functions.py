@@ -220,7 +220,7 @@ def _naming(primitive: Primitive) -> Callable[..., Any]:
 
 
 def _items(a: Any) -> Iterator[Any]:
-    """What nested lists and tuples hold, one by one."""
+    """Yield the leaves of nested lists and tuples."""
     if type(a) is list or type(a) is tuple:
         for item in a:
             yield from _items(item)

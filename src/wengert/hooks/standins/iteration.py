@@ -87,7 +87,7 @@ def items_of(a: Any) -> Any:
 
 
 def _later(a: Any) -> Any:
-    """What C iterates over, looked at only when C comes to it."""
+    """Prepare an iterable for C lazily, when C begins to iterate over it."""
     return a if items_of(a) is a else _one_by_one(a)
 
 
@@ -128,7 +128,10 @@ ROLES: dict[Any, tuple[Callable[[Any], Any], ...]] = {
     itertools.chain: (_later, _later),
     itertools.chain.from_iterable: (_rows, _as_it_is),
 }
-"""What the arguments of a callable of C are, the last said of all that follow; where not said: iterables."""
+"""Map a C callable to one function per argument that prepares it.
+
+The last function prepares all further arguments, too. All arguments of a callable without an entry are iterables.
+"""
 
 _OF_ITERTOOLS = [v for v in vars(itertools).values() if isinstance(v, type)]
 stands_for(zip, enumerate, itertools.tee, *ROLES, *_OF_ITERTOOLS, made=True)(_given)

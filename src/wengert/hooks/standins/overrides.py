@@ -1,4 +1,4 @@
-"""Classes that take NumPy's calls over, by `__array_ufunc__` and `__array_function__`, or show an array.
+"""Classes that override NumPy calls, by `__array_ufunc__` and `__array_function__`, or convert by `__array__`.
 
 Source: NEP 13 and NEP 18, for the order in which the arguments are asked.
 """
@@ -20,7 +20,7 @@ NOT_TAKEN = object()
 
 
 def taken_over(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What an argument's class makes of a call of NumPy; NOT_TAKEN where no class takes it over."""
+    """Return the result of a NumPy call that an argument's class overrides; NOT_TAKEN if no class does."""
     if all([type(a) in PLAIN and type(a) not in (list, tuple) for a in (*args, *kwargs.values())]):
         return NOT_TAKEN
     if isinstance(f, np.ufunc) or isinstance(getattr(f, "__self__", None), np.ufunc):
@@ -42,7 +42,10 @@ def has_own_float(a: Any) -> bool:
 
 
 def _by_function(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What classes make of a call by `__array_function__`, all asked; NumPy itself asks some of the arguments only."""
+    """Call the `__array_function__` of the arguments' classes in turn.
+
+    All arguments are asked; NumPy itself asks some of them only.
+    """
     things = [part for a in (*args, *kwargs.values()) for part in (a if type(a) in (list, tuple) else (a,))]
     asked: list[tuple[Any, Any]] = []
     for thing in things:  # from left to right, a subclass before its base, each class once

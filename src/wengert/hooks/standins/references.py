@@ -34,7 +34,7 @@ def _nditer(*args: Any, **kwargs: Any) -> Any:
 
 
 def followed(ufunc: np.ufunc) -> Callable[..., Any]:
-    """What calls the function of `np.frompyfunc` for each element, as the ufunc does it where nothing is seen."""
+    """Make the stand-in of a ufunc from `np.frompyfunc`: it calls the Python function for each element."""
     function: Any = function_of(ufunc)
 
     def call(*args: Any, **kwargs: Any) -> Any:

@@ -110,7 +110,7 @@ def _generic_setattr(obj: Any, name: str, value: Any, /) -> None:
 
 @stands_for(type.__setattr__, type.__delattr__, made=True)
 def _changing(change: Any) -> Any:
-    """What stands for the change of a class past a metaclass: what was learnt of it is true no more."""
+    """Make the stand-in of `type.__setattr__` or `type.__delattr__`, which forgets cached facts about the class."""
 
     def call(cls: Any, /, *args: Any) -> None:
         forget_changed(cls)

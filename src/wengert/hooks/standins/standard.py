@@ -1,4 +1,4 @@
-"""What the standard library has in C and, by PEP 399, in Python too: the text in Python runs, instrumented."""
+"""Stand-ins of C functions that the standard library also has in Python (PEP 399): that version, instrumented."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from wengert.hooks.standins import plain
 from wengert.values.frames import STANDARD
 
 COPIES: list[types.ModuleType] = []
-"""Modules of the standard library without their parts in C, whose functions stand for those."""
+"""The copies of standard modules without their C parts; their Python functions replace the C functions."""
 
 
 def _in_python(module: types.ModuleType, accelerator: str) -> types.ModuleType:
-    """A module of the standard library once more, without its part in C."""
+    """Load a second copy of a standard module, without its C accelerator."""
     name, held = module.__name__, sys.modules[accelerator]
     made, loader = types.ModuleType(name), importlib.util.find_spec(name).loader  # type: ignore[union-attr]
     sys.modules[accelerator] = None  # type: ignore[assignment]
@@ -66,7 +66,10 @@ def _of_order(f: Any) -> Decision:
 
 
 def _order_in_python(f: Any) -> Any:
-    """What `functools.cmp_to_key` gave before the trace; it shows the function to the collector only."""
+    """Rebuild a key function that `functools.cmp_to_key` made, in Python.
+
+    Only the garbage collector can see its comparison function.
+    """
     return enter(_KEYS.cmp_to_key)(next(part for part in gc.get_referents(f) if part is not type(f)))
 
 
@@ -84,7 +87,10 @@ def _ordering(native: Any, text: Any) -> Any:
 
 
 def _on_heap(native: Any, text: Any) -> Any:
-    """A function of `heapq`: C takes lists only, past methods of their class, and raises where the text would not."""
+    """Make the stand-in of a `heapq` function.
+
+    Like C, it takes only lists and bypasses methods of their class. It lets C raise where the Python version would not.
+    """
     move, taken = _ordering(native, text), text.__code__.co_argcount
 
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -102,7 +108,7 @@ def _on_heap(native: Any, text: Any) -> Any:
 
 
 def _shared(module: types.ModuleType, text: types.ModuleType) -> Iterator[tuple[Any, Any]]:
-    """The functions that a module has in C, and in Python."""
+    """Yield the pairs of a C function of a module and its Python version."""
     for name, f in vars(text).items():
         native = getattr(module, name, None)
         if type(f) is types.FunctionType and type(native) is types.BuiltinFunctionType:

@@ -34,7 +34,7 @@ def setfield(a: Any, value: Any, dtype: Any, offset: int = 0) -> None:
 
 
 def copied(record: np.void, memo: Any = None) -> Any:
-    """A record in memory of its own."""
+    """Copy a record into memory of its own."""
     return enter(np.ndarray.copy)(np.asarray(record))[()]
 
 
@@ -63,7 +63,7 @@ def _method_of_record(f: Any, t: type, name: str) -> Decision:
 
 
 def _unless_plain(standin: Any, f: Any) -> Any:
-    """What a method of a record is replaced by: the stand-in where it shows traced values."""
+    """Return the stand-in of a record's method if the record holds traced values, else the method itself."""
     recording, record = STATE.recording, f.__self__
     return functools.partial(standin, record) if recording and is_traced_record(recording, record) else f
 
@@ -75,7 +75,7 @@ def _method_of_class(f: Any) -> Decision | None:
 
 
 def _called(standin: Any, f: Any) -> Any:
-    """What is called for a method of records that is asked of the class, with the record in front."""
+    """Make the stand-in of a record method that is called on the class, with the record as first argument."""
 
     def call(record: Any, *args: Any) -> Any:
         recording = STATE.recording

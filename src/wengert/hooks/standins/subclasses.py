@@ -52,7 +52,7 @@ def array_function(self: Any, func: Any, classes: Any, args: Any, kwargs: Any) -
 
 
 def by_numpy(func: Any) -> Callable[..., Any]:
-    """What runs NumPy's own code of a function, which no class is asked to take over."""
+    """Return a callable that runs NumPy's own implementation, past `__array_function__`."""
     if is_in_python(func):
         return enter(func._implementation)
     return functools.partial(_in_c, func)
@@ -91,7 +91,7 @@ def array_wrap(self: Any, array: Any, context: Any = None, return_scalar: bool =
 
 
 def wrapped(f: Any, args: tuple[Any, ...], words: dict[str, Any]) -> Any:
-    """What a ufunc, or a method of one, gives of arrays whose class has an `__array_wrap__` in Python.
+    """Call a ufunc, or a ufunc method, on arrays whose class has an `__array_wrap__` in Python, and wrap the results.
 
     Source: NEP 13; NumPy asks the one of the highest priority, of several such the first.
     """
@@ -122,7 +122,7 @@ def _wrapped_one(args: tuple[Any, ...], value: Any, context: Any, out: Any, stay
 
 
 def wrapped_by(by: Any, array: Any, context: Any = None, scalar: bool = False) -> Any:
-    """What the `__array_wrap__` of an argument, in Python, makes of a result."""
+    """Wrap a result by the `__array_wrap__` of an argument, which is written in Python."""
     return bind(python_method(type(by), "__array_wrap__"), by)(_as_array(array), context, scalar)
 
 

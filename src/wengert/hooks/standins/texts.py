@@ -73,7 +73,7 @@ def _note(recording: Recording, stream: Any, things: tuple[Any, ...]) -> None:
 
 
 def _read(recording: Recording, stream: Any) -> None:
-    """What is read from a stream may decide: it is guarded by all that was written into the stream."""
+    """Guard all traced values written into a stream, since code may branch on what is read from it."""
     if recording.keep and id(stream) in recording.texts:
         exact(recording, traced_in(recording, recording.caches[io.StringIO][id(stream)]))
 

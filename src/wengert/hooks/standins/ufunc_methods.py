@@ -40,7 +40,7 @@ def _of_ufunc(f: Any, t: type, name: str) -> Decision:
 
 
 def _ufunc_method(f: Any) -> Callable[..., Any]:
-    """What a call of a ufunc's method is replaced by."""
+    """Make the stand-in of a ufunc method, which first lets an argument's class override the call."""
     return functools.partial(_unless_taken, _method(f, f.__self__, f.__name__), f)
 
 
