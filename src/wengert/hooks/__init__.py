@@ -1,1 +1,1 @@
-"""Running a function with every site seen: the hooks of operators, items, attributes, calls and classes."""
+"""The hooks that instrumented code calls for operators, items, attributes, calls and classes."""

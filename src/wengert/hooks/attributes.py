@@ -1,4 +1,4 @@
-"""Attributes: CPython looks them up; those of values are recorded."""
+"""The hooks of attributes: CPython looks them up; attributes of traced values are recorded."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from wengert.values.views import owner_of
 
 
 def forget_changed(obj: Any) -> None:
-    """Drop what was learnt of a function or class that the traced code is about to change."""
+    """Drop cached facts about a function or class that the traced code is about to change."""
     t = type(obj)
     if t is types.FunctionType:
         twins.pop(obj, None)

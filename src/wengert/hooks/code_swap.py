@@ -1,4 +1,4 @@
-"""In place: what the user's code calls, or C calls for it, runs its twin's code until the last trace ends."""
+"""The code swap: functions that the user's code calls, or C for it, run their twins' code until all traces end."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _OURS = MODULES.keys() | {"wengert", "wengert_rules"}
 
 
 def of_user(f: Any) -> bool:
-    """Whether a function or class is the user's, and none of those that run as they are."""
+    """Whether a function or class is the user's: it belongs to no package that runs uninstrumented."""
     return home_of(f).partition(".")[0] not in _OURS
 
 
@@ -72,7 +72,7 @@ _named: dict[int, tuple[weakref.ref[types.CodeType], frozenset[str]]] = {}  # by
 
 
 def _names_in(code: types.CodeType) -> frozenset[str]:
-    """The names that a code and the functions in it read."""
+    """Return the names that a code object and its nested functions read."""
     found = _named.get(id(code))
     if found is None:
         forget: Any = functools.partial(_named.pop, id(code))  # the reference is the default
@@ -103,7 +103,7 @@ _ASKED = frozenset((
     "__bool__", "__len__", "__index__", "__int__", "__float__", "__complex__", "__hash__", "__eq__", "__lt__", "__le__",
     "__gt__", "__ge__", "__repr__", "__str__", "__format__", "__iter__", "__next__", "__contains__", "__call__",
 ))  # fmt: skip
-"""Methods that functions of C call of what they are given."""
+"""Methods that C functions call on their arguments."""
 _MOST = 100  # items of a container, and parts of an iterator, that are looked at
 _CONTAINERS = {list, tuple, set, frozenset, dict, collections.deque}
 HANDING_ON = {*PASSING, type(iter(int, 1))}
@@ -190,7 +190,7 @@ HOOKS |= {"made": made, "touched": touched, "state": STATE}
 
 
 GIVING = {"__iter__", "__aiter__", "__anext__", "__await__"}
-"""Methods of which C follows the protocol of what they give."""
+"""Methods whose results C uses by a protocol, such as iterators."""
 SHOWING = {"__float__", "__complex__", "__array__", "__getitem__", "__next__", "__repr__", "__str__", "__format__"}
 """Methods that C asks for numbers or strings: a trace that is watched looks at what they return."""
 _SUSPENDED = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR

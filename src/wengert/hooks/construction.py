@@ -1,4 +1,4 @@
-"""Calls of classes, and class statements: CPython makes the objects; what C does with arguments is seen or refused."""
+"""Calls of classes, and class statements. CPython makes the objects; C's use of the arguments is seen or refused."""
 
 from __future__ import annotations
 
@@ -60,18 +60,18 @@ def constructor(cls: Any) -> Decision:
 
 
 def _takes_nothing(cls: Any, new: Any) -> bool:
-    """Whether code in C does no more with its arguments than to keep them, as exceptions do."""
+    """Whether the constructor in C only stores its arguments, as exceptions do."""
     return issubclass(cls, BaseException) or new is lookup(object, "__new__") or rules.standin_of(new) is new
 
 
 def _filled(cls: Any, /, *args: Any, **kwargs: Any) -> Any:
-    """A container that C makes and fills."""
+    """Make a container that C fills; iterate over the arguments first, so that the items are seen."""
     given, words = taken(cls, args, kwargs)
     return _call(cls, *given, **words)
 
 
 def _made(cls: Any, /, *args: Any, **kwargs: Any) -> Any:
-    """An object of a container's class, of which C makes or fills one."""
+    """Make a container, or an object whose `__new__` has a rule, by entering `__new__` and `__init__`."""
     obj = enter(cls.__new__)(cls, *args, **kwargs)
     if isinstance(obj, cls) and enter(type(obj).__init__)(obj, *args, **kwargs) is not None:
         raise TypeError("__init__() should return None")
@@ -79,12 +79,12 @@ def _made(cls: Any, /, *args: Any, **kwargs: Any) -> Any:
 
 
 def _is_compiled(init: Any) -> bool:
-    """Whether an `__init__` is a function of C in a class as class statements make them."""
+    """Whether an `__init__` is a C function of a compiled class, as Cython makes them."""
     return callable(init) and not isinstance(init, types.WrapperDescriptorType) and not runs_python(init)
 
 
 def _initialised(cls: Any, /, *args: Any, **kwargs: Any) -> Any:
-    """An object whose `__init__` CPython would call unseen: one of C, in a class that Cython compiled."""
+    """Make an object whose `__init__` is in C, in a class compiled by Cython; CPython would call it unseen."""
     obj = enter(cls.__new__)(cls, *args, **kwargs)
     if isinstance(obj, cls) and bind(lookup(type(obj), "__init__"), obj)(*args, **kwargs) is not None:
         raise TypeError("__init__() should return None")
@@ -92,27 +92,27 @@ def _initialised(cls: Any, /, *args: Any, **kwargs: Any) -> Any:
 
 
 def _closed(cls: Any, /, *args: Any, **kwargs: Any) -> Any:
-    """An object that C makes of what it is given, in a way that cannot be seen."""
+    """Make an object by C code that cannot be followed; refuse if traced values can reach it."""
     recording = STATE.recording
     run = partial(_call, cls)
     return run(*args, **kwargs) if recording is None else opaque(recording, cls, args, kwargs, run=run)
 
 
 def instantiate(cls: Any, /, *args: Any, **kwargs: Any) -> Any:
-    """`type.__call__(cls, ...)`."""
+    """Stand in for `type.__call__(cls, ...)`."""
     stand = constructor(cls).of(cls)
     make: Any = partial(_call, cls) if stand is cls else stand
     return make(*args, **kwargs)
 
 
 def build_class(body: types.FunctionType, name: str, /, *bases: Any, **options: Any) -> Any:
-    """A class statement."""
+    """Stand in for `__build_class__`, which a class statement calls."""
     _prepare_all((*bases, *options.values()))
     return builtins.__build_class__(body, name, *bases, **options)
 
 
 def make_class(make: Any, meta: Any, /, *args: Any, **kwargs: Any) -> Any:
-    """`type.__call__(meta, ...)` or `type.__new__(meta, ...)`."""
+    """Stand in for `type.__call__(meta, ...)` or `type.__new__(meta, ...)`."""
     if len(args) == 3 and isinstance(args[1], tuple) and isinstance(args[2], dict):
         _prepare_all((*args[1], *args[2].values()))
     return make(meta, *args, **kwargs)

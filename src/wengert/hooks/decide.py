@@ -1,6 +1,6 @@
-"""Which decision of the policy a callable falls under: by itself, its owner and name, its type, or its module.
+"""The choice of a policy decision for a callable: by identity, by owner and name, by type, or by module.
 
-To decide changes nothing: what a decision does to a callable (its code exchanged, a stand-in made) it does at a call.
+Deciding has no side effects: code is swapped, and a stand-in made, only when a call applies the decision.
 """
 
 from __future__ import annotations
@@ -55,11 +55,11 @@ from wengert.values.names import LIBRARIES, home_of
 from wengert.values.transformed import Transformed
 
 HASHABLE = (TOLD_APART | {type(np.random.Generator.normal)}) - {types.MethodType}
-"""Types of callables that are found by themselves, and hash as what they are."""
+"""Types of callables that are looked up by identity, and hash by it."""
 
 
 def decide(f: Any, by_rule: bool = True) -> Decision:
-    """The Decision on the callable `f`; for a function with a rule, that on its rule only where `by_rule`."""
+    """Return the Decision on the callable `f`; consult the rule of a function only if `by_rule`."""
     t = type(f)
     if t is types.FunctionType:
         return (_by_itself(f) if by_rule or primitive_of(f) is None else None) or _of_function(f, by_rule)
@@ -111,7 +111,7 @@ _STOOD_FOR = "A function in Python stands for it."
 
 
 def _stood_for(f: Any) -> Decision | None:
-    """The Decision on a callable if a function in Python stands for it."""
+    """Return the Decision on a callable that has a stand-in in Python; else None."""
     text = rules.standin_of(f)
     if text is f:
         return _DECLARED
@@ -119,7 +119,7 @@ def _stood_for(f: Any) -> Decision | None:
 
 
 def _followed(text: Callable[..., Any], f: Any, owner: Any = None) -> Callable[..., Any]:
-    """A function that calls `f`, a method of `owner`, or `text` where a traced value can reach the call."""
+    """Make a function that calls `f`, a method of `owner`, or its stand-in `text` if traced values reach the call."""
     takes_callbacks = type(f) is types.FunctionType  # which may read global names
     is_of_c = not takes_callbacks and rules.standin_of(f) is text  # and no method, nor what numba compiled
 
@@ -158,7 +158,7 @@ def _of_function(f: types.FunctionType, by_rule: bool) -> Decision:
 
 
 def _by_hand(f: types.FunctionType) -> Any:
-    """The decision on a function that calls a rule, outside a trace: nothing of what it does would be recorded."""
+    """Refuse traced arguments of a function that calls a rule by hand: nothing that it computes would be recorded."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         recording = STATE.recording
@@ -180,9 +180,9 @@ def _put_in(f: types.FunctionType) -> Any:
 
 
 def _apart(f: types.FunctionType) -> types.FunctionType:
-    """The decision on functions of libraries and those with a rule: another function runs their twin.
+    """Copy a function of a library, or one with a rule; the copy runs the twin's code.
 
-    Their own code stays, since others call them where nothing may be recorded; and such functions call each other.
+    The function keeps its own code, since others call it where nothing may be recorded.
     """
     return copied(f, twin_of(code_of(f), False))
 

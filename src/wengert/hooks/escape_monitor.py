@@ -1,4 +1,4 @@
-"""The net under frames that escape: from Python 3.12 on, a function that runs unseen on a traced value is an error.
+"""The escape monitor: from Python 3.12 on, an uninstrumented function that runs on a traced value is an error.
 
 C code may call a Python function that nobody instrumented. `sys.monitoring` reports each start of one. The report is
 declined for good where it cannot matter (this package, twins, NumPy), so that a gradient pays nothing for it.
@@ -34,11 +34,11 @@ from wengert.values.sites import Site
 from wengert.values.specs import is_inexact
 
 TOOLS = (4, 3)
-"""The identifiers that `sys.monitoring` sets aside for nobody: debuggers, coverage and profilers have others."""
+"""The tool identifiers that `sys.monitoring` reserves for no purpose; debuggers and profilers have others."""
 PATIENCE = 1000
-"""How often a function may start between two traces before it is declined until the next one."""
+"""The number of starts of a function between two traces after which reports are off until the next trace."""
 UNSEEN = {"wengert", "wengert_rules", "numpy", "bytecode", "types", *MODULES}
-"""Packages whose functions this package runs as they are, on purpose."""
+"""Packages whose functions run uninstrumented on purpose."""
 _CALLERS = ("hooks/", *[f"recording/{name}.py" for name in ("record", "recorders", "decisions", "primitives")])
 CALLERS = tuple([ENGINE + name for name in _CALLERS])
 """Files of this package that call what the user's code calls. The others call it themselves and know why."""
@@ -69,14 +69,14 @@ _starts: dict[int, int] = {}
 
 
 class Net:
-    """Which tool of `sys.monitoring` the net is, and whether starts were declined that the next trace must see."""
+    """The state of the monitor: its `sys.monitoring` tool, and whether reports are off that the next trace needs."""
 
     tool: int | None = None
     torn = monitoring is not None
 
 
 def mend() -> None:
-    """At the start of a trace, have every start of a function reported again."""
+    """Turn on the reports of all function starts again; each trace begins with this."""
     with _lock:
         Net.torn = False
         _starts.clear()
@@ -87,7 +87,7 @@ def mend() -> None:
 
 
 def _claimed() -> int | None:
-    """The identifier of a free tool, which is at work from now on; None where none is free: then there is no net."""
+    """Claim and start a free tool, and return its identifier; None if none is free: then nothing is monitored."""
     for tool in TOOLS:
         if monitoring.get_tool(tool) is None:
             monitoring.use_tool_id(tool, "wengert")
@@ -99,13 +99,13 @@ def _claimed() -> int | None:
 
 
 def _let_go(tool: int) -> None:
-    """Give the tool back when the interpreter ends: what reports need goes before it."""
+    """Free the tool when the interpreter exits, before the objects that reports need are gone."""
     monitoring.set_events(tool, 0)
     monitoring.free_tool_id(tool)
 
 
 def _started(code: types.CodeType, offset: int) -> Any:
-    """A Python function has started: say whether it is to be reported again, ever or in the next trace, or judge it."""
+    """Handle the start of a Python function: raise if it escaped, and turn off reports of code that cannot escape."""
     frame = sys._getframe(1)
     if _is_innocent(frame):
         return monitoring.DISABLE

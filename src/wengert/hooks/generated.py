@@ -120,7 +120,7 @@ def {name}(a, site):
 
 
 def _generate(template: str, name: str, **names: Any) -> Callable[..., Any]:
-    """The hook made of a template, with these names in its text or its globals."""
+    """Generate a hook from a template, with these names in its source or its globals."""
     plain = names.pop("plain", "OPERANDS")
     quick = "" if plain == "OPERANDS" else "False and "
     words = {"symbol": names.pop("symbol"), "fn": names.pop("fn", None), "unequal": names.pop("unequal", None)}

@@ -18,7 +18,7 @@ OF_NUMBERS = ("math", "_operator", "builtins")
 
 
 def integer(a: Any) -> Any:
-    """The integer that an object is by its `__index__` alone, also in a tuple; anything else as it is."""
+    """Convert an object with an `__index__` alone to its integer, also inside a tuple; return others unchanged."""
     if type(a) is tuple:
         return tuple(map(integer, a)) if may_be_integer(a) else a
     method = python_method(type(a), "__index__")
@@ -37,7 +37,7 @@ def may_be_integer(a: Any) -> bool:
 def with_integers(
     primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments of a call, with integers for the objects that say sizes, axes and indices."""
+    """Convert the objects among a call's arguments that are sizes, axes or indices to integers."""
     if not any(map(may_be_integer, (*args, *kwargs.values()))):
         return args, kwargs
     fn, rule = primitive.fn, primitive.rule

@@ -1,6 +1,6 @@
-"""Methods that wait for their first call to be instrumented: most methods of a class that a trace meets are not called.
+"""Lazy instrumentation of methods at their first call: a trace calls few methods of the classes that it meets.
 
-Where the user's code calls one, its twin is put in before. Where C does, it finds code that puts it in and calls on.
+Before the user's code calls one, its code is swapped. C finds code that does the swap and then calls the method.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from wengert.values.names import is_name
 _codes: weakref.WeakKeyDictionary[types.FunctionType, tuple[types.CodeType, types.CodeType]] = (
     weakref.WeakKeyDictionary()
 )
-"""Of each function its own code, and that which waits in its place."""
+"""Map a function to its own code and the code that waits in its place."""
 _FIRST = "first"
 _SUSPENDED = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
@@ -37,7 +37,7 @@ def is_waiting(f: types.FunctionType) -> bool:
 
 
 def waiting(f: types.FunctionType, start: Callable[[types.FunctionType, Any, Any], Any]) -> types.CodeType:
-    """Code for `f`, of the same parameters, that calls `start(f, args, kwargs)`."""
+    """Return code for `f`, with the same parameters, that calls `start(f, args, kwargs)`."""
     own, found = code_of(f), _codes.get(f)
     if found is None or found[0] is not own:
         found = _codes[f] = own, _waiting_code(own, weakref.ref(f), start)

@@ -74,7 +74,7 @@ def _holds_records(items: Any) -> bool:
 
 
 def _filled(made: Any, items: Any) -> np.ndarray:
-    """An array of records, made of nested lists, with what they hold stored in it."""
+    """Fill an array of records from nested lists."""
     for place in np.ndindex(made.shape):
         item = items
         for k in place:
@@ -84,7 +84,7 @@ def _filled(made: Any, items: Any) -> np.ndarray:
 
 
 def _moved(recording: Recording, fn: Any, made: np.ndarray, args: tuple[Any, ...], words: dict[str, Any]) -> Any:
-    """The records that NumPy made of others, with each number recorded as `fn` of theirs, or as a copy of it."""
+    """Record the numbers of records that NumPy made of other records: each as `fn` of theirs, or as a copy."""
     STATE.site = None if STATE.site is None else Site(*STATE.site)  # no number goes by the name of the records
     for k, part in enumerate(_numbers(made)):
         given = [_number(a, k) for a in args]
@@ -104,14 +104,14 @@ def _moved(recording: Recording, fn: Any, made: np.ndarray, args: tuple[Any, ...
 
 
 def _numbers(array: np.ndarray) -> Iterator[np.ndarray]:
-    """Views of the shape of an array of records, which show each number of a record of all."""
+    """Yield one view of an array of records for each number in a record; each view has the array's shape."""
     for field in number_fields(array):
         for place in np.ndindex(field.shape[array.ndim :]):
             yield field[(..., *place)]
 
 
 def _number(a: Any, k: int) -> Any:
-    """The view of the k-th number of the records among an argument; anything else as it is."""
+    """Return the view of the k-th number of the records in an argument; return anything else unchanged."""
     if type(a) is list or type(a) is tuple:
         return type(a)([_number(item, k) for item in a])
     return [*_numbers(np.asarray(a))][k] if is_record(a) else a

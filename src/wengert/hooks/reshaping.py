@@ -1,4 +1,4 @@
-"""`a.shape = …`: the same object is another variable from then on; what was kept of it has the shape it had."""
+"""The hook of `a.shape = …`: the object becomes a new variable; entries before keep one of the old shape."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def set_shape(array: np.ndarray, shape: Any) -> None:
 
 
 def _keep_as(recording: Recording, array: np.ndarray, before: np.ndarray) -> None:
-    """Have `before` stand wherever entries and the undo log hold an array."""
+    """Replace an array by `before`, a view of its old shape, in all entries and in the undo log."""
 
     def kept(thing: Any) -> Any:
         if thing is array:

@@ -1,4 +1,4 @@
-"""The search for traced values within reach of what is given to code that cannot be seen into, and the refusals."""
+"""The search for traced values reachable from the arguments of opaque code, and the refusals."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class TooLarge(Exception):
 
 
 def traced_in(recording: Recording, things: Any, functions: list[Any] | None = None) -> list[Any]:
-    """All traced values within reach of these things, in containers, attributes, closures and bound objects.
+    """Find all traced values reachable from these things, in containers, attributes, closures and bound objects.
 
     The Python functions on the way, and the classes of objects that can be called, are added to `functions`. Errors:
     TooLarge past 10,000 objects.
@@ -105,14 +105,14 @@ def traced_in(recording: Recording, things: Any, functions: list[Any] | None = N
 
 
 def function_of(ufunc: Any) -> Callable[..., Any] | None:
-    """The function that `np.frompyfunc` made a ufunc of; None for anything else."""
+    """Return the Python function of a ufunc made by `np.frompyfunc`; None for anything else."""
     if type(ufunc) is not np.ufunc or not ufunc.__name__.endswith(" (vectorized)"):
         return None
     return next((f for f in gc.get_referents(ufunc) if callable(f)), None)
 
 
 def _called(thing: Any) -> tuple[Any, ...]:
-    """The function in Python that a call of a thing runs, or the class with the method that it runs."""
+    """Return the Python function that a call of `thing` runs, or the class whose method it runs."""
     if type(thing) is types.FunctionType:
         return (thing,)
     return (type(thing),) if is_heap_type(type(thing)) else ()

@@ -15,7 +15,7 @@ from wengert.values.specs import is_inexact
 from wengert.values.trees import leaves
 
 SPARE = 2
-"""By how many orders more than are open a value on a tape can be differentiated: the tape may be, by and by."""
+"""The extra orders of derivatives that a tape allows for, since it may be differentiated later."""
 
 
 def unseen(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Running a function while it is recorded: levels, inputs, and leaving nothing behind."""
+"""The tracer runs a function and records it: levels, inputs and the cleanup."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class level:
 
 
 def _release(recording: Recording, start: int) -> None:
-    """At the end of an inner level, forget what depends on its inputs only: further out that is constant."""
+    """Forget the values that depend only on an inner level's inputs when the level ends: outside they are constant."""
     live: set[int] = set()
     dead: set[int] = set()
     for slot in range(start, len(recording.entries)):
@@ -102,7 +102,7 @@ def _release(recording: Recording, start: int) -> None:
 
 
 def make_input(recording: Recording, here: Level, leaf: Any, path: Any = None) -> Any:
-    """A fresh object for the leaf of an input, which is a variable of this level."""
+    """Make a fresh object for the leaf of an input, and register it as a variable of this level."""
     memory, entries = recording.memory, recording.entries
     if len(recording.levels) == 1:
         value = renewed(leaf)
@@ -257,7 +257,7 @@ class LastTrace:
 
 
 def _with_trace(error: BaseException, f: Callable[..., Any], recording: Recording) -> BaseException:
-    """The exception, which from now on holds what was recorded until then, for `post_mortem`."""
+    """Attach the recording so far to an exception, for `post_mortem`, and return the exception."""
     if len(recording.levels) == 1:
         vars(error)["__wengert__"] = LastTrace(f, recording.entries)
         advise(error)

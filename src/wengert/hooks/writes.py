@@ -109,7 +109,7 @@ def _as_stored(array: np.ndarray, key: Any, value: Any) -> np.ndarray:
 
 
 def slot_of_key(recording: Recording, key: Any) -> Any:
-    """The slots in a key, which only a tape knows; those in slices become guards."""
+    """Return the slots of the traced parts of a key; guard those in slices."""
     for part in key if type(key) is tuple else (key,):
         for bound in (part.start, part.stop, part.step) if type(part) is slice else ():
             slot = slot_of(recording, bound)
@@ -119,7 +119,7 @@ def slot_of_key(recording: Recording, key: Any) -> Any:
 
 
 def _stays(memory: Memory, array: np.ndarray, key: Any, value: np.ndarray) -> bool:
-    """Whether a store puts back what stands there already, with the same derivative."""
+    """Whether a store writes a view back to its own memory, so that neither value nor derivative changes."""
     if value.base is None or not is_basic(key):
         return False
     return _is_place(array[key], value) and not memory.lent.shows(value)
@@ -218,7 +218,7 @@ def record_write(
 
 
 def _begin(memory: WrittenMemory, run: Callable[[], Any]) -> Any:
-    """Write by `run()`; until what was written is recorded, the write is unfinished."""
+    """Call `run`, which writes, and mark the write as unfinished until it is recorded."""
     memory.unfinished += 1
     try:
         return run()

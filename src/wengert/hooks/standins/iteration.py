@@ -61,7 +61,7 @@ def _answers(a: Any) -> Any:
 
 
 def _asked(a: Any) -> Any:
-    """Items of which C may call methods."""
+    """Prepare items on which C may call methods."""
     prepare_held(a)
     return items_of(a)
 
@@ -92,13 +92,13 @@ def _later(a: Any) -> Any:
 
 
 def _one_by_one(a: Any) -> Iterator[Any]:
-    """The items; `yield from` would close a generator that others hold."""
+    """Yield the items; `yield from` would close a generator that others hold."""
     for item in items_of(a):  # noqa: UP028
         yield item
 
 
 def _rows(a: Any) -> Any:
-    """Iterables that C iterates over one by one."""
+    """Prepare an iterable of iterables, over which C iterates one by one."""
     return (items_of(items) for items in items_of(a))
 
 

@@ -1,4 +1,4 @@
-"""Stand-ins of what totals up what it iterates over: `sum`, `min`, `max`, `math.prod`, `math.dist`, statistics."""
+"""Stand-ins of reductions over iterables: `sum`, `min`, `max`, `math.prod`, `math.dist`, statistics."""
 
 from __future__ import annotations
 
