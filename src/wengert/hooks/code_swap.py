@@ -48,7 +48,10 @@ def of_user(f: Any) -> bool:
 
 
 def twin_of(code: types.CodeType, deep: bool = True, giving: bool = False) -> types.CodeType:
-    """The twin of a code. `deep`: what it makes is instrumented too; `giving`: `touched` sees what it returns."""
+    """Return the twin of a code object.
+
+    `deep`: the functions that it makes are instrumented, too. `giving`: `touched` sees what it returns.
+    """
     recording = STATE.recording
     reads = None if recording is None else recording.reads
     rewriter = rewriter_of(HOOKS if reads is None else reads.hooks, deep, giving, reads is not None)
@@ -321,7 +324,7 @@ def copied(f: types.FunctionType, code: types.CodeType | None = None) -> types.F
 
 
 def instrumented(f: Any) -> types.FunctionType:
-    """A stand-in in plain Python, as it runs: with all that it makes."""
+    """Return an instrumented copy of a stand-in written in plain Python, with the functions that it makes."""
     return copied(f, twin_of(code_of(f)))
 
 

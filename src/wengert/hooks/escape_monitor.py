@@ -43,7 +43,7 @@ _CALLERS = ("hooks/", *[f"recording/{name}.py" for name in ("record", "recorders
 CALLERS = tuple([ENGINE + name for name in _CALLERS])
 """Files of this package that call what the user's code calls. The others call it themselves and know why."""
 MAKING_CLASSES = ENGINE + "hooks/construction.py"
-"""The file that has C make a class: functions of the library do so for `typing.NamedTuple`, and move what it holds."""
+"""The file that calls C to make a class; library functions for `typing.NamedTuple` then only move its contents."""
 PASSING = {
     "__array_finalize__",
     "__array_wrap__",
@@ -240,13 +240,13 @@ def _is_shown(frame: types.FrameType | None) -> bool:
 
 
 def _licensed() -> set[types.CodeType]:
-    """The codes of what has rules, and of the rules."""
+    """Collect the code objects of functions with rules, and of the rules."""
     functions = [f for target in rules for f in (*_functions_of(target), rules[target].body)]
     return {code_of(f) for f in functions if isinstance(f, types.FunctionType)}
 
 
 def _functions_of(target: Any) -> list[Any]:
-    """The functions that a call of `target` may start: itself, a method, what makes an object of a class."""
+    """List the functions that a call of `target` may start: itself, its methods, a class's constructors."""
     if type(target).__module__ == "uarray":  # a function of scipy.fft, which hands over to what transforms
         return [sys.modules["scipy.fft._backend"]._ScipyBackend.__ua_function__]
     inside = getattr(target, "__func__", None) or getattr(target, "func", None) or getattr(target, "pyfunc", None)

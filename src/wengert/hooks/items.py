@@ -368,7 +368,7 @@ def match_keys(keys: tuple[Any, ...], subject: Any, site: Site | None) -> None:
 
 
 def added(key: Any, site: Site | None) -> Any:
-    """The hook of what a comprehension adds to a set, or as a key to a dictionary."""
+    """Guard an item that a comprehension adds to a set, or a key that it adds to a dictionary, and return it."""
     if Modes.guarding:
         STATE.site = site
         told(key)
@@ -376,7 +376,7 @@ def added(key: Any, site: Site | None) -> Any:
 
 
 def added_all(items: Any, site: Site | None) -> Any:
-    """The hook of what is added to a set one by one."""
+    """Guard items that are added to a set one by one, and return them."""
     if not Modes.guarding:
         return items
     STATE.site = site

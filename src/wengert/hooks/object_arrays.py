@@ -170,7 +170,7 @@ def _are_moved(value: Any, sources: Any) -> bool:
 
 
 def _items(thing: Any) -> Iterator[Any]:
-    """A thing, and what it holds, if it is an array of objects, list or tuple."""
+    """Yield the elements of an array of objects, or the leaves of nested lists and tuples; else the thing itself."""
     if _is_of_objects(thing):
         for place in np.ndindex(thing.shape):
             yield np.ndarray.__getitem__(thing, place)

@@ -1,6 +1,6 @@
-"""The policy of calls: what traced code calls in place of a callable, and why.
+"""The policy of calls: the callable that traced code calls in place of another, and the reason.
 
-Decisions are entered here under what they are found by: a callable, its owner, its type or its module.
+Decisions are registered here by callable, by owner, by type or by module.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ def itself(f: Any) -> Any:
 
 
 def plain(why: str, of: Callable[[Any], Any] = itself, by: Any = None) -> Decision:
-    """The Decision on a callable that runs as it is, whatever it is given."""
+    """Return the Decision on a callable that runs natively, whatever its arguments."""
     return Decision(Kind.PLAIN, why, of, by or _line())
 
 
 def searched(why: str, of: Callable[[Any], Any] = guarded) -> Decision:
-    """The Decision on a callable that cannot be seen into: its arguments are searched for traced values."""
+    """Return the Decision on an opaque callable, whose arguments are searched for traced values."""
     return Decision(Kind.SEARCHED, why, of, _line())
 
 
@@ -75,15 +75,18 @@ MOVES = "It moves what it is given and computes nothing on it."
 
 CALLABLES: dict[Any, Decision] = {}
 RULED: set[Any] = set()
-"""Callables of which the stand-in applies the rule."""
+"""Callables whose stand-in applies their rule."""
 RECORDERS: dict[Any, Callable[[Any], Callable[..., Any]]] = {}
-"""Of callables with rules that are recorded in a way of their own: what makes, of the primitive, what records."""
+"""Map a callable with a rule and a recorder of its own to the function that makes the recorder from the primitive."""
 METHODS: dict[type, Callable[[Any, type, str], Decision | None]] = {}
-"""By the class of an object, or a base of it: what decides on a method of C, that class and the method's name."""
+"""Map the class of an object, or a base of it, to the function that decides on its C methods.
+
+The function gets the method, the class and the method's name.
+"""
 UNBOUND: dict[type, Callable[[Any], Decision | None]] = {}
-"""By the very class that defines it: what decides on a method of C that is called on the class."""
+"""Map a class to the function that decides on the C methods that it defines, when called on the class."""
 TYPES: dict[type, Callable[[Any], Decision | None]] = {}
-"""By the type of a callable: what decides on it."""
+"""Map the type of a callable to the function that decides on it."""
 
 _SEEN = "In C nothing sees what it calls, compares or takes apart; the stand-in does the same where a trace sees it."
 
@@ -107,7 +110,7 @@ def stands_for(*callables: Any, ruled: bool = False, made: bool = False) -> Call
 
 
 def _as_called(native: Any, standin: Any) -> Any:
-    """A stand-in that calls the callable itself where the arguments do not fit: this raises in its own words."""
+    """Wrap a stand-in: if the arguments do not fit, call the original, which raises its own error."""
     inner = _entered(standin)
     if type(native) in _IN_PYTHON or type(inner) is not types.FunctionType:
         return standin
@@ -129,34 +132,34 @@ _IN_PYTHON = types.FunctionType, types.MethodType
 
 
 def _entered(standin: Any) -> Any:
-    """The function that a call of a stand-in enters."""
+    """Return the function that a call of a stand-in runs."""
     if isinstance(standin, types.MethodType):
         return standin.__func__
     return standin.func if isinstance(standin, functools.partial) else standin
 
 
 def records(*callables: Any) -> Callable[[_Function], _Function]:
-    """Have a function make, of the primitive, what records the calls of these callables, as long as they have rules."""
+    """Register a function that makes the recorder of these callables from the primitive, while they have rules."""
     return _entering(RECORDERS, callables)
 
 
 def runs_plain(why: str, *callables: Any) -> None:
-    """Have these callables run as they are."""
+    """Call these natively, unrecorded."""
     CALLABLES.update(dict.fromkeys(callables, plain(why, by=_line())))
 
 
 def decides_methods_of(*owners: type) -> Callable[[_Function], _Function]:
-    """Have a function decide on the methods, written in C, of objects of these classes."""
+    """Register a function that decides on the C methods of objects of these classes."""
     return _entering(METHODS, owners)
 
 
 def decides_unbound(*owners: type) -> Callable[[_Function], _Function]:
-    """Have a function decide on the methods, written in C, that these very classes define, called on the class."""
+    """Register a function that decides on the C methods that these very classes define, when called on the class."""
     return _entering(UNBOUND, owners)
 
 
 def decides_type(*kinds: type) -> Callable[[_Function], _Function]:
-    """Have a function decide on callables of these very types; of `type`: on classes."""
+    """Register a function that decides on callables of these very types; for `type`, on classes."""
     return _entering(TYPES, kinds)
 
 

@@ -137,10 +137,10 @@ def enter(
     itself: bool = False,
     promote: bool = True,
 ) -> tuple[Swaps, Callable[..., Any], tuple[Any, ...], dict[str, Any]]:
-    """The function and its arguments with fresh leaves where these are wanted: `(swaps, f, args, kwargs)`.
+    """Put fresh leaves into the function and its arguments where wanted; return `(swaps, f, args, kwargs)`.
 
     `swaps` undoes it. `wanted` are positions and keywords; with `itself`, also what the function holds; with `promote`,
-    a whole number that is wanted becomes a float.
+    an integer that is wanted becomes a float.
     """
     swaps = here.swaps = Swaps(partial(make_input, recording, here))
     recording.owed.append(swaps.restore)
@@ -172,7 +172,7 @@ def enter(
 
 
 def enter_leaves(recording: Recording, here: Level, args: tuple[Any, ...]) -> Leaves:
-    """`enter` where all arguments are wanted and all are leaves, so that nothing has to be searched."""
+    """Do as `enter` does for arguments that are all wanted and all leaves, without a search."""
     entries, arguments = recording.entries, recording.memory.arguments
     if len(recording.levels) > 1:
         here.swaps = Leaves([make_input(recording, here, leaf) for leaf in args], args)
@@ -189,10 +189,10 @@ def enter_leaves(recording: Recording, here: Level, args: tuple[Any, ...]) -> Le
 
 
 class closed:
-    """A context without the innermost level: what runs here is seen by outer levels only, by none in the outermost.
+    """A context that hides the innermost level: only outer levels record what runs in it.
 
-    Then no value is traced any more: a gradient inside a pullback has a recording, and the shadow table, of its own,
-    and one of the user's may wait for other threads.
+    If there is no outer level, no value is traced any more. A gradient inside a pullback then has its own recording and
+    shadow table, and one of the user's may wait for other threads.
     """
 
     __slots__ = ("hidden", "recording")

@@ -1,4 +1,4 @@
-"""Stand-ins of what in C moves values and computes nothing: containers and texts.
+"""Stand-ins of C methods that move values and compute nothing: those of containers and strings.
 
 What a container iterates over, or compares, is handed to it so that a trace sees it.
 """
@@ -133,7 +133,7 @@ _COUNTED = {"pop", "insert", "rotate", "__getitem__", "__setitem__", "__delitem_
 
 
 def _deciding(f: Any) -> Any:
-    """The stand-in of a method that decides by what it is given, which key or which place: a tape guards that first."""
+    """Make the stand-in of a method whose argument is a key or an index; on a tape it first guards that."""
     owner, name, recording = f.__self__, f.__name__, tape()
     if recording is None:
         return f

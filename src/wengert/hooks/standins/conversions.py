@@ -42,7 +42,7 @@ def _len(a: Any, /) -> Any:
 
 
 class _Returning:
-    """An object whose conversions give a value of another type: what that means, the builtin knows."""
+    """An object whose conversions return a value of another type; the builtin decides how to treat it."""
 
     def __init__(self, value: Any) -> None:
         self.value = value

@@ -128,7 +128,7 @@ def _recorder(primitive: Primitive) -> Callable[..., Any]:
 
 
 def _from_out_on(primitive: Primitive) -> list[tuple[int, str]]:
-    """The pairs (position, name) of `out`, and of what follows it by position, in a function of NumPy."""
+    """List the pairs (position, name) of the parameter `out` and those after it, of a NumPy function."""
     if primitive.fn is np.ndarray.choose or not callable_name(primitive.fn).startswith("np."):
         return []  # its method may be given the choices one by one
     names = named_parameters(primitive.fn) or named_parameters(getattr(np, primitive.name, primitive.fn))
@@ -136,7 +136,7 @@ def _from_out_on(primitive: Primitive) -> list[tuple[int, str]]:
 
 
 def _record_odd(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """`record_call`, unless the class of an argument takes the call over."""
+    """Record a call, unless the class of an argument overrides it."""
     args, kwargs = with_integers(primitive, args, kwargs)
     value = taken_over(primitive.fn, args, kwargs)
     if value is not NOT_TAKEN:
@@ -175,7 +175,7 @@ def _takes_anything(primitive: Primitive) -> bool:
 
 
 def _watchful(primitive: Primitive) -> Callable[..., Any]:
-    """The recorder of a primitive that may be given anything, also what hides traced values."""
+    """Make the recorder of a primitive that takes any arguments, also objects that hide traced values."""
     fn, record = primitive.fn, _recorder(primitive)
     general = primitive.rule is not None and primitive.rule.kind == "rrule"
 

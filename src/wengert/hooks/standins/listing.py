@@ -29,7 +29,7 @@ def _fromiter(iter: Any, dtype: Any, count: int = -1, **options: Any) -> Any:
 
 @records(np.arange)
 def _arange(primitive: Primitive) -> Callable[..., Any]:
-    """The recorder of `np.arange`: how many numbers it gives is decided by all that it is given."""
+    """Make the recorder of `np.arange`; all arguments decide how many numbers it returns."""
     record = sized(primitive, slice(0, None))
 
     def call(*args: Any, **words: Any) -> Any:

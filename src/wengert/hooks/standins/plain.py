@@ -23,7 +23,7 @@ class Ordered:
 
 
 def extreme(fn: Any, candidates: list[Any], key: Callable[[Any], Any]) -> Any:
-    """The `min` or `max` of candidates by what `key` gives of each."""
+    """Return the `min` or `max` of the candidates by `key`."""
     best, best_key = candidates[0], key(candidates[0])
     for item in candidates[1:]:
         item_key = key(item)
@@ -33,13 +33,13 @@ def extreme(fn: Any, candidates: list[Any], key: Callable[[Any], Any]) -> Any:
 
 
 def answers(items: Iterable[Any]) -> Iterator[bool]:
-    """The truth of each item."""
+    """Yield the truth value of each item."""
     for item in items:
         yield bool(item)
 
 
 def tested(test: Callable[..., Any]) -> Callable[..., bool]:
-    """The truth of what a predicate gives."""
+    """Wrap a predicate so that it returns a bool."""
     return lambda *items: bool(test(*items))
 
 
@@ -51,13 +51,13 @@ def count(start: Any, step: Any) -> Iterator[Any]:
 
 
 def backwards(items: Any) -> Iterator[Any]:
-    """The items of an array from the last on."""
+    """Yield the items of an array in reverse."""
     for k in range(len(items) - 1, -1, -1):
         yield items[k]
 
 
 def count_elements(mapping: Any, items: Iterable[Any], /) -> None:
-    """Add to the counts in a mapping, of which a class may have its own way to give one."""
+    """Add to the counts in a mapping, whose class may override `get`."""
     count = mapping.get
     for item in items:
         mapping[item] = count(item, 0) + 1
@@ -72,12 +72,12 @@ def iconcat(a: Any, b: Any, /) -> Any:
 
 
 def numbers(objects: Any) -> Any:
-    """The numbers that an array of objects holds, as an array of them; any other array as it is."""
+    """Convert an array of objects to an array of numbers; return any other array unchanged."""
     return np.array(objects.tolist()) if objects.dtype == object else objects
 
 
 def of_numbers(rule: Callable[..., Any]) -> Callable[..., Any]:
-    """A rule like another one, whose value is an array of numbers where that gives an array of objects."""
+    """Wrap a rule whose value is an array of objects, so that its value is an array of numbers."""
 
     def body(*args: Any) -> Any:
         value, pullback = rule(*args)
@@ -87,10 +87,10 @@ def of_numbers(rule: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def located(loc: Any, scale: Any, draw: Any) -> Any:
-    """A random number of a distribution with a location and a scale."""
+    """Shift and scale a draw from the standard distribution."""
     return loc + scale * draw
 
 
 def between(low: Any, high: Any, draw: Any) -> Any:
-    """A random number of an interval."""
+    """Map a draw from the unit interval to the interval from `low` to `high`."""
     return low + (high - low) * draw

@@ -29,7 +29,7 @@ def _is_plain(parameters: tuple[Any, ...], scale: Any) -> bool:
 
 
 def _given(parameters: tuple[Any, ...], size: Any) -> tuple[list[Any], Any]:
-    """The parameters as arrays, or as floats where one number is drawn, and the shape of what is drawn."""
+    """Convert the parameters to arrays, or to floats for one draw; return them with the shape of the sample."""
     parameters = tuple([as_array(a) if type(a) in (list, tuple) else a for a in parameters])
     shape = np.broadcast_shapes(*map(np.shape, parameters))
     if size is None and shape == ():

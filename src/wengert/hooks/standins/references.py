@@ -98,7 +98,7 @@ def of_wholes(
 
 
 def _of_numbers(primitive: Primitive) -> Primitive:
-    """The primitive of which the value is the array of the numbers that a ufunc of `np.frompyfunc` gives."""
+    """Make the primitive that converts the result of a ufunc of `np.frompyfunc` to an array of numbers."""
     ufunc, rule = primitive.fn, primitive.rule
     assert rule is not None
     assert rule.body is not None

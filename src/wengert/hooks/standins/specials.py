@@ -37,7 +37,7 @@ from wengert.values.specs import is_certain
 
 @stands_for(np.broadcast)
 def _broadcast(*args: Any) -> np.broadcast:
-    """The stand-in of `np.broadcast`, for its shape's sake; what it gives when iterated over cannot be followed."""
+    """Stand in for `np.broadcast`: its shape can be used, but iterating over it cannot be followed."""
     made = np.broadcast(*args)
     recording = STATE.recording
     if recording is not None and search(recording, args):
@@ -62,7 +62,7 @@ def _hashed(a: Any, /) -> int:
 
 
 def _checked(native: Any, name: str) -> Any:
-    """The stand-in of `isinstance` or `issubclass`, which enters what a metaclass says of it."""
+    """Make the stand-in of `isinstance` or `issubclass`, which enters the method of a metaclass."""
 
     def call(asked: Any, cls: Any, /) -> bool:
         t = type(cls)

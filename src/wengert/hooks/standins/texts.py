@@ -1,4 +1,4 @@
-"""Texts made from traced values, on their way through streams in memory and arrays of text."""
+"""Strings made from traced values, followed through in-memory streams and arrays of strings."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _of_text_file(f: Any, t: type, name: str) -> Decision | None:
 
 
 def _stream_method(f: Any) -> Any:
-    """The stand-in of a method of a stream in memory: a text read from one with traced values in it is remembered."""
+    """Make the stand-in of an in-memory stream's method, which remembers strings that contain traced values."""
     owner = f.__self__
 
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -55,7 +55,7 @@ def printed(*args: Any, **kwargs: Any) -> None:
 
 @stands_for(np.array2string, np.array_repr, np.array_str, core.dragon4_positional, core.dragon4_scientific, made=True)
 def _shown(f: Any) -> Any:
-    """The stand-in of a function of NumPy's that makes a text."""
+    """Make the stand-in of a NumPy function that returns a string."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         recording = STATE.recording
@@ -79,7 +79,7 @@ def _read(recording: Recording, stream: Any) -> None:
 
 
 def characters(text: Any) -> Any:
-    """The characters of a text; of one made from a traced value the digits are remembered, too.
+    """Return the characters of a string; remember the digits of one made from a traced value.
 
     Python has each digit but once: a number needs one, and the fewer the better.
     """
@@ -121,7 +121,7 @@ def interned(text: Any, /) -> Any:
 
 
 def lines(stream: Any) -> Any:
-    """The lines of a stream in memory."""
+    """Return the lines of an in-memory stream."""
     recording = STATE.recording
     if recording is None or id(stream) not in recording.texts:
         return stream
@@ -130,7 +130,7 @@ def lines(stream: Any) -> Any:
 
 
 def holds_texts(recording: Recording, things: Any) -> bool:
-    """Whether a text made from a traced value is among these things, or in a list of them."""
+    """Whether a string made from a traced value is among these things, or in a list among them."""
     if not recording.texts:
         return False
     given = [

@@ -60,7 +60,7 @@ def _writer_refused(array: Any, f: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _rearrange(function: Any) -> Any:
-    """The stand-in of `a.sort()` or `a.partition(k)`, which stores what the function of that name gives."""
+    """Make the stand-in of `a.sort()` or `a.partition(k)`: it stores the result of `np.sort` or `np.partition`."""
 
     def call(array: np.ndarray, f: Any, *args: Any, **kwargs: Any) -> None:
         recording = STATE.recording
@@ -86,7 +86,7 @@ def _put(array: np.ndarray, f: Any, indices: Any, values: Any, mode: str = "rais
 
 
 def _put_until_wrong(array: np.ndarray, indices: Any, values: Any) -> None:
-    """Where an index is out of range, write those before it and raise what NumPy raises: so does `np.put`."""
+    """If an index is out of range, write the values before it and raise NumPy's error, as `np.put` does."""
     places = np.ravel(indices)
     wrong = (places < -array.size) | (places >= array.size) if places.dtype.kind in "iu" else np.zeros(1, bool)
     if wrong.any():
