@@ -117,7 +117,7 @@ def _is_of_c(f: Any) -> bool:
 
 
 def _value_attribute(recording: Any, obj: Any, name: str) -> Any:
-    """The attribute of a traced array or number: recorded, guarded where it tells of memory, or refused."""
+    """Read an attribute of a traced array or number: record it, guard it if it describes memory, or refuse it."""
     if name in _LAYOUT:
         if recording.keep:
             laid_out(recording)
@@ -167,7 +167,7 @@ _SHAPE = vars(np.ndarray)["shape"]
 
 
 def _set_part(array: np.ndarray, name: str, value: Any) -> None:
-    """The store `array.real = value` or `array.imag = value`, recorded."""
+    """Do and record `array.real = value` or `array.imag = value`."""
     if name == "imag" and not np.iscomplexobj(array):
         setattr(array, name, value)  # raises
     record_store(getattr(array, name), ..., value)

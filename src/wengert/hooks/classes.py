@@ -42,7 +42,7 @@ def defines(t: type, name: str) -> bool:
 
 
 def python_method(t: type, name: str) -> Any:
-    """The method of a class if it is written in Python; else None."""
+    """Find the method of a class if it is written in Python; else None."""
     key = (t, name)
     found = methods.get(key, _MISSING)
     if found is _MISSING:

@@ -329,7 +329,7 @@ def instrumented(f: Any) -> types.FunctionType:
 
 
 def _functions_in(value: Any) -> Iterator[types.FunctionType]:
-    """The Python functions that run for an attribute of a class."""
+    """Yield the Python functions that run for an attribute of a class."""
     t = type(value)
     if t is types.FunctionType:
         yield value

@@ -177,7 +177,7 @@ def format_value(value: Any, spec: str, site: Site | None) -> Any:
 
 
 def join(parts: tuple[str, ...], site: Site | None) -> str:
-    """The text of an f-string from its parts."""
+    """Join the parts of an f-string."""
     text = "".join(parts)
     recording = STATE.recording
     if recording is not None and recording.texts and any(id(part) in recording.texts for part in parts):

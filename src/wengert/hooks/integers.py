@@ -59,7 +59,7 @@ def _of_arrays(fn: Any) -> bool:
 
 
 def _count(primitive: Primitive, names: tuple[str, ...], given: int) -> int:
-    """How many of the first arguments are numbers to compute with; those that follow say sizes, axes and indices."""
+    """Count the leading arguments that are operands; those after them are sizes, axes and indices."""
     rule = primitive.rule
     assert rule is not None
     if rule.sequence is not None:

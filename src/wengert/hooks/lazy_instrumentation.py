@@ -69,7 +69,7 @@ def _waiting_code(own: types.CodeType, reference: Any, start: Callable[..., Any]
 
 
 def _count(code: types.CodeType) -> int:
-    """How many parameters a code has, with those that gather others."""
+    """Count the parameters of a code object, with `*args` and `**kwargs`."""
     gathering = (code.co_flags & inspect.CO_VARARGS != 0) + (code.co_flags & inspect.CO_VARKEYWORDS != 0)
     return code.co_argcount + code.co_kwonlyargcount + gathering
 
@@ -78,7 +78,7 @@ def _count(code: types.CodeType) -> int:
 def _template(
     names: tuple[str, ...], positional_only: int, positional: int, keywords: int, gathers: bool
 ) -> types.CodeType:
-    """The code of a function with these parameters that calls the constant "first" with all that it is given."""
+    """Compile a function with these parameters that calls the constant "first" with all its arguments."""
     plain, named, rest = names[:positional], names[positional : positional + keywords], names[positional + keywords :]
     gathered = [f"*{name}" for name in rest[:gathers]]
     last = [f"**{name}" for name in rest[gathers:]]

@@ -48,7 +48,7 @@ def decisive(thing: Any) -> Any:
 
 
 def within(recording: Recording, things: Iterable[Any]) -> list[Any]:
-    """The traced values within reach. Errors: RefusedCallError where there is too much to search."""
+    """Find the reachable traced values. Errors: RefusedCallError if there are too many objects to search."""
     try:
         return traced_in(recording, things)
     except TooLarge:

@@ -68,7 +68,7 @@ def _is_rounded(made: Any, native: Any, size: float) -> bool:
 
 
 def _size(thing: Any) -> float:
-    """The largest of the finite numbers."""
+    """Return the largest magnitude of the finite numbers."""
     if not is_inexact(thing):
         return 0.0
     return float(np.max(np.abs(thing), initial=0.0, where=np.isfinite(thing)))

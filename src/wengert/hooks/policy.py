@@ -57,7 +57,7 @@ def searched(why: str, of: Callable[[Any], Any] = guarded) -> Decision:
 
 
 def _line() -> Site:
-    """The line that decides: it calls the function that calls this one."""
+    """Find the line that decides: it calls the function that calls this one."""
     frame = sys._getframe(2)
     return Site(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
 

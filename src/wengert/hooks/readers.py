@@ -104,7 +104,7 @@ def read_by(names: Iterable[str], variables: Iterable[Any]) -> Iterator[Any]:
 
 
 def _variables(generator: Any) -> Iterable[Any]:
-    """The values of a generator's local and global variables."""
+    """Yield the values of a generator's local and global variables."""
     for thing in gc.get_referents(generator):
         is_cell = type(thing) is types.CellType
         if not is_cell or is_filled(thing, None, load_cell):

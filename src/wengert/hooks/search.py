@@ -304,7 +304,7 @@ def _unruled(recording: Recording, fn: Any, why: str, args: tuple[Any, ...]) -> 
 
 
 def guarded(f: Any, owner: Any = None) -> Callable[..., Any]:
-    """A function that calls `f`, and refuses where a traced value can reach it."""
+    """Wrap `f` so that a call which traced values can reach is refused."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         recording = STATE.recording
@@ -358,7 +358,7 @@ ASKING_NUMBERS = {
 
 
 def refusal(recording: Recording, fn: Any, why: str, args: tuple[Any, ...] = ()) -> NoRuleError:
-    """The error for a call of `fn` with `args` without a rule, with a stub to paste."""
+    """Return the error for a call of `fn`, which has no rule; the message has a stub to paste."""
     if fn in rules:
         return hidden_from(recording, fn, why)
     called = called_by_user(fn)
@@ -395,7 +395,7 @@ def _spelled(fn: Any) -> str | None:
 
 
 def vars_of(owner: Any) -> dict[str, Any]:
-    """The namespace of an object, read past its class."""
+    """Read the namespace of an object, without asking its class."""
     return vars(owner) if type(owner) in (types.ModuleType, type) else namespace(owner)
 
 

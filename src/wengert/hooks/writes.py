@@ -275,7 +275,7 @@ def _is_constant(primitive: Primitive) -> bool:
 
 
 def _value(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The call's result before it is cast and broadcast into the target; a tape shows it."""
+    """Compute the call's result before the cast and broadcast into the target; a tape shows it."""
     with np.errstate(all="ignore"):
         return np.asarray(primitive.fn(*args, **kwargs))
 

@@ -64,7 +64,7 @@ _OF_CONTAINERS = (getfield, make_tuple, make_list, make_dict)  # of a tape that 
 
 
 def recorder(primitive: Primitive) -> Callable[..., Any]:
-    """A function that calls a primitive, and records the call if an argument is traced."""
+    """Make a function that calls a primitive, and records the call if an argument is traced."""
     if primitive.recorder is None:
         fn = primitive.fn
         if any([fn is native for native in (*ASKING_TYPES, *_OF_CONTAINERS)]):  # not by its hash, which it may not have
@@ -281,7 +281,7 @@ def _careful(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]
 
 
 def _write_out(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A call with `out=`: it writes its result into an array, which is recorded as a write."""
+    """Run a call with `out=`, and record it as a write into that array."""
     out = kwargs["out"]
     out = out[0] if type(out) is tuple and len(out) == 1 else out
     rest = {name: value for name, value in kwargs.items() if name != "out"}

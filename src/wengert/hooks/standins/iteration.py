@@ -51,7 +51,7 @@ def entered(a: Any) -> Any:
 
 
 def _tested(a: Any) -> Any:
-    """A predicate whose answer C tests; it is tested before, where the trace sees it."""
+    """Prepare a predicate for C; on a tape, a wrapper tests the result itself, so that the trace sees the test."""
     return entered(a) if tape() is None else instrumented(plain.tested)(bool if a is None else a)
 
 
@@ -67,7 +67,7 @@ def _asked(a: Any) -> Any:
 
 
 def _grouping(a: Any) -> Any:
-    """A key function whose result C compares with the one before; the comparison is made where the trace sees it."""
+    """Wrap the key function of `groupby`: on a tape each key is guarded, since C compares it with the one before."""
     key = entered(a)
     if tape() is None:
         return key

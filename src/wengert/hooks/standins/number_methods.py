@@ -65,7 +65,7 @@ _NUMBERS = {float: float.__float__, complex: complex.__complex__}
 
 
 def _number(x: Any) -> Any:
-    """The number in an object of a class made from `float` or `complex`, recorded; anything else as it is."""
+    """Convert an instance of a `float` or `complex` subclass to its plain number, recorded; return others unchanged."""
     t = type(x)
     base = None if t in PLAIN else next((base for base in _NUMBERS if issubclass(t, base)), None)
     if base is None or not holds_traced((x,)):

@@ -97,7 +97,7 @@ class _Array(_Taking):
 
 
 def _asked(a: Any, name: str) -> Any:
-    """The method in Python by which the class of an argument takes calls over; None where there is none."""
+    """Find the Python method by which the class of an argument overrides calls; None if there is none."""
     t = type(a)
     return None if t in PLAIN or t is np.ndarray else python_method(t, name)
 
@@ -125,7 +125,7 @@ _BEFORE = ("__buffer__", "__array_struct__", "__array_interface__")
 
 
 def shown(a: Any) -> Any:
-    """The array that an argument shows NumPy by its method, which is followed; anything else as it is."""
+    """Convert an argument by its `__array__`, which is followed; return anything else unchanged."""
     if type(a) in (list, tuple):
         return type(a)([shown(part) for part in a])
     if type(a) is np.flatiter:

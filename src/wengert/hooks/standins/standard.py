@@ -74,7 +74,7 @@ def _order_in_python(f: Any) -> Any:
 
 
 def _ordering(native: Any, text: Any) -> Any:
-    """A function that moves items by their order: on a tape each comparison is a guard."""
+    """Make the stand-in of a function that orders items; on a tape each comparison is a guard."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if "key" in kwargs or tape() is not None:

@@ -131,7 +131,7 @@ def _as_array(value: Any) -> Any:
 
 
 def wrapping(args: tuple[Any, ...]) -> Any:
-    """The argument whose `__array_wrap__` NumPy calls: None where that is nobody's."""
+    """Find the argument whose `__array_wrap__` NumPy calls; None if it calls none."""
     found, priority, is_plain = None, -np.inf, True
     for a in args:
         if type(a) is np.ndarray:
