@@ -113,7 +113,7 @@ _FINDING = {"get", "setdefault", "pop", "__contains__", "index", "count"}
 
 
 def _finding(f: Any, owner: Any, *args: Any, **kwargs: Any) -> Any:
-    """Call a method that looks up its argument, such as `get` or `index`; record what was found, as in a cache."""
+    """Call a method that looks up its argument, such as `get` or `index`; check for values cached before the trace."""
     if args:
         args = (_known(owner, args[0]), *args[1:])
     if args and (type(args[0]) is tuple or type(args[0]) is str or is_numeric(args[0])) and _holds(owner, args[0]):
