@@ -161,7 +161,7 @@ linear(np.bincount, args=(1,))
 
 @pullback(setitem, broadcasts=True)
 def setitem_(y_bar, y, x, key, value):
-    """What was overwritten gets 0, what was written gets ȳ there."""
+    """The overwritten elements of x get 0; the written value gets ȳ[key]."""
     kept = np.where(last_writes(np.shape(x), key), y_bar[key], 0) if names_twice(key) else y_bar[key]
     return setitem(y_bar, key, 0), None, kept
 

@@ -182,7 +182,7 @@ def cutoff(rcond, a):
 
 @stands_for(np.linalg._umath_linalg.solve)
 def solve_columns(a, b, signature=None):
-    """What `np.linalg.solve` runs, which array_api_compat calls itself."""
+    """The ufunc behind `np.linalg.solve`, which array_api_compat calls directly."""
     return np.linalg.solve(a, b)
 
 

@@ -24,7 +24,7 @@ FUNCTIONS = {
 
 @stands_for(interpreter.NumExpr.__call__)
 def run(program, /, *args, out=None, order="K", casting="safe", ex_uses_vml=False, **options):
-    """What `numexpr.evaluate` calls at the end, with the values of the names in the expression."""
+    """Run the compiled program of `numexpr.evaluate` on the values of the names in the expression."""
     registers = {}
     for k, (x, kind) in enumerate(zip(args, program.signature.decode(), strict=True), 1):
         registers["r", k] = in_type(x, kind)

@@ -116,7 +116,7 @@ def _is_far(dask: Any) -> bool:
 
 
 def gradient_of_chunk(gradient: Callable[..., Any], params: Any, k: int, *part: Any) -> Any:
-    """What a task computes: the value of the loss on chunk k, and its gradient."""
+    """Compute the value and gradient of the loss on chunk k: the body of a Dask task."""
     given = [list(p) if isinstance(p, Iterator) else p for p in part]
     try:
         return gradient(*[rebuild(value, _unwritable, _unwritable) for value in (params, *given)])

@@ -1,4 +1,4 @@
-"""What works element by element works on a batch: the axes of shorter arguments are aligned."""
+"""Batching rules of elementwise functions: the axes of shorter arguments are aligned."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ class Places:
         return moved(x[self.key], self.count, 1, 1 + self.before)
 
     def given(self, value):
-        """What is to be written, with its axes in the order in which the key has them."""
+        """Move the axes of the array to be written into the order in which the key has them."""
         return moved(value, self.count, 1 + self.before, 1)
 
 

@@ -1,3 +1,3 @@
-"""What pandas computes in compiled code on columns of floats; its Python is followed down to it."""
+"""Rules for pandas' compiled code on float columns. Its Python code is traced down to these functions."""
 
 from wengert_rules.pandas import arguments, expressions, filling, gaps, groups, holders, windows

@@ -37,7 +37,7 @@ def constant(x):
 
 
 def past_gaps(op, *operands):
-    """What `op` gives, a constant where a number is missing in an operand."""
+    """Return `op(*operands)`, with constants where an operand has a missing number."""
     missing = missing_in(*operands)
     whole = op(*[constant(x) for x in operands]) if np.any(missing) else None
     if not isinstance(whole, np.ndarray):
@@ -51,7 +51,7 @@ def evaluate(op, op_str, a, b):
 
 
 def elementwise(self, ufunc):
-    """What a ufunc of one argument gives of a Series or DataFrame of floats; None of another."""
+    """Apply a unary ufunc to a Series or DataFrame past its missing numbers; return None if there are none."""
     dtypes = {self.dtype} if self.ndim == 1 else set(self.dtypes)
     if not isinstance(self, (Series, DataFrame)) or len(dtypes) != 1 or np.dtype(object) in dtypes:
         return None

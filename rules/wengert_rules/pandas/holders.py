@@ -55,7 +55,7 @@ def get_slice(self, slobj, axis=0, new_index=None):
 
 @stands_for(lib.map_infer)
 def map_infer(arr, f, convert=True, ignore_na=False):
-    """What a function makes of each element, as floats where all of it is."""
+    """Apply a function to each element; return an array of floats if all results are numbers."""
     made = np.empty(len(arr), object)
     for k, value in enumerate(arr):
         made[k] = value if ignore_na and missing.checknull(value) else lib.item_from_zerodim(f(value))
@@ -74,7 +74,7 @@ def maybe_convert_objects(objects, *, safe=False, convert_numeric=True, convert_
 
 @stands_for(*present(ArrowStringArray, "_cast_pointwise_result"))
 def cast_of_texts(self, values):
-    """What a function has made of texts, as floats where all of it is."""
+    """Convert the results of a function of strings to floats where all are numbers."""
     if self.dtype.na_value is not np.nan:
         raise NotImplementedError("numbers that are traced are not converted to a nullable dtype")
     return lib.maybe_convert_objects(construct_1d_object_array_from_listlike(values), convert_non_numeric=True)
@@ -128,7 +128,7 @@ def item_from_zerodim(val):
 
 @stands_for(ops_dispatch.maybe_dispatch_ufunc_to_dunder_op)
 def dispatched(self, ufunc, method, *inputs, **kwargs):
-    """What the operator that a ufunc is gives, by the method of the class that has it; one past gaps at once."""
+    """Call the operator method that a ufunc corresponds to; a unary ufunc on data with gaps runs at once."""
     if ufunc.nin == ufunc.nout == 1 and method == "__call__" and not kwargs:
         found = elementwise(self, ufunc)
         if found is not None:

@@ -1,1 +1,1 @@
-"""What users call, a file for each family of functions; `wengert` has all of it."""
+"""The public functions, one file for each family; the `wengert` namespace has them all."""

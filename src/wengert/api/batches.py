@@ -82,13 +82,13 @@ def _plainly(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
 
 def _names(f: Any, args: tuple[Any, ...]) -> list[str]:
-    """What the arguments by position are called, for messages."""
+    """Return the names of the positional arguments, for messages."""
     names = named_parameters(f)
     return [names[k] if k < len(names) else f"argument {k + 1}" for k in range(len(args))]
 
 
 def _one_by_one(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], size: int, call: Callable[..., Any]) -> Any:
-    """What f gives for each example, stacked: a structure of Examples."""
+    """Call f on each example in turn and stack the results: returns a structure of Examples."""
     made = []
     for i in range(size or 1):
 

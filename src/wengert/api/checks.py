@@ -26,7 +26,7 @@ Modes = tuple[str, ...]
 
 
 class Check(NamedTuple):
-    """What is checked of a function, and how closely: the parameters of `check_grads`; and the Telling."""
+    """The parameters of `check_grads`: the aspects of a function to check, and the tolerances; and the Telling."""
 
     gradient: Callable[..., tuple[Any, ...]] | None
     rtol: float | None

@@ -130,7 +130,7 @@ def jacobian_rule(f: Callable[..., Any], registry: Registry = rules) -> Callable
 
 
 class _Stated:
-    """What is stated for a function, and the rule that is made of it. `text` is what tells its parameters, if not f."""
+    """The derivatives stated for a function, and the rule made of them. `text` has its parameters, if f has not."""
 
     def __init__(self, f: Callable[..., Any], registry: Registry, text: Callable[..., Any] | None = None) -> None:
         self.f, self.registry, self.text = f, registry, text

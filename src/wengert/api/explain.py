@@ -1,4 +1,4 @@
-"""What wengert does with a callable, told to a user: the decision, why, by which line, and what to do next."""
+"""Explanations of how wengert treats a callable: the decision, its reason, the line behind it, the next step."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from wengert.values.sites import Site
 
 
 class Policy(NamedTuple):
-    """What becomes of a call: `kind` says it in a word, `why` in a sentence; the line `where` makes it so."""
+    """The treatment of a call: `kind` in a word, `why` in a sentence, and the line `where` it is decided."""
 
     name: str
     kind: str
@@ -31,7 +31,7 @@ class Policy(NamedTuple):
 
 
 def policy(f: Callable[..., Any]) -> Policy:
-    """What traced code does when it calls `f`: records it, enters it, calls something in its place, or refuses it.
+    """Tell how traced code treats a call of `f`: it records it, enters it, calls a replacement, or refuses it.
 
     A method of a class written in C, such as `list.append`, is explained as it is called on an object.
 
@@ -71,7 +71,7 @@ def _of_class(cls: type) -> str:
 
 
 def _next(f: Any, decision: Decision) -> str:
-    """What a user can do where the call is refused, or something that it calls."""
+    """Suggest the user's next step if the call is refused, or one inside it."""
     if decision.kind is Kind.ENTERED:
         return f"What it calls is decided for itself. Where that is refused, a rule for the whole will do:\n\n{stub(f)}"
     if decision.kind is Kind.SEARCHED:

@@ -59,7 +59,7 @@ class Call:
 
     @property
     def work(self) -> tuple[Any, ...]:
-        """What `pulled` is given for it."""
+        """The positional arguments of `pulled` for this call."""
         return self.f, self.args, self.kwargs, self.places, self.options.has_aux, self.options.allow_int
 
     def pushed(self, tangents: Any, size: int) -> tuple[Any, Any, Any]:

@@ -207,7 +207,7 @@ def _made(mode: Callable[[Call], Found], f: Callable[..., Any], options: Options
 def _without_value(
     make: Callable[..., Any], mode: Callable[[Call], Found], f: Callable[..., Any] | None, options: Options
 ) -> Any:
-    """What `make` returns of a function: that which returns its Jacobian alone; without a function, a decorator."""
+    """Return the function that computes the Jacobian alone, or a decorator if no function is given."""
     check_argnums(options.argnums)
     if f is None:
         return lambda f: make(f, *options)

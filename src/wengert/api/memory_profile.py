@@ -17,7 +17,7 @@ from wengert.values.callables import callable_name
 
 
 class Held(NamedTuple):
-    """What a `line` of the user's made that was held at the peak: bytes of a `kind`, in so many `pieces`."""
+    """Memory held at the peak that a `line` of the user's allocated: bytes of one `kind`, in `pieces` blocks."""
 
     line: tuple[str, int, str] | None
     kind: str
@@ -26,7 +26,7 @@ class Held(NamedTuple):
 
 
 class MemoryUse:
-    """What `memory` has found of the gradient of the function that `title` names: a `curve`, a `look` at its peak.
+    """The memory profile of the gradient of the function that `title` names: a `curve`, a `look` at its peak.
 
     A moment lies between two points at which the count of bytes is read: a new line of the user's, a recorded call, a
     step back; the reverse pass begins with the moment `turned`. `held` are the bytes that were held at the end of each,
@@ -83,7 +83,7 @@ class MemoryUse:
 
 
 def memory(f: Callable[..., Any], *args: Any, argnums: Argnums = None, **kwargs: Any) -> MemoryUse:
-    """What the gradient of `f(*args, **kwargs)` holds while it runs, and which line made it: a MemoryUse.
+    """Measure the memory that the gradient of `f(*args, **kwargs)` holds, by line that allocated it: a MemoryUse.
 
     `argnums` says which arguments are differentiated, as in `grad(f, x)`; by default all, and the arrays that f holds.
     What is there before the gradient, as the arguments, counts for nothing.

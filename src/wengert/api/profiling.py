@@ -20,7 +20,7 @@ from wengert.values.trees import rebuild
 
 
 class Spent(NamedTuple):
-    """What a line, or a primitive, took: seconds and bytes, forward and in reverse; `what` says of what it is.
+    """The cost of `what`, a line or a primitive: seconds and bytes, forward and in reverse.
 
     `plain` are the seconds that the line takes when the function runs by itself. The `bytes` of a call are those that
     it allocated at once, and `calls` and `steps` say how many calls of primitives were recorded, and walked back.
@@ -42,7 +42,7 @@ class Spent(NamedTuple):
 
 
 class Profile:
-    """What `profile` has measured: `lines` and `primitives`, each a tuple of `Spent`, those first that took most.
+    """The result of `profile`: `lines` and `primitives`, each a tuple of `Spent`, the most expensive first.
 
     `plain` are the seconds of the function that `title` names by itself, `gradient` those of its value and gradient,
     both unwatched; `rest` is what was spent, while watched, in no line. The `rows` are of a stack of lines and a
@@ -101,7 +101,7 @@ class Profile:
 
 
 def profile(f: Callable[..., Any], *args: Any, argnums: Argnums = None, **kwargs: Any) -> Profile:
-    """What the value and gradient of `f(*args, **kwargs)` take, by line of the user's code and by primitive: a Profile.
+    """Measure the value and gradient of `f(*args, **kwargs)` by line of the user's code and by primitive: a Profile.
 
     Time, bytes and calls are told apart for the forward pass, in which f runs and is recorded, and the reverse pass. A
     step back counts for the line of its call; what a library computes, for the line that called it. `argnums` says
@@ -146,7 +146,7 @@ LONG = 3.0  # seconds after which nothing is run again only to be timed
 
 
 def copied(*given: Any) -> Any:
-    """What a function is given, with copies of the arrays, which it may write into."""
+    """Copy the arrays among a function's arguments, since the function may write into them."""
     return rebuild(given, lambda leaf, _: leaf.copy(order="K") if type(leaf) is np.ndarray else leaf)
 
 

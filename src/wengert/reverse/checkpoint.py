@@ -155,7 +155,7 @@ class _Stretch:
 
 
 class _Call:
-    """What a call needs to run again: the function, its arguments, and a snapshot of what they reach."""
+    """A call with everything needed to run it again: function, arguments, and a snapshot of what they reach."""
 
     def __init__(self, recording: Recording, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]):
         self.f, self.args, self.kwargs = f, args, kwargs
@@ -263,7 +263,7 @@ def _outlives(held: list[np.ndarray], records: list[Any]) -> bool:
 
 
 def _before(recording: Recording, owner: np.ndarray, records: list[Any]) -> list[tuple[np.ndarray, Any, Any]]:
-    """What an array held before the stretch wrote it, as (array, key, content); all of it if it was written often."""
+    """List an array's contents before the stretch wrote it, as (array, key, content); all of it if written often."""
     if sum([record[3].nbytes for record in records]) <= owner.nbytes:
         return [(record[1], record[2], record[3]) for record in records]
     owed = len(recording.owed)
@@ -290,7 +290,7 @@ class Folded:
 
     @property
     def digest(self) -> bytes:
-        """What stands for this checkpoint in the digest of another one around it."""
+        """The checkpoint's digest, for the digest of an enclosing checkpoint."""
         return self.trail.digest
 
     def stand_in(self, values: dict[int, Any], writes: list[Any]) -> None:

@@ -189,7 +189,7 @@ class Memory:
 
 
 class Part(NamedTuple):
-    """What is known of the memory of a part of a loop's result.
+    """The memory that a part of a loop's result may share.
 
     It may lie in that of the arguments `given`, or of the part of the number `group`, the first such one; `pinned` in
     that of something else. It is `owned` where it is an array of its own, if what it was given was one.
@@ -202,7 +202,7 @@ class Part(NamedTuple):
 
 
 class Carrying(NamedTuple):
-    """What a loop does with memory: that of the values of its body, and which arguments are `written` into.
+    """The memory use of a loop: the Memory of its body's values, and which arguments it has `written` into.
 
     Into those it writes if they are its own, else into copies of them, which it makes once.
     """

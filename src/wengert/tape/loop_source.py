@@ -22,7 +22,7 @@ _PLACES = "ijklmnpqrst"
 
 
 def carried_names(op: Call) -> Iterator[tuple[Variable, str | None]]:
-    """What a loop is given to carry, with the user's name for it."""
+    """Yield the loop-carried arguments of a loop's call, each with the user's name for it."""
     loop: Loop = op.fn
     variables = variables_of(list(loop.body))
     n = len(loop.steps)

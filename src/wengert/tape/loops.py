@@ -43,7 +43,7 @@ class Loop:
 
     @property
     def results(self) -> Sequence[Any]:
-        """What the body gives."""
+        """The results of one iteration: the arguments of the body's result."""
         return self.body.result.op.args  # type: ignore[union-attr]
 
     def __call__(self, *args: Any) -> tuple[Any, ...]:
@@ -57,7 +57,7 @@ class Loop:
         return whole.compile("loop")
 
     def __getstate__(self) -> dict[str, Any]:
-        """What a copy has of it: not the function that was made of it."""
+        """Return the state to copy or pickle, without the compiled function `run`."""
         return {name: value for name, value in vars(self).items() if name != "run"}
 
 

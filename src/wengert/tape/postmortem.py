@@ -21,7 +21,7 @@ _SHOWN = 12  # lines of the tape
 
 
 class PostMortem(NamedTuple):
-    """What `post_mortem` returns of an `error`: the `tape` up to the line that raised, and the `stack`.
+    """The report that `post_mortem` returns of an `error`: the `tape` up to the line that raised, and the `stack`.
 
     The tape has no result; that of a gradient shows the steps that have a derivative, with the values that a pullback
     would have read. The stack holds the lines of the user's frames, the innermost last. Printed, it shows all three.
@@ -47,7 +47,7 @@ class PostMortem(NamedTuple):
 
 
 def post_mortem(error: BaseException | None = None) -> PostMortem:
-    """What was recorded when a traced function raised `error`: a `PostMortem`, with the tape so far and the stack.
+    """Return the recording of the traced function that raised `error`: a `PostMortem`, with tape and stack.
 
     Without `error` it is of the last uncaught exception. The exception holds the recording and frees it.
 

@@ -1,4 +1,4 @@
-"""What is known before a tape runs: its inputs, checked, and when each value is read for the last time."""
+"""Preparations to run a tape: checks of its inputs, and the last reader of each value."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _bind(ops: list[Op], inputs: tuple[Any, ...]) -> dict[int, Any]:
 
 
 def _misfit(value: Any, recorded: Any, strided: bool) -> str | None:
-    """What differs between an input and the recorded one, or None."""
+    """Describe how an input differs from the recorded one; None if it fits."""
     if recorded is MISSING:
         return None
     if type(value) is not type(recorded) or type_text(value) != type_text(recorded):

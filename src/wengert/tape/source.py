@@ -288,7 +288,7 @@ class Writer(Parameters):
         return inner
 
     def take_turns(self, op: Call, names: Sequence[str]) -> tuple[list[str], list[str]]:
-        """What stands before a loop, and at the end of each iteration, for arrays that take turns."""
+        """Return the lines before a loop, and those at the end of each iteration, for double-buffered arrays."""
         return [], []
 
     def guard(self, op: Call) -> None:

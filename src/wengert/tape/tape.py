@@ -164,7 +164,7 @@ class Tape:
         return usage.use_counts(self)
 
     def liveness(self) -> usage.Lives:
-        """What is alive at each line, in values and bytes; printed, a table."""
+        """Return the values alive at each line, with their bytes; printed, a table."""
         return usage.lives(self)
 
     subtape = subtape

@@ -1,4 +1,4 @@
-"""What a tape's values are used for: finding calls, readers, use counts, and what is alive at each line."""
+"""Uses of a tape's values: finding calls, readers, use counts, and the values alive at each line."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def use_counts(tape: AnyTape) -> dict[Variable, int]:
 
 
 class Live(NamedTuple):
-    """What is alive while an op runs: the values that it or a later op reads, and the bytes of their arrays."""
+    """The values alive while an op runs, which it or a later op reads, and the bytes of their arrays."""
 
     op: Op
     live: tuple[Variable, ...]
@@ -85,7 +85,7 @@ class Lives(tuple[Live, ...]):
 
 
 def lives(tape: AnyTape) -> Lives:
-    """What is alive at each line while `play` runs the tape, which drops a value after its last reader.
+    """List the values alive at each line while `play` runs the tape, which drops a value after its last reader.
 
     A view counts for nothing, and keeps the array alive that it shows.
     """

@@ -62,7 +62,7 @@ def solved(residual: Any, z: Any) -> Any:
 
 STEPS = {"RK23": explicit(RK23), "RK45": explicit(RK45), "DOP853": explicit(DOP853)}
 OTHERS = [(STEPS["DOP853"], 1), (radau, 1), (radau, 2), (radau, 4)]
-"""What may stand for the steps of other methods, with the number of steps for one of theirs, the cheapest first."""
+"""Candidate replacements for the steps of other methods, each with its number of steps for one; cheapest first."""
 
 
 def over(step: Any, f: Any, times: Any, y: Any, parts: int = 1) -> list[Any]:

@@ -21,7 +21,7 @@ def routine(name, kinds=REAL + COMPLEX):
 
 
 def columns(solve, b):
-    """What `solve` gives of a matrix, of a vector too."""
+    """Call `solve` on a matrix, or on a vector as a matrix of one column."""
     return solve(b[:, np.newaxis])[:, 0] if np.ndim(b) == 1 else solve(b)
 
 

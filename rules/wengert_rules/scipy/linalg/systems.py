@@ -51,7 +51,7 @@ def inv(y_bar, y, a, *, overwrite_a=False, check_finite=True, assume_a=None, low
 
 
 def kept_or_inverted(y):
-    """What becomes of each element's cotangent."""
+    """Return the factor by which a diagonal inverse multiplies each element's cotangent."""
     return np.where(np.eye(np.shape(y)[-1], dtype=bool), -conj(y * y), 1)
 
 

@@ -82,7 +82,7 @@ def spline_weights(t, order):
 
 
 def taps(at, n, order, mode):
-    """What is read of `n` elements at each of the coordinates, as indices with weights; and whether anything is."""
+    """Return the indices and weights that a spline reads at each coordinate, and whether it reads any."""
     at = at if mode == NEAREST else mapped(at, n, mode)  # of what is all beyond an end, each tap reads the end
     late = 0.0 if order % 2 else 0.5
     first = np.floor(at + late)

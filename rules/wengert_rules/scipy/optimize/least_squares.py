@@ -116,7 +116,7 @@ def as_floats(xs: Any) -> Any:
 
 
 def by_deviations(sigma: Any) -> Any:
-    """What divides residuals, or rows of a Jacobian, by their standard deviations, or by their covariance."""
+    """Return a function that whitens residuals, or rows of a Jacobian, by standard deviations or a covariance."""
     if sigma is None:
         return lambda r: r
     if sigma.ndim == 2:

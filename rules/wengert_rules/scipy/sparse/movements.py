@@ -1,4 +1,4 @@
-"""What brings the elements of sparse matrices into another order, or into another form.
+"""Rules for functions that reorder the elements of sparse matrices, or convert their format.
 
 Where each of them goes is told by SciPy's own function, given their numbers instead of them.
 """

@@ -96,7 +96,7 @@ class Triangles:
         self.is_diagonal = l_indices == rows_of(l_indptr)
 
     def below(self, data, x, turned=False):
-        """What is below L's diagonal, with these numbers, times X; or so the adjoint."""
+        """Multiply X by the part of L below its diagonal, with these elements, or by the adjoint of that part."""
         return self._times(np.where(self.is_diagonal, 0, data), self.l_places, x, turned)
 
     def above(self, l_data, u_data, x):

@@ -55,7 +55,7 @@ LIFTED = (
 
 
 def lifted(points, *, of):
-    """What Qhull computes of the points lifted to a paraboloid."""
+    """Record Qhull's result `of` the points lifted to a paraboloid; it has no derivative."""
     return np.array(of)[()]
 
 
@@ -84,7 +84,7 @@ def find_simplex(self, xi, bruteforce=False, tol=None):
 
 
 def asked(fget):
-    """What stands for a property that gives numbers of points or simplices."""
+    """Return a replacement for a property that holds indices of points or simplices: it reads a constant."""
     return lambda self: fget(constant(self))
 
 

@@ -11,7 +11,7 @@ from wengert.extend import non_differentiable, stands_for
 
 
 def modules(name):
-    """What SciPy has in C and what it has in Python, of this name; from 1.17 on."""
+    """Import SciPy's C and Python backend modules of this name; SciPy has both from 1.17 on."""
     try:
         return [importlib.import_module(f"scipy.spatial.transform.{name}_{backend}") for backend in ("cy", "xp")]
     except ImportError:
