@@ -162,7 +162,7 @@ def _quickest(make: Callable[[], Callable[[], Any]]) -> float:
 
 
 def _rows(plain: Any, timed: Any, sized: Any) -> Iterator[Spent]:
-    """What was spent on each stack and primitive, of three tables of `Laps`."""
+    """Combine three tables of `Laps` into one `Spent` for each stack and primitive."""
     for stack, primitive in dict.fromkeys((key.stack, key.primitive) for key in (*plain, *timed, *sized)):
         forward, calls = timed.get((stack, primitive, False), (0.0, 0))
         reverse, steps = timed.get((stack, primitive, True), (0.0, 0))

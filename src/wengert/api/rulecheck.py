@@ -80,7 +80,7 @@ class ArgumentPlace(NamedTuple):
         return f"argument {self.position}" + ("" if self.item is None else f"[{self.item}]")
 
     def of(self, parts: Sequence[Any]) -> Any:
-        """What stands there, among arguments or among cotangents."""
+        """Return this part of the arguments, or of the cotangents."""
         part = parts[self.position]
         return part if self.item is None or part is None else part[self.item]
 
@@ -142,7 +142,7 @@ class _Check:
             self.same_bits("the arguments after the pushforward", (self.args, self.kwargs), self.before)
 
     def pull(self, y_bar: Any) -> Any:
-        """What the pullback gives, with zeros where the rule says that a derivative is zero."""
+        """Call the pullback; fill in zeros where the rule states that a derivative is zero."""
         bars = self.pullback(y_bar)
         if self.rule.kind != "rrule" or self.rule.sequence is not None or not isinstance(bars, tuple):
             return bars
@@ -300,7 +300,7 @@ class _Check:
         self.same_bits("the arguments after the thunks", (self.args, self.kwargs), self.before)
 
     def made(self, y_bar: Any) -> Sequence[Any]:
-        """What the rule itself returns for the arguments one by one, thunks as they are."""
+        """Return the rule's own cotangents, one for each argument, with thunks unevaluated."""
         if self.rule.kind == "rrule":
             assert self.rule.body is not None
             _, pullback = value_and_pullback(self.rule, self.rule.body(*self.primals, **self.static))

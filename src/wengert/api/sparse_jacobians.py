@@ -39,7 +39,7 @@ AT_ONCE = 32  # directions that are pushed at once: each takes the memory of wha
 
 
 class SparseJacobian(Remade):
-    """What `sparse_jacobian(f, argnums, pattern)` returns: called as `f` is, it gives ∂f/∂x as a sparse matrix.
+    """The function that `sparse_jacobian` returns: called as `f` is, it returns ∂f/∂x as a sparse matrix.
 
     `passes` is how many derivatives along one direction the last call took for all entries; None before the first one.
 

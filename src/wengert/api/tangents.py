@@ -116,7 +116,7 @@ def either_way(
 
 
 class Work(NamedTuple):
-    """What is to be differentiated: a call, by which arguments; see `pushed`."""
+    """A call to differentiate, and the arguments to differentiate it by; see `pushed`."""
 
     f: Callable[..., Any]
     args: Args
@@ -127,7 +127,7 @@ class Work(NamedTuple):
 
 
 class Form(NamedTuple):
-    """What the tangent of a result is made from: a copy of its structure, the slots of its leaves, their Specs."""
+    """The structure of a result, from which its tangent is built: a copy, with the slots and Specs of its leaves."""
 
     value: Any
     slots: list[int | None]
@@ -135,7 +135,7 @@ class Form(NamedTuple):
 
 
 class Primals(NamedTuple):
-    """What tangents have to fit: for each of the primals the path, slot and Spec of each of its leaves."""
+    """The primals that tangents have to fit: for each of them the path, slot and Spec of each of its leaves."""
 
     leaves: list[list[tuple[str, int, Spec]]]
 

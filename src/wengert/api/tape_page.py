@@ -57,7 +57,7 @@ def show(tape: Tape, path: str | os.PathLike[str] | None = None) -> Path:
 
 
 def in_notebook(tape: Tape) -> str:
-    """What a notebook shows of a tape: the page, small, and the tape as a table where no program may run."""
+    """Return a tape's HTML for a notebook: a small page, and a table for where scripts may not run."""
     import html
 
     from wengert.tape.notebook import MOST, html_text

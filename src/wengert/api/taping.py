@@ -154,7 +154,7 @@ def _pulled(f: Callable[..., Any], wanted: int, values: list[Any], seeds: list[A
 
 
 def _back(f: Callable[..., Any], wanted: int, values: list[Any], seeds: list[Any]) -> Any:
-    """What a function that returns (y, others) and its pullback give: (y, others, the `wanted` first cotangents).
+    """Return (y, others, the `wanted` first cotangents) of a function that returns (y, others).
 
     It is taken at the `values`; the `seeds` are in ȳ's place. They and the cotangents are as `reverse` has them: of
     complex numbers the conjugates of what a pullback takes and gives.

@@ -58,7 +58,7 @@ class Held(NamedTuple):
 
     @classmethod
     def by(cls, value: Any) -> Held:
-        """What `value` is as a container."""
+        """Describe `value` as a container: its class, and its keys, positions or attributes."""
         kind = type(value)
         if issubclass(kind, dict):
             return cls(kind, tuple(value))

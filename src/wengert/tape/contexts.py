@@ -10,7 +10,7 @@ from wengert.tape.ops import Variable, mkcall
 
 
 class Context:
-    """What a trace does with a call; subclass it to count calls, to record other calls, or to refuse some.
+    """The policy of a trace for calls; subclass it to count calls, to record other calls, or to refuse some.
 
     Operators and functions in C are always recorded where a traced value reaches them; `is_primitive` decides about
     Python functions. Everything that is recorded goes through `record_primitive`; writes into arrays, and the steps of

@@ -82,7 +82,7 @@ def _slice_text(part: slice) -> str:
 
 
 def note_text(note: Any) -> str:
-    """What an op is on a derivative tape, as text."""
+    """Format an op's note, which says what the op is on a derivative tape."""
     return note if isinstance(note, str) else " ".join(str(part) for part in note or ())
 
 

@@ -35,7 +35,7 @@ _FIXED = bool, int, float, complex, str, bytes, tuple, frozenset, np.generic, ty
 
 
 class Helpers(Externals):
-    """What a module needs from outside, where it imports nothing of this package.
+    """The external names of an emitted module that imports nothing of this package.
 
     The functions of ours that it calls are `definitions`: each once, after those that it calls itself.
     """
@@ -125,7 +125,7 @@ class Helpers(Externals):
         return Edit(*where, text)
 
     def _global(self, module: types.ModuleType, name: str, value: Any) -> str:
-        """What the global `name` of a module is called in the emitted source."""
+        """Return the name that a module's global `name` has in the emitted source."""
         if isinstance(value, _DEFINED) and is_ours(value):
             return self._helper(value)
         if callable(value) and (place := self.function(value)):

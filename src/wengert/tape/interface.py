@@ -1,4 +1,4 @@
-"""What the modules that print, play and write a tape need of it, and what those that add to one call."""
+"""Protocols of a tape, for the modules that print, play and write one, and for those that push ops."""
 
 from __future__ import annotations
 

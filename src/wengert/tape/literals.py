@@ -52,7 +52,7 @@ class Snippet(NamedTuple):
 
 
 class Externals:
-    """What emitted source needs from outside: imports, definitions, and the constants that are given by keyword."""
+    """The external names of emitted source: imports, definitions, and constants passed by keyword."""
 
     def __init__(self) -> None:
         self.modules: set[str] = set()

@@ -1,4 +1,4 @@
-"""What a gradient holds while it runs, as Python's tracemalloc counts it, and which lines made what it is at the peak.
+"""The memory that a gradient holds, as Python's tracemalloc counts it, and the lines that allocated it at the peak.
 
 A moment lies between two points at which the count is read: a new line of the user's, a recorded call, a step back.
 What is held when one begins is told by a snapshot of all blocks, by the line that allocated each; what is allocated
@@ -127,7 +127,7 @@ class Curve(Holds):
         self.collects = gc.isenabled()
 
     def begin(self) -> None:
-        """What was allocated since the last moment ended is this object's own."""
+        """Begin a moment: allocations since the last one ended are this object's own."""
         if self.collects:
             gc.enable()
         tracemalloc.reset_peak()
@@ -145,7 +145,7 @@ class Curve(Holds):
 
 
 class Look(Holds):
-    """What is held when the moment `at` begins, as `rows` tell.
+    """The memory held when the moment `at` begins; `rows` list it by line and kind.
 
     To keep all frames of each block is slow: then it calls `stop`.
     """
@@ -168,7 +168,7 @@ class Look(Holds):
                     self._look_at_cotangents(self.bars.table)
 
     def _look_at_entries(self) -> None:
-        """What is written down of calls: it is among the objects of their lines."""
+        """Count the entries of recorded calls, which are among the objects of their lines."""
         seen: set[int] = set()
         places = [line and line[:2] for line in self.known]
         for number, entry in zip(self.stood, self, strict=True):
@@ -200,7 +200,7 @@ class Look(Holds):
 
 
 def _blocks(snapshot: tracemalloc.Snapshot) -> Rows:
-    """What is held, by the line of the user's that allocated it, and by kind."""
+    """Sum the blocks of a snapshot by the line of the user's that allocated them, and by kind."""
     rows: Rows = {}
     for is_array in (True, False):
         only = tracemalloc.DomainFilter(is_array, np.lib.tracemalloc_domain)

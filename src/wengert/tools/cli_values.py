@@ -1,4 +1,4 @@
-"""What words on a command line mean: a callable by its name, and the values of its arguments."""
+"""Parsing of command-line words: a callable by its name, and the values of its arguments."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _FILE = re.compile(r"(.+\.np[yz])(?::(\w+))?")
 
 
 class UsageError(Exception):
-    """What was asked cannot be understood; the message says what would be."""
+    """A command line that cannot be understood; the message says what would be."""
 
 
 def named(name: str) -> Callable[..., Any]:
@@ -187,7 +187,7 @@ def _loaded(file: str) -> dict[str, Any]:
 
 
 def _number(array: np.ndarray) -> Any:
-    """What an array without axes holds, as Python's where NumPy made it of that."""
+    """Return the element of an array without axes, as a Python number unless the dtype would be lost."""
     return array[()] if array.dtype.kind in "fc" and array.dtype not in (float, complex) else array.item()
 
 

@@ -1,4 +1,4 @@
-"""What was measured as the data of a page."""
+"""Measurements as the data of an HTML page."""
 
 from __future__ import annotations
 

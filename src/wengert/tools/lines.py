@@ -15,7 +15,7 @@ from wengert.values.frames import is_at_caller
 
 _OTHERS = ("<wengert", "<frozen", "<__array_function__", *LIBRARIES)
 NO_FILE = "<string>"
-"""What code is of that `exec` runs. So is some that a library makes, where a line of a file led to it."""
+"""The file name of code run by `exec`. A library's code may have it too, called from a line of a file."""
 TOOLS = (2, 5, 1, 0)
 """The identifiers of `sys.monitoring` that are tried, the profilers' first; 3 and 4 are the net's."""
 monitoring: Any = getattr(sys, "monitoring", None)  # from Python 3.12

@@ -1,4 +1,4 @@
-"""What is measured between two moments: seconds, or the bytes that were allocated at once."""
+"""Meters of a lap between two moments: of seconds, or of the bytes allocated at once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Seconds:
         pass
 
     def lap(self) -> float:
-        """What was spent since the last lap began."""
+        """Return the seconds since the last lap began."""
         return time.perf_counter() - self.last
 
     def begin(self) -> None:
@@ -40,7 +40,7 @@ class Bytes:
             tracemalloc.stop()
 
     def lap(self) -> float:
-        """What was allocated at once since the last lap began."""
+        """Return the bytes allocated at once, at the most, since the last lap began."""
         return tracemalloc.get_traced_memory()[1] - self.last
 
     def begin(self) -> None:

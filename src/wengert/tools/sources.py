@@ -81,7 +81,7 @@ class Sources:
 
 
 def _file(file: str, told: list[int]) -> dict[str, Any]:
-    """What is shown of a file: `own` is whether it is the user's and no library's, `gone` whether its text is gone."""
+    """Return a file's data for the page: `own` if it is no library's, `gone` if its text is missing."""
     own, text = not file.startswith(("<wengert", *LIBRARIES)), lines_of(file)
     parts = [*_parts(text, sorted(told))]
     return {"name": file_name(file), "path": in_line(file), "own": own, "gone": not text, "parts": parts}
@@ -105,7 +105,7 @@ def _parts(text: list[str], told: list[int]) -> Iterator[dict[str, Any]]:
 
 
 def file_name(file: str) -> str:
-    """What a file is called beside its text."""
+    """Return the file name to show beside the file's text."""
     return in_line(os.path.basename(file) or file)
 
 

@@ -1,4 +1,4 @@
-"""What was measured as tables of the rich package: bars beside the source."""
+"""Measurements as tables of the rich package, with bars beside the source."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LARGE = 0.9995  # of a unit: what three digits round to one
 
 
 def as_text(shown: Any) -> str:
-    """What rich shows, without colours."""
+    """Render a rich object as plain text, without colours."""
     console = Console(width=120, color_system=None, legacy_windows=False)
     with console.capture() as capture:
         console.print(shown)

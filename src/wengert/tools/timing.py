@@ -20,7 +20,7 @@ Meter = Seconds | Bytes
 
 
 class Key(NamedTuple):
-    """What something was spent on: the lines at work, the primitive ("" is Python itself), and in which pass."""
+    """The key of a cost: the active lines, the primitive ("" is Python itself), and whether in the reverse pass."""
 
     stack: Stack
     primitive: str
@@ -51,7 +51,7 @@ class Laps(list[Any]):
 
     @property
     def spent(self) -> dict[Key, list[float]]:
-        """What was spent, and how many times."""
+        """The cost for each Key, and how many times it was incurred."""
         return {Key(place.stack, name, back): row for (place, name, back), row in self.sums.items()}
 
     def _begin(self, recording: Recording) -> None:
@@ -105,7 +105,7 @@ class Laps(list[Any]):
         self.meter.begin()
 
     def _name(self, primitive: Any) -> str:
-        """What a primitive is called on a tape; what is none is Python."""
+        """Return a primitive's name on a tape; "" for None, which is Python itself."""
         if primitive is None:
             return ""
         fn = getattr(primitive, "fn", primitive)
@@ -120,7 +120,7 @@ def _display(fn: Any) -> str:
 
 
 def followed(run: Callable[[], Any], meter: Meter) -> dict[Key, list[float]]:
-    """What a plain run spends, by line."""
+    """Measure a plain run by line; nothing is recorded."""
     laps = Laps(meter)
     with meter, laps.lines:
         run()
