@@ -8,7 +8,7 @@ from wengert.extend import NoDerivativeError, adjoint, computes, pullback, pushf
 from wengert_rules.products import conj
 
 LIMITS = {np.dtype(t): np.finfo(t).eps ** -0.5 for t in (np.float32, np.float64, np.complex64, np.complex128)}
-"""How large a matrix times its inverse may be for half of the digits to be right."""
+"""The largest product of max abs(A) and max abs(A⁻¹) at which half of the digits are right."""
 
 
 def over_matrices(x):

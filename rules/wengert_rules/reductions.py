@@ -69,7 +69,7 @@ def add_reduce(y_bar, y, a, *, axis=0, dtype=None, out=None, keepdims=False, ini
 
 
 def count(y, shape, axis, where):
-    """How many elements of an array of `shape` went into each element of `y`, set so that it fits the array."""
+    """Count the elements of an array of `shape` that went into each element of `y`; broadcasts against the array."""
     if where is True:
         return math.prod(shape) // max(np.size(y), 1)
     return np.sum(np.broadcast_to(where, shape), axis=axis, keepdims=True)

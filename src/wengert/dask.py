@@ -26,7 +26,7 @@ X = TypeVar("X")
 R = TypeVar("R")
 
 FAN_IN = 8
-"""How many gradients are added at once: at one time a worker holds so many, and their sum."""
+"""The number of gradients added by one task; a worker holds so many at one time, and their sum."""
 
 
 def value_and_grad(

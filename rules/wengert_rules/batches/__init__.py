@@ -1,4 +1,4 @@
-"""How primitives are called on a batch of examples: each takes and gives one more axis, the first."""
+"""Batching rules of primitives: each takes and returns arrays with one more axis, the first."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def as_array(part):
 
 
 def axes_read(part, own):
-    """How many axes a part of a key reads."""
+    """Count the axes that a part of a key reads."""
     if part is None or part is Ellipsis:
         return 0
     return np.ndim(part) if is_mask(part) and not own else 1
@@ -97,7 +97,7 @@ def places_of(key, on, ndim, size):
 
 
 def width(part, own):
-    """How many axes a part of a key gives to what is read."""
+    """Count the axes that a part of a key adds to the result."""
     return 1 if is_mask(part) else rank(part, own)
 
 

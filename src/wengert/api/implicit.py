@@ -162,7 +162,7 @@ def _singular(residual: Any) -> NoDerivativeError:
 
 
 def _reach(residual: Any, x: Any, step: Any) -> Any:
-    """How far Newton's step may lead where the same x is to count as the solution; a warning where it leads away."""
+    """Return how far x may move and count as the same solution; warn if Newton's `step` leads far away."""
     if not np.all(np.isfinite(step)):
         raise NoDerivativeError(f"{callable_name(residual)} is not finite at the solution.")
     size = np.max(np.abs(x), initial=0.0)

@@ -23,7 +23,7 @@ Map = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
 class Tolerance(NamedTuple):
-    """How near each number of an integral is to be, and the number of intervals at most.
+    """The tolerances of an integral's numbers, and the largest number of intervals.
 
     >>> wg.extend.Tolerance(1e-9, 1e-9, 50).intervals
     50

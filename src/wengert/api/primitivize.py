@@ -65,7 +65,7 @@ def _is_entered(op: Call, ctx: Context) -> bool:
 
 
 def _inlined(tape: Tape, op: Call) -> list[Op]:
-    """Put the ops of a called tape in the place of its call."""
+    """Inline a called tape: replace its call by its ops."""
     inner: Tape = op.fn
     places = [place for place in inner if isinstance(place, Input) and not place.callee]
     if len(places) != len(op.args) or op.kwargs:
@@ -74,7 +74,7 @@ def _inlined(tape: Tape, op: Call) -> list[Op]:
 
 
 def _traced(tape: Tape, op: Call, ctx: Context | None) -> list[Op]:
-    """Put what a function does in the place of its call."""
+    """Inline a function: replace its call by the ops that it records."""
     traced = [v for v in dict.fromkeys(op.references()) if _enters(op, v)]
     values = [value_of(v) for v in traced]
     given, again = ([copy.deepcopy(value) for value in values] for _ in range(2))
@@ -138,7 +138,7 @@ def _leaves(tape: Tape, op: Call, v: Variable, value: Any, made: list[Op]) -> It
 
 
 def _spliced(tape: Tape, op: Call, inner: Tape, table: dict[Op, Any], made: list[Op], again: bool = False) -> list[Op]:
-    """Put the inner tape's ops in the place of an op, reading from the table instead of their inputs.
+    """Replace an op by the inner tape's ops, reading from the table instead of their inputs.
 
     With `again` they are run on the values that they have here.
     """
@@ -158,7 +158,7 @@ def _spliced(tape: Tape, op: Call, inner: Tape, table: dict[Op, Any], made: list
 
 
 def _put(tape: Tape, op: Call, made: list[Op], result: Any) -> None:
-    """Put new ops in the place of one; its readers read the result, which may be one that was there before."""
+    """Replace an op by new ones; its readers then read the result, which may be an existing value."""
     if not isinstance(result, Variable):
         made.append(Constant(result, site=op.site))
         result = Variable(made[-1])

@@ -17,7 +17,7 @@ from wengert.hooks.solver_callbacks import is_traced, unseen
 ENTERED = "It calls the objective, and computes on what that gives."
 
 ACTIVE = 1e-5
-"""How near to its bound, for the size of the numbers, a constraint counts as active if it has a multiplier."""
+"""The relative distance from its bound within which a constraint with a multiplier counts as active."""
 
 
 def minimum(
@@ -55,7 +55,7 @@ def minimum(
 
 
 def _noise(gradient: Any, x: Any) -> Any:
-    """How large the gradient may be at a minimum: what a step of a hundredth part of x changes of it."""
+    """Bound the gradient at a minimum: return its largest change over a step of about a hundredth of x."""
     step = 1e-2 * (1 + np.max(np.abs(x)))
     return np.max(np.abs(np.asarray(gradient(x + step)) - np.asarray(gradient(x - step))))
 

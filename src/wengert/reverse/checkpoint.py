@@ -148,7 +148,7 @@ class _Stretch:
         return found
 
     def leave(self) -> None:
-        """Keep the stretch on the recording as it is; from now on its writes are logged with the others."""
+        """Leave the stretch on the recording; from now on its writes are logged with the others."""
         undo, finals, _, captured_to, specs = self.outside
         undo.extend(self.memory.undo)
         self.outside, self.is_kept = (undo, finals, Everything(), captured_to, specs), True
@@ -176,7 +176,7 @@ class _Call:
 
 
 def _run_and_fold(recording: Recording, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Run a checkpointed call for the first time, and put a Folded in the place of what it recorded."""
+    """Run a checkpointed call for the first time, and replace its recording by a Folded."""
     site = STATE.site
     call = _Call(recording, f, args, kwargs)
     with _Stretch(recording) as stretch:
@@ -294,7 +294,7 @@ class Folded:
         return self.trail.digest
 
     def stand_in(self, values: dict[int, Any], writes: list[Any]) -> None:
-        """Put entries in the place of the stretch: one for itself, and one for each of its values that lives on."""
+        """Replace the stretch by entries: one for itself, and one for each of its values that is still alive."""
         recording, memory, start = self.recording, memory_of(self.recording), self.start
         storages = [(s, s.slot) for s in memory.storages.values() if s.slot is not None and s.slot >= start]
         roots = [held for _, root in memory.roots.values() for held in (root, root.waiting)]

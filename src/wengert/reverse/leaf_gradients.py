@@ -58,7 +58,7 @@ class LeafGradients:
         return self.of(leaf, slot, bar, alone)
 
     def of(self, leaf: Any, slot: int | None, bar: Any, alone: bool) -> Any:
-        """The gradient of `leaf` from its cotangent `bar`, which goes out as it is if it is `alone`: nobody else's."""
+        """Return the gradient of `leaf` from its cotangent `bar`, copied where others may share its memory."""
         if bar is None:
             return np.zeros_like(leaf) if isinstance(leaf, np.ndarray) else type(leaf)(0)
         found = bar
@@ -78,7 +78,7 @@ class LeafGradients:
         return bar if self.traced and type(bar) is type(leaf) else self.bars.call(type(leaf), bar)
 
     def _masked(self, bar: np.ndarray, leaf: np.ndarray) -> np.ndarray:
-        """The gradient of a masked array under its mask; that of any other array as it is."""
+        """Mask the gradient of a masked array; return that of any other array unchanged."""
         if not isinstance(leaf, np.ma.MaskedArray):
             return bar
         return self.bars.call(np.ma.array, bar, mask=np.array(leaf.mask))

@@ -38,7 +38,7 @@ def passed_through(recording: Recording, here: Level, seeds: Seeds) -> set[int]:
 
 
 def _uses(recording: Recording, here: Level, seeds: Seeds) -> tuple[Counter[int], set[int]]:
-    """How many contributions each slot's cotangent gets, and the slots where reads and stores need a buffer."""
+    """Count the contributions to each slot's cotangent; find the slots where reads and stores need a buffer."""
     uses = Counter([slot for slot, _ in seeds])
     buffered = set()
     for slot in range(max(uses, default=here.start - 1), here.start - 1, -1):

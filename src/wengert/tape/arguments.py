@@ -1,4 +1,4 @@
-"""How the inputs of a tape are given: as the arguments of the function that was traced, taken apart row by row."""
+"""The inputs of a tape, found in the arguments of the traced function, which are taken apart row by row."""
 
 from __future__ import annotations
 

@@ -190,7 +190,7 @@ def _groups(ops: Sequence[Op], form: str) -> Iterator[list[Op]]:
 
 
 def _parts(ops: Sequence[Op], k: int) -> int:
-    """How many ops after `ops[k]` take the parts 0, 1, ... of its value, in turn."""
+    """Count the ops after `ops[k]` that read the parts 0, 1, ... of its value, in turn."""
     n = 0
     while isinstance(ops[k], Call) and k + n + 1 < len(ops):
         op = ops[k + n + 1]

@@ -17,7 +17,7 @@ from wengert.tape.ops import MISSING, Input, Op
 
 
 class Schedule(NamedTuple):
-    """How to run a tape: its ops, the given inputs by position, the stores in place, and the position of the result.
+    """The schedule of a tape's run: its ops, inputs by position, in-place stores, and the result's position.
 
     `dead[k]` are the positions of the values that nobody reads after the k-th op.
     """
@@ -30,7 +30,7 @@ class Schedule(NamedTuple):
 
 
 def schedule(tape: AnyTape, args: tuple[Any, ...], words: Mapping[str, Any] | None = None) -> Schedule:
-    """How to run a tape on its function's arguments, or on inputs.
+    """Make the Schedule that runs a tape on its function's arguments, or on inputs.
 
     Errors: StaleTapeError where an input's type, shape or dtype is not as recorded, or another value.
     """

@@ -338,7 +338,7 @@ class Writer(Parameters):
         ]
 
     def target(self, op: Call) -> str | None:
-        """How a store is written: by key ("{}[]") or by a strided view ("window"); None where neither can say it."""
+        """Return the form of a store: by key ("{}[]") or by a strided view ("window"); None if neither fits."""
         x = op.args[0]
         if not isinstance(value_of(x), np.ndarray | list) or op.kwargs:
             return None

@@ -160,7 +160,7 @@ class Tape:
         return usage.uses(self, v)
 
     def use_counts(self) -> dict[Variable, int]:
-        """How often each value is read; the result counts as one reader."""
+        """Count the reads of each value; the result counts as one reader."""
         return usage.use_counts(self)
 
     def liveness(self) -> usage.Lives:

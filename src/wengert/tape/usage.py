@@ -48,7 +48,7 @@ def uses(tape: AnyTape, v: Variable | int) -> list[Variable]:
 
 
 def use_counts(tape: AnyTape) -> dict[Variable, int]:
-    """How often each value is read: `x * x` reads x twice. The tape's result counts as one reader."""
+    """Count the reads of each value: `x * x` reads x twice. The tape's result counts as one reader."""
     counts = {Variable(op): 0 for op in tape}
     for op in tape:
         for v in op.references():

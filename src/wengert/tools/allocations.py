@@ -118,7 +118,7 @@ class Holds(list[Any]):
 
 
 class Curve(Holds):
-    """How much is held: `total` in each moment at the most, and `held` at its end, which the line `at_work` made."""
+    """The bytes held in each moment: the most (`total`), those at its end (`held`), and its line (`at_work`)."""
 
     def __init__(self) -> None:
         super().__init__()

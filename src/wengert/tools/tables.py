@@ -100,7 +100,7 @@ def _heads(columns: Columns) -> list[Column]:
 
 
 def _longest(columns: Columns) -> int:
-    """How many characters the longest bar has."""
+    """Return the length of the longest bar, in characters."""
     return 24 if len(columns) > len(_NARROW) else 8
 
 

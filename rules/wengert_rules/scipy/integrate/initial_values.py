@@ -19,7 +19,7 @@ from wengert_rules.scipy.integrate.steps import OTHERS, STEPS, over
 
 EXPLICIT = (integrate.RK23, integrate.RK45, integrate.DOP853)
 NEAR = 1e3
-"""How many times the tolerance the values of other steps may differ, lest they do not stand for a method's own."""
+"""The largest difference, in tolerances, at which other steps may replace a method's own."""
 
 
 class Solution:

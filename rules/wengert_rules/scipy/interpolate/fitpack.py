@@ -142,7 +142,7 @@ def insert(iopt, t, c, k, x, m):
 
 @non_differentiable
 def ended(x, y, w, xb, xe, k, s, task, t):
-    """How FITPACK ends: -1 where its spline goes through the values, -2 where it is one polynomial, 10 by an error."""
+    """Return FITPACK's exit code: -1 for an interpolating spline, -2 for a single polynomial, 10 for an error."""
     nest = np.size(t) if task == -1 else max(np.size(x) + k + 1, 2 * k + 3)
     knots = np.array(t, float) if task == -1 else np.zeros(nest)
     work, iwork = np.zeros(np.size(x) * (k + 1) + nest * (7 + 3 * k)), np.zeros(nest, np.int32)

@@ -72,7 +72,7 @@ def to_matrix(band, upper):
 
 
 def above(band, lower):
-    """How many diagonals are above the main one, where one half of a Hermitian matrix is kept."""
+    """Count the diagonals above the main one, of one stored half of a Hermitian matrix."""
     return 0 if lower else np.shape(band)[-2] - 1
 
 

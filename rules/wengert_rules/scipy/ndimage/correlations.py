@@ -17,7 +17,7 @@ def turned(origin, size):
 
 
 def edges(origin, size):
-    """How far weights reach before and behind the element that they are for."""
+    """Return how far the weights reach before and behind their element."""
     return size // 2 + origin, (size - 1) // 2 - origin
 
 
