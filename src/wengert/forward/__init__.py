@@ -1,1 +1,1 @@
-"""Forward mode: tangents, pushed along while the function runs, or over what was recorded of it."""
+"""Forward mode: tangents are pushed while the function runs, or through its recording afterwards."""

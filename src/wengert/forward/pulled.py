@@ -31,7 +31,7 @@ def declared(call: Call, pull: Pull, y: Any, args: tuple[Any, ...], kwargs: Any,
 
 
 def _whole(form: Any, dots: tuple[Any, ...]) -> list[Any]:
-    """The tangents of the leaves of a container, zeros for those that are None."""
+    """Return the tangents of a container's leaves, with zeros for None."""
     pairs = zip(dots, _places(form), strict=True)
     return [np.zeros(place.spec.shape, place.spec.dtype) if dot is None else dot for dot, place in pairs]
 

@@ -23,7 +23,7 @@ Call = Callable[..., Any]
 
 
 class Step:
-    """Takes entries of `recording` forward, with arithmetic by `call`; `depth` counts the levels around this one.
+    """The forward step through an entry of `recording`, by `call`'s arithmetic; `depth` counts the outer levels.
 
     With `size`, each tangent stands for so many directions: it has a leading axis of that length.
     """
@@ -79,7 +79,7 @@ class Step:
             return push(self.call, bound.fn, bound.rule, y, tuple(args), kwargs or {}, dots, self.size, keeps)
 
     def _as_it_was(self, bound: Any) -> AbstractContextManager[None]:
-        """A context in which the rule finds what it reads beside its arguments as it was at the call."""
+        """Restore, as a context, the values that the rule reads besides its arguments, as they were at the call."""
         if bound.seen is None:
             return nullcontext()
         shown: AbstractContextManager[None] = bound.seen.shown(STATE.recording is not None, self.recording.owed)
@@ -87,7 +87,7 @@ class Step:
 
 
 class Unknown:
-    """Stands for a tangent that nobody knows; `refuse()` raises the error that says so."""
+    """An unknown tangent; `refuse()` raises the error that says so."""
 
     def __init__(self, refuse: Callable[[], Any]) -> None:
         self.refuse = refuse

@@ -83,7 +83,7 @@ class Stream:
 
     @steps("self")
     def append(self, entry: Entry) -> None:
-        """Write an entry down, push its tangent, and drop what only the push needed."""
+        """Record an entry, push its tangent, and drop the values that only the push needed."""
         is_number = entry[0].step is not None and self.size is None  # on floats, the most calls by far
         if is_number and self.is_alone and self.recording.watch is None:
             self._append_number(entry)
@@ -127,7 +127,7 @@ class Stream:
             self._sweep()
 
     def _look_for_dropped(self, entry: Entry) -> None:
-        """Say so where the tangent of an argument is missing, or nobody knows it."""
+        """Raise an error if the tangent of an argument is missing or unknown."""
         for slot in flat_slots(entry[2]):
             known(self.tangent(slot))
 
@@ -137,7 +137,7 @@ class Stream:
         return not self.recording.inner and self.recording.pinned is None
 
     def tangent(self, slot: int) -> Any:
-        """The tangent at a slot; None is zero."""
+        """Return the tangent at a slot; None is zero."""
         try:
             return self.tangents[slot]
         except KeyError:
@@ -147,7 +147,7 @@ class Stream:
             ) from None
 
     def _pushed(self, slot: int, entry: Entry) -> Any:
-        """The tangent of an entry, with memory as the call saw it."""
+        """Return the tangent of an entry, with memory as the call saw it."""
         bound, _, ins, args, *_ = entry
         dots = tuple([self._dots(place) for place in ins])
         if not any([dot is not None for dot in dots]):
@@ -218,7 +218,7 @@ class Stream:
         return dot.copy()
 
     def share(self, slot: int) -> None:
-        """Note that another array holds what stands at a slot, too: a store into either must not change the other's."""
+        """Note that another array also holds the value at a slot: a store into one must not change the other's."""
         self.stored.discard(slot)
         if slot in self.aliases and isinstance(self.tangents[slot], np.ndarray):
             self.tangents[slot] = self.tangents[slot].copy()

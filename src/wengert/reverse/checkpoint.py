@@ -205,7 +205,7 @@ def _arguments(caches: dict[Any, dict[Any, Any]]) -> list[Any]:
 
 
 def _born(stretch: _Stretch) -> set[int]:
-    """The arrays that a stretch made, by id: nobody needs to know what they held during it."""
+    """Return the ids of arrays allocated inside the checkpoint; their contents need not be saved."""
     values = [entry[1] for entry in stretch.recording.entries[stretch.start :] if entry is not None]
     arrays = [value() if type(value) is weakref.ref else value for value in values]
     return {id(array) for array in arrays if isinstance(array, np.ndarray) and array.base is None}
@@ -232,7 +232,7 @@ def _take(stretch: _Stretch) -> dict[int, Any]:
 
 
 def _is_read_anew(memory: Memory, value: Any) -> bool:
-    """Whether a value is a view of written memory, which is read by its place whichever object stands for it."""
+    """Whether a value is a view of written memory, which is found by its position, not by its identity."""
     return isinstance(value, np.ndarray) and owner_of(value) is not value and memory.is_followed(value)
 
 

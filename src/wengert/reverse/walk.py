@@ -225,7 +225,7 @@ def _before_step(bars: Bars, slot: int, entry: Entry) -> tuple[list[int], Any]:
 
 
 def general_step(bars: Bars, slot: int, entry: Entry, depth: int) -> None:
-    """One step back, through an entry of any kind."""
+    """Take one step back, through an entry of any kind."""
     primitive, y, ins, args, kwargs, _ = entry
     bar, owned = bars.take(slot)
     if bars.live is not None:
@@ -271,7 +271,7 @@ def _only(ins: Any, live: set[int]) -> Any:
 
 
 def _simple_step(bars: Bars, table: Any, y_bar: Any, entry: Entry) -> None:
-    """A step back through a call by position whose arguments are all differentiable, where no outer trace sees it."""
+    """Step back through a call by position whose arguments are all differentiable, where no outer trace sees it."""
     bound, y, ins, args, _, _ = entry
     if bound.above is not None and any([np.size(args[k]) >= bound.above for k in bound.places]):
         _rule_step(bars, y_bar, bound, y_bar if type(y) is _ref else y, ins, args, entry[4])
@@ -297,7 +297,7 @@ def _simple_step(bars: Bars, table: Any, y_bar: Any, entry: Entry) -> None:
 
 
 def _fit(x_bar: Any, x: Any) -> Any:
-    """A cotangent in the form of its primal `x`, or of a Spec: summed where broadcasting made it larger."""
+    """Convert a cotangent to the form of its primal `x`, or of a Spec: sum it over broadcast axes."""
     if type(x_bar) is _ndarray and x_bar.dtype == x.dtype:
         if x_bar.shape[1:] == x.shape:
             return _sum(x_bar)  # over the first axis, a bias met most often
@@ -314,7 +314,7 @@ def _fitted(x_bar: Any, x: Any, broadcasts: bool) -> Any:
 
 
 def _rule_step(bars: Bars, y_bar: Any, bound: Bound, y: Any, ins: Any, args: Any, kwargs: Any) -> None:
-    """A step back through any call of a function with a rule."""
+    """Step back through any call of a function with a rule."""
     rule, plan = bound.rule, bound.plan
     k = rule.sequence
     if k is not None and type(args[k]) in (list, tuple):
@@ -345,7 +345,7 @@ def _rule_step(bars: Bars, y_bar: Any, bound: Bound, y: Any, ins: Any, args: Any
 def _derived_step(
     bars: Bars, y_bar: Any, rule: Any, variant: Any, y: Any, ins: Any, primals: Any, static: Any, wanted: Any
 ) -> None:
-    """A step back by the variant of a rule that states partials or a pullback."""
+    """Step back by the variant of a rule that states partials or a pullback."""
     x_bars = bars.call(variant.call, y_bar, y, *primals, **static)
     if bars.careful and has_nan(x_bars):
         with np.errstate(all="ignore"):
@@ -365,7 +365,7 @@ def _settle(bars: Bars, slot: int, held: list[Any], x: Any, rule: Any, y_bar: An
 
 
 def _custom_step(bars: Bars, y_bar: Any, owned: bool, pull: Pull, y: Any, ins: Any, args: Any, depth: int) -> None:
-    """A step back by the pullback that an rrule returned."""
+    """Step back by the pullback that an rrule returned."""
     if pull.level != depth and y is not None:  # None is what its function wrote unsaid
         _hand_to_body(bars, y_bar, owned, ins[-1], y)
         return
