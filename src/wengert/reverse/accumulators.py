@@ -1,4 +1,4 @@
-"""Cotangents on their way back: where they are kept, who owns them, how two are added.
+"""Accumulation of cotangents in the reverse pass: their slots, the ownership of buffers, and sums.
 
 Only a buffer that nobody else can read is written in place: one that the engine made itself and kept to itself, or one
 to which there is no other reference. So never the user's arrays, a seed, a cotangent that stands in several places.
@@ -56,7 +56,7 @@ class Bars:
         self.add(slot, seed.view(np.ndarray) if isinstance(seed, np.ndarray) else seed)
 
     def note(self, words: str, slot: int) -> None:
-        """Say what is computed next, in `words` about a slot: a tape shows it."""
+        """Describe the next computation by `words` about a slot, for a tape to show."""
 
     def take(self, slot: int) -> tuple[Any, bool]:
         """The complete cotangent of a slot, which gives it up, and whether its buffer is the engine's own."""
@@ -95,7 +95,7 @@ class Bars:
             self.windows.places.clear()
 
     def project(self, x_bar: Any, x: Any, broadcasts: bool) -> Any:
-        """`x_bar` brought to the shape, dtype and realness of its primal `x`."""
+        """Project `x_bar` to the shape, dtype and realness of its primal `x`."""
         kind = type(x_bar)
         if kind in FLOATS and type(x) in FLOATS:
             return x_bar
@@ -157,11 +157,11 @@ class Bars:
         return type(self.table[slot]) is np.ndarray and (slot in self.owned or is_exclusive(self.table, slot, 1))
 
     def zeros(self, x: Any) -> np.ndarray:
-        """A new buffer of zeros like `x`."""
+        """Allocate a buffer of zeros like `x`."""
         return np.zeros(x.shape, x.dtype)
 
     def copy(self, bar: Any) -> np.ndarray:
-        """A new buffer with the content of a cotangent."""
+        """Copy a cotangent into a new buffer."""
         return np.array(bar)
 
     def scatter(self, bound: Bound, slot: int, y_bar: Any, y: Any, args: tuple[Any, ...]) -> bool:
@@ -208,7 +208,7 @@ class Bars:
         return True
 
     def read(self, y_bar: Any, key: Any) -> Any:
-        """The part of a cotangent at a key, in memory of its own."""
+        """Copy the part of a cotangent at a key."""
         part = y_bar[key]
         return part.copy() if isinstance(part, np.ndarray) else part
 
@@ -366,12 +366,12 @@ _ZEROS = Primitive(np.zeros, None)
 
 
 def plus(a: Any, b: Any) -> Any:
-    """The sum of two contributions to one cotangent."""
+    """Add two contributions to one cotangent."""
     return a + b
 
 
 def take(y_bar: Any, key: Any) -> Any:
-    """y_bar[key], as a function."""
+    """Return y_bar[key]."""
     return y_bar[key]
 
 

@@ -1,4 +1,4 @@
-"""When a cotangent goes on: with each contribution at once, or as their sum. The choice for each value.
+"""Strategies for cotangents: pass on each contribution at once, or their sum. The choice is made for each value.
 
 A value with one use has one contribution: there is nothing to choose. With several, the sum goes on as a whole, so that
 its pullback runs once; but where the pullback does nothing (a copy, x + c) the sum is left to the argument,

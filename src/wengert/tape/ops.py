@@ -1,4 +1,4 @@
-"""The tape's nouns: Input, Constant, Call, and the Variables that refer to them.
+"""The ops of a tape, Input, Constant and Call, and the Variables that refer to them.
 
 All that depends on the kind of an op stands in its own class (`references`, `rewrite`, `copy`), so that a
 further kind is one more class here and one more case in each reader (dump, play, source).
@@ -116,7 +116,7 @@ class Op:
         return self._id
 
     def successor(self) -> Op:
-        """The op that stands for this one now: itself, or what replaced it."""
+        """The current op: this one, or the op that replaced it."""
         op = self
         while op._forward is not None:
             op = op._forward
@@ -130,10 +130,10 @@ class Op:
         return iter(())
 
     def rewrite(self, change: Callable[[Variable], Any]) -> None:
-        """Let this op read `change(v)` in place of each Variable v that it reads."""
+        """Replace each Variable v that this op reads by `change(v)`."""
 
     def copy(self) -> Op:
-        """The same op, on no tape."""
+        """Return a copy of the op that is on no tape."""
         raise NotImplementedError
 
     def __repr__(self) -> str:
@@ -303,14 +303,14 @@ def with_variables(tree: Any, change: Callable[[Any], Any], kind: type = Variabl
 
 
 def sequence_like(like: Sequence[Any], parts: Sequence[Any]) -> Any:
-    """A tuple, named tuple or list of the class of `like`, with other parts."""
+    """Return a tuple, named tuple or list of the class of `like`, with other parts."""
     if isinstance(like, list):
         return list(parts)
     return type(like)(*parts) if hasattr(like, "_fields") else tuple(parts)
 
 
 def value_of(v: Any) -> Any:
-    """The value of a Variable as far as it is known; of anything else, itself."""
+    """Return a Variable's known value; return anything else unchanged."""
     if not isinstance(v, Variable):
         return v
     op = v.op
@@ -318,7 +318,7 @@ def value_of(v: Any) -> Any:
 
 
 def key_value(key: Any) -> Any:
-    """A key with the values of Variables in it, as far as they are known."""
+    """Return a key whose Variables are replaced by their known values."""
     return with_variables(key, value_of)
 
 
