@@ -310,7 +310,7 @@ def sequence_like(like: Sequence[Any], parts: Sequence[Any]) -> Any:
 
 
 def value_of(v: Any) -> Any:
-    """Return a Variable's known value; return anything else unchanged."""
+    """Return a Variable's value, MISSING if it is unknown; return anything else unchanged."""
     if not isinstance(v, Variable):
         return v
     op = v.op
