@@ -38,7 +38,7 @@ class OutsideWriteError(RefusedCallError):
 
 
 class Source(NamedTuple):
-    """What an input of a program has when it is played: a value, and whether the examples are on its first axis."""
+    """An input of a program: its value, and whether its first axis runs over the examples."""
 
     value: Any
     on: bool
@@ -138,7 +138,7 @@ def _look_through(recording: Recording, here: Level, outer: Recording) -> None:
 
 
 def _finish(recording: Recording) -> None:
-    """What a tape asks again of the run as a whole."""
+    """Record the guards of a run as a whole."""
     kept_apart(recording)
     views_or_copies(recording)
     kinds_stay(recording)

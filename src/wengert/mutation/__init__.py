@@ -1,1 +1,1 @@
-"""What written arrays are and were: their versions, views as lenses on them, the undo log, and residuals."""
+"""In-place writes: versions of arrays, views as lenses on them, the undo log, and residuals."""

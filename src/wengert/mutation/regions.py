@@ -1,4 +1,4 @@
-"""What is recorded for regions of written memory: a view is read, or stored into, by a functional call on its owner.
+"""Recording of views of written memory: each read or store becomes a functional call on the owner.
 
 An owner of complex numbers may be seen through views of their real or imaginary parts.
 """

@@ -51,7 +51,7 @@ def materialise(recording: Recording, start: int, end: int, written_only: bool, 
 
 
 def excerpt(recording: Recording, start: int) -> Recording:
-    """What was recorded from `start` on, at its slots, with residuals of its own: it stays as it is for any later time.
+    """Copy the recording from `start` on, at the same slots, with residuals that no later write can change.
 
     The recording itself keeps these entries too, for a derivative around this one.
     """

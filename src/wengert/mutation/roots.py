@@ -89,7 +89,7 @@ def file(roots: Roots, array: np.ndarray, slot: int, level: Level | None, argume
 
 
 def root_of(roots: Roots, owner: np.ndarray) -> Root | None:
-    """What lies in the memory of an owner."""
+    """Return the Root of the memory of an owner; None where there is none."""
     found = roots.get(id(owner))
     return None if found is None or found[0]() is not owner else found[1]
 

@@ -375,7 +375,7 @@ class Memory:
         self.put(owner, view, view, append(recording, fn, view, (slot, *ins), (was, *args)))
 
     def capture(self, value: Any) -> Any:
-        """What an entry keeps of a value that a pullback reads later; writes into its memory are logged from now on."""
+        """Return the residual of a value that a pullback will read. From now on writes into its memory are logged."""
         if isinstance(value, np.ndarray):
             owner = owner_of(value)
             if is_foreign(owner):

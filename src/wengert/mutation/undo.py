@@ -34,7 +34,7 @@ def undo(record: Undo, owed: Owed) -> None:
 
 
 class Finals:
-    """What memory held before an undo log was used up is owed: each region once, as its latest record finds it."""
+    """The contents to restore after an undo log has been used up: each region once, as its latest record finds it."""
 
     __slots__ = ("_owed", "_regions")
 

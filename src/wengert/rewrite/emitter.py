@@ -1,4 +1,4 @@
-"""What every table works with: the description of one Python's opcodes, and the writer of hook calls.
+"""The base of every opcode table: the description of one Python's opcodes, and the writer of hook calls.
 
 A hook call needs no NULL and no packing. With operands x1 .. xn on the stack, `LOAD_CONST hook; SWAP n+1`
 leaves [hook, x2, .., xn, x1], which CALL reads as a method, its self and further arguments:

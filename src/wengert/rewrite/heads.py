@@ -11,7 +11,7 @@ from wengert.rewrite.liveness import live_at, set_within, target_is_read
 
 
 class LoopHead(NamedTuple):
-    """What is known of the head of a loop: its place, which local variables are read from there on, and its kind.
+    """The head of a loop: its place, the local variables that are live there, and its kind.
 
     Local variables that are not among those that are `set` in the loop stay as they are.
     `is_for` says that a `for` begins there, and `counts` that its variable is not read: it counts iterations alone.

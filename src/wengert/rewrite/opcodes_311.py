@@ -224,7 +224,7 @@ def note_made(e: Emitter, code: CodeType) -> None:
 
 
 def store_name(e: Emitter, instr: Instruction) -> None:
-    """What the body of a class gives a name may be told it."""
+    """Report a name that the body of a class binds: the value may have a `__set_name__`."""
     if e.nested is not None:
         e.hook("touched", 1)
     e.keep(instr)

@@ -189,7 +189,7 @@ class Sites:
         self.by_line: dict[int, Site] = {}
 
     def at(self, items: list[Any], k: int) -> Callable[[], Site | None]:
-        """What gives the Site of the instruction at `k`."""
+        """Return a function that gives the Site of the instruction at `k`."""
         return functools.partial(self._storing, items, k)
 
     def _storing(self, items: list[Any], k: int) -> Site | None:

@@ -28,7 +28,7 @@ _METHODS = (np.ndarray, np.generic)
 
 
 class Batch(NamedTuple):
-    """What a batching rule is told of a call besides its arguments: the function `fn`, and how many examples (`size`).
+    """The call that a batching rule is asked about: the function `fn` and the number of examples, `size`.
 
     `axes` says for each argument whether it has a leading axis of the examples; it is a tuple for a sequence of
     arguments. `named` are the keywords whose arguments have one. `strides` are those of the first argument's examples,
@@ -96,7 +96,7 @@ def batched(
 
 
 def _by_rule(call: Callable[..., Any], rule: Any, batch: Batch, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-    """What a batching rule gives. Arguments by name come by position, in the axes too, where the rule has them next."""
+    """Call a batching rule. Keywords become positional, in the axes too, where they are its next parameters."""
     if kwargs:
         names = list(itertools.takewhile(kwargs.__contains__, _names_of(rule)[len(args) :]))
         args = [*args, *map(kwargs.__getitem__, names)]
@@ -113,7 +113,7 @@ def _names_of(rule: Any) -> list[str]:
 
 
 def outcomes(call: Callable[..., Any], batch: Batch, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-    """What the function of a Batch gives for each example, as an array of them where it has a rule, else in a list."""
+    """Return the results of all examples: an array of them by the batching rule, else a list, one call each."""
     rule, fn = _rule_of(batch.fn)
     batch = batch._replace(fn=fn)
     found = NotImplemented if rule is None else _by_rule(call, rule, batch, args, kwargs)

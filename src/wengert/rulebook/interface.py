@@ -1,4 +1,4 @@
-"""What the modules that call a rule and print it need of it, so that they need not import `rule`."""
+"""Protocols of Rule, for modules that call or print a rule and need not import `rule`."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def _pickled(whole: tuple[Any, list[Rule]]) -> tuple[bytes, list[Rule]]:
 
 
 def unpacked(code: bytes) -> Any:
-    """What was packed: one function in a process, however often it arrives. Its rules hold here from then on."""
+    """Unpickle a function and declare its rules here. The same bytes give the same function in a process."""
     f, given = _loaded(code)
     for rule in given:
         _declare(rule)

@@ -1,4 +1,4 @@
-"""What the code of a rule does besides computing: a fence, which allows syntax and functions by name.
+"""Side effects of the code of a rule. An allowlist of syntax and functions says what only computes.
 
 A statement that only computes may be left out where nobody reads it, and may run again. Parameters count as numbers,
 arrays and sequences of them, on which operators and indices have no effect; a variable that is bound to anything else
@@ -341,7 +341,7 @@ def _bindings(n: ast.AST) -> Iterator[tuple[str, ast.AST | None]]:
 
 
 def _items_or_value(target: ast.AST, value: ast.expr) -> ast.expr:
-    """What an assignment to `target` reads of `value`: its items if it is unpacked, else itself."""
+    """Return the expression that an assignment to `target` reads: `*value` where it unpacks, else `value`."""
     return value if isinstance(target, ast.Name) else ast.Starred(value)
 
 

@@ -30,7 +30,7 @@ FORMS = {np.ndarray, float, np.float64}  # of most tangents, which need no look
 
 
 class ReverseMode:
-    """What transposes a pullback: reverse mode, which is built on the rules and so is entered here by what defines it.
+    """A slot for reverse mode, which transposes a pullback. Reverse mode imports the rules, so it fills this in itself.
 
     `gradients(call, f, args)` are those of f's real result, as JAX has them.
     """

@@ -226,7 +226,7 @@ class Registry:
         return f.own_rule if rule is None and issubclass(type(f), Carrier) else rule
 
     def once(self, make: Callable[[], T]) -> T:
-        """What `make()` gives: it is called once for the rules as they are, and again after they have changed."""
+        """Return `make()`, cached until a rule changes."""
         made = self._made
         if make not in made:
             made[make] = make()

@@ -67,7 +67,7 @@ class Pushforward:
 
     @computed_once
     def body(self) -> RuleBody:
-        """What is known of `function`."""
+        """The analysis of the source of `function`."""
         return RuleBody(self.function, "pullback")
 
     @computed_once
@@ -82,7 +82,7 @@ class Pushforward:
         return kept if self.action is self.function else apart(kept)
 
     def reads(self, count: int) -> tuple[tuple[str, ...], str]:
-        """What it reads of each of `count` arguments, and of the result, as a Variant says it."""
+        """Return what it reads of each of `count` arguments and of the result: "value", "shape" or "nothing"."""
         if self.kind == "declared":
             variant = self.body.variant((True,) * count)
             return variant.reads, variant.reads_y
@@ -199,7 +199,7 @@ class Rule:
         return self.pushforwards.get("push")
 
     def forward_reads(self, count: int) -> tuple[tuple[str, ...], str] | None:
-        """What the pushforward reads, if that may be more than the pullback does: our own are tested not to."""
+        """Return what the pushforward reads; None if that is no more than the pullback reads, as tested of our own."""
         forward = self.forward
         return None if forward is None or (self.body and _is_tested(self.body)) else forward.reads(count)
 
@@ -245,7 +245,7 @@ class Rule:
         return found
 
     def cotangents(self, bars: Any, args: Args) -> Args:
-        """What the pullback of an rrule returned, as one cotangent for each argument of the call, checked.
+        """Check what the pullback of an rrule returned, and give one cotangent for each argument of the call.
 
         Those of parameters that the call left at their defaults are dropped.
         """

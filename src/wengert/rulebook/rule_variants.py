@@ -1,4 +1,4 @@
-"""What the engine derives from the body of a rule: a variant for each set of wanted arguments, and what it reads.
+"""Variants of a rule: its body cut down to the wanted arguments, with what each variant reads.
 
 The body is read as a syntax tree. Where there is none (a rule typed at a prompt), or where its results cannot be told
 apart in the text, or do more than compute, the whole body is called, and what is not wanted is dropped.
@@ -51,7 +51,7 @@ class Variant(NamedTuple):
     source: str | None
 
     def residuals(self, y: Any, args: Sequence[Any]) -> tuple[Any, tuple[Any, ...]]:
-        """What has to be kept of the result `y` and of the arguments until `call`: values, Specs or None."""
+        """Return the residuals of `y` and of the arguments that `call` will need: values, Specs or None."""
         return _keep(y, self.reads_y), tuple(map(_keep, args, self.reads))
 
 
@@ -90,7 +90,7 @@ class RuleBody:
 
     @computed_once
     def effects(self) -> Effects | None:
-        """What the body does besides computing; None where there is no text of it."""
+        """The side effects of the body; None where its source is not known."""
         return Effects(self.node, self.function) if self.node is not None else None
 
     @computed_once
@@ -215,7 +215,7 @@ class RuleBody:
         return Variant(call, *self._read(self.node, [*self.names[: len(wanted)], *rest]), None)
 
     def _read(self, node: ast.FunctionDef, names: Sequence[str]) -> tuple[tuple[str, ...], str]:
-        """What the text reads of the arguments `names` and of the result: "value", "shape" or "nothing"."""
+        """Return what the source reads of the arguments `names` and of the result: "value", "shape" or "nothing"."""
         found = {name: reads(node, name, self.function, name == self.variadic) for name in {*names, self.y}}
         return tuple(found[name] for name in names), found[self.y]
 

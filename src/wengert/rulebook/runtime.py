@@ -1,4 +1,4 @@
-"""What the functions derived from rules run beside the text of these, as pullbacks do."""
+"""Helpers that the generated variants of rules call at run time."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ def _sample(rule: AnyRule) -> str:
 
 
 def _derivative(rule: AnyRule, f: Any, args: tuple[Any, ...]) -> str:
-    """What the pullback makes of ȳ = 1, or the error that it raises, as text; empty where there is no cotangent."""
+    """Describe the cotangents that the pullback gives for ȳ = 1, or its error; empty where there are none."""
     try:
         y, pullback = rrule(rule, f, args, {})
         bars = pullback(np.ones_like(y) if isinstance(y, np.ndarray) else type(y)(1))

@@ -110,7 +110,7 @@ def is_none(n: ast.expr) -> bool:
 
 
 class Step(ast.NodeTransformer):
-    """What the generators of steps share: the rule's body, names that it does not use, and how to make a function."""
+    """Base class of the generators of steps: the body of the rule, unused names, and the compiler of the function."""
 
     title = "step"
 

@@ -105,7 +105,7 @@ def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
 
 
 def reads(node: ast.AST, name: str, function: types.FunctionType, variadic: bool = False) -> str:
-    """What the body `node` reads of its parameter `name`: its "value", its "shape" (and dtype), or "nothing"."""
+    """Return what the body `node` reads of its parameter `name`: "value", "shape" (and dtype), or "nothing"."""
     harmless: set[int] = set()
     for n in walk(node):
         if isinstance(n, ast.Call) and n.args and isinstance(n.args[0], ast.Name):
@@ -124,7 +124,7 @@ def reads(node: ast.AST, name: str, function: types.FunctionType, variadic: bool
 
 
 def _harmless_iteration(node: Any, name: str, function: types.FunctionType) -> Iterator[int]:
-    """What `... for a in arrays` reads of `arrays`, where it reads no more than it does of each `a`."""
+    """Yield the id of the name `arrays` in `... for a in arrays`, where the loop reads no value of any `a`."""
     first = node.generators[0]
     simple = _name(first.iter) == name and isinstance(first.target, ast.Name)
     if simple and reads(node, first.target.id, function) != "value":

@@ -1,4 +1,4 @@
-"""What each value of a tape depends on, element by element.
+"""Dependences of the values of a tape on its inputs, element by element.
 
 A value's dependences are an array of sets of its shape, a container of such, None where it depends on nothing, or a
 `Whole`.
@@ -23,7 +23,7 @@ class Whole(NamedTuple):
 
 
 class Unknown(Exception):
-    """What is known of a kind of call does not apply to this one."""
+    """The sparsity rule of a function does not apply to this call."""
 
 
 class Dependences:

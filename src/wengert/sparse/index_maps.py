@@ -1,4 +1,4 @@
-"""What a function that only moves elements does with them: it is run twice on labels, and the labels are looked up."""
+"""Index maps of functions that only move elements, found by running them twice on labels."""
 
 from __future__ import annotations
 

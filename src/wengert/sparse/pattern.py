@@ -90,13 +90,13 @@ def _rows(value: Any, known: Any) -> Iterator[np.ndarray]:
 
 
 def _key_of(op: Op, free: bool) -> Any:
-    """What is equal of two ops that depend on their arguments alike; where they are `free`, no number counts."""
+    """Return a key that is equal for ops with the same dependences; where they are `free`, numbers do not count."""
     asked = _key((op.fn, op.args, op.kwargs), free) if isinstance(op, Call) else None
     return type(op), _form(op.val), asked
 
 
 def _key(arg: Any, free: bool = False) -> Any:
-    """What is equal of two arguments that are the same; where they are `free`, of two of the same shapes."""
+    """Return a key that is equal for equal arguments; where they are `free`, for arguments of equal shapes."""
     if isinstance(arg, Variable):
         return Variable, arg.id
     if isinstance(arg, tuple | list):
@@ -111,5 +111,5 @@ def _key(arg: Any, free: bool = False) -> Any:
 
 
 def _form(value: Any) -> Any:
-    """What an array is, but for its numbers."""
+    """Return shape, dtype and strides of an array, or the type of any other value."""
     return (value.shape, value.dtype, value.strides) if isinstance(value, np.ndarray) else type(value)

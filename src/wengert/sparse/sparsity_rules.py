@@ -128,7 +128,7 @@ def _within(of: Dependences, arg: Any) -> Any:
 
 
 def part(of: Dependences, op: Call) -> Any:
-    """What stands in a container."""
+    """Return the dependences of an item of a container."""
     whole, key = of.known(op.args[0]), of.value(op.args[1])
     return everywhere(op.val, whole.set) if isinstance(whole, Whole) else functional.getfield(whole, key)
 
