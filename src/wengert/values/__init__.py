@@ -1,1 +1,1 @@
-"""What a value, a view, a tree, a cotangent and a place in the user's code are; knows no rule and no trace."""
+"""Values, views, trees, cotangents and places in the user's code; this package knows no rule and no trace."""

@@ -110,7 +110,7 @@ def _without_derivative(value: Any) -> Any:
 
 
 def _parts(value: Any, depth: int) -> Iterator[Any]:
-    """What lists, tuples and dictionaries hold, nested."""
+    """Yield the leaves of nested lists, tuples and dictionaries."""
     if type(value) in (list, tuple, dict) and depth < 20:
         for part in value.values() if type(value) is dict else value:
             yield from _parts(part, depth + 1)
@@ -169,7 +169,7 @@ def refuse_words(f: Any, words: Mapping[str, Any], seed: Any) -> None:
 
 
 def _meant(f: Any, name: str, value: Any) -> str:
-    """What a keyword that `grad` does not have was meant to be."""
+    """Say what a keyword that `grad` does not have was probably meant to be."""
     if f is not None and name in parameter_names(f):
         return f"It is one of {callable_name(f)}: grad(f)(..., {name}=...) gives it."
     near = "argnums" if name in _ALIASES else next(iter(difflib.get_close_matches(name, OPTIONS, 1)), None)

@@ -281,7 +281,7 @@ class KnownInPart(Thunk):
         raise NoDerivativeError(self.why)
 
     def through(self, linear: Callable[[Any], Any]) -> Any:
-        """What the function `linear` makes of it: a plain tangent where no nan has come into that."""
+        """Apply the function `linear` to it; the result is a plain tangent where it holds no nan."""
         made = linear(self.dot)
         return KnownInPart(made, self.why) if np.any(np.isnan(made)) else made
 

@@ -1,4 +1,4 @@
-"""What names of autograd, JAX and PyTorch are called here."""
+"""Names of autograd, JAX and PyTorch, and what they are called here."""
 
 from __future__ import annotations
 
@@ -45,6 +45,6 @@ INSTEAD = {
 
 
 def no_such_name(name: str) -> str:
-    """What to say where wengert has no such name."""
+    """Return the message for a name that wengert does not have."""
     said = INSTEAD.get(name)
     return f"module 'wengert' has no attribute {name!r}" + (f": {said}. See docs/coming-from." if said else "")

@@ -62,7 +62,7 @@ def user_frame(frame: types.FrameType | None) -> types.FrameType | None:
 
 
 def get_frame(depth: int = 0, /) -> types.FrameType:
-    """What traced code calls for `sys._getframe`: it counts the user's frames only."""
+    """Replace `sys._getframe` in traced code: count the user's frames only."""
     found = user_frame(sys._getframe())
     while depth > 0 and found is not None:
         found, depth = user_frame(found.f_back), depth - 1
@@ -72,7 +72,7 @@ def get_frame(depth: int = 0, /) -> types.FrameType:
 
 
 def frame_module_name(depth: int = 0) -> Any:
-    """What traced code calls for `sys._getframemodulename` (Python 3.12): it counts the user's frames only."""
+    """Replace `sys._getframemodulename` (Python 3.12) in traced code: count the user's frames only."""
     try:
         return get_frame(depth).f_globals.get("__name__")
     except ValueError:
@@ -80,7 +80,7 @@ def frame_module_name(depth: int = 0) -> Any:
 
 
 def warn(message: Any, category: Any = None, stacklevel: int = 1, source: Any = None, **options: Any) -> None:
-    """What traced code calls for `warnings.warn`: only the user's frames count as levels."""
+    """Replace `warnings.warn` in traced code: only the user's frames count as levels."""
     warnings.warn(message, category, levels_above(stacklevel, sys._getframe()), source, **options)
 
 

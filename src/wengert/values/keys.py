@@ -1,4 +1,4 @@
-"""What the key of an index, such as `x[1:, None]`, says by its form alone of the elements that it names."""
+"""Keys of indexing, such as that of `x[1:, None]`: what their form alone says of the elements that they name."""
 
 from __future__ import annotations
 

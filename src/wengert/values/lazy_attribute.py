@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 
 class computed_once(Generic[T]):
-    """What `functools.cached_property` does; that class may run instrumented code while a trace lasts."""
+    """Like `functools.cached_property`, which a trace would run with instrumented code."""
 
     def __init__(self, compute: Callable[[Any], T]) -> None:
         self.compute = compute

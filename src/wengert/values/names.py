@@ -1,4 +1,4 @@
-"""What to call a function: where it can be imported from, and its short name on a tape."""
+"""Names of functions: where one can be imported from, and its short name on a tape."""
 
 from __future__ import annotations
 

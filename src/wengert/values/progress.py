@@ -33,7 +33,7 @@ class Telling:
 
     @property
     def title(self) -> str:
-        """What it is, and of what: found when it is shown, as to find a name takes time."""
+        """The label; computed when it is shown, because finding the name of the function takes time."""
         return f"{self.words} of {callable_name(self.f)}"
 
     @property

@@ -27,7 +27,7 @@ _ATOMS = (str, bytes, int, type(None), types.CodeType, np.dtype, np.integer, np.
 
 
 class LeafForm(NamedTuple):
-    """What stands in the form of a result for a leaf: its key, and the Spec of its value."""
+    """A leaf in the form of a result: its key, and the Spec of its value."""
 
     key: Any
     spec: Spec
@@ -202,7 +202,7 @@ def reaches(thing: Any, counts: Callable[[Any], bool], is_old: Callable[[Any], b
 
 
 def _inside(part: Any, is_old: Callable[[Any], bool]) -> Iterator[Any]:
-    """What a thing refers to directly."""
+    """Yield the objects that a thing refers to directly."""
     if isinstance(part, np.ndarray):
         yield from elements(part) if part.dtype.kind == "O" else ()
     elif isinstance(part, types.FunctionType):
@@ -216,7 +216,7 @@ def _inside(part: Any, is_old: Callable[[Any], bool]) -> Iterator[Any]:
 
 
 def _told(part: Any) -> str:
-    """What `outline` says of a part that is no leaf."""
+    """Describe a part that is no leaf, for `outline`."""
     if part is None or isinstance(part, (int, str, bytes, np.integer, np.bool_)):
         return repr(part)
     if isinstance(part, np.ndarray) and part.dtype.kind != "O":

@@ -1,4 +1,4 @@
-"""What type checkers see in place of functions whose result's type depends on what they are given.
+"""Signatures for type checkers, of functions whose result's type depends on their arguments.
 
 Parameters and docstrings are those of the functions; here stands, by overloads, what comes out for what goes in.
 """
@@ -22,7 +22,7 @@ Several = tuple[int | str, ...] | list[int] | list[str]
 
 
 class Made(Protocol):
-    """What is made of a function: named like it, and bound like it (mypy does not tell static methods apart)."""
+    """A transformed function: named and bound like the original (mypy does not tell static methods apart)."""
 
     __name__: str
     __qualname__: str
@@ -41,7 +41,7 @@ class Function(Made, Protocol[P, Result]):
 
 
 class LikeItsArgument(Made, Protocol[P]):
-    """What is called as a gradient is."""
+    """A function that is called as a gradient is."""
 
     @overload
     def __call__(self: LikeItsArgument[Concatenate[X, Q]], x: X, /, *args: Q.args, **kwargs: Q.kwargs) -> X: ...
@@ -50,7 +50,7 @@ class LikeItsArgument(Made, Protocol[P]):
 
 
 class WithItsValue(Made, Protocol[P, Result]):
-    """What is called as a value and gradient is."""
+    """A function that is called as a value and gradient is."""
 
     @overload
     def __call__(
@@ -69,7 +69,7 @@ class ValueAndGradient(WithItsValue[P, Result]):
 
 
 class Traces(Protocol):
-    """What tells of its traces."""
+    """An object that explains its traces."""
 
     def explain(self) -> str: ...
     def source(self) -> str: ...

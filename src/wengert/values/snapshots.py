@@ -55,7 +55,7 @@ class Reach:
         return parts
 
     def _parts(self, thing: Any) -> Iterable[Any]:
-        """What a thing leads to directly; arrays and generators are noted."""
+        """Yield the objects that a thing refers to directly; note arrays and generators."""
         if isinstance(thing, np.ndarray):
             self.arrays.append(thing)
         elif isinstance(thing, FunctionType):

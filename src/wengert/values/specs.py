@@ -1,4 +1,4 @@
-"""What the engine asks of a value: shape and dtype, whether it has a derivative, a new object like it."""
+"""Specs of values: shape and dtype, whether a value has a derivative, and a new object like it."""
 
 from __future__ import annotations
 
@@ -183,5 +183,5 @@ def same_numbers(a: Any, b: Any) -> bool:
 
 
 def light(value: Any) -> Any:
-    """What is kept where a pullback reads shape and dtype only: the Spec of an array, a number as it is."""
+    """Return the residual for a pullback that reads shape and dtype only: the Spec of an array, a number as it is."""
     return spec_of(value) if isinstance(value, np.ndarray) else value

@@ -1,4 +1,4 @@
-"""What functional stores do in a copy, done in place."""
+"""Functional stores done in place, where the others store in a copy."""
 
 from __future__ import annotations
 

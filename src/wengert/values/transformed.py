@@ -11,7 +11,7 @@ from wengert.errors import ArgumentError
 from wengert.values.names import imported
 
 Recipe = tuple[Callable[..., Any], Any, dict[str, Any]]
-"""What made a function, of which, and with which options."""
+"""The transformation, the function that it was applied to, and its options."""
 
 
 class Remade:
@@ -29,7 +29,7 @@ class Remade:
         return name if imported(self.__module__, name) is self else self.by_recipe()
 
     def by_recipe(self) -> tuple[Any, ...]:
-        """What `__reduce__` gives where its name leads nowhere: how it was made."""
+        """Return the pickle of a callable that no name leads to: its recipe."""
         return _remade, self.recipe
 
     def __get__(self, obj: Any, cls: Any = None) -> Any:
@@ -51,7 +51,7 @@ def _remade(make: Callable[..., Any], f: Any, options: dict[str, Any]) -> Any:
 
 
 class Transformed(Remade):
-    """What `grad(f)` and the like return: `__func__`, a function of this package, which is what traced code calls."""
+    """The result of `grad(f)` and the like. `__func__` is a function of this package, which traced code calls."""
 
     __slots__ = ("__dict__", "__func__", "__weakref__", "recipe")
 

@@ -272,7 +272,7 @@ def walk(
     pending: list[tuple[TreePath, Shelf, Iterator[Any]]] = []  # those being read, the innermost last
 
     def stand_in(old: Any, path: TreePath) -> Any:
-        """What stands in the place of `old`; a container is noted in `met`, to be read afterwards."""
+        """Return the substitute for `old`; note a container in `met`, to be read afterwards."""
         if id(old) in seen:
             return seen[id(old)][1]
         if is_inexact(old):

@@ -1,4 +1,4 @@
-"""What must be undone: for a while, things of the user's are changed (leaves in containers, contents of memory)."""
+"""A stack of what must be undone: for a while, leaves in the user's containers and contents of memory are changed."""
 
 from __future__ import annotations
 

@@ -147,7 +147,7 @@ def part_of(view: np.ndarray, owner: np.ndarray) -> tuple[str, np.ndarray] | Non
 
 
 def content_of(view: np.ndarray, owner: np.ndarray, content: np.ndarray) -> np.ndarray:
-    """What `view`, a view of `owner`, showed while the owner held `content`."""
+    """Return the content of `view`, a view of `owner`, as it was while the owner held `content`."""
     if is_field(owner):
         row = np.ravel(np.transpose(content, memory_order(owner)))
         return np.asarray(row[ranks_of(lens_of(view, owner), owner)])

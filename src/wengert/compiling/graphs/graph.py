@@ -23,7 +23,7 @@ SUM = np.add.reduce
 
 
 class Spec(NamedTuple):
-    """What is known of a value: its type, and an array's or number's shape and dtype."""
+    """The static type of a value: its class, and the shape and dtype of an array or number."""
 
     kind: type
     shape: tuple[int, ...] = ()
@@ -186,7 +186,7 @@ def number_of(x: Any) -> Any:
 
 
 def spec_of(fn: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Spec:
-    """What is known of a call of a ufunc on real arguments, or of the functions in `_SHAPES`."""
+    """Return the Spec of a call of a ufunc on real arguments, or of a function in `_SHAPES`."""
     shape = _SHAPES[fn](*args, **kwargs) if fn in _SHAPES else broadcast(args)
     return Spec(np.ndarray if shape or fn in _ALWAYS_ARRAYS else np.float64, shape, FLOAT)
 

@@ -1,4 +1,4 @@
-"""What a recorded call is in the vocabulary of the rules: `x * y`, `np.multiply(x, y)` are one call; so are sums.
+"""Translate recorded calls into the vocabulary of the rules: `x * y` and `np.multiply(x, y)` are one call; so are sums.
 
 It is about floats of 64 bits. A call that is not in the vocabulary stands in the graph as it was recorded.
 """
@@ -38,7 +38,7 @@ UFUNCS: dict[Any, np.ufunc] = {
         np.maximum, np.minimum, np.reciprocal, np.exp2, np.log2, np.log10, np.hypot, np.arctan2,
     )},
 }  # fmt: skip
-"""What is computed element by element: an operator on arrays, and NumPy's own."""
+"""Elementwise functions: operators on arrays, and the ufuncs that they call."""
 
 SIGNS = {
     np.add: operator.add, np.subtract: operator.sub, np.multiply: operator.mul, np.divide: operator.truediv,
@@ -47,14 +47,14 @@ SIGNS = {
 """How these are written on a tape and in source."""
 
 METHODS = {np.reshape: np.ndarray.reshape, np.transpose: np.ndarray.transpose, np.copy: np.ndarray.copy}
-"""What methods of arrays do faster."""
+"""Functions that are faster as methods of arrays."""
 
 Reader = Callable[..., Any]
 _FEW = 16  # columns, which are added up one by one
 
 
 def in_vocabulary(graph: Graph, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], spec: Spec) -> Any:
-    """What a recorded call is in the graph: a node or a number; None where it is not in the vocabulary."""
+    """Translate a recorded call into a node of the graph or a number; None where it is not in the vocabulary."""
     try:
         ufunc, reader = UFUNCS.get(fn), _READERS.get(fn)
     except TypeError:
@@ -74,7 +74,7 @@ def _as_node(graph: Graph, a: Any) -> Any:
 
 
 def _of_floats(fn: Any, args: tuple[Any, ...]) -> Any:
-    """What 1.0·x is of one of Python's floats, as pullbacks have it; None for any other call that gives one."""
+    """Return x for 1.0·x of a Python float, as pullbacks write it; None for any other call that gives a float."""
     if fn is operator.mul and any([is_number(a) and a == 1.0 for a in args]):
         return next((a for a in args if type(a) is Node and a.spec.kind is float), None)
     return None
@@ -208,7 +208,7 @@ def is_zeros(a: Any) -> bool:
 
 
 def _additem(graph: Graph, spec: Spec, x: Any, key: Any, value: Any) -> Any:
-    """What is added to all of an array, or to rows of zeros at places that are known."""
+    """Translate an addition to a whole array, or to rows of zeros at known places."""
     if not (is_real(x) and is_real(value) and spec.shape):
         return None
     if is_basic(key) and not any(references(key, Node)):

@@ -110,7 +110,7 @@ def _kept(x: Any, *others: Any) -> Any:
 
 
 def _negated(x: Any) -> Any:
-    """What x is the negative of, or None."""
+    """Return y where x is -y, else None."""
     return x.args[0] if is_call(x, np.negative) else None
 
 

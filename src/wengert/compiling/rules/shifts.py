@@ -22,7 +22,7 @@ _MAXIMA = Functions(np.max, np.ndarray.max)
 
 @rule(np.where, reassociates=True)
 def _shift_of_exponents(graph: Graph, at: Node, x: Any, other: Any) -> Any:
-    """What the places of a maximum get of a shift of exponents is zero."""
+    """Replace by zero the cotangent of the maximum that exponents are shifted by."""
     largest = _found_by(at)
     share = _spread(x)
     if largest is None or other != 0.0 or not is_call(share, np.divide) or not _counts(share.args[1], at):
@@ -32,7 +32,7 @@ def _shift_of_exponents(graph: Graph, at: Node, x: Any, other: Any) -> Any:
 
 
 def _spread(x: Any) -> Any:
-    """What stands at each place of x, or what is arranged in it otherwise."""
+    """Strip broadcast, reshape and full from x."""
     while is_call(x, np.broadcast_to, np.reshape, np.full):
         x = x.args[1] if x.fn is np.full else x.args[0]
     return x
