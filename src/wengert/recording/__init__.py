@@ -1,1 +1,1 @@
-"""What a run writes down: its entries, and which live objects are traced values."""
+"""The recording of a run: its entries, and which live objects are traced values."""

@@ -1,4 +1,4 @@
-"""What else shows an array's memory: exported buffers, and objects of C that give its elements as new numbers.
+"""Aliases of an array's memory besides views: exported buffers, and C objects that read its elements.
 
 Views among arrays are told by their owner. What C code keeps of an array without a buffer or a reference that the
 collector of cycles sees is not told.

@@ -116,7 +116,7 @@ def _is_of_objects(thing: Any) -> bool:
 
 
 def _parts(thing: Any) -> list[Any]:
-    """What a thing is made of."""
+    """Return the parts of a container."""
     if _is_of_objects(thing):
         return [*elements(thing)]
     if issubclass(type(thing), frozenset):

@@ -134,7 +134,7 @@ def _given(x_bar: Any, form: Any, call: Callable[..., Any]) -> dict[Any, Any]:
 
 
 def _children(container: Any) -> Iterator[tuple[Any, Any]]:
-    """What a container holds, by attribute name, key or position."""
+    """Yield (key, item) for each item of a container: the key is an attribute name, a key or a position."""
     form = form_of(type(container))
     assert form is not None
     if form.items is tuple:

@@ -164,7 +164,7 @@ def kinds_stay(recording: Recording) -> None:
 
 
 def _kind_of(value: Any) -> tuple[Any, ...]:
-    """What to ask for the kind of an array or number; a number has the shape of an array without dimensions, too."""
+    """Return the functions that give the kind of an array or number; a number has the shape of a 0-d array, too."""
     if not isinstance(value, np.ndarray):
         return (type,)
     return (np.shape, np.result_type) if value.ndim else (type, np.shape, np.result_type)

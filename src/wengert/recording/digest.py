@@ -53,7 +53,7 @@ def _from_outside(stretch: list[Entry], base: int) -> list[weakref.ref[np.ndarra
 
 
 def _lines(recording: Recording, base: int) -> list[Any]:
-    """What each pullback of the stretch reads, with memory as it will find it."""
+    """Return what each pullback of the stretch reads, with memory as it will be then."""
     memory = recording.memory
     if not memory.undo:
         return [_line(entry) for entry in recording.entries[base:] if entry is not None]
@@ -103,7 +103,7 @@ def _told(value: Any) -> Any:
 
 
 def checksum(a: Any) -> Any:
-    """What tells the bits of an array and their order; of few, the bits themselves."""
+    """Return a checksum of the bits of an array in their order; the bits themselves where they are few."""
     if a.nbytes < SMALL or a.nbytes % 8:
         return None if a.dtype.hasobject else a.tobytes()
     words = np.ascontiguousarray(a).reshape(-1).view(np.uint64)

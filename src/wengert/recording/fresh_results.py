@@ -143,7 +143,7 @@ def check_result(recording: Recording, primitive: Primitive, value: Any, args: S
 
 
 class _Known:
-    """What was there before a call: what it is given, and what its function and the rule hold, name and spell out."""
+    """The ids of objects reachable before a call: arguments, closures, globals and constants."""
 
     def __init__(self, primitive: Primitive, args: Sequence[Any]) -> None:
         self._primitive, self._args = primitive, args
@@ -173,5 +173,5 @@ def in_other_form(recording: Recording, primitive: Primitive, part: Any) -> Any:
 
 
 def kept_parts(recording: Recording, value: Any) -> Any:
-    """What an entry keeps of a result in parts: a tuple as it is, on a tape everything, else the result's form."""
+    """Return the residual of a result in parts: a flat tuple as it is, on a tape the whole, else its form."""
     return value if is_flat(value) else with_leaves(value, lambda _, leaf: leaf) if recording.keep else form_of(value)

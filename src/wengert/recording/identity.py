@@ -24,7 +24,7 @@ from wengert.recording.slots import slot_of
 from wengert.values.sites import Site
 
 MADE_ANEW = (float, complex, np.inexact, np.ndarray, tuple, types.MethodType, functools.partial)
-"""What is made anew when it is entered, or holds what is and has no identity of its own."""
+"""Types that are copied when a trace enters them, or hold what is copied and have no identity of their own."""
 
 
 def given(recording: Recording, thing: Any) -> Any:
@@ -90,7 +90,7 @@ def _nothing() -> None:
 
 
 def is_(right: Any, left: Any, site: Site | None) -> bool:
-    """What the hook of `left is right` gives."""
+    """The hook of `left is right`."""
     if Modes.guarding:
         sameness_asked(left, right)
     if left is right:
@@ -148,5 +148,5 @@ def _one_and_the_same(recording: Recording, left: Any, right: Any) -> None:
 
 
 def is_not(right: Any, left: Any, site: Site | None) -> bool:
-    """What the hook of `left is not right` gives."""
+    """The hook of `left is not right`."""
     return not is_(right, left, site)

@@ -238,7 +238,7 @@ def _cells(f: FunctionType) -> Iterator[tuple[str, CellType]]:
 
 
 def outline(f: Any) -> Any:
-    """What the gradient of a callable is made of: of a closure a dict of its free variables that hold leaves, of a
+    """The form of the gradient of a callable: of a closure a dict of its free variables that hold leaves, of a
     bound method its object, of a partial a dict of its parts, of a callable object the object; else None.
     """
     return _outline(f, set())

@@ -1,4 +1,4 @@
-"""What recording needs of written memory; `memory` is built on recording, and gives each recording one."""
+"""Protocols of written memory. `mutation/` is built on recording, and gives each recording a memory."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class WrittenMemory(Protocol):
 
 
 class WatchedReads(Protocol):
-    """What the code of one recording reads from outside: `wengert.compiling.watched.outer_reads.Reads`."""
+    """Outer reads of one recording; the class is `wengert.compiling.watched.outer_reads.Reads`."""
 
     hooks: Mapping[str, Any]
 

@@ -97,7 +97,7 @@ class _Code:
                 yield UNKNOWN
 
     def _maker(self, k: int, depth: int) -> int | str | None:
-        """What put on the stack what lies at a depth before step `k`: a step, a local variable, or None if unknown."""
+        """Find what pushed the stack item at a depth before step `k`: a step, a local variable, or None if unknown."""
         while not self.steps[k].is_jump_target and k:
             k -= 1
             step = self.steps[k]

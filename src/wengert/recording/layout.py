@@ -110,4 +110,4 @@ _AS_IT_LIES = {
     np.reshape, np.ravel, np.ndarray.reshape, np.ndarray.ravel, np.ndarray.astype, np.asarray, np.array, np.asanyarray,
     np.ascontiguousarray, np.asfortranarray,
 }  # fmt: skip
-"""What gives a view or a copy, as its argument lies in memory."""
+"""Functions that give a view or a copy, depending on the memory layout of their argument."""

@@ -1,4 +1,4 @@
-"""What `debug_nans` looks at: the first call, or step back, that makes a nan or an inf out of finite values."""
+"""Checks of `debug_nans`: find the first call, or step back, that makes a nan or an inf out of finite values."""
 
 from __future__ import annotations
 

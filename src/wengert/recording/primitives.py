@@ -1,4 +1,4 @@
-"""What is recorded and not entered: callables with rules, and the forms in which they are called."""
+"""Primitives: callables with rules, which are recorded and not entered, and the forms of their calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a user's pullback reads: all that its closure leads to is shown to it as it was when the rule was called.
+"""Reads of a user's pullback: all that its closure leads to is shown to it as it was when the rule was called.
 
 Writes that the tracer sees are in the undo log. Here are the contents of containers, cells, attributes and global
 names, and a check of arrays against writes that nothing sees: those of the bodies of rules, of C code, of code that
@@ -50,14 +50,14 @@ class FarReach(Reach):
         super().__init__((f,), ())
 
     def held(self) -> list[Any]:
-        """What all containers, cells and namespaces hold."""
+        """Return what all containers, cells and namespaces held at the call."""
         return [part for place in self._places for part in place.was]
 
     def _entered(self, parts: Iterable[Any]) -> Iterable[Any]:
         return [part for part in parts if type(part) not in COMMON]
 
     def _parts(self, thing: Any) -> Iterable[Any]:
-        """What a thing leads to directly, by any way that a pullback could read."""
+        """Yield what a thing refers to directly, by any way that a pullback could read."""
         t = type(thing)
         if issubclass(t, _ATOMS):
             return
@@ -91,7 +91,7 @@ class FarReach(Reach):
             yield from self._inside(thing)
 
     def _inside(self, thing: Any) -> Iterable[Any]:
-        """What lies inside an object of C or of a library, as far as it can be shown again as it was."""
+        """Return the referents of an object of C or of a library, where they can be shown again as they were."""
         return gc.get_referents(thing) if type(thing).__module__ in _FOLLOWED else ()
 
     def _of_function(self, f: types.FunctionType) -> Iterator[Any]:
@@ -122,7 +122,7 @@ class FarReach(Reach):
                 yield from self._named(vars(value), names, names)
 
     def _of_class(self, cls: type) -> Iterator[Any]:
-        """What a class and its bases hold: methods, and the values of attributes."""
+        """Yield what a class and its bases hold: methods, and the values of attributes."""
         for base in cls.__mro__:
             if any([base is known for known in self.classes]) or is_library(base.__module__):
                 continue
@@ -294,7 +294,7 @@ def _packed(it: Any) -> Contents:
 
 
 def _content(array: np.ndarray, like: Any = None) -> Any:
-    """What tells whether an array has been overwritten: its bytes, or of a large one sums over them."""
+    """Return a checksum that shows whether an array was overwritten: its bytes, or for a large one sums of them."""
     if array.nbytes <= LARGE or type(like) is bytes:
         return array.tobytes()
     flat = array.ravel("K").view(np.uint8)
@@ -307,14 +307,14 @@ _COLUMNS = 1021  # a prime: rows of a matrix that change places are told, too
 
 
 def _written(array: np.ndarray, was: np.ndarray, now: np.ndarray) -> np.ndarray:
-    """What an array is to hold that a pullback may have written while it was shown as it had been."""
+    """Return the content for an array that a pullback may have written while it was shown as it had been."""
     if array.tobytes() == was.tobytes():
         return now
     return np.asarray(_sum(was, array, now)) if array.dtype.kind in "iufc" else array.copy()
 
 
 def _sum(was: Any, after: Any, now: Any) -> Any:
-    """What a place holds to which a pullback added something while it was shown as it had been."""
+    """Return the content of a place to which a pullback added while it was shown as it had been."""
     with np.errstate(all="ignore"):
         return now + (after - was)
 

@@ -50,7 +50,7 @@ Held = tuple[str, Any]
 
 
 class Writes(NamedTuple):
-    """What code may store into: attributes of these names, items of containers of these names or of any, anything."""
+    """Stores that code may do: into attributes of these names, items of containers of these names or of any, anywhere."""
 
     names: set[str]
     containers: set[str]
@@ -105,7 +105,7 @@ def _is_or_shows(thing: Any, target: Any) -> bool:
 
 
 def _parts(thing: Any) -> Iterable[Held]:
-    """What a thing refers to, with the names of the places; a function refers to the globals that it names, too."""
+    """Yield what a thing refers to, with the names of the places; a function refers to globals that it names, too."""
     t = type(thing)
     if t is types.FunctionType:
         return _of_function(thing)
@@ -178,7 +178,7 @@ def _running(recording: Recording) -> list[types.CodeType]:
 
 
 def _writes(running: list[types.CodeType], functions: list[Held], modules: set[str]) -> Writes:
-    """What the running code may store, and the functions that it may call: those that it names, or without a name."""
+    """Collect the stores of the running code and of functions that it may call: those it names, and nameless ones."""
     codes: dict[int, types.CodeType] = {}
     names: set[str] = set()
     new = running

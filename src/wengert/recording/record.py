@@ -70,7 +70,7 @@ def bind(
 
 
 def _at_line(recording: Recording, ask: Callable[..., Any], *args: Any) -> Any:
-    """What `ask()`, a question to a rule about a call, gives; what the rule does not know is refused at this line."""
+    """Ask a rule about a call; where it has no answer, refuse the call at this line."""
     try:
         return ask(*args)
     except NoRuleError as error:
@@ -302,7 +302,7 @@ def _record_rrule(
 
 
 def _entered_rule(recording: Recording, level: int, rule: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What a rule's body gives, where outer levels record what it computes, and the slots that they have for it."""
+    """Run the body of a rule while outer levels record it; return its result, and its slots there."""
     inside_of = recording.levels[level:]
     del recording.levels[level:]
     try:

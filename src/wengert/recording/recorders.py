@@ -165,7 +165,7 @@ def record_one(recording: Recording, primitive: Primitive, a: Any, i: int | None
 
 
 def _kept_array(recording: Recording, how: str, a: np.ndarray) -> Any:
-    """What an entry keeps of an array; a small one that owns its memory is kept as it is, which callers may know."""
+    """Return the residual of an array; a small one that owns its memory is kept as it is, as callers may expect."""
     if how == "value" or recording.keep or (recording.holds and a.dtype.kind not in "fc"):
         base = a.base
         if base is not None and (type(base) is not _ndarray or base.base is not None):

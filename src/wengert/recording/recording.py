@@ -63,7 +63,7 @@ class Level:
 
 
 class Around(NamedTuple):
-    """What a thread was at when a recording was opened in the middle of it; it is put back when that is closed."""
+    """The state of a thread in the middle of which a recording was opened; it is restored when that is closed."""
 
     recording: Recording | None
     quick: list[Any] | None
@@ -79,7 +79,7 @@ class Aside(NamedTuple):
 
 
 class Survey(NamedTuple):
-    """What `wg.missing` takes down: the callables without a rule, and those that give constants; where, and why."""
+    """The findings of `wg.missing`: callables without a rule, and those that give constants; where, and why."""
 
     refused: list[tuple[Any, Site | None, str]]
     cut: list[tuple[Any, Site | None, str]]
@@ -87,7 +87,7 @@ class Survey(NamedTuple):
 
 NOTHING = range(0)
 PUSHED = "pushforward of"
-"""What is noted of what a step forward computes, as "pullback of" is of a step back."""
+"""The note on what a forward step computes; a step back has "pullback of"."""
 FEW = 1000  # objects that are looked at in each call of a rule; of more, all of them once, when the function ends
 
 
@@ -206,7 +206,7 @@ class Recording:
         return self.append((CONSTANT, value, (), (), None, STATE.site))
 
     def unread(self, value: Any) -> Any:
-        """What an entry keeps of a value that its pullback does not read: its Spec, and on a tape the value."""
+        """Return the residual of a value that its pullback does not read: its Spec, or on a tape the value."""
         return value if self.keep else light(value)
 
     def pin(self, start: int) -> None:
@@ -253,7 +253,7 @@ class Recording:
 
 
 class State(threading.local):
-    """What hooks look up first, on each thread: its recording, and the user's line `site`.
+    """The state of a thread, which hooks look up first: its recording, and the user's line `site`.
 
     `quick` is the list of entries where the short path may append to it, else None; `silenced` is the recording while
     what runs is recorded as one call.
@@ -275,7 +275,7 @@ STATE = State()
 
 
 def calling(watching: Recording | None) -> Callable[..., Any]:
-    """What calls a piece of a derivative: seen by the recording `watching` that is open, if one is."""
+    """Return the caller of pieces of a derivative: the open recording `watching` sees them, if there is one."""
     return plainly if watching is None else watching.call
 
 

@@ -37,7 +37,7 @@ class _Search(TracedSearch):
         super().__init__(f)
 
     def _parts(self, thing: Any) -> Iterable[Any]:
-        """What a thing leads to; of a large container that holds nothing traced, its ends."""
+        """Yield what a thing refers to; of a large container that holds nothing traced, its first and last items."""
         if is_inexact(thing) and not self._is_workspace(thing):
             slot = slot_of(self._recording, thing)
             if any(self._recording.mask((slot,))) and slot not in self._recording.closure_slots:
@@ -147,7 +147,7 @@ def _only_appends(f: types.FunctionType, name: str) -> bool:
 
 
 def _uses(code: types.CodeType, name: str) -> list[Any]:
-    """What is read of a variable, of an outer function or a global one: the names of the attributes."""
+    """Return the names of the attributes that code reads of a free or global variable."""
     steps = pairwise(dis.get_instructions(code))
     return [after.argval for step, after in steps if step.argval == name and step.opname in _READS]
 

@@ -37,7 +37,7 @@ class Given(FarReach):
         return super()._entered(held)
 
     def _parts(self, thing: Any) -> Iterable[Any]:
-        """What a thing leads to, except by global names."""
+        """Yield what a thing refers to, except by global names."""
         t = type(thing)
         if len(self._seen) > MOST_OBJECTS:
             self.is_cut = True
@@ -100,7 +100,7 @@ def _set_attributes(cls: type, contents: list[Any]) -> None:
 
 
 def given_to(args: Iterable[Any]) -> Given | None:
-    """What the containers among the arguments of a call hold; None where there are none."""
+    """Return what the containers among the arguments of a call hold; None where there are none."""
     return Given(args) if any([_may_hold(a) for a in args]) else None
 
 
@@ -151,7 +151,7 @@ class _Made:
             place.write(new)
 
     def _of(self, item: Any) -> Any:
-        """What a container is to hold for an item that is new: of a container the same, with new numbers in it."""
+        """Return what a container gets for a new item: for a container the same one, with new numbers in it."""
         known = self._known.get(id(item))
         return self._new(item) if known is None else known[1]
 

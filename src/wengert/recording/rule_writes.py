@@ -33,7 +33,7 @@ UNWATCHED = Watched([])
 
 
 def watched_by(recording: Recording, args: Sequence[Any], ins: tuple[Any, ...] = ()) -> Watched:
-    """What a call may write into; containers only where an argument, of the slots `ins`, depends on an input."""
+    """Find what a call may write into; containers only where an argument, of the slots `ins`, depends on an input."""
     given = given_to(args) if any(recording.mask(flat_slots(ins))) else None
     arrays = [a for a in (*flat(args), *(() if given is None else given.arrays)) if isinstance(a, np.ndarray)]
     known = {id(a): a for a in arrays if a.flags.writeable and not a.dtype.hasobject}

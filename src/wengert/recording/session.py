@@ -35,7 +35,7 @@ PATIENCE = 0.05  # seconds after which a thread that waits looks whether the one
 
 
 class Session:
-    """What is open in this process, in all its threads; there is one.
+    """The open recordings of this process, in all its threads. There is one Session.
 
     It sets what hooks read, which stands beside it for that: `STATE`, `SHADOW`, and all that `settle` does.
     """
@@ -227,7 +227,7 @@ SESSION = Session()
 
 
 def _around() -> Around | None:
-    """What a recording is opened in the middle of, if that goes on afterwards."""
+    """Save the state that a recording is opened in the middle of, if that goes on afterwards."""
     silenced, STATE.silenced = STATE.silenced, None
     recording = STATE.recording or silenced
     if recording is None or not recording.is_open:

@@ -25,7 +25,7 @@ def has_identity(value: Any) -> bool:
 
 
 def held(value: Any, strong: bool) -> Any:
-    """What an entry keeps of a new value: the value, or a weak reference to it."""
+    """Return what an entry holds of a new value: the value, or a weak reference to it."""
     return value if strong or not isinstance(value, np.ndarray) or value.nbytes <= LARGE else weak(value)
 
 

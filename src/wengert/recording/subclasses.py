@@ -45,7 +45,7 @@ _ASKED = set(dir(np.ndarray)) - set(dir(object)) - {"__array_finalize__"}
 
 
 def _own(a: Any) -> list[Any]:
-    """What the classes of an array define, down to `np.ndarray`."""
+    """Return the namespaces of the classes of an array, down to `np.ndarray`."""
     mro = type(a).__mro__
     return [vars(base) for base in mro[: mro.index(np.ndarray)]]
 
@@ -78,7 +78,7 @@ def renewed(x: Any) -> Any:
 def of_plain(
     recording: Recording, fn: Callable[..., Any], value: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
-    """What a function of NumPy, which gave `value` of such arrays, gives of plain ones: the same, or in another shape.
+    """Call a NumPy function, which gave `value` for such arrays, on plain ones: the same, or in another shape.
 
     Errors: RefusedCallError where it is something else.
     """
@@ -92,7 +92,7 @@ def of_plain(
 
 
 def _of_plain(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What a function gives for plain arrays; None where it raises."""
+    """Call a function on plain arrays; None where it raises."""
     try:
         with np.errstate(all="ignore"):
             return fn(*[type(a)(map(plain, a)) if type(a) in (list, tuple) else plain(a) for a in args], **kwargs)

@@ -1,4 +1,4 @@
-"""What was learnt of functions and classes: it is true for one trace, since they may change between two.
+"""Caches of what was found about functions and classes. They hold for one trace, since these may change between two.
 
 The session forgets it when the last recording ends and when one is opened beside another thread's; the hooks do where
 traced code changes a class or a rule is changed.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 twins: dict[Any, Any] = {}
-"""What stands for functions that have no closure and for classes: mostly themselves."""
+"""Substitutes for functions without a closure and for classes: mostly themselves."""
 prepared: dict[int, type] = {}
 """Classes of which all functions have been exchanged, by their ids: a metaclass may say that they have no hash."""
 calling_on: set[type] = set()

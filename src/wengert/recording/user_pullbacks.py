@@ -1,4 +1,4 @@
-"""What an entry holds in place of a primitive for a call of a user's rule."""
+"""Entries for calls of users' rules, which hold a pullback in place of a primitive."""
 
 from __future__ import annotations
 

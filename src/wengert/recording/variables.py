@@ -184,7 +184,7 @@ def guard_outline(recording: Recording, value: Any, slot: int) -> None:
 
 
 def keep_args(recording: Recording, bound: Bound, args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """What an entry keeps of the arguments: values that the pullback reads, Specs of others, and statics."""
+    """Return the residuals of the arguments: values that the pullback reads, Specs of others, and statics."""
     k = bound.rule.sequence
     if k is None or type(args[k]) not in (list, tuple):
         args = _operands(bound, args) if k is None else args
@@ -216,7 +216,7 @@ def _keep(recording: Recording, how: str, value: Any) -> Any:
 
 
 def keep_keyword(recording: Recording, value: Any) -> Any:
-    """What an entry keeps of a keyword argument."""
+    """Return the residual of a keyword argument."""
     if type(value) in (list, tuple):
         exact(recording, value)
     slot = slot_of(recording, value)
