@@ -50,7 +50,7 @@ Held = tuple[str, Any]
 
 
 class Writes(NamedTuple):
-    """Stores that code may do: into attributes of these names, items of containers of these names or of any, anywhere."""
+    """Stores that code may do: to attributes of these names, items of containers of these names or any, anywhere."""
 
     names: set[str]
     containers: set[str]

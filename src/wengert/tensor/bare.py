@@ -17,7 +17,7 @@ Form = tuple[tuple[Any, Any] | None, ...]
 
 
 def form_of(args: tuple[Any, ...]) -> Form:
-    """What is looked at of the arguments of a call: dtypes and shapes, and sizes; None for what is anything else."""
+    """Return the form of the arguments of a call: dtypes and shapes, and sizes; None for anything else."""
     return tuple([(x.dtype, x.shape) if type(x) is np.ndarray else _form_of_number(x) for x in args])
 
 
@@ -53,7 +53,7 @@ class Bare:
 
 
 class Kept:
-    """What a tensor function keeps of its calls; a copy has none of it: programs look at what they were read from."""
+    """The cache of a tensor function. A copy has none of it: programs look at what they were read from."""
 
     def __init__(self) -> None:
         self.latest: tuple[Instance, dict[str, Relation]] | None = None

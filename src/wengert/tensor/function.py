@@ -157,7 +157,7 @@ class TensorFunction(Carrier):
         print(stages.stage_text(*self._at(args, kwargs, "show"), stage))
 
     def to_source(self, *args: Any, **kwargs: Any) -> str:
-        """What runs for these arguments, or for those of the last call, as Python source."""
+        """Return the Python source that runs for these arguments, or for those of the last call."""
         instance, relations = self._at(args, kwargs, "to_source")
         backend = "numpy" if self.backend == "reference" else self.backend
         return instance.runner(backend, relations).text
@@ -230,7 +230,7 @@ class Derived(TensorFunction):
         raise NotImplementedError
 
     def wanted(self, base: Instance) -> list[Meaning]:
-        """What the arguments that `argnums` names mean. Errors: where one has no derivative."""
+        """Return the meanings of the arguments that `argnums` names. Errors: where one has no derivative."""
         named = base.arguments
         if self.argnums is None:
             return [meaning for _, meaning in named if has_derivative(meaning)]

@@ -267,7 +267,7 @@ def instance_of(parsed: Any) -> Instance:
 
 
 def unshared(result: Any, inputs: Iterable[Any], dtype: np.dtype) -> Any:
-    """What is given for a result: a number, or an array of this dtype that shares no memory with an input.
+    """Return a result as a number, or as an array of this dtype that shares no memory with an input.
 
     An array that owns its memory is newer than what others are views of.
     """

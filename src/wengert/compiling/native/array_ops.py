@@ -1,4 +1,4 @@
-"""What native code does for calls that are no elementwise functions."""
+"""Native code for calls that are not elementwise."""
 
 from __future__ import annotations
 
@@ -55,4 +55,4 @@ OPS: dict[Any, Callable[..., Any]] = {
 """For a function, what native code does for a call of it: (body, op, the arguments' values) -> the value."""
 
 STATIC = (np.iscomplexobj, np.isrealobj, np.ndim, np.shape, np.size, len, type)
-"""What is known of a value before it is computed."""
+"""Functions whose result is known before the value is computed."""

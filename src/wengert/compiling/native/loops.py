@@ -78,7 +78,7 @@ class Repeated:
         return begin + Affine(0, ((self.counter, step),) if step else ())
 
     def outside(self, x: Any) -> Any:
-        """What is the same in all iterations, as the body reads it."""
+        """Return what is the same in all iterations, as the body reads it."""
         if isinstance(x, Computed):
             return self.body.level.view(x)
         if isinstance(x, tuple) and not is_table(x):
@@ -129,7 +129,7 @@ class Repeated:
         return alike and x.is_whole and x.shape == carried.shape
 
     def kept(self, x: Any, stays: list[Memory]) -> Any:
-        """What is read of the last iteration, where it outlives the loop; it may lie in memory that `stays`."""
+        """Return a result of the last iteration that outlives the loop; it may lie in memory that `stays`."""
         level = self.body.level
         view = self.inner.view(x) if isinstance(x, Computed) else x
         if isinstance(view, View) and view.memory.home is self.inner and view.is_whole:
@@ -154,7 +154,7 @@ class Repeated:
         return Scalar(name)
 
     def apart(self, x: Any, carried: Any) -> Any:
-        """What is handed on, in a copy where it lies in memory that is about to change."""
+        """Return a loop-carried value, in a copy where its memory is about to change."""
         changes = isinstance(x, View) and x.memory.owner is self.inner and isinstance(carried, View)
         return self.inner.let("{0}", [x], x.shape) if changes and not self.is_in_place(x, carried) else x
 

@@ -143,7 +143,7 @@ def _type_of(source: Any, x: Any) -> str:
 
 @cache
 def _versions() -> str:
-    """What the machine code depends on: another text is another file."""
+    """Return the versions that machine code depends on, as text for the key of the cache."""
     from importlib.metadata import version  # 25 ms, which importing wengert need not take
 
     others = ", ".join([f"{name} {version(name)}" for name in ("numba", "numpy")])

@@ -194,7 +194,7 @@ class Body:
                 part.memory.aliases.append((self, op.id))
 
     def value(self, x: Any) -> Any:
-        """What an argument of an op is here."""
+        """Return what an argument of an op is here."""
         if isinstance(x, Variable):
             found = self.values[x.id]
             if type(found) is not _Outside:

@@ -92,7 +92,7 @@ class _Parting(Remade):
         return self.call(op, np.concatenate, pieces)
 
     def piece(self, op: Op, stores: list[Call], spans: list[range], first: int, end: int) -> Variable:
-        """What lies between two places: the sum of what was added there, since something was put there."""
+        """Return the sum of what was added between two places since the last assignment there."""
         terms: list[Any] = [0.0]
         for store, span in zip(stores, spans, strict=True):
             if first in span:

@@ -1,4 +1,4 @@
-"""What native code does for sums, extrema and products of arrays: nests of loops that gather along some axes."""
+"""Native code for sums, extrema and products of arrays: loop nests that reduce along some axes."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from wengert.tape.ops import Call
 from wengert.values.kernel_cache import has_compiler
 
 SECONDS, EACH = 2.0, 0.04
-"""What compiling costs: numba itself, and each op."""
+"""Seconds that compiling costs: numba itself, and each op."""
 
 TRIED = 5  # calls of native code that are timed
 

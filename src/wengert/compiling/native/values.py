@@ -1,4 +1,4 @@
-"""What native code computes with: flat memory, views of it with static strides, and numbers that have names.
+"""Values of native code: flat memory, views of it with static strides, and named numbers.
 
 An array is a View: a place in flat memory, and how many elements lie between neighbours along each axis. So slices,
 transposes, reshapes and broadcasts are no code, and there is one type of array for the compiler to know.

@@ -1,4 +1,4 @@
-"""What native code does for views of arrays, new arrays and stores into them."""
+"""Native code for views of arrays, new arrays and stores into them."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _entry(body: Any, table: tuple[Any, ...], at: Affine) -> Any:
 
 
 def _gathered(body: Any, op: Call, x: Any, key: Known) -> Any:
-    """What stands at known places of an array of one axis."""
+    """Return the elements at known places of an array of one axis."""
     if len(x.shape) != 1 or op.val.ndim != 1:
         raise UnsupportedOp("rows at places")
     if isinstance(x, Splat):

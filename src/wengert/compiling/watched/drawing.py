@@ -29,7 +29,7 @@ def is_draw(f: Any) -> bool:
 
 
 def drawing(f: Any, reads: Reads) -> Callable[..., Any]:
-    """What is called in place of a method that draws."""
+    """Return the replacement of a method that draws random numbers."""
     rng, made = f.__self__, FAMILIES.get(f.__name__)
     if id(rng) in reads.seeded:
         drawn: Callable[..., Any] = resolve(f, STATE.site)
@@ -81,7 +81,7 @@ def _said(part: Any, reads: Reads) -> str:
 
 
 def seeded(make: Callable[..., Any], reads: Reads) -> Callable[..., Any]:
-    """What is called to make a generator: with a whole number as its seed it draws the same in each call."""
+    """Return the replacement of a constructor of generators: a fixed integer seed gives the same draws in each call."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         made = make(*args, **kwargs)

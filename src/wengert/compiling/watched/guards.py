@@ -1,4 +1,4 @@
-"""What one trace reads from outside: floats and arrays become inputs of it, for all else there are tests.
+"""Guards of a trace: floats and arrays read from outside become its inputs, all else is tested.
 
 Each thing is reached from a pinned object by an accessor, a Python expression such as `k0['lr']` or `a1['w'][2]`: the
 dictionary of a module, a cell, a function, or an argument. A test is an expression, too, true of what was read. What
@@ -90,7 +90,7 @@ def library_that_calls(frame: types.FrameType | None) -> str | None:
 
 
 class GuardBuilder:
-    """What is taken in from outside: the tests and inputs that there are of it, and why they may not do."""
+    """Builds the guards of one trace: the inputs and tests of what is read from outside, or why it cannot be reused."""
 
     def __init__(self, recording: Recording, hooks: Mapping[str, Callable[..., Any]]) -> None:
         self.recording, self.hooks = recording, hooks
@@ -153,7 +153,7 @@ class GuardBuilder:
     # -- reading
 
     def read(self, value: Any, place: str) -> Any:
-        """What the trace goes on with for a value that was read from outside at a place."""
+        """Return the value that the trace goes on with for one read from outside at `place`."""
         if len(place) > DEEPEST or len(self.inputs) > MOST:
             self.give_up(f"it reads too much from outside ({self.said(place)[:DEEPEST]} …)")
         if id(value) in self.identities.shared:
@@ -353,7 +353,7 @@ class GuardBuilder:
             self.read(vars(value), f"{place}.__dict__")
 
     def inside(self, f: Any) -> None:
-        """What a function of this package holds that calls the user's: the objects of methods, and callable ones."""
+        """Watch what a function of this package holds that calls the user's code: objects of methods, and callables."""
         todo, seen = [f], set()
         while todo:
             g = todo.pop()

@@ -17,7 +17,7 @@ import numpy as np
 from wengert.recording.slots import slot_of
 
 CHANGING = (list, dict, set, np.ndarray)
-"""What can be changed, and is one thing in the trace; objects have tests of their own."""
+"""Mutable types whose values keep their identity in the trace; objects have tests of their own."""
 _NUMBERS = (float, complex, np.generic)
 
 
@@ -35,7 +35,7 @@ def overlaps(*arrays: Any) -> dict[tuple[int, int], int]:
 
 
 class Identities:
-    """What a trace has asked of the identity of what its `reads` have taken in."""
+    """The questions of a trace about the identity of what its `reads` have taken in."""
 
     def __init__(self, reads: Any) -> None:
         self.reads = reads

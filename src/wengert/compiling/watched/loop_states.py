@@ -121,11 +121,11 @@ def _place(frame: types.FrameType, head: LoopHead) -> Place:
 
 
 class Unknown(Exception):
-    """What of a state cannot be compared."""
+    """A part of a state that cannot be compared."""
 
 
 class State(NamedTuple):
-    """What can be reached at the head of a loop: the form of each variable of the program by its name, and the slots of
+    """The state at the head of a loop: the form of each variable of the program by its name, and the slots of
     what is traced, in order; `fixed` are the numbers of those that stand in variables which the loop does not set."""
 
     forms: dict[Name, Any]
@@ -209,7 +209,7 @@ class Heads:
         return any([loop.is_free for loop in self.lifted])
 
     def wanted(self) -> Lifts:
-        """What would have to be lifted for loops to run as often as tests say."""
+        """Return what must be lifted for loops to run as often as tests say."""
         found: Lifts = {}
         for loop, (place, names) in self.wanting.items():
             between = self.reads.recording.entries[loop.begin : loop.end]
@@ -291,7 +291,7 @@ class _Walk:
         return State(forms, tuple(self.slots), frozenset(fixed))
 
     def form(self, value: Any) -> Any:
-        """What is compared of a value; equal forms, met in the same order, are states that code cannot tell apart."""
+        """Return the form of a value. States with equal forms, met in the same order, are equal for the code."""
         self.heads.seen += 1
         t = type(value)
         if t in ATOMS:

@@ -1,4 +1,4 @@
-"""What one trace reads from outside: where its values come from, and what is looked at when it ends."""
+"""Outer reads of a trace: where its values come from, and what is checked when it ends."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from wengert.values.views import owner_of
 
 
 class Reads(GuardBuilder):
-    """What a recording has read from outside; `unkept` says why its trace cannot be used again, if it cannot."""
+    """The outer reads of a recording; `unkept` says why its trace cannot be used again, if it cannot."""
 
     @computed_once
     def heads(self) -> Heads:
@@ -125,7 +125,7 @@ class Reads(GuardBuilder):
         return value
 
     def _check_descriptor(self, raw: Any, owner: Any, name: str) -> None:
-        """What a class has for its attributes are functions, or what is made of them: an object may have a state."""
+        """Give up where a class has a descriptor that is no function: such an object may have a state."""
         if owner is not None and is_of_user(owner) and hasattr(type(raw), "__get__") and not is_followed(raw):
             self.give_up(f"it reads .{name}, a {type(raw).__name__} of a class")
 
@@ -226,7 +226,7 @@ class Reads(GuardBuilder):
         return self.pin(self._spaces.setdefault(id(cls), vars(cls)), cls.__qualname__)
 
     def of_module(self, module: Any, name: str, value: Any) -> Any:
-        """What a module has under a name."""
+        """Read a global name of a module, and guard it."""
         space = vars(module)
         known, made = self.names.get((id(space), name), (None, None))
         if known is value is not None:

@@ -23,7 +23,7 @@ _PLAIN: Any = (*SAME, *ATOMS, *COMPARED, float, complex, np.generic, np.ndarray,
 
 
 def where_traced(f: types.FunctionType, reads: Reads) -> Callable[..., Any]:
-    """What is called in place of a function with a rule."""
+    """Return the replacement of a function with a rule."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         recording = STATE.recording

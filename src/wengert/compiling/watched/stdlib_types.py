@@ -15,7 +15,7 @@ def is_named_tuple(t: Any) -> bool:
 
 
 def read_named_tuple(reads: Any, value: Any, place: str) -> Any:
-    """What stands for a named tuple: another one of what stands for its items."""
+    """Return a copy of a named tuple with its items replaced by their traced counterparts."""
     reads.test(f"type({place}) is {reads.pin(type(value))}")
     reads.test(f"tuple.__len__({place}) == {tuple.__len__(value)}")
     if type(value).__dictoffset__:
@@ -31,7 +31,7 @@ def read_named_tuple(reads: Any, value: Any, place: str) -> Any:
 
 
 def read_partial(reads: Any, value: Any, place: str) -> Any:
-    """What stands for a partial function: another one of what stands for its parts."""
+    """Return a copy of a partial function with its parts replaced by their traced counterparts."""
     if functools.partial.__reduce__(value)[2][3]:  # vars(value) gives it a dictionary: partial tells it apart by that
         reads.give_up(f"it reads a partial function with attributes from outside ({reads.said(place)})")
         return value

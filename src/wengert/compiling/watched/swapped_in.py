@@ -8,7 +8,7 @@ from typing import Any
 
 
 class SwappedContainers:
-    """What is in containers and defaults by rights, to be put back."""
+    """The original contents of containers and defaults, to be put back."""
 
     def __init__(self) -> None:
         self._held: list[tuple[Any, Any, Any]] = []  # containers, what is in them by rights, and while the trace lasts

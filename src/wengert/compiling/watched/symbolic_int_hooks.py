@@ -29,7 +29,7 @@ _INTS = {int, bool, Counted}
 
 
 def _beside(a: Any, other: Any) -> Any:
-    """What stands for an operand beside another, which is a number or an array of floats."""
+    """Return an operand for arithmetic with `other`, a number or an array of floats."""
     return twin(a) if type(a) is not Counted or is_inexact(other) else refuse("a counter beside what is no float")
 
 

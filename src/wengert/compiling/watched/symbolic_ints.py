@@ -62,7 +62,7 @@ def _counted(recording: Recording, number: float) -> Any:
 
 
 def lifted(recording: Recording, value: Any) -> Any:
-    """What stands for a constant number from now on: a variable of the tape."""
+    """Turn a constant number into a variable of the tape."""
     if type(value) is int and not -WHOLE <= value <= WHOLE:
         refuse("a large whole number")
     number = float(value) if type(value) is int else fresh(value)
@@ -83,7 +83,7 @@ def of_whole(fn: Callable[..., Any], *numbers: Any) -> Any:
 
 
 class Numbers:
-    """What a `for` iterates over instead of a range: each number is computed of the one before."""
+    """The iterator of a `for` in place of a range: each number is computed from the one before."""
 
     def __init__(self, recording: Recording, iterator: Any) -> None:
         _, (numbers,), *begun = iterator.__reduce__()

@@ -1,4 +1,4 @@
-"""What is taken as constant without a guard: the inside of the libraries below. And what may be called at all.
+"""Code that is taken as constant without a guard, the inside of the libraries below; and what may be called.
 
 A callable that is neither the user's Python nor one of these may read or change anything outside, and is not cached.
 """

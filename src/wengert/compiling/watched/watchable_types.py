@@ -1,4 +1,4 @@
-"""What can be watched: which values are compared, and of which classes reading an attribute runs functions only."""
+"""Types that can be watched: values that are compared, and classes whose attributes run functions only."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ SAME = (
 )  # fmt: skip
 """Of what these are, nothing can change but which of them it is."""
 COMPARED = (np.bool_, np.integer, np.datetime64, np.dtype, range, slice)
-"""What is compared with what it was, types included; none of it runs code of the user's."""
+"""Types whose values are compared with what they were, type included; their comparison runs no code of the user's."""
 _FOLLOWED = (
     types.FunctionType, types.WrapperDescriptorType, types.MemberDescriptorType, types.NoneType, Transformed,
     type(vars(collections.namedtuple("_", "item"))["item"]),
 )  # fmt: skip
-"""What a class may have under the name of an attribute, so that nothing else is read; None where `__getattr__` is."""
+"""Descriptors of attributes whose reading reads nothing else; None where there is a `__getattr__`."""
 
 
 def has_attributes_alone(t: Any) -> bool:
@@ -51,7 +51,7 @@ def with_attributes(t: Any, attributes: dict[str, Any]) -> Any:
 
 
 def parts_of(thing: Any) -> list[Any]:
-    """What is in a list, tuple or dictionary and in those in it, else the thing alone."""
+    """Return the leaves of a nested list, tuple or dictionary; of anything else the thing alone."""
     if type(thing) in (list, tuple):
         return [part for item in thing for part in parts_of(item)]
     return parts_of([*thing.values()]) if type(thing) is dict else [thing]
@@ -105,7 +105,7 @@ def hides_a_function(thing: Any) -> bool:
 
 
 def lookup_with_owner(t: Any, name: str) -> tuple[Any, Any]:
-    """What a class defines under a name, and which of its bases does."""
+    """Return what a class defines under a name, and the base that does."""
     return next(((vars(base)[name], base) for base in t.__mro__ if name in vars(base)), (None, None))
 
 

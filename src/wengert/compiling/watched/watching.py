@@ -70,7 +70,7 @@ def _reads_of(frame: types.FrameType, site: Site | None) -> Reads | None:
 
 
 def _unseen(frame: types.FrameType) -> None:
-    """What runs where nothing is recorded reads what nobody sees."""
+    """Give up compiling: unrecorded code of the user may read from outside."""
     if STATE.silenced is not None and STATE.silenced.reads is not None:
         unseen: Any = STATE.silenced.reads
         unseen.give_up(f"{frame.f_code.co_qualname} runs as a part of one call")
@@ -141,7 +141,7 @@ def _getattr(obj: Any, name: str, site: Site | None) -> Any:
 
 
 def _seen(obj: Any, name: str, value: Any, site: Site | None) -> Any:
-    """What the code goes on with for an attribute that was read."""
+    """Return the value that the code goes on with for an attribute that was read."""
     t = type(obj)
     if t is np.ndarray and name in OF_MEMORY and (reads := reads_here()) is not None:
         return reads.of_array(obj, name, value)
@@ -215,7 +215,7 @@ def _identity(thing: Any) -> int:
 
 
 def _vars(*obj: Any) -> Any:
-    """What is called for `vars`; without an argument it is that of a frame."""
+    """Replace `vars` in watched code; without an argument it is that of a frame."""
     if len(obj) == 1 and hasattr(obj[0], "__dict__") and type(obj[0]) is not types.ModuleType:
         return _getattr(*obj, "__dict__", STATE.site)
     _unkept("it calls vars", STATE.site)
@@ -226,7 +226,7 @@ _ASKED: dict[Any, Any] = {getattr: _asked(getattr), hasattr: _asked(hasattr), va
 
 
 def _changing(native: Callable[..., Any]) -> Callable[..., Any]:
-    """What a library calls for `setattr` or `delattr`."""
+    """Return the replacement of `setattr` or `delattr` for libraries."""
 
     @functools.wraps(native)
     def call(obj: Any, name: str, /, *value: Any) -> None:
@@ -318,7 +318,7 @@ def _caught(error: BaseException, site: Site | None) -> None:
 
 
 def _match_class(cls: Any, names: tuple[str, ...], subject: Any, count: int, site: Site | None) -> Any:
-    """What a pattern of a class binds: the attributes that it names, which are read once more and watched."""
+    """Match a class pattern: read the attributes that it names once more, and watch them."""
     found, reads = HOOKS["match_class"](cls, names, subject, count, site), reads_here()
     if reads is None:
         return found
@@ -354,7 +354,7 @@ def _loop_head(head: LoopHead, *iterator_and_site: Any) -> None:
 
 
 def _touched(value: Any, site: Site | None) -> Any:
-    """What a method returns, or the body of a class names; C may have asked the method for a number or a string."""
+    """Look at what a method returns, or the body of a class binds: C may have asked it for a number or a string."""
     frame, reads = sys._getframe(1), reads_here()
     if reads is not None and (holds_traced((value,)) or id(value) in reads.recording.origins) and asked_unseen(frame):
         reads.give_up(f"C code asks {frame.f_code.co_qualname} for a number or string, and uses it unseen")
@@ -392,7 +392,7 @@ def _id_asked(site: Site | None) -> Callable[[Any], int]:
 
 
 def resolve_plain(f: Any) -> Any:
-    """What a trace that is watched calls in place of a callable where no line of the user's is known."""
+    """Resolve a callable in a watched trace where no line of the user's is known."""
     if f is id:
         return _id_asked(STATE.site)
     reads = reads_here()
@@ -401,7 +401,7 @@ def resolve_plain(f: Any) -> Any:
 
 
 def _instead(f: Any, reads: Reads) -> Any:
-    """What is called because the trace is watched; None where it is what any trace calls."""
+    """Return the replacement that a watched trace needs for a callable; None where it needs none."""
     if is_draw(f):
         return drawing(f, reads)
     if type(f) in _MAKING_TYPES and f in MAKING:
@@ -421,7 +421,7 @@ def _walks(f: Any) -> bool:
 
 
 def _with_parts(f: Any, reads: Reads) -> Callable[..., Any]:
-    """What is called in place of a callable of this package: it is given objects all of whose attributes are read."""
+    """Return the replacement of a callable of this package, which reads all attributes of the objects given to it."""
     resolved = resolve(f, STATE.site)
 
     def call(*args: Any, **kwargs: Any) -> Any:

@@ -30,7 +30,7 @@ Indices = Iterable[tuple[str, Affine]]
 
 @dataclass(frozen=True)
 class World:
-    """What the names of sizes and relations stand for: numbers, and boolean arrays."""
+    """Values of the names of sizes and relations: numbers, and boolean arrays."""
 
     sizes: Mapping[str, int] = field(default_factory=dict)
     relations: Mapping[str, np.ndarray] = field(default_factory=dict)

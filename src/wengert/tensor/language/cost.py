@@ -1,4 +1,4 @@
-"""What a program costs: additions, multiplications and black-box calls, counted exactly at given sizes and relations.
+"""The cost of a program: additions, multiplications and black-box calls, counted exactly at given sizes and relations.
 
 Memory traffic, index arithmetic, predicates, ⊞, accesses and pairs are free.
 

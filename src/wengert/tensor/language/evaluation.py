@@ -1,4 +1,4 @@
-"""What a program means: the value ⟦e⟧ρ for all assignments ρ of a table at once. A reference: slow, and exact.
+"""Evaluation of a program: the value ⟦e⟧ρ for all assignments ρ of a table at once. A reference: slow, and exact.
 
 A value is an array, or a tuple of values for a pair; a tensor of pairs is held as a pair of tensors. Inside, the first
 axis of a value counts the rows of the table.

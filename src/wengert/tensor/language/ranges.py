@@ -1,4 +1,4 @@
-"""What the ranges of indices say about predicates: interval analysis, which says nothing where it is unsure."""
+"""Interval analysis: what the ranges of indices say about predicates. Where it is unsure it says nothing."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _distinct(parts: Iterable[Predicate]) -> list[Predicate]:
 
 
 def _solution(equalities: Iterable[Compare]) -> dict[str, Affine]:
-    """What names stand for by the equalities, each used once, where one of its names has the coefficient ±1."""
+    """Solve equalities for names: each is used once, where one of its names has the coefficient ±1."""
     solution: dict[str, Affine] = {}
     for q in equalities:
         side = q.side.substitute(solution)

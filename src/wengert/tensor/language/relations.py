@@ -77,7 +77,7 @@ def relation(x: Any) -> Relation:
 
 
 def _state(x: Any) -> tuple[Any, ...]:
-    """What tells whether an argument has changed since it was seen."""
+    """Return a key that shows whether an argument has changed since it was seen."""
     if isinstance(x, (Set, np.ndarray)):
         return (x,)
     if x.format in ("csr", "csc", "bsr"):

@@ -37,7 +37,7 @@ from wengert.tensor.language.terms import (
 
 @dataclass(frozen=True)
 class Environment:
-    """What the names mean at a place: the types of variables, which are indices, how many arguments relations take."""
+    """The typing environment at a place: types of variables, which are indices, and arities of relations."""
 
     types: Mapping[str, Type]
     indices: frozenset[str]

@@ -59,7 +59,7 @@ def gens_outside(e: Expr, of: Type, taken: set[str]) -> Expr:
 
 @dataclass(frozen=True)
 class Facts:
-    """What holds at a place in an expression: the ranges of indices and the brackets around it."""
+    """Facts at a place in an expression: the ranges of indices and the brackets around it."""
 
     ranges: IndexRanges
     given: Predicate

@@ -1,4 +1,4 @@
-"""What a ⊞ repeats is computed once: a statement that does not use one of its indices is computed without it (S11)."""
+"""Hoist invariants out of ⊞: a statement that does not use one of its indices is computed without it (S11)."""
 
 from __future__ import annotations
 

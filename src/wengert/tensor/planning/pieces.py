@@ -53,7 +53,7 @@ FEW_PIECES = 16  # pieces of a definition that is put where it is read: there th
 
 @dataclass
 class Planning:
-    """What the passes share; `tables` are relations to be made of existentials, `settled` are pieces in their form."""
+    """The state that the passes share; `tables` are relations made of existentials, `settled` pieces in their form."""
 
     counts: Mapping[str, int] = field(default_factory=dict)  # how many entries each relation has, where known
     supports: Mapping[str, Predicate] = field(default_factory=dict)  # of what is read once

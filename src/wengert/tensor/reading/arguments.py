@@ -1,4 +1,4 @@
-"""What a function is called with and what it takes from around it: inputs, sizes, relations, and things known."""
+"""Arguments and outer names of a function: inputs, sizes, relations, and known things."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def _is_floats(x: Any) -> bool:
 
 
 def signature_of_argument(x: Any) -> Any:
-    """What a program depends on of an argument: the shape of an array, the value of a whole number."""
+    """Return what a program depends on of an argument: the shape of an array, the value of an integer."""
     if _is_floats(x):
         return ("array", x.shape)
     if isinstance(x, (bool, np.bool_)):

@@ -31,7 +31,7 @@ _REMEDIES = {
 def read_function(
     f: types.FunctionType, tree: ast.FunctionDef, names: dict[str, Meaning], node: ast.AST, scope: Scope
 ) -> Meaning:
-    """What a function returns for arguments of these meanings; its lets go to the scope where it is called."""
+    """Return the meaning of a call with arguments of these meanings; its lets go to the scope of the caller."""
     inner = Scope(scope.building, f, dict(names), scope.conditions, scope.lets, (*scope.calls, f))
     result = read_statements(tree.body, inner)
     if result is None:
@@ -43,7 +43,7 @@ HELPERS.append(read_function)
 
 
 def read_statements(statements: Sequence[ast.stmt], scope: Scope) -> Meaning | None:
-    """What the statements return; None where they end without a return."""
+    """Return the meaning that the statements return; None where they end without a return."""
     for at, statement in enumerate(statements):
         if isinstance(statement, ast.Return):
             if statement.value is None:
@@ -56,7 +56,7 @@ def read_statements(statements: Sequence[ast.stmt], scope: Scope) -> Meaning | N
 
 
 def _if(statement: ast.If, rest: Sequence[ast.stmt], scope: Scope) -> Meaning | None:
-    """What an `if` and the statements after it return: sizes choose a branch, others choose between two results."""
+    """Read an `if` and the statements after it: sizes choose a branch, others choose between two results."""
     p = read_truth(statement.test, scope)
     known = _decided(p, scope)
     if known is not None:
@@ -207,7 +207,7 @@ def _accumulators(body: Sequence[ast.stmt]) -> set[str]:
 
 
 def _terms(body: Sequence[ast.stmt], scope: Scope, sums: set[str]) -> dict[str, Expr]:
-    """What the statements of a loop add to each of the sums."""
+    """Return what the statements of a loop add to each of the sums."""
     found: dict[str, Expr] = {}
 
     def add(name: str, e: Expr) -> None:

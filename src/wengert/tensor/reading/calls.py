@@ -222,7 +222,7 @@ def range_(node: ast.Call, scope: Scope) -> Meaning:
 
 
 def ends_of(node: ast.expr, largest: bool, scope: Scope) -> tuple[Affine, ...]:
-    """What a range starts at, or stops at: of several the largest start, the least stop."""
+    """Return the bounds that a range starts at, or stops at: of several the largest start, the least stop."""
     found = read(node, scope)
     if isinstance(found, Extreme) and found.largest == largest:
         return found.of

@@ -34,7 +34,7 @@ from wengert.tensor.reading.surface import bind_target
 
 
 def iteration(node: ast.expr, scope: Scope) -> Iteration | Group:
-    """What a `for` runs over: a range, an array, or a tuple or list written out, which is unrolled."""
+    """Read the iterable of a `for`: a range, an array, or a tuple or list written out, which is unrolled."""
     meaning = read(node, scope)
     if isinstance(meaning, (Iteration, Group)):
         return meaning

@@ -66,7 +66,7 @@ class Tests:
         return f"{self.pin(vars(builtins))}[{name!r}]"
 
     def state(self, x: Any) -> None:
-        """What `signature_of_argument` says of an object is as it was."""
+        """Test that `signature_of_argument` of an object is as it was."""
         place = self.pin(x)
         if type(x) is np.ndarray and x.dtype != np.bool_:
             self.add(f"{place}.shape == {x.shape}")

@@ -1,4 +1,4 @@
-"""What pieces of the user's function mean while it is read: values, indices, truths, things known beforehand."""
+"""Meanings of pieces of the user's function while it is read: values, indices, truths, known things."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def type_of_kind(kind: Kind) -> Type:
 
 
 class Meaning:
-    """What an expression of the user's function stands for."""
+    """The meaning of an expression of the user's function."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,7 +187,7 @@ class Known(Meaning):
 
 @dataclass(frozen=True, eq=False)
 class Iteration(Meaning):
-    """What a `for` runs over: `size` elements; the one at an index is `at(index)`, where `guard(index)` holds."""
+    """The iterable of a `for`: `size` elements; the one at an index is `at(index)`, where `guard(index)` holds."""
 
     size: Affine
     at: Callable[[Affine], Meaning]

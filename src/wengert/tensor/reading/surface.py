@@ -191,7 +191,7 @@ def named(node: ast.NamedExpr, scope: Scope) -> Meaning:
 
 
 def assigned(text: str, meaning: Meaning, scope: Scope) -> Meaning:
-    """What a name means after it is assigned: a length takes its name, a value is computed once under it."""
+    """Return the meaning of a name after its assignment: a length takes the name, a value is computed once under it."""
     if isinstance(meaning, Length):
         return Index(meaning.dimension.named(text), meaning.dimension)
     if isinstance(meaning, Group):

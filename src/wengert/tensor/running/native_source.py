@@ -309,7 +309,7 @@ class Kernel:
         return f"({found} if {inside} else -1)" if inside else found
 
     def bounds_left(self, at: tuple[Affine, ...], shape: tuple[int, ...]) -> str:
-        """What is to be tested for the indices to be in range, besides what loops and tests around say."""
+        """Return the tests for indices to be in range that the loops and tests around do not imply."""
         beyond = [(a, n) for a, n in zip(at, shape, strict=True) if not self.is_within(a, n)]
         return " and ".join(f"0 <= {index_text(a)} < {n}" for a, n in beyond)
 

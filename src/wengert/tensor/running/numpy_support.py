@@ -1,4 +1,4 @@
-"""What generated NumPy source calls: views of affine accesses, products over axes, sums into listed cells."""
+"""Helpers that generated NumPy source calls: views of affine accesses, products over axes, sums into listed cells."""
 
 from __future__ import annotations
 

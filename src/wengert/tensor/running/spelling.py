@@ -17,7 +17,7 @@ OWN = frozenset(
     + ["window", "contracted", "summed_at", "find", "first_of", *dir(builtins), *kwlist, *softkwlist]
     + [f"{index}{strip}{bound}" for index in INDICES for strip in ("", IN_STRIPS) for bound in ("", LOW, END)]
 )
-"""What generated source says by itself. Every other name in it is given by `spelled`."""
+"""Names of generated source itself. Every other name in it is given by `spelled`."""
 
 
 def spelled(name: str, taken: set[str]) -> str:
