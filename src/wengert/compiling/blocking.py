@@ -55,7 +55,7 @@ class Blocks(Loop):
         self.rows, self.height, self.calls = rows, height, calls
 
     def said(self) -> str:
-        """What it does, in words."""
+        """Describe it in words."""
         return f"{self.calls} calls by blocks of {self.height} of {self.rows} rows"
 
 
@@ -226,7 +226,7 @@ class _Blocked(Remade):
 
 
 def _begun(op: Any, total: bool) -> Op:
-    """What rows are put into, or a sum begins with."""
+    """Return the op that makes the array for the rows, or the zero that a sum begins with."""
     if total and not isinstance(op.val, np.ndarray):
         return Constant(op.val.dtype.type(0))
     args = [op.val.shape] if op.val.dtype == np.float64 else [op.val.shape, op.val.dtype]
@@ -234,7 +234,7 @@ def _begun(op: Any, total: bool) -> Op:
 
 
 def _body(group: _Group, height: int, parts: Sequence[Any], given: Sequence[Any]) -> Tape:
-    """What is done with a block of so many rows."""
+    """Return the body of the loop: what is done with a block of `height` rows."""
     body = Tape()
     start = body.push(Input(0, "i"))
     table = {op: body.push(Input(op.val)) for op in (*parts, *given)}

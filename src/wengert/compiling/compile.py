@@ -53,7 +53,7 @@ class Compiled(Remade, Wrapper):
     """A compiled function: called like the function that it was made of, it gives what that gives."""
 
     mistakes: tuple[type[Exception], ...] = (Exception,)
-    """What is told of, and does not end a call, where code is made of a trace; tests have it raised."""
+    """Exceptions in making code of a trace that are reported and do not end the call; tests have them raised."""
 
     def __init__(
         self, g: Callable[..., Any], exact: bool, strict: bool, native: bool | None, quiet: bool = False
@@ -211,7 +211,7 @@ class Compiled(Remade, Wrapper):
             raise NotCompiledError(words)
 
     def explain(self) -> str:
-        """What is kept of the calls until now: entries, their tests, what is read outside, and why it runs as it is."""
+        """Describe the traces of the calls until now: guards, outer reads, and why the function runs as it is."""
         lines = [f"{callable_name(self.wrapped)}: {sum(map(len, self._entries.values()))} traces"]
         for key, entries in self._entries.items():
             for entry in entries:

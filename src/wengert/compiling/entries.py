@@ -24,7 +24,7 @@ from wengert.recording.decisions import what_raises
 
 
 class Miss:
-    """What an entry gives that does not fit the call: in place of a result."""
+    """The answer of an entry whose guards do not hold for the call, in place of a result."""
 
     def __init__(self, words: str) -> None:
         self.words = words
@@ -39,7 +39,7 @@ _numbers = itertools.count(1)
 
 
 class Entry:
-    """What one trace is good for: `call` gives the result of a call that passes its tests, else a Miss.
+    """A trace that can be used again: `call` gives the result of a call that passes its guards, else a Miss.
 
     `tests` are the expressions that have to be true, in order; the names in them are those of `names`. Entries whose
     `alike` is equal run the same code, and differ in the objects that their tests are about.

@@ -36,7 +36,7 @@ def counted(ops: Iterable[Op], times: int = 1) -> Counter[Any]:
 
 
 def kept(old: Iterable[Op], new: T, answered: Counter[Any] | None = None) -> T:
-    """What is `new`, which makes all tests of what is `old` but those that are `answered`; else a LostTest."""
+    """Return `new` if it has all guards of `old` but those that are `answered`; else raise LostTest."""
     tests = counted(old) - counted(new) - (answered or Counter())
     if tests:
         raise LostTest(next(op for op in with_bodies(old) if is_test(op) and _key(op) in tests))

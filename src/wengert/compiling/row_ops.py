@@ -1,4 +1,4 @@
-"""What can be computed some rows at a time: functions of elements, and sums along rows or over all of them."""
+"""Calls that can be computed some rows at a time: elementwise functions, and sums along rows or over all of them."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ _SAME = {id(fn): word for fn, word in ({
     np.subtract: operator.sub, np.multiply: operator.mul, np.divide: operator.truediv, np.negative: operator.neg,
     np.absolute: abs, np.sqrt: math.sqrt,
 }).items()}  # fmt: skip
-"""What Python computes to the bit as NumPy does."""
+"""Functions that Python computes to the bit as NumPy does."""
 
 _NEAR = {id(fn): word for fn, word in ({
     np.sin: math.sin, np.cos: math.cos, np.tan: math.tan, np.exp: math.exp, np.log: math.log, np.tanh: math.tanh,
@@ -46,7 +46,7 @@ _NEAR = {id(fn): word for fn, word in ({
     np.log1p: math.log1p, np.expm1: math.expm1, np.log2: math.log2, np.log10: math.log10, np.arctan2: math.atan2,
     np.hypot: math.hypot, operator.pow: operator.pow,
 }).items()}  # fmt: skip
-"""What it computes but for rounding."""
+"""Functions that it computes as NumPy does but for rounding."""
 
 _OF_MATH = Functions(float, sign, math.sqrt, *[fn for fn in _NEAR.values() if fn is not operator.pow])
 _SAME |= {id(fn): fn for fn in _OF_MATH if fn is not float}
@@ -102,7 +102,7 @@ class _Floats:
                 self.new[op] = self.pushed(op)
 
     def word(self, op: Call) -> Any:
-        """What Python has for the function of a call."""
+        """Return Python's function for that of a call; None if there is none."""
         if op.kwargs or op.guard:
             return None
         near = {} if self.exact or op in self.decides else _NEAR
@@ -131,7 +131,7 @@ class _Floats:
         return self.new[a.op] if type(a) is Variable else a
 
     def number(self, op: Call, args: Sequence[Any]) -> Any:
-        """What stands for a call that gives a number, if that is one of Python's now."""
+        """Return the replacement of a call that gives a number, if that is one of Python's now."""
         if op.fn in (float, np.float64):
             return args[0] if len(args) == 1 and _is_float(args[0]) else None
         if op.fn is operator.getitem and op in self.computed and _is_element(*op.args):
@@ -164,7 +164,7 @@ class _Floats:
         return known and not op.kwargs and (all([d == np.float64 for d in arrays]) if arrays else numbers)
 
     def recorded(self, v: Variable) -> Any:
-        """What stands for a Variable, of the type that it had."""
+        """Return the replacement of a Variable, of the type that it had."""
         found, was = self.new[v.op], value_of(v)
         if type(was) is not np.float64 or not _is_float(found):
             return found

@@ -67,7 +67,7 @@ def by_columns(tape: AnyTape, faithful: bool = False) -> AnyTape:
 
 
 def _as_they_are(tape: AnyTape) -> set[Any]:
-    """What something decides by, and the values of which the result is built."""
+    """Return the ops that something decides by, and those that the result is built of."""
     found, parts = deciding(list(tape)), [tape.result.op]
     while parts:
         op = parts.pop()
@@ -322,7 +322,7 @@ def _stored(taking: _Taking, op: Call, x: Any, key: Any, value: Any) -> Columns 
 
 
 def _reduced(fn: Any, taking: _Taking, op: Call, x: Any, axis: Any = None, keepdims: Any = False) -> Any:
-    """What is gathered along rows by a function of two."""
+    """Reduce along rows by a function of two arguments."""
     mine, axes = taking.of(x), axes_of(axis, value_of(x).ndim)
     if mine is None or not axes or 0 in axes or value_of(x).dtype != np.float64:
         return None

@@ -1,4 +1,4 @@
-"""What NumPy warns of block by block is told once, as of whole arrays."""
+"""NumPy warnings of blocks, given once, as for whole arrays."""
 
 from __future__ import annotations
 

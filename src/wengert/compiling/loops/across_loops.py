@@ -1,4 +1,4 @@
-"""What an optimiser does across the borders of loops: bodies give to what is around them, and take from it."""
+"""Optimisations across the borders of loops: between a body and the code around it."""
 
 from __future__ import annotations
 

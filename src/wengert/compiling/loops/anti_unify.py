@@ -1,4 +1,4 @@
-"""What the iterations of a run have in common, and how they are linked: the pattern that a loop is made of."""
+"""Anti-unification of iterations: what they have in common and how they are linked is the pattern of the loop."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ class _Links:
         return Each(tuple(positions.tolist()))
 
     def moved(self, ops: list[Any]) -> tuple[Any, Any, Any] | None:
-        """What calls have in common that take each its part of the same value; None where they do not."""
+        """Anti-unify calls that take each its part of the same value; None where they do not."""
         if not all(map(is_move, ops)) or len({signature(op) for op in ops}) > 1:
             return None
         column = self.calls(ops)
@@ -194,7 +194,7 @@ def _alike(positions: np.ndarray, like: int) -> int:
 
 
 def _constant(values: list[Any]) -> Any:
-    """What stands for constants: the one that all are, a Place, or a Table."""
+    """Anti-unify constants: to the one that all are, a Place, or a Table."""
     first = values[-1]
     t = type(first)
     if all([x is first for x in values]):

@@ -92,7 +92,7 @@ class WhileLoop(NamedTuple):
     spent: End | None
 
     def op_of(self, link: Any) -> Op:
-        """What a variable or a value from before was recorded as, where the loop begins."""
+        """Return the op at the beginning of the loop for a loop variable or a value from before."""
         return (self.held if type(link) is Held else self.outer)[link.number]
 
     def tests(self, ops: Sequence[Op]) -> list[Op]:
@@ -178,7 +178,7 @@ class _Finder:
         return WhileLoop(ways, held, self.outer, start, self.stop, self.values, self.left, spent)
 
     def fork(self, rows: list[_Row], start: int) -> Fork:
-        """What these iterations do from a place on."""
+        """Build the branch tree for these iterations, from op `start` on."""
         steps: list[Step] = []
         while True:
             at = start + len(steps)
@@ -251,7 +251,7 @@ class _Finder:
         return first
 
     def link(self, rows: list[_Row], ops: list[Any], at: int) -> Link:
-        """What stands for these values, one of each iteration."""
+        """Return the source (step, loop variable or outer value) that all iterations share for these operands."""
         places = {row.at.get(op, at) for row, op in zip(rows, ops, strict=True)}
         if len(places) == 1 and min(places) < at:
             return Within(places.pop())

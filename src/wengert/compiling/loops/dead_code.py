@@ -1,4 +1,4 @@
-"""What nobody reads, of tapes with loops: calls, results of loops, what they carry, and what they are given."""
+"""Dead code of tapes with loops: unread calls, results, carried values and arguments of loops."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class _Needed(set[Op]):
                 self.called.update(around)
 
     def reads(self, op: Op) -> Iterator[Variable]:
-        """What has to be there for the value of an op that is needed."""
+        """Yield the Variables that an op which is needed reads."""
         if op in self.inputs:
             loop, k = self.inputs[op]
             yield from references(loop.given(op))

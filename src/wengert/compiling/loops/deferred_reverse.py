@@ -43,7 +43,7 @@ class Reverse:
 def postponed(
     recording: Recording, here: Level, seeds: Seeds, depth: int, consume: bool, watching: Recording | None
 ) -> Bars:
-    """What `reverse` gives; on the tape a Reverse stands for it where that can be."""
+    """Run `reverse` now, and record it as one deferred Reverse op if possible."""
     end = max([slot for slot, _ in seeds], default=-1)
     is_short = end - here.start < LEAST and not _repeats_freely(recording, here, end)
     if is_short or depth != 1 or not _is_plain(recording, here, end):

@@ -1,4 +1,4 @@
-"""What is the same in all iterations of a loop is computed once, before the loop."""
+"""Hoist loop invariants: compute them once, before the loop."""
 
 from __future__ import annotations
 

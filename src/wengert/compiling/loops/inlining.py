@@ -51,7 +51,7 @@ def _is_plain(body: Sequence[ast.stmt]) -> bool:
 
 
 def _used(tree: Any, function: Any) -> dict[str, Any]:
-    """What a function uses of its module, by name."""
+    """Return the globals that a function uses, by name."""
     read = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     return {name: function.__globals__[name] for name in read & function.__globals__.keys()}
 

@@ -54,7 +54,7 @@ def _freed(tape: Any, wanted: int, exact: bool) -> Any:
 
 
 def _tried(make: Callable[..., Any], *args: Any) -> Any:
-    """What is made of a tape; None where it cannot be, and stays as it was recorded.
+    """Return what `make` makes of a tape; None where it cannot, and the tape stays as it was recorded.
 
     A loop that cannot be extrapolated raises CannotExtrapolate, or the exception of a rule. Any other is a bug of ours.
     """

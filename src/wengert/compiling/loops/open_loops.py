@@ -67,18 +67,18 @@ class OpenLoop(Region):
         self.results = [*made.args]
 
     def given(self, op: Op | None) -> Any:
-        """What the loop is given for an input of its body."""
+        """Return the argument of the loop for an input of its body."""
         return self.call.args[self.inputs.index(op)]  # type: ignore[arg-type]
 
     def role(self, op: Op | None) -> str:
-        """What an op of the body is: an input that is a "place", "carried" or the "same", or a "call"."""
+        """Return the role of an op of the body: an input that is a "place", "carried" or the "same", or a "call"."""
         if op not in self.inputs:
             return "call"
         k = self.inputs.index(op) - len(self.steps)
         return "place" if k < 0 else "carried" if k < self.carried else "same"
 
     def same(self, value: Any) -> Any:
-        """What stands in the body for a value from around it."""
+        """Return the counterpart in the body of a value from around it."""
         if not isinstance(value, Variable):
             return value
         first = len(self.steps) + self.carried
@@ -88,7 +88,7 @@ class OpenLoop(Region):
         return self._input(len(self.inputs), value, value_of(value))
 
     def place(self, first: int, step: int) -> Any:
-        """What stands in the body for the int `first + k * step` in iteration k."""
+        """Return the counterpart in the body of the int `first + k * step` of iteration k."""
         if step == 0:
             return first
         for op, given, its in zip(self.inputs, self.call.args, self.steps, strict=False):

@@ -112,7 +112,7 @@ def _marks(ops: Sequence[Op]) -> np.ndarray:
 
 
 def signature(op: Call) -> Any:
-    """What equal iterations have in common in a call: all but which values, and which numbers, it is given."""
+    """Return a key of a call that is equal in equal iterations: all but its values and numbers."""
     fn = op.fn
     if isinstance(fn, Variable):
         return None

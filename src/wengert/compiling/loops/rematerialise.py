@@ -1,4 +1,4 @@
-"""What a loop keeps for later, and what is as well computed again where it is read.
+"""Rematerialisation: residuals of a loop that are as well computed again where they are read.
 
 A loop keeps the values of all its iterations in an array, a row for each, for the reverse pass say. Where such a value
 is a view, or little work, of what is the same in all iterations, or kept anyway, the reader computes it from that.
@@ -89,7 +89,7 @@ class _Plan:
         return sum([_work(op) or 0 for (op, _), counts in found.items() if counts])
 
     def reads(self, op: Op, row: Row) -> list[tuple[Op, Row]] | None:
-        """What a value is computed of, in some iterations; None where it cannot be had."""
+        """Return what a value is computed from, in some iterations; None where that is not available."""
         loop, role = self.loop, self.loop.role(op)
         if op in self.held or isinstance(op, Constant) or role == "same" or _is_among_results(loop, op, row):
             return []
@@ -105,7 +105,7 @@ class _Plan:
 
 
 def _before(loop: OpenLoop, op: Op) -> Any:
-    """What gave, in the iteration before, what is carried as `op`."""
+    """Return the result of the iteration before that is carried as `op`."""
     return loop.results[loop.inputs.index(op) - len(loop.steps)]
 
 
@@ -161,7 +161,7 @@ class _Rewriter:
         self.made: dict[tuple[Op, Row, Region], Any] = {}
 
     def current(self, v: Variable) -> Any:
-        """What stands for a Variable now."""
+        """Follow the replacements of a Variable."""
         while isinstance(v, Variable) and v.op in self.instead:
             v = self.instead[v.op]
         return v
@@ -192,7 +192,7 @@ class _Place(NamedTuple):
     loops: Loops
 
     def value(self, op: Op, row: Row) -> Any:
-        """What stands here for the values of an op of the loop that kept them."""
+        """Return the replacement here for the values of an op of the loop that kept them."""
         key = (op, row, self.region)
         if key not in self.made:
             self.made[key] = self.written(op, row)
@@ -216,7 +216,7 @@ class _Place(NamedTuple):
         return self.push(made)
 
     def result(self, op: Op, row: Row) -> Variable:
-        """What the loop that kept a value gives of it."""
+        """Return the result of the loop that kept a value."""
         loop, number = self.plan.loop, _result(self.plan.loop, op, row)
         if number is None:
             number = len(loop.results)
@@ -229,7 +229,7 @@ class _Place(NamedTuple):
         return Variable(op)
 
     def brought(self, value: Any, loops: Loops) -> Any:
-        """What stands in these loops for a value from outside of them."""
+        """Return the counterpart in these loops of a value from outside of them."""
         for loop in loops:
             value = loop.same(value)
         return value

@@ -33,7 +33,7 @@ ROWS = "a row for each iteration"
 
 
 class AnyRoller(Protocol):
-    """What is asked of the tape that a loop is written on: values by their old positions, and what is read of a run."""
+    """Protocol of the tape that a loop is written on: values by their old positions, and what is read of a run."""
 
     ops: list[Op]
     made: Tape

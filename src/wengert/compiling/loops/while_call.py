@@ -70,7 +70,7 @@ class FreeLoop(Carrier):
         return self.run.source + ("\n\n" + self.walked.source if self.backs else "")  # type: ignore[attr-defined]
 
     def keeping(self, *args: Any) -> tuple[Any, ...]:
-        """What the loop gives, and its trail: of each iteration the way, and the variables at its head."""
+        """Run the loop; return its results and its trail: of each iteration the branches, and the variables at its head."""
         trail: list[Any] = []
         return (*self.run(trail, *args), trail)
 
@@ -137,7 +137,7 @@ def tape_of(tape: Any, ops: Sequence[Op]) -> Tape:
 
 
 def _loop_key(op: Any) -> Any:
-    """What a call of a FreeLoop and that of its Adjoint have in common: the loop, and what it is called with."""
+    """Return a key that is equal for a call of a FreeLoop and that of its Adjoint: the loop and its arguments."""
     fn = getattr(op, "fn", None)
     loop = fn.loop if type(fn) is Adjoint else fn
     if type(loop) is not FreeLoop:

@@ -22,7 +22,7 @@ from wengert.values.identity_set import Functions
 from wengert.values.specs import FLOATS
 
 _ASKED_LAST = Functions(type, np.shape, np.result_type, np.shares_memory, getattr, functional.getfield)
-"""What is asked of values when a trace ends."""
+"""Functions that a trace asks of values when it ends."""
 
 
 def is_head(op: Op) -> bool:
@@ -119,7 +119,7 @@ def _with_free_loops(
         return Variable(new[v.op]) if v.op in new else v
 
     def given(op: Op) -> Any:
-        """What stands for an op in a call; numbers stand there as such, so that calls with others are like it."""
+        """Return the argument for `op`; numbers are inlined, so that calls with the same numbers are equal."""
         if type(op) is not Constant or type(op.val) not in FLOATS:
             return renewed(Variable(op))
         if type(op.val) is float:

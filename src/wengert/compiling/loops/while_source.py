@@ -162,7 +162,7 @@ def _read(fork: Fork) -> set[Link]:
 def _stretch(
     fork: Fork, gives: list[Any], found: WhileLoop, before: list[Step]
 ) -> tuple[list[Any], Callable[..., Any]]:
-    """What a stretch reads from before, and its function of that; a fork's test is a call like another."""
+    """Return what a stretch reads from before, and its function of that; the test of a fork is a call like another."""
     made, new = Tape(), dict[Any, Variable]()
     places = range(fork.start, fork.start + len(fork.steps))
     given = [x for x in dict.fromkeys(x for step in fork.steps for x in links_in((step.args, step.kwargs)))
