@@ -119,7 +119,7 @@ def _with_free_loops(
         return Variable(new[v.op]) if v.op in new else v
 
     def given(op: Op) -> Any:
-        """Return the argument for `op`; numbers are inlined, so that calls with the same numbers are equal."""
+        """Return the argument for `op`; numbers are inlined, so calls that differ in numbers alone are alike."""
         if type(op) is not Constant or type(op.val) not in FLOATS:
             return renewed(Variable(op))
         if type(op.val) is float:
