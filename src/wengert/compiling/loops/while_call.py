@@ -70,7 +70,7 @@ class FreeLoop(Carrier):
         return self.run.source + ("\n\n" + self.walked.source if self.backs else "")  # type: ignore[attr-defined]
 
     def keeping(self, *args: Any) -> tuple[Any, ...]:
-        """Run the loop; return its results and its trail: the branches of each iteration, and the variables at its head."""
+        """Run the loop; return its results and its trail: each iteration's branches, and the variables at its head."""
         trail: list[Any] = []
         return (*self.run(trail, *args), trail)
 
