@@ -112,6 +112,17 @@ def test_so_has_expm_multiply_where_the_diagonal_is_constant() -> None:
     np.testing.assert_allclose(wg.grad(f)(np.full(3, 0.5)), wg.ngradient(f, np.full(3, 0.5))[0], rtol=1e-6)
 
 
+@pytest.mark.parametrize("form", ["csr", "csc", "coo", "dia", "bsr"])
+def test_products_of_sparse_and_dense_matrices(form: str) -> None:
+    """Of Σ W (A X) the gradient in A is W Xᵀ where A has elements, that in X is Aᵀ W."""
+    rows, columns = np.nonzero(A > np.median(A))
+    data, (x, w) = A[rows, columns], matrices(2, 3, 2)
+    of = lambda data, x: np.sum(w * (sp.coo_array((data, (rows, columns)), A.shape).asformat(form) @ x))
+    to_data, to_x = wg.grad(of, argnums=(0, 1))(data, x)
+    np.testing.assert_allclose(to_data, (w @ x.T)[rows, columns], rtol=1e-12)
+    np.testing.assert_allclose(to_x, np.where(A > np.median(A), A, 0.0).T @ w, rtol=1e-12, atol=1e-14)
+
+
 def test_zeros_of_a_dense_array_are_not_in_the_sparse_one() -> None:
     x = np.array([[2.0, 0.0], [0.0, 3.0]])
     np.testing.assert_array_equal(wg.grad(lambda x: np.sum(sp.csr_array(x) @ np.ones(2)))(x), np.eye(2))

@@ -102,6 +102,19 @@ def test_a_stiff_problem(method: str) -> None:
     np.testing.assert_allclose(found, wanted, rtol=1e-3)
 
 
+def test_a_stiff_problem_in_small_numbers() -> None:
+    """The values of other steps are far off where they differ by more than y is, however little that is."""
+    end, rate = 0.3, 300.0
+
+    def f(k):
+        words = {"method": "LSODA", "rtol": 1e-4, "atol": 1e-13}
+        return integrate.solve_ivp(lambda t, y: rate * (k * np.cos(t) - y), (0.0, end), [0.0], **words).y[0, -1]
+
+    found = wg.jvp(f, (1e-9,), (1.0,))[1]
+    wanted = rate * (rate * np.cos(end) + np.sin(end) - rate * np.exp(-rate * end)) / (rate**2 + 1)
+    np.testing.assert_allclose(found, wanted, rtol=1e-4)
+
+
 def test_the_time_of_an_event() -> None:
     """y = exp(at) is 2 at log(2)/a; methods that are not followed refuse it."""
 

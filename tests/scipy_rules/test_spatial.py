@@ -26,6 +26,16 @@ def test_a_point_is_no_way_from_itself(metric: str) -> None:
     np.testing.assert_array_equal(whole[0], whole[1])
 
 
+TRUTHS = np.array([[1.0, 0.0, 1.0, 0.0], [1.0, 1.0, 0.0, 0.0], [0.0, 1.0, 1.0, 0.0]])
+
+
+@pytest.mark.parametrize("metric", ["hamming", "jaccard", "rogerstanimoto", "russellrao", "sokalsneath", "yule"])
+def test_distances_of_truths_move_with_the_weights(metric: str) -> None:
+    of = lambda w: np.sum(distance.cdist(TRUTHS, TRUTHS[::-1], metric, w=w) * np.arange(9.0).reshape(3, 3))
+    w = np.array([0.4, 1.3, 0.9, 0.7])
+    np.testing.assert_allclose(wg.grad(of)(w), wg.ngradient(of, w, argnums=0), rtol=1e-8, atol=1e-9)
+
+
 def test_distances_far_from_the_origin_keep_their_digits() -> None:
     near = wg.grad(lambda x: np.sum(distance.cdist(x, x[:2])))(X)
     far = wg.grad(lambda x: np.sum(distance.cdist(x, x[:2])))(X + 2.0**20)
