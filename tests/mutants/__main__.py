@@ -26,7 +26,7 @@ from tests.mutants.mutating import Mutant, drawn
 
 COPIED = ("src", "rules", "tests", "benchmarks", "examples", "docs", "pyproject.toml", "README.md")
 LONG = 300
-"""Seconds after which a run hangs."""
+"""Seconds after which a run hangs, which kills the mutant."""
 OPTIONS = {"fast": ["-m", "fast"], "default": [], "all": ["--all"]}
 _moments = itertools.count(1)
 
@@ -67,7 +67,7 @@ class Tree:
                 [*command, *OPTIONS[tier], *tests], cwd=self.folder, capture_output=True, text=True, timeout=LONG
             )
         except subprocess.TimeoutExpired:
-            return "a run that hangs"
+            return f"{_function(tests[0])}[hangs]"
         if run.returncode == 0:
             return ""
         found = re.search(r"^(?:FAILED|ERROR) (\S+)", run.stdout, re.MULTILINE)
@@ -110,8 +110,8 @@ def _run(mutants: list[Mutant], areas: dict[Mutant, Area], given: argparse.Names
                 tier, test = tree.killed(mutant, given.tiers.split(","), tests)
             finally:
                 trees.put(tree)
-            if tier and "::" in test:
-                KILLERS[mutant.id] = test.partition("[")[0]
+            if tier and "::" in test and not KILLERS.get(mutant.id, "").startswith(f"{_function(test)}["):
+                KILLERS[mutant.id] = _function(test)
             rows.setdefault(areas[mutant].name, Counter())[tier or "SURVIVED"] += 1
             print(f"{tier or 'SURVIVED':8} {time.monotonic() - began:4.0f} s  {mutant.id}  {test}", flush=True)
             return tier
@@ -124,6 +124,11 @@ def _run(mutants: list[Mutant], areas: dict[Mutant, Area], given: argparse.Names
         print(f"{name:30} {row.total():4}  {', '.join([f'{tier}: {count}' for tier, count in sorted(row.items())])}")
     print(f"{len(mutants) - survived} of {len(mutants)} mutants killed")
     return min(survived, 1)
+
+
+def _function(test: str) -> str:
+    """The test's name without the case, which killers.json may have: a test that is `whole` runs it in each tier."""
+    return test.partition("[")[0]
 
 
 if __name__ == "__main__":

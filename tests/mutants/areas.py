@@ -26,6 +26,22 @@ _FORMULAS = (factors, signs, conjugates, axes)
 _DECISIONS = (tests, parts_of_tests, statements)
 
 
+_SCIPY = {
+    "special": (11, "special"),
+    "stats": (5, "distributions"),
+    "linalg": (5, "linalg_scipy"),
+    "interpolate": (5, "interpolate"),
+    "integrate": (3, "odes"),
+    "sparse": (3, "linalg_scipy"),
+    "signal": (3, "signal"),
+    "spatial": (3, "spatial"),
+    "ndimage": (2, "ndimage"),
+    "optimize": (2, "minima"),
+    "": (3, "fft"),
+}
+"""Of each folder of the rules for SciPy: how many, and the file of tests that is run first."""
+
+
 class Area(NamedTuple):
     """A part of the source."""
 
@@ -44,6 +60,19 @@ class Area(NamedTuple):
         return drawn([mutant for mutant in found if mutant.id not in EQUIVALENT], self.count, KILLERS)
 
 
+def _of_scipy() -> list[Area]:
+    return [
+        Area(
+            f"rules of scipy.{name}" if name else "other rules of SciPy",
+            (f"rules/wengert_rules/scipy/{name}/*.py" if name else "rules/wengert_rules/scipy/*.py",),
+            _FORMULAS,
+            count,
+            (f"tests/scipy_rules/test_{first}.py", "tests/scipy_rules/test_scipy_rules.py", "tests/scipy_rules"),
+        )
+        for name, (count, first) in _SCIPY.items()
+    ]
+
+
 def equivalent() -> dict[str, str]:
     """Mutants that change nothing that a test may ask for, each with the reason."""
     lines = Path(__file__).with_name("equivalent.txt").read_text().splitlines()
@@ -58,12 +87,12 @@ KILLERS: dict[str, str] = json.loads(KILLED_BY.read_text())
 AREAS = [
     Area("rules", ("rules/wengert_rules/*.py",), _FORMULAS, 90, ("tests/samples/test_rules.py", "tests/samples")),
     Area("batching rules", ("rules/wengert_rules/batches/*.py",), _FORMULAS, 10, ("tests/batching",)),
-    Area("rules of SciPy", ("rules/wengert_rules/scipy/**/*.py",), _FORMULAS, 10, ("tests/scipy_rules",)),
+    *_of_scipy(),
     Area(
         "reverse walk",
         ("src/wengert/reverse/*.py",),
         _DECISIONS,
-        21,
+        26,
         ("tests/reverse", "tests/api", "tests/nesting", "tests/corpus"),
     ),
     Area(
