@@ -74,6 +74,7 @@ PARAMETERS = [  # by mpmath, at 60 digits: f, arguments, the derivative in the f
     (sc.betaincc, (50.0, 50.0, 0.5), 0.040060974249332891936),
     (sc.ncfdtr, (3.0, 50.0, 100.0, 30.0), 0.40424110395188647873),  # of a mixture of which every second term is taken
     (lambda dfd: sc.ncfdtr(3.0, dfd, 100.0, 30.0), (50.0,), -0.00052115098887434653),
+    (lambda dfd: sc.ncfdtr(3.0, dfd, 1500.0, 450.0), (50.0,), -0.00141163918401175623),  # every fifth term
 ]
 
 

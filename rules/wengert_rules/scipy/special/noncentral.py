@@ -24,20 +24,21 @@ COUNT = 128
 
 
 def around(peak):
-    """Whole numbers on a new last axis, beyond which terms that are largest at `peak` vanish.
+    """Return whole numbers j on a new last axis, and the logarithm of their distance.
 
-    Where that are more than COUNT, every so many: of terms so smooth the sums are in proportion.
+    The terms of a mixture, largest at `peak`, vanish beyond them. Terms that are many are smooth: of more than COUNT,
+    each j stands for as many as its distance.
     """
     reach = np.ceil(9 * np.sqrt(peak + 1) + 12)
     first, stride = spread(np.maximum(np.floor(peak - reach), 0), np.ceil(2 * reach / COUNT))
-    return first + stride * np.arange(COUNT)
+    return first + stride * np.arange(COUNT), np.log(stride)
 
 
 def ncx2_mixture(x, df, nc):
     """Of Poisson's j, times the density of df + 2j degrees of freedom: j, and the share of each."""
-    j = around(root(df / 2 - 1, nc * x / 4))
+    j, step = around(root(df / 2 - 1, nc * x / 4))
     x, df, nc = spread(x, df, nc)
-    return j, shares(j * np.log(nc * x / 4) - special.gammaln(j + 1) - special.gammaln(df / 2 + j))
+    return j, shares(step + j * np.log(nc * x / 4) - special.gammaln(j + 1) - special.gammaln(df / 2 + j))
 
 
 def ncx2_by_x(x, df, nc):
@@ -93,26 +94,27 @@ def ncx2_isf(y, q, df, nc):
 
 
 def ncf_terms(x, dfn, dfd, nc):
-    """Of Poisson's j, times the density of F with dfn + 2j: j, a = dfn/2 + j, b = dfd/2, and the log of what has j."""
+    """Terms of the density, Poisson's of j times that of F with dfn + 2j: a = dfn/2 + j, b = dfd/2, and their logs.
+
+    Factors without j are left out.
+    """
     rate = nc / 2 * dfn * x / (dfn * x + dfd)
-    j = around(root(dfn / 2 - rate, rate * (dfn + dfd) / 2))
+    j, step = around(root(dfn / 2 - rate, rate * (dfn + dfd) / 2))
     rate, a, b = spread(rate, dfn / 2, dfd / 2)
     a = a + j
-    return j, a, b, j * np.log(rate) - special.gammaln(j + 1) + special.gammaln(a + b) - special.gammaln(a)
+    return a, b, step + j * np.log(rate) - special.gammaln(j + 1) + special.gammaln(a + b) - special.gammaln(a)
 
 
 def ncf_mixture(x, dfn, dfd, nc):
-    _, a, b, logs = ncf_terms(x, dfn, dfd, nc)
+    a, b, logs = ncf_terms(x, dfn, dfd, nc)
     return a, b, shares(logs)
 
 
 def ncf_density(x, dfn, dfd, nc):
     """The density, also where SciPy's ends, at 10¹⁶: it falls so slowly that this matters."""
     odds = dfn * x / dfd
-    j, _, _, logs = ncf_terms(x, dfn, dfd, nc)
-    fixed = np.log(j[..., 1] - j[..., 0])  # each term stands for so many
-    fixed += dfn / 2 * np.log(odds) - (dfn + dfd) / 2 * np.log1p(odds) - special.gammaln(dfd / 2) - nc / 2
-    return np.exp(log_sum(logs) + fixed) / x
+    fixed = dfn / 2 * np.log(odds) - (dfn + dfd) / 2 * np.log1p(odds) - special.gammaln(dfd / 2) - nc / 2
+    return np.exp(log_sum(ncf_terms(x, dfn, dfd, nc)[2]) + fixed) / x
 
 
 def ncf_by_x(x, dfn, dfd, nc):
