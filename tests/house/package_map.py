@@ -11,7 +11,7 @@ BLOCK = re.compile(r"(?<=<!-- package_map -->\n```text\n).*?(?=```)", re.DOTALL)
 
 
 def imported() -> dict[str, set[str]]:
-    """The packages that each package imports."""
+    """Map each package to those that it imports directly."""
     found: dict[str, set[str]] = {name: set() for name in reading_order()}
     for file in files_under(SOURCE):
         found[package_of(file)] |= {package_of(other) for _, _, other in needed(file)} - {package_of(file)}
@@ -19,12 +19,12 @@ def imported() -> dict[str, set[str]]:
 
 
 def below(package: str, graph: dict[str, set[str]]) -> set[str]:
-    """The packages that one needs, itself or by way of others."""
+    """Return all packages that one imports, directly or through others."""
     return graph[package].union(*[below(other, graph) for other in graph[package]])
 
 
 def drawing() -> str:
-    """A line for each package: those right below it, from which all others that it imports are reached."""
+    """Draw a line for each package, with the imported packages that no other imported package imports."""
     graph = imported()
     lines = []
     for package, needs in graph.items():

@@ -101,6 +101,24 @@ def test_every_corpus_has_its_line() -> None:
     assert not {name for name in patterns if not any(fnmatch(file, name) for file in files)}
 
 
+FOLDERS = ["src", "rules", "tests", "examples", "benchmarks"]
+SEEN_FROM = ["", "src/wengert", "rules/wengert_rules", "tests"]
+USERS = {"model.py"}  # the reader's own file
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_files_that_a_page_names_are_there(page: Path) -> None:
+    named = {*re.findall(r"`([\w/]+\.py)`", page.read_text())} - USERS
+    known = {path.name for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")}
+    seen = {name for name in named if any((ROOT / folder / name).exists() for folder in SEEN_FROM)}
+    assert not {name for name in named - seen if "/" in name or name not in known}
+
+
+def test_the_examples_that_the_readme_names_are_there() -> None:
+    listed = (ROOT / "README.md").read_text().split("More in `examples/`:")[1].split("):\n")[0]
+    assert not [name for name in re.findall(r"`([\w/]+\.py)`", listed) if not (ROOT / "examples" / name).exists()]
+
+
 SHARED = {"corpus", "fuzz", "house", "mutants", "nesting", "packages", "samples", "scipy_rules", "wild"}
 
 

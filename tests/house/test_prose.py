@@ -1,4 +1,4 @@
-"""Docstrings begin with a verb or with the noun of the thing: no riddle of a relative clause."""
+"""A docstring begins with a verb, or with the noun of the thing."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ from wengert.tape.ops import Call, Constant, Op, Variable, references, value_of
 from wengert.values import functional
 
 MANY, FEW, GAIN = 256, 8, 2
-"""The least rows and the most elements of each that an array taken apart has, and how many calls that has to gain."""
+"""An array is split from so many rows on, of at most so many elements; NumPy code has to gain so many calls by it."""
 
 
 class Columns(NamedTuple):
@@ -52,10 +52,10 @@ class Columns(NamedTuple):
 
 
 def by_columns(tape: AnyTape, faithful: bool = False) -> AnyTape:
-    """A tape that computes the same by columns; the tape itself where there are none.
+    """Return a tape that computes the same by columns; the tape itself where there is nothing to gain.
 
-    `faithful` code, NumPy's, decides by what is rounded as it was and gives views that share memory; and it takes apart
-    and puts together arrays only where more calls than that are by columns.
+    With `faithful`, for NumPy code, values that decide a branch keep their rounding, and results keep sharing memory.
+    Arrays are then split only where more than GAIN calls by columns pay for each array that is split or stacked.
     """
     ops = list(tape)
     some = any([_is_tall(op.val) and op.val.ndim > 1 for op in ops])

@@ -27,7 +27,7 @@ class Remade:
         self.table[op] = self.new.push(self.copy(op))
 
     def copy(self, op: Op) -> Any:
-        """An op, of what is on the new tape."""
+        """Return a copy of an op that reads the new tape's variables."""
         copy: Any = op.copy()
         copy.rewrite(lambda v: self.at(v.op))
         return copy

@@ -46,7 +46,7 @@ from wengert.values.sites import Site
 from wengert.values.transformed import Transformed
 
 _decided: weakref.WeakKeyDictionary[types.FunctionType, Any] = weakref.WeakKeyDictionary()
-"""Functions that run instrumented code in a trace, with the code, the version of the rules and the module for it."""
+"""Functions whose Decision is IN_PLACE, with what it depends on: code, version of the rules, and module."""
 _resolved: dict[Any, Any] = {}
 """The cache of resolved callables that stay valid across traces, until a rule changes.
 
@@ -107,7 +107,7 @@ def function(f: types.FunctionType) -> Any:
 
 
 def _decision_on(f: types.FunctionType) -> Any:
-    """Decide about a function, once for its code, its module and the rules as they are."""
+    """Return the Decision on a function; IN_PLACE, the most frequent one, is kept as long as nothing changes it."""
     code, known = f.__code__, _decided.get(f)
     if known is not None and known[0] is code and known[1:] == (rules.version, f.__module__):
         return IN_PLACE
