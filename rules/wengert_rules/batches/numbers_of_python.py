@@ -10,6 +10,7 @@ import cmath
 import functools
 import math
 import statistics
+import sys
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,9 @@ TESTS: dict[Any, np.ufunc] = {
     math.isnan: np.isnan, math.isinf: np.isinf, math.isfinite: np.isfinite, cmath.isnan: np.isnan,
     cmath.isinf: np.isinf, cmath.isfinite: np.isfinite,
 }  # fmt: skip
+if sys.version_info >= (3, 15):
+    UFUNCS |= {math.fmax: np.fmax, math.fmin: np.fmin}
+    TESTS |= {math.signbit: np.signbit}
 
 
 def checked(y):
