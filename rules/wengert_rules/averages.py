@@ -16,8 +16,8 @@ def mean(y_bar, y, *data):
 
 
 @pushforward(statistics.mean)
-def push_mean(dots, y, *data):
-    return weighted(mean(1.0, y, *data), dots)
+def push_mean(tangents, y, *data):
+    return weighted(mean(1.0, y, *data), tangents)
 
 
 @pullback(statistics.variance, sequence=0)
@@ -27,8 +27,8 @@ def variance(y_bar, y, *data, xbar=None):
 
 
 @pushforward(statistics.variance)
-def push_variance(dots, y, *data, xbar=None):
-    return weighted(variance(1.0, y, *data, xbar=xbar), dots)
+def push_variance(tangents, y, *data, xbar=None):
+    return weighted(variance(1.0, y, *data, xbar=xbar), tangents)
 
 
 @pullback(statistics.pvariance, sequence=0)
@@ -38,8 +38,8 @@ def pvariance(y_bar, y, *data, mu=None):
 
 
 @pushforward(statistics.pvariance)
-def push_pvariance(dots, y, *data, mu=None):
-    return weighted(pvariance(1.0, y, *data, mu=mu), dots)
+def push_pvariance(tangents, y, *data, mu=None):
+    return weighted(pvariance(1.0, y, *data, mu=mu), tangents)
 
 
 @pullback(statistics.stdev, sequence=0)
@@ -49,8 +49,8 @@ def stdev(y_bar, y, *data, xbar=None):
 
 
 @pushforward(statistics.stdev)
-def push_stdev(dots, y, *data, xbar=None):
-    return weighted(stdev(1.0, y, *data, xbar=xbar), dots)
+def push_stdev(tangents, y, *data, xbar=None):
+    return weighted(stdev(1.0, y, *data, xbar=xbar), tangents)
 
 
 @pullback(statistics.pstdev, sequence=0)
@@ -60,8 +60,8 @@ def pstdev(y_bar, y, *data, mu=None):
 
 
 @pushforward(statistics.pstdev)
-def push_pstdev(dots, y, *data, mu=None):
-    return weighted(pstdev(1.0, y, *data, mu=mu), dots)
+def push_pstdev(tangents, y, *data, mu=None):
+    return weighted(pstdev(1.0, y, *data, mu=mu), tangents)
 
 
 def deviations(data, centre):

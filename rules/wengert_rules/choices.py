@@ -17,13 +17,13 @@ def extremum(y_bar, y, a, b):
 
 
 @pushforward(np.maximum, broadcasts=True)
-def push_extremum(dots, y, a, b):
-    return total_where([(dot, x == y) for dot, x in zip(dots, (a, b), strict=True)]) / (ONE + (a == b))
+def push_extremum(tangents, y, a, b):
+    return total_where([(tangent, x == y) for tangent, x in zip(tangents, (a, b), strict=True)]) / (ONE + (a == b))
 
 
 def total_where(pairs):
     """The sum of tangents, each where its mask holds; None is zero."""
-    return sum([np.where(mask, dot, 0) for dot, mask in pairs if dot is not None])
+    return sum([np.where(mask, tangent, 0) for tangent, mask in pairs if tangent is not None])
 
 
 clip_ufunc = getattr(np, "_core").umath.clip  # noqa: B009 -- what np.clip ends in, and type stubs do not show
@@ -53,10 +53,10 @@ def clip(y_bar, y, a, a_min=None, a_max=None):
 
 
 @pushforward(np.clip, broadcasts=True)
-def push_clip(dots, y, a, a_min=None, a_max=None):
-    if all([dot is None for dot in dots[1:]]):
-        return np.where(strictly_inside(y, a_min, a_max), dots[0], 0)
-    return total_where(zip(dots, clip_masks(y, a_min, a_max), strict=False))
+def push_clip(tangents, y, a, a_min=None, a_max=None):
+    if all([tangent is None for tangent in tangents[1:]]):
+        return np.where(strictly_inside(y, a_min, a_max), tangents[0], 0)
+    return total_where(zip(tangents, clip_masks(y, a_min, a_max), strict=False))
 
 
 @pullback(np.where, broadcasts=True)

@@ -60,8 +60,8 @@ def cofactors_bar(c_bar, c, a):
 
 
 @pushforward(cofactors, broadcasts=True)
-def push_cofactors(dots, c, a):
-    return cofactors_along(dots[0], a)
+def push_cofactors(tangents, c, a):
+    return cofactors_along(tangents[0], a)
 
 
 @computes
@@ -90,8 +90,8 @@ def cofactors_along_bar(y_bar, y, e, a):
 
 
 @pushforward(cofactors_along, broadcasts=True)
-def push_cofactors_along(dots, y, e, a):
-    e_dot, a_dot = dots
+def push_cofactors_along(tangents, y, e, a):
+    e_dot, a_dot = tangents
     moved = 0.0 if e_dot is None else cofactors_along(e_dot, a)
     return moved if a_dot is None else moved + third(e, a_dot, a)
 
@@ -106,11 +106,11 @@ def det(y_bar, y, a):
 
 
 @pushforward(np.linalg.det, broadcasts=True)
-def push_det(dots, y, a):
+def push_det(tangents, y, a):
     inverted = trusted_inverse(a)
     if inverted is None:
-        return np.sum(conj(cofactors(a)) * dots[0], axis=(-2, -1))
-    return y * trace_of_product(inverted, dots[0])
+        return np.sum(conj(cofactors(a)) * tangents[0], axis=(-2, -1))
+    return y * trace_of_product(inverted, tangents[0])
 
 
 def trace_of_product(a, b):

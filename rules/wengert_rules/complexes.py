@@ -18,8 +18,8 @@ def phase(y_bar, y, z):
 
 
 @pushforward(cmath.phase, broadcasts=True)
-def push_phase(dots, y, z):
-    return np.imag(dots[0] / nonzero(z))
+def push_phase(tangents, y, z):
+    return np.imag(tangents[0] / nonzero(z))
 
 
 @pullback(cmath.polar)
@@ -30,9 +30,9 @@ def polar(y_bar, y, z):
 
 
 @pushforward(cmath.polar, broadcasts=True)
-def push_polar(dots, y, z):
+def push_polar(tangents, y, z):
     size = nonzero(y[0])
-    turned = np.conjugate(z / size) * dots[0]
+    turned = np.conjugate(z / size) * tangents[0]
     return np.real(turned), np.imag(turned) / size
 
 

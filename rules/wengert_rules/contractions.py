@@ -18,12 +18,14 @@ def einsum(y_bar, y, *given, out=None, optimize=False, dtype=None, order="K", ca
     """For each operand the contraction of ȳ with the conjugates of the others, spread over what it alone sums."""
     subscripts, places = spelt_out(given)
     terms, result = letters(subscripts, [np.ndim(given[place]) for place in places])
-    bars = [None] * len(given)
+    cotangents = [None] * len(given)
     for k, place in enumerate(places):
         if wanted[place]:
             others = [(terms[i], given[p]) for i, p in enumerate(places) if i != k]
-            bars[place] = operand_bar(y_bar, result, others, terms[k], np.shape(given[place]), optimize is not False)
-    return tuple(bars)
+            cotangents[place] = operand_bar(
+                y_bar, result, others, terms[k], np.shape(given[place]), optimize is not False
+            )
+    return tuple(cotangents)
 
 
 def spelt_out(given):
@@ -46,11 +48,11 @@ def letters(subscripts, ndims):
     terms = left.split(",")
     named = left.replace(",", "").replace("...", "")
     hidden = [n - len(term.replace("...", "")) for term, n in zip(terms, ndims, strict=True)]
-    dots = "".join([c for c in string.ascii_letters if c not in subscripts])[: max(hidden)]
+    tangents = "".join([c for c in string.ascii_letters if c not in subscripts])[: max(hidden)]
     if not arrow:
         result = "..." + "".join(sorted([c for c in set(named) if named.count(c) == 1]))
-    terms = [term.replace("...", dots[len(dots) - n :]) for term, n in zip(terms, hidden, strict=True)]
-    return terms, result.replace("...", dots)
+    terms = [term.replace("...", tangents[len(tangents) - n :]) for term, n in zip(terms, hidden, strict=True)]
+    return terms, result.replace("...", tangents)
 
 
 def operand_bar(y_bar, result, others, term, shape, optimize):

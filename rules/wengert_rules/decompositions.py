@@ -111,9 +111,9 @@ def from_values(values_bar, vectors):
     return (vectors * by_rows(values_bar)) @ adjoint(vectors)
 
 
-def in_part(dot, why):
+def in_part(tangent, why):
     """The tangent of vectors, nan in those that have none, as one that says `why` to whoever reads these."""
-    return KnownInPart(dot, why) if np.any(np.isnan(dot)) else dot
+    return KnownInPart(tangent, why) if np.any(np.isnan(tangent)) else tangent
 
 
 def refusal(why):
@@ -123,12 +123,12 @@ def refusal(why):
     return Thunk(refuse)
 
 
-def with_phases(dots, vectors, fixed):
+def with_phases(tangents, vectors, fixed):
     """The tangents of complex `vectors`, columns of which LAPACK has the elements `fixed`, one of each, real."""
     if not is_complex(vectors):
-        return dots
-    turns = np.imag(fixed(dots) * conj(fixed(vectors))) / nonzero(np.absolute(fixed(vectors)) ** 2)
-    return dots - 1j * vectors * by_rows(turns)
+        return tangents
+    turns = np.imag(fixed(tangents) * conj(fixed(vectors))) / nonzero(np.absolute(fixed(vectors)) ** 2)
+    return tangents - 1j * vectors * by_rows(turns)
 
 
 @pullback(np.linalg.eigvalsh)
@@ -138,9 +138,9 @@ def eigvalsh(y_bar, y, a, *, UPLO="L"):
 
 
 @pushforward(np.linalg.eigvalsh, broadcasts=True)
-def push_eigvalsh(dots, y, a, *, UPLO="L"):
+def push_eigvalsh(tangents, y, a, *, UPLO="L"):
     """ẏ = diag(Vᴴ Ȧ V)."""
-    return turned_diagonal(completed(dots[0], UPLO), np.linalg.eigh(a, UPLO)[1])
+    return turned_diagonal(completed(tangents[0], UPLO), np.linalg.eigh(a, UPLO)[1])
 
 
 def turned_diagonal(a_dot, vectors):
@@ -162,10 +162,10 @@ def eigh(y_bar, y, a, *, UPLO="L"):
 
 
 @pushforward(np.linalg.eigh, broadcasts=True)
-def push_eigh(dots, y, a, *, UPLO="L"):
+def push_eigh(tangents, y, a, *, UPLO="L"):
     """ẇ = diag(Vᴴ Ȧ V), V̇ = V ((Vᴴ Ȧ V)ᵢⱼ / (wⱼ - wᵢ)); one row of V is real."""
     values, vectors = y
-    turned = adjoint(vectors) @ completed(dots[0], UPLO) @ vectors
+    turned = adjoint(vectors) @ completed(tangents[0], UPLO) @ vectors
     row = 0 if UPLO in ("L", "l") else -1
     free = vectors @ (off_diagonal(turned) / gaps(values))
     vectors_dot = with_phases(free, vectors, lambda x: x[..., row, :])
@@ -184,11 +184,11 @@ def eigvals(y_bar, y, a):
 
 
 @pushforward(np.linalg.eigvals, broadcasts=True)
-def push_eigvals(dots, y, a):
+def push_eigvals(tangents, y, a):
     """ẏ = diag(V⁻¹ Ȧ V), in the order of y."""
     values, vectors = np.linalg.eig(a)
     known(gaps(values), True, equal("eigenvalues"))
-    moved = diagonal_of(np.linalg.solve(vectors, dots[0] @ vectors))
+    moved = diagonal_of(np.linalg.solve(vectors, tangents[0] @ vectors))
     places = np.argmin(np.abs(by_rows(values) - by_columns(y)), axis=-1)
     return np.sum(np.where(by_columns(places) == np.arange(np.shape(y)[-1]), by_rows(moved), 0), axis=-1)
 
@@ -211,11 +211,11 @@ def eig(y_bar, y, a):
 
 
 @pushforward(np.linalg.eig, broadcasts=True)
-def push_eig(dots, y, a):
+def push_eig(tangents, y, a):
     """M = V⁻¹ Ȧ V  ⇒  ẇ = diag M, V̇ = V (Mᵢⱼ / (wⱼ - wᵢ)), less what would change a column's length."""
     values, vectors = y
     differences = known(gaps(values), True, equal("eigenvalues"))
-    moved = np.linalg.solve(vectors, dots[0] @ vectors)
+    moved = np.linalg.solve(vectors, tangents[0] @ vectors)
     free = vectors @ (off_diagonal(moved) / differences)
     free = free - vectors * by_rows(np.real(np.sum(conj(vectors) * free, axis=-2)))
     largest = by_columns(np.arange(np.shape(vectors)[-1])) == by_rows(np.argmax(np.abs(vectors), axis=-2))
@@ -265,10 +265,10 @@ def thin_bars(y_bar, y):
     return u_bar[..., :k], s_bar, vh_bar[..., :k, :]
 
 
-def singular_vectors_bar(bars, u, s, vh):
+def singular_vectors_bar(cotangents, u, s, vh):
     """Ā = U (Pᵢⱼ sⱼ + sᵢ Qᵢⱼ + diag(s̄)) Vᴴ + (1 - U Uᴴ) Ū s⁻¹ Vᴴ + U s⁻¹ V̄ᴴ (1 - V Vᴴ), in which P and Q are
     Uᴴ Ū and Vᴴ V̄ less their adjoints, over sⱼ² - sᵢ²."""
-    u_bar, s_bar, vh_bar = bars
+    u_bar, s_bar, vh_bar = cotangents
     of_u, of_v = adjoint(u) @ u_bar, vh @ adjoint(vh_bar)
     columns = used(np.concatenate([u_bar, adjoint(vh_bar)], axis=-2))
     squares = known(gaps(s), by_rows(columns), equal("singular values")) * (by_rows(s) + by_columns(s))
@@ -299,9 +299,9 @@ def above_zero(s):
 
 
 @pushforward(np.linalg.svd, broadcasts=True)
-def push_svd(dots, y, a, *, full_matrices=True, compute_uv=True, hermitian=False):
+def push_svd(tangents, y, a, *, full_matrices=True, compute_uv=True, hermitian=False):
     """The thin form's; what full_matrices=True adds has no derivative."""
-    a_dot = completed(dots[0], "L") if hermitian else dots[0]
+    a_dot = completed(tangents[0], "L") if hermitian else tangents[0]
     if not compute_uv:
         return singular_values_dot(a_dot, a, hermitian)
     u, s, vh = thin(y)
@@ -312,10 +312,10 @@ def push_svd(dots, y, a, *, full_matrices=True, compute_uv=True, hermitian=False
     return in_part(with_added(u_dot, y[0]), why), s_dot, in_part(vh_dot, why)
 
 
-def with_added(dot, vectors):
+def with_added(tangent, vectors):
     """The tangent of all of the `vectors`: nan for those that no singular value belongs to."""
-    added = np.full((*np.shape(dot)[:-1], np.shape(vectors)[-1] - np.shape(dot)[-1]), np.nan, dot.dtype)
-    return np.concatenate([dot, added], axis=-1)
+    added = np.full((*np.shape(tangent)[:-1], np.shape(vectors)[-1] - np.shape(tangent)[-1]), np.nan, tangent.dtype)
+    return np.concatenate([tangent, added], axis=-1)
 
 
 def unknown_vectors(s):

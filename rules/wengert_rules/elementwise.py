@@ -56,9 +56,9 @@ def true_divide(y, a, b):
 
 
 @pushforward(np.true_divide, broadcasts=True)
-def push_true_divide(dots, y, a, b):
+def push_true_divide(tangents, y, a, b):
     """(ȧ - y ḃ)/b in one expression, for which NumPy takes one array, where the sum of partials takes three."""
-    a_dot, b_dot = dots
+    a_dot, b_dot = tangents
     if b_dot is None:
         return a_dot / b
     return -b_dot * y / b if a_dot is None else (-b_dot * y + a_dot) / b
@@ -77,8 +77,8 @@ def divmod_(y_bar, y, a, b):
 
 
 @pushforward(np.divmod, broadcasts=True)
-def push_divmod(dots, y, a, b):
-    a_dot, b_dot = dots
+def push_divmod(tangents, y, a, b):
+    a_dot, b_dot = tangents
     moved = 0.0 if b_dot is None else -y[0] * b_dot
     return None, moved if a_dot is None else a_dot + moved
 
@@ -90,8 +90,8 @@ def modf(y_bar, y, x):
 
 
 @pushforward(np.modf, broadcasts=True)
-def push_modf(dots, y, x):
-    return dots[0], None
+def push_modf(tangents, y, x):
+    return tangents[0], None
 
 
 @pullback(np.frexp, math.frexp)
@@ -101,8 +101,8 @@ def frexp(y_bar, y, x):
 
 
 @pushforward(np.frexp, broadcasts=True)
-def push_frexp(dots, y, x):
-    return np.ldexp(dots[0], -y[1]), None
+def push_frexp(tangents, y, x):
+    return np.ldexp(tangents[0], -y[1]), None
 
 
 @pullback(np.ldexp, math.ldexp, broadcasts=True)
@@ -166,9 +166,9 @@ def sign(y_bar, y, x):
 
 
 @pushforward(np.sign, broadcasts=True)
-def push_sign(dots, y, x):
+def push_sign(tangents, y, x):
     """As the pullback, which is its own transpose."""
-    return sign(dots[0], y, x)
+    return sign(tangents[0], y, x)
 
 
 @partials(np.nextafter, math.nextafter)

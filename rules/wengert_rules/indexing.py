@@ -146,9 +146,9 @@ def choose(y_bar, y, a, *choices, out=None, mode="raise"):
 
 
 @pushforward(np.choose, broadcasts=True)
-def push_choose(dots, y, a, *choices, out=None, mode="raise"):
+def push_choose(tangents, y, a, *choices, out=None, mode="raise"):
     """At once, as each choice is no more than broadcast."""
-    return np.choose(a, [0.0 if dot is None else dot for dot in dots[1:]], mode=mode)
+    return np.choose(a, [0.0 if tangent is None else tangent for tangent in tangents[1:]], mode=mode)
 
 
 @pullback(np.bincount)
@@ -171,28 +171,28 @@ def additem_(y_bar, y, x, key, value):
     return y_bar, None, y_bar[key]
 
 
-def written(dot, y):
+def written(tangent, y):
     """A tangent that a write may start from: zeros for None, a copy of one that shows an element twice."""
-    if dot is None:
+    if tangent is None:
         return np.zeros(np.shape(y), y.dtype)
-    return np.copy(dot) if overlaps(dot) else dot
+    return np.copy(tangent) if overlaps(tangent) else tangent
 
 
 @pushforward(setitem)
-def push_setitem(dots, y, x, key, value):
-    return setitem(written(dots[0], y), key, writing(dots[2], y))
+def push_setitem(tangents, y, x, key, value):
+    return setitem(written(tangents[0], y), key, writing(tangents[2], y))
 
 
 @pushforward(additem)
-def push_additem(dots, y, x, key, value):
-    return dots[0] if dots[2] is None else additem(written(dots[0], y), key, writing(dots[2], y))
+def push_additem(tangents, y, x, key, value):
+    return tangents[0] if tangents[2] is None else additem(written(tangents[0], y), key, writing(tangents[2], y))
 
 
-def writing(dot, y):
+def writing(tangent, y):
     """A tangent that is written: real where y is, as NumPy writes."""
-    if dot is None:
+    if tangent is None:
         return 0
-    return dot if y.dtype.kind == "c" else np.real(dot)
+    return tangent if y.dtype.kind == "c" else np.real(tangent)
 
 
 @pullback(lens)
@@ -234,28 +234,28 @@ def addlens_(y_bar, y, x, offset, shape, strides, value):
 
 
 @pushforward(lens)
-def push_lens(dots, y, x, *, offset, shape, strides):
-    return lens(like(dots[0], x), offset, shape, strides)
+def push_lens(tangents, y, x, *, offset, shape, strides):
+    return lens(like(tangents[0], x), offset, shape, strides)
 
 
 @pushforward(setlens)
-def push_setlens(dots, y, x, offset, shape, strides, value):
-    return setlens(laid_out(dots[0], x), offset, shape, strides, writing(dots[4], y))
+def push_setlens(tangents, y, x, offset, shape, strides, value):
+    return setlens(laid_out(tangents[0], x), offset, shape, strides, writing(tangents[4], y))
 
 
 @pushforward(addlens)
-def push_addlens(dots, y, x, offset, shape, strides, value):
-    return addlens(laid_out(dots[0], x), offset, shape, strides, writing(dots[4], y))
+def push_addlens(tangents, y, x, offset, shape, strides, value):
+    return addlens(laid_out(tangents[0], x), offset, shape, strides, writing(tangents[4], y))
 
 
-def laid_out(dot, x):
+def laid_out(tangent, x):
     """A tangent with the strides of `x`; zeros for None."""
-    return blank(x) if dot is None else like(dot, x)
+    return blank(x) if tangent is None else like(tangent, x)
 
 
 @pushforward(setpart)
-def push_setpart(dots, y, x, part, value):
-    return setpart(written(dots[0], y), part, writing(dots[2], np.real(dots[2])))
+def push_setpart(tangents, y, x, part, value):
+    return setpart(written(tangents[0], y), part, writing(tangents[2], np.real(tangents[2])))
 
 
 @pullback(make_tuple)
@@ -274,18 +274,18 @@ def make_dict_(y_bar, y, keys, *values):
 
 
 @pushforward(make_tuple, broadcasts=True)
-def push_make_tuple(dots, y, *xs):
-    return dots
+def push_make_tuple(tangents, y, *xs):
+    return tangents
 
 
 @pushforward(make_list, broadcasts=True)
-def push_make_list(dots, y, *xs):
-    return list(dots)
+def push_make_list(tangents, y, *xs):
+    return list(tangents)
 
 
 @pushforward(make_dict, broadcasts=True)
-def push_make_dict(dots, y, keys, *values):
-    return dict(zip(keys, dots[1:], strict=True))
+def push_make_dict(tangents, y, keys, *values):
+    return dict(zip(keys, tangents[1:], strict=True))
 
 
 @pullback(getfield)
@@ -295,5 +295,5 @@ def getfield_(y_bar, y, t, i):
 
 
 @pushforward(getfield, broadcasts=True)
-def push_getfield(dots, y, t, i):
-    return getfield(dots[0], i)
+def push_getfield(tangents, y, t, i):
+    return getfield(tangents[0], i)

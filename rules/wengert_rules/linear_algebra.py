@@ -32,9 +32,9 @@ def solve(y_bar, y, a, b):
 
 
 @pushforward(np.linalg.solve, broadcasts=True)
-def push_solve(dots, y, a, b):
+def push_solve(tangents, y, a, b):
     """Ẏ = A⁻¹ (Ḃ - Ȧ Y)."""
-    a_dot, b_dot = dots
+    a_dot, b_dot = tangents
     if np.ndim(b) == 1:
         y, b_dot = y[..., np.newaxis], None if b_dot is None else b_dot[..., np.newaxis]
     if a_dot is not None:
@@ -64,10 +64,10 @@ def square(x, n):
 
 
 @pushforward(np.linalg.tensorsolve)
-def push_tensorsolve(dots, y, a, b, *, axes=None):
+def push_tensorsolve(tangents, y, a, b, *, axes=None):
     order = columns_last(np.ndim(a), axes)
-    matrix, a_dot = [x if x is None else square(np.transpose(x, order), np.size(y)) for x in (a, dots[0])]
-    b_dot = None if dots[1] is None else np.reshape(dots[1], (-1, 1))
+    matrix, a_dot = [x if x is None else square(np.transpose(x, order), np.size(y)) for x in (a, tangents[0])]
+    b_dot = None if tangents[1] is None else np.reshape(tangents[1], (-1, 1))
     return np.reshape(push_solve((a_dot, b_dot), np.reshape(y, (-1, 1)), matrix, np.reshape(y, (-1, 1))), np.shape(y))
 
 
@@ -78,8 +78,8 @@ def inv(y_bar, y, a):
 
 
 @pushforward(np.linalg.inv, broadcasts=True)
-def push_inv(dots, y, a):
-    return -y @ dots[0] @ y
+def push_inv(tangents, y, a):
+    return -y @ tangents[0] @ y
 
 
 def relative(a, a_dot):
@@ -99,8 +99,8 @@ def slogdet(y_bar, y, a):
 
 
 @pushforward(np.linalg.slogdet, broadcasts=True)
-def push_slogdet(dots, y, a):
-    moved = relative(a, dots[0])
+def push_slogdet(tangents, y, a):
+    moved = relative(a, tangents[0])
     return (y[0] * 1j * np.imag(moved), np.real(moved)) if is_complex(a) else (None, moved)
 
 
@@ -119,11 +119,11 @@ def pinv(y_bar, y, a, *, rcond=None, hermitian=False, rtol=None):
 
 
 @pushforward(np.linalg.pinv, broadcasts=True)
-def push_pinv(dots, y, a, *, rcond=None, hermitian=False, rtol=None):
+def push_pinv(tangents, y, a, *, rcond=None, hermitian=False, rtol=None):
     """Ẏ = -Y Ȧ Y + Y Yᴴ Ȧᴴ (1 - A Y) + (1 - Y A) Ȧᴴ Yᴴ Y."""
     if np.size(a) == 0:
         return np.zeros(np.shape(y), y.dtype)
-    whole, a_dot = [completed(x, "L") if hermitian else x for x in (a, dots[0])]
+    whole, a_dot = [completed(x, "L") if hermitian else x for x in (a, tangents[0])]
     left, right = y @ adjoint(y) @ adjoint(a_dot), adjoint(a_dot) @ adjoint(y) @ y
     return left - (left @ whole) @ y + right - y @ (whole @ right) - y @ a_dot @ y
 
@@ -151,9 +151,9 @@ def lstsq(y_bar, y, a, b, *, rcond=None):
 
 
 @pushforward(np.linalg.lstsq, broadcasts=True)
-def push_lstsq(dots, y, a, b, *, rcond=None):
+def push_lstsq(tangents, y, a, b, *, rcond=None):
     """Ẋ = Y Ṙ + Y Yᴴ Ȧᴴ (B - A X) + (1 - Y A) Ȧᴴ Yᴴ X with Y = A⁺ and Ṙ = Ḃ - Ȧ X."""
-    a_dot, b_dot = dots
+    a_dot, b_dot = tangents
     x, columns = (as_columns(part, np.ndim(b)) for part in (y[0], b))
     moved = 0.0 if b_dot is None else as_columns(b_dot, np.ndim(b))
     moved = moved if a_dot is None else moved - a_dot @ x

@@ -28,12 +28,12 @@ def norm(y_bar, y, x, *, ord=None, axis=None, keepdims=False):
 
 
 @pushforward(np.linalg.norm, broadcasts=True)
-def push_norm(dots, y, x, *, ord=None, axis=None, keepdims=False):
+def push_norm(tangents, y, x, *, ord=None, axis=None, keepdims=False):
     """Each element counts in one norm: Σ p ẋ, with p from the pullback."""
     if ord is None or ord == "fro" or ord == "f":
-        return weighted_sum(x, dots[0], x, axis, keepdims) / nonzero(y)
+        return weighted_sum(x, tangents[0], x, axis, keepdims) / nonzero(y)
     partial = norm(np.ones(np.shape(y), y.dtype), y, x, ord=ord, axis=axis, keepdims=keepdims)
-    return weighted_sum(partial, dots[0], x, axis, keepdims)
+    return weighted_sum(partial, tangents[0], x, axis, keepdims)
 
 
 def vector_bar(y_bar, y, x, ord, axes):
@@ -95,8 +95,8 @@ def cond(y_bar, y, x, *, p=None):
 
 
 @pushforward(np.linalg.cond, broadcasts=True)
-def push_cond(dots, y, x, *, p=None):
-    return np.sum(conj(cond(np.ones(np.shape(y), y.dtype), y, x, p=p)) * dots[0], axis=(-2, -1))
+def push_cond(tangents, y, x, *, p=None):
+    return np.sum(conj(cond(np.ones(np.shape(y), y.dtype), y, x, p=p)) * tangents[0], axis=(-2, -1))
 
 
 def matrix_bar(y_bar, x, ord):

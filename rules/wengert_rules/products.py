@@ -24,12 +24,12 @@ def conj(x):
     return np.conjugate(x) if is_complex(x) else x
 
 
-def weighted(bars, dots):
+def weighted(cotangents, tangents):
     """Σ x̄ₖ* ẋₖ: the tangent of one number, from the cotangents that its pullback gives for 1; None is zero."""
     total = 0.0
-    for x_bar, dot in zip(bars, dots, strict=True):
-        if dot is not None:
-            total = total + np.sum(conj(x_bar) * dot)
+    for x_bar, tangent in zip(cotangents, tangents, strict=True):
+        if tangent is not None:
+            total = total + np.sum(conj(x_bar) * tangent)
     return total
 
 

@@ -16,24 +16,26 @@ from wengert_rules.products import conj
 FEW = 16  # steps that are taken one by one
 
 
-def share(bar, factor, both=False):
-    """`bar` times `factor`, and 0 where `bar` is (or one of `both`), also of an infinity.
+def share(cotangent, factor, both=False):
+    """`cotangent` times `factor`, and 0 where `cotangent` is (or one of `both`), also of an infinity.
 
-    A primitive, whose derivative with respect to `bar` is the factor there too.
+    A primitive, whose derivative with respect to `cotangent` is the factor there too.
     """
-    shape = np.broadcast_shapes(np.shape(bar), np.shape(factor))
-    counts = np.not_equal(bar, 0) & np.not_equal(factor, 0) if both else np.not_equal(bar, 0)
-    return np.multiply(bar, factor, out=np.zeros(shape, np.result_type(bar, factor)), where=counts)
+    shape = np.broadcast_shapes(np.shape(cotangent), np.shape(factor))
+    counts = np.not_equal(cotangent, 0) & np.not_equal(factor, 0) if both else np.not_equal(cotangent, 0)
+    return np.multiply(cotangent, factor, out=np.zeros(shape, np.result_type(cotangent, factor)), where=counts)
 
 
 @pullback(share, broadcasts=True)
-def share_(y_bar, y, bar, factor, *, both=False):
-    return share(y_bar, conj(factor), both), share(y_bar, conj(bar), both)
+def share_(y_bar, y, cotangent, factor, *, both=False):
+    return share(y_bar, conj(factor), both), share(y_bar, conj(cotangent), both)
 
 
 @pushforward(share, broadcasts=True)
-def push_share(dots, y, bar, factor, *, both=False):
-    parts = [share(dot, x, both) for dot, x in zip(dots, (factor, bar), strict=True) if dot is not None]
+def push_share(tangents, y, cotangent, factor, *, both=False):
+    parts = [
+        share(tangent, x, both) for tangent, x in zip(tangents, (factor, cotangent), strict=True) if tangent is not None
+    ]
     return sum(parts)
 
 
@@ -79,9 +81,9 @@ def sums_onward_(y_bar, y, weights, z):
 
 
 @pushforward(sums_onward, broadcasts=True)
-def push_sums_onward(dots, y, weights, z):
+def push_sums_onward(tangents, y, weights, z):
     """Ṙᵢ = żᵢ + ẇᵢ Rᵢ₊₁ + wᵢ Ṙᵢ₊₁."""
-    weights_dot, z_dot = dots
+    weights_dot, z_dot = tangents
     if weights_dot is None:
         return onward_in_front(weights, z_dot)
     moved = share(weights_dot, y[..., 1:], True)
@@ -132,6 +134,6 @@ def products_of_others_(y_bar, y, a):
 
 
 @pushforward(products_of_others)
-def push_products_of_others(dots, y, a):
+def push_products_of_others(tangents, y, a):
     """ẏₖ = Σᵢ ȧᵢ Π aⱼ over all j but i and k: the pullback, but for the conjugate."""
-    return products_of_others_(dots[0], y, conj(a))
+    return products_of_others_(tangents[0], y, conj(a))

@@ -35,24 +35,24 @@ def push_by(pull, as_axes=None, axis=None):
     """
     default = axis
 
-    def push_reduction(dots, y, a, *, axis=default, keepdims=False, **static):
+    def push_reduction(tangents, y, a, *, axis=default, keepdims=False, **static):
         partial = pull(np.ones(np.shape(y), y.dtype), y, a, axis=axis, keepdims=keepdims, **static)
         axes = axis if as_axes is None or axis is None else as_axes(axis)
-        return weighted_sum(partial, dots[0], a, axes, keepdims)
+        return weighted_sum(partial, tangents[0], a, axes, keepdims)
 
     return push_reduction
 
 
-def weighted_sum(partial, dot, a, axis, keepdims):
+def weighted_sum(partial, tangent, a, axis, keepdims):
     """Σ p ẋ over the axes of a reduction of `a`, with p* given; over all of them as one product."""
     if axis is None and not keepdims:
-        return np.reshape(dot, (*front(a, dot), np.size(a))) @ np.reshape(conj(partial), (-1,))
-    return np.sum(conj(partial) * dot, axis=behind(axis, a, dot), keepdims=keepdims)
+        return np.reshape(tangent, (*front(a, tangent), np.size(a))) @ np.reshape(conj(partial), (-1,))
+    return np.sum(conj(partial) * tangent, axis=behind(axis, a, tangent), keepdims=keepdims)
 
 
-def behind(axis, a, dot):
-    """The axes of a reduction of `a`, in an array `dot` that may have one more in front."""
-    if np.ndim(dot) == np.ndim(a):
+def behind(axis, a, tangent):
+    """The axes of a reduction of `a`, in an array `tangent` that may have one more in front."""
+    if np.ndim(tangent) == np.ndim(a):
         return axis
     axes = range(np.ndim(a)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     return tuple([k % np.ndim(a) + 1 for k in axes if np.ndim(a)])
@@ -130,18 +130,18 @@ def std(
 
 @pushforward(np.var, broadcasts=True)
 def push_var(
-    dots, y, a, *, axis=None, dtype=None, out=None, ddof=0, keepdims=False, where=True, mean=None, correction=None
+    tangents, y, a, *, axis=None, dtype=None, out=None, ddof=0, keepdims=False, where=True, mean=None, correction=None
 ):
     """ẏ = Σ Re 2(a - m)* ȧ/n."""
     n = degrees(y, np.shape(a), axis, where, ddof, correction)
     n = n if where is True or keepdims else np.reshape(n, np.shape(y))
-    return 2 / n * np.real(weighted_sum(deviations(a, mean, axis, where), dots[0], a, axis, keepdims))
+    return 2 / n * np.real(weighted_sum(deviations(a, mean, axis, where), tangents[0], a, axis, keepdims))
 
 
 @pushforward(np.std, broadcasts=True)
-def push_std(dots, y, a, **options):
+def push_std(tangents, y, a, **options):
     """That of the variance over 2y; 0 where all elements are equal."""
-    return push_var(dots, y, a, **options) / (2 * nonzero(y))
+    return push_var(tangents, y, a, **options) / (2 * nonzero(y))
 
 
 @pullback(np.nanvar)
@@ -177,13 +177,13 @@ def extremum(y_bar, y, a, *, axis=None, out=None, keepdims=False, initial=None, 
 
 
 @pushforward(np.max, broadcasts=True)
-def push_extremum(dots, y, a, *, axis=None, out=None, keepdims=False, initial=None, where=True):
+def push_extremum(tangents, y, a, *, axis=None, out=None, keepdims=False, initial=None, where=True):
     """The mean of the tangents of those that tie, among them 0 for `initial`."""
     hits = a == spread(y, np.shape(a), axis, keepdims)
     hits = hits if where is True else hits & where
     ties = np.sum(hits, axis=axis, keepdims=keepdims)
     ties = ties if initial is None else ties + (y == initial)
-    return np.sum(dots[0], axis=behind(axis, a, dots[0]), keepdims=keepdims, where=hits) / nonzero(ties)
+    return np.sum(tangents[0], axis=behind(axis, a, tangents[0]), keepdims=keepdims, where=hits) / nonzero(ties)
 
 
 @pullback(np.cumsum, np.ndarray.cumsum, np.generic.cumsum)

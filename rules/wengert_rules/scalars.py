@@ -39,8 +39,8 @@ def hypot(y_bar, y, *coordinates):
 
 
 @pushforward(math.hypot)
-def push_hypot(dots, y, *coordinates):
-    return weighted(hypot(1.0, y, *coordinates), dots)
+def push_hypot(tangents, y, *coordinates):
+    return weighted(hypot(1.0, y, *coordinates), tangents)
 
 
 @pullback(math.dist)
@@ -51,8 +51,8 @@ def dist(y_bar, y, p, q):
 
 
 @pushforward(math.dist)
-def push_dist(dots, y, p, q):
-    return weighted(dist(1.0, y, p, q), dots)
+def push_dist(tangents, y, p, q):
+    return weighted(dist(1.0, y, p, q), tangents)
 
 
 @pullback(math.fsum, sequence=0)
@@ -73,10 +73,12 @@ def prod(y_bar, y, *factors, start=1):
 
 
 @pushforward(math.prod)
-def push_prod(dots, y, *factors, start=1):
+def push_prod(tangents, y, *factors, start=1):
     """Σ x̄ₖ* ẋₖ, element by element where the factors are arrays."""
-    bars = prod(1.0, y, *factors, start=start)
-    return sum([conj(x_bar) * dot for x_bar, dot in zip(bars, dots, strict=True) if dot is not None])
+    cotangents = prod(1.0, y, *factors, start=start)
+    return sum(
+        [conj(x_bar) * tangent for x_bar, tangent in zip(cotangents, tangents, strict=True) if tangent is not None]
+    )
 
 
 if hasattr(math, "sumprod"):  # from Python 3.12
@@ -86,9 +88,12 @@ if hasattr(math, "sumprod"):  # from Python 3.12
         return y_bar * conj(np.asarray(q)), y_bar * conj(np.asarray(p))
 
     @pushforward(math.sumprod)
-    def push_sumprod(dots, y, p, q):
-        bars = [None if dot is None else conj(np.asarray(other)) for dot, other in zip(dots, (q, p), strict=True)]
-        return weighted(bars, dots)
+    def push_sumprod(tangents, y, p, q):
+        cotangents = [
+            None if tangent is None else conj(np.asarray(other))
+            for tangent, other in zip(tangents, (q, p), strict=True)
+        ]
+        return weighted(cotangents, tangents)
 
 
 if hasattr(math, "fma"):  # from Python 3.13
@@ -123,8 +128,8 @@ def extremum(y_bar, y, *candidates):
 
 
 @pushforward(builtins.max, builtins.min)
-def push_extremum(dots, y, *candidates):
-    return weighted(extremum(1.0, y, *candidates), dots)
+def push_extremum(tangents, y, *candidates):
+    return weighted(extremum(1.0, y, *candidates), tangents)
 
 
 @partials(

@@ -21,10 +21,10 @@ def linspace(y_bar, y, start, stop, *, num=50, endpoint=True, retstep=False, dty
 
 
 @pushforward(np.linspace)
-def push_linspace(dots, y, start, stop, *, num=50, endpoint=True, retstep=False, dtype=None, axis=0, device=None):
+def push_linspace(tangents, y, start, stop, *, num=50, endpoint=True, retstep=False, dtype=None, axis=0, device=None):
     num, samples = int(num), y[0] if retstep else y
     intervals = max(num - 1 if endpoint else num, 1)
-    start_dot, stop_dot = [across(0.0 if dot is None else dot, np.ndim(samples), axis) for dot in dots]
+    start_dot, stop_dot = [across(0.0 if tangent is None else tangent, np.ndim(samples), axis) for tangent in tangents]
     shape = [1] * np.ndim(samples)
     shape[axis] = num
     t = np.reshape(np.arange(num) / intervals, tuple(shape))
@@ -45,8 +45,8 @@ def arange(y_bar, y, start, stop, step, *, dtype=None, device=None, like=None):
 
 
 @pushforward(np.arange)
-def push_arange(dots, y, start, stop, step, *, dtype=None, device=None, like=None):
-    start_dot, _, step_dot = [0.0 if dot is None else dot for dot in dots]
+def push_arange(tangents, y, start, stop, step, *, dtype=None, device=None, like=None):
+    start_dot, _, step_dot = [0.0 if tangent is None else tangent for tangent in tangents]
     return start_dot + step_dot * np.arange(np.size(y))
 
 
@@ -60,9 +60,9 @@ def vander(y_bar, y, x, *, N=None, increasing=False):
 
 
 @pushforward(np.vander)
-def push_vander(dots, y, x, *, N=None, increasing=False):
+def push_vander(tangents, y, x, *, N=None, increasing=False):
     columns = np.shape(y)[1]
     powers = np.vander(x, max(columns - 1, 0), increasing=True) * np.arange(1, columns)
     constant = np.zeros((np.shape(x)[0], min(columns, 1)), y.dtype)
-    rising = np.concatenate([constant, powers * dots[0][:, np.newaxis]], axis=1)
+    rising = np.concatenate([constant, powers * tangents[0][:, np.newaxis]], axis=1)
     return rising if increasing else np.flip(rising, 1)

@@ -54,13 +54,13 @@ def ravel(y_bar, y, a, *, order="C"):
 
 
 @pushforward(np.reshape, np.ndarray.reshape, np.ravel, broadcasts=True)
-def push_reshape(dots, y, a, *given, order="C", **options):
-    return np.reshape(dots[0], (*front(a, dots[0]), *np.shape(y)), order=element_order(order))
+def push_reshape(tangents, y, a, *given, order="C", **options):
+    return np.reshape(tangents[0], (*front(a, tangents[0]), *np.shape(y)), order=element_order(order))
 
 
-def front(x, dot):
+def front(x, tangent):
     """The length of the axis of directions that a tangent has in front of those of `x`, or nothing."""
-    return np.shape(dot)[:1] if np.ndim(dot) > np.ndim(x) else ()
+    return np.shape(tangent)[:1] if np.ndim(tangent) > np.ndim(x) else ()
 
 
 @pullback(np.squeeze, np.ndarray.squeeze, np.generic.squeeze, view=True, identity=True)
@@ -74,8 +74,8 @@ def expand_dims(y_bar, y, a, *, axis):
 
 
 @pushforward(np.squeeze, np.expand_dims, broadcasts=True)
-def push_axes(dots, y, a, *, axis=None):
-    return np.reshape(dots[0], (*front(a, dots[0]), *np.shape(y)))
+def push_axes(tangents, y, a, *, axis=None):
+    return np.reshape(tangents[0], (*front(a, tangents[0]), *np.shape(y)))
 
 
 @pullback(np.broadcast_to, broadcasts=True, view=True)
@@ -153,8 +153,8 @@ def meshgrid(y_bar, y, *xi, copy=True, sparse=False, indexing="xy"):
     shapes = [np.shape(x) for x in xi]
     n = len(shapes)
     own = [1 - i if indexing == "xy" and n > 1 and i < 2 else i for i in range(n)]
-    bars = [np.sum(y_bar[i], axis=tuple(k for k in range(n) if k != own[i])) for i in range(n)]
-    return tuple(np.reshape(x_bar, shape) for x_bar, shape in zip(bars, shapes, strict=True))
+    cotangents = [np.sum(y_bar[i], axis=tuple(k for k in range(n) if k != own[i])) for i in range(n)]
+    return tuple(np.reshape(x_bar, shape) for x_bar, shape in zip(cotangents, shapes, strict=True))
 
 
 @pullback(np.concatenate, sequence=0)
@@ -216,11 +216,11 @@ def array(y_bar, y, *items, dtype=None, order="K", copy=None, subok=False, devic
 
 
 @pushforward(np.array, broadcasts=True)
-def push_array(dots, y, *items, dtype=None, order="K", copy=None, subok=False, device=None, like=None, ndmin=0):
-    ahead = next(front(x, dot) for dot, x in zip(dots, items, strict=True) if dot is not None)
+def push_array(tangents, y, *items, dtype=None, order="K", copy=None, subok=False, device=None, like=None, ndmin=0):
+    ahead = next(front(x, tangent) for tangent, x in zip(tangents, items, strict=True) if tangent is not None)
     shapes = [(*ahead, *np.shape(x)) for x in items]
-    pairs = zip(dots, shapes, strict=True)
-    parts = [np.zeros(shape) if dot is None else np.reshape(dot, shape) for dot, shape in pairs]
+    pairs = zip(tangents, shapes, strict=True)
+    parts = [np.zeros(shape) if tangent is None else np.reshape(tangent, shape) for tangent, shape in pairs]
     return np.reshape(np.stack(parts, len(ahead)) if len(parts) > 1 else parts[0], (*ahead, *np.shape(y)))
 
 
@@ -233,9 +233,9 @@ def view(y_bar, y, a, *, dtype=None, type=None):
 
 
 @pushforward(np.broadcast_to, np.full, np.copy, np.ndarray.astype, np.ndarray.view, broadcasts=True)
-def push_same(dots, y, *given, **options):
+def push_same(tangents, y, *given, **options):
     """The tangent itself, which the engine brings to the shape and dtype of y."""
-    return dots[-1] if dots[0] is None else dots[0]
+    return tangents[-1] if tangents[0] is None else tangents[0]
 
 
 @pullback(np.ndarray.item, np.generic.item)

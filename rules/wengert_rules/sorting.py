@@ -63,10 +63,10 @@ def sent_back(y_bar, matrix, axis):
 
 
 @pushforward(np.sort)
-def push_sort(dots, y, a, *, axis=-1, kind=None, order=None, stable=None):
+def push_sort(tangents, y, a, *, axis=-1, kind=None, order=None, stable=None):
     matrix = rows(a, axis)
     places = ranked(matrix)
-    moved = np.reshape(rows(dots[0], axis), (-1,))[places]
+    moved = np.reshape(rows(tangents[0], axis), (-1,))[places]
     made = shared(moved, np.reshape(matrix, (-1,))[places], np.shape(matrix)[1])
     return from_rows(np.reshape(made, np.shape(matrix)), np.shape(y), axis)
 
@@ -90,10 +90,10 @@ def partition(y_bar, y, a, *, kth, axis=-1, kind="introselect", order=None):
 
 
 @pushforward(np.partition)
-def push_partition(dots, y, a, *, kth, axis=-1, kind="introselect", order=None):
+def push_partition(tangents, y, a, *, kth, axis=-1, kind="introselect", order=None):
     parted = rows(y, axis)
     marks = parted[:, np.reshape(np.asarray(kth), (-1,))]
-    return from_rows(given_to_equals(rows(dots[0], axis), rows(a, axis), parted, marks), np.shape(y), axis)
+    return from_rows(given_to_equals(rows(tangents[0], axis), rows(a, axis), parted, marks), np.shape(y), axis)
 
 
 def given_to_equals(x, source, target, marks):

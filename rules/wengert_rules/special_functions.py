@@ -55,8 +55,8 @@ def polygamma_(y_bar, y, x, *, order):
 
 
 @pushforward(polygamma, broadcasts=True)
-def push_polygamma(dots, y, x, *, order):
-    return dots[0] * polygamma(x, order + 1)
+def push_polygamma(tangents, y, x, *, order):
+    return tangents[0] * polygamma(x, order + 1)
 
 
 @partials(math.gamma)
@@ -85,8 +85,8 @@ def bessel_i_(y_bar, y, x, *, order):
 
 
 @pushforward(bessel_i, broadcasts=True)
-def push_bessel_i(dots, y, x, *, order):
-    return dots[0] * (bessel_i(x, order - 1) + bessel_i(x, order + 1)) / 2
+def push_bessel_i(tangents, y, x, *, order):
+    return tangents[0] * (bessel_i(x, order - 1) + bessel_i(x, order + 1)) / 2
 
 
 @partials(np.i0)

@@ -16,16 +16,16 @@ DEPENDENT = "the columns of the matrix are linearly dependent, where its QR fact
 @pullback(np.linalg.cholesky)
 def cholesky(y_bar, y, a, *, upper=False):
     """A = L Lᴴ, P the lower half of Lᴴ L̄ with half its diagonal  ⇒  Ā = L⁻ᴴ P L⁻¹."""
-    factor_h, bar = (y, adjoint(y_bar)) if upper else (adjoint(y), y_bar)
+    factor_h, cotangent = (y, adjoint(y_bar)) if upper else (adjoint(y), y_bar)
     inverse = np.linalg.inv(factor_h)
-    whole = inverse @ half(factor_h @ bar, "L") @ adjoint(inverse)
+    whole = inverse @ half(factor_h @ cotangent, "L") @ adjoint(inverse)
     return from_triangle(whole, "U" if upper else "L")
 
 
 @pushforward(np.linalg.cholesky, broadcasts=True)
-def push_cholesky(dots, y, a, *, upper=False):
+def push_cholesky(tangents, y, a, *, upper=False):
     """L̇ = L times the lower half of L⁻¹ Ȧ L⁻ᴴ with half its diagonal."""
-    factor, a_dot = (adjoint(y), completed(dots[0], "U")) if upper else (y, completed(dots[0], "L"))
+    factor, a_dot = (adjoint(y), completed(tangents[0], "U")) if upper else (y, completed(tangents[0], "L"))
     inverse = np.linalg.inv(factor)
     made = factor @ half(inverse @ a_dot @ adjoint(inverse), "L")
     return adjoint(made) if upper else made
@@ -60,10 +60,10 @@ def square_qr_bar(q_bar, r_bar, q, r):
 
 
 @pushforward(np.linalg.qr, broadcasts=True)
-def push_qr(dots, y, a, *, mode="reduced"):
+def push_qr(tangents, y, a, *, mode="reduced"):
     """C = Qᴴ Ȧ R⁻¹  ⇒  Ṙ R⁻¹ is the upper half of C + Cᴴ with half its diagonal, and Q̇ = Ȧ R⁻¹ - Q Ṙ R⁻¹."""
     q, r = (np.linalg.qr(a)[0], y) if mode == "r" else y
-    k, a_dot, thin_q = min(np.shape(a)[-2:]), dots[0], q[..., : min(np.shape(a)[-2:])]
+    k, a_dot, thin_q = min(np.shape(a)[-2:]), tangents[0], q[..., : min(np.shape(a)[-2:])]
     moved = divided(a_dot[..., :k], r[..., :k, :k])
     c = adjoint(thin_q) @ moved
     upper = half(c + adjoint(c), "U")

@@ -64,11 +64,11 @@ def recurrence(y_bar, over, by, axis):
 def pushes_on(formula):
     """The pushforward of an accumulation: ẏₖ = ∂f/∂yₖ₋₁ ẏₖ₋₁ + ∂f/∂xₖ ẋₖ, with the partials of the step f."""
 
-    def push_accumulation(dots, y, a, *, axis=0, dtype=None, out=None):
+    def push_accumulation(tangents, y, a, *, axis=0, dtype=None, out=None):
         over, by = formula(*steps(y, a, axis))
         along = line(axis) % np.ndim(a) - np.ndim(a)
-        dot = np.swapaxes(dots[0], along, -1)
-        fed = np.concatenate([dot[..., :1], share(dot[..., 1:], by)], axis=-1)
+        tangent = np.swapaxes(tangents[0], along, -1)
+        fed = np.concatenate([tangent[..., :1], share(tangent[..., 1:], by)], axis=-1)
         return np.swapaxes(np.flip(onward_in_front(np.flip(over, -1), np.flip(fed, -1)), -1), along, -1)
 
     return push_accumulation
@@ -88,10 +88,10 @@ def prod_bar(y_bar, y, a, axis, keepdims, initial, where):
     return masked(share(spread_out, conj(others(y, a, axis, where))), where)
 
 
-def push_prod(dot, y, a, axis, keepdims, initial, where):
+def push_prod(tangent, y, a, axis, keepdims, initial, where):
     """ẏ = Σ ẋₖ times the product of the other factors."""
-    each = masked(share(dot, others(y, a, axis, where)), where)
-    return np.sum(each, axis=behind(axis, a, dot), keepdims=keepdims) * (1 if initial is None else initial)
+    each = masked(share(tangent, others(y, a, axis, where)), where)
+    return np.sum(each, axis=behind(axis, a, tangent), keepdims=keepdims) * (1 if initial is None else initial)
 
 
 @pullback(np.prod, np.ndarray.prod, np.generic.prod)
@@ -100,8 +100,8 @@ def prod(y_bar, y, a, *, axis=None, dtype=None, out=None, keepdims=False, initia
 
 
 @pushforward(np.prod, broadcasts=True)
-def prod_pushed(dots, y, a, *, axis=None, dtype=None, out=None, keepdims=False, initial=1, where=True):
-    return push_prod(dots[0], y, a, axis, keepdims, initial, where)
+def prod_pushed(tangents, y, a, *, axis=None, dtype=None, out=None, keepdims=False, initial=1, where=True):
+    return push_prod(tangents[0], y, a, axis, keepdims, initial, where)
 
 
 @pullback(np.multiply.reduce)
@@ -110,8 +110,8 @@ def multiply_reduce(y_bar, y, a, *, axis=0, dtype=None, out=None, keepdims=False
 
 
 @pushforward(np.multiply.reduce, broadcasts=True)
-def multiply_reduce_pushed(dots, y, a, *, axis=0, dtype=None, out=None, keepdims=False, initial=1, where=True):
-    return push_prod(dots[0], y, a, axis, keepdims, initial, where)
+def multiply_reduce_pushed(tangents, y, a, *, axis=0, dtype=None, out=None, keepdims=False, initial=1, where=True):
+    return push_prod(tangents[0], y, a, axis, keepdims, initial, where)
 
 
 @pullback(np.subtract.reduce)
@@ -174,12 +174,12 @@ def cumprod(y_bar, y, a, *, axis=None, dtype=None, out=None):
 
 
 @pushforward(np.cumprod, broadcasts=True)
-def push_cumprod(dots, y, a, *, axis=None, dtype=None, out=None):
+def push_cumprod(tangents, y, a, *, axis=None, dtype=None, out=None):
     if axis is None or np.ndim(a) == 0:
         flat = np.reshape(a, (-1,))
-        dot = np.reshape(dots[0], (*front(a, dots[0]), np.size(a)))
-        return pushes_on(elementwise.multiply)((dot,), y, flat)
-    return pushes_on(elementwise.multiply)(dots, y, a, axis=axis)
+        tangent = np.reshape(tangents[0], (*front(a, tangents[0]), np.size(a)))
+        return pushes_on(elementwise.multiply)((tangent,), y, flat)
+    return pushes_on(elementwise.multiply)(tangents, y, a, axis=axis)
 
 
 @pullback(np.multiply.accumulate)
@@ -234,11 +234,11 @@ def runs(y, a):
 
 
 @pushforward(np.maximum.accumulate, broadcasts=True)
-def push_extremum_accumulate(dots, y, a, *, axis=0, dtype=None, out=None):
+def push_extremum_accumulate(tangents, y, a, *, axis=0, dtype=None, out=None):
     along = line(axis) % np.ndim(a) - np.ndim(a)
-    y, a, dot = [np.swapaxes(x, along, -1) for x in (y, a, dots[0])]
+    y, a, tangent = [np.swapaxes(x, along, -1) for x in (y, a, tangents[0])]
     hits, goes_on, ties = runs(y, a)
-    total = np.flip(onward_in_front(np.flip(goes_on, -1), np.flip(np.where(hits, dot, 0), -1)), -1)
+    total = np.flip(onward_in_front(np.flip(goes_on, -1), np.flip(np.where(hits, tangent, 0), -1)), -1)
     return np.swapaxes(total / ties, along, -1)
 
 

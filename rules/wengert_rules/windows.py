@@ -112,18 +112,18 @@ def interp(y_bar, y, x, xp, fp, left=None, right=None, *, period=None):
 
 
 @pushforward(np.interp)
-def push_interp(dots, y, x, xp, fp, left=None, right=None, *, period=None):
+def push_interp(tangents, y, x, xp, fp, left=None, right=None, *, period=None):
     """ẏ = (slope at x) (ẋ - ẋp between the points) + ḟp between the points."""
-    x_dot, xp_dot, fp_dot, *ends = dots
+    x_dot, xp_dot, fp_dot, *ends = tangents
     moved = [] if x_dot is None else [x_dot]
     if xp_dot is not None:
         moved.append(-np.interp(x, xp, xp_dot, period=period))
     total = sum(moved) * slopes(x, xp, fp, period) if moved else 0.0
-    if fp_dot is None and not any([dot is not None for dot in ends]):
+    if fp_dot is None and not any([tangent is not None for tangent in ends]):
         return total
     fp_dot = np.zeros(np.shape(fp)) if fp_dot is None else fp_dot
     given = zip((left, right), (*ends, None, None), strict=False)
-    low, high = [(0.0 if dot is None else dot) if end is not None else None for end, dot in given]
+    low, high = [(0.0 if tangent is None else tangent) if end is not None else None for end, tangent in given]
     return total + np.interp(x, xp, fp_dot, low, high, period)
 
 

@@ -12,7 +12,7 @@ from numpy.lib.stride_tricks import as_strided
 
 import wengert as wg
 from wengert.recording.recording import STATE
-from wengert.reverse.accumulators import Bars
+from wengert.reverse.accumulators import Cotangents
 
 
 def twice(a: Any, b: Any) -> Any:
@@ -328,8 +328,8 @@ def test_n_entries_cost_n(f: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Counted in elements of new cotangents, and in bytes held at once."""
     made: list[int] = []
     for name in ("copy", "zeros"):
-        real = getattr(Bars, name)
-        monkeypatch.setattr(Bars, name, lambda self, x, real=real: made.append(np.size(x)) or real(self, x))
+        real = getattr(Cotangents, name)
+        monkeypatch.setattr(Cotangents, name, lambda self, x, real=real: made.append(np.size(x)) or real(self, x))
     elements, peaks = [], []
     for n in (500, 1000, 4000):
         x = np.linspace(0.5, 1.0, n)

@@ -1,10 +1,10 @@
 r"""A check of the engine on itself: what it computes on values that an outer derivative watches must be entered.
 
-In a gradient inside a trace the engine's own code works on traced cotangents. What makes a number of one must be called
-through the hooks of the trace (`Recording.call`, or a change of a buffer that `TracedBars` records): a sum or a cast in
-plain NumPy is a silent zero. `with checking():` rewrites the files of both passes so that each operator, item,
-attribute and call in them looks at what it gives: a new number or array, made of a traced one and not traced itself, is
-an error. Any tests run so; those of gradients inside gradients are the ones that tell most:
+In a gradient inside a trace the engine's own code works on traced cotangents. What makes a number of one must be
+called through the hooks of the trace (`Recording.call`, or a change of a buffer that `TracedCotangents` records): a
+sum or a cast in plain NumPy is a silent zero. `with checking():` rewrites the files of both passes so that each
+operator, item, attribute and call in them looks at what it gives: a new number or array, made of a traced one and
+not traced itself, is an error. Any tests run so; those of gradients inside gradients are the ones that tell most:
 
     PYTHONPATH=tests/reverse:tests/corpus python -m pytest -p engine_check tests/nesting tests/forward/test_decl*.py \
         tests/*/test_{levels,second_order,watched,pullbacks,implicit,gradient,recipe,results,checkpoint,inner_writes}.py
@@ -40,7 +40,12 @@ FILES = [*REVERSE, *FORWARD]
 TRANSPOSED = {"transposed", "by_transpose", "pulled", "_flat", "_inner"}  # with the pairing that is differentiated
 PIECES = {"plus", "take", "_sum", "_aligned", "_fitted"}  # that the trace runs itself
 APART = {"stop_gradient", *PIECES, *TRANSPOSED}  # and what is to be constant
-RECORDING = {"_in_place", "start", "zeros", "copy"}  # what writes entries down: of TracedBars, and of residuals' copies
+RECORDING = {
+    "_in_place",
+    "start",
+    "zeros",
+    "copy",
+}  # writes entries: of TracedCotangents, and of residuals' copies
 METADATA = {"base"}
 NEW = {np.zeros_like, np.ones_like, np.zeros, np.empty}  # of a shape alone
 
@@ -177,7 +182,7 @@ def checking() -> Iterator[None]:
     own = {__name__, PLAIN["add"].__module__} - UNSEEN
     codes, methods = [], []
     for owner, name, f in functions():
-        if isinstance(owner, type) and name in RECORDING and owner.__name__ in ("TracedBars", "_Copies"):
+        if isinstance(owner, type) and name in RECORDING and owner.__name__ in ("TracedCotangents", "_Copies"):
             methods.append((owner, name, f))
         elif name not in APART and f.__code__.co_filename == getattr(owner, "__file__", f.__code__.co_filename):
             codes.append((f, f.__code__))

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.reverse.accumulators import Bars
+from wengert.reverse.accumulators import Cotangents
 
 
-def added(first: Any, second: Any) -> Bars:
-    bars = Bars(1)
+def added(first: Any, second: Any) -> Cotangents:
+    bars = Cotangents(1)
     bars.add(0, first)
     del first
     bars.add(0, second)
@@ -20,7 +20,7 @@ def added(first: Any, second: Any) -> Bars:
 
 
 def test_a_cotangent_without_another_reference_is_written() -> None:
-    bars = Bars(1)
+    bars = Cotangents(1)
     bars.add(0, np.ones(3))
     buffer = id(bars.table[0])
     for _ in range(3):
@@ -31,7 +31,7 @@ def test_a_cotangent_without_another_reference_is_written() -> None:
 
 def test_a_cotangent_that_somebody_holds_is_not() -> None:
     held = np.ones(3)
-    bars = Bars(1)
+    bars = Cotangents(1)
     bars.add(0, held)
     bars.add(0, np.ones(3))
     assert bars.in_place == 0 and held.tolist() == [1, 1, 1] and bars.table[0].tolist() == [2, 2, 2]
@@ -39,7 +39,7 @@ def test_a_cotangent_that_somebody_holds_is_not() -> None:
 
 def test_a_cotangent_on_memory_that_somebody_holds_is_not() -> None:
     held = np.ones(4)
-    bars = Bars(1)
+    bars = Cotangents(1)
     bars.add(0, held[1:])
     bars.add(0, np.ones(3))
     assert bars.in_place == 0 and held.tolist() == [1, 1, 1, 1]
@@ -89,9 +89,9 @@ def test_seeds_arguments_and_kept_cotangents_are_never_written() -> None:
 
 
 def test_many_uses_of_one_array_add_into_one_buffer(monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[Bars] = []
-    init = Bars.__init__
-    monkeypatch.setattr(Bars, "__init__", lambda self, size: (made.append(self), init(self, size))[1])
+    made: list[Cotangents] = []
+    init = Cotangents.__init__
+    monkeypatch.setattr(Cotangents, "__init__", lambda self, size: (made.append(self), init(self, size))[1])
     rows = np.random.default_rng(0).normal(size=(20, 4))
 
     def f(w: np.ndarray) -> Any:

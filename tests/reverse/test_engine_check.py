@@ -83,15 +83,15 @@ FAULTS: dict[str, tuple[Any, str, Any, Callable[[], Any]]] = {
         lambda: wg.grad(lambda s: wg.jacfwd(lambda p: stored(s * p))(s)[0])(1.5),
     ),
     "a sum": (
-        accumulators.TracedBars,
+        accumulators.TracedCotangents,
         "add",
-        accumulators.PlusBars.add,
+        accumulators.PlusCotangents.add,
         lambda: wg.grad(lambda x: np.sum(wg.grad(lambda x: np.sum(x * np.sin(x)))(x)))(X),
     ),
     "a change in place": (
-        accumulators.TracedBars,
+        accumulators.TracedCotangents,
         "add",
-        accumulators.Bars.add,
+        accumulators.Cotangents.add,
         lambda: wg.grad(lambda x: np.sum(wg.grad(lambda x: np.sum(x * np.sin(x) + x * x))(x)))(X),
     ),
     "a part": (
@@ -101,9 +101,9 @@ FAULTS: dict[str, tuple[Any, str, Any, Callable[[], Any]]] = {
         lambda: test_watched.test_the_cotangent_of_a_list_given_as_an_array(),
     ),
     "a part that is read": (
-        accumulators.TracedBars,
+        accumulators.TracedCotangents,
         "read",
-        accumulators.Bars.read,
+        accumulators.Cotangents.read,
         lambda: test_watched.test_parts_of_arrays_that_are_written(),
     ),
 }

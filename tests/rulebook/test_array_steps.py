@@ -15,7 +15,7 @@ import wengert as wg
 from wengert.extend import rules
 from wengert.recording.primitives import Bound, primitive_of
 from wengert.reverse import walk
-from wengert.reverse.accumulators import Bars
+from wengert.reverse.accumulators import Cotangents
 from wengert.rulebook.array_steps import array_step
 from wengert.rulebook.rule_variants import RuleBody
 from wengert.rulebook.steps import scalar_step
@@ -43,7 +43,7 @@ def forms(sample: Sample) -> list[Bound]:
 def stepped(step: Any, bound: Bound, sample: Sample, before: list[Any]) -> list[Any]:
     y = sample.f(*sample.args)
     ins = tuple(k if want else None for k, want in enumerate(bound.wanted))
-    bars = Bars(len(ins))
+    bars = Cotangents(len(ins))
     bars.table[:] = before
     y_bar = np.ones_like(y) * 0.7 if isinstance(y, np.ndarray) else type(y)(0.7)
     with np.errstate(all="ignore"):

@@ -284,7 +284,7 @@ def test_a_step_unpacks_what_it_reads_and_nothing_else() -> None:
     step = scalar_step(RuleBody(multiply, "partials"), (True, False))
     assert isinstance(step, types.FunctionType)
     assert "".join(linecache.getlines(step.__code__.co_filename)).splitlines()[:4] == [
-        "def step(g, e, bars):",
+        "def step(g, e, cotangents):",
         "    i = e[2][0]",
         "    b = e[3][1]",
         "    try:",

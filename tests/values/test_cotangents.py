@@ -15,7 +15,7 @@ import pytest
 
 import wengert as wg
 from wengert import InplaceableThunk, NoTangent, ProjectTo, RuleError, Tangent, Thunk, ZeroTangent, add_inplace, unthunk
-from wengert.reverse.accumulators import Bars
+from wengert.reverse.accumulators import Cotangents
 from wengert.values.settings import SETTINGS
 
 A, B = np.array([1.0, -2.0, 3.0]), np.array([0.5, 4.0, -1.0])
@@ -787,7 +787,7 @@ def test_debug_is_over_after_an_exception_and_is_of_one_thread() -> None:
 
 
 def test_debug_finds_a_shared_buffer() -> None:
-    bars = Bars(2)
+    bars = Cotangents(2)
     buffer = np.zeros(3)
     bars.add(0, buffer, owned=True)
     bars.add(1, buffer[:2])

@@ -24,8 +24,8 @@ def spelt_out(key, on, ndim):
     parts = [as_array(part) if isinstance(part, list | range) else part for part in parts]
     used = sum([axes_read(part, own) for part, own in zip(parts, has, strict=True)])
     place = next((k for k, part in enumerate(parts) if part is Ellipsis), len(parts))
-    dots = [ALL] * (ndim - used)
-    return [*parts[:place], *dots, *parts[place + 1 :]], [*has[:place], *[False] * len(dots), *has[place + 1 :]]
+    tangents = [ALL] * (ndim - used)
+    return [*parts[:place], *tangents, *parts[place + 1 :]], [*has[:place], *[False] * len(tangents), *has[place + 1 :]]
 
 
 def as_array(part):

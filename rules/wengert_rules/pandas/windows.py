@@ -43,8 +43,8 @@ def roll_sum(y_bar, y, values, start, end, minp):
 
 
 @pushforward(windows.roll_sum)
-def roll_sum_forward(dots, y, values, start, end, minp):
-    return known(y, summed(np.where(np.isnan(values), 0.0, dots[0]), start, end))
+def roll_sum_forward(tangents, y, values, start, end, minp):
+    return known(y, summed(np.where(np.isnan(values), 0.0, tangents[0]), start, end))
 
 
 @pullback(windows.roll_mean)
@@ -53,8 +53,8 @@ def roll_mean(y_bar, y, values, start, end, minp):
 
 
 @pushforward(windows.roll_mean)
-def roll_mean_forward(dots, y, values, start, end, minp):
-    total = summed(np.where(np.isnan(values), 0.0, dots[0]), start, end)
+def roll_mean_forward(tangents, y, values, start, end, minp):
+    total = summed(np.where(np.isnan(values), 0.0, tangents[0]), start, end)
     return known(y, total / counted(values, start, end))
 
 
@@ -73,9 +73,9 @@ def roll_var(y_bar, y, values, start, end, minp, ddof=1):
 
 
 @pushforward(windows.roll_var)
-def roll_var_forward(dots, y, values, start, end, minp, ddof=1):
+def roll_var_forward(tangents, y, values, start, end, minp, ddof=1):
     moved, mean = centred(values, start, end)
-    moves = np.where(np.isnan(values), 0.0, dots[0])
+    moves = np.where(np.isnan(values), 0.0, tangents[0])
     total = summed(moved * moves, start, end) - mean * summed(moves, start, end)
     return known(y, 2 * total / np.maximum(counted(values, start, end) - ddof, 1.0))
 

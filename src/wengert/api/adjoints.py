@@ -26,7 +26,7 @@ Which = Variable | int
 class Backward:
     """The backward graph of one value of a tape: its `graph`, made of the `ops` that the tape had then.
 
-    `bars` are the cotangents of all inputs: Variables of the graph, or zeros.
+    `cotangents` are the cotangents of all inputs: Variables of the graph, or zeros.
     """
 
     def __init__(self, tape: Tape, of: Op, delta: Any) -> None:
@@ -46,7 +46,7 @@ class Backward:
         for v in self.graph.inputs[1 + self.count :]:
             self.graph[v].name = "delta"  # type: ignore[attr-defined]
         self.value, made = self._call(self.graph.result).args
-        self.bars = self._call(made).args
+        self.cotangents = self._call(made).args
 
     def _call(self, v: Variable) -> Call:
         call = self.graph[v]
@@ -55,7 +55,7 @@ class Backward:
 
     def cut(self, wanted: Sequence[int]) -> Tape:
         """The part of the graph that computes the value, and the cotangents of some of the inputs."""
-        gradients = mkcall(make_tuple, *[self.bars[k] for k in wanted])
+        gradients = mkcall(make_tuple, *[self.cotangents[k] for k in wanted])
         gradients.note = "gradients"
         result = self.graph.push(mkcall(make_tuple, self.value, self.graph.push(gradients)))
         made = self.graph.subtape(result)

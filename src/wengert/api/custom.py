@@ -30,10 +30,11 @@ F = TypeVar("F", bound=Callable[..., Any])
 def custom(f: F, registry: Registry = rules) -> F:
     """Let a derivative be stated for a function `f` of the user's, below it, by `@f.pullback` and `@f.pushforward`.
 
-    `pullback(y_bar, y, *args)` gives the cotangents of the arguments from that of the result y, `pushforward(dots, y,
-    *args)` the tangent of y from a tuple of those of the arguments, None where one is zero. One of both is enough: the
-    other is its transpose. Arguments and results may be containers, whose tangents and cotangents are containers like
-    them. What f has after a `*` is static. `registry` is the table that the rule goes into. It returns f.
+    `pullback(y_bar, y, *args)` returns the cotangents of the arguments from that of the result y,
+    `pushforward(tangents, y, *args)` the tangent of y from a tuple of those of the arguments, None where one is zero.
+    One of both is enough: the other is its transpose. Arguments and results may be containers, whose tangents and
+    cotangents are containers like them. Parameters of f after a `*` are static. `registry` is the table that the rule
+    goes into. It returns f.
 
     >>> @wg.custom
     ... def log1pexp(x):
@@ -115,11 +116,11 @@ def jacobian_rule(f: Callable[..., Any], registry: Registry = rules) -> Callable
             pairs = zip(found, args, strict=False)
             return tuple([None if m is None else np.reshape(flat @ np.conj(m), np.shape(x)) for m, x in pairs])
 
-        def pushforward(dots: Any, y: Any, *args: Any, **static: Any) -> Any:
+        def pushforward(tangents: Any, y: Any, *args: Any, **static: Any) -> Any:
             total = 0.0
-            for matrix, dot in zip(stated.matrices(jacobians(y, *args, **static), y, args), dots, strict=False):
-                if matrix is not None and dot is not None:
-                    total = total + (matrix @ np.reshape(dot, (-1, 1))).reshape(np.shape(y))
+            for matrix, tangent in zip(stated.matrices(jacobians(y, *args, **static), y, args), tangents, strict=False):
+                if matrix is not None and tangent is not None:
+                    total = total + (matrix @ np.reshape(tangent, (-1, 1))).reshape(np.shape(y))
             return total
 
         stated.pullback(pullback)
@@ -145,7 +146,7 @@ class _Stated:
         return function
 
     def pushforward(self, function: F) -> F:
-        """Take `function` for the pushforward: `(dots, y, *args, **static) -> y_dot`."""
+        """Take `function` for the pushforward: `(tangents, y, *args, **static) -> y_dot`."""
         self.forward = function
         self._enter(function)
         return function
@@ -170,9 +171,9 @@ class _Stated:
         self.rule = self.registry.add(Rule(callable_name(f), (f,), "rrule", body, place(self.text or function)))
         if forward is not None:
 
-            def push(dots: Any, y: Any, *args: Any, **static: Any) -> Any:
+            def push(tangents: Any, y: Any, *args: Any, **static: Any) -> Any:
                 whole = (*args, *defaults[len(args) :])
-                return forward((*dots, *[None] * (len(whole) - len(dots))), y, *whole, **static)
+                return forward((*tangents, *[None] * (len(whole) - len(tangents))), y, *whole, **static)
 
             self.registry.push_by(f, Pushforward("declared", functools.wraps(forward)(push)))
 
@@ -182,13 +183,13 @@ class _Stated:
         assert forward is not None
         places = [k for k, x in enumerate(args) if leaves(x)]
 
-        def pushed(*dots: Any) -> Any:
-            given = dict(zip(places, dots, strict=True))
+        def pushed(*tangents: Any) -> Any:
+            given = dict(zip(places, tangents, strict=True))
             return forward(tuple([given.get(k) for k in range(len(args))]), y, *args, **static)
 
         _, pull = vjp(pushed, *[mirror(args[k], _zeros_like) for k in places])
-        bars = dict(zip(places, pull(_conjugated(y_bar)), strict=True))
-        return tuple([_conjugated(bars.get(k)) for k in range(len(args))])
+        cotangents = dict(zip(places, pull(_conjugated(y_bar)), strict=True))
+        return tuple([_conjugated(cotangents.get(k)) for k in range(len(args))])
 
     def matrices(self, found: Any, y: Any, args: tuple[Any, ...]) -> list[Any]:
         """Jacobians as matrices, checked."""

@@ -242,12 +242,12 @@ def pullback_of(
         walked = recording if is_own else kept
         owed = len(walked.owed)
         try:
-            bars = reverse(walked, here, seeds, depth, False, watching)
+            cotangents = reverse(walked, here, seeds, depth, False, watching)
         finally:
             walked.owed.pay(owed)  # what an interrupt kept from being paid
         if is_own:
             recording.stopped = len(recording.entries)  # that of a linear function is a constant
-        return swaps.mirrors(LeafGradients(bars, slots, watching is not None))
+        return swaps.mirrors(LeafGradients(cotangents, slots, watching is not None))
 
     return pullback
 
@@ -322,8 +322,8 @@ def _gradient(
         watching = recording if depth else None
         seeds = scalar_seed(recording, value, seed, holomorphic, calling(watching))
         with closed(recording):
-            bars = (recording.reverse or reverse)(recording, here, seeds, depth, depth == 0, watching)
-            gradient_of = LeafGradients(bars, slots, depth > 0)
+            cotangents = (recording.reverse or reverse)(recording, here, seeds, depth, depth == 0, watching)
+            gradient_of = LeafGradients(cotangents, slots, depth > 0)
             leading = simple and not depth
             gradients = gradient_of.leading(swaps.made, here.start) if leading else [*swaps.mirrors(gradient_of)]
             if SETTINGS.debug_nans and not depth:

@@ -209,8 +209,8 @@ def _rows(pullback: Callable[[Any], Any], y: Any, basis: Basis) -> list[Any]:
     form = mirror(y, itself)
     if basis.size >= WIDE and followed() is None:
         with warnings.catch_warnings(action="ignore", category=NoBatchingRuleWarning):  # nobody asked for a batch
-            bars = vmap(pullback)(with_leaves(form, seeds))
-        return [leaf for part in bars for _, leaf in leaves(part)]
+            cotangents = vmap(pullback)(with_leaves(form, seeds))
+        return [leaf for part in cotangents for _, leaf in leaves(part)]
     arrays = [(seed, issubclass(y.pytype, np.ndarray)) for seed, y in zip(seeds, basis.specs, strict=True)]
     found = [
         pullback(with_leaves(form, [x[k, ...] if array else x[k] for x, array in arrays])) for k in range(basis.size)
@@ -243,8 +243,8 @@ def along(
     y, y_dot, aux = (push or call.pushed)(tangents, basis.size)
     ys = call.checked(y)
     blocks = [
-        [_block(_column(basis.part(dot, first), y, x), y, x) for first, x in zip(same, xs, strict=True)]
-        for (_, dot), y in zip(leaves(y_dot), ys, strict=True)
+        [_block(_column(basis.part(tangent, first), y, x), y, x) for first, x in zip(same, xs, strict=True)]
+        for (_, tangent), y in zip(leaves(y_dot), ys, strict=True)
     ]
     return Found(y, aux, ys, blocks)
 

@@ -125,32 +125,32 @@ class _Check:
             return
         y_bar = self.seed()
         held = copy.deepcopy(y_bar)
-        bars = self.pull(y_bar)
+        cotangents = self.pull(y_bar)
         self.same_bits("the seed after the pullback", y_bar, held)
         self.same_bits("the arguments after the pullback", (self.args, self.kwargs), self.before)
-        self.one_each(bars)
-        self.agree_with_differences(bars, y_bar)
-        self.is_linear(bars, y_bar)
-        self.thunks_agree(bars, y_bar)
+        self.one_each(cotangents)
+        self.agree_with_differences(cotangents, y_bar)
+        self.is_linear(cotangents, y_bar)
+        self.thunks_agree(cotangents, y_bar)
         if self.rule.kind in ("partials", "pullback"):
-            self.variants_agree(bars, y_bar)
-            self.accumulators_add(bars, y_bar)
-        self.step_agrees(bars, y_bar)
+            self.variants_agree(cotangents, y_bar)
+            self.accumulators_add(cotangents, y_bar)
+        self.step_agrees(cotangents, y_bar)
         if self.rule.kind == "partials" or self.rule.forward is not None:
             call = Called(self.f, self.rule, self.y, self.args, self.kwargs)
-            pushforward_agrees(call, [*self.places()], y_bar, bars, self.random_like, self.close)
+            pushforward_agrees(call, [*self.places()], y_bar, cotangents, self.random_like, self.close)
             self.same_bits("the arguments after the pushforward", (self.args, self.kwargs), self.before)
 
     def pull(self, y_bar: Any) -> Any:
         """Call the pullback; fill in zeros where the rule states that a derivative is zero."""
-        bars = self.pullback(y_bar)
-        if self.rule.kind != "rrule" or self.rule.sequence is not None or not isinstance(bars, tuple):
-            return bars
+        cotangents = self.pullback(y_bar)
+        if self.rule.kind != "rrule" or self.rule.sequence is not None or not isinstance(cotangents, tuple):
+            return cotangents
         zero = [isinstance(x_bar, ZeroTangent) for x_bar in self.made(y_bar)]
         zeros = [
             np.zeros_like(x) if is_zero and is_inexact(x) else None for x, is_zero in zip(self.args, zero, strict=True)
         ]
-        return tuple([x_bar if x_bar is not None else made for x_bar, made in zip(bars, zeros, strict=True)])
+        return tuple([x_bar if x_bar is not None else made for x_bar, made in zip(cotangents, zeros, strict=True)])
 
     def error(self, what: str) -> GradientCheckError:
         for k, name in enumerate(self.names or ()):
@@ -178,30 +178,30 @@ class _Check:
             elif is_inexact(arg) and (position < count or self.rule.kind == "constant"):
                 yield ArgumentPlace(position)
 
-    def one_each(self, bars: Any) -> None:
+    def one_each(self, cotangents: Any) -> None:
         """One cotangent per argument, of its shape and dtype; None exactly where there is no derivative."""
-        if not isinstance(bars, tuple) or len(bars) != len(self.args):
-            count = len(bars) if isinstance(bars, tuple) else type(bars).__name__
+        if not isinstance(cotangents, tuple) or len(cotangents) != len(self.args):
+            count = len(cotangents) if isinstance(cotangents, tuple) else type(cotangents).__name__
             raise self.error(f"count of cotangents: {count} for {len(self.args)} arguments")
         if self.rule.kind == "constant":
             return
         places = list(self.places())
         for place in places:
-            x, x_bar = place.of(self.args), place.of(bars)
+            x, x_bar = place.of(self.args), place.of(cotangents)
             if x_bar is None:
                 raise self.error(f"cotangent of {place}: None, though the argument is differentiable")
             have, want = spec_of(x_bar), spec_of(x)
             if (have.shape, have.dtype) != (want.shape, want.dtype):
                 raise self.error(f"shape and dtype of the cotangent of {place}: {have}, not {want}")
         differentiable = {place.position for place in places} | {self.rule.sequence}
-        for position, x_bar in enumerate(bars):
+        for position, x_bar in enumerate(cotangents):
             if x_bar is not None and position not in differentiable:
                 raise self.error(f"cotangent of argument {position}: {x_bar!r}, though it has no derivative")
 
-    def agree_with_differences(self, bars: Any, y_bar: Any) -> None:
+    def agree_with_differences(self, cotangents: Any, y_bar: Any) -> None:
         for place in self.places():
             numeric = self.numeric(place, y_bar)
-            got = 0 if self.rule.kind == "constant" else place.of(bars)
+            got = 0 if self.rule.kind == "constant" else place.of(cotangents)
             try:
                 self.close(f"derivative with respect to {place} against differences", got, numeric)
             except GradientCheckError as error:
@@ -236,8 +236,8 @@ class _Check:
             ends.append((moved[index], self.wide(args)))
         (right, y_right), (left, y_left) = ends
         rise = sum(
-            float(np.real(np.sum(np.conj(bar) * (np.asarray(b, complex) - np.asarray(a, complex)))))
-            for bar, b, a in zip(numbers(y_bar), numbers(y_right), numbers(y_left), strict=True)
+            float(np.real(np.sum(np.conj(cotangent) * (np.asarray(b, complex) - np.asarray(a, complex)))))
+            for cotangent, b, a in zip(numbers(y_bar), numbers(y_right), numbers(y_left), strict=True)
         )
         return rise / float(abs(right - left))
 
@@ -251,7 +251,8 @@ class _Check:
     def size(self, y_bar: Any) -> float:
         """The magnitude of what differences are taken of."""
         return sum(
-            float(np.sum(np.abs(bar) * np.abs(y))) for bar, y in zip(numbers(y_bar), numbers(self.y), strict=True)
+            float(np.sum(np.abs(cotangent) * np.abs(y)))
+            for cotangent, y in zip(numbers(y_bar), numbers(self.y), strict=True)
         )
 
     def coarsest(self) -> int:
@@ -259,18 +260,18 @@ class _Check:
         values = [*numbers(self.y), *(x for arg in self.args for x in numbers(arg))]
         return min(np.finfo(spec_of(x).dtype).dtype.itemsize for x in values)
 
-    def is_linear(self, bars: Any, y_bar: Any) -> None:
+    def is_linear(self, cotangents: Any, y_bar: Any) -> None:
         """Real-linear in the seed: the engine adds the cotangents of several uses before it goes on."""
         other = self.seed()
         total = map_numbers(lambda a, b: _cast(2 * a - 3 * b, a), y_bar, other)
         other_bars, total_bars = self.pull(other), self.pull(total)
         for place in [] if self.rule.kind == "constant" else self.places():
-            expected = 2 * np.asarray(place.of(bars)) - 3 * np.asarray(place.of(other_bars))
+            expected = 2 * np.asarray(place.of(cotangents)) - 3 * np.asarray(place.of(other_bars))
             self.close(f"linearity in the seed, {place}", place.of(total_bars), expected)
 
-    def variants_agree(self, bars: Any, y_bar: Any) -> None:
+    def variants_agree(self, cotangents: Any, y_bar: Any) -> None:
         """The pullbacks for fewer arguments, fed with the residuals that they claim to read, no more."""
-        full = self.rule.splat(bars)
+        full = self.rule.splat(cotangents)
         for wanted in _subsets([is_inexact(x) for x in self.primals]):
             variant = self.plan.variant(wanted)
             y_kept, kept = variant.residuals(self.y, self.primals)
@@ -282,10 +283,10 @@ class _Check:
                     got = project(made[k], spec_of(self.primals[k]), self.rule.broadcasts)
                     self.close(f"variant {wanted}, cotangent {k} against the full rule", got, full[k])
 
-    def thunks_agree(self, bars: Any, y_bar: Any) -> None:
+    def thunks_agree(self, cotangents: Any, y_bar: Any) -> None:
         """A thunk gives its value each time; one that adds itself does so to an array of any layout, and no more."""
         held = copy.deepcopy(y_bar)
-        splatted = self.rule.splat(bars)
+        splatted = self.rule.splat(cotangents)
         for k, x_bar in enumerate(self.made(y_bar)):
             if not isinstance(x_bar, Thunk) or not is_inexact(self.primals[k]):
                 continue
@@ -321,10 +322,10 @@ class _Check:
                 raise self.error(f"add of the InplaceableThunk of argument {k} does not return the array it was given")
             self.close(f"add of the InplaceableThunk of argument {k}{name} against + val", buffer, start + x_bar)
 
-    def accumulators_add(self, bars: Any, y_bar: Any) -> None:
+    def accumulators_add(self, cotangents: Any, y_bar: Any) -> None:
         for k, accumulator in self.rule.accumulators.items():
             if k < len(self.primals) and is_inexact(self.primals[k]) and np.ndim(self.primals[k]):
-                self.accumulator_adds(k, accumulator.add, bars[k], y_bar)
+                self.accumulator_adds(k, accumulator.add, cotangents[k], y_bar)
 
     def accumulator_adds(self, k: int, add: Callable[..., Any], x_bar: Any, y_bar: Any) -> None:
         """Check that the accumulator of argument k adds to a buffer what the rule gives for it."""
@@ -342,7 +343,7 @@ class _Check:
             else:
                 self.close(f"{what} against +", buffer, start + x_bar)
 
-    def step_agrees(self, bars: Any, y_bar: Any) -> None:
+    def step_agrees(self, cotangents: Any, y_bar: Any) -> None:
         """The generated steps of a call on one or two floats, back and forward."""
         kinds = {type(x) for x in (self.y, *self.primals)}
         if self.rule.kind != "partials" or len(self.primals) > 2 or not kinds <= {float, np.float64}:
@@ -352,13 +353,13 @@ class _Check:
             sums: list[Any] = [None] * len(wanted)
             entry = (None, self.y, slots, self.primals, None, None)
             self.rule.scalar_step(wanted)(y_bar, entry, sums)
-            dots = {slot: self.random_like(self.y) if want else None for slot, want in enumerate(wanted)}
-            y_dot = self.rule.forward_step(wanted)(entry, dots)
-            expected = sum([bars[k] * dots[k] for k, want in enumerate(wanted) if want])
+            tangents = {slot: self.random_like(self.y) if want else None for slot, want in enumerate(wanted)}
+            y_dot = self.rule.forward_step(wanted)(entry, tangents)
+            expected = sum([cotangents[k] * tangents[k] for k, want in enumerate(wanted) if want])
             self.close(f"forward step on floats, wanted {wanted}", 0.0 if y_dot is None else y_bar * y_dot, expected)
             for k, want in enumerate(wanted):
                 if want:
-                    self.close(f"step on floats, argument {k} against the pullback", sums[k], bars[k])
+                    self.close(f"step on floats, argument {k} against the pullback", sums[k], cotangents[k])
 
     def close(self, what: str, got: Any, expected: Any) -> None:
         """Raise where two arrays differ by more than the tolerance, with the place and both numbers."""

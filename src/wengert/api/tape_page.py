@@ -93,16 +93,20 @@ def cotangents(tape: Tape, values: Mapping[Op, Any]) -> dict[Op, Any]:
     y: Any = primal and values.get(primal.op)  # type: ignore[arg-type]
     if primal is None or primal.op is None or not is_inexact(y) or np.size(y) != 1:
         return {}
-    bars: dict[Op, Any] = {primal.op: np.ones_like(y) if isinstance(y, np.ndarray) else number_type(type(y))(1)}
+    cotangents: dict[Op, Any] = {primal.op: np.ones_like(y) if isinstance(y, np.ndarray) else number_type(type(y))(1)}
     try:
         with np.errstate(all="ignore"):
             for op in reversed(list(tape)[: primal.id]):
-                if op in bars and isinstance(op, Call) and not op.guard:
-                    for read, bar in _pulled(op, bars[op], values):
-                        bars[read] = bar if read not in bars else map_numbers(operator.add, bars[read], bar)
+                if op in cotangents and isinstance(op, Call) and not op.guard:
+                    for read, cotangent in _pulled(op, cotangents[op], values):
+                        cotangents[read] = (
+                            cotangent
+                            if read not in cotangents
+                            else map_numbers(operator.add, cotangents[read], cotangent)
+                        )
     except (WengertError, ArithmeticError, LookupError, TypeError, ValueError):
         return {}
-    return bars
+    return cotangents
 
 
 def _pulled(op: Call, y_bar: Any, values: Mapping[Op, Any]) -> Iterator[tuple[Op, Any]]:
@@ -110,17 +114,17 @@ def _pulled(op: Call, y_bar: Any, values: Mapping[Op, Any]) -> Iterator[tuple[Op
     fn, args, kwargs = (with_variables(tree, lambda v: values[v.op]) for tree in (op.fn, op.args, op.kwargs))
     wanted = tuple([k for k, x in enumerate(args) if op.args[k] is not x and any(True for _ in numbers(x))])
     _, pullback, _ = pulled(fn, args, kwargs, wanted, False, quiet=True)
-    for k, bar in zip(wanted, pullback(y_bar), strict=True):
-        yield from _pairs(op.args[k], bar)
+    for k, cotangent in zip(wanted, pullback(y_bar), strict=True):
+        yield from _pairs(op.args[k], cotangent)
 
 
-def _pairs(arg: Any, bar: Any) -> Iterator[tuple[Op, Any]]:
+def _pairs(arg: Any, cotangent: Any) -> Iterator[tuple[Op, Any]]:
     """The ops in an argument, with the parts of its cotangent."""
     if isinstance(arg, Variable):
-        if arg.op is not None and bar is not None:
-            yield arg.op, bar
-    elif isinstance(arg, tuple | list) and isinstance(bar, tuple | list):
-        for part, its in zip(arg, bar, strict=True):
+        if arg.op is not None and cotangent is not None:
+            yield arg.op, cotangent
+    elif isinstance(arg, tuple | list) and isinstance(cotangent, tuple | list):
+        for part, its in zip(arg, cotangent, strict=True):
             yield from _pairs(part, its)
 
 

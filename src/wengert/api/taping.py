@@ -131,9 +131,9 @@ def _name_along(f: Callable[..., Any], path: str) -> str:
     found = re.fullmatch(r"(primals|tangents)(?:\[(\d+)\])?(.*)", path)
     if found is None:
         return path
-    dot = "_dot" if found[1] == "tangents" else ""
+    tangent = "_dot" if found[1] == "tangents" else ""
     head = path_in(f, f"argument {int(found[2] or 0) + 1}")
-    return f"{head}{dot}{found[3]}" if is_name(head) else f"x{int(found[2] or 0) + 1}{dot}{found[3]}"
+    return f"{head}{tangent}{found[3]}" if is_name(head) else f"x{int(found[2] or 0) + 1}{tangent}{found[3]}"
 
 
 def tape_of(f: Callable[..., Any], args: tuple[Any, ...], named: Callable[..., Any]) -> Tape:
@@ -163,9 +163,9 @@ def _back(f: Callable[..., Any], wanted: int, values: list[Any], seeds: list[Any
     return outputs, others, _conjugates(pullback(_conjugates(seeds)))
 
 
-def _conjugates(bars: Iterable[Any]) -> tuple[Any, ...]:
+def _conjugates(cotangents: Iterable[Any]) -> tuple[Any, ...]:
     call = calling(followed())
-    return tuple([call(np.conj, bar) if is_complex(bar) else bar for bar in bars])
+    return tuple([call(np.conj, cotangent) if is_complex(cotangent) else cotangent for cotangent in cotangents])
 
 
 Reverse.taped, Reverse.eager = staticmethod(_pulled), staticmethod(_back)

@@ -150,8 +150,8 @@ class _Group:
             return 0
         if len(shapes) < paying.shapes:
             return 0
-        dots = [op.args[0] for op in calls if op.fn is np.vdot]
-        most = min([paying.block // max(width, 1), *(paying.dot * self.n // value_of(v).size for v in dots)])
+        products = [op.args[0] for op in calls if op.fn is np.vdot]
+        most = min([paying.block // max(width, 1), *(paying.dot * self.n // value_of(v).size for v in products)])
         return _divided(self.n, max(most, 1))
 
     def most_alive(self, size: dict[Op, int]) -> int:

@@ -18,39 +18,41 @@ ENTERED = "The pullback is called here, on values that are watched to transpose 
 Call = Callable[..., Any]
 
 
-def declared(call: Call, pull: Pull, y: Any, args: tuple[Any, ...], kwargs: Any, dots: Any, size: int | None) -> Any:
+def declared(
+    call: Call, pull: Pull, y: Any, args: tuple[Any, ...], kwargs: Any, tangents: Any, size: int | None
+) -> Any:
     """The tangent of the result `y` of a user's rule that declares a pushforward, given containers as the rule is."""
     if size is not None and (pull.forms or is_container(y)):
-        rows = [declared(call, pull, y, args, kwargs, row_of(call, dots, k), None) for k in range(size)]
+        rows = [declared(call, pull, y, args, kwargs, row_of(call, tangents, k), None) for k in range(size)]
         return None if rows[0] is None else _stacked(call, rows)
     given = [
-        dot if dot is None or k not in pull.forms else with_leaves(x, _whole(pull.forms[k], dot))
-        for k, (x, dot) in enumerate(zip(args, dots, strict=True))
+        tangent if tangent is None or k not in pull.forms else with_leaves(x, _whole(pull.forms[k], tangent))
+        for k, (x, tangent) in enumerate(zip(args, tangents, strict=True))
     ]
     return push(call, pull.fn, pull.rule, y, args, kwargs, tuple(given), size)
 
 
-def _whole(form: Any, dots: tuple[Any, ...]) -> list[Any]:
+def _whole(form: Any, tangents: tuple[Any, ...]) -> list[Any]:
     """Return the tangents of a container's leaves, with zeros for None."""
-    pairs = zip(dots, _places(form), strict=True)
-    return [np.zeros(place.spec.shape, place.spec.dtype) if dot is None else dot for dot, place in pairs]
+    pairs = zip(tangents, _places(form), strict=True)
+    return [np.zeros(place.spec.shape, place.spec.dtype) if tangent is None else tangent for tangent, place in pairs]
 
 
-def pulled(call: Call, pull: Pull, y: Any, args: tuple[Any, ...], dots: tuple[Any, ...], size: int | None) -> Any:
+def pulled(call: Call, pull: Pull, y: Any, args: tuple[Any, ...], tangents: tuple[Any, ...], size: int | None) -> Any:
     """The tangent of the result `y` of a user's rule, from those of its arguments: of containers, one for each leaf."""
     if size is not None:
-        rows = [pulled(call, pull, y, args, row_of(call, dots, k), None) for k in range(size)]
+        rows = [pulled(call, pull, y, args, row_of(call, tangents, k), None) for k in range(size)]
         return None if rows[0] is None else _stacked(call, rows)
     specs: list[Any] = []
     given: list[Any] = []
-    for k, (x, dot) in enumerate(zip(args, dots, strict=True)):
+    for k, (x, tangent) in enumerate(zip(args, tangents, strict=True)):
         if k in pull.forms:
             places = _places(pull.forms[k])
             specs.extend([place.spec for place in places])
-            given.extend(dot if dot is not None else [None] * len(places))
+            given.extend(tangent if tangent is not None else [None] * len(places))
         else:
             specs.append(x)
-            given.append(dot)
+            given.append(tangent)
 
     def pullback(y_bar: Any) -> list[Any]:
         return _flat(pull, pull.rule.cotangents(pull.pullback(y_bar), args))

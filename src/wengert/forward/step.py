@@ -31,52 +31,56 @@ class Step:
     def __init__(self, recording: Recording, call: Call, depth: int, size: int | None) -> None:
         self.recording, self.call, self.depth, self.size = recording, call, depth, size
 
-    def __call__(self, entry: Entry, dots: Any) -> Any:
-        """The tangent of the entry's value; `dots` are those of its arguments, None for zero, not all None."""
-        dot = self._pushed(entry, dots, False)
-        if not has_nan(dot):
-            return dot
+    def __call__(self, entry: Entry, tangents: Any) -> Any:
+        """The tangent of the entry's value; `tangents` are those of its arguments, None for zero, not all None."""
+        tangent = self._pushed(entry, tangents, False)
+        if not has_nan(tangent):
+            return tangent
         if type(entry[0]) is Bound:
             with np.errstate(all="ignore"):
-                return self._pushed(entry, dots, True)
-        return None if STATE.recording is None and is_all_zero(dots) else dot
+                return self._pushed(entry, tangents, True)
+        return None if STATE.recording is None and is_all_zero(tangents) else tangent
 
-    def _pushed(self, entry: Entry, dots: Any, keeps: bool) -> Any:
+    def _pushed(self, entry: Entry, tangents: Any, keeps: bool) -> Any:
         """The tangent of the entry's value; with `keeps`, products with a factor of zero are zero."""
         bound, y, _, args, kwargs, _ = entry
         if bound is INPUT:
-            return dots[0]
+            return tangents[0]
         if type(bound) is Pull:
             if y is None:  # what a rule's function wrote unsaid: an error where anything reads it
                 return Unknown(partial(bound.pullback, None))
             if bound.level != self.depth:  # what its body computed was recorded for this level
-                inner = dots[-1] if type(dots[-1]) is tuple else dots[-1:]
-                return next((dot for dot in inner if type(dot) is Unknown), None) or of_body(y, dots[-1])
-            dots = (*map(known, dots[:-1]), None)
+                inner = tangents[-1] if type(tangents[-1]) is tuple else tangents[-1:]
+                return next((tangent for tangent in inner if type(tangent) is Unknown), None) or of_body(
+                    y, tangents[-1]
+                )
+            tangents = (*map(known, tangents[:-1]), None)
             if bound.rule.forward is None:
                 with self._as_it_was(bound):
-                    return pulled(self.call, bound, y, args, dots[:-1], self.size)
+                    return pulled(self.call, bound, y, args, tangents[:-1], self.size)
         elif type(bound) is not Bound:
             return None
         elif bound.rule.kind == "rrule" and bound.rule.forward is None:  # a tape's, in the body of the rule itself
             return Unknown(partial(_refuse_unknown, bound))
-        dots = tuple(map(known, dots))
+        tangents = tuple(map(known, tangents))
         if bound.fn is getfield:
-            return None if dots[0] is None else getfield(dots[0], args[1])
+            return None if tangents[0] is None else getfield(tangents[0], args[1])
         if y is None:
             y = args[0]  # of a store, whose result is the array itself
         if bound.is_simple and self.size is None and bound.rule.kind == "partials" and bound.rule.forward is None:
-            dot = self.call(bound.rule.pushing(tuple([dot is not None for dot in dots]), keeps), dots, y, *args)
-            fits = type(dot) is np.ndarray is type(y) and dot.shape == y.shape and dot.dtype == y.dtype
-            return dot if fits else fitted(self.call, dot, y)
+            tangent = self.call(
+                bound.rule.pushing(tuple([tangent is not None for tangent in tangents]), keeps), tangents, y, *args
+            )
+            fits = type(tangent) is np.ndarray is type(y) and tangent.shape == y.shape and tangent.dtype == y.dtype
+            return tangent if fits else fitted(self.call, tangent, y)
         if kwargs:
             kwargs = {name: value.value if type(value) is Traced else value for name, value in kwargs.items()}
         if type(bound) is Pull:
-            return declared(self.call, bound, y, args, kwargs, dots[:-1], self.size)
+            return declared(self.call, bound, y, args, kwargs, tangents[:-1], self.size)
         if bound.of_subclass:
             y, *args = [viewed_plain(x, self.call) for x in (y, *args)]  # type: ignore[assignment]
         with self._as_it_was(bound):
-            return push(self.call, bound.fn, bound.rule, y, tuple(args), kwargs or {}, dots, self.size, keeps)
+            return push(self.call, bound.fn, bound.rule, y, tuple(args), kwargs or {}, tangents, self.size, keeps)
 
     def _as_it_was(self, bound: Any) -> AbstractContextManager[None]:
         """Restore, as a context, the values that the rule reads besides its arguments, as they were at the call."""
@@ -93,11 +97,11 @@ class Unknown:
         self.refuse = refuse
 
 
-def known(dot: Any) -> Any:
-    """The tangent `dot`, or those in a tuple, as arguments of the next step. Errors: that of an Unknown."""
-    if type(dot) is tuple:
-        return tuple(map(known, dot))
-    return dot.refuse() if type(dot) is Unknown else dot
+def known(tangent: Any) -> Any:
+    """The tangent `tangent`, or those in a tuple, as arguments of the next step. Errors: that of an Unknown."""
+    if type(tangent) is tuple:
+        return tuple(map(known, tangent))
+    return tangent.refuse() if type(tangent) is Unknown else tangent
 
 
 def _refuse_unknown(bound: Bound) -> None:

@@ -92,14 +92,14 @@ class Stream:
         self.count = slot + 1
         self.entries[slot] = entry
         try:
-            dot = self.tangents[slot] = self.apart.run(self._pushed, slot, entry)
+            tangent = self.tangents[slot] = self.apart.run(self._pushed, slot, entry)
             if self.recording.watch is not None:
-                check_push(self.recording, slot, tuple(map(self._dots, entry[2])), dot)
+                check_push(self.recording, slot, tuple(map(self._dots, entry[2])), tangent)
         except Exception as error:
             raise self.recording.refuse(of_rule(error, entry[5])) from error.__cause__  # type: ignore[arg-type]
         self.young += 1
-        if type(dot) is np.ndarray:
-            self.bytes += dot.nbytes
+        if type(tangent) is np.ndarray:
+            self.bytes += tangent.nbytes
         if self.is_alone:
             self._drop_what_was_read()
             if self.ended:
@@ -113,10 +113,10 @@ class Stream:
         self.count = slot + 1
         try:
             push = bound.forth or _forth(bound)
-            dot = self.apart.run(push, entry, self.tangents)
-            if dot != dot:
-                dot = self.apart.run(self.step, entry, tuple(map(self._dots, entry[2])))
-            self.tangents[slot] = dot
+            tangent = self.apart.run(push, entry, self.tangents)
+            if tangent != tangent:
+                tangent = self.apart.run(self.step, entry, tuple(map(self._dots, entry[2])))
+            self.tangents[slot] = tangent
         except Exception as error:
             self._look_for_dropped(entry)
             self.recording.refuse(error)  # type: ignore[arg-type]
@@ -149,11 +149,11 @@ class Stream:
     def _pushed(self, slot: int, entry: Entry) -> Any:
         """Return the tangent of an entry, with memory as the call saw it."""
         bound, _, ins, args, *_ = entry
-        dots = tuple([self._dots(place) for place in ins])
-        if not any([dot is not None for dot in dots]):
+        tangents = tuple([self._dots(place) for place in ins])
+        if not any([tangent is not None for tangent in tangents]):
             return None
         if getattr(bound, "fn", None) in STORES and self.is_alone and not _is_window_of_other_order(bound.fn, args[0]):
-            return self._stored(slot, bound.fn, ins, args, dots)
+            return self._stored(slot, bound.fn, ins, args, tangents)
         memory = self.recording.memory
         overwritten = bool(memory.undo) and memory.undo[-1][0] > slot
         owed = len(self.recording.owed)
@@ -161,26 +161,26 @@ class Stream:
             if overwritten:
                 memory.rewind(slot, 0)
             with silent():  # also rules of NumPy's functions are seen into, once an inner derivative has called them
-                dot = self.step(entry, dots)
+                tangent = self.step(entry, tangents)
         finally:
             if overwritten:
                 self.recording.owed.pay(owed)
-        return self._apart_from_stores(slot, flat_slots(ins), entry[1], dot) if self.aliases else dot
+        return self._apart_from_stores(slot, flat_slots(ins), entry[1], tangent) if self.aliases else tangent
 
     def _dots(self, place: Any) -> Any:
         """The tangents at a slot, or at those of a sequence; None where all are zero."""
         if type(place) is not tuple:
             return None if place is None else self.tangent(place)
         found = tuple([self._dots(part) for part in place])
-        return found if any([dot is not None for dot in found]) else None
+        return found if any([tangent is not None for tangent in found]) else None
 
-    def _stored(self, slot: int, fn: Any, ins: Any, args: Any, dots: Any) -> Any:
+    def _stored(self, slot: int, fn: Any, ins: Any, args: Any, tangents: Any) -> Any:
         """The tangent after a store: that of the array, written in place where it is of this array alone.
 
         So a store costs what it costs the function, not a copy of the array.
         """
         before = ins[0]
-        x_dot, value = force(known(dots[0])), force(known(dots[-1]))
+        x_dot, value = force(known(tangents[0])), force(known(tangents[-1]))
         if x_dot is None:
             x_dot = self._zeros(args[0])
         elif before in self.stored:
@@ -204,18 +204,18 @@ class Stream:
         spec = spec_of(x)
         return np.zeros(spec.shape if self.size is None else (self.size, *spec.shape), spec.dtype)
 
-    def _apart_from_stores(self, slot: int, ins: list[int], y: Any, dot: Any) -> Any:
-        """`dot`, copied where it shows memory that a store may write while the value `y` is no view that follows it."""
+    def _apart_from_stores(self, slot: int, ins: list[int], y: Any, tangent: Any) -> Any:
+        """Copy `tangent` where it shows memory that a store may write and the value `y` is no view that follows it."""
         shown = [self.tangents[k] for k in ins if k in self.aliases]
         owners = {id(owner_of(x_dot)) for x_dot in shown if isinstance(x_dot, np.ndarray)}
-        if is_container(dot):
-            return with_leaves(dot, lambda _, part: self._apart_from_stores(slot, ins, None, part))
-        if not isinstance(dot, np.ndarray) or id(owner_of(dot)) not in owners:
-            return dot
+        if is_container(tangent):
+            return with_leaves(tangent, lambda _, part: self._apart_from_stores(slot, ins, None, part))
+        if not isinstance(tangent, np.ndarray) or id(owner_of(tangent)) not in owners:
+            return tangent
         if isinstance(y, np.ndarray) and self.recording.memory.is_followed(y):
             self.aliases.add(slot)  # it is read anew after each write
-            return dot
-        return dot.copy()
+            return tangent
+        return tangent.copy()
 
     def share(self, slot: int) -> None:
         """Note that another array also holds the value at a slot: a store into one must not change the other's."""
@@ -265,8 +265,8 @@ class Stream:
             if slot not in live:
                 self._drop(slot)
         left = [*takewhile(self.old.__gt__, self.values)]
-        dots = [dot for slot in left if type(dot := self.tangents.get(slot)) is np.ndarray]
-        self.most, self.most_bytes = FEW + 2 * len(left), LITTLE + 2 * sum([dot.nbytes for dot in dots])
+        tangents = [tangent for slot in left if type(tangent := self.tangents.get(slot)) is np.ndarray]
+        self.most, self.most_bytes = FEW + 2 * len(left), LITTLE + 2 * sum([tangent.nbytes for tangent in tangents])
         self.old, self.young, self.bytes = self.count, 0, 0
 
     def _drop(self, slot: int) -> None:

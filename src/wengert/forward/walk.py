@@ -18,14 +18,14 @@ Tangents = dict[int, Any]  # by slot; a slot that is not in it has zero
 
 @steps("step")
 def forward(
-    recording: Recording, start: int, end: int, dots: Tangents, call: Call, depth: int, size: int | None = None
+    recording: Recording, start: int, end: int, tangents: Tangents, call: Call, depth: int, size: int | None = None
 ) -> Tangents:
-    """Push the tangents `dots` through the entries from slot `start` to `end`, and return those of all their slots.
+    """Push the tangents `tangents` through the entries from slot `start` to `end`, and return those of all their slots.
 
     What is computed runs by `call`, so that an outer level sees it; `depth` counts the levels around this one. With
     `size` each tangent has a leading axis of that length, one place for each direction.
     """
-    step, site, dots = Step(recording, call, depth, size), STATE.site, dict(dots)
+    step, site, tangents = Step(recording, call, depth, size), STATE.site, dict(tangents)
     notes = recording.notes if STATE.recording is recording else []
     if recording.memory.has_pulls:
         for entry in map(recording.entries.__getitem__, range(start, end)):
@@ -34,29 +34,29 @@ def forward(
     try:
         for slot in range(start, end):
             entry = recording.entries[slot]
-            if slot in dots or entry is None or slot in recording.inert or entry[0].kind not in ("call", "input"):
+            if slot in tangents or entry is None or slot in recording.inert or entry[0].kind not in ("call", "input"):
                 continue
-            given = tuple([_dots(dots, place) for place in entry[2]])
-            if any([dot is not None for dot in given]):
+            given = tuple([_dots(tangents, place) for place in entry[2]])
+            if any([tangent is not None for tangent in given]):
                 STATE.site = entry[5] or site
                 notes.append((len(recording.entries), PUSHED, slot))
                 try:
-                    dot = step(entry, given)
+                    tangent = step(entry, given)
                 except (NoDerivativeError, np.linalg.LinAlgError) as error:
                     raise of_rule(error, entry[5]) from error.__cause__
                 if SETTINGS.debug_nans:
-                    check_push(recording, slot, given, dot)
-                if dot is not None:
-                    dots[slot] = dot
+                    check_push(recording, slot, given, tangent)
+                if tangent is not None:
+                    tangents[slot] = tangent
     finally:
         STATE.site = site
     notes.append((len(recording.entries), "", 0))
-    return dots
+    return tangents
 
 
-def _dots(dots: Tangents, place: Any) -> Any:
+def _dots(tangents: Tangents, place: Any) -> Any:
     """The tangents at a slot, or at those of a sequence; None where all are zero."""
     if type(place) is not tuple:
-        return None if place is None else dots.get(place)
-    found = tuple([_dots(dots, part) for part in place])
-    return found if any([dot is not None for dot in found]) else None
+        return None if place is None else tangents.get(place)
+    found = tuple([_dots(tangents, part) for part in place])
+    return found if any([tangent is not None for tangent in found]) else None

@@ -50,10 +50,10 @@ def flattened(rule: Rule, f: Callable[..., Any], args: Args, kwargs: Mapping[str
     return flat, tuple(held), names, registry
 
 
-def _parts(rule: Rule, args: Args, form: Args, bars: Args) -> dict[int, Any]:
+def _parts(rule: Rule, args: Args, form: Args, cotangents: Args) -> dict[int, Any]:
     """The cotangents of the leaves, by number; of one that the rule says nothing of there is none."""
     found = {}
-    for k, x_bar in enumerate(bars):
+    for k, x_bar in enumerate(cotangents):
         if x_bar is not None and not is_zero(x_bar) and not leaves(args[k]):
             raise GradientCheckError(
                 f"rule {rule.name} at {rule.where}: cotangent of argument {k}: {x_bar!r}, though it has no derivative"

@@ -123,9 +123,9 @@ def _place(recording: Recording, slot: int, site: Site | None) -> str:
     return f"{site}: {steps}" if site else steps
 
 
-def check_push(recording: Recording, slot: int, dots: Any, dot: Any) -> None:
+def check_push(recording: Recording, slot: int, tangents: Any, tangent: Any) -> None:
     """Refuse a tangent that is not finite, where the step forward through an entry was given what is."""
-    _check(recording, slot, "pushforward", dots, [dot])
+    _check(recording, slot, "pushforward", tangents, [tangent])
 
 
 def check_step(recording: Recording, slot: int, y_bar: Any, x_bars: Iterable[Any]) -> None:
@@ -139,7 +139,7 @@ def _check(recording: Recording, slot: int, step: str, given: Any, made: Iterabl
     if bad is None or any(map(first_bad, (given, y, args, list((kwargs or {}).values())))):
         return
     call = called(primitive.fn, args, kwargs or {}, bad)
-    given = next((dot for dot in given if dot is not None), None) if step == "pushforward" else given
+    given = next((tangent for tangent in given if tangent is not None), None) if step == "pushforward" else given
     shown = _short(given, bad if isinstance(given, np.ndarray) and given.shape == bad.shape else None)
     letter = "ẋ" if step == "pushforward" else "ȳ"
     place = _place(recording, slot, site)

@@ -33,7 +33,7 @@ from wengert.values.views import owner_of
 ENTERED = "It adds cotangents up, also those that an outer derivative watches."
 
 
-class Bars:
+class Cotangents:
     """The cotangents of one reverse pass, by slot; they are summed in place, in buffers of the engine's own."""
 
     acts = True  # whether rules and thunks may add themselves to a buffer
@@ -60,11 +60,11 @@ class Bars:
 
     def take(self, slot: int) -> tuple[Any, bool]:
         """The complete cotangent of a slot, which gives it up, and whether its buffer is the engine's own."""
-        bar = self.table[slot]
-        owned = type(bar) is np.ndarray and slot in self.owned  # a sum of arrays without axes is a number
+        cotangent = self.table[slot]
+        owned = type(cotangent) is np.ndarray and slot in self.owned  # a sum of arrays without axes is a number
         self.table[slot] = None
         self.owned.discard(slot)
-        return bar, owned
+        return cotangent, owned
 
     def add(self, slot: int, x_bar: Any, owned: bool = False) -> None:
         """Set or add a contribution to the cotangent of a slot; `owned` says whether its buffer is the engine's own."""
@@ -123,17 +123,17 @@ class Bars:
 
     def _takes(self, slot: int, x: Any, y_bar: Any) -> bool:
         """Whether a thunk may add itself to the sum so far, which is like `x`, without losing a part of a complex ȳ."""
-        bar = self.table[slot]
-        if type(bar) is not np.ndarray or not bar.ndim or not isinstance(x, (np.ndarray, Spec)):
+        cotangent = self.table[slot]
+        if type(cotangent) is not np.ndarray or not cotangent.ndim or not isinstance(x, (np.ndarray, Spec)):
             return False
         is_whole = x.dtype.kind == "c" or not any(map(is_complex, y_bar if type(y_bar) is tuple else (y_bar,)))
-        return is_whole and bar.shape == x.shape and bar.dtype == x.dtype
+        return is_whole and cotangent.shape == x.shape and cotangent.dtype == x.dtype
 
     def _add_into(self, slot: int, thunk: InplaceableThunk, buffer: np.ndarray) -> None:
         if SETTINGS.debug:
             owner = owner_of(buffer)
-            for other, bar in enumerate(self.table):
-                if other != slot and isinstance(bar, np.ndarray) and owner_of(bar) is owner:
+            for other, cotangent in enumerate(self.table):
+                if other != slot and isinstance(cotangent, np.ndarray) and owner_of(cotangent) is owner:
                     raise RuleError("an InplaceableThunk would add to memory that another cotangent shares")
         self._put(slot, add_into(buffer, thunk), buffer)
 
@@ -144,14 +144,14 @@ class Bars:
 
     def buffer(self, slot: int, x: Any) -> np.ndarray:
         """A buffer of the engine's own with the sum so far of the array `x`, zeros if there is none."""
-        bar = self.table[slot]
-        if bar is None:
-            bar = self.zeros(x)
+        cotangent = self.table[slot]
+        if cotangent is None:
+            cotangent = self.zeros(x)
         elif not self._is_own(slot):
-            bar = self.copy(bar)
-        self.table[slot] = bar
+            cotangent = self.copy(cotangent)
+        self.table[slot] = cotangent
         self.owned.add(slot)
-        return bar
+        return cotangent
 
     def _is_own(self, slot: int) -> bool:
         return type(self.table[slot]) is np.ndarray and (slot in self.owned or is_exclusive(self.table, slot, 1))
@@ -160,9 +160,9 @@ class Bars:
         """Allocate a buffer of zeros like `x`."""
         return np.zeros(x.shape, x.dtype)
 
-    def copy(self, bar: Any) -> np.ndarray:
+    def copy(self, cotangent: Any) -> np.ndarray:
         """Copy a cotangent into a new buffer."""
-        return np.array(bar)
+        return np.array(cotangent)
 
     def scatter(self, bound: Bound, slot: int, y_bar: Any, y: Any, args: tuple[Any, ...]) -> bool:
         """Let a rule add its contribution to the cotangent of its first argument in place; returns whether it did.
@@ -243,8 +243,8 @@ def getitem_onto(x_bar: np.ndarray, key: Any, y_bar: Any) -> None:
         np.add.at(x_bar, key, y_bar)
 
 
-class TracedBars(Bars):
-    """Bars that an outer trace sees: each piece runs through the hooks, and each change in place is recorded."""
+class TracedCotangents(Cotangents):
+    """Cotangents that an outer trace sees: each piece runs through the hooks, and each change in place is recorded."""
 
     careful = True
 
@@ -291,8 +291,8 @@ class TracedBars(Bars):
             SHADOW[id(made)] = self.recording.append((_ZEROS, made, (None, None), (x.shape, x.dtype), None, STATE.site))
         return made
 
-    def copy(self, bar: Any) -> np.ndarray:
-        made: np.ndarray = self.call(np.copy, bar)
+    def copy(self, cotangent: Any) -> np.ndarray:
+        made: np.ndarray = self.call(np.copy, cotangent)
         return made
 
     def scatter(self, bound: Bound, slot: int, y_bar: Any, y: Any, args: tuple[Any, ...]) -> bool:
@@ -320,7 +320,7 @@ class TracedBars(Bars):
 
     def clear(self, y_bar: Any, owned: bool, key: Any) -> np.ndarray:
         buffer: np.ndarray = y_bar if owned else self.copy(y_bar)
-        self._in_place(setitem, buffer, key, 0.0, lambda: super(TracedBars, self).clear(buffer, True, key))
+        self._in_place(setitem, buffer, key, 0.0, lambda: super(TracedCotangents, self).clear(buffer, True, key))
         return buffer
 
     def _in_place(self, fn: Any, buffer: np.ndarray, key: Any, value: Any, write: Callable[[], Any]) -> None:
@@ -335,14 +335,14 @@ class TracedBars(Bars):
         SHADOW[id(buffer)] = recording.append((bound, buffer, ins, kept, None, STATE.site))
 
 
-class InPlaceBars(Bars):
-    """Bars to which rules and thunks do not add themselves."""
+class InPlaceCotangents(Cotangents):
+    """Cotangents to which rules and thunks do not add themselves."""
 
     acts = False
 
 
-class PlusBars(InPlaceBars):
-    """Bars that make a new array for each sum."""
+class PlusCotangents(InPlaceCotangents):
+    """Cotangents that make a new array for each sum."""
 
     def add(self, slot: int, x_bar: Any, owned: bool = False) -> None:
         old = self.table[slot]
@@ -352,7 +352,7 @@ class PlusBars(InPlaceBars):
             self.owned.add(slot)
 
 
-EAGER: dict[str, type[Bars]] = {"actions": Bars, "in place": InPlaceBars, "plus": PlusBars}
+EAGER: dict[str, type[Cotangents]] = {"actions": Cotangents, "in place": InPlaceCotangents, "plus": PlusCotangents}
 
 
 class _Sparse(dict[int, Any]):

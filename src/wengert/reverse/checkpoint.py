@@ -25,7 +25,7 @@ from wengert.recording.primitives import ruled
 from wengert.recording.recording import STATE, Level, Recording
 from wengert.recording.session import SESSION, followed
 from wengert.recording.shadow import SHADOW, held
-from wengert.reverse.accumulators import Bars
+from wengert.reverse.accumulators import Cotangents
 from wengert.values.callables import callable_name, unwrapped
 from wengert.values.functional import getfield
 from wengert.values.progress import Telling
@@ -38,7 +38,7 @@ from wengert.values.warned import repeating
 
 F = TypeVar("F", bound=Callable[..., Any])
 S = TypeVar("S")
-WalkBack = Callable[[Recording, Level, Bars, int], None]
+WalkBack = Callable[[Recording, Level, Cotangents, int], None]
 
 _box = [object()]
 ONCE = sys.getrefcount(_box[0])  # of what one list holds and nothing else
@@ -329,9 +329,9 @@ class Folded:
             if owner is not None and not is_foreign(owner):
                 memory.capture(owner)
 
-    def back(self, bars: Bars, y_bars: dict[int, Any], walk: WalkBack) -> None:
+    def back(self, cotangents: Cotangents, y_bars: dict[int, Any], walk: WalkBack) -> None:
         """The step back: run again, and walk back over what that records."""
-        recording, memory, table = self.recording, self.recording.memory, bars.table
+        recording, memory, table = self.recording, self.recording.memory, cotangents.table
         base = len(recording.entries)
         with _Stretch(recording) as stretch:
             try:
@@ -339,14 +339,14 @@ class Folded:
                 table.extend([None] * (len(recording.entries) - len(table)))
                 for k, y_bar in y_bars.items():
                     table[self.outputs[k] - self.start + base] = y_bar
-                walk(recording, Level(base), bars, len(recording.entries) - 1)
+                walk(recording, Level(base), cotangents, len(recording.entries) - 1)
             except KeyboardInterrupt as error:
                 told = getattr(self.fn, "told", None)
                 error.add_note(f"interrupted: {(told and told.back) or f'walk back over {callable_name(self.fn)}'}")
                 raise
             finally:
                 memory.unwind(-1)
-                bars.forget(base)
+                cotangents.forget(base)
                 del recording.entries[base:]
 
     def _run_again(self, stretch: _Stretch) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert.recording.recording import Level
-from wengert.reverse.accumulators import Bars
+from wengert.reverse.accumulators import Cotangents
 from wengert.values.cotangents import is_exclusive
 from wengert.values.specs import is_complex
 from wengert.values.views import owner_of
@@ -20,65 +20,67 @@ class LeafGradients:
     """Makes the gradient that the user gets of a leaf: of the leaf's own type, in memory of its own, zero where it has
     no cotangent.
 
-    `bars` holds the cotangents; `slots` gives the slot of a leaf by its id; `traced` says that an outer level records
-    what is computed here.
+    `cotangents` are by slot, `slots` has the slot of a leaf by its id; `traced` says that an outer level records what
+    is computed here.
     """
 
-    def __init__(self, bars: Bars, slots: Mapping[int, int | None], traced: bool) -> None:
-        self.bars, self.slots, self.traced = bars, slots, traced
+    def __init__(self, cotangents: Cotangents, slots: Mapping[int, int | None], traced: bool) -> None:
+        self.cotangents, self.slots, self.traced = cotangents, slots, traced
         self.given: set[int] = set()
 
     def reached(self, here: Level) -> bool:
         """Whether a cotangent came to any input of the level `here`."""
-        table = self.bars.table
+        table = self.cotangents.table
         return any([table[slot] is not None for slot in here.inputs if self.traced or slot < len(table)])
 
     def leading(self, made: list[Any], start: int) -> list[Any]:
         """The gradients of the leaves `made`, whose slots run from `start` on; most cotangents go out as they are."""
-        given, table, out = self.given, self.bars.table, []
+        given, table, out = self.given, self.cotangents.table, []
         for slot, leaf in enumerate(made, start):
-            bar = table[slot] if slot < len(table) else None
+            cotangent = table[slot] if slot < len(table) else None
             if (
-                type(bar) is np.ndarray is type(leaf)
-                and bar.dtype is _DOUBLE is leaf.dtype
+                type(cotangent) is np.ndarray is type(leaf)
+                and cotangent.dtype is _DOUBLE is leaf.dtype
                 and is_exclusive(table, slot, 1)
-                and bar.shape == leaf.shape
+                and cotangent.shape == leaf.shape
             ):
-                given.add(id(bar))
-                out.append(bar)
+                given.add(id(cotangent))
+                out.append(cotangent)
             else:
-                out.append(self.of(leaf, slot, bar, False))
+                out.append(self.of(leaf, slot, cotangent, False))
         return out
 
     def __call__(self, leaf: Any) -> Any:
         slot = self.slots.get(id(leaf))
-        table = self.bars.table
-        bar = None if slot is None or (not self.traced and slot >= len(table)) else table[slot]
-        alone = self.traced or (slot is not None and bar is not None and is_exclusive(table, slot, 1))
-        return self.of(leaf, slot, bar, alone)
+        table = self.cotangents.table
+        cotangent = None if slot is None or (not self.traced and slot >= len(table)) else table[slot]
+        alone = self.traced or (slot is not None and cotangent is not None and is_exclusive(table, slot, 1))
+        return self.of(leaf, slot, cotangent, alone)
 
-    def of(self, leaf: Any, slot: int | None, bar: Any, alone: bool) -> Any:
-        """Return the gradient of `leaf` from its cotangent `bar`, copied where others may share its memory."""
-        if bar is None:
+    def of(self, leaf: Any, slot: int | None, cotangent: Any, alone: bool) -> Any:
+        """Return the gradient of `leaf` from its cotangent `cotangent`, copied where others may share its memory."""
+        if cotangent is None:
             return np.zeros_like(leaf) if isinstance(leaf, np.ndarray) else type(leaf)(0)
-        found = bar
-        bar = self.bars.project(bar, leaf, True)
+        found = cotangent
+        cotangent = self.cotangents.project(cotangent, leaf, True)
         if is_complex(leaf):
-            bar = self.bars.call(np.conj, bar)
-        if isinstance(bar, np.ndarray):
-            owner = id(owner_of(bar))
-            own = bar.base is None and bar.flags.writeable and (alone or bar is not found)
-            if owner in self.given or not (slot in self.bars.owned or own):
-                bar = self.bars.call(np.array, bar)
-                owner = id(owner_of(bar))
+            cotangent = self.cotangents.call(np.conj, cotangent)
+        if isinstance(cotangent, np.ndarray):
+            owner = id(owner_of(cotangent))
+            own = cotangent.base is None and cotangent.flags.writeable and (alone or cotangent is not found)
+            if owner in self.given or not (slot in self.cotangents.owned or own):
+                cotangent = self.cotangents.call(np.array, cotangent)
+                owner = id(owner_of(cotangent))
             self.given.add(owner)
-            return bar if type(leaf) is np.ndarray else self._masked(bar, leaf)
+            return cotangent if type(leaf) is np.ndarray else self._masked(cotangent, leaf)
         if isinstance(leaf, np.ndarray):  # of no dimension, where arithmetic gives numbers
-            return self.bars.call(np.array, bar)
-        return bar if self.traced and type(bar) is type(leaf) else self.bars.call(type(leaf), bar)
+            return self.cotangents.call(np.array, cotangent)
+        return (
+            cotangent if self.traced and type(cotangent) is type(leaf) else self.cotangents.call(type(leaf), cotangent)
+        )
 
-    def _masked(self, bar: np.ndarray, leaf: np.ndarray) -> np.ndarray:
+    def _masked(self, cotangent: np.ndarray, leaf: np.ndarray) -> np.ndarray:
         """Mask the gradient of a masked array; return that of any other array unchanged."""
         if not isinstance(leaf, np.ma.MaskedArray):
-            return bar
-        return self.bars.call(np.ma.array, bar, mask=np.array(leaf.mask))
+            return cotangent
+        return self.cotangents.call(np.ma.array, cotangent, mask=np.array(leaf.mask))

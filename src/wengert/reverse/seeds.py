@@ -34,14 +34,16 @@ def seeds_of(outputs: list[tuple[str, int | None, Any]], y_bar: Any, call: Calle
             asked = f"floats at {', '.join([path for path, _, _ in outputs])}"
         raise ValueError(f"the cotangent must have the structure of the result: {asked}, not {y_bar!r:.60}")
     seeds: Seeds = []
-    for (_, bar), (path, slot, leaf) in zip(given, outputs, strict=True):
-        if np.shape(bar) != np.shape(leaf):
-            raise ValueError(f"the cotangent{path} has shape {np.shape(bar)}, the result {np.shape(leaf)}")
-        if is_complex(bar) and not is_complex(leaf):
-            raise ValueError(f"the cotangent{path} is complex, the result real: give its real part, {bar!r:.40}.real")
+    for (_, cotangent), (path, slot, leaf) in zip(given, outputs, strict=True):
+        if np.shape(cotangent) != np.shape(leaf):
+            raise ValueError(f"the cotangent{path} has shape {np.shape(cotangent)}, the result {np.shape(leaf)}")
+        if is_complex(cotangent) and not is_complex(leaf):
+            raise ValueError(
+                f"the cotangent{path} is complex, the result real: give its real part, {cotangent!r:.40}.real"
+            )
         if slot is not None:
-            bar = _unmasked(bar, call)
-            seeds.append((slot, call(np.conj, bar) if np.iscomplexobj(bar) else bar))
+            cotangent = _unmasked(cotangent, call)
+            seeds.append((slot, call(np.conj, cotangent) if np.iscomplexobj(cotangent) else cotangent))
     return seeds
 
 
@@ -88,8 +90,12 @@ def scalar_seed(recording: Recording, value: Any, seed: Any, holomorphic: bool, 
     return [(slot, np.ones(value.shape, value.dtype) if isinstance(value, np.ndarray) else number_type(type(value))(1))]
 
 
-def _unmasked(bar: Any, call: Caller) -> Any:
+def _unmasked(cotangent: Any, call: Caller) -> Any:
     """A cotangent as the walk back takes it: a masked one is zero under its mask."""
-    if type(bar) is np.ndarray or not isinstance(bar, np.ndarray) or not isinstance(bar, np.ma.MaskedArray):
-        return bar
-    return call(np.ma.filled, bar, 0.0)
+    if (
+        type(cotangent) is np.ndarray
+        or not isinstance(cotangent, np.ndarray)
+        or not isinstance(cotangent, np.ma.MaskedArray)
+    ):
+        return cotangent
+    return call(np.ma.filled, cotangent, 0.0)

@@ -16,7 +16,7 @@ import numpy as np
 from wengert.recording.primitives import Bound
 from wengert.recording.recording import Level, Recording, flat_slots
 from wengert.recording.user_pullbacks import Pull
-from wengert.reverse.accumulators import Bars, TracedBars
+from wengert.reverse.accumulators import Cotangents, TracedCotangents
 from wengert.values.functional import getfield, setitem
 from wengert.values.settings import SETTINGS
 from wengert.values.specs import Spec
@@ -70,7 +70,7 @@ def _is_trivial(entry: Any) -> bool:
     return not any(others) and bound.rule.sequence is None and bound.rule.passes_on(k)
 
 
-class _Passing(Bars):
+class _Passing(Cotangents):
     """Cotangents of which those in some slots are not summed: each contribution waits for a step back of its own."""
 
     through: set[int]
@@ -109,17 +109,17 @@ class _Passing(Bars):
         return slot
 
 
-class PassingBars(_Passing, Bars):
-    """Bars of which some are not summed."""
+class PassingCotangents(_Passing, Cotangents):
+    """Cotangents of which some are not summed."""
 
     careful = True
 
 
-class PassingTracedBars(_Passing, TracedBars):
-    """TracedBars of which some are not summed."""
+class PassingTracedCotangents(_Passing, TracedCotangents):
+    """TracedCotangents of which some are not summed."""
 
 
-def choosing(bars: _Passing, recording: Recording, here: Level, seeds: Seeds) -> _Passing:
-    """`bars`, or a form of it that does not sum the slots which the strategy in force passes through."""
-    bars.through, bars.waiting = passed_through(recording, here, seeds), deque()
-    return bars
+def choosing(cotangents: _Passing, recording: Recording, here: Level, seeds: Seeds) -> _Passing:
+    """`cotangents`, or a form of it that does not sum the slots which the strategy in force passes through."""
+    cotangents.through, cotangents.waiting = passed_through(recording, here, seeds), deque()
+    return cotangents

@@ -18,10 +18,10 @@ from wengert.recording.recording import STATE, Entry, Level, Recording, Traced, 
 from wengert.recording.subclasses import viewed_plain
 from wengert.recording.user_pullbacks import Pull
 from wengert.recording.variables import splat
-from wengert.reverse.accumulators import EAGER, Bars
+from wengert.reverse.accumulators import EAGER, Cotangents
 from wengert.reverse.checkpoint import Folded
 from wengert.reverse.parts import field_step, store_step
-from wengert.reverse.strategies import PassingBars, PassingTracedBars, Seeds, choosing
+from wengert.reverse.strategies import PassingCotangents, PassingTracedCotangents, Seeds, choosing
 from wengert.reverse.windows import Windows
 from wengert.rulebook.array_steps import array_step
 from wengert.rulebook.keeping import are_finite, has_nan, is_all_zero
@@ -48,16 +48,16 @@ def reverse(
     depth: int,
     consume: bool,
     watching: Recording | None,
-    make: Callable[[int], Bars] | None = None,
+    make: Callable[[int], Cotangents] | None = None,
     once: bool = False,
-) -> Bars:
+) -> Cotangents:
     """Walk back over a level, from the seeds at some slots, and return the cotangents of all slots.
 
     `depth` counts the levels around it. With `consume`, residuals are dropped as they are used. Memory written since is
     put back as each pullback saw it, and restored at the end. What is computed is recorded by `watching`, the recording
     that is open on this thread now: the same one in an inner level, None in the outermost, any one for a pullback
-    called later. `make` makes the Bars of so many slots where no outer trace looks on. With `once` no step is taken
-    again there, and each entry is dropped after its step: so a pass is timed.
+    called later. `make` makes the Cotangents of so many slots where no outer trace looks on. With `once` no step is
+    taken again there, and each entry is dropped after its step: so a pass is timed.
 
     A cotangent of exactly zero hands on zeros, also where a partial is infinite or nan: a step that makes a nan is
     taken again in this way. To look at each step would take too long on small arrays, so the inputs are looked at in
@@ -67,58 +67,58 @@ def reverse(
     if watching is not None or depth or SETTINGS.strategy == "pass through" or SETTINGS.debug_nans:
         materialise(recording, here.start, end + 1, written_only=True)
         recording.depends(end, here)
-        made = PassingBars(end + 1) if watching is None else PassingTracedBars(watching, recording)
-        bars: Bars = choosing(made, recording, here, seeds)
+        made = PassingCotangents(end + 1) if watching is None else PassingTracedCotangents(watching, recording)
+        cotangents: Cotangents = choosing(made, recording, here, seeds)
     else:
-        bars = _fresh(recording, end, make)
+        cotangents = _fresh(recording, end, make)
     if recording.memory.has_pulls:
         for entry in map(recording.entries.__getitem__, range(here.start, end + 1)):
             if entry is not None and getattr(entry[0], "seen", None) is not None:
                 entry[0].seen.look_again()
-    _start(bars, seeds)
-    bars.owed, owed = recording.owed, len(recording.owed)
+    _start(cotangents, seeds)
+    cotangents.owed, owed = recording.owed, len(recording.owed)
     try:
-        if isinstance(bars, (PassingBars, PassingTracedBars)):
-            _walk_stepwise(recording, here, bars, end, depth)
-            return bars
+        if isinstance(cotangents, (PassingCotangents, PassingTracedCotangents)):
+            _walk_stepwise(recording, here, cotangents, end, depth)
+            return cotangents
         if once:
             recording.memory.use_up()
-            _walk_quickly(recording, here, bars, end, depth, math.inf, consume)
-            return bars
+            _walk_quickly(recording, here, cotangents, end, depth, math.inf, consume)
+            return cotangents
         large = LARGE if consume else math.inf
-        last = _walk_quickly(recording, here, bars, end, depth, large)
-        if last < 0 and not any(map(has_nan, [bars.table[slot] for slot in here.inputs if slot <= end])):
-            return bars
+        last = _walk_quickly(recording, here, cotangents, end, depth, large)
+        if last < 0 and not any(map(has_nan, [cotangents.table[slot] for slot in here.inputs if slot <= end])):
+            return cotangents
         recording.owed.pay(owed)
-        if last < 0 or any(map(has_nan, bars.table[: last + 1])):
-            first, bars = bars, _fresh(recording, end, make)
-            go_on(first, bars)
-            _start(bars, seeds)
-            bars.owed, last = recording.owed, end
-        bars.careful = True
+        if last < 0 or any(map(has_nan, cotangents.table[: last + 1])):
+            first, cotangents = cotangents, _fresh(recording, end, make)
+            go_on(first, cotangents)
+            _start(cotangents, seeds)
+            cotangents.owed, last = recording.owed, end
+        cotangents.careful = True
         if consume:
             recording.memory.use_up()
             recording.entries[last + 1 : end + 1] = [None] * (end - last)
-        _walk_carefully(recording, here, bars, last, depth, consume)
+        _walk_carefully(recording, here, cotangents, last, depth, consume)
     finally:
         recording.owed.pay(owed)
-    return bars
+    return cotangents
 
 
-def _fresh(recording: Recording, end: int, make: Callable[[int], Bars] | None) -> Bars:
-    bars = (make or EAGER[SETTINGS.add])(end + 1)
-    bars.windows = Windows(recording.entries)
-    return bars
+def _fresh(recording: Recording, end: int, make: Callable[[int], Cotangents] | None) -> Cotangents:
+    cotangents = (make or EAGER[SETTINGS.add])(end + 1)
+    cotangents.windows = Windows(recording.entries)
+    return cotangents
 
 
-def _start(bars: Bars, seeds: Seeds) -> None:
+def _start(cotangents: Cotangents, seeds: Seeds) -> None:
     for slot, seed in seeds:
-        bars.start(slot, seed)
+        cotangents.start(slot, seed)
 
 
-@steps("bars")
+@steps("cotangents")
 def _walk_quickly(
-    recording: Recording, here: Level, bars: Bars, end: int, depth: int, large: float, consume: bool = False
+    recording: Recording, here: Level, cotangents: Cotangents, end: int, depth: int, large: float, consume: bool = False
 ) -> int:
     """Walk back from `end` to the start of the level, where no outer trace looks on, and return -1.
 
@@ -126,13 +126,13 @@ def _walk_quickly(
     stops, and returns its slot. With `consume` it drops the entries.
     """
     entries: Any = recording.entries
-    table, memory = bars.table, recording.memory
+    table, memory = cotangents.table, recording.memory
     done, log = 0, memory.undo
     inputs = here.inputs
     try:
         for slot in range(end, here.start + here.leading - 1, -1):
-            bar = table[slot]
-            if bar is None:
+            cotangent = table[slot]
+            if cotangent is None:
                 continue
             if log and done < len(log) and log[-1 - done][0] > slot:
                 done = memory.unwind(slot) if consume else memory.rewind(slot, done)
@@ -140,15 +140,15 @@ def _walk_quickly(
             primitive = entry[0]
             step = primitive.step
             if step is not None:
-                step(bar, entry, table)
+                step(cotangent, entry, table)
                 table[slot] = None
-            elif type(bar) is _ndarray and bar.nbytes >= large:
+            elif type(cotangent) is _ndarray and cotangent.nbytes >= large:
                 return slot
-            elif primitive.is_simple and type(bar) is not dict:
+            elif primitive.is_simple and type(cotangent) is not dict:
                 table[slot] = None
-                (primitive.array_step or _simple_step)(bars, table, bar, entry)
+                (primitive.array_step or _simple_step)(cotangents, table, cotangent, entry)
             elif slot not in inputs:
-                general_step(bars, slot, entry, depth)
+                general_step(cotangents, slot, entry, depth)
             if consume:
                 entries[slot] = None
     except (NoDerivativeError, np.linalg.LinAlgError) as error:
@@ -156,11 +156,13 @@ def _walk_quickly(
     return -1
 
 
-@steps("bars")
-def _walk_carefully(recording: Recording, here: Level, bars: Bars, end: int, depth: int, consume: bool) -> None:
+@steps("cotangents")
+def _walk_carefully(
+    recording: Recording, here: Level, cotangents: Cotangents, end: int, depth: int, consume: bool
+) -> None:
     """Walk back in general steps, each of which is looked at; with `consume`, drop the entries."""
     entries: Any = recording.entries
-    table, memory = bars.table, recording.memory
+    table, memory = cotangents.table, recording.memory
     done, log = 0, memory.undo
     try:
         for slot in range(end, here.start - 1, -1):
@@ -169,86 +171,92 @@ def _walk_carefully(recording: Recording, here: Level, bars: Bars, end: int, dep
             if log and done < len(log) and log[-1 - done][0] > slot:
                 done = memory.unwind(slot) if consume else memory.rewind(slot, done)
             entry = entries[slot]
-            general_step(bars, slot, entry, depth)
+            general_step(cotangents, slot, entry, depth)
             if consume:
                 entries[slot] = None
     except (NoDerivativeError, np.linalg.LinAlgError) as error:
         raise of_rule(error, entry[5]) from error.__cause__
 
 
-def _walk_stretch(recording: Recording, here: Level, bars: Bars, end: int) -> None:
+def _walk_stretch(recording: Recording, here: Level, cotangents: Cotangents, end: int) -> None:
     """Walk back over what the second run of a checkpoint's function recorded."""
-    if not bars.careful:
-        _walk_quickly(recording, here, bars, end, 0, math.inf, True)
+    if not cotangents.careful:
+        _walk_quickly(recording, here, cotangents, end, 0, math.inf, True)
     else:
-        _walk_carefully(recording, here, bars, end, 0, True)
+        _walk_carefully(recording, here, cotangents, end, 0, True)
 
 
 def _walk_stepwise(
-    recording: Recording, here: Level, bars: PassingBars | PassingTracedBars, end: int, depth: int
+    recording: Recording, here: Level, cotangents: PassingCotangents | PassingTracedCotangents, end: int, depth: int
 ) -> None:
     """Walk back in general steps: where an outer trace sees them, or where contributions go on at once."""
     site = STATE.site
-    bars.live = here.dependent
+    cotangents.live = here.dependent
     for slot in range(end, here.start - 1, -1):
-        while bars.waiting:
-            _noted_step(recording, bars, bars.next(), "passed through", depth)
-        if bars.table[slot] is not None and slot not in here.inputs:
-            _noted_step(recording, bars, slot, "pullback of", depth)
-    while bars.waiting:
-        _noted_step(recording, bars, bars.next(), "passed through", depth)
-    bars.note("", end)
+        while cotangents.waiting:
+            _noted_step(recording, cotangents, cotangents.next(), "passed through", depth)
+        if cotangents.table[slot] is not None and slot not in here.inputs:
+            _noted_step(recording, cotangents, slot, "pullback of", depth)
+    while cotangents.waiting:
+        _noted_step(recording, cotangents, cotangents.next(), "passed through", depth)
+    cotangents.note("", end)
     STATE.site = site
 
 
-@steps("bars")
-def _noted_step(recording: Recording, bars: PassingBars | PassingTracedBars, slot: int, words: str, depth: int) -> None:
+@steps("cotangents")
+def _noted_step(
+    recording: Recording, cotangents: PassingCotangents | PassingTracedCotangents, slot: int, words: str, depth: int
+) -> None:
     entry = recording.entries[slot]
     assert entry is not None
     STATE.site = entry[5]
-    bars.note(words, slot)
-    places, y_bar = _before_step(bars, slot, entry) if SETTINGS.debug_nans else ((), None)
+    cotangents.note(words, slot)
+    places, y_bar = _before_step(cotangents, slot, entry) if SETTINGS.debug_nans else ((), None)
     try:
-        general_step(bars, slot, entry, depth)
+        general_step(cotangents, slot, entry, depth)
     except (NoDerivativeError, np.linalg.LinAlgError) as error:
         raise of_rule(error, entry[5]) from error.__cause__
     if places:
-        handed_on = [bar for _, bar, _ in bars.waiting]
-        check_step(recording, slot, y_bar, [*map(bars.table.__getitem__, places), *handed_on])
+        handed_on = [cotangent for _, cotangent, _ in cotangents.waiting]
+        check_step(recording, slot, y_bar, [*map(cotangents.table.__getitem__, places), *handed_on])
 
 
-def _before_step(bars: Bars, slot: int, entry: Entry) -> tuple[list[int], Any]:
+def _before_step(cotangents: Cotangents, slot: int, entry: Entry) -> tuple[list[int], Any]:
     """The slots of an entry's arguments whose cotangents are finite so far, and its own, which a step uses up."""
-    y_bar = bars.table[slot]
-    places = [k for k in flat_slots(entry[2]) if first_bad(bars.table[k]) is None]
+    y_bar = cotangents.table[slot]
+    places = [k for k in flat_slots(entry[2]) if first_bad(cotangents.table[k]) is None]
     return places, np.array(y_bar) if isinstance(y_bar, np.ndarray) else y_bar
 
 
-def general_step(bars: Bars, slot: int, entry: Entry, depth: int) -> None:
+def general_step(cotangents: Cotangents, slot: int, entry: Entry, depth: int) -> None:
     """Take one step back, through an entry of any kind."""
     primitive, y, ins, args, kwargs, _ = entry
-    bar, owned = bars.take(slot)
-    if bars.live is not None:
-        primitive, ins = _narrowed(primitive, ins, args, kwargs, bars.live)
+    cotangent, owned = cotangents.take(slot)
+    if cotangents.live is not None:
+        primitive, ins = _narrowed(primitive, ins, args, kwargs, cotangents.live)
     if primitive is INPUT:  # of an inner level; without an outer variable it was a constant out here
         if ins and ins[0] is not None:
-            bars.add(ins[0], bar, owned)
+            cotangents.add(ins[0], cotangent, owned)
     elif type(primitive) is Pull:
-        _custom_step(bars, bar, owned, primitive, y, ins, args, depth)
+        _custom_step(cotangents, cotangent, owned, primitive, y, ins, args, depth)
     elif type(primitive) is Folded:
-        primitive.back(bars, bar, _walk_stretch)
+        primitive.back(cotangents, cotangent, _walk_stretch)
     elif type(primitive) is not Bound or primitive.variant is None:
         return
     elif primitive.fn is getfield:
-        field_step(bars, ins[0], args, bar)
-    elif primitive.fn is setitem and bars.can_unstore(bar, args[1]):
-        store_step(bars, bar, owned, ins, args)
+        field_step(cotangents, ins[0], args, cotangent)
+    elif primitive.fn is setitem and cotangents.can_unstore(cotangent, args[1]):
+        store_step(cotangents, cotangent, owned, ins, args)
     else:
         if type(y) is weakref.ref:  # may be gone: at most its shape and dtype are read, which ȳ has too
-            y = bar
-        added = primitive.scatter is not None and np.ndim(args[0]) and bars.scatter(primitive, ins[0], bar, y, args)
+            y = cotangent
+        added = (
+            primitive.scatter is not None
+            and np.ndim(args[0])
+            and cotangents.scatter(primitive, ins[0], cotangent, y, args)
+        )
         if not added:
-            _rule_step(bars, bar, primitive, y, ins, args, kwargs)
+            _rule_step(cotangents, cotangent, primitive, y, ins, args, kwargs)
 
 
 def _narrowed(primitive: Any, ins: Any, args: Any, kwargs: Any, live: set[int]) -> tuple[Any, Any]:
@@ -270,11 +278,11 @@ def _only(ins: Any, live: set[int]) -> Any:
     return tuple([_only(slot, live) if type(slot) is tuple else slot if slot in live else None for slot in ins])
 
 
-def _simple_step(bars: Bars, table: Any, y_bar: Any, entry: Entry) -> None:
+def _simple_step(cotangents: Cotangents, table: Any, y_bar: Any, entry: Entry) -> None:
     """Step back through a call by position whose arguments are all differentiable, where no outer trace sees it."""
     bound, y, ins, args, _, _ = entry
     if bound.above is not None and any([np.size(args[k]) >= bound.above for k in bound.places]):
-        _rule_step(bars, y_bar, bound, y_bar if type(y) is _ref else y, ins, args, entry[4])
+        _rule_step(cotangents, y_bar, bound, y_bar if type(y) is _ref else y, ins, args, entry[4])
         return
     bound.uses += 1
     if bound.uses == WARM:
@@ -293,7 +301,7 @@ def _simple_step(bars: Bars, table: Any, y_bar: Any, entry: Entry) -> None:
         if table[slot] is None:
             table[slot] = x_bar
         else:
-            bars.add(slot, x_bar)
+            cotangents.add(slot, x_bar)
 
 
 def _fit(x_bar: Any, x: Any) -> Any:
@@ -313,7 +321,7 @@ def _fitted(x_bar: Any, x: Any, broadcasts: bool) -> Any:
     return x_bar if type(x_bar) in FLOATS and type(x) in FLOATS else project(x_bar, spec_of(x), broadcasts)
 
 
-def _rule_step(bars: Bars, y_bar: Any, bound: Bound, y: Any, ins: Any, args: Any, kwargs: Any) -> None:
+def _rule_step(cotangents: Cotangents, y_bar: Any, bound: Bound, y: Any, ins: Any, args: Any, kwargs: Any) -> None:
     """Step back through any call of a function with a rule."""
     rule, plan = bound.rule, bound.plan
     k = rule.sequence
@@ -327,82 +335,92 @@ def _rule_step(bars: Bars, y_bar: Any, bound: Bound, y: Any, ins: Any, args: Any
         static = {name: value.value if type(value) is Traced else value for name, value in static.items()}
     wanted, variant = bound.wanted, bound.variant
     if bound.of_subclass:
-        y, *rest = [viewed_plain(x, bars.call) for x in (y, *primals)]
+        y, *rest = [viewed_plain(x, cotangents.call) for x in (y, *primals)]
         primals = tuple(rest)
-    if rule.accumulators and bound.seen is None and not (bars.careful and not are_finite(y_bar, *primals)):
-        wanted = bars.absorb(rule, ins, y_bar, y, primals, static, wanted)
+    if rule.accumulators and bound.seen is None and not (cotangents.careful and not are_finite(y_bar, *primals)):
+        wanted = cotangents.absorb(rule, ins, y_bar, y, primals, static, wanted)
         if not any(wanted):
             return
         variant = plan.variant(wanted)
     assert variant is not None
     if bound.seen is None:
-        _derived_step(bars, y_bar, rule, variant, y, ins, primals, static, wanted)
+        _derived_step(cotangents, y_bar, rule, variant, y, ins, primals, static, wanted)
     else:
-        with bound.seen.shown(STATE.recording is not None, bars.owed):
-            _derived_step(bars, y_bar, rule, variant, y, ins, primals, static, wanted)
+        with bound.seen.shown(STATE.recording is not None, cotangents.owed):
+            _derived_step(cotangents, y_bar, rule, variant, y, ins, primals, static, wanted)
 
 
 def _derived_step(
-    bars: Bars, y_bar: Any, rule: Any, variant: Any, y: Any, ins: Any, primals: Any, static: Any, wanted: Any
+    cotangents: Cotangents,
+    y_bar: Any,
+    rule: Any,
+    variant: Any,
+    y: Any,
+    ins: Any,
+    primals: Any,
+    static: Any,
+    wanted: Any,
 ) -> None:
     """Step back by the variant of a rule that states partials or a pullback."""
-    x_bars = bars.call(variant.call, y_bar, y, *primals, **static)
-    if bars.careful and has_nan(x_bars):
+    x_bars = cotangents.call(variant.call, y_bar, y, *primals, **static)
+    if cotangents.careful and has_nan(x_bars):
         with np.errstate(all="ignore"):
-            x_bars = bars.call(rule.keeping(wanted), y_bar, y, *primals, **static)
+            x_bars = cotangents.call(rule.keeping(wanted), y_bar, y, *primals, **static)
     for slot, x_bar, x, is_wanted in zip(ins, x_bars, primals, wanted, strict=False):
         if is_wanted and isinstance(x_bar, AbstractTangent):
-            _settle(bars, slot, [x_bar], x, rule, y_bar)
+            _settle(cotangents, slot, [x_bar], x, rule, y_bar)
         elif is_wanted and x_bar is not None:
-            bars.add(slot, bars.project(x_bar, x, rule.broadcasts))
+            cotangents.add(slot, cotangents.project(x_bar, x, rule.broadcasts))
 
 
-def _settle(bars: Bars, slot: int, held: list[Any], x: Any, rule: Any, y_bar: Any) -> None:
+def _settle(cotangents: Cotangents, slot: int, held: list[Any], x: Any, rule: Any, y_bar: Any) -> None:
     try:
-        bars.settle(slot, held, x, rule.broadcasts, y_bar)
+        cotangents.settle(slot, held, x, rule.broadcasts, y_bar)
     except RuleError as error:
         raise RuleError(f"the rule of {rule.primitive} ({rule.where}): {error}") from None
 
 
-def _custom_step(bars: Bars, y_bar: Any, owned: bool, pull: Pull, y: Any, ins: Any, args: Any, depth: int) -> None:
+def _custom_step(
+    cotangents: Cotangents, y_bar: Any, owned: bool, pull: Pull, y: Any, ins: Any, args: Any, depth: int
+) -> None:
     """Step back by the pullback that an rrule returned."""
     if pull.level != depth and y is not None:  # None is what its function wrote unsaid
-        _hand_to_body(bars, y_bar, owned, ins[-1], y)
+        _hand_to_body(cotangents, y_bar, owned, ins[-1], y)
         return
     rule = pull.rule
-    y_bar = y_bar if owned else bars.call(own, y_bar)
+    y_bar = y_bar if owned else cotangents.call(own, y_bar)
     y_bar = rule.result_bar(y_bar, y if is_flat(y) else form_of(y)) if type(y_bar) is dict else y_bar
-    with pull.seen.shown(STATE.recording is not None, bars.owed):
-        x_bars = list(rule.cotangents(bars.call(pull.pullback, y_bar), args))
-        if bars.careful and STATE.recording is None and is_all_zero(y_bar) and has_nan(x_bars):
+    with pull.seen.shown(STATE.recording is not None, cotangents.owed):
+        x_bars = list(rule.cotangents(cotangents.call(pull.pullback, y_bar), args))
+        if cotangents.careful and STATE.recording is None and is_all_zero(y_bar) and has_nan(x_bars):
             return
         for k, (slot, x) in enumerate(zip(ins, args, strict=False)):
             held, x_bars[k] = [x_bars[k]], None
             if type(slot) is tuple:
-                _spread_step(bars, slot, held[0], pull.forms[k], rule, y_bar)
+                _spread_step(cotangents, slot, held[0], pull.forms[k], rule, y_bar)
             elif slot is not None and held[0] is not None:
-                _settle(bars, slot, held, x, rule, y_bar)
+                _settle(cotangents, slot, held, x, rule, y_bar)
 
 
-def _spread_step(bars: Bars, slots: Any, x_bar: Any, form: Any, rule: Any, y_bar: Any) -> None:
+def _spread_step(cotangents: Cotangents, slots: Any, x_bar: Any, form: Any, rule: Any, y_bar: Any) -> None:
     """Hand the parts of the cotangent of a container to the slots of its leaves."""
     try:
-        parts = list(spread(form, x_bar, bars.call))
+        parts = list(spread(form, x_bar, cotangents.call))
     except RuleError as error:
         raise RuleError(f"the rule of {rule.primitive} ({rule.where}): {error}") from None
     for place, part in parts:
         if slots[place.number] is not None:
-            _settle(bars, slots[place.number], [part], place.spec, rule, y_bar)
+            _settle(cotangents, slots[place.number], [part], place.spec, rule, y_bar)
 
 
-def _hand_to_body(bars: Bars, y_bar: Any, owned: bool, inner: Any, y: Any) -> None:
+def _hand_to_body(cotangents: Cotangents, y_bar: Any, owned: bool, inner: Any, y: Any) -> None:
     """Hand the cotangent to the value that the body of a rule computed: for an outer level that is the rule's value."""
     if type(y_bar) is dict:
         for k, slot in zip(range(len(y)) if is_flat(y) else keys_of(y), inner or (), strict=False):
             if slot is not None and k in y_bar:
-                bars.add(slot, y_bar[k])
+                cotangents.add(slot, y_bar[k])
     elif inner is not None:
-        bars.add(inner, y_bar, owned)
+        cotangents.add(inner, y_bar, owned)
 
 
 __all__ = ["general_step", "reverse"]

@@ -43,16 +43,16 @@ class Windows:
         self.entries = entries
         self.places: dict[int, tuple[int, Any, Lens]] = {}  # by slot: that of the array, what it is like, where in it
 
-    def onto(self, bars: Any, slot: int) -> np.ndarray | None:
+    def onto(self, cotangents: Any, slot: int) -> np.ndarray | None:
         """The part of the array's cotangent, a buffer, that the view at `slot` shows; None where it is no such view."""
         chain: list[Any] = []
-        while bars.table[slot] is None and slot not in self.places and _is_view(self.entries[slot]):
+        while cotangents.table[slot] is None and slot not in self.places and _is_view(self.entries[slot]):
             chain.append(slot)
             slot = self.entries[slot][2][0]
-        if not chain and (slot not in self.places or bars.table[slot] is not None):
+        if not chain and (slot not in self.places or cotangents.table[slot] is not None):
             return None
         root, x, lens = self.places.get(slot) or (slot, self.entries[chain[-1]][3][0], None)
-        buffer = bars.buffer(root, x)
+        buffer = cotangents.buffer(root, x)
         if not buffer.flags.c_contiguous or (buffer.shape, buffer.dtype) != (x.shape, x.dtype):
             return None
         part = buffer if lens is None else np.ndarray(lens.shape, x.dtype, buffer, lens.offset, lens.strides)
@@ -65,13 +65,13 @@ class Windows:
         return part
 
 
-def root_of_view(bars: Any, entries: list[Any], slot: int, key: Any) -> tuple[int, Any, Any] | None:
+def root_of_view(cotangents: Any, entries: list[Any], slot: int, key: Any) -> tuple[int, Any, Any] | None:
     """The array at the end of the chain of views from `slot`, its Spec, and the key in it that `key` is in the view.
 
     None where `slot` is no view, or a view with a cotangent already, or where there is no such key.
     """
     keys, x = [key], None
-    while bars.table[slot] is None and _is_view(entries[slot]) and _is_fixed(entries[slot]):
+    while cotangents.table[slot] is None and _is_view(entries[slot]) and _is_fixed(entries[slot]):
         _, _, (slot, _), (x, key), _, _ = entries[slot]
         keys.append(key)
     if x is None or not all(map(is_basic, keys)):

@@ -19,7 +19,7 @@ from wengert.rulebook.steps import Step, is_none, take
 from wengert.rulebook.syntax import DERIVING, named_object, parts_of, unit, walk
 from wengert.values.specs import is_complex
 
-ArrayStep = Callable[[Any, Any, Any, Any], None]  # step(bars, table, y_bar, entry)
+ArrayStep = Callable[[Any, Any, Any, Any], None]  # step(cotangents, table, y_bar, entry)
 
 _SAME_OF_REALS = (np.conj, np.conjugate, np.real)
 _IS_COMPLEX = (np.iscomplexobj, is_complex)
@@ -57,7 +57,7 @@ def _rebinds(body: RuleBody) -> bool:
 
 
 class _ArrayStep(Step):
-    """Generates `step(bars, table, g, e)`; as a transformer it writes what is known of real arrays into the formula."""
+    """Generates `step(cotangents, table, g, e)`; as a transformer, specialises the formula to real arrays."""
 
     title = "array step"
 
@@ -80,13 +80,13 @@ class _ArrayStep(Step):
         guard = self._guard(reads_y, above)
         self.node = ast.fix_missing_locations(self.visit(self.node))
         lines = ast.unparse(ast.Module(self.node.body, [])).splitlines()
-        bars, table, g, e, slow = (self.name[n] for n in ("bars", "table", "g", "e", "slow"))
-        text = [f"def step({bars}, {table}, {g}, {e}):", *(f"    {line}" for line in self._unpack(reads_y))]
-        text += ["    try:", f"        if {guard}:", f"            return {slow}({bars}, {table}, {g}, {e})"]
+        cotangents, table, g, e, slow = (self.name[n] for n in ("cotangents", "table", "g", "e", "slow"))
+        text = [f"def step({cotangents}, {table}, {g}, {e}):", *(f"    {line}" for line in self._unpack(reads_y))]
+        text += ["    try:", f"        if {guard}:", f"            return {slow}({cotangents}, {table}, {g}, {e})"]
         text += [f"        {line}" for line in lines]
         text += [
             "    except (ValueError, ArithmeticError, AttributeError):",
-            f"        {slow}({bars}, {table}, {g}, {e})",
+            f"        {slow}({cotangents}, {table}, {g}, {e})",
         ]
         return self.compile("\n".join([*text, ""]))
 
@@ -120,8 +120,10 @@ class _ArrayStep(Step):
         yield from take(f"{e}[3]", names, tuple(n in self.arrays or self.uses(n) for n in names))
 
     def _stores(self, statement: ast.Return) -> list[ast.stmt]:
-        """The statements in place of a `return`: all is computed first, so that an exception leaves `bars` alone."""
-        bars, table, fit, kind, ndarray = (self.name[n] for n in ("bars", "table", "fit", "type", "ndarray"))
+        """Compute all, then store: the statements for a `return`, whose exceptions leave `cotangents` alone."""
+        cotangents, table, fit, kind, ndarray = (
+            self.name[n] for n in ("cotangents", "table", "fit", "type", "ndarray")
+        )
         first, then = [], []
         for k, (part, want) in enumerate(zip(parts_of(statement), self.wanted, strict=False)):
             if not want or is_none(part):
@@ -136,7 +138,7 @@ class _ArrayStep(Step):
                 f"if {table}[{i}] is None:",
                 f"    {table}[{i}] = {d}",
                 f"elif {d} is not None:",
-                f"    {bars}.add({i}, {d})",
+                f"    {cotangents}.add({i}, {d})",
             ]
         ending = [] if statement is self.last else ["return"]
         return ast.parse("\n".join([*first, *then, *ending]) or "pass").body

@@ -77,10 +77,10 @@ def value_and_pullback(rule: AnyRule, made: Any) -> tuple[Any, Pullback]:
     return made
 
 
-def _projected(rule: AnyRule, bars: Sequence[Any], primals: Args, specs: Sequence[Spec | None]) -> Args:
+def _projected(rule: AnyRule, cotangents: Sequence[Any], primals: Args, specs: Sequence[Spec | None]) -> Args:
     """The cotangents that a pullback returned, each in the form of its primal."""
     made = []
-    for i, (x_bar, x, spec) in enumerate(zip(bars, primals, specs, strict=True)):
+    for i, (x_bar, x, spec) in enumerate(zip(cotangents, primals, specs, strict=True)):
         try:
             made.append(_settled(x_bar, x, spec, rule.broadcasts))
         except RuleError as error:

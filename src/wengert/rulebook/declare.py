@@ -184,10 +184,10 @@ def accumulates(
 
 
 def pushforward(*targets: Callable[..., Any], broadcasts: bool = False, registry: Registry = rules) -> Callable[[F], F]:
-    """Declare how tangents are pushed through the functions `targets`: `(dots, y, a, b, ...) -> y_dot`.
+    """Declare how tangents are pushed through the functions `targets`: `(tangents, y, a, b, ...) -> y_dot`.
 
-    `targets` have a rule already. `dots` is a tuple with the tangent of each of the rule's arguments by position, None
-    where it is zero; a sequence's items stand in it one by one, as they do in the rule. y is the result, a, b, ... the
+    `targets` have a rule already. `tangents` is a tuple: the tangent of each of the rule's arguments, None where it is
+    zero; a sequence's items stand in it one by one, as they do in the rule. y is the result, a, b, ... the
     arguments; what stands after `*` is static, as in the rule. `registry` is the table in which the rules stand.
     `broadcasts`: tangents may come with one more, leading, axis, for several directions at once, and the formula
     leaves it where it is. They are then brought to one axis more than y has, if they have fewer.
@@ -200,8 +200,8 @@ def pushforward(*targets: Callable[..., Any], broadcasts: bool = False, registry
     ... def cube_rule(y_bar, y, x):
     ...     return y_bar * 3 * x * x
     >>> @wg.pushforward(cube)
-    ... def push_cube(dots, y, x):
-    ...     return 3 * x * x * dots[0]
+    ... def push_cube(tangents, y, x):
+    ...     return 3 * x * x * tangents[0]
     >>> wg.test_rrule(cube, 2.0)
 
     Shapes: a tangent has the shape of its argument; the result has that of y, or one that broadcasts to it.

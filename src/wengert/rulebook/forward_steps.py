@@ -14,15 +14,15 @@ Pushing = Callable[[tuple[bool, ...]], Callable[..., Any]]
 
 
 def forward_step(body: RuleBody, wanted: tuple[bool, ...], pushing: Pushing) -> Callable[[Any, Any], Any]:
-    """The function `step(entry, dots)` that gives the tangent of a call on floats; `dots` has tangents by slot.
+    """The function `step(entry, tangents)` that gives the tangent of a call on floats; `tangents` has tangents by slot.
 
     `wanted` are the arguments that have slots; `pushing(mask)` gives the function of partials that takes what is not
     usual: a tangent of None, which is zero, and floats of which Python's functions make no number.
     """
 
-    def slow(entry: Any, dots: Any) -> Any:
-        given = tuple([dots[slot] if want else None for slot, want in zip(entry[2], wanted, strict=True)])
-        mask = tuple([dot is not None for dot in given])
+    def slow(entry: Any, tangents: Any) -> Any:
+        given = tuple([tangents[slot] if want else None for slot, want in zip(entry[2], wanted, strict=True)])
+        mask = tuple([tangent is not None for tangent in given])
         return pushing(mask)(given, entry[1], *entry[3]) if any(mask) else None
 
     with DERIVING:
@@ -30,7 +30,7 @@ def forward_step(body: RuleBody, wanted: tuple[bool, ...], pushing: Pushing) -> 
 
 
 class _ForwardStep(ScalarStep):
-    """Generates `step(e, bars)`, where `bars` holds tangents."""
+    """Generates `step(e, tangents)`."""
 
     title = "wengert forward step"
 
@@ -38,10 +38,10 @@ class _ForwardStep(ScalarStep):
         self.prune(self._returns)
         self.node = ast.fix_missing_locations(self.visit(self.node))
         lines = ast.unparse(ast.Module(self.node.body, [])).splitlines()
-        e, dots, slow = (self.name[n] for n in ("e", "bars", "slow"))
-        text = [f"def step({e}, {dots}):", *[f"    {line}" for line in self._unpack()], "    try:"]
+        e, tangents, slow = (self.name[n] for n in ("e", "cotangents", "slow"))
+        text = [f"def step({e}, {tangents}):", *[f"    {line}" for line in self._unpack()], "    try:"]
         text += [f"        {line}" for line in lines]
-        text += ["    except (ValueError, ArithmeticError, TypeError):", f"        return {slow}({e}, {dots})", ""]
+        text += ["    except (ValueError, ArithmeticError, TypeError):", f"        return {slow}({e}, {tangents})", ""]
         return self.compile("\n".join(text))
 
     def _returns(self, statement: ast.Return) -> list[ast.stmt]:
@@ -49,6 +49,6 @@ class _ForwardStep(ScalarStep):
         terms = []
         for n, part, want in zip("ij", parts_of(statement), self.wanted, strict=False):
             if want and not is_none(part):
-                sign, dot = unit(part), f"{self.name['bars']}[{self.name[n]}]"
-                terms.append(dot if sign > 0 else f"-{dot}" if sign else f"{dot} * ({ast.unparse(part)})")
+                sign, tangent = unit(part), f"{self.name['cotangents']}[{self.name[n]}]"
+                terms.append(tangent if sign > 0 else f"-{tangent}" if sign else f"{tangent} * ({ast.unparse(part)})")
         return ast.parse(f"return {' + '.join(terms) or None}").body

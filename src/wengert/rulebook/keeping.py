@@ -70,11 +70,11 @@ def is_all_zero(value: Any) -> bool:
     return not np.any(value)
 
 
-def times_kept(bar: Any, p: Any) -> Any:
-    """bar · conj(p); zero where one of them is zero, whatever the other is."""
+def times_kept(cotangent: Any, p: Any) -> Any:
+    """cotangent · conj(p); zero where one of them is zero, whatever the other is."""
     if isinstance(p, Thunk):
         p = force(p)
-    return product_kept(bar, np.conj(p) if is_complex(p) else p)
+    return product_kept(cotangent, np.conj(p) if is_complex(p) else p)
 
 
 def product_kept(a: Any, b: Any) -> Any:

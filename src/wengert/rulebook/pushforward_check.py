@@ -22,9 +22,9 @@ class Called(NamedTuple):
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
 
-    def pushed(self, dots: tuple[Any, ...], size: int | None = None) -> Any:
+    def pushed(self, tangents: tuple[Any, ...], size: int | None = None) -> Any:
         """The tangent of y."""
-        return push(plainly, self.f, self.rule, self.y, self.args, self.kwargs, dots, size)
+        return push(plainly, self.f, self.rule, self.y, self.args, self.kwargs, tangents, size)
 
     def zeros(self) -> tuple[Any, ...]:
         """No tangent for any argument, or for any item of the sequence."""
@@ -34,31 +34,31 @@ class Called(NamedTuple):
 
 
 def pushforward_agrees(
-    call: Called, places: Sequence[Any], y_bar: Any, bars: Any, random_like: Callable[[Any], Any],
+    call: Called, places: Sequence[Any], y_bar: Any, cotangents: Any, random_like: Callable[[Any], Any],
     close: Callable[[str, Any, Any], None],
 ) -> None:  # fmt: skip
     """Check that Re⟨ȳ, ẏ⟩ is Re⟨x̄, ẋ⟩ for random tangents, of all arguments and of each, and in two directions.
 
-    `places` are those of the arguments, `bars` their cotangents for `y_bar`; `close(what, got, expected)` raises.
+    `places` are those of the arguments, `cotangents` their cotangents for `y_bar`; `close(what, got, expected)` raises.
     """
     for some in [places, *[[place] for place in places]] if len(places) > 1 else [places]:
-        dots = call.zeros()
+        tangents = call.zeros()
         for place in some:
-            dots = place.put(dots, random_like(place.of(call.args)))
+            tangents = place.put(tangents, random_like(place.of(call.args)))
         what = "pushforward, " + " and ".join(map(str, some))
-        expected = sum([paired(place.of(bars), place.of(dots)) for place in some])
-        close(f"{what}: Re⟨ȳ, ẏ⟩ against Re⟨x̄, ẋ⟩ of the pullback", paired(y_bar, call.pushed(dots)), expected)
-        both = call.pushed(map_numbers(lambda dot: np.stack([dot, 2 * dot]), dots), 2)
-        second = map_numbers(lambda dot: dot[1], both)
+        expected = sum([paired(place.of(cotangents), place.of(tangents)) for place in some])
+        close(f"{what}: Re⟨ȳ, ẏ⟩ against Re⟨x̄, ẋ⟩ of the pullback", paired(y_bar, call.pushed(tangents)), expected)
+        both = call.pushed(map_numbers(lambda tangent: np.stack([tangent, 2 * tangent]), tangents), 2)
+        second = map_numbers(lambda tangent: tangent[1], both)
         close(f"{what}: two directions at once against one", paired(y_bar, second), 2 * expected)
 
 
-def paired(bars: Any, dots: Any) -> float:
+def paired(cotangents: Any, tangents: Any) -> float:
     """Re⟨x̄, ẋ⟩ over the parts of a value; None is zero, and so is a tangent that refuses to be known."""
-    if bars is None or dots is None or isinstance(dots, Thunk):
+    if cotangents is None or tangents is None or isinstance(tangents, Thunk):
         return 0.0
-    if isinstance(bars, (tuple, list)):
-        return sum(map(paired, bars, dots))
-    if isinstance(bars, dict):
-        return sum([paired(bars[key], dots[key]) for key in bars])
-    return float(np.sum(np.real(np.conj(bars) * dots)))
+    if isinstance(cotangents, (tuple, list)):
+        return sum(map(paired, cotangents, tangents))
+    if isinstance(cotangents, dict):
+        return sum([paired(cotangents[key], tangents[key]) for key in cotangents])
+    return float(np.sum(np.real(np.conj(cotangents) * tangents)))

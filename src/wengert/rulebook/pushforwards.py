@@ -45,9 +45,9 @@ def plainly(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
 def push(
     call: Caller, fn: Callable[..., Any], rule: AnyRule, y: Any, args: Args, kwargs: Mapping[str, Any] | None,
-    dots: Args, size: int | None = None, keeps: bool = False,
+    tangents: Args, size: int | None = None, keeps: bool = False,
 ) -> Any:  # fmt: skip
-    """The tangent of y = `fn(*args, **kwargs)`, from the tangents `dots` of `args`; None where it is certainly zero.
+    """Return the tangent of y = `fn(*args, **kwargs)`, from the `tangents` of `args`; None where it is certainly zero.
 
     `call(f, *args)` runs each piece of the arithmetic. `args` are normalised, Specs or None where the `rule` reads no
     values. None stands for a tangent of zero, a sequence has a tuple of them. With `size` each tangent has a leading
@@ -56,29 +56,37 @@ def push(
     """
     if rule.kind == "constant":
         return None
-    if dots and type(dots[0]) is KnownInPart and _is_linear_in_first(rule, dots):
-        return dots[0].through(lambda dot: push(call, fn, rule, y, args, kwargs, (dot, *dots[1:]), size, keeps))
+    if tangents and type(tangents[0]) is KnownInPart and _is_linear_in_first(rule, tangents):
+        return tangents[0].through(
+            lambda tangent: push(call, fn, rule, y, args, kwargs, (tangent, *tangents[1:]), size, keeps)
+        )
     kwargs = {name: value for name, value in kwargs.items() if name != "out"} if kwargs else {}
-    flat, given = (args, dots) if rule.sequence is None else (rule.splat(args), _splat(rule, args, dots))
+    flat, given = (args, tangents) if rule.sequence is None else (rule.splat(args), _splat(rule, args, tangents))
     plan = rule.plan(len(flat), tuple(kwargs))
     primals, static = plan.bind(flat, kwargs) if plan.static else (flat, kwargs)
-    given = tuple([dot if dot is None or type(dot) in FORMS else force(dot) for dot in given[: len(primals)]])
-    if all([dot is None for dot in given]):
+    given = tuple(
+        [tangent if tangent is None or type(tangent) in FORMS else force(tangent) for tangent in given[: len(primals)]]
+    )
+    if all([tangent is None for tangent in given]):
         return None
     pushed = _Pushed(call, fn, rule, y, args, kwargs, flat, primals, static, keeps)
     return pushed.along(given) if size is None else pushed.along_all(given, size)
 
 
-def _is_linear_in_first(rule: AnyRule, dots: Args) -> bool:
-    return rule.forward is not None and rule.forward.kind == "linear" and all([dot is None for dot in dots[1:]])
+def _is_linear_in_first(rule: AnyRule, tangents: Args) -> bool:
+    return (
+        rule.forward is not None
+        and rule.forward.kind == "linear"
+        and all([tangent is None for tangent in tangents[1:]])
+    )
 
 
-def _splat(rule: AnyRule, args: Args, dots: Args) -> Args:
+def _splat(rule: AnyRule, args: Args, tangents: Args) -> Args:
     """The tangents as the rule takes the arguments: those of the items of the sequence one by one."""
     k = rule.sequence
     if k is None or rule.is_single(args[k]):
-        return dots
-    return (*dots[:k], *(dots[k] if dots[k] is not None else (None,) * len(args[k])), *dots[k + 1 :])
+        return tangents
+    return (*tangents[:k], *(tangents[k] if tangents[k] is not None else (None,) * len(args[k])), *tangents[k + 1 :])
 
 
 class _Pushed(NamedTuple):
@@ -99,76 +107,80 @@ class _Pushed(NamedTuple):
     static: Mapping[str, Any]
     keeps: bool
 
-    def along(self, dots: Args) -> Any:
+    def along(self, tangents: Args) -> Any:
         """ẏ in one direction."""
         forward = self.rule.forward
         if forward is None:
-            made = self.by_partials(dots) if self.rule.kind == "partials" else self.by_transpose(dots)
+            made = self.by_partials(tangents) if self.rule.kind == "partials" else self.by_transpose(tangents)
         elif forward.kind == "declared":
-            made = self.declared(forward, dots)
+            made = self.declared(forward, tangents)
         else:
-            made = self.total([self.called(forward, term) for term, _ in self.terms(forward, dots)])
+            made = self.total([self.called(forward, term) for term, _ in self.terms(forward, tangents)])
         return fitted(self.call, made, self.y)
 
-    def along_all(self, dots: Args, size: int) -> Any:
+    def along_all(self, tangents: Args, size: int) -> Any:
         """ẏ in `size` directions, at once where the pushforward broadcasts or the function has a batching rule."""
         forward = self.rule.forward
         is_sum = self.keeps and any([self.fn is f for f in CONTRACTIONS])
         if forward is not None and forward.kind != "declared" and not is_sum:
-            made = self.total([self.called(forward, *term, size) for term in self.terms(forward, dots)])
+            made = self.total([self.called(forward, *term, size) for term in self.terms(forward, tangents)])
         elif not is_sum and (self.rule.kind == "partials" if forward is None else forward.broadcasts):
             ndims = {spec.ndim for spec in _parts(self.y).specs.values()}
             ndim = ndims.pop() if len(ndims) == 1 else 0
-            stacks = tuple([None if dot is None else self.call(_aligned, dot, ndim) for dot in dots])
+            stacks = tuple([None if tangent is None else self.call(_aligned, tangent, ndim) for tangent in tangents])
             if forward is None:
                 made = self.by_partials(stacks)
             else:
                 made = self.declared(forward, stacks)
         else:
-            rows = [self.along(row_of(self.call, dots, k)) for k in range(size)]
+            rows = [self.along(row_of(self.call, tangents, k)) for k in range(size)]
             return None if rows[0] is None else _stack(self.call, rows)
         return fitted(self.call, made, self.y, size)
 
-    def by_partials(self, dots: Args) -> Any:
+    def by_partials(self, tangents: Args) -> Any:
         """ẏ = Σ pₖ ẋₖ."""
-        pushing = self.rule.pushing(tuple([dot is not None for dot in dots]), self.keeps)
-        return self.call(pushing, dots, self.y, *self.primals, **self.static)
+        pushing = self.rule.pushing(tuple([tangent is not None for tangent in tangents]), self.keeps)
+        return self.call(pushing, tangents, self.y, *self.primals, **self.static)
 
-    def declared(self, forward: AnyPushforward, dots: Args) -> Any:
+    def declared(self, forward: AnyPushforward, tangents: Args) -> Any:
         """ẏ by the function that was declared."""
         action = forward.keeping if self.keeps else forward.action
-        return self.call(action, dots, self.y, *self.primals, **self.static)
+        return self.call(action, tangents, self.y, *self.primals, **self.static)
 
-    def by_transpose(self, dots: Args) -> Any:
+    def by_transpose(self, tangents: Args) -> Any:
         """ẏ by the transpose of the rule's pullback."""
         if self.rule.kind == "rrule":
             raise RuleError(f"{self.rule.primitive}: the pullback of its rule ({self.rule.where}) is not known here")
-        wanted = tuple([dot is not None for dot in dots])
+        wanted = tuple([tangent is not None for tangent in tangents])
         back = self.rule.keeping(wanted) if self.keeps else self.rule.variant(wanted).call
 
         def pullback(y_bar: Any) -> Any:
             return back(y_bar, self.y, *self.primals, **self.static)
 
-        return transposed(self.call, self.rule, pullback, self.y, self.primals, dots)
+        return transposed(self.call, self.rule, pullback, self.y, self.primals, tangents)
 
-    def terms(self, forward: AnyPushforward, dots: Args) -> list[tuple[Args, tuple[bool, ...]]]:
+    def terms(self, forward: AnyPushforward, tangents: Args) -> list[tuple[Args, tuple[bool, ...]]]:
         """The calls whose sum is ẏ: of all tangents together, or of each beside the other values.
 
         For each the arguments, and which of them are tangents.
         """
-        rest = len(self.flat) - len(dots)
-        if forward.kind == "linear" and len(dots) == 1:
-            return [((dots[0], *self.flat[1:]), (True, *(False,) * rest))]
-        given = [dot is not None for dot in dots]
+        rest = len(self.flat) - len(tangents)
+        if forward.kind == "linear" and len(tangents) == 1:
+            return [((tangents[0], *self.flat[1:]), (True, *(False,) * rest))]
+        given = [tangent is not None for tangent in tangents]
         if forward.kind == "linear":
-            places = range(len(dots)) if forward.args is None else forward.args
+            places = range(len(tangents)) if forward.args is None else forward.args
             front = [
-                dot if dot is not None else _zero(x) if k in places else x
-                for k, (dot, x) in enumerate(zip(dots, self.flat, strict=False))
+                tangent if tangent is not None else _zero(x) if k in places else x
+                for k, (tangent, x) in enumerate(zip(tangents, self.flat, strict=False))
             ]
-            return [((*front, *self.flat[len(dots) :]), (*given, *[False] * rest))]
-        alone = [tuple([i == k for i in range(len(self.flat))]) for k in range(len(dots))]
-        return [((*self.flat[:k], dot, *self.flat[k + 1 :]), alone[k]) for k, dot in enumerate(dots) if dot is not None]
+            return [((*front, *self.flat[len(tangents) :]), (*given, *[False] * rest))]
+        alone = [tuple([i == k for i in range(len(self.flat))]) for k in range(len(tangents))]
+        return [
+            ((*self.flat[:k], tangent, *self.flat[k + 1 :]), alone[k])
+            for k, tangent in enumerate(tangents)
+            if tangent is not None
+        ]
 
     def called(self, forward: AnyPushforward, term: Args, moved: tuple[bool, ...] = (), size: int | None = None) -> Any:
         """The value of the function at a term; with `size`, of the arguments that are `moved` there are so many."""
@@ -211,18 +223,20 @@ def _sum(*terms: Any) -> Any:
     return total
 
 
-def _aligned(dot: Any, ndim: int) -> Any:
+def _aligned(tangent: Any, ndim: int) -> Any:
     """A stack of tangents whose further axes stand against those of a result of `ndim` axes."""
-    shape = np.shape(dot)
-    return np.reshape(dot, (shape[0], *(1,) * (ndim + 1 - len(shape)), *shape[1:]))
+    shape = np.shape(tangent)
+    return np.reshape(tangent, (shape[0], *(1,) * (ndim + 1 - len(shape)), *shape[1:]))
 
 
-def row_of(call: Caller, dots: Args, k: int) -> Args:
+def row_of(call: Caller, tangents: Args, k: int) -> Args:
     """The tangents in direction `k`, of those in all directions."""
     rows: list[Any] = []
-    for dot in dots:
-        is_sequence = type(dot) is tuple
-        rows.append(None if dot is None else row_of(call, dot, k) if is_sequence else call(operator.getitem, dot, k))
+    for tangent in tangents:
+        is_sequence = type(tangent) is tuple
+        rows.append(
+            None if tangent is None else row_of(call, tangent, k) if is_sequence else call(operator.getitem, tangent, k)
+        )
     return tuple(rows)
 
 
@@ -237,26 +251,28 @@ def _stack(call: Caller, made: Sequence[Any]) -> Any:
 
 
 def transposed(
-    call: Caller, rule: AnyRule, pullback: Callable[[Any], Sequence[Any]], y: Any, primals: Args, dots: Args
+    call: Caller, rule: AnyRule, pullback: Callable[[Any], Sequence[Any]], y: Any, primals: Args, tangents: Args
 ) -> Any:
     """ẏ by the transpose of a `pullback` of `rule`, which is linear: its derivative at ȳ = 0, by reverse mode.
 
-    `primals` and `dots` are aligned with what the pullback returns; of the former only the Specs are read.
+    `primals` and `tangents` are aligned with what the pullback returns; of the former only the Specs are read.
 
     Errors: RuleError where the pullback cannot be traced.
     """
     parts = _parts(y)
-    specs = [None if dot is None else spec_of(x) for x, dot in zip(primals, dots, strict=False)]
+    specs = [None if tangent is None else spec_of(x) for x, tangent in zip(primals, tangents, strict=False)]
 
-    def paired(*bars: Any) -> Any:
+    def paired(*cotangents: Any) -> Any:
         """Re⟨x̄, ẋ⟩ of the cotangents of the parts of y."""
         y_bar = (
-            bars[0] if parts.form is None else rule.result_bar(dict(zip(parts.specs, bars, strict=True)), parts.form)
+            cotangents[0]
+            if parts.form is None
+            else rule.result_bar(dict(zip(parts.specs, cotangents, strict=True)), parts.form)
         )
         total = 0.0
-        for x_bar, spec, dot in zip(pullback(y_bar), specs, dots, strict=False):
+        for x_bar, spec, tangent in zip(pullback(y_bar), specs, tangents, strict=False):
             if spec is not None and x_bar is not None and not is_zero(x_bar):
-                total = total + _inner(project(x_bar, spec, rule.broadcasts), dot)
+                total = total + _inner(project(x_bar, spec, rule.broadcasts), tangent)
         return total
 
     if not parts.specs:
@@ -266,10 +282,9 @@ def transposed(
     except WengertError as error:
         raise RuleError(
             f"{rule.primitive} has no pushforward: the pullback of its rule ({rule.where}) cannot be transposed. "
-            f"Declare one, @wg.pushforward({rule.primitive}), above `(dots, y, *args) -> ẏ`. The reason:\n{error}"
+            f"Declare one, @wg.pushforward({rule.primitive}), above `(tangents, y, *args) -> ẏ`. The reason:\n{error}"
         ) from error
-    tangents = [call(np.conj, slope) if is_complex(slope) else slope for slope in slopes]
-    return parts.joined(tangents)
+    return parts.joined([call(np.conj, slope) if is_complex(slope) else slope for slope in slopes])
 
 
 class _Parts(NamedTuple):
@@ -313,9 +328,9 @@ def _zeros(spec: Spec) -> Any:
     return made(0)
 
 
-def _inner(x_bar: Any, dot: Any) -> Any:
+def _inner(x_bar: Any, tangent: Any) -> Any:
     """Re Σ x̄* ẋ."""
-    product = (np.conj(x_bar) if is_complex(x_bar) else x_bar) * dot
+    product = (np.conj(x_bar) if is_complex(x_bar) else x_bar) * tangent
     total = np.sum(product)
     return np.real(total) if is_complex(total) else total
 

@@ -54,7 +54,7 @@ def _is_tested(function: Callable[..., Any]) -> bool:
 class Pushforward:
     """How a rule pushes tangents: `kind` is "declared", "linear" or "multilinear".
 
-    What is declared is `function(dots, y, *args, **static) -> ẏ`; the others call the primitive itself. What is linear
+    A declared one is `function(tangents, y, *args, **static) -> ẏ`; the others call the primitive itself. A linear rule
     is so in the arguments `args` (None: in all), without the static ones `without`, which add a constant. `broadcasts`:
     the function takes several directions at once, along a leading axis of the tangents.
     """
@@ -204,7 +204,7 @@ class Rule:
         return None if forward is None or (self.body and _is_tested(self.body)) else forward.reads(count)
 
     def pushing(self, wanted: tuple[bool, ...], keeps: bool = False) -> Callable[..., Any]:
-        """The function `(dots, y, *args) -> ẏ` of a rule that states partials, for the wanted among its arguments.
+        """The function `(tangents, y, *args) -> ẏ` of a rule that states partials, for the wanted among its arguments.
 
         With `keeps`, a tangent of zero stays zero in products.
         """
@@ -220,7 +220,7 @@ class Rule:
     def forward_step(
         self, wanted: tuple[bool, ...], pushing: Callable[[tuple[bool, ...]], Callable[..., Any]] | None = None
     ) -> Callable[[Any, Any], Any]:
-        """The forward step of a call on one or two floats, `step(entry, dots)`, where `dots` are by slot.
+        """The forward step of a call on one or two floats, `step(entry, tangents)`, where `tangents` are by slot.
 
         `pushing` gives the function for what is not usual, by default that of the rule.
         """
@@ -236,7 +236,7 @@ class Rule:
         return found
 
     def scalar_step(self, wanted: tuple[bool, ...]) -> Callable[[Any, Any, Any], None]:
-        """The reverse step of a call on one or two floats, `step(g, entry, bars)`, made once for each wanted set."""
+        """Return the reverse step of a call on floats, `step(g, entry, cotangents)`, made once for each wanted set."""
         found = self._steps.get(wanted)
         if found is None:
             if self.kind != "partials" or self.analysis is None:
@@ -244,37 +244,37 @@ class Rule:
             found = self._steps[wanted] = scalar_step(self.analysis, wanted)
         return found
 
-    def cotangents(self, bars: Any, args: Args) -> Args:
+    def cotangents(self, cotangents: Any, args: Args) -> Args:
         """Check what the pullback of an rrule returned, and give one cotangent for each argument of the call.
 
         Those of parameters that the call left at their defaults are dropped.
         """
         assert self.analysis is not None
         whole = len(args) == 1 and isinstance(args[0], tuple)  # the cotangent of a tuple is one too
-        if not isinstance(bars, (tuple, list)) or (whole and len(bars) != 1):
-            bars = (bars,)
-        if not len(args) <= len(bars) <= max(len(args), len(self.analysis.names)):
+        if not isinstance(cotangents, (tuple, list)) or (whole and len(cotangents) != 1):
+            cotangents = (cotangents,)
+        if not len(args) <= len(cotangents) <= max(len(args), len(self.analysis.names)):
             raise RuleError(
-                f"the pullback of {self.primitive} ({self.where}) returned {len(bars)} cotangents for {len(args)} "
-                f"arguments. Return one for each, None where there is no derivative."
+                f"the pullback of {self.primitive} ({self.where}) returned {len(cotangents)} cotangents for "
+                f"{len(args)} arguments. Return one for each, None where there is no derivative."
             )
-        return tuple(bars[: len(args)])
+        return tuple(cotangents[: len(args)])
 
     def splat(self, args: Args) -> Args:
         """The arguments as the rule takes them: the items of the sequence one by one."""
         k = self.sequence
         return args if k is None or self.is_single(args[k]) else (*args[:k], *args[k], *args[k + 1 :])
 
-    def gather(self, bars: Sequence[Any], args: Args) -> Args:
+    def gather(self, cotangents: Sequence[Any], args: Args) -> Args:
         """The inverse of `splat`, for cotangents: one for each argument of the call, a list for a sequence."""
         k = self.sequence
         if k is not None and not self.is_single(args[k]):
             n = len(args[k])
-            inner: Any = list(bars[k : k + n])
+            inner: Any = list(cotangents[k : k + n])
             if isinstance(args[k], np.ndarray):  # its rows were the sequence
                 inner = np.stack(inner) if all(x is not None for x in inner) else None
-            bars = (*bars[:k], inner, *bars[k + n :])
-        return (*bars, *[None] * (len(args) - len(bars)))
+            cotangents = (*cotangents[:k], inner, *cotangents[k + n :])
+        return (*cotangents, *[None] * (len(args) - len(cotangents)))
 
     def result_bar(self, y_bar: Mapping[Any, Any], y: Any) -> Any:
         """The cotangent of a result of several leaves, given a dict `y_bar` of those used: zero for the others.
@@ -283,10 +283,12 @@ class Rule:
         """
         if not is_flat(y):
             return cotangent(y, y_bar, not self.parts)
-        bars = [y_bar.get(i) for i in range(len(y))]
+        cotangents = [y_bar.get(i) for i in range(len(y))]
         if self.parts:
-            return tuple(bars)
-        filled = [_zero_like(part) if bar is None else bar for part, bar in zip(y, bars, strict=True)]
+            return tuple(cotangents)
+        filled = [
+            _zero_like(part) if cotangent is None else cotangent for part, cotangent in zip(y, cotangents, strict=True)
+        ]
         return tuple.__new__(type(y), filled)
 
     def is_single(self, value: Any) -> bool:

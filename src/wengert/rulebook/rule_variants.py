@@ -181,7 +181,7 @@ class RuleBody:
         return call
 
     def pushing(self, wanted: tuple[bool, ...], keeps: bool = False) -> Callable[..., Any]:
-        """The function `(dots, y, *args) -> ẏ` of a body that states partials: Σ pₖ ẋₖ over the `wanted`, or None.
+        """The function `(tangents, y, *args) -> ẏ` of a body that states partials: Σ pₖ ẋₖ over the `wanted`, or None.
 
         With `keeps`, where ẋₖ is exactly zero its product is zero as well.
         """
@@ -189,18 +189,18 @@ class RuleBody:
             if self.node is None or not self.exact:
                 return whole_sum(self.function, wanted, product_kept if keeps else operator.mul)
             node = copied_tree(self.node)
-            dots = unused("dots", node, self.function)
+            tangents = unused("tangents", node, self.function)
             multiply = unused("multiply", node, self.function) if keeps else ""
 
             def results(statement: ast.Return) -> list[ast.stmt]:
                 parts = zip(parts_of(statement), wanted, strict=False)
-                terms = [_scaled(f"{dots}[{k}]", part, multiply) for k, (part, want) in enumerate(parts) if want]
+                terms = [_scaled(f"{tangents}[{k}]", part, multiply) for k, (part, want) in enumerate(parts) if want]
                 value = _total(terms)
                 return [ast.copy_location(ast.Return(value), statement)]
 
             assert self.effects is not None
             prune(node, results, self.effects.is_free)
-            (node.args.posonlyargs or node.args.args).insert(0, ast.arg(dots))
+            (node.args.posonlyargs or node.args.args).insert(0, ast.arg(tangents))
             return self._with_retry(node, {multiply: types.CellType(product_kept)} if keeps else {})
 
     def _whole(self, wanted: tuple[bool, ...], keeps: bool) -> Variant:
@@ -246,11 +246,11 @@ def _total(parts: Sequence[ast.expr | None]) -> ast.expr:
     return functools.reduce(lambda a, b: ast.BinOp(a, ast.Add(), b), left) if left else ast.Constant(None)
 
 
-def _scaled(dot: str, part: ast.expr, multiply: str) -> ast.expr | None:
-    """The product of a tangent, the text `dot`, and a partial; by the function `multiply` where that is a name."""
+def _scaled(tangent: str, part: ast.expr, multiply: str) -> ast.expr | None:
+    """The product of a tangent, the text `tangent`, and a partial; by the function `multiply` where that is a name."""
     if isinstance(part, ast.Constant) and part.value is None:
         return None
-    sign, factor = unit(part), ast.parse(dot, mode="eval").body
+    sign, factor = unit(part), ast.parse(tangent, mode="eval").body
     if sign:
         return factor if sign > 0 else ast.UnaryOp(ast.USub(), factor)
     if multiply:
@@ -259,12 +259,12 @@ def _scaled(dot: str, part: ast.expr, multiply: str) -> ast.expr | None:
 
 
 def _multiplied(y_bar: str, multiply: str, part: ast.expr) -> ast.expr:
-    bar = ast.Name(y_bar, ast.Load())
+    cotangent = ast.Name(y_bar, ast.Load())
     sign = unit(part)
     if isinstance(part, ast.Constant) and part.value is None:
         return part
     if sign:
-        made: ast.expr = bar if sign > 0 else ast.UnaryOp(ast.USub(), bar)
+        made: ast.expr = cotangent if sign > 0 else ast.UnaryOp(ast.USub(), cotangent)
     else:
-        made = ast.Call(ast.Name(multiply, ast.Load()), [bar, part], [])
+        made = ast.Call(ast.Name(multiply, ast.Load()), [cotangent, part], [])
     return ast.copy_location(made, part)

@@ -48,13 +48,13 @@ def whole(
             got = (got,)
         if len(got) > most:
             raise RuleError(f"{function.__name__} returned {len(got)} results for {len(wanted)} arguments")
-        bars: list[Any] = []
+        cotangents: list[Any] = []
         for i in range(len(wanted)):
             if not wanted[i] or i >= len(got) or got[i] is None:
-                bars.append(None)
+                cotangents.append(None)
             else:
-                bars.append(multiply(y_bar, got[i]) if multiply else got[i])
-        return tuple(bars)
+                cotangents.append(multiply(y_bar, got[i]) if multiply else got[i])
+        return tuple(cotangents)
 
     return call
 
@@ -62,12 +62,12 @@ def whole(
 def whole_sum(
     function: Callable[..., Any], wanted: tuple[bool, ...], multiply: Callable[[Any, Any], Any] = operator.mul
 ) -> Callable[..., Any]:
-    """The function `(dots, y, *args) -> ẏ` that calls all of a `function` of partials: Σ pₖ ẋₖ over the `wanted`."""
+    """Return `(tangents, y, *args) -> ẏ`, which calls all of a `function` of partials: Σ pₖ ẋₖ over the `wanted`."""
 
-    def call(dots: Any, y: Any, *args: Any, **static: Any) -> Any:
+    def call(tangents: Any, y: Any, *args: Any, **static: Any) -> Any:
         got = function(y, *args, **static)
-        terms = zip(got if isinstance(got, (tuple, list)) else (got,), dots, wanted, strict=False)
-        found = [multiply(dot, p) for p, dot, want in terms if want and p is not None]
+        terms = zip(got if isinstance(got, (tuple, list)) else (got,), tangents, wanted, strict=False)
+        found = [multiply(tangent, p) for p, tangent, want in terms if want and p is not None]
         return functools.reduce(operator.add, found) if found else None
 
     return call

@@ -95,12 +95,12 @@ def _derivative(rule: AnyRule, f: Any, args: tuple[Any, ...]) -> str:
     """Describe the cotangents that the pullback gives for ȳ = 1, or its error; empty where there are none."""
     try:
         y, pullback = rrule(rule, f, args, {})
-        bars = pullback(np.ones_like(y) if isinstance(y, np.ndarray) else type(y)(1))
+        cotangents = pullback(np.ones_like(y) if isinstance(y, np.ndarray) else type(y)(1))
     except NoDerivativeError:
         return ""
     except Exception as error:
         return f"its rule raises {type(error).__name__}: {error}"
-    return f"its pullback takes 1 to {_short(bars)}" if any(x_bar is not None for x_bar in bars) else ""
+    return f"its pullback takes 1 to {_short(cotangents)}" if any(x_bar is not None for x_bar in cotangents) else ""
 
 
 def _guesses(rule: AnyRule) -> Iterator[tuple[Any, ...]]:

@@ -53,7 +53,7 @@ _DOUBLE = Spec((), float, float)
 
 
 def scalar_step(body: RuleBody, wanted: tuple[bool, ...]) -> Callable[[Any, Any, Any], None]:
-    """The function `step(g, entry, bars)` that adds the cotangents of a call on floats; `g` is that of its result."""
+    """Return `step(g, entry, cotangents)`, which adds the cotangents of a call on floats; `g` is that of its result."""
     slow = _slow_step(body, wanted)
     with DERIVING:
         return ScalarStep(body, wanted, slow).build() if may_step(body, wanted) else slow
@@ -69,14 +69,14 @@ def _slow_step(body: RuleBody, wanted: tuple[bool, ...]) -> Callable[[Any, Any, 
     """The step that calls the variant on NumPy's floats, for bodies whose text cannot be copied."""
     call = body.variant(wanted).call
 
-    def step(g: Any, e: Any, bars: Any) -> None:
+    def step(g: Any, e: Any, cotangents: Any) -> None:
         # NumPy's floats, because theirs are the answers (inf, nan) where Python's raise
         made = call(np.float64(g), np.float64(e[1]), *[np.float64(x) for x in e[3]])
         for slot, want, d in zip(e[2], wanted, made, strict=True):
             if want and d is not None:
                 d = project(d, _DOUBLE) if isinstance(d, AbstractTangent) else d
-                t = bars[slot]
-                bars[slot] = d if t is None else t + d
+                t = cotangents[slot]
+                cotangents[slot] = d if t is None else t + d
 
     return step
 
@@ -122,7 +122,7 @@ class Step(ast.NodeTransformer):
         self.function = body.function
         self.node = copied_tree(body.node)
         self.last = self.node.body[-1]
-        self.name = all_unused(("g", "e", "bars", "slow", *names), self.node, self.function)
+        self.name = all_unused(("g", "e", "cotangents", "slow", *names), self.node, self.function)
         self.cells = {self.name["slow"]: types.CellType(slow)}
         self.cells |= {n: types.CellType(body.defaults[n]) for n in body.names[len(wanted) :]}
 
@@ -148,7 +148,7 @@ class Step(ast.NodeTransformer):
 
 
 class ScalarStep(Step):
-    """Generates `step(g, e, bars)`; as a transformer it puts functions of `math` for those of NumPy into a partial."""
+    """Generates `step(g, e, cotangents)`; as a transformer, replaces NumPy's functions by those of `math`."""
 
     def __init__(self, body: RuleBody, wanted: tuple[bool, ...], slow: Callable[..., None]) -> None:
         super().__init__(body, wanted, slow, ("i", "j", "t", "d", "k"))
@@ -157,10 +157,10 @@ class ScalarStep(Step):
         self.prune(self._stores)
         self.node = ast.fix_missing_locations(self.visit(self.node))
         lines = ast.unparse(ast.Module(self.node.body, [])).splitlines()
-        g, e, bars, slow = (self.name[n] for n in ("g", "e", "bars", "slow"))
-        text = [f"def step({g}, {e}, {bars}):", *[f"    {line}" for line in self._unpack()], "    try:"]
+        g, e, cotangents, slow = (self.name[n] for n in ("g", "e", "cotangents", "slow"))
+        text = [f"def step({g}, {e}, {cotangents}):", *[f"    {line}" for line in self._unpack()], "    try:"]
         text += [f"        {line}" for line in lines]
-        text += ["    except (ValueError, ArithmeticError):", f"        {slow}({g}, {e}, {bars})", ""]
+        text += ["    except (ValueError, ArithmeticError):", f"        {slow}({g}, {e}, {cotangents})", ""]
         return self.compile("\n".join(text))
 
     def _unpack(self) -> Iterator[str]:
@@ -173,10 +173,10 @@ class ScalarStep(Step):
         yield from take(f"{e}[3]", names, tuple(map(self.uses, names)))
 
     def _stores(self, statement: ast.Return) -> list[ast.stmt]:
-        """The statements in place of a `return`: all is computed first, so that an exception leaves `bars` alone."""
+        """Compute all, then store: the statements for a `return`, whose exceptions leave `cotangents` alone."""
         given = zip("ij", parts_of(statement), self.wanted, strict=False)
         parts = [(n, part) for n, part, want in given if want and not is_none(part)]
-        g, bars, t = (self.name[n] for n in ("g", "bars", "t"))
+        g, cotangents, t = (self.name[n] for n in ("g", "cotangents", "t"))
         first, then = [], []
         for d, (n, part) in zip("dk", parts, strict=False):
             slot, sign, new = self.name[n], unit(part), self.name[d]
@@ -184,7 +184,7 @@ class ScalarStep(Step):
                 new = g
             else:
                 first.append(f"{new} = -{g}" if sign else f"{new} = {g} * ({ast.unparse(part)})")
-            then += [f"{t} = {bars}[{slot}]", f"{bars}[{slot}] = {new} if {t} is None else {t} + {new}"]
+            then += [f"{t} = {cotangents}[{slot}]", f"{cotangents}[{slot}] = {new} if {t} is None else {t} + {new}"]
         ending = [] if statement is self.last else ["return"]
         return ast.parse("\n".join([*first, *then, *ending])).body
 

@@ -1,10 +1,10 @@
 """From a tape to the tape of its gradient: each call becomes a call of its rrule, then the way back is appended.
 
-    rr = rrule(f, x, y)      one for each call that lies between a wanted input and the result
+    rr = rrule(f, x, y)        one for each call that lies between a wanted input and the result
     val = getfield(rr, 0)
     pb = getfield(rr, 1)
-    seed                     the cotangent of the result
-    bars = pb(val_bar)       from the result to the inputs; a value used twice adds its cotangents
+    seed                       the cotangent of the result
+    cotangents = pb(val_bar)   from the result to the inputs; a value used twice adds its cotangents
 
 Source: the seed "Build your own AD" (Yota.jl).
 """
@@ -135,8 +135,8 @@ def back(tape: Tape, wanted: Sequence[Variable | int] | None = None, seed: Any =
     for op in reversed(forward):
         way.step(op)
     tape.site = None
-    bars = [_plain(tape, x, ctx.derivs[x]) if x in ctx.derivs else _zero(tape, x) for x in inputs]
-    tape.result = tape.push(mkcall(make_tuple, value, tape.push(_noted(mkcall(make_tuple, *bars), "gradients"))))
+    cotangents = [_plain(tape, x, ctx.derivs[x]) if x in ctx.derivs else _zero(tape, x) for x in inputs]
+    tape.result = tape.push(mkcall(make_tuple, value, tape.push(_noted(mkcall(make_tuple, *cotangents), "gradients"))))
     return tape
 
 
@@ -166,13 +166,13 @@ class _Back:
         tape.site = op.site
         if isinstance(value_of(y_bar), dict):
             y_bar = tape.push(_noted(mkcall(every_part, y_bar, _keys(op.val, value_of(y_bar))), "x̄ of", y))
-        bars = tape.push(_noted(mkcall(tape.ctx.pullbacks[y], y_bar), words, y))
+        cotangents = tape.push(_noted(mkcall(tape.ctx.pullbacks[y], y_bar), words, y))
         call: Any = tape[op.args[0]]
-        _refuse_lost(call, self.reached, value_of(bars))
+        _refuse_lost(call, self.reached, value_of(cotangents))
         for k, x in enumerate(call.args[1:]):
-            for path, leaf in _leaves(x, value_of(bars)[k] if k < len(value_of(bars)) else None):
+            for path, leaf in _leaves(x, value_of(cotangents)[k] if k < len(value_of(cotangents)) else None):
                 if leaf.op in self.reached:
-                    self._set_or_add(leaf, _part(tape, bars, (k, *path), leaf))
+                    self._set_or_add(leaf, _part(tape, cotangents, (k, *path), leaf))
 
     def _set_or_add(self, x: Variable, x_bar: Variable) -> None:
         derivs = self.tape.ctx.derivs
@@ -204,10 +204,10 @@ def _leaves(x: Any, x_bar: Any, path: tuple[int, ...] = ()) -> Iterator[tuple[tu
             yield from _leaves(part, part_bar, (*path, k))
 
 
-def _part(tape: Tape, bars: Variable, path: tuple[int, ...], x: Variable) -> Variable:
+def _part(tape: Tape, cotangents: Variable, path: tuple[int, ...], x: Variable) -> Variable:
     for k in path:
-        bars = tape.push(_noted(mkcall(getfield, bars, k), "x̄ of", x))
-    return bars
+        cotangents = tape.push(_noted(mkcall(getfield, cotangents, k), "x̄ of", x))
+    return cotangents
 
 
 def accumulate(x_bar: Any) -> Any:
@@ -286,15 +286,15 @@ def _between(tape: Tape, wanted: Sequence[Variable]) -> set[Op]:
     return {op for op in leads & reached if isinstance(op, Call)}
 
 
-def _refuse_lost(call: Call, reached: set[Op], bars: Sequence[Any]) -> None:
+def _refuse_lost(call: Call, reached: set[Op], cotangents: Sequence[Any]) -> None:
     """Refuse a wanted value in an argument for which the rule states no derivative."""
     rule = rules[value_of(call.args[0])]
     args = call.args[1:]
-    parts, count = _splatted(rule, args), len(bars)
+    parts, count = _splatted(rule, args), len(cotangents)
     if rule.analysis is not None:
         count = len(rule.plan(len(parts), tuple(call.kwargs)).positions)
     lost = [v for arg in (*parts[count:], *call.kwargs.values()) for v in references(arg)]
-    packed = [x for x, x_bar in zip(args, bars, strict=False) if x_bar is None and isinstance(x, Variable)]
+    packed = [x for x, x_bar in zip(args, cotangents, strict=False) if x_bar is None and isinstance(x, Variable)]
     for v in (*lost, *packed):
         if v.op in reached and (is_inexact(value_of(v)) if v in lost else _is_container(value_of(v))):
             raise NoRuleError(

@@ -327,23 +327,23 @@ def differentiable(name: str, meaning: Meaning) -> Meaning:
 
 
 RULE = """
-def tensor_rule({bar}, {value}, {parameters}):
+def tensor_rule({cotangent}, {value}, {parameters}):
     args = ({names},)
     at = places(args)
-    bars = iter(pullback(at)(*args, *parts({bar})))
-    return tuple([next(bars) if k in at else None for k in range(len(args) - {only})])
+    cotangents = iter(pullback(at)(*args, *parts({cotangent})))
+    return tuple([next(cotangents) if k in at else None for k in range(len(args) - {only})])
 """
 
 
 def derived_rule(f: TensorFunction) -> Rule:
     """The rule of a tensor function, which has its parameters: x̄ is the value of its adjoint."""
-    bar, value = _new("y_bar", f.parameters), _new("y", f.parameters)
+    cotangent, value = _new("y_bar", f.parameters), _new("y", f.parameters)
     plain, only = f.like, f.only
     listed = [name for name in f.parameters if name not in only] + (["*", *only] if only else [])
     if plain is None:
         listed = ["*args"]  # as many cotangents as the result has parts
     names = "*args" if plain is None else ", ".join(f.parameters)
-    text = RULE.format(bar=bar, value=value, parameters=", ".join(listed), names=names, only=len(only))
+    text = RULE.format(cotangent=cotangent, value=value, parameters=", ".join(listed), names=names, only=len(only))
     space: dict[str, Any] = {"pullback": f.pullback, "places": places, "parts": cotangent_parts}
     exec(compile(text, f"<rule of {f.__name__!r}>", "exec"), space)
     body = space["tensor_rule"]

@@ -19,7 +19,7 @@ import numpy as np
 
 from wengert.recording.primitives import INPUT
 from wengert.recording.recording import STATE, Recording, silent
-from wengert.reverse.accumulators import Bars
+from wengert.reverse.accumulators import Cotangents
 from wengert.reverse.walk import reverse
 from wengert.tools import lines
 from wengert.tools.lines import NO_FILE, Line, Lines, is_users
@@ -61,7 +61,7 @@ class Holds(list[Any]):
         self.known: dict[Line | None, int] = {}
         self.stood = array("q")  # the lines of the slots, by their number in `known`
         self.ended = self.turned = 0
-        self.bars: Bars | None = None
+        self.cotangents: Cotangents | None = None
 
     def over(self, gradient: Callable[[Callable[[Recording], None]], None]) -> None:
         """Follow a gradient, which calls what it is given with its recording."""
@@ -95,9 +95,9 @@ class Holds(list[Any]):
         self.begin()
         return reverse(recording, here, seeds, depth, consume, watching, self._bars)
 
-    def _bars(self, size: int) -> Bars:
-        self.bars = Bars(size)
-        return self.bars
+    def _bars(self, size: int) -> Cotangents:
+        self.cotangents = Cotangents(size)
+        return self.cotangents
 
     def append(self, entry: Any) -> None:
         list.append(self, entry)
@@ -108,7 +108,7 @@ class Holds(list[Any]):
 
     def __setitem__(self, slot: Any, entry: Any) -> None:
         list.__setitem__(self, slot, entry)
-        if entry is None and self.bars is not None:
+        if entry is None and self.cotangents is not None:
             self.end(self.stood[slot])
             self.begin()
 
@@ -164,8 +164,8 @@ class Look(Holds):
                 self.found = tracemalloc.take_snapshot()
                 self.stop()
                 self._look_at_entries()
-                if self.bars is not None:
-                    self._look_at_cotangents(self.bars.table)
+                if self.cotangents is not None:
+                    self._look_at_cotangents(self.cotangents.table)
 
     def _look_at_entries(self) -> None:
         """Count the entries of recorded calls, which are among the objects of their lines."""

@@ -26,8 +26,10 @@ class Row(NamedTuple):
     around: int
 
 
-def tape_data(tape: AnyTape, values: Mapping[Op, Any], bars: Mapping[Op, Any], sources: Sources) -> dict[str, Any]:
-    """The data of a page that shows a tape, with the `values` and cotangents `bars` of its ops, as far as known."""
+def tape_data(
+    tape: AnyTape, values: Mapping[Op, Any], cotangents: Mapping[Op, Any], sources: Sources
+) -> dict[str, Any]:
+    """The data of a page that shows a tape, with the `values` and `cotangents` of its ops, as far as known."""
     rows = list(_rows(tape, TOP, -1, sources))
     end = _end_of_pass(tape)
     places = {row.op: k for k, row in enumerate(rows)}
@@ -38,7 +40,7 @@ def tape_data(tape: AnyTape, values: Mapping[Op, Any], bars: Mapping[Op, Any], s
         "type": [_type(row.op) for row in rows],
         "kind": [_kind(row.op) for row in rows],
         "value": [in_words(values[row.op]) if row.op in values else "" for row in rows],
-        "bar": [in_words(bars[row.op]) if row.op in bars else "" for row in rows],
+        "bar": [in_words(cotangents[row.op]) if row.op in cotangents else "" for row in rows],
         "note": [in_line(note_text(row.inside.text(row.op.note))) for row in rows],
         "line": [sources.line(row.op.site) for row in rows],
         "group": [_group(row, sources, row.op.id > end) for row in rows],

@@ -262,27 +262,27 @@ class InplaceableThunk(Thunk):
 
 
 class KnownInPart(Thunk):
-    """A tangent, `dot`, that is nan in the elements that have no derivative; `why` says so to whoever reads one.
+    """A tangent that is nan in the elements that have no derivative; `why` says so to whoever reads one.
 
     What a linear function takes of the others, as an index does, is known.
 
     >>> y_dot = wg.extend.KnownInPart(np.array([2.0, np.nan]), "the second has no derivative")
-    >>> y_dot.through(lambda dot: dot[:1]), y_dot.through(lambda dot: dot[1:])
+    >>> y_dot.through(lambda tangent: tangent[:1]), y_dot.through(lambda tangent: tangent[1:])
     (array([2.]), KnownInPart(...))
     """
 
-    __slots__ = ("dot", "why")
+    __slots__ = ("tangent", "why")
 
-    def __init__(self, dot: Any, why: str) -> None:
+    def __init__(self, tangent: Any, why: str) -> None:
         super().__init__(self._refuse)
-        self.dot, self.why = dot, why
+        self.tangent, self.why = tangent, why
 
     def _refuse(self) -> Any:
         raise NoDerivativeError(self.why)
 
     def through(self, linear: Callable[[Any], Any]) -> Any:
         """Apply the function `linear` to it; the result is a plain tangent where it holds no nan."""
-        made = linear(self.dot)
+        made = linear(self.tangent)
         return KnownInPart(made, self.why) if np.any(np.isnan(made)) else made
 
 

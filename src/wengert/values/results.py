@@ -101,21 +101,21 @@ def _kind(leaf: Any) -> str:
     return f"{type(leaf).__name__}{shape}"
 
 
-def cotangent(form: Any, bars: Mapping[Any, Any], fill: bool = True) -> Any:
-    """The cotangent of a result of this `form`: `bars[key]` for a leaf, zero for one without, None for what is no leaf.
+def cotangent(form: Any, cotangents: Mapping[Any, Any], fill: bool = True) -> Any:
+    """Return the cotangent of a result of this `form`: `cotangents[key]` for a leaf, zero without one, None for others.
 
     With `fill` False, a leaf without cotangent has None.
     """
 
-    def bar(part: Any) -> Any:
+    def cotangent(part: Any) -> Any:
         if type(part) is not LeafForm:
             return None
-        found = bars.get(part.key)
+        found = cotangents.get(part.key)
         return _zero(part.spec) if found is None and fill else found
 
     if is_flat(form):
-        return tuple([bar(part) for part in form])
-    return walk(form, "", {}, at_leaf=lambda leaf, _: None, at_other=bar, hold=shallow_copy)
+        return tuple([cotangent(part) for part in form])
+    return walk(form, "", {}, at_leaf=lambda leaf, _: None, at_other=cotangent, hold=shallow_copy)
 
 
 def names_parts(y_bar: Any, y: Any) -> bool:

@@ -61,8 +61,8 @@ def iterated_(y_bar, y, b, *, a, solver, words):
 
 
 @pushforward(iterated)
-def push_iterated(dots, y, b, *, a, solver, words):
-    return solved(dots[0], a=a.tocsc())
+def push_iterated(tangents, y, b, *, a, solver, words):
+    return solved(tangents[0], a=a.tocsc())
 
 
 @stands_for(_ndbspline._iter_solve)

@@ -54,8 +54,8 @@ def gradients_(y_bar, y, values, *, tri, points, maxiter, tol):
 
 
 @pushforward(gradients)
-def push_gradients(dots, y, values, *, tri, points, maxiter, tol):
-    return np.einsum("vpd,vm->pmd", response(tri, np.shape(values)[0], maxiter, tol), dots[0])
+def push_gradients(tangents, y, values, *, tri, points, maxiter, tol):
+    return np.einsum("vpd,vm->pmd", response(tri, np.shape(values)[0], maxiter, tol), tangents[0])
 
 
 of_curved = CloughTocher2DInterpolator.__init__

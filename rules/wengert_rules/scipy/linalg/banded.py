@@ -104,12 +104,16 @@ if hasattr(_basic, "_solve_banded"):  # SciPy 1.15: what `solve_banded` calls
         return None, None, ab_bar, columns_bar[..., 0] if ndim == 1 else columns_bar
 
     @pushforward(_basic._solve_banded)
-    def push_solve_banded(dots, y, nlower, nupper, ab, b, *, overwrite_ab=False, overwrite_b=False, check_finite=True):
+    def push_solve_banded(
+        tangents, y, nlower, nupper, ab, b, *, overwrite_ab=False, overwrite_b=False, check_finite=True
+    ):
         """Ẋ = A⁻¹ (Ḃ - Ȧ X)."""
         ndim = np.ndim(b)
-        moved = np.zeros(np.shape(as_columns(y, ndim)), y.dtype) if dots[3] is None else as_columns(dots[3], ndim)
-        if dots[2] is not None:
-            moved = moved - times(dots[2], int(nupper), as_columns(y, ndim))
+        moved = (
+            np.zeros(np.shape(as_columns(y, ndim)), y.dtype) if tangents[3] is None else as_columns(tangents[3], ndim)
+        )
+        if tangents[2] is not None:
+            moved = moved - times(tangents[2], int(nupper), as_columns(y, ndim))
         y_dot = _basic._solve_banded(nlower, nupper, ab, moved, False, False, False)
         return y_dot[..., 0] if ndim == 1 else y_dot
 
@@ -124,11 +128,11 @@ def solveh_banded(y_bar, y, ab, b, *, overwrite_ab=False, overwrite_b=False, low
 
 
 @pushforward(linalg.solveh_banded)
-def push_solveh_banded(dots, y, ab, b, *, overwrite_ab=False, overwrite_b=False, lower=False, check_finite=True):
+def push_solveh_banded(tangents, y, ab, b, *, overwrite_ab=False, overwrite_b=False, lower=False, check_finite=True):
     ndim = np.ndim(b)
-    moved = np.zeros(np.shape(as_columns(y, ndim)), y.dtype) if dots[1] is None else as_columns(dots[1], ndim)
-    if dots[0] is not None:
-        moved = moved - times(whole(dots[0], lower), np.shape(ab)[-2] - 1, as_columns(y, ndim))
+    moved = np.zeros(np.shape(as_columns(y, ndim)), y.dtype) if tangents[1] is None else as_columns(tangents[1], ndim)
+    if tangents[0] is not None:
+        moved = moved - times(whole(tangents[0], lower), np.shape(ab)[-2] - 1, as_columns(y, ndim))
     y_dot = linalg.solveh_banded(ab, moved, lower=lower)
     return y_dot[..., 0] if ndim == 1 else y_dot
 
@@ -137,15 +141,15 @@ def push_solveh_banded(dots, y, ab, b, *, overwrite_ab=False, overwrite_b=False,
 def cholesky_banded(y_bar, y, ab, *, overwrite_ab=False, lower=False, check_finite=True):
     """That of the whole matrix, whose factor has no more diagonals; what is outside the matrix stays as it is."""
     count, upper = np.shape(ab)[-2], above(ab, lower)
-    bar, factor = [to_matrix(x, upper) for x in (y_bar, y)]
-    return from_matrix(triangles.cholesky(bar, factor, factor, lower=lower), count, upper, y_bar)
+    cotangent, factor = [to_matrix(x, upper) for x in (y_bar, y)]
+    return from_matrix(triangles.cholesky(cotangent, factor, factor, lower=lower), count, upper, y_bar)
 
 
 @pushforward(linalg.cholesky_banded)
-def push_cholesky_banded(dots, y, ab, *, overwrite_ab=False, lower=False, check_finite=True):
+def push_cholesky_banded(tangents, y, ab, *, overwrite_ab=False, lower=False, check_finite=True):
     count, upper = np.shape(ab)[-2], above(ab, lower)
-    a_dot, factor = to_matrix(dots[0], upper), to_matrix(y, upper)
-    return from_matrix(triangles.push_cholesky((a_dot,), factor, factor, lower=lower), count, upper, dots[0])
+    a_dot, factor = to_matrix(tangents[0], upper), to_matrix(y, upper)
+    return from_matrix(triangles.push_cholesky((a_dot,), factor, factor, lower=lower), count, upper, tangents[0])
 
 
 if hasattr(_decomp_cholesky, "_cho_solve_banded"):
@@ -157,9 +161,9 @@ if hasattr(_decomp_cholesky, "_cho_solve_banded"):
         return from_matrix(c_bar, np.shape(cb)[-2], above(cb, lower)), b_bar
 
     @pushforward(_decomp_cholesky._cho_solve_banded)
-    def push_cho_solve_banded(dots, y, cb, b, *, lower=False, overwrite_b=False, check_finite=True):
-        c_dot = None if dots[0] is None else to_matrix(dots[0], above(cb, lower))
-        return triangles.push_cho_solve((c_dot, dots[1]), y, to_matrix(cb, above(cb, lower)), b, lower=lower)
+    def push_cho_solve_banded(tangents, y, cb, b, *, lower=False, overwrite_b=False, check_finite=True):
+        c_dot = None if tangents[0] is None else to_matrix(tangents[0], above(cb, lower))
+        return triangles.push_cho_solve((c_dot, tangents[1]), y, to_matrix(cb, above(cb, lower)), b, lower=lower)
 
 
 if hasattr(_basic, "_solve_toeplitz"):  # SciPy 1.15: what `solve_toeplitz` calls
@@ -174,9 +178,9 @@ if hasattr(_basic, "_solve_toeplitz"):  # SciPy 1.15: what `solve_toeplitz` call
         return c_bar, r_bar, b_bar
 
     @pushforward(_basic._solve_toeplitz)
-    def push_solve_toeplitz(dots, y, c, r, b, *, check_finite=True):
+    def push_solve_toeplitz(tangents, y, c, r, b, *, check_finite=True):
         """Ẋ = T⁻¹ (Ḃ - Ṫ X)."""
-        moved = np.zeros(np.shape(y), y.dtype) if dots[2] is None else dots[2]
-        c_dot = np.zeros(np.shape(c), c.dtype) if dots[0] is None else dots[0]
-        r_dot = np.zeros(np.shape(r), r.dtype) if dots[1] is None else dots[1]
+        moved = np.zeros(np.shape(y), y.dtype) if tangents[2] is None else tangents[2]
+        c_dot = np.zeros(np.shape(c), c.dtype) if tangents[0] is None else tangents[0]
+        r_dot = np.zeros(np.shape(r), r.dtype) if tangents[1] is None else tangents[1]
         return linalg.solve_toeplitz((c, r), moved - linalg.toeplitz(c_dot, r_dot) @ y, check_finite=False)

@@ -29,10 +29,10 @@ def undivided(c_bar, c, a, b):
     return a_bar, b_bar
 
 
-def divided_dot(dots, c, b):
+def divided_dot(tangents, c, b):
     if b is None:
-        return in_double(dots[0])
-    a_dot, b_dot = dots
+        return in_double(tangents[0])
+    a_dot, b_dot = tangents
     a_dot = np.zeros(np.shape(b), c.dtype) if a_dot is None else a_dot
     return np.linalg.solve(b, a_dot if b_dot is None else a_dot - b_dot @ c)
 
@@ -63,16 +63,18 @@ def eig(y_bar, y, a, b=None, *, left=False, right=True, overwrite_a=False, overw
 
 
 @pushforward(linalg.eig)
-def push_eig(dots, y, a, b=None, *, left=False, right=True, overwrite_a=False, overwrite_b=False, check_finite=True):
+def push_eig(
+    tangents, y, a, b=None, *, left=False, right=True, overwrite_a=False, overwrite_b=False, check_finite=True
+):
     if not (left or right):
-        return push_eigvals(dots, y, a, b)
+        return push_eigvals(tangents, y, a, b)
     of_right, of_left = right_and_left(y, left, right)
     c = divided(a, b)
     vectors = linalg.eig(a, b)[1] if of_right is None else of_right
-    values_dot, right_dot = decompositions.push_eig((divided_dot(dots, c, b),), (y[0], vectors), c)
+    values_dot, right_dot = decompositions.push_eig((divided_dot(tangents, c, b),), (y[0], vectors), c)
     made = [values_dot]
     if left:
-        dots_h = [None if x is None else adjoint(x) for x in dots]
+        dots_h = [None if x is None else adjoint(x) for x in tangents]
         c_h = divided(adjoint(a), None if b is None else adjoint(b))
         c_dot = divided_dot(dots_h, c_h, None if b is None else adjoint(b))
         made.append(decompositions.push_eig((c_dot,), (conj(y[0]), of_left), c_h)[1])
@@ -86,18 +88,18 @@ def eigvals(y_bar, y, a, b=None, *, overwrite_a=False, overwrite_b=False, check_
 
 
 @pushforward(linalg.eigvals)
-def push_eigvals(dots, y, a, b=None, *, overwrite_a=False, overwrite_b=False, check_finite=True):
+def push_eigvals(tangents, y, a, b=None, *, overwrite_a=False, overwrite_b=False, check_finite=True):
     c = divided(a, b)
-    return decompositions.push_eigvals((divided_dot(dots, c, b),), y, c)
+    return decompositions.push_eigvals((divided_dot(tangents, c, b),), y, c)
 
 
-def whole_bar(bars, y, solve, some):
+def whole_bar(cotangents, y, solve, some):
     """Ā of a Hermitian matrix that is kept in parts: `solve` takes apart all of it, or `some` of it."""
     values, vectors = y if isinstance(y, tuple) else solve(**some)
     of_all, basis = values, vectors
-    if bars[1] is not None and np.shape(vectors)[-1] < np.shape(vectors)[-2]:
+    if cotangents[1] is not None and np.shape(vectors)[-1] < np.shape(vectors)[-2]:
         of_all, basis = solve()
-    return bars_of(bars[0], bars[1], values, vectors, of_all, basis)[0]
+    return bars_of(cotangents[0], cotangents[1], values, vectors, of_all, basis)[0]
 
 
 def whole_dots(a_dot, y, solve, some):
@@ -124,20 +126,20 @@ def eigh_tridiagonal(
     y_bar, y, d, e, *, eigvals_only=False, select="a", select_range=None, check_finite=True, tol=0.0,
     lapack_driver="auto",
 ):  # fmt: skip
-    bars = (y_bar, None) if eigvals_only else y_bar
+    cotangents = (y_bar, None) if eigvals_only else y_bar
     some = {"select": select, "select_range": select_range}
-    a_bar = whole_bar(bars, y, lambda **some: linalg.eigh_tridiagonal(d, e, **some), some)
+    a_bar = whole_bar(cotangents, y, lambda **some: linalg.eigh_tridiagonal(d, e, **some), some)
     lower = from_matrix(read_bar(a_bar, "her", True), 2, 0)
     return lower[0], lower[1, :-1]
 
 
 @pushforward(linalg.eigh_tridiagonal)
 def push_eigh_tridiagonal(
-    dots, y, d, e, *, eigvals_only=False, select="a", select_range=None, check_finite=True, tol=0.0,
+    tangents, y, d, e, *, eigvals_only=False, select="a", select_range=None, check_finite=True, tol=0.0,
     lapack_driver="auto",
 ):  # fmt: skip
     d_dot, e_dot = [
-        np.zeros(np.shape(x), x.dtype) if x_dot is None else x_dot for x_dot, x in ((dots[0], d), (dots[1], e))
+        np.zeros(np.shape(x), x.dtype) if x_dot is None else x_dot for x_dot, x in ((tangents[0], d), (tangents[1], e))
     ]
     a_dot = on_three(d_dot, e_dot)
     some = {"select": select, "select_range": select_range}
@@ -153,9 +155,9 @@ def eigvalsh_tridiagonal(
 
 @pushforward(linalg.eigvalsh_tridiagonal)
 def push_eigvalsh_tridiagonal(
-    dots, y, d, e, *, select="a", select_range=None, check_finite=True, tol=0.0, lapack_driver="auto"
+    tangents, y, d, e, *, select="a", select_range=None, check_finite=True, tol=0.0, lapack_driver="auto"
 ):
-    return push_eigh_tridiagonal(dots, y, d, e, eigvals_only=True, select=select, select_range=select_range)
+    return push_eigh_tridiagonal(tangents, y, d, e, eigvals_only=True, select=select, select_range=select_range)
 
 
 @pullback(linalg.eig_banded, parts=True)
@@ -163,18 +165,18 @@ def eig_banded(
     y_bar, y, a_band, *, lower=False, eigvals_only=False, overwrite_a_band=False, select="a", select_range=None,
     max_ev=0, check_finite=True,
 ):  # fmt: skip
-    bars = (y_bar, None) if eigvals_only else y_bar
+    cotangents = (y_bar, None) if eigvals_only else y_bar
     some = {"select": select, "select_range": select_range, "max_ev": max_ev}
-    a_bar = whole_bar(bars, y, lambda **some: linalg.eig_banded(a_band, lower=lower, **some), some)
+    a_bar = whole_bar(cotangents, y, lambda **some: linalg.eig_banded(a_band, lower=lower, **some), some)
     return from_matrix(read_bar(a_bar, "her", lower), np.shape(a_band)[-2], above(a_band, lower))
 
 
 @pushforward(linalg.eig_banded)
 def push_eig_banded(
-    dots, y, a_band, *, lower=False, eigvals_only=False, overwrite_a_band=False, select="a", select_range=None,
+    tangents, y, a_band, *, lower=False, eigvals_only=False, overwrite_a_band=False, select="a", select_range=None,
     max_ev=0, check_finite=True,
 ):  # fmt: skip
-    a_dot = read(to_matrix(dots[0], above(a_band, lower)), "her", lower)
+    a_dot = read(to_matrix(tangents[0], above(a_band, lower)), "her", lower)
     some = {"select": select, "select_range": select_range, "max_ev": max_ev}
     return whole_dots(a_dot, y, lambda **some: linalg.eig_banded(a_band, lower=lower, **some), some)
 
@@ -188,9 +190,11 @@ def eigvals_banded(
 
 @pushforward(linalg.eigvals_banded)
 def push_eigvals_banded(
-    dots, y, a_band, *, lower=False, overwrite_a_band=False, select="a", select_range=None, check_finite=True
+    tangents, y, a_band, *, lower=False, overwrite_a_band=False, select="a", select_range=None, check_finite=True
 ):
-    return push_eig_banded(dots, y, a_band, lower=lower, eigvals_only=True, select=select, select_range=select_range)
+    return push_eig_banded(
+        tangents, y, a_band, lower=lower, eigvals_only=True, select=select, select_range=select_range
+    )
 
 
 TURNED = (
@@ -210,8 +214,8 @@ def null_space(y_bar, y, A, *, rcond=None, overwrite_a=False, check_finite=True,
 
 
 @pushforward(linalg.null_space)
-def push_null_space(dots, y, A, *, rcond=None, overwrite_a=False, check_finite=True, lapack_driver="gesdd"):
-    return -np.linalg.pinv(in_double(A)) @ dots[0] @ y
+def push_null_space(tangents, y, A, *, rcond=None, overwrite_a=False, check_finite=True, lapack_driver="gesdd"):
+    return -np.linalg.pinv(in_double(A)) @ tangents[0] @ y
 
 
 @pullback(linalg.matrix_balance)
@@ -222,6 +226,6 @@ def matrix_balance(y_bar, y, A, *, permute=True, scale=True, separate=False, ove
 
 
 @pushforward(linalg.matrix_balance)
-def push_matrix_balance(dots, y, A, *, permute=True, scale=True, separate=False, overwrite_a=False):
+def push_matrix_balance(tangents, y, A, *, permute=True, scale=True, separate=False, overwrite_a=False):
     t = y[1] if not separate else linalg.matrix_balance(A, permute=permute, scale=scale)[1]
-    return np.linalg.solve(t, dots[0] @ t), None
+    return np.linalg.solve(t, tangents[0] @ t), None

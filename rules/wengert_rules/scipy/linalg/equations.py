@@ -16,9 +16,9 @@ def solve_sylvester(y_bar, y, a, b, q):
 
 
 @pushforward(linalg.solve_sylvester)
-def push_solve_sylvester(dots, y, a, b, q):
+def push_solve_sylvester(tangents, y, a, b, q):
     """A Ẋ + Ẋ B = Q̇ - Ȧ X - X Ḃ."""
-    a_dot, b_dot, q_dot = dots
+    a_dot, b_dot, q_dot = tangents
     moved = np.zeros(np.shape(y), y.dtype) if q_dot is None else q_dot
     moved = moved if a_dot is None else moved - a_dot @ y
     moved = moved if b_dot is None else moved - y @ b_dot
@@ -33,9 +33,9 @@ def solve_continuous_lyapunov(y_bar, y, a, q):
 
 
 @pushforward(linalg.solve_continuous_lyapunov)
-def push_solve_continuous_lyapunov(dots, y, a, q):
+def push_solve_continuous_lyapunov(tangents, y, a, q):
     """A Ẋ + Ẋ Aᴴ = Q̇ - Ȧ X - X Ȧᴴ."""
-    a_dot, q_dot = dots
+    a_dot, q_dot = tangents
     moved = np.zeros(np.shape(y), y.dtype) if q_dot is None else q_dot
     moved = moved if a_dot is None else moved - a_dot @ y - y @ adjoint(a_dot)
     return linalg.solve_continuous_lyapunov(a, moved)
@@ -49,9 +49,9 @@ def solve_discrete_lyapunov(y_bar, y, a, q, *, method=None):
 
 
 @pushforward(linalg.solve_discrete_lyapunov)
-def push_solve_discrete_lyapunov(dots, y, a, q, *, method=None):
+def push_solve_discrete_lyapunov(tangents, y, a, q, *, method=None):
     """Ẋ = A Ẋ Aᴴ + Ȧ X Aᴴ + A X Ȧᴴ + Q̇."""
-    a_dot, q_dot = dots
+    a_dot, q_dot = tangents
     moved = np.zeros(np.shape(y), y.dtype) if q_dot is None else q_dot
     moved = moved if a_dot is None else moved + a_dot @ y @ adjoint(a) + a @ y @ adjoint(a_dot)
     return linalg.solve_discrete_lyapunov(a, moved)
@@ -103,8 +103,8 @@ def hermitian_twice(x):
 
 
 @pushforward(linalg.solve_continuous_are)
-def push_solve_continuous_are(dots, y, a, b, q, r, e=None, s=None, *, balanced=True):
-    a_dot, b_dot, q_dot, r_dot, e_dot, s_dot = dots + (None,) * (6 - len(dots))
+def push_solve_continuous_are(tangents, y, a, b, q, r, e=None, s=None, *, balanced=True):
+    a_dot, b_dot, q_dot, r_dot, e_dot, s_dot = tangents + (None,) * (6 - len(tangents))
     e = ones_like(a, e)
     gain = np.linalg.solve(r, adjoint(b) @ y @ e + (0 if s is None else adjoint(s)))
     closed = a - b @ gain
@@ -127,8 +127,8 @@ def solve_discrete_are(y_bar, y, a, b, q, r, e=None, s=None, *, balanced=True):
 
 
 @pushforward(linalg.solve_discrete_are)
-def push_solve_discrete_are(dots, y, a, b, q, r, e=None, s=None, *, balanced=True):
-    a_dot, b_dot, q_dot, r_dot, e_dot, s_dot = dots + (None,) * (6 - len(dots))
+def push_solve_discrete_are(tangents, y, a, b, q, r, e=None, s=None, *, balanced=True):
+    a_dot, b_dot, q_dot, r_dot, e_dot, s_dot = tangents + (None,) * (6 - len(tangents))
     e = ones_like(a, e)
     gain = np.linalg.solve(r + adjoint(b) @ y @ b, adjoint(b) @ y @ a + (0 if s is None else adjoint(s)))
     closed = a - b @ gain

@@ -127,11 +127,11 @@ def lu(y_bar, y, a, *, permute_l=False, overwrite_a=False, check_finite=True, p_
 
 
 @pushforward(linalg.lu, broadcasts=True)
-def push_lu(dots, y, a, *, permute_l=False, overwrite_a=False, check_finite=True, p_indices=False):
+def push_lu(tangents, y, a, *, permute_l=False, overwrite_a=False, check_finite=True, p_indices=False):
     if np.size(a) == 0:
-        return tuple([np.zeros((*np.shape(dots[0])[: -np.ndim(a)], *np.shape(part)), part.dtype) for part in y])
+        return tuple([np.zeros((*np.shape(tangents[0])[: -np.ndim(a)], *np.shape(part)), part.dtype) for part in y])
     p, lower, upper = split(y, permute_l, p_indices, a)
-    lower_dot, upper_dot = lu_dots(np.swapaxes(p, -1, -2) @ dots[0], lower, upper)
+    lower_dot, upper_dot = lu_dots(np.swapaxes(p, -1, -2) @ tangents[0], lower, upper)
     lower_dot, upper_dot = in_part(p @ lower_dot if permute_l else lower_dot, SINGULAR), in_part(upper_dot, SINGULAR)
     return (lower_dot, upper_dot) if permute_l else (None, lower_dot, upper_dot)
 
@@ -175,12 +175,12 @@ def lu_factor(y_bar, y, a, *, overwrite_a=False, check_finite=True):
 
 
 @pushforward(linalg.lu_factor, broadcasts=True)
-def push_lu_factor(dots, y, a, *, overwrite_a=False, check_finite=True):
-    a_dot, packed = [as_matrices(x, np.ndim(a)) for x in (dots[0], y[0])]
+def push_lu_factor(tangents, y, a, *, overwrite_a=False, check_finite=True):
+    a_dot, packed = [as_matrices(x, np.ndim(a)) for x in (tangents[0], y[0])]
     p = permutation_of(y[1], np.shape(packed)[-2])
     lower_dot, upper_dot = lu_dots(np.swapaxes(p, -1, -2) @ a_dot, *unpacked(packed))
     made = packed_in(lower_dot, upper_dot, np.shape(a_dot))
-    return in_part(np.reshape(made, np.shape(dots[0])), SINGULAR), None
+    return in_part(np.reshape(made, np.shape(tangents[0])), SINGULAR), None
 
 
 if hasattr(_decomp_lu, "_lu_solve"):  # SciPy 1.15: what `lu_solve` calls with the factors one by one
@@ -204,9 +204,9 @@ if hasattr(_decomp_lu, "_lu_solve"):  # SciPy 1.15: what `lu_solve` calls with t
         return -turned_lu(lu_bar, trans), None, b_bar[..., 0] if ndim == 1 else b_bar
 
     @pushforward(_decomp_lu._lu_solve, broadcasts=True)
-    def push_lu_solve(dots, y, lu, piv, b, *, trans=0, overwrite_b=False, check_finite=True):
+    def push_lu_solve(tangents, y, lu, piv, b, *, trans=0, overwrite_b=False, check_finite=True):
         """Ẋ = A⁻¹ (Ḃ - P (L̇ U + L U̇) X), or so of the transpose or adjoint."""
-        lu_dot, _, b_dot = dots
+        lu_dot, _, b_dot = tangents
         ndim, packed, n = np.ndim(b), turned_lu(lu, trans), np.shape(lu)[-1]
         moved, p = 0.0 if b_dot is None else as_columns(b_dot, ndim), permutation_of(piv, np.shape(lu)[-1])
         if lu_dot is not None:
@@ -257,10 +257,10 @@ def in_order(a, y, pivoting):
 @pullback(linalg.qr, parts=True)
 def qr(y_bar, y, a, *, overwrite_a=False, lwork=None, mode="full", pivoting=False, check_finite=True):
     """A P = Q R, in which P jumps."""
-    bars, parts = [without_pivots(x, pivoting, mode) for x in (y_bar, y)]
+    cotangents, parts = [without_pivots(x, pivoting, mode) for x in (y_bar, y)]
     if mode == "r":
-        return qr_r_bar(bars, parts, in_order(a, y, pivoting), y, pivoting)
-    a_bar = triangular_factors.qr(bars, parts, in_order(a, y, pivoting), mode=numpy_mode(mode))
+        return qr_r_bar(cotangents, parts, in_order(a, y, pivoting), y, pivoting)
+    a_bar = triangular_factors.qr(cotangents, parts, in_order(a, y, pivoting), mode=numpy_mode(mode))
     return taken(a_bar, np.argsort(y[-1], -1)) if pivoting else a_bar
 
 
@@ -272,9 +272,9 @@ def qr_r_bar(r_bar, r, a, y, pivoting):
 
 
 @pushforward(linalg.qr, broadcasts=True)
-def push_qr(dots, y, a, *, overwrite_a=False, lwork=None, mode="full", pivoting=False, check_finite=True):
+def push_qr(tangents, y, a, *, overwrite_a=False, lwork=None, mode="full", pivoting=False, check_finite=True):
     made = triangular_factors.push_qr(
-        (in_order(dots[0], y, pivoting),), without_pivots(y, pivoting, mode), in_order(a, y, pivoting),
+        (in_order(tangents[0], y, pivoting),), without_pivots(y, pivoting, mode), in_order(a, y, pivoting),
         mode=numpy_mode(mode),
     )  # fmt: skip
     made = (made,) if mode == "r" and isinstance(y, tuple) else made
@@ -315,11 +315,11 @@ def refuse_added(q_bar, k):
 
 
 @pushforward(linalg.rq, broadcasts=True)
-def push_rq(dots, y, a, *, overwrite_a=False, lwork=None, mode="full", check_finite=True):
+def push_rq(tangents, y, a, *, overwrite_a=False, lwork=None, mode="full", check_finite=True):
     r, q = (y, linalg.rq(a, mode="economic", check_finite=False)[1]) if mode == "r" else y
     k = min(np.shape(a)[-2:])
     parts = turned(q[..., -k:, :]), flipped(r[..., -k:])
-    q_dot, r_dot = triangular_factors.push_qr((turned(dots[0]),), parts, turned(a), mode="reduced")
+    q_dot, r_dot = triangular_factors.push_qr((turned(tangents[0]),), parts, turned(a), mode="reduced")
     r_dot, q_dot = flipped(r_dot), turned_back(q_dot)
     if np.shape(r)[-1] > k:
         r_dot = np.concatenate([np.zeros((*np.shape(r_dot)[:-1], np.shape(r)[-1] - k), r_dot.dtype), r_dot], -1)

@@ -53,8 +53,8 @@ def expm(y_bar, y, A):
 
 
 @pushforward(linalg.expm, broadcasts=True)
-def push_expm(dots, y, A):
-    return along(linalg.expm, *[as_matrices(x, np.ndim(A)) for x in (A, dots[0])])
+def push_expm(tangents, y, A):
+    return along(linalg.expm, *[as_matrices(x, np.ndim(A)) for x in (A, tangents[0])])
 
 
 @pullback(linalg.logm)
@@ -63,8 +63,8 @@ def logm(y_bar, y, A):
 
 
 @pushforward(linalg.logm)
-def push_logm(dots, y, A):
-    return along(log_of, A, dots[0])
+def push_logm(tangents, y, A):
+    return along(log_of, A, tangents[0])
 
 
 def log_of(a):
@@ -78,8 +78,8 @@ def fractional_matrix_power(y_bar, y, A, t):
 
 
 @pushforward(linalg.fractional_matrix_power)
-def push_fractional_matrix_power(dots, y, A, t):
-    a_dot, t_dot = dots
+def push_fractional_matrix_power(tangents, y, A, t):
+    a_dot, t_dot = tangents
     made = 0.0 if a_dot is None else along(power_of(t), A, a_dot)
     return made if t_dot is None else made + t_dot * (y @ log_of(A))
 
@@ -95,9 +95,9 @@ def sqrtm(y_bar, y, A):
 
 
 @pushforward(linalg.sqrtm)
-def push_sqrtm(dots, y, A):
+def push_sqrtm(tangents, y, A):
     """Y Ẏ + Ẏ Y = Ȧ."""
-    return linalg.solve_sylvester(y, y, dots[0])
+    return linalg.solve_sylvester(y, y, tangents[0])
 
 
 @pullback(linalg.signm)
@@ -107,8 +107,8 @@ def signm(y_bar, y, A):
 
 
 @pushforward(linalg.signm)
-def push_signm(dots, y, A):
-    return along(sign_of, A, dots[0])
+def push_signm(tangents, y, A):
+    return along(sign_of, A, tangents[0])
 
 
 def sign_of(a):
@@ -126,8 +126,8 @@ def expm_frechet(y_bar, y, A, E, *, method=None, compute_expm=True, check_finite
 
 
 @pushforward(linalg.expm_frechet)
-def push_expm_frechet(dots, y, A, E, *, method=None, compute_expm=True, check_finite=True):
+def push_expm_frechet(tangents, y, A, E, *, method=None, compute_expm=True, check_finite=True):
     n = np.shape(A)[-1]
-    a_dot, e_dot = [np.zeros((n, n)) if x is None else x for x in dots]
+    a_dot, e_dot = [np.zeros((n, n)) if x is None else x for x in tangents]
     made = along(linalg.expm, beside(A, E), beside(a_dot, e_dot))
     return (made[:n, :n], made[:n, n:]) if compute_expm else made[:n, n:]

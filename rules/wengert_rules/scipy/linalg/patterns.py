@@ -48,10 +48,10 @@ def toeplitz(y_bar, y, c, r=None):
 
 
 @pushforward(linalg.toeplitz)
-def push_toeplitz(dots, y, c, r=None):
+def push_toeplitz(tangents, y, c, r=None):
     if r is None:
-        return linalg.toeplitz(dots[0])
-    c_dot, r_dot = dots
+        return linalg.toeplitz(tangents[0])
+    c_dot, r_dot = tangents
     c_dot = np.zeros(np.shape(c), y.dtype) if c_dot is None else c_dot
     return linalg.toeplitz(c_dot, np.zeros(np.shape(r), y.dtype) if r_dot is None else r_dot)
 
@@ -75,8 +75,8 @@ def hankel(y_bar, y, c, r=None):
 
 
 @pushforward(linalg.hankel)
-def push_hankel(dots, y, c, r=None):
-    c_dot, r_dot = dots if len(dots) == 2 else (dots[0], None)
+def push_hankel(tangents, y, c, r=None):
+    c_dot, r_dot = tangents if len(tangents) == 2 else (tangents[0], None)
     c_dot = np.zeros(np.shape(c), y.dtype) if c_dot is None else c_dot
     r_dot = np.zeros(np.shape(c if r is None else r), y.dtype) if r_dot is None else r_dot
     return linalg.hankel(c_dot, r_dot)

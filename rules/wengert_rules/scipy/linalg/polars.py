@@ -48,11 +48,11 @@ def polar(y_bar, y, a, *, side="right"):
 
 
 @pushforward(linalg.polar, broadcasts=True)
-def push_polar(dots, y, a, *, side="right"):
-    u, u_dot = y[0], unitary_dot(dots[0], a)
+def push_polar(tangents, y, a, *, side="right"):
+    u, u_dot = y[0], unitary_dot(tangents[0], a)
     if side == "right":
-        return u_dot, adjoint(u_dot) @ a + adjoint(u) @ dots[0]
-    return u_dot, dots[0] @ adjoint(u) + a @ adjoint(u_dot)
+        return u_dot, adjoint(u_dot) @ a + adjoint(u) @ tangents[0]
+    return u_dot, tangents[0] @ adjoint(u) + a @ adjoint(u_dot)
 
 
 @pullback(linalg.orthogonal_procrustes)
@@ -63,10 +63,10 @@ def orthogonal_procrustes(y_bar, y, A, B, *, check_finite=True):
 
 
 @pushforward(linalg.orthogonal_procrustes)
-def push_orthogonal_procrustes(dots, y, A, B, *, check_finite=True):
+def push_orthogonal_procrustes(tangents, y, A, B, *, check_finite=True):
     m_dot = 0.0
-    if dots[0] is not None:
-        m_dot = m_dot + adjoint(dots[0]) @ B
-    if dots[1] is not None:
-        m_dot = m_dot + adjoint(A) @ dots[1]
+    if tangents[0] is not None:
+        m_dot = m_dot + adjoint(tangents[0]) @ B
+    if tangents[1] is not None:
+        m_dot = m_dot + adjoint(A) @ tangents[1]
     return unitary_dot(m_dot, adjoint(A) @ B), np.real(np.sum(np.conjugate(y[0]) * m_dot))

@@ -83,9 +83,9 @@ def both(y, a, b, lower, kind, subset, driver):
     return linalg.eigh(a, b, lower=lower, type=kind, subset_by_index=index, subset_by_value=value, driver=driver)
 
 
-def hermitian_bars(bars, y, a, b, lower, kind, subset, driver):
+def hermitian_bars(cotangents, y, a, b, lower, kind, subset, driver):
     """The cotangents of A and B, of which triangles are read, for A V = B V w (1), A B V = V w (2), B A V = V w (3)."""
-    values_bar, vectors_bar = bars
+    values_bar, vectors_bar = cotangents
     values, vectors = both(y, a, b, lower, kind, subset, driver)
     of_all, basis = (values, vectors)
     if vectors_bar is not None and np.shape(vectors)[-1] < np.shape(a)[-1]:
@@ -111,9 +111,9 @@ def product_bars(values_bar, vectors_bar, values, vectors, of_all, basis, b):
     return a_bar, b_bar if turned_bar is None else b_bar - turned_bar @ adjoint(vectors)
 
 
-def hermitian_dots(dots, y, a, b, lower, kind, subset, driver):
+def hermitian_dots(tangents, y, a, b, lower, kind, subset, driver):
     """ẇ and V̇."""
-    a_dot, b_dot = [None if x is None else read(x, "her", lower) for x in (*dots, None)[:2]]
+    a_dot, b_dot = [None if x is None else read(x, "her", lower) for x in (*tangents, None)[:2]]
     a_dot = np.zeros(np.shape(a), a.dtype) if a_dot is None else a_dot
     values, vectors = both(y, a, b, lower, kind, subset, driver)
     of_all, basis = values, vectors
@@ -142,17 +142,17 @@ def eigh(
     y_bar, y, a, b=None, *, lower=True, eigvals_only=False, overwrite_a=False, overwrite_b=False, type=1,
     check_finite=True, subset_by_index=None, subset_by_value=None, driver=None,
 ):  # fmt: skip
-    bars = (y_bar, None) if eigvals_only else y_bar
-    a_bar, b_bar = hermitian_bars(bars, y, a, b, lower, type, (subset_by_index, subset_by_value), driver)
+    cotangents = (y_bar, None) if eigvals_only else y_bar
+    a_bar, b_bar = hermitian_bars(cotangents, y, a, b, lower, type, (subset_by_index, subset_by_value), driver)
     return a_bar, b_bar
 
 
 @pushforward(linalg.eigh)
 def push_eigh(
-    dots, y, a, b=None, *, lower=True, eigvals_only=False, overwrite_a=False, overwrite_b=False, type=1,
+    tangents, y, a, b=None, *, lower=True, eigvals_only=False, overwrite_a=False, overwrite_b=False, type=1,
     check_finite=True, subset_by_index=None, subset_by_value=None, driver=None,
 ):  # fmt: skip
-    made, vectors_dot = hermitian_dots(dots, y, a, b, lower, type, (subset_by_index, subset_by_value), driver)
+    made, vectors_dot = hermitian_dots(tangents, y, a, b, lower, type, (subset_by_index, subset_by_value), driver)
     return made if eigvals_only else (made, in_phase(vectors_dot, y[1], 0 if lower else -1, b is not None))
 
 
@@ -167,10 +167,10 @@ def eigvalsh(
 
 @pushforward(linalg.eigvalsh)
 def push_eigvalsh(
-    dots, y, a, b=None, *, lower=True, overwrite_a=False, overwrite_b=False, type=1, check_finite=True,
+    tangents, y, a, b=None, *, lower=True, overwrite_a=False, overwrite_b=False, type=1, check_finite=True,
     subset_by_index=None, subset_by_value=None, driver=None,
 ):  # fmt: skip
-    return hermitian_dots(dots, y, a, b, lower, type, (subset_by_index, subset_by_value), driver)[0]
+    return hermitian_dots(tangents, y, a, b, lower, type, (subset_by_index, subset_by_value), driver)[0]
 
 
 @pullback(linalg.svd, parts=True)
@@ -182,9 +182,9 @@ def svd(
 
 @pushforward(linalg.svd, broadcasts=True)
 def push_svd(
-    dots, y, a, *, full_matrices=True, compute_uv=True, overwrite_a=False, check_finite=True, lapack_driver="gesdd"
+    tangents, y, a, *, full_matrices=True, compute_uv=True, overwrite_a=False, check_finite=True, lapack_driver="gesdd"
 ):
-    return decompositions.push_svd(dots, y, a, full_matrices=full_matrices, compute_uv=compute_uv)
+    return decompositions.push_svd(tangents, y, a, full_matrices=full_matrices, compute_uv=compute_uv)
 
 
 @pullback(linalg.svdvals)
@@ -193,5 +193,5 @@ def svdvals(y_bar, y, a, *, overwrite_a=False, check_finite=True):
 
 
 @pushforward(linalg.svdvals, broadcasts=True)
-def push_svdvals(dots, y, a, *, overwrite_a=False, check_finite=True):
-    return decompositions.singular_values_dot(in_double(dots[0]), in_double(a))
+def push_svdvals(tangents, y, a, *, overwrite_a=False, check_finite=True):
+    return decompositions.singular_values_dot(in_double(tangents[0]), in_double(a))

@@ -31,10 +31,10 @@ def solve(
 
 @pushforward(linalg.solve, broadcasts=True)
 def push_solve(
-    dots, y, a, b, *, lower=False, overwrite_a=False, overwrite_b=False, check_finite=True, assume_a=None,
+    tangents, y, a, b, *, lower=False, overwrite_a=False, overwrite_b=False, check_finite=True, assume_a=None,
     transposed=False,
 ):  # fmt: skip
-    a_dot, b_dot = dots
+    a_dot, b_dot = tangents
     if np.size(a) == 1:
         a_dot = 0.0 if a_dot is None else a_dot[..., 0] if np.ndim(b) == 1 and np.ndim(a) else a_dot
         return ((0.0 if b_dot is None else b_dot) - a_dot * y) / np.reshape(a, ())
@@ -56,10 +56,10 @@ def kept_or_inverted(y):
 
 
 @pushforward(linalg.inv, broadcasts=True)
-def push_inv(dots, y, a, *, overwrite_a=False, check_finite=True, assume_a=None, lower=False):
+def push_inv(tangents, y, a, *, overwrite_a=False, check_finite=True, assume_a=None, lower=False):
     if assume_a == "diagonal":
-        return dots[0] * conj(kept_or_inverted(y))
-    return linear_algebra.push_inv((read(dots[0], assume_a, lower),), y, a)
+        return tangents[0] * conj(kept_or_inverted(y))
+    return linear_algebra.push_inv((read(tangents[0], assume_a, lower),), y, a)
 
 
 @pullback(linalg.det)
@@ -68,8 +68,8 @@ def det(y_bar, y, a, *, overwrite_a=False, check_finite=True):
 
 
 @pushforward(linalg.det, broadcasts=True)
-def push_det(dots, y, a, *, overwrite_a=False, check_finite=True):
-    return cofactors.push_det((in_double(dots[0]),), y, in_double(a))
+def push_det(tangents, y, a, *, overwrite_a=False, check_finite=True):
+    return cofactors.push_det((in_double(tangents[0]),), y, in_double(a))
 
 
 @pullback(linalg.lstsq, parts=True, broadcasts=True)
@@ -78,8 +78,8 @@ def lstsq(y_bar, y, a, b, *, cond=None, overwrite_a=False, overwrite_b=False, ch
     sums_bar = y_bar[1]
     if sums_bar is not None and np.size(sums_bar):
         sums_bar = np.expand_dims(np.real(sums_bar), (-2, -1) if np.ndim(b) == 1 else -2)
-    bars = (y_bar[0], sums_bar, None, y_bar[3])
-    return linear_algebra.lstsq(bars, y, in_double(a), in_double(b), rcond=cutoff(cond))
+    cotangents = (y_bar[0], sums_bar, None, y_bar[3])
+    return linear_algebra.lstsq(cotangents, y, in_double(a), in_double(b), rcond=cutoff(cond))
 
 
 def cutoff(cond):
@@ -88,10 +88,10 @@ def cutoff(cond):
 
 @pushforward(linalg.lstsq)
 def push_lstsq(
-    dots, y, a, b, *, cond=None, overwrite_a=False, overwrite_b=False, check_finite=True, lapack_driver=None
+    tangents, y, a, b, *, cond=None, overwrite_a=False, overwrite_b=False, check_finite=True, lapack_driver=None
 ):
-    dots = [None if x_dot is None else in_double(x_dot) for x_dot in dots]
-    made = linear_algebra.push_lstsq(dots, y, in_double(a), in_double(b), rcond=cutoff(cond))
+    tangents = [None if x_dot is None else in_double(x_dot) for x_dot in tangents]
+    made = linear_algebra.push_lstsq(tangents, y, in_double(a), in_double(b), rcond=cutoff(cond))
     x_dot, sums_dot, _, values_dot = made
     sums_dot = sums_dot[..., 0] if sums_dot is not None and np.ndim(b) == 1 else sums_dot
     return x_dot, sums_dot, None, None if y[3] is None else values_dot
@@ -104,8 +104,8 @@ def pinv(y_bar, y, a, *, atol=None, rtol=None, return_rank=False, check_finite=T
 
 
 @pushforward(linalg.pinv, broadcasts=True)
-def push_pinv(dots, y, a, *, atol=None, rtol=None, return_rank=False, check_finite=True):
-    y_dot = linear_algebra.push_pinv(dots, y[0] if return_rank else y, a)
+def push_pinv(tangents, y, a, *, atol=None, rtol=None, return_rank=False, check_finite=True):
+    y_dot = linear_algebra.push_pinv(tangents, y[0] if return_rank else y, a)
     return (y_dot, None) if return_rank else y_dot
 
 
@@ -117,8 +117,10 @@ def pinvh(y_bar, y, a, *, atol=None, rtol=None, lower=True, return_rank=False, c
 
 
 @pushforward(linalg.pinvh, broadcasts=True)
-def push_pinvh(dots, y, a, *, atol=None, rtol=None, lower=True, return_rank=False, check_finite=True):
-    y_dot = linear_algebra.push_pinv((read(dots[0], "her", lower),), y[0] if return_rank else y, read(a, "her", lower))
+def push_pinvh(tangents, y, a, *, atol=None, rtol=None, lower=True, return_rank=False, check_finite=True):
+    y_dot = linear_algebra.push_pinv(
+        (read(tangents[0], "her", lower),), y[0] if return_rank else y, read(a, "her", lower)
+    )
     return (y_dot, None) if return_rank else y_dot
 
 
@@ -128,5 +130,5 @@ def norm(y_bar, y, a, *, ord=None, axis=None, keepdims=False, check_finite=True)
 
 
 @pushforward(linalg.norm, broadcasts=True)
-def push_norm(dots, y, a, *, ord=None, axis=None, keepdims=False, check_finite=True):
-    return norms.push_norm(dots, np.asarray(y), a, ord=ord, axis=axis, keepdims=keepdims)
+def push_norm(tangents, y, a, *, ord=None, axis=None, keepdims=False, check_finite=True):
+    return norms.push_norm(tangents, np.asarray(y), a, ord=ord, axis=axis, keepdims=keepdims)

@@ -68,10 +68,10 @@ def solve_triangular(
 
 @pushforward(linalg.solve_triangular, broadcasts=True)
 def push_solve_triangular(
-    dots, y, a, b, *, trans=0, lower=False, unit_diagonal=False, overwrite_b=False, check_finite=True
+    tangents, y, a, b, *, trans=0, lower=False, unit_diagonal=False, overwrite_b=False, check_finite=True
 ):
     """Ẋ = A⁻¹ (Ḃ - Ȧ X)."""
-    a_dot, b_dot = dots
+    a_dot, b_dot = tangents
     ndim = np.ndim(b)
     moved = 0.0 if b_dot is None else as_columns(b_dot, ndim)
     if a_dot is not None:
@@ -84,18 +84,18 @@ def push_solve_triangular(
 @pullback(linalg.cholesky)
 def cholesky(y_bar, y, a, *, lower=False, overwrite_a=False, check_finite=True):
     """A = L Lᴴ, P the lower half of Lᴴ L̄ with half its diagonal  ⇒  Ā = L⁻ᴴ P L⁻¹."""
-    factor, bar = (y, y_bar) if lower else (adjoint(y), adjoint(y_bar))
-    core = decompositions.half(adjoint(factor) @ bar, "L")
+    factor, cotangent = (y, y_bar) if lower else (adjoint(y), adjoint(y_bar))
+    core = decompositions.half(adjoint(factor) @ cotangent, "L")
     left = solved(factor, core, True, False, 2)
     whole = adjoint(solved(factor, adjoint(left), True, False, 2))
     return decompositions.from_triangle(whole, uplo(lower))
 
 
 @pushforward(linalg.cholesky, broadcasts=True)
-def push_cholesky(dots, y, a, *, lower=False, overwrite_a=False, check_finite=True):
+def push_cholesky(tangents, y, a, *, lower=False, overwrite_a=False, check_finite=True):
     """L̇ = L times the lower half of L⁻¹ Ȧ L⁻ᴴ with half its diagonal."""
     factor = y if lower else adjoint(y)
-    left = solved(factor, decompositions.completed(as_matrices(dots[0], np.ndim(a)), uplo(lower)), True, False)
+    left = solved(factor, decompositions.completed(as_matrices(tangents[0], np.ndim(a)), uplo(lower)), True, False)
     core = adjoint(solved(factor, adjoint(left), True, False))
     made = factor @ decompositions.half(core, "L")
     return made if lower else adjoint(made)
@@ -109,9 +109,9 @@ def cho_factor(y_bar, y, a, *, lower=False, overwrite_a=False, check_finite=True
 
 
 @pushforward(linalg.cho_factor, broadcasts=True)
-def push_cho_factor(dots, y, a, *, lower=False, overwrite_a=False, check_finite=True):
-    a_dot = as_matrices(dots[0], np.ndim(a))
-    made = push_cholesky(dots, triangle(y[0], lower, False), a, lower=lower)
+def push_cho_factor(tangents, y, a, *, lower=False, overwrite_a=False, check_finite=True):
+    a_dot = as_matrices(tangents[0], np.ndim(a))
+    made = push_cholesky(tangents, triangle(y[0], lower, False), a, lower=lower)
     return made + triangle(a_dot, not lower, True) if keeps_other(a.dtype) else made, None
 
 
@@ -133,9 +133,9 @@ if hasattr(_decomp_cholesky, "_cho_solve"):  # SciPy 1.15: what `cho_solve` call
         return -c_bar, b_bar[..., 0] if ndim == 1 else b_bar
 
     @pushforward(_decomp_cholesky._cho_solve, broadcasts=True)
-    def push_cho_solve(dots, y, c, b, *, lower=False, overwrite_b=False, check_finite=True):
+    def push_cho_solve(tangents, y, c, b, *, lower=False, overwrite_b=False, check_finite=True):
         """Ẋ = (L Lᴴ)⁻¹ (Ḃ - L̇ Lᴴ X - L L̇ᴴ X)."""
-        c_dot, b_dot = dots
+        c_dot, b_dot = tangents
         ndim, factor = np.ndim(b), triangle(c, lower, False)
         factor = factor if lower else adjoint(factor)
         x, moved = as_columns(y, ndim), 0.0 if b_dot is None else as_columns(b_dot, ndim)

@@ -39,10 +39,10 @@ def matches(p, y_bar, size):
 
 
 @pushforward(correlate1d)
-def push_correlate1d(dots, y, input, weights, *, axis=-1, output=None, mode="reflect", cval=0.0, origin=0):
-    moved = [] if dots[0] is None else [correlate1d(dots[0], weights, axis, None, mode, 0.0, origin)]
-    if dots[1] is not None:
-        moved.append(correlate1d(input, dots[1], axis, None, mode, cval, origin))
+def push_correlate1d(tangents, y, input, weights, *, axis=-1, output=None, mode="reflect", cval=0.0, origin=0):
+    moved = [] if tangents[0] is None else [correlate1d(tangents[0], weights, axis, None, mode, 0.0, origin)]
+    if tangents[1] is not None:
+        moved.append(correlate1d(input, tangents[1], axis, None, mode, cval, origin))
     return sum(moved)
 
 
@@ -121,9 +121,9 @@ def convolve_(y_bar, y, input, weights, *, output=None, mode="reflect", cval=0.0
 def pushes(correlation):
     """The pushforward of a correlation or convolution, whose `cval` stays with the weights."""
 
-    def push(dots, y, input, weights, *, output=None, mode="reflect", cval=0.0, origin=0, axes=None):
+    def push(tangents, y, input, weights, *, output=None, mode="reflect", cval=0.0, origin=0, axes=None):
         moved = []
-        for image, given, edge in ((dots[0], weights, 0.0), (input, dots[1], cval)):
+        for image, given, edge in ((tangents[0], weights, 0.0), (input, tangents[1], cval)):
             if image is not None and given is not None:
                 options = {} if axes is None else {"axes": axes}  # which came with SciPy 1.16
                 moved.append(correlation(image, given, None, mode, edge, origin, **options))

@@ -84,12 +84,12 @@ def selection(
 
 @pushforward(extreme, extreme_in_row, ranked, ranked_in_row)
 def push_selection(
-    dots, y, input, *, footprint, mode, cval, origins, structure=None, minimum=True, rank=None, axis=None
+    tangents, y, input, *, footprint, mode, cval, origins, structure=None, minimum=True, rank=None, axis=None
 ):  # fmt: skip
     p = widened(input, footprint, mode, cval, origins)
-    dot = widened(dots[0], footprint, mode, 0.0, origins)
+    tangent = widened(tangents[0], footprint, mode, 0.0, origins)
     chosen = hits(y, p, footprint, structure, minimum)
-    total = sum([np.where(hit, dot[window], 0) for window, hit in chosen])
+    total = sum([np.where(hit, tangent[window], 0) for window, hit in chosen])
     return total / sum([hit.astype(int) for _, hit in chosen])
 
 

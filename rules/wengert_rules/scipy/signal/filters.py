@@ -71,9 +71,9 @@ def lfilter_(y_bar, y, b, a, x, axis=-1, zi=None):
 
 
 @pushforward(lfilter)
-def push_lfilter(dots, y, b, a, x, axis=-1, zi=None):
+def push_lfilter(tangents, y, b, a, x, axis=-1, zi=None):
     """a * ẏ = b * ẋ + ḃ * x - ȧ * y, with the coefficients divided by a₀."""
-    b_dot, a_dot, x_dot, *others = dots
+    b_dot, a_dot, x_dot, *others = tangents
     zi_dot = others[1] if len(others) > 1 else None
     lead, values = row(a)[0], y if zi is None else y[0]
     fed = [] if b_dot is None else [(row(b_dot) / lead, x)]

@@ -39,12 +39,12 @@ def gssv(y_bar, y, N, nnz, nzvals, colind, rowptr, B, csc, *, options=None):
 
 
 @pushforward(_superlu.gssv)
-def push_gssv(dots, y, N, nnz, nzvals, colind, rowptr, B, csc, *, options=None):
+def push_gssv(tangents, y, N, nnz, nzvals, colind, rowptr, B, csc, *, options=None):
     """Ẋ = A⁻¹ (Ḃ - Ȧ X)."""
-    moved = np.zeros(np.shape(B), y[0].dtype) if dots[5] is None else dots[5]
-    if dots[2] is not None:
+    moved = np.zeros(np.shape(B), y[0].dtype) if tangents[5] is None else tangents[5]
+    if tangents[2] is not None:
         times = by_columns if csc else by_rows
-        moved = moved - np.reshape(times((N, N), rowptr, colind, dots[2], y[0]), np.shape(B))
+        moved = moved - np.reshape(times((N, N), rowptr, colind, tangents[2], y[0]), np.shape(B))
     return solved(y[0], colind, rowptr, nzvals, moved, csc, options), None
 
 
@@ -126,10 +126,11 @@ def gstrs(y_bar, y, trans, n, l_nnz, l_data, l_indices, l_indptr, m, u_nnz, u_da
 
 
 @pushforward(_superlu.gstrs)
-def push_gstrs(dots, y, trans, n, l_nnz, l_data, l_indices, l_indptr, m, u_nnz, u_data, u_indices, u_indptr, b):
+def push_gstrs(tangents, y, trans, n, l_nnz, l_data, l_indices, l_indptr, m, u_nnz, u_data, u_indices, u_indptr, b):
     """Ẋ = A⁻¹ (Ḃ - (L̇ U + L U̇) X), and so of the transpose, whose products are formed from dense factors."""
     l_dot, u_dot = [
-        np.zeros(np.shape(x), x.dtype) if dot is None else dot for dot, x in ((dots[3], l_data), (dots[8], u_data))
+        np.zeros(np.shape(x), x.dtype) if tangent is None else tangent
+        for tangent, x in ((tangents[3], l_data), (tangents[8], u_data))
     ]
     of = Triangles(n, l_data, l_indices, l_indptr, u_data, u_indices, u_indptr)
     whole = np.eye(n)
@@ -141,6 +142,6 @@ def push_gstrs(dots, y, trans, n, l_nnz, l_data, l_indices, l_indptr, m, u_nnz, 
         inner = of.above(l_dot, u_dot, whole)
         a_dot = of.below(l_dot, of.above(l_data, u_data, whole)) + inner + of.below(l_data, inner)
         moved = np.swapaxes(a_dot, 0, 1) @ x
-    moved = -moved if dots[11] is None else dots[11] - moved
+    moved = -moved if tangents[11] is None else tangents[11] - moved
     lower, upper = (l_nnz, l_data, l_indices, l_indptr), (u_nnz, u_data, u_indices, u_indptr)
     return _superlu.gstrs(trans, n, *lower, m, *upper, np.asarray(moved, x.dtype))[0], None

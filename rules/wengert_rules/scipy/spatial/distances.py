@@ -31,9 +31,9 @@ def apart_(y_bar, y, a, b):
 
 
 @pushforward(apart)
-def push_apart(dots, y, a, b):
+def push_apart(tangents, y, a, b):
     """ẏᵢⱼ = (aᵢ - bⱼ)·(ȧᵢ - ḃⱼ)/y."""
-    a_dot, b_dot = dots
+    a_dot, b_dot = tangents
     middle = np.mean(b, axis=0)
     a, b, moved = a - middle, b - middle, 0.0
     if a_dot is not None:
@@ -59,9 +59,9 @@ def pairs_(y_bar, y, x):
 
 
 @pushforward(pairs)
-def push_pairs(dots, y, x):
+def push_pairs(tangents, y, x):
     i, j = np.triu_indices(np.shape(x)[0], 1)
-    moved = np.sum((x[i] - x[j]) * (dots[0][i] - dots[0][j]), axis=1)
+    moved = np.sum((x[i] - x[j]) * (tangents[0][i] - tangents[0][j]), axis=1)
     return np.where(y == 0, 0, moved / nonzero(y))
 
 

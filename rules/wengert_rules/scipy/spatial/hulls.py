@@ -65,7 +65,7 @@ def lifted_bar(y_bar, y, points, *, of):
 
 
 @pushforward(lifted)
-def push_lifted(dots, y, points, *, of):
+def push_lifted(tangents, y, points, *, of):
     return refusal(LIFTED)
 
 

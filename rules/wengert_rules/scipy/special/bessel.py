@@ -87,8 +87,8 @@ def damped(y_bar, y, slope, z, part):
     return y_bar * conj(slope) - part * along * np.real(conj(y) * y_bar)
 
 
-def push_damped(dot, y, slope, z, part):
-    return slope * dot - np.sign(np.real(z / part)) * y * np.real(dot / part)
+def push_damped(tangent, y, slope, z, part):
+    return slope * tangent - np.sign(np.real(z / part)) * y * np.real(tangent / part)
 
 
 @pullback(special.jve, broadcasts=True)
@@ -97,8 +97,8 @@ def jve(y_bar, y, v, z):
 
 
 @pushforward(special.jve, broadcasts=True)
-def push_jve(dots, y, v, z):
-    return push_damped(along_argument(dots), y, (special.jve(v - 1, z) - special.jve(v + 1, z)) / 2, z, 1j)
+def push_jve(tangents, y, v, z):
+    return push_damped(along_argument(tangents), y, (special.jve(v - 1, z) - special.jve(v + 1, z)) / 2, z, 1j)
 
 
 @pullback(special.yve, broadcasts=True)
@@ -107,8 +107,8 @@ def yve(y_bar, y, v, z):
 
 
 @pushforward(special.yve, broadcasts=True)
-def push_yve(dots, y, v, z):
-    return push_damped(along_argument(dots), y, (special.yve(v - 1, z) - special.yve(v + 1, z)) / 2, z, 1j)
+def push_yve(tangents, y, v, z):
+    return push_damped(along_argument(tangents), y, (special.yve(v - 1, z) - special.yve(v + 1, z)) / 2, z, 1j)
 
 
 @pullback(special.ive, broadcasts=True)
@@ -117,11 +117,11 @@ def ive(y_bar, y, v, z):
 
 
 @pushforward(special.ive, broadcasts=True)
-def push_ive(dots, y, v, z):
-    by_order = 0.0 if dots[0] is None else dots[0] * scaled_by_series(v, z)
-    if dots[1] is None:
+def push_ive(tangents, y, v, z):
+    by_order = 0.0 if tangents[0] is None else tangents[0] * scaled_by_series(v, z)
+    if tangents[1] is None:
         return by_order
-    return by_order + push_damped(dots[1], y, (special.ive(v - 1, z) + special.ive(v + 1, z)) / 2, z, 1)
+    return by_order + push_damped(tangents[1], y, (special.ive(v - 1, z) + special.ive(v + 1, z)) / 2, z, 1)
 
 
 @computes
@@ -129,9 +129,9 @@ def scaled_by_series(v, z):
     return refused(ORDER) if is_complex(z) else np.exp(-np.absolute(z)) * by_series(v, z, 1)
 
 
-def along_argument(dots):
+def along_argument(tangents):
     """The tangent of the argument, where that of the order is refused."""
-    return dots[1] if dots[0] is None else refused(ORDER)
+    return tangents[1] if tangents[0] is None else refused(ORDER)
 
 
 @partials(special.j0)

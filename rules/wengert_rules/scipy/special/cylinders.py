@@ -24,8 +24,8 @@ def airy(y_bar, y, z):
 
 
 @pushforward(special.airy, broadcasts=True)
-def push_airy(dots, y, z):
-    return dots[0] * y[1], dots[0] * z * y[0], dots[0] * y[3], dots[0] * z * y[2]
+def push_airy(tangents, y, z):
+    return tangents[0] * y[1], tangents[0] * z * y[0], tangents[0] * y[3], tangents[0] * z * y[2]
 
 
 def root(z):
@@ -42,7 +42,7 @@ def scaled_slopes(y, z):
 def airye(y_bar, y, z):
     """Airy's functions times exp(ζ), and times exp(-|Re ζ|), where ζ = (2/3) z^(3/2)."""
     slopes = scaled_slopes(y, z)
-    z_bar = sum([bar * conj(slope) for bar, slope in zip(y_bar, slopes, strict=True)])
+    z_bar = sum([cotangent * conj(slope) for cotangent, slope in zip(y_bar, slopes, strict=True)])
     return z_bar - conj(side(z)) * np.real(conj(y[2]) * y_bar[2] + conj(y[3]) * y_bar[3])
 
 
@@ -52,11 +52,11 @@ def side(z):
 
 
 @pushforward(special.airye, broadcasts=True)
-def push_airye(dots, y, z):
+def push_airye(tangents, y, z):
     slopes = scaled_slopes(y, z)
-    damping = np.real(side(z) * dots[0])
-    of_bi = dots[0] * slopes[2] - damping * y[2], dots[0] * slopes[3] - damping * y[3]
-    return dots[0] * slopes[0], dots[0] * slopes[1], *of_bi
+    damping = np.real(side(z) * tangents[0])
+    of_bi = tangents[0] * slopes[2] - damping * y[2], tangents[0] * slopes[3] - damping * y[3]
+    return tangents[0] * slopes[0], tangents[0] * slopes[1], *of_bi
 
 
 @partials(special.ber)
@@ -111,9 +111,14 @@ def kelvin(y_bar, y, x):
 
 
 @pushforward(special.kelvin, broadcasts=True)
-def push_kelvin(dots, y, x):
-    dot = dots[0]
-    return dot * y[2], dot * y[3], dot * (1j * y[0] - y_over_x(y[2], x, 0.5j)), dot * (1j * y[1] - y[3] / x)
+def push_kelvin(tangents, y, x):
+    tangent = tangents[0]
+    return (
+        tangent * y[2],
+        tangent * y[3],
+        tangent * (1j * y[0] - y_over_x(y[2], x, 0.5j)),
+        tangent * (1j * y[1] - y[3] / x),
+    )
 
 
 def struve_constant(v):
@@ -139,9 +144,9 @@ def pbdv(y_bar, y, v, x):
 
 
 @pushforward(special.pbdv, broadcasts=True)
-def push_pbdv(dots, y, v, x):
-    dot = dots[1] if dots[0] is None else refused(ORDER)
-    return dot * y[1], dot * (x * x / 4 - v - 0.5) * y[0]
+def push_pbdv(tangents, y, v, x):
+    tangent = tangents[1] if tangents[0] is None else refused(ORDER)
+    return tangent * y[1], tangent * (x * x / 4 - v - 0.5) * y[0]
 
 
 @pullback(special.pbvv, broadcasts=True)
@@ -151,9 +156,9 @@ def pbvv(y_bar, y, v, x):
 
 
 @pushforward(special.pbvv, broadcasts=True)
-def push_pbvv(dots, y, v, x):
-    dot = dots[1] if dots[0] is None else refused(ORDER)
-    return dot * y[1], dot * (x * x / 4 - v - 0.5) * y[0]
+def push_pbvv(tangents, y, v, x):
+    tangent = tangents[1] if tangents[0] is None else refused(ORDER)
+    return tangent * y[1], tangent * (x * x / 4 - v - 0.5) * y[0]
 
 
 @pullback(special.pbwa, broadcasts=True)
@@ -163,6 +168,6 @@ def pbwa(y_bar, y, a, x):
 
 
 @pushforward(special.pbwa, broadcasts=True)
-def push_pbwa(dots, y, a, x):
-    dot = dots[1] if dots[0] is None else refused(PARAMETER)
-    return dot * y[1], dot * (a - x * x / 4) * y[0]
+def push_pbwa(tangents, y, a, x):
+    tangent = tangents[1] if tangents[0] is None else refused(PARAMETER)
+    return tangent * y[1], tangent * (a - x * x / 4) * y[0]

@@ -156,10 +156,10 @@ def ellipj(y_bar, y, u, m):
 
 
 @pushforward(special.ellipj, broadcasts=True)
-def push_ellipj(dots, y, u, m):
+def push_ellipj(tangents, y, u, m):
     sn, cn, dn, phi = y
-    u_dot = 0.0 if dots[0] is None else dots[0]
-    m_dot = 0.0 if dots[1] is None else dots[1]
+    u_dot = 0.0 if tangents[0] is None else tangents[0]
+    m_dot = 0.0 if tangents[1] is None else tangents[1]
     phi_dot = dn * (u_dot - m_dot * first_in_modulus(phi, m))
     return cn * phi_dot, -sn * phi_dot, -(m * sn * cn * phi_dot + sn * sn * m_dot / 2) / dn, phi_dot
 

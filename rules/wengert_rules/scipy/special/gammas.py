@@ -158,8 +158,8 @@ def multigammaln(y_bar, y, a, *, d):
 
 
 @pushforward(special.multigammaln, broadcasts=True)
-def push_multigammaln(dots, y, a, *, d):
-    return dots[0] * special.digamma(np.asarray(a)[..., None] - np.arange(d) / 2).sum(-1)
+def push_multigammaln(tangents, y, a, *, d):
+    return tangents[0] * special.digamma(np.asarray(a)[..., None] - np.arange(d) / 2).sum(-1)
 
 
 non_differentiable(special.gammasgn)

@@ -26,7 +26,9 @@ def over(value, x):
 
 def gathered(y_bar, slopes):
     """Σ ȳₖ conj(slopeₖ) over the results that were used: of the others a slope may be infinite."""
-    return sum([bar * conj(slope) for bar, slope in zip(y_bar, slopes, strict=True) if bar is not None])
+    return sum(
+        [cotangent * conj(slope) for cotangent, slope in zip(y_bar, slopes, strict=True) if cotangent is not None]
+    )
 
 
 def sici_slopes(x):
@@ -39,9 +41,9 @@ def sici(y_bar, y, x):
 
 
 @pushforward(special.sici, broadcasts=True)
-def push_sici(dots, y, x):
+def push_sici(tangents, y, x):
     first, second = sici_slopes(x)
-    return dots[0] * first, dots[0] * second
+    return tangents[0] * first, tangents[0] * second
 
 
 def shichi_slopes(x):
@@ -54,9 +56,9 @@ def shichi(y_bar, y, x):
 
 
 @pushforward(special.shichi, broadcasts=True)
-def push_shichi(dots, y, x):
+def push_shichi(tangents, y, x):
     first, second = shichi_slopes(x)
-    return dots[0] * first, dots[0] * second
+    return tangents[0] * first, tangents[0] * second
 
 
 @pullback(special.fresnel)
@@ -66,9 +68,9 @@ def fresnel(y_bar, y, z):
 
 
 @pushforward(special.fresnel, broadcasts=True)
-def push_fresnel(dots, y, z):
+def push_fresnel(tangents, y, z):
     angle = math.pi / 2 * z * z
-    return dots[0] * np.sin(angle), dots[0] * np.cos(angle)
+    return tangents[0] * np.sin(angle), tangents[0] * np.cos(angle)
 
 
 def modified_slopes(y, x, turn):
@@ -83,9 +85,9 @@ def modfresnelp(y_bar, y, x):
 
 
 @pushforward(special.modfresnelp, broadcasts=True)
-def push_modfresnelp(dots, y, x):
+def push_modfresnelp(tangents, y, x):
     f, k = modified_slopes(y, x, 1j)
-    return dots[0] * f, dots[0] * k
+    return tangents[0] * f, tangents[0] * k
 
 
 @pullback(special.modfresnelm)
@@ -95,9 +97,9 @@ def modfresnelm(y_bar, y, x):
 
 
 @pushforward(special.modfresnelm, broadcasts=True)
-def push_modfresnelm(dots, y, x):
+def push_modfresnelm(tangents, y, x):
     f, k = modified_slopes(y, x, -1j)
-    return dots[0] * f, dots[0] * k
+    return tangents[0] * f, tangents[0] * k
 
 
 @partials(special.expi)
@@ -153,9 +155,9 @@ def itj0y0(y_bar, y, x):
 
 
 @pushforward(special.itj0y0, broadcasts=True)
-def push_itj0y0(dots, y, x):
+def push_itj0y0(tangents, y, x):
     first, second = itj0y0_slopes(x)
-    return dots[0] * first, dots[0] * second
+    return tangents[0] * first, tangents[0] * second
 
 
 def iti0k0_slopes(x):
@@ -168,9 +170,9 @@ def iti0k0(y_bar, y, x):
 
 
 @pushforward(special.iti0k0, broadcasts=True)
-def push_iti0k0(dots, y, x):
+def push_iti0k0(tangents, y, x):
     first, second = iti0k0_slopes(x)
-    return dots[0] * first, dots[0] * second
+    return tangents[0] * first, tangents[0] * second
 
 
 def it2j0y0_slopes(x):
@@ -183,9 +185,9 @@ def it2j0y0(y_bar, y, x):
 
 
 @pushforward(special.it2j0y0, broadcasts=True)
-def push_it2j0y0(dots, y, x):
+def push_it2j0y0(tangents, y, x):
     first, second = it2j0y0_slopes(x)
-    return dots[0] * first, dots[0] * second
+    return tangents[0] * first, tangents[0] * second
 
 
 def it2i0k0_slopes(x):
@@ -198,9 +200,9 @@ def it2i0k0(y_bar, y, x):
 
 
 @pushforward(special.it2i0k0, broadcasts=True)
-def push_it2i0k0(dots, y, x):
+def push_it2i0k0(tangents, y, x):
     first, second = it2i0k0_slopes(x)
-    return dots[0] * first, dots[0] * second
+    return tangents[0] * first, tangents[0] * second
 
 
 @partials(special.itstruve0)
@@ -226,9 +228,9 @@ def itairy(y_bar, y, x):
 
 
 @pushforward(special.itairy, broadcasts=True)
-def push_itairy(dots, y, x):
+def push_itairy(tangents, y, x):
     there, back = special.airy(x), special.airy(-x)
-    return dots[0] * there[0], dots[0] * there[2], dots[0] * back[0], dots[0] * back[2]
+    return tangents[0] * there[0], tangents[0] * there[2], tangents[0] * back[0], tangents[0] * back[2]
 
 
 @partials(special.besselpoly)

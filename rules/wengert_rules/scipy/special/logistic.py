@@ -32,8 +32,8 @@ def softmax(y_bar, y, x, axis=None):
 
 
 @pushforward(special.softmax)
-def push_softmax(dots, y, x, axis=None):
-    shares = y * dots[0]
+def push_softmax(tangents, y, x, axis=None):
+    shares = y * tangents[0]
     return shares - y * np.sum(shares, axis=axis, keepdims=True)
 
 
@@ -43,8 +43,8 @@ def log_softmax(y_bar, y, x, axis=None):
 
 
 @pushforward(special.log_softmax)
-def push_log_softmax(dots, y, x, axis=None):
-    return dots[0] - np.sum(np.exp(y) * dots[0], axis=axis, keepdims=True)
+def push_log_softmax(tangents, y, x, axis=None):
+    return tangents[0] - np.sum(np.exp(y) * tangents[0], axis=axis, keepdims=True)
 
 
 def kept(x, a, axis):
@@ -67,8 +67,8 @@ def spread(a, b):
 @pullback(special.logsumexp, broadcasts=True)
 def logsumexp(y_bar, y, a, axis=None, b=None, *, keepdims=False, return_sign=False):
     """y = log Σ b exp(a), or its real part with exp of its imaginary one, the sign."""
-    bar = kept(turned(y_bar, y) if return_sign else y_bar, spread(a, b), axis)
-    share = bar * conj(weights(y, a, axis, b, return_sign))
+    cotangent = kept(turned(y_bar, y) if return_sign else y_bar, spread(a, b), axis)
+    share = cotangent * conj(weights(y, a, axis, b, return_sign))
     return share if b is None else share * conj(b), None, None if b is None else share
 
 
@@ -80,14 +80,14 @@ def turned(y_bar, y):
 
 
 @pushforward(special.logsumexp)
-def push_logsumexp(dots, y, a, axis=None, b=None, *, keepdims=False, return_sign=False):
-    moved = 0.0 if dots[0] is None else dots[0] if b is None else b * dots[0]
-    moved = moved if b is None or dots[2] is None else moved + dots[2]
+def push_logsumexp(tangents, y, a, axis=None, b=None, *, keepdims=False, return_sign=False):
+    moved = 0.0 if tangents[0] is None else tangents[0] if b is None else b * tangents[0]
+    moved = moved if b is None or tangents[2] is None else moved + tangents[2]
     share = weights(y, a, axis, b, return_sign) * moved
-    dot = np.reshape(np.sum(share, axis=axis, keepdims=True), np.shape(y[0] if return_sign else y))
+    tangent = np.reshape(np.sum(share, axis=axis, keepdims=True), np.shape(y[0] if return_sign else y))
     if not return_sign:
-        return dot
-    return np.real(dot), 1j * y[1] * np.imag(dot) if is_complex(y[1]) else None
+        return tangent
+    return np.real(tangent), 1j * y[1] * np.imag(tangent) if is_complex(y[1]) else None
 
 
 @batching(special.softmax, special.log_softmax, special.logsumexp)

@@ -108,7 +108,7 @@ def lqn(y_bar, y, n, z):
     """Q′ is given beside Q, and Legendre's equation gives its slope: (1 - z²) Q″ = 2 z Q′ - k (k + 1) Q."""
     (q, slope), (q_bar, slope_bar) = y, y_bar
     k = np.reshape(np.arange(len(q)), (-1,) + (1,) * np.ndim(z))
-    bar = 0.0 if q_bar is None else q_bar * np.conjugate(slope)
+    cotangent = 0.0 if q_bar is None else q_bar * np.conjugate(slope)
     if slope_bar is not None:
-        bar = bar + slope_bar * np.conjugate((2 * z * slope - k * (k + 1) * q) / (1 - z * z))
-    return None, np.sum(bar, axis=0)
+        cotangent = cotangent + slope_bar * np.conjugate((2 * z * slope - k * (k + 1) * q) / (1 - z * z))
+    return None, np.sum(cotangent, axis=0)

@@ -66,8 +66,8 @@ def mathieu_cem(y_bar, y, m, q, x):
 
 
 @pushforward(special.mathieu_cem, broadcasts=True)
-def push_mathieu_cem(dots, y, m, q, x):
-    return moved(dots, around(y, special.mathieu_a(m, q), q, x))
+def push_mathieu_cem(tangents, y, m, q, x):
+    return moved(tangents, around(y, special.mathieu_a(m, q), q, x))
 
 
 @pullback(special.mathieu_sem, broadcasts=True)
@@ -77,8 +77,8 @@ def mathieu_sem(y_bar, y, m, q, x):
 
 
 @pushforward(special.mathieu_sem, broadcasts=True)
-def push_mathieu_sem(dots, y, m, q, x):
-    return moved(dots, around(y, special.mathieu_b(m, q), q, x))
+def push_mathieu_sem(tangents, y, m, q, x):
+    return moved(tangents, around(y, special.mathieu_b(m, q), q, x))
 
 
 @pullback(special.mathieu_modcem1, special.mathieu_modcem2, broadcasts=True)
@@ -88,8 +88,8 @@ def mathieu_modcem(y_bar, y, m, q, x):
 
 
 @pushforward(special.mathieu_modcem1, special.mathieu_modcem2, broadcasts=True)
-def push_mathieu_modcem(dots, y, m, q, x):
-    return moved(dots, outwards(y, special.mathieu_a(m, q), q, x))
+def push_mathieu_modcem(tangents, y, m, q, x):
+    return moved(tangents, outwards(y, special.mathieu_a(m, q), q, x))
 
 
 @pullback(special.mathieu_modsem1, special.mathieu_modsem2, broadcasts=True)
@@ -99,14 +99,14 @@ def mathieu_modsem(y_bar, y, m, q, x):
 
 
 @pushforward(special.mathieu_modsem1, special.mathieu_modsem2, broadcasts=True)
-def push_mathieu_modsem(dots, y, m, q, x):
-    return moved(dots, outwards(y, special.mathieu_b(m, q), q, x))
+def push_mathieu_modsem(tangents, y, m, q, x):
+    return moved(tangents, outwards(y, special.mathieu_b(m, q), q, x))
 
 
-def moved(dots, slopes):
+def moved(tangents, slopes):
     """The slopes times the tangent of the variable, where only that has one."""
-    alone = all([dot is None for dot in dots[:-1]])
-    return tuple([dots[-1] * slope for slope in slopes]) if alone else refused(PARAMETER)
+    alone = all([tangent is None for tangent in tangents[:-1]])
+    return tuple([tangents[-1] * slope for slope in slopes]) if alone else refused(PARAMETER)
 
 
 def prolate(y, m, value, c, x):
@@ -134,8 +134,8 @@ def pro_wave(y_bar, y, m, n, c, x):
 
 
 @pushforward(special.pro_ang1, special.pro_rad1, special.pro_rad2, broadcasts=True)
-def push_pro_wave(dots, y, m, n, c, x):
-    return moved(dots, prolate(y, m, special.pro_cv(m, n, c), c, x))
+def push_pro_wave(tangents, y, m, n, c, x):
+    return moved(tangents, prolate(y, m, special.pro_cv(m, n, c), c, x))
 
 
 @pullback(special.pro_ang1_cv, special.pro_rad1_cv, special.pro_rad2_cv, broadcasts=True)
@@ -146,8 +146,8 @@ def pro_wave_cv(y_bar, y, m, n, c, cv, x):
 
 
 @pushforward(special.pro_ang1_cv, special.pro_rad1_cv, special.pro_rad2_cv, broadcasts=True)
-def push_pro_wave_cv(dots, y, m, n, c, cv, x):
-    return moved(dots, prolate(y, m, cv, c, x))
+def push_pro_wave_cv(tangents, y, m, n, c, cv, x):
+    return moved(tangents, prolate(y, m, cv, c, x))
 
 
 @pullback(special.obl_ang1, broadcasts=True)
@@ -157,8 +157,8 @@ def obl_ang1(y_bar, y, m, n, c, x):
 
 
 @pushforward(special.obl_ang1, broadcasts=True)
-def push_obl_ang1(dots, y, m, n, c, x):
-    return moved(dots, oblate(y, m, special.obl_cv(m, n, c), c, x))
+def push_obl_ang1(tangents, y, m, n, c, x):
+    return moved(tangents, oblate(y, m, special.obl_cv(m, n, c), c, x))
 
 
 @pullback(special.obl_rad1, special.obl_rad2, broadcasts=True)
@@ -168,8 +168,8 @@ def obl_rad(y_bar, y, m, n, c, x):
 
 
 @pushforward(special.obl_rad1, special.obl_rad2, broadcasts=True)
-def push_obl_rad(dots, y, m, n, c, x):
-    return moved(dots, oblate_outwards(y, m, special.obl_cv(m, n, c), c, x))
+def push_obl_rad(tangents, y, m, n, c, x):
+    return moved(tangents, oblate_outwards(y, m, special.obl_cv(m, n, c), c, x))
 
 
 @pullback(special.obl_ang1_cv, broadcasts=True)
@@ -180,8 +180,8 @@ def obl_ang1_cv(y_bar, y, m, n, c, cv, x):
 
 
 @pushforward(special.obl_ang1_cv, broadcasts=True)
-def push_obl_ang1_cv(dots, y, m, n, c, cv, x):
-    return moved(dots, oblate(y, m, cv, c, x))
+def push_obl_ang1_cv(tangents, y, m, n, c, cv, x):
+    return moved(tangents, oblate(y, m, cv, c, x))
 
 
 @pullback(special.obl_rad1_cv, special.obl_rad2_cv, broadcasts=True)
@@ -192,8 +192,8 @@ def obl_rad_cv(y_bar, y, m, n, c, cv, x):
 
 
 @pushforward(special.obl_rad1_cv, special.obl_rad2_cv, broadcasts=True)
-def push_obl_rad_cv(dots, y, m, n, c, cv, x):
-    return moved(dots, oblate_outwards(y, m, cv, c, x))
+def push_obl_rad_cv(tangents, y, m, n, c, cv, x):
+    return moved(tangents, oblate_outwards(y, m, cv, c, x))
 
 
 @partials(special.pro_cv, special.obl_cv)

@@ -17,7 +17,7 @@ from wengert.recording.primitives import Bound, Primitive
 from wengert.recording.recording import STATE, Level, Recording, flat_slots, silent
 from wengert.recording.slots import slot_of
 from wengert.recording.variables import fields
-from wengert.reverse.accumulators import Bars, TracedBars
+from wengert.reverse.accumulators import Cotangents, TracedCotangents
 from wengert.reverse.strategies import Seeds
 from wengert.reverse.walk import reverse
 from wengert.values import functional
@@ -42,7 +42,7 @@ class Reverse:
 
 def postponed(
     recording: Recording, here: Level, seeds: Seeds, depth: int, consume: bool, watching: Recording | None
-) -> Bars:
+) -> Cotangents:
     """Run `reverse` now, and record it as one deferred Reverse op if possible."""
     end = max([slot for slot, _ in seeds], default=-1)
     is_short = end - here.start < LEAST and not _repeats_freely(recording, here, end)
@@ -58,13 +58,15 @@ def postponed(
         return reverse(recording, here, seeds, depth, consume, watching)
     if _reads_beside(recording, here, end, outer):
         return reverse(recording, here, seeds, depth, consume, watching)
-    args = [recording.value(slot) for slot in (*inputs, *[slot for slot, _ in seeds])] + [bar for _, bar in seeds]
-    ins = (*outer, *[slot for slot, _ in seeds], *[slot_of(recording, bar) for _, bar in seeds])
+    args = [recording.value(slot) for slot in (*inputs, *[slot for slot, _ in seeds])] + [
+        cotangent for _, cotangent in seeds
+    ]
+    ins = (*outer, *[slot for slot, _ in seeds], *[slot_of(recording, cotangent) for _, cotangent in seeds])
     primitive = Primitive(Reverse(len(inputs), len(seeds)), None)
     place = recording.append((primitive, values, ins, tuple(args), None, STATE.site))
     fields(recording, values, place, None)
     recording.reads.heads.walked.append(here)  # type: ignore[union-attr]
-    made = TracedBars(recording, recording)
+    made = TracedCotangents(recording, recording)
     for slot, value in zip(inputs, values, strict=True):
         made.table[slot] = value
         made.owned.add(slot)
@@ -115,8 +117,8 @@ def _reads_beside(recording: Recording, here: Level, end: int, outer: list[int])
     return any([reads(slot) for slot in range(here.start, end + 1) if slot not in here.inputs])
 
 
-def _own(bar: Any) -> Any:
+def _own(cotangent: Any) -> Any:
     """A new number or array of the value of a cotangent; None where it is neither."""
-    if type(bar) is np.ndarray:
-        return bar.copy()
-    return bar * 1.0 if type(bar) in (float, np.float64) else None
+    if type(cotangent) is np.ndarray:
+        return cotangent.copy()
+    return cotangent * 1.0 if type(cotangent) in (float, np.float64) else None

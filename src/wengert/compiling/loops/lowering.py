@@ -94,7 +94,7 @@ class _Forward:
         self.inputs = [v.op for v in back.args[: fn.inputs]]
         self.outputs = [v.op for v in back.args[fn.inputs : fn.inputs + fn.outputs]]
         self.seeds = back.args[fn.inputs + fn.outputs :]
-        self.bars = back.val
+        self.cotangents = back.val
         ops = list(tape)
         self.span = _span(ops, back, self.inputs, may_be_free(tape))
         read = [v.op for op in ops if op not in self.span and op is not back for v in op.references()]
@@ -202,7 +202,7 @@ def _holds(found: Tape, forward: _Forward) -> bool:
     The trace's own numbers, with which the code is compared later on, may do.
     """
     if all(map(_is_as_any, (*forward.inputs, *forward.others))) and all(
-        [np.all(bar) and np.isfinite(bar).all() for bar in forward.bars]
+        [np.all(cotangent) and np.isfinite(cotangent).all() for cotangent in forward.cotangents]
     ):
         return True
     run, fn, rng = found.compile(), Reverse.eager, np.random.default_rng(0)
@@ -278,9 +278,9 @@ def _spliced(tape: Any, back: Call, forward: _Forward, derivative: Any) -> Tape:
             given += [new[seed.op] if type(seed) is Variable else seed for seed in forward.seeds]  # type: ignore[index]
             inner.update(zip([v.op for v in derivative.inputs if not v.op.callee], given, strict=True))
             _copied(made, [op for op in derivative if op not in inner and not _is_callee(op)], inner)
-            outputs, later, bars = (_parts(part, inner) for part in derivative.result.op.args)
+            outputs, later, cotangents = (_parts(part, inner) for part in derivative.result.op.args)
             new.update(zip((*forward.outputs, *forward.later), (*outputs, *later), strict=True))
-            new[op] = made.push(Call(functional.make_tuple, bars, val=op.val))
+            new[op] = made.push(Call(functional.make_tuple, cotangents, val=op.val))
         elif op not in forward.span:
             _copied(made, [op], new)
     made.result = new[tape.result.op]

@@ -93,8 +93,8 @@ class Adjoint(Carrier):
 
     def __call__(self, *args: Any) -> tuple[Any, ...]:
         loop = self.loop
-        given, bars = args[: loop.held + loop.outer], args[loop.held + loop.outer :]
-        return loop.walked(loop.keeping(*given)[-1], *given[loop.held :], *bars)
+        given, cotangents = args[: loop.held + loop.outer], args[loop.held + loop.outer :]
+        return loop.walked(loop.keeping(*given)[-1], *given[loop.held :], *cotangents)
 
     @computed_once
     def own_rule(self) -> Rule:
@@ -202,8 +202,11 @@ class Back:
             tape.result = push_tuple(tape, pair)
             numbers, seeds = [[apart(values[x]) for x in some] for some in (self.given, gives)]
             back = Reverse.taped(tape, len(self.wanted), numbers, seeds)
-            bars = back.result.op.args[2]  # a plain tuple where none of them is computed
-            back.result, back.arguments = bars if type(bars) is Variable else push_tuple(back, bars), None
+            cotangents = back.result.op.args[2]  # a plain tuple where none of them is computed
+            back.result, back.arguments = (
+                cotangents if type(cotangents) is Variable else push_tuple(back, cotangents),
+                None,
+            )
             self.function = compiled_part(optimised(with_trails(back), loop.exact), "back")
 
 

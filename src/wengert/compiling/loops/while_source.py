@@ -71,8 +71,8 @@ class Writer:
         outer = [k for k in range(len(self.outer)) if actives[n + k]]
         last = next(end for _, end in self.found.ends() if end.leaves)
         self.lines, self.floats = [], any([back.function.floats for back in backs if back.function])
-        bars = [f"b{k}" for k in range(len(last.gives))]
-        self.write(0, f"def way_back({', '.join(['trail', *self.outer, *bars])}):")
+        cotangents = [f"b{k}" for k in range(len(last.gives))]
+        self.write(0, f"def way_back({', '.join(['trail', *self.outer, *cotangents])}):")
         for k in outer:
             self.write(4, f"t{k} = None")
         self.write(4, f"for {', '.join(['way', *self.held])}, in reversed(trail):")
