@@ -122,6 +122,13 @@ def _each(function: Any, cases: list[Case]) -> list[pytest.Item] | None:
     return None if cases else []
 
 
+@pytest.fixture
+def small_heap() -> None:
+    """Have `gc.collect()` look through what the test makes alone, not through all that earlier tests left."""
+    gc.collect(1)
+    gc.freeze()
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
     """The tests live as long as the run: the collector need not visit them, now or at a `gc.collect()` in one."""

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -248,10 +246,8 @@ def test_random_programs_by_blocks(blocks: None) -> None:
     assert sum([any([isinstance(op, Call) and type(op.fn) is Blocks for op in tape]) for tape in tapes]) > EXAMPLES / 4
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="modes")
-def test_compiled_by_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compiled_by_columns() -> None:
     pytest.importorskip("numba")
-    monkeypatch.setenv("WENGERT_CACHE", str(tmp_path / "cache"))
     for f in (turned, gathered):
         tape = wg.gradtape(first(f), X, Y, V)
         run: Any = native(tape.optimise())

@@ -200,6 +200,7 @@ def test_regions_of_small_programs(program: Program, monkeypatch: pytest.MonkeyP
     assert same_bits(leaves(args), leaves(again))
 
 
+@pytest.mark.usefixtures("small_heap")
 @pytest.mark.parametrize("f", [sums, sines, in_passing])
 def test_a_gradient_leaves_no_cycles_to_the_collector(f: Any) -> None:
     """A cycle would keep all residuals until the collector finds it."""

@@ -73,6 +73,7 @@ def _rule(k: int) -> None:
 USES = [(_gradient, 200), (_class, 400), (_tape, 200), (_compiled, 400), (_rule, 400)]
 
 
+@pytest.mark.usefixtures("small_heap")
 @pytest.mark.parametrize(("use", "most"), USES)
 def test_memory_does_not_grow(use: Callable[[int], None], most: int) -> None:
     """In one of thirty rounds at least: what other tests left behind goes in the first, a leak grows in each."""

@@ -282,6 +282,7 @@ def test_a_scratch_array_is_kept_as_it_was() -> None:
     assert value == 12.0 and tape[tape.result].val[1][0].tolist() == [6.0, 6.0]
 
 
+@pytest.mark.usefixtures("small_heap")
 def test_nothing_is_left_behind() -> None:
     array = np.ones(10_000)
     gone = weakref.ref(array)

@@ -113,6 +113,7 @@ def test_the_last_uncaught_exception(monkeypatch: pytest.MonkeyPatch) -> None:
         wg.post_mortem()
 
 
+@pytest.mark.usefixtures("small_heap")
 def test_memory_is_freed_with_the_exception() -> None:
     def g(x: Any) -> Any:
         y = np.exp(x)

@@ -43,6 +43,7 @@ class Terminal(io.StringIO):
 def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
     """A terminal, for `redirect_stderr`, on which long work tells after 0.1 seconds."""
     monkeypatch.setattr(progress, "AFTER", 0.1)
+    monkeypatch.setattr(progress, "PERIOD", 0.02)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "100")
     import rich.progress  # noqa: F401 -- which takes as long as the work

@@ -171,20 +171,20 @@ def told(go: Callable[[], Any], action: str) -> tuple[Counter[Any], str]:
 
 
 @pytest.mark.parametrize("action", ["always", "default", "once", "module", "error"])
-def test_the_warnings_of_the_plain_run_are_given_at_its_lines(action: str) -> None:
+@pytest.mark.parametrize("f", FUNCTIONS, ids=lambda f: f.__name__)
+def test_the_warnings_of_the_plain_run_are_given_at_its_lines(f: Any, action: str) -> None:
     wrong = []
-    for f in FUNCTIONS:
-        plain, error = told(lambda f=f: f(X.copy()), action)
-        for mode, go in MODES.items():
-            got, raised = told(lambda f=f, go=go: go(f), action)
-            lines = {line for _, _, line in f.__code__.co_lines()}
-            own = got - plain
-            missing = plain.keys() - got.keys() if mode == "compiled before" else plain - got  # that computes once
-            right = (not missing and raised == error) or (action == "error" and not error)
-            if not right or any(not issubclass(w[0], RuntimeWarning | wg.WengertWarning) for w in own):
-                wrong.append(f"{f.__name__} {mode}: {[*got]} {raised}, plainly {[*plain]} {error}")
-            if any(w[1] == __file__ and w[2] not in lines for w in own if w[0] is RuntimeWarning):
-                wrong.append(f"{f.__name__} {mode}: {own}")
+    plain, error = told(lambda: f(X.copy()), action)
+    for mode, go in MODES.items():
+        got, raised = told(lambda go=go: go(f), action)
+        lines = {line for _, _, line in f.__code__.co_lines()}
+        own = got - plain
+        missing = plain.keys() - got.keys() if mode == "compiled before" else plain - got  # that computes once
+        right = (not missing and raised == error) or (action == "error" and not error)
+        if not right or any(not issubclass(w[0], RuntimeWarning | wg.WengertWarning) for w in own):
+            wrong.append(f"{mode}: {[*got]} {raised}, plainly {[*plain]} {error}")
+        if any(w[1] == __file__ and w[2] not in lines for w in own if w[0] is RuntimeWarning):
+            wrong.append(f"{mode}: {own}")
     assert not wrong, "\n".join(wrong)
 
 

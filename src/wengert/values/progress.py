@@ -11,6 +11,7 @@ from typing import Any
 from wengert.values.callables import callable_name
 
 AFTER = 2.0  # seconds until it tells
+PERIOD = 0.1  # seconds between two looks at the work
 _begun: list[Telling] = []  # what may be shown, of which one is at a time: the outermost, which began first
 
 
@@ -71,7 +72,7 @@ class Telling:
         begun = time.monotonic()
         try:
             while time.monotonic() < begun + AFTER:
-                if self._over.wait(0.1) or not goes_on():
+                if self._over.wait(PERIOD) or not goes_on():
                     return
             if next((one for one in _begun if not one.is_over), None) is self:
                 self._follow(goes_on) if self.parts else self._say()
@@ -104,7 +105,7 @@ class Telling:
             redirect_stderr=False,
         ) as progress:
             task = progress.add_task(self.title, total=None)
-            while not self._over.wait(0.1) and goes_on():
+            while not self._over.wait(PERIOD) and goes_on():
                 progress.update(task, completed=self.done, total=self.total or None, refresh=True)
 
 
