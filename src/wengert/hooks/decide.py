@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import NoDerivativeError, RefusedCallError
+from wengert.hooks import foreign
 from wengert.hooks.classes import REDUCED_BY, bind, enter, lookup, python_method
 from wengert.hooks.code_swap import copied, prepare, put_in, twin_of
 from wengert.hooks.lazy_instrumentation import is_waiting
@@ -42,7 +43,6 @@ from wengert.hooks.search import function_of, guarded, opaque, search
 from wengert.hooks.solver_callbacks import reaches, unseen
 from wengert.hooks.standins.compiled import source_of
 from wengert.hooks.standins.functions import recorded, recorder
-from wengert.hooks.standins.references import followed
 from wengert.recording.primitives import Primitive, hashable, primitive_of
 from wengert.recording.recording import STATE, here
 from wengert.rewrite import original
@@ -299,6 +299,7 @@ def _of_c(f: Any) -> Decision:
     if f.__name__ == "__prepare__" and isinstance(owner, type):
         return plain("It gives the namespace of a class that is about to be made.")
     if type(f) is np.ufunc and function_of(f) is not None:
+        followed = foreign.FROMPYFUNC.module.followed
         return replaced("It calls a function in Python, which is followed.", followed, function_of(f))
     found = UNBOUND[owner](f) if isinstance(owner, type) and owner in UNBOUND else None
     return found or searched(IN_C)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import collections
-import io
 import operator
 import types
 import warnings
@@ -13,17 +12,16 @@ from typing import Any, NoReturn
 import numpy as np
 
 from wengert.errors import RefusedCallError
-from wengert.hooks import records
+from wengert.hooks import foreign
 from wengert.hooks.classes import constant, defines, enter, lookup, python_method
 from wengert.hooks.code_swap import HANDING_ON, prepare, put_in_held
-from wengert.hooks.flat_iterators import assign_flat, flat_items, read_flat
+from wengert.hooks.foreign import NOT_FOREIGN
 from wengert.hooks.integers import integer
 from wengert.hooks.lookups import hashed, in_hash_order, indexed, told
 from wengert.hooks.readers import check_read, is_reader, read, runs_unseen
-from wengert.hooks.search import CARRIER_TYPES, WAITING, opaque, remember, waits
-from wengert.hooks.standins.texts import characters, lines, octets
+from wengert.hooks.search import CARRIER_TYPES, WAITING, opaque, waits
+from wengert.hooks.standins.texts import octets
 from wengert.hooks.writes import record_store, slot_of_key
-from wengert.mutation.fields import is_record
 from wengert.recording.aliases import READERS, behind
 from wengert.recording.caches import found
 from wengert.recording.identity import found_by_identity
@@ -72,7 +70,7 @@ def getitem(key: Any, container: Any, site: Site | None) -> Any:
                 return _record_item(container, key, slot, site)
         elif container.dtype.char in "OV" and STATE.recording is not None and STATE.recording.memory.holds_objects:
             STATE.site = site
-            return container[key] if container.dtype.names is None else records.item(STATE.recording, container, key)
+            return foreign.item(STATE.recording, container, key)
         elif type(key) in _BASIC and STATE.quick is not None:
             STATE.site = site
             slot = STATE.recording.memory.slot(container)  # type: ignore[union-attr]
@@ -121,20 +119,13 @@ def _subscript(container: Any, key: Any) -> Any:
     recording = STATE.recording
     if Modes.guarding and not issubclass(t, (np.ndarray, np.generic)):
         indexed(container, key)
-    if t is str:
-        return (
-            container[key]
-            if recording is None
-            else remember(recording, container[key], (container, key), operator.getitem)
-        )
-    if t is np.flatiter and recording is not None and recording.memory.is_traced(container.base):
-        return read_flat(container.base, key)
+    value = NOT_FOREIGN if recording is None else foreign.item(recording, container, key)
+    if value is not NOT_FOREIGN:
+        return value
     if issubclass(t, type):
         prepare(container)
     if recording is not None and issubclass(t, READERS):
         check_read(recording, container)
-    if recording is not None and recording.memory.holds_objects and is_record(container):
-        return (records.field if issubclass(t, np.void) else records.item)(recording, container, key)
     if recording is None or not issubclass(t, (np.ndarray, np.generic)):
         return dict_item(container, key) if issubclass(t, dict) and t is not dict else container[key]
     return record_call(constant(operator.getitem), (container, integer(key)), {})
@@ -183,11 +174,7 @@ def setitem(container: Any, key: Any, value: Any, site: Site | None) -> None:
         container[key] = iterable(value, site)
     elif STATE.recording is None or issubclass(t, CARRIER_TYPES) or not hasattr(t, "__setitem__"):
         container[key] = value  # or a TypeError
-    elif t is np.flatiter:
-        assign_flat(container.base, key, value)
-    elif is_record(container):
-        records.write(container, key, value)
-    else:
+    elif not foreign.store(STATE.recording, container, key, value):
         opaque(STATE.recording, operator.setitem, (container, key, value), {}, text=_refuse_store)
 
 
@@ -220,16 +207,16 @@ def iterable(obj: Any, site: Site | None) -> Any:
             STATE.site = site
             return read(obj)
         return obj
-    if t is str or t is bytes:
-        return characters(obj)
     if t is frozenset and Modes.guarding:
         in_hash_order(obj)
     if issubclass(t, np.ndarray) and obj.ndim and STATE.recording is not None:
         return _items(obj, site)
-    STATE.site = site
     recording = STATE.recording
-    if recording is not None and t is np.flatiter:
-        return flat_items(obj)
+    if t is not str and t is not bytes:
+        STATE.site = site
+    items = NOT_FOREIGN if recording is None else foreign.iterate(recording, obj)
+    if items is not NOT_FOREIGN:
+        return items
     if recording is not None and t is np.broadcast and id(obj) in recording.caches.get(np.broadcast, ()):
         raise recording.refuse(
             RefusedCallError(
@@ -240,10 +227,6 @@ def iterable(obj: Any, site: Site | None) -> Any:
         put_in_held(obj)
     if recording is not None and is_reader(obj) and behind(obj):
         return read(obj)
-    if issubclass(t, io.StringIO):
-        return lines(obj)
-    if recording is not None and is_record(obj) and issubclass(t, np.void):
-        return records.items(recording, obj)
     return _waiting(obj) if waits(python_method(t, "__next__")) else obj
 
 

@@ -12,24 +12,24 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import RefusedCallError
-from wengert.hooks import object_arrays
+from wengert.hooks import foreign
 from wengert.hooks.classes import bind, constant, defines, enter, lookup, python_method
 from wengert.hooks.code_swap import is_foreign, prepare
+from wengert.hooks.foreign import NOT_FOREIGN
 from wengert.hooks.items import each, iterable, pairs
 from wengert.hooks.lookups import HASHED, hashed, looked_up, told
 from wengert.hooks.operators import COMPARE, Binary
-from wengert.hooks.search import CARRIER_TYPES, FROZEN, opaque, remember, search
-from wengert.hooks.standins.probes import by_ufunc, probe
+from wengert.hooks.search import CARRIER_TYPES, FROZEN, opaque, search
+from wengert.hooks.standins.probes import probe
 from wengert.hooks.writes import record_write
 from wengert.recording.caches import compared, found
-from wengert.recording.decisions import decided, exact, made_text, variables
+from wengert.recording.decisions import decided, exact, variables
 from wengert.recording.identity import NUMBERS, found_by_identity, is_one
 from wengert.recording.primitives import primitive_of
 from wengert.recording.record import as_array, record_call
 from wengert.recording.recorders import record_one, record_two
 from wengert.recording.recording import PLAIN, STATE, Modes, here
 from wengert.recording.slots import holds_traced, slot_of
-from wengert.recording.subclasses import is_of_subclass
 from wengert.values.names import is_heap_type
 from wengert.values.sites import Site
 from wengert.values.specs import NUMERIC, is_certain
@@ -159,19 +159,11 @@ def _recorded(op: Binary, left: Any, right: Any) -> Any:
     recording = STATE.recording
     if recording is None:
         return op.fn(left, right)
-    if is_of_subclass(left) or is_of_subclass(right):
-        return by_ufunc(op.fn, left, right)
+    value = foreign.operate(recording, op.fn, (left, right))
+    if value is not NOT_FOREIGN:
+        return value
     if _is_foreign(left, op.method) or _is_foreign(right, op.reflected):
         return _guarded(op.fn, left, right)
-    if recording.memory.holds_objects and object_arrays.are_there((left, right)):
-        return object_arrays.apply(recording, op.fn, (left, right), {})
-    if recording.keep and op.name == "mul" and (tl in _TEXTS or tr in _TEXTS):
-        _tell(op, left, right)
-        made = op.fn(left, right)
-        made_text(recording, made, op.fn, (left, right))
-        return made
-    if tl in _TEXTS and op.name in ("add", "mod"):
-        return remember(recording, op.fn(left, right), (left, right), op.fn)
     if recording.keep and _tell(op, left, right):
         return op.fn(left, right)
     if op.name == "mul" and (_repeats(left, right) or _repeats(right, left)):
@@ -204,7 +196,6 @@ def _tell(op: Binary, left: Any, right: Any) -> bool:
     return False
 
 
-_TEXTS = (str, bytes)
 _REPEATED = (list, tuple, str, bytes, bytearray, collections.deque)
 
 
@@ -217,8 +208,9 @@ def _numeric(op: Binary, left: Any, right: Any) -> Any:
     """`left op right` of arrays and numbers, where traced memory has been written."""
     recording = STATE.recording
     assert recording is not None
-    if recording.memory.holds_objects and object_arrays.are_there((left, right)):
-        return object_arrays.apply(recording, op.fn, (left, right), {})
+    value = foreign.operate(recording, op.fn, (left, right)) if recording.memory.holds_objects else NOT_FOREIGN
+    if value is not NOT_FOREIGN:
+        return value
     i, j = slot_of(recording, left), slot_of(recording, right)
     if i is None and j is None:
         return op.fn(left, right)
@@ -235,12 +227,10 @@ def inplace(op: Binary, fn: Callable[[Any, Any], Any], method: str, left: Any, r
     recording = STATE.recording
     if recording is None or (defines(t, method) and lookup(t, method) is None):
         return fn(left, right)
-    if is_of_subclass(left) or is_of_subclass(right):
-        return by_ufunc(fn, left, right)
+    value = foreign.update(recording, op.fn, fn, left, right)
+    if value is not NOT_FOREIGN:
+        return value
     if isinstance(left, np.ndarray):
-        if recording.memory.holds_objects and left.dtype == object:
-            object_arrays.store(recording, left, ..., object_arrays.apply(recording, op.fn, (left, right), {}))
-            return left
         if _is_object(right):
             return (
                 _apart(op._replace(fn=fn), left, right)
@@ -283,8 +273,9 @@ def compare(op: Binary, left: Any, right: Any) -> Any:
     if python_method(type(left), op.method) or python_method(type(right), op.reflected):
         return protocol(op, left, right)
     recording = STATE.recording
-    if recording is not None and (is_of_subclass(left) or is_of_subclass(right)):
-        return by_ufunc(op.fn, left, right)
+    value = NOT_FOREIGN if recording is None else foreign.operate(recording, op.fn, (left, right))
+    if value is not NOT_FOREIGN:
+        return value
     if recording is None or not recording.keep:
         if op.name in ("eq", "ne"):
             compared(left, right)
@@ -338,10 +329,9 @@ def unary(fn: Callable[[Any], Any], method: str, a: Any) -> Any:
     if found is not None:
         return bind(found, a)()
     recording = STATE.recording
-    if recording is not None and is_of_subclass(a):
-        return by_ufunc(fn, a)
-    if recording is not None and recording.memory.holds_objects and object_arrays.are_there((a,)):
-        return object_arrays.apply(recording, fn, (a,), {})
+    value = NOT_FOREIGN if recording is None else foreign.operate(recording, fn, (a,))
+    if value is not NOT_FOREIGN:
+        return value
     slot = None if recording is None else slot_of(recording, a)
     if recording is None or slot is None:
         return _guarded(fn, a) if _is_foreign(a, method) else fn(a)

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import RefusedCallError
-from wengert.hooks import object_arrays
-from wengert.hooks.record_stores import stores_in_fields
+from wengert.hooks import foreign
 from wengert.hooks.search import refuse_hidden
 from wengert.mutation.roots import root_of
 from wengert.mutation.storage import Memory
@@ -46,7 +45,7 @@ def record_store(array: np.ndarray, key: Any, value: Any) -> None:
     array = plain(array)
     if type(value) in FLOATS and _store_entry(recording, memory, array, key, value):
         return
-    if array.dtype.char in "OV" and _store_odd(recording, array, key, value):
+    if array.dtype.char in "OV" and foreign.store(recording, array, key, value):
         return
     if isinstance(value, np.ndarray) and _stays(memory, array, key, value):
         array[key] = value  # what `a[1:] *= 2` ends with: the region is stored where it stands, and nothing changes
@@ -87,17 +86,6 @@ def record_store(array: np.ndarray, key: Any, value: Any) -> None:
     else:
         memory.put_at(owner, array, key, value, value_slot, key_slot)
     memory.unfinished -= 1
-
-
-def _store_odd(recording: Recording, array: np.ndarray, key: Any, value: Any) -> bool:
-    """Store into an array of Python objects or of records; False where it is done as in others."""
-    if array.dtype == object and not recording.keep and recording.context is None:
-        object_arrays.store(recording, array, key, value)
-        return True
-    stores = None if array.dtype.names is None else stores_in_fields(recording, array, key, value)
-    for field, place, part in stores or ():
-        record_store(field, place, part)
-    return stores is not None
 
 
 def _as_stored(array: np.ndarray, key: Any, value: Any) -> np.ndarray:

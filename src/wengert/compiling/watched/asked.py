@@ -19,9 +19,9 @@ _GOING_ON = {
     f"{ENGINE}hooks/{name}.py"
     for name in (
         "construction", "items", "standins/containers", "standins/iteration", "standins/listing", "standins/ordering",
-        "standins/overrides", "standins/plain", "standins/totals",
+        "standins/plain", "standins/totals",
     )
-}  # fmt: skip
+} | {f"{ENGINE}interop/overrides.py"}  # fmt: skip
 """Files of this package that ask for items or an array, and go on with what they are given."""
 _GOING_ON_WITH_NUMBERS = f"{ENGINE}hooks/standins/conversions.py"
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import RefusedCallError
+from wengert.hooks import foreign
 from wengert.hooks.classes import enter
 from wengert.hooks.code_swap import prepare
 from wengert.hooks.flat_iterators import assign_flat, read_flat
@@ -26,12 +27,9 @@ from wengert.hooks.policy import (
     searched,
     stands_for,
 )
-from wengert.hooks.records import listed
 from wengert.hooks.reshaping import set_shape
 from wengert.hooks.search import guarded
 from wengert.hooks.standins.functions import recorded, recorder
-from wengert.hooks.standins.structured import copied as copied_record
-from wengert.hooks.standins.structured import getfield, setfield
 from wengert.hooks.standins.subclasses import (
     array_function,
     array_ufunc,
@@ -141,7 +139,7 @@ def copied(a: Any, memo: Any = None) -> Any:
     if memo is not None and isinstance(a, np.ndarray) and a.dtype == object:
         return guarded(np.ndarray.__deepcopy__)(a, memo)
     if isinstance(a, np.void):
-        return copied_record(a)
+        return foreign.RECORD_METHODS.module.copied(a)
     return enter(np.ndarray.copy)(a, "K") if isinstance(a, np.ndarray) else a
 
 
@@ -150,7 +148,7 @@ def tolist(a: Any) -> Any:
     """`a.tolist()`: Python numbers, each an item of `a`."""
     recording = STATE.recording
     if recording is not None and is_traced_record(recording, a):
-        return listed(recording, a)
+        return foreign.RECORDS.module.listed(recording, a)
     if recording is None or a.dtype == object or slot_of(recording, a) is None:
         return a.tolist()
     if a.dtype.kind not in "fc":
@@ -163,6 +161,26 @@ def _listed(shape: tuple[int, ...], item: Callable[[tuple[int, ...]], Any], plac
     if not shape:
         return item(place)
     return [_listed(shape[1:], item, (*place, k)) for k in range(shape[0])]
+
+
+def _getfield(a: Any, *args: Any, **kwargs: Any) -> Any:
+    return foreign.RECORD_METHODS.module.getfield(a, *args, **kwargs)
+
+
+def _setfield(a: Any, *args: Any, **kwargs: Any) -> None:
+    foreign.RECORD_METHODS.module.setfield(a, *args, **kwargs)
+
+
+@decides_methods_of(np.void)
+def _of_record(f: Any, t: type, name: str) -> Decision:
+    decision: Decision = foreign.RECORD_METHODS.module.of_record(f, t, name)
+    return decision
+
+
+@decides_unbound(np.void)
+def _of_records(f: Any) -> Decision | None:
+    decision: Decision | None = foreign.RECORD_METHODS.module.of_class(f)
+    return decision
 
 
 @stands_for(np.ndarray.__array__)
@@ -191,8 +209,8 @@ _STANDINS: dict[str, Callable[..., Any]] = {
     "__copy__": copied,
     "__deepcopy__": copied,
     "_set_shape": set_shape,
-    "getfield": getfield,
-    "setfield": setfield,
+    "getfield": _getfield,
+    "setfield": _setfield,
     "tolist": tolist,
 }
 _PLAIN = {

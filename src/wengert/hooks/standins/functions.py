@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from wengert.hooks import object_arrays, records
+from wengert.hooks import foreign
 from wengert.hooks.classes import enter, python_method
+from wengert.hooks.foreign import NOT_FOREIGN
 from wengert.hooks.generated import HOOKS
 from wengert.hooks.integers import with_integers
-from wengert.hooks.object_arrays import NO_OBJECTS
 from wengert.hooks.policy import IN_C, Decision, Kind, decides_type, replaced, searched
 from wengert.hooks.search import (
     ASKING_TYPES,
@@ -29,11 +29,8 @@ from wengert.hooks.search import (
 )
 from wengert.hooks.standins.initials import begins_traced, reduced
 from wengert.hooks.standins.outputs import write_whole
-from wengert.hooks.standins.overrides import NOT_TAKEN, shown, shows_arrays, taken_over
 from wengert.hooks.standins.probes import by_ufunc
-from wengert.hooks.standins.references import of_elements, of_wholes
 from wengert.hooks.standins.scratch import sparing
-from wengert.hooks.standins.texts import holds_texts
 from wengert.hooks.standins.ufuncs import (
     LAYOUT,
     OPTIONS,
@@ -74,12 +71,13 @@ def recorder(primitive: Primitive) -> Callable[..., Any]:
         made = (_naming if _is_declared_constant(primitive) else make)(primitive)
         if primitive.rule is not None and function_of(fn) is not None:
             is_whole = primitive.rule.kind == "rrule"  # which says itself what it takes
-            made = of_wholes(primitive, made, recorder) if is_whole else of_elements(fn, made)
+            objects = foreign.FROMPYFUNC.module
+            made = objects.of_wholes(primitive, made, recorder) if is_whole else objects.of_elements(fn, made)
         primitive.recorder = sparing(primitive, made)
     return primitive.recorder
 
 
-def _native(primitive: Primitive) -> Callable[..., Any]:
+def native_of(primitive: Primitive) -> Callable[..., Any]:
     """The function of a primitive, to be run as it is: Python code of the user's, with all that it calls."""
     fn: Callable[..., Any] = primitive.fn
     if primitive.vouched or not primitive.is_python:
@@ -97,7 +95,7 @@ _ONE = {*FLOATS, np.ndarray}
 
 def _recorder(primitive: Primitive) -> Callable[..., Any]:
     """The recorder of a primitive for calls by position on values of the common kinds; it hands on any others."""
-    fn, named = _native(primitive), _from_out_on(primitive)
+    fn, named = native_of(primitive), _from_out_on(primitive)
     place, most = (named[0][0], named[-1][0] + 1) if named else (sys.maxsize, 0)
 
     def record(*args: Any, **kwargs: Any) -> Any:
@@ -136,28 +134,19 @@ def _from_out_on(primitive: Primitive) -> list[tuple[int, str]]:
 
 
 def _record_odd(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Record a call, unless the class of an argument overrides it."""
+    """Record a call with traced arguments, of which others may be foreign, or hold or show traced values."""
     args, kwargs = with_integers(primitive, args, kwargs)
-    value = taken_over(primitive.fn, args, kwargs)
-    if value is not NOT_TAKEN:
-        return value
-    if shows_arrays(primitive.fn, (*args, *kwargs.values())):
-        return recorder(primitive)(*map(shown, args), **{name: shown(a) for name, a in kwargs.items()})
     recording = STATE.recording
-    value = NO_OBJECTS if recording is None else _of_odd_arrays(recording, primitive, args, kwargs)
-    if value is not NO_OBJECTS:
+    if recording is None:
+        return record_call(primitive, args, kwargs)
+    value = foreign.call(recording, primitive, args, kwargs)
+    if value is not NOT_FOREIGN:
         return value
-    if recording is not None and _lists_hide(recording, primitive, args):
-        return opaque(recording, primitive.fn, args, kwargs, run=_native(primitive))
-    if recording is not None and begins_traced(recording, primitive, kwargs):
+    if _lists_hide(recording, primitive, args):
+        return opaque(recording, primitive.fn, args, kwargs, run=native_of(primitive))
+    if begins_traced(recording, primitive, kwargs):
         return reduced(primitive, args, kwargs)
     return record_call(primitive, args, kwargs)
-
-
-def _of_odd_arrays(recording: Recording, primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A call on or for arrays of records or of Python objects with traced values; NO_OBJECTS where it is none."""
-    value = records.call(recording, primitive, args, kwargs)
-    return object_arrays.call(recording, primitive, args, kwargs) if value is NO_OBJECTS else value
 
 
 def _lists_hide(recording: Recording, primitive: Primitive, args: tuple[Any, ...]) -> bool:
@@ -188,7 +177,7 @@ def _watchful(primitive: Primitive) -> Callable[..., Any]:
         if not odd and not general and primitive.vouched:
             return record(*args, **kwargs)
         if any([_hides(recording, a, True) for a in args]) or any([_hides(recording, a) for a in kwargs.values()]):
-            return opaque(recording, fn, args, kwargs, run=_native(primitive))
+            return opaque(recording, fn, args, kwargs, run=native_of(primitive))
         if primitive.vouched and answers_traced(recording, odd):
             return opaque(recording, fn, args, kwargs)
         return record_call(primitive, args, kwargs)
@@ -211,7 +200,7 @@ def _naming(primitive: Primitive) -> Callable[..., Any]:
         if recording is not None and recording.keep:
             args, kwargs = with_integers(primitive, args, kwargs)
             if any([_hides(recording, a) for a in (*args, *kwargs.values())]):
-                return opaque(recording, primitive.fn, args, kwargs, run=_native(primitive))
+                return opaque(recording, primitive.fn, args, kwargs, run=native_of(primitive))
             if not primitive.vouched:
                 refuse_unspoken(recording, primitive, 0)
         return record(*args, **kwargs)
@@ -253,20 +242,13 @@ def _careful(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]
     if recording is None:
         return primitive.fn(*args, **kwargs)
     args, kwargs = with_integers(primitive, args, kwargs)
-    value = taken_over(primitive.fn, args, kwargs)
-    if value is not NOT_TAKEN:
-        return value
-    if shows_arrays(primitive.fn, (*args, *kwargs.values())):
-        return recorder(primitive)(*map(shown, args), **{name: shown(a) for name, a in kwargs.items()})
-    value = _of_odd_arrays(recording, primitive, args, kwargs)
-    if value is not NO_OBJECTS:
+    value = foreign.call(recording, primitive, args, kwargs)
+    if value is not NOT_FOREIGN:
         return value
     if kwargs.get("out") is not None:
         return _write_out(primitive, args, kwargs)
-    if holds_texts(recording, (*args, *kwargs.values())):
-        return opaque(recording, primitive.fn, args, kwargs, run=_native(primitive))
     if _lists_hide(recording, primitive, args):
-        return opaque(recording, primitive.fn, args, kwargs, run=_native(primitive))
+        return opaque(recording, primitive.fn, args, kwargs, run=native_of(primitive))
     if slots_in(recording, (*args, *kwargs.values())) is not None:
         if kwargs and is_elementwise(primitive.fn) and kwargs.keys() <= OPTIONS:
             return with_options(recording, primitive.fn, args, kwargs)
@@ -274,10 +256,10 @@ def _careful(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]
             return reduced(primitive, args, kwargs)
         return record_call(primitive, args, kwargs)
     if primitive.fn is np.asarray and args and isinstance(args[0], np.ndarray) and "like" not in kwargs:
-        return _native(primitive)(*args, **kwargs)  # which asks nobody: it shows the memory
+        return native_of(primitive)(*args, **kwargs)  # which asks nobody: it shows the memory
     if any([type(a) not in PLAIN and hides(recording, (a,)) for a in (*args, *kwargs.values())]):
-        return opaque(recording, primitive.fn, args, kwargs, run=_native(primitive))
-    return _native(primitive)(*args, **kwargs)
+        return opaque(recording, primitive.fn, args, kwargs, run=native_of(primitive))
+    return native_of(primitive)(*args, **kwargs)
 
 
 def _write_out(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -367,8 +349,8 @@ def _array_function(f: Any) -> Any:
             return f(*args, **kwargs)
         if not readable(recording, (*args, *kwargs.values())):
             return watched(recording, f, args, kwargs)
-        value = taken_over(f, args, kwargs)
-        if value is not NOT_TAKEN:
+        value = foreign.overridden(f, args, kwargs)
+        if value is not NOT_FOREIGN:
             return value
         if f in WRITERS:
             return WRITERS[f](f, *args, **kwargs)

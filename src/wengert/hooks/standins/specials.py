@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.hooks import foreign
 from wengert.hooks.attributes import (
     asked_attribute,
     delete_attribute,
@@ -43,6 +44,11 @@ def _broadcast(*args: Any) -> np.broadcast:
     if recording is not None and search(recording, args):
         recording.caches.setdefault(np.broadcast, {})[id(made)] = made
     return made
+
+
+@stands_for(np.nditer)
+def _nditer(*args: Any, **kwargs: Any) -> Any:
+    return foreign.FROMPYFUNC.module.nditer(*args, **kwargs)
 
 
 @stands_for(type)

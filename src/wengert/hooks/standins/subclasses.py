@@ -20,6 +20,7 @@ from wengert.hooks.standins.writers import WRITERS
 from wengert.recording.primitives import primitive_of
 from wengert.recording.record import as_plain, record_call, shown
 from wengert.recording.recording import STATE
+from wengert.recording.subclasses import is_of_subclass
 
 _methods: Any = np._core._methods  # type: ignore[attr-defined]
 
@@ -27,6 +28,11 @@ _methods: Any = np._core._methods  # type: ignore[attr-defined]
 def is_array_class(thing: Any) -> bool:
     """Whether a thing is a class of arrays."""
     return isinstance(thing, type) and issubclass(thing, np.ndarray)
+
+
+def has_own_float(a: Any) -> bool:
+    """Whether `a` is an array whose class says in Python which float it is: `math` asks it."""
+    return is_of_subclass(a) and python_method(type(a), "__float__") is not None
 
 
 def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **words: Any) -> Any:

@@ -17,7 +17,7 @@ from wengert.hooks.policy import records
 from wengert.hooks.search import hides, opaque
 from wengert.hooks.standins.functions import recorder
 from wengert.hooks.standins.ordering import extreme, first
-from wengert.hooks.standins.overrides import has_own_float
+from wengert.hooks.standins.subclasses import has_own_float
 from wengert.recording.primitives import Primitive, primitive_of
 from wengert.recording.record import as_array, record_as, record_call
 from wengert.recording.recording import STATE

@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from wengert.hooks import object_arrays
+from wengert.hooks import foreign
 from wengert.hooks.classes import enter
-from wengert.hooks.policy import IN_C, Decision, decides_methods_of, replaced, searched
+from wengert.hooks.policy import IN_C, MOVES, Decision, decides_methods_of, replaced, runs_plain, searched
 from wengert.hooks.search import function_of, guarded, readable, watched
 from wengert.hooks.standins.functions import recorded, recorder
-from wengert.hooks.standins.overrides import NOT_TAKEN, taken_over
 from wengert.hooks.writes import record_store
 from wengert.recording.decisions import guard
 from wengert.recording.primitives import primitive_of
@@ -31,6 +30,9 @@ _PARAMETERS = {
 }
 
 
+runs_plain(MOVES, np.frompyfunc)
+
+
 @decides_methods_of(np.ufunc)
 def _of_ufunc(f: Any, t: type, name: str) -> Decision:
     primitive = primitive_of(f)
@@ -45,8 +47,8 @@ def _ufunc_method(f: Any) -> Callable[..., Any]:
 
 
 def _unless_taken(call: Callable[..., Any], f: Any, *args: Any, **kwargs: Any) -> Any:
-    value = taken_over(f, args, kwargs)
-    return call(*args, **kwargs) if value is NOT_TAKEN else value
+    value = foreign.overridden(f, args, kwargs)
+    return call(*args, **kwargs) if value is foreign.NOT_FOREIGN else value
 
 
 def _method(f: Any, ufunc: np.ufunc, name: str) -> Callable[..., Any]:
@@ -67,7 +69,7 @@ def _folded(f: Any, function: Callable[..., Any]) -> Callable[..., Any]:
     def call(array: Any, *args: Any, **kwargs: Any) -> Any:
         if STATE.recording is None or args or kwargs or np.ndim(array) != 1 or not len(array):
             return guard(array, *args, **kwargs)
-        return functools.reduce(enter(function), object_arrays.as_objects(array))
+        return functools.reduce(enter(function), foreign.OBJECTS.module.as_objects(array))
 
     return call
 

@@ -15,14 +15,12 @@ import numpy as np
 
 from wengert.errors import RefusedCallError
 from wengert.hooks.classes import enter
+from wengert.hooks.foreign import NOT_FOREIGN, Handler
 from wengert.hooks.search import search
 from wengert.recording.primitives import Primitive, primitive_of
 from wengert.recording.recording import STATE, Recording, here, watch_arrays
 from wengert.recording.subclasses import is_of_subclass
 from wengert.values.specs import is_inexact, same_numbers
-
-NO_OBJECTS = object()
-"""The result of `call` if no argument is an array of objects with traced values, and none is to be made."""
 
 _OPERATORS: dict[Any, Callable[..., Any]] = {
     np.add: operator.add,
@@ -42,7 +40,45 @@ _FOLDS = {
     **dict.fromkeys((np.prod, np.ndarray.prod, np.multiply.reduce), operator.mul),
 }
 _DOTS = (np.dot, np.ndarray.dot, np.matmul, operator.matmul)
+_COMPARISONS = {operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge}
 _MAKERS = (np.array, np.asarray, np.asanyarray, np.ndarray.astype)
+
+
+class _ObjectArrays(Handler):
+    def call(
+        self, recording: Recording, primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        fn = primitive.fn
+        is_made = any([fn is maker for maker in _MAKERS]) and _names_objects(args, kwargs)
+        is_for = is_made and search(recording, args[:1])
+        if not (is_for or (recording.memory.holds_objects and are_there((*args, *kwargs.values())))):
+            return NOT_FOREIGN
+        if recording.keep or recording.context is not None:
+            return NOT_FOREIGN
+        if "out" in kwargs and kwargs["out"] is not None:
+            raise _refusal(recording, f"{primitive.name} with out=")
+        if is_for and isinstance(args[0], np.ndarray) and not _is_of_objects(args[0]):
+            return _made(recording, as_objects(args[0]))
+        return apply(recording, fn, args, kwargs)
+
+    def operate(self, recording: Recording, fn: Callable[..., Any], operands: tuple[Any, ...]) -> Any:
+        is_here = recording.memory.holds_objects and fn not in _COMPARISONS
+        return apply(recording, fn, operands, {}) if is_here else NOT_FOREIGN
+
+    def update(self, recording: Recording, fn: Callable[..., Any], inplace: Any, left: Any, right: Any) -> Any:
+        if not (recording.memory.holds_objects and _is_of_objects(left)):
+            return NOT_FOREIGN
+        _store(recording, left, ..., apply(recording, fn, (left, right), {}))
+        return left
+
+    def item(self, recording: Recording, container: Any, key: Any) -> Any:
+        return container[key] if recording.memory.holds_objects else NOT_FOREIGN
+
+    def store(self, recording: Recording, container: Any, key: Any, value: Any) -> bool:
+        if recording.keep or recording.context is not None:
+            return False
+        _store(recording, container, key, value)
+        return True
 
 
 def are_there(things: Any) -> bool:
@@ -50,7 +86,7 @@ def are_there(things: Any) -> bool:
     return any([_is_of_objects(a) for a in _flat(things)])
 
 
-def store(recording: Recording, array: np.ndarray, key: Any, value: Any) -> None:
+def _store(recording: Recording, array: np.ndarray, key: Any, value: Any) -> None:
     """Do `array[key] = value` for an array of objects, which keeps the very values."""
     recording.memory.before_write(array, key, len(recording.entries))
     array[key] = value
@@ -62,21 +98,6 @@ def store(recording: Recording, array: np.ndarray, key: Any, value: Any) -> None
     if not (isinstance(value, np.ndarray) and is_inexact(value)):
         raise _refusal(recording, "a store of these values")
     array[key] = as_objects(value)
-
-
-def call(recording: Recording, primitive: Primitive, args: tuple[Any, ...], words: dict[str, Any]) -> Any:
-    """A call on or for arrays of objects with traced values; NO_OBJECTS where it is no such call."""
-    fn = primitive.fn
-    is_for = any([fn is maker for maker in _MAKERS]) and _names_objects(args, words) and search(recording, args[:1])
-    if not (is_for or (recording.memory.holds_objects and are_there((*args, *words.values())))):
-        return NO_OBJECTS
-    if recording.keep or recording.context is not None:
-        return NO_OBJECTS
-    if "out" in words and words["out"] is not None:
-        raise _refusal(recording, f"{primitive.name} with out=")
-    if is_for and isinstance(args[0], np.ndarray) and not _is_of_objects(args[0]):
-        return _made(recording, as_objects(args[0]))
-    return apply(recording, fn, args, words)
 
 
 def apply(recording: Recording, fn: Any, args: tuple[Any, ...], words: dict[str, Any]) -> Any:
@@ -96,12 +117,12 @@ def apply(recording: Recording, fn: Any, args: tuple[Any, ...], words: dict[str,
         return value
     if isinstance(value, np.ndarray) and is_inexact(value) and fn in _MAKERS:
         return _converted(recording, value, args[0])
-    again = NO_OBJECTS
+    again = NOT_FOREIGN
     if fn in _FOLDS and not words and len(args) == 1 and np.size(args[0]):
         again = functools.reduce(enter(_FOLDS[fn]), np.ravel(args[0]))
     elif fn in _DOTS and not words and all([isinstance(a, np.ndarray) and a.ndim == 1 for a in args]):
         again = functools.reduce(enter(operator.add), elementwise(operator.mul, args))
-    if again is NO_OBJECTS or type(again) is not type(value) or not same_numbers(np.asarray(again), np.asarray(value)):
+    if again is NOT_FOREIGN or type(again) is not type(value) or not same_numbers(np.asarray(again), np.asarray(value)):
         raise _refusal(recording, getattr(fn, "__name__", "this call"))
     return again
 
@@ -213,3 +234,6 @@ def _refusal(recording: Recording, what: str, advice: str = "Convert it first: a
             f"{here()}: {what} of an array of Python objects that holds traced values cannot be followed. {advice}"
         )
     )
+
+
+HANDLER = _ObjectArrays()

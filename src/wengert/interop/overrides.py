@@ -11,18 +11,27 @@ from typing import Any
 import numpy as np
 
 from wengert.hooks.classes import bind, enter, python_method
-from wengert.hooks.standins.subclasses import by_numpy, is_in_python, wrapped
-from wengert.recording.recording import PLAIN
+from wengert.hooks.foreign import NOT_FOREIGN, Handler
+from wengert.hooks.standins.functions import recorder
+from wengert.hooks.standins.subclasses import by_numpy, has_own_float, is_in_python, wrapped
+from wengert.recording.primitives import Primitive
+from wengert.recording.recording import PLAIN, Recording
 from wengert.recording.subclasses import has_own_methods, is_of_subclass
 from wengert.values.callables import callable_name
 
-NOT_TAKEN = object()
+
+class _Overrides(Handler):
+    def call(
+        self, recording: Recording, primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        value = taken_over(primitive.fn, args, kwargs)
+        if value is NOT_FOREIGN and shows_arrays(primitive.fn, (*args, *kwargs.values())):
+            return recorder(primitive)(*map(shown, args), **{name: shown(a) for name, a in kwargs.items()})
+        return value
 
 
 def taken_over(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Return the result of a NumPy call that an argument's class overrides; NOT_TAKEN if no class does."""
-    if all([type(a) in PLAIN and type(a) not in (list, tuple) for a in (*args, *kwargs.values())]):
-        return NOT_TAKEN
+    """Return the result of a NumPy call that an argument's class overrides; NOT_FOREIGN if no class does."""
     if isinstance(f, np.ufunc) or isinstance(getattr(f, "__self__", None), np.ufunc):
         out = kwargs.get("out", ())
         given = (*args, *(out if type(out) is tuple else (out,)))
@@ -30,15 +39,10 @@ def taken_over(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, A
             return f(*args, **kwargs)
         calls_ufunc = getattr(f, "__name__", "") == "outer"  # which is wrapped itself
         is_wrapped = not calls_ufunc and any([is_of_subclass(a) and _asked(a, "__array_wrap__") for a in given])
-        return wrapped(f, args, kwargs) if is_wrapped else NOT_TAKEN
+        return wrapped(f, args, kwargs) if is_wrapped else NOT_FOREIGN
     if getattr(f, "__module__", "") == "math" and any([has_own_float(a) for a in args]):
         return enter(f)(*[enter(float)(a) if has_own_float(a) else a for a in args], **kwargs)
-    return _by_function(f, args, kwargs) if type(f) is type(np.sum) else NOT_TAKEN
-
-
-def has_own_float(a: Any) -> bool:
-    """Whether `a` is an array whose class says in Python which float it is: `math` asks it."""
-    return is_of_subclass(a) and python_method(type(a), "__float__") is not None
+    return _by_function(f, args, kwargs) if type(f) is type(np.sum) else NOT_FOREIGN
 
 
 def _by_function(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -67,7 +71,7 @@ def _by_function(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         raise TypeError(f"no implementation found for '{name}' on types that implement __array_function__: {asking}")
     if is_in_python(f) and any([has_own_methods(a) or _shows_by_method(a) for a in things]):
         return by_numpy(f)(*args, **kwargs)  # which asks such an argument for its method of that name
-    return NOT_TAKEN
+    return NOT_FOREIGN
 
 
 def _names_arrays(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
@@ -104,8 +108,6 @@ def _asked(a: Any, name: str) -> Any:
 
 def shows_arrays(f: Callable[..., Any], args: tuple[Any, ...]) -> bool:
     """Whether a function of NumPy would ask an argument, or an item of a list, for its array by a method in Python."""
-    if all([type(a) in PLAIN and type(a) not in (list, tuple) for a in args]):
-        return False
     showing = [part for a in args for part in (a if type(a) in (list, tuple) else (a,)) if _shows(part)]
     is_of_ufunc = isinstance(f, np.ufunc) or isinstance(getattr(f, "__self__", None), np.ufunc)
     if is_of_ufunc or getattr(f, "__module__", None) == "numpy.linalg":  # which wrap what they give
@@ -131,3 +133,6 @@ def shown(a: Any) -> Any:
     if type(a) is np.flatiter:
         return enter(np.ndarray.flatten)(a.base)
     return bind(_asked(a, "__array__"), a)() if _shows(a) else a
+
+
+HANDLER = _Overrides()

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import RefusedCallError
-from wengert.hooks import object_arrays
 from wengert.hooks.code_swap import instrumented
-from wengert.hooks.policy import MOVES, runs_plain, stands_for
 from wengert.hooks.search import function_of, opaque, readable, search, watched
 from wengert.hooks.standins import plain
+from wengert.interop import object_arrays
 from wengert.recording.primitives import Primitive
 from wengert.recording.recording import STATE, here
 from wengert.rulebook.rule import Rule
@@ -20,8 +19,7 @@ from wengert.values.callables import callable_name
 from wengert.values.views import axes_in_memory
 
 
-@stands_for(np.nditer)
-def _nditer(*args: Any, **kwargs: Any) -> Any:
+def nditer(*args: Any, **kwargs: Any) -> Any:
     """An iterator over the elements in the order of memory, each shown as an array without axes."""
     recording = STATE.recording
     if recording is None:
@@ -108,6 +106,3 @@ def _of_numbers(primitive: Primitive) -> Primitive:
 
     body = instrumented(plain.of_numbers(rule.body))
     return Primitive(numbers, Rule(rule.name, [numbers], "rrule", body, rule.where))
-
-
-runs_plain(MOVES, np.frompyfunc)

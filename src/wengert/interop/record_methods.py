@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from wengert.hooks.classes import enter
-from wengert.hooks.policy import IN_C, Decision, decides_methods_of, decides_unbound, replaced, searched
-from wengert.hooks.records import field, items, listed, write
+from wengert.hooks.policy import IN_C, Decision, replaced, searched
 from wengert.hooks.search import guarded
 from wengert.hooks.writes import record_store
+from wengert.interop.records import field, items, listed, write
 from wengert.mutation.fields import is_traced_record
 from wengert.recording.recording import STATE
 from wengert.recording.slots import recording_here
@@ -55,8 +55,8 @@ _METHODS = {
 _BY_FIELD = "It is done of each field."
 
 
-@decides_methods_of(np.void)
-def _method_of_record(f: Any, t: type, name: str) -> Decision:
+def of_record(f: Any, t: type, name: str) -> Decision:
+    """Decide on a method of a record."""
     if name not in _METHODS:
         return searched(IN_C, lambda f: guarded(f, f.__self__))
     return replaced(_BY_FIELD, functools.partial(_unless_plain, _METHODS[name]), _METHODS[name])
@@ -68,8 +68,8 @@ def _unless_plain(standin: Any, f: Any) -> Any:
     return functools.partial(standin, record) if recording and is_traced_record(recording, record) else f
 
 
-@decides_unbound(np.void)
-def _method_of_class(f: Any) -> Decision | None:
+def of_class(f: Any) -> Decision | None:
+    """Decide on a method of the class of records, which is called with a record."""
     standin = _METHODS.get(f.__name__)
     return None if standin is None else replaced(_BY_FIELD, functools.partial(_called, standin), standin)
 

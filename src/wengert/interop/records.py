@@ -14,9 +14,10 @@ import numpy as np
 
 from wengert.errors import RefusedCallError
 from wengert.hooks.classes import enter
-from wengert.hooks.object_arrays import NO_OBJECTS
+from wengert.hooks.foreign import NOT_FOREIGN, Handler
 from wengert.hooks.search import search
 from wengert.hooks.writes import record_store
+from wengert.interop.record_stores import stores_in_fields
 from wengert.mutation.fields import is_record, is_traced_record, number_fields
 from wengert.recording.decisions import exact, guard
 from wengert.recording.primitives import Primitive
@@ -39,9 +40,32 @@ _MOVES = (
 _SHAPED = (np.zeros_like, np.ones_like, np.empty_like, np.full_like, np.shape, np.ndim, np.size)
 
 
-def call(recording: Recording, primitive: Primitive, args: tuple[Any, ...], words: dict[str, Any]) -> Any:
-    """A call on or for arrays of records with traced values; NO_OBJECTS where it is no such call."""
-    fn = primitive.fn
+class _Records(Handler):
+    def call(
+        self, recording: Recording, primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        return _call(recording, primitive.fn, args, kwargs)
+
+    def item(self, recording: Recording, container: Any, key: Any) -> Any:
+        if not recording.memory.holds_objects:
+            return NOT_FOREIGN
+        return field(recording, container, key) if isinstance(container, np.void) else _item(recording, container, key)
+
+    def store(self, recording: Recording, container: Any, key: Any, value: Any) -> bool:
+        if isinstance(container, np.void):
+            write(container, key, value)
+            return True
+        stores = stores_in_fields(recording, container, key, value)
+        for array, place, part in stores or ():
+            record_store(array, place, part)
+        return stores is not None
+
+    def iterate(self, recording: Recording, obj: Any) -> Any:
+        return items(recording, obj) if isinstance(obj, np.void) else NOT_FOREIGN
+
+
+def _call(recording: Recording, fn: Any, args: tuple[Any, ...], words: dict[str, Any]) -> Any:
+    """Call `fn` on or for arrays of records with traced values; return NOT_FOREIGN where there are none."""
     first = named_parameters(fn)[:1] if words and not args else []
     if first and first[0] in words:
         args, words = (words[first[0]],), {name: word for name, word in words.items() if name != first[0]}
@@ -51,15 +75,15 @@ def call(recording: Recording, primitive: Primitive, args: tuple[Any, ...], word
         if is_record(made):
             return _filled(made, args[0])
     if not any([is_traced_record(recording, a) for a in _flat((*args, *words.values()))]):
-        return NO_OBJECTS
+        return NOT_FOREIGN
     if any([fn is shaped for shaped in _SHAPED]):
         return fn(*args, **words)
     copies = any([fn is copy for copy in _COPIES])
     if not copies and not any([fn is move for move in _MOVES]):
-        return NO_OBJECTS
+        return NOT_FOREIGN
     made = fn(*args, **words)
     if fn is operator.getitem or fn is np.ndarray.__getitem__:
-        return item(recording, *args)
+        return _item(recording, *args)
     if type(made) is np.void or not is_record(made) or any([_shares(made, a) for a in _flat(args)]):
         return made
     return _moved(recording, None if copies else fn, made, args, words)
@@ -117,7 +141,7 @@ def _number(a: Any, k: int) -> Any:
     return [*_numbers(np.asarray(a))][k] if is_record(a) else a
 
 
-def item(recording: Recording, array: np.ndarray, key: Any) -> Any:
+def _item(recording: Recording, array: np.ndarray, key: Any) -> Any:
     """`array[key]` of an array of records: fields and slices are views."""
     made = np.ndarray.__getitem__(array, key)
     if not is_traced_record(recording, array):
@@ -166,3 +190,6 @@ def _flat(things: Any) -> Iterator[Any]:
             yield from _flat(thing)
         else:
             yield thing
+
+
+HANDLER = _Records()
