@@ -4,7 +4,7 @@ Run by hand: `python benchmarks/declared.py [repeats [least]]`. The first table 
 pushforward, on the first of its samples: the times in microseconds of the declared one and of the one derived from its
 partials or by transposing its pullback, and their ratio. The second has each accumulation in place, from the size on at
 which the engine uses it, against the pullback's result added to the buffer. A ratio below `least` (1.3) is marked: what
-gains less may go, unless the derived one is less exact.
+gains less may go, unless the derived one is less exact or, as with products, takes more memory.
 """
 
 import importlib

@@ -6,8 +6,7 @@ import math
 
 import numpy as np
 
-from wengert.extend import accumulates, additem, linear, pullback, pushforward, setitem
-from wengert_rules.blas import PAYS
+from wengert.extend import additem, linear, pullback, pushforward, setitem
 from wengert_rules.reductions import push_by, spread
 from wengert_rules.shapes import integers
 
@@ -69,16 +68,6 @@ def push_sort(tangents, y, a, *, axis=-1, kind=None, order=None, stable=None):
     moved = np.reshape(rows(tangents[0], axis), (-1,))[places]
     made = shared(moved, np.reshape(matrix, (-1,))[places], np.shape(matrix)[1])
     return from_rows(np.reshape(made, np.shape(matrix)), np.shape(y), axis)
-
-
-@accumulates(np.sort, arg=0, above=PAYS)
-def sort_onto(x_bar, y_bar, y, a, axis=-1, kind=None, order=None, stable=None):
-    """Where the rows that were sorted lie one after another."""
-    if not x_bar.flags.c_contiguous or axis not in (None, -1, np.ndim(a) - 1):
-        return NotImplemented
-    places, spread_out = sent_back(y_bar, rows(a, axis), axis)
-    np.add.at(np.reshape(x_bar, (-1,)), places, spread_out)
-    return x_bar
 
 
 @pullback(np.partition)
