@@ -16,7 +16,7 @@ from weakref import WeakSet
 import numpy as np
 
 from wengert.compiling.graphs.from_tape import looks_at_memory
-from wengert.compiling.graphs.graph import SUM
+from wengert.compiling.graphs.graph import ADD_REDUCE
 from wengert.compiling.graphs.vocabulary import SIGNS
 from wengert.tape.liveness import Memory, carrying
 from wengert.tape.loops import Loop
@@ -29,7 +29,7 @@ from wengert.values.names import is_of_library
 LEAST = 1 << 14  # bytes; smaller arrays cost no page faults, and `x * y` is easier to read
 UFUNCS = {sign: ufunc for ufunc, sign in SIGNS.items()}
 MAKERS = Functions(np.zeros, np.empty)
-_ALSO = (SUM, np.einsum)
+_ALSO = (ADD_REDUCE, np.einsum)
 
 
 class Buffer(NamedTuple):

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.compiling.graphs.graph import SUM
+from wengert.compiling.graphs.graph import ADD_REDUCE
 from wengert.compiling.placement import is_elementwise, is_of_numbers, takes_out
 from wengert.tape.ops import Call, Op, Variable, references, value_of
 from wengert.values.identity_set import Functions
@@ -114,7 +114,7 @@ _EXACT: _Readers = (
     (lambda op: op.fn in RESHAPES, _reshaped),
 )
 _SUMS: _Readers = (
-    (lambda op: op.fn == SUM, _sum),
+    (lambda op: op.fn == ADD_REDUCE, _sum),
     (lambda op: op.fn is np.vdot, _dot),
     (lambda op: op.fn is np.einsum, _einsum),
 )

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.compiling.graphs.from_tape import deciding, looks_at_memory
-from wengert.compiling.graphs.graph import SUM
+from wengert.compiling.graphs.graph import ADD_REDUCE
 from wengert.compiling.graphs.ownership import is_display
 from wengert.compiling.graphs.vocabulary import axes_of
 from wengert.compiling.native.scalar_ops import word_of
@@ -409,7 +409,7 @@ _RULES: dict[Any, Callable[..., Any]] = {
     np.ravel: _reshaped, np.ndarray.ravel: _reshaped, np.ndarray.squeeze: _reshaped,
     np.broadcast_to: _broadcast, np.stack: _stacked, np.concatenate: _stacked,
     np.zeros: _uniform, np.ones: _uniform, np.full: _uniform,
-    **dict.fromkeys([np.sum, np.ndarray.sum, SUM], functools.partial(_reduced, operator.add)),
+    **dict.fromkeys([np.sum, np.ndarray.sum, ADD_REDUCE], functools.partial(_reduced, operator.add)),
     **dict.fromkeys([np.max, np.ndarray.max], functools.partial(_reduced, np.maximum)),
     **dict.fromkeys([np.min, np.ndarray.min], functools.partial(_reduced, np.minimum)),
     np.vdot: _dot, np.einsum: _einsum, np.matmul: _matmul, operator.matmul: _matmul, np.bincount: _counted,

@@ -1,1 +1,1 @@
-"""Tapes as graphs: nodes that are never changed, their vocabulary, their memory, and the order in which they run."""
+"""Graphs of tapes: immutable nodes, the vocabulary of their calls, who owns their memory, and their order."""

@@ -1,7 +1,7 @@
-"""A tape as a graph.
+"""Convert a tape to a graph.
 
-What NumPy can be asked for in several ways is one call in the graph; all else is there as recorded, and rules know
-nothing of it.
+Calls that NumPy spells in several ways become one call of the vocabulary. Rules ignore all others, which stay as
+recorded.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.graphs.graph import FLOAT, Graph, Node, Rules, Spec
-from wengert.compiling.graphs.vocabulary import in_vocabulary
+from wengert.compiling.graphs.graph import FLOAT, Graph, Node, Rules, ValueSpec
+from wengert.compiling.graphs.vocabulary import translate_call
 from wengert.tape.folding import is_pure
 from wengert.tape.interface import AnyTape
 from wengert.tape.liveness import is_atom
@@ -22,10 +22,10 @@ from wengert.tape.ops import Call, Constant, Op, Variable, with_variables
 from wengert.values import functional
 from wengert.values.identity_set import Functions
 
-_BY_IDENTITY = Functions(
+_MEMORY_QUERIES = Functions(
     operator.is_, operator.is_not, id, np.shares_memory, np.may_share_memory, *functional.WINDOWED,
 )  # fmt: skip
-_STEPS = Functions(
+_STEP_FUNCTIONS = Functions(
     np.floor, np.ceil, np.rint, np.trunc, np.round, round, np.sign, np.heaviside, np.mod, np.fmod, np.modf, divmod,
     np.floor_divide, operator.mod, operator.floordiv, np.divmod, np.spacing, np.nextafter, np.copysign,
 )  # fmt: skip
@@ -33,17 +33,17 @@ _IN_ANY_ORDER = Functions(
     np.copy, np.ndarray.copy, np.array, np.asarray, np.ndarray.astype, np.einsum, np.empty_like, np.zeros_like,
     np.ones_like, np.full_like,
 )  # fmt: skip
-"""Their elements are the same, and in the same places, whatever order they are asked for."""
+"""Functions whose result has the same elements at the same indices for every memory order."""
 _EXTREMA = Functions(np.max, np.min, np.ndarray.max, np.ndarray.min)
 _BROADCASTS = Functions(np.broadcast_to, np.expand_dims, np.full)
 _CONTINUOUS = (np.dtype(np.float64), np.dtype(np.complex128))
 
 
 def graph_of(tape: AnyTape, rules: Rules, exact: Rules) -> tuple[Graph, dict[Op, Any]]:
-    """The graph of a tape, and for each op its node, or the number that it is.
+    """Return the graph of a tape, and a map from ops to their nodes or numbers.
 
-    What a guard or a comparison reads, and what that is made of, is computed as it was recorded, to the bit: a rounding
-    more or less could decide otherwise. There the rules `exact` are for.
+    Ops on which a guard or a comparison depends are computed to the bit as recorded, since rounding could change the
+    outcome. For them only the rules `exact` apply.
     """
     ops = list(tape)
     if looks_at_memory(ops):
@@ -51,14 +51,14 @@ def graph_of(tape: AnyTape, rules: Rules, exact: Rules) -> tuple[Graph, dict[Op,
     graph, made, decides = Graph(rules), dict[Op, Any](), deciding(ops)
     for op in ops:
         graph.rules, graph.origin = exact if op in decides else rules, op
-        made[op] = _read(graph, op, made)
+        made[op] = _node_of(graph, op, made)
     return graph, made
 
 
 def looks_at_memory(ops: Sequence[Op]) -> bool:
-    """Whether a tape asks where values lie in memory, or in which order, so that equal ones may not do for them."""
+    """Whether a tape asks for memory addresses or memory order, so that equal values cannot replace each other."""
     calls = [op for op in with_bodies(ops) if isinstance(op, Call)]
-    return any([op.fn in _BY_IDENTITY or _names_order(op) for op in calls])
+    return any([op.fn in _MEMORY_QUERIES or _names_order(op) for op in calls])
 
 
 def _names_order(op: Call) -> bool:
@@ -67,7 +67,7 @@ def _names_order(op: Call) -> bool:
 
 
 def deciding(ops: Sequence[Op]) -> set[Op | None]:
-    """The ops whose values guards and functions with steps read, directly or by way of others."""
+    """Return the ops on which guards and discontinuous functions depend."""
     found: set[Op | None] = set()
     for op in reversed(ops):
         if (op in found or has_steps(op)) and not _finds_largest(op):
@@ -76,7 +76,7 @@ def deciding(ops: Sequence[Op]) -> set[Op | None]:
 
 
 def _finds_largest(op: Op) -> bool:
-    """Whether an op asks where a value is its own maximum or minimum: however that is rounded, some element is."""
+    """Whether an op compares an array with its own extremum: some element equals it, whatever the rounding."""
     if not isinstance(op, Call) or op.fn not in (operator.eq, np.equal) or len(op.args) != 2:
         return False
     x, y = (v.op if isinstance(v, Variable) else None for v in op.args)
@@ -86,33 +86,33 @@ def _finds_largest(op: Op) -> bool:
 
 
 def has_steps(op: Op) -> bool:
-    """Whether a small change of what an op reads may make more than a small change of what it gives."""
+    """Whether an op may be discontinuous in its arguments."""
     if not isinstance(op, Call):
         return False
     if isinstance(op.fn, Loop):
         return any(map(has_steps, op.fn.body))
-    if op.guard or op.fn in _STEPS:
+    if op.guard or op.fn in _STEP_FUNCTIONS:
         return True
     if op.fn in functional.DISPLAYS:
         return False
     return type(op.val) is not float and getattr(op.val, "dtype", None) not in _CONTINUOUS
 
 
-def _read(graph: Graph, op: Op, made: dict[Op, Any]) -> Any:
-    """The node of an op, or the number that it is."""
+def _node_of(graph: Graph, op: Op, made: dict[Op, Any]) -> Any:
+    """Return the node of an op, or its value if it is a constant number."""
     if isinstance(op, Constant) and is_atom(op.val):
         return op.val
     if not isinstance(op, Call):
         return graph.leaf(op)
     fn, args, kwargs = (with_variables(tree, lambda v: made[v.op]) for tree in (op.fn, op.args, op.kwargs))
-    spec = Spec.of(op.val)
+    spec = ValueSpec.of(op.val)
     if op.guard:
         return graph.make(fn, args, kwargs, spec, shared=False)
     if fn is functional.getfield and _is_tuple(args[0]) and type(args[1]) is int:
         return args[0].args[args[1]]
     if spec.dtype == FLOAT and graph.rules:
-        found = in_vocabulary(graph, fn, args, kwargs, spec)
-        if found is not None and (found.spec if type(found) is Node else Spec.of(found)) == spec:
+        found = translate_call(graph, fn, args, kwargs, spec)
+        if found is not None and (found.spec if type(found) is Node else ValueSpec.of(found)) == spec:
             return found
     return graph.make(fn, args, kwargs, spec, bool(graph.rules) and is_shared(op))
 
@@ -122,6 +122,6 @@ def _is_tuple(a: Any) -> bool:
 
 
 def is_shared(op: Call) -> bool:
-    """Whether two equal calls may be one: nothing else comes of them, and what they give is not changed."""
+    """Whether equal calls may share one node: they have no side effects, and nobody writes to their results."""
     unchanging = is_atom(op.val) or type(op.val) in (np.ndarray, tuple)
     return is_pure(op.fn) and "out" not in op.kwargs and unchanging

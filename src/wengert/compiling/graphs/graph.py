@@ -1,8 +1,8 @@
-"""The graph of a tape: nodes that are never changed, of which equal ones are one, with static shapes and dtypes.
+"""The graph of a tape: immutable nodes with static shapes and dtypes, in which equal calls share one node.
 
-A node is a call of a function on other nodes and plain values, as an op of a tape is. `Graph.call` asks the rules for
-the function first: each looks at the arguments of one call and may give another node for it. Since shapes are known,
-that is all that an optimiser of straight-line code needs: no pass is made twice.
+A node is a call of a function on other nodes and plain values, like an op of a tape. `Graph.call` first asks the rules
+of the function: each looks at the arguments of one call and may return another node for it. Since shapes are known,
+one pass optimises straight-line code.
 """
 
 from __future__ import annotations
@@ -19,41 +19,41 @@ from wengert.values.callables import TOLD_APART
 Rules = Mapping[Any, Iterable[Callable[..., Any]]]
 
 FLOAT = np.dtype(np.float64)
-SUM = np.add.reduce
+ADD_REDUCE = np.add.reduce
 
 
-class Spec(NamedTuple):
-    """The static type of a value: its class, and the shape and dtype of an array or number."""
+class ValueSpec(NamedTuple):
+    """The static type of a value: its class, and its shape and dtype if it is an array or a number."""
 
     kind: type
     shape: tuple[int, ...] = ()
     dtype: np.dtype | None = None
 
     @classmethod
-    def of(cls, value: Any) -> Spec:
-        """The Spec of a value."""
+    def of(cls, value: Any) -> ValueSpec:
+        """Return the ValueSpec of a value."""
         if isinstance(value, (np.ndarray, np.generic)):
             return cls(type(value), value.shape, value.dtype)
         return cls(type(value), (), FLOAT if type(value) is float else None)
 
 
 class Node:
-    """A value of a graph: `fn` called on `args` and `kwargs`, in which there may be nodes; a leaf has no fn.
+    """A value of a graph: a call of `fn` on `args` and `kwargs`, which may contain nodes; a leaf has no fn.
 
-    `op` is the op of the tape that it comes from, `number` its place in the order of making, after its arguments;
-    `known` says that it is in the vocabulary of the rules, and not as recorded.
+    `op` is the op of the tape that it comes from. Nodes are numbered in the order of their creation. `in_vocabulary`
+    says that the call is translated for the rules; other calls are as recorded.
     """
 
-    __slots__ = ("args", "fn", "known", "kwargs", "number", "op", "spec")
+    __slots__ = ("args", "fn", "in_vocabulary", "kwargs", "number", "op", "spec")
 
-    def __init__(self, number: int, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], spec: Spec) -> None:
+    def __init__(self, number: int, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], spec: ValueSpec) -> None:
         self.number, self.fn, self.args, self.kwargs, self.spec = number, fn, args, kwargs, spec
         self.op: Op | None = None
-        self.known = False
+        self.in_vocabulary = False
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape of the value; that of a number is empty."""
+        """The shape of the value; () for a number."""
         return self.spec.shape
 
     @property
@@ -66,81 +66,96 @@ class Node:
 
 
 class Graph:
-    """Makes nodes, by `rules`: for a function, what may stand in the place of a call of it."""
+    """Builds nodes; `rules` maps a function to the rewrite rules for calls of it."""
 
     def __init__(self, rules: Rules) -> None:
         self.rules = rules
         self.nodes: list[Node] = []
-        self.origin: Op | None = None  # the op of the tape that is being read
-        self.instead: dict[Node, tuple[Node, Node]] = {}  # what is better where a value is computed anyway
+        self.origin: Op | None = None  # the op of the tape that is read now
+        self.alternatives: dict[
+            Node, tuple[Node, Node]
+        ] = {}  # (value, call) per node: call is cheaper if value is there
         self._constants: dict[int, Node] = {}
-        self._made: dict[Any, Node] = {}
+        self._calls: dict[Any, Node] = {}
 
     def leaf(self, op: Op) -> Node:
-        """The node of an input, or of a constant that is no number."""
-        return self._enter(None, (), {}, Spec.of(op.val), op)
+        """Make the node of an input, or of a constant that is not a number."""
+        return self._enter(None, (), {}, ValueSpec.of(op.val), op)
 
     def constant(self, x: np.ndarray) -> Node:
-        """The node of an array that stands among the arguments of a call."""
+        """Return the node of an array that is a literal argument of a call."""
         if id(x) not in self._constants:
             self._constants[id(x)] = self.leaf(Constant(x))
         return self._constants[id(x)]
 
     def call(self, fn: Any, *args: Any, **kwargs: Any) -> Any:
-        """The node of a call in the vocabulary of `spec_of`, or what a rule has in its place: a node, or a number."""
+        """Return the node of a call that `spec_of_call` knows, or the node or number that a rule replaces it by."""
         for rule in self.rules.get(fn, ()):
             found = rule(self, *args, **kwargs)
             if found is not None:
                 return found
-        spec = spec_of(fn, args, kwargs)
-        if spec.kind is np.ndarray:  # beside an array NumPy's numbers are as Python's
+        spec = spec_of_call(fn, args, kwargs)
+        if spec.kind is np.ndarray:  # with an array, a np.float64 computes the same as a float
             args = tuple([float(a) if type(a) is np.float64 else a for a in args])
-        return self.make(fn, args, kwargs, spec, known=True)
+        return self.make(fn, args, kwargs, spec, in_vocabulary=True)
 
     def make(
         self,
         fn: Any,
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
-        spec: Spec,
+        spec: ValueSpec,
         shared: bool = True,
-        known: bool = False,
+        in_vocabulary: bool = False,
     ) -> Node:
-        """The node of a call as it stands; with `shared`, the one that there is already for an equal call."""
-        key = (known, spec, _key(fn), *map(_key, args), _key(kwargs)) if shared else None
-        if key is not None and key in self._made:
-            return self._made[key]
+        """Return the node of a call, without asking the rules; with `shared`, reuse the node of an equal call."""
+        key = (
+            (in_vocabulary, spec, _equality_key(fn), *map(_equality_key, args), _equality_key(kwargs))
+            if shared
+            else None
+        )
+        if key is not None and key in self._calls:
+            return self._calls[key]
         node = self._enter(fn, args, kwargs, spec, self.origin)
-        node.known = known
+        node.in_vocabulary = in_vocabulary
         if key is not None:
-            self._made[key] = node
+            self._calls[key] = node
         return node
 
-    def made(self, fn: Any, a: Any, b: Any) -> Node | None:
-        """The node of a commutative call in the vocabulary, on nodes or numbers, where there is one."""
+    def existing(self, fn: Any, a: Any, b: Any) -> Node | None:
+        """Return the node of a commutative call on nodes or numbers if the graph has one; else None."""
         first, second = sorted([a, b], key=age)
-        return self._made.get((True, spec_of(fn, (a, b), {}), _key(fn), _key(first), _key(second), _key({})))
+        return self._calls.get(
+            (
+                True,
+                spec_of_call(fn, (a, b), {}),
+                _equality_key(fn),
+                _equality_key(first),
+                _equality_key(second),
+                _equality_key({}),
+            )
+        )
 
-    def _enter(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], spec: Spec, op: Op | None) -> Node:
+    def _enter(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], spec: ValueSpec, op: Op | None) -> Node:
         node = Node(len(self.nodes), fn, args, kwargs, spec)
         node.op = op
         self.nodes.append(node)
         return node
 
 
-def _key(tree: Any) -> Any:
-    """Something to find an equal call by: of equal types, bits and nodes."""
+def _equality_key(tree: Any) -> Any:
+    """Return a key that is equal for equal arguments: the same nodes, and constants of the same type and bits."""
     kind = type(tree)
     if kind is Node or kind in TOLD_APART:
         return tree
     if isinstance(tree, (float, complex, np.generic)):
         return kind, np.asarray(tree).tobytes()
     if isinstance(tree, (tuple, list)):
-        return (kind, *map(_key, tree))
+        return (kind, *map(_equality_key, tree))
     if isinstance(tree, dict):
-        return tuple([(name, _key(part)) for name, part in tree.items()])
+        return tuple([(name, _equality_key(part)) for name, part in tree.items()])
     if isinstance(tree, slice):
-        return slice, _key(tree.start), _key(tree.stop), _key(tree.step)
+        return slice, _equality_key(tree.start), _equality_key(tree.stop), _equality_key(tree.step)
     try:
         hash(tree)
     except TypeError:
@@ -149,50 +164,54 @@ def _key(tree: Any) -> Any:
 
 
 def age(a: Any) -> int:
-    """The place of an argument in the order of making: numbers come first."""
+    """Return the number of a node, by which arguments are ordered; -1 for anything else."""
     return a.number if type(a) is Node else -1
 
 
-def is_number(a: Any) -> bool:
-    """Whether an argument is a number that is known: a float, or an int that a float holds."""
+def is_known_number(a: Any) -> bool:
+    """Whether an argument is a float, or an integer that a float represents exactly."""
     return isinstance(a, float) or (type(a) is int and abs(a) <= 2**53)
 
 
 def is_real(a: Any) -> bool:
-    """Whether an argument is a number, or a node whose value is a float or an array of floats of 64 bits."""
-    return a.spec.dtype == FLOAT and a.spec.kind in (np.ndarray, np.float64, float) if type(a) is Node else is_number(a)
+    """Whether an argument is a known number, or a node whose value is a float64 number or array."""
+    return (
+        a.spec.dtype == FLOAT and a.spec.kind in (np.ndarray, np.float64, float)
+        if type(a) is Node
+        else is_known_number(a)
+    )
 
 
-def is_array(a: Any) -> bool:
+def is_array_node(a: Any) -> bool:
     """Whether an argument is a node whose value is an array."""
     return type(a) is Node and a.spec.kind is np.ndarray
 
 
 def shape_of(a: Any) -> tuple[int, ...]:
-    """The shape of an argument; that of a number is empty."""
+    """Return the shape of an argument; () for a number."""
     return a.spec.shape if type(a) is Node else ()
 
 
 def is_call(a: Any, *fns: Any) -> bool:
-    """Whether an argument is a node that calls one of these functions, in the vocabulary of the rules."""
-    return type(a) is Node and a.known and a.fn in fns
+    """Whether an argument is a node in the vocabulary of the rules that calls one of these functions."""
+    return type(a) is Node and a.in_vocabulary and a.fn in fns
 
 
-def number_of(x: Any) -> Any:
-    """The number, or the node that is one, that stands at each place of x; None where x is not known to be uniform."""
+def fill_value_of(x: Any) -> Any:
+    """Return the number or scalar node that fills x; None if x is not known to be uniform."""
     if is_call(x, np.full):
         return x.args[1]
-    return x.args[0] if is_call(x, np.broadcast_to) and not is_array(x.args[0]) else None
+    return x.args[0] if is_call(x, np.broadcast_to) and not is_array_node(x.args[0]) else None
 
 
-def spec_of(fn: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Spec:
-    """Return the Spec of a call of a ufunc on real arguments, or of a function in `_SHAPES`."""
+def spec_of_call(fn: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> ValueSpec:
+    """Return the ValueSpec of a call of a ufunc on real arguments, or of a function in `_SHAPES`."""
     shape = _SHAPES[fn](*args, **kwargs) if fn in _SHAPES else broadcast(args)
-    return Spec(np.ndarray if shape or fn in _ALWAYS_ARRAYS else np.float64, shape, FLOAT)
+    return ValueSpec(np.ndarray if shape or fn in _ALWAYS_ARRAYS else np.float64, shape, FLOAT)
 
 
 def broadcast(args: Iterable[Any]) -> tuple[int, ...]:
-    """The shape of arguments that are broadcast together."""
+    """Return the shape of arguments that are broadcast together."""
     shapes = {*map(shape_of, args)} - {()}
     return shapes.pop() if len(shapes) == 1 else np.broadcast_shapes(*shapes)
 
@@ -226,7 +245,7 @@ def _diag_shape(x: Any) -> tuple[int, ...]:
 
 _SHAPES: dict[Any, Callable[..., tuple[int, ...]]] = {
     np.matmul: _matmul_shape,
-    SUM: _sum_shape,
+    ADD_REDUCE: _sum_shape,
     np.vdot: lambda a, b: (),
     np.einsum: _einsum_shape,
     np.full: lambda shape, value: shape,

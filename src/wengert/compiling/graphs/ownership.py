@@ -1,7 +1,6 @@
-"""Whose memory the results of a tape are.
+"""Memory ownership of results: copy results of an optimised tape that share memory and did not as recorded.
 
-The user gets memory of his own wherever he got some from the recorded tape: where rules made two results one, or a
-result of an argument, a copy is made.
+If rules made two results one array, or a result the same array as an argument, one of them is copied.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.compiling.graphs.graph import SUM
+from wengert.compiling.graphs.graph import ADD_REDUCE
 from wengert.tape.entries import Rebuilt
 from wengert.tape.interface import AnyTape
 from wengert.tape.liveness import carrying, is_atom, is_new_memory, is_store
@@ -20,12 +19,12 @@ from wengert.tape.ops import Call, Constant, Input, Op, Variable, value_of
 from wengert.tape.tape import Tape
 from wengert.values import functional
 
-_NEW = (SUM, np.einsum, np.vdot, np.full, np.copy, np.zeros)
-Roots = frozenset[Any]
+_ALLOCATORS = (ADD_REDUCE, np.einsum, np.vdot, np.full, np.copy, np.zeros)
+MemoryRoots = frozenset[Any]
 
 
-class Part(NamedTuple):
-    """A value in a result, and what it was before: the `place`-th argument of the call that builds it, or all of it."""
+class ResultPart(NamedTuple):
+    """A value in a result, and its op on the recorded tape: argument `place` of the `holder`, or the whole result."""
 
     op: Op
     before: Op
@@ -34,32 +33,32 @@ class Part(NamedTuple):
 
 
 def own_results(recorded: AnyTape, tape: Tape) -> None:
-    """Copy those results of `tape` that share memory with arguments, constants or others, and did not before."""
-    parts = list(_parts(tape.result, recorded.result))
+    """Copy those results of `tape` that share memory with arguments, constants or others, and did not on `recorded`."""
+    parts = list(_result_parts(tape.result, recorded.result))
     old, new = _Memory(recorded, [part.before for part in parts]), _Memory(tape, [part.op for part in parts])
-    seen: list[tuple[Op, Roots]] = []
+    seen: list[tuple[Op, MemoryRoots]] = []
     for part in parts:
         before, now = part.before, new[part.op]
-        given = [root for root in now if not isinstance(root, Call | tuple)]
+        shared = [root for root in now if not isinstance(root, Call | tuple)]
         if (
-            not all([root in old.outside and old.share(before, old.outside[root]) for root in given])
+            not all([root in old.outside and old.share(before, old.outside[root]) for root in shared])
             or _is_spread(part.op, before)
             or any([now & theirs and not old.share(before, other) for other, theirs in seen])
         ):
-            now = frozenset([_copied(tape, part)])
+            now = frozenset([_copy_part(tape, part)])
         seen.append((before, now))
 
 
-def _parts(v: Variable, before: Variable) -> Iterator[Part]:
-    """The values that a result is built of, with those of the result before; numbers that are known are left out."""
-    stack = [Part(v.op, before.op, None, 0)]  # type: ignore[arg-type]
+def _result_parts(v: Variable, before: Variable) -> Iterator[ResultPart]:
+    """Yield the parts of a result, each with its counterpart in the result before; numbers are left out."""
+    stack = [ResultPart(v.op, before.op, None, 0)]  # type: ignore[arg-type]
     while stack:
         part = stack.pop()
         op, was = part.op, part.before
         if isinstance(op, Call) and isinstance(was, Call) and is_display(op.fn):
             for k, (a, b) in enumerate(zip(op.args, was.args, strict=True)):
                 if isinstance(a, Variable) and isinstance(b, Variable) and a.op is not None and b.op is not None:
-                    stack.append(Part(a.op, b.op, op, k))
+                    stack.append(ResultPart(a.op, b.op, op, k))
         elif not is_atom(op.val):
             yield part
 
@@ -69,8 +68,8 @@ def is_display(fn: Any) -> bool:
     return fn in functional.DISPLAYS or type(fn) is Rebuilt or hasattr(fn, "_fields")
 
 
-def _copied(tape: Tape, part: Part) -> Op:
-    """Have a part of the result be a copy, in the order of what it was before; returns the op that makes it."""
+def _copy_part(tape: Tape, part: ResultPart) -> Op:
+    """Replace a part of the result by a copy, in its memory order before; return the op that makes the copy."""
     op = part.op
     order = ("F",) if isinstance(part.before.val, np.ndarray) and part.before.val.flags.fnc else ()
     of_number = isinstance(op, Call) and op.fn is np.broadcast_to and is_atom(value_of(op.args[0]))
@@ -87,15 +86,15 @@ def _copied(tape: Tape, part: Part) -> Op:
     return copy
 
 
-class _Memory(dict[Op, Roots]):
-    """Where the memory of some values may have been made: by a call, as an input of this number, or as a constant.
+class _Memory(dict[Op, MemoryRoots]):
+    """Map from ops to the origins of their memory: a call, the number of an input, or "c" and the id of a constant.
 
-    A pair is of a loop and a part of its result.
+    A pair of a loop and a number is a group of its results.
     """
 
     def __init__(self, tape: AnyTape, wanted: list[Op]) -> None:
         self.outside: dict[Any, Op] = {}
-        self.parts: dict[Op, list[Roots]] = {}  # of loops
+        self.parts: dict[Op, list[MemoryRoots]] = {}  # of loops
         ops, asked = list(tape), {*wanted}
         for op in reversed(ops):
             if op in asked and isinstance(op, Call) and (op.fn is functional.getfield or not _is_new(op)):
@@ -103,7 +102,7 @@ class _Memory(dict[Op, Roots]):
         for op in ops:
             if isinstance(op, Call):
                 if op in asked:
-                    self[op] = _roots(op, self)
+                    self[op] = _roots_of_call(op, self)
             else:
                 root = len(self.outside) if isinstance(op, Input) else f"c{id(op.val)}"
                 self[op] = frozenset([] if is_atom(op.val) else [root])
@@ -116,11 +115,13 @@ class _Memory(dict[Op, Roots]):
 
 
 def _is_new(op: Call) -> bool:
-    """Whether a value is made of nothing but numbers, or in memory of its own."""
-    return is_atom(op.val) or is_store(op) or is_new_memory(op) or any([op.fn is fn or op.fn == fn for fn in _NEW])
+    """Whether a value is a number, or in memory that its call allocates."""
+    return (
+        is_atom(op.val) or is_store(op) or is_new_memory(op) or any([op.fn is fn or op.fn == fn for fn in _ALLOCATORS])
+    )
 
 
-def _roots(op: Call, table: _Memory) -> Roots:
+def _roots_of_call(op: Call, table: _Memory) -> MemoryRoots:
     if is_atom(op.val):
         return frozenset()
     if isinstance(op.fn, Loop):
@@ -131,22 +132,22 @@ def _roots(op: Call, table: _Memory) -> Roots:
     if _is_new(op):
         return frozenset([op])
     read = [table[v.op] for v in op.references() if v.op is not None]
-    return frozenset([op] * (not _is_view(op))).union(_written_out(op), *read)
+    return frozenset([op] * (not _shares_memory(op))).union(_roots_of_literals(op), *read)
 
 
-def _written_out(op: Call) -> list[str]:
-    """The roots of arrays that stand among the arguments of a call."""
+def _roots_of_literals(op: Call) -> list[str]:
+    """Return the roots of arrays that are literal arguments of a call."""
     return [f"c{id(a)}" for a in (*op.args, *op.kwargs.values()) if isinstance(a, np.ndarray)]
 
 
-def _parts_of_loop(op: Call, table: _Memory) -> list[Roots]:
-    """The roots of the parts of what a loop gives; it writes only into what is its own."""
+def _parts_of_loop(op: Call, table: _Memory) -> list[MemoryRoots]:
+    """Return the roots of each result of a loop; a loop writes only into its own memory."""
     loop = carrying(op.fn)
     constants: set[Any] = set()
     for each in with_bodies(op.fn.body):
-        constants.update(_written_out(each) if isinstance(each, Call) else ())
+        constants.update(_roots_of_literals(each) if isinstance(each, Call) else ())
         constants.update([f"c{id(each.val)}"] if isinstance(each, Constant) else ())
-    found: list[Roots] = []
+    found: list[MemoryRoots] = []
     for part in loop.parts:
         args = [op.args[k] for k in part.given - loop.written]
         given = [table[a.op] if isinstance(a, Variable) else frozenset([f"c{id(a)}"]) for a in args]  # type: ignore[index]
@@ -154,12 +155,12 @@ def _parts_of_loop(op: Call, table: _Memory) -> list[Roots]:
     return found
 
 
-def _is_view(op: Call) -> bool:
-    """Whether a call is known to make no memory of its own."""
+def _shares_memory(op: Call) -> bool:
+    """Whether a call is known to allocate no memory."""
     return op.fn is functional.getfield or is_display(op.fn)
 
 
 def _is_spread(op: Op, before: Op) -> bool:
-    """Whether a value shows one element at many places, as it did not before."""
+    """Whether elements of a value overlap in memory, and did not before."""
     x, was = op.val, before.val
     return isinstance(x, np.ndarray) and functional.overlaps(x) and not functional.overlaps(was)

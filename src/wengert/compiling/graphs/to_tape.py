@@ -1,4 +1,4 @@
-"""A graph as a tape again: what the result, the guards and calls with effects need, in the order of making."""
+"""Convert a graph to a tape of the nodes that the result, the guards and side effects need."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.graphs.graph import SUM, Graph, Node
+from wengert.compiling.graphs.graph import ADD_REDUCE, Graph, Node
 from wengert.compiling.graphs.order import readers_first
 from wengert.compiling.graphs.ownership import own_results
-from wengert.compiling.graphs.vocabulary import METHODS, SIGNS
+from wengert.compiling.graphs.vocabulary import ARRAY_METHODS, SIGNS
 from wengert.tape.arguments import fitting
 from wengert.tape.interface import AnyTape
 from wengert.tape.needed import stays
@@ -17,24 +17,24 @@ from wengert.tape.ops import Call, Constant, Input, Op, Variable, references, va
 from wengert.tape.tape import Tape
 from wengert.values.identity_set import Functions
 
-_QUIET = Functions(
+_NEVER_RAISING = Functions(
     np.sum, np.mean, np.max, np.min, np.where, np.full, np.zeros, np.ones, np.broadcast_to, np.reshape, np.expand_dims,
     np.transpose, np.copy, np.array, np.outer, np.diag, np.trace, np.diagonal, np.stack, np.concatenate, np.matmul,
-    np.ndarray.sum, np.ndarray.mean, np.ndarray.reshape, np.einsum, np.vdot, SUM,
+    np.ndarray.sum, np.ndarray.mean, np.ndarray.reshape, np.einsum, np.vdot, ADD_REDUCE,
 )  # fmt: skip
-"""Functions of arrays that never raise where they did not when they were recorded."""
+"""Functions that raise for no values of the shapes that were recorded."""
 
 
 def to_tape(tape: AnyTape, graph: Graph, made: dict[Op, Any], new: Tape) -> Tape:
-    """Fill the empty tape `new` with a graph that was made of `tape`, and the values of its ops."""
+    """Fill the empty tape `new` with a graph; `made` maps the ops of `tape` to their nodes."""
     root = made[tape.result.op]  # type: ignore[index]
     written: dict[Node, Variable] = {}
     live = readers_first(_live(graph, root))
     computed = {*live}
     with np.errstate(all="ignore"):
         for node in live:
-            value, better = graph.instead.get(node, (None, node))
-            written[node] = new.push(_op(better if value in computed else node, written))
+            value, cheaper = graph.alternatives.get(node, (None, node))
+            written[node] = new.push(_op(cheaper if value in computed else node, written))
     new.result = written[root] if type(root) is Node else new.push(Constant(root))
     new.arguments = fitting(tape.arguments, list(tape)) and tape.arguments._replace(
         inputs=tuple([written[made[v.op]] for v in tape.arguments.inputs])
@@ -44,48 +44,48 @@ def to_tape(tape: AnyTape, graph: Graph, made: dict[Op, Any], new: Tape) -> Tape
 
 
 def _live(graph: Graph, root: Any) -> list[Node]:
-    """The nodes that are needed, in order: inputs, guards, what has effects or may raise, and what all these read."""
+    """Return the nodes that are not dead code: the root, inputs, guards, side effects, and what these read."""
     needed = {*references(root, Node)}
     for node in reversed(graph.nodes):
-        if node in needed or _stays(node):
+        if node in needed or _must_stay(node):
             needed.add(node)
             needed.update(node.reads)
     live = [node for node in graph.nodes if node in needed]
     return sorted(live, key=lambda node: not isinstance(node.op, Input) or node.fn is not None)
 
 
-def _stays(node: Node) -> bool:
+def _must_stay(node: Node) -> bool:
     if node.fn is None:
         return isinstance(node.op, Input)
     if not isinstance(node.op, Call) or node.op.fn is not node.fn:
-        return False  # made by a rule
+        return False  # a rule made it
     return must_run(node.op)
 
 
 def must_run(op: Op) -> bool:
-    """Whether a call has to be made though nobody reads what it gives."""
-    return isinstance(op, Call) and stays(op) and (op.guard or op.fn not in _QUIET)
+    """Whether a call has to run although nobody reads its result."""
+    return isinstance(op, Call) and stays(op) and (op.guard or op.fn not in _NEVER_RAISING)
 
 
 def _op(node: Node, variables: dict[Node, Variable]) -> Op:
-    """The op that a node is on a tape."""
+    """Make the op of a node."""
     if node.fn is None:
         assert node.op is not None
         return node.op.copy()
     fn, args, kwargs = (with_variables(tree, variables.get, Node) for tree in (node.fn, node.args, node.kwargs))
     origin = node.op
-    if not node.known and isinstance(origin, Call):
+    if not node.in_vocabulary and isinstance(origin, Call):
         made = Call(fn, args, kwargs, origin.val, guard=origin.guard)
     else:
         of_numpy = any([isinstance(value_of(a), (np.ndarray, np.generic)) for a in args])
-        written = METHODS.get(fn, SIGNS.get(fn, fn) if of_numpy else fn)
-        made = Call(written, args, kwargs, _value(written, args, kwargs))
+        written = ARRAY_METHODS.get(fn, SIGNS.get(fn, fn) if of_numpy else fn)
+        made = Call(written, args, kwargs, _value_of_call(written, args, kwargs))
     made.site, made.note = provenance(origin)
     return made
 
 
 def provenance(op: Op | None) -> tuple[Any, str | None]:
-    """The user's line behind an op, and what the op is on a derivative tape."""
+    """Return the user's line behind an op, and its note: what the op is on a derivative tape."""
     words = ""
     while op is not None and isinstance(op.note, tuple) and isinstance(about := op.note[-1], Variable):
         words, op = f"{words}{op.note[0]} ", about.op
@@ -96,6 +96,6 @@ def provenance(op: Op | None) -> tuple[Any, str | None]:
     return site, op.note if op is not None and isinstance(op.note, str) else None
 
 
-def _value(fn: Any, args: Any, kwargs: Any) -> Any:
-    """The value of a call that a rule made, at the values that were recorded."""
+def _value_of_call(fn: Any, args: Any, kwargs: Any) -> Any:
+    """Compute the value of a call that a rule made, from the recorded values."""
     return fn(*with_variables(args, value_of), **with_variables(kwargs, value_of))

@@ -1,6 +1,6 @@
-"""Translate recorded calls into the vocabulary of the rules: `x * y` and `np.multiply(x, y)` are one call; so are sums.
+"""Translate recorded calls into the vocabulary of the rules: `x * y` and `np.multiply(x, y)` become the same call.
 
-It is about floats of 64 bits. A call that is not in the vocabulary stands in the graph as it was recorded.
+Only float64 calls are translated. All other calls stay in the graph as recorded.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from typing import Any
 import numpy as np
 
 from wengert.compiling.graphs.graph import (
+    ADD_REDUCE,
     FLOAT,
-    SUM,
     Graph,
     Node,
-    Spec,
-    is_array,
+    ValueSpec,
+    fill_value_of,
+    is_array_node,
     is_call,
-    is_number,
+    is_known_number,
     is_real,
-    number_of,
     shape_of,
 )
 from wengert.tape.ops import Constant, references
@@ -38,25 +38,25 @@ UFUNCS: dict[Any, np.ufunc] = {
         np.maximum, np.minimum, np.reciprocal, np.exp2, np.log2, np.log10, np.hypot, np.arctan2,
     )},
 }  # fmt: skip
-"""Elementwise functions: operators on arrays, and the ufuncs that they call."""
+"""Map from elementwise functions to their ufuncs: operators on arrays, and the ufuncs themselves."""
 
 SIGNS = {
     np.add: operator.add, np.subtract: operator.sub, np.multiply: operator.mul, np.divide: operator.truediv,
     np.negative: operator.neg, np.matmul: operator.matmul,
 }  # fmt: skip
-"""How these are written on a tape and in source."""
+"""Map from ufuncs to the operators that are written on tapes and in source for them."""
 
-METHODS = {np.reshape: np.ndarray.reshape, np.transpose: np.ndarray.transpose, np.copy: np.ndarray.copy}
-"""Functions that are faster as methods of arrays."""
+ARRAY_METHODS = {np.reshape: np.ndarray.reshape, np.transpose: np.ndarray.transpose, np.copy: np.ndarray.copy}
+"""Map from functions to the array methods that are faster."""
 
-Reader = Callable[..., Any]
-_FEW = 16  # columns, which are added up one by one
+Translator = Callable[..., Any]
+_FEW = 16  # at most so many columns are summed one by one
 
 
-def in_vocabulary(graph: Graph, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], spec: Spec) -> Any:
-    """Translate a recorded call into a node of the graph or a number; None where it is not in the vocabulary."""
+def translate_call(graph: Graph, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], spec: ValueSpec) -> Any:
+    """Translate a recorded call into a node of the graph or a number; return None if it is not in the vocabulary."""
     try:
-        ufunc, reader = UFUNCS.get(fn), _READERS.get(fn)
+        ufunc, translator = UFUNCS.get(fn), _TRANSLATORS.get(fn)
     except TypeError:
         return None
     args = tuple([_as_node(graph, a) for a in args])
@@ -64,50 +64,54 @@ def in_vocabulary(graph: Graph, fn: Any, args: tuple[Any, ...], kwargs: dict[str
         return _of_floats(fn, args)
     if ufunc is not None:
         known = not kwargs and len(args) == ufunc.nin and all(map(is_real, args))
-        return graph.call(ufunc, *map(_plain, args)) if known else None
-    return reader(graph, spec, *args, **kwargs) if reader is not None and _fits(reader, args, kwargs) else None
+        return graph.call(ufunc, *map(_python_number, args)) if known else None
+    return (
+        translator(graph, spec, *args, **kwargs)
+        if translator is not None and _accepts(translator, args, kwargs)
+        else None
+    )
 
 
 def _as_node(graph: Graph, a: Any) -> Any:
-    """An array that stands among the arguments, as a node."""
+    """Return the node of a float64 array; return anything else unchanged."""
     return graph.constant(a) if type(a) is np.ndarray and a.dtype == FLOAT else a
 
 
 def _of_floats(fn: Any, args: tuple[Any, ...]) -> Any:
-    """Return x for 1.0·x of a Python float, as pullbacks write it; None for any other call that gives a float."""
-    if fn is operator.mul and any([is_number(a) and a == 1.0 for a in args]):
+    """Return x for 1.0·x of a Python float, as pullbacks write it; None for any other call that returns a float."""
+    if fn is operator.mul and any([is_known_number(a) and a == 1.0 for a in args]):
         return next((a for a in args if type(a) is Node and a.spec.kind is float), None)
     return None
 
 
-def _plain(a: Any) -> Any:
-    """A number as Python's own: beside an array of floats it is the same."""
-    return float(a) if is_number(a) else a
+def _python_number(a: Any) -> Any:
+    """Return a number as a Python float, which computes the same with an array; return anything else unchanged."""
+    return float(a) if is_known_number(a) else a
 
 
-def _fits(reader: Reader, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Whether a call has arguments that its reader knows."""
-    code = reader.__code__
+def _accepts(translator: Translator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether a translator accepts the arguments of a call."""
+    code = translator.__code__
     names = code.co_varnames[2 : code.co_argcount]
-    least = len(names) - len(reader.__defaults__ or ())
+    least = len(names) - len(translator.__defaults__ or ())
     return least <= len(args) + len(kwargs) and len(args) <= len(names) and {*kwargs} <= {*names[len(args) :]}
 
 
-def _power(graph: Graph, spec: Spec, x: Any, e: Any) -> Any:
-    if not (is_array(x) and shape_of(x) and is_real(x) and is_number(e)):
+def _translate_power(graph: Graph, spec: ValueSpec, x: Any, e: Any) -> Any:
+    if not (is_array_node(x) and shape_of(x) and is_real(x) and is_known_number(e)):
         return None
     return graph.call(np.power, x, float(e))
 
 
-def _sum(graph: Graph, spec: Spec, a: Any, axis: Any = None, keepdims: Any = False) -> Any:
-    if not (is_real(a) and is_array(a)) or type(keepdims) is not bool:
+def _translate_sum(graph: Graph, spec: ValueSpec, a: Any, axis: Any = None, keepdims: Any = False) -> Any:
+    if not (is_real(a) and is_array_node(a)) or type(keepdims) is not bool:
         return None
     axes = axes_of(axis, len(a.shape))
     return None if axes is None else summed(graph, a, axes, keepdims)
 
 
 def axes_of(axis: Any, n: int) -> tuple[int, ...] | None:
-    """The axes that `axis` names of n; None where it names none in the usual way."""
+    """Return the axes out of n that `axis` means, in order; None unless it is None, an integer or a tuple of them."""
     if axis is None:
         return tuple(range(n))
     axes = axis if type(axis) is tuple else (axis,)
@@ -115,84 +119,88 @@ def axes_of(axis: Any, n: int) -> tuple[int, ...] | None:
 
 
 def summed(graph: Graph, x: Any, axes: tuple[int, ...], keepdims: bool = False) -> Any:
-    """The sum of an array over some axes, which stay with length 1 where `keepdims` says so."""
-    total = graph.call(SUM, x, axes)
+    """Return the sum of an array over some axes; `keepdims` keeps them with length 1."""
+    total = graph.call(ADD_REDUCE, x, axes)
     if not keepdims:
         return total
     shape = tuple([1 if axis in axes else n for axis, n in enumerate(shape_of(x))])
-    return graph.call(np.reshape, total, shape) if is_array(total) else graph.call(np.full, shape, total)
+    return graph.call(np.reshape, total, shape) if is_array_node(total) else graph.call(np.full, shape, total)
 
 
-def _mean(graph: Graph, spec: Spec, a: Any) -> Any:
-    if not (is_real(a) and is_array(a)) or 0 in a.shape:
+def _translate_mean(graph: Graph, spec: ValueSpec, a: Any) -> Any:
+    if not (is_real(a) and is_array_node(a)) or 0 in a.shape:
         return None
     return graph.call(np.divide, summed(graph, a, tuple(range(len(a.shape)))), float(math.prod(a.shape)))
 
 
-def _full(graph: Graph, spec: Spec, shape: Any, fill_value: Any, dtype: Any = None) -> Any:
-    return graph.call(np.full, spec.shape, _plain(fill_value)) if _is_scalar(fill_value) else None
+def _translate_full(graph: Graph, spec: ValueSpec, shape: Any, fill_value: Any, dtype: Any = None) -> Any:
+    return graph.call(np.full, spec.shape, _python_number(fill_value)) if _is_scalar(fill_value) else None
 
 
-def _zeros(graph: Graph, spec: Spec, shape: Any, dtype: Any = None) -> Any:
-    """Zeros for each to have his own: what is added to them is written into them."""
-    return graph.make(np.zeros, (spec.shape,), {}, spec, shared=False, known=True)
+def _translate_zeros(graph: Graph, spec: ValueSpec, shape: Any, dtype: Any = None) -> Any:
+    """Make a node that no other call shares, since sums are written into its array."""
+    return graph.make(np.zeros, (spec.shape,), {}, spec, shared=False, in_vocabulary=True)
 
 
 def _is_scalar(a: Any) -> bool:
-    """Whether an argument is a number, or a node that gives one."""
-    return is_real(a) and not is_array(a)
+    """Whether an argument is a number, or a node whose value is one."""
+    return is_real(a) and not is_array_node(a)
 
 
-def _broadcast_to(graph: Graph, spec: Spec, array: Any, shape: Any) -> Any:
-    return graph.call(np.broadcast_to, _plain(array), spec.shape) if is_real(array) else None
+def _translate_broadcast_to(graph: Graph, spec: ValueSpec, array: Any, shape: Any) -> Any:
+    return graph.call(np.broadcast_to, _python_number(array), spec.shape) if is_real(array) else None
 
 
-def _reshape(graph: Graph, spec: Spec, a: Any, shape: Any) -> Any:
+def _translate_reshape(graph: Graph, spec: ValueSpec, a: Any, shape: Any) -> Any:
     if not is_real(a):
         return None
-    return graph.call(np.reshape, a, spec.shape) if is_array(a) else graph.call(np.full, spec.shape, _plain(a))
+    return (
+        graph.call(np.reshape, a, spec.shape)
+        if is_array_node(a)
+        else graph.call(np.full, spec.shape, _python_number(a))
+    )
 
 
-def _transpose(graph: Graph, spec: Spec, a: Any, axes: Any = None) -> Any:
+def _translate_transpose(graph: Graph, spec: ValueSpec, a: Any, axes: Any = None) -> Any:
     n = len(spec.shape)
-    if not (is_real(a) and is_array(a)) or any([type(axis) is not int for axis in axes or ()]):
-        return None  # an axis may be a number that is computed
+    if not (is_real(a) and is_array_node(a)) or any([type(axis) is not int for axis in axes or ()]):
+        return None  # an axis may be a computed integer
     order = tuple(range(n))[::-1] if axes is None else tuple([axis % n for axis in axes])
     return graph.call(np.transpose, a, order)
 
 
-def _matmul(graph: Graph, spec: Spec, a: Any, b: Any) -> Any:
-    return graph.call(np.matmul, a, b) if all([is_real(x) and is_array(x) for x in (a, b)]) else None
+def _translate_matmul(graph: Graph, spec: ValueSpec, a: Any, b: Any) -> Any:
+    return graph.call(np.matmul, a, b) if all([is_real(x) and is_array_node(x) for x in (a, b)]) else None
 
 
-def _outer(graph: Graph, spec: Spec, a: Any, b: Any) -> Any:
-    real = [is_real(x) and is_array(x) and len(shape_of(x)) == 1 for x in (a, b)]
+def _translate_outer(graph: Graph, spec: ValueSpec, a: Any, b: Any) -> Any:
+    real = [is_real(x) and is_array_node(x) and len(shape_of(x)) == 1 for x in (a, b)]
     return graph.call(np.outer, a, b) if all(real) else None
 
 
-def _of_matrix(fn: Any) -> Reader:
-    def reader(graph: Graph, spec: Spec, a: Any) -> Any:
-        return graph.call(fn, a) if is_real(a) and is_array(a) and len(a.shape) <= 2 else None
+def _translator_of_matrices(fn: Any) -> Translator:
+    def translator(graph: Graph, spec: ValueSpec, a: Any) -> Any:
+        return graph.call(fn, a) if is_real(a) and is_array_node(a) and len(a.shape) <= 2 else None
 
-    return reader
+    return translator
 
 
-def _diagonal(graph: Graph, spec: Spec, a: Any, offset: Any = 0) -> Any:
-    """The diagonal of a matrix that is diagonal; of any other it is a view, which stays as recorded."""
+def _translate_diagonal(graph: Graph, spec: ValueSpec, a: Any, offset: Any = 0) -> Any:
+    """Return v for the diagonal of diag(v); of another matrix it is a view, which stays as recorded."""
     return a.args[0] if is_call(a, np.diag) and len(a.shape) == 2 and offset == 0 else None
 
 
-def _copy(graph: Graph, spec: Spec, a: Any) -> Any:
-    """A copy of what is never written: the value itself; where the user gets it, it is copied at the end."""
-    return a if is_real(a) and is_array(a) else None
+def _translate_copy(graph: Graph, spec: ValueSpec, a: Any) -> Any:
+    """Return the array itself, as nobody writes to it; `own_results` copies it at the end if the user gets it."""
+    return a if is_real(a) and is_array_node(a) else None
 
 
-def _setitem(graph: Graph, spec: Spec, x: Any, key: Any, value: Any) -> Any:
-    """Zeros with a diagonal set, seen as a row: that is how the pullback of a trace writes its cotangent."""
+def _translate_setitem(graph: Graph, spec: ValueSpec, x: Any, key: Any, value: Any) -> Any:
+    """Translate zeros whose diagonal is set through a flat index, as the pullback of a trace does."""
     n = math.isqrt(spec.shape[0]) if len(spec.shape) == 1 else 0
     if not n or n * n != spec.shape[0] or not is_real(value):
         return None
-    (part,) = [k for k in _keys(key) if k is not Ellipsis] or (None,)
+    (part,) = [k for k in _key_parts(key) if k is not Ellipsis] or (None,)
     if type(part) is not slice or any(references(part, Node)) or range(n * n)[part] != range(0, n * n, n + 1):
         return None
     v = value if shape_of(value) == (n,) else graph.call(np.full, (n,), value) if _is_scalar(value) else None
@@ -200,14 +208,14 @@ def _setitem(graph: Graph, spec: Spec, x: Any, key: Any, value: Any) -> Any:
 
 
 def is_zeros(a: Any) -> bool:
-    """Whether an argument is an array of zeros, none of which has a sign."""
+    """Whether an argument is an array of positive zeros."""
     if is_call(a, np.zeros):
         return True
     x = a.op.val if type(a) is Node and a.fn is None and isinstance(a.op, Constant) else None
     return x is not None and not np.any(x) and not np.any(np.signbit(x))
 
 
-def _additem(graph: Graph, spec: Spec, x: Any, key: Any, value: Any) -> Any:
+def _translate_additem(graph: Graph, spec: ValueSpec, x: Any, key: Any, value: Any) -> Any:
     """Translate an addition to a whole array, or to rows of zeros at known places."""
     if not (is_real(x) and is_real(value) and spec.shape):
         return None
@@ -216,15 +224,15 @@ def _additem(graph: Graph, spec: Spec, x: Any, key: Any, value: Any) -> Any:
         whole = part.size == math.prod(spec.shape) and part.flags.c_contiguous and part.shape == shape_of(value)
         before = 0.0 if is_zeros(x) else x
         if whole:
-            return graph.call(np.add, before, _reshape(graph, spec, value, spec.shape))
+            return graph.call(np.add, before, _translate_reshape(graph, spec, value, spec.shape))
         found = (rule(graph, x, key, value) for rule in graph.rules.get(functional.additem, ()))
         return next((node for node in found if node is not None), None)
     return _added_rows(graph, spec, key, value) if is_zeros(x) else None
 
 
-def _added_rows(graph: Graph, spec: Spec, key: Any, value: Any) -> Any:
-    """Rows that are added to zeros at places that are known: np.bincount adds them in the same order, and faster."""
-    (places,) = _keys(key) if len(_keys(key)) == 1 else (None,)
+def _added_rows(graph: Graph, spec: ValueSpec, key: Any, value: Any) -> Any:
+    """Translate rows added to zeros at known places to np.bincount, which adds in the same order and is faster."""
+    (places,) = _key_parts(key) if len(_key_parts(key)) == 1 else (None,)
     if type(places) is not np.ndarray or places.ndim != 1 or places.dtype != np.intp:
         return None
     if shape_of(value) != (len(places), *spec.shape[1:]) or not places.size or places.min() < 0:
@@ -237,20 +245,20 @@ def _added_rows(graph: Graph, spec: Spec, key: Any, value: Any) -> Any:
     return graph.call(np.reshape, graph.call(np.bincount, flat, weights, math.prod(spec.shape)), spec.shape)
 
 
-def _added_columns(graph: Graph, spec: Spec, places: np.ndarray, value: Any) -> Node:
-    """Rows that are added to zeros, column by column."""
-    of_column, n = Spec(np.ndarray, (len(places),), FLOAT), spec.shape[0]
+def _added_columns(graph: Graph, spec: ValueSpec, places: np.ndarray, value: Any) -> Node:
+    """Return rows that are added to zeros, computed column by column."""
+    of_column, n = ValueSpec(np.ndarray, (len(places),), FLOAT), spec.shape[0]
     keys = [(slice(None), k) for k in range(spec.shape[1])]
-    columns = [graph.make(operator.getitem, (value, key), {}, of_column, known=True) for key in keys]
+    columns = [graph.make(operator.getitem, (value, key), {}, of_column, in_vocabulary=True) for key in keys]
     sums = [graph.call(np.bincount, places, column, n) for column in columns]
-    return graph.make(np.stack, (sums,), {"axis": 1}, spec, known=True)
+    return graph.make(np.stack, (sums,), {"axis": 1}, spec, in_vocabulary=True)
 
 
 def _flat_places(graph: Graph, places: np.ndarray, each: int) -> Node:
-    """The places of the elements of rows, as the array of the rows' places has them when the tape runs."""
+    """Return the flat indices of all elements of rows, computed from the array `places` of row indices."""
 
     def made(fn: Any, *args: Any, shape: tuple[int, ...]) -> Node:
-        return graph.make(fn, args, {}, Spec(np.ndarray, shape, places.dtype), known=True)
+        return graph.make(fn, args, {}, ValueSpec(np.ndarray, shape, places.dtype), in_vocabulary=True)
 
     n = len(places)
     first = made(operator.mul, made(operator.getitem, places, (slice(None), None), shape=(n, 1)), each, shape=(n, 1))
@@ -258,55 +266,55 @@ def _flat_places(graph: Graph, places: np.ndarray, each: int) -> Node:
     return made(np.ndarray.reshape, all_of_row, (-1,), shape=(n * each,))
 
 
-def _where(graph: Graph, spec: Spec, condition: Any, x: Any, y: Any) -> Any:
-    known = is_array(condition) and is_real(x) and is_real(y)
-    return graph.call(np.where, condition, _plain(x), _plain(y)) if known else None
+def _translate_where(graph: Graph, spec: ValueSpec, condition: Any, x: Any, y: Any) -> Any:
+    known = is_array_node(condition) and is_real(x) and is_real(y)
+    return graph.call(np.where, condition, _python_number(x), _python_number(y)) if known else None
 
 
 def _takes_all(key: Any) -> bool:
-    """Whether a part of a key leaves an axis as it is, or makes one."""
+    """Whether a part of a key takes a whole axis, or adds one."""
     return key is None or key is Ellipsis or (type(key) is slice and key == slice(None))
 
 
-def _keys(key: Any) -> tuple[Any, ...]:
+def _key_parts(key: Any) -> tuple[Any, ...]:
     return key if type(key) is tuple else (key,)
 
 
-def _getitem(graph: Graph, spec: Spec, x: Any, key: Any) -> Any:
-    """An array with other axes of length 1; an element or a part of one that is one number everywhere."""
-    if is_real(x) and is_array(x) and all(map(_takes_all, _keys(key))):
+def _translate_getitem(graph: Graph, spec: ValueSpec, x: Any, key: Any) -> Any:
+    """Translate a key that only adds axes to a reshape; translate a part of a uniform array to its number."""
+    if is_real(x) and is_array_node(x) and all(map(_takes_all, _key_parts(key))):
         return graph.call(np.reshape, x, spec.shape)
-    number = number_of(x)
+    number = fill_value_of(x)
     if number is None or not is_basic(key):
         return None
     return graph.call(np.full, spec.shape, number) if spec.shape else number
 
 
-_READERS: dict[Any, Reader] = {
-    operator.pow: _power,
-    np.sum: _sum,
-    np.ndarray.sum: _sum,
-    np.mean: _mean,
-    np.ndarray.mean: _mean,
-    np.full: _full,
-    np.zeros: _zeros,
-    np.broadcast_to: _broadcast_to,
-    np.reshape: _reshape,
-    np.ndarray.reshape: _reshape,
-    np.expand_dims: _reshape,
-    np.transpose: _transpose,
-    np.ndarray.transpose: _transpose,
-    operator.matmul: _matmul,
-    np.matmul: _matmul,
-    np.outer: _outer,
-    np.diag: _of_matrix(np.diag),
-    np.trace: _of_matrix(np.trace),
-    np.diagonal: _diagonal,
-    np.where: _where,
-    np.copy: _copy,
-    np.array: _copy,
-    np.ndarray.copy: _copy,
-    functional.setitem: _setitem,
-    functional.additem: _additem,
-    operator.getitem: _getitem,
+_TRANSLATORS: dict[Any, Translator] = {
+    operator.pow: _translate_power,
+    np.sum: _translate_sum,
+    np.ndarray.sum: _translate_sum,
+    np.mean: _translate_mean,
+    np.ndarray.mean: _translate_mean,
+    np.full: _translate_full,
+    np.zeros: _translate_zeros,
+    np.broadcast_to: _translate_broadcast_to,
+    np.reshape: _translate_reshape,
+    np.ndarray.reshape: _translate_reshape,
+    np.expand_dims: _translate_reshape,
+    np.transpose: _translate_transpose,
+    np.ndarray.transpose: _translate_transpose,
+    operator.matmul: _translate_matmul,
+    np.matmul: _translate_matmul,
+    np.outer: _translate_outer,
+    np.diag: _translator_of_matrices(np.diag),
+    np.trace: _translator_of_matrices(np.trace),
+    np.diagonal: _translate_diagonal,
+    np.where: _translate_where,
+    np.copy: _translate_copy,
+    np.array: _translate_copy,
+    np.ndarray.copy: _translate_copy,
+    functional.setitem: _translate_setitem,
+    functional.additem: _translate_additem,
+    operator.getitem: _translate_getitem,
 }

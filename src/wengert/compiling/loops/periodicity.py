@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.compiling.graphs.graph import Spec
+from wengert.compiling.graphs.graph import ValueSpec
 from wengert.tape.loops import Loop
 from wengert.tape.ops import Call, Op, Variable
 from wengert.values import functional
@@ -158,4 +158,4 @@ def spec_of(value: Any) -> Any:
         return tuple([spec_of(part) for part in value])
     if type(value) is int:
         return int, value
-    return Spec.of(value)
+    return ValueSpec.of(value)

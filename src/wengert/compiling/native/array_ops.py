@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.graphs.graph import SUM
+from wengert.compiling.graphs.graph import ADD_REDUCE
 from wengert.compiling.native.sums import einsum, matmul, maximum, mean, minimum, norm, outer, powered, summed, vdot
 from wengert.compiling.native.views import (
     additem,
@@ -46,7 +46,7 @@ OPS: dict[Any, Callable[..., Any]] = {
     functional.setitem: setitem, functional.additem: additem,
     np.concatenate: concatenate, np.stack: stack, np.array: gathered, np.asarray: gathered,
     functional.make_tuple: make_tuple, functional.make_list: make_tuple, functional.getfield: getfield,
-    np.sum: summed, np.ndarray.sum: summed, SUM: summed, np.mean: mean, np.ndarray.mean: mean,
+    np.sum: summed, np.ndarray.sum: summed, ADD_REDUCE: summed, np.mean: mean, np.ndarray.mean: mean,
     np.max: maximum, np.ndarray.max: maximum, np.min: minimum, np.ndarray.min: minimum,
     np.linalg.norm: norm, np.vdot: vdot, operator.pow: powered, np.power: powered, pow: powered,
     np.outer: outer, np.matmul: matmul, operator.matmul: matmul, np.einsum: einsum,

@@ -1,1 +1,1 @@
-"""The rules of the optimiser: what may stand in the place of a call."""
+"""The rewrite rules of the optimiser."""

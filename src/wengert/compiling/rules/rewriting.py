@@ -1,8 +1,8 @@
-"""The rules of arithmetic, by function: what may stand in the place of a call, seeing its arguments only.
+"""Rewrite rules of arithmetic: each replaces a call of some function, and sees only the arguments of the call.
 
-A rule keeps nan, inf and the signs of zeros: 0·x, x − x and x / x stay. One that `reassociates` may change the last
-bits, and what overflows, underflows or is infinite on the way; where values decide, and with exact=True, it is left
-out.
+A rule preserves nan, inf and the signs of zeros: 0·x, x − x and x / x stay. A rule that `reassociates` may change the
+last bits, and whether intermediate values overflow or underflow. It is skipped for values that decide a branch, and
+with exact=True.
 """
 
 from __future__ import annotations
@@ -18,95 +18,96 @@ from wengert.compiling.graphs.graph import (
     Node,
     age,
     broadcast,
-    is_array,
+    fill_value_of,
+    is_array_node,
     is_call,
-    is_number,
-    number_of,
+    is_known_number,
     shape_of,
 )
 from wengert.compiling.graphs.vocabulary import UFUNCS
 
-Rule = Callable[..., Any]
-RULES: dict[Any, list[Rule]] = {}
-EXACT: dict[Any, list[Rule]] = {}
-_MODERATE = 2.0**60  # a constant that can be moved: what it scales overflows, or underflows, hardly ever
+RewriteRule = Callable[..., Any]
+RULES: dict[Any, list[RewriteRule]] = {}
+EXACT: dict[Any, list[RewriteRule]] = {}
+_MODERATE = 2.0**60  # the largest constant that rules move; it hardly ever makes its factor overflow
 
 
-def rule(*fns: Any, reassociates: bool = False) -> Callable[[Rule], Rule]:
-    """Enter a rule for calls of `fns`: it takes the graph and the arguments, and gives a node, a number or None."""
+def rule(*fns: Any, reassociates: bool = False) -> Callable[[RewriteRule], RewriteRule]:
+    """Register a rule for calls of `fns`: it gets the graph and the arguments, and returns a node, a number or None."""
 
-    def enter(body: Rule) -> Rule:
+    def register(body: RewriteRule) -> RewriteRule:
         for fn in fns:
             RULES.setdefault(fn, []).append(body)
             if not reassociates:
                 EXACT.setdefault(fn, []).append(body)
         return body
 
-    return enter
+    return register
 
 
 _ELEMENTWISE = tuple(dict.fromkeys(UFUNCS.values()))
 
 
-def _by_function(fn: Any) -> Callable[[Callable[..., Any]], Rule]:
-    """Enter, for one elementwise function, a rule that takes the function, too."""
+def _rule_with_function(fn: Any) -> Callable[[Callable[..., Any]], RewriteRule]:
+    """Register a rule of one elementwise function, which gets the function after the graph."""
 
-    def enter(body: Callable[..., Any]) -> Rule:
+    def register(body: Callable[..., Any]) -> RewriteRule:
         return rule(fn)(lambda graph, *args: body(graph, fn, *args))
 
-    return enter
+    return register
 
 
-def _constants(graph: Graph, fn: Any, *args: Any) -> Any:
-    """A call on numbers is done once."""
-    if not all(map(is_number, args)):
+def _fold_constants(graph: Graph, fn: Any, *args: Any) -> Any:
+    """Compute a call on numbers."""
+    if not all(map(is_known_number, args)):
         return None
     with np.errstate(all="ignore"):
         return fn(*args)
 
 
-def _broadcasts(graph: Graph, fn: Any, *args: Any) -> Any:
-    """f(broadcast x, broadcast y) is the broadcast of f(x, y)."""
+def _broadcast_last(graph: Graph, fn: Any, *args: Any) -> Any:
+    """f(broadcast x, broadcast y) = broadcast f(x, y)."""
     if not any([is_call(a, np.full, np.broadcast_to) for a in args]):
         return None
-    inner = [_inner(a) for a in args]
-    return widened(graph, graph.call(fn, *inner), broadcast(args)) if any(map(_is_anything, inner)) else None
+    inner = [_without_broadcast(a) for a in args]
+    return broadcast_node(graph, graph.call(fn, *inner), broadcast(args)) if any(map(_is_anything, inner)) else None
 
 
-def _inner(a: Any) -> Any:
-    number = number_of(a)
+def _without_broadcast(a: Any) -> Any:
+    """Strip broadcast and full from an argument."""
+    number = fill_value_of(a)
     return number if number is not None else a.args[0] if is_call(a, np.broadcast_to) else a
 
 
 def _is_anything(a: Any) -> bool:
-    return type(a) is Node or is_number(a)
+    return type(a) is Node or is_known_number(a)
 
 
-def widened(graph: Graph, x: Any, shape: tuple[int, ...]) -> Any:
-    """A number or a node, at each place of a shape."""
-    if shape_of(x) == shape and is_array(x):
+def broadcast_node(graph: Graph, x: Any, shape: tuple[int, ...]) -> Any:
+    """Broadcast a number or a node to a shape."""
+    if shape_of(x) == shape and is_array_node(x):
         return x
-    if not is_array(x):
-        return graph.call(np.full, shape, float(x) if is_number(x) else x)
+    if not is_array_node(x):
+        return graph.call(np.full, shape, float(x) if is_known_number(x) else x)
     return graph.call(np.broadcast_to, x, shape)
 
 
 for _fn in _ELEMENTWISE:
-    _by_function(_fn)(_constants)
-    _by_function(_fn)(_broadcasts)
+    _rule_with_function(_fn)(_fold_constants)
+    _rule_with_function(_fn)(_broadcast_last)
 
 
-# -- factors of one, terms of zero; signs go outwards
+# -- drop factors of one and terms of zero; move signs outwards
 
 
-def _is(a: Any, number: float) -> bool:
+def _is_exactly(a: Any, number: float) -> bool:
     """Whether an argument is this number, with this sign."""
-    return is_number(a) and a == number and math.copysign(1.0, a) == math.copysign(1.0, number)
+    return is_known_number(a) and a == number and math.copysign(1.0, a) == math.copysign(1.0, number)
 
 
-def _kept(x: Any, *others: Any) -> Any:
-    """x, where it is what the call would give as an array, or as a number of NumPy's; else None."""
-    return x if type(x) is Node and (x.spec.kind is np.float64 or (is_array(x) and x.shape)) else None
+def _as_result(x: Any) -> Any:
+    """Return x if it is of the type that the call would return: an array, or a np.float64; else None."""
+    return x if type(x) is Node and (x.spec.kind is np.float64 or (is_array_node(x) and x.shape)) else None
 
 
 def _negated(x: Any) -> Any:
@@ -115,28 +116,28 @@ def _negated(x: Any) -> Any:
 
 
 def _numbers_first(graph: Graph, fn: Any, a: Any, b: Any) -> Any:
-    """Sums and products have one order of their operands: numbers, then by age."""
+    """Sort the operands of sums and products: numbers first, then nodes by age."""
     return graph.call(fn, b, a) if age(a) > age(b) else None
 
 
-_by_function(np.multiply)(_numbers_first)
-_by_function(np.add)(_numbers_first)
+_rule_with_function(np.multiply)(_numbers_first)
+_rule_with_function(np.add)(_numbers_first)
 
 
 @rule(np.multiply)
 def _unit_factor(graph: Graph, a: Any, b: Any) -> Any:
-    return _kept(b) if _is(a, 1.0) else graph.call(np.negative, b) if _is(a, -1.0) else None
+    return _as_result(b) if _is_exactly(a, 1.0) else graph.call(np.negative, b) if _is_exactly(a, -1.0) else None
 
 
 @rule(np.multiply, np.divide)
 def _divided_by_one(graph: Graph, a: Any, b: Any) -> Any:
-    return _kept(a) if _is(b, 1.0) else None
+    return _as_result(a) if _is_exactly(b, 1.0) else None
 
 
 @rule(np.multiply)
 def _sign_of_product(graph: Graph, a: Any, b: Any) -> Any:
     """(−x)·y = −(x·y)."""
-    if is_number(a) and _negated(b) is not None:
+    if is_known_number(a) and _negated(b) is not None:
         return graph.call(np.multiply, -float(a), _negated(b))
     for x, y in ((a, b), (b, a)):
         if _negated(x) is not None:
@@ -153,7 +154,7 @@ def _sign_of_quotient(graph: Graph, a: Any, b: Any) -> Any:
 
 @rule(np.negative)
 def _sign_of_sign(graph: Graph, x: Any) -> Any:
-    if is_call(x, np.multiply) and is_number(x.args[0]):
+    if is_call(x, np.multiply) and is_known_number(x.args[0]):
         return graph.call(np.multiply, -x.args[0], x.args[1])
     return _negated(x)
 
@@ -161,8 +162,8 @@ def _sign_of_sign(graph: Graph, x: Any) -> Any:
 @rule(np.add)
 def _added_negative(graph: Graph, a: Any, b: Any) -> Any:
     """x + (−y) = x − y."""
-    if _is(a, -0.0):
-        return _kept(b)
+    if _is_exactly(a, -0.0):
+        return _as_result(b)
     for x, y in ((a, b), (b, a)):
         if _negated(y) is not None:
             return graph.call(np.subtract, x, _negated(y))
@@ -171,17 +172,17 @@ def _added_negative(graph: Graph, a: Any, b: Any) -> Any:
 
 @rule(np.subtract)
 def _subtracted_negative(graph: Graph, a: Any, b: Any) -> Any:
-    if _is(b, 0.0):
-        return _kept(a)
+    if _is_exactly(b, 0.0):
+        return _as_result(a)
     return graph.call(np.add, a, _negated(b)) if _negated(b) is not None else None
 
 
 @rule(np.power)
 def _small_power(graph: Graph, x: Any, e: float) -> Any:
-    """x ** 2 = x·x, as NumPy has it for arrays."""
+    """x ** 2 = x·x, as NumPy computes it for arrays."""
     if e == 2.0:
         return graph.call(np.multiply, x, x)
-    return graph.call(np.sqrt, x) if e == 0.5 else _kept(x) if e == 1.0 else None
+    return graph.call(np.sqrt, x) if e == 0.5 else _as_result(x) if e == 1.0 else None
 
 
 @rule(np.power, reassociates=True)
@@ -193,35 +194,35 @@ def _cube(graph: Graph, x: Any, e: float) -> Any:
     return graph.call(np.multiply, square, x if e == 3.0 else square)
 
 
-# -- factors that are one number go outwards, where they meet
+# -- move scalar factors outwards, where they combine
 
 
 def factors(x: Any) -> tuple[Any, Any]:
-    """(s, v) with s a number, or a node that is one, and x = s·v; s is None where there is no such factor."""
+    """Return (s, v) with x = s·v, where s is a number or a scalar node; s is None if there is no such factor."""
     if is_call(x, np.multiply):
         s, v = x.args
-        if is_moderate(s) or (not is_number(s) and not shape_of(s) and shape_of(v)):
+        if is_moderate(s) or (not is_known_number(s) and not shape_of(s) and shape_of(v)):
             return s, v
-        if not is_number(s) and not shape_of(v) and shape_of(s):
+        if not is_known_number(s) and not shape_of(v) and shape_of(s):
             return v, s
     return None, x
 
 
 def is_moderate(a: Any) -> bool:
-    """Whether an argument is a number that can be moved past others without harm: neither huge, nor tiny, nor 0."""
-    return is_number(a) and 1 / _MODERATE < abs(a) < _MODERATE
+    """Whether an argument is a number that rules may move past others: neither huge, nor tiny, nor 0."""
+    return is_known_number(a) and 1 / _MODERATE < abs(a) < _MODERATE
 
 
 @rule(np.multiply, reassociates=True)
-def _factors_outwards(graph: Graph, a: Any, b: Any) -> Any:
+def _scalars_outwards(graph: Graph, a: Any, b: Any) -> Any:
     """a·(s·v) = (a·s)·v for numbers a, and s·(a·v) for arrays."""
     for x, y in ((b, a), (a, b)):
         s, v = factors(x)
-        if s is None or (is_number(y) and not is_moderate(y)) or not shape_of(v):
+        if s is None or (is_known_number(y) and not is_moderate(y)) or not shape_of(v):
             continue
         if not shape_of(y):
             return graph.call(np.multiply, graph.call(np.multiply, y, s), v)
-        if is_number(s) or shape_of(v) == shape_of(x):
+        if is_known_number(s) or shape_of(v) == shape_of(x):
             return graph.call(np.multiply, s, graph.call(np.multiply, v, y))
     return None
 
@@ -230,7 +231,7 @@ def _factors_outwards(graph: Graph, a: Any, b: Any) -> Any:
 def _factors_out_of_quotient(graph: Graph, a: Any, b: Any) -> Any:
     """(c·x) / y = c·(x / y)."""
     s, v = factors(a)
-    if is_moderate(s) and not is_number(b) and shape_of(b):
+    if is_moderate(s) and not is_known_number(b) and shape_of(b):
         return graph.call(np.multiply, s, graph.call(np.divide, v, b))
     if is_moderate(b) and s is not None and shape_of(v):
         return graph.call(np.multiply, graph.call(np.divide, s, b), v)
@@ -240,13 +241,13 @@ def _factors_out_of_quotient(graph: Graph, a: Any, b: Any) -> Any:
 @rule(np.divide)
 def _power_of_two(graph: Graph, a: Any, b: Any) -> Any:
     """x / 2ᵏ = 2⁻ᵏ·x, to the bit."""
-    if is_moderate(b) and abs(math.frexp(b)[0]) == 0.5 and not is_number(a):
+    if is_moderate(b) and abs(math.frexp(b)[0]) == 0.5 and not is_known_number(a):
         return graph.call(np.multiply, 1 / float(b), a)
     return None
 
 
 def _factors_of_terms(fn: Any) -> None:
-    """c·x ± d·y = c·(x ± d/c·y) where d/c is ±1, or y is a product of which one factor times d/c is computed anyway."""
+    """Register c·x ± d·y = c·(x ± d/c·y) if d/c is ±1, or the graph has d/c times a factor of y already."""
 
     @rule(fn, reassociates=True)
     def outwards(graph: Graph, a: Any, b: Any) -> Any:
@@ -264,10 +265,10 @@ for _fn in (np.add, np.subtract):
 
 
 def _multiple(graph: Graph, s: float, x: Any) -> Any:
-    """s·x, if it takes no more work than x; else None."""
+    """Return s·x if it takes no more work than x; else None."""
     if abs(s) == 1.0:
         return x if s == 1.0 else graph.call(np.negative, x)
     for p, q in (x.args, x.args[::-1]) if is_call(x, np.multiply) else ():
-        if type(p) is Node and shape_of(p) and (multiple := graph.made(np.multiply, s, p)) is not None:
-            return graph.make(np.multiply, tuple(sorted([multiple, q], key=age)), {}, x.spec, known=True)
+        if type(p) is Node and shape_of(p) and (multiple := graph.existing(np.multiply, s, p)) is not None:
+            return graph.make(np.multiply, tuple(sorted([multiple, q], key=age)), {}, x.spec, in_vocabulary=True)
     return None

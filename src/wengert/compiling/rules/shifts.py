@@ -1,6 +1,6 @@
 """The rule of shifted exponents: log Σ exp(x − m) + m is the same for each m, so m = max x gets no cotangent.
 
-In the pullback of the maximum stands p − S·(p / S), with S = Σ exp(x − m): zero but for rounding.
+The pullback of the maximum computes p − S·(p / S), with S = Σ exp(x − m). That is zero up to rounding.
 """
 
 from __future__ import annotations
@@ -12,51 +12,51 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.graphs.graph import SUM, Graph, Node, is_call, is_number, shape_of
+from wengert.compiling.graphs.graph import ADD_REDUCE, Graph, Node, is_call, is_known_number, shape_of
 from wengert.compiling.rules.rewriting import rule
 from wengert.values.identity_set import Functions
 
-_EQUAL = Functions(operator.eq, np.equal)
+_EQUALITIES = Functions(operator.eq, np.equal)
 _MAXIMA = Functions(np.max, np.ndarray.max)
 
 
 @rule(np.where, reassociates=True)
 def _shift_of_exponents(graph: Graph, at: Node, x: Any, other: Any) -> Any:
     """Replace by zero the cotangent of the maximum that exponents are shifted by."""
-    largest = _found_by(at)
-    share = _spread(x)
-    if largest is None or other != 0.0 or not is_call(share, np.divide) or not _counts(share.args[1], at):
+    largest = _maximum_compared(at)
+    share = _without_layout(x)
+    if largest is None or other != 0.0 or not is_call(share, np.divide) or not _is_tie_count(share.args[1], at):
         return None
     shape = np.broadcast_shapes(at.shape, shape_of(x))
-    return graph.call(np.full, shape, 0.0) if _cancels(_spread(share.args[0]), largest) else None
+    return graph.call(np.full, shape, 0.0) if _cancels(_without_layout(share.args[0]), largest) else None
 
 
-def _spread(x: Any) -> Any:
+def _without_layout(x: Any) -> Any:
     """Strip broadcast, reshape and full from x."""
     while is_call(x, np.broadcast_to, np.reshape, np.full):
         x = x.args[1] if x.fn is np.full else x.args[0]
     return x
 
 
-def _found_by(at: Node) -> Node | None:
-    """The maximum that a comparison finds in what it is the maximum of."""
-    if type(at) is not Node or at.fn not in _EQUAL:
+def _maximum_compared(at: Node) -> Node | None:
+    """Return the maximum of x if `at` is the comparison of x with it; else None."""
+    if type(at) is not Node or at.fn not in _EQUALITIES:
         return None
-    largest = _spread(at.args[1])
+    largest = _without_layout(at.args[1])
     is_maximum = type(largest) is Node and largest.fn in _MAXIMA and largest.args[0] is at.args[0]
     return largest if is_maximum else None
 
 
-def _counts(n: Any, at: Node) -> bool:
-    """Whether n is the number of places, or that where it is not zero."""
-    n = _spread(n)
+def _is_tie_count(n: Any, at: Node) -> bool:
+    """Whether n is the number of ties, the sum of `at`, possibly guarded against zero."""
+    n = _without_layout(n)
     return type(n) is Node and any([type(v) is Node and v.fn is np.sum and v.args[0] is at for v in (n, *n.args)])
 
 
 def _cancels(x: Any, largest: Node) -> bool:
-    """Whether x is p − S·(p / S) or S·(p / S) − p, of as many elements as S, which are along one axis."""
+    """Whether x is p − S·(p / S) or S·(p / S) − p, and as large as S, which extends along one axis."""
     for p, product in (x.args, x.args[::-1]) if is_call(x, np.add, np.subtract) else ():
-        (a, left), (b, right) = _product(p), _product(product)
+        (a, left), (b, right) = _factors_of(p), _factors_of(product)
         for total in [
             node
             for node in right
@@ -67,18 +67,18 @@ def _cancels(x: Any, largest: Node) -> bool:
     return False
 
 
-def _product(x: Any) -> tuple[float, Counter[Any]]:
-    """The number and the nodes that x is a product of; what it is divided by stands in a tuple."""
+def _factors_of(x: Any) -> tuple[float, Counter[Any]]:
+    """Return the number and the nodes whose product is x; a divisor is in a tuple."""
     number, nodes, stack = 1.0, Counter[Any](), [x]
     while stack:
-        part = _spread(stack.pop())
-        if is_number(part):
+        part = _without_layout(stack.pop())
+        if is_known_number(part):
             number *= part
         elif is_call(part, np.multiply):
             stack += part.args
         elif is_call(part, np.divide) and type(part.args[1]) is Node:
             stack.append(part.args[0])
-            nodes[(_spread(part.args[1]),)] += 1
+            nodes[(_without_layout(part.args[1]),)] += 1
         elif is_call(part, np.add) and part.args[0] == 0.0:
             stack.append(part.args[1])
         else:
@@ -88,6 +88,10 @@ def _product(x: Any) -> tuple[float, Counter[Any]]:
 
 def _is_total(x: Any, largest: Node) -> bool:
     """Whether x is a sum of exp(x − max x)."""
-    power: Any = x.args[0] if is_call(x, SUM) else None
+    power: Any = x.args[0] if is_call(x, ADD_REDUCE) else None
     shifted: Any = power.args[0] if is_call(power, np.exp) else None
-    return is_call(shifted, np.subtract) and shifted.args[0] is largest.args[0] and _spread(shifted.args[1]) is largest
+    return (
+        is_call(shifted, np.subtract)
+        and shifted.args[0] is largest.args[0]
+        and _without_layout(shifted.args[1]) is largest
+    )

@@ -1,4 +1,4 @@
-"""Rules about stores: what the pullback of `u[1:-1] = u[1:-1] + …` clears and adds to."""
+"""Rules of stores: simplify how the pullback of `u[1:-1] = u[1:-1] + …` clears a region and adds to it."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.graphs.graph import Graph, Node, is_array, is_call, is_real
+from wengert.compiling.graphs.graph import Graph, Node, is_array_node, is_call, is_real
 from wengert.compiling.rules.rewriting import rule
 from wengert.values import functional
 
-_FAR = 20  # stores that another may pass
+_MAX_PASSED = 20  # a store may pass at most so many others
 
 
 @rule(functional.additem, reassociates=True)
-def _given_back(graph: Graph, x: Any, key: Any, value: Any) -> Any:
-    """Where a part D[R] is cleared, and later D[R] + w is added to it, w is added to D, and nothing is cleared."""
+def _drop_clearing(graph: Graph, x: Any, key: Any, value: Any) -> Any:
+    """Add w to D, instead of clearing D[R] and adding D[R] + w to it later."""
     region, added = region_of(key, x.shape), []
     if region is None:
         return None
@@ -40,29 +40,39 @@ def _given_back(graph: Graph, x: Any, key: Any, value: Any) -> Any:
 
 
 @rule(functional.additem, reassociates=True)
-def _added_together(graph: Graph, x: Any, key: Any, value: Any) -> Any:
-    """(D + a at R) + b at R = D + (a + b) at R; what is added to zeros, where nothing is yet, is put there."""
+def _merge_additions(graph: Graph, x: Any, key: Any, value: Any) -> Any:
+    """(D + a at R) + b at R = D + (a + b) at R; store what is added to a region that is still zero."""
     region, passed, base = region_of(key, x.shape), list[Node](), x
-    while region is not None and base.fn in (functional.additem, functional.setitem) and len(passed) < _FAR:
+    while region is not None and base.fn in (functional.additem, functional.setitem) and len(passed) < _MAX_PASSED:
         under, at, before = base.args
         where = region_of(at, x.shape)
-        if where == region and type(under) is Node and is_array(before) and is_real(before) and is_array(value):
+        if (
+            where == region
+            and type(under) is Node
+            and is_array_node(before)
+            and is_real(before)
+            and is_array_node(value)
+        ):
             found = graph.make(base.fn, (under, at, graph.call(np.add, before, value)), {}, x.spec)
             for store in reversed(passed):
                 found = graph.make(store.fn, (found, *store.args[1:]), {}, x.spec)
             return found
-        if type(under) is not Node or where is None or (base.fn is functional.setitem and not _apart(where, region)):
+        if (
+            type(under) is not Node
+            or where is None
+            or (base.fn is functional.setitem and not _are_disjoint(where, region))
+        ):
             return None
         passed.append(base)
         base = under
     if region is None or not is_call(base, np.zeros):
         return None
-    new = all([_apart(region_of(store.args[1], x.shape), region) for store in passed])
+    new = all([_are_disjoint(region_of(store.args[1], x.shape), region) for store in passed])
     return graph.make(functional.setitem, (x, key, value), {}, x.spec) if new else None
 
 
-def _apart(a: Any, b: Any) -> bool:
-    """Whether two regions are known to have no place together."""
+def _are_disjoint(a: Any, b: Any) -> bool:
+    """Whether two regions certainly do not overlap."""
     pairs = [[range(r, r + 1) if type(r) is int else r for r in pair] for pair in zip(a, b, strict=True)]
     return any([p.step == q.step == 1 and (p.stop <= q.start or q.stop <= p.start) for p, q in pairs])
 
@@ -72,12 +82,12 @@ def _is_part(a: Any, whole: Node) -> bool:
 
 
 def region_of(key: Any, shape: tuple[int, ...]) -> Any:
-    """The places that a key of known slices and ints names; None for any other key."""
+    """Return the range or integer of each axis that a key of constant slices and integers selects; else None."""
     parts = key if type(key) is tuple else (key,)
     if len(parts) > len(shape) or any([type(part) not in (int, slice) for part in parts]):
         return None
     named = zip((*parts, *[slice(None)] * (len(shape) - len(parts))), shape, strict=True)
     try:
         return tuple([part % n if type(part) is int else range(n)[part] for part, n in named])
-    except TypeError:  # a bound is a value
+    except TypeError:  # a bound is a node
         return None

@@ -1,4 +1,4 @@
-"""The rules of structure: a diagonal, an outer product and a number that is everywhere are not written out."""
+"""Rules of structure: diagonal matrices, outer products and uniform arrays are not materialised."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.graphs.graph import SUM, Graph, is_array, is_call, number_of, shape_of
+from wengert.compiling.graphs.graph import ADD_REDUCE, Graph, fill_value_of, is_array_node, is_call, shape_of
 from wengert.compiling.graphs.vocabulary import summed
-from wengert.compiling.rules.rewriting import factors, rule, widened
+from wengert.compiling.rules.rewriting import broadcast_node, factors, rule
 
 
 def diagonal_of(x: Any) -> Any:
-    """The vector on the diagonal of a matrix that is diagonal; None for any other node."""
+    """Return v if x is the matrix diag(v); None for any other node."""
     return x.args[0] if is_call(x, np.diag) and len(shape_of(x)) == 2 else None
 
 
@@ -21,17 +21,17 @@ def diagonal_of(x: Any) -> Any:
 def _shape_of_shape(graph: Graph, x: Any, shape: tuple[int, ...]) -> Any:
     if shape_of(x) == shape:
         return x
-    if number_of(x) is not None:
-        return graph.call(np.full, shape, number_of(x))
+    if fill_value_of(x) is not None:
+        return graph.call(np.full, shape, fill_value_of(x))
     return graph.call(np.reshape, x.args[0], shape) if is_call(x, np.reshape) else None
 
 
 @rule(np.broadcast_to)
 def _shape_of_number(graph: Graph, x: Any, shape: tuple[int, ...]) -> Any:
     if shape_of(x) == shape:
-        return x if is_array(x) else None
-    if number_of(x) is not None:
-        return graph.call(np.broadcast_to, number_of(x), shape)
+        return x if is_array_node(x) else None
+    if fill_value_of(x) is not None:
+        return graph.call(np.broadcast_to, fill_value_of(x), shape)
     return graph.call(np.broadcast_to, x.args[0], shape) if is_call(x, np.broadcast_to) else None
 
 
@@ -39,26 +39,28 @@ def _shape_of_number(graph: Graph, x: Any, shape: tuple[int, ...]) -> Any:
 def _axes_of_axes(graph: Graph, x: Any, axes: tuple[int, ...]) -> Any:
     if axes == tuple(range(len(axes))) or diagonal_of(x) is not None:
         return x
-    if number_of(x) is not None:
-        return graph.call(np.full, tuple([x.shape[axis] for axis in axes]), number_of(x))
+    if fill_value_of(x) is not None:
+        return graph.call(np.full, tuple([x.shape[axis] for axis in axes]), fill_value_of(x))
     return (
         graph.call(np.transpose, x.args[0], tuple([x.args[1][a] for a in axes])) if is_call(x, np.transpose) else None
     )
 
 
-def _factors_outwards(fn: Any) -> None:
-    """Signs, and factors that are one number, are taken out of what only arranges elements."""
+def _factors_past_layout(fn: Any) -> None:
+    """Register a rule that moves signs and scalar factors out of a function that only rearranges elements."""
 
     @rule(fn)
-    def outwards(graph: Graph, x: Any, how: tuple[int, ...]) -> Any:
+    def outwards(graph: Graph, x: Any, layout: tuple[int, ...]) -> Any:
         if is_call(x, np.negative):
-            return graph.call(np.negative, graph.call(fn, x.args[0], how))
+            return graph.call(np.negative, graph.call(fn, x.args[0], layout))
         s, v = factors(x)
-        return None if s is None or shape_of(v) != shape_of(x) else graph.call(np.multiply, s, graph.call(fn, v, how))
+        return (
+            None if s is None or shape_of(v) != shape_of(x) else graph.call(np.multiply, s, graph.call(fn, v, layout))
+        )
 
 
 for _fn in (np.reshape, np.transpose):
-    _factors_outwards(_fn)
+    _factors_past_layout(_fn)
 
 
 @rule(np.diag)
@@ -67,7 +69,7 @@ def _diagonal_of_diagonal(graph: Graph, x: Any) -> Any:
 
 
 @rule(np.trace)
-def _trace(graph: Graph, x: Any) -> Any:
+def _trace_of_diagonal(graph: Graph, x: Any) -> Any:
     """tr diag v = Σ v."""
     v = diagonal_of(x)
     return None if v is None else summed(graph, v, (0,))
@@ -81,7 +83,7 @@ def _trace_of_product(graph: Graph, x: Any) -> Any:
     return None
 
 
-@rule(SUM, reassociates=True)
+@rule(ADD_REDUCE, reassociates=True)
 def _sum_of_structure(graph: Graph, x: Any, axes: tuple[int, ...]) -> Any:
     """Σ diag v = Σ v, Σ a bᵀ = Σ a · Σ b."""
     if len(axes) != len(shape_of(x)) or not math.prod(shape_of(x)):
@@ -102,13 +104,13 @@ def _product_with_diagonal(graph: Graph, a: Any, b: Any) -> Any:
 
 @rule(np.matmul, reassociates=True)
 def _product_with_number(graph: Graph, a: Any, b: Any) -> Any:
-    """A matrix of one number s times y is s times the sums of y."""
+    """A matrix filled with s times y is s times the sums of y."""
     m, n = shape_of(a), shape_of(b)
     if len(m) > 2 or len(n) > 2 or not math.prod(m) or not math.prod(n):
         return None
-    if number_of(a) is not None and len(m) == 2:
-        return widened(graph, graph.call(np.multiply, number_of(a), summed(graph, b, (0,))), (m[0], *n[1:]))
-    if number_of(b) is not None and len(n) == 2:
+    if fill_value_of(a) is not None and len(m) == 2:
+        return broadcast_node(graph, graph.call(np.multiply, fill_value_of(a), summed(graph, b, (0,))), (m[0], *n[1:]))
+    if fill_value_of(b) is not None and len(n) == 2:
         rows = summed(graph, a, (len(m) - 1,), keepdims=len(m) == 2)
-        return widened(graph, graph.call(np.multiply, number_of(b), rows), (*m[:-1], n[1]))
+        return broadcast_node(graph, graph.call(np.multiply, fill_value_of(b), rows), (*m[:-1], n[1]))
     return None

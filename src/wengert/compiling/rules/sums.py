@@ -1,4 +1,4 @@
-"""The rules of sums: what is the same along the axes that are summed goes out of the sum; of products, products."""
+"""Rules of sums: factors that are constant along the summed axes move out; sums of products become products."""
 
 from __future__ import annotations
 
@@ -7,35 +7,35 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.graphs.graph import SUM, Graph, is_call, is_number, number_of, shape_of
+from wengert.compiling.graphs.graph import ADD_REDUCE, Graph, fill_value_of, is_call, is_known_number, shape_of
 from wengert.compiling.graphs.vocabulary import summed
-from wengert.compiling.rules.rewriting import factors, is_moderate, rule, widened
+from wengert.compiling.rules.rewriting import broadcast_node, factors, is_moderate, rule
 
 _LETTERS = "ijklmnopqrst"
 
 
-@rule(SUM, reassociates=True)
+@rule(ADD_REDUCE, reassociates=True)
 def _sum_of_number(graph: Graph, x: Any, axes: tuple[int, ...]) -> Any:
-    """The sum of n equal numbers is n times the number."""
-    if number_of(x) is None or not math.prod(x.shape):
+    """Σ s = n·s."""
+    if fill_value_of(x) is None or not math.prod(x.shape):
         return None
     shape = tuple([n for axis, n in enumerate(x.shape) if axis not in axes])
-    total = graph.call(np.multiply, float(math.prod([x.shape[axis] for axis in axes])), number_of(x))
-    return widened(graph, total, shape) if shape else total
+    total = graph.call(np.multiply, float(math.prod([x.shape[axis] for axis in axes])), fill_value_of(x))
+    return broadcast_node(graph, total, shape) if shape else total
 
 
-@rule(SUM, reassociates=True)
+@rule(ADD_REDUCE, reassociates=True)
 def _sum_of_multiple(graph: Graph, x: Any, axes: tuple[int, ...]) -> Any:
     """Σ s·v = s·Σ v."""
     s, v = factors(x)
-    if s is not None and shape_of(v) == x.shape and math.prod(x.shape) and (is_moderate(s) or not is_number(s)):
+    if s is not None and shape_of(v) == x.shape and math.prod(x.shape) and (is_moderate(s) or not is_known_number(s)):
         return graph.call(np.multiply, s, summed(graph, v, axes))
     if is_call(x, np.negative):
         return graph.call(np.negative, summed(graph, x.args[0], axes))
     return None
 
 
-@rule(SUM, reassociates=True)
+@rule(ADD_REDUCE, reassociates=True)
 def _sum_of_rows(graph: Graph, x: Any, axes: tuple[int, ...]) -> Any:
     """Σᵢ fⱼ·vᵢⱼ = fⱼ·Σᵢ vᵢⱼ."""
     if not is_call(x, np.multiply) or not math.prod(x.shape):
@@ -48,9 +48,9 @@ def _sum_of_rows(graph: Graph, x: Any, axes: tuple[int, ...]) -> Any:
     return None
 
 
-@rule(SUM, reassociates=True)
+@rule(ADD_REDUCE, reassociates=True)
 def _sum_of_positive(graph: Graph, x: Any, axes: tuple[int, ...]) -> Any:
-    """Σ (u + v) = Σ u + Σ v where nothing can cancel."""
+    """Σ (u + v) = Σ u + Σ v if no term can be negative, so that nothing cancels."""
     if is_call(x, np.add) and all([shape_of(v) == x.shape and is_positive(v) and is_product(v) for v in x.args]):
         return graph.call(np.add, *(summed(graph, v, axes) for v in x.args))
     return None
@@ -58,7 +58,7 @@ def _sum_of_positive(graph: Graph, x: Any, axes: tuple[int, ...]) -> Any:
 
 def is_positive(x: Any) -> bool:
     """Whether no element of x can be below zero."""
-    if is_number(x):
+    if is_known_number(x):
         return x >= 0
     if is_call(x, np.multiply):
         a, b = x.args
@@ -67,14 +67,14 @@ def is_positive(x: Any) -> bool:
 
 
 def is_product(x: Any) -> bool:
-    """Whether x is a product of two arrays, perhaps times a number."""
+    """Whether x is a product of two arrays, possibly times a number."""
     _, v = factors(x)
     return is_call(v, np.multiply) and all(map(shape_of, v.args))
 
 
-@rule(SUM, reassociates=True)
+@rule(ADD_REDUCE, reassociates=True)
 def _sum_of_products(graph: Graph, x: Any, axes: tuple[int, ...]) -> Any:
-    """Σ u·v is a scalar product, or rows of them."""
+    """Compute Σ u·v as a scalar product, or as an einsum."""
     if not is_product(x):
         return None
     a, b = x.args
@@ -89,13 +89,13 @@ def _sum_of_products(graph: Graph, x: Any, axes: tuple[int, ...]) -> Any:
         return None
     product = graph.call(np.einsum, f"{words[0][0]},{words[1][0]}->{output}", words[0][1], words[1][1])
     if len(x.shape) - 1 not in axes:  # rows are summed as fast as they are multiplied, columns faster
-        graph.instead[product] = x, graph.make(SUM, (x, axes), {}, product.spec)
+        graph.alternatives[product] = x, graph.make(ADD_REDUCE, (x, axes), {}, product.spec)
     return product
 
 
 @rule(np.einsum, reassociates=True)
 def _sum_of_weighted_squares(graph: Graph, subscripts: str, a: Any, b: Any) -> Any:
-    """Σ (w·z)·z = Σ w·z², with z² in the place of z."""
+    """Σ (w·z)·z = Σ w·z²."""
     words, output = subscripts.split("->")
     axes = tuple([axis for axis, letter in enumerate(words.partition(",")[0]) if letter not in output])
     for z, product in ((a, b), (b, a)):
@@ -107,14 +107,14 @@ def _sum_of_weighted_squares(graph: Graph, subscripts: str, a: Any, b: Any) -> A
 
 @rule(np.multiply, reassociates=True)
 def _factor_of_sum(graph: Graph, a: Any, b: Any) -> Any:
-    """fⱼ·Σᵢ vᵢⱼ·uᵢⱼ = Σᵢ (f·v)ᵢⱼ·uᵢⱼ where f·v is computed anyway."""
+    """fⱼ·Σᵢ vᵢⱼ·uᵢⱼ = Σᵢ (f·v)ᵢⱼ·uᵢⱼ if the graph has f·v already."""
     for f, x in ((a, b), (b, a)):
         if not is_call(x, np.einsum) or not shape_of(f) or shape_of(f) != shape_of(x):
             continue
         subscripts, *operands = x.args
         words, output = subscripts.split("->")
         for word, v, u in zip(words.split(","), operands, operands[::-1], strict=True):
-            product = graph.made(np.multiply, f, v) if word.endswith(output) else None
+            product = graph.existing(np.multiply, f, v) if word.endswith(output) else None
             if product is not None and product.shape == v.shape:
                 order = (product, u) if v is operands[0] else (u, product)
                 return graph.call(np.einsum, subscripts, *order)
@@ -122,7 +122,7 @@ def _factor_of_sum(graph: Graph, a: Any, b: Any) -> Any:
 
 
 def _without_units(graph: Graph, x: Any, letters: str) -> Any:
-    """An operand without its axes of length 1, and the letters of the others."""
+    """Return the einsum letters of the axes longer than 1, and the operand without the others."""
     shape = shape_of(x)
     word = "".join([letter for n, letter in zip(shape[::-1], letters[::-1], strict=False) if n != 1])[::-1]
     return word, graph.call(np.reshape, x, tuple([n for n in shape if n != 1])) if len(word) < len(shape) else x
