@@ -13,5 +13,5 @@ def mistakes_are_raised(monkeypatch: pytest.MonkeyPatch) -> None:
     def raised(error: Exception) -> None:
         raise error
 
-    monkeypatch.setattr(lowering, "mistaken", raised)
+    monkeypatch.setattr(lowering, "warn_of_bug", raised)
     monkeypatch.setattr(Compiled, "mistakes", ())

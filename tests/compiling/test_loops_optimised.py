@@ -11,7 +11,7 @@ import pytest
 from loop_sources import loop_arguments, loop_function
 
 import wengert as wg
-from wengert.compiling.loops.across_loops import across_loops
+from wengert.compiling.loops.across_loops import optimise_across_loops
 from wengert.compiling.loops.rolling import rolled
 from wengert.tape.loops import Loop
 from wengert.values.functional import setitem
@@ -38,7 +38,7 @@ def kept(tape: Any) -> list[tuple[int, ...]]:
 def check(f: Any, *args: Any) -> Any:
     """The gradient tape of a function, rolled and optimised across its loops, which gives the same bits."""
     tape = wg.gradtape(f, *args, argnums=tuple(range(len(args))))
-    made = across_loops(rolled(tape))
+    made = optimise_across_loops(rolled(tape))
     assert loops_of(made)
     for given in (args, [x * 1.25 for x in args]):
         assert bits(made.play(*given)) == bits(tape.play(*given))
@@ -62,7 +62,7 @@ def test_random_functions_give_the_same_bits(block: int) -> None:
                     expected = tape.play(*given)
                 except wg.StaleTapeError:
                     continue
-                assert bits(across_loops(made).play(*given)) == bits(expected), text
+                assert bits(optimise_across_loops(made).play(*given)) == bits(expected), text
                 for (_, a), (_, b) in zip(
                     leaves(made.optimise(exact=True).play(*given)), leaves(expected), strict=True
                 ):
@@ -129,8 +129,8 @@ def test_a_loop_that_is_not_read_goes_and_a_guard_in_one_stays() -> None:
         return x * 2.0
 
     assert loops_of(rolled(wg.trace(f, 0.5)[1]))
-    assert not loops_of(across_loops(rolled(wg.trace(f, 0.5)[1])))
-    made = across_loops(rolled(wg.trace(guarded, 0.5)[1]))
+    assert not loops_of(optimise_across_loops(rolled(wg.trace(f, 0.5)[1])))
+    made = optimise_across_loops(rolled(wg.trace(guarded, 0.5)[1]))
     assert made.play(0.25) == 0.5
     with pytest.raises(wg.StaleTapeError):
         made.play(-0.5)

@@ -120,7 +120,7 @@ def near(found, expected):
 
 @pytest.mark.parametrize(("f", "x"), MORE, ids=lambda f: getattr(f, "__name__", ""))
 def test_compiled_gradients_of_loops_are_those_of_grad(monkeypatch, f, x):
-    monkeypatch.setattr(deferred_reverse, "LEAST", 50)
+    monkeypatch.setattr(deferred_reverse, "LEAST_ENTRIES", 50)
     both = wg.value_and_grad(f)
     compiled = wg.compile(both)
     for factor in (1.0, 1.01, 1.02):
@@ -129,7 +129,7 @@ def test_compiled_gradients_of_loops_are_those_of_grad(monkeypatch, f, x):
 
 
 def test_what_a_loop_reads_from_outside_is_read_anew(monkeypatch):
-    monkeypatch.setattr(deferred_reverse, "LEAST", 50)
+    monkeypatch.setattr(deferred_reverse, "LEAST_ENTRIES", 50)
     compiled = wg.compile(wg.grad(reads_outside))
     x = np.ones(3)
     compiled(x)
@@ -166,16 +166,16 @@ def test_code_that_does_not_agree_with_the_trace_is_not_used(monkeypatch):
     changed = []
 
     def wrong(*args):
-        tape = continued(*args)
+        tape = extrapolate(*args)
         for op in tape.calls:
             if 0.25 in [a for a in op.args if type(a) is float]:
                 op.args = tuple([0.5 if type(a) is float else a for a in op.args])
                 changed.append(op)
         return tape
 
-    continued = lowering.continued
-    monkeypatch.setattr(lowering, "continued", wrong)
-    monkeypatch.setattr(deferred_reverse, "LEAST", 50)
+    extrapolate = lowering.extrapolate
+    monkeypatch.setattr(lowering, "extrapolate", wrong)
+    monkeypatch.setattr(deferred_reverse, "LEAST_ENTRIES", 50)
 
     def f(x):
         for _ in range(400):
@@ -249,7 +249,7 @@ NOT_EVEN = [triangle, red_and_black, reshapes, multiplies, takes, leaves_out_the
 
 @pytest.mark.parametrize("f", [*NOT_EVEN, goes_on_otherwise, permuted], ids=lambda f: f.__name__)
 def test_a_first_call_at_zero_says_nothing_of_the_next(monkeypatch, f):
-    monkeypatch.setattr(deferred_reverse, "LEAST", 50)
+    monkeypatch.setattr(deferred_reverse, "LEAST_ENTRIES", 50)
     both = wg.value_and_grad(f)
     compiled, x = wg.compile(both), R.normal(size=400)
     for factor in (0.0, 1.0, 1.01):
@@ -265,7 +265,7 @@ def test_a_first_call_may_give_no_numbers(monkeypatch):
             u[2:-1:2] = 0.5 * (u[1:-2:2] + u[3::2])
         return np.sum(u**2) / x[0]
 
-    monkeypatch.setattr(deferred_reverse, "LEAST", 50)
+    monkeypatch.setattr(deferred_reverse, "LEAST_ENTRIES", 50)
     both = wg.value_and_grad(f)
     compiled = wg.compile(both)
     for x in (np.full(40, np.nan), R.normal(size=40)):
@@ -296,7 +296,7 @@ def real_at_first(z):
 @pytest.mark.parametrize("least", [50, 10**9])
 @pytest.mark.parametrize("f", [spirals, turns, real_at_first], ids=lambda f: f.__name__)
 def test_complex_numbers_that_were_real_at_first(monkeypatch, f, least):
-    monkeypatch.setattr(deferred_reverse, "LEAST", least)
+    monkeypatch.setattr(deferred_reverse, "LEAST_ENTRIES", least)
     gradient = wg.grad(f, holomorphic=f is real_at_first)
     compiled, x = wg.compile(gradient, strict=True), R.uniform(0.2, 0.8, size=3)
     for z in (x + 0j, x + 1j * x[::-1], x[::-1] - 0.5j * x):
@@ -305,7 +305,7 @@ def test_complex_numbers_that_were_real_at_first(monkeypatch, f, least):
 
 
 def test_complex_gradients_of_loops_are_those_of_differences(monkeypatch):
-    monkeypatch.setattr(deferred_reverse, "LEAST", 50)
+    monkeypatch.setattr(deferred_reverse, "LEAST_ENTRIES", 50)
     compiled, z = wg.compile(wg.grad(spirals)), np.array([0.3 + 0j, 0.5, -0.4])
     compiled(z)
     z, h = z + 0.2j, 1e-6
@@ -355,7 +355,7 @@ def beside_itself(x):
 
 @pytest.mark.parametrize("f", [descends, twice, beside, beside_itself], ids=lambda f: f.__name__)
 def test_gradients_inside_of_a_function(monkeypatch, f):
-    monkeypatch.setattr(deferred_reverse, "LEAST", 50)
+    monkeypatch.setattr(deferred_reverse, "LEAST_ENTRIES", 50)
     compiled = wg.compile(f, strict=True)
     for x in (R.normal(size=3), R.normal(size=3)):
         near(compiled(x), f(x))
@@ -382,7 +382,7 @@ def test_what_a_trace_computed_is_not_kept_by_its_code(monkeypatch, f, x):
         gc.collect()
         return len([thing for thing in gc.get_objects() if type(thing) is Recording])
 
-    monkeypatch.setattr(deferred_reverse, "LEAST", 50)
+    monkeypatch.setattr(deferred_reverse, "LEAST_ENTRIES", 50)
     before = recordings()
     compiled = wg.compile(wg.value_and_grad(f), strict=True)
     compiled(x)
@@ -395,15 +395,15 @@ def test_a_mistake_of_ours_is_told_and_leaves_the_code_as_recorded(monkeypatch: 
     def fails(*_: Any) -> None:
         raise KeyError("a mistake")
 
-    monkeypatch.setattr(lowering, "_continued", fails)
+    monkeypatch.setattr(lowering, "_extrapolate_derivative", fails)
     with pytest.raises(KeyError, match="a mistake"):
         wg.compile(wg.grad(reads_outside))(X)
-    monkeypatch.setattr(lowering, "mistaken", MISTAKEN)
-    with pytest.warns(RuntimeWarning, match="a mistake in wengert.*KeyError"):
+    monkeypatch.setattr(lowering, "warn_of_bug", WARN_OF_BUG)
+    with pytest.warns(RuntimeWarning, match="a bug in wengert.*KeyError"):
         assert wg.compile(wg.grad(reads_outside))(X) == pytest.approx(wg.grad(reads_outside)(X))
 
 
-MISTAKEN, X = lowering.mistaken, np.array([0.3, 0.5, 0.7])
+WARN_OF_BUG, X = lowering.warn_of_bug, np.array([0.3, 0.5, 0.7])
 
 
 def test_nobody_is_told_of_what_a_few_iterations_alone_do(recwarn):

@@ -13,8 +13,8 @@ import pytest
 
 import wengert as wg
 from wengert.compiling.loops import while_loops
-from wengert.compiling.loops.branch_tree import End, Fork, Step, WhileLoop, found_in
-from wengert.compiling.loops.sharing import shared
+from wengert.compiling.loops.branch_tree import Fork, PathEnd, PathStep, WhileLoop, find_while_loop
+from wengert.compiling.loops.sharing import share_loops
 from wengert.tape.ops import Call, Input, Op, Variable
 
 R = np.random.default_rng(0)
@@ -536,16 +536,16 @@ def test_loops_within_a_loop_are_one_whatever_numbers_they_take_from_it(f, few):
 def test_numbers_of_loops_are_told_apart_by_where_they_stand():
     def found(a: float, b: float, c: float) -> WhileLoop:
         step, inner = [Call(np.sum, args, val=1.0) for args in ([(1.0, a)], [b])]
-        after = Fork(2, [Step(tuple(inner.args), {}, inner)], {}, End(True, [], []))
-        steps = [Step((c,), {}, inner), Step(tuple(step.args), {}, step)]
-        ways = Fork(0, steps, {True: after, False: Fork(2, [], {}, End(False, [], []))}, None)
-        return WhileLoop(ways, [], [], 0, 1, [], None, None)
+        after = Fork(2, [PathStep(tuple(inner.args), {}, inner)], {}, PathEnd(True, [], []))
+        steps = [PathStep((c,), {}, inner), PathStep(tuple(step.args), {}, step)]
+        tree = Fork(0, steps, {True: after, False: Fork(2, [], {}, PathEnd(False, [], []))}, None)
+        return WhileLoop(tree, [], [], 0, 1, [], None, None)
 
-    one, other = shared([found(2.0, 3.0, 4.0), found(2.5, 3.5, 4.0)])
+    one, other = share_loops([found(2.0, 3.0, 4.0), found(2.5, 3.5, 4.0)])
     assert one.key == other.key
-    assert {op.val for op in one.outer} == {2.0, 3.0}
-    assert {op.val for op in other.outer} == {2.5, 3.5}
-    assert one.ways.steps[0].args == (4.0,) and one.ways.steps[1].args[0][0] == 1.0
+    assert {op.val for op in one.outer_values} == {2.0, 3.0}
+    assert {op.val for op in other.outer_values} == {2.5, 3.5}
+    assert one.tree.steps[0].args == (4.0,) and one.tree.steps[1].args[0][0] == 1.0
 
 
 def with_what_was_before(k, u):
@@ -602,5 +602,5 @@ def test_a_loop_that_calls_what_is_computed_is_not_free(is_computed):
         ops += [x, Call(operator.gt, [Variable(x), 1.1], val=x.val > 1.1, guard=True)]
     ops.append(Call(operator.mul, [Variable(x), 2.0], val=2.0 * x.val))
     read = {v.op: k for k, op in enumerate(ops) if isinstance(op, Call) for v in op.references()}
-    found = found_in(ops, {op: k for k, op in enumerate(ops)}, heads, read)
+    found = find_while_loop(ops, {op: k for k, op in enumerate(ops)}, heads, read)
     assert (found is None) == is_computed

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from wengert.compiling.entries import FAILED, Entry, Miss
-from wengert.compiling.loops.lowering import agree, mistaken, postponed_on
+from wengert.compiling.loops.lowering import agree_numerically, find_reverse, warn_of_bug
 from wengert.compiling.loops.while_call import free_loops_on
 from wengert.compiling.loops.while_loops import is_head
 from wengert.compiling.native.module import load_compiler
@@ -184,13 +184,13 @@ class Compiled(Remade, Wrapper):
             is_better = again.reads.heads.are_freed and not entry.failing(given)
             return entry if is_better and _gives(entry, found, given) else None
         except self.mistakes as error:
-            mistaken(error)
+            warn_of_bug(error)
             return None
 
     def _agreeing(self, entry: Entry, found: Traced, parameters: list[str], given: tuple[Any, ...]) -> Entry | None:
         """An entry that gives the numbers of the trace, where its code is not what was recorded; the plainest last."""
         tape: Any = found.tape
-        if found.reads.draws or not (postponed_on(tape) or any(map(is_head, tape))):
+        if found.reads.draws or not (find_reverse(tape) or any(map(is_head, tape))):
             return entry
         for exact in (self.exact, True):
             if _gives(entry, found, given):
@@ -240,7 +240,7 @@ def _gives(entry: Entry, found: Traced, given: tuple[Any, ...]) -> bool:
     """Whether the code of an entry gives the numbers of its trace; it tells nobody of their overflows again."""
     with np.errstate(all="ignore"):
         made = entry.call(*given)
-    return agree(made, found.value) or (entry.derives and has_nan(made) and not has_nan(found.value))
+    return agree_numerically(made, found.value) or (entry.derives and has_nan(made) and not has_nan(found.value))
 
 
 def _with_first(entries: Sequence[Entry], entry: Entry) -> list[Entry]:

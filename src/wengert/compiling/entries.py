@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.loops.lowering import lowered, postponed_on
+from wengert.compiling.loops.lowering import find_reverse, lowered
 from wengert.compiling.optimising import optimised
 from wengert.compiling.watched.drawing import saved_state
 from wengert.compiling.watched.guards import OuterInput, said
@@ -50,7 +50,7 @@ class Entry:
     ) -> None:
         reads = traced.reads
         assert traced.tape is not None
-        has_walked = bool(reads.recording.notes) or bool(postponed_on(traced.tape))
+        has_walked = bool(reads.recording.notes) or bool(find_reverse(traced.tape))
         self.derives = has_walked and not reads.draws  # what was drawn is drawn
         heads, self.recorded = ended_by_tests(traced.tape), len(traced.tape)
         self.tape = optimised(lowered(traced.tape, cut and not reads.draws, exact), exact)

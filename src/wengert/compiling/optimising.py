@@ -8,7 +8,7 @@ from typing import Any
 from wengert.compiling.graphs.from_tape import deciding, graph_of, has_steps
 from wengert.compiling.graphs.to_tape import to_tape
 from wengert.compiling.guard_check import kept
-from wengert.compiling.loops.across_loops import across_loops
+from wengert.compiling.loops.across_loops import optimise_across_loops
 from wengert.compiling.loops.rolling import rolled
 from wengert.compiling.native.tiering import chosen
 from wengert.compiling.numpy_source import compile_with_floats
@@ -50,7 +50,7 @@ def optimised(tape: AnyTape, exact: bool = False) -> OptimisedTape:
     """
     made = _optimised(rolled(tape), exact)
     if any([type(op.fn) is Loop for op in made.calls]):
-        made = _optimised(across_loops(made), exact)
+        made = _optimised(optimise_across_loops(made), exact)
     made.exact = exact
     if not exact:
         _set_apart(made, memory_of(list(made), made.result), set())

@@ -1,1 +1,1 @@
-"""Loops: found in what was recorded, differentiated once, and optimised across their borders."""
+"""Loops: found in the recorded calls, differentiated once, and optimised together with the code around them."""

@@ -1,4 +1,7 @@
-"""Anti-unification of iterations: what they have in common and how they are linked is the pattern of the loop."""
+"""Anti-unification of iterations: find the pattern of a loop, which says what its iterations share and how they differ.
+
+A link stands in a pattern for an operand, and says where each iteration gets it from.
+"""
 
 from __future__ import annotations
 
@@ -7,92 +10,108 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.compiling.loops.periodicity import LEAST_COUNT, VARYING, Run, constant_key, is_move, signature, spec_of
+from wengert.compiling.loops.periodicity import (
+    LEAST_COUNT,
+    VARYING,
+    Run,
+    call_signature,
+    constant_key,
+    is_move,
+    static_spec,
+)
 from wengert.tape.ops import Op, Variable, sequence_like
 
 Position = int
-"""Where a value stands on the tape; -k for the k-th of the constants that stand among the arguments."""
+"""The index of a value on the tape; -k for the k-th of the literal arguments."""
 
 
-class Inside(NamedTuple):
-    """The value of the op at this place of the iteration."""
+class LocalValue(NamedTuple):
+    """The value of the op with this index in the same iteration."""
 
     op: int
 
 
-class Carried(NamedTuple):
-    """The value of the op at this place of the iteration `back` iterations ago; the first ones read `firsts`."""
+class CarriedValue(NamedTuple):
+    """The value of the op with this index, `back` iterations ago; the first iterations read the positions `firsts`."""
 
     op: int
     back: int
     firsts: tuple[Position, ...]
 
 
-class Same(NamedTuple):
-    """The value at this position before the run."""
+class InvariantValue(NamedTuple):
+    """The value at this position before the run, the same in all iterations."""
 
     position: Position
 
 
-class Each(NamedTuple):
-    """A value of its own for each iteration, at these positions before the run."""
+class ValuePerIteration(NamedTuple):
+    """One value for each iteration, at these positions before the run."""
 
     positions: tuple[int, ...]
 
 
-class Place(NamedTuple):
-    """An int: `first + k * step` in the k-th iteration."""
+class CounterValue(NamedTuple):
+    """An integer: `first + k * step` in iteration k."""
 
     first: int
     step: int
 
 
-class Table:
-    """A constant of its own for each iteration."""
+class ConstantPerIteration:
+    """One constant for each iteration."""
 
     def __init__(self, values: tuple[Any, ...]) -> None:
         self.values = values
 
 
-class Moved:
-    """A call before the run for each iteration, which only moves a value: it is made in the iteration."""
+class MovePerIteration:
+    """One call for each iteration that only takes a part of a value: it moves from before the run into the body."""
 
     def __init__(self, column: tuple[Any, Any, Any], positions: tuple[int, ...]) -> None:
         self.column, self.positions = column, positions
 
 
-_LINKS = (Moved, Inside, Carried, Same, Each, Place, Table)
+_LINKS = (
+    MovePerIteration,
+    LocalValue,
+    CarriedValue,
+    InvariantValue,
+    ValuePerIteration,
+    CounterValue,
+    ConstantPerIteration,
+)
 
 
-class Pattern(NamedTuple):
-    """A run, and for each op of an iteration its function, arguments and keywords, with links in these."""
+class LoopPattern(NamedTuple):
+    """A run, and for each op of an iteration its function, arguments and keyword arguments, which contain links."""
 
     run: Run
     columns: list[tuple[Any, Any, Any]]
 
 
 class NotUniform(Exception):
-    """The iteration of this number, or one near it, is not as the others."""
+    """The iteration of this number, or one near it, differs from the others."""
 
 
-def patterns_of(ops: Sequence[Op], place: dict[Op, int], runs: Sequence[Run], literals: list[Any]) -> list[Pattern]:
-    """The Patterns of runs, or of the greatest parts of them that have one; `literals` gets the constants in them."""
-    found: list[Pattern] = []
+def patterns_of(ops: Sequence[Op], place: dict[Op, int], runs: Sequence[Run], literals: list[Any]) -> list[LoopPattern]:
+    """Return the patterns of runs, or of their longest uniform parts; append their literal arguments to `literals`."""
+    found: list[LoopPattern] = []
     for run in runs:
-        pattern = _pattern(_Links(ops, place, run, [other.run for other in found], literals))
+        pattern = _find_pattern(_AntiUnifier(ops, place, run, [other.run for other in found], literals))
         found += [pattern] if pattern is not None else []
     return found
 
 
-def _pattern(links: _Links) -> Pattern | None:
+def _find_pattern(links: _AntiUnifier) -> LoopPattern | None:
     for _ in range(6):
         run = links.run
         if run.count < LEAST_COUNT:
             return None
         try:
-            return Pattern(run, [links.column(j) for j in range(run.period)])
-        except NotUniform as differs:
-            k = differs.args[0]
+            return LoopPattern(run, [links.column(j) for j in range(run.period)])
+        except NotUniform as error:
+            k = error.args[0]
             before, after = k, run.count - k - 1
             if after >= before:
                 links.run = Run(run.start + (k + 1) * run.period, run.period, after)
@@ -101,16 +120,16 @@ def _pattern(links: _Links) -> Pattern | None:
     return None
 
 
-class _Links:
-    """Makes one tree of the trees of all iterations."""
+class _AntiUnifier:
+    """Anti-unifies the arguments of all iterations: equal parts stay, differing ones become links."""
 
     def __init__(
-        self, ops: Sequence[Op], place: dict[Op, int], run: Run, before: Sequence[Run], literals: list[Any]
+        self, ops: Sequence[Op], place: dict[Op, int], run: Run, earlier: Sequence[Run], literals: list[Any]
     ) -> None:
-        self.ops, self.place, self.run, self.before, self.literals = ops, place, run, before, literals
+        self.ops, self.place, self.run, self.earlier, self.literals = ops, place, run, earlier, literals
 
     def column(self, j: int) -> tuple[Any, Any, Any]:
-        """The function, arguments and keywords of the j-th op of the iterations."""
+        """Return the function, arguments and keyword arguments of op j of the iterations, with links."""
         return self.calls([self.ops[k] for k in range(self.run.start + j, self.run.end, self.run.period)])
 
     def calls(self, calls: list[Any]) -> tuple[Any, Any, Any]:
@@ -127,7 +146,7 @@ class _Links:
             return {key: self([tree[key] for tree in trees]) for key in first}
         if t is slice:
             return slice(*[self([getattr(tree, name) for tree in trees]) for name in ("start", "stop", "step")])
-        return _constant(trees)
+        return _unify_constants(trees)
 
     def position(self, tree: Any) -> Position:
         if type(tree) is Variable:
@@ -136,35 +155,39 @@ class _Links:
         return -len(self.literals)
 
     def link(self, positions: np.ndarray) -> Any:
-        """The link that stands for the values at these positions."""
+        """Return the link to the values at these positions, one for each iteration."""
         run, m = self.run, self.run.count // 2
         first, step = int(positions[m]), int(positions[m + 1] - positions[m])
         if first >= run.start and step == run.period:
-            return self.link_within(positions, first)
+            return self.link_inside(positions, first)
         if first >= run.start or (step == run.period and positions[m + 1] >= run.start):
             raise NotUniform(min(max(first - run.start, 0) // run.period, run.count - 1))
         if (positions >= run.start).any():
             raise NotUniform(int(np.flatnonzero(positions >= run.start)[0]))
         if step == 0 and first >= 0:
-            return Same(_alike(positions, first))
-        for other in self.before:
+            return InvariantValue(_check_all_equal(positions, first))
+        for other in self.earlier:
             if other.start <= first < other.end and step % other.period == 0:
                 expected = first + (np.arange(run.count) - m) * step
-                _alike(positions - expected, 0)
-                _alike(((expected >= other.start) & (expected < other.end)).astype(int), 1)
+                _check_all_equal(positions - expected, 0)
+                _check_all_equal(((expected >= other.start) & (expected < other.end)).astype(int), 1)
         moved = self.moved([self.ops[k] for k in positions.tolist()])
         if moved is not None:
-            return Moved(moved, tuple(positions.tolist()))
-        return Each(tuple(positions.tolist()))
+            return MovePerIteration(moved, tuple(positions.tolist()))
+        return ValuePerIteration(tuple(positions.tolist()))
 
     def moved(self, ops: list[Any]) -> tuple[Any, Any, Any] | None:
-        """Anti-unify calls that take each its part of the same value; None where they do not."""
-        if not all(map(is_move, ops)) or len({signature(op) for op in ops}) > 1:
+        """Anti-unify calls that each take a part of the same value; return None if they do not."""
+        if not all(map(is_move, ops)) or len({call_signature(op) for op in ops}) > 1:
             return None
         column = self.calls(ops)
-        return column if all([type(link) in (Same, Place, int, float) for link in _links_in(column[1:])]) else None
+        return (
+            column
+            if all([type(link) in (InvariantValue, CounterValue, int, float) for link in _links_in(column[1:])])
+            else None
+        )
 
-    def link_within(self, positions: np.ndarray, first: int) -> Any:
+    def link_inside(self, positions: np.ndarray, first: int) -> Any:
         run, m = self.run, self.run.count // 2
         k, j = divmod(first - run.start, run.period)
         back = m - k
@@ -173,28 +196,28 @@ class _Links:
         if wrong.size:
             raise NotUniform(int(wrong[-1]) + back if wrong[-1] < m else int(wrong[0]) + back)
         if back == 0:
-            return Inside(j)
+            return LocalValue(j)
         if (positions[:back] >= run.start).any():
             raise NotUniform(0)
         like = self.ops[first].val
         for p in positions[:back].tolist():
             if p < 0 and type(like) is np.float64 and type(self.literals[-p - 1]) is float:
-                self.literals[-p - 1] = np.float64(self.literals[-p - 1])  # beside such numbers it is the same
-            if spec_of(self.literals[-p - 1] if p < 0 else self.ops[p].val) != spec_of(like):
+                self.literals[-p - 1] = np.float64(self.literals[-p - 1])  # with a np.float64 it computes the same
+            if static_spec(self.literals[-p - 1] if p < 0 else self.ops[p].val) != static_spec(like):
                 raise NotUniform(0)
-        return Carried(j, back, tuple(positions[:back].tolist()))
+        return CarriedValue(j, back, tuple(positions[:back].tolist()))
 
 
-def _alike(positions: np.ndarray, like: int) -> int:
-    """The position that all are."""
+def _check_all_equal(positions: np.ndarray, like: int) -> int:
+    """Return `like` if all positions equal it; else raise NotUniform."""
     wrong = np.flatnonzero(positions != like)
     if wrong.size:
         raise NotUniform(int(wrong[-1]) if wrong[-1] < len(positions) // 2 else int(wrong[0]))
     return like
 
 
-def _constant(values: list[Any]) -> Any:
-    """Anti-unify constants: to the one that all are, a Place, or a Table."""
+def _unify_constants(values: list[Any]) -> Any:
+    """Anti-unify constants to one that equals all, a CounterValue or a ConstantPerIteration."""
     first = values[-1]
     t = type(first)
     if all([x is first for x in values]):
@@ -205,23 +228,23 @@ def _constant(values: list[Any]) -> Any:
     if t is int:
         start, step = values[0], values[1] - values[0]
         if all([x == start + k * step for k, x in enumerate(values)]):
-            return Place(start, step) if step else start
-        return Table(tuple(values))
+            return CounterValue(start, step) if step else start
+        return ConstantPerIteration(tuple(values))
     if t is np.ndarray:
         if all([x is first or (x.tobytes() == first.tobytes() and x.strides == first.strides) for x in values]):
             return first
-        return Table(tuple(values))
+        return ConstantPerIteration(tuple(values))
     if t in VARYING:
-        return first if len({*map(constant_key, values)}) == 1 else Table(tuple(values))
+        return first if len({*map(constant_key, values)}) == 1 else ConstantPerIteration(tuple(values))
     if isinstance(first, np.generic):
-        return first  # its bits are part of the signature
+        return first  # equal: its bits are part of the signature
     if all([x == first for x in values]):
         return first
     raise NotUniform(len(values) // 2)
 
 
-def links_of(pattern: Pattern) -> Iterator[Any]:
-    """The links in a pattern, and the ints and floats that all iterations have in common, in order."""
+def links_of(pattern: LoopPattern) -> Iterator[Any]:
+    """Yield the links in a pattern, and the integers and floats that all iterations share, in order."""
     for _, args, kwargs in pattern.columns:
         yield from _links_in((args, kwargs))
 
@@ -230,11 +253,11 @@ def _links_in(tree: Any) -> Iterator[Any]:
     found: list[Any] = []
     with_links(tree, found.append)
     for link in found:
-        yield from _links_in(link.column[1:]) if type(link) is Moved else (link,)
+        yield from _links_in(link.column[1:]) if type(link) is MovePerIteration else (link,)
 
 
 def with_links(tree: Any, change: Callable[[Any], Any]) -> Any:
-    """`tree` with `change(x)` in place of each link, int and float x."""
+    """Replace each link, integer and float x in `tree` by `change(x)`."""
     t = type(tree)
     if t in _LINKS or t is int or t is float:
         return change(tree)

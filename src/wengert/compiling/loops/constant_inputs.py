@@ -1,4 +1,4 @@
-"""Numbers that a loop is given, and that are the same in all of its iterations, stand in the body of it."""
+"""Inline the constant arguments of loops into their bodies."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ from wengert.tape.ops import Call, Input, Variable
 from wengert.tape.tape import Tape
 
 
-def settled(tape: AnyTape) -> Any:
-    """The tape, with the numbers that its loops are given in their bodies; it is changed, its loops are new."""
+def inline_constants(tape: AnyTape) -> Any:
+    """Replace the loops of a tape by loops with their invariant constant arguments inlined; return the tape."""
     for op in tape:
         if isinstance(op, Call) and type(op.fn) is Loop:
-            op.fn, op.args = _settled(op.fn, op.args)
+            op.fn, op.args = _inline_in_loop(op.fn, op.args)
     return tape
 
 
-def _settled(loop: Loop, args: tuple[Any, ...]) -> tuple[Loop, tuple[Any, ...]]:
-    own = len(loop.steps) + loop.carried
+def _inline_in_loop(loop: Loop, args: tuple[Any, ...]) -> tuple[Loop, tuple[Any, ...]]:
+    varying = len(loop.steps) + loop.carried
     body = Tape()
-    given: list[Any] = []
+    remaining: list[Any] = []
     new: dict[Any, Any] = {}
     for k, op in enumerate(loop.body):
         if isinstance(op, Input):
-            if k >= own and not isinstance(args[k], Variable):
+            if k >= varying and not isinstance(args[k], Variable):
                 new[op] = args[k]
                 continue
-            given.append(args[k])
+            remaining.append(args[k])
         made = op.copy()
         if isinstance(made, Call):
             made.rewrite(lambda v: new[v.op])
             if type(made.fn) is Loop:
-                made.fn, made.args = _settled(made.fn, made.args)
+                made.fn, made.args = _inline_in_loop(made.fn, made.args)
         new[op] = body.push(made)
     body.result = new[loop.body.result.op]
-    return Loop(body, loop.count, loop.steps, loop.carried), tuple(given)
+    return Loop(body, loop.count, loop.steps, loop.carried), tuple(remaining)

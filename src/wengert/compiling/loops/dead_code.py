@@ -1,28 +1,28 @@
-"""Dead code of tapes with loops: unread calls, results, carried values and arguments of loops."""
+"""Dead-code elimination across loop boundaries: unread calls, results, loop-carried values and arguments."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from wengert.compiling.graphs.to_tape import must_run
-from wengert.compiling.loops.open_loops import OpenLoop, Region, field, is_loop
+from wengert.compiling.loops.open_loops import OpenLoop, Region, is_loop, loop_result
 from wengert.tape.ops import Call, Op, Variable, references
 
 
-def drop_unread(region: Region) -> None:
-    """Take away all that neither the result, nor a guard, nor a call with effects needs.
+def drop_dead_code(region: Region) -> None:
+    """Remove all ops that neither the result, nor a guard, nor a call with side effects needs.
 
-    What a loop carries is needed where the value after the last iteration is read, or another that is needed is made of
-    it: an array that is only written goes with its stores.
+    A loop-carried value is needed if its final value is read, or another needed value depends on it. An array that is
+    only written is removed with its stores.
     """
-    _Needed(region).sweep(region)
+    _LiveOps(region).sweep(region)
 
 
-class _Needed(set[Op]):
-    """The ops, in all bodies, whose values are needed; `results` are the numbers of the results of each loop."""
+class _LiveOps(set[Op]):
+    """The ops, in all bodies, whose values are needed; `results` maps loops to the numbers of their needed results."""
 
     def __init__(self, region: Region) -> None:
-        self.called: set[Op] = set()  # loops of which something is needed, if only a guard
+        self.called: set[Op] = set()  # calls of loops that contain something needed, if only a guard
         self.results: dict[OpenLoop, set[int]] = {}
         self.inputs: dict[Op, tuple[OpenLoop, int]] = {}
         self.waiting: list[Op] = [v.op for v in references(region.results)]
@@ -35,7 +35,7 @@ class _Needed(set[Op]):
                 self.waiting += [v.op for v in self.reads(op)]  # type: ignore[misc]
 
     def enter(self, region: Region, around: list[Op]) -> None:
-        """Begin with what has to run, and the loops `around` it."""
+        """Start with the calls that have to run, and the calls of the loops `around` them."""
         for op in region.ops:
             if is_loop(op):
                 loop: OpenLoop = op.fn  # type: ignore[attr-defined]
@@ -48,13 +48,13 @@ class _Needed(set[Op]):
                 self.called.update(around)
 
     def reads(self, op: Op) -> Iterator[Variable]:
-        """Yield the Variables that an op which is needed reads."""
+        """Yield the Variables that a needed op reads."""
         if op in self.inputs:
             loop, k = self.inputs[op]
-            yield from references(loop.given(op))
+            yield from references(loop.argument_for(op))
             if 0 <= k < loop.carried:
                 yield from self.result(loop, k)
-        elif (part := field(op)) is not None:
+        elif (part := loop_result(op)) is not None:
             self.called.add(part[0].call)
             yield from self.result(*part)
         elif is_loop(op):
@@ -71,7 +71,7 @@ class _Needed(set[Op]):
         region.ops = [op for op in region.ops if op in self or op in self.called]
         numbers = {loop: loop.keep(self, self.results[loop]) for loop in region.loops()}
         for op in region.ops:
-            part = field(op)
+            part = loop_result(op)
             if isinstance(op, Call) and part is not None:
                 op.args = (op.args[0], numbers[part[0]][part[1]])
         for loop in numbers:

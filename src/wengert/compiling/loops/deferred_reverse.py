@@ -1,7 +1,7 @@
-"""A long reverse pass in a watched trace: its numbers at once, what it computes when the tape is there.
+"""Defer a long reverse pass in a watched trace: compute its values at once, and record it as one call.
 
-Recording each step of it takes longer than all else. On the tape one call stands for it, a Reverse; how loops make that
-a short piece of work is told in `lowering.py`.
+Recording its steps would take most of the time of the trace. `lowering.py` later replaces the call, a Reverse, by the
+derivative of the loops.
 """
 
 from __future__ import annotations
@@ -22,41 +22,41 @@ from wengert.reverse.strategies import Seeds
 from wengert.reverse.walk import reverse
 from wengert.values import functional
 
-LEAST = 1000
-"""Entries of a level from which on its reverse pass is postponed."""
+LEAST_ENTRIES = 1000
+"""The reverse pass of a level with at least so many entries is deferred."""
 
 
 class Reverse:
-    """Stands on a tape for the cotangents of `inputs` values, from the cotangents of `outputs` values.
+    """A deferred reverse pass from the cotangents of `outputs` values to those of `inputs` values.
 
-    Its arguments are the inputs, the outputs and the seeds.
+    Its arguments on the tape are the inputs, the outputs and the seeds.
     """
 
     __name__ = "reverse"
-    taped: Callable[..., Any]  # of `taping.py`, as the next
+    taped: Callable[..., Any]  # set by `taping.py`, like the next
     eager: Callable[..., Any]
 
     def __init__(self, inputs: int, outputs: int) -> None:
         self.inputs, self.outputs = inputs, outputs
 
 
-def postponed(
+def defer_reverse(
     recording: Recording, here: Level, seeds: Seeds, depth: int, consume: bool, watching: Recording | None
 ) -> Cotangents:
     """Run `reverse` now, and record it as one deferred Reverse op if possible."""
     end = max([slot for slot, _ in seeds], default=-1)
-    is_short = end - here.start < LEAST and not _repeats_freely(recording, here, end)
-    if is_short or depth != 1 or not _is_plain(recording, here, end):
+    is_short = end - here.start < LEAST_ENTRIES and not _may_have_free_loop(recording, here, end)
+    if is_short or depth != 1 or not _is_replayable(recording, here, end):
         return reverse(recording, here, seeds, depth, consume, watching)
     materialise(recording, here.start, end + 1, written_only=True)
     with silent(True):
         found = reverse(recording, here, seeds, 0, False, None)
     inputs = [slot for slot in sorted(here.inputs) if slot <= end and found.table[slot] is not None]
-    values = tuple([_own(found.table[slot]) for slot in inputs])
+    values = tuple([_fresh_cotangent(found.table[slot]) for slot in inputs])
     outer = [recording.entries[slot][2][0] for slot in inputs]  # type: ignore[index]
     if not values or any([value is None for value in values]) or len({*outer}) < len(outer):
         return reverse(recording, here, seeds, depth, consume, watching)
-    if _reads_beside(recording, here, end, outer):
+    if _bypasses_inputs(recording, here, end, outer):
         return reverse(recording, here, seeds, depth, consume, watching)
     args = [recording.value(slot) for slot in (*inputs, *[slot for slot, _ in seeds])] + [
         cotangent for _, cotangent in seeds
@@ -73,8 +73,8 @@ def postponed(
     return made
 
 
-def _repeats_freely(recording: Recording, here: Level, end: int) -> bool:
-    """Whether a loop may run as often as tests say, as far as its heads tell."""
+def _may_have_free_loop(recording: Recording, here: Level, end: int) -> bool:
+    """Whether the heads on the level allow a loop to become free, see `while_loops.py`."""
     tests: Any = [
         entry[0].fn for entry in recording.entries[here.start : end + 1] if entry and entry[0].kind == "guard"
     ]
@@ -82,11 +82,11 @@ def _repeats_freely(recording: Recording, here: Level, end: int) -> bool:
     return any([head.left is None for head in heads]) or (bool(heads) and any([type(fn) is not Head for fn in tests]))
 
 
-def _is_plain(recording: Recording, here: Level, end: int) -> bool:
-    """Whether a level holds nothing but calls of primitives, on values of its own, of the outer level and constants.
+def _is_replayable(recording: Recording, here: Level, end: int) -> bool:
+    """Whether replaying the tape of a level is exact: it has only calls of primitives, inputs, constants and guards.
 
-    Nor may the function have set which floating-point errors raise, or asked whether an array can be written: playing
-    its tape again does not.
+    Replaying does not set which floating-point errors raise, and does not ask whether an array is writable, so the
+    function must do neither.
     """
     inputs = [recording.entries[slot] for slot in here.inputs]
     return all([entry is not None and entry[2] and entry[2][0] is not None for entry in inputs]) and all(
@@ -100,10 +100,10 @@ def _is_plain(recording: Recording, here: Level, end: int) -> bool:
     )
 
 
-def _reads_beside(recording: Recording, here: Level, end: int, outer: list[int]) -> bool:
-    """Whether a level reads what depends on the outer values of its inputs, and not through them.
+def _bypasses_inputs(recording: Recording, here: Level, end: int, outer: list[int]) -> bool:
+    """Whether a level reads a value that depends on the `outer` slots of its inputs, but not through its inputs.
 
-    It is constant there; but on the tape the inputs are those values, and all that is made of them would have a part.
+    The level treats it as a constant. On the tape inputs and outer values are the same, so it would get a derivative.
     """
     depending = {*outer}
 
@@ -117,8 +117,8 @@ def _reads_beside(recording: Recording, here: Level, end: int, outer: list[int])
     return any([reads(slot) for slot in range(here.start, end + 1) if slot not in here.inputs])
 
 
-def _own(cotangent: Any) -> Any:
-    """A new number or array of the value of a cotangent; None where it is neither."""
+def _fresh_cotangent(cotangent: Any) -> Any:
+    """Copy a cotangent that is a number or an array; return None for any other."""
     if type(cotangent) is np.ndarray:
         return cotangent.copy()
     return cotangent * 1.0 if type(cotangent) in (float, np.float64) else None

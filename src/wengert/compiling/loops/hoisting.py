@@ -11,10 +11,10 @@ from wengert.tape.ops import Call, Constant, Op, Variable, references
 
 
 def hoist(region: Region) -> None:
-    """Move calls out of the bodies of loops, of inner ones first, as far as what they read allows.
+    """Move loop-invariant calls out of the bodies of loops, inner loops first.
 
-    There is one iteration at least, so nothing runs, or raises, that did not before. New arrays that are written into
-    stay: each iteration has one of its own.
+    A loop has at least one iteration, so no call runs or raises that did not before. A call that allocates an array
+    for in-place writes stays, since each iteration needs its own.
     """
     for loop in region.loops():
         hoist(loop)
@@ -26,12 +26,12 @@ def hoist(region: Region) -> None:
 
 
 def _hoist_out_of(loop: OpenLoop, region: Region) -> None:
-    """Append the calls of the body that are the same in all iterations to the region around it."""
-    outside: dict[Op, Any] = {op: loop.given(op) for op in loop.inputs if loop.role(op) == "same"}
+    """Append the invariant calls of the body to the region around it."""
+    outside: dict[Op, Any] = {op: loop.argument_for(op) for op in loop.inputs if loop.role(op) == "invariant"}
     constants = {op for op in loop.ops if isinstance(op, Constant)}
-    written, staying, moved = _written(loop), [], set()
+    written, staying, moved = _written_ops(loop), [], set()
 
-    def brought_out(v: Variable) -> Any:
+    def outer(v: Variable) -> Any:
         if v.op in constants and v.op not in outside:
             region.ops.append(v.op.copy())
             outside[v.op] = Variable(region.ops[-1])
@@ -39,26 +39,26 @@ def _hoist_out_of(loop: OpenLoop, region: Region) -> None:
 
     for op in loop.ops:
         fixed = all([v.op in outside or v.op in constants for v in op.references()])
-        if fixed and _may_move(op) and not (op in written and is_new_memory(op)):  # type: ignore[arg-type]
-            op.rewrite(brought_out)
+        if fixed and _is_hoistable(op) and not (op in written and is_new_memory(op)):  # type: ignore[arg-type]
+            op.rewrite(outer)
             region.ops.append(op)
             outside[op] = Variable(op)
             moved.add(op)
         else:
             staying.append(op)
     loop.ops = staying
-    loop.rewrite(lambda v: loop.same(outside[v.op]) if v.op in moved else v)
+    loop.rewrite(lambda v: loop.invariant(outside[v.op]) if v.op in moved else v)
 
 
-def _may_move(op: Op) -> bool:
-    """Whether a call does nothing but compute, so that it may be made once for all times."""
+def _is_hoistable(op: Op) -> bool:
+    """Whether a call is pure, so that it may run once for all iterations."""
     if not isinstance(op, Call) or op.guard or "out" in op.kwargs:
         return False
-    return all(map(_may_move, op.fn.ops)) if is_loop(op) else is_pure(op.fn)
+    return all(map(_is_hoistable, op.fn.ops)) if is_loop(op) else is_pure(op.fn)
 
 
-def _written(loop: OpenLoop) -> set[Op | None]:
-    """The ops whose arrays stores, or loops, in the body or in the next iteration may write into."""
+def _written_ops(loop: OpenLoop) -> set[Op | None]:
+    """Return the ops whose arrays may be written in place, by this iteration or the next."""
     found = list(references(loop.results[: loop.carried]))
     for op in loop.ops:
         if isinstance(op, Call) and is_store(op):

@@ -1,4 +1,4 @@
-"""Tapes whose loops are open for changes: the ops of bodies beside those around them, which all can be edited alike."""
+"""Mutable tapes with mutable loops: optimisations edit the ops of loop bodies like the ops around them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from wengert.values import functional
 
 
 class Region:
-    """The ops of a tape between its inputs and its results; those that call a loop have an `OpenLoop` as function."""
+    """The inputs, ops and results of a tape; calls of a loop have an `OpenLoop` as their function."""
 
     def __init__(self, tape: AnyTape) -> None:
         self.inputs: list[Op] = []
@@ -30,16 +30,16 @@ class Region:
             (self.inputs if isinstance(op, Input) else self.ops).append(made)
         place = {op: k for k, op in enumerate(self.ops)}
         self.ops.sort(
-            key=lambda op: place[part[0].call if (part := field(op)) else op]
-        )  # parts right after their loops
+            key=lambda op: place[part[0].call if (part := loop_result(op)) else op]
+        )  # results right after their loops
         self.results: list[Any] = [Variable(new[tape.result.op])]  # type: ignore[index]
 
     def loops(self) -> Iterator[OpenLoop]:
-        """The loops that are called here, without those in their bodies."""
+        """Return the loops that are called here, without those in their bodies."""
         return iter([op.fn for op in self.ops if isinstance(op, Call) and type(op.fn) is OpenLoop])
 
     def rewrite(self, change: Callable[[Variable], Any]) -> None:
-        """Let all ops and results, also those of bodies, be of `change(v)` in place of each Variable v."""
+        """Replace each Variable v that ops and results read, also in bodies, by `change(v)`."""
         for op in self.ops:
             op.rewrite(change)
         self.results = [with_variables(v, change) for v in self.results]
@@ -47,38 +47,38 @@ class Region:
             loop.rewrite(change)
 
     def push_on(self, tape: Any) -> Any:
-        """Fill an empty tape with the ops; the results are for others to push."""
+        """Push the inputs and ops on an empty tape; the caller sets its result."""
         for op in [*self.inputs, *self.ops]:
             if isinstance(op, Call) and type(op.fn) is OpenLoop:
-                op.fn = op.fn.closed()
+                op.fn = op.fn.close()
             tape.push(op)
         return tape
 
 
 class OpenLoop(Region):
-    """A loop of which the body, and what is given to it by `call`, may be changed."""
+    """A loop whose body, and whose arguments in `call`, may be changed."""
 
     def __init__(self, loop: Loop, call: Call) -> None:
         super().__init__(loop.body)
         self.call, self.count, self.steps, self.carried = call, loop.count, list(loop.steps), loop.carried
-        self.of_body = type(loop.body)
+        self.body_type = type(loop.body)
         made: Any = self.results[0].op
         self.ops.remove(made)
         self.results = [*made.args]
 
-    def given(self, op: Op | None) -> Any:
+    def argument_for(self, op: Op | None) -> Any:
         """Return the argument of the loop for an input of its body."""
         return self.call.args[self.inputs.index(op)]  # type: ignore[arg-type]
 
     def role(self, op: Op | None) -> str:
-        """Return the role of an op of the body: an input that is a "place", "carried" or the "same", or a "call"."""
+        """Return the role of an op of the body: an input that is a "counter", "carried" or "invariant", or a "call"."""
         if op not in self.inputs:
             return "call"
         k = self.inputs.index(op) - len(self.steps)
-        return "place" if k < 0 else "carried" if k < self.carried else "same"
+        return "counter" if k < 0 else "carried" if k < self.carried else "invariant"
 
-    def same(self, value: Any) -> Any:
-        """Return the counterpart in the body of a value from around it."""
+    def invariant(self, value: Any) -> Any:
+        """Return the counterpart in the body of a value from outside; add an input if there is none."""
         if not isinstance(value, Variable):
             return value
         first = len(self.steps) + self.carried
@@ -87,12 +87,12 @@ class OpenLoop(Region):
                 return Variable(op)
         return self._input(len(self.inputs), value, value_of(value))
 
-    def place(self, first: int, step: int) -> Any:
-        """Return the counterpart in the body of the int `first + k * step` of iteration k."""
+    def counter(self, first: int, step: int) -> Any:
+        """Return the counterpart in the body of the integer `first + k * step`; add a counter if there is none."""
         if step == 0:
             return first
-        for op, given, its in zip(self.inputs, self.call.args, self.steps, strict=False):
-            if (type(given), given, its) == (int, first, step):
+        for op, given, its_step in zip(self.inputs, self.call.args, self.steps, strict=False):
+            if (type(given), given, its_step) == (int, first, step):
                 return Variable(op)
         self.steps.append(step)
         return self._input(len(self.steps) - 1, first, first + (self.count - 1) * step)
@@ -103,9 +103,9 @@ class OpenLoop(Region):
         return Variable(self.inputs[at])
 
     def keep(self, inputs: set[Op], results: set[int]) -> dict[int, int]:
-        """Leave these inputs and results alone; returns the new numbers of the results.
+        """Keep only these inputs and results; return the new numbers of the results.
 
-        What is carried has to be in both; a result that nobody carries comes after those.
+        Both sets must contain the same loop-carried values. Other results come after those.
         """
         first = len(self.steps)
         carried = [k for k in range(self.carried) if self.inputs[first + k] in inputs]
@@ -116,17 +116,17 @@ class OpenLoop(Region):
         self.results, self.carried = [self.results[k] for k in order], len(carried)
         return {old: new for new, old in enumerate(order)}
 
-    def closed(self) -> Loop:
-        """The Loop that it is now; it cannot be changed any more."""
-        body: Any = self.push_on(self.of_body())
+    def close(self) -> Loop:
+        """Return the Loop that it has become; no more changes are possible."""
+        body: Any = self.push_on(self.body_type())
         values = tuple([value_of(v) for v in self.results])
         body.result = body.push(Call(functional.make_tuple, self.results, val=values))
         self.call.val = values
         return Loop(body, self.count, self.steps, self.carried)
 
 
-def closed(region: Region, tape: AnyTape, new: Tape) -> Tape:
-    """Fill the empty tape `new` with what has become of `tape`, whose region has been changed."""
+def close_region(region: Region, tape: AnyTape, new: Tape) -> Tape:
+    """Fill the empty tape `new` with a changed region of `tape`."""
     before = [op for op in tape if isinstance(op, Input)]
     now = dict(zip(before, region.inputs, strict=True))
     region.push_on(new)
@@ -138,12 +138,12 @@ def closed(region: Region, tape: AnyTape, new: Tape) -> Tape:
 
 
 def is_loop(op: Any) -> bool:
-    """Whether an op calls a loop that is open."""
+    """Whether an op calls an OpenLoop."""
     return isinstance(op, Call) and type(op.fn) is OpenLoop
 
 
-def field(op: Op | None) -> tuple[OpenLoop, int] | None:
-    """The loop, and the number of its result, that an op takes; None where it takes no such thing."""
+def loop_result(op: Op | None) -> tuple[OpenLoop, int] | None:
+    """Return the loop and the number of the result that an op takes from it; None for any other op."""
     if isinstance(op, Call) and op.fn is functional.getfield and isinstance(op.args[0], Variable):
         call = op.args[0].op
         if is_loop(call) and type(op.args[1]) is int:

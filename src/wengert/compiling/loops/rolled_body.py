@@ -1,4 +1,4 @@
-"""The call of a Loop that stands for a run of equal iterations, and the body of it."""
+"""Build the Loop that replaces a run of equal iterations, and its call."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ import numpy as np
 
 from wengert.compiling.graphs.to_tape import provenance
 from wengert.compiling.loops.anti_unify import (
-    Carried,
-    Each,
-    Inside,
-    Moved,
-    Pattern,
-    Place,
-    Same,
-    Table,
+    CarriedValue,
+    ConstantPerIteration,
+    CounterValue,
+    InvariantValue,
+    LocalValue,
+    LoopPattern,
+    MovePerIteration,
+    ValuePerIteration,
     links_of,
     with_links,
 )
-from wengert.compiling.loops.periodicity import constant_key, spec_of
+from wengert.compiling.loops.periodicity import constant_key, static_spec
+from wengert.compiling.loops.residual_rows import PYTHON_NUMBERS, row_call
 from wengert.tape.loops import Loop
 from wengert.tape.ops import Call, Constant, Input, Op, Variable, value_of
 from wengert.tape.tape import Tape
 from wengert.values import functional
 
-NUMBERS = (float, bool, complex)  # of Python: an array gives them back by `item`
-_COUNTER = Place(0, 1)
+_COUNTER = CounterValue(0, 1)
 ROWS = "a row for each iteration"
 
 
 class AnyRoller(Protocol):
-    """Protocol of the tape that a loop is written on: values by their old positions, and what is read of a run."""
+    """Protocol of the roller that loops are built for: it knows the new values by their old positions."""
 
     ops: list[Op]
     made: Tape
@@ -42,23 +42,23 @@ class AnyRoller(Protocol):
     stacks: dict[tuple[int, int], Variable]
 
     def value(self, position: int, /) -> Variable: ...
-    def from_stack(self, link: Each, /) -> tuple[Variable, Place] | None: ...
-    def read_of(self, pattern: Pattern, /) -> tuple[int, list[int], list[int]]: ...
+    def from_stack(self, link: ValuePerIteration, /) -> tuple[Variable, CounterValue] | None: ...
+    def read_of(self, pattern: LoopPattern, /) -> tuple[int, list[int], list[int]]: ...
 
 
 def is_stacked(value: Any) -> bool:
-    """Whether an array can keep such values, one in each row."""
+    """Whether an array can store such values, one in each row."""
     if type(value) is np.ndarray:
         return value.ndim > 0 and value.dtype.kind in "fciub"
     return (
         type(value) is list
-        or type(value) in NUMBERS
+        or type(value) in PYTHON_NUMBERS
         or (isinstance(value, np.number | np.bool_) and value.dtype.kind in "fciub")
     )
 
 
-def stacked(values: list[Any]) -> np.ndarray:
-    """The array that keeps these; one of Python objects, of lists."""
+def stack_rows(values: list[Any]) -> np.ndarray:
+    """Stack values to an array, one in each row; lists become an array of objects."""
     if type(values[0]) is not list:
         return np.array(values)
     made = np.empty(len(values), object)
@@ -67,22 +67,19 @@ def stacked(values: list[Any]) -> np.ndarray:
     return made
 
 
-def row(stack: Variable, k: Any, like: Any) -> Call:
-    """The row `k` of an array that keeps values like this one."""
-    return Call(np.ndarray.item if type(like) in NUMBERS else operator.getitem, [stack, k], val=like)
-
-
-def write(roller: AnyRoller, pattern: Pattern) -> None:
-    """Push the call of the loop that stands for a pattern, and what is read of it."""
+def push_loop(roller: AnyRoller, pattern: LoopPattern) -> None:
+    """Push the call of the loop that replaces the run of a pattern, and the results that are read."""
     number, outputs, kept = roller.read_of(pattern)
     body = _Body(roller, pattern, kept)
     results, at = body.write(outputs)
     values = tuple([value_of(v) for v in results])
     body.tape.result = body.tape.push(Call(functional.make_tuple, results, val=values))
-    loop = Loop(body.tape, pattern.run.count, [place.step for place in body.places], len(body.carried) + len(kept))
+    loop = Loop(
+        body.tape, pattern.run.count, [counter.step for counter in body.counters], len(body.carried) + len(kept)
+    )
     loop = roller.loops.setdefault(canonical(loop), loop)
     first = roller.ops[pattern.run.start]
-    call = roller.made.push(Call(loop, body.given, val=values, site=provenance(first)[0]))
+    call = roller.made.push(Call(loop, body.arguments, val=values, site=provenance(first)[0]))
 
     def part(k: int) -> Variable:
         return roller.made.push(Call(functional.getfield, [call, k], val=values[k]))
@@ -95,66 +92,66 @@ def write(roller: AnyRoller, pattern: Pattern) -> None:
 
 
 class _Body:
-    """The body of one loop, and what the loop is `given`."""
+    """The body of one loop, and its `arguments`."""
 
-    def __init__(self, roller: AnyRoller, pattern: Pattern, kept: list[int]) -> None:
+    def __init__(self, roller: AnyRoller, pattern: LoopPattern, kept: list[int]) -> None:
         self.roller, self.pattern, self.run = roller, pattern, pattern.run
         self.tape = Tape()
-        self.given: list[Any] = []
-        self.rows: dict[Any, tuple[Any, Place]] = {}  # of a link, and where its rows stand
-        self.places: dict[Place, Variable] = {}
+        self.arguments: list[Any] = []
+        self.rows: dict[Any, tuple[Any, CounterValue]] = {}  # per link: what has its values, and the index of that
+        self.counters: dict[CounterValue, Variable] = {}
         self.carried: dict[tuple[int, tuple[int, ...]], Variable] = {}
         self.kept: dict[int, Variable] = {}
-        self.same: dict[Any, Variable] = {}
+        self.invariants: dict[Any, Variable] = {}
         self.numbers: Iterator[Variable] = iter(())
         self.found: list[Variable] = []
         self.read: dict[Any, Variable] = {}
         self.inputs(kept)
 
     def inputs(self, kept: list[int]) -> None:
-        """Push the inputs of the body, and what makes their first values."""
+        """Push the inputs of the body, and the calls that make the arguments."""
         links = [*links_of(self.pattern)]
-        places = {link for link in links if type(link) is Place}
-        for link in dict.fromkeys([link for link in links if type(link) in (Each, Table)]):
-            rows = self.roller.from_stack(link) if type(link) is Each else None
+        counters = {link for link in links if type(link) is CounterValue}
+        for link in dict.fromkeys([link for link in links if type(link) in (ValuePerIteration, ConstantPerIteration)]):
+            rows = self.roller.from_stack(link) if type(link) is ValuePerIteration else None
             self.rows[link] = rows or (self.table(link), _COUNTER)
-            places.add(self.rows[link][1])
+            counters.add(self.rows[link][1])
         if kept:
-            places.add(_COUNTER)
-        for place in sorted(places):
-            self.places[place] = self.input(place.first, place.first + (self.run.count - 1) * place.step)
-        for link in dict.fromkeys([link for link in links if type(link) is Carried]):
+            counters.add(_COUNTER)
+        for counter in sorted(counters):
+            self.counters[counter] = self.input(counter.first, counter.first + (self.run.count - 1) * counter.step)
+        for link in dict.fromkeys([link for link in links if type(link) is CarriedValue]):
             for begin in range(link.back):
                 key = (link.op, link.firsts[begin:])
                 if key not in self.carried:
                     self.carried[key] = self.input(self.roller.value(key[1][0]), self.at(link.op, link.back - begin))
         for j in kept:
-            whole = stacked([self.at(j, back) for back in reversed(range(self.run.count))])
+            whole = stack_rows([self.at(j, back) for back in reversed(range(self.run.count))])
             zeros = Call(np.zeros, [whole.shape, whole.dtype], val=whole, note=ROWS)
             self.kept[j] = self.input(self.roller.made.push(zeros), whole)
-        for link in dict.fromkeys([link for link in links if type(link) is Same]):
-            self.same[link] = self.input(self.roller.value(link.position), self.roller.ops[link.position].val)
+        for link in dict.fromkeys([link for link in links if type(link) is InvariantValue]):
+            self.invariants[link] = self.input(self.roller.value(link.position), self.roller.ops[link.position].val)
         for link, (rows, _) in self.rows.items():
-            self.same[link] = self.input(rows, value_of(rows))
+            self.invariants[link] = self.input(rows, value_of(rows))
         self.numbers = iter([self.input(link, link) for link in links if type(link) in (int, float)])
 
-    def input(self, given: Any, value: Any) -> Variable:
-        self.given.append(given)
+    def input(self, argument: Any, value: Any) -> Variable:
+        self.arguments.append(argument)
         return self.tape.push(Input(value))
 
     def at(self, j: int, back: int) -> Any:
-        """The value of the j-th op, so many iterations before the last."""
+        """Return the recorded value of op j, `back` iterations before the last."""
         return self.roller.ops[self.run.end - (back + 1) * self.run.period + j].val
 
     def table(self, link: Any) -> Variable:
-        """A tuple of what is another in each iteration."""
-        if type(link) is Table:
+        """Push the tuple of the values of a link in all iterations."""
+        if type(link) is ConstantPerIteration:
             return self.roller.made.push(Constant(link.values))
         parts = [self.roller.value(position) for position in link.positions]
         return self.roller.made.push(Call(functional.make_tuple, parts, val=tuple([value_of(v) for v in parts])))
 
     def write(self, outputs: list[int]) -> tuple[list[Variable], dict[int, int]]:
-        """Push one iteration; returns its results, and where those are that are read of the last one."""
+        """Push one iteration; return its results, and map the ops in `outputs` to their numbers among these."""
         stores: dict[int, Variable] = {}
         for j, (fn, args, kwargs) in enumerate(self.pattern.columns):
             op = self.roller.ops[self.run.end - self.run.period + j]
@@ -163,7 +160,7 @@ class _Body:
             args, kwargs = with_links(args, self.argument), with_links(kwargs, self.argument)
             self.found.append(self.tape.push(Call(fn, args, kwargs, op.val, site, note, op.guard)))
             if j in self.kept:
-                store = Call(functional.setitem, [self.kept[j], self.places[_COUNTER], self.found[j]])
+                store = Call(functional.setitem, [self.kept[j], self.counters[_COUNTER], self.found[j]])
                 store.val, store.site = value_of(self.kept[j]), site
                 stores[j] = self.tape.push(store)
         at: dict[int, int] = {}
@@ -179,51 +176,51 @@ class _Body:
         return results, at
 
     def argument(self, link: Any) -> Variable:
-        """The Variable of the body that a link stands for."""
-        if type(link) is Inside:
+        """Return the Variable of a link in the body."""
+        if type(link) is LocalValue:
             return self.found[link.op]
-        if type(link) is Carried:
+        if type(link) is CarriedValue:
             return self.carried[link.op, link.firsts]
-        if type(link) is Place:
-            return self.places[link]
-        if type(link) is Same:
-            return self.same[link]
+        if type(link) is CounterValue:
+            return self.counters[link]
+        if type(link) is InvariantValue:
+            return self.invariants[link]
         if type(link) in (int, float):
             return next(self.numbers)
-        if type(link) is Moved:
+        if type(link) is MovePerIteration:
             fn, args, kwargs = link.column
             args, kwargs = with_links(args, self.argument), with_links(kwargs, self.argument)
             return self.tape.push(Call(fn, args, kwargs, self.roller.ops[link.positions[-1]].val))
         if link not in self.read:
-            last = link.values[-1] if type(link) is Table else self.roller.ops[link.positions[-1]].val
-            rows, place = self.same[link], self.places[self.rows[link][1]]
+            last = link.values[-1] if type(link) is ConstantPerIteration else self.roller.ops[link.positions[-1]].val
+            rows, place = self.invariants[link], self.counters[self.rows[link][1]]
             whole = isinstance(value_of(rows), tuple)
             self.read[link] = self.tape.push(
-                Call(operator.getitem, [rows, place], val=last) if whole else row(rows, place, last)
+                Call(operator.getitem, [rows, place], val=last) if whole else row_call(rows, place, last)
             )
         return self.read[link]
 
 
 def canonical(loop: Loop) -> Any:
-    """Something to find an equal loop by."""
-    ops = tuple([_key(op) for op in loop.body])
+    """Return a key that is equal for equal loops."""
+    ops = tuple([_op_key(op) for op in loop.body])
     return loop.count, loop.steps, loop.carried, ops, loop.body.result.id
 
 
-def _key(op: Op) -> Any:
+def _op_key(op: Op) -> Any:
     if not isinstance(op, Call):
-        return type(op), int if type(op.val) is int else spec_of(op.val)
-    return type(op), _tree((op.fn, op.args, op.kwargs, op.guard and op.val)), spec_of(op.val)
+        return type(op), int if type(op.val) is int else static_spec(op.val)
+    return type(op), _value_key((op.fn, op.args, op.kwargs, op.guard and op.val)), static_spec(op.val)
 
 
-def _tree(tree: Any) -> Any:
+def _value_key(tree: Any) -> Any:
     t = type(tree)
     if t is Variable:
         return t, tree.id
     if isinstance(tree, (tuple, list)):
-        return (t, *map(_tree, tree))
+        return (t, *map(_value_key, tree))
     if t is dict:
-        return (t, *[(key, _tree(part)) for key, part in tree.items()])
+        return (t, *[(key, _value_key(part)) for key, part in tree.items()])
     if t is slice:
-        return t, _tree(tree.start), _tree(tree.stop), _tree(tree.step)
+        return t, _value_key(tree.start), _value_key(tree.stop), _value_key(tree.step)
     return (t, tree) if t is type(len) else constant_key(tree)

@@ -1,8 +1,8 @@
-"""Rolling: where a tape does the same again and again, a Loop in its place.
+"""Rolling: replace repeated calls on a tape by a Loop.
 
-That is compression of what was recorded, so it needs no proof: the functions, the constants and the order of all calls
-are those of the tape, whether they are a function's or its derivative's. A value of each iteration that is read
-elsewhere, as the reverse pass reads those of the forward pass, is kept in an array with a row for each iteration.
+This compresses the recording, so it needs no proof: the functions, the constants and the order of all calls stay those
+of the tape, in functions and in derivatives. If a value of each iteration is read elsewhere, as the reverse pass reads
+residuals, the loop stores it in an array with one row for each iteration.
 """
 
 from __future__ import annotations
@@ -14,10 +14,19 @@ from typing import Any
 import numpy as np
 
 from wengert.compiling.graphs.to_tape import provenance
-from wengert.compiling.loops.anti_unify import Carried, Each, Pattern, Place, Same, links_of, patterns_of
-from wengert.compiling.loops.constant_inputs import settled
+from wengert.compiling.loops.anti_unify import (
+    CarriedValue,
+    CounterValue,
+    InvariantValue,
+    LoopPattern,
+    ValuePerIteration,
+    links_of,
+    patterns_of,
+)
+from wengert.compiling.loops.constant_inputs import inline_constants
 from wengert.compiling.loops.periodicity import Run, is_move, runs_of
-from wengert.compiling.loops.rolled_body import NUMBERS, is_stacked, row, write
+from wengert.compiling.loops.residual_rows import PYTHON_NUMBERS, row_call
+from wengert.compiling.loops.rolled_body import is_stacked, push_loop
 from wengert.tape.arguments import fitting
 from wengert.tape.interface import AnyTape
 from wengert.tape.loops import Loop
@@ -26,9 +35,9 @@ from wengert.tape.tape import Tape
 
 
 def rolled(tape: AnyTape, cut: Container[int] = ()) -> Any:
-    """A tape that computes what `tape` does, in which many equal iterations are a Loop; loops in loops, too.
+    """Return a tape that computes the same, with equal iterations replaced by Loops, which may be nested.
 
-    Those of `cut` iterations stand for longer ones.
+    Runs of `cut` iterations represent longer ones.
 
     >>> def f(x):
     ...     for _ in range(100):
@@ -42,11 +51,11 @@ def rolled(tape: AnyTape, cut: Container[int] = ()) -> Any:
     found, again = tape, _Roller(tape, loops).tape(cut)
     while again is not None:
         found, again = again, _Roller(again, loops).tape(cut)
-    return found if found is tape else settled(found)
+    return found if found is tape else inline_constants(found)
 
 
 class _Roller:
-    """Rolls the innermost of the loops that a tape still has."""
+    """Rolls the innermost repetitions of a tape."""
 
     def __init__(self, tape: AnyTape, loops: dict[Any, Loop]) -> None:
         self.old, self.loops = tape, loops
@@ -58,7 +67,7 @@ class _Roller:
         self.stacks: dict[tuple[int, int], Variable] = {}
 
     def tape(self, cut: Container[int]) -> Tape | None:
-        """The tape with loops; None where nothing repeats."""
+        """Return the tape with loops; None if nothing repeats."""
         runs = runs_of(self.ops, self.crossings, cut)
         self.patterns = self.fitting(patterns_of(self.ops, self.place, runs, self.literals))
         if not self.patterns:
@@ -69,7 +78,7 @@ class _Roller:
         k = 0
         while k < len(self.ops):
             if k in ahead:
-                write(self, ahead[k])
+                push_loop(self, ahead[k])
                 k = ahead[k].run.end
             else:
                 if k in read or not is_move(self.ops[k]):
@@ -83,9 +92,9 @@ class _Roller:
         return self.made
 
     def crossings(self, run: Run) -> list[int]:
-        """For each op of an iteration, how many values are read on both sides of it, within the run.
+        """Return for each op of an iteration how many values are computed before it and read after it, in the run.
 
-        A tuple counts as very many: it is what a call gives and is taken apart at once, and no variable of a loop.
+        A tuple counts as many: it is a result that is unpacked at once, so it should not be a loop-carried value.
         """
         counts = [0] * run.period
         first = run.start + run.count // 2 * run.period
@@ -98,8 +107,8 @@ class _Roller:
                 counts[(at - run.start) % run.period] += weight
         return counts
 
-    def fitting(self, patterns: list[Pattern]) -> list[Pattern]:
-        """The patterns, without those of which a value is read elsewhere that no array keeps."""
+    def fitting(self, patterns: list[LoopPattern]) -> list[LoopPattern]:
+        """Return the patterns whose values that are read elsewhere can be stored."""
         while True:
             self.owner = {k: n for n, p in enumerate(patterns) for k in range(p.run.start, p.run.end)}
             self.lasts: list[dict[int, None]] = [{} for _ in patterns]
@@ -109,23 +118,23 @@ class _Roller:
                 return patterns
             patterns = [p for n, p in enumerate(patterns) if n not in bad]
 
-    def read(self, patterns: list[Pattern]) -> Iterator[int]:
-        """The positions of values that are read from outside of the run that they are in."""
+    def read(self, patterns: list[LoopPattern]) -> Iterator[int]:
+        """Yield the positions of values that are read outside of their run."""
         yield self.place[self.old.result.op]  # type: ignore[index]
         for k, op in enumerate(self.ops):
             if k not in self.owner:
                 yield from [self.place[v.op] for v in op.references()]  # type: ignore[index]
         for pattern in patterns:
             for link in links_of(pattern):
-                if type(link) is Same:
+                if type(link) is InvariantValue:
                     yield link.position
-                elif type(link) is Each:
+                elif type(link) is ValuePerIteration:
                     yield from link.positions
-                elif type(link) is Carried:
+                elif type(link) is CarriedValue:
                     yield from link.firsts
 
-    def demand(self, position: int, patterns: list[Pattern]) -> int | None:
-        """Note what is asked of the run that a value is in; the number of the pattern where it cannot be had."""
+    def demand(self, position: int, patterns: list[LoopPattern]) -> int | None:
+        """Note that a value of a run is read; return the number of its pattern if it cannot be stored, else None."""
         n = self.owner.get(position)
         if n is None:
             return None
@@ -148,11 +157,11 @@ class _Roller:
         self.new[k] = self.made.push(op)
 
     def renewed(self, v: Variable) -> Variable:
-        """The value on the new tape of one on the old."""
+        """Return the value on the new tape for one on the old."""
         return self.value(self.place[v.op]) if v.op in self.place else v
 
     def with_rows(self, op: Call, parts: list[Any]) -> Any:
-        """A list in the arguments of a call; where it has one value of each iteration, made of what keeps these."""
+        """Build a list in the arguments of a call from a stored array, if it contains all rows of one."""
         positions = [self.place[v.op] if type(v) is Variable else -1 for v in parts]  # type: ignore[index]
         for k, position in enumerate(positions):
             n = self.owner.get(position)
@@ -167,9 +176,9 @@ class _Roller:
         return parts
 
     def joined(self, before: list[Any], rows: Variable, parts: list[Any], after: list[Any]) -> Variable:
-        """The list of some values, the rows of an array, which are `parts`, and others."""
+        """Push the list of the values `before`, the rows of an array, which are `parts`, and the values `after`."""
         values, push = [value_of(v) for v in parts], self.made.push
-        found = push(Call(np.ndarray.tolist if type(values[0]) in NUMBERS else list, [rows], val=values))
+        found = push(Call(np.ndarray.tolist if type(values[0]) in PYTHON_NUMBERS else list, [rows], val=values))
         if before:
             values = [*map(value_of, before), *values]
             found = push(Call(operator.add, [with_variables(before, self.renewed), found], val=values))
@@ -179,23 +188,23 @@ class _Roller:
         return found
 
     def value(self, position: int) -> Variable:
-        """The value that stood at this position, on the new tape."""
+        """Return the value on the new tape for a position on the old."""
         if position < 0 and position not in self.new:
             self.new[position] = self.made.push(Constant(self.literals[-position - 1]))
         if position not in self.new:
             n = self.owner[position]
             run = self.patterns[n].run
             k, j = divmod(position - run.start, run.period)
-            self.new[position] = self.made.push(row(self.stacks[n, j], k, self.ops[position].val))
+            self.new[position] = self.made.push(row_call(self.stacks[n, j], k, self.ops[position].val))
         return self.new[position]
 
-    def read_of(self, pattern: Pattern) -> tuple[int, list[int], list[int]]:
-        """The number of a pattern, the ops of which the last value is read, and those of which each is."""
+    def read_of(self, pattern: LoopPattern) -> tuple[int, list[int], list[int]]:
+        """Return the number of a pattern, the ops whose last value is read, and those whose values are stored."""
         n = self.owner[pattern.run.start]
         return n, [*self.lasts[n]], [*self.kept[n]]
 
-    def from_stack(self, link: Each) -> tuple[Variable, Place] | None:
-        """The array, and the row of it in each iteration, where these values are rows of one."""
+    def from_stack(self, link: ValuePerIteration) -> tuple[Variable, CounterValue] | None:
+        """Return the array and the row of each iteration if the values of a link are rows of one; else None."""
         owners = {self.owner.get(position) for position in link.positions}
         n = owners.pop()
         if owners or n is None:
@@ -206,7 +215,7 @@ class _Roller:
         if any([pair != (first + k * step, pairs[0][1]) for k, pair in enumerate(pairs)]):
             return None
         stack = self.stacks.get((n, pairs[0][1]))
-        return None if stack is None else (stack, Place(first, step))
+        return None if stack is None else (stack, CounterValue(first, step))
 
 
 Tape.rolled = rolled

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.compiling.loops.periodicity import constant_key, spec_of
+from wengert.compiling.loops.periodicity import constant_key, static_spec
 from wengert.compiling.watched.sameness import is_stated, state
 from wengert.compiling.watched.symbolic_ints import Numbers, lifted
 from wengert.compiling.watched.trusted import is_of_user
@@ -299,7 +299,7 @@ class _Walk:
         slot = slot_of(self.recording, value)
         if slot is not None:
             self.slots.append(slot)
-            return (t, spec_of(value), *(self.memory(value) if isinstance(value, np.ndarray) else ()))
+            return (t, static_spec(value), *(self.memory(value) if isinstance(value, np.ndarray) else ()))
         if isinstance(value, (float, complex, np.generic)):
             return constant_key(value)
         if t is range or t is slice:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.compiling.loops.deferred_reverse import postponed
+from wengert.compiling.loops.deferred_reverse import defer_reverse
 from wengert.compiling.watched.loop_states import Lifts
 from wengert.compiling.watched.outer_reads import Reads
 from wengert.compiling.watched.symbolic_int_hooks import COUNTING, check_counters
@@ -51,7 +51,7 @@ def traced(g: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any],
     with level(True) as (recording, _):
         reads = recording.reads = Reads(recording, COUNTING if lifts else WATCHING)
         reads.heads.lifts = lifts or {}
-        recording.enter, recording.reverse = resolve_plain, postponed
+        recording.enter, recording.reverse = resolve_plain, defer_reverse
         recording.owed.append(reads.restore)
         STATE.site = _place(g)
         try:
