@@ -141,6 +141,8 @@ def find_while_loop(
 
 
 class _LoopFinder:
+    """Builds the branch tree of a loop; raises NotUniform where iterations differ without a test."""
+
     def __init__(self, ops: Sequence[Op], place: dict[Op, int], heads: list[int], last: dict[Any, int]) -> None:
         self.ops, self.place, self.heads, self.last = ops, place, heads, last
         states: list[list[Any]] = [[v.op for v in ops[k].references()] for k in heads]

@@ -83,7 +83,7 @@ def _may_have_free_loop(recording: Recording, here: Level, end: int) -> bool:
 
 
 def _is_replayable(recording: Recording, here: Level, end: int) -> bool:
-    """Whether replaying the tape of a level is exact: it has only calls of primitives, inputs, constants and guards.
+    """Whether replaying the tape of a level is exact: it has only primitives, outer inputs, constants and guards.
 
     Replaying does not set which floating-point errors raise, and does not ask whether an array is writable, so the
     function must do neither.

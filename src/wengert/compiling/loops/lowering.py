@@ -75,8 +75,8 @@ def _try(make: Callable[..., Any], *args: Any) -> Any:
 
 def warn_of_bug(error: Exception) -> None:
     """Warn of a bug in wengert, after which loops stay as recorded; tests raise the error instead."""
-    text = f"wengert could not compile a loop because of a bug in wengert ({error!r}): its iterations stay written out"
-    warn(f"{text}, so the results are right, but building takes longer. Please report it.", RuntimeWarning)
+    text = f"a bug in wengert: a loop could not be optimised ({error!r}) and stays as recorded. The results are right"
+    warn(f"{text}, but compiling may take longer. Please report it.", RuntimeWarning)
 
 
 def find_reverse(tape: Any) -> Any:
@@ -259,7 +259,7 @@ def _reverse_tape(forward: _Forward, tape: Tape) -> Any:
 
 
 def _reverse_of_few(forward: _Forward, tape: Tape) -> Any:
-    """Return `_reverse_tape` of fewer iterations; raise CannotExtrapolate if a call raises that did not as recorded."""
+    """Return `_reverse_tape` of fewer iterations; raise CannotExtrapolate if these calls fail."""
     try:
         return _reverse_tape(forward, tape)
     except Exception as error:

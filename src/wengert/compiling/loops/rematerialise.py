@@ -98,7 +98,7 @@ class _Plan:
         return sum([_recomputation_cost(op) or 0 for (op, _), counts in found.items() if counts])
 
     def reads(self, op: Op, row: RowIndex) -> list[tuple[Op, RowIndex]] | None:
-        """Return the operands of a value in some iterations; [] if it is stored, None if it cannot be recomputed."""
+        """Return the operands that recompute a value in some iterations; [] if none is needed, None if impossible."""
         loop, role = self.loop, self.loop.role(op)
         if op in self.held or isinstance(op, Constant) or role == "invariant" or _is_among_results(loop, op, row):
             return []

@@ -74,9 +74,8 @@ def push_loop(roller: AnyRoller, pattern: LoopPattern) -> None:
     results, at = body.write(outputs)
     values = tuple([value_of(v) for v in results])
     body.tape.result = body.tape.push(Call(functional.make_tuple, results, val=values))
-    loop = Loop(
-        body.tape, pattern.run.count, [counter.step for counter in body.counters], len(body.carried) + len(kept)
-    )
+    steps = [counter.step for counter in body.counters]
+    loop = Loop(body.tape, pattern.run.count, steps, len(body.carried) + len(kept))
     loop = roller.loops.setdefault(canonical(loop), loop)
     first = roller.ops[pattern.run.start]
     call = roller.made.push(Call(loop, body.arguments, val=values, site=provenance(first)[0]))

@@ -49,13 +49,13 @@ class FreeLoop(Carrier):
     __name__ = "free_loop"
     is_free_loop = True
 
-    def __init__(self, found: WhileLoop, actives: Sequence[bool], exact: bool) -> None:
-        self.variables, self.outer_values = len(found.variables), len(found.outer_values)
+    def __init__(self, loop: WhileLoop, actives: Sequence[bool], exact: bool) -> None:
+        self.n_variables, self.n_outer = len(loop.variables), len(loop.outer_values)
         self.exact = exact
-        self.writer = LoopWriter(found)
-        self.actives = _spread_activity([*found.paths()], list(actives), self.variables)
+        self.writer = LoopWriter(loop)
+        self.actives = _spread_activity([*loop.paths()], list(actives), self.n_variables)
         self.adjoint = Adjoint(self)
-        self.path_adjoints = [PathAdjoint(self, found, *path) for path in found.paths()] if any(self.actives) else []
+        self.path_adjoints = [PathAdjoint(self, loop, *path) for path in loop.paths()] if any(self.actives) else []
 
     def __call__(self, *args: Any) -> tuple[Any, ...]:
         return self.run(None, *args)
@@ -102,9 +102,9 @@ class Adjoint(Carrier):
 
     def __call__(self, *args: Any) -> tuple[Any, ...]:
         loop = self.loop
-        n = loop.variables + loop.outer_values
+        n = loop.n_variables + loop.n_outer
         trail = loop.run_with_trail(*args[:n])[-1]
-        return loop.reverse(trail, *args[loop.variables :])
+        return loop.reverse(trail, *args[loop.n_variables :])
 
     @computed_once
     def own_rule(self) -> Rule:
@@ -134,7 +134,7 @@ def with_trails(tape: Any) -> Any:
             op.fn, op.val = fn.run_with_trail, (*op.val, [])
             ops.append(trails[key])
         elif type(fn) is Adjoint and key in trails:
-            op.fn, op.args = fn.loop.reverse, (Variable(trails[key]), *op.args[fn.loop.variables :])
+            op.fn, op.args = fn.loop.reverse, (Variable(trails[key]), *op.args[fn.loop.n_variables :])
     return tape_with_ops(tape, ops) if trails else tape
 
 
@@ -152,33 +152,31 @@ def _loop_key(op: Any) -> Any:
     loop = fn.loop if type(fn) is Adjoint else fn
     if type(loop) is not FreeLoop:
         return None
-    return loop, *[
-        a.op if type(a) is Variable else constant_key(a) for a in op.args[: loop.variables + loop.outer_values]
-    ]
+    return loop, *[a.op if type(a) is Variable else constant_key(a) for a in op.args[: loop.n_variables + loop.n_outer]]
 
 
-def _spread_activity(paths: Any, actives: list[bool], variables: int) -> list[bool]:
+def _spread_activity(paths: Any, actives: list[bool], n_variables: int) -> list[bool]:
     """Mark also the variables that depend on an active argument after some iteration; return `actives`."""
     changed = True
     while changed:
         changed = False
         for steps, end in paths:
             if not end.exits:
-                is_active = _activity_test(steps, actives, variables)
+                is_active = _activity_test(steps, actives, n_variables)
                 for j, link in enumerate(end.outputs):
                     if is_active(link) and not actives[j]:
                         actives[j] = changed = True
     return actives
 
 
-def _activity_test(steps: Sequence[PathStep], actives: Sequence[bool], variables: int) -> Callable[[Link], bool]:
+def _activity_test(steps: Sequence[PathStep], actives: Sequence[bool], n_variables: int) -> Callable[[Link], bool]:
     """Return a function that says whether a link of a path depends on an active argument."""
     found: list[bool] = []
 
     def is_active(link: Any) -> bool:
         if type(link) is StepValue:
             return found[link.at]
-        return bool(actives[link.number if type(link) is LoopVariable else variables + link.number])
+        return bool(actives[link.number if type(link) is LoopVariable else n_variables + link.number])
 
     for step in steps:
         found.append(any(map(is_active, links_in((step.args, step.kwargs)))))
@@ -192,10 +190,10 @@ class PathAdjoint:
     output depends on any.
     """
 
-    def __init__(self, loop: FreeLoop, found: WhileLoop, steps: list[PathStep], end: PathEnd) -> None:
-        is_active = _activity_test(steps, loop.actives, loop.variables)
+    def __init__(self, loop: FreeLoop, recorded: WhileLoop, steps: list[PathStep], end: PathEnd) -> None:
+        is_active = _activity_test(steps, loop.actives, loop.n_variables)
         values: dict[Link, Any] = {LoopVariable(j): op.val for j, op in enumerate(end.variables)}
-        values |= {OuterValue(k): op.val for k, op in enumerate(found.outer_values)}
+        values |= {OuterValue(k): op.val for k, op in enumerate(recorded.outer_values)}
         order = [*values]
         values |= {StepValue(at): step.op.val for at, step in enumerate(steps)}
         self.outputs = [k for k, link in enumerate(end.outputs) if is_active(link) and is_inexact(values[link])]

@@ -21,7 +21,7 @@ from wengert.values import functional
 from wengert.values.identity_set import Functions
 from wengert.values.specs import FLOATS
 
-_ASKED_LAST = Functions(type, np.shape, np.result_type, np.shares_memory, getattr, functional.getfield)
+_CALLED_AT_END = Functions(type, np.shape, np.result_type, np.shares_memory, getattr, functional.getfield)
 """Functions that a trace calls on values when it ends."""
 
 
@@ -79,7 +79,7 @@ def with_early_guards(ops: list[Op]) -> list[Op]:
 
     def when(op: Op) -> int:
         reads = [place[v.op] for v in op.references()] if isinstance(op, Call) and op.guard else []
-        return max(reads) if reads and op.fn in _ASKED_LAST else place[op]  # type: ignore[attr-defined]
+        return max(reads) if reads and op.fn in _CALLED_AT_END else place[op]  # type: ignore[attr-defined]
 
     return sorted(ops, key=when)
 
