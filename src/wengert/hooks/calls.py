@@ -13,7 +13,7 @@ import weakref
 from typing import Any
 
 from wengert.hooks.classes import lookup
-from wengert.hooks.code_swap import HOOKS
+from wengert.hooks.code_swap import HOOKS, put_in
 from wengert.hooks.decide import CALLS_ON, GOES_ON, HASHABLE, IN_PLACE, decide, decide_method
 from wengert.hooks.generated import prepare
 from wengert.hooks.items import SAYING_WHAT_IS_RAISED
@@ -106,25 +106,21 @@ def function(f: types.FunctionType) -> Any:
     return function_plain(f)
 
 
-def _decision_on(f: types.FunctionType) -> Any:
-    """Return the Decision on a function; IN_PLACE, the most frequent one, is kept as long as nothing changes it."""
-    code, known = f.__code__, _decided.get(f)
-    if known is not None and known[0] is code and known[1:] == (rules.version, f.__module__):
-        return IN_PLACE
-    decision = decide(f)
-    if decision is IN_PLACE:
-        _decided[f] = code, rules.version, f.__module__
-    return decision
-
-
 def function_plain(f: types.FunctionType, by_rule: bool = True) -> Any:
     """Resolve a Python function under no context: to its recorder (`by_rule`) or its twin."""
-    if f.__code__.co_filename in _SAYS_WHAT_IS_RAISED and tape() is not None:
+    code, known = f.__code__, _decided.get(f)
+    if code.co_filename in _SAYS_WHAT_IS_RAISED and tape() is not None:
         _be_loud()
-    decision = _decision_on(f) if by_rule else decide(f, by_rule)
-    twin = decision.of(f)
-    if decision is GOES_ON:  # this trace may have made it; the cache must not keep it alive
-        return twin
+    if by_rule and known is not None and known[0] is code and known[1:] == (rules.version, f.__module__):
+        put_in(f)
+        twin: Any = f
+    else:
+        decision = decide(f, by_rule)
+        if decision is IN_PLACE and by_rule:
+            _decided[f] = code, rules.version, f.__module__
+        twin = decision.of(f)
+        if decision is GOES_ON:  # this trace may have made it; the cache must not keep it alive
+            return twin
     if f.__closure__ is None and STATE.recording is not None and STATE.recording.context is None:
         twins[f] = twin
     return twin

@@ -62,11 +62,20 @@ def twin_of(code: types.CodeType, deep: bool = True, giving: bool = False) -> ty
         return rewriter.twin(code)
 
 
+@functools.cache
+def _known_twins() -> dict[int, Any]:
+    """Return the twins that traces make which watch nothing, by the id of a code."""
+    return rewriter_of(HOOKS, True).twins
+
+
 def put_in(f: types.FunctionType, giving: bool = False) -> None:
     """Have a function run its twin's code."""
-    own = code_of(f)
-    twin = twin_of(own, True, giving)
-    if f.__code__ is not twin:
+    code, recording = f.__code__, STATE.recording
+    watches = giving or (recording is not None and recording.reads is not None)
+    known = None if watches else _known_twins().get(id(code))
+    own = code_of(f) if known is None else code
+    twin = twin_of(own, True, giving) if known is None else known[1]
+    if code is not twin:
         exchange(f, own, twin)
         _prepare_named(f, own)
 

@@ -73,7 +73,8 @@ class Session:
 
     def close(self, recording: Recording) -> None:
         """Stop recording, with all put back as it was; may be repeated until it goes through."""
-        recording.owed.pay()
+        if recording.owed:
+            recording.owed.pay()
         if recording.memory is not None:
             recording.memory.recording = None  # no cycle for the collector: 30 µs a gradient
         if recording in self.recordings:
