@@ -10,6 +10,7 @@ import sys
 import numpy as np
 
 from wengert.extend import linear, partials, pullback, pushforward
+from wengert.extend import sumprod as sumprod_of_floats
 from wengert_rules.elementwise import nonzero
 from wengert_rules.products import conj, weighted
 
@@ -83,11 +84,11 @@ def push_prod(tangents, y, *factors, start=1):
 
 if hasattr(math, "sumprod"):  # from Python 3.12
 
-    @pullback(math.sumprod)
+    @pullback(math.sumprod, sumprod_of_floats)
     def sumprod(y_bar, y, p, q):
         return y_bar * conj(np.asarray(q)), y_bar * conj(np.asarray(p))
 
-    @pushforward(math.sumprod)
+    @pushforward(math.sumprod, sumprod_of_floats)
     def push_sumprod(tangents, y, p, q):
         cotangents = [
             None if tangent is None else conj(np.asarray(other))

@@ -49,6 +49,7 @@ from wengert.values.functional import (
     setitem,
     setlens,
     setpart,
+    sumprod,
     whole,
 )
 from wengert.values.projection import ProjectTo
@@ -106,6 +107,7 @@ __all__ = [
     "setpart",
     "stands_for",
     "stopped",
+    "sumprod",
     "times",
     "unseen",
     "unthunk",

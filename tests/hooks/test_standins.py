@@ -234,3 +234,13 @@ def test_products_of_floats_are_summed_as_exactly_as_untraced() -> None:
     drawn = [[[rng.uniform(-1, 1) for _ in range(4)] for _ in "pq"] for _ in range(50)]
     traced = [wg.value_and_grad(lambda p, q: math.sumprod(p, q))(*pq)[0] for pq in drawn]
     assert traced == [math.sumprod(*pq) for pq in drawn]
+
+
+@pytest.mark.skipif(not hasattr(math, "sumprod"), reason="new in 3.12")
+@pytest.mark.parametrize("ctx", [None, wg.Context()], ids=["plain", "context"])
+def test_a_tape_sums_products_of_floats_as_exactly(ctx: Any) -> None:
+    rng = random.Random(0)
+    for _ in range(50):
+        args = [rng.uniform(-1, 1) for _ in range(5)]
+        value, tape = wg.trace(lambda a, b, c, d, e: math.sumprod([a, b, c], [d, e, 1.0]), *args, ctx=ctx)
+        assert value == tape.play(*args) == math.sumprod(args[:3], [*args[3:], 1.0])

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 from sampling import Sample, call, values
 
+from wengert.values.functional import sumprod
 from wengert_rules.recurrences import products_of_others, share, sums_onward
 from wengert_rules.special_functions import bessel_i, polygamma
 
@@ -47,6 +48,7 @@ def of_floats() -> Iterator[Sample]:
     yield call(math.dist, values(3), values(3, low=-2, high=-1))
     if hasattr(math, "sumprod"):
         yield call(math.sumprod, values(3), values(3, low=-2, high=-1))
+        yield call(sumprod, values(3), values(3, low=-2, high=-1))
         yield call(math.sumprod, [1 + 2j, 0.5 - 1j], [0.3j, 2 - 1j])
         yield call(math.sumprod, values(3, dtype=np.complex64), values(3))
         yield call(math.sumprod, values(3, dtype=complex), values(3, dtype=complex))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import warnings
 from contextlib import nullcontext
@@ -34,6 +35,7 @@ __all__ = [
     "setlens",
     "setpart",
     "strided_copy",
+    "sumprod",
     "whole",
 ]
 
@@ -206,6 +208,12 @@ def whole(fn: Any, *numbers: float) -> float:
 WHOLE = 2**53
 """Up to here each whole number is a float."""
 _GROWING = Functions(operator.pow, operator.lshift)
+
+
+def sumprod(p: np.ndarray, q: np.ndarray) -> float:
+    """Σ pₖ qₖ, rounded once: as `math.sumprod` has it of Python floats, but not of the elements of arrays."""
+    made: float = math.sumprod(p.tolist(), q.tolist())  # type: ignore[attr-defined,unused-ignore]
+    return made
 
 
 def _raised(warned: type[Warning] | None) -> Any:

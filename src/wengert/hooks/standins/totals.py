@@ -18,10 +18,11 @@ from wengert.hooks.search import hides, opaque
 from wengert.hooks.standins.functions import recorder
 from wengert.hooks.standins.ordering import extreme, first
 from wengert.hooks.standins.subclasses import has_own_float
-from wengert.recording.primitives import Primitive, primitive_of
+from wengert.recording.primitives import Primitive, ruled
 from wengert.recording.record import as_array, record_as, record_call
 from wengert.recording.recording import STATE
 from wengert.recording.slots import holds_traced
+from wengert.values.functional import sumprod
 
 _OF_EXTREMES = {"key", "default"}
 
@@ -115,11 +116,8 @@ def _over_points(primitive: Primitive) -> Callable[..., Any]:
         if isinstance(value, complex):  # of an array it would take the real parts
             products = map(enter(operator.mul), iterable(p, STATE.site), iterable(q, STATE.site))
             return functools.reduce(enter(operator.add), products, 0)
-        float_of = primitive_of(float)
-        assert float_of is not None
         vectors = [as_array(a) if isinstance(a, list) else a for a in (p, q)]
-        again = fn(*vectors)
-        made = record_as(primitive, again, tuple(vectors))
-        return made if type(again) is type(value) else record_as(float_of, value, (made,))  # exact, of Python floats
+        is_exact = fn is not math.dist and type(value) is float  # of Python floats, which vectors have no longer
+        return record_as(ruled(sumprod) if is_exact else primitive, value, tuple(vectors))
 
     return call
