@@ -22,7 +22,8 @@ from wengert.values.callables import callable_name
 Axes = tuple[Any, ...]
 LOOPED = {
     "np.meshgrid", "np.interp", "np.vecdot", "math.remainder", "math.sumprod", "math.fma", "np.linalg.tensorsolve",
-    "wengert.values.functional.sumprod", "np.linalg.lstsq", "wengert_rules.special_functions.polygamma", "wengert_rules.sorting.given_to_equals",
+    "wengert.values.functional.sumprod", "np.linalg.lstsq", "wengert_rules.special_functions.polygamma",
+    "wengert_rules.sorting.given_to_equals",
 }  # fmt: skip
 """Functions of which no rule, or one for some calls only, is known."""
 UNKNOWN_WHEN_EMPTY = {"np.arange", "np.linalg.tensorsolve", "np.linalg.lstsq", "np.median"}

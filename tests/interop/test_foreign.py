@@ -114,6 +114,23 @@ def test_the_gradient_through_foreign_values_is_that_of_differences(f: str) -> N
     np.testing.assert_allclose(wg.grad(globals()[f])(x), expected, rtol=1e-8)
 
 
+def test_a_handler_is_loaded_while_the_import_system_itself_is_traced() -> None:
+    code = """
+import importlib.util
+import numpy as np
+import wengert as wg
+
+def f(x):
+    importlib.util.cache_from_source("a/b.py")
+    return sum([x for _ in "ab"]) * np.add(x, 1.0, dtype=np.dtype(float))
+
+assert wg.grad(f)(2.0) == 2 * 3.0 + 2 * 2.0
+"""
+    code = f"import sys\nsys.path[:] = {sys.path!r}\n{code}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
 def test_a_dtype_that_is_none_is_the_error_of_numpy() -> None:
     with pytest.raises(TypeError):
         wg.grad(lambda x: np.sum(np.array([x[0]], dtype="no dtype")))(np.ones(2))

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterable
-from functools import cached_property
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from wengert.recording.primitives import Primitive
-from wengert.recording.recording import PLAIN, Recording
+from wengert.recording.recording import PLAIN, Recording, silent
 
 NOT_FOREIGN: Any = object()
 """The result where no handler takes an operation: it is done as with any other values."""
@@ -56,12 +55,16 @@ class ForeignKind:
 
     def __init__(self, name: str) -> None:
         self.name = name
+        self._module: Any = None
 
-    @cached_property
+    @property
     def module(self) -> Any:
-        return import_module(f"wengert.interop.{self.name}")
+        if self._module is None:
+            with silent():  # the trace that meets the value may run the import system's code instrumented
+                self._module = import_module(f"wengert.interop.{self.name}")
+        return self._module
 
-    @cached_property
+    @property
     def handler(self) -> Handler:
         handler: Handler = self.module.HANDLER
         return handler
