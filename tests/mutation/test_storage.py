@@ -192,7 +192,7 @@ def test_regions_of_small_programs(program: Program, monkeypatch: pytest.MonkeyP
     """Every region is treated as a large one is."""
     args = program.args()
     value, gradients = wg.grad(program.f, *args)
-    monkeypatch.setattr(undo, "LARGE", -1)
+    monkeypatch.setattr(undo, "WEAKLY_HELD_ABOVE", -1)
     again = program.args()
     value_again, gradients_again = wg.grad(program.f, *again)
     assert same_bits(value, value_again)

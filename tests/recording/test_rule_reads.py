@@ -12,10 +12,10 @@ import pytest
 
 import wengert as wg
 from wengert.recording import rule_reads
-from wengert.recording.recording import FEW
+from wengert.recording.recording import MOST_SEARCHED
 from wengert.values.trees import leaves
 
-MANY = 20 * FEW
+MANY = 20 * MOST_SEARCHED
 TABLE: Any = None
 
 
@@ -112,11 +112,11 @@ def test_a_call_looks_at_few_things(kind: str, monkeypatch: pytest.MonkeyPatch) 
         return x
 
     assert wg.grad(f)(2.0) == pytest.approx(1.0, rel=1e-12)
-    assert len(looked) < FEW
+    assert len(looked) < MOST_SEARCHED
 
 
 def test_nested_containers_are_bounded_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    globals()["TABLE"] = {k: [[1.0 + k]] for k in range(FEW - 1)}
+    globals()["TABLE"] = {k: [[1.0 + k]] for k in range(MOST_SEARCHED - 1)}
     looked: list[Any] = []
     parts = rule_reads._Search._parts
     monkeypatch.setattr(rule_reads._Search, "_parts", lambda self, thing: looked.append(0) or parts(self, thing))
@@ -126,9 +126,9 @@ def test_nested_containers_are_bounded_together(monkeypatch: pytest.MonkeyPatch)
 
     wg.rrule(first)(lambda x: (first(x), lambda y_bar: y_bar))
     assert wg.grad(lambda x: first(x))(2.0) == 1.0
-    assert len(looked) < 5 * FEW
+    assert len(looked) < 5 * MOST_SEARCHED
     with pytest.raises(wg.RefusedCallError):
-        wg.grad(lambda x: TABLE[FEW - 2][0].append(x) or first(x))(2.0)
+        wg.grad(lambda x: TABLE[MOST_SEARCHED - 2][0].append(x) or first(x))(2.0)
 
 
 # Functions declared constant, which a tape calls again: what they read has to have a name on it

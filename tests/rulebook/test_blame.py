@@ -70,7 +70,7 @@ def test_a_stub_that_is_pasted_works() -> None:
 
 def test_code_typed_in_is_told_no_function_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where wengert is installed among the libraries."""
-    monkeypatch.setattr(recording, "LIBRARIES", (*recording.LIBRARIES, ENGINE))
+    monkeypatch.setattr(recording, "LIBRARY_FOLDERS", (*recording.LIBRARY_FOLDERS, ENGINE))
     typed: dict[str, Any] = {"np": np}
     exec(compile("f = lambda x: np.random.default_rng(0).weibull(x)", "<stdin>", "exec"), typed)
     assert re.match(r"<stdin>:1 in <lambda>: np.random.Generator.weibull has no rule", message(typed["f"]))

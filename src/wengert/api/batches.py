@@ -12,7 +12,7 @@ from wengert.batching.axes import Examples, Shared, marked, placed, replaced, sp
 from wengert.batching.example import OutsideWriteError, first_of, lending, program_of
 from wengert.batching.play import play_batched
 from wengert.errors import ArgumentError, NoBatchingRuleWarning
-from wengert.recording.session import SESSION, followed
+from wengert.recording.session import SESSION, active_recording
 from wengert.rulebook.batching import stacked
 from wengert.values.callables import callable_name, named_parameters, unwrapped
 from wengert.values.frames import levels_above
@@ -62,7 +62,7 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable
 
 
 def _on_examples(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], in_axes: Any, out_axes: Any) -> Any:
-    outer = followed()
+    outer = active_recording()
     call = _plainly if outer is None else outer.call
     given, words, size = split(args, kwargs, in_axes, _names(f, args), call)
     try:

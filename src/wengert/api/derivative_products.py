@@ -12,7 +12,7 @@ from wengert.api.gradient import grad, pulled
 from wengert.api.jacobian_blocks import Call, Options, along, by_columns
 from wengert.api.tangents import pushed
 from wengert.errors import ArgumentError
-from wengert.recording.container_arguments import with_leaves
+from wengert.recording.container_arguments import with_held_leaves
 from wengert.values import signatures
 from wengert.values.argnums import Argnums, check_argnums
 from wengert.values.callables import callable_name, unwrapped
@@ -196,7 +196,7 @@ def _slope(f: Callable[..., Any], options: Options) -> Callable[..., Any]:
                 "Of an elementwise function of arrays take wg.elementwise_grad(f), of others wg.jacobian(f)."
             )
         y, aux, _, blocks = by_columns(call)
-        found = with_leaves(mirror(y, itself), [block for (block,) in blocks])
+        found = with_held_leaves(mirror(y, itself), [block for (block,) in blocks])
         return (found, aux) if options.has_aux else found
 
     return slope

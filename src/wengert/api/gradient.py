@@ -11,10 +11,10 @@ from wengert.api.nan_checks import check_given
 from wengert.errors import RefusedCallError, WengertError
 from wengert.hooks.tracer import closed, enter, enter_leaves, level, run
 from wengert.mutation.residuals import excerpt
-from wengert.recording.inputs import Leaves, Swaps, outline
+from wengert.recording.inputs import Leaves, Swaps, gradient_form
 from wengert.recording.no_path import is_lost, warn_of_loss
 from wengert.recording.recording import STATE, Level, Recording, calling, silent
-from wengert.recording.session import SESSION, followed
+from wengert.recording.session import SESSION, active_recording
 from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import slot_of
 from wengert.reverse.leaf_gradients import LeafGradients
@@ -228,7 +228,7 @@ def pullback_of(
     outputs = [(path, slot_of(recording, leaf), leaf) for path, leaf in leaves(result)]
 
     def pullback(y_bar: Any) -> tuple[Any, ...]:
-        watching = followed()
+        watching = active_recording()
         is_own = watching is recording
         if is_own and any(start <= here.start for start in recording.folds[folds:]):
             raise recording.refuse(
@@ -266,7 +266,7 @@ def _at_once(
     refuse_shared(f, {"argnums": argnums, "seed": seed, **options})
     if argnums is None:
         if not kwargs:
-            refuse_positions(f, args, lambda: bool(leaves(outline(f))))
+            refuse_positions(f, args, lambda: bool(leaves(gradient_form(f))))
         places: tuple[int | str, ...] = (*range(len(args)), *kwargs)
     else:
         check_argnums(argnums)
@@ -352,7 +352,7 @@ def measured_gradients(
 
     Errors: WengertError inside another trace, whose recording it would be.
     """
-    if followed() is not None:
+    if active_recording() is not None:
         raise WengertError("what a gradient takes cannot be measured inside another trace; measure it outside")
     places = (*range(len(args)), *kwargs) if argnums is None else places_of(f, args, kwargs, argnums)[0]
     try:

@@ -16,8 +16,8 @@ from wengert.api.batches import vmap
 from wengert.api.gradient import pulled
 from wengert.api.tangents import either_way, pushed
 from wengert.errors import ArgumentError, NoBatchingRuleWarning, NoGradientPathError
-from wengert.recording.container_arguments import with_leaves
-from wengert.recording.session import followed
+from wengert.recording.container_arguments import with_held_leaves
+from wengert.recording.session import active_recording
 from wengert.values.argnums import Argnums, check_complex, check_inputs, places_of, refuse_swallowed
 from wengert.values.callables import callable_name
 from wengert.values.specs import Spec, as_float, is_complex, spec_of
@@ -110,11 +110,11 @@ class Call:
     def nested(self, y: Any, blocks: list[list[Any]]) -> Any:
         """The blocks, a row of them for each leaf of the result, in the structure of the result, then the arguments."""
         rows = [self.filled(row) for row in blocks]
-        return with_leaves(mirror(y, itself), [row[0] for row in rows] if self.single else rows)
+        return with_held_leaves(mirror(y, itself), [row[0] for row in rows] if self.single else rows)
 
     def filled(self, row: list[Any]) -> tuple[Any, ...]:
         """A row of what belongs to the leaves, one after the other, in the structure of the arguments."""
-        return tuple([with_leaves(form, part) for form, part in zip(self.forms, self._parts(row), strict=True)])
+        return tuple([with_held_leaves(form, part) for form, part in zip(self.forms, self._parts(row), strict=True)])
 
     def _parts(self, row: list[Any]) -> list[list[Any]]:
         """A row of blocks by the arguments that they belong to."""
@@ -207,13 +207,14 @@ def _rows(pullback: Callable[[Any], Any], y: Any, basis: Basis) -> list[Any]:
     """The cotangents of the arguments' leaves for all seeds of a basis: each with an axis for these in front."""
     seeds = basis.vectors()
     form = mirror(y, itself)
-    if basis.size >= WIDE and followed() is None:
+    if basis.size >= WIDE and active_recording() is None:
         with warnings.catch_warnings(action="ignore", category=NoBatchingRuleWarning):  # nobody asked for a batch
-            cotangents = vmap(pullback)(with_leaves(form, seeds))
+            cotangents = vmap(pullback)(with_held_leaves(form, seeds))
         return [leaf for part in cotangents for _, leaf in leaves(part)]
     arrays = [(seed, issubclass(y.pytype, np.ndarray)) for seed, y in zip(seeds, basis.specs, strict=True)]
     found = [
-        pullback(with_leaves(form, [x[k, ...] if array else x[k] for x, array in arrays])) for k in range(basis.size)
+        pullback(with_held_leaves(form, [x[k, ...] if array else x[k] for x, array in arrays]))
+        for k in range(basis.size)
     ]
     rows = [[leaf for part in row for _, leaf in leaves(part)] for row in found]
     return [np.stack([np.asarray(row) for row in column]) for column in zip(*rows, strict=True)]

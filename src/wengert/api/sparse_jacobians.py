@@ -18,8 +18,8 @@ from wengert.api.jacobian_blocks import Call, Options
 from wengert.api.tangents import pushed
 from wengert.api.taping import trace
 from wengert.errors import ArgumentError, DensePatternWarning, RecomputationError, WengertError
-from wengert.recording.container_arguments import with_leaves
-from wengert.recording.session import followed
+from wengert.recording.container_arguments import with_held_leaves
+from wengert.recording.session import active_recording
 from wengert.sparse.csr import Csr
 from wengert.sparse.pattern import Pattern
 from wengert.sparse.recovery import Passes, fewest, seeds_of
@@ -105,7 +105,7 @@ class SparseCall(Call):
     told: Telling
 
     def __init__(self, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], argnums: int | str) -> None:
-        if followed() is not None:
+        if active_recording() is not None:
             raise WengertError(
                 "a sparse Jacobian cannot be taken inside another derivative or trace. Call it outside, or use "
                 "wg.jacobian inside"
@@ -201,7 +201,7 @@ def _filled(tree: Any, specs: Sequence[Spec], numbers: np.ndarray) -> Any:
     parts = np.split(numbers, np.cumsum([spec.size for spec in specs])[:-1], axis=-1)
     before = numbers.shape[:-1]
     filled = [part.astype(spec.dtype).reshape(before + spec.shape) for part, spec in zip(parts, specs, strict=True)]
-    return with_leaves(mirror(tree, itself), filled)
+    return with_held_leaves(mirror(tree, itself), filled)
 
 
 def _ravelled(tree: Any, before: tuple[int, ...] = ()) -> np.ndarray:

@@ -15,11 +15,11 @@ from wengert.forward.stream import Stream
 from wengert.forward.walk import Tangents, forward
 from wengert.hooks.tracer import closed, enter, level, run
 from wengert.mutation.residuals import excerpt, materialise
-from wengert.recording.container_arguments import with_leaves as filled
+from wengert.recording.container_arguments import with_held_leaves as filled
 from wengert.recording.inputs import Swaps
 from wengert.recording.no_path import is_lost, warn_of_loss
 from wengert.recording.recording import STATE, Level, Recording, calling
-from wengert.recording.session import SESSION, followed
+from wengert.recording.session import SESSION, active_recording
 from wengert.recording.slots import slot_of
 from wengert.values import signatures
 from wengert.values.argnums import asked_for, with_aux
@@ -187,7 +187,7 @@ def _fitted(path: str, tangent: Any, spec: Spec, call: Callable[..., Any], size:
 
 def _pushed(work: Work, tangents: Sequence[Any], size: int | None) -> tuple[Any, Any, Any]:
     if size is None and isinstance(tangents, (tuple, list)):  # those of several directions are nobody else's
-        tangents = [_copied(tangent, calling(followed())) for tangent in tangents]
+        tangents = [_copied(tangent, calling(active_recording())) for tangent in tangents]
     with level(False) as (recording, here):
         depth = len(recording.levels) - 1
         if depth or recording.keep:
@@ -233,7 +233,7 @@ def _linearized(work: Work, backward: bool = False) -> tuple[Any, Any, Any, Any]
         value = swaps.leave(result)
 
     def push(tangents: Sequence[Any], size: int | None) -> Any:
-        watching = followed()
+        watching = active_recording()
         call = calling(watching)
         seeds = asked.seeds(tangents, call, size)
         walked = recording if watching is recording else kept

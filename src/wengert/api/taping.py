@@ -19,7 +19,7 @@ from wengert.mutation.residuals import materialise
 from wengert.recording.decisions import kinds_stay
 from wengert.recording.layout import kept_apart, views_or_copies
 from wengert.recording.recording import PUSHED, STATE, Recording, calling
-from wengert.recording.session import SESSION, followed
+from wengert.recording.session import SESSION, active_recording
 from wengert.recording.slots import slot_of
 from wengert.tape.arguments import arguments_of, rows_of
 from wengert.tape.contexts import Context
@@ -164,7 +164,7 @@ def _back(f: Callable[..., Any], wanted: int, values: list[Any], seeds: list[Any
 
 
 def _conjugates(cotangents: Iterable[Any]) -> tuple[Any, ...]:
-    call = calling(followed())
+    call = calling(active_recording())
     return tuple([call(np.conj, cotangent) if is_complex(cotangent) else cotangent for cotangent in cotangents])
 
 
@@ -179,7 +179,7 @@ def _traced(
     named: Callable[..., Any],
 ) -> tuple[Any, Tape]:
     """Run and record f, whose name and arguments are those of `named`; returns the value and the tape."""
-    if followed() is not None:
+    if active_recording() is not None:
         raise WengertError("a tape cannot be made inside another trace; make it outside")
     live = None if ctx is None else LiveContext(ctx, named)
     with level(True, live) as (recording, here):

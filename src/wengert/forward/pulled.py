@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.recording.container_arguments import Place, spread, with_leaves
+from wengert.recording.container_arguments import Place, spread, with_held_leaves
 from wengert.recording.user_pullbacks import Pull
 from wengert.rulebook.pushforwards import push, row_of, transposed
 from wengert.values.results import cotangent, form_of, is_flat, keys_of
@@ -26,7 +26,7 @@ def declared(
         rows = [declared(call, pull, y, args, kwargs, row_of(call, tangents, k), None) for k in range(size)]
         return None if rows[0] is None else _stacked(call, rows)
     given = [
-        tangent if tangent is None or k not in pull.forms else with_leaves(x, _whole(pull.forms[k], tangent))
+        tangent if tangent is None or k not in pull.forms else with_held_leaves(x, _whole(pull.forms[k], tangent))
         for k, (x, tangent) in enumerate(zip(args, tangents, strict=True))
     ]
     return push(call, pull.fn, pull.rule, y, args, kwargs, tuple(given), size)
@@ -104,4 +104,4 @@ def _places(form: Any) -> list[Place]:
 def _stacked(call: Call, rows: list[Any]) -> Any:
     """Tangents of one result, a container or not, with an axis for these in front of each part."""
     parts = zip(*[[leaf for _, leaf in leaves(row)] for row in rows], strict=True)
-    return with_leaves(rows[0], [call(np.stack, part) for part in parts])
+    return with_held_leaves(rows[0], [call(np.stack, part) for part in parts])

@@ -26,7 +26,7 @@ from wengert.recording.aliases import READERS, behind
 from wengert.recording.caches import found
 from wengert.recording.identity import found_by_identity
 from wengert.recording.record import record_call
-from wengert.recording.recording import FEW, PLAIN, STATE, Modes, here
+from wengert.recording.recording import MOST_SEARCHED, PLAIN, STATE, Modes, here
 from wengert.recording.shadow import SHADOW, held
 from wengert.values.names import home_of
 from wengert.values.sites import Site
@@ -162,7 +162,7 @@ def setitem(container: Any, key: Any, value: Any, site: Site | None) -> None:
             indexed(container, key)
     if t is dict or (t is list and type(key) is not slice):
         container[key] = value
-        if len(container) > FEW and id(value) in SHADOW and STATE.recording is not None:
+        if len(container) > MOST_SEARCHED and id(value) in SHADOW and STATE.recording is not None:
             STATE.recording.crowded[id(container)] = container
         return
     STATE.site = site

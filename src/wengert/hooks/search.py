@@ -25,7 +25,7 @@ from wengert.recording.aliases import READERS, behind
 from wengert.recording.decisions import decided, exact, guard, made_text
 from wengert.recording.recording import PLAIN, STATE, Recording, called_by_user, here, users_site
 from wengert.recording.rule_reads import reads_traced
-from wengert.recording.session import apart
+from wengert.recording.session import run_aside
 from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import slot_of
 from wengert.recording.subclasses import takes_over
@@ -287,7 +287,7 @@ def opaque(
     if why:
         _unruled(recording, fn, why, args)
     call = run or fn
-    return watched(recording, partial(apart, recording, call) if waits(fn) else call, args, kwargs)
+    return watched(recording, partial(run_aside, recording, call) if waits(fn) else call, args, kwargs)
 
 
 def _is_blank(recording: Recording, slot: int) -> bool:

@@ -21,7 +21,7 @@ from wengert.recording.nans import watch
 from wengert.recording.primitives import INPUT
 from wengert.recording.recording import STATE, Level, Recording, flat_slots
 from wengert.recording.rule_reads import search_rest
-from wengert.recording.session import SESSION, followed
+from wengert.recording.session import SESSION, active_recording
 from wengert.recording.shadow import SHADOW
 from wengert.recording.subclasses import renewed
 from wengert.rulebook.registry import rules
@@ -43,7 +43,7 @@ class level:
         self.keep, self.context = keep, context
 
     def __enter__(self) -> tuple[Recording, Level]:
-        recording = followed()
+        recording = active_recording()
         self.outermost, self.site = recording is None, STATE.site
         if recording is None:
             recording = self._opened()

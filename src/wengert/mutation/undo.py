@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.recording.shadow import LARGE
+from wengert.recording.shadow import WEAKLY_HELD_ABOVE
 from wengert.values.undo_stack import Owed
 
 Undo = list[Any]
@@ -56,7 +56,7 @@ class Finals:
 def _region(record: Undo) -> Any:
     """The place in memory of a large record, if a view shows it; None for others."""
     _, array, key, saved = record
-    if saved.nbytes <= LARGE:
+    if saved.nbytes <= WEAKLY_HELD_ABOVE:
         return None
     part = array[key]
     if part.base is None:

@@ -64,9 +64,11 @@ def behind(thing: Any) -> list[np.ndarray]:
             continue
         seen.add(id(thing))
         if issubclass(t, READERS):
-            stack.extend(_held(thing, found))
+            stack.extend(_collect_arrays(thing, found))
         elif issubclass(t, itertools.chain):
-            sources = [source for it in gc.get_referents(thing) if type(it) in _ITERATORS for source in _rest(it)]
+            sources = [
+                source for it in gc.get_referents(thing) if type(it) in _ITERATORS for source in _remaining_items(it)
+            ]
             found.extend(filter(is_array, sources))
             stack.extend([*gc.get_referents(thing), *sources])
         elif issubclass(t, PASSING):
@@ -80,13 +82,13 @@ def behind(thing: Any) -> list[np.ndarray]:
 _ITERATORS: tuple[type, ...] = (type(iter(())), type(iter([])))
 
 
-def _rest(it: Any) -> list[Any]:
+def _remaining_items(it: Any) -> list[Any]:
     return [item for items in gc.get_referents(it) if type(items) in (list, tuple) for item in items]
 
 
-def _held(reader: Any, found: list[np.ndarray]) -> Iterable[Any]:
+def _collect_arrays(reader: Any, found: list[np.ndarray]) -> Iterable[Any]:
     """Note in `found` the arrays to which a reader refers; returns what else it refers to."""
-    stack, others = _referred(reader), []
+    stack, others = _referents(reader), []
     while stack:
         part = stack.pop()
         if is_array(part):
@@ -100,7 +102,7 @@ def _held(reader: Any, found: list[np.ndarray]) -> Iterable[Any]:
     return others
 
 
-def _referred(reader: Any) -> list[Any]:
+def _referents(reader: Any) -> list[Any]:
     if type(reader) is np.nditer:
         try:
             return list(reader.operands)

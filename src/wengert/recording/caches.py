@@ -46,13 +46,13 @@ def compared(left: Any, right: Any) -> None:
     recording = STATE.recording
     if recording is None or recording.roots is None:
         return
-    if _counts(recording, left) and _counts(recording, right):
+    if _is_counter(recording, left) and _is_counter(recording, right):
         return
-    for a, b in _pairs(left, right):
+    for a, b in _number_pairs(left, right):
         traced = _is_traced(recording, a)
         if traced != _is_traced(recording, b) and _are_same(a, b):
             if _is_kept(recording, b if traced else a):
-                _warn()
+                _warn_of_cache()
             return
 
 
@@ -60,7 +60,7 @@ def recognised(kept: Any) -> None:
     """An argument was found to be the object `kept`: warn if that is kept where another call may have put it."""
     recording = STATE.recording
     if recording is not None and not _is_named(kept) and is_within(recording, _roots(recording), kept):
-        _warn()
+        _warn_of_cache()
 
 
 def found(container: Any, key: Any) -> None:
@@ -68,22 +68,22 @@ def found(container: Any, key: Any) -> None:
     recording = STATE.recording
     if recording is None or recording.roots is None:
         return
-    if is_certain(key) or _counts(recording, key) or not issubclass(type(container), _HOLDING):
+    if is_certain(key) or _is_counter(recording, key) or not issubclass(type(container), _HOLDING):
         return
     if type(key) is str or type(key) is bytes:
         if issubclass(type(container), dict):
             refuse_digit(recording, key, container, "a lookup")
         is_text = id(key) in recording.texts and issubclass(type(container), _HASHED)
-        if is_text and id(_stored(container, key)) not in recording.texts and _is_kept(recording, container):
-            _warn()
+        if is_text and id(_equal_key(container, key)) not in recording.texts and _is_kept(recording, container):
+            _warn_of_cache()
         return
     if _holds_traced(recording, key):
-        stored = container if issubclass(type(container), np.ndarray) else _stored(container, key)
+        stored = container if issubclass(type(container), np.ndarray) else _equal_key(container, key)
         if stored is not key and not _holds_traced(recording, stored) and _is_kept(recording, container):
-            _warn()
+            _warn_of_cache()
 
 
-def _counts(recording: Recording, thing: Any) -> bool:
+def _is_counter(recording: Recording, thing: Any) -> bool:
     """Whether a thing is a whole number that was not made from a traced one, as a count is."""
     return type(thing) is int and id(thing) not in recording.rounded
 
@@ -107,7 +107,7 @@ def _numbers(thing: Any) -> list[Any]:
         if is_numeric(part) and not _is_of_objects(part):
             found.append(part)
         elif depth < DEEP:
-            ahead += [(inner, depth + 1) for inner in reversed(_parts(part))]
+            ahead += [(inner, depth + 1) for inner in reversed(_parts_of_key(part))]
     return found
 
 
@@ -115,7 +115,7 @@ def _is_of_objects(thing: Any) -> bool:
     return issubclass(type(thing), np.ndarray) and thing.dtype == object
 
 
-def _parts(thing: Any) -> list[Any]:
+def _parts_of_key(thing: Any) -> list[Any]:
     """Return the parts of a container."""
     if _is_of_objects(thing):
         return [*elements(thing)]
@@ -143,7 +143,7 @@ def _is_traced(recording: Recording, leaf: Any) -> bool:
     return any([recording.depends(slot, level) for level in recording.levels[1:]])
 
 
-def _warn() -> None:
+def _warn_of_cache() -> None:
     warn(
         f"{here()}: a traced value equals one that was kept from before this derivative began. If a cache decides by "
         "it, what it gives was computed earlier and is a constant here: its part of the derivative is lost. Clear the "
@@ -153,7 +153,7 @@ def _warn() -> None:
     )
 
 
-def _pairs(left: Any, right: Any) -> Iterator[tuple[Any, Any]]:
+def _number_pairs(left: Any, right: Any) -> Iterator[tuple[Any, Any]]:
     """The pairs of numbers and arrays that stand in the same places of two things."""
     if type(left) is str:
         return iter(())
@@ -167,12 +167,12 @@ def _are_same(a: Any, b: Any) -> bool:
     return bool(np.any(a == b))
 
 
-def _hold_the_same(a: Any, b: Any) -> bool:
+def _have_equal_numbers(a: Any, b: Any) -> bool:
     ours, theirs = _numbers(a), _numbers(b)
     return len(ours) == len(theirs) and all(map(_are_same, ours, theirs))
 
 
-class _Probe:
+class _EqualKeyProbe:
     """A key that equals whatever another key equals, and remembers what that was."""
 
     __array_ufunc__ = None  # a number of NumPy's leaves the comparison to it
@@ -190,12 +190,12 @@ class _Probe:
         return False
 
 
-def _stored(container: Any, key: Any) -> Any:
+def _equal_key(container: Any, key: Any) -> Any:
     """The key of a container that equals `key`, found without asking any code of the user's."""
     if not issubclass(type(key), (*_PLAIN_KEYS, *_NUMBERS)) or not issubclass(type(container), _HASHED):
         alike = [other for other in container if type(other) is type(key) or is_numeric(other)]
-        return next((other for other in alike if other is key or _hold_the_same(other, key)), key)
-    probe = _Probe(key)
+        return next((other for other in alike if other is key or _have_equal_numbers(other, key)), key)
+    probe = _EqualKeyProbe(key)
     if issubclass(type(container), dict):
         dict.__contains__(container, probe)
     else:

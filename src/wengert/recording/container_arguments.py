@@ -15,7 +15,7 @@ from wengert.values.cotangents import AbstractTangent, Tangent, force, is_zero
 from wengert.values.specs import Spec, spec_of
 from wengert.values.trees import form_of, is_container, shallow_copy, shelves, walk
 
-__all__ = ["Inside", "Place", "form_and_leaves", "inside", "not_taken", "spread", "with_leaves"]
+__all__ = ["Inside", "Place", "form_and_leaves", "inside", "not_taken", "spread", "with_held_leaves"]
 
 Args = tuple[Any, ...]
 SlotOf = Callable[[Recording, Any], int | None]
@@ -82,7 +82,7 @@ def form_and_leaves(argument: Any) -> tuple[Any, list[Any]]:
     return walk(argument, "", {}, at_leaf=place, hold=shallow_copy), found
 
 
-def with_leaves(container: Any, held: Sequence[Any]) -> Any:
+def with_held_leaves(container: Any, held: Sequence[Any]) -> Any:
     """A copy of a container with the leaves `held`, in the order of `form_and_leaves`."""
     numbers = count()
     return walk(container, "", {}, at_leaf=lambda *_: held[next(numbers)], hold=shallow_copy)

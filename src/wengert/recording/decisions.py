@@ -24,7 +24,7 @@ import numpy as np
 from wengert.errors import RefusedCallError, WengertError
 from wengert.recording.primitives import Primitive
 from wengert.recording.recording import STATE, Recording, Traced, here, users_site
-from wengert.recording.session import apart
+from wengert.recording.session import run_aside
 from wengert.recording.slots import slot_of
 from wengert.values.functional import getfield, raises
 from wengert.values.names import home_of, is_of_library
@@ -51,7 +51,7 @@ def decided(
 ) -> None:
     """Guard that `fn(*args)` gives `outcome`, if an argument is traced."""
     ins = variables(recording, args)
-    named = {name: _named(recording, value) for name, value in (words or {}).items()}
+    named = {name: _as_traced(recording, value) for name, value in (words or {}).items()}
     if ins is not None or any([issubclass(type(value), Traced) for value in named.values()]):
         ins = (None,) * len(args) if ins is None else ins
         kept = recording.memory.capture(args)
@@ -60,18 +60,18 @@ def decided(
 
 def variables(recording: Recording, args: Iterable[Any], with_texts: bool = True) -> tuple[Any, ...] | None:
     """The slots of arguments, of texts and of items of lists and tuples; None where nothing is traced."""
-    found = tuple([_variable(recording, a, with_texts) for a in args])
+    found = tuple([_slot_or_text(recording, a, with_texts) for a in args])
     return None if all([slot is None for slot in found]) else found
 
 
-def _variable(recording: Recording, a: Any, with_texts: bool = True) -> Any:
+def _slot_or_text(recording: Recording, a: Any, with_texts: bool = True) -> Any:
     if type(a) is str or type(a) is bytes:
         return _text(recording, a) if with_texts else None
     return variables(recording, a, with_texts) if issubclass(type(a), (tuple, list)) else slot_of(recording, a)
 
 
-def _named(recording: Recording, value: Any) -> Any:
-    slot = _variable(recording, value)
+def _as_traced(recording: Recording, value: Any) -> Any:
+    slot = _slot_or_text(recording, value)
     return Traced(slot, value) if type(slot) is int else value
 
 
@@ -87,7 +87,7 @@ def made_text(
     elif any([a is text for a in args]):
         _unchanged(recording, text, fn, args, words or {})
     elif id(text) not in recording.origins:
-        named = {name: _named(recording, value) for name, value in (words or {}).items()}
+        named = {name: _as_traced(recording, value) for name, value in (words or {}).items()}
         slots = variables(recording, args, False) or (None,) * len(args)
         recording.origins[id(text)] = Origin(text, fn, args, named, slots)
 
@@ -97,7 +97,7 @@ def _unchanged(recording: Recording, text: Any, fn: Callable[..., Any], args: tu
     ins = variables(recording, args)
     if ins is None or fn is str or fn is str.join:
         return
-    named = {name: _named(recording, value) for name, value in words.items()}
+    named = {name: _as_traced(recording, value) for name, value in words.items()}
     made = recording.append((Primitive(fn, None, "text"), text, ins, args, named or None, STATE.site))
     recording.inert.add(made)
     before = _text(recording, text)
@@ -130,7 +130,7 @@ def _with_texts(recording: Recording, a: Any, slot: Any) -> Any:
 def exact(recording: Recording, values: Iterable[Any]) -> None:
     """Guard these values themselves, as far as they are traced: nothing less tells what was decided by them."""
     for value in values:
-        slot = _variable(recording, value)
+        slot = _slot_or_text(recording, value)
         if slot is None:
             continue
         if issubclass(type(value), (tuple, list)):
@@ -191,7 +191,7 @@ def _power_is_real(recording: Recording, slot: int, entry: Any, seen: set[Any]) 
 def attempt(recording: Recording, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`fn(*args, **kwargs)`, with a guard if it raises: that may decide how the user's code goes on."""
     try:
-        value = fn(*args, **kwargs) if STATE.silenced is None else apart(recording, fn, *args, **kwargs)
+        value = fn(*args, **kwargs) if STATE.silenced is None else run_aside(recording, fn, *args, **kwargs)
     except Exception as error:
         raised(recording, error, fn, args, kwargs)
         raise

@@ -37,7 +37,7 @@ class Trail:
         self.inputs = sorted({slot for slot in reads if slot is not None and slot < base})
         places = {slot: k - len(self.inputs) for k, slot in enumerate(self.inputs)}
         where = [slot if slot is None else slot - base if slot >= base else places[slot] for slot in reads]
-        told = marshal.dumps((where, _lines(recording, base)), 2)
+        told = marshal.dumps((where, _pullback_reads(recording, base)), 2)
         self.digest = hashlib.blake2b(told, digest_size=16).digest()
         self.arrays = _from_outside(stretch, base)
 
@@ -52,39 +52,39 @@ def _from_outside(stretch: list[Entry], base: int) -> list[weakref.ref[np.ndarra
     return [weakref.ref(owner) for owner in owners.values()]
 
 
-def _lines(recording: Recording, base: int) -> list[Any]:
+def _pullback_reads(recording: Recording, base: int) -> list[Any]:
     """Return what each pullback of the stretch reads, with memory as it will be then."""
     memory = recording.memory
     if not memory.undo:
-        return [_line(entry) for entry in recording.entries[base:] if entry is not None]
+        return [_read_by_pullback(entry) for entry in recording.entries[base:] if entry is not None]
     lines, done, owed = [], 0, len(recording.owed)
     for slot in range(len(recording.entries) - 1, base - 1, -1):
         entry = recording.entries[slot]
         if entry is not None:
             done = memory.rewind(slot, done)
-            lines.append(_line(entry))
+            lines.append(_read_by_pullback(entry))
     recording.owed.pay(owed)
     return lines[::-1]
 
 
-def _line(entry: Entry) -> Any:
+def _read_by_pullback(entry: Entry) -> Any:
     primitive, y, _, args, kwargs, _ = entry
     if type(primitive) is not Bound or primitive.rule.sequence is not None:
         digest = getattr(primitive, "digest", type(primitive).__qualname__)  # that of a checkpoint inside
-        return primitive.name, _told(args), _told(kwargs), digest
-    kept = [a if type(a) in _SCALARS else _kept(how, a) for how, a in zip(primitive.keeps, args, strict=True)]
+        return primitive.name, _marshallable(args), _marshallable(kwargs), digest
+    kept = [a if type(a) in _SCALARS else _kept_part(how, a) for how, a in zip(primitive.keeps, args, strict=True)]
     if primitive.reads_y == "value":
-        kept.append(y if type(y) in _SCALARS else _told(y))
-    return primitive.name, primitive.wanted, kept, None if kwargs is None else _told(kwargs)
+        kept.append(y if type(y) in _SCALARS else _marshallable(y))
+    return primitive.name, primitive.wanted, kept, None if kwargs is None else _marshallable(kwargs)
 
 
-def _kept(how: str, a: Any) -> Any:
+def _kept_part(how: str, a: Any) -> Any:
     if how == "shape":
         return a.shape if isinstance(a, np.ndarray) else np.shape(a)
-    return None if how == "nothing" else _told(a)
+    return None if how == "nothing" else _marshallable(a)
 
 
-def _told(value: Any) -> Any:
+def _marshallable(value: Any) -> Any:
     """A value in terms that can be marshalled."""
     kind = type(value)
     if kind is np.ndarray or isinstance(value, np.generic):
@@ -92,11 +92,11 @@ def _told(value: Any) -> Any:
     if kind in _SCALARS:
         return value
     if kind is tuple or kind is list or kind is Path:
-        return [_told(part) for part in value]
+        return [_marshallable(part) for part in value]
     if kind is dict:
-        return [(_told(key), _told(part)) for key, part in value.items()]
+        return [(_marshallable(key), _marshallable(part)) for key, part in value.items()]
     if kind is slice:
-        return _told(value.start), _told(value.stop), _told(value.step)
+        return _marshallable(value.start), _marshallable(value.stop), _marshallable(value.step)
     if issubclass(kind, float):  # of a class made from it
         return float.__float__(value)
     return (value.shape, value.dtype.str) if kind is Spec else kind.__qualname__

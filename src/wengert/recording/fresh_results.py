@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import NoRuleError
-from wengert.recording.nondifferentiable import WHOLE, taken_apart
+from wengert.recording.nondifferentiable import LARGE_INTEGER, taken_apart
 from wengert.recording.primitives import Primitive
 from wengert.recording.pullback_reads import FarReach
 from wengert.recording.reachability import nested
@@ -167,7 +167,7 @@ def in_other_form(recording: Recording, primitive: Primitive, part: Any) -> Any:
     kind = part.dtype.kind if isinstance(part, (np.ndarray, np.generic)) else "i" if isinstance(part, int) else ""
     if kind in ("S", "U", "T") or isinstance(part, (str, bytes, bytearray)):
         recording.texts[id(part)] = part
-    elif kind in ("i", "u") and np.size(part) and max(int(np.max(part)), -int(np.min(part))) >= WHOLE:
+    elif kind in ("i", "u") and np.size(part) and max(int(np.max(part)), -int(np.min(part))) >= LARGE_INTEGER:
         raise taken_apart(recording, primitive.name)
     return part
 

@@ -81,11 +81,11 @@ def _chosen(recording: Recording, thing: Any) -> Any:
 
 
 def _is_chosen(recording: Recording, thing: Any) -> bool:
-    made, chosen = recording.fresh_objects.get(id(thing), (_nothing, _nothing))
+    made, chosen = recording.fresh_objects.get(id(thing), (_gone, _gone))
     return made() is thing and chosen() is not None
 
 
-def _nothing() -> None:
+def _gone() -> None:
     return None
 
 

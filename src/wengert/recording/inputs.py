@@ -95,7 +95,7 @@ class Swaps:
 
     def enter_callable(self, f: Callable[..., Any], name: str = "f") -> Any:
         """`f` with fresh leaves in its closure, bound object, partial arguments or attributes."""
-        return self._enter(lambda: self._walk_callable(f, name, set()), outline)
+        return self._enter(lambda: self._walk_callable(f, name, set()), gradient_form)
 
     def _enter(self, walked: Callable[[], Any], form: Callable[[Any], Any]) -> Any:
         known = len(self._plain)
@@ -141,7 +141,7 @@ class Swaps:
             self._is_restored = True
 
     def _restore(self) -> None:
-        if self._all_plain and all(_unchanged(held, after) for held, _, after in self._plain):
+        if self._all_plain and all(_holds_the_same_objects(held, after) for held, _, after in self._plain):
             for held, before, _ in self._plain:  # nothing moved: no need to search
                 held.update(before) if type(held) is dict else held.__setitem__(slice(None), before)
             return
@@ -223,7 +223,7 @@ class Swaps:
             self._walk(cell, name)
 
 
-def _unchanged(held: Any, after: Any) -> bool:
+def _holds_the_same_objects(held: Any, after: Any) -> bool:
     """Whether a list or dict still holds the same objects, compared without running their code."""
     if after is None or len(held) != len(after) or not all(map(is_, held, after)):
         return False
@@ -237,25 +237,25 @@ def _cells(f: FunctionType) -> Iterator[tuple[str, CellType]]:
             yield name, cell
 
 
-def outline(f: Any) -> Any:
+def gradient_form(f: Any) -> Any:
     """The form of the gradient of a callable: of a closure a dict of its free variables that hold leaves, of a
     bound method its object, of a partial a dict of its parts, of a callable object the object; else None.
     """
-    return _outline(f, set())
+    return _gradient_form(f, set())
 
 
-def _outline(f: Any, seen: set[int]) -> Any:
-    """`outline`, where `seen` are the functions on the way here: one may be in its own closure."""
+def _gradient_form(f: Any, seen: set[int]) -> Any:
+    """`gradient_form`, where `seen` are the functions on the way here: one may be in its own closure."""
     f = unwrapped(f)
     if isinstance(f, FunctionType):
         seen.add(id(f))
         contents = {name: cell.cell_contents for name, cell in _cells(f)}
-        free = {name: _outline(held, seen) for name, held in contents.items() if id(held) not in seen}
+        free = {name: _gradient_form(held, seen) for name, held in contents.items() if id(held) not in seen}
         return {name: form for name, form in free.items() if leaves(form)} or None
     if isinstance(f, MethodType):
         return f.__self__
     if isinstance(f, partial):
-        form = {"func": _outline(f.func, seen), "args": f.args, "keywords": f.keywords}
+        form = {"func": _gradient_form(f.func, seen), "args": f.args, "keywords": f.keywords}
         return form if leaves(form) else None
     return f
 

@@ -6,7 +6,7 @@ import dis
 import types
 from collections.abc import Callable, Iterator
 
-UNKNOWN: str | None = None
+UNKNOWN_CONTAINER: str | None = None
 """In the place of a name: a container that may be any."""
 _CHANGING = (
     "add", "append", "copyto", "extend", "fill", "heap", "iadd", "ins", "place", "push", "put", "save", "set", "store",
@@ -33,7 +33,7 @@ _UNFOLLOWED = ("JUMP", "UNPACK", "FOR_ITER", "SEND", "YIELD", "MATCH", "EXC", "B
 
 
 def stored_into(code: types.CodeType, is_module: Callable[[str], bool]) -> Iterator[str | None]:
-    """The names of the containers that code stores items into, UNKNOWN for any; none for those that it made itself."""
+    """The names of the containers that code stores items into but did not make; UNKNOWN_CONTAINER for any."""
     found = _Code(code)
     for k, step in enumerate(found.steps):
         if step.opname in _ITEM_STORES:
@@ -43,10 +43,10 @@ def stored_into(code: types.CodeType, is_module: Callable[[str], bool]) -> Itera
         elif step.argval in code.co_names or step.argval in code.co_freevars:
             if not step.argval.lower().lstrip("_").startswith(_CHANGING) or step.opname.startswith("STORE_"):
                 continue
-            receivers: set[str | None] = {UNKNOWN}
+            receivers: set[str | None] = {UNKNOWN_CONTAINER}
             if step.opname in ("LOAD_ATTR", "LOAD_METHOD"):
                 receivers = {*found.bases(k, 0)}
-            yield from {UNKNOWN if name is None or is_module(name) else name for name in receivers}
+            yield from {UNKNOWN_CONTAINER if name is None or is_module(name) else name for name in receivers}
 
 
 class _Code:
@@ -68,7 +68,7 @@ class _Code:
         elif type(maker) is int:
             yield from self._of_step(maker, as_part, seen)
         else:
-            yield UNKNOWN
+            yield UNKNOWN_CONTAINER
 
     def _of_step(self, place: int, as_part: bool, seen: set[str]) -> Iterator[str | None]:
         step = self.steps[place]
@@ -79,7 +79,7 @@ class _Code:
         elif step.opname == "BINARY_OP" and step.argrepr.endswith("="):
             yield from self._of(place, 1, as_part, seen)
         elif not (self._makes(place, _ARRAYS) or (not as_part and self._makes(place, _SHALLOW))):
-            yield UNKNOWN
+            yield UNKNOWN_CONTAINER
 
     def _of_local(self, name: str, as_part: bool, seen: set[str]) -> Iterator[str | None]:
         """The names for a local variable, by all that is stored in it."""
@@ -89,12 +89,12 @@ class _Code:
         code = self.code
         given = code.co_argcount + code.co_kwonlyargcount + bin(code.co_flags & 12).count("1")
         if name in code.co_varnames[:given]:
-            yield UNKNOWN
+            yield UNKNOWN_CONTAINER
         for k, step in enumerate(self.steps):
-            if step.opname in ("STORE_FAST", "STORE_FAST_LOAD_FAST") and _names(step)[0] == name:
+            if step.opname in ("STORE_FAST", "STORE_FAST_LOAD_FAST") and _local_names(step)[0] == name:
                 yield from self._of(k, 0, as_part, seen)
-            elif "STORE_FAST" in step.opname and name in _names(step):
-                yield UNKNOWN
+            elif "STORE_FAST" in step.opname and name in _local_names(step):
+                yield UNKNOWN_CONTAINER
 
     def _maker(self, k: int, depth: int) -> int | str | None:
         """Find what pushed the stack item at a depth before step `k`: a step, a local variable, or None if unknown."""
@@ -108,7 +108,7 @@ class _Code:
             elif any([word in step.opname for word in _UNFOLLOWED]):
                 return None
             elif "LOAD_FAST" in step.opname:
-                loaded = _names(step)[step.opname.startswith("STORE_") :][::-1]
+                loaded = _local_names(step)[step.opname.startswith("STORE_") :][::-1]
                 if depth < len(loaded):
                     return loaded[depth]
                 depth -= 0 if step.opname.startswith("STORE_") else len(loaded)
@@ -129,6 +129,6 @@ class _Code:
         return bool(named) and named[-1] in makers
 
 
-def _names(step: dis.Instruction) -> tuple[str, ...]:
+def _local_names(step: dis.Instruction) -> tuple[str, ...]:
     """The local variables of a step."""
     return step.argval if type(step.argval) is tuple else (step.argval,)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from wengert.errors import GradientCheckError
-from wengert.recording.container_arguments import form_and_leaves, spread, with_leaves
+from wengert.recording.container_arguments import form_and_leaves, spread, with_held_leaves
 from wengert.rulebook.calling import value_and_pullback
 from wengert.rulebook.registry import Registry
 from wengert.rulebook.rule import Rule
@@ -32,14 +32,14 @@ def flattened(rule: Rule, f: Callable[..., Any], args: Args, kwargs: Mapping[str
     body = rule.body
 
     def flat(*held: Any) -> Any:
-        return f(*with_leaves(args, held), **kwargs)
+        return f(*with_held_leaves(args, held), **kwargs)
 
     def flat_rule(*held: Any) -> Any:
-        whole = with_leaves(args, held)
+        whole = with_held_leaves(args, held)
         y, pullback = value_and_pullback(rule, body(*whole, **kwargs))
 
         def flat_pullback(y_bar: Any) -> Args:
-            parts = _parts(rule, args, form, rule.cotangents(pullback(y_bar), whole))
+            parts = _leaf_cotangents(rule, args, form, rule.cotangents(pullback(y_bar), whole))
             return tuple([parts.get(k, ZeroTangent()) for k in range(len(held))])
 
         return y, flat_pullback
@@ -50,7 +50,7 @@ def flattened(rule: Rule, f: Callable[..., Any], args: Args, kwargs: Mapping[str
     return flat, tuple(held), names, registry
 
 
-def _parts(rule: Rule, args: Args, form: Args, cotangents: Args) -> dict[int, Any]:
+def _leaf_cotangents(rule: Rule, args: Args, form: Args, cotangents: Args) -> dict[int, Any]:
     """The cotangents of the leaves, by number; of one that the rule says nothing of there is none."""
     found = {}
     for k, x_bar in enumerate(cotangents):

@@ -86,14 +86,14 @@ class Watch:
             bad = first_bad(a)
             if bad is not None:
                 name = _origin(recording, a) or f"argument {k}"
-                place = _place(recording, len(recording.entries), users_site())
-                self.given = self.given or f"{place}{name}, given to {_name(fn)}, is {bad}"
+                place = _line_of_entry(recording, len(recording.entries), users_site())
+                self.given = self.given or f"{place}{name}, given to {_rule_or_function_name(fn)}, is {bad}"
                 return True
         return False
 
 
 def _refusal(recording: Recording, fn: Any, args: Sequence[Any], kwargs: Mapping[str, Any], bad: Bad) -> WengertError:
-    place = _place(recording, len(recording.entries), users_site())
+    place = _line_of_entry(recording, len(recording.entries), users_site())
     error = NonFiniteError(f"{place}{called(fn, args, kwargs, bad)} gave {bad}, of finite arguments.")
     return recording.refuse(error)
 
@@ -107,7 +107,7 @@ def _origin(recording: Recording, a: Any) -> str:
     return ""
 
 
-def _place(recording: Recording, slot: int, site: Site | None) -> str:
+def _line_of_entry(recording: Recording, slot: int, site: Site | None) -> str:
     """The user's line of an entry, at a slot, as the beginning of a message.
 
     Of what an inner derivative computes on its way back it is the line of the call whose pullback that is.
@@ -119,7 +119,7 @@ def _place(recording: Recording, slot: int, site: Site | None) -> str:
         if entry is None:
             break
         step = words[1] if words[1] == PUSHED else "pullback of"
-        site, steps = entry[5], f"in the {step} {_name(entry[0].fn)}: {steps}"
+        site, steps = entry[5], f"in the {step} {_rule_or_function_name(entry[0].fn)}: {steps}"
     return f"{site}: {steps}" if site else steps
 
 
@@ -140,9 +140,9 @@ def _check(recording: Recording, slot: int, step: str, given: Any, made: Iterabl
         return
     call = called(primitive.fn, args, kwargs or {}, bad)
     given = next((tangent for tangent in given if tangent is not None), None) if step == "pushforward" else given
-    shown = _short(given, bad if isinstance(given, np.ndarray) and given.shape == bad.shape else None)
+    shown = _abbreviated(given, bad if isinstance(given, np.ndarray) and given.shape == bad.shape else None)
     letter = "ẋ" if step == "pushforward" else "ȳ"
-    place = _place(recording, slot, site)
+    place = _line_of_entry(recording, slot, site)
     raise NonFiniteError(f"{place}the {step} of {call} gave {bad}, of finite arguments and {letter} = {shown}.")
 
 
@@ -151,14 +151,15 @@ def _check(recording: Recording, slot: int, step: str, given: Any, made: Iterabl
 
 def called(fn: Any, args: Sequence[Any], kwargs: Mapping[str, Any], bad: Bad) -> str:
     """A call as text; an elementwise one with the elements that gave the bad one."""
-    words = [_short(a, bad if _is_elementwise(fn, args, bad) else None) for a in args]
+    words = [_abbreviated(a, bad if _is_elementwise(fn, args, bad) else None) for a in args]
     sign = infix(fn)
     if sign and len(words) == 2:
         return f"{words[0]} {sign[0]} {words[1]}"
-    return f"{_name(fn)}({', '.join([*words, *(f'{name}={_short(a, None)}' for name, a in kwargs.items())])})"
+    words += [f"{name}={_abbreviated(a, None)}" for name, a in kwargs.items()]
+    return f"{_rule_or_function_name(fn)}({', '.join(words)})"
 
 
-def _name(fn: Any) -> str:
+def _rule_or_function_name(fn: Any) -> str:
     """The name of a function; of a rule's body, that of what it is the rule of."""
     return next((rules[f].name for f in rules if rules[f].body is fn), None) or display(fn)
 
@@ -170,12 +171,12 @@ def _is_elementwise(fn: Any, args: Sequence[Any], bad: Bad) -> bool:
     return np.broadcast_shapes(*map(np.shape, args)) == bad.shape
 
 
-def _short(a: Any, bad: Bad | None) -> str:
+def _abbreviated(a: Any, bad: Bad | None) -> str:
     """An argument in a few words: small ones in full, of a large array its type and range."""
     if isinstance(a, np.ndarray) and bad is not None:
         a = np.broadcast_to(a, bad.shape)[bad.place]
     if isinstance(a, (tuple, list)):
-        return f"[{', '.join(_short(part, None) for part in a)}]"
+        return f"[{', '.join(_abbreviated(part, None) for part in a)}]"
     if isinstance(a, Spec) or (isinstance(a, np.ndarray) and a.size > _SHOWN):
         kind = f"{a.dtype}{list(a.shape)}"
         return kind if isinstance(a, Spec) or not is_inexact(a) else f"{kind} from {np.min(a):.6g} to {np.max(a):.6g}"

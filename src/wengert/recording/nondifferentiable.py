@@ -12,7 +12,7 @@ from wengert.recording.primitives import Primitive
 from wengert.recording.recording import STATE, Recording, here, users_site
 from wengert.values.specs import is_certain, is_inexact
 
-WHOLE = 2**52
+LARGE_INTEGER = 2**52
 """From here on every float is whole: an integer made from it counts nothing and leaves nothing out."""
 
 FEW = 100  # so many rounded numbers a cache is thought to be keyed by
@@ -29,7 +29,7 @@ def note_cut(recording: Recording, primitive: Primitive, ins: tuple[Any, ...], v
     elif recording.survey is not None and is_inexact(value):
         recording.survey.cut.append((primitive.fn, users_site(), "what it gives is constant"))
     elif type(value) is int:
-        if not -WHOLE < value < WHOLE and primitive.name != "hash":
+        if not -LARGE_INTEGER < value < LARGE_INTEGER and primitive.name != "hash":
             raise taken_apart(recording, primitive.name)
         if not is_certain(value):
             recording.rounded[id(value)] = value
@@ -50,12 +50,12 @@ def refuse_odd(recording: Recording, name: str, value: Any) -> None:
             )
         )
     converted = name == "astype" and value.dtype.kind in "iu" and value.dtype.itemsize == 8 and value.size
-    if converted and (value.max() >= WHOLE or value.min() <= -WHOLE):
+    if converted and (value.max() >= LARGE_INTEGER or value.min() <= -LARGE_INTEGER):
         raise taken_apart(recording, name)
 
 
 def taken_apart(recording: Recording, name: str) -> RefusedCallError:
-    return _refusal(recording, name, "an integer of 2**52 or more holds all its digits", "the integer")
+    return _digits_refusal(recording, name, "an integer of 2**52 or more holds all its digits", "the integer")
 
 
 def note_digit(recording: Recording, digit: str) -> str:
@@ -73,10 +73,10 @@ def refuse_digit(recording: Recording | None, key: Any, among: Iterable[Any], na
 
 
 def digits_told(recording: Recording, name: str) -> RefusedCallError:
-    return _refusal(recording, name, "the digits of its text are told one by one", "the text")
+    return _digits_refusal(recording, name, "the digits of its text are told one by one", "the text")
 
 
-def _refusal(recording: Recording, name: str, why: str, what: str) -> RefusedCallError:
+def _digits_refusal(recording: Recording, name: str, why: str, what: str) -> RefusedCallError:
     error = RefusedCallError(
         f"{here()}: {name} takes a traced float apart: {why}, and what is computed from them would have no "
         f"derivative. Compute with the float itself; where {what} is meant (a hash, a seed, a label), give it "

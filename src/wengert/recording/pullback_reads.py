@@ -36,7 +36,9 @@ LARGE = 1 << 16  # bytes; of larger arrays sums are kept in place of a copy
 _LIBRARIES = sys.stdlib_module_names | {"numpy", "scipy", "wengert", "wengert_rules"}
 _FOLLOWED = {"builtins", "itertools", "functools", "operator", "collections", "types"}  # whose C objects hold others
 _FIXED = (types.FunctionType, types.BuiltinFunctionType, type, np.ufunc, types.ModuleType)
-_ATOMS = (float, int, complex, str, bytes, type(None), np.generic, np.dtype, types.CodeType, np.ufunc, types.ModuleType)
+_WITHOUT_PARTS = (
+    float, int, complex, str, bytes, type(None), np.generic, np.dtype, types.CodeType, np.ufunc, types.ModuleType,
+)  # fmt: skip
 COMMON = {float, int, bool, complex, str, bytes, type(None), np.float64}
 """Types of which there are many, told at once."""
 
@@ -59,7 +61,7 @@ class FarReach(Reach):
     def _parts(self, thing: Any) -> Iterable[Any]:
         """Yield what a thing refers to directly, by any way that a pullback could read."""
         t = type(thing)
-        if issubclass(t, _ATOMS):
+        if issubclass(t, _WITHOUT_PARTS):
             return
         if issubclass(t, np.ndarray):
             if thing.dtype.hasobject:
@@ -310,10 +312,10 @@ def _written(array: np.ndarray, was: np.ndarray, now: np.ndarray) -> np.ndarray:
     """Return the content for an array that a pullback may have written while it was shown as it had been."""
     if array.tobytes() == was.tobytes():
         return now
-    return np.asarray(_sum(was, array, now)) if array.dtype.kind in "iufc" else array.copy()
+    return np.asarray(_with_change(was, array, now)) if array.dtype.kind in "iufc" else array.copy()
 
 
-def _sum(was: Any, after: Any, now: Any) -> Any:
+def _with_change(was: Any, after: Any, now: Any) -> Any:
     """Return the content of a place to which a pullback added while it was shown as it had been."""
     with np.errstate(all="ignore"):
         return now + (after - was)
@@ -334,7 +336,7 @@ def _one(was: Any, after: Any, now: Any) -> Any:
     if after is was:
         return now
     if all([_is_value(a) for a in (was, after, now)]) and np.shape(was) == np.shape(after) == np.shape(now):
-        return _sum(was, after, now)
+        return _with_change(was, after, now)
     return after
 
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.recording.item_stores import UNKNOWN as UNKNOWN_CONTAINER
+from wengert.recording.item_stores import UNKNOWN_CONTAINER as UNKNOWN_CONTAINER
 from wengert.recording.item_stores import stored_into
 from wengert.recording.recording import Recording
 from wengert.rewrite import original
@@ -27,26 +27,26 @@ from wengert.values.names import is_heap_type
 from wengert.values.specs import elements
 
 LIMIT = 10_000
-_LIBRARIES = sys.stdlib_module_names | {"numpy", "wengert", "wengert_rules"}
-_ATOMS = (
+_LIBRARY_NAMES = sys.stdlib_module_names | {"numpy", "wengert", "wengert_rules"}
+_OPAQUE_TYPES = (
     str, bytes, int, float, complex, type(None), np.dtype, np.generic, np.ufunc, types.ModuleType, types.CodeType,
     types.FrameType, types.TracebackType, types.BuiltinFunctionType,
 )  # fmt: skip
 
-ITEM, FIXED, UNKNOWN = "[]", "", "?"
+ITEM, FIXED, UNKNOWN_PLACE = "[]", "", "?"
 """In the place of a name: what a container holds, what no store can exchange, and what is held nobody knows how."""
 
 _STORES = ("STORE_ATTR", "STORE_GLOBAL", "STORE_DEREF", "STORE_NAME")
 _ANY = {"setattr", "__setattr__", "__dict__", "vars", "globals", "locals", "exec", "eval"}
 _BEFORE = {"__init__", "__new__", "__post_init__", "__setstate__"}
-_FIXED: tuple[type, ...] = (
+_IMMUTABLE_TYPES: tuple[type, ...] = (
     tuple, frozenset, types.MethodType, functools.partial, property, staticmethod, classmethod,
     types.GetSetDescriptorType, types.MemberDescriptorType,
 )  # fmt: skip
 _CONTAINERS: tuple[type, ...] = (dict, list, set, collections.deque, type({}.keys()), type({}.values()), types.CellType)
-_SINGLE: tuple[type, ...] = (float, complex, int, *_FIXED)
+_SINGLE: tuple[type, ...] = (float, complex, int, *_IMMUTABLE_TYPES)
 
-Held = tuple[str, Any]
+NamedReferent = tuple[str, Any]
 
 
 class Writes(NamedTuple):
@@ -58,7 +58,7 @@ class Writes(NamedTuple):
     anything: bool
 
     def may_reach(self, name: str) -> bool:
-        return self.anything or name == UNKNOWN or (self.items if name == ITEM else name in self.names)
+        return self.anything or name == UNKNOWN_PLACE or (self.items if name == ITEM else name in self.names)
 
 
 def is_within(recording: Recording, roots: Any, target: Any) -> bool:
@@ -83,14 +83,14 @@ def leads_to(thing: Any, target: Any, known: dict[int, Any]) -> bool:
     return _is_or_shows(thing, target) or any([_is_or_shows(part, target) for _, part in _walk(thing, known)])
 
 
-def _walk(root: Any, known: dict[int, Any] | None = None) -> Iterator[Held]:
+def _walk(root: Any, known: dict[int, Any] | None = None) -> Iterator[NamedReferent]:
     """All that `root` leads to, with the names of the places that hold it, except through what is known already."""
     known = {} if known is None else known
     stack = [root]
     while stack and len(known) <= LIMIT:
-        for name, part in _parts(stack.pop()):
+        for name, part in _named_referents(stack.pop()):
             yield name, part
-            if not issubclass(type(part), _ATOMS) and id(part) not in known:  # `isinstance` would ask for its class
+            if not issubclass(type(part), _OPAQUE_TYPES) and id(part) not in known:  # isinstance asks the class
                 known[id(part)] = part
                 stack.append(part)
 
@@ -104,7 +104,7 @@ def _is_or_shows(thing: Any, target: Any) -> bool:
     return isinstance(target, np.generic) and thing.dtype == target.dtype and bool(np.any(thing == target))
 
 
-def _parts(thing: Any) -> Iterable[Held]:
+def _named_referents(thing: Any) -> Iterable[NamedReferent]:
     """Yield what a thing refers to, with the names of the places; a function refers to globals that it names, too."""
     t = type(thing)
     if t is types.FunctionType:
@@ -115,24 +115,24 @@ def _parts(thing: Any) -> Iterable[Held]:
         return [*vars(thing).items(), *[(FIXED, base) for base in thing.__bases__]]
     if issubclass(t, np.ndarray):
         return [(ITEM, part) for part in elements(thing)] if thing.dtype.kind == "O" else [(FIXED, thing.base)]
-    if issubclass(t, _FIXED):
+    if issubclass(t, _IMMUTABLE_TYPES):
         return [(FIXED, part) for part in gc.get_referents(thing)]
     names = _attributes(thing)
     known = {id(part) for _, part in names} | {id(t)}
     rest = [part for part in gc.get_referents(thing) if id(part) not in known and not _is_dict_of(part, names)]
-    return [*names, (FIXED, t), *[(ITEM if issubclass(t, _CONTAINERS) else UNKNOWN, part) for part in rest]]
+    return [*names, (FIXED, t), *[(ITEM if issubclass(t, _CONTAINERS) else UNKNOWN_PLACE, part) for part in rest]]
 
 
-def _is_dict_of(part: Any, names: list[Held]) -> bool:
+def _is_dict_of(part: Any, names: list[NamedReferent]) -> bool:
     """Whether a dictionary is the `__dict__` whose attributes are known already."""
     return type(part) is dict and all([any([value is p for _, p in names]) for value in part.values()])
 
 
 def _is_of_library(thing: Any) -> bool:
-    return str(thing.__module__).partition(".")[0] in _LIBRARIES
+    return str(thing.__module__).partition(".")[0] in _LIBRARY_NAMES
 
 
-def _of_function(f: types.FunctionType) -> Iterable[Held]:
+def _of_function(f: types.FunctionType) -> Iterable[NamedReferent]:
     cells = zip(f.__code__.co_freevars, f.__closure__ or (), strict=True)
     closure = [(name, part) for name, cell in cells for part in gc.get_referents(cell)]
     if _is_of_library(f) or f.__code__.co_filename.startswith(ENGINE):
@@ -145,19 +145,19 @@ def _of_function(f: types.FunctionType) -> Iterable[Held]:
     return [*closure, *[(FIXED, part) for part in given], *vars(f).items(), *known, *inside]
 
 
-def _attributes(thing: Any) -> list[Held]:
+def _attributes(thing: Any) -> list[NamedReferent]:
     """The attributes of an object, read without asking the object."""
-    found: list[Held] = []
+    found: list[NamedReferent] = []
     for cls in type(thing).__mro__:
         for name, member in vars(cls).items():
             if type(member) is types.MemberDescriptorType and name != "__dict__" and is_heap_type(cls):
-                found.extend([(name, part) for part in [_slot(member, thing)] if part is not None])
+                found.extend([(name, part) for part in [_slot_value(member, thing)] if part is not None])
             elif name == "__dict__" and type(member) in (types.GetSetDescriptorType, types.MemberDescriptorType):
                 found.extend(member.__get__(thing).items())
     return found
 
 
-def _slot(member: Any, thing: Any) -> Any:
+def _slot_value(member: Any, thing: Any) -> Any:
     try:
         return member.__get__(thing)
     except AttributeError:
@@ -177,7 +177,7 @@ def _running(recording: Recording) -> list[types.CodeType]:
     return codes
 
 
-def _writes(running: list[types.CodeType], functions: list[Held], modules: set[str]) -> Writes:
+def _writes(running: list[types.CodeType], functions: list[NamedReferent], modules: set[str]) -> Writes:
     """Collect the stores of the running code and of functions that it may call: those it names, and nameless ones."""
     codes: dict[int, types.CodeType] = {}
     names: set[str] = set()
@@ -197,7 +197,7 @@ def _writes(running: list[types.CodeType], functions: list[Held], modules: set[s
 
 def _holds_items(thing: Any) -> bool:
     """Whether a thing is written by a store into its items: a number or a function is not."""
-    return not issubclass(type(thing), (*_ATOMS, types.FunctionType, type))
+    return not issubclass(type(thing), (*_OPAQUE_TYPES, types.FunctionType, type))
 
 
 def _may_be_called(name: str, f: types.FunctionType, names: set[str]) -> bool:

@@ -23,8 +23,8 @@ from wengert.recording.primitives import Bound, Primitive, ruled
 from wengert.recording.pullback_reads import Hindsight
 from wengert.recording.recording import STATE, Recording, here, silent
 from wengert.recording.rule_reads import refuse_unspoken
-from wengert.recording.rule_writes import UNWATCHED, called, note_kept, note_writes, watched_by
-from wengert.recording.session import apart
+from wengert.recording.rule_writes import UNWATCHED, call_watched, note_kept, note_writes, watched_by
+from wengert.recording.session import run_aside
 from wengert.recording.shadow import SHADOW, held
 from wengert.recording.slots import flat, holds_traced, recording_here, slot_of, slots_in, slots_of
 from wengert.recording.static_arguments import check_keywords, check_statics
@@ -83,7 +83,7 @@ def record_call(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, A
         return primitive.fn(*args, **kwargs)
     recording = recording_here()
     try:
-        return _recorded(recording, primitive, args, kwargs)
+        return _run_and_record(recording, primitive, args, kwargs)
     except (NoRuleError, RefusedCallError) as error:
         raise as_called(recording, primitive, args, kwargs, error) from None
 
@@ -104,7 +104,7 @@ def as_called(
     return refusal
 
 
-def _recorded(recording: Recording, primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _run_and_record(recording: Recording, primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     rule = primitive.rule
     assert rule is not None
     run_args, run_kwargs = args, kwargs
@@ -121,12 +121,12 @@ def _recorded(recording: Recording, primitive: Primitive, args: tuple[Any, ...],
         bound = bind(recording, primitive, args, ins, kwargs)
         if not bound.of_subclass or len(recording.levels) > 1:
             return recording.context.call(recording, primitive, args, ins, kwargs)
-        made = called(recording, primitive, args, ins, attempt, recording, fn, run_args, run_kwargs)
-        return _of_class(recording, bound, fn, made, (args, ins, kwargs), run_args, run_kwargs)
+        made = call_watched(recording, primitive, args, ins, attempt, recording, fn, run_args, run_kwargs)
+        return _record_of_subclass(recording, bound, fn, made, (args, ins, kwargs), run_args, run_kwargs)
     if rule.kind == "constant":
         if len(args) > 1 and id(primitive.fn) in EQUALITIES:
             compared(args[0], args[1])
-        (value,) = called(recording, primitive, args, (), attempt, recording, fn, run_args, run_kwargs)
+        (value,) = call_watched(recording, primitive, args, (), attempt, recording, fn, run_args, run_kwargs)
         note_cut(recording, primitive, ins, value)
         value = value if primitive.vouched else made_constant(recording, primitive, value)
         return record_constant(recording, primitive, args, ins, kwargs, value)
@@ -135,8 +135,8 @@ def _recorded(recording: Recording, primitive: Primitive, args: tuple[Any, ...],
     if all(slot is None for slot in ins) and not contained and not decides:
         if not primitive.vouched:
             refuse_unspoken(recording, primitive, 0)
-        run = partial(apart, recording, fn) if primitive.is_python else fn
-        return called(recording, primitive, args, (), partial(run, *run_args, **run_kwargs)).pop()
+        run = partial(run_aside, recording, fn) if primitive.is_python else fn
+        return call_watched(recording, primitive, args, (), partial(run, *run_args, **run_kwargs)).pop()
     if rule.kind == "rrule":
         return _record_rrule(recording, primitive, args, ins, kwargs, contained)
     bound = bind(recording, primitive, args, ins, kwargs)
@@ -147,7 +147,7 @@ def _recorded(recording: Recording, primitive: Primitive, args: tuple[Any, ...],
     if not primitive.vouched:
         refuse_unspoken(recording, primitive, 0)
     given = (*args, *kwargs.values()) if kwargs else args
-    made = called(recording, primitive, given, ins, attempt, recording, fn, run_args, run_kwargs)
+    made = call_watched(recording, primitive, given, ins, attempt, recording, fn, run_args, run_kwargs)
     if rule.identity and any(made[0] is a for a in args):
         if recording.keep:
             unchanged(recording, primitive, made[0], args, ins, kwargs)
@@ -155,7 +155,7 @@ def _recorded(recording: Recording, primitive: Primitive, args: tuple[Any, ...],
     if not primitive.vouched or is_container(made[0]):
         check_result(recording, primitive, made[0], args)
     if bound.of_subclass:
-        return _of_class(recording, bound, fn, made, (args, ins, kwargs), run_args, run_kwargs)
+        return _record_of_subclass(recording, bound, fn, made, (args, ins, kwargs), run_args, run_kwargs)
     value = made_new(made, args, primitive)
     if not primitive.vouched:
         note_kept(recording, value)
@@ -164,7 +164,7 @@ def _recorded(recording: Recording, primitive: Primitive, args: tuple[Any, ...],
     return append_result(recording, bound, value, args, ins, kwargs or None)
 
 
-def _of_class(
+def _record_of_subclass(
     recording: Recording,
     bound: Bound,
     fn: Callable[..., Any],
@@ -217,7 +217,7 @@ def _appended(
     return append(recording, bound, value, args, ins, kwargs or None)
 
 
-def shown(made: np.ndarray, source: Any) -> Any:
+def view_of_traced(made: np.ndarray, source: Any) -> Any:
     """An array that shows the memory of `source`: where that is traced, a variable."""
     recording = STATE.recording
     if recording is None or made is source or slot_of(recording, source) is None:
@@ -234,7 +234,7 @@ def as_plain(a: Any) -> Any:
     """An array of a class shown as a plain one; anything else as it is, and so the items of a list or tuple."""
     if type(a) is list or type(a) is tuple:
         return type(a)([as_plain(item) for item in a])
-    return shown(plain(a), a)
+    return view_of_traced(plain(a), a)
 
 
 def _record_rrule(

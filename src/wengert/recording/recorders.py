@@ -16,7 +16,7 @@ from wengert.recording.fresh_results import check_result, made_new
 from wengert.recording.primitives import Primitive
 from wengert.recording.record import record_call
 from wengert.recording.recording import PLAIN, STATE, Recording
-from wengert.recording.shadow import LARGE, SHADOW, weak
+from wengert.recording.shadow import SHADOW, WEAKLY_HELD_ABOVE, weak
 from wengert.recording.slots import slot_of
 from wengert.recording.variables import append_result
 from wengert.values.sites import Site
@@ -80,7 +80,7 @@ def record_quick(primitive: Primitive, args: tuple[Any, ...], ins: tuple[int | N
             for how, a in zip(bound.keeps, args, strict=True)
         ]
     )
-    large = kind is np.ndarray and value.nbytes > LARGE and bound.reads_y != "value" and not recording.holds
+    large = kind is np.ndarray and value.nbytes > WEAKLY_HELD_ABOVE and bound.reads_y != "value" and not recording.holds
     entry = bound, weak(value) if large else value, ins, kept, None, STATE.site
     slot = len(entries)
     entries.append(entry)
@@ -104,12 +104,12 @@ def record_two(
         value = made_new([value], (left, right), primitive)
         return append_result(recording, bound, value, (left, right), (i, j), None)
     how_left, how_right = bound.keeps
-    if type(left) is _ndarray and (left.base is not None or left.nbytes > LARGE):
+    if type(left) is _ndarray and (left.base is not None or left.nbytes > WEAKLY_HELD_ABOVE):
         left = _kept_array(recording, how_left, left)
-    if type(right) is _ndarray and (right.base is not None or right.nbytes > LARGE):
+    if type(right) is _ndarray and (right.base is not None or right.nbytes > WEAKLY_HELD_ABOVE):
         right = _kept_array(recording, how_right, right)
     kept: Any = value
-    if bound.reads_y != "value" and value.nbytes > LARGE:
+    if bound.reads_y != "value" and value.nbytes > WEAKLY_HELD_ABOVE:
         kept = weak(value)
     entry = bound, kept, (i, j), (left, right), None, site
     entries = recording.entries
@@ -151,10 +151,10 @@ def record_one(recording: Recording, primitive: Primitive, a: Any, i: int | None
             check_result(recording, primitive, value, (a,))
         value = made_new([value], (a,), primitive)
         return append_result(recording, bound, value, (a,), (i,), None)
-    if a.base is not None or a.nbytes > LARGE:
+    if a.base is not None or a.nbytes > WEAKLY_HELD_ABOVE:
         a = _kept_array(recording, bound.keeps[0], a)
     kept = value
-    if kind is _ndarray and value.nbytes > LARGE and bound.reads_y != "value" and not recording.holds:
+    if kind is _ndarray and value.nbytes > WEAKLY_HELD_ABOVE and bound.reads_y != "value" and not recording.holds:
         kept = weak(value)
     entry = bound, kept, (i,), (a,), None, STATE.site
     entries = recording.entries
@@ -170,6 +170,6 @@ def _kept_array(recording: Recording, how: str, a: np.ndarray) -> Any:
         base = a.base
         if base is not None and (type(base) is not _ndarray or base.base is not None):
             return recording.memory.capture(a)
-    elif a.nbytes > LARGE:
+    elif a.nbytes > WEAKLY_HELD_ABOVE:
         return spec(a.shape, a.dtype) if how == "shape" or recording.holds else None
     return a

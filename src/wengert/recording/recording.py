@@ -88,7 +88,7 @@ class Survey(NamedTuple):
 NOTHING = range(0)
 PUSHED = "pushforward of"
 """The note on what a forward step computes; a step back has "pullback of"."""
-FEW = 1000  # objects that are looked at in each call of a rule; of more, all of them once, when the function ends
+MOST_SEARCHED = 1000  # objects searched in each call of a rule; more are searched once, when the function ends
 
 
 class Recording:
@@ -300,12 +300,12 @@ class silent:
         STATE.silenced, STATE.quick, STATE.recording = self.before
 
 
-LIBRARIES = tuple(
+LIBRARY_FOLDERS = tuple(
     os.path.abspath(path) + os.sep for name, path in sysconfig.get_paths().items() if name.endswith("lib")
 )
 
 
-_OTHERS = ("<string>", *LIBRARIES)  # the methods of dataclasses are of no file
+_OTHERS = ("<string>", *LIBRARY_FOLDERS)  # the methods of dataclasses are of no file
 
 
 def here() -> str:
@@ -319,7 +319,7 @@ def users_site() -> Site | None:
     So it has for a line of code in no file, where another line in the trace led to it: a library made that code.
     """
     inner = STATE.site
-    if inner is None or not inner.file.startswith(("<", *LIBRARIES)):
+    if inner is None or not inner.file.startswith(("<", *LIBRARY_FOLDERS)):
         return inner
     at_most = STATE.recording.frame if STATE.recording and not inner.file.startswith(_OTHERS) else None
     frame: types.FrameType | None = sys._getframe(1)
@@ -339,7 +339,7 @@ def called_by_user(fn: Any) -> Any:
         file = frame.f_code.co_filename
         if is_at_caller(file):
             pass  # which may be installed among the libraries
-        elif file.startswith(LIBRARIES):
+        elif file.startswith(LIBRARY_FOLDERS):
             found = _function_of(frame)
             called = called if found is None else found  # an array may be called, and has no truth
         elif not file.startswith("<"):

@@ -15,7 +15,7 @@ import numpy as np
 
 from wengert.errors import RefusedCallError
 from wengert.recording.primitives import Primitive
-from wengert.recording.recording import FEW, Recording, here
+from wengert.recording.recording import MOST_SEARCHED, Recording, here
 from wengert.recording.slots import slot_of
 from wengert.recording.traced_search import TracedSearch
 from wengert.values.codes import code_of
@@ -47,7 +47,7 @@ class _Search(TracedSearch):
             return ()
         if _length(thing) > self._most and id(thing) not in self._recording.crowded:
             self.is_cut = True
-            return _ends(thing)
+            return _first_and_last(thing)
         return super()._parts(thing)
 
     def _is_workspace(self, thing: Any) -> bool:
@@ -61,7 +61,7 @@ def _length(thing: Any) -> int:
     return next((kind.__len__(thing) for kind in _SIZED if issubclass(type(thing), kind)), 0)
 
 
-def _ends(thing: Any) -> list[Any]:
+def _first_and_last(thing: Any) -> list[Any]:
     """The first and the last item of a container that has an order."""
     if type(thing) not in (list, tuple, collections.deque, dict):
         return []
@@ -77,7 +77,7 @@ def refuse_unspoken(recording: Recording, primitive: Primitive, level: int) -> N
 
     `level`: the levels outside of this one see what it computes. What it only appends to is not read.
     """
-    search = _Search(recording, primitive.fn, level, FEW)
+    search = _Search(recording, primitive.fn, level, MOST_SEARCHED)
     if search.is_cut:
         recording.unsearched.setdefault((primitive, level), (len(recording.levels), here()))
     if search.found:
@@ -116,15 +116,15 @@ def _refuse(recording: Recording, primitive: Primitive, level: int, site: str) -
 
 def _leading(recording: Recording, f: Any, level: int) -> list[str]:
     """The names by which a function reaches such values."""
-    return [name for name, held in _names(f) if _Search(recording, held, level).found]
+    return [name for name, held in _held_by_name(f) if _Search(recording, held, level).found]
 
 
 def _only_keeps(recording: Recording, f: Any, level: int, seen: set[int]) -> bool:
     """Whether a function, and those that it calls, name what leads to such values only to append to it."""
     seen.add(id(f))
     names = _leading(recording, f, level)
-    called = [held for name in names if isinstance(held := _held(f, name), types.FunctionType)]
-    lists = [name for name in names if not isinstance(_held(f, name), types.FunctionType)]
+    called = [held for name in names if isinstance(held := _held_under(f, name), types.FunctionType)]
+    lists = [name for name in names if not isinstance(_held_under(f, name), types.FunctionType)]
     return (
         bool(names)
         and all([_only_appends(f, name) for name in lists])
@@ -132,7 +132,7 @@ def _only_keeps(recording: Recording, f: Any, level: int, seen: set[int]) -> boo
     )
 
 
-def _names(f: Any) -> Iterator[tuple[str, Any]]:
+def _held_by_name(f: Any) -> Iterator[tuple[str, Any]]:
     """The things that a function holds, by name."""
     if isinstance(f, types.FunctionType):
         yield from zip(f.__code__.co_freevars, f.__closure__ or (), strict=True)
@@ -143,7 +143,7 @@ def _only_appends(f: types.FunctionType, name: str) -> bool:
     """Whether a function names a list only to append to it; a pullback that it makes may take from it again."""
     inner = [const for const in code_of(f).co_consts if isinstance(const, types.CodeType)]
     own, taken = _uses(code_of(f), name), [use for code in inner for use in _uses(code, name)]
-    return type(_held(f, name)) is list and {*own} == {"append"} and {*taken} <= {"append", "pop"}
+    return type(_held_under(f, name)) is list and {*own} == {"append"} and {*taken} <= {"append", "pop"}
 
 
 def _uses(code: types.CodeType, name: str) -> list[Any]:
@@ -155,6 +155,6 @@ def _uses(code: types.CodeType, name: str) -> list[Any]:
 _READS = ("LOAD_DEREF", "LOAD_GLOBAL", "LOAD_NAME")
 
 
-def _held(f: types.FunctionType, name: str) -> Any:
-    held = dict(_names(f))[name]
+def _held_under(f: types.FunctionType, name: str) -> Any:
+    held = dict(_held_by_name(f))[name]
     return held.cell_contents if isinstance(held, types.CellType) else held

@@ -43,13 +43,13 @@ class Given(FarReach):
             self.is_cut = True
             return ()
         if issubclass(t, _CLOSED) or (issubclass(t, np.ndarray) and thing.dtype.hasobject):
-            held = _items(thing)
+            held = _items_of_array(thing)
             self._closed.append((thing, held))
             return held
         if issubclass(t, type):
             if not any([thing is a for a in self._args]):
                 return ()
-            read, write = partial(_attributes, thing), partial(_set_attributes, thing)
+            read, write = partial(_class_attributes, thing), partial(_set_attributes, thing)
             self._places.append(Contents(read, write, read()))
             return read()
         return super()._parts(thing)
@@ -73,7 +73,7 @@ class Given(FarReach):
     def closed_to(self) -> Any:
         """A set or an array that holds new numbers, for which no variable can stand; None where there is none."""
         for thing, was in self._closed:
-            held = _items(thing)
+            held = _items_of_array(thing)
             is_packed = isinstance(thing, bytearray | Packed)  # whose numbers are new objects at each look
             new = [part for part in held if is_packed or id(part) not in self.old]
             if any(map(is_inexact, new)) and not (is_packed and held == was):
@@ -84,11 +84,11 @@ class Given(FarReach):
 _CLOSED = (set, bytearray, Packed)
 
 
-def _items(thing: Any) -> list[Any]:
+def _items_of_array(thing: Any) -> list[Any]:
     return thing.ravel().tolist() if isinstance(thing, np.ndarray) else list(thing)
 
 
-def _attributes(cls: type) -> list[Any]:
+def _class_attributes(cls: type) -> list[Any]:
     """The names and values of a class's own attributes, in turn."""
     return [part for item in vars(cls).items() for part in item]
 

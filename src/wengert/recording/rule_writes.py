@@ -102,7 +102,7 @@ def _overwritten() -> RefusedCallError:
     )
 
 
-def called(
+def call_watched(
     recording: Recording,
     primitive: Primitive,
     args: Sequence[Any],
@@ -131,7 +131,7 @@ def note_kept(recording: Recording, value: Any, pullback: Any = None) -> None:
         if recording.keep and lent.is_workspace(view.base) and id(view.base) in recording.memory.storages:
             raise recording.refuse(_overwritten())
         others = sum([array is view.base or array.base is view.base for array in known]) - 1
-        if _references(view) > _ALONE + others:
+        if _base_references(view) > _REFERENCES_ALONE + others:
             lent.keep(view.base)
 
 
@@ -139,7 +139,7 @@ def _held_by(pullback: Any) -> list[np.ndarray]:
     """The arrays that the closure of a pullback holds, alone or in a tuple or list that nobody else has."""
     arrays = []
     for cell in getattr(pullback, "__closure__", None) or ():
-        content: Any = None if cell == _EMPTY else cell.cell_contents
+        content: Any = None if cell == _EMPTY_CELL else cell.cell_contents
         if type(content) in (list, tuple) and _references_to_content(cell) <= _ALONE_IN_A_CELL:
             arrays += [array for array in content if isinstance(array, np.ndarray)]
         elif isinstance(content, np.ndarray):
@@ -147,7 +147,7 @@ def _held_by(pullback: Any) -> list[np.ndarray]:
     return arrays
 
 
-def _references(view: np.ndarray) -> int:
+def _base_references(view: np.ndarray) -> int:
     return sys.getrefcount(view.base)
 
 
@@ -155,9 +155,9 @@ def _references_to_content(cell: types.CellType) -> int:
     return sys.getrefcount(cell.cell_contents)
 
 
-_ALONE = _references(np.empty(1)[:])  # as this Python counts
+_REFERENCES_ALONE = _base_references(np.empty(1)[:])  # as this Python counts
 _ALONE_IN_A_CELL = 1 + _references_to_content(types.CellType([]))  # and a variable of `_held_by`
-_EMPTY = types.CellType()
+_EMPTY_CELL = types.CellType()
 
 
-__all__ = ["UNWATCHED", "called", "note_kept", "note_writes", "watched_by"]
+__all__ = ["UNWATCHED", "call_watched", "note_kept", "note_writes", "watched_by"]

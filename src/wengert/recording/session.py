@@ -246,7 +246,7 @@ def _is_over(recording: Recording) -> bool:
     return True
 
 
-def followed() -> Recording | None:
+def active_recording() -> Recording | None:
     """This thread's recording, where it follows the code that asks; None in what breaks in on a trace.
 
     A signal handler, a finaliser or a trace function may run between any two steps of the recording: what it does is
@@ -286,7 +286,7 @@ class aside:
         STATE.recording, STATE.quick, STATE.site, STATE.silenced = self.before
 
 
-def apart(recording: Recording, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+def run_aside(recording: Recording, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """`fn(*args, **kwargs)` in the context `aside`."""
     with aside(recording):
         return fn(*args, **kwargs)

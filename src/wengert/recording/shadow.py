@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 SHADOW: dict[int, int] = {}
-LARGE = 4096  # bytes; above it a weak reference (about 250 ns) costs less than keeping the array alive
+WEAKLY_HELD_ABOVE = 4096  # bytes; above it a weak reference (about 250 ns) costs less than keeping the array alive
 
 
 def has_identity(value: Any) -> bool:
@@ -26,7 +26,7 @@ def has_identity(value: Any) -> bool:
 
 def held(value: Any, strong: bool) -> Any:
     """Return what an entry holds of a new value: the value, or a weak reference to it."""
-    return value if strong or not isinstance(value, np.ndarray) or value.nbytes <= LARGE else weak(value)
+    return value if strong or not isinstance(value, np.ndarray) or value.nbytes <= WEAKLY_HELD_ABOVE else weak(value)
 
 
 def weak(value: np.ndarray) -> weakref.ref[np.ndarray]:

@@ -19,7 +19,7 @@ def check_statics(recording: Recording, bound: Bound, args: tuple[Any, ...], ins
         for place, slot in enumerate(ins):
             if slot is None or (type(slot) is int and place in bound.positions):
                 continue
-            if _differentiable(recording, args[place], slot):
+            if _has_derivative(recording, args[place], slot):
                 if place in bound.positions:
                     raise recording.refuse(not_taken(bound.rule, place, args[place]))
                 raise _no_derivative(recording, bound, f"argument {place + 1}")
@@ -32,13 +32,13 @@ def check_keywords(recording: Recording, primitive: Primitive, kwargs: dict[str,
         return
     for name, value in kwargs.items():
         slot = slots_of(recording, value)
-        if slot is not None and _differentiable(recording, value, slot):
+        if slot is not None and _has_derivative(recording, value, slot):
             raise _no_derivative(recording, primitive, f"argument {name!r}")
 
 
-def _differentiable(recording: Recording, value: Any, slot: Any) -> bool:
+def _has_derivative(recording: Recording, value: Any, slot: Any) -> bool:
     if type(slot) is tuple:
-        return any(s is not None and _differentiable(recording, v, s) for s, v in zip(slot, value, strict=True))
+        return any(s is not None and _has_derivative(recording, v, s) for s, v in zip(slot, value, strict=True))
     return is_inexact(value) and slot not in recording.inert
 
 

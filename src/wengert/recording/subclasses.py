@@ -28,7 +28,7 @@ def is_of_subclass(a: Any) -> bool:
 
 def takes_over(a: Any) -> bool:
     """Whether `a` is such an array, whose class has methods in Python that NumPy calls instead of its functions."""
-    return is_of_subclass(a) and any([name in space for space in _own(a) for name in _TAKING_OVER])
+    return is_of_subclass(a) and any([name in space for space in _class_namespaces(a) for name in _TAKING_OVER])
 
 
 _TAKING_OVER = ("__array_ufunc__", "__array_function__")
@@ -38,13 +38,19 @@ def has_own_methods(a: Any) -> bool:
     """Whether `a` is such an array, whose class answers in Python what arrays are asked."""
     if not is_of_subclass(a):
         return False
-    return any([type(f) is types.FunctionType and name in _ASKED for space in _own(a) for name, f in space.items()])
+    return any(
+        [
+            type(f) is types.FunctionType and name in _ASKED
+            for space in _class_namespaces(a)
+            for name, f in space.items()
+        ]
+    )
 
 
 _ASKED = set(dir(np.ndarray)) - set(dir(object)) - {"__array_finalize__"}
 
 
-def _own(a: Any) -> list[Any]:
+def _class_namespaces(a: Any) -> list[Any]:
     """Return the namespaces of the classes of an array, down to `np.ndarray`."""
     mro = type(a).__mro__
     return [vars(base) for base in mro[: mro.index(np.ndarray)]]

@@ -50,7 +50,7 @@ class TracedSearch(FarReach):
     def _inside(self, thing: Any) -> Iterable[Any]:
         if isinstance(thing, Transformed):
             return (thing.__func__,)
-        if issubclass(type(thing), _OPEN) or type(thing).__module__.partition(".")[0] == "wengert":
+        if issubclass(type(thing), _FRAME_TYPES) or type(thing).__module__.partition(".")[0] == "wengert":
             return ()
         return [*gc.get_referents(thing), *self._of_class(type(thing))]
 
@@ -65,7 +65,7 @@ def _strings(code: types.CodeType) -> Iterator[str]:
             yield from _strings(constant)
 
 
-_OPEN = (types.FrameType, types.TracebackType)
+_FRAME_TYPES = (types.FrameType, types.TracebackType)
 """Objects that lead to all the names of the modules that are running."""
 _BY_STRINGS = {
     "globals", "vars", "eval", "exec", "modules", "import_module", "__import__", "__globals__", "__dict__", "getattr",

@@ -47,10 +47,10 @@ def register(recording: Recording, value: Any, slot: int, args: tuple[Any, ...] 
         if not any([isinstance(a, np.ndarray) and owner_of(a) is owner for a in args]):  # else its place is known
             recording.memory.add_root(value, slot, apart=lends is not None)
         if lends is not None and SHADOW.get(id(owner), -1) >= lends and not recording.memory.lent.shows(value):
-            _own(recording, value, owner, slot)
+            _own_memory(recording, value, owner, slot)
 
 
-def _own(recording: Recording, value: np.ndarray, owner: np.ndarray, slot: int) -> None:
+def _own_memory(recording: Recording, value: np.ndarray, owner: np.ndarray, slot: int) -> None:
     """Have the memory that a rule's body made hold the rule's result, where an outer level has recorded the body."""
     if value.strides == owner.strides and value.size == owner.size:
         SHADOW[id(owner)] = slot
@@ -188,8 +188,8 @@ def keep_args(recording: Recording, bound: Bound, args: tuple[Any, ...]) -> tupl
     k = bound.rule.sequence
     if k is None or type(args[k]) not in (list, tuple):
         args = _operands(bound, args) if k is None else args
-        return tuple([_keep(recording, how, a) for how, a in zip(bound.keeps, args, strict=True)])
-    flat = [_keep(recording, how, a) for how, a in zip(bound.keeps, splat(k, args, args[k]), strict=True)]
+        return tuple([_kept_argument(recording, how, a) for how, a in zip(bound.keeps, args, strict=True)])
+    flat = [_kept_argument(recording, how, a) for how, a in zip(bound.keeps, splat(k, args, args[k]), strict=True)]
     end = k + len(args[k])
     return (*flat[:k], flat[k:end], *flat[end:])
 
@@ -207,7 +207,7 @@ def splat(k: int, items: tuple[Any, ...], inner: Any) -> tuple[Any, ...]:
     return (*items[:k], *inner, *items[k + 1 :])
 
 
-def _keep(recording: Recording, how: str, value: Any) -> Any:
+def _kept_argument(recording: Recording, how: str, value: Any) -> Any:
     if recording.keep or how == "value" or how == "static" or (recording.holds and not is_inexact(value)):
         return recording.memory.capture(value)
     if how == "shape" or recording.holds:

@@ -23,7 +23,7 @@ from wengert.mutation.undo import Everything, undo
 from wengert.recording.digest import Trail
 from wengert.recording.primitives import ruled
 from wengert.recording.recording import STATE, Level, Recording
-from wengert.recording.session import SESSION, followed
+from wengert.recording.session import SESSION, active_recording
 from wengert.recording.shadow import SHADOW, held
 from wengert.reverse.accumulators import Cotangents
 from wengert.values.callables import callable_name, unwrapped
@@ -60,7 +60,7 @@ def checkpoint(f: F) -> F:
 
     @transforms(checkpoint, given)
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
-        recording = followed()
+        recording = active_recording()
         if recording is None:
             return f(*args, **kwargs)
         if recording.reruns and len(recording.levels) == 1 and recording.watch is None:

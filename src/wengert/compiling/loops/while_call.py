@@ -28,7 +28,7 @@ from wengert.compiling.optimising import optimised
 from wengert.compiling.tape_rewriter import Remade
 from wengert.errors import RuleError
 from wengert.recording.recording import calling
-from wengert.recording.session import followed
+from wengert.recording.session import active_recording
 from wengert.rulebook.rule import Carrier, Rule
 from wengert.tape.loops import with_bodies
 from wengert.tape.ops import Call, Input, Op, Variable
@@ -86,7 +86,7 @@ class FreeLoop(Carrier):
     @computed_once
     def own_rule(self) -> Rule:
         def free_loop_rule(y_bar: Any, y: Any, *args: Any) -> Any:
-            cotangents = iter(calling(followed())(self.adjoint, *args, *y_bar))
+            cotangents = iter(calling(active_recording())(self.adjoint, *args, *y_bar))
             return tuple([next(cotangents) if active else None for active in self.actives])
 
         return Rule("free_loop_rule", (self,), "pullback", free_loop_rule, WHERE)

@@ -43,7 +43,7 @@ from wengert.mutation.fields import is_traced_record
 from wengert.recording.decisions import guard
 from wengert.recording.layout import laid_out
 from wengert.recording.primitives import Primitive, primitive_of
-from wengert.recording.record import as_plain, shown
+from wengert.recording.record import as_plain, view_of_traced
 from wengert.recording.recording import PLAIN, STATE, here
 from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import slot_of, slots_in
@@ -89,7 +89,7 @@ def view(primitive: Primitive, owner: Any, *args: Any, **kwargs: Any) -> Any:
     if made.dtype == owner.dtype:
         if kind is np.generic:
             return enter(np.asarray if type(made) is np.ndarray else np.positive)(owner)
-        return recorder(primitive)(owner) if type(made) is type(owner) is np.ndarray else shown(made, owner)
+        return recorder(primitive)(owner) if type(made) is type(owner) is np.ndarray else view_of_traced(made, owner)
     if recording is not None and slot_of(recording, owner) is not None:
         raise recording.refuse(
             RefusedCallError(
@@ -192,7 +192,7 @@ def shown_plain(a: Any, *args: Any, **kwargs: Any) -> Any:
 @stands_for(np.lib.stride_tricks.as_strided)
 def _as_strided(x: Any, *args: Any, **kwargs: Any) -> Any:
     x = enter(np.asanyarray)(x)
-    return shown(np.lib.stride_tricks.as_strided(x, *args, **kwargs), x)
+    return view_of_traced(np.lib.stride_tricks.as_strided(x, *args, **kwargs), x)
 
 
 stands_for(np.ndarray.__array_ufunc__)(array_ufunc)

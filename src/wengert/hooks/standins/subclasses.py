@@ -18,7 +18,7 @@ from wengert.hooks.code_swap import prepare
 from wengert.hooks.search import opaque, search
 from wengert.hooks.standins.writers import WRITERS
 from wengert.recording.primitives import primitive_of
-from wengert.recording.record import as_plain, record_call, shown
+from wengert.recording.record import as_plain, record_call, view_of_traced
 from wengert.recording.recording import STATE
 from wengert.recording.subclasses import is_of_subclass
 
@@ -93,7 +93,7 @@ def array_wrap(self: Any, array: Any, context: Any = None, return_scalar: bool =
     """`np.ndarray.__array_wrap__`: an array shown as one of the class of `self`."""
     if not isinstance(self, np.ndarray):
         return enter(operator.getitem)(array, ())
-    return shown(np.ndarray.__array_wrap__(self, array, context, return_scalar), array)
+    return view_of_traced(np.ndarray.__array_wrap__(self, array, context, return_scalar), array)
 
 
 def wrapped(f: Any, args: tuple[Any, ...], words: dict[str, Any]) -> Any:
@@ -153,7 +153,7 @@ def wrapping(args: tuple[Any, ...]) -> Any:
 def new_array(cls: Any, shape: Any, dtype: Any = float, buffer: Any = None, *place: Any, **words: Any) -> Any:
     """`np.ndarray.__new__`, also of memory that is given it."""
     prepare(cls)
-    return shown(np.ndarray.__new__(cls, shape, dtype, buffer, *place, **words), buffer)
+    return view_of_traced(np.ndarray.__new__(cls, shape, dtype, buffer, *place, **words), buffer)
 
 
 _IN_PYTHON = {
