@@ -102,7 +102,7 @@ def _of_numbers(primitive: Primitive) -> Primitive:
     assert rule.body is not None
 
     def numbers(*args: Any) -> Any:
-        return plain.numbers(ufunc(*args))
+        return plain.numbers_of_objects(ufunc(*args))
 
     body = instrumented(plain.of_numbers(rule.body))
     return Primitive(numbers, Rule(rule.name, [numbers], "rrule", body, rule.where))

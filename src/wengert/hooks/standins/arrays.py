@@ -50,7 +50,7 @@ from wengert.recording.slots import slot_of, slots_in
 from wengert.values.views import axes_in_memory
 
 
-def _reshape(primitive: Primitive, owner: Any, *shape: Any, **options: Any) -> Any:
+def _reshape_in_order(primitive: Primitive, owner: Any, *shape: Any, **options: Any) -> Any:
     if options.get("order") == "A":
         options["order"] = _order(owner, "A")
     return recorder(primitive)(owner, *shape, **options)
@@ -134,7 +134,7 @@ def _ask_layout(order: Any) -> None:
 
 
 @stands_for(np.ndarray.__copy__, np.ndarray.__deepcopy__, np.generic.__copy__, np.generic.__deepcopy__)
-def copied(a: Any, memo: Any = None) -> Any:
+def copy_of_array(a: Any, memo: Any = None) -> Any:
     """`copy.copy` and `copy.deepcopy` of an array or number."""
     if memo is not None and isinstance(a, np.ndarray) and a.dtype == object:
         return guarded(np.ndarray.__deepcopy__)(a, memo)
@@ -154,13 +154,13 @@ def tolist(a: Any) -> Any:
     if a.dtype.kind not in "fc":
         return guarded(type(a).tolist)(a)  # a tape guards the truths and whole numbers
     item = enter(type(a).item)
-    return _listed(a.shape, lambda place: item(a, *place))
+    return _nested_list(a.shape, lambda place: item(a, *place))
 
 
-def _listed(shape: tuple[int, ...], item: Callable[[tuple[int, ...]], Any], place: tuple[int, ...] = ()) -> Any:
+def _nested_list(shape: tuple[int, ...], item: Callable[[tuple[int, ...]], Any], place: tuple[int, ...] = ()) -> Any:
     if not shape:
         return item(place)
-    return [_listed(shape[1:], item, (*place, k)) for k in range(shape[0])]
+    return [_nested_list(shape[1:], item, (*place, k)) for k in range(shape[0])]
 
 
 def _getfield(a: Any, *args: Any, **kwargs: Any) -> Any:
@@ -206,21 +206,21 @@ _STANDINS: dict[str, Callable[..., Any]] = {
     "__array_function__": array_function,
     "__array_ufunc__": array_ufunc,
     "__array_wrap__": array_wrap,
-    "__copy__": copied,
-    "__deepcopy__": copied,
+    "__copy__": copy_of_array,
+    "__deepcopy__": copy_of_array,
     "_set_shape": set_shape,
     "getfield": _getfield,
     "setfield": _setfield,
     "tolist": tolist,
 }
-_PLAIN = {
+_RUN_PLAIN = {
     "__array_finalize__": "It does nothing.",
     "__array_namespace__": "It gives NumPy.",
     "setflags": "It writes no number.",
 }
 
-_METHODS: dict[str, Callable[..., Any]] = {
-    "reshape": _reshape,
+_RECORDERS_BY_NAME: dict[str, Callable[..., Any]] = {
+    "reshape": _reshape_in_order,
     "ravel": _in_a_row,
     "flatten": _in_a_row,
     "view": view,
@@ -231,7 +231,7 @@ _METHODS: dict[str, Callable[..., Any]] = {
 
 @records(np.ravel, np.reshape, np.ndarray.view)
 def _in_own_way(primitive: Primitive) -> Callable[..., Any]:
-    return functools.partial(_METHODS[primitive.name], primitive)
+    return functools.partial(_RECORDERS_BY_NAME[primitive.name], primitive)
 
 
 @decides_methods_of(np.ndarray, np.generic, float, complex, int)
@@ -262,8 +262,8 @@ def _of_value(t: type, name: str) -> Decision:
     if name in _STANDINS:
         standin = _STANDINS[name]
         return replaced("The stand-in does the same, seen.", lambda f: functools.partial(standin, f.__self__), standin)
-    if name in _PLAIN:
-        return plain(_PLAIN[name])
+    if name in _RUN_PLAIN:
+        return plain(_RUN_PLAIN[name])
     text = method_in_python(t, name)
     if text is not None:
         why = "Its class takes part in what NumPy's code, in Python, does."
@@ -282,6 +282,6 @@ def _primitive_of(t: type, name: str) -> tuple[Primitive | None, Callable[..., A
     t = np.ndarray if issubclass(t, np.ndarray) else t  # of which it is, where a class has another of that name
     primitive = primitive_of(getattr(t, name, None))
     if primitive is not None or not issubclass(t, np.generic):
-        return primitive, _METHODS.get(name) if issubclass(t, np.ndarray) else None
+        return primitive, _RECORDERS_BY_NAME.get(name) if issubclass(t, np.ndarray) else None
     of_array, of_numpy = primitive_of(getattr(np.ndarray, name, None)), primitive_of(getattr(np, name, None))
     return (of_array or of_numpy, view) if name == "view" else (of_numpy or of_array, None)

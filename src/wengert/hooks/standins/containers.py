@@ -73,8 +73,8 @@ def _standin(t: type, name: str) -> Callable[[Any], Any]:
         return _filling
     if name == "__setitem__" and issubclass(t, list):
         return _setting
-    if name in _ITEMS and issubclass(t, dict):
-        return lambda f: functools.partial(_ITEMS[name], f.__self__)
+    if name in _ITEM_LOOKUPS and issubclass(t, dict):
+        return lambda f: functools.partial(_ITEM_LOOKUPS[name], f.__self__)
     if name == "sort":
         return lambda f: lambda *, key=None, reverse=False: sort_list(f, list(f.__self__), key, reverse)
     by_place = name == "pop" and issubclass(t, list)  # it looks for nothing
@@ -104,9 +104,9 @@ def _looking(f: Any) -> Any:
     return f if STATE.recording is None else functools.partial(_finding, _deciding(f), f.__self__)
 
 
-def _holds(owner: Any, value: Any) -> bool:
+def _contains_value(owner: Any, value: Any) -> bool:
     """Whether a container holds a value, past its class's own `__contains__`, in which this may be asked."""
-    return bool(_base(owner).__contains__(owner, value))
+    return bool(_native_base(owner).__contains__(owner, value))
 
 
 _FINDING = {"get", "setdefault", "pop", "__contains__", "index", "count"}
@@ -116,7 +116,11 @@ def _finding(f: Any, owner: Any, *args: Any, **kwargs: Any) -> Any:
     """Call a method that looks up its argument, such as `get` or `index`; check for values cached before the trace."""
     if args:
         args = (_known(owner, args[0]), *args[1:])
-    if args and (type(args[0]) is tuple or type(args[0]) is str or is_numeric(args[0])) and _holds(owner, args[0]):
+    if (
+        args
+        and (type(args[0]) is tuple or type(args[0]) is str or is_numeric(args[0]))
+        and _contains_value(owner, args[0])
+    ):
         found(owner, args[0])
         if f.__name__ == "index":
             refuse_digit(STATE.recording, args[0], owner, "index")
@@ -206,43 +210,43 @@ class _Absent:
         return repr(self.value)
 
 
-def _base(owner: Any) -> Any:
+def _native_base(owner: Any) -> Any:
     """The class of C's of which a container is: its methods are those that C uses."""
     return next(t for t in CARRIER_TYPES if isinstance(owner, t))
 
 
-def _items(owner: Any) -> list[Any]:
-    return [*_base(owner).__iter__(owner)]
+def _native_items(owner: Any) -> list[Any]:
+    return [*_native_base(owner).__iter__(owner)]
 
 
 def _index(owner: Any, value: Any, *bounds: int) -> int:
     start, stop = (*bounds, None, None)[:2]
     refuse_digit(STATE.recording, value, owner, "index")
-    value, items = _known(owner, value), _items(owner)
+    value, items = _known(owner, value), _native_items(owner)
     for k in range(*slice(start, stop).indices(len(items))):
         if same(items[k], value):
             return k
-    return int(_base(owner).index(owner, _Absent(value), *bounds))  # raises as it does
+    return int(_native_base(owner).index(owner, _Absent(value), *bounds))  # raises as it does
 
 
-def _count(owner: Any, value: Any) -> int:
+def _count_equal(owner: Any, value: Any) -> int:
     value = _known(owner, value)
-    return sum([same(item, value) for item in _items(owner)])
+    return sum([same(item, value) for item in _native_items(owner)])
 
 
 def _remove(owner: Any, value: Any) -> None:
     value = _known(owner, value)
-    for k, item in enumerate(_items(owner)):
+    for k, item in enumerate(_native_items(owner)):
         if same(item, value):
-            _base(owner).__delitem__(owner, k)
+            _native_base(owner).__delitem__(owner, k)
             return
-    _base(owner).remove(owner, _Absent(value))  # raises as it does
+    _native_base(owner).remove(owner, _Absent(value))  # raises as it does
 
 
-_ITEMS = {"__getitem__": dict_item, "__missing__": default_item}  # the second of dictionaries with a factory only
-_SEARCHES = {"index": _index, "count": _count, "remove": _remove}
+_ITEM_LOOKUPS = {"__getitem__": dict_item, "__missing__": default_item}  # the latter where there is a factory
+_SEARCHES = {"index": _index, "count": _count_equal, "remove": _remove}
 _FILLED = ("__new__", "fromkeys")
-_ASKING = {*ITERATING, "sort", "__contains__", *_ITEMS, *_SEARCHES, *_KEYED, *_COUNTED, *_FINDING}
+_ASKING = {*ITERATING, "sort", "__contains__", *_ITEM_LOOKUPS, *_SEARCHES, *_KEYED, *_COUNTED, *_FINDING}
 _ITERATES = "What it iterates over or compares is handed to it; a tape guards what it decides by its arguments."
 
 

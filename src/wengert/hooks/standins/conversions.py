@@ -54,7 +54,7 @@ class _Returning:
 
 
 @stands_for(abs, round, float, int, complex, math.floor, math.ceil, math.trunc, ruled=True, made=True)
-def _through(fn: Any) -> Any:
+def _by_one_method(fn: Any) -> Any:
     """The stand-in of a builtin that calls one method of its argument, such as `abs`, `round` or `float`."""
     name, convert = f"__{fn.__name__}__", fn if isinstance(fn, type) else None
 
@@ -100,14 +100,18 @@ def _parsed(fn: Any, text: Any, number: float | None, is_fixed: bool) -> Any:
     wanted, places = fn(text), decimal[2] or ""
     if fn is int:
         ways: tuple[Any, ...] = (round, int)
-        return next((_through(way)(number) for way in ways if way(number) == wanted), None)
-    value = _through(float)(number)
+        return next((_by_one_method(way)(number) for way in ways if way(number) == wanted), None)
+    value = _by_one_method(float)(number)
     if len((decimal[1] + places).lstrip("0")) >= DIGITS:
         return value if value == wanted else None
     may_be_whole = text.strip() == repr(float(number)) or not places.endswith("0")
     if value == wanted and may_be_whole and not is_fixed:
         return None
-    return _through(float)(_through(round)(value, len(places))) if round(value, len(places)) == wanted else None
+    return (
+        _by_one_method(float)(_by_one_method(round)(value, len(places)))
+        if round(value, len(places)) == wanted
+        else None
+    )
 
 
 _TWO_SIDED = {
@@ -117,9 +121,9 @@ _TWO_SIDED = {
 
 
 @stands_for(pow, divmod, ruled=True, made=True)
-def _operands(fn: Any) -> Any:
+def _by_two_operands(fn: Any) -> Any:
     """The stand-in of `divmod` or `pow`, of whose operands either may have methods of its own."""
-    op, alone = _TWO_SIDED[fn], _through(fn)
+    op, alone = _TWO_SIDED[fn], _by_one_method(fn)
 
     def call(*args: Any, **kwargs: Any) -> Any:
         return binary(op, *args) if len(args) == 2 and not kwargs else alone(*args, **kwargs)

@@ -33,7 +33,7 @@ from wengert.hooks.standins.probes import by_ufunc
 from wengert.hooks.standins.scratch import sparing
 from wengert.hooks.standins.ufuncs import (
     LAYOUT,
-    OPTIONS,
+    UFUNC_OPTIONS,
     cast_first,
     check_outputs,
     is_elementwise,
@@ -208,11 +208,11 @@ def _naming(primitive: Primitive) -> Callable[..., Any]:
     return named
 
 
-def _items(a: Any) -> Iterator[Any]:
+def _leaves_of_lists(a: Any) -> Iterator[Any]:
     """Yield the leaves of nested lists and tuples."""
     if type(a) is list or type(a) is tuple:
         for item in a:
-            yield from _items(item)
+            yield from _leaves_of_lists(item)
     else:
         yield a
 
@@ -232,7 +232,7 @@ def _hides(recording: Recording, a: Any, with_leaves: bool = False) -> bool:
         return True
     if functions and reads_traced(recording, functions):
         return True
-    known = {id(leaf) for _, leaf in leaves(a)} if with_leaves else {id(item) for item in _items(a)}
+    known = {id(leaf) for _, leaf in leaves(a)} if with_leaves else {id(item) for item in _leaves_of_lists(a)}
     return any(id(value) not in known for value in found)
 
 
@@ -250,7 +250,7 @@ def _careful(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]
     if _lists_hide(recording, primitive, args):
         return opaque(recording, primitive.fn, args, kwargs, run=native_of(primitive))
     if slots_in(recording, (*args, *kwargs.values())) is not None:
-        if kwargs and is_elementwise(primitive.fn) and kwargs.keys() <= OPTIONS:
+        if kwargs and is_elementwise(primitive.fn) and kwargs.keys() <= UFUNC_OPTIONS:
             return with_options(recording, primitive.fn, args, kwargs)
         if begins_traced(recording, primitive, kwargs):
             return reduced(primitive, args, kwargs)

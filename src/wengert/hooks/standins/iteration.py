@@ -25,7 +25,7 @@ from wengert.recording.recording import PLAIN, STATE, Modes
 from wengert.recording.slots import holds_traced
 
 
-def _given(f: Any) -> Any:
+def _with_entered_arguments(f: Any) -> Any:
     """A C callable that calls back or iterates, given functions that are entered and iterables that are recorded."""
     first, *middle, rest = ROLES.get(f, (items_of, items_of))
 
@@ -57,10 +57,10 @@ def _tested(a: Any) -> Any:
 
 def _answers(a: Any) -> Any:
     """Items that C tests one by one."""
-    return _asked(a) if tape() is None else instrumented(plain.answers)(a)
+    return _prepared_items(a) if tape() is None else instrumented(plain.answers)(a)
 
 
-def _asked(a: Any) -> Any:
+def _prepared_items(a: Any) -> Any:
     """Prepare items on which C may call methods."""
     prepare_held(a)
     return items_of(a)
@@ -83,21 +83,21 @@ def _grouping(a: Any) -> Any:
 def items_of(a: Any) -> Any:
     if Modes.guarding:
         in_hash_order(a)
-    return a if type(a) in PLAIN and type(a) not in _FOLLOWED else iterable(a, STATE.site)
+    return a if type(a) in PLAIN and type(a) not in _ITERATED_TYPES else iterable(a, STATE.site)
 
 
 def _later(a: Any) -> Any:
     """Prepare an iterable for C lazily, when C begins to iterate over it."""
-    return a if items_of(a) is a else _one_by_one(a)
+    return a if items_of(a) is a else _yield_items(a)
 
 
-def _one_by_one(a: Any) -> Iterator[Any]:
+def _yield_items(a: Any) -> Iterator[Any]:
     """Yield the items; `yield from` would close a generator that others hold."""
     for item in items_of(a):  # noqa: UP028
         yield item
 
 
-def _rows(a: Any) -> Any:
+def _items_of_each(a: Any) -> Any:
     """Prepare an iterable of iterables, over which C iterates one by one."""
     return (items_of(items) for items in items_of(a))
 
@@ -106,7 +106,7 @@ def _prepared(a: Any) -> Any:
     return touched(a, STATE.site)
 
 
-_FOLLOWED = (np.ndarray, str)
+_ITERATED_TYPES = (np.ndarray, str)
 
 
 _WORDS: dict[str, Callable[[Any], Any]] = {"key": entered, "iterable": items_of}
@@ -114,19 +114,19 @@ _WORDS: dict[str, Callable[[Any], Any]] = {"key": entered, "iterable": items_of}
 
 ROLES: dict[Any, tuple[Callable[[Any], Any], ...]] = {
     map: (entered, items_of),
-    filter: (_tested, _asked),
+    filter: (_tested, _prepared_items),
     aiter: (_prepared, _as_it_is),
     anext: (_prepared, _as_it_is),
     functools.reduce: (entered, items_of, _as_it_is),
     itertools.starmap: (entered, items_of),
     itertools.takewhile: (_tested, items_of),
     itertools.dropwhile: (_tested, items_of),
-    itertools.filterfalse: (_tested, _asked),
+    itertools.filterfalse: (_tested, _prepared_items),
     itertools.compress: (items_of, _answers),
     itertools.groupby: (items_of, _grouping),
     itertools.repeat: (_as_it_is, _as_it_is),
     itertools.chain: (_later, _later),
-    itertools.chain.from_iterable: (_rows, _as_it_is),
+    itertools.chain.from_iterable: (_items_of_each, _as_it_is),
 }
 """Map a C callable to one function per argument that prepares it.
 
@@ -134,7 +134,7 @@ The last function prepares all further arguments, too. All arguments of a callab
 """
 
 _OF_ITERTOOLS = [v for v in vars(itertools).values() if isinstance(v, type)]
-stands_for(zip, enumerate, itertools.tee, *ROLES, *_OF_ITERTOOLS, made=True)(_given)
+stands_for(zip, enumerate, itertools.tee, *ROLES, *_OF_ITERTOOLS, made=True)(_with_entered_arguments)
 
 
 @stands_for(any, all, made=True)
@@ -175,7 +175,7 @@ def _called_until(f: Callable[[], Any], end: Any) -> Any:
 
 
 @stands_for(next)
-def _next(iterator: Any, /, *default: Any) -> Any:
+def _next_item(iterator: Any, /, *default: Any) -> Any:
     t = type(iterator)
     if t is np.flatiter or waits(python_method(t, "__next__")):
         iterator = iterable(iterator, STATE.site)

@@ -47,8 +47,8 @@ def _past_override(f: Any) -> Any:
     def call(*args: Any, **kwargs: Any) -> Any:
         if kwargs or not args or not isinstance(args[0], f.__objclass__):
             return guarded(f)(*args, **kwargs)
-        if f.__objclass__ in _NUMBERS:
-            args = tuple(map(_number, args))
+        if f.__objclass__ in _CONVERTERS:
+            args = tuple(map(_plain_number, args))
         elif not _is_past(f) and python_method(type(args[0]), f.__name__) is not None:
             return guarded(f)(*args)
         return enter(standin)(*args)
@@ -61,18 +61,18 @@ def _is_past(f: Any) -> bool:
     return f.__objclass__ is np.ndarray and f.__name__ in _PAST
 
 
-_NUMBERS = {float: float.__float__, complex: complex.__complex__}
+_CONVERTERS = {float: float.__float__, complex: complex.__complex__}
 
 
-def _number(x: Any) -> Any:
+def _plain_number(x: Any) -> Any:
     """Convert an instance of a `float` or `complex` subclass to its plain number, recorded; return others unchanged."""
     t = type(x)
-    base = None if t in PLAIN else next((base for base in _NUMBERS if issubclass(t, base)), None)
+    base = None if t in PLAIN else next((base for base in _CONVERTERS if issubclass(t, base)), None)
     if base is None or not holds_traced((x,)):
-        return x if base is None else _NUMBERS[base](x)
+        return x if base is None else _CONVERTERS[base](x)
     primitive = primitive_of(base)
     assert primitive is not None
-    return record_as(primitive, _NUMBERS[base](x), (x,))
+    return record_as(primitive, _CONVERTERS[base](x), (x,))
 
 
 DUNDERS: dict[str, Any] = {

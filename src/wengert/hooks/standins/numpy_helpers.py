@@ -55,7 +55,7 @@ class Converter:
 
 @stands_for(np.broadcast_arrays)
 def _broadcast_arrays(*args: Any, subok: bool = False) -> Any:
-    if not _holds(args):
+    if not _any_traced(args):
         return np.broadcast_arrays(*args, subok=subok)
     shape = np.broadcast_shapes(*map(np.shape, args))
     arrays = [enter(np.asanyarray if subok else np.asarray)(a) for a in args]
@@ -68,7 +68,7 @@ def _count_nonzero(a: Any) -> Any:
     return enter(np.count_nonzero)(as_plain(a))
 
 
-def _holds(things: Any) -> bool:
+def _any_traced(things: Any) -> bool:
     recording = STATE.recording
     return recording is not None and search(recording, things)
 

@@ -25,7 +25,7 @@ def extreme(fn: Any, items: Any, key: Any = None, **default: Any) -> Any:
 def first(fn: Any, candidates: list[Any], key: Callable[[Any], Any] | None = None) -> Any:
     """Return the `min` or `max` of the candidates: the very object."""
     prepare_all(candidates)
-    return fn(candidates, key=key) if tape() is None else enter(plain.extreme)(fn, candidates, key or itself)
+    return fn(candidates, key=key) if tape() is None else enter(plain.extreme_by_key)(fn, candidates, key or itself)
 
 
 def prepare_all(items: list[Any]) -> None:

@@ -22,7 +22,7 @@ class Ordered:
         return bool(self.key < other.key)
 
 
-def extreme(fn: Any, candidates: list[Any], key: Callable[[Any], Any]) -> Any:
+def extreme_by_key(fn: Any, candidates: list[Any], key: Callable[[Any], Any]) -> Any:
     """Return the `min` or `max` of the candidates by `key`."""
     best, best_key = candidates[0], key(candidates[0])
     for item in candidates[1:]:
@@ -71,7 +71,7 @@ def iconcat(a: Any, b: Any, /) -> Any:
     return a
 
 
-def numbers(objects: Any) -> Any:
+def numbers_of_objects(objects: Any) -> Any:
     """Convert an array of objects to an array of numbers; return any other array unchanged."""
     return np.array(objects.tolist()) if objects.dtype == object else objects
 
@@ -81,7 +81,7 @@ def of_numbers(rule: Callable[..., Any]) -> Callable[..., Any]:
 
     def body(*args: Any) -> Any:
         value, pullback = rule(*args)
-        return numbers(value), pullback
+        return numbers_of_objects(value), pullback
 
     return body
 

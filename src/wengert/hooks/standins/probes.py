@@ -14,7 +14,7 @@ from wengert.recording.subclasses import is_of_subclass, plain
 _NoLoop: Any = np._core._exceptions._UFuncNoLoopError  # type: ignore[attr-defined]
 
 
-class _Probe(np.ndarray):
+class _UfuncProbe(np.ndarray):
     """An array that tells which ufunc NumPy calls for it, and how."""
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **words: Any) -> Any:
@@ -23,7 +23,7 @@ class _Probe(np.ndarray):
 
 def probe(a: Any) -> Any:
     """In place of an array of a class a probe of it; anything else as it is."""
-    return np.ndarray.view(a, _Probe) if is_of_subclass(a) else a
+    return np.ndarray.view(a, _UfuncProbe) if is_of_subclass(a) else a
 
 
 def by_ufunc(operator: Callable[..., Any], *operands: Any) -> Any:

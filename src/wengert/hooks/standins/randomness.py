@@ -21,14 +21,14 @@ from wengert.recording.recording import STATE
 from wengert.recording.slots import holds_traced
 
 
-def _is_plain(parameters: tuple[Any, ...], scale: Any) -> bool:
+def _runs_natively(parameters: tuple[Any, ...], scale: Any) -> bool:
     """Whether nothing is traced, or NumPy has an error to raise."""
     if STATE.recording is None or not holds_traced(parameters):
         return True
     return any(np.iscomplexobj(a) for a in parameters) or bool(np.any(np.signbit(scale)))
 
 
-def _given(parameters: tuple[Any, ...], size: Any) -> tuple[list[Any], Any]:
+def _arrays_and_shape(parameters: tuple[Any, ...], size: Any) -> tuple[list[Any], Any]:
     """Convert the parameters to arrays, or to floats for one draw; return them with the shape of the sample."""
     parameters = tuple([as_array(a) if type(a) in (list, tuple) else a for a in parameters])
     shape = np.broadcast_shapes(*map(np.shape, parameters))
@@ -41,21 +41,21 @@ def _located(f: Any) -> Callable[..., Any]:
     """The stand-in of `normal` and its like, with a location and a scale."""
 
     def sample(rng: Any, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
-        if _is_plain((loc, scale), scale):
+        if _runs_natively((loc, scale), scale):
             return guarded(f)(rng, loc, scale, size)
-        (loc, scale), size = _given((loc, scale), size)
+        (loc, scale), size = _arrays_and_shape((loc, scale), size)
         return enter(plain.located)(loc, scale, f(rng, 0.0, 1.0, size))
 
     return sample
 
 
-def _scaled(f: Any) -> Callable[..., Any]:
+def _scaled_sampler(f: Any) -> Callable[..., Any]:
     """The stand-in of `exponential` and `rayleigh`, with a scale."""
 
     def sample(rng: Any, scale: Any = 1.0, size: Any = None) -> Any:
-        if _is_plain((scale,), scale):
+        if _runs_natively((scale,), scale):
             return guarded(f)(rng, scale, size)
-        (scale,), size = _given((scale,), size)
+        (scale,), size = _arrays_and_shape((scale,), size)
         return enter(operator.mul)(scale, f(rng, 1.0, size))
 
     return sample
@@ -63,9 +63,9 @@ def _scaled(f: Any) -> Callable[..., Any]:
 
 def _gamma(f: Any) -> Callable[..., Any]:
     def sample(rng: Any, shape: Any, scale: Any = 1.0, size: Any = None) -> Any:
-        if holds_traced((shape,)) or _is_plain((scale,), scale):
+        if holds_traced((shape,)) or _runs_natively((scale,), scale):
             return guarded(f)(rng, shape, scale, size)
-        (scale, shape), size = _given((scale, shape), size)
+        (scale, shape), size = _arrays_and_shape((scale, shape), size)
         return enter(operator.mul)(scale, f(rng, shape, 1.0, size))
 
     return sample
@@ -73,9 +73,9 @@ def _gamma(f: Any) -> Callable[..., Any]:
 
 def _uniform(f: Any) -> Callable[..., Any]:
     def sample(rng: Any, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any:
-        if _is_plain((low, high), 1.0) or not np.all(np.isfinite(np.subtract(high, low))):
+        if _runs_natively((low, high), 1.0) or not np.all(np.isfinite(np.subtract(high, low))):
             return guarded(f)(rng, low, high, size)
-        (low, high), size = _given((low, high), size)
+        (low, high), size = _arrays_and_shape((low, high), size)
         return enter(plain.between)(low, high, f(rng, 0.0, 1.0, size))
 
     return sample
@@ -85,21 +85,21 @@ def _of_vectors(f: Any) -> Callable[..., Any]:
     """The stand-in of `multivariate_normal`: the covariance is not differentiated."""
 
     def sample(rng: Any, mean: Any, cov: Any, *args: Any, **kwargs: Any) -> Any:
-        if holds_traced((cov, args)) or _is_plain((mean,), 1.0):
+        if holds_traced((cov, args)) or _runs_natively((mean,), 1.0):
             return guarded(f)(rng, mean, cov, *args, **kwargs)
-        mean = _items(mean)
+        mean = _as_traced_array(mean)
         return enter(operator.add)(mean, f(rng, np.zeros(np.shape(mean)), cov, *args, **kwargs))
 
     return sample
 
 
-def _items(a: Any) -> Any:
+def _as_traced_array(a: Any) -> Any:
     return as_array(a) if type(a) in (list, tuple) and holds_traced(a) else a
 
 
 def _permutation(f: Any) -> Callable[..., Any]:
     def permute(rng: Any, x: Any, **axis: Any) -> Any:
-        x = _items(x)
+        x = _as_traced_array(x)
         if STATE.recording is None or not holds_traced((x,)) or not isinstance(x, np.ndarray):
             return guarded(f)(rng, x, **axis)
         return enter(np.take)(x, f(rng, np.shape(x)[axis.get("axis", 0)]), axis.get("axis", 0))
@@ -122,7 +122,7 @@ def _shuffle(f: Any) -> Callable[..., Any]:
 
 def _choice(f: Any) -> Callable[..., Any]:
     def choose(rng: Any, a: Any, size: Any = None, *args: Any, axis: int = 0, **kwargs: Any) -> Any:
-        a = _items(a)
+        a = _as_traced_array(a)
         if STATE.recording is None or not isinstance(a, np.ndarray) or not holds_traced((a,)) or holds_traced(args):
             return guarded(f)(rng, a, size, *args, **kwargs, **({"axis": axis} if axis else {}))
         chosen = guarded(f)(rng, a.shape[axis], size, *args, **kwargs)
@@ -133,7 +133,7 @@ def _choice(f: Any) -> Callable[..., Any]:
 
 FAMILIES: dict[str, Callable[[Any], Callable[..., Any]]] = {
     **dict.fromkeys(("normal", "laplace", "gumbel", "logistic"), _located),
-    **dict.fromkeys(("exponential", "rayleigh"), _scaled),
+    **dict.fromkeys(("exponential", "rayleigh"), _scaled_sampler),
     "gamma": _gamma,
     "uniform": _uniform,
     "multivariate_normal": _of_vectors,

@@ -67,7 +67,7 @@ def _hashed(a: Any, /) -> int:
     return value
 
 
-def _checked(native: Any, name: str) -> Any:
+def _type_question(native: Any, name: str) -> Any:
     """Make the stand-in of `isinstance` or `issubclass`, which enters the method of a metaclass."""
 
     def call(asked: Any, cls: Any, /) -> bool:
@@ -86,8 +86,8 @@ def _checked(native: Any, name: str) -> Any:
     return call
 
 
-stands_for(isinstance)(_checked(isinstance, "__instancecheck__"))
-stands_for(issubclass)(_checked(issubclass, "__subclasscheck__"))
+stands_for(isinstance)(_type_question(isinstance, "__instancecheck__"))
+stands_for(issubclass)(_type_question(issubclass, "__subclasscheck__"))
 stands_for(getattr)(asked_attribute)
 stands_for(hasattr)(has_attribute)
 stands_for(builtins.__build_class__)(build_class)
@@ -157,5 +157,5 @@ def _finalize(obj: Any, func: Any, /, *args: Any, **kwargs: Any) -> Any:
 
 
 @stands_for(np.ufunc.__call__)
-def _called(ufunc: Any, *args: Any, **kwargs: Any) -> Any:
+def _call_ufunc(ufunc: Any, *args: Any, **kwargs: Any) -> Any:
     return enter(ufunc)(*args, **kwargs)

@@ -70,7 +70,7 @@ def _order_in_python(f: Any) -> Any:
 
     Only the garbage collector can see its comparison function.
     """
-    return enter(_KEYS.cmp_to_key)(next(part for part in gc.get_referents(f) if part is not type(f)))
+    return enter(_FUNCTOOLS_IN_PYTHON.cmp_to_key)(next(part for part in gc.get_referents(f) if part is not type(f)))
 
 
 def _ordering(native: Any, text: Any) -> Any:
@@ -121,8 +121,8 @@ def _stands_in(native: Any, text: Any, **options: bool) -> None:
 
 _stands_in(collections._count_elements, plain.count_elements)  # type: ignore[attr-defined]
 _stands_in(operator.iconcat, plain.iconcat)
-_KEYS = _in_python(functools, "_functools")
-_stands_in(functools.cmp_to_key, _KEYS.cmp_to_key)
+_FUNCTOOLS_IN_PYTHON = _in_python(functools, "_functools")
+_stands_in(functools.cmp_to_key, _FUNCTOOLS_IN_PYTHON.cmp_to_key)
 for _native, _text in _shared(operator, OPERATOR):
     if _native not in (operator.index, operator.length_hint, operator.iconcat):  # the text does something else
         _stands_in(_native, _text, ruled=True)

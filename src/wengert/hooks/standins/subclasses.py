@@ -156,7 +156,7 @@ def new_array(cls: Any, shape: Any, dtype: Any = float, buffer: Any = None, *pla
     return view_of_traced(np.ndarray.__new__(cls, shape, dtype, buffer, *place, **words), buffer)
 
 
-_IN_PYTHON = {
+_METHODS_IN_PYTHON = {
     **{name: getattr(_methods, f"_{name}") for name in ("sum", "prod", "any", "all", "mean", "var", "std", "clip")},
     "max": _methods._amax,
     "min": _methods._amin,
@@ -165,7 +165,7 @@ _IN_PYTHON = {
 
 def method_in_python(t: type, name: str) -> Callable[..., Any] | None:
     """NumPy's text in Python of a method of arrays, where that asks their class."""
-    return _IN_PYTHON.get(name) if any([python_method(t, asked) for asked in _ASKED]) else None
+    return _METHODS_IN_PYTHON.get(name) if any([python_method(t, asked) for asked in _ASKED_BY_NUMPY]) else None
 
 
-_ASKED = ("__array_ufunc__", "__array_wrap__")
+_ASKED_BY_NUMPY = ("__array_ufunc__", "__array_wrap__")

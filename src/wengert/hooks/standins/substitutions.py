@@ -12,7 +12,7 @@ from wengert.hooks.search import opaque
 from wengert.hooks.standins.texts import holds_texts
 from wengert.recording.recording import STATE, Recording
 
-_PLACES = ("repl", "string", "count")
+_PARAMETERS_AFTER_PATTERN = ("repl", "string", "count")
 
 
 @stands_for(re.sub, re.subn, made=True)
@@ -21,8 +21,8 @@ def _of_module(f: Any) -> Callable[..., Any]:
 
     def call(*args: Any, **kwargs: Any) -> Any:
         recording = STATE.recording
-        given = {**dict(zip(("pattern", *_PLACES, "flags"), args, strict=False)), **kwargs}
-        if recording is None or len(args) > 5 or not _is_followed(recording, given):
+        given = {**dict(zip(("pattern", *_PARAMETERS_AFTER_PATTERN, "flags"), args, strict=False)), **kwargs}
+        if recording is None or len(args) > 5 or not _calls_a_function(recording, given):
             return f(*args, **kwargs) if recording is None else opaque(recording, f, args, kwargs)
         pattern = re.compile(given.pop("pattern"), given.pop("flags", 0))
         return _of_matches(getattr(pattern, f.__name__), given)
@@ -39,17 +39,17 @@ def _method(f: Any) -> Callable[..., Any]:
     """Replace `sub` or `subn` of a compiled pattern."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        recording, given = STATE.recording, {**dict(zip(_PLACES, args, strict=False)), **kwargs}
-        if recording is None or len(args) > 3 or not _is_followed(recording, {"pattern": f.__self__, **given}):
+        recording, given = STATE.recording, {**dict(zip(_PARAMETERS_AFTER_PATTERN, args, strict=False)), **kwargs}
+        if recording is None or len(args) > 3 or not _calls_a_function(recording, {"pattern": f.__self__, **given}):
             return f(*args, **kwargs) if recording is None else opaque(recording, f, args, kwargs, f.__self__)
         return _of_matches(f, given)
 
     return call
 
 
-def _is_followed(recording: Recording, given: dict[str, Any]) -> bool:
+def _calls_a_function(recording: Recording, given: dict[str, Any]) -> bool:
     """Whether a function replaces the matches in a string that depends on no traced value."""
-    is_call = {"pattern", "repl", "string"} <= given.keys() <= {"pattern", *_PLACES, "flags"}
+    is_call = {"pattern", "repl", "string"} <= given.keys() <= {"pattern", *_PARAMETERS_AFTER_PATTERN, "flags"}
     is_plain = is_call and callable(given["repl"]) and type(given["string"]) in (str, bytes)
     return is_plain and not holds_texts(recording, (given["pattern"], given["string"]))
 

@@ -15,7 +15,7 @@ from wengert.recording.nondifferentiable import digits_told, note_digit
 from wengert.recording.recording import STATE, Recording
 
 _TEXT_FILE: Any = io.TextIOBase.__base__  # that of C: those of C are no subclasses of the other
-core: Any = np._core.multiarray  # type: ignore[attr-defined]
+MULTIARRAY: Any = np._core.multiarray  # type: ignore[attr-defined]
 
 
 @decides_methods_of(io.StringIO, io.BytesIO)
@@ -38,7 +38,7 @@ def _stream_method(f: Any) -> Any:
             _note(recording, owner, (*args, *kwargs.values()))
         made = f(*args, **kwargs) if recording is None else watched(recording, f, args, kwargs)
         if recording is not None and isinstance(made, (str, bytes, list)):
-            _read(recording, owner)
+            _guard_written(recording, owner)
         return made if recording is None else remember(recording, made, (owner,))
 
     return call
@@ -53,8 +53,15 @@ def printed(*args: Any, **kwargs: Any) -> None:
         _note(recording, stream, args)
 
 
-@stands_for(np.array2string, np.array_repr, np.array_str, core.dragon4_positional, core.dragon4_scientific, made=True)
-def _shown(f: Any) -> Any:
+@stands_for(
+    np.array2string,
+    np.array_repr,
+    np.array_str,
+    MULTIARRAY.dragon4_positional,
+    MULTIARRAY.dragon4_scientific,
+    made=True,
+)
+def _remembering(f: Any) -> Any:
     """Make the stand-in of a NumPy function that returns a string."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -72,7 +79,7 @@ def _note(recording: Recording, stream: Any, things: tuple[Any, ...]) -> None:
             recording.caches.setdefault(io.StringIO, {}).setdefault(id(stream), []).extend(things)
 
 
-def _read(recording: Recording, stream: Any) -> None:
+def _guard_written(recording: Recording, stream: Any) -> None:
     """Guard all traced values written into a stream, since code may branch on what is read from it."""
     if recording.keep and id(stream) in recording.texts:
         exact(recording, traced_in(recording, recording.caches[io.StringIO][id(stream)]))
@@ -125,7 +132,7 @@ def lines(stream: Any) -> Any:
     recording = STATE.recording
     if recording is None or id(stream) not in recording.texts:
         return stream
-    _read(recording, stream)
+    _guard_written(recording, stream)
     return (remember(recording, line, (stream,)) for line in stream)
 
 

@@ -67,14 +67,14 @@ def _over_sequence(primitive: Primitive) -> Callable[..., Any]:
 def _extreme(primitive: Primitive, items: list[Any]) -> Any:
     """`min` or `max`: numbers are recorded; of other things, such as tuples, one is handed out as it is."""
     fn = primitive.fn
-    if len(items) > 1 and not all([isinstance(item, _NUMBERS) for item in items]):
+    if len(items) > 1 and not all([isinstance(item, _SUMMED_TYPES) for item in items]):
         return first(fn, items)
     if not holds_traced(items):
         return fn(items)
     return items[0] if len(items) == 1 else record_call(primitive, tuple(items), {})
 
 
-_NUMBERS = (float, int, complex, np.ndarray, np.generic)
+_SUMMED_TYPES = (float, int, complex, np.ndarray, np.generic)
 
 
 _FOLDED = {sum: (operator.add, 0, "__add__", "__radd__"), math.prod: (operator.mul, 1, "__mul__", "__rmul__")}

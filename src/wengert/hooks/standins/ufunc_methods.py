@@ -43,7 +43,7 @@ def _of_ufunc(f: Any, t: type, name: str) -> Decision:
 
 def _ufunc_method(f: Any) -> Callable[..., Any]:
     """Make the stand-in of a ufunc method, which first lets an argument's class override the call."""
-    return functools.partial(_unless_taken, _method(f, f.__self__, f.__name__), f)
+    return functools.partial(_unless_taken, _standin_of(f, f.__self__, f.__name__), f)
 
 
 def _unless_taken(call: Callable[..., Any], f: Any, *args: Any, **kwargs: Any) -> Any:
@@ -51,7 +51,7 @@ def _unless_taken(call: Callable[..., Any], f: Any, *args: Any, **kwargs: Any) -
     return call(*args, **kwargs) if value is foreign.NOT_FOREIGN else value
 
 
-def _method(f: Any, ufunc: np.ufunc, name: str) -> Callable[..., Any]:
+def _standin_of(f: Any, ufunc: np.ufunc, name: str) -> Callable[..., Any]:
     if name == "at":
         return functools.partial(_at, f, ufunc)
     if name == "outer":
@@ -59,7 +59,7 @@ def _method(f: Any, ufunc: np.ufunc, name: str) -> Callable[..., Any]:
     function, primitive = function_of(ufunc), primitive_of(f)
     if primitive is None:
         return guarded(f, function) if function is None or name != "reduce" else _folded(f, function)
-    return functools.partial(_by_rule, recorder(primitive), name)
+    return functools.partial(_record_reduction, recorder(primitive), name)
 
 
 def _folded(f: Any, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -74,7 +74,7 @@ def _folded(f: Any, function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _by_rule(record: Callable[..., Any], name: str, /, *given: Any, **kwargs: Any) -> Any:
+def _record_reduction(record: Callable[..., Any], name: str, /, *given: Any, **kwargs: Any) -> Any:
     """Record a reduction or accumulation by the rule of its method; options that are not given are left out."""
     given = (kwargs.pop("array"), *given) if "array" in kwargs else given
     if not given or len(given) > len(_PARAMETERS[name]) + 1:
@@ -124,7 +124,7 @@ def _add_at(recording: Recording, a: np.ndarray, indices: Any, term: Any) -> Non
     known = len(parts) == a.ndim and all([_is_integers(part) and slot_of(recording, part) is None for part in parts])
     if not known:
         return record_store(a, ..., enter(additem)(a, indices, term))
-    places = _places(a.shape, parts)
+    places = _flat_indices(a.shape, parts)
     named, inverse = np.unique(places, return_inverse=True)
     key = np.unravel_index(named, a.shape)
     spread = enter(np.broadcast_to)(term, places.shape) if np.shape(term) != places.shape else term
@@ -136,7 +136,7 @@ def _is_integers(part: Any) -> bool:
     return isinstance(part, np.ndarray) and part.dtype.kind in "iu"
 
 
-def _places(shape: tuple[int, ...], indices: tuple[np.ndarray, ...]) -> np.ndarray:
+def _flat_indices(shape: tuple[int, ...], indices: tuple[np.ndarray, ...]) -> np.ndarray:
     """The number of each element that arrays of integers, one for each axis, name."""
     wide = [index.astype(np.intp) for index in indices]  # a small integer would overflow
     inside = [np.where(index < 0, index + n, index) for index, n in zip(wide, shape, strict=True)]

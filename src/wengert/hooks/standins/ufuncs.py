@@ -17,7 +17,7 @@ from wengert.recording.slots import holds_traced
 
 LAYOUT = {"casting", "subok", "order", "out"}  # say how a result is stored, not which
 
-OPTIONS = {*LAYOUT, "where", "dtype", "signature", "sig"}
+UFUNC_OPTIONS = {*LAYOUT, "where", "dtype", "signature", "sig"}
 
 
 def is_elementwise(fn: Any) -> bool:
@@ -48,7 +48,7 @@ def cast_first(ufunc: np.ufunc, args: tuple[Any, ...], words: dict[str, Any]) ->
     args = tuple([_as_operand(a) for a in args])
     given = [getattr(a, "dtype", type(a)) for a in args] + [None] * ufunc.nout
     loop = ufunc.resolve_dtypes(tuple(given), signature=signature, casting=words.get("casting", "same_kind"))
-    return tuple([_cast(a, wanted) for a, wanted in zip(args, loop, strict=False)])
+    return tuple([_cast_operand(a, wanted) for a, wanted in zip(args, loop, strict=False)])
 
 
 def check_outputs(ufunc: np.ufunc, args: tuple[Any, ...], outs: Any, words: dict[str, Any]) -> None:
@@ -61,7 +61,7 @@ def check_outputs(ufunc: np.ufunc, args: tuple[Any, ...], outs: Any, words: dict
 def write_where(ufunc: np.ufunc, args: tuple[Any, ...], out: np.ndarray, where: Any) -> np.ndarray:
     """Record `out[where] = ufunc(*args)`; elsewhere it is not computed, since its derivative may be infinite there."""
     mask = enter(np.broadcast_to)(as_mask(where), out.shape)
-    chosen = [a if np.ndim(a) == 0 else enter(operator.getitem)(_broadcast(a, out.shape), mask) for a in args]
+    chosen = [a if np.ndim(a) == 0 else enter(operator.getitem)(_broadcast_operand(a, out.shape), mask) for a in args]
     record_store(out, mask, enter(ufunc)(*chosen))
     return out
 
@@ -79,18 +79,20 @@ def write_parts(run: Callable[[], Any], outs: tuple[Any, ...]) -> tuple[Any, ...
     for out, value in zip(outs, values, strict=True):
         if out is not None:
             record_store(out, ..., value)
-    return tuple([_shaped(value, shape) if out is None else out for out, value in zip(outs, values, strict=True)])
+    return tuple(
+        [_copy_in_shape(value, shape) if out is None else out for out, value in zip(outs, values, strict=True)]
+    )
 
 
-def _shaped(value: Any, shape: tuple[int, ...]) -> Any:
-    return value if np.shape(value) == shape else enter(np.copy)(_broadcast(value, shape))
+def _copy_in_shape(value: Any, shape: tuple[int, ...]) -> Any:
+    return value if np.shape(value) == shape else enter(np.copy)(_broadcast_operand(value, shape))
 
 
 def _everywhere(where: Any) -> bool:
     return where is True or where is np.True_
 
 
-def _broadcast(a: Any, shape: tuple[int, ...]) -> Any:
+def _broadcast_operand(a: Any, shape: tuple[int, ...]) -> Any:
     return enter(np.broadcast_to)(_as_operand(a), shape)
 
 
@@ -107,7 +109,7 @@ def _as_operand(a: Any) -> Any:
     return as_array(a) if holds_traced(a) else np.asarray(a)
 
 
-def _cast(a: Any, dtype: np.dtype) -> Any:
+def _cast_operand(a: Any, dtype: np.dtype) -> Any:
     """An operand in a dtype; a Python number is cast by the dtype's type."""
     if getattr(a, "dtype", None) == dtype:
         return a

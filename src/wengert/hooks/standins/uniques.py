@@ -34,7 +34,7 @@ def _unique(
     found = _native(ar, True, True, True, axis, **words)
     if not found[0].size:
         return _native(ar, *wanted, axis=axis, **words)
-    _, index, inverse, counts = enter(np.unique)(_numbers(ar, axis), True, True, True)
+    _, index, inverse, counts = enter(np.unique)(_ranks(ar, axis), True, True, True)
     values = enter(np.take)(ar, index, axis)
     if not same_numbers(values, found[0]):
         raise recording.refuse(
@@ -45,7 +45,7 @@ def _unique(
     return (values, *chosen) if chosen else values
 
 
-def _numbers(ar: Any, axis: int) -> Any:
+def _ranks(ar: Any, axis: int) -> Any:
     """Number the parts of an array along an axis in ascending order; equal parts have the same number."""
     front = enter(np.moveaxis)(ar, axis, 0)
     rows = enter(np.reshape)(front, (np.shape(front)[0], -1))

@@ -19,17 +19,17 @@ from wengert.recording.slots import holds_traced
 from wengert.values.specs import is_inexact
 
 
-def _fill(array: np.ndarray, f: Any, value: Any) -> None:
+def _fill_array(array: np.ndarray, f: Any, value: Any) -> None:
     record_store(array, ..., value)
 
 
-def _check(f: Any, array: np.ndarray, *args: Any) -> None:
+def _raise_as_numpy(f: Any, array: np.ndarray, *args: Any) -> None:
     """Raise what NumPy raises where it does not write this into an array, because of shapes or dtypes."""
     f(np.empty(array.shape, array.dtype), *args)
 
 
 def _copyto(f: Any, dst: np.ndarray, src: Any, casting: str = "same_kind", where: Any = True) -> None:
-    _check(f, dst, src, casting, where)
+    _raise_as_numpy(f, dst, src, casting, where)
     if casting == "unsafe" and not is_inexact(dst) and is_inexact(src):
         src = enter(np.ndarray.astype)(enter(np.asarray)(src), dst.dtype)  # asked for in so many words
     if where is True:
@@ -71,7 +71,7 @@ def _rearrange(function: Any) -> Any:
     return call
 
 
-def _put(array: np.ndarray, f: Any, indices: Any, values: Any, mode: str = "raise") -> None:
+def _put_array(array: np.ndarray, f: Any, indices: Any, values: Any, mode: str = "raise") -> None:
     if not (np.size(indices) and np.size(values)):
         return f(indices, values, mode)  # writes nothing
     if np.asarray(indices).dtype.kind not in "iu":  # NumPy takes floats and booleans as numbers of places
@@ -98,7 +98,7 @@ def _put_until_wrong(array: np.ndarray, indices: Any, values: Any) -> None:
 
 def _putmask(f: Any, a: np.ndarray, mask: Any, values: Any) -> None:
     """The stand-in of `np.putmask`: each value is taken from the place of the element that it replaces."""
-    _check(f, a, mask, values)
+    _raise_as_numpy(f, a, mask, values)
     if not np.size(values):
         return  # writes nothing
     key = enter(np.ravel)(as_mask(mask))
@@ -107,14 +107,14 @@ def _putmask(f: Any, a: np.ndarray, mask: Any, values: Any) -> None:
     write_flat(a, key, values)
 
 
-def _place(f: Any, arr: np.ndarray, mask: Any, vals: Any) -> None:
+def _place_array(f: Any, arr: np.ndarray, mask: Any, vals: Any) -> None:
     """The stand-in of `np.place`: values are taken one after the other, also those that have been replaced by then."""
     recording = STATE.recording
     if recording is not None and isinstance(vals, np.ndarray) and np.may_share_memory(arr, vals):
         raise recording.refuse(
             RefusedCallError(f"{here()}: np.place reads values from the memory that it writes. Pass vals.copy().")
         )
-    _check(f, arr, mask, vals)
+    _raise_as_numpy(f, arr, mask, vals)
     places = enter(np.flatnonzero)(mask)
     if np.size(places):
         write_flat(arr, places, vals)
@@ -127,12 +127,12 @@ def _setitem_method(array: np.ndarray, f: Any, key: Any, value: Any) -> None:
 
 
 ARRAY_WRITERS: dict[str, Any] = {
-    "fill": _fill,
+    "fill": _fill_array,
     "__setitem__": _setitem_method,
-    "put": _put,
+    "put": _put_array,
     "sort": _rearrange(np.sort),
     "partition": _rearrange(np.partition),
     **dict.fromkeys(("resize", "byteswap", "itemset"), _writer_refused),
 }
 
-WRITERS: dict[Any, Any] = {np.copyto: _copyto, np.putmask: _putmask, np.place: _place}
+WRITERS: dict[Any, Any] = {np.copyto: _copyto, np.putmask: _putmask, np.place: _place_array}
