@@ -8,6 +8,7 @@ import warnings
 from typing import Any
 
 import numpy as np
+import pytest
 
 import wengert as wg
 
@@ -366,3 +367,20 @@ def test_traces_before_a_registration_do_not_count() -> None:
         Shape.register(kind)
     assert g(2.0) == 24.0
     assert traces(g) == 1
+
+
+class _Counting(type):
+    @property
+    def scale(cls) -> float:
+        return 2.0
+
+
+class _Counted(metaclass=_Counting):
+    pass
+
+
+def test_an_attribute_that_a_metaclass_gives_is_not_read_ahead() -> None:
+    """Its property is code, which would run before the function, as often as the compiled code looks at it."""
+    compiled = wg.compile(wg.grad(lambda x: x * _Counted.scale))
+    with pytest.warns(wg.EagerWarning, match="metaclass"):
+        assert compiled(1.0) == 2.0

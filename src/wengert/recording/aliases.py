@@ -1,7 +1,7 @@
 """Aliases of an array's memory besides views: exported buffers, and C objects that read its elements.
 
-Views among arrays are told by their owner. What C code keeps of an array without a buffer or a reference that the
-collector of cycles sees is not told.
+Views of an array are found by their owner. Pointers that C code keeps without a buffer, or without a reference that
+the garbage collector sees, are not found.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ PASSING = (zip, map, filter, enumerate, *(v for v in vars(itertools).values() if
 
 
 def _exported_once(array: np.ndarray) -> bool:
-    """Whether a buffer of an array was ever asked for: NumPy notes it behind the list of weak references."""
+    """Whether a buffer of the array was ever requested: NumPy records it after the weak-reference list."""
     return bool(ctypes.c_void_p.from_address(id(array) + _POINTER).value)
 
 
@@ -54,7 +54,7 @@ def is_exported(array: np.ndarray) -> bool:
 
 
 def behind(thing: Any) -> list[np.ndarray]:
-    """The arrays of which `thing`, an object of C, gives the elements as new numbers."""
+    """Find the arrays whose elements `thing`, a C object, returns as new numbers."""
     found: list[np.ndarray] = []
     stack, seen = [thing], set()
     while stack:
@@ -87,7 +87,7 @@ def _remaining_items(it: Any) -> list[Any]:
 
 
 def _collect_arrays(reader: Any, found: list[np.ndarray]) -> Iterable[Any]:
-    """Note in `found` the arrays to which a reader refers; returns what else it refers to."""
+    """Append to `found` the arrays to which a reader refers; return the other objects to which it refers."""
     stack, others = _referents(reader), []
     while stack:
         part = stack.pop()

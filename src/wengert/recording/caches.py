@@ -1,8 +1,7 @@
-"""Caches that outlive a call: a traced value is found equal to one that was kept from before the trace.
+"""Detection of caches that survive between calls: a traced value equals a number that was stored before the trace.
 
-What such a cache gives for it was computed without it, and counts as constant; a warning says so. The sign is an
-equality with a number that the function under the derivative reaches from outside: not a literal, not made during the
-trace.
+The cached result was computed before the derivative began, so it counts as a constant; a warning says so. The sign is
+equality with a number that the function reaches from outside: one that is neither a literal nor made during the trace.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ _PLAIN_KEYS = (str, bytes, tuple, frozenset)
 
 
 def compared(left: Any, right: Any) -> None:
-    """Two things were compared, or found equal: warn if one is traced and the other was kept before the trace."""
+    """Warn if of two compared or equal objects one is traced and the other was stored before the trace."""
     recording = STATE.recording
     if recording is None or recording.roots is None:
         return
@@ -57,14 +56,14 @@ def compared(left: Any, right: Any) -> None:
 
 
 def recognised(kept: Any) -> None:
-    """An argument was found to be the object `kept`: warn if that is kept where another call may have put it."""
+    """Warn if `kept`, which an argument was found to be, is stored where an earlier call may have put it."""
     recording = STATE.recording
     if recording is not None and not _is_named(kept) and is_within(recording, _roots(recording), kept):
         _warn_of_cache()
 
 
 def found(container: Any, key: Any) -> None:
-    """A key was found in a container: warn if it is traced and what it equals there was kept before the trace."""
+    """Warn if a key found in a container is traced and equals a key that was stored before the trace."""
     recording = STATE.recording
     if recording is None or recording.roots is None:
         return
@@ -84,7 +83,7 @@ def found(container: Any, key: Any) -> None:
 
 
 def _is_counter(recording: Recording, thing: Any) -> bool:
-    """Whether a thing is a whole number that was not made from a traced one, as a count is."""
+    """Whether a value is an integer that was not rounded from a traced number, such as a counter."""
     return type(thing) is int and id(thing) not in recording.rounded
 
 
@@ -93,12 +92,12 @@ def _holds_traced(recording: Recording, thing: Any) -> bool:
 
 
 def is_numeric(thing: Any) -> bool:
-    """Whether a thing is a float or complex number or an array; it is asked by type, which runs no user's code."""
+    """Whether a value is a number or an array, by its type alone, so that no user code runs."""
     return issubclass(type(thing), _NUMBERS)
 
 
 def _numbers(thing: Any) -> list[Any]:
-    """The numbers and arrays in a thing, in order, of the first MOST things that it is made of."""
+    """List the numbers and arrays among the first MOST parts of a value, in order."""
     found: list[Any] = []
     ahead, left = [(thing, 0)], MOST
     while ahead and left:
@@ -133,9 +132,9 @@ def _parts_of_key(thing: Any) -> list[Any]:
 
 
 def _is_traced(recording: Recording, leaf: Any) -> bool:
-    """Whether a number or array is made from an argument, or was rounded from what is.
+    """Whether a number or array depends on an argument, or was rounded from one that does.
 
-    A compiled function reads what it keeps anew at each call: there only what a derivative is taken of counts.
+    A compiled function reads outside values again at each call: there only arguments of a derivative count.
     """
     slot = slot_of(recording, leaf)
     if slot is None or recording.reads is None:
@@ -154,7 +153,7 @@ def _warn_of_cache() -> None:
 
 
 def _number_pairs(left: Any, right: Any) -> Iterator[tuple[Any, Any]]:
-    """The pairs of numbers and arrays that stand in the same places of two things."""
+    """Pair the numbers and arrays at corresponding positions of two values."""
     if type(left) is str:
         return iter(())
     return zip(_numbers(left), _numbers(right), strict=False)
@@ -191,7 +190,7 @@ class _EqualKeyProbe:
 
 
 def _equal_key(container: Any, key: Any) -> Any:
-    """The key of a container that equals `key`, found without asking any code of the user's."""
+    """Return the key of a container that equals `key`, without running user code."""
     if not issubclass(type(key), (*_PLAIN_KEYS, *_NUMBERS)) or not issubclass(type(container), _HASHED):
         alike = [other for other in container if type(other) is type(key) or is_numeric(other)]
         return next((other for other in alike if other is key or _have_equal_numbers(other, key)), key)
@@ -207,9 +206,9 @@ def _equal_key(container: Any, key: Any) -> Any:
 
 
 def _is_kept(recording: Recording, thing: Any) -> bool:
-    """Whether the function under the derivative keeps a thing where it may have put it itself, not as a literal.
+    """Whether the differentiated function stores a value in a place that it can write, rather than as a literal.
 
-    What a rule of the package compares is none of the function's.
+    Comparisons inside rules of this package do not count.
     """
     frame = user_frame(sys._getframe())
     if _is_literal(thing) or (frame is not None and is_at_caller(frame.f_code.co_filename)):
@@ -222,7 +221,7 @@ def _is_kept(recording: Recording, thing: Any) -> bool:
 
 
 def _roots(recording: Recording) -> Any:
-    """The function under the derivative, and the containers that it is given."""
+    """Return the differentiated function and the containers among its arguments."""
     f, args, kwargs = recording.roots
     return f, *[a for a in (*args, *kwargs.values()) if not is_numeric(a)]
 
@@ -236,7 +235,7 @@ def _is_literal(thing: Any) -> bool:
 
 
 def _is_named(thing: Any) -> bool:
-    """Whether a variable that the running function never sets, or a module, holds a thing: a default, a sentinel."""
+    """Whether a module, or a variable that the running function never assigns, holds a value: a default, a sentinel."""
     frame = user_frame(sys._getframe())
     if frame is None:
         return False

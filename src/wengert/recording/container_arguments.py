@@ -22,7 +22,7 @@ SlotOf = Callable[[Recording, Any], int | None]
 
 
 class Place(NamedTuple):
-    """Stands in a form for the leaf of this number, and knows what is asked of its cotangent."""
+    """Placeholder for the leaf with this number in a form; knows the Spec that its cotangent must have."""
 
     number: int
     spec: Spec
@@ -36,7 +36,7 @@ class Inside(NamedTuple):
 
 
 def inside(recording: Recording, rule: Rule, args: Args, ins: Args, slot_of: SlotOf) -> dict[int, Inside]:
-    """The containers among the arguments of a call that hold traced values, by position.
+    """Return the containers among the arguments of a call that hold traced values, by position.
 
     Errors: NoRuleError where the rule is not of the general form, which alone takes them; on a tape, where lists and
     tuples only can be named.
@@ -59,7 +59,7 @@ def inside(recording: Recording, rule: Rule, args: Args, ins: Args, slot_of: Slo
 
 
 def not_taken(rule: Rule, k: int, argument: Any) -> NoRuleError:
-    """The error for a container with traced values that a rule cannot take."""
+    """Return the error for a container of traced values that a rule cannot accept."""
     why, instead = f"its rule ({rule.where}) is not an @rrule", "where the rule is yours, write it as an @wg.rrule"
     if rule.kind == "rrule":
         why, instead = "a tape cannot name them", "in a list or a tuple"
@@ -72,7 +72,7 @@ def not_taken(rule: Rule, k: int, argument: Any) -> NoRuleError:
 
 
 def form_and_leaves(argument: Any) -> tuple[Any, list[Any]]:
-    """The form of a container, with Places for its leaves, and the leaves; one that is held twice counts as two."""
+    """Return the form of a container, with a Place for each leaf, and the leaves; a leaf held twice counts as two."""
     found: list[Any] = []
 
     def place(leaf: Any, _: Any) -> Place:
@@ -83,13 +83,13 @@ def form_and_leaves(argument: Any) -> tuple[Any, list[Any]]:
 
 
 def with_held_leaves(container: Any, held: Sequence[Any]) -> Any:
-    """A copy of a container with the leaves `held`, in the order of `form_and_leaves`."""
+    """Copy a container with the leaves `held`, in the order of `form_and_leaves`."""
     numbers = count()
     return walk(container, "", {}, at_leaf=lambda *_: held[next(numbers)], hold=shallow_copy)
 
 
 def spread(form: Any, x_bar: Any, call: Callable[..., Any]) -> Iterator[tuple[Place, Any]]:
-    """The pairs of a Place of `form` and its part of the cotangent `x_bar`, for parts that are not zero.
+    """Pair each Place of `form` with its part of the cotangent `x_bar`; zero parts are left out.
 
     The cotangent is a Tangent, or a container like the argument; `call(fn, *args)` runs what is computed. Errors:
     RuleError where it has another form.
@@ -114,13 +114,13 @@ def spread(form: Any, x_bar: Any, call: Callable[..., Any]) -> Iterator[tuple[Pl
 
 
 def _named(x_bar: Tangent, form: Any) -> dict[Any, Any]:
-    """The parts of a Tangent by key; those of a named tuple by position."""
+    """Return the parts of a Tangent by key, or of a named tuple by position."""
     fields = getattr(type(form), "_fields", ()) if isinstance(form, tuple) else ()
     return {fields.index(key) if key in fields else key: part for key, part in x_bar.parts.items()}
 
 
 def _given(x_bar: Any, form: Any, call: Callable[..., Any]) -> dict[Any, Any]:
-    """The parts by key of a cotangent that is a container itself."""
+    """Return the parts by key of a cotangent that is itself a container."""
     plain = isinstance(form, (tuple, list)) and isinstance(x_bar, (tuple, list, np.ndarray))
     if not plain and not isinstance(x_bar, (dict, type(form))):
         raise RuleError(

@@ -42,7 +42,7 @@ class Origin(NamedTuple):
 
 
 def guard(recording: Recording, fn: Callable[..., Any], value: Any, slot: int) -> None:
-    """Record that `fn(value)` gave what it gave, so that a tape which is played asks it again."""
+    """Record a guard: when the tape is played, `fn(value)` must return the same as now."""
     recording.append((Primitive(fn, None, "guard"), fn(value), (slot,), (value,), None, users_site()))
 
 
@@ -59,7 +59,7 @@ def decided(
 
 
 def variables(recording: Recording, args: Iterable[Any], with_texts: bool = True) -> tuple[Any, ...] | None:
-    """The slots of arguments, of texts and of items of lists and tuples; None where nothing is traced."""
+    """Return the slots of arguments, strings and items of lists and tuples; None if nothing is traced."""
     found = tuple([_slot_or_text(recording, a, with_texts) for a in args])
     return None if all([slot is None for slot in found]) else found
 
@@ -78,9 +78,9 @@ def _as_traced(recording: Recording, value: Any) -> Any:
 def made_text(
     recording: Recording, text: Any, fn: Callable[..., Any], args: tuple[Any, ...], words: dict[str, Any] | None = None
 ) -> None:
-    """Note the call that made a text, for the case that something is decided by the text.
+    """Note the call that made a string, in case the code later branches on the string.
 
-    Of a text of one character there is but one object, by which nothing can be told later: it is decided now.
+    CPython shares strings of one character, which cannot be recognised later: these are guarded now.
     """
     if len(text) <= 1:
         decided(recording, fn, args, text, words)
@@ -93,7 +93,7 @@ def made_text(
 
 
 def _unchanged(recording: Recording, text: Any, fn: Callable[..., Any], args: tuple[Any, ...], words: Any) -> None:
-    """Guard that a call gives back the text that it was given: `text.strip()` where nothing is to be stripped."""
+    """Guard that a call returns its own argument: `text.strip()` where there is nothing to strip."""
     ins = variables(recording, args)
     if ins is None or fn is str or fn is str.join:
         return
@@ -105,7 +105,7 @@ def _unchanged(recording: Recording, text: Any, fn: Callable[..., Any], args: tu
 
 
 def _text(recording: Recording, text: Any) -> int | None:
-    """The slot of a text; the call that made it is recorded when it is first asked for."""
+    """Return the slot of a string; the call that made it is recorded on first request."""
     origin = recording.origins.get(id(text))
     if origin is None or type(origin) is int:
         return origin
@@ -128,7 +128,7 @@ def _with_texts(recording: Recording, a: Any, slot: Any) -> Any:
 
 
 def exact(recording: Recording, values: Iterable[Any]) -> None:
-    """Guard these values themselves, as far as they are traced: nothing less tells what was decided by them."""
+    """Guard the traced values among these by equality, where no weaker condition describes the decision."""
     for value in values:
         slot = _slot_or_text(recording, value)
         if slot is None:
@@ -146,7 +146,7 @@ def exact(recording: Recording, values: Iterable[Any]) -> None:
 
 
 def kinds_stay(recording: Recording) -> None:
-    """Guard the kind and shape of each result that depends on values: all code after it may have asked for them."""
+    """Guard the kind and shape of each result whose kind or shape depends on values: later code may use them."""
     seen: set[Any] = set()
     several: dict[int, bool] = {}
     for slot, entry in enumerate(recording.entries[:]):
@@ -171,7 +171,7 @@ def _kind_of(value: Any) -> tuple[Any, ...]:
 
 
 def _is_of_several_kinds(fn: Any) -> bool:
-    """Whether the kind or shape of what a call gives may depend on values, not only on kinds and shapes."""
+    """Whether the kind or shape of a call's result may depend on the arguments' values."""
     of_numpy = any([fn is f for f in (np.linalg.eig, np.linalg.eigvals, np.linalg.lstsq)])
     return of_numpy or not is_of_library(fn) or home_of(fn).startswith("scipy.")
 
@@ -189,7 +189,7 @@ def _power_is_real(recording: Recording, slot: int, entry: Any, seen: set[Any]) 
 
 
 def attempt(recording: Recording, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """`fn(*args, **kwargs)`, with a guard if it raises: that may decide how the user's code goes on."""
+    """Call `fn(*args, **kwargs)`; guard it if it raises, since the user's code may catch the exception."""
     try:
         value = fn(*args, **kwargs) if STATE.silenced is None else run_aside(recording, fn, *args, **kwargs)
     except Exception as error:

@@ -1,4 +1,4 @@
-"""The digest of a stretch of a recording: of all that its derivative depends on, to compare two runs by."""
+"""Digest of a stretch of a recording: two runs with equal digests have the same derivative."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Trail:
 
 
 def _from_outside(stretch: list[Entry], base: int) -> list[weakref.ref[np.ndarray]]:
-    """The owners of the arrays among the residuals that were there before the stretch."""
+    """Return the owners of residual arrays that existed before the stretch."""
     kept = [a for e in stretch for a, s in zip(e[3], e[2], strict=False) if type(s) is not int or s < base]
     for part in kept:
         if type(part) is list or type(part) is tuple:
@@ -85,7 +85,7 @@ def _kept_part(how: str, a: Any) -> Any:
 
 
 def _marshallable(value: Any) -> Any:
-    """A value in terms that can be marshalled."""
+    """Convert a value to objects that `marshal` accepts."""
     kind = type(value)
     if kind is np.ndarray or isinstance(value, np.generic):
         return value.shape, value.dtype.str, checksum(value)

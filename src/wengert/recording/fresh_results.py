@@ -1,4 +1,4 @@
-"""The results of calls: made new, so that a variable is that of one call; refused where none can stand for them."""
+"""Fresh results: each traced result is a new object, so that it identifies one call; others are refused."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from wengert.values.views import owner_of
 
 
 def made_new(held: list[Any], args: Sequence[Any] = (), by: Primitive | None = None) -> Any:
-    """The result of a call, handed over in the list `held`, as a new object: a variable is that of one call alone.
+    """Return the result of a call, passed in the list `held`, as a new object, so that it belongs to this call alone.
 
-    The result may have been there before: an argument, a literal, a global, a workspace, a kept result. Of a container
-    the leaves are made new. `by` is the primitive whose function gave it, if one did.
+    The result may be an older object: an argument, a literal, a global, a workspace, a cached result. The leaves of a
+    container are renewed. `by` is the primitive that returned it, if any.
     """
     value = held[0]
     if by is not None and by.anew:
@@ -54,24 +54,24 @@ def made_new(held: list[Any], args: Sequence[Any] = (), by: Primitive | None = N
 
 
 def _lends(primitive: Primitive | None) -> bool:
-    """Whether the function may give a view of an argument."""
+    """Whether the function may return a view of an argument."""
     return primitive is None or primitive.rule is None or primitive.rule.view
 
 
 def _whole(value: np.ndarray) -> np.ndarray:
-    """A new array that shows parts of another's elements (w.real of complex eigenvalues) as one that may be written."""
+    """Return an array that may be written: a copy if it views parts of elements (`w.real` of complex eigenvalues)."""
     return value if value.base is None or owner_of(value).dtype == value.dtype else value.copy()
 
 
 def note_stand(made: Any, given: Any) -> None:
-    """Remember what a new object stands for: asked for its identity, it answers as that."""
+    """Map a fresh object to the one it replaces, for `is`."""
     recording = STATE.recording
     if recording is not None and made is not given:
         recording.fresh_objects[id(made)] = _reference(made), _reference(given)
 
 
 def _reference(thing: Any) -> Callable[[], Any]:
-    """A function that gives a number, or an array while it lives."""
+    """Return a function that returns the number, or the array while it is alive."""
     return weakref.ref(thing) if isinstance(thing, np.ndarray) else lambda: thing
 
 
@@ -86,7 +86,7 @@ def _new_number(value: Any) -> Any:
 
 
 def made_constant(recording: Recording, primitive: Primitive, value: Any) -> Any:
-    """The result of a function declared constant, with new objects for the traced values in it: arguments, say."""
+    """Return the result of a non-differentiable function, with new objects in place of traced values."""
 
     def is_traced(part: Any) -> bool:
         return is_inexact(part) and slot_of(recording, part) is not None
@@ -109,7 +109,7 @@ def _is_of_traced(recording: Recording, leaf: Any) -> bool:
 
 
 def _cut(recording: Recording, leaf: Any) -> Any:
-    """A leaf as a constant; of traced memory it is a view, and no write to that is allowed while the view lives."""
+    """Return a leaf as a constant: a view of traced memory, which may not be written while the view is alive."""
     if not isinstance(leaf, np.ndarray):
         return fresh(leaf)
     if not _is_of_traced(recording, leaf):
@@ -121,7 +121,7 @@ def _cut(recording: Recording, leaf: Any) -> Any:
 
 
 def check_result(recording: Recording, primitive: Primitive, value: Any, args: Sequence[Any]) -> None:
-    """Refuse a result that holds floats where no variable can stand for them, or for which the rule has no form."""
+    """Refuse a result that holds floats which cannot become variables, or a form that the rule does not support."""
     rule = primitive.rule
     assert rule is not None
     if type(value) is float or (type(value) is np.ndarray and is_inexact(value)):
@@ -163,7 +163,7 @@ class _Known:
 
 
 def in_other_form(recording: Recording, primitive: Primitive, part: Any) -> Any:
-    """Note a text, which may tell a number to who parses it; refuse an integer that holds all digits of one."""
+    """Note a string, from which a number may be parsed; refuse an integer that holds all digits of a float."""
     kind = part.dtype.kind if isinstance(part, (np.ndarray, np.generic)) else "i" if isinstance(part, int) else ""
     if kind in ("S", "U", "T") or isinstance(part, (str, bytes, bytearray)):
         recording.texts[id(part)] = part

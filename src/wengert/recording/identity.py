@@ -28,7 +28,7 @@ MADE_ANEW = (float, complex, np.inexact, np.ndarray, tuple, types.MethodType, fu
 
 
 def given(recording: Recording, thing: Any) -> Any:
-    """The caller's object that `thing` stands for, or the thing itself."""
+    """Return the caller's object that `thing` replaces, or the thing itself."""
     for level in reversed(recording.levels):
         thing = _chosen(recording, thing)
         if level.swaps is not None:
@@ -37,7 +37,7 @@ def given(recording: Recording, thing: Any) -> Any:
 
 
 def is_one(a: Any, b: Any) -> bool:
-    """Whether two things are one object, as containers ask before they compare; what a trace watches tells as well."""
+    """Whether two values are one object, as containers test before `==`; a watching trace notes the test."""
     recording = STATE.recording
     if Modes.guarding:
         sameness_asked(a, b)
@@ -48,7 +48,7 @@ def is_one(a: Any, b: Any) -> bool:
 
 
 def found_by_identity(thing: Any, container: Any) -> Any:
-    """The object by which a container knows a nan, which equals nothing: that for which it stands.
+    """Return the object by which a container finds a nan, which equals nothing: the one that it replaces.
 
     Errors: RefusedCallError on a tape, which could not tell another nan from it.
     """
@@ -74,7 +74,7 @@ SEARCHED = (list, tuple, set, frozenset, dict, collections.deque)
 
 
 def _chosen(recording: Recording, thing: Any) -> Any:
-    """The argument that a result is (`max(a, b) is a`), or the thing itself."""
+    """Return the argument that a result is (`max(a, b) is a`), or the thing itself."""
     while _is_chosen(recording, thing):
         thing = recording.fresh_objects[id(thing)][1]()
     return thing
@@ -112,7 +112,7 @@ def is_(right: Any, left: Any, site: Site | None) -> bool:
 
 
 def _guard(recording: Recording, left: Any, right: Any, outcome: bool) -> None:
-    """Guard whether two things are one, as far as their values or a replay tell."""
+    """Guard whether two values are one object, as far as their values or a replay can tell."""
     entries = [_entry(recording, thing) for thing in (left, right)]
     if any([_is_chosen(recording, thing) for thing in (left, right)]):
         if None not in entries:
