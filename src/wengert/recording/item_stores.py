@@ -1,4 +1,4 @@
-"""Into which containers code stores items, as far as its bytecode tells: those of a name, its own, or unknown ones."""
+"""The containers into which code stores items, read from its bytecode: named ones, its own, or unknown ones."""
 
 from __future__ import annotations
 
@@ -57,11 +57,11 @@ class _Code:
         self.steps = [step for step in dis.get_instructions(code) if step.opname not in ("CACHE", "NOP", "RESUME")]
 
     def bases(self, k: int, depth: int) -> Iterator[str | None]:
-        """The names under which code got what lies at a depth of the stack before step `k`; none where it made it."""
+        """Return the names by which code got the stack item at a depth before step `k`; none if it made it."""
         yield from self._of(k, depth, False, set())
 
     def _of(self, k: int, depth: int, as_part: bool, seen: set[str]) -> Iterator[str | None]:
-        """The names for a value, or `as_part` for one that is in it."""
+        """Return the names of a value, or `as_part` for one of its items."""
         maker = self._maker(k, depth)
         if type(maker) is str:
             yield from self._of_local(maker, as_part, seen)
@@ -82,7 +82,7 @@ class _Code:
             yield UNKNOWN_CONTAINER
 
     def _of_local(self, name: str, as_part: bool, seen: set[str]) -> Iterator[str | None]:
-        """The names for a local variable, by all that is stored in it."""
+        """Return the names of a local variable, from everything that is stored in it."""
         if name in seen:
             return
         seen.add(name)
@@ -119,7 +119,7 @@ class _Code:
         return None
 
     def _makes(self, place: int, makers: set[str]) -> bool:
-        """Whether a step makes a new object, where it calls a function one of these names."""
+        """Whether a step makes a new object; a called function counts if it has one of these names."""
         step = self.steps[place]
         if not step.opname.startswith("CALL") or step.positions is None:
             return makers is _SHALLOW and step.opname.startswith(_FRESH)
@@ -130,5 +130,5 @@ class _Code:
 
 
 def _local_names(step: dis.Instruction) -> tuple[str, ...]:
-    """The local variables of a step."""
+    """Return the local variables that an instruction names."""
     return step.argval if type(step.argval) is tuple else (step.argval,)

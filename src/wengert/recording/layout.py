@@ -1,4 +1,4 @@
-"""How arrays lie in memory, where the user's code decides by it: a tape has arrays of its own, and is guarded."""
+"""Guards on the memory layout of arrays, where code branches on it: a tape is played on other arrays."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from wengert.values.views import owner_of
 
 
 def laid_out(recording: Recording) -> None:
-    """Guard how the arrays among the arguments lie in memory: code asks for it, of them or of what is made of them."""
+    """Guard the memory layout of the arguments: code asks for it, of them or of arrays made from them."""
     if laid_out in recording.caches:
         return
     recording.caches[laid_out] = {}
@@ -25,7 +25,7 @@ def laid_out(recording: Recording) -> None:
 
 
 def kept_apart(recording: Recording) -> None:
-    """Guard that arguments which are written can be written, and share no memory: on a tape each is a variable."""
+    """Guard that written arguments are writable and share no memory: on a tape each is a variable."""
     given = _arrays_given(recording)
     written = [slot for slot, array in given if id(owner_of(array)) in recording.memory.storages]
     writable(recording, [owner_of(array) for slot, array in given if slot in written])
@@ -37,18 +37,18 @@ def kept_apart(recording: Recording) -> None:
 
 
 def is_of_an_argument(recording: Recording, array: np.ndarray) -> bool:
-    """Whether an array shows the memory of an argument: a tape knows neither whose it is nor how much there is."""
+    """Whether an array shows the memory of an argument, of which a tape knows neither owner nor size."""
     return any([owner_of(array) is owner_of(given) for _, given in _arrays_given(recording)])
 
 
 def _arrays_given(recording: Recording) -> list[tuple[int, np.ndarray]]:
-    """The arrays among the arguments, by their slots."""
+    """Return the arrays among the arguments by slot."""
     inputs = [(slot, recording.value(slot)) for slot in sorted(recording.levels[0].inputs)]
     return [(slot, value) for slot, value in inputs if issubclass(type(value), np.ndarray)]
 
 
 def views_or_copies(recording: Recording) -> None:
-    """Guard that what is a view of its argument, or a copy, because of how that lies in memory, is so again."""
+    """Guard that a result is again a view or a copy of its argument, where the memory layout decides."""
     if np.ndarray in PLAIN:
         return
     written, shares = recording.memory.storages, Primitive(np.shares_memory, None, "guard")
@@ -68,7 +68,7 @@ def views_or_copies(recording: Recording) -> None:
 
 
 def unchanged(recording: Recording, primitive: Primitive, value: Any, args: Any, ins: Any, kwargs: Any) -> None:
-    """Record a call that gave back its argument because of how that lies in memory."""
+    """Record a call that returned its own argument because of the argument's memory layout."""
     asks = any([primitive.fn is fn for fn in (np.ascontiguousarray, np.asfortranarray)]) or "order" in kwargs
     if (asks or len(args) > 2) and issubclass(type(value), np.ndarray):
         recording.caches.setdefault(unchanged, {})[id(value)] = value
@@ -76,7 +76,7 @@ def unchanged(recording: Recording, primitive: Primitive, value: Any, args: Any,
 
 
 def sameness_asked(*things: Any) -> None:
-    """Guard how arrays lie in memory where code asks whether, say, `np.ascontiguousarray(x)` is x."""
+    """Guard the memory layout where code tests, for example, `np.ascontiguousarray(x) is x`."""
     recording = STATE.recording
     if recording is None or not recording.keep:
         return
@@ -85,7 +85,7 @@ def sameness_asked(*things: Any) -> None:
 
 
 def _may_be_given_back(recording: Recording, array: np.ndarray) -> bool:
-    """Whether an array is the argument of a call that gave it back, or a copy where the call might have done so."""
+    """Whether an array is an argument that a call returned unchanged, or a copy where it might have."""
     slot = recording.memory.slot(array)
     entry = None if slot is None else recording.entries[slot]
     rule = None if entry is None else getattr(entry[0], "rule", None)
@@ -93,9 +93,9 @@ def _may_be_given_back(recording: Recording, array: np.ndarray) -> bool:
 
 
 def writable(recording: Recording, owners: Sequence[np.ndarray]) -> None:
-    """Guard whether the arguments can be written that show the memory of these owners.
+    """Guard whether the arguments that show the memory of these owners are writable.
 
-    Not under a context, whose tape keeps its inputs in arrays that cannot.
+    Under a context there is no guard: its tape keeps its inputs in read-only arrays.
     """
     if recording.context is not None:
         return

@@ -1,4 +1,4 @@
-"""A rule that takes containers as one that takes their leaves: so that each can be looked at alone."""
+"""Rules that take containers, converted to rules of the leaves, so that each leaf can be checked alone."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ Flat = tuple[Callable[..., Any], Args, list[str], Registry]
 
 
 def takes_containers(rule: Rule, args: Args) -> bool:
-    """Whether a rule is given values with a derivative inside of containers."""
+    """Whether differentiable values are passed to a rule inside containers."""
     return rule.kind == "rrule" and any(is_container(a) and leaves(a) for a in args)
 
 
 def flattened(rule: Rule, f: Callable[..., Any], args: Args, kwargs: Mapping[str, Any]) -> Flat:
-    """The function of all leaves in a call, these, their names, and a registry with its rule."""
+    """Return the function of all leaves of a call, the leaves, their names, and a registry with its rule."""
     form, held = form_and_leaves(args)
     registry = Registry()
     assert rule.body is not None
@@ -51,7 +51,7 @@ def flattened(rule: Rule, f: Callable[..., Any], args: Args, kwargs: Mapping[str
 
 
 def _leaf_cotangents(rule: Rule, args: Args, form: Args, cotangents: Args) -> dict[int, Any]:
-    """The cotangents of the leaves, by number; of one that the rule says nothing of there is none."""
+    """Return the cotangents of the leaves by number; leaves for which the rule returns none are left out."""
     found = {}
     for k, x_bar in enumerate(cotangents):
         if x_bar is not None and not is_zero(x_bar) and not leaves(args[k]):

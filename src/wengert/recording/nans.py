@@ -21,7 +21,7 @@ _UNSET = (np.empty, np.empty_like)  # what they give is left over from before
 
 
 class Bad(NamedTuple):
-    """A number that is not finite, the place of the first one in an array, and the array's shape."""
+    """A non-finite number: its value, its first position in an array, and the array's shape."""
 
     number: Any
     place: tuple[int, ...]
@@ -32,7 +32,7 @@ class Bad(NamedTuple):
 
 
 def first_bad(value: Any) -> Bad | None:
-    """The first number in a value that is not finite."""
+    """Return the first non-finite number in a value."""
     for leaf in numbers(value):
         finite = np.isfinite(leaf)
         if not np.all(finite):
@@ -42,19 +42,19 @@ def first_bad(value: Any) -> Bad | None:
 
 
 def watch(recording: Recording) -> None:
-    """Look from now on at each call that is recorded, on no short path."""
+    """Check every recorded call from now on; the short paths are off."""
     recording.watch, recording.checks_fp_errors, STATE.quick = Watch(), True, None
     watch_arrays()
 
 
 class Watch:
-    """Looks at the calls of one recording; `given` says where a number that is not finite first came in."""
+    """Checks the calls of one recording; `given` says where a non-finite number first entered."""
 
     def __init__(self) -> None:
         self.given = ""
 
     def look(self, recording: Recording, fn: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], value: Any) -> None:
-        """Refuse what a call gave, where it is not finite and all that the call was given is."""
+        """Refuse a non-finite result of a call with finite arguments."""
         bad = None if fn in _UNSET else first_bad(value)
         if bad is not None and not self._was_given(recording, fn, (*args, *kwargs.values())):
             raise _refusal(recording, fn, args, kwargs, bad)
@@ -68,7 +68,7 @@ class Watch:
         kwargs: Mapping[str, Any],
         target: np.ndarray,
     ) -> Callable[[], Any]:
-        """`run`, which writes into `target` what a call gives, so that this is looked at; it may write an argument."""
+        """Wrap `run`, which writes a call's result into `target`, so that the result is checked."""
         was_given = self._was_given(recording, fn, (*args, *kwargs.values()))
         kept = [np.array(a) if isinstance(a, np.ndarray) else a for a in args]
 
@@ -81,7 +81,7 @@ class Watch:
         return call
 
     def _was_given(self, recording: Recording, fn: Any, given: Iterable[Any]) -> bool:
-        """Whether an argument holds what is not finite; where the first one came from is noted."""
+        """Whether an argument holds a non-finite number; note where the first one came from."""
         for k, a in enumerate(given, 1):
             bad = first_bad(a)
             if bad is not None:
@@ -99,7 +99,7 @@ def _refusal(recording: Recording, fn: Any, args: Sequence[Any], kwargs: Mapping
 
 
 def _origin(recording: Recording, a: Any) -> str:
-    """The path of an input of the function; empty where a value is none."""
+    """Return the path of an input of the function; an empty string for any other value."""
     for here_ in recording.levels:
         for path, leaf in here_.swaps.paths if here_.swaps is not None else ():
             if any(leaf is part for part in numbers(a)):
@@ -108,9 +108,9 @@ def _origin(recording: Recording, a: Any) -> str:
 
 
 def _line_of_entry(recording: Recording, slot: int, site: Site | None) -> str:
-    """The user's line of an entry, at a slot, as the beginning of a message.
+    """Return the user's line of the entry at a slot, as the beginning of a message.
 
-    Of what an inner derivative computes on its way back it is the line of the call whose pullback that is.
+    For a step of an inner reverse pass it is the line of the call whose pullback runs.
     """
     steps = ""
     while words := next((note for note in reversed(recording.notes) if note[0] <= slot), (0, "", 0)):
@@ -124,12 +124,12 @@ def _line_of_entry(recording: Recording, slot: int, site: Site | None) -> str:
 
 
 def check_push(recording: Recording, slot: int, tangents: Any, tangent: Any) -> None:
-    """Refuse a tangent that is not finite, where the step forward through an entry was given what is."""
+    """Refuse a non-finite tangent that a forward step made from finite ones."""
     _check(recording, slot, "pushforward", tangents, [tangent])
 
 
 def check_step(recording: Recording, slot: int, y_bar: Any, x_bars: Iterable[Any]) -> None:
-    """Refuse cotangents `x_bars` that are not finite, where the step back through an entry was given what is."""
+    """Refuse non-finite cotangents `x_bars` that a reverse step made from finite ones."""
     _check(recording, slot, "pullback", y_bar, x_bars)
 
 
@@ -150,7 +150,7 @@ def _check(recording: Recording, slot: int, step: str, given: Any, made: Iterabl
 
 
 def called(fn: Any, args: Sequence[Any], kwargs: Mapping[str, Any], bad: Bad) -> str:
-    """A call as text; an elementwise one with the elements that gave the bad one."""
+    """Format a call; an elementwise one with the elements that made the non-finite one."""
     words = [_abbreviated(a, bad if _is_elementwise(fn, args, bad) else None) for a in args]
     sign = infix(fn)
     if sign and len(words) == 2:
@@ -160,7 +160,7 @@ def called(fn: Any, args: Sequence[Any], kwargs: Mapping[str, Any], bad: Bad) ->
 
 
 def _rule_or_function_name(fn: Any) -> str:
-    """The name of a function; of a rule's body, that of what it is the rule of."""
+    """Return the name of a function; for a rule's body, the name of its primitive."""
     return next((rules[f].name for f in rules if rules[f].body is fn), None) or display(fn)
 
 
@@ -172,7 +172,7 @@ def _is_elementwise(fn: Any, args: Sequence[Any], bad: Bad) -> bool:
 
 
 def _abbreviated(a: Any, bad: Bad | None) -> str:
-    """An argument in a few words: small ones in full, of a large array its type and range."""
+    """Format an argument: small ones in full, large arrays by type and range."""
     if isinstance(a, np.ndarray) and bad is not None:
         a = np.broadcast_to(a, bad.shape)[bad.place]
     if isinstance(a, (tuple, list)):

@@ -1,4 +1,4 @@
-"""The last net: a result that depends on nothing of what is asked for is told, with the line where it was lost."""
+"""Warnings about results that depend on none of the requested arguments, with the line where the path ends."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def is_lost(recording: Recording, here: Level, slot: int | None) -> bool:
 
 
 def _differentiable(recording: Recording, here: Level, end: int) -> set[int]:
-    """The slots up to `end` to which a derivative passes from an input of a level; on a tape there are others, too."""
+    """Return the slots up to `end` that depend differentiably on an input of a level; a tape has others, too."""
     found: set[int] = set()
     for slot in range(here.start, end + 1):
         entry = recording.entries[slot]
@@ -39,7 +39,7 @@ def _differentiable(recording: Recording, here: Level, end: int) -> set[int]:
 
 
 def warn_of_loss(recording: Recording, here: Level, f: Callable[..., Any], names: str) -> None:
-    """Warn, at the line that asks for the derivative, that it is zero since no path leads to what is asked for."""
+    """Warn, at the line that requests the derivative, that it is zero because no path leads to the arguments."""
     warn(
         f"the result of {callable_name(f)} does not depend on {names}, so its derivative is zero. "
         f"{_last(recording, here, f)}",
@@ -48,7 +48,7 @@ def warn_of_loss(recording: Recording, here: Level, f: Callable[..., Any], names
 
 
 def _last(recording: Recording, here: Level, f: Callable[..., Any]) -> str:
-    """The last line where anything was traced, and what it did, as text."""
+    """Describe the last line at which a value was traced."""
     place_of_cut, name, site = recording.last_nondifferentiable
     entries = recording.entries
     after = range(len(entries) - 1, here.start - 1, -1)
@@ -64,7 +64,7 @@ def _last(recording: Recording, here: Level, f: Callable[..., Any]) -> str:
 
 
 def _readings(f: Callable[..., Any]) -> str:
-    """The lines at which a function reads its arguments."""
+    """Return the lines at which a function reads its arguments."""
     unwrapped = inspect.unwrap(f)
     if not hasattr(unwrapped, "__code__"):
         return ""
@@ -80,7 +80,7 @@ def _is_step(entry: Any) -> bool:
 
 
 def _read(code: types.CodeType, step: dis.Instruction) -> set[Any]:
-    """The variables that an instruction reads; a cell that is handed to an inner function is not read."""
+    """Return the variables that an instruction reads; passing a cell to an inner function is no read."""
     names = {*step.argval} if type(step.argval) is tuple else {step.argval}
     if step.opname.startswith("LOAD_FAST"):
         return names - {*code.co_cellvars, *code.co_freevars}

@@ -1,4 +1,4 @@
-"""Where a derivative ends: results that have none, and results that would carry a number on unseen."""
+"""Non-differentiable results, and results that would carry a traced number on unseen, such as its digits."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FEW = 100  # so many rounded numbers a cache is thought to be keyed by
 
 
 def note_cut(recording: Recording, primitive: Primitive, ins: tuple[Any, ...], value: Any) -> None:
-    """Note the last line where a traced value gave a constant, and whether the user asked for that."""
+    """Note the last line that made a constant of a traced value, and whether the user asked for it."""
     if ins.count(None) == len(ins):
         return
     slot = len(recording.entries)
@@ -38,7 +38,7 @@ def note_cut(recording: Recording, primitive: Primitive, ins: tuple[Any, ...], v
 
 
 def refuse_odd(recording: Recording, name: str, value: Any) -> None:
-    """Refuse an array without derivative that holds, in another form, the numbers that it was made from."""
+    """Refuse a non-differentiable array that encodes the numbers from which it was made."""
     if not isinstance(value, np.ndarray):
         return
     if value.dtype.kind in "OUSTV":
@@ -59,13 +59,13 @@ def taken_apart(recording: Recording, name: str) -> RefusedCallError:
 
 
 def note_digit(recording: Recording, digit: str) -> str:
-    """Remember a digit that was taken from the text of a traced value; Python has one object for each character."""
+    """Remember a digit taken from the string of a traced value; CPython shares one object for each character."""
     recording.texts[id(digit)] = recording.caches.setdefault(note_digit, {})[id(digit)] = digit
     return digit
 
 
 def refuse_digit(recording: Recording | None, key: Any, among: Iterable[Any], name: str) -> None:
-    """Refuse to look up such a digit where each digit stands for its number."""
+    """Refuse to look up such a digit in a table of digits."""
     if recording is None or id(key) not in recording.caches.get(note_digit, ()):
         return
     if sum([type(other) is str and other in _DIGITS for other in among]) > 1:

@@ -1,4 +1,4 @@
-"""Primitives: callables with rules, which are recorded and not entered, and the forms of their calls."""
+"""Primitives: callables with rules, recorded as one call and not entered, and the forms of their calls."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _OF_WENGERT = f"{os.sep}wengert_rules{os.sep}"
 
 
 class Ruled(Carrier):
-    """A callable without a hash, as recordings and tapes hold it: known by its identity, called as itself."""
+    """Wrapper of an unhashable callable for recordings and tapes: hashed by identity, called as the callable."""
 
     def __init__(self, it: Any) -> None:
         self.it = it
@@ -216,26 +216,26 @@ class Bound:
         self.scatter = first.action if first is not None and alone else None
 
     def seeing(self, seen: Hindsight) -> Bound:
-        """This form for one call whose rule is to find what it reads beside its arguments as it is now."""
+        """Return this form for one call whose rule must see its outer reads as they are now."""
         made = self.in_general()
         made.seen = seen
         return made
 
     def with_subclass(self) -> Bound:
-        """This form for one call with an argument of a class made from `np.ndarray`."""
+        """Return this form for one call with an argument of an `np.ndarray` subclass."""
         made = self.in_general()
         made.of_subclass = True
         return made
 
     def in_general(self) -> Bound:
-        """A copy that no generated step takes back."""
+        """Return a copy for which no generated reverse step is used."""
         made = copy.copy(self)
         made.is_simple, made.scatter = False, None
         return made
 
 
 def _reads_outside(rule: Rule) -> bool:
-    """Whether a rule that is called only in the reverse pass reads what may change before."""
+    """Whether a rule that runs only in the reverse pass reads state that may change before it."""
     derived = rule.kind in ("partials", "pullback") and not home_of(rule.body).startswith("wengert")
     return derived and Hindsight(rule.body, None, id).finds_any()
 
@@ -257,14 +257,14 @@ rules.watchers.append(_rules_changed)
 
 
 def ruled(fn: Any) -> Primitive:
-    """The primitive of a callable that this package has a rule for."""
+    """Return the primitive of a callable for which this package has a rule."""
     primitive = primitive_of(fn)
     assert primitive is not None, f"no rule for {fn}"
     return primitive
 
 
 def primitive_of(fn: Any) -> Primitive | None:
-    """The primitive of a callable that has a rule; else None."""
+    """Return the primitive of a callable that has a rule; None for others."""
     known = _primitives
     primitive = known.get(fn)
     if primitive is None:

@@ -1,4 +1,4 @@
-"""Reads of a user's pullback: all that its closure leads to is shown to it as it was when the rule was called.
+"""Outer reads of a user's pullback: everything reachable from its closure is restored to its state at the call.
 
 Writes that the tracer sees are in the undo log. Here are the contents of containers, cells, attributes and global
 names, and a check of arrays against writes that nothing sees: those of the bodies of rules, of C code, of code that
@@ -44,7 +44,7 @@ COMMON = {float, int, bool, complex, str, bytes, type(None), np.float64}
 
 
 class FarReach(Reach):
-    """A snapshot of all within reach of a function, by global names and classes too."""
+    """Snapshot of everything reachable from a function, also through global names and classes."""
 
     def __init__(self, f: Any) -> None:
         self.classes: list[type] = []
@@ -140,7 +140,7 @@ class FarReach(Reach):
 
 
 class Hindsight(FarReach):
-    """All within reach of a pullback, as it is now; `version(array)` tells which write made what an array holds."""
+    """The present state of everything reachable from a pullback; `version(array)` is the last write to an array."""
 
     def __init__(self, pullback: Any, site: Site | None, version: Callable[[np.ndarray], Any]) -> None:
         super().__init__(pullback)
@@ -150,7 +150,7 @@ class Hindsight(FarReach):
         self._changed: list[Contents] | None = None
 
     def finds_any(self) -> bool:
-        """Whether a function reaches what may change, besides its own attributes, which it reads by its name only."""
+        """Whether a function reaches mutable state, other than its own attributes."""
         return bool(len(self._places) > 1 or self._contents)
 
     def look_again(self) -> None:
@@ -158,7 +158,7 @@ class Hindsight(FarReach):
         self._changed = [place for place in self._places if not identical(place.read(), place.was)]
 
     def settle(self, written: set[int] | None) -> None:
-        """Keep copies of the arrays of the owners in `written`, or of all: they hold now what they held at the call."""
+        """Copy the arrays of the owners in `written`, or all, while they still hold their content at the call."""
         self._contents = [
             (array, version, array.tobytes())
             if (written is None or id(owner_of(array)) in written) and _content(array, content) == content
@@ -168,9 +168,9 @@ class Hindsight(FarReach):
 
     @contextmanager
     def shown(self, traced: bool, owed: Owed) -> Iterator[None]:
-        """A context in which a pullback finds what it reads as it was at the call; what it writes itself stays written.
+        """Return a context in which everything a pullback reads is as at the call; its own writes stay.
 
-        What was there instead is `owed` until then.
+        `owed` gets the functions that restore the present state.
         Errors: RefusedCallError where memory has been overwritten and cannot be put back, or not while an outer trace
         looks on.
         """
@@ -228,12 +228,12 @@ def is_library(module: Any) -> bool:
 
 
 def _is_value(value: Any) -> bool:
-    """Whether a thing is a value with which a pullback may compute."""
+    """Whether a pullback may compute with a value."""
     return type(value) is int or is_inexact(value)
 
 
 def names_in(code: types.CodeType) -> Iterator[str]:
-    """The names that a function and those inside it read."""
+    """Return the names that a function and its nested functions read."""
     yield from code.co_names
     for constant in code.co_consts:
         if type(constant) is types.CodeType:
@@ -241,7 +241,7 @@ def names_in(code: types.CodeType) -> Iterator[str]:
 
 
 def global_names_in(code: types.CodeType) -> frozenset[str]:
-    """The names that a function and those inside it read as global ones, and not as attributes."""
+    """Return the names that a function and its nested functions read as globals, not as attributes."""
     found = _global_names.get(code)
     if found is None:
         own = [step.argval for step in dis.get_instructions(code) if step.opname in _READING_GLOBALS]
@@ -276,7 +276,7 @@ def of_class(cls: type) -> Callable[[str], None]:
 
 
 def _collection(it: Any) -> Contents:
-    """How to read and write a deque or set."""
+    """Return how to read and write a deque or set."""
 
     def write(values: Iterable[Any]) -> None:
         it.clear()
@@ -286,7 +286,7 @@ def _collection(it: Any) -> Contents:
 
 
 def _packed(it: Any) -> Contents:
-    """How to read and write a bytearray or an array of Python's own, whose numbers are new objects at each look."""
+    """Return how to read and write a bytearray or `array.array`, whose items are new objects at each read."""
     content, was = bytes(it), list(it)
 
     def write(values: Iterable[Any]) -> None:
@@ -309,20 +309,20 @@ _COLUMNS = 1021  # a prime: rows of a matrix that change places are told, too
 
 
 def _written(array: np.ndarray, was: np.ndarray, now: np.ndarray) -> np.ndarray:
-    """Return the content for an array that a pullback may have written while it was shown as it had been."""
+    """Return the content of an array that a pullback may have written while its old content was in place."""
     if array.tobytes() == was.tobytes():
         return now
     return np.asarray(_with_change(was, array, now)) if array.dtype.kind in "iufc" else array.copy()
 
 
 def _with_change(was: Any, after: Any, now: Any) -> Any:
-    """Return the content of a place to which a pullback added while it was shown as it had been."""
+    """Return a value to which a pullback added while its old content was in place."""
     with np.errstate(all="ignore"):
         return now + (after - was)
 
 
 def _merged(was: list[Any], after: list[Any], now: list[Any]) -> list[Any]:
-    """A container's content with what was changed since the call and with what the pullback changed."""
+    """Merge the changes of a container since the call with those that the pullback made."""
     if identical(after, was):
         return now
     if identical(after[: len(was)], was):

@@ -1,7 +1,7 @@
-"""Whether a function reaches a thing from outside at a place that it writes, where an earlier call may have put it.
+"""Whether a function reads a value from a place that it also writes, where an earlier call may have stored it.
 
-Which places those are is read off the code that runs and that it may call: a value that no store can have put there is
-a setting (bounds, knots, training data), not the key of a cache.
+The written places are read from the bytecode of the code that runs and that it may call. A value that no store can have
+put there is a setting (bounds, knots, training data), not the key of a cache.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ NamedReferent = tuple[str, Any]
 
 
 class Writes(NamedTuple):
-    """Stores that code may do: to attributes of these names, items of containers of these names or any, anywhere."""
+    """Stores that code may do: to attributes with these names, to items of containers with these names, or anywhere."""
 
     names: set[str]
     containers: set[str]
@@ -62,7 +62,7 @@ class Writes(NamedTuple):
 
 
 def is_within(recording: Recording, roots: Any, target: Any) -> bool:
-    """Whether `roots` lead to `target` by way of a place that is written; True also where nobody can tell."""
+    """Whether `roots` lead to `target` through a place that is written; True also if that is unknown."""
     everything = [*_walk(roots)]
     if len(everything) > LIMIT:
         return True
@@ -79,12 +79,12 @@ def is_within(recording: Recording, roots: Any, target: Any) -> bool:
 
 
 def leads_to(thing: Any, target: Any, known: dict[int, Any]) -> bool:
-    """Whether a thing is the target, shows its memory, or holds it at any depth."""
+    """Whether a value is the target, shows its memory, or holds it at any depth."""
     return _is_or_shows(thing, target) or any([_is_or_shows(part, target) for _, part in _walk(thing, known)])
 
 
 def _walk(root: Any, known: dict[int, Any] | None = None) -> Iterator[NamedReferent]:
-    """All that `root` leads to, with the names of the places that hold it, except through what is known already."""
+    """Yield everything reachable from `root` with the names of the places that hold it; skip known objects."""
     known = {} if known is None else known
     stack = [root]
     while stack and len(known) <= LIMIT:
@@ -124,7 +124,7 @@ def _named_referents(thing: Any) -> Iterable[NamedReferent]:
 
 
 def _is_dict_of(part: Any, names: list[NamedReferent]) -> bool:
-    """Whether a dictionary is the `__dict__` whose attributes are known already."""
+    """Whether a dictionary is a `__dict__` whose attributes have been listed already."""
     return type(part) is dict and all([any([value is p for _, p in names]) for value in part.values()])
 
 
@@ -146,7 +146,7 @@ def _of_function(f: types.FunctionType) -> Iterable[NamedReferent]:
 
 
 def _attributes(thing: Any) -> list[NamedReferent]:
-    """The attributes of an object, read without asking the object."""
+    """Return the attributes of an object without running its code."""
     found: list[NamedReferent] = []
     for cls in type(thing).__mro__:
         for name, member in vars(cls).items():
@@ -168,7 +168,7 @@ def _slot_value(member: Any, thing: Any) -> Any:
 
 
 def _running(recording: Recording) -> list[types.CodeType]:
-    """The user's code objects that are running under the derivative."""
+    """Return the user's code objects that are running under the derivative."""
     codes, frame = [], sys._getframe()
     while frame.f_back is not None and frame is not recording.frame:
         if not is_ours(frame):
@@ -196,7 +196,7 @@ def _writes(running: list[types.CodeType], functions: list[NamedReferent], modul
 
 
 def _holds_items(thing: Any) -> bool:
-    """Whether a thing is written by a store into its items: a number or a function is not."""
+    """Whether a store into items can change a value: not a number or a function."""
     return not issubclass(type(thing), (*_OPAQUE_TYPES, types.FunctionType, type))
 
 
@@ -211,7 +211,7 @@ def _has_out(codes: Iterable[types.CodeType]) -> bool:
 
 
 def nested(code: types.CodeType) -> Iterator[types.CodeType]:
-    """A code object, and those of the functions in it."""
+    """Return a code object and those nested in it."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):

@@ -58,7 +58,7 @@ def bind(
     ins: tuple[Any, ...],
     kwargs: dict[str, Any],
 ) -> Bound:
-    """The primitive in the form of this call: a Bound."""
+    """Return the Bound for the form of this call."""
     rule = primitive.rule
     assert rule is not None
     k = rule.sequence
@@ -70,7 +70,7 @@ def bind(
 
 
 def _at_line(recording: Recording, ask: Callable[..., Any], *args: Any) -> Any:
-    """Ask a rule about a call; where it has no answer, refuse the call at this line."""
+    """Ask a rule about a call; refuse the call, with this line, if the rule does not support it."""
     try:
         return ask(*args)
     except NoRuleError as error:
@@ -91,7 +91,7 @@ def record_call(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, A
 def as_called(
     recording: Recording, primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any], refusal: WengertError
 ) -> Exception:
-    """The error to raise in place of a refusal: what the function itself raises of these arguments, if it raises."""
+    """Return the error to raise for a refusal: the function's own, if it raises one for these arguments."""
     if not primitive.vouched or recording.survey is not None:
         return refusal
     try:
@@ -173,7 +173,7 @@ def _record_of_subclass(
     run_args: tuple[Any, ...],
     run_kwargs: dict[str, Any],
 ) -> Any:
-    """Record what NumPy gave of arrays of a class as what it gives of plain ones, unless methods of theirs made it."""
+    """Record NumPy's result for subclass arrays as that for plain arrays, unless their own methods made it."""
     value, (args, ins, kwargs) = made[0], call
     if id(value) in SHADOW and not any([value is a for a in flat(args)]):
         return value
@@ -189,7 +189,7 @@ def _record_of_subclass(
 
 
 def _guard_copied(recording: Recording, value: Any, args: tuple[Any, ...]) -> None:
-    """Guard what arrays of a class carry beside their numbers, as a mask, where `value` got a copy that is unseen."""
+    """Guard what subclass arrays carry beside their numbers, such as a mask, of which `value` has an unseen copy."""
     carried = getattr(value, "__dict__", {})
     copied = [name for name, thing in carried.items() if is_array(thing) and slot_of(recording, thing) is None]
     given = [getattr(a, "__dict__", {}) for a in flat(args) if is_of_subclass(a)] if copied else []
@@ -197,7 +197,7 @@ def _guard_copied(recording: Recording, value: Any, args: tuple[Any, ...]) -> No
 
 
 def record_as(primitive: Primitive, value: Any, args: tuple[Any, ...]) -> Any:
-    """Record `value`, which is known, as that of another, equivalent call."""
+    """Record a known `value` as the result of an equivalent call."""
     recording = recording_here()
     ins = tuple([slots_of(recording, a) for a in args])
     bound = bind(recording, primitive, args, ins, {})
@@ -212,13 +212,13 @@ def _appended(
     ins: tuple[Any, ...],
     kwargs: dict[str, Any],
 ) -> Any:
-    """Record a call whose value is known, by the context where there is one."""
+    """Record a call whose value is known, through the context if there is one."""
     append = append_result if recording.context is None else recording.context.append_result
     return append(recording, bound, value, args, ins, kwargs or None)
 
 
 def view_of_traced(made: np.ndarray, source: Any) -> Any:
-    """An array that shows the memory of `source`: where that is traced, a variable."""
+    """Return `made`, a view of `source`, as a variable if `source` is traced."""
     recording = STATE.recording
     if recording is None or made is source or slot_of(recording, source) is None:
         return made
@@ -231,7 +231,7 @@ def view_of_traced(made: np.ndarray, source: Any) -> Any:
 
 
 def as_plain(a: Any) -> Any:
-    """An array of a class shown as a plain one; anything else as it is, and so the items of a list or tuple."""
+    """View an `np.ndarray` subclass as a plain array, also inside lists and tuples; return others unchanged."""
     if type(a) is list or type(a) is tuple:
         return type(a)([as_plain(item) for item in a])
     return view_of_traced(plain(a), a)
@@ -245,7 +245,7 @@ def _record_rrule(
     kwargs: dict[str, Any],
     contained: dict[int, Inside],
 ) -> Any:
-    """Record a call of a user's rule: its value is the value, its pullback is kept. Outer levels see its body."""
+    """Record a call of a user's rule with its value and pullback. Outer levels record its body."""
     bound = bind(recording, primitive, args, ins, kwargs)
     rule = primitive.rule
     assert rule is not None
@@ -320,7 +320,7 @@ def _inner_slots(recording: Recording, value: Any) -> Any:
 
 
 def arrays_for_lists(recording: Recording, primitive: Primitive, args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Make recorded arrays of lists of traced values, where NumPy would make arrays of them unseen."""
+    """Convert lists of traced values to recorded arrays, where NumPy would convert them unseen."""
     rule = primitive.rule
     assert rule is not None
     out = []

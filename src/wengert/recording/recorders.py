@@ -1,6 +1,6 @@
 """The short paths of recording, for calls by position on arrays and numbers of the common kinds.
 
-What `record_call` does for any call, these do for most calls in a third of the time; the rest they hand on.
+They do for most calls what `record_call` does for all, in a third of the time, and pass the others to it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The one recording: a list of tuples, and what is needed to read it back.
+"""The recording: a list of entries, and the state needed to read it back.
 
 An entry is `(primitive, value, ins, args, kwargs, site)`. `ins` is aligned with `args`: a slot (an index into the
 list), None, or a tuple of these where the argument is a list or tuple. The tape, the reverse pass and nested levels all
@@ -38,7 +38,7 @@ class Traced(NamedTuple):
 
 
 def flat_slots(ins: tuple[Any, ...]) -> list[int]:
-    """The slots in a nested tuple of slots, as a flat list."""
+    """Flatten a nested tuple of slots into a list."""
     out: list[int] = []
     for part in ins:
         if type(part) is tuple:
@@ -49,7 +49,7 @@ def flat_slots(ins: tuple[Any, ...]) -> list[int]:
 
 
 class Level:
-    """One derivative on the recording: where it starts, and what its inputs are; `leading` of them come first."""
+    """One derivative on the recording: its start and its inputs, of which the first `leading` are consecutive."""
 
     __slots__ = ("dependent", "inputs", "leading", "seen", "start", "swaps")
 
@@ -72,7 +72,7 @@ class Around(NamedTuple):
 
 
 class Aside(NamedTuple):
-    """The traced values of a recording that is put aside while another's are in the shadow table."""
+    """The traced values of a suspended recording, while another's are in the shadow table."""
 
     shadow: dict[int, int]
     held: list[Any]  # arrays that the table does not hold itself: none may go meanwhile
@@ -92,7 +92,7 @@ MOST_SEARCHED = 1000  # objects searched in each call of a rule; more are search
 
 
 class Recording:
-    """All that one thread writes down while it traces: entries, levels, refusals, and the state of written memory.
+    """The recording of one thread: entries, levels, refusals, and the state of written memory.
 
     With `keep`, every value, guard and constant is kept, as a tape needs; without, residuals only, as a gradient does.
     """
@@ -186,11 +186,11 @@ class Recording:
 
     @property
     def is_outermost_tape(self) -> bool:
-        """Whether what runs is recorded for a tape, and for no derivative inside of it."""
+        """Whether the running code is recorded for a tape, outside any inner derivative."""
         return self.keep and len(self.levels) == 1
 
     def append(self, entry: Entry) -> int:
-        """Write an entry down; returns its slot."""
+        """Append an entry and return its slot."""
         slot = len(self.entries)
         self.entries.append(entry)
         if self.keep and entry[0].kind != "input" and not any(self.mask(flat_slots(entry[2]))):
@@ -198,11 +198,11 @@ class Recording:
         return slot
 
     def call(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """Call a function as traced code does: what it computes on traced values is recorded."""
+        """Call a function as traced code does, so that it is recorded."""
         return self.enter(fn)(*args, **kwargs)
 
     def constant(self, value: Any) -> int:
-        """Make a value that depends on no input a variable, as a tape needs; returns its slot."""
+        """Record a value that depends on no input as a constant, as a tape needs; return its slot."""
         return self.append((CONSTANT, value, (), (), None, STATE.site))
 
     def unread(self, value: Any) -> Any:
@@ -210,24 +210,24 @@ class Recording:
         return value if self.keep else light(value)
 
     def pin(self, start: int) -> None:
-        """Keep the entries from `start` on, whichever level ends."""
+        """Keep the entries from `start` on when levels end."""
         self.pinned = start if self.pinned is None else min(start, self.pinned)
 
     def mask(self, ins: Iterable[int | None]) -> tuple[bool, ...]:
-        """For each of these slots, whether a derivative passes through it."""
+        """Return for each of these slots whether a derivative passes through it."""
         if not self.inert:
             return tuple([slot is not None for slot in ins])
         return tuple([slot is not None and slot not in self.inert for slot in ins])
 
     def refuse(self, error: WengertError) -> WengertError:
-        """Remember a refusal, so that the user's code cannot swallow it; returns the error to raise."""
+        """Remember a refusal, so that user code cannot swallow it, and return the error to raise."""
         if isinstance(error, NoDerivativeError):
             error.site = error.site or users_site()
         self.refusals.append(error)
         return error
 
     def innermost(self, ins: tuple[Any, ...]) -> int:
-        """The index of the innermost level on whose inputs any of these variables depends."""
+        """Return the index of the innermost level on whose inputs any of these variables depends."""
         slots = [s for part in ins for s in (part if type(part) is tuple else (part,)) if s is not None]
         for k in range(len(self.levels) - 1, 0, -1):
             if any(self.depends(slot, self.levels[k]) for slot in slots):
@@ -246,7 +246,7 @@ class Recording:
         return slot in known
 
     def value(self, slot: int) -> Any:
-        """The value at a slot; None where it was not kept and is gone."""
+        """Return the value at a slot; None if it was not kept and has been freed."""
         entry = self.entries[slot]
         value = None if entry is None else entry[1]
         return value() if type(value) is weakref.ref else value
@@ -275,7 +275,7 @@ STATE = State()
 
 
 def calling(watching: Recording | None) -> Callable[..., Any]:
-    """Return the caller of pieces of a derivative: the open recording `watching` sees them, if there is one."""
+    """Return a caller of pieces of a derivative: the open recording `watching`, if any, records them."""
     return plainly if watching is None else watching.call
 
 
@@ -309,14 +309,14 @@ _OTHERS = ("<string>", *LIBRARY_FOLDERS)  # the methods of dataclasses are of no
 
 
 def here() -> str:
-    """The user's line that is running, for a message, and the library's line that it led to, if there is one."""
+    """Format the user's line that is running, with the library's line that it led to, if any."""
     return str(users_site())
 
 
 def users_site() -> Site | None:
-    """The user's line that is running; if it led to a library, the function's name has the library's line.
+    """Return the user's line that is running; if it led to a library, the function's name has the library's line.
 
-    So it has for a line of code in no file, where another line in the trace led to it: a library made that code.
+    Code without a file that another traced line led to counts as a library's.
     """
     inner = STATE.site
     if inner is None or not inner.file.startswith(("<", *LIBRARY_FOLDERS)):
@@ -332,7 +332,7 @@ def users_site() -> Site | None:
 
 
 def called_by_user(fn: Any) -> Any:
-    """The function, or object, of a library that the user's line called and that is still running; else `fn`."""
+    """Return the library function or object that the user's line called and that is still running; else `fn`."""
     frame: types.FrameType | None = sys._getframe(1)
     called, at_most = fn, STATE.recording.frame if STATE.recording else None
     while frame is not None and frame is not at_most:  # what called the derivative is none of it
@@ -349,7 +349,7 @@ def called_by_user(fn: Any) -> Any:
 
 
 def _function_of(frame: types.FrameType) -> Any:
-    """The function, or the object, that a frame runs, as its module has it, or the class that it makes an object of."""
+    """Return the function or object that a frame runs, or the class of which it makes an instance."""
     name = frame.f_code.co_qualname
     if name.endswith(".__call__"):
         return frame.f_locals.get(frame.f_code.co_varnames[0])
@@ -401,6 +401,6 @@ OPERANDS = PLAIN - {list, tuple, set, frozenset, dict, str, bytes}
 
 
 def watch_arrays() -> None:
-    """Take arrays out of the types that hooks need not look at."""
+    """Have the hooks inspect arrays from now on."""
     PLAIN.discard(np.ndarray)
     OPERANDS.discard(np.ndarray)
