@@ -1,4 +1,4 @@
-"""Functions and methods of arrays that depend on more than values: on dtypes, sizes, and how memory lies."""
+"""Stand-ins of array functions that depend on more than values: on dtypes, sizes and memory layout."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _in_a_row(primitive: Primitive, a: Any, order: Any = "C") -> Any:
 
 @records(np.median, np.nanmedian)
 def _sparing(primitive: Primitive) -> Callable[..., Any]:
-    """A function that may use its argument as scratch space: here it does not, since a pullback reads that."""
+    """Make the recorder of a function that may overwrite its argument: here it may not, since a pullback reads it."""
     signature = inspect.signature(primitive.fn)
 
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -79,7 +79,7 @@ def _sparing(primitive: Primitive) -> Callable[..., Any]:
 
 
 def view(primitive: Primitive, owner: Any, *args: Any, **kwargs: Any) -> Any:
-    """`a.view()`; of another dtype it shows the bits of traced numbers, which have no derivative."""
+    """`a.view()`; viewing traced numbers with another dtype is refused, since bits have no derivative."""
     kind, classes = np.ndarray if isinstance(owner, np.ndarray) else np.generic, (*args, *kwargs.values())
     for cls in filter(is_array_class, classes):
         prepare(cls)
@@ -102,7 +102,7 @@ def view(primitive: Primitive, owner: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def sized(primitive: Primitive, deciding: slice = slice(1, None)) -> Callable[..., Any]:
-    """A recorder for a call in which the arguments at these positions decide by their values how long the result is."""
+    """Make a recorder for a call whose result's length depends on the values of the arguments at these positions."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         value, recording = recorder(primitive)(*args, **kwargs), STATE.recording
@@ -120,7 +120,7 @@ def _sized_method(primitive: Primitive, owner: np.ndarray, *args: Any, **kwargs:
 
 
 def _order(a: Any, order: str | None) -> str | None:
-    """The order of elements that "K" or "A" (as in memory) means for an array, whose layout a rule does not see."""
+    """Return the element order that "K" or "A" (as in memory) means for an array: rules do not see the layout."""
     if order not in ("K", "A"):
         return order
     _ask_layout(order)
@@ -278,7 +278,7 @@ def _of_value(t: type, name: str) -> Decision:
 
 
 def _primitive_of(t: type, name: str) -> tuple[Primitive | None, Callable[..., Any] | None]:
-    """The primitive of a method, and its recorder if that is no usual one; numbers have the rules of arrays."""
+    """Return the primitive of a method, and its recorder if it is special; numbers have the rules of arrays."""
     t = np.ndarray if issubclass(t, np.ndarray) else t  # of which it is, where a class has another of that name
     primitive = primitive_of(getattr(t, name, None))
     if primitive is not None or not issubclass(t, np.generic):

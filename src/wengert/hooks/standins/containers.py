@@ -1,6 +1,6 @@
 """Stand-ins of C methods that move values and compute nothing: those of containers and strings.
 
-What a container iterates over, or compares, is handed to it so that a trace sees it.
+Iterables and keys are prepared before C gets them, so that the trace sees what C iterates over and compares.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ ITERATING = {
 
 
 def taken(t: type, args: tuple[Any, ...], kwargs: dict[str, Any], held: Any = ()) -> tuple[list[Any], dict[str, Any]]:
-    """The arguments with which a container of this type is made, or one that holds `held` is filled."""
+    """Prepare the arguments with which a container of this type is made, or one that holds `held` is filled."""
     if issubclass(t, dict):
         given = [pairs(a, STATE.site) for a in args]
         return (given if tape() is None else _with_told_keys(given, held)), kwargs
@@ -105,7 +105,7 @@ def _looking(f: Any) -> Any:
 
 
 def _contains_value(owner: Any, value: Any) -> bool:
-    """Whether a container holds a value, past its class's own `__contains__`, in which this may be asked."""
+    """Whether a container holds a value, by C's `__contains__`: the class's own may be the one that asks."""
     return bool(_native_base(owner).__contains__(owner, value))
 
 
@@ -137,7 +137,7 @@ _COUNTED = {"pop", "insert", "rotate", "__getitem__", "__setitem__", "__delitem_
 
 
 def _deciding(f: Any) -> Any:
-    """Make the stand-in of a method whose argument is a key or an index; on a tape it first guards that."""
+    """Make the stand-in of a method whose argument is a key or an index, which a tape guards first."""
     owner, name, recording = f.__self__, f.__name__, tape()
     if recording is None:
         return f
@@ -211,7 +211,7 @@ class _Absent:
 
 
 def _native_base(owner: Any) -> Any:
-    """The class of C's of which a container is: its methods are those that C uses."""
+    """Return the C class of a container, whose methods C code uses."""
     return next(t for t in CARRIER_TYPES if isinstance(owner, t))
 
 

@@ -90,9 +90,9 @@ _DECIMAL = re.compile(r"[+-]?0*([0-9]*)(?:[.]([0-9]*))?")
 
 
 def _parsed(fn: Any, text: Any, number: float | None, is_fixed: bool) -> Any:
-    """Return the number that was formatted to this string, rounded as it is there.
+    """Return the number that was formatted to this string, rounded as in the string.
 
-    None where it is not known, or where the format may have left all digits and there are few (`str`, `"%.17g"`).
+    None if it is not known, or if the format may have kept all digits (`str`, `"%.17g"`).
     """
     decimal = _DECIMAL.fullmatch(text.strip()) if isinstance(text, str) else None
     if number is None or decimal is None or fn not in (int, float):
@@ -153,7 +153,7 @@ def _bool(a: Any = False, /) -> Any:
 
 @stands_for(hex, oct, bin, chr, operator.index, ruled=True, made=True)
 def _of_an_integer(f: Any) -> Any:
-    """A function in C of an integer, which it asks an object for: the method is followed."""
+    """Make the stand-in of a C function that asks its argument for an integer, by a method which is entered."""
 
     def call(a: Any, /) -> Any:
         method, recording = python_method(type(a), "__index__"), STATE.recording

@@ -78,7 +78,7 @@ def recorder(primitive: Primitive) -> Callable[..., Any]:
 
 
 def native_of(primitive: Primitive) -> Callable[..., Any]:
-    """The function of a primitive, to be run as it is: Python code of the user's, with all that it calls."""
+    """Return the function of a primitive, to be run unrecorded, together with all that it calls."""
     fn: Callable[..., Any] = primitive.fn
     if primitive.vouched or not primitive.is_python:
         return fn
@@ -94,7 +94,7 @@ _ONE = {*FLOATS, np.ndarray}
 
 
 def _recorder(primitive: Primitive) -> Callable[..., Any]:
-    """The recorder of a primitive for calls by position on values of the common kinds; it hands on any others."""
+    """Make the recorder of a primitive, with a short path for calls by position on common kinds of values."""
     fn, named = native_of(primitive), _from_out_on(primitive)
     place, most = (named[0][0], named[-1][0] + 1) if named else (sys.maxsize, 0)
 
@@ -192,7 +192,7 @@ def _is_declared_constant(primitive: Primitive) -> bool:
 
 
 def _naming(primitive: Primitive) -> Callable[..., Any]:
-    """The recorder of a function declared constant: on a tape, which calls it again, all that it reads has a name."""
+    """Make the recorder of a non-differentiable function: a tape calls it again, so it may read named values only."""
     record = _recorder(primitive)
 
     def named(*args: Any, **kwargs: Any) -> Any:
@@ -218,9 +218,9 @@ def _leaves_of_lists(a: Any) -> Iterator[Any]:
 
 
 def _hides(recording: Recording, a: Any, with_leaves: bool = False) -> bool:
-    """Whether an argument leads to traced values other than itself, items of lists and tuples, and its leaves.
+    """Whether traced values other than an argument, its items and its leaves are reachable from it.
 
-    It may do so by global names that it reads as a function.
+    From a function they are reachable by global names.
     """
     t = type(a)
     if (t in PLAIN and t not in _HOLDERS) or slot_of(recording, a) is not None:
@@ -237,7 +237,7 @@ def _hides(recording: Recording, a: Any, with_leaves: bool = False) -> bool:
 
 
 def _careful(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Record a call with arguments that are no traced objects themselves, but may hold or show traced values."""
+    """Record a call whose arguments are not traced themselves, but may hold or show traced values."""
     recording = STATE.recording
     if recording is None:
         return primitive.fn(*args, **kwargs)

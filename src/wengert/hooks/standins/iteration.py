@@ -26,7 +26,7 @@ from wengert.recording.slots import holds_traced
 
 
 def _with_entered_arguments(f: Any) -> Any:
-    """A C callable that calls back or iterates, given functions that are entered and iterables that are recorded."""
+    """Make the stand-in of a C callable: functions passed to it are entered, iterables are recorded."""
     first, *middle, rest = ROLES.get(f, (items_of, items_of))
 
     def call(*args: Any, **kwargs: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Arrays as lists of numbers, and arrays made of what an iterator gives, or of bounds and steps."""
+"""Stand-ins that convert arrays to lists and iterators to arrays, and of `np.arange`."""
 
 from __future__ import annotations
 

@@ -36,12 +36,12 @@ def _of_number(f: Any) -> Decision | None:
 
 
 def _of_first(fn: Any, a: Any, *others: Any) -> Any:
-    """An operator of which the first operand alone is asked: `x.__neg__()`, `x.__iadd__(y)`."""
+    """Apply an operator of which only the first operand's method is called: `x.__neg__()`, `x.__iadd__(y)`."""
     return by_ufunc(fn, a, *others) if is_of_subclass(a) else enter(fn)(a, *others)
 
 
 def _past_override(f: Any) -> Any:
-    """`float.__repr__(x)`: where the class of x has a method of that name in Python, that is not meant."""
+    """Make the stand-in of `float.__repr__(x)`, which bypasses a Python method of that name in the class of x."""
     standin = DUNDERS[f.__name__]
 
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -57,7 +57,7 @@ def _past_override(f: Any) -> Any:
 
 
 def _is_past(f: Any) -> bool:
-    """Whether the stand-in of this method asks no class of what it is given."""
+    """Whether the stand-in of this method bypasses the classes of its arguments."""
     return f.__objclass__ is np.ndarray and f.__name__ in _PAST
 
 

@@ -1,4 +1,4 @@
-"""Stand-ins of helpers of NumPy's in C that take traced arrays and give others: each is made of what has a rule."""
+"""Stand-ins of NumPy's C helpers that make arrays from traced ones, composed of functions with rules."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def first(fn: Any, candidates: list[Any], key: Callable[[Any], Any] | None = Non
 
 
 def prepare_all(items: list[Any]) -> None:
-    """C is about to compare these."""
+    """Prepare the classes of values that C is about to compare."""
     for item in items:
         prepare(type(item))
 

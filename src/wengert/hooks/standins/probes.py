@@ -1,4 +1,4 @@
-"""Operators of arrays of a class made from `np.ndarray`: the ufunc that NumPy calls for each, which it tells itself."""
+"""Operators of `np.ndarray` subclasses: the ufunc that NumPy calls for each is found by a probe."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class _UfuncProbe(np.ndarray):
 
 
 def probe(a: Any) -> Any:
-    """In place of an array of a class a probe of it; anything else as it is."""
+    """Return a probe of an `np.ndarray` subclass; return anything else unchanged."""
     return np.ndarray.view(a, _UfuncProbe) if is_of_subclass(a) else a
 
 
 def by_ufunc(operator: Callable[..., Any], *operands: Any) -> Any:
-    """An operator of such arrays, whose own methods for it are not asked."""
+    """Apply an operator to such arrays as NumPy's own method does, by a ufunc."""
     if any([isinstance(a, np.ndarray) and a.dtype.names for a in operands]):
         [slot_of(recording_here(), a) for a in operands]  # refused where one is traced
         return operator(*operands)  # which NumPy compares field by field

@@ -1,6 +1,6 @@
-"""Random numbers of NumPy: what was drawn is constant, and location, scale and array have their derivatives.
+"""NumPy's random numbers: draws are constant; location, scale and shuffled arrays are differentiable.
 
-Each distribution here is drawn by NumPy as `location + scale * standard draw`, so that writing it so changes no bit.
+NumPy draws each distribution here as `location + scale * standard draw`, so writing it that way changes no bit.
 """
 
 from __future__ import annotations

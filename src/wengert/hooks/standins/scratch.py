@@ -1,4 +1,4 @@
-"""Functions of SciPy that may use an argument as scratch space, or write their result into one."""
+"""Stand-ins of SciPy functions that may overwrite an argument, or write their result into one."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ OUTPUT = "output"
 
 
 def sparing(primitive: Primitive, record: Callable[..., Any]) -> Callable[..., Any]:
-    """The recorder of a function that may write an argument: here it does not, since a pullback reads that.
+    """Make the recorder of a function that may overwrite an argument: here it may not, since a pullback reads it.
 
-    What it is asked to write its result into is written afterwards.
+    An array for the result is written afterwards.
     """
     fn = primitive.fn
     names = parameter_names(fn) if home_of(fn).startswith("scipy.") else []

@@ -39,7 +39,7 @@ def _in_python(module: types.ModuleType, accelerator: str) -> types.ModuleType:
 
 
 def _at_caller(code: types.CodeType) -> types.CodeType:
-    """Code whose lines are those of its caller."""
+    """Return code whose line numbers are those of its caller."""
     consts = tuple([_at_caller(part) if type(part) is types.CodeType else part for part in code.co_consts])
     return code.replace(co_filename=STANDARD, co_consts=consts)
 

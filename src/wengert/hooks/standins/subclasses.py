@@ -1,6 +1,6 @@
-"""Arrays of classes made from `np.ndarray`: their methods in Python are called where NumPy calls them, and followed.
+"""`np.ndarray` subclasses: their Python methods are entered wherever NumPy calls them.
 
-What NumPy computes for them in C, it computes of plain arrays: that is recorded, and shown as an array of the class.
+C code computes on plain arrays: that is recorded, and its result is viewed as an array of the subclass.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ def is_array_class(thing: Any) -> bool:
 
 
 def has_own_float(a: Any) -> bool:
-    """Whether `a` is an array whose class says in Python which float it is: `math` asks it."""
+    """Whether `a` is an array whose class defines `__float__` in Python, which `math` calls."""
     return is_of_subclass(a) and python_method(type(a), "__float__") is not None
 
 
 def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **words: Any) -> Any:
-    """`np.ndarray.__array_ufunc__`, which leaves it to others where any takes ufuncs over."""
+    """`np.ndarray.__array_ufunc__`, which returns NotImplemented if another operand overrides ufuncs."""
     out = words.get("out", ())
     if any([_takes_ufuncs_over(type(a)) for a in (*inputs, *(out if type(out) is tuple else (out,)))]):
         return NotImplemented
@@ -65,7 +65,7 @@ def by_numpy(func: Any) -> Callable[..., Any]:
 
 
 def is_in_python(func: Any) -> bool:
-    """Whether a function of NumPy's is followed in Python: not one that has a rule and makes plain arrays first."""
+    """Whether NumPy's Python code of a function is entered: not if it has a rule and converts to plain arrays first."""
     if type(func._implementation) is not types.FunctionType:
         return False
     is_converting = func in _CONVERTING or func.__module__ in ("numpy.linalg", "numpy.fft")
@@ -90,7 +90,7 @@ def _in_c(func: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def array_wrap(self: Any, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
-    """`np.ndarray.__array_wrap__`: an array shown as one of the class of `self`."""
+    """`np.ndarray.__array_wrap__`: view an array as one of the class of `self`."""
     if not isinstance(self, np.ndarray):
         return enter(operator.getitem)(array, ())
     return view_of_traced(np.ndarray.__array_wrap__(self, array, context, return_scalar), array)
@@ -164,7 +164,7 @@ _METHODS_IN_PYTHON = {
 
 
 def method_in_python(t: type, name: str) -> Callable[..., Any] | None:
-    """NumPy's text in Python of a method of arrays, where that asks their class."""
+    """Return NumPy's Python code of an array method, if the array's class takes part in it."""
     return _METHODS_IN_PYTHON.get(name) if any([python_method(t, asked) for asked in _ASKED_BY_NUMPY]) else None
 
 

@@ -88,7 +88,7 @@ def _guard_written(recording: Recording, stream: Any) -> None:
 def characters(text: Any) -> Any:
     """Return the characters of a string; remember the digits of one made from a traced value.
 
-    Python has each digit but once: a number needs one, and the fewer the better.
+CPython shares one object for each digit, so only the digits of traced numbers are remembered.
     """
     recording = STATE.recording
     if recording is None or id(text) not in recording.texts:
@@ -101,7 +101,7 @@ def characters(text: Any) -> Any:
 
 
 def octets(text: bytes) -> bytes:
-    """Bytes that are about to be read as integers, refused if they spell the digits of a traced value."""
+    """Return bytes that are about to be read as integers; refuse the digits of a traced value."""
     recording = STATE.recording
     if recording is not None and id(text) in recording.texts and any([c in b"0123456789" for c in text]):
         raise digits_told(recording, "reading bytes")
@@ -137,7 +137,7 @@ def lines(stream: Any) -> Any:
 
 
 def holds_texts(recording: Recording, things: Any) -> bool:
-    """Whether a string made from a traced value is among these things, or in a list among them."""
+    """Whether a string made from a traced value is among these values, or in a list among them."""
     if not recording.texts:
         return False
     given = [

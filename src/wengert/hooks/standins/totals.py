@@ -81,7 +81,7 @@ _FOLDED = {sum: (operator.add, 0, "__add__", "__radd__"), math.prod: (operator.m
 
 
 def _is_folded(fn: Any, items: list[Any], args: tuple[Any, ...], words: dict[str, Any]) -> bool:
-    """Whether an item's class, or that of the start, has an operator written in Python."""
+    """Whether the class of an item, or of the start value, defines the operator in Python."""
     if len(args) > 1 or words.keys() - {"start"}:
         return False  # raises
     names = _FOLDED[fn][2:]

@@ -137,14 +137,14 @@ def _is_integers(part: Any) -> bool:
 
 
 def _flat_indices(shape: tuple[int, ...], indices: tuple[np.ndarray, ...]) -> np.ndarray:
-    """The number of each element that arrays of integers, one for each axis, name."""
+    """Return the flat index of each element that integer arrays, one for each axis, select."""
     wide = [index.astype(np.intp) for index in indices]  # a small integer would overflow
     inside = [np.where(index < 0, index + n, index) for index, n in zip(wide, shape, strict=True)]
     return np.asarray(np.ravel_multi_index(np.broadcast_arrays(*inside), shape))
 
 
 def _rounds(a: np.ndarray, indices: Any, operands: tuple[Any, ...]) -> Iterator[tuple[Any, tuple[Any, ...]]]:
-    """The index and the operands in parts, none of which names an element twice: first uses, second uses and so on."""
+    """Split an index and its operands into rounds that select no element twice: first uses, second uses and so on."""
     places = np.arange(a.size).reshape(a.shape)[indices]
     turns = _turns(places)
     if not np.any(turns):
@@ -159,14 +159,14 @@ def _rounds(a: np.ndarray, indices: Any, operands: tuple[Any, ...]) -> Iterator[
 
 
 def _by_turn(turns: np.ndarray) -> list[tuple[np.ndarray, ...]]:
-    """For each turn the indices of the places whose turn it is."""
+    """Return the positions of each round."""
     order = np.argsort(turns, axis=None, kind="stable")
     parts = np.split(order, np.cumsum(np.bincount(np.ravel(turns)))[:-1])
     return [np.unravel_index(part, turns.shape) for part in parts]
 
 
 def _turns(places: Any) -> np.ndarray:
-    """For each place how often it was named before."""
+    """Return for each position how often its element was selected before."""
     order = np.argsort(places, axis=None, kind="stable")
     sorted_places = np.ravel(places)[order]
     turns = np.empty(np.size(places), int)

@@ -1,4 +1,4 @@
-"""The options of elementwise ufuncs in calls that have rules: `dtype=` as casts, `where=` as a choice of elements."""
+"""Options of elementwise ufuncs: `dtype=` becomes casts, `where=` a selection of elements."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ UFUNC_OPTIONS = {*LAYOUT, "where", "dtype", "signature", "sig"}
 
 
 def is_elementwise(fn: Any) -> bool:
-    """Whether a function is a ufunc that takes its arguments apart into single elements."""
+    """Whether a function is an elementwise ufunc."""
     return isinstance(fn, np.ufunc) and fn.signature is None
 
 
@@ -67,7 +67,7 @@ def write_where(ufunc: np.ufunc, args: tuple[Any, ...], out: np.ndarray, where: 
 
 
 def as_mask(where: Any) -> Any:
-    """A mask as one of bools: NumPy also takes numbers, which as an index would name places."""
+    """Convert a mask to booleans: NumPy also accepts numbers, which as an index would select positions."""
     is_mask = type(where) is bool or getattr(where, "dtype", None) == np.dtype(bool)
     return where if is_mask else enter(np.not_equal)(where, 0)
 
@@ -97,7 +97,7 @@ def _broadcast_operand(a: Any, shape: tuple[int, ...]) -> Any:
 
 
 def _as_dtype(dtype: Any) -> np.dtype:
-    """The dtype that `dtype=` names; it may be the class of a dtype, which `np.dtype` takes for one of objects."""
+    """Return the dtype that `dtype=` names, also by a dtype's class, which `np.dtype` would take for `object`."""
     is_class = isinstance(dtype, type) and issubclass(dtype, np.dtype)
     named: np.dtype = dtype() if is_class else np.dtype(dtype)
     return named
@@ -110,7 +110,7 @@ def _as_operand(a: Any) -> Any:
 
 
 def _cast_operand(a: Any, dtype: np.dtype) -> Any:
-    """An operand in a dtype; a Python number is cast by the dtype's type."""
+    """Cast an operand to a dtype; a Python number by the dtype's scalar type."""
     if getattr(a, "dtype", None) == dtype:
         return a
     if isinstance(a, np.ndarray):
