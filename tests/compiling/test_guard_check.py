@@ -13,7 +13,7 @@ import wengert as wg
 from wengert.compiling import entries
 from wengert.compiling.watched.loop_states import Head
 from wengert.tape.ops import Call
-from wengert.tape.source import LostTest
+from wengert.tape.source import LostGuardError
 
 
 def straight(x: Any) -> Any:
@@ -109,7 +109,7 @@ def test_no_pass_forgets_a_test(monkeypatch: pytest.MonkeyPatch, f: Any, native:
     for number in range(1, forgetting.made + 1, some):
         try:
             forgetting.run(f, number, native)  # it may be one that nothing is made of
-        except LostTest:
+        except LostGuardError:
             missed += 1
     assert missed
 

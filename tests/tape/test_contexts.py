@@ -16,7 +16,7 @@ from tapes import assert_close, same_bits
 from view_programs import FOLLOWED
 
 import wengert as wg
-from wengert.tape.rrules import back
+from wengert.tape.rrules import append_reverse_pass
 
 PROGRAMS: list[tuple[str, Any, Any]] = [
     *((p.name, p.f, lambda p=p: copy.deepcopy(p.args)) for p in programs.PROGRAMS),
@@ -53,7 +53,7 @@ def test_rrules_recorded_while_running(f: Any, args: Any) -> None:
     expected, bars = wg.grad(f, *args())
     value, tape = traced(f, args, wg.RRuleContext())
     assert same_bits(value, expected)
-    back(tape)
+    append_reverse_pass(tape)
     assert_close(list(tape[tape.result].val[1]), list(bars[1:]), 1e-12, 1e-13)
 
 
@@ -89,7 +89,7 @@ def test_a_gradient_inside(inner: Any) -> None:
         value, tape = wg.trace(f, x, ctx=wg.Context())
         assert value == tape.play(x) == f(x) == expected
         value, tape = wg.trace(f, x, ctx=wg.RRuleContext())
-        back(tape)
+        append_reverse_pass(tape)
     assert value == expected
     np.testing.assert_allclose(tape[tape.result].val[1][0], bar, rtol=1e-13)
 
@@ -197,7 +197,7 @@ def test_what_a_primitive_reaches_otherwise_is_refused() -> None:
         return pair[0] * 2.0
 
     for call in (lambda x: part((x, {"x": x})), lambda x: part((x, 1.0), rest=[x])):
-        with pytest.raises(wg.RefusedCallError, match="Give it as an argument"):
+        with pytest.raises(wg.RefusedCallError, match="Pass that value as a separate argument"):
             wg.trace(call, 1.0, ctx=Taking(part))
 
     def f(x: Any) -> Any:
@@ -221,7 +221,7 @@ def test_a_primitive_gives_numbers() -> None:
     def table(x: Any) -> Any:
         return {"x": x}
 
-    with pytest.raises(wg.RefusedCallError, match="gave a dict"):
+    with pytest.raises(wg.RefusedCallError, match="returned a dict"):
         wg.trace(lambda x: table(x)["x"], 1.0, ctx=Taking(table))
 
 
@@ -257,7 +257,7 @@ def test_a_write_cannot_be_replaced() -> None:
         return np.sum(y)
 
     for f in (write, lambda x: x[:2].sum()):
-        with pytest.raises(wg.RefusedCallError, match="not replaced"):
+        with pytest.raises(wg.RefusedCallError, match="but not replace them"):
             wg.trace(f, np.ones(3), ctx=Nothing())
 
 
@@ -266,7 +266,7 @@ def test_a_record_of_nothing_is_refused() -> None:
         def record_primitive(self, tape: wg.Tape, v_f: Any, *v_args: Any, **v_kwargs: Any) -> Any:
             super().record_primitive(tape, v_f, *v_args, **v_kwargs)
 
-    with pytest.raises(wg.TapeError, match="record_primitive of Forgets gave None"):
+    with pytest.raises(wg.TapeError, match="record_primitive of Forgets returned None"):
         wg.trace(math.sin, 1.0, ctx=Forgets())
 
 
@@ -278,7 +278,7 @@ def test_a_scratch_array_is_kept_as_it_was() -> None:
         return y + np.sum(x * buffer)
 
     value, tape = wg.trace(f, np.ones(2), ctx=wg.RRuleContext())
-    back(tape)
+    append_reverse_pass(tape)
     assert value == 12.0 and tape[tape.result].val[1][0].tolist() == [6.0, 6.0]
 
 

@@ -129,7 +129,7 @@ def test_notes_follow_edits() -> None:
 
 
 def test_forms_are_named_in_the_error() -> None:
-    with pytest.raises(TapeError, match="'plain' and 'compact'"):
+    with pytest.raises(TapeError, match="'plain' or 'compact'"):
         example().dump("pretty")
 
 

@@ -66,7 +66,7 @@ def test_inputs_of_another_kind_are_stale(recorded: Any, given: Any, said: str) 
 
 
 def test_the_number_of_inputs_is_checked() -> None:
-    with pytest.raises(StaleTapeError, match="1 inputs, 2 were given"):
+    with pytest.raises(StaleTapeError, match="1 inputs, but 2 values were given"):
         branching_tape(0.25).play(1.0, 2.0)
 
 

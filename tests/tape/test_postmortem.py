@@ -106,10 +106,10 @@ def test_the_exception_behind_another_one() -> None:
 def test_the_last_uncaught_exception(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "last_value", failing(WAYS["grad"]), raising=False)
     assert wg.post_mortem().tape.find(np.exp)
-    with pytest.raises(wg.WengertError, match="no trace is known of ValueError"):
+    with pytest.raises(wg.WengertError, match="no trace was recorded for ValueError"):
         wg.post_mortem(ValueError("x"))
     monkeypatch.delattr(sys, "last_value")
-    with pytest.raises(wg.WengertError, match="no trace is known of None"):
+    with pytest.raises(wg.WengertError, match="no trace was recorded for None"):
         wg.post_mortem()
 
 

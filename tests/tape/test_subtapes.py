@@ -71,7 +71,7 @@ def test_the_parts_make_up_the_whole(tape: wg.Tape) -> None:
 
 def test_what_is_lacking_is_named(tape: wg.Tape) -> None:
     (z,) = tape.find(operator.mul)
-    with pytest.raises(wg.TapeError, match=r"also depends on\n  inp %3 = k::float\n  fix: give %3 too"):
+    with pytest.raises(wg.TapeError, match=r"also depends on\n  inp %3 = k::float\n  fix: add %3 to inputs="):
         tape.subtape(tape.result, inputs=[z])
 
 

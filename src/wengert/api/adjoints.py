@@ -13,7 +13,7 @@ import numpy as np
 from wengert.api.gradient import vjp
 from wengert.api.taping import tape_of
 from wengert.errors import ArgumentError, NonScalarOutputError
-from wengert.tape.arguments import Leaf, Row, fitting
+from wengert.tape.arguments import ArgumentRow, InputLeaf, current_arguments
 from wengert.tape.dump import type_text
 from wengert.tape.ops import Call, Op, Variable, mkcall, value_of
 from wengert.tape.tape import Tape
@@ -117,15 +117,18 @@ def _backward(tape: Tape, op: Op, delta: Any) -> Backward:
 
 def _taking_arguments(tape: Tape, made: Tape, delta: Any) -> None:
     """Have a tape take what the function of `tape` takes, and delta by keyword; and have delta as its value there."""
-    arguments, inputs = fitting(tape.arguments, list(tape)), tuple(made.inputs)
+    arguments, inputs = current_arguments(tape.arguments, list(tape)), tuple(made.inputs)
     if delta is not None and is_inexact(delta):
         made[inputs[-1]].val = delta
-    if arguments is None or "delta" in (*arguments.names, *arguments.words) or not (delta is None or is_inexact(delta)):
+    if arguments is None or not (delta is None or is_inexact(delta)):
         return
-    rows, words = arguments.rows, arguments.words
+    rows, keyword_only = arguments.rows, arguments.keyword_only
+    if "delta" in (*arguments.names, *keyword_only):
+        return
     if delta is not None:
-        rows, words = (*rows, Row(None, "", "delta", "delta", Leaf(len(inputs) - 1))), (*words, "delta")
-    made.arguments = arguments._replace(rows=rows, words=words, inputs=inputs)
+        rows = (*rows, ArgumentRow(None, "", "delta", "delta", InputLeaf(len(inputs) - 1)))
+        keyword_only = (*keyword_only, "delta")
+    made.arguments = arguments._replace(rows=rows, keyword_only=keyword_only, inputs=inputs)
 
 
 def _like(y: Any, seed: float) -> Any:

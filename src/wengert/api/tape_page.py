@@ -60,11 +60,11 @@ def in_notebook(tape: Tape) -> str:
     """Return a tape's HTML for a notebook: a small page, and a table for where scripts may not run."""
     import html
 
-    from wengert.tape.notebook import MOST, html_text
+    from wengert.tape.notebook import MAX_OPS, html_text
     from wengert.tools.page import page
 
     table, count = html_text(tape), len(tape)
-    if not 0 < count <= MOST:
+    if not 0 < count <= MAX_OPS:
         return table
     text = html.escape(page(shown(tape)))
     frame = f'<iframe title="tape" sandbox="allow-scripts" style="{_FRAME}" srcdoc="{text}"></iframe>'

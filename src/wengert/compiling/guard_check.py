@@ -14,7 +14,7 @@ from wengert.compiling.loops.branch_tree import outcome_key
 from wengert.compiling.watched.loop_states import Head
 from wengert.tape.loops import Loop, with_bodies
 from wengert.tape.ops import Call, Op
-from wengert.tape.source import LostTest
+from wengert.tape.source import LostGuardError
 
 T = TypeVar("T", bound=Iterable[Op])
 
@@ -39,7 +39,7 @@ def kept(old: Iterable[Op], new: T, answered: Counter[Any] | None = None) -> T:
     """Return `new` if it has all guards of `old` but those that are `answered`; else raise LostTest."""
     tests = counted(old) - counted(new) - (answered or Counter())
     if tests:
-        raise LostTest(next(op for op in with_bodies(old) if is_test(op) and _key(op) in tests))
+        raise LostGuardError(next(op for op in with_bodies(old) if is_test(op) and _key(op) in tests))
     return new
 
 

@@ -29,9 +29,9 @@ from wengert.compiling.warn_once import warn_once
 from wengert.compiling.watched.around import raising
 from wengert.tape.interface import AnyTape
 from wengert.tape.literals import Snippet
-from wengert.tape.liveness import Carrying, is_atom
+from wengert.tape.liveness import LoopMemory, is_atom
 from wengert.tape.ops import Call, Op, Variable, references, value_of
-from wengert.tape.source import Writer, compiled
+from wengert.tape.source import Writer, compile_source
 from wengert.values import functional
 from wengert.values.identity_set import Functions
 from wengert.values.keys import as_view
@@ -66,7 +66,7 @@ def _arranged(tape: AnyTape, exact: bool) -> AnyTape:
 
 def _placed(writer: PlacedWriter, name: str) -> Callable[..., Any]:
     """The function that a PlacedWriter writes; its `blocks` say which calls go by blocks."""
-    function: Any = compiled(writer, name)
+    function: Any = compile_source(writer, name)
     function.pool = writer.pool
     function.blocks = [
         f"{op.site}: {op.fn.said()}" for op in writer.ops if isinstance(op, Call) and type(op.fn) is Blocks
@@ -92,7 +92,7 @@ class Later:
 class PlacedWriter(Writer):
     """Writes the statements of one tape, with the places of results."""
 
-    def __init__(self, tape: AnyTape, sites: bool, loop: Carrying | None = None) -> None:
+    def __init__(self, tape: AnyTape, sites: bool, loop: LoopMemory | None = None) -> None:
         self.reuses = may_reuse if is_plain(list(tape)) else None
         super().__init__(tape, sites, loop)
         self.found = Placement([], {}, {}, {})
@@ -140,7 +140,7 @@ class PlacedWriter(Writer):
             f"    {pool}.give({taken})",
         ]
 
-    def inner(self, op: Call, memory: Carrying) -> Self:
+    def inner(self, op: Call, memory: LoopMemory) -> Self:
         inner = super().inner(op, memory)
         inner.reuses = self.reuses  # as `memory` was found
         inner.found, inner.names = self.found.inside(op.id), self.names
@@ -162,8 +162,8 @@ class PlacedWriter(Writer):
         """Write an op, but for zeros that a store writes at once."""
         if isinstance(op, Call) and op.id in self.rows:
             self.row(op, self.rows[op.id])
-        elif isinstance(op, Call) and op.id in self.memory.over:
-            self.into(op, self.exprs[self.memory.over[op.id].id].text)
+        elif isinstance(op, Call) and op.id in self.memory.overwritten:
+            self.into(op, self.exprs[self.memory.overwritten[op.id].id].text)
         elif isinstance(op, Call) and type(op.fn) is Blocks:
             self.blocks(op)
         elif op.id not in self.begun:
@@ -279,7 +279,7 @@ class PlacedWriter(Writer):
 class FloatWriter(PlacedWriter):
     """Writes a function that computes with Python's floats, and runs `plain` where these raise or are not finite."""
 
-    def __init__(self, tape: AnyTape, sites: bool, loop: Carrying | None = None, plain: Any = None) -> None:
+    def __init__(self, tape: AnyTape, sites: bool, loop: LoopMemory | None = None, plain: Any = None) -> None:
         super().__init__(tape, sites, loop)
         self.plain = plain
         found = results_of(tape.result) if plain else ()

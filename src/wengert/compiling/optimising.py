@@ -16,7 +16,7 @@ from wengert.compiling.rules import shifts, stores, structures, sums  # noqa: F4
 from wengert.compiling.rules.rewriting import EXACT, RULES
 from wengert.compiling.views import set_apart
 from wengert.tape.interface import AnyTape
-from wengert.tape.liveness import Memory, carrying, memory_of
+from wengert.tape.liveness import MemoryGroups, loop_memory, memory_groups
 from wengert.tape.loops import Loop
 from wengert.tape.tape import Tape, verify
 
@@ -53,16 +53,16 @@ def optimised(tape: AnyTape, exact: bool = False) -> OptimisedTape:
         made = _optimised(optimise_across_loops(made), exact)
     made.exact = exact
     if not exact:
-        _set_apart(made, memory_of(list(made), made.result), set())
+        _set_apart(made, memory_groups(list(made), made.result), set())
     return kept(tape, made)
 
 
-def _set_apart(tape: Any, memory: Memory, seen: set[Loop]) -> None:
+def _set_apart(tape: Any, memory: MemoryGroups, seen: set[Loop]) -> None:
     """Have views not stand in the way of stores, also in the bodies of loops."""
     for op in tape.calls:
         if type(op.fn) is Loop and op.fn not in seen:
             seen.add(op.fn)
-            _set_apart(op.fn.body, carrying(op.fn).memory, seen)
+            _set_apart(op.fn.body, loop_memory(op.fn).memory, seen)
     set_apart(tape, memory, deciding(list(tape)))
 
 

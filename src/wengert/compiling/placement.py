@@ -18,7 +18,7 @@ import numpy as np
 from wengert.compiling.graphs.from_tape import looks_at_memory
 from wengert.compiling.graphs.graph import ADD_REDUCE
 from wengert.compiling.graphs.vocabulary import SIGNS
-from wengert.tape.liveness import Memory, carrying
+from wengert.tape.liveness import MemoryGroups, loop_memory
 from wengert.tape.loops import Loop
 from wengert.tape.ops import Call, Op, Variable, key_value, references, value_of
 from wengert.values import functional
@@ -106,7 +106,7 @@ def ufunc_at(fn: Any) -> Any:
         return fn
 
 
-def placement(ops: Sequence[Op], memory: Memory) -> Placement:
+def placement(ops: Sequence[Op], memory: MemoryGroups) -> Placement:
     """Which results of `ops` go into buffers: large ones that no user gets, and no function that might keep them."""
     found = Placement([], {}, {}, {})
     if not looks_at_memory(ops):
@@ -130,7 +130,9 @@ def may_keep(op: Call) -> bool:
 class _Scan:
     """Goes through the ops in order, and gives each group of values that share memory a buffer while it lives."""
 
-    def __init__(self, ops: Sequence[Op], memory: Memory, found: Placement, free: dict[Buffer, list[int]]) -> None:
+    def __init__(
+        self, ops: Sequence[Op], memory: MemoryGroups, found: Placement, free: dict[Buffer, list[int]]
+    ) -> None:
         self.ops, self.memory, self.found, self.free = ops, memory, found, free
         self.held: dict[int, int] = {}  # group -> buffer
         self.dying: dict[int, list[int]] = {}  # groups, by who reads them last
@@ -155,7 +157,7 @@ class _Scan:
 
     def run(self, op: Call) -> None:
         """Find the places of results in the body of a loop: in what is free while it runs."""
-        loop, inner = carrying(op.fn, self.memory.reuses), self.found.inside(op.id)
+        loop, inner = loop_memory(op.fn, self.memory.reuses), self.found.inside(op.id)
         for maker, k in taking_turns(op.fn, loop.memory).items():
             group = self.memory.find(self.memory.parts[op.id][k])
             until = self.memory.until[group]
@@ -215,11 +217,11 @@ def is_part(op: Op) -> bool:
     return isinstance(op, Call) and op.fn is functional.getfield
 
 
-def makers_of(ops: Iterable[Op], memory: Memory) -> dict[int, list[Op]]:
+def makers_of(ops: Iterable[Op], memory: MemoryGroups) -> dict[int, list[Op]]:
     """For each group of values that share memory, the ops that make new memory for it."""
     makers: dict[int, list[Op]] = {}
     for op in ops:
-        if memory.owner[op.id] and op.id not in memory.in_place and op.id not in memory.over:
+        if memory.owner[op.id] and op.id not in memory.in_place and op.id not in memory.overwritten:
             makers.setdefault(memory.find(op.id), []).append(op)
     return makers
 
@@ -234,7 +236,7 @@ def is_large(op: Call) -> bool:
     return type(op.val) is np.ndarray and op.val.nbytes >= LEAST
 
 
-def taking_turns(loop: Loop, memory: Memory) -> dict[Call, int]:
+def taking_turns(loop: Loop, memory: MemoryGroups) -> dict[Call, int]:
     """The ops that make what a loop carries, if in two arrays in turn they would overwrite what nobody reads any more.
 
     The value says which of what is carried it is.
@@ -251,7 +253,7 @@ def taking_turns(loop: Loop, memory: Memory) -> dict[Call, int]:
     return found
 
 
-def rows_written(ops: Sequence[Op], memory: Memory) -> dict[int, Call]:
+def rows_written(ops: Sequence[Op], memory: MemoryGroups) -> dict[int, Call]:
     """The ops whose results can be computed where a store puts them, with the store: `np.add(a, b, S[k])`.
 
     So can what such an op reads last, element by element.
@@ -272,7 +274,7 @@ def rows_written(ops: Sequence[Op], memory: Memory) -> dict[int, Call]:
     return found
 
 
-def _fits(ops: Sequence[Op], memory: Memory, store: Call, op: Any) -> bool:
+def _fits(ops: Sequence[Op], memory: MemoryGroups, store: Call, op: Any) -> bool:
     """Whether the result of `op`, of memory of its own, may lie where `store` puts it."""
     x, key, _ = store.args
     target, row = memory.find(x.id), memory.find(op.id)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from wengert.compiling.guard_check import kept
-from wengert.tape.arguments import fitting
+from wengert.tape.arguments import current_arguments
 from wengert.tape.interface import AnyTape
 from wengert.tape.ops import Op, Variable
 from wengert.tape.tape import Tape
@@ -36,7 +36,7 @@ class Remade:
         """The new tape, with the result and the arguments of the old one, and all tests, or those that are `tested`."""
         old, new = self.old, self.new
         new.result = self.at(old.result.op)
-        new.arguments = fitting(old.arguments, list(old)) and old.arguments._replace(
+        new.arguments = current_arguments(old.arguments, list(old)) and old.arguments._replace(
             inputs=tuple([self.at(v.op) for v in old.arguments.inputs])
         )
         return kept(old if tested is None else tested, new)

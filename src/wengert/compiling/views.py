@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from wengert.compiling.graphs.from_tape import looks_at_memory
-from wengert.tape.liveness import Memory, is_store
+from wengert.tape.liveness import MemoryGroups, is_store
 from wengert.tape.ops import Call, Op, Variable, value_of
 from wengert.tape.tape import Tape
 
 
-def set_apart(tape: Tape, memory: Memory, decides: Container[Op | None]) -> None:
+def set_apart(tape: Tape, memory: MemoryGroups, decides: Container[Op | None]) -> None:
     """Copy on `tape` the views that keep a store from writing in place, where they are smaller than the array.
 
     Values that something decides by stay: a sum over a copy may be rounded otherwise.
@@ -34,7 +34,7 @@ def set_apart(tape: Tape, memory: Memory, decides: Container[Op | None]) -> None
         tape.replace(Variable(view), view, copy)
 
 
-def _late_views(store: Call, memory: Memory, members: dict[int, list[Op]]) -> Iterator[Call]:
+def _late_views(store: Call, memory: MemoryGroups, members: dict[int, list[Op]]) -> Iterator[Call]:
     """The views that are read after `store`, if it is for them alone that this writes a copy."""
     x: Any = store.args[0]
     if not isinstance(x, Variable) or not memory.owner[x.id] or memory.pinned[memory.find(x.id)]:

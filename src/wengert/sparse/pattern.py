@@ -11,7 +11,7 @@ from wengert.rulebook.registry import rules
 from wengert.sparse.csr import Csr
 from wengert.sparse.dependences import Dependences, Whole
 from wengert.sparse.sparsity_rules import dependences
-from wengert.tape.liveness import drops, liveness
+from wengert.tape.liveness import liveness, values_to_free
 from wengert.tape.ops import Call, Op, Variable
 from wengert.tape.tape import Tape
 from wengert.values.numeric_trees import bits
@@ -62,7 +62,7 @@ def _run(tape: Tape, of: Dependences) -> None:
         if op.id in needed:
             needed.update(v.id for v in op.references())
     live = liveness(ops, tape.result)
-    for op, dead in zip(ops, drops(live, ops)[1:], strict=True):
+    for op, dead in zip(ops, values_to_free(live, ops)[1:], strict=True):
         if isinstance(op, Call) and op.id in needed:
             found = dependences(of, op, op.id in live.in_place)
             if found is not None:

@@ -1,4 +1,4 @@
-"""The inputs of a tape, found in the arguments of the traced function, which are taken apart row by row."""
+"""The inputs of a tape, found in the arguments of the traced function: one row for each part of an argument."""
 
 from __future__ import annotations
 
@@ -18,47 +18,47 @@ from wengert.values.names import in_line, is_name
 from wengert.values.specs import is_inexact
 from wengert.values.trees import form_of, namespace, shelves, tuple_steps
 
-Told = tuple[list["Row"], list[Any]] | None
+RowsAndValues = tuple[list["ArgumentRow"], list[Any]] | None
 
 _CHECKED = (int, str, bytes, type(None), np.integer, np.bool_, np.ndarray, np.dtype, slice, range, type(...))
-_MOST = 1000  # parts that are told in rows
+_MAX_ROWS = 1000  # above this, no rows are made
 
 
-class Row(NamedTuple):
-    """A part of the arguments: item or attribute (`how` is "[]" or ".") `key` of the part at row `parent`.
+class ArgumentRow(NamedTuple):
+    """A part of the arguments: the item or attribute `key` (`access` "[]" or ".") of the part at row `parent`.
 
-    An argument itself has no parent, and its `key` is its parameter. `what` is the number of the input for a leaf, a
-    Held for a container, an Again for one that was met before, and else the value.
+    An argument itself has no parent, and its `key` is its parameter. `content` is an InputLeaf for an input, a
+    ContainerForm for a container, a SameObject for an object in an earlier row, and otherwise the value.
     """
 
     parent: int | None
-    how: str
+    access: str
     key: Any
     path: str
-    what: Any = None
+    content: Any = None
 
 
-class Leaf(NamedTuple):
-    """A number or an array: the input of the tape of this number."""
+class InputLeaf(NamedTuple):
+    """A float or an array that is an input of the tape: the one with this number."""
 
     number: int
 
 
-class Again(NamedTuple):
-    """The very object that stands at another row."""
+class SameObject(NamedTuple):
+    """The same object as at another row."""
 
     row: int
 
 
-class Held(NamedTuple):
-    """A container of this class, with these keys, indices or names of attributes."""
+class ContainerForm(NamedTuple):
+    """The class of a container, and its keys, indices or attribute names."""
 
     cls: type
     keys: tuple[Any, ...]
 
     @classmethod
-    def by(cls, value: Any) -> Held:
-        """Describe `value` as a container: its class, and its keys, positions or attributes."""
+    def by(cls, value: Any) -> ContainerForm:
+        """Describe the container `value`: its class, and its keys, indices or attribute names."""
         kind = type(value)
         if issubclass(kind, dict):
             return cls(kind, tuple(value))
@@ -71,105 +71,109 @@ class Held(NamedTuple):
 class Arguments(NamedTuple):
     """The `rows` of the arguments that a function was traced on, the parameters' names, and the tape's inputs.
 
-    `names` are of those given by position; `words` of those by keyword only.
+    `names` are the parameters passed by position, `keyword_only` those passed by keyword only.
     """
 
-    rows: tuple[Row, ...]
+    rows: tuple[ArgumentRow, ...]
     names: tuple[str, ...]
-    words: tuple[str, ...]
+    keyword_only: tuple[str, ...]
     inputs: tuple[Variable, ...]
 
     @property
     def are_leaves(self) -> bool:
-        """Whether each argument is an input itself, given by position."""
-        return all(type(row.what) is Leaf for row in self.rows) and not self.words
+        """Whether each argument is itself an input, passed by position."""
+        return all(type(row.content) is InputLeaf for row in self.rows) and not self.keyword_only
 
     @property
     def signature(self) -> inspect.Signature:
-        """That of a function which takes them."""
+        """The signature of a function that takes these arguments."""
         of = inspect.Parameter
         by_position = [of(name, of.POSITIONAL_OR_KEYWORD) for name in self.names]
-        return inspect.Signature([*by_position, *(of(name, of.KEYWORD_ONLY) for name in self.words)])
+        return inspect.Signature([*by_position, *(of(name, of.KEYWORD_ONLY) for name in self.keyword_only)])
 
-    def leaves_of(self, args: tuple[Any, ...], words: Mapping[str, Any]) -> tuple[Any, ...]:
-        """The inputs of the tape that stand in these arguments.
+    def leaves_of(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
+        """Find the inputs of the tape in these arguments.
 
-        Errors: StaleTapeError where they are of another structure, or a value without derivative is another one.
+        Errors: StaleTapeError if the arguments have another structure, or a value without derivative has changed.
         """
         try:
-            given = self.signature.bind(*args, **words).arguments
+            given = self.signature.bind(*args, **kwargs).arguments
         except TypeError as error:
             raise StaleTapeError(f"the tape takes its function's arguments, {self.signature}: {error}") from None
         found: list[Any] = []
         for row in self.rows:
             found.append(given[row.key] if row.parent is None else _part_of(found[row.parent], row))
-            _check(row, found[-1])
+            _check_row(row, found[-1])
         for row, value in zip(self.rows, found, strict=True):
-            if type(row.what) is Again and value is not found[row.what.row]:
-                raise StaleTapeError(f"{row.path} was the object {self.rows[row.what.row].path} when recorded")
-        leaves = {row.what.number: value for row, value in zip(self.rows, found, strict=True) if type(row.what) is Leaf}
+            if type(row.content) is SameObject and value is not found[row.content.row]:
+                raise StaleTapeError(f"{row.path} was the object {self.rows[row.content.row].path} when recorded")
+        pairs = zip(self.rows, found, strict=True)
+        leaves = {row.content.number: value for row, value in pairs if type(row.content) is InputLeaf}
         return tuple(leaves[k] for k in range(len(self.inputs)))
 
 
-def _part_of(value: Any, row: Row) -> Any:
-    """The part of a container that a row speaks of."""
+def _part_of(value: Any, row: ArgumentRow) -> Any:
+    """Read the part of the container `value` that a row describes."""
     try:
-        return value[row.key] if row.how == "[]" else getattr(value, row.key)
+        return value[row.key] if row.access == "[]" else getattr(value, row.key)
     except (LookupError, AttributeError):
         raise StaleTapeError(f"{row.path} was there when recorded, now it is missing") from None
 
 
-def _check(row: Row, value: Any) -> None:
-    now = Held.by(value) if type(row.what) is Held else value
-    if (type(row.what) is Held or is_checked(row)) and not _same(now, row.what):
+def _check_row(row: ArgumentRow, value: Any) -> None:
+    now = ContainerForm.by(value) if type(row.content) is ContainerForm else value
+    if (type(row.content) is ContainerForm or is_checked(row)) and not _equals_recorded(now, row.content):
         raise StaleTapeError(
-            f"{row.path} was {said(row.what)} when recorded, now it is {said(now)}\n"
+            f"{row.path} was {describe_recorded(row.content)} when recorded, now it is {describe_recorded(now)}\n"
             "  fix: trace the function again on these arguments"
         )
 
 
-def _same(value: Any, recorded: Any) -> bool:
+def _equals_recorded(value: Any, recorded: Any) -> bool:
     if isinstance(recorded, np.ndarray):
         return type(value) is type(recorded) and value.dtype == recorded.dtype and np.array_equal(value, recorded)
     return type(value) is type(recorded) and bool(value == recorded)
 
 
-def said(recorded: Any) -> str:
-    """A value, or a container, in a message."""
-    return in_line(str(recorded) if type(recorded) is Held else value_text(recorded))
+def describe_recorded(recorded: Any) -> str:
+    """Describe a value, or a container, for a message."""
+    return in_line(str(recorded) if type(recorded) is ContainerForm else value_text(recorded))
 
 
-def is_checked(row: Row) -> bool:
-    """Whether a row tells a value that has to be the same again; of other objects without floats nothing is asked."""
-    return isinstance(row.what, _CHECKED)
+def is_checked(row: ArgumentRow) -> bool:
+    """Whether a row's value must be equal when the tape is played; other objects without floats are not checked."""
+    return isinstance(row.content, _CHECKED)
 
 
-def rows_of(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Told:
-    """The rows of the arguments of a call, with the values; None where these cannot be told by items and attributes."""
+def rows_of(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> RowsAndValues:
+    """Make the rows of a call's arguments, and list their values.
+
+    None if only user code can read a part, or there are too many parts.
+    """
     keys: list[Any] = [*range(len(args)), *kwargs]
-    rows = [Row(None, "", key, key if isinstance(key, str) else f"argument {key + 1}") for key in keys]
+    rows = [ArgumentRow(None, "", key, key if isinstance(key, str) else f"argument {key + 1}") for key in keys]
     values: list[Any] = [*args, *kwargs.values()]
     seen: dict[int, int] = {}
     for k, value in enumerate(values):  # which grows
         form = None if is_inexact(value) else form_of(type(value))
         if form is None:
-            rows[k] = rows[k]._replace(what=value)
+            rows[k] = rows[k]._replace(content=value)
             continue
         if id(value) in seen:
-            rows[k] = rows[k]._replace(what=Again(seen[id(value)]))
+            rows[k] = rows[k]._replace(content=SameObject(seen[id(value)]))
             continue
         seen[id(value)] = k
-        if not _is_open(type(value)) or len(values) > _MOST:
+        if not _reads_without_user_code(type(value)) or len(values) > _MAX_ROWS:
             return None
-        rows[k] = rows[k]._replace(what=Held.by(value))
-        for text, how, key, part in _parts(value, form):
-            rows.append(Row(k, how, key, rows[k].path + text))
+        rows[k] = rows[k]._replace(content=ContainerForm.by(value))
+        for text, access, key, part in _keyed_parts(value, form):
+            rows.append(ArgumentRow(k, access, key, rows[k].path + text))
             values.append(part)
     return rows, values
 
 
-def _is_open(cls: type) -> bool:
-    """Whether items and attributes are read as they lie there, by no code of the user's."""
+def _reads_without_user_code(cls: type) -> bool:
+    """Whether reading items and attributes of a class runs no user code."""
     names = {
         name
         for base in cls.__mro__
@@ -180,8 +184,8 @@ def _is_open(cls: type) -> bool:
     return cls is not CellType and not names & {"__getattribute__", *reading}
 
 
-def _parts(value: Any, form: Any) -> Iterator[tuple[str, str, Any, Any]]:
-    """The parts of a container: how a path writes each, whether it is an item or an attribute, its key, and itself."""
+def _keyed_parts(value: Any, form: Any) -> Iterator[tuple[str, str, Any, Any]]:
+    """Yield the parts of a container: each one's text in a path, "[]" or ".", its key, and the part."""
     if form.items is tuple:
         for k, ((write, key), part) in enumerate(zip(tuple_steps(value), tuple.__iter__(value), strict=False)):
             yield write(key), "[]", k, part
@@ -193,34 +197,38 @@ def _parts(value: Any, form: Any) -> Iterator[tuple[str, str, Any, Any]]:
             yield text, "." if attribute else "[]", text[1:] if attribute else key, shelf.load(shelf.holder, key)
 
 
-def arguments_of(f: Callable[..., Any], told: Told, paths: Iterable[str], ops: Iterable[Op]) -> Arguments | None:
-    """The Arguments of a tape of these ops: as `rows_of` told them before the call, the inputs being at these paths.
+def arguments_of(
+    f: Callable[..., Any], rows_before: RowsAndValues, paths: Iterable[str], ops: Iterable[Op]
+) -> Arguments | None:
+    """Make the Arguments of a tape, from the result of `rows_of` before the call and the inputs' `paths`.
 
-    None where the rows do not lead to all inputs.
+    None if the rows do not lead to all inputs.
     """
-    if told is None:
+    if rows_before is None:
         return None
-    rows, values = told
+    rows, values = rows_before
     numbers = {path: k for k, path in enumerate(paths)}
     arrays: dict[int, int] = {}
     for k, (row, value) in enumerate(zip(rows, values, strict=True)):
         if is_inexact(value) and row.path in numbers:
-            rows[k] = row._replace(what=Leaf(numbers[row.path]))
+            rows[k] = row._replace(content=InputLeaf(numbers[row.path]))
             arrays[id(value)] = k
     for k, (row, value) in enumerate(zip(rows, values, strict=True)):
-        if is_inexact(value) and type(row.what) is not Leaf:
+        if is_inexact(value) and type(row.content) is not InputLeaf:
             if id(value) not in arrays:
                 return None
-            rows[k] = row._replace(what=Again(arrays[id(value)]))
-    inputs = tuple(map(Variable, _inputs(ops)))
-    found = sorted(row.what.number for row in rows if type(row.what) is Leaf)
-    return _named(f, rows, inputs) if found == [*range(len(inputs))] else None
+            rows[k] = row._replace(content=SameObject(arrays[id(value)]))
+    inputs = tuple(map(Variable, _input_ops(ops)))
+    found = sorted(row.content.number for row in rows if type(row.content) is InputLeaf)
+    return _with_parameter_names(f, rows, inputs) if found == [*range(len(inputs))] else None
 
 
-def _named(f: Callable[..., Any], rows: list[Row], inputs: tuple[Variable, ...]) -> Arguments | None:
-    """The Arguments with the parameters' names; what was given by keyword goes by position, too, where f has it so.
+def _with_parameter_names(
+    f: Callable[..., Any], rows: list[ArgumentRow], inputs: tuple[Variable, ...]
+) -> Arguments | None:
+    """Make the Arguments, named by f's parameters; a keyword argument is positional, too, if f has it so.
 
-    None where a name is none that can be written.
+    None if a name is not a valid identifier.
     """
     keys = [row.key for row in rows if row.parent is None]
     parameters, given = named_parameters(f), [key for key in keys if isinstance(key, str)]
@@ -236,25 +244,25 @@ def _named(f: Callable[..., Any], rows: list[Row], inputs: tuple[Variable, ...])
     return Arguments(tuple(rows), tuple(names), tuple(name for name in given if name not in names), inputs)
 
 
-def fitting(arguments: Arguments | None, ops: Iterable[Op]) -> Arguments | None:
-    """The Arguments of a tape of these ops; None where it has other inputs by now."""
-    return None if arguments is None or [v.op for v in arguments.inputs] != _inputs(ops) else arguments
+def current_arguments(arguments: Arguments | None, ops: Iterable[Op]) -> Arguments | None:
+    """Return `arguments` if they are those of a tape of these ops; None if the tape's inputs have changed since."""
+    return None if arguments is None or [v.op for v in arguments.inputs] != _input_ops(ops) else arguments
 
 
-def _inputs(ops: Iterable[Op]) -> list[Op]:
+def _input_ops(ops: Iterable[Op]) -> list[Op]:
     return [op for op in ops if isinstance(op, Input) and not op.callee]
 
 
-def inputs_given(
-    arguments: Arguments | None, ops: Iterable[Op], args: tuple[Any, ...], words: Mapping[str, Any]
+def bind_inputs(
+    arguments: Arguments | None, ops: Iterable[Op], args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> tuple[Any, ...]:
-    """The inputs of a tape of these ops, which are given as its function's arguments or one by one.
+    """Return the inputs of a tape of these ops, passed as its function's arguments or one by one.
 
-    Given one by one they are all leaves; then so are the arguments, or there is another one among these.
+    They are taken one by one if all are floats or arrays, without keywords.
     """
-    arguments = fitting(arguments, ops)
-    if arguments is None or (not words and (arguments.are_leaves or all(map(is_inexact, args)))):
-        if words:
-            raise StaleTapeError(f"the tape takes its inputs by position, not {', '.join(words)}=")
+    arguments = current_arguments(arguments, ops)
+    if arguments is None or (not kwargs and (arguments.are_leaves or all(map(is_inexact, args)))):
+        if kwargs:
+            raise StaleTapeError(f"the tape takes its inputs by position, not {', '.join(kwargs)}=")
         return args
-    return arguments.leaves_of(args, words)
+    return arguments.leaves_of(args, kwargs)

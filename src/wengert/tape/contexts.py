@@ -1,4 +1,4 @@
-"""Context: what a trace asks about each call; users subclass it."""
+"""Context: the class whose methods a trace calls for each call of the function; users subclass it."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from wengert.tape.ops import Variable, mkcall
 class Context:
     """The policy of a trace for calls; subclass it to count calls, to record other calls, or to refuse some.
 
-    Operators and functions in C are always recorded where a traced value reaches them; `is_primitive` decides about
-    Python functions. Everything that is recorded goes through `record_primitive`; writes into arrays, and the steps of
-    a gradient that the function asks for, after they were done: these can be counted and refused, not replaced.
+    Operators and C functions are always recorded if a traced value reaches them; `is_primitive` decides about Python
+    functions. Every recorded call goes through `record_primitive`. In-place writes, and the steps of a gradient inside
+    the function, reach it only after they ran: you may count or refuse these, but not replace them.
 
     >>> class Counting(wg.Context):
     ...     calls = 0
@@ -28,16 +28,16 @@ class Context:
     """
 
     def is_primitive(self, f: Any, *args: Any) -> bool:
-        """Whether a call `f(*args)` is recorded and not entered; by default where f has a rule."""
+        """Whether a call `f(*args)` is recorded instead of entered; by default, if f has a rule."""
         return rules.get(f) is not None
 
     def record_primitive(self, tape: Any, v_f: Any, *v_args: Any, **v_kwargs: Any) -> Variable:
-        """Write a call of a primitive on `tape`, and return the Variable that stands for its value.
+        """Write a call of a primitive on `tape`, and return the Variable of its value.
 
-        `v_f`, `v_args` and `v_kwargs` are Variables or plain values. The traced function goes on with the Variable's
+        `v_f`, `v_args` and `v_kwargs` are Variables or plain values. The traced function continues with the Variable's
         value.
         """
         return tape.push(mkcall(v_f, *v_args, **v_kwargs))
 
     def rebind(self, changes: Mapping[Variable, Variable]) -> None:
-        """Put `changes[v]` in place of each Variable v that the context holds; `tape.rebind` calls it."""
+        """Replace each Variable v that the context holds by `changes[v]`; `tape.rebind` calls it."""

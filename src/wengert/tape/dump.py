@@ -1,7 +1,7 @@
-"""Tapes as text: plain, one op a line with its type; compact, a call and its result's parts on one.
+"""Tapes as text. The plain form has one op a line, with its type; in the compact form a call's parts share its line.
 
-The body of a loop stands below the call, `%4.7` being the seventh op in the body of that at %4. Its inputs say what
-they are: `from %1, then %4.6` is carried.
+The body of a loop is printed below its call. `%4.7` is the seventh op in the body of the loop at %4. An input of a body
+shows where its value comes from: `from %1, then %4.6` is loop-carried.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from wengert.values.names import display, in_line
 from wengert.values.specs import Spec
 
 SHOWN = 6  # elements of an array that are printed
-_short = reprlib.Repr()
-_short.maxstring = _short.maxother = 40
+_short_repr = reprlib.Repr()
+_short_repr.maxstring = _short_repr.maxother = 40
 _STYLES = {"variable": "cyan", "fn": "bold", "type": "green", "comment": "dim", "word": "magenta", "alarm": "bold red"}
 
 StyledText = tuple[str, str]  # (text, style)
 
 
 def type_text(value: Any) -> str:
-    """`float`, `float64[3, 4]`, `(float, function)`."""
+    """Print a value's type: `float`, `float64[3, 4]`, `(float, function)`."""
     if isinstance(value, np.ndarray):
         kind = "" if type(value) is np.ndarray else f"{type(value).__name__} "
         return f"{kind}{value.dtype}{list(value.shape)}"
@@ -44,7 +44,7 @@ def type_text(value: Any) -> str:
 
 
 def value_text(value: Any) -> str:
-    """A value as it is shown inside a line: short, and arrays of more than a few elements by type and shape."""
+    """Print a value briefly, for use inside a line; an array of more than a few elements is its type and shape."""
     if isinstance(value, Variable | Spec | slice):
         return _slice_text(value) if isinstance(value, slice) else repr(value) if isinstance(value, Variable) else "?"
     if isinstance(value, np.ndarray):
@@ -54,7 +54,7 @@ def value_text(value: Any) -> str:
     if isinstance(value, np.generic):
         return str(value)
     if isinstance(value, str | bytes):
-        return _short.repr(value)
+        return _short_repr.repr(value)
     if value is None or value is Ellipsis or isinstance(value, int | float | complex):
         return "..." if value is Ellipsis else number_text(value)
     return str(value) if isinstance(value, np.dtype) else display(value) if callable(value) else f"<{type_text(value)}>"
@@ -87,34 +87,37 @@ def note_text(note: Any) -> str:
 
 
 def line(op: Op) -> str:
-    """An op as one line of plain text, with its type."""
-    return in_line("".join(piece for piece, _ in _pieces(op, types=True)).strip())
+    """Print an op as one line of plain text, with its type."""
+    return in_line("".join(piece for piece, _ in op_pieces(op, types=True)).strip())
 
 
-class Inside(NamedTuple):
-    """Where ops stand: `path` is before the numbers of those in the body of a loop, whose inputs are as `given`."""
+class LoopScope(NamedTuple):
+    """The tape, or the body of a loop, that an op belongs to.
+
+    `path` comes before the numbers of its ops; `origins` says of each input of a body where its value comes from.
+    """
 
     path: str = ""
-    given: Mapping[Op, str] = {}
+    origins: Mapping[Op, str] = {}
 
-    def body(self, op: Call) -> Inside:
-        """The body of the loop that `op` calls."""
+    def body(self, op: Call) -> LoopScope:
+        """Return the scope of the body of the loop that `op` calls."""
         loop: Loop = op.fn
-        inner = Inside(f"{self.path}{op.id}.")
+        inner = LoopScope(f"{self.path}{op.id}.")
         n, m = len(loop.steps), len(loop.steps) + loop.carried
         args, after = ([value_text(at.text(v)) for v in vs] for at, vs in ((self, op.args), (inner, loop.results)))
         texts = [f" from {a} by {step}" for a, step in zip(args, loop.steps, strict=False)]
         texts += [f" from {a}, then {b}" for a, b in zip(args[n:m], after, strict=False)]
         texts += [f", always {a}" for a in args[m:]]
-        return inner._replace(given={v.op: text for v, text in zip(loop.inputs, texts, strict=False) if v.op})
+        return inner._replace(origins={v.op: text for v, text in zip(loop.inputs, texts, strict=False) if v.op})
 
     def text(self, tree: Any) -> Any:
-        """An argument, with Variables that are shown with the path."""
+        """Return an argument with Variables that are printed with the path."""
         return with_variables(tree, lambda v: _Shown(v, self.path)) if self.path else tree
 
 
 class _Shown(Variable):
-    """A Variable in the body of a loop, shown as `%4.7`."""
+    """A Variable in the body of a loop, printed as `%4.7`."""
 
     __slots__ = ("path",)
 
@@ -126,27 +129,23 @@ class _Shown(Variable):
         return f"%{self.path}{self.id or '?'}"
 
 
-TOP = Inside()
+OUTERMOST = LoopScope()
 
 
-def op_pieces(op: Op, inside: Inside = TOP) -> list[StyledText]:
-    """An op as pieces of text, each with the style in which it is shown; without its type."""
-    return list(_pieces(op, False, inside))
-
-
-def _pieces(op: Op, types: bool, inside: Inside = TOP) -> Iterator[StyledText]:
+def op_pieces(op: Op, inside: LoopScope = OUTERMOST, types: bool = False) -> Iterator[StyledText]:
+    """Yield an op as pieces of text, each with the style in which it is shown."""
     yield from _head(op, inside)
     yield from _body(op, inside)
     if types and op.val is not MISSING and not (isinstance(op, Call) and op.guard):
         yield f"::{type_text(op.val)}", "type"
 
 
-def _head(op: Op, inside: Inside) -> Iterator[StyledText]:
+def _head(op: Op, inside: LoopScope) -> Iterator[StyledText]:
     if isinstance(op, Input):
         yield "inp ", "word"
         yield f"%{inside.path}{op.id}", "variable"
         yield f" = {op.name}" if op.name else "", ""
-        yield inside.given.get(op, ""), ""
+        yield inside.origins.get(op, ""), ""
     elif isinstance(op, Call) and op.guard:
         yield "guard ", "word"
     else:
@@ -155,7 +154,7 @@ def _head(op: Op, inside: Inside) -> Iterator[StyledText]:
         yield " = ", ""
 
 
-def _body(op: Op, inside: Inside) -> Iterator[StyledText]:
+def _body(op: Op, inside: LoopScope) -> Iterator[StyledText]:
     if isinstance(op, Constant):
         yield value_text(op.val), ""
     elif isinstance(op, Call):
@@ -167,29 +166,29 @@ def _body(op: Op, inside: Inside) -> Iterator[StyledText]:
             yield value_text(op.val), ""
 
 
-def _comment(ops: Sequence[Op], sites: bool, notes: bool, inside: Inside) -> Iterator[StyledText]:
-    said = [note_text(inside.text(op.note)) for op in ops if notes and op.note and not _about(op.note, ops)]
-    where = [str(op.site) for op in ops[:1] if sites and op.site]
-    if said or where:
-        yield "  # " + "; ".join(said + where), "comment"
+def _comment(ops: Sequence[Op], sites: bool, notes: bool, inside: LoopScope) -> Iterator[StyledText]:
+    texts = [note_text(inside.text(op.note)) for op in ops if notes and op.note and not _notes_same_line(op.note, ops)]
+    texts += [str(op.site) for op in ops[:1] if sites and op.site]
+    if texts:
+        yield "  # " + "; ".join(texts), "comment"
 
 
-def _about(note: Any, ops: Sequence[Op]) -> bool:
-    """Whether a note speaks of an op of the same line, where it tells nothing new."""
+def _notes_same_line(note: Any, ops: Sequence[Op]) -> bool:
+    """Whether a note refers to an op of its own line, so that it adds nothing."""
     return len(ops) > 1 and isinstance(note, tuple) and any(isinstance(v, Variable) and v.op in ops for v in note)
 
 
 def _groups(ops: Sequence[Op], form: str) -> Iterator[list[Op]]:
-    """The ops that share a line: in the compact form a call and the getfields that take its parts."""
+    """Yield the ops that share a line: in the compact form a call and the getfields that read its parts."""
     k = 0
     while k < len(ops):
-        n = _parts(ops, k) if form == "compact" else 0
+        n = _count_field_reads(ops, k) if form == "compact" else 0
         n = n if n >= 2 else 0
         yield list(ops[k : k + 1 + n])
         k += 1 + n
 
 
-def _parts(ops: Sequence[Op], k: int) -> int:
+def _count_field_reads(ops: Sequence[Op], k: int) -> int:
     """Count the ops after `ops[k]` that read the parts 0, 1, ... of its value, in turn."""
     n = 0
     while isinstance(ops[k], Call) and k + n + 1 < len(ops):
@@ -207,9 +206,9 @@ def _parts(ops: Sequence[Op], k: int) -> int:
     return n
 
 
-def _group_pieces(group: Sequence[Op], types: bool, inside: Inside) -> Iterator[StyledText]:
+def _group_pieces(group: Sequence[Op], types: bool, inside: LoopScope) -> Iterator[StyledText]:
     if len(group) == 1:
-        yield from _pieces(group[0], types, inside)
+        yield from op_pieces(group[0], inside, types)
         return
     yield ", ".join(f"%{inside.path}{op.id}" for op in group[1:]), "variable"
     yield " = [", ""
@@ -218,24 +217,24 @@ def _group_pieces(group: Sequence[Op], types: bool, inside: Inside) -> Iterator[
     yield from _body(group[0], inside)
 
 
-def _lines(tape: AnyTape, form: str, types: bool, sites: bool, notes: bool) -> Iterator[list[StyledText]]:
+def _tape_lines(tape: AnyTape, form: str, types: bool, sites: bool, notes: bool) -> Iterator[list[StyledText]]:
     if form not in ("plain", "compact"):
-        raise TapeError(f"no form {form!r} of a tape; there are 'plain' and 'compact'")
+        raise TapeError(f"form must be 'plain' or 'compact', not {form!r}")
     yield [(f"Tape({type(tape.ctx).__name__})", "word")]
-    yield from _block(tape, TOP, form, types, sites, notes)
+    yield from _scope_lines(tape, OUTERMOST, form, types, sites, notes)
 
 
-def _block(
-    tape: AnyTape, inside: Inside, form: str, types: bool, sites: bool, notes: bool
+def _scope_lines(
+    tape: AnyTape, inside: LoopScope, form: str, types: bool, sites: bool, notes: bool
 ) -> Iterator[list[StyledText]]:
-    """The lines of a tape, or of a body."""
+    """Yield the lines of a tape, or of the body of a loop."""
     margin = "  " * (1 + inside.path.count("."))
     for group in _groups(list(tape), form):
         pieces = _group_pieces(group, types and form == "plain", inside)
         yield [(margin, ""), *pieces, *_comment(group, sites, notes, inside)]
         op = group[0]
         if isinstance(op, Call) and isinstance(op.fn, Loop):
-            yield from _block(op.fn.body, inside.body(op), form, types, sites, notes)
+            yield from _scope_lines(op.fn.body, inside.body(op), form, types, sites, notes)
     if tape._result is not None:
         yield [(f"{margin}return ", "word"), (repr(inside.text(tape.result)), "variable")]
 
@@ -249,7 +248,7 @@ def dump(
     notes: bool = True,
     color: bool = False,
 ) -> str:
-    """The tape as text, with terminal colours on demand (these need the rich package)."""
+    """Print the tape to a string; with `color`, in terminal colours, which need the rich package."""
     if color:
         from rich.console import Console
 
@@ -258,15 +257,15 @@ def dump(
             console.print(rich_tape(tape, form, types=types, sites=sites, notes=notes), soft_wrap=True, end="")
         return capture.get()
     return "\n".join(
-        in_line("".join(piece for piece, _ in pieces)) for pieces in _lines(tape, form, types, sites, notes)
+        in_line("".join(piece for piece, _ in pieces)) for pieces in _tape_lines(tape, form, types, sites, notes)
     )
 
 
 def rich_tape(tape: AnyTape, form: str, *, types: bool, sites: bool, notes: bool) -> Any:
-    """The tape as a text of the rich package."""
+    """Return the tape as a `Text` of the rich package."""
     from rich.text import Text
 
-    return Text("\n").join(map(_styled, _lines(tape, form, types, sites, notes)))
+    return Text("\n").join(map(_styled, _tape_lines(tape, form, types, sites, notes)))
 
 
 def _styled(pieces: Iterable[StyledText]) -> Any:
@@ -276,7 +275,7 @@ def _styled(pieces: Iterable[StyledText]) -> Any:
 
 
 def show_tape(tape: AnyTape, form: str = "plain", *, types: bool, sites: bool, notes: bool) -> None:
-    """Print the tape; in colour where the output is a terminal and the rich package is there."""
+    """Print the tape; in colour if the output is a terminal and the rich package is installed."""
     try:
         from rich.console import Console
     except ImportError:
@@ -286,7 +285,7 @@ def show_tape(tape: AnyTape, form: str = "plain", *, types: bool, sites: bool, n
 
 
 def show_pieces(pieces: Sequence[StyledText]) -> None:
-    """Print one line of pieces, as `show` does."""
+    """Print one line, in colour under the same conditions as `show_tape`."""
     try:
         from rich.console import Console
     except ImportError:

@@ -1,4 +1,4 @@
-"""From the recording's entries to a tape: inputs, constants and calls, and the calls that build a nested result."""
+"""Conversion of a recording's entries to a tape: inputs, constants, calls, and the calls that build a nested result."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from wengert.values.trees import is_container, itself, rebuild
 
 
 class Slot:
-    """Stands, in the result that a tape is made for, for the value at this `slot` of the recording."""
+    """A placeholder, in a traced result, for the value at this `slot` of the recording."""
 
     __slots__ = ("slot",)
 
@@ -25,7 +25,7 @@ class Slot:
 
 
 class Rebuilt:
-    """A function that makes a container of any class of its leaves: like `form`, in which Slots number them."""
+    """A function that rebuilds a container of any class from its leaves; in `form`, Slots number the leaves."""
 
     def __init__(self, form: Any) -> None:
         self.form = form
@@ -35,7 +35,7 @@ class Rebuilt:
         return rebuild(self.form, itself, lambda part: parts[part.slot] if type(part) is Slot else part)
 
 
-def fill(
+def push_entries(
     tape: AnyWritableTape,
     entries: Sequence[Any],
     result: Any,
@@ -43,7 +43,7 @@ def fill(
     f: Any,
     notes: Mapping[int, tuple[str, int]],
 ) -> Variable | None:
-    """Append to an empty tape what the entries of a recording stand for; returns the Variable of the result.
+    """Append the ops of a recording's entries to an empty tape, and return the Variable of the result.
 
     The parameters are those of `Tape.from_entries`.
     """
@@ -55,49 +55,49 @@ def fill(
         if entry is not None:
             name = next(names, None) if entry[0].kind == "input" and not entry[2] else None
             slots[slot] = push_entry(tape, entry, slots, name)
-    for slot, (words, about) in notes.items():
-        tape[slots[slot]].note = (words, slots[about])
+    for slot, (words, subject) in notes.items():
+        tape[slots[slot]].note = (words, slots[subject])
     return None if result is MISSING else push_result(tape, result, slots)
 
 
 def push_entry(tape: AnyWritableTape, entry: Any, slots: Mapping[int, Variable], name: str | None = None) -> Variable:
-    """Append what an entry stands for, and return its Variable; `slots` has the Variables of the entries before it.
+    """Append the op of an entry, and return its Variable; `slots` has the Variables of earlier entries.
 
-    An input of an inner level is the outer level's value, which is on the tape already.
+    An input of an inner level is the outer level's value, which is already on the tape.
     """
     kind = entry[0].kind
     if kind == "input":
-        return slots[entry[2][0]] if entry[2] else tape.push(Input(kept(entry[1]), name))
+        return slots[entry[2][0]] if entry[2] else tape.push(Input(entry_value(entry[1]), name))
     if kind == "constant":
-        return tape.push(Constant(kept(entry[1]), site=entry[5]))
-    if type(entry[0]) is Pull and entry[2][-1] is not None:  # what its rule computed is on the tape already
+        return tape.push(Constant(entry_value(entry[1]), site=entry[5]))
+    if type(entry[0]) is Pull and entry[2][-1] is not None:  # the ops of its rule's body are already on the tape
         value = tuple([leaf for _, leaf in leaves_of(entry[1])]) if is_tree(entry[1]) else entry[1]
         made = tape_argument(value, entry[2][-1], slots)
         return made if isinstance(made, Variable) else tape.push(mkcall(functional.make_tuple, *made))
     if entry[0].fn is functional.getfield and type(entry[3][1]) is functional.Path:
         source = tape[slots[entry[2][0]]]
-        if isinstance(source, Call) and source.fn is functional.make_tuple:  # the leaves of a tree, put together above
+        if isinstance(source, Call) and source.fn is functional.make_tuple:  # the leaves of a tree, packed above
             whole, path = entry[3]
             return tape.push(mkcall(functional.getfield, slots[entry[2][0]], keys_of(whole).index(path)))
-    return tape.push(call_of(entry, slots))
+    return tape.push(entry_call(entry, slots))
 
 
-def kept(value: Any) -> Any:
-    """The value of an entry, which may hold it by a weak reference only."""
+def entry_value(value: Any) -> Any:
+    """Return the value of an entry, which may hold it by a weak reference."""
     return value() if type(value) is weakref.ref else value
 
 
-def call_of(entry: Any, slots: Mapping[int, Variable]) -> Call:
-    """The Call that an entry of a primitive stands for, with Variables for its traced arguments."""
+def entry_call(entry: Any, slots: Mapping[int, Variable]) -> Call:
+    """Make the Call of a primitive's entry, with Variables for its traced arguments."""
     prim, value, ins, args, kwargs, site = entry
     ins = ins[:-1] if type(prim) is Pull else ins
     traced = [tape_argument(args[k] if k < len(args) else None, slot, slots) for k, slot in enumerate(ins)]
-    static = {name: _named(value, slots) for name, value in (kwargs or {}).items()}
-    return Call(prim.fn, [*traced, *args[len(ins) :]], static, kept(value), site, guard=prim.kind == "guard")
+    static = {name: _keyword_argument(value, slots) for name, value in (kwargs or {}).items()}
+    return Call(prim.fn, [*traced, *args[len(ins) :]], static, entry_value(value), site, guard=prim.kind == "guard")
 
 
 def tape_argument(arg: Any, slot: Any, slots: Mapping[int, Variable]) -> Any:
-    """An argument with Variables for its traced values; `slot` is theirs, in a tuple for those of a tuple or list."""
+    """Replace an argument's traced values by Variables; `slot` is its slot, or a tuple of the slots of its items."""
     if slot is None:
         return arg
     if not isinstance(slot, tuple):
@@ -107,18 +107,18 @@ def tape_argument(arg: Any, slot: Any, slots: Mapping[int, Variable]) -> Any:
     return sequence_like(arg if known else (), parts)
 
 
-def _named(value: Any, slots: Mapping[int, Variable]) -> Any:
-    """A keyword's value with Variables for the values that are marked as traced."""
+def _keyword_argument(value: Any, slots: Mapping[int, Variable]) -> Any:
+    """Replace the values marked as traced in a keyword argument by Variables."""
     if isinstance(value, Traced):
         return slots[value.slot]
     if isinstance(value, tuple | list):
-        parts = [_named(part, slots) for part in value]
+        parts = [_keyword_argument(part, slots) for part in value]
         return value if all(a is b for a, b in zip(parts, value, strict=True)) else sequence_like(value, parts)
     return value
 
 
 def push_result(tape: AnyWritableTape, result: Any, slots: Mapping[int, Variable]) -> Variable:
-    """Append the calls that build a nested result of Slots, and return its Variable; without Slots it is a Constant."""
+    """Append the calls that build a nested result of Slots, or a Constant without Slots, and return its Variable."""
     made = _result_of(tape, result, slots)
     return made if isinstance(made, Variable) else tape.push(Constant(result))
 
@@ -130,23 +130,23 @@ def _result_of(tape: AnyWritableTape, result: Any, slots: Mapping[int, Variable]
         parts = list(result.values()) if isinstance(result, dict) else result
         made = [_result_of(tape, part, slots) for part in parts]
         if any(isinstance(part, Variable) for part in made):
-            return tape.push(_made(result, made))
+            return tape.push(_container_call(result, made))
     elif is_container(result):
         leaves: list[Variable] = []
-        form = rebuild(result, itself, lambda part: _numbered(part, slots, leaves))
+        form = rebuild(result, itself, lambda part: _renumbered_slot(part, slots, leaves))
         return tape.push(mkcall(Rebuilt(form), *leaves)) if leaves else result
     return result
 
 
-def _numbered(part: Any, slots: Mapping[int, Variable], leaves: list[Variable]) -> Any:
-    """A Slot that counts the leaves of a container, in place of one that stands for a value."""
+def _renumbered_slot(part: Any, slots: Mapping[int, Variable], leaves: list[Variable]) -> Any:
+    """Replace a Slot of the recording by one that numbers the leaves of a container; collect the leaf's Variable."""
     if type(part) is not Slot:
         return part
     leaves.append(slots[part.slot])
     return Slot(len(leaves) - 1)
 
 
-def _made(like: Any, parts: Sequence[Any]) -> Call:
+def _container_call(like: Any, parts: Sequence[Any]) -> Call:
     if isinstance(like, dict):
         return mkcall(functional.make_dict, tuple(like), *parts)
     if isinstance(like, list):

@@ -1,4 +1,4 @@
-"""Expressions: a call as Python text, operators between their operands, parentheses where they are needed."""
+"""Calls as Python expressions, with infix operators and only the parentheses that are needed."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from wengert.values.names import COMPARE, POWER, SIGN, TIGHT, infix, is_name, me
 
 
 class Expressions:
-    """Writes calls as Python text, given the text of each value so far.
+    """A writer of calls as Python expressions.
 
-    `exprs` has these by id. `pending` are the ids of expressions that have no name and go into the text of their
-    reader; `used` collects those of them that were read.
+    `exprs` has the expression of each value so far, by id. `pending` are the ids of values without a name, whose
+    expressions go into their reader's; `used` collects those of them that were read.
     """
 
     def __init__(self) -> None:
@@ -30,7 +30,7 @@ class Expressions:
         self.used: set[int] = set()
 
     def arg(self, tree: Any) -> Snippet:
-        """The text of an argument."""
+        """Return the expression for an argument."""
         if isinstance(tree, Variable):
             if tree.id in self.pending:
                 self.used.add(tree.id)
@@ -45,11 +45,11 @@ class Expressions:
         return self.outside.expr(tree)
 
     def itself(self, tree: Any) -> Snippet:
-        """The text of an argument whose identity is asked for: a name, since an expression makes another object."""
+        """Return the name of an argument compared by identity; an expression would make a new object."""
         return self.arg(tree) if isinstance(tree, Variable) else self.outside.bind(tree)
 
     def container(self, tree: Any) -> Snippet:
-        """The text of a tuple, list or dict; a long one without Variables becomes a constant."""
+        """Return the expression for a tuple, list or dict; a long one without Variables becomes a constant."""
         if len(tree) > 4 * 6 and not any(references(tree)):
             return self.outside.bind(tree)
         if isinstance(tree, dict):
@@ -65,7 +65,7 @@ class Expressions:
         return Snippet(f"({parts}{',' * (len(tree) == 1)})", TIGHT)
 
     def key(self, key: Any) -> str:
-        """The text between the brackets of a subscript."""
+        """Return the text between the brackets of a subscript."""
         if type(key) is tuple and key:
             return ", ".join(self._key_part(part) for part in key) + "," * (len(key) == 1)
         return self._key_part(key)
@@ -77,7 +77,7 @@ class Expressions:
         return ":".join(bounds if bounds[2] else bounds[:2])
 
     def call(self, op: Call) -> Snippet:
-        """The text of a call."""
+        """Return the expression for a call."""
         fn, args = op.fn, op.args
         if op.kwargs or isinstance(fn, Variable):
             return self.plain_call(op)
@@ -116,11 +116,11 @@ class Expressions:
 
     def named(self, kwargs: dict[str, Any]) -> Iterator[str]:
         for name, value in kwargs.items():
-            plain = is_name(name)
-            yield f"{name}={self.arg(value).text}" if plain else f"**{{{name!r}: {self.arg(value).text}}}"
+            text = self.arg(value).text
+            yield f"{name}={text}" if is_name(name) else f"**{{{name!r}: {text}}}"
 
     def window(self, name: str, x: np.ndarray, op: Call) -> str | None:
-        """The text of the view that lens, setlens and addlens speak of, by keys where the array is contiguous."""
+        """Return the expression for the strided view that lens, setlens and addlens access; None if there is none."""
         _, offset, shape, strides = op.args[:4]
         if any(references([offset, shape, strides])) or not (x.flags.c_contiguous or x.flags.f_contiguous):
             return None
@@ -132,13 +132,13 @@ class Expressions:
         return f"{self.outside.numpy('ndarray')}({shape}, {name}.dtype, {buffer}, {offset}, {strides})"
 
 
-def _subscript(w: Expressions, x: Any, key: Any) -> Snippet:
+def _subscript_text(w: Expressions, x: Any, key: Any) -> Snippet:
     if type(key) is functional.Path:
-        return _part(w, x, key)
+        return _path_text(w, x, key)
     return Snippet(f"{w.arg(x).inside(TIGHT)}[{w.key(key)}]", TIGHT)
 
 
-def _part(w: Expressions, x: Any, path: functional.Path) -> Snippet:
+def _path_text(w: Expressions, x: Any, path: functional.Path) -> Snippet:
     part = w.arg(x).inside(TIGHT)
     for how, key in path:
         if how == "[]":
@@ -148,16 +148,16 @@ def _part(w: Expressions, x: Any, path: functional.Path) -> Snippet:
     return Snippet(part, TIGHT)
 
 
-def _attribute(w: Expressions, x: Any, name: Any, *default: Any) -> Snippet:
+def _attribute_text(w: Expressions, x: Any, name: Any, *default: Any) -> Snippet:
     if default or not isinstance(x, Variable) or not is_name(name):
         return Snippet(f"getattr({', '.join(w.arg(part).text for part in (x, name, *default))})", TIGHT)
     return Snippet(f"{w.arg(x).inside(TIGHT)}.{name}", TIGHT)
 
 
 _SPECIAL: dict[Any, Callable[..., Snippet]] = {
-    operator.getitem: _subscript,
-    functional.getfield: _subscript,
-    builtins.getattr: _attribute,
+    operator.getitem: _subscript_text,
+    functional.getfield: _subscript_text,
+    builtins.getattr: _attribute_text,
     operator.contains: lambda w, a, b: Snippet(
         f"{w.arg(b).inside(COMPARE + 1)} in {w.arg(a).inside(COMPARE + 1)}", COMPARE
     ),

@@ -1,4 +1,4 @@
-"""Constant folding: a call of a pure function on constants is done once, and its value becomes a constant."""
+"""Constant folding: call a pure function on constants once, and make its value a constant."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from wengert.values.names import display
 from wengert.values.views import read_only
 
 _OF_MODULES = ("math", "cmath", "_operator")
-_BUILTINS = Functions(abs, bool, complex, divmod, float, int, len, max, min, pow, round, sum)
-_EMPTY = Functions(np.empty, np.empty_like)  # what they give is left over from before
-_METHODS = (np.ndarray, np.generic, float, complex, int)
+_PURE_BUILTINS = Functions(abs, bool, complex, divmod, float, int, len, max, min, pow, round, sum)
+_UNINITIALISED = Functions(np.empty, np.empty_like)
+_METHOD_CLASSES = (np.ndarray, np.generic, float, complex, int)
 _NUMPY_FUNCTIONS = (type(np.sum), type(np.where), types.FunctionType)
 _RANDOM = ("numpy.random", "scipy.stats")
 
 
 def fold_constants(tape: Tape, pure: Iterable[Callable[..., Any]] = ()) -> Tape:
-    """Replace each call on `tape` that depends on constants only by the constant that it gives; returns the tape.
+    """Replace each call on `tape` that depends on constants only by the constant it returns; return the tape.
 
-    Calls of operators and of functions in C, NumPy and SciPy that have a rule are folded. A function in Python, which
-    may print or draw random numbers, is folded only if it is named in `pure`. A call that raises stays. Folded arrays
-    are read-only: each run of the tape gives out the same ones.
+    Calls of operators and of functions in C, NumPy and SciPy that have a rule are folded. A Python function, which may
+    print or draw random numbers, is folded only if it is in `pure`. A call that raises stays. Folded arrays are
+    read-only, because every run of the tape returns the same ones.
 
     >>> tape = wg.Tape()
     >>> tape.inputs = [3.0]
@@ -47,52 +47,54 @@ def fold_constants(tape: Tape, pure: Iterable[Callable[..., Any]] = ()) -> Tape:
     read = {v.op for op in ops for v in op.references()}
     for op in ops:
         if isinstance(op, Call) and all(isinstance(v.op, Constant) for v in op.references()):
-            made = _fold(tape, op, op in read, also)
+            made = _fold_call(tape, op, op in read, also)
             read |= {made} if op in read else set()
     _delete_unread(tape, read)
     return tape
 
 
-def _fold(tape: Tape, op: Call, is_read: bool, also: tuple[Any, ...]) -> Op | None:
-    """Fold one call of constants; returns the Constant in its place, or None where it stays or goes."""
+def _fold_call(tape: Tape, op: Call, is_read: bool, also: tuple[Any, ...]) -> Op | None:
+    """Fold one call of constants, and return its Constant; None if the call stays, or is deleted."""
     fn = value_of(op.fn)
     if not (is_pure(fn) or any(fn is f for f in also)) or "out" in op.kwargs or fn in functional.DISPLAYS:
         return None
     try:
         with np.errstate(all="ignore"):
-            value = fn(*map(_locked, with_variables(op.args, value_of)), **with_variables(op.kwargs, value_of))
+            value = fn(*map(_made_read_only, with_variables(op.args, value_of)), **with_variables(op.kwargs, value_of))
     except Exception:
         return None
     if op.guard and not same_outcome(value, op.val):
-        return None  # the tape is stale, and says so when it is played
+        return None  # the tape is stale: playing it raises StaleTapeError
     if op.guard and not is_read:
         tape.delete(Variable(op))
         return None
-    made = Constant(_locked(like_recorded(op, value)), site=op.site, note=op.note or f"folded from {display(fn)}")
+    made = Constant(
+        _made_read_only(like_recorded(op, value)), site=op.site, note=op.note or f"folded from {display(fn)}"
+    )
     tape.replace(Variable(op), made)
     return made
 
 
-def _locked(value: Any) -> Any:
-    """A value that cannot be written into: a call that tries raises and is not folded, and readers cannot change it."""
+def _made_read_only(value: Any) -> Any:
+    """Make an array read-only, so that a call which writes into it raises and is not folded; return other values."""
     return read_only(value) if type(value) is np.ndarray else value
 
 
 def _delete_unread(tape: Tape, read: set[Op | None]) -> None:
-    """Delete the constants that were read by folded calls only."""
+    """Delete the constants that only folded calls read."""
     ops = list(tape)
     still = {v.op for op in ops for v in op.references()} | {None if tape._result is None else tape._result.op}
     tape.delete(*(Variable(op) for op in ops if isinstance(op, Constant) and op in read and op not in still))
 
 
 def is_pure(fn: Any) -> bool:
-    """Whether a function has a rule, and is known to do nothing but compute on its arguments."""
-    if fn not in rules or fn in _EMPTY:
+    """Whether a function has a rule, and is known to have no side effects."""
+    if fn not in rules or fn in _UNINITIALISED:
         return False
-    if isinstance(fn, np.ufunc) or fn in _BUILTINS:
+    if isinstance(fn, np.ufunc) or fn in _PURE_BUILTINS:
         return True
     if isinstance(fn, types.MethodDescriptorType | types.WrapperDescriptorType):
-        return issubclass(fn.__objclass__, _METHODS)
+        return issubclass(fn.__objclass__, _METHOD_CLASSES)
     module = getattr(fn, "__module__", None) or ""
     if isinstance(fn, types.BuiltinFunctionType) and module in _OF_MODULES:
         return True

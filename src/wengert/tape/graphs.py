@@ -1,4 +1,4 @@
-"""Tapes as graphs: Graphviz DOT and Mermaid text. A node is an op, an edge a use."""
+"""Tapes as Graphviz (DOT) and Mermaid graphs. A node is an op, and an edge is a use of a value."""
 
 from __future__ import annotations
 
@@ -24,28 +24,30 @@ _ENTITIES = str.maketrans({"#": "#35;", '"': "#quot;", "<": "#lt;", ">": "#gt;",
 
 
 def to_dot(tape: AnyTape) -> str:
-    """The tape for Graphviz: `dot -Tsvg`."""
-    nodes = [f'  n{op.id} [label="{_quoted(_label(op))}", {_DOT[_kind(op)]}{_border(tape, op)}];' for op in tape]
+    """Return the tape as a Graphviz graph, for `dot -Tsvg`."""
+    nodes = [f'  n{op.id} [label="{_quoted(_label(op))}", {_DOT[_node_kind(op)]}{_border(tape, op)}];' for op in tape]
     edges = [f"  n{a} -> n{b};" for a, b in _edges(tape)]
     return "\n".join(["digraph tape {", '  node [fontname="monospace", fontsize=10];', *nodes, *edges, "}"])
 
 
 def to_mermaid(tape: AnyTape) -> str:
-    """The tape as a flowchart for Markdown pages that draw ```mermaid blocks."""
-    nodes = [f"  n{op.id}{_MERMAID[_kind(op)][0]}{_escaped(_label(op))}{_MERMAID[_kind(op)][1]}" for op in tape]
+    """Return the tape as a Mermaid flowchart, for ```mermaid blocks in Markdown."""
+    nodes = [
+        f"  n{op.id}{_MERMAID[_node_kind(op)][0]}{_escaped(_label(op))}{_MERMAID[_node_kind(op)][1]}" for op in tape
+    ]
     edges = [f"  n{a} --> n{b}" for a, b in _edges(tape)]
     result = [] if tape._result is None else [f"  style n{tape.result.id} stroke-width:3px"]
     return "\n".join(["flowchart TD", *nodes, *edges, *result])
 
 
 def _edges(tape: AnyTape) -> Iterator[tuple[int, int]]:
-    """The pairs (value, reader) of a tape, once for each time that the value is read."""
+    """Yield a pair (value, reader) for each read of a value."""
     for op in tape:
         for v in op.references():
             yield v.id, op.id
 
 
-def _kind(op: Op) -> str:
+def _node_kind(op: Op) -> str:
     if isinstance(op, Input):
         return "input"
     if isinstance(op, Constant):
@@ -54,7 +56,7 @@ def _kind(op: Op) -> str:
 
 
 def _label(op: Op) -> str:
-    """The op's line of the dump, without the word that the shape of the node says already."""
+    """Return the op's line of the dump, without the word that the node's shape already shows."""
     return line(op).removeprefix("inp ").removeprefix("const ").removeprefix("guard ")
 
 
@@ -67,7 +69,7 @@ def _quoted(text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """The text with Mermaid's own escapes for what Mermaid would take for syntax."""
+    """Escape the characters that Mermaid would read as syntax."""
     return text.translate(_ENTITIES)
 
 

@@ -1,4 +1,4 @@
-"""Helpers: the functions of this package that a tape calls, written into source that runs without it."""
+"""Helpers: functions of this package that a tape calls, copied into emitted source so that it runs without wengert."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ import numpy as np
 from wengert.errors import StaleTapeError
 from wengert.tape.definitions import (
     Edit,
-    chains,
-    definition,
-    edited,
+    apply_edits,
+    attribute_chains,
+    belongs_to_wengert,
+    defining_module,
+    definition_text,
+    equals_its_definition,
     free_names,
-    is_as_written,
-    is_ours,
     locals_of,
-    origin,
-    place,
-    places,
-    plain,
-    refusal,
+    name_spans,
+    no_source_error,
+    span_of,
+    stripped_definition,
 )
 from wengert.tape.literals import Externals, Snippet
 from wengert.values.names import TIGHT, home_of
 
 _DEFINED = types.FunctionType, type, functools._lru_cache_wrapper
-_FIXED = bool, int, float, complex, str, bytes, tuple, frozenset, np.generic, type(None), types.GenericAlias
+_CONSTANT_TYPES = bool, int, float, complex, str, bytes, tuple, frozenset, np.generic, type(None), types.GenericAlias
 
 
 class Helpers(Externals):
     """The external names of an emitted module that imports nothing of this package.
 
-    The functions of ours that it calls are `definitions`: each once, after those that it calls itself.
+    `definitions` holds the source of each function of this package that the module calls, after those it calls itself.
     """
 
     def __init__(self, taken: set[str], function: str) -> None:
@@ -46,35 +46,35 @@ class Helpers(Externals):
         self._names: dict[tuple[str, str], str] = {}
 
     def function(self, fn: Any) -> Snippet | None:
-        """The text of a function that can be imported or written out, which it then is.
+        """Import a function, or write out its definition, and return the text that refers to it.
 
-        Errors: TapeError for a function of ours whose source cannot be written out.
+        Errors: TapeError for a function of this package whose source cannot be written out.
         """
-        if isinstance(fn, _DEFINED) and is_ours(fn):
+        if isinstance(fn, _DEFINED) and belongs_to_wengert(fn):
             return Snippet(self._helper(fn), TIGHT)
         return super().function(fn)
 
     def bind(self, value: Any) -> Snippet:
-        """The name of a new keyword constant for `value`.
+        """Return the name of the keyword constant for `value`.
 
-        Errors: TapeError for a function of ours, which nobody could give.
+        Errors: TapeError for a function of this package, which no caller could pass in.
         """
-        if isinstance(value, types.FunctionType | types.MethodType) and is_ours(value):
-            raise refusal(value)
+        if isinstance(value, types.FunctionType | types.MethodType) and belongs_to_wengert(value):
+            raise no_source_error(value)
         return super().bind(value)
 
     def _helper(self, fn: Any) -> str:
-        """The name of a function or class of ours, after its definition was written."""
+        """Write the definition of a function or class of this package, and return its name."""
         if fn is StaleTapeError:
             self.checked = True
             return fn.__name__
         module, path = sys.modules.get(home_of(fn)), getattr(fn, "__qualname__", "")
         if module is None or vars(module).get(path) is not fn:
-            raise refusal(fn)
+            raise no_source_error(fn)
         return self._defined(module, path)
 
     def _defined(self, module: types.ModuleType, name: str) -> str:
-        """The name under which the definition of a module's `name` is written."""
+        """Write the definition of a module's `name`, if that is not done, and return its name in the source."""
         key = (module.__name__, name)
         if key not in self._names:
             wish = name
@@ -86,37 +86,37 @@ class Helpers(Externals):
         return self._names[key]
 
     def _definition(self, module: types.ModuleType, name: str, wish: str) -> str:
-        """The definition of a module's `name`, with the names in it as they are in the emitted source."""
-        text = plain(definition(module, name), module)
-        changes = {name: [Edit(*where, wish) for where in places(text, name)]}
+        """Return the definition of a module's `name`, with its names changed to those of the emitted source."""
+        text = stripped_definition(definition_text(module, name), module)
+        changes = {name: [Edit(*where, wish) for where in name_spans(text, name)]}
         for other in sorted(free_names(text) - {name}):
             if other in vars(module):
                 changes[other] = [*self._edits(module, text, other)]
             elif not hasattr(builtins, other):
-                raise refusal(vars(module)[name])
+                raise no_source_error(vars(module)[name])
         local = locals_of(text)
         if any(other in local and edit.new != other for other in changes for edit in changes[other]):
-            raise refusal(vars(module)[name])
-        return edited(text, [edit for edits in changes.values() for edit in edits])
+            raise no_source_error(vars(module)[name])
+        return apply_edits(text, [edit for edits in changes.values() for edit in edits])
 
     def _edits(self, module: types.ModuleType, text: str, name: str) -> Iterator[Edit]:
-        """The edits that turn each use of a module's `name` into one of what the emitted source has for it."""
+        """Yield the edits that replace each use of a module's `name` by its text in the emitted source."""
         value = vars(module)[name]
-        for chain in chains(text, name):
+        for chain in attribute_chains(text, name):
             if isinstance(value, types.ModuleType):
                 yield self._attribute(value, chain)
             else:
-                yield Edit(*place(chain[0]), self._global(module, name, value))
+                yield Edit(*span_of(chain[0]), self._global(module, name, value))
 
     def _attribute(self, value: Any, chain: list[Any]) -> Edit:
-        """The edit of a chain of attributes that begins at a module."""
+        """Return the edit of an attribute chain that begins at a module."""
         path, last = [value.__name__], chain[0]
         for node in chain[1:]:
             if not isinstance(value, types.ModuleType):
                 break
             value, last = getattr(value, node.attr), node
             path.append(node.attr)
-        where, text = place(chain[0], last), ".".join(path)
+        where, text = span_of(chain[0], last), ".".join(path)
         if path[0].partition(".")[0] in ("wengert", "wengert_rules"):
             return Edit(*where, self._helper(value))
         if text.partition(".")[0] == "numpy":
@@ -126,11 +126,11 @@ class Helpers(Externals):
 
     def _global(self, module: types.ModuleType, name: str, value: Any) -> str:
         """Return the name that a module's global `name` has in the emitted source."""
-        if isinstance(value, _DEFINED) and is_ours(value):
+        if isinstance(value, _DEFINED) and belongs_to_wengert(value):
             return self._helper(value)
-        if callable(value) and (place := self.function(value)):
-            return place.text
-        home, name = origin(module, name)
-        if not isinstance(value, _FIXED) and not is_as_written(home, name, value):
-            raise refusal(value)
+        if callable(value) and (snippet := self.function(value)):
+            return snippet.text
+        home, name = defining_module(module, name)
+        if not isinstance(value, _CONSTANT_TYPES) and not equals_its_definition(home, name, value):
+            raise no_source_error(value)
         return self._defined(home, name)

@@ -1,4 +1,4 @@
-"""Protocols of a tape, for the modules that print, play and write one, and for those that push ops."""
+"""Protocols of a tape, for modules that must not import `tape.py`: to read a tape, to add ops, to compile it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from wengert.tape.ops import Op, Variable
 
 
 class AnyTape(Protocol):
-    """A tape to read: its ops in order, and its result."""
+    """A tape that can be read: its ops in order, and its result."""
 
     ctx: Any
     arguments: Any
@@ -25,7 +25,7 @@ class AnyTape(Protocol):
 
 
 class AnyWritableTape(AnyTape, Protocol):
-    """A tape to add to."""
+    """A tape to which ops can be added."""
 
     def __init__(self, ctx: Any = None) -> None: ...
     @property

@@ -1,4 +1,4 @@
-"""Values as Python text that gives them back bit for bit; a value without such a text becomes a parameter."""
+"""Values as Python literals that reproduce them bit for bit; a value without a literal becomes a parameter."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ RESERVED = frozenset(
         "vars",
     )
 )
-"""Names that emitted text uses in a sense of its own: no parameter, module or function goes by one."""
+"""Names that emitted source uses itself: no parameter, module or function may have one."""
 
 
 class Snippet(NamedTuple):
-    """A piece of Python text, and how tightly its outermost operator binds."""
+    """A Python expression, and the precedence of its outermost operator."""
 
     text: str
     rank: int
 
     def inside(self, rank: int) -> str:
-        """The text as an operand of something that binds by `rank`, in parentheses where it needs them."""
+        """Return the text as an operand of an operator of precedence `rank`, in parentheses if it needs them."""
         return self.text if self.rank >= rank else f"({self.text})"
 
 
@@ -59,12 +59,12 @@ class Externals:
         self.definitions: list[str] = []
         self.checked = False  # whether StaleTapeError is raised
         self.constants: dict[str, Any] = {}
-        self.taken: set[str] = set()  # names that are not for constants
+        self.taken: set[str] = set()  # names that constants must not have
         self._names: dict[Any, str] = {}
         self._functions: dict[int, Snippet] = {}
 
     def expr(self, value: Any) -> Snippet:
-        """The text of a value that is no container."""
+        """Return the expression for a value that is not a container."""
         if callable(value) and not isinstance(value, np.generic):
             if id(value) not in self._functions:
                 self._functions[id(value)] = self.function(value) or self.bind(value)
@@ -72,8 +72,8 @@ class Externals:
         return self._literal(value) or self.bind(value)
 
     def bind(self, value: Any) -> Snippet:
-        """The name of a new keyword constant for `value`."""
-        method = isinstance(value, types.MethodType)  # a new object at each look
+        """Return the name of the keyword constant for `value`."""
+        method = isinstance(value, types.MethodType)  # each access makes a new object
         key = (id(value.__self__), id(value.__func__)) if method else id(value)
         if key not in self._names:
             names = (f"c{n}" for n in itertools.count(len(self.constants) + 1))
@@ -83,12 +83,12 @@ class Externals:
         return Snippet(self._names[key], TIGHT)
 
     def numpy(self, path: str) -> str:
-        """The text of a name in NumPy, which is then imported."""
+        """Import NumPy, and return the text of a name in it."""
         self.modules.add("numpy")
         return f"np.{path}"
 
     def function(self, fn: Any) -> Snippet | None:
-        """The text of a function that can be imported, which is then imported."""
+        """Import a function, and return the text that refers to it; None if it cannot be imported."""
         if method_name(fn):
             owner = self.function(fn.__objclass__)
             return owner and Snippet(f"{owner.text}.{fn.__name__}", TIGHT)
@@ -103,7 +103,7 @@ class Externals:
         return Snippet(f"{place.module}.{place.path}", TIGHT)
 
     def _literal(self, value: Any) -> Snippet | None:
-        """The text of a value that has one; else None."""
+        """Return the literal of a value, or None if it has none."""
         if value is None or value is Ellipsis or type(value) in (bool, str, bytes):
             return Snippet("..." if value is Ellipsis else repr(value), TIGHT)
         if type(value) is int:
@@ -121,7 +121,7 @@ class Externals:
     def _dtype(self, value: np.dtype) -> Snippet | None:
         if value.hasobject or value.names or value.metadata:
             return None
-        return Snippet(f"{self.numpy('dtype')}({(str(value) if _is_plain(value) else value.str)!r})", TIGHT)
+        return Snippet(f"{self.numpy('dtype')}({(str(value) if _fits_python_number(value) else value.str)!r})", TIGHT)
 
     def _float(self, value: float) -> Snippet | None:
         if math.isfinite(value):
@@ -138,7 +138,7 @@ class Externals:
         return Snippet(f"complex({parts[0].text}, {parts[1].text})", TIGHT) if parts[0] and parts[1] else None
 
     def _scalar(self, value: np.generic) -> Snippet | None:
-        if not _is_plain(value.dtype) or type(value) is not value.dtype.type:
+        if not _fits_python_number(value.dtype) or type(value) is not value.dtype.type:
             return None
         if isinstance(value, np.bool_):
             return Snippet(self.numpy(f"{bool(value)}_"), TIGHT)
@@ -146,7 +146,7 @@ class Externals:
         return inner if inner is None else Snippet(f"{self.numpy(type(value).__name__)}({inner.text})", TIGHT)
 
     def _array(self, value: np.ndarray) -> Snippet | None:
-        if not _is_plain(value.dtype) or not value.flags.c_contiguous:
+        if not _fits_python_number(value.dtype) or not value.flags.c_contiguous:
             return None
         if 0 < value.size <= SHOWN:
             inner = self._nested(value.tolist())
@@ -168,8 +168,8 @@ class Externals:
         return None if None in parts else f"[{', '.join(map(str, parts))}]"
 
 
-def _is_plain(dtype: np.dtype) -> bool:
-    """Whether Python's own numbers hold all values of a dtype."""
+def _fits_python_number(dtype: np.dtype) -> bool:
+    """Whether Python numbers hold all values of a dtype exactly."""
     return dtype.kind in "biufc" and dtype.isnative and dtype.itemsize <= (16 if dtype.kind == "c" else 8)
 
 

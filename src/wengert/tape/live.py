@@ -1,7 +1,7 @@
-"""A trace under a Context: each call goes through the Context onto a tape while the function runs.
+"""A trace under a Context: the Context records each call on a tape while the function runs.
 
-The tape has arrays of its own, which cannot be written: what the function writes later changes no value that a Context
-was given, and a call that writes its arguments is an error.
+The tape has read-only copies of arrays. So later writes of the function change no value that a Context has received,
+and a call that writes into its arguments raises an error.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from wengert.recording.user_pullbacks import Pull
 from wengert.recording.variables import METADATA, append_result, guard_outline, register
 from wengert.rulebook.registry import rules
 from wengert.tape.contexts import Context
-from wengert.tape.entries import kept, push_entry, push_result, tape_argument
+from wengert.tape.entries import entry_value, push_entry, push_result, tape_argument
 from wengert.tape.ops import MISSING, Call, Constant, Input, Variable
 from wengert.tape.tape import Tape
 from wengert.values import functional
@@ -36,7 +36,7 @@ from wengert.values.views import owner_of, read_only
 
 
 class LiveContext:
-    """The user's Context at work while a function runs: the tape that it fills, and each slot's Variable on it."""
+    """The user's Context while a function runs: the tape that it fills, and each slot's Variable on it."""
 
     def __init__(self, context: Context, f: Any) -> None:
         self.user = context
@@ -48,19 +48,19 @@ class LiveContext:
         self.tape.push(Input(f, getattr(f, "__name__", type(f).__name__), callee=True))
 
     def opened(self, keep: bool) -> Recording:
-        """The recording of a trace that asks this context."""
+        """Make the recording of a trace under this context."""
         return _AskedRecording(keep, self)
 
     def watch(self, recording: Recording) -> None:
-        """Let the recording's memory ask the Context about writes, too."""
+        """Make the recording's memory report writes to the Context, too."""
         recording.memory = _AskedMemory(recording, self)
 
     def choose(
         self, recording: Recording, f: Any, plain: Callable[[], Any], enter: Callable[[], Any]
     ) -> Callable[..., Any]:
-        """A function to call in place of `f`, which asks the Context at each call whether to record f or to enter it.
+        """Make a replacement of `f` that asks the Context at each call whether to record f or to enter it.
 
-        `plain()` is what a call without the Context would call, and `enter()` what runs f's body traced.
+        `plain()` returns the function that is called without a Context, and `enter()` the one that traces f's body.
         """
 
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -77,9 +77,9 @@ class LiveContext:
         return call
 
     def _unasked(self, recording: Recording, run: Callable[[], Any]) -> Any:
-        """Run a part of a gradient that the function takes, without the Context.
+        """Run a part of an inner gradient without the Context.
 
-        Its calls are recorded as its reverse pass needs them, and `sync` brings them onto the tape.
+        Its calls are recorded as its reverse pass needs them; `sync` then brings them onto the tape.
         """
         recording.context = None
         try:
@@ -90,13 +90,13 @@ class LiveContext:
     def _refuse_hidden(
         self, recording: Recording, f: Any, args: tuple[Any, ...], ins: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> None:
-        """Refuse traced values that would reach a call without being arguments on the tape."""
+        """Raise an error if traced values reach a call without being arguments on the tape."""
         named = [value for value in kwargs.values() if slot_of(recording, value) is None]
         if search(recording, [f, *_untraced(args, ins), *named]):
             raise recording.refuse(
                 RefusedCallError(
-                    f"{here()}: the context takes {getattr(f, '__name__', f)} for a primitive, and a traced value "
-                    "reaches it inside a dictionary, an object or a closure. Give it as an argument of its own."
+                    f"{here()}: the context records {getattr(f, '__name__', f)} as a primitive, but a traced value "
+                    "reaches it inside a dictionary, an object or a closure. Pass that value as a separate argument."
                 )
             )
 
@@ -108,12 +108,12 @@ class LiveContext:
         ins: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> Any:
-        """Let the Context record a call; returns the value that it computed, with which the function goes on."""
+        """Make the Context record a call, and return the call's value to the function."""
         if len(recording.levels) > 1:
             return self._unasked(recording, lambda: record_call(primitive, args, kwargs))
         if primitive.fn in METADATA:
             return primitive.fn(*args, **kwargs)
-        named = {name: _named(recording, value) for name, value in kwargs.items()}
+        named = {name: _keyword_value(recording, value) for name, value in kwargs.items()}
         watched = UNWATCHED if primitive.vouched else watched_by(recording, ())
         self.sync(recording)
         v = self._record(primitive.fn, args, ins, named)
@@ -132,10 +132,10 @@ class LiveContext:
         ins: tuple[Any, ...],
         kwargs: dict[str, Any] | None,
     ) -> Any:
-        """Let the Context record a call of which the function has a value already: an array of a class, made there."""
+        """Make the Context record a call that already ran in the function and made `value`, an array of a subclass."""
         if len(recording.levels) > 1:
             return self._unasked(recording, lambda: append_result(recording, bound, value, args, ins, kwargs))
-        named = {name: _named(recording, value) for name, value in (kwargs or {}).items()}
+        named = {name: _keyword_value(recording, value) for name, value in (kwargs or {}).items()}
         self.sync(recording)
         v = self._record(bound.primitive.fn, args, ins, named)
         self._compare(recording, value, v)
@@ -151,13 +151,13 @@ class LiveContext:
         ins: tuple[Any, ...],
         named: dict[str, Any],
     ) -> Any:
-        """Let a value stand in the recording for what the Context recorded."""
+        """Append a call that the Context recorded to the recording, with its value."""
         slot = Recording.append(recording, (primitive, value, ins, args, named or None, STATE.site))
         self.variables[slot] = v
         return self._registered(recording, primitive, value, args, slot)
 
     def _record(self, fn: Any, args: tuple[Any, ...], ins: tuple[Any, ...], kwargs: dict[str, Any]) -> Variable:
-        """The Variable that the Context gives for a call; it sees Variables, and copies of untraced arrays."""
+        """Call the Context's `record_primitive`, and return its Variable; it receives copies of untraced arrays."""
         self.tape.site = STATE.site
         given = [tape_argument(self.own(a, s), s, self.variables) for a, s in zip(args, ins, strict=False)]
         given += [self.own(a, None) for a in args[len(ins) :]]
@@ -169,15 +169,15 @@ class LiveContext:
             v = self.user.record_primitive(self.tape, fn, *given, **named)
         if not isinstance(v, Variable) or self.tape[v].val is MISSING:
             raise TapeError(
-                f"{here()}: record_primitive of {type(self.user).__name__} gave {v!r}, of which no value is known\n"
-                "  fix: return what tape.push(mkcall(...)) gave"
+                f"{here()}: record_primitive of {type(self.user).__name__} returned {v!r}, whose value is not known\n"
+                "  fix: return the Variable that tape.push(mkcall(...)) returns"
             )
         op = self.tape[v]
         op.val = read_only(op.val) if isinstance(op.val, np.ndarray) else op.val
         return v
 
     def own(self, arg: Any, slot: Any) -> Any:
-        """The argument with the tape's own copy of each untraced array in it, the same while the array is unchanged."""
+        """Replace each untraced array in an argument by the tape's copy, reused while the array is unchanged."""
         if isinstance(arg, list | tuple):
             slots = slot if isinstance(slot, tuple) else (None,) * len(arg)
             parts = [self.own(a, s) for a, s in zip(arg, slots, strict=True)]
@@ -193,7 +193,7 @@ class LiveContext:
     def _given_back(
         self, recording: Recording, primitive: Primitive, v: Variable, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
-        """The value with which the function goes on: a copy of the tape's array, or a view where the call gives one."""
+        """Return a call's value to the function: a copy of the tape's array, or a view if the call returns a view."""
         value = self.tape[v].val
         rule = primitive.rule
         if isinstance(value, np.ndarray) and rule is not None and (rule.view or rule.identity):
@@ -212,9 +212,9 @@ class LiveContext:
     def _registered(
         self, recording: Recording, primitive: Primitive, value: Any, args: tuple[Any, ...], slot: int
     ) -> Any:
-        """Let a result stand for its slot in the recording: numbers and arrays as variables, also those in a tuple.
+        """Register a result for its slot in the recording: floats and arrays as variables, also those in a tuple.
 
-        A result that has no identity (a bool, a text) becomes a guard.
+        A result without identity (a bool, a string) becomes a guard.
         """
         if primitive.rule is not None and primitive.rule.kind == "constant":
             recording.inert.add(slot)
@@ -234,24 +234,24 @@ class LiveContext:
         else:
             raise recording.refuse(
                 RefusedCallError(
-                    f"{here()}: {primitive.name}, which the context takes for a primitive, gave a "
-                    f"{type(value).__name__}. It must give a number, an array or a tuple of these."
+                    f"{here()}: {primitive.name}, which the context records as a primitive, returned a "
+                    f"{type(value).__name__}. It must return a number, an array or a tuple of these."
                 )
             )
         return value
 
     def sync(self, recording: Recording) -> None:
-        """Bring onto the tape what was recorded without asking the Context: inputs, writes, reads of written memory."""
+        """Bring the entries recorded without the Context onto the tape: inputs, writes, reads of written memory."""
         while self.seen < len(recording.entries):
             index = self.seen
             self.seen += 1
             entry = recording.entries[index]
             if index not in self.variables and entry is not None:
-                self.variables[index] = self._brought(recording, entry)
+                self.variables[index] = self._push_entry(entry)
 
-    def _brought(self, recording: Recording, entry: Entry) -> Variable:
-        """The Variable of an entry that is brought onto the tape."""
-        fn, value, ins, args, kwargs, site = entry[0].fn, kept(entry[1]), *entry[2:]
+    def _push_entry(self, entry: Entry) -> Variable:
+        """Bring an entry onto the tape, and return its Variable."""
+        fn, value, ins, args, kwargs, site = entry[0].fn, entry_value(entry[1]), *entry[2:]
         if entry[0].kind == "input" and not ins:
             return self.tape.push(Input(self.own(value, None), next(self.names, None)))
         if entry[0].kind == "constant":
@@ -261,22 +261,22 @@ class LiveContext:
         return self._record(fn, args, ins, kwargs or {})
 
     def _compare(self, recording: Recording, value: Any, v: Variable) -> None:
-        """Refuse a Context that recorded another value for a write, a view or an array of a class."""
+        """Raise an error if the Context recorded another value for a write, a view or an array of a subclass."""
         if not is_same(self.tape[v].val, value):
             raise recording.refuse(
                 RefusedCallError(
-                    f"{here()}: the context recorded another value for a write in place, a view or an array of "
-                    "a class than this line gives. These can be counted or refused, not replaced."
+                    f"{here()}: the context recorded another value than this line computes, for an in-place write, a "
+                    "view or an array of a subclass. A context may count or refuse these, but not replace them."
                 )
             )
 
     def check(self, recording: Recording, slot: int, leaf: Any) -> None:
-        """Refuse a result or a written array that differs from what the tape has in its place."""
+        """Raise an error if a result or a written array differs from the tape's value for it."""
         self.sync(recording)
         self._compare(recording, leaf, self.variables[slot])
 
     def finish(self, recording: Recording, result: Any) -> Tape:
-        """The finished tape, with its result, a structure of Slots."""
+        """Finish the tape with `result`, a structure of Slots, and return it."""
         self.sync(recording)
         self.tape.site = None
         self.tape.result = push_result(self.tape, result, self.variables)
@@ -284,7 +284,7 @@ class LiveContext:
 
 
 class _AskedRecording(Recording):
-    """A recording that brings each entry before its Context at once, since its arrays may be written later."""
+    """A recording that passes each entry to its Context at once, since its arrays may be written later."""
 
     __slots__ = ("live",)
 
@@ -299,7 +299,7 @@ class _AskedRecording(Recording):
 
 
 class _AskedMemory(Memory):
-    """The memory of such a recording: it keeps copies of untraced arrays, and checks what was recorded for a write."""
+    """The memory of such a recording: it keeps copies of untraced arrays, and checks the Context's value of a write."""
 
     __slots__ = ("live",)
 
@@ -319,7 +319,7 @@ class _AskedMemory(Memory):
 
 
 def _untraced(args: Iterable[Any], ins: Iterable[Any]) -> Iterator[Any]:
-    """The arguments, and items of arguments, that are no Variables on the tape."""
+    """Yield the arguments, and items of arguments, that are not Variables on the tape."""
     for arg, slot in zip(args, ins, strict=True):
         if isinstance(slot, tuple):
             yield from _untraced(arg, slot)
@@ -327,6 +327,6 @@ def _untraced(args: Iterable[Any], ins: Iterable[Any]) -> Iterator[Any]:
             yield arg
 
 
-def _named(recording: Recording, value: Any) -> Any:
+def _keyword_value(recording: Recording, value: Any) -> Any:
     slot = slot_of(recording, value)
     return value if slot is None else Traced(slot, value)

@@ -1,7 +1,7 @@
-"""Liveness: when an op's value is read for the last time, and where a store may write in place.
+"""Liveness: which op reads each value last, and which stores may write in place.
 
-A functional store (setitem and the like) means "a copy with a change". Where the old version, and all
-that may share its memory, is not read afterwards, the old version may be changed itself: n stores cost O(n).
+A functional store (setitem and the like) means "a copy with a change". If no later op reads the old version, or a value
+that may share its memory, the store may write into the old version itself. So n stores cost O(n).
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from wengert.values import functional
 from wengert.values.identity_set import Functions
 from wengert.values.keys import is_basic
 
-STORES = Functions(functional.setitem, functional.additem, functional.setlens, functional.addlens)
-_FRESH = Functions(*STORES, functional.lens, functional.setpart)
+STORE_FUNCTIONS = Functions(functional.setitem, functional.additem, functional.setlens, functional.addlens)
+_ALLOCATING = Functions(*STORE_FUNCTIONS, functional.lens, functional.setpart)
 
 
 InPlace = frozenset[Any]
 
 
 class Liveness(NamedTuple):
-    """`last[id]` is the id of the op that reads a value last; `in_place` has the ids of stores that may write.
+    """`last[id]` is the id of the op that reads a value last; `in_place` has the ids of stores that may write in place.
 
-    In `in_place` (id, k) says that a loop may write into the array that it is given as the k-th to carry.
+    A pair (id, k) in `in_place` says that a loop may write into its k-th loop-carried argument.
     """
 
     last: list[int]
@@ -38,18 +38,18 @@ class Liveness(NamedTuple):
 
 
 def liveness(ops: Sequence[Op], result: Variable) -> Liveness:
-    """The Liveness of the values of `ops`; the op at the position `result` is read after all of them."""
-    memory = memory_of(ops, result)
+    """Find the Liveness of the values of `ops`; `result` is read after all of them."""
+    memory = memory_groups(ops, result)
     return Liveness(memory.last, frozenset(memory.in_place))
 
 
-def memory_of(ops: Sequence[Op], result: Variable, reuses: Callable[[Call], bool] | None = None) -> Memory:
-    """The Memory of the values of `ops`; the op at the position `result` is read after all of them."""
-    return Memory(ops, last_readers(ops, result), reuses=reuses)
+def memory_groups(ops: Sequence[Op], result: Variable, reuses: Callable[[Call], bool] | None = None) -> MemoryGroups:
+    """Find the MemoryGroups of the values of `ops`; `result` is read after all of them."""
+    return MemoryGroups(ops, last_readers(ops, result), reuses=reuses)
 
 
 def last_readers(ops: Sequence[Op], result: Variable) -> list[int]:
-    """For each value the id of the op that reads it last, its own where none does; the result is read after all."""
+    """List for each value the id of the op that reads it last, or its own id; `result` is read after all ops."""
     last = list(range(len(ops) + 1))
     for position, op in enumerate(ops, 1):
         for v in op.references():
@@ -58,13 +58,12 @@ def last_readers(ops: Sequence[Op], result: Variable) -> list[int]:
     return last
 
 
-class Memory:
-    """Groups values that may share memory; of each group it knows who reads it last, and whether it may be written.
+class MemoryGroups:
+    """Groups of values that may share memory: for each group its last reader, and whether it may be written.
 
-    `last` are the last readers, `own` the ids of inputs whose arrays nobody else has. `in_place` has the ids of the
-    stores that may write in place, (id, k) for loops. `over` has the ids of calls that may write over an operand that
-    a loop carries, which is the value: calls of which `reuses` is true. Each part of what a loop gives has a number
-    beyond those of the ops.
+    `last` are the last readers, `own` the ids of inputs whose arrays no other code refers to. `in_place` has the ids of
+    the stores that may write in place, (id, k) for loops. `overwritten` maps a call, of which `reuses` is true, to the
+    loop-carried operand that it may overwrite. Each part of a loop's result has a number above those of the ops.
     """
 
     def __init__(
@@ -82,7 +81,7 @@ class Memory:
         self.written = [False] * len(last)
         self.carried = [False] * len(last)
         self.parts: dict[int, list[int]] = {}
-        self.over: dict[int, Variable] = {}
+        self.overwritten: dict[int, Variable] = {}
         self.in_place: set[Any] = set()
         for op in ops:
             self.enter(op)
@@ -102,7 +101,7 @@ class Memory:
             self.carried[a] = self.carried[a] or self.carried[b]
 
     def enter(self, op: Op) -> None:
-        """Take in the next op."""
+        """Add the next op."""
         if not isinstance(op, Call):
             self.owner[op.id] = self.carried[op.id] = op.id in self.own
             self.pinned[op.id] = op.id not in self.own
@@ -112,7 +111,7 @@ class Memory:
                 self._write(op.id, op.args[0])
                 self.join(op.args[0].id, op.id)
         elif isinstance(op.fn, Loop):
-            self._run(op, carrying(op.fn, self.reuses))
+            self._run(op, loop_memory(op.fn, self.reuses))
         elif is_new_memory(op):
             self.owner[op.id] = True
             if self.reuses is not None and self.reuses(op):
@@ -120,36 +119,36 @@ class Memory:
         elif not is_atom(op.val):
             self._share(op)
 
-    def _write(self, what: Any, x: Variable) -> None:
-        self.in_place.add(what)
+    def _write(self, store: Any, x: Variable) -> None:
+        self.in_place.add(store)
         self.written[self.find(x.id)] = True
 
     def _may_write(self, op: Call, x: Any, rest: list[Any]) -> bool:
-        """Whether an op, which reads `x` and the rest, may write into `x`."""
+        """Whether an op that reads `x` and `rest` may write into `x`."""
         if not isinstance(x, Variable) or not self.owner[x.id] or not isinstance(value_of(x), np.ndarray | list):
             return False
         place = self.find(x.id)
         if self.pinned[place] or self.until[place] > op.id:
             return False
         overlap = any(self.find(v.id) == place for v in references(rest))
-        # NumPy assigns overlapping slices rightly
+        # NumPy assigns overlapping slices correctly
         return not overlap or (op.fn is functional.setitem and is_basic(rest[0]))
 
     def _reuse(self, op: Call) -> None:
-        """Have a call write over an operand of its form that a loop carries, if nobody reads that afterwards."""
+        """Let a call overwrite a loop-carried operand of its shape and dtype that no later op reads."""
         read = [v for v in op.references() if not is_atom(value_of(v))]
         for v in read:
             place, x = self.find(v.id), value_of(v)
             whole = all([self.owner[u.id] for u in read if self.find(u.id) == place])
             dies = self.carried[place] and not self.pinned[place] and self.until[place] <= op.id
             if dies and whole and (x.shape, x.dtype) == (op.val.shape, op.val.dtype):
-                self.over[op.id] = v
+                self.overwritten[op.id] = v
                 self.written[place] = True
                 self.join(v.id, op.id)
                 return
 
-    def _run(self, op: Call, loop: Carrying) -> None:
-        """Take in a loop: it may write into what it is given to carry, or into a copy, and gives parts."""
+    def _run(self, op: Call, loop: LoopMemory) -> None:
+        """Add a loop: it writes into its loop-carried arguments or into copies of them, and returns parts."""
         first = len(op.fn.steps)
         copied = {k for k in loop.written if not self._may_write(op, op.args[k], [*op.args[:k], *op.args[k + 1 :]])}
         for k in loop.written - copied:
@@ -158,7 +157,7 @@ class Memory:
         for node, part in zip(self.parts[op.id], loop.parts, strict=True):
             self.join(self.parts[op.id][part.group], node)
 
-    def _part(self, op: Call, part: Part, copied: set[int]) -> int:
+    def _part(self, op: Call, part: LoopResultPart, copied: set[int]) -> int:
         node, args = len(self.parent), [op.args[k] for k in part.given - copied]
         given = [a for a in args if isinstance(a, Variable)]
         self.parent.append(node)
@@ -181,18 +180,18 @@ class Memory:
             self.pinned[self.find(op.id)] = True
 
     def _behind(self, op: Call, v: Variable) -> list[int]:
-        """The numbers of what lies in the memory of `v`, as far as `op` takes it: of loops, the part that it takes."""
+        """Return the numbers of the values that `op` reads in `v`: of a loop's result, only the part that it reads."""
         parts = self.parts.get(v.id)
         if parts is None:
             return [v.id]
         return [parts[op.args[1]]] if op.fn is functional.getfield and type(op.args[1]) is int else [v.id, *parts]
 
 
-class Part(NamedTuple):
+class LoopResultPart(NamedTuple):
     """The memory that a part of a loop's result may share.
 
-    It may lie in that of the arguments `given`, or of the part of the number `group`, the first such one; `pinned` in
-    that of something else. It is `owned` where it is an array of its own, if what it was given was one.
+    That is the memory of the arguments `given`, or of the part number `group`, the first such part. `pinned` says that
+    it may share other memory. It is `owned` if it is an array of its own, provided that these arguments are.
     """
 
     given: frozenset[int]
@@ -201,19 +200,22 @@ class Part(NamedTuple):
     owned: bool
 
 
-class Carrying(NamedTuple):
-    """The memory use of a loop: the Memory of its body's values, and which arguments it has `written` into.
+class LoopMemory(NamedTuple):
+    """The memory use of a loop: the MemoryGroups of its body's values, and the arguments that are `written`.
 
-    Into those it writes if they are its own, else into copies of them, which it makes once.
+    The loop writes into these arguments if it owns them, else into copies, which it makes once.
     """
 
-    memory: Memory
+    memory: MemoryGroups
     written: frozenset[int]
-    parts: list[Part]
+    parts: list[LoopResultPart]
 
 
-def carrying(loop: Loop, reuses: Callable[[Call], bool] | None = None) -> Carrying:
-    """The Carrying of a loop: its own are at first all arrays that it carries, and of these what stays alone."""
+def loop_memory(loop: Loop, reuses: Callable[[Call], bool] | None = None) -> LoopMemory:
+    """Find the LoopMemory of a loop.
+
+    Assume that it owns all loop-carried arrays. Drop those that come to share memory, and repeat until none does.
+    """
     body = loop.body
     ops, inputs, results = list(body), [v.id for v in loop.inputs], loop.results
     last = last_readers(ops, body.result)
@@ -222,7 +224,7 @@ def carrying(loop: Loop, reuses: Callable[[Call], bool] | None = None) -> Carryi
     first = len(loop.steps)
     own = frozenset(inputs[first : first + loop.carried])
     while True:
-        memory = Memory([op for op in ops if op is not body.result.op], last, own, reuses)
+        memory = MemoryGroups([op for op in ops if op is not body.result.op], last, own, reuses)
         places = [memory.find(v.id) if isinstance(v, Variable) else 0 for v in results]
         alone = [
             memory.owner[v.id] and not memory.pinned[place] and places.count(place) == 1 if place else False
@@ -232,18 +234,18 @@ def carrying(loop: Loop, reuses: Callable[[Call], bool] | None = None) -> Carryi
         if still == own:
             break
         own = still
-    given, written = _around(loop, memory, places)
+    given, written = _shared_arguments(loop, memory, places)
     parts = [
-        Part(frozenset(those), places.index(place), not place or memory.pinned[place], its)
+        LoopResultPart(frozenset(those), places.index(place), not place or memory.pinned[place], its)
         for those, place, its in zip(given, places, alone, strict=True)
     ]
-    return Carrying(memory, written, parts)
+    return LoopMemory(memory, written, parts)
 
 
-def _around(loop: Loop, memory: Memory, places: list[int]) -> tuple[list[set[int]], frozenset[int]]:
-    """The arguments in whose memory each part of the result may lie, and those that are written into.
+def _shared_arguments(loop: Loop, memory: MemoryGroups, places: list[int]) -> tuple[list[set[int]], frozenset[int]]:
+    """Find the arguments in whose memory each part of the result may lie, and the arguments that are written.
 
-    What is given comes back in the next iteration at another place.
+    An iteration may pass a loop-carried array on in another position, so this is repeated until nothing changes.
     """
     groups, carried = [memory.find(v.id) for v in loop.inputs], range(len(loop.steps), len(loop.steps) + loop.carried)
     given = [{k for k, group in enumerate(groups) if group == place} for place in places]
@@ -257,26 +259,26 @@ def _around(loop: Loop, memory: Memory, places: list[int]) -> tuple[list[set[int
 
 def is_store(op: Op) -> bool:
     """Whether an op is a functional store."""
-    return isinstance(op, Call) and op.fn in STORES
+    return isinstance(op, Call) and op.fn in STORE_FUNCTIONS
 
 
 def is_new_memory(op: Call) -> bool:
-    """Whether the result of a call certainly is new memory.
+    """Whether the result of a call is certainly new memory.
 
-    Its rule says so; but a function in Python may return what it was given.
+    Its rule says so. But a Python function may return one of its arguments.
     """
-    if op.fn in _FRESH or _gathers(op):
+    if op.fn in _ALLOCATING or _gathers(op):
         return True
     if isinstance(op.fn, Variable | types.FunctionType) or "out" in op.kwargs:
         return False
-    if getattr(op.fn, "__name__", "") in ("conj", "conjugate"):  # the methods return a real array itself
+    if getattr(op.fn, "__name__", "") in ("conj", "conjugate"):  # of a real array, the methods return it itself
         return False
     rule = rules.get(op.fn)
     return rule is not None and rule.kind != "rrule" and not rule.view and not rule.identity
 
 
 def _gathers(op: Call) -> bool:
-    """Whether a call picks elements by arrays of places, or sums products: neither ever gives a view."""
+    """Whether a call indexes by arrays of integers or booleans, or is an einsum of several operands: never a view."""
     if op.fn is not operator.getitem:
         return op.fn is np.einsum and len(op.args) > 2 and not op.kwargs
     if type(value_of(op.args[0])) is not np.ndarray:
@@ -287,7 +289,7 @@ def _gathers(op: Call) -> bool:
 
 
 def is_atom(value: Any) -> bool:
-    """Whether a value is immutable and holds no memory: a number, a text, None."""
+    """Whether a value is immutable and holds no array memory: a number, a string, None."""
     return value is None or isinstance(value, int | float | complex | str | bytes | np.number | np.bool_)
 
 
@@ -297,8 +299,8 @@ def _holds_memory(arg: Any) -> bool:
     return not isinstance(arg, Variable | slice | type(Ellipsis)) and not is_atom(arg)
 
 
-def drops(live: Liveness, ops: Iterable[Op]) -> list[list[int]]:
-    """For each position, the values that nobody reads after it, and that may be freed."""
+def values_to_free(live: Liveness, ops: Iterable[Op]) -> list[list[int]]:
+    """List for each position the values that no later op reads, and that may be freed."""
     table: list[list[int]] = [[] for _ in live.last]
     for op in ops:
         if live.last[op.id] < len(table):

@@ -1,7 +1,7 @@
 """The source of loops: a `for` statement, with the iteration's statements inside.
 
-What is carried has a name of its own, which the iteration gives its next value, at once where nobody reads the one
-before any more, else at its end. An array that is written into is copied before the loop, unless it is the loop's own.
+A loop-carried value has a name. The iteration assigns its next value at once if nothing reads the old one any more,
+else at its end. An array that the loop writes into is copied before the loop, unless the loop owns it.
 """
 
 from __future__ import annotations
@@ -11,45 +11,45 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from wengert.tape.literals import Snippet
-from wengert.tape.liveness import carrying
+from wengert.tape.liveness import loop_memory
 from wengert.tape.loops import Loop
 from wengert.tape.ops import Call, Input, Variable, value_of
-from wengert.tape.provenance import variables_of
+from wengert.tape.provenance import variable_names
 from wengert.values.functional import overlaps
 from wengert.values.names import SUM, TIGHT, is_name
 
-_PLACES = "ijklmnpqrst"
+_INDEX_NAMES = "ijklmnpqrst"
 
 
 def carried_names(op: Call) -> Iterator[tuple[Variable, str | None]]:
     """Yield the loop-carried arguments of a loop's call, each with the user's name for it."""
     loop: Loop = op.fn
-    variables = variables_of(list(loop.body))
+    variables = variable_names(list(loop.body))
     n = len(loop.steps)
     for a, v, after in zip(op.args[n:], loop.inputs[n : n + loop.carried], loop.results, strict=False):
         if isinstance(a, Variable):
-            yield a, (variables.get(after.id) if isinstance(after, Variable) else None) or _name(v)
+            yield a, (variables.get(after.id) if isinstance(after, Variable) else None) or _input_name(v)
 
 
 def write_loop(w: Any, op: Call) -> list[Snippet]:
-    """Have a Writer write the loop that `op` calls; returns the texts of the parts of what it gives."""
-    outermost = w.before is None
-    w.before = {} if outermost else w.before
+    """Make a Writer write the loop that `op` calls, and return the expressions for the parts of its result."""
+    outermost = w.hoisted is None
+    w.hoisted = {} if outermost else w.hoisted
     begin = len(w.lines)
-    text = _Loop(w, op)
-    text.write()
+    loop = _LoopWriter(w, op)
+    loop.write()
     if outermost:
-        w.lines[begin:begin] = [f"{name} = {made}" for made, name in w.before.items()]
-        w.before = None
-    return text.parts
+        w.lines[begin:begin] = [f"{name} = {made}" for made, name in w.hoisted.items()]
+        w.hoisted = None
+    return loop.parts
 
 
-class _Loop:
-    """Writes one loop in the lines of the Writer `w` around it, with a Writer for its body."""
+class _LoopWriter:
+    """A writer of one loop, into the lines of the Writer `w` around it; the body has a Writer of its own."""
 
     def __init__(self, w: Any, op: Call) -> None:
         loop: Loop = op.fn
-        self.w, self.op, self.loop, self.memory = w, op, loop, carrying(loop, w.reuses)
+        self.w, self.op, self.loop, self.memory = w, op, loop, loop_memory(loop, w.reuses)
         self.results = loop.results
         self.inner = w.inner(op, self.memory)
         n = len(loop.steps)
@@ -58,7 +58,7 @@ class _Loop:
         self.parts: list[Snippet] = []
 
     def write(self) -> None:
-        """Write what is before the loop, the loop, and what its end needs."""
+        """Write the statements before the loop, and the loop."""
         w, inner, loop = self.w, self.inner, self.loop
         for v, a in zip(self.inputs[len(self.starts) + loop.carried :], self.given[loop.carried :], strict=True):
             inner.exprs[v.id] = self.plain(a)
@@ -68,21 +68,21 @@ class _Loop:
         w.settle_all()
         for v, name in zip(self.carried, names, strict=True):
             inner.exprs[v.id] = Snippet(name, TIGHT)
-        inner.own.update(names)
+        inner.reusable_names.update(names)
         for name, v in zip(reversed(names), reversed(self.results[: loop.carried]), strict=True):
             if isinstance(v, Variable):
-                inner.carries[v.id] = name
+                inner.next_names[v.id] = name
         heads = [*self.heads(starts)]
         before, after = inner.take_turns(self.op, names)
         self.body(names)
         inner.lines += after
-        w.lines += [*before, _for(heads, loop.count), *(f"    {line}" for line in inner.lines or ["pass"])]
-        w.own.update(names)
-        w.said = ""
+        w.lines += [*before, _for_statement(heads, loop.count), *(f"    {line}" for line in inner.lines or ["pass"])]
+        w.reusable_names.update(names)
+        w.last_comment = ""
         w.taken.difference_update(name for name, _ in heads)
 
     def plain(self, a: Any) -> Snippet:
-        """The text of an argument that each iteration reads: a name or a number."""
+        """Return the text of an argument that each iteration reads: a name or a number."""
         w, expr = self.w, self.w.arg(a)
         if re.fullmatch(r"-?[\w.]+", expr.text):
             return expr
@@ -94,10 +94,10 @@ class _Loop:
         return Snippet(name, TIGHT)
 
     def begin(self, k: int) -> str:
-        """Write what is carried as the k-th under the name that it has in the loop; returns that."""
+        """Give the k-th loop-carried value its name in the loop, and return the name."""
         w, a, v = self.w, self.given[k], self.carried[k]
         after = self.results[k].id if isinstance(self.results[k], Variable) else 0
-        wish = self.inner.variables.get(after) or _name(v)
+        wish = self.inner.variables.get(after) or _input_name(v)
         old = self.read[len(self.starts) + k]
         mine = self.read.count(old) == 1 and w.is_free(old, self.op)
         name = old if mine and wish in (None, old) else self.inner.named_like(wish, v.op)
@@ -108,18 +108,20 @@ class _Loop:
         return name
 
     def heads(self, starts: Sequence[Snippet]) -> Iterator[tuple[str, str]]:
-        """The names of the places, with their ranges."""
+        """Yield the names of the loop's counters, with their ranges."""
         for v, start, step in zip(self.inputs, starts, self.loop.steps, strict=False):
             if not step:
                 self.inner.exprs[v.id] = start
                 continue
-            free = [name for name in (_name(v), *_PLACES) if name and is_name(name) and name not in self.w.taken]
+            free = [
+                name for name in (_input_name(v), *_INDEX_NAMES) if name and is_name(name) and name not in self.w.taken
+            ]
             name = self.w.name(free[0] if free else "i")
             self.inner.exprs[v.id] = Snippet(name, TIGHT)
-            yield name, _range(start, self.loop.count, step)
+            yield name, _range_text(start, self.loop.count, step)
 
     def body(self, names: list[str]) -> None:
-        """Write the statements of an iteration, and what it carries on and gives."""
+        """Write the statements of an iteration, and assign the loop-carried values and the results."""
         inner, count = self.inner, self.loop.carried
         result = self.loop.body.result.id
         for op in inner.ops:
@@ -132,25 +134,25 @@ class _Loop:
         self.move([(name, v) for name, v in moves if inner.arg(v).text != name])
 
     def further(self, v: Any, moves: list[tuple[str, Any]]) -> Snippet:
-        """The text of what is read of the last iteration alone; a value that is replaced there is moved."""
+        """Return the name of a value that is read after the loop only; give it a new one if it is reassigned."""
         inner = self.inner
         if isinstance(v, Variable):
             if v.id in inner.pending:
                 inner.settle(v.id)
             text = inner.exprs[v.id].text
-            if text in inner.own and text not in [name for name, _ in moves]:
-                self.w.own.add(text)
+            if text in inner.reusable_names and text not in [name for name, _ in moves]:
+                self.w.reusable_names.add(text)
                 return Snippet(text, TIGHT)
         for name, other in moves:
             if isinstance(v, Variable) and isinstance(other, Variable) and other == v:
                 return Snippet(name, TIGHT)
         name = self.w.name(f"v{inner.prefix}{len(moves)}_")
         moves.append((name, v))
-        self.w.own.add(name)
+        self.w.reusable_names.add(name)
         return Snippet(name, TIGHT)
 
     def move(self, moves: list[tuple[str, Any]]) -> None:
-        """Write that names get what the next iteration reads by them, all at once where they read each other."""
+        """Assign the names that the next iteration reads, all in one statement if they read each other."""
         inner = self.inner
         words = [word for _, v in moves for word in re.findall(r"\w+", inner.arg(v).text)]
         together = len(moves) > 1 and any([name in words for name, _ in moves])
@@ -162,13 +164,13 @@ class _Loop:
         self.inner.statement(None, lambda: f"{names} = {', '.join([self.inner.arg(v).text for _, v in moves])}")
 
 
-def _name(v: Variable) -> str | None:
-    """The name of an input of a body."""
+def _input_name(v: Variable) -> str | None:
+    """Return the name of an input of a body."""
     return v.op.name if isinstance(v.op, Input) else None
 
 
-def _range(start: Snippet, count: int, step: int) -> str:
-    """The `count` ints from a start on."""
+def _range_text(start: Snippet, count: int, step: int) -> str:
+    """Return the `range(...)` of `count` integers from `start` on."""
     end = count * step
     if start.text.lstrip("-").isdigit():
         first = int(start.text)
@@ -178,8 +180,8 @@ def _range(start: Snippet, count: int, step: int) -> str:
     return f"range({', '.join([*bounds, *([] if step == 1 else [str(step)])])})"
 
 
-def _for(heads: Sequence[tuple[str, str]], count: int) -> str:
-    """The first line of a loop."""
+def _for_statement(heads: Sequence[tuple[str, str]], count: int) -> str:
+    """Return the first line of a loop."""
     if not heads:
         return f"for _ in range({count}):"
     names, ranges = ", ".join([name for name, _ in heads]), ", ".join([text for _, text in heads])

@@ -1,4 +1,4 @@
-"""Loops of tapes: what a tape calls in the place of many equal iterations."""
+"""Loops of tapes: a call that stands for many equal iterations."""
 
 from __future__ import annotations
 
@@ -6,30 +6,30 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from wengert.tape.interface import AnyRunningTape
-from wengert.tape.ops import Call, Input, Op, Variable, misplaced
+from wengert.tape.ops import Call, Input, Op, Variable, reference_error
 from wengert.values import functional
 from wengert.values.lazy_attribute import computed_once
 
-ENTERED = "It makes the calls of a tape; a tape that is played in traced code is a part of that."
+ENTERED = "It makes the calls of a tape; a tape that is played in traced code is a part of that code."
 
 
 class Loop:
-    """`count` runs of `body`, each on what the one before gave; a tape calls it, as `Call(loop, args)`.
+    """`count` runs of `body`, each on the results of the previous one; a tape calls it, as `Call(loop, args)`.
 
-    The arguments, and the inputs of the body, are in this order
-    - the places: ints that are another in each iteration, the first of each; `steps` says what is added to it;
-    - what is carried: the values that the first iteration begins with;
-    - what is the same in all iterations.
-    The body gives a tuple: what is carried on, in that order, then what is read of the last iteration alone. The last
-    iteration's tuple is the result of the loop, so there is one iteration at least. An array that is carried and
-    written by a store in the body is written in place, be it a copy, which is made once: that is how a loop fills an
-    array, a row at a time.
+    The arguments, and the inputs of the body, are in this order:
+    - the counters: integers, each with its first value; `steps` says how much each iteration adds;
+    - the loop-carried values, with which the first iteration begins;
+    - the loop-invariant values.
+    The body returns a tuple: the next loop-carried values, in that order, then values of which only the last
+    iteration's are read. The result of the loop is the last iteration's tuple, so there is at least one iteration. A
+    store in the body into a loop-carried array writes in place, into a copy made once if need be. So a loop fills an
+    array, one row at a time.
     """
 
     def __init__(self, body: AnyRunningTape, count: int, steps: Sequence[int], carried: int) -> None:
         result = body.result.op
         if not isinstance(result, Call) or result.fn is not functional.make_tuple:
-            raise misplaced("the body of a loop does not give a tuple", "let its result be a call of make_tuple")
+            raise reference_error("the body of a loop does not return a tuple", "make its result a call of make_tuple")
         self.body, self.count, self.steps, self.carried = body, count, tuple(steps), carried
 
     @property
@@ -51,7 +51,7 @@ class Loop:
 
     @computed_once
     def run(self) -> Callable[..., tuple[Any, ...]]:
-        """All iterations as one function, which writes into arrays of its own."""
+        """All iterations as one compiled function, which does not write into its arguments."""
         whole = type(self.body)()
         whole.result = whole.push(Call(self, [whole.push(Input()) for _ in self.inputs]))
         return whole.compile("loop")
@@ -62,7 +62,7 @@ class Loop:
 
 
 def with_bodies(ops: Iterable[Op]) -> Iterator[Op]:
-    """The ops, and those of the bodies of loops among them."""
+    """Yield the ops, and those of the bodies of loops among them."""
     for op in ops:
         yield op
         if isinstance(op, Call) and isinstance(op.fn, Loop):
@@ -70,5 +70,5 @@ def with_bodies(ops: Iterable[Op]) -> Iterator[Op]:
 
 
 def asks_for_strides(ops: Iterable[Op]) -> bool:
-    """Whether a call speaks of the memory of an array by strides."""
+    """Whether a call accesses the memory of an array by strides."""
     return any(isinstance(op, Call) and op.fn in functional.WINDOWED for op in with_bodies(ops))

@@ -1,4 +1,4 @@
-"""Needed ops: which calls of a tape have to run, and which may move or go."""
+"""Dead code on a tape: which calls must run, and which may be moved or removed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from wengert.values.names import method_name, ufunc_of
 
 
 def only_computes(fn: Any) -> bool:
-    """Whether a function only computes on its arguments, so that its calls may move, or go where nobody reads them."""
+    """Whether a function has no side effects, so that its calls may be moved, or removed if nothing reads them."""
     if isinstance(fn, np.ufunc) or ufunc_of(fn) is not None or is_functional(fn) or method_name(fn):
         return True
     return (
@@ -26,7 +26,7 @@ def only_computes(fn: Any) -> bool:
 
 
 def _may_raise(op: Call) -> bool:
-    """Whether a call that only computes may raise on other numbers, which the traced function might have caught."""
+    """Whether a call without side effects may raise an error on other values; the function might have caught it."""
     if getattr(op.fn, "__module__", "") in ("math", "cmath"):
         return True
     if op.fn is operator.getitem:
@@ -43,7 +43,7 @@ def is_functional(fn: Any) -> bool:
 
 
 def needed(ops: Sequence[Op], result: int) -> set[int]:
-    """The ops whose values the result, the guards and the calls with unknown effects need."""
+    """Find the ops whose values the result, the guards and the calls with side effects need."""
     found = {result}
     for op in reversed(ops):
         if op.id in found or stays(op):
@@ -53,7 +53,7 @@ def needed(ops: Sequence[Op], result: int) -> set[int]:
 
 
 def stays(op: Op) -> bool:
-    """Whether an op has to run where nobody reads what it gives: it is a guard, may have effects, or may raise."""
+    """Whether an op must run even if nothing reads its value: it is a guard, may have side effects, or may raise."""
     if isinstance(op, Call) and isinstance(op.fn, Loop):
         return any(map(stays, op.fn.body))
     return isinstance(op, Call) and (op.guard or not only_computes(op.fn) or _may_raise(op))

@@ -1,7 +1,7 @@
 """The ops of a tape, Input, Constant and Call, and the Variables that refer to them.
 
-All that depends on the kind of an op stands in its own class (`references`, `rewrite`, `copy`), so that a
-further kind is one more class here and one more case in each reader (dump, play, source).
+Each kind of op is a class with its own `references`, `rewrite` and `copy`. To add a kind, write one more class here
+and one more case in each reader (dump, play, source).
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from wengert.errors import TapeError
 from wengert.values.sites import Site
 
 
-class Missing:
-    """The value of an op that has not been run."""
+class MissingValue:
+    """The value of an op that has not run yet."""
 
     def __repr__(self) -> str:
         return "?"
 
 
-MISSING = Missing()
+MISSING = MissingValue()
 
 
 class Variable:
     """A reference to an op of a tape, printed %7; `of` is the op, or its position.
 
-    One that is made of an op is bound: it follows the op through edits. One that is made of a position is free: it
-    means the op that stands there when it is read. A bound Variable hashes by its op; an op that replaces another takes
-    over its identity, so that a dict keyed by Variables stays right through `Tape.replace`.
+    A Variable made from an op is bound: it follows the op through edits. One made from a position is free: it means the
+    op at that position when it is read. A bound Variable hashes by its op. An op that replaces another takes over its
+    identity, so a dict keyed by Variables stays correct after `Tape.replace`.
 
     >>> _, tape = wg.trace(lambda x: x + 1, 1.0)
     >>> y = tape.result
@@ -49,7 +49,7 @@ class Variable:
 
     @property
     def op(self) -> Op | None:
-        """The op that this refers to now; None where the Variable is free."""
+        """The op that this Variable refers to now; None if it is free."""
         if self._op is not None and self._op._forward is not None:
             self._op = self._op.successor()
         return self._op
@@ -88,13 +88,15 @@ class Home(weakref.ref[Any]):
         return self
 
     def __reduce__(self) -> Any:
-        raise TapeError("a tape is not pickled: its values and functions are those of this run. Take tape.to_source()")
+        raise TapeError(
+            "a tape cannot be pickled: it holds functions and values of this process. Save tape.to_source()"
+        )
 
 
 class Op:
-    """One line of a tape: its value `val`, the user's line `site` it came from, and what it is on a derivative tape.
+    """One line of a tape: its value `val`, the user's line `site`, and a `note` on its role in a derivative tape.
 
-    `note` says the last: a text, or a tuple of texts and Variables, which keep their ids right when the tape is edited.
+    The note is a string, or a tuple of strings and Variables. The Variables keep their ids correct through edits.
     """
 
     __slots__ = ("__weakref__", "_forward", "_home", "_id", "_token", "note", "site", "val")
@@ -110,13 +112,13 @@ class Op:
 
     @property
     def id(self) -> int:
-        """The position on the tape, from 1; 0 while on none."""
+        """The position on the tape, from 1; 0 for an op that is on no tape."""
         if self._home is not None and self._home.edited and (tape := self._home()) is not None:
             tape.settle()
         return self._id
 
     def successor(self) -> Op:
-        """The current op: this one, or the op that replaced it."""
+        """Return this op, or the op that has replaced it."""
         op = self
         while op._forward is not None:
             op = op._forward
@@ -126,7 +128,7 @@ class Op:
         return op
 
     def references(self) -> Iterator[Variable]:
-        """The Variables that this op reads, each as often as it reads it."""
+        """Yield the Variables that this op reads, each as often as it reads it."""
         return iter(())
 
     def rewrite(self, change: Callable[[Variable], Any]) -> None:
@@ -141,10 +143,10 @@ class Op:
 
 
 class Input(Op):
-    """An op whose value is given when the tape is played: an argument of the traced function.
+    """An op whose value is passed in when the tape is played: an argument of the traced function.
 
-    `val` is the value at which it was recorded, `name` the parameter's name; `callee` marks the function itself, %1 of
-    a traced tape. `site` and `note` are as in every op: the user's line, and what it is on a derivative tape.
+    `val` is the recorded value and `name` the parameter's name. `callee` marks the function itself, %1 of a traced
+    tape. `site` is the user's line, and `note` says what the op is on a derivative tape.
 
     >>> tape = wg.Tape()
     >>> x = tape.push(wg.Input(2.0, "x"))
@@ -191,10 +193,10 @@ class Constant(Op):
 
 
 class Call(Op):
-    """An op that is a call, `fn(*args, **kwargs)`; fn and the arguments, also in containers, may be Variables.
+    """A call `fn(*args, **kwargs)`; `fn` and the arguments, also inside containers, may be Variables.
 
-    `val` is the value that it had when it was recorded; `site` and `note` are as in `Input`. A `guard` is a call whose
-    result (a bool, int, None or str) decided how the function ran: played again, it must give `val`.
+    `val` is the recorded value; `site` and `note` are as in `Input`. A `guard` is a call whose result (a bool, int,
+    None or str) decided how the function ran. When the tape is played, it must return `val` again.
 
     >>> tape = wg.Tape()
     >>> tape.inputs = [3.0]
@@ -259,22 +261,22 @@ _LEAVES = frozenset(
         types.FunctionType,
         types.BuiltinFunctionType,
     ]
-)  # fmt: skip -- a quick way out for most
+)  # fmt: skip -- types without Variables, checked first because most arguments have one
 
 
 def references(tree: Any, kind: type = Variable) -> Iterator[Any]:
-    """The Variables, or what is of another `kind`, in an argument, with the tuples, lists, dicts and slices in it."""
+    """Yield the Variables (or objects of another `kind`) in an argument, also in tuples, lists, dicts and slices."""
     if isinstance(tree, kind):
         yield tree
-    for part in _parts(tree):
+    for part in _container_items(tree):
         if type(part) is kind:
             yield part
         elif type(part) not in _LEAVES:
             yield from references(part, kind)
 
 
-def _parts(tree: Any) -> Iterable[Any]:
-    """The parts of a container or slice, among which Variables may be; none of anything else."""
+def _container_items(tree: Any) -> Iterable[Any]:
+    """Return the items of a tuple, list, dict or slice, which may be Variables; nothing for any other object."""
     if isinstance(tree, (tuple, list)):
         return tree
     if isinstance(tree, slice):
@@ -283,13 +285,13 @@ def _parts(tree: Any) -> Iterable[Any]:
 
 
 def with_variables(tree: Any, change: Callable[[Any], Any], kind: type = Variable) -> Any:
-    """`tree` with `change(v)` in place of each Variable v, or what is of another `kind`.
+    """Return `tree` with each Variable v (or object of another `kind`) replaced by `change(v)`.
 
-    The very same object where that changes nothing.
+    If nothing changes, return the same object.
     """
     if isinstance(tree, kind):
         return change(tree)
-    if not (old := _parts(tree)):
+    if not (old := _container_items(tree)):
         return tree
     new = [
         change(part) if type(part) is kind else part if type(part) in _LEAVES else with_variables(part, change, kind)
@@ -323,7 +325,7 @@ def key_value(key: Any) -> Any:
 
 
 def mkcall(fn: Any, /, *args: Any, **kwargs: Any) -> Call:
-    """The `Call` of `fn(*args, **kwargs)`, to push on a tape; it runs at once where the values it reads are known.
+    """Make the `Call` of `fn(*args, **kwargs)`, to push on a tape; run it now if the values it reads are known.
 
     >>> tape = wg.Tape()
     >>> tape.inputs = [2.0]
@@ -337,6 +339,6 @@ def mkcall(fn: Any, /, *args: Any, **kwargs: Any) -> Call:
     return call
 
 
-def misplaced(what: str, remedy: str) -> TapeError:
-    """The error for a reference that does not fit: what is wrong, and the fix."""
-    return TapeError(f"{what}\n  fix: {remedy}")
+def reference_error(problem: str, fix: str) -> TapeError:
+    """Make the error for an invalid reference or edit: the problem, and how to fix it."""
+    return TapeError(f"{problem}\n  fix: {fix}")

@@ -1,4 +1,4 @@
-"""Play: run a tape again on other inputs, and check that the function would have run the same way on them."""
+"""Play: run a tape again on other inputs, and check that the function would take the same branches on them."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ import numpy as np
 
 from wengert.errors import StaleTapeError
 from wengert.recording.recording import STATE
-from wengert.tape.debugging import Watch, note
+from wengert.tape.debugging import PlayPrinter, add_tape_note
 from wengert.tape.dump import line, value_text
 from wengert.tape.interface import AnyTape
 from wengert.tape.ops import Call, Variable, with_variables
 from wengert.tape.schedules import schedule
 from wengert.values.stores import written
 
-ENTERED = "It makes the calls of a tape; a tape that is played in traced code is a part of that."
+ENTERED = "It makes the calls of a tape; a tape that is played in traced code is a part of that code."
 
 
-def play(tape: AnyTape, *args: Any, debug: bool = False, **words: Any) -> Any:
-    """Run `tape` on these arguments, or without any on the stored inputs, and return the value of its result.
+def play(tape: AnyTape, *args: Any, debug: bool = False, **kwargs: Any) -> Any:
+    """Run `tape` on these arguments, or on the stored inputs if there are none, and return its result's value.
 
-    It takes what the traced function took, or its inputs one by one: the numbers and arrays, in order. With `debug`,
-    each op is printed as it runs, with its value, and marked where its type is not as recorded or where a nan or inf
-    comes up.
-    Errors: StaleTapeError where an input's type, shape or dtype, an argument without derivative or a test's outcome is
-    not as recorded; what a call raises, with a note of the tape's line and the user's.
+    Pass the arguments of the traced function, or the tape's inputs one by one: floats and arrays, in order. With
+    `debug`, each op is printed as it runs, with its value, and marked if its type is not the recorded one or if a nan
+    or inf appears.
+    Errors: StaleTapeError if an input's type, shape or dtype, an argument without derivative, or a guard's result is
+    not as recorded; any error that a call raises, with a note of the tape's line and the user's.
     """
-    ops, given, in_place, dead, result = schedule(tape, args, words)
-    watch = Watch() if debug else None
+    ops, given, in_place, dead, result = schedule(tape, args, kwargs)
+    watch = PlayPrinter() if debug else None
     values: list[Any] = [None] * (len(ops) + 1)
 
     def value_at(v: Variable) -> Any:
@@ -47,9 +47,9 @@ def play(tape: AnyTape, *args: Any, debug: bool = False, **words: Any) -> Any:
 
 
 def run_call(op: Call, value_at: Any, in_place: bool = False) -> Any:
-    """Run one op again, `value_at(v)` being the value of its Variable v; a guard must come out as recorded.
+    """Run one op again, and return its value; `value_at(v)` is the value of a Variable v.
 
-    With `in_place`, the array that a store changes may be written itself.
+    With `in_place`, a store may write into its array. Errors: StaleTapeError if a guard's result is not as recorded.
     """
     if STATE.recording is not None:
         STATE.site = op.site or STATE.site
@@ -60,7 +60,7 @@ def run_call(op: Call, value_at: Any, in_place: bool = False) -> Any:
             return written(fn, *args, **kwargs)
         value = like_recorded(op, fn(*args, **kwargs))
     except Exception as error:
-        note(error, op)
+        add_tape_note(error, op)
         raise
     if op.guard and not same_outcome(value, op.val):
         raise StaleTapeError(_stale(op, value))
@@ -68,12 +68,12 @@ def run_call(op: Call, value_at: Any, in_place: bool = False) -> Any:
 
 
 def like_recorded(op: Call, value: Any) -> Any:
-    """The value of an op as recorded: where an array of no dimension was changed in place, a call gives a number."""
+    """Return a value as an array if the op's recorded one was: a call returns a scalar for a zero-dimensional array."""
     return np.asarray(value) if isinstance(value, np.generic) and isinstance(op.val, np.ndarray) else value
 
 
 def same_outcome(value: Any, recorded: Any) -> bool:
-    """Whether a test came out as recorded: equal, and of the same type; NumPy's bools count as Python's."""
+    """Whether a guard's result is as recorded: equal, and of the same type; NumPy's bools count as Python's."""
     if isinstance(recorded, bool | np.bool_):
         return isinstance(value, bool | np.bool_) and bool(value) == bool(recorded)
     if isinstance(recorded, np.ndarray):

@@ -1,4 +1,4 @@
-"""After an exception inside a traced function: the tape up to it, and the user's stack."""
+"""Post-mortem debugging: the tape up to an exception inside a traced function, and the user's stack."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ from wengert.values.frames import is_ours
 from wengert.values.functional import raises
 from wengert.values.sites import Site
 
-_SHOWN = 12  # lines of the tape
+_LINES_SHOWN = 12  # lines of the tape
 
 
 class PostMortem(NamedTuple):
     """The report that `post_mortem` returns of an `error`: the `tape` up to the line that raised, and the `stack`.
 
-    The tape has no result; that of a gradient shows the steps that have a derivative, with the values that a pullback
-    would have read. The stack holds the lines of the user's frames, the innermost last. Printed, it shows all three.
+    The tape has no result. The tape of a gradient shows the calls that have a derivative, with the values that a
+    pullback would have read. The stack holds the lines of the user's frames, the innermost last. Print the report to
+    see all three.
 
     >>> try:
     ...     wg.grad(lambda x: [np.sin(x)][1])(1.0)
@@ -40,16 +41,17 @@ class PostMortem(NamedTuple):
 
     def __str__(self) -> str:
         ops = list(self.tape)
-        left_out = [f"  … ({len(ops) - _SHOWN} before)"] if len(ops) > _SHOWN else []
-        recorded = [f"  {line(op)}" + (f"  # {op.site}" if op.site else "") for op in ops[-_SHOWN:]]
-        said = traceback.format_exception_only(self.error)[0].strip()
-        return "\n".join([said, *(f"  at {site}" for site in self.stack), "recorded until then:", *left_out, *recorded])
+        left_out = [f"  … ({len(ops) - _LINES_SHOWN} before)"] if len(ops) > _LINES_SHOWN else []
+        recorded = [f"  {line(op)}" + (f"  # {op.site}" if op.site else "") for op in ops[-_LINES_SHOWN:]]
+        message = traceback.format_exception_only(self.error)[0].strip()
+        stack = [f"  at {site}" for site in self.stack]
+        return "\n".join([message, *stack, "recorded until then:", *left_out, *recorded])
 
 
 def post_mortem(error: BaseException | None = None) -> PostMortem:
     """Return the recording of the traced function that raised `error`: a `PostMortem`, with tape and stack.
 
-    Without `error` it is of the last uncaught exception. The exception holds the recording and frees it.
+    Without `error`, use the last uncaught exception. The exception holds the recording, and frees it when it goes.
 
     >>> try:
     ...     wg.grad(lambda x: [x * x][1])(1.0)
@@ -60,21 +62,21 @@ def post_mortem(error: BaseException | None = None) -> PostMortem:
       inp %2 = x::float
       %3 = mul(%2, %2)::float
 
-    Errors: WengertError where nothing was traced.
+    Errors: WengertError if no traced function raised `error`.
     """
     error = getattr(sys, "last_value", None) if error is None else error
     for each in _chain(error):
         trace = vars(each).get("__wengert__")
         if isinstance(trace, LastTrace):
-            return PostMortem(each, _tape(trace), _stack(each))
+            return PostMortem(each, _recorded_tape(trace), _user_stack(each))
     raise WengertError(
-        f"no trace is known of {error!r}\n"
-        "  fix: give the exception that came out of trace, grad, vjp or a gradient function, not a copy of it"
+        f"no trace was recorded for {error!r}\n"
+        "  fix: pass the exception that trace, grad, vjp or a gradient function raised, not a copy of it"
     )
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    """The exceptions that led to one, itself first."""
+    """Yield an exception, and then the exceptions that caused it."""
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
         seen.add(id(error))
@@ -82,20 +84,20 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
         error = error.__cause__ or error.__context__
 
 
-def _tape(trace: LastTrace) -> Tape:
+def _recorded_tape(trace: LastTrace) -> Tape:
     inputs = sum(entry is not None and entry[0].kind == "input" for entry in trace.entries)
     entries = trace.entries
-    while entries and entries[-1] is not None and entries[-1][0].fn is raises:  # what was not caught decides nothing
+    while entries and entries[-1] is not None and entries[-1][0].fn is raises:  # an uncaught error decides nothing
         entries = entries[:-1]
-    tape = Tape.from_entries(entries, MISSING, _names(trace.f, inputs), trace.f)
+    tape = Tape.from_entries(entries, MISSING, _parameter_names(trace.f, inputs), trace.f)
     for op in tape:
         if isinstance(op, Call) and op.val is None and not op.guard:
-            op.val = MISSING  # was not kept
+            op.val = MISSING  # the recording did not keep it
     return tape
 
 
-def _names(f: Callable[..., Any] | None, count: int) -> list[str]:
-    """The names of the function's parameters, where each of them is one input."""
+def _parameter_names(f: Callable[..., Any] | None, count: int) -> list[str]:
+    """Return the names of the function's parameters if each is one input, else none."""
     try:
         names = list(signature(f).parameters)  # type: ignore[arg-type]
     except (TypeError, ValueError):
@@ -103,7 +105,7 @@ def _names(f: Callable[..., Any] | None, count: int) -> list[str]:
     return names if len(names) == count else []
 
 
-def _stack(error: BaseException) -> tuple[Site, ...]:
+def _user_stack(error: BaseException) -> tuple[Site, ...]:
     frames = traceback.walk_tb(error.__traceback__)
     return tuple(
         Site(frame.f_code.co_filename, number, frame.f_code.co_qualname)

@@ -1,4 +1,4 @@
-"""Where in the user's code an op of a tape comes from: its line, and the variable that it was stored in."""
+"""Provenance of a tape's ops: the user's line, and the user's variable that the value was stored in."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from wengert.values.frames import ENGINE
 from wengert.values.names import in_line
 from wengert.values.sites import Site, StoringSite
 
-_RULES = f"{os.sep}wengert_rules{os.sep}"
-WIDTH = 100
+_RULES_FOLDER = f"{os.sep}wengert_rules{os.sep}"
+COMMENT_WIDTH = 100
 
 
-def behind(op: Op) -> str:
-    """The user's line that an op does, with its text, as a comment; that of a step back or forward is its call's."""
-    words, op = "", op
-    while isinstance(op.note, tuple) and isinstance(about := op.note[-1], Variable) and about.op is not None:
-        words, op = f"{words}{op.note[0]} ", about.op
+def user_line_comment(op: Op) -> str:
+    """Return a comment with the user's line of an op; a derivative step has the line of the call it differentiates."""
+    words = ""
+    while isinstance(op.note, tuple) and isinstance(subject := op.note[-1], Variable) and subject.op is not None:
+        words, op = f"{words}{op.note[0]} ", subject.op
     if op.site is None or not _is_users(op.site):
         return ""
     text = ""
-    with contextlib.suppress(ValueError):  # a file's name may be any text
+    with contextlib.suppress(ValueError):  # a file's name may be any string
         text = linecache.getline(op.site.file, op.site.line).strip()
-    said = f"{words}{os.path.basename(op.site.file)}:{op.site.line}"
-    return in_line(f"{said}  {text}" if text else f"{said} in {op.site.function}")[:WIDTH]
+    place = f"{words}{os.path.basename(op.site.file)}:{op.site.line}"
+    return in_line(f"{place}  {text}" if text else f"{place} in {op.site.function}")[:COMMENT_WIDTH]
 
 
-def variables_of(ops: Sequence[Any]) -> dict[int, str]:
-    """The variables of the user's in which values were stored, by the position of the op; only those that are certain.
+def variable_names(ops: Sequence[Any]) -> dict[int, str]:
+    """Map each op's position to the user's variable that its value was stored in, if that is certain.
 
-    One call may be recorded as several of its kind (an array of lists, as arrays): its value is the last.
+    One call may be recorded as several calls of the same function (an array of lists). The last one has its value.
     """
     found: dict[int, str] = {}
     site: Any = None
@@ -43,7 +43,7 @@ def variables_of(ops: Sequence[Any]) -> dict[int, str]:
     for op in ops:
         if op.site is not site:
             site, last = op.site, 0
-        name = None if op.note else _stored(site, getattr(op, "fn", None))
+        name = None if op.note else _stored_name(site, getattr(op, "fn", None))
         if name is not None:
             if last and site.called is not None:
                 del found[last]
@@ -51,7 +51,7 @@ def variables_of(ops: Sequence[Any]) -> dict[int, str]:
     return found
 
 
-def _stored(site: Any, fn: Any) -> str | None:
+def _stored_name(site: Any, fn: Any) -> str | None:
     if type(site) is not StoringSite or not _is_users(site):
         return None
     if site.called is None:
@@ -60,4 +60,4 @@ def _stored(site: Any, fn: Any) -> str | None:
 
 
 def _is_users(site: Site) -> bool:
-    return not site.file.startswith(("<wengert", ENGINE, *LIBRARY_FOLDERS)) and _RULES not in site.file
+    return not site.file.startswith(("<wengert", ENGINE, *LIBRARY_FOLDERS)) and _RULES_FOLDER not in site.file

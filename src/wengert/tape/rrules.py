@@ -1,10 +1,10 @@
-"""From a tape to the tape of its gradient: each call becomes a call of its rrule, then the way back is appended.
+"""Gradient tapes: each call of a tape becomes a call of its rrule, then the reverse pass is appended.
 
-    rr = rrule(f, x, y)        one for each call that lies between a wanted input and the result
+    rr = rrule(f, x, y)        for each call between a wanted input and the result
     val = getfield(rr, 0)
     pb = getfield(rr, 1)
     seed                       the cotangent of the result
-    cotangents = pb(val_bar)   from the result to the inputs; a value used twice adds its cotangents
+    cotangents = pb(val_bar)   from the result to the inputs; the cotangents of a value used twice are added
 
 Source: the seed "Build your own AD" (Yota.jl).
 """
@@ -31,7 +31,7 @@ from wengert.values.specs import is_complex, is_inexact
 
 
 class RRuleContext(Context):
-    """A Context that records `rrule(f, ...)` and its two parts, value and pullback, in place of `f(...)`.
+    """A Context that records `rrule(f, ...)` and its two results, value and pullback, instead of `f(...)`.
 
     `pullbacks` maps the Variable of a value to that of its pullback, and `derivs` to that of its cotangent.
 
@@ -63,18 +63,18 @@ class RRuleContext(Context):
 
 
 def part_rrule(f: Any, t: Any, i: Any) -> tuple[Any, Callable[[Any], Any]]:
-    """The rrule of getfield, as it is recorded: the cotangent of the container is a dict that names the part taken."""
+    """Apply the rrule of getfield: return the part, and a pullback to a dict that maps the part's key to ȳ."""
     return f(t, i), lambda y_bar: ({i: y_bar}, None)
 
 
 def rrule_tape(
     tape: Tape, wanted_inputs: Sequence[Variable | int] | None = None, seed: Any = 1.0, strategy: str | None = None
 ) -> Tape:
-    """The tape of `(value, gradients)` of a `tape`, made of `rrule` calls and the pullbacks that these return.
+    """Make the tape of `(value, gradients)` of a `tape`, from `rrule` calls and the pullbacks that these return.
 
-    `wanted_inputs` are Variables or positions of inputs, for each of which there is a gradient; by default all that
-    hold floats. `seed` is the cotangent of the result. `strategy` is how cotangents are summed, as in `accumulation`.
-    Cotangents are in the rules' convention, ȳ·conj(∂y/∂x): the gradient of a complex input is not conjugated.
+    `wanted_inputs` are the inputs to differentiate, as Variables or positions; by default all that hold floats. `seed`
+    is the cotangent of the result. `strategy` says how cotangents are summed, as in `accumulation`. Cotangents are in
+    the rules' convention, ȳ·conj(∂y/∂x): the gradient of a complex input is not conjugated.
 
     >>> _, tape = wg.trace(lambda x: x * x, 3.0)
     >>> wg.rrule_tape(tape).play(4.0)
@@ -82,8 +82,8 @@ def rrule_tape(
 
     Errors: NoRuleError, at the user's line; NonScalarOutputError for a seed that does not fit the result.
     """
-    wanted = _wanted(tape, wanted_inputs)
-    between = _between(tape, wanted)
+    wanted = _wanted_inputs(tape, wanted_inputs)
+    between = _calls_between(tape, wanted)
     made = Tape(RRuleContext())
     table: dict[Op, Variable] = {}
 
@@ -93,58 +93,62 @@ def rrule_tape(
     for op in tape:
         if isinstance(op, Call) and op in between:
             made.site = op.site
-            table[op] = _record(made, op, moved)
+            table[op] = _record_call(made, op, moved)
             made.site = None
         else:
             copy = op.copy()
             copy.rewrite(moved)
-            table[op] = made.push(_anew(copy))
+            table[op] = made.push(_recomputed(copy))
     made.result = moved(tape.result)
     with accumulation(strategy=strategy):
-        return back(made, [moved(v) for v in wanted], seed)
+        return append_reverse_pass(made, [moved(v) for v in wanted], seed)
 
 
-def _anew(op: Op) -> Op:
-    """The op with its value computed again: the memory of the one that it has may have been written since."""
+def _recomputed(op: Op) -> Op:
+    """Compute the value of an op again, since its array may have been written after the recording."""
     if isinstance(op, Call):
         op.val = mkcall(op.fn, *op.args, **op.kwargs).val
     return op
 
 
-def _record(made: Tape, op: Call, moved: Callable[[Variable], Variable]) -> Variable:
+def _record_call(made: Tape, op: Call, moved: Callable[[Variable], Variable]) -> Variable:
     if rules.get(op.fn) is None:
-        raise NoRuleError(f"{_place(op)}{_message(op.fn)}")
+        raise NoRuleError(f"{_error_prefix(op)}{_message(op.fn)}")
     args, kwargs = with_variables(op.args, moved), with_variables(op.kwargs, moved)
     v = made.ctx.record_primitive(made, op.fn, *args, **kwargs)
     made[v].note = op.note
     return v
 
 
-def back(tape: Tape, wanted: Sequence[Variable | int] | None = None, seed: Any = 1.0) -> Tape:
+def append_reverse_pass(tape: Tape, wanted: Sequence[Variable | int] | None = None, seed: Any = 1.0) -> Tape:
     """Append the reverse pass to a tape recorded with RRuleContext; its result becomes `(value, gradients)`.
 
-    Errors: NonScalarOutputError for a seed that does not fit; NoGradientPathError for a result that has none.
+    Errors: NonScalarOutputError if the seed does not fit; NoGradientPathError if the result has no derivative.
     """
     ctx: RRuleContext = tape.ctx
-    inputs = _wanted(tape, wanted)
+    inputs = _wanted_inputs(tape, wanted)
     value = tape.result
-    reached = _reached(tape, inputs)
+    reached = _reached_ops(tape, inputs)
     forward = list(tape)
     ctx.derivs = {value: tape.push(Constant(_seed_like(value_of(value), seed), note="seed"))}
-    way = _Back(tape, reached, _passed_through(tape, forward, reached, {tape[v] for v in inputs}))
+    reverse = _ReversePass(tape, reached, _passed_through(tape, forward, reached, {tape[v] for v in inputs}))
     for op in reversed(forward):
-        way.step(op)
+        reverse.step(op)
     tape.site = None
-    cotangents = [_plain(tape, x, ctx.derivs[x]) if x in ctx.derivs else _zero(tape, x) for x in inputs]
-    tape.result = tape.push(mkcall(make_tuple, value, tape.push(_noted(mkcall(make_tuple, *cotangents), "gradients"))))
+    cotangents = [
+        _as_python_number(tape, x, ctx.derivs[x]) if x in ctx.derivs else _zero_cotangent(tape, x) for x in inputs
+    ]
+    tape.result = tape.push(
+        mkcall(make_tuple, value, tape.push(_with_note(mkcall(make_tuple, *cotangents), "gradients")))
+    )
     return tape
 
 
-class _Back:
-    """The steps back of one tape.
+class _ReversePass:
+    """The reverse pass of one tape.
 
-    `reached` are the ops that a wanted input can change; those in `through` hand on each contribution at once, in a
-    step of its own, where the others wait for their sum.
+    `reached` are the ops that a wanted input can change. Those in `through` pass on each contribution at once, in a
+    step of its own; the others pass on the sum.
     """
 
     def __init__(self, tape: Tape, reached: set[Op], through: set[Op]) -> None:
@@ -152,7 +156,7 @@ class _Back:
         self.waiting: deque[tuple[Variable, Variable]] = deque()
 
     def step(self, op: Op) -> None:
-        """The step of one op, and the steps that wait for the contributions which it makes."""
+        """Take the step of one op, and then the steps for the contributions that are passed on at once."""
         y, ctx = Variable(op), self.tape.ctx
         if op in self.reached and op not in self.through and y in ctx.pullbacks and y in ctx.derivs:
             self._call(op, ctx.derivs[y], "pullback of")
@@ -161,18 +165,22 @@ class _Back:
             self._call(self.tape[y], y_bar, "passed through")
 
     def _call(self, op: Any, y_bar: Variable, words: str) -> None:
-        """Call the pullback of the value of `op` on `y_bar`, and hand the cotangents that it gives to the arguments."""
+        """Call the pullback of `op` on `y_bar`, and pass the cotangents it returns to the arguments."""
         tape, y = self.tape, Variable(op)
         tape.site = op.site
         if isinstance(value_of(y_bar), dict):
-            y_bar = tape.push(_noted(mkcall(every_part, y_bar, _keys(op.val, value_of(y_bar))), "x̄ of", y))
-        cotangents = tape.push(_noted(mkcall(tape.ctx.pullbacks[y], y_bar), words, y))
+            y_bar = tape.push(
+                _with_note(mkcall(every_part, y_bar, _container_keys(op.val, value_of(y_bar))), "x̄ of", y)
+            )
+        cotangents = tape.push(_with_note(mkcall(tape.ctx.pullbacks[y], y_bar), words, y))
         call: Any = tape[op.args[0]]
         _refuse_lost(call, self.reached, value_of(cotangents))
         for k, x in enumerate(call.args[1:]):
-            for path, leaf in _leaves(x, value_of(cotangents)[k] if k < len(value_of(cotangents)) else None):
+            for path, leaf in _variables_with_cotangent(
+                x, value_of(cotangents)[k] if k < len(value_of(cotangents)) else None
+            ):
                 if leaf.op in self.reached:
-                    self._set_or_add(leaf, _part(tape, cotangents, (k, *path), leaf))
+                    self._set_or_add(leaf, _read_cotangent_part(tape, cotangents, (k, *path), leaf))
 
     def _set_or_add(self, x: Variable, x_bar: Variable) -> None:
         derivs = self.tape.ctx.derivs
@@ -180,12 +188,12 @@ class _Back:
             self.waiting.append((x, x_bar))
             return
         if x in derivs:
-            x_bar = self.tape.push(_noted(mkcall(accumulate(value_of(x_bar)), derivs[x], x_bar), "x̄ of", x))
+            x_bar = self.tape.push(_with_note(mkcall(accumulate(value_of(x_bar)), derivs[x], x_bar), "x̄ of", x))
         derivs[x] = x_bar
 
 
 def _passed_through(tape: Tape, forward: Sequence[Op], reached: set[Op], inputs: set[Op]) -> set[Op]:
-    """The ops whose value is used several times, and whose contributions go on at once: see `reverse/strategies.py`."""
+    """Find the ops that pass on each contribution to their cotangent at once: see `reverse/strategies.py`."""
     if SETTINGS.strategy != "pass through":
         return set()
     uses = Counter(v.op for op in forward if op in reached for v in op.references())
@@ -193,30 +201,32 @@ def _passed_through(tape: Tape, forward: Sequence[Op], reached: set[Op], inputs:
     return {op for op in values if uses[op] > 1}
 
 
-def _leaves(x: Any, x_bar: Any, path: tuple[int, ...] = ()) -> Iterator[tuple[tuple[int, ...], Variable]]:
-    """The Variables in an argument `x` that have a cotangent, each with the path at which this stands in `x_bar`."""
+def _variables_with_cotangent(
+    x: Any, x_bar: Any, path: tuple[int, ...] = ()
+) -> Iterator[tuple[tuple[int, ...], Variable]]:
+    """Yield the Variables in an argument `x` that have a cotangent, each with the path of its cotangent in `x_bar`."""
     if x_bar is None:
         return
     if isinstance(x, Variable):
         yield path, x
     elif isinstance(x, tuple | list):
         for k, (part, part_bar) in enumerate(zip(x, x_bar, strict=True)):
-            yield from _leaves(part, part_bar, (*path, k))
+            yield from _variables_with_cotangent(part, part_bar, (*path, k))
 
 
-def _part(tape: Tape, cotangents: Variable, path: tuple[int, ...], x: Variable) -> Variable:
+def _read_cotangent_part(tape: Tape, cotangents: Variable, path: tuple[int, ...], x: Variable) -> Variable:
     for k in path:
-        cotangents = tape.push(_noted(mkcall(getfield, cotangents, k), "x̄ of", x))
+        cotangents = tape.push(_with_note(mkcall(getfield, cotangents, k), "x̄ of", x))
     return cotangents
 
 
 def accumulate(x_bar: Any) -> Any:
-    """The function that sums cotangents like `x_bar`: operator.add, and add_parts for those of containers."""
+    """Return the function that sums cotangents like `x_bar`: operator.add, or add_parts for containers."""
     return add_parts if _is_container(x_bar) else operator.add
 
 
 def add_parts(a: Any, b: Any) -> Any:
-    """The sum of two cotangents of a container; a part that is None is zero."""
+    """Add two cotangents of a container; a part that is None is zero."""
     if a is None or b is None:
         return b if a is None else a
     if isinstance(a, dict):
@@ -227,7 +237,7 @@ def add_parts(a: Any, b: Any) -> Any:
 
 
 def every_part(x_bar: dict[Any, Any], keys: Sequence[Any]) -> dict[Any, Any]:
-    """The cotangent of a container as one that names all of its parts; None stands for those without one."""
+    """Complete the cotangent of a container: return a dict with all of its keys, None for parts without cotangent."""
     return {key: x_bar.get(key) for key in keys}
 
 
@@ -235,39 +245,39 @@ def _is_container(value: Any) -> bool:
     return isinstance(value, tuple | list | dict)
 
 
-def _keys(container: Any, x_bar: dict[Any, Any]) -> tuple[Any, ...]:
+def _container_keys(container: Any, x_bar: dict[Any, Any]) -> tuple[Any, ...]:
     if any(type(key) is Path for key in x_bar):
         return tuple(keys_of(container))
     return tuple(container if isinstance(container, dict) else range(len(container)))
 
 
-def _plain(tape: Tape, x: Variable, x_bar: Variable) -> Variable:
-    """The cotangent of a Python number as a Python number."""
+def _as_python_number(tape: Tape, x: Variable, x_bar: Variable) -> Variable:
+    """Convert the cotangent of a Python number to a Python number."""
     kind = type(value_of(x))
     if kind not in (float, complex) or type(value_of(x_bar)) is kind:
         return x_bar
-    return tape.push(_noted(mkcall(kind, x_bar), "x̄ of", x))
+    return tape.push(_with_note(mkcall(kind, x_bar), "x̄ of", x))
 
 
-def _zero(tape: Tape, x: Variable) -> Variable:
+def _zero_cotangent(tape: Tape, x: Variable) -> Variable:
     value = value_of(x)
     zero = np.zeros_like(value) if isinstance(value, np.ndarray) else type(value)(0)
     return tape.push(Constant(zero, note=("x̄ of", x)))
 
 
-def _noted(call: Call, *note: Any) -> Call:
+def _with_note(call: Call, *note: Any) -> Call:
     call.note = note
     return call
 
 
-def _wanted(tape: Tape, wanted: Sequence[Variable | int] | None) -> list[Variable]:
+def _wanted_inputs(tape: Tape, wanted: Sequence[Variable | int] | None) -> list[Variable]:
     if wanted is not None:
         return [tape.bound(v) for v in wanted]
     return [v for v in tape.inputs if is_inexact(value_of(v))]
 
 
-def _reached(tape: Tape, wanted: Sequence[Variable]) -> set[Op]:
-    """The ops through which a wanted input can change a value that has a derivative."""
+def _reached_ops(tape: Tape, wanted: Sequence[Variable]) -> set[Op]:
+    """Find the ops whose value has a derivative and depends on a wanted input."""
     reached = {tape[v] for v in wanted}
     for op in tape:
         if isinstance(op, Call) and not op.guard and any(v.op in reached for v in op.references()):
@@ -277,9 +287,9 @@ def _reached(tape: Tape, wanted: Sequence[Variable]) -> set[Op]:
     return reached
 
 
-def _between(tape: Tape, wanted: Sequence[Variable]) -> set[Op]:
-    """The calls that lie between a wanted input and the result."""
-    reached, leads = _reached(tape, wanted), {tape[tape.result]}
+def _calls_between(tape: Tape, wanted: Sequence[Variable]) -> set[Op]:
+    """Find the calls between a wanted input and the result."""
+    reached, leads = _reached_ops(tape, wanted), {tape[tape.result]}
     for op in reversed(list(tape)):
         if op in leads:
             leads.update(v.op for v in op.references() if v.op is not None)
@@ -287,7 +297,7 @@ def _between(tape: Tape, wanted: Sequence[Variable]) -> set[Op]:
 
 
 def _refuse_lost(call: Call, reached: set[Op], cotangents: Sequence[Any]) -> None:
-    """Refuse a wanted value in an argument for which the rule states no derivative."""
+    """Raise an error if a wanted value is in an argument for which the rule has no derivative."""
     rule = rules[value_of(call.args[0])]
     args = call.args[1:]
     parts, count = _splatted(rule, args), len(cotangents)
@@ -298,13 +308,13 @@ def _refuse_lost(call: Call, reached: set[Op], cotangents: Sequence[Any]) -> Non
     for v in (*lost, *packed):
         if v.op in reached and (is_inexact(value_of(v)) if v in lost else _is_container(value_of(v))):
             raise NoRuleError(
-                f"{_place(call)}the rule of {rule.primitive} ({rule.where}) gives {v} no derivative\n"
+                f"{_error_prefix(call)}the rule of {rule.primitive} ({rule.where}) has no derivative for {v}\n"
                 "  fix: make it a positional argument of the rule"
             )
 
 
 def _splatted(rule: Rule, args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The arguments as the rule sees them; a Variable that holds the sequence stands for each item."""
+    """Return the arguments as the rule sees them; a Variable that is a whole sequence is repeated for each item."""
     k = rule.sequence
     if k is not None and rule.is_single(value_of(args[k])):
         return args
@@ -314,13 +324,13 @@ def _splatted(rule: Rule, args: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _seed_like(value: Any, seed: Any) -> Any:
-    """The seed as a cotangent of the result: of its shape and dtype."""
+    """Convert the seed to a cotangent of the result, of its shape and dtype."""
     if not is_inexact(value):
         raise NoGradientPathError(f"the result is a {type(value).__name__}, which has no derivative")
     if np.shape(value) != np.shape(seed) and np.size(value) != 1:
         raise NonScalarOutputError(
             f"the result has shape {np.shape(value)}, the seed {np.shape(seed)}\n"
-            "  fix: give seed= an array of the result's shape"
+            "  fix: pass an array of the result's shape as seed="
         )
     if not isinstance(value, np.ndarray | np.generic) or (is_complex(seed) and not is_complex(value)):
         return seed
@@ -329,7 +339,7 @@ def _seed_like(value: Any, seed: Any) -> Any:
     return like if isinstance(value, np.ndarray) else like[()]
 
 
-def _place(op: Call) -> str:
+def _error_prefix(op: Call) -> str:
     return f"{op.site}: in `{line(op)}`: " if op.site else f"in `{line(op)}`: "
 
 

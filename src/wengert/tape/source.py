@@ -1,7 +1,7 @@
 """Source: a tape as one plain NumPy function that runs without this package.
 
-A value has the name of the user's variable that it was stored in, else that of its op, `v7` for %7; a store in place
-keeps the name of the array that it writes to. A comment before each block says which line of the user's it does.
+A value has the name of the user's variable that it was stored in, else the name of its op, `v7` for %7. An in-place
+store keeps the name of its array. A comment before each block shows the user's line.
 """
 
 from __future__ import annotations
@@ -23,58 +23,58 @@ from wengert.tape.dump import line, type_text
 from wengert.tape.helpers import Helpers
 from wengert.tape.interface import AnyTape
 from wengert.tape.literals import RESERVED, Snippet
-from wengert.tape.liveness import Carrying, is_atom, is_store, memory_of
+from wengert.tape.liveness import LoopMemory, is_atom, is_store, memory_groups
 from wengert.tape.loop_source import carried_names, write_loop
 from wengert.tape.loops import Loop, with_bodies
 from wengert.tape.needed import needed, only_computes
 from wengert.tape.ops import Call, Constant, Input, Op, Variable, key_value, value_of
 from wengert.tape.parameters import Parameters, as_name
-from wengert.tape.provenance import behind, variables_of
+from wengert.tape.provenance import user_line_comment, variable_names
 from wengert.values import functional
 from wengert.values.keys import may_repeat
 from wengert.values.names import COMPARE, LOOSE, TIGHT, import_path, in_line, is_name
 from wengert.values.sites import Site
 
-WIDTH = 80
+LINE_WIDTH = 80
 _STALE = '''try:
     from wengert import StaleTapeError
 except ImportError:
     class StaleTapeError(RuntimeError):
         """The function would have run differently on these inputs."""
 '''
-_numbers = itertools.count(1)
+_file_numbers = itertools.count(1)
 
 
 def to_source(tape: AnyTape, name: str = "f", *, sites: bool = False) -> str:
-    """The tape as Python source: imports, the helpers of ours that it calls, and one function of the tape's inputs.
+    """Write a tape as Python source: imports, the helpers it calls, and one function of the tape's inputs.
 
-    What has no text (large arrays, local functions) is a keyword-only parameter c1, c2, ... without default.
+    A value without a literal (a large array, a local function) is a keyword-only parameter c1, c2, ... without default.
     """
     writer = Writer(tape, sites)
     writer.outside = Helpers(writer.taken, name)
     return writer.module(name)
 
 
-class LostTest(TapeError):
-    """A test of a tape that is not in what was made of it."""
+class LostGuardError(TapeError):
+    """A guard of a tape is missing in the tape or the source that was made from it."""
 
     def __init__(self, op: Call) -> None:
-        super().__init__(f"the test `{line(op)}` of {op.site} was lost. This is a mistake in wengert: please report it")
+        super().__init__(f"the guard `{line(op)}` of {op.site} was lost. This is a bug in wengert; please report it")
 
 
 def compile_tape(tape: AnyTape, name: str = "f") -> Callable[..., Any]:
-    """The function of `to_source`, with its constants bound; tracebacks into it show its lines."""
-    return compiled(Writer(tape, sites=True), name)
+    """Compile the function of `to_source`, with its constants bound; tracebacks show its lines."""
+    return compile_source(Writer(tape, sites=True), name)
 
 
-def compiled(writer: Writer, name: str) -> Callable[..., Any]:
-    """The function that a Writer writes, with its constants bound, and its text as `source`."""
+def compile_source(writer: Writer, name: str) -> Callable[..., Any]:
+    """Compile the function that a Writer writes, with its constants bound, and its text as attribute `source`."""
     text = writer.module(name)
-    file = f"<wengert tape {next(_numbers)}>"
+    file = f"<wengert tape {next(_file_numbers)}>"
     namespace: dict[str, Any] = {"__name__": file}
     exec(compile(text, file, "exec"), namespace)
     namespace["StaleTapeError"] = StaleTapeError
-    function = namespace.pop(name)  # which else would hold itself, and with it its buffers
+    function = namespace.pop(name)  # else it would refer to itself, which delays the release of its buffers
     function.source = text
     function.__kwdefaults__ = dict(writer.outside.constants) or None
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
@@ -83,26 +83,26 @@ def compiled(writer: Writer, name: str) -> Callable[..., Any]:
 
 
 class Writer(Parameters):
-    """Writes the statements of one tape.
+    """A writer of the statements of one tape.
 
-    A number that is read once gets no line of its own: it waits in `pending`, and goes into the line of its reader.
-    The body of a loop has a Writer of its own, to whose `lines` that of the text around it gives four spaces.
+    A number that is read once has no line of its own: it waits in `pending`, and goes into the line of its reader. The
+    body of a loop has a Writer of its own, whose `lines` the outer Writer indents.
     """
 
-    reuses: Callable[[Call], bool] | None = None  # which calls write over an operand that a loop carries
+    reuses: Callable[[Call], bool] | None = None  # which calls may overwrite a loop-carried operand
 
-    def __init__(self, tape: AnyTape, sites: bool, loop: Carrying | None = None) -> None:
+    def __init__(self, tape: AnyTape, sites: bool, loop: LoopMemory | None = None) -> None:
         super().__init__(tape)
-        self.sites, self.said, self.prefix = sites, "", ""
-        self.variables = variables_of(self.ops)
-        self.memory = loop.memory if loop else memory_of(self.ops, tape.result, self.reuses)
+        self.sites, self.last_comment, self.prefix = sites, "", ""
+        self.variables = variable_names(self.ops)
+        self.memory = loop.memory if loop else memory_groups(self.ops, tape.result, self.reuses)
         self.in_place = self.memory.in_place
-        self.tested: set[Op] = set()  # the tests that were written, with those of bodies
+        self.tested: set[Op] = set()  # the guards written so far, with those of bodies
         self.folded_at: dict[int, Site | None] = {}
-        self.own: set[str] = set()  # names of values that may go to others when these are dead
-        self.parts: dict[int, list[Snippet]] = {}  # of what loops give
-        self.carries: dict[int, str] = {}  # the names that the next iteration reads values by
-        self.before: dict[str, str] | None = None  # texts and names of values that are made before the outermost loop
+        self.reusable_names: set[str] = set()  # names that another value may take when theirs is dead
+        self.parts: dict[int, list[Snippet]] = {}  # of the results of loops
+        self.next_names: dict[int, str] = {}  # the names under which the next iteration reads values
+        self.hoisted: dict[str, str] | None = None  # expressions hoisted out of the outermost loop, and their names
         self.needed = needed(self.ops, tape.result.id)
         self.final = max(self.needed)
         self.uses = [0] * (len(self.ops) + 1)
@@ -113,19 +113,22 @@ class Writer(Parameters):
                 for v, wish in carried_names(op):
                     if wish and self.uses[v.id] == 1:
                         self.variables.setdefault(v.id, wish)
-        self.taken = self.outside.taken = {*RESERVED, *keyword.kwlist, *_roots(with_bodies(self.ops))}
+        self.taken = self.outside.taken = {*RESERVED, *keyword.kwlist, *_imported_roots(with_bodies(self.ops))}
 
     # -- the module
 
     def module(self, name: str) -> str:
-        """The whole text, with a function of this name."""
+        """Write the whole module, with a function of this name."""
         if not is_name(name) or name in self.taken:
-            raise TapeError(f"name={name!r} cannot stand behind `def` here. Give a name that the source does not use.")
+            raise TapeError(
+                f"the function cannot have name={name!r}: it is not an identifier, or the source uses it. "
+                "Choose another name."
+            )
         parameters, words = self.arguments()
         self.body()
         for op in with_bodies(self.ops):
             if isinstance(op, Call) and op.guard and op not in self.tested:
-                raise LostTest(op)
+                raise LostGuardError(op)
         words += self.outside.constants
         constants = ["*", *words] if words else []
         head = f"def {name}({', '.join([*parameters, *constants])}):\n"
@@ -134,7 +137,7 @@ class Writer(Parameters):
         return "\n\n".join(filter(None, [self.imports(), *self.outside.definitions, written]))
 
     def body(self) -> None:
-        """Write what the ops do, and the return."""
+        """Write the statements of the ops, and the return."""
         for op in self.ops:
             if op.id in self.needed:
                 self.write_under_its_line(op)
@@ -145,13 +148,13 @@ class Writer(Parameters):
         self.statement(None, lambda: f"return {self.arg(self.tape.result).text}")
 
     def write_under_its_line(self, op: Op) -> None:
-        """Write what an op does, below a comment with the user's line, where that is another than before."""
+        """Write the statements of an op, below a comment with the user's line, if that line has changed."""
         begin = len(self.lines)
         self.write(op)
-        said = "" if self.sites else behind(op)
-        if len(self.lines) > begin and said and said != self.said:
-            self.lines.insert(begin, f"# {said}")
-            self.said = said
+        comment = "" if self.sites else user_line_comment(op)
+        if len(self.lines) > begin and comment and comment != self.last_comment:
+            self.lines.insert(begin, f"# {comment}")
+            self.last_comment = comment
 
     def imports(self) -> str:
         modules = sorted(self.outside.modules - {"numpy"})
@@ -178,7 +181,7 @@ class Writer(Parameters):
             self.call_statement(op)
 
     def is_part(self, op: Call) -> bool:
-        """Whether a call takes a part of what a loop gave."""
+        """Whether a call reads a part of a loop's result."""
         if op.fn is not functional.getfield or not isinstance(op.args[0], Variable):
             return False
         return op.args[0].id in self.parts and type(op.args[1]) is int
@@ -199,7 +202,7 @@ class Writer(Parameters):
             self.assign(op, lambda: self.call(op))
 
     def folds(self, op: Call) -> bool:
-        """Whether a call may stand inside the line that reads it: it gives the result, a number, or a display."""
+        """Whether a call may go into its reader's line: it is the tape's result, a number, or a tuple, list or dict."""
         display = op.fn in functional.DISPLAYS
         return op.id == self.final or ((display or is_atom(op.val)) and only_computes(op.fn))
 
@@ -211,42 +214,42 @@ class Writer(Parameters):
         self.exprs[op.id] = Snippet(name, TIGHT)
 
     def carried_name(self, op: Op) -> str | None:
-        """The name by which the next iteration reads a value, where it may have that name at once."""
-        name = self.carries.get(op.id)
+        """Return the name by which the next iteration reads a value, if the value may have that name at once."""
+        name = self.next_names.get(op.id)
         return name if name and self.is_free(name, op) else None
 
     def is_free(self, name: str, op: Op) -> bool:
-        """Whether the value of `op` may have a name: it is one of ours, and nobody reads afterwards what has it now."""
+        """Whether the value of `op` may take a name: we made the name, and no later op reads the value that has it."""
         held = [k for k, expr in self.exprs.items() if expr.text == name]
         held += [k for k, parts in self.parts.items() if any([part.text == name for part in parts])]
-        return name in self.own and all([self.memory.last[k] <= op.id for k in held])
+        return name in self.reusable_names and all([self.memory.last[k] <= op.id for k in held])
 
     def arg(self, tree: Any) -> Snippet:
-        """The text of an argument; in a loop NumPy's values are made before it."""
-        if self.before is None or not isinstance(tree, np.ndarray | np.generic):
+        """Return the expression for an argument; in a loop, hoist arrays and NumPy scalars out of it."""
+        if self.hoisted is None or not isinstance(tree, np.ndarray | np.generic):
             return super().arg(tree)
         expr = self.outside.expr(tree)
         if expr.text.isidentifier():
             return expr
-        if expr.text not in self.before:
-            self.before[expr.text] = self.name(f"a{len(self.before) + 1}")
-        return Snippet(self.before[expr.text], TIGHT)
+        if expr.text not in self.hoisted:
+            self.hoisted[expr.text] = self.name(f"a{len(self.hoisted) + 1}")
+        return Snippet(self.hoisted[expr.text], TIGHT)
 
     def statement(self, op: Op | None, build: Callable[[], str]) -> None:
-        """Write the line that `build` gives; where that is too long, what it folds in gets lines of its own first."""
+        """Write the line that `build` returns; if it is too long, first give values inside it lines of their own."""
         text = self.fitted(lambda: Snippet(build(), LOOSE), "").text
         site = self.site(op) if self.sites else None
         self.lines.append(f"{text}  # {in_line(str(site))}" if site else text)
 
     def site(self, op: Op | None) -> Site | None:
-        """The user's line of an op, or else of what its text has just folded in."""
+        """Return the user's line of an op, or else of a value that went into its line."""
         sites = [op.site if op else None, *map(self.folded_at.get, sorted(self.used, reverse=True))]
         return next(filter(None, sites), None)
 
     def fitted(self, build: Callable[[], Snippet], before: str) -> Snippet:
         self.used = set()
         expr = build()
-        while len(before + expr.text) + 4 > WIDTH and self.used:
+        while len(before + expr.text) + 4 > LINE_WIDTH and self.used:
             self.settle(max(self.used, key=lambda k: len(self.exprs[k].text)))
             self.used = set()
             expr = build()
@@ -254,36 +257,36 @@ class Writer(Parameters):
         return expr
 
     def new_name(self, op: Op) -> str:
-        """A new name for the value of an op: that of the user's variable, where it is known to go there."""
+        """Make a name for the value of an op: that of the user's variable, if it is known."""
         return self.named_like(self.variables.get(op.id), op)
 
     def named_like(self, wish: str | None, op: Op) -> str:
-        """A new name like the user's, if there is one, else that of the op."""
+        """Make a new name: the user's, if there is one, with a number if it is taken, else the op's."""
         if wish is None or as_name(wish, "") != wish or re.fullmatch(r"v[\d_]+", wish):
             name = self.name(f"v{self.prefix}{op.id}")
         else:
             names = itertools.chain([wish], (f"{wish}{n}" for n in itertools.count(2)))
             name = self.name(next(name for name in names if name not in self.taken))
-        self.own.add(name)
+        self.reusable_names.add(name)
         return name
 
     def settle(self, k: int) -> None:
-        """Give a number that waits for its reader a line of its own."""
+        """Give a pending value a line of its own."""
         self.pending.discard(k)
         name = self.new_name(self.ops[k - 1])
         self.lines.append(f"{name} = {self.exprs[k].text}")
         self.exprs[k] = Snippet(name, TIGHT)
 
     def settle_all(self) -> None:
-        """Give all numbers that wait for their readers lines of their own."""
+        """Give all pending values lines of their own."""
         for k in sorted(self.pending):
             self.settle(k)
 
-    def inner(self, op: Call, memory: Carrying) -> Self:
-        """A Writer for the body of the loop that `op` calls, in the same module."""
+    def inner(self, op: Call, memory: LoopMemory) -> Self:
+        """Make a Writer for the body of the loop that `op` calls, in the same module."""
         inner = type(self)(op.fn.body, self.sites, memory)
         inner.prefix = f"{self.prefix}{op.id}_"
-        inner.outside, inner.taken, inner.before = self.outside, self.taken, self.before
+        inner.outside, inner.taken, inner.hoisted = self.outside, self.taken, self.hoisted
         inner.tested = self.tested
         return inner
 
@@ -292,7 +295,7 @@ class Writer(Parameters):
         return [], []
 
     def guard(self, op: Call) -> None:
-        """Write a test that raises StaleTapeError where a decision is not as recorded."""
+        """Write a guard that raises StaleTapeError if its result is not as recorded."""
         self.outside.checked = True
         self.tested.add(op)
         if op.fn is functional.raises and not self.uses[op.id]:
@@ -314,11 +317,11 @@ class Writer(Parameters):
         self.lines.append(f"    raise StaleTapeError({f'{where}{test.text} was {recorded} when recorded'!r})")
 
     def raising(self, op: Call) -> None:
-        """Write a guard on the exception that a call raised, or did not raise; any other exception goes out."""
+        """Write a guard on the exception that a call raised, or did not raise; any other exception propagates."""
         fn, errors, warned, *args = op.args
         call = self.fitted(lambda: self.call(Call(fn, args, op.kwargs)), "    ").text
-        loudly = ", ".join(f"{name}={how!r}" for name, how in errors.items())
-        states = [f"{self.outside.numpy('errstate')}({loudly})"] if errors else []
+        settings = ", ".join(f"{name}={how!r}" for name, how in errors.items())
+        states = [f"{self.outside.numpy('errstate')}({settings})"] if errors else []
         if warned is not None:
             catching, category = (self.outside.expr(thing).text for thing in (warnings.catch_warnings, warned))
             states.append(f"{catching}(action='error', category={category})")
@@ -347,7 +350,7 @@ class Writer(Parameters):
         return self.window("{}", value_of(x), op) and "window"
 
     def store(self, op: Call, target: str) -> None:
-        """Write a store, in place where nobody reads the old array afterwards, else into a copy."""
+        """Write a store, in place if no later op reads the old array, else into a copy."""
         x = op.args[0]
         if isinstance(x, Variable) and op.id in self.in_place:
             name = self.exprs[x.id].text
@@ -368,16 +371,16 @@ class Writer(Parameters):
         self.exprs[op.id] = Snippet(name, TIGHT)
 
     def mutation(self, op: Op, build: Callable[[], str]) -> None:
-        """Write the line of `op` that changes memory, after those that wait and might read that memory."""
+        """Write the line of an `op` that changes memory, after the pending values that might read that memory."""
         mine = {v.id for v in op.references()}
         for k in sorted(self.pending - mine):
             self.settle(k)
         self.statement(op, build)
 
     def copy(self, name: str, old: str, x: Any, strided: bool) -> None:
-        """Write a copy of the array `x`, whose text is `old`; with its very strides, if it is to be `strided`."""
+        """Write a copy of the array `x`, whose expression is `old`; with the same strides, if `strided`."""
         if isinstance(x, list) or x.flags.c_contiguous:
-            written_out = not old.isidentifier()  # an array given as text is new each time
+            written_out = not old.isidentifier()  # an expression makes a new array each time
             self.lines.append(f"{name} = {old}" if written_out else f"{name} = {old}.copy()")
         elif not strided or x.copy(order="K").strides == x.strides:
             self.lines.append(f'{name} = {old}.copy(order="K")')
@@ -390,8 +393,8 @@ class Writer(Parameters):
             self.lines.append(f"{name}[...] = {old}")
 
 
-def _roots(ops: Iterable[Op]) -> set[str]:
-    """The modules and names that the text needs to name the tape's functions."""
+def _imported_roots(ops: Iterable[Op]) -> set[str]:
+    """Return the top-level modules and builtin names by which the source refers to the tape's functions."""
     called = {id(op.fn): op.fn for op in ops if isinstance(op, Call) and not isinstance(op.fn, Variable)}
     places = map(import_path, called.values())
     return {(place.path if place.module == "builtins" else place.module).split(".")[0] for place in places if place}

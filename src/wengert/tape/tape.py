@@ -1,7 +1,7 @@
-"""Tape: a straight-line program of Inputs, Constants and Calls, and the edits that keep its references right.
+"""Tape: a straight-line program of Inputs, Constants and Calls, and the edits that keep its references valid.
 
-Ids are positions from 1, printed %7. Edits are noted where they happen and carried out together when a
-position is next asked for, so that n edits through bound Variables cost O(n).
+Ids are positions from 1, printed %7. An edit is only noted at first. All noted edits are carried out together when a
+position is next read, so n edits through bound Variables cost O(n).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from wengert.tape import dump as _dump
 from wengert.tape import graphs, source, usage
 from wengert.tape.arguments import Arguments
 from wengert.tape.contexts import Context
-from wengert.tape.entries import Slot, fill
+from wengert.tape.entries import Slot, push_entries
 from wengert.tape.ops import (
     MISSING,
     Call,
@@ -25,8 +25,8 @@ from wengert.tape.ops import (
     Op,
     V,
     Variable,
-    misplaced,
     mkcall,
+    reference_error,
     references,
     value_of,
     with_variables,
@@ -44,8 +44,8 @@ __all__ = [
 class Tape:
     """A straight-line program: a list of ops (Inputs, Constants, Calls), numbered from 1, and which is its result.
 
-    `trace` and `gradtape` make tapes; an empty one may be filled by hand, with `push`. `ctx` is the Context under which
-    it is recorded.
+    `trace` and `gradtape` make tapes. You can also fill an empty one by hand, with `push`. `ctx` is the Context under
+    which it is recorded.
 
     >>> tape = wg.Tape()
     >>> tape.inputs = [2.0]
@@ -58,14 +58,14 @@ class Tape:
     >>> tape.play(3.0)
     np.float64(6.0)
 
-    Parameters named `v`, `at`, `which` and `result` are Variables of this tape, or positions on it, from 1.
+    The parameters `v`, `at`, `which` and `result` of the methods are Variables of this tape, or positions from 1.
     """
 
     def __init__(self, ctx: Any = None) -> None:
         self.ctx: Any = Context() if ctx is None else ctx
         self.site: Site | None = None
         self.arguments: Arguments | None = None
-        self.graphs: dict[Any, Any] = {}  # the backward graphs that were made of it
+        self.graphs: dict[Any, Any] = {}  # its backward graphs
         self.renumberings = 0
         self._ops: list[Op] = []
         self._before: dict[Op, list[Op]] = {}
@@ -78,7 +78,7 @@ class Tape:
     # -- reading
 
     def settle(self) -> list[Op]:
-        """Carry out the edits noted so far; the ops in order, numbered."""
+        """Carry out the noted edits, number the ops, and return them in order."""
         if self._before or self._after or self._gone:
             self._ops = list(self._in_order())
             self._gone.clear()
@@ -109,20 +109,22 @@ class Tape:
         op = which.op if isinstance(which, Variable) else None
         if op is not None:
             if op._home is not self._ref:
-                raise misplaced(f"{which} is not on this tape", "use a Variable that this tape's push or insert gave")
+                raise reference_error(
+                    f"{which} is not on this tape", "use a Variable that this tape's push or insert gave"
+                )
             return op
         position = which.id if isinstance(which, Variable) else which
         if not 1 <= position <= self._count:
-            raise misplaced(f"%{position} is not on this tape", f"positions run from 1 to {self._count}")
+            raise reference_error(f"%{position} is not on this tape", f"positions run from 1 to {self._count}")
         return self.settle()[position - 1]
 
     def bound(self, v: Variable | int) -> Variable:
-        """A Variable for `v` that follows its op through edits, where a position would not."""
+        """Return a Variable for `v` that follows its op through edits, as a position does not."""
         return Variable(self[v])
 
     @property
     def inputs(self) -> list[Variable]:
-        """The inputs, in order. Assigning values gives them these values; on an empty tape it creates them."""
+        """The inputs, in order. Assign values to set theirs; on an empty tape this creates the inputs."""
         return [Variable(op) for op in self.settle() if isinstance(op, Input)]
 
     @inputs.setter
@@ -131,7 +133,7 @@ class Tape:
         if not self._count:
             inputs = [self.push(Input()) for _ in values]
         if len(values) != len(inputs):
-            raise TapeError(f"this tape has {len(inputs)} inputs, {len(values)} values were given")
+            raise TapeError(f"this tape has {len(inputs)} inputs, but {len(values)} values were given")
         for v, value in zip(inputs, values, strict=True):
             self[v].val = value
 
@@ -142,9 +144,9 @@ class Tape:
 
     @property
     def result(self) -> Variable:
-        """The Variable of what the tape computes; assign it."""
+        """The Variable of the value that the tape returns; you may assign it."""
         if self._result is None:
-            raise misplaced("this tape has no result", "set tape.result to one of its Variables")
+            raise reference_error("this tape has no result", "set tape.result to one of its Variables")
         return self._result
 
     @result.setter
@@ -152,32 +154,32 @@ class Tape:
         self._result = self.bound(v)
 
     def find(self, what: Any = None, *, where: Callable[[Op], bool] | None = None) -> list[Variable]:
-        """The ops that are `what`, a function that is called or the name of one; `where(op)` may choose among them."""
+        """Find the ops that call `what`, a function or its name, and of which `where(op)` is true."""
         return usage.find(self, what, where)
 
     def uses(self, v: Variable | int) -> list[Variable]:
-        """The ops that read `v`, each once."""
+        """List the ops that read `v`, each once."""
         return usage.uses(self, v)
 
     def use_counts(self) -> dict[Variable, int]:
         """Count the reads of each value; the result counts as one reader."""
         return usage.use_counts(self)
 
-    def liveness(self) -> usage.Lives:
+    def liveness(self) -> usage.LivenessTable:
         """Return the values alive at each line, with their bytes; printed, a table."""
-        return usage.lives(self)
+        return usage.liveness_table(self)
 
     subtape = subtape
-    generate_adjoints: Callable[..., Tape]  # of `adjoints.py`, which takes derivatives
-    optimise: Callable[..., Tape]  # of `compiling/`, as is
+    generate_adjoints: Callable[..., Tape]  # set by `api/adjoints.py`
+    optimise: Callable[..., Tape]  # set by `compiling/`, and so is `rolled`
     rolled: Callable[..., Tape]
-    _repr_html_: Callable[..., str]  # of `api/tape_page.py`, which shows cotangents
+    _repr_html_: Callable[..., str]  # set by `api/tape_page.py`
     __signature__ = property(usage.tape_signature)
 
     # -- editing
 
     def push(self, op: Op) -> Variable:
-        """Append `op`; returns its Variable."""
+        """Append `op`, and return its Variable."""
         if op._home is None and all([self._has(v) for v in op.references()]):
             self._join(op)
         else:
@@ -187,7 +189,7 @@ class Tape:
         return Variable(op)
 
     def insert(self, at: Variable | int, *ops: Op) -> list[Variable]:
-        """Put `ops` before the one at `at`; positions that they refer to count as they are afterwards."""
+        """Insert `ops` before the op at `at`. If they refer to ops by position, that is the position afterwards."""
         if not isinstance(at, Variable) and at == self._count + 1:
             return [self.push(op) for op in ops]
         anchor = self[at]
@@ -197,16 +199,16 @@ class Tape:
         return [Variable(op) for op in ops]
 
     def replace(self, which: Variable | int, *ops: Op, rebind_to: int = -1) -> list[Variable]:
-        """Put `ops` in the place of the one at `which`; what referred to it refers to `ops[rebind_to]` from now on.
+        """Replace the op at `which` by `ops`; what referred to it refers to `ops[rebind_to]` from now on.
 
-        The old op may itself be among the new ones: references from these to it stay.
+        The old op may itself be among the new ones. References from the new ops to it stay.
         """
         old = self[which]
         if not ops:
-            raise misplaced(f"nothing to replace %{old.id} by", "give at least one op, or use delete")
+            raise reference_error(f"no ops to replace %{old.id} by", "pass at least one op, or use delete")
         if not -len(ops) <= rebind_to < len(ops):
-            raise misplaced(
-                f"rebind_to={rebind_to}, but there are {len(ops)} new ops", "give an index into the new ops"
+            raise reference_error(
+                f"rebind_to={rebind_to}, but there are {len(ops)} new ops", "pass an index into the new ops"
             )
         ops = tuple(self._keeping(old, ops))
         self._adopt(ops, lambda: old.id, replaced=old)
@@ -218,7 +220,7 @@ class Tape:
 
     @staticmethod
     def _keeping(old: Op, ops: Sequence[Op]) -> Iterator[Op]:
-        """The new ops; if the old one is among them, a copy of it to which the others may refer."""
+        """Yield the new ops; if the old one is among them, yield a copy of it, to which the others may refer."""
         kept = old.copy() if any(op is old for op in ops) else None
         for op in ops:
             if kept is not None and op is not old:
@@ -226,37 +228,37 @@ class Tape:
             yield kept if kept is not None and op is old else op
 
     def delete(self, *which: Variable | int, rebind_to: Variable | int | None = None) -> None:
-        """Take the ops at `which` off the tape; what reads them reads `rebind_to` from now on.
+        """Take the ops at `which` off the tape; the ops that read them read `rebind_to` from now on.
 
-        Errors: TapeError where something reads them and there is no `rebind_to`.
+        Errors: TapeError if an op reads them and there is no `rebind_to`.
         """
         gone = {self[v] for v in which}
         heir = None if rebind_to is None else self[rebind_to]
         if heir in gone:
-            raise misplaced(f"%{heir.id if heir else 0} is itself deleted", "rebind to an op that stays")
+            raise reference_error(f"%{heir.id if heir else 0} is itself deleted", "rebind to an op that stays")
         for op in self.settle():
             dangling = [] if op in gone else [v for v in op.references() if v.op in gone]
             if dangling and (heir is None or heir.id >= op.id):
-                raise misplaced(
+                raise reference_error(
                     f"{dangling[0]} is still read by{self._line(op)}", "delete its readers too, or rebind_to="
                 )
         if heir is None and self._result is not None and self._result.op in gone:
-            raise misplaced(f"{self._result} is the tape's result", "set another result first")
+            raise reference_error(f"{self._result} is the tape's result", "set another result first")
         for op in gone:
             self._discard(op)
             op._forward = heir
 
     def rebind(self, changes: Mapping[Variable, Variable]) -> None:
-        """Let every reader, and the result, read `changes[v]` in place of v.
+        """Make every reader of v, and the result, read `changes[v]` instead.
 
-        Errors: TapeError where that comes later than its reader.
+        Errors: TapeError if `changes[v]` comes after one of these readers.
         """
         table = {self.bound(old): self.bound(new) for old, new in changes.items()}
         ops = self.settle()
         for op in ops:
             for new in (table[v] for v in op.references() if v in table):
                 if new.id >= op.id:
-                    raise misplaced(f"{new} comes later than its reader{self._line(op)}", "insert it before")
+                    raise reference_error(f"{new} comes later than its reader{self._line(op)}", "insert it before")
         for op in ops:
             op.rewrite(lambda v: table.get(v, v))
         if self._result is not None:
@@ -271,10 +273,10 @@ class Tape:
         op._home, op._id = None, 0
 
     def _adopt(self, ops: Sequence[Op], first: Callable[[], int], replaced: Op | None = None) -> None:
-        """Make ops members of this tape; their references must be to ops that are here or come before."""
+        """Make ops members of this tape; they may refer only to earlier ops on it, or to earlier new ops."""
         for k, op in enumerate(ops):
             if (op._home is not None and op._home() is not None) or any(op is other for other in ops[:k]):
-                raise misplaced(f"{op!r} is on a tape already", "push op.copy()")
+                raise reference_error(f"{op!r} is already on a tape", "push op.copy()")
             op.rewrite(functools.partial(self._here, earlier=ops[:k], first=first, replaced=replaced))
         for op in ops:
             self._join(op)
@@ -294,13 +296,13 @@ class Tape:
         if op is None:
             position = v.id - first()
             if position >= len(earlier):
-                raise misplaced(f"{v} is not before the op that reads it", "refer to an earlier op")
+                raise reference_error(f"{v} is not before the op that reads it", "refer to an earlier op")
             op = self[v] if position < 0 else earlier[position]
             v = Variable(op)
         if op is replaced:
-            raise misplaced(f"a new op reads {v}, which it replaces", "put the old op among the new ones")
+            raise reference_error(f"a new op reads {v}, which it replaces", "put the old op among the new ones")
         if op._home is not self._ref and not any(op is other for other in earlier):
-            raise misplaced(f"{v} is neither on this tape nor among the ops before its reader", "push it first")
+            raise reference_error(f"{v} is neither on this tape nor among the ops before its reader", "push it first")
         return v
 
     def _line(self, op: Op) -> str:
@@ -319,14 +321,14 @@ class Tape:
         ctx: Any = None,
         notes: Mapping[int, tuple[str, int]] | None = None,
     ) -> Tape:
-        """The tape of the `entries` of a recording, under the Context `ctx`.
+        """Make the tape of a recording's `entries`, under the Context `ctx`.
 
         `result` is a Slot, an untraced value, a container of these, or MISSING. `input_names` are the names of the
-        inputs, in order; `fn` is the function that was traced, which becomes the first input. `notes` says of entries
-        what they are: `{40: ("pullback of", 7)}`.
+        inputs, in order. `fn` is the traced function, which becomes the first input. `notes` describes entries:
+        `{40: ("pullback of", 7)}`.
         """
         tape = cls(ctx)
-        tape._result = fill(tape, entries, result, input_names, fn, notes or {})
+        tape._result = push_entries(tape, entries, result, input_names, fn, notes or {})
         return tape
 
     # -- shown, run, compiled
@@ -334,15 +336,15 @@ class Tape:
     def dump(
         self, form: str = "plain", *, types: bool = True, sites: bool = False, notes: bool = True, color: bool = False
     ) -> str:
-        """The tape as text, one op a line; with `form` "compact", a call and the parts of its result share a line.
+        """Print the tape to a string, one op a line; `form` "compact" puts a call and its result's parts on one line.
 
-        `types`, `sites` and `notes` say whether each line has its type, the user's line it came from, and what it is on
-        a derivative tape; `color` sets terminal colours.
+        `types` adds each op's type, `sites` the user's line, `notes` its role on a derivative tape, and `color`
+        terminal colours.
         """
         return _dump.dump(self, form, types=types, sites=sites, notes=notes, color=color)
 
     def show(self, form: str = "plain", *, types: bool = True, sites: bool = False, notes: bool = True) -> None:
-        """Print the tape, in colour where the terminal allows; `form`, `types`, `sites`, `notes` are as in `dump`."""
+        """Print the tape, in colour if the terminal allows; `form`, `types`, `sites`, `notes` are as in `dump`."""
         _dump.show_tape(self, form, types=types, sites=sites, notes=notes)
 
     def __str__(self) -> str:
@@ -355,35 +357,35 @@ class Tape:
         return _dump.rich_tape(self, "plain", types=True, sites=False, notes=True)
 
     def to_dot(self) -> str:
-        """The tape as a graph for Graphviz."""
+        """Return the tape as a Graphviz graph."""
         return graphs.to_dot(self)
 
     def to_mermaid(self) -> str:
-        """The tape as a Mermaid flowchart, as Markdown pages draw it."""
+        """Return the tape as a Mermaid flowchart, for Markdown pages."""
         return graphs.to_mermaid(self)
 
     play = play
     __call__ = play
 
     def to_source(self, name: str = "f", *, sites: bool = False) -> str:
-        """The tape as Python source: imports and one plain NumPy function `name` of the tape's inputs.
+        """Write the tape as Python source: imports and one plain NumPy function `name`.
 
-        It takes what the traced function took. Values have the names of the variables that they were stored in, where
-        that is certain, else v7 for %7; a comment before each block has the user's line, with `sites` each line. What
-        repeats is a loop, as on the tape that `rolled` gives. The source imports nothing of wengert that it needs: the
-        helpers that it calls stand in it.
+        The function takes the arguments of the traced function. A value has the name of the variable it was stored in,
+        if that is certain, else v7 for %7. A comment before each block shows the user's line; with `sites`, each line
+        shows it. Repeated ops become loops, as on the tape that `rolled` returns. The source runs without wengert: the
+        helpers that it calls are part of it.
 
         Errors: TapeError for a call that cannot be written without wengert, such as a pullback.
         """
         return source.to_source(self.rolled(), name, sites=sites)
 
     def compile(self, name: str = "f") -> Callable[..., Any]:
-        """The function that `to_source(name)` writes, ready to call."""
+        """Compile the function that `to_source(name)` writes."""
         return source.compile_tape(self, name)
 
 
 def bound(tape: Tape, v: Variable | int) -> Variable:
-    """A Variable for `v`, a Variable or a position on `tape`, that follows its op through edits.
+    """Return a Variable for `v` (a Variable or a position on `tape`) that follows its op through edits.
 
     >>> _, tape = wg.trace(lambda x: x + 1, 1.0)
     >>> y = wg.bound(tape, 3)
@@ -395,7 +397,7 @@ def bound(tape: Tape, v: Variable | int) -> Variable:
 
 
 def verify(tape: Tape) -> Tape:
-    """Check that the inputs of `tape` come first, that every reference points back, and that its result is on it.
+    """Check that the inputs of `tape` come first, that each reference points backwards, and that the result is on it.
 
     >>> _, tape = wg.trace(lambda x: x + 1, 1.0)
     >>> wg.verify(tape) is tape
@@ -408,15 +410,17 @@ def verify(tape: Tape) -> Tape:
     for op in tape:
         begun = begun or not isinstance(op, Input)
         if isinstance(op, Input) and begun:
-            raise misplaced(f"an input after other ops:{tape._line(op)}", "put the inputs first")
+            raise reference_error(f"an input comes after other ops:{tape._line(op)}", "put the inputs first")
         for v in op.references():
             if v.op is None:
-                raise misplaced(f"{v} is by position in{tape._line(op)}", "put ops on the tape with push or insert")
+                problem = f"{v} is a position, not an op, in{tape._line(op)}"
+                raise reference_error(problem, "put ops on the tape with push or insert")
             if v.op not in seen:
-                here = v.op._home is tape._ref
-                what = "comes later than" if here else "is not on the tape of"
-                raise misplaced(f"{v} {what} its reader{tape._line(op)}", "insert it before, or rebind its readers")
+                how = "comes later than" if v.op._home is tape._ref else "is not on the tape of"
+                raise reference_error(
+                    f"{v} {how} its reader{tape._line(op)}", "insert it before, or rebind its readers"
+                )
         seen.add(op)
     if tape.result.op not in seen:
-        raise misplaced(f"the result {tape.result} is not on the tape", "set tape.result")
+        raise reference_error(f"the result {tape.result} is not on the tape", "set tape.result")
     return tape

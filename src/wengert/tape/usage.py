@@ -1,4 +1,4 @@
-"""Uses of a tape's values: finding calls, readers, use counts, and the values alive at each line."""
+"""Uses of a tape's values: find calls and readers, count uses, and list the values alive at each line."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.tape.arguments import fitting
+from wengert.tape.arguments import current_arguments
 from wengert.tape.dump import line
 from wengert.tape.interface import AnyTape
 from wengert.tape.liveness import is_new_memory, is_store, last_readers, liveness
@@ -19,8 +19,8 @@ from wengert.values.numeric_trees import leaf_values
 
 
 def tape_signature(tape: AnyTape) -> inspect.Signature:
-    """The signature of a tape: its function's, or its inputs by position, under their names where these are unique."""
-    arguments = fitting(tape.arguments, tape)
+    """Return a tape's signature: its function's, or its inputs by position, with their names if these are unique."""
+    arguments = current_arguments(tape.arguments, tape)
     if arguments is not None:
         return arguments.signature
     names = [op.name or "" for op in tape if isinstance(op, Input) and not op.callee]
@@ -30,11 +30,11 @@ def tape_signature(tape: AnyTape) -> inspect.Signature:
 
 
 def find(tape: AnyTape, what: Any = None, where: Callable[[Op], bool] | None = None) -> list[Variable]:
-    """The ops that call the function `what`, or whose function or input has that name, and of which `where` is true."""
-    return [Variable(op) for op in tape if (what is None or _is(op, what)) and (where is None or where(op))]
+    """Find the ops that call the function `what`, or whose function or input has that name, and satisfy `where`."""
+    return [Variable(op) for op in tape if (what is None or _matches(op, what)) and (where is None or where(op))]
 
 
-def _is(op: Op, what: Any) -> bool:
+def _matches(op: Op, what: Any) -> bool:
     if isinstance(op, Call):
         fn = op.fn.op.val if isinstance(op.fn, Variable) and op.fn.op is not None else op.fn
         return fn is what or (isinstance(what, str) and what in (display(fn), getattr(fn, "__name__", None)))
@@ -42,7 +42,7 @@ def _is(op: Op, what: Any) -> bool:
 
 
 def uses(tape: AnyTape, v: Variable | int) -> list[Variable]:
-    """The ops that read `v`, each once."""
+    """List the ops that read `v`, each once."""
     used = tape[v]
     return [Variable(op) for op in tape if any(read.op is used for read in op.references())]
 
@@ -58,19 +58,19 @@ def use_counts(tape: AnyTape) -> dict[Variable, int]:
     return counts
 
 
-class Live(NamedTuple):
-    """The values alive while an op runs, which it or a later op reads, and the bytes of their arrays."""
+class LiveValues(NamedTuple):
+    """The values alive while an op runs, because it or a later op reads them, and the bytes of their arrays."""
 
     op: Op
     live: tuple[Variable, ...]
     nbytes: int
 
 
-class Lives(tuple[Live, ...]):
-    """One `Live` an op, in order; printed as a table in which the peak is marked."""
+class LivenessTable(tuple[LiveValues, ...]):
+    """One `LiveValues` for each op, in order; it prints as a table in which the peak is marked."""
 
     @property
-    def peak(self) -> Live:
+    def peak(self) -> LiveValues:
         """The first op at which most memory is alive."""
         return max(self, key=lambda row: row.nbytes)
 
@@ -84,42 +84,44 @@ class Lives(tuple[Live, ...]):
         )
 
 
-def lives(tape: AnyTape) -> Lives:
+def liveness_table(tape: AnyTape) -> LivenessTable:
     """List the values alive at each line while `play` runs the tape, which drops a value after its last reader.
 
-    A view counts for nothing, and keeps the array alive that it shows.
+    A view has no bytes of its own, and keeps its array alive.
     """
     ops = list(tape)
-    return Lives(_rows(ops, last_readers(ops, tape.result), *held(ops, tape.result)))
+    return LivenessTable(_live_at_each_op(ops, last_readers(ops, tape.result), *bytes_held(ops, tape.result)))
 
 
-def held(ops: Sequence[Op], result: Variable) -> tuple[list[int], list[int]]:
-    """For each op the bytes that its value has of its own, and the position of the last op that needs these."""
+def bytes_held(ops: Sequence[Op], result: Variable) -> tuple[list[int], list[int]]:
+    """List for each op the bytes of its value that are not a view, and the position of the last op that needs them."""
     live = liveness(ops, result)
     shown: list[set[int]] = [set() for _ in live.last]
     until = list(live.last)
     for op in reversed(ops):
-        for k in _bases(op, op.id in live.in_place):
+        for k in _shared_values(op, op.id in live.in_place):
             shown[op.id].add(k)
             until[k] = max(until[k], until[op.id])
     return [0 if shown[op.id] else _nbytes(op.val) for op in ops], until[1:]
 
 
-def _rows(ops: Sequence[Op], last: Sequence[int], own: Sequence[int], until: Sequence[int]) -> Iterator[Live]:
+def _live_at_each_op(
+    ops: Sequence[Op], last: Sequence[int], own: Sequence[int], until: Sequence[int]
+) -> Iterator[LiveValues]:
     alive: dict[int, Variable] = {}
     leaving = [0] * (len(ops) + 1)
     nbytes = 0
     for position, op in enumerate(ops, 1):
         alive[position] = Variable(op)
         nbytes += own[position - 1]
-        yield Live(op, tuple(alive.values()), nbytes)
+        yield LiveValues(op, tuple(alive.values()), nbytes)
         leaving[min(until[position - 1], len(ops))] += own[position - 1]
         nbytes -= leaving[position]
         alive = {k: v for k, v in alive.items() if last[k] > position}
 
 
-def _bases(op: Op, in_place: bool) -> list[int]:
-    """The values in whose memory an op's value lies."""
+def _shared_values(op: Op, in_place: bool) -> list[int]:
+    """List the values in whose memory an op's value lies."""
     if not isinstance(op, Call) or op.guard or (not in_place and (is_store(op) or is_new_memory(op))):
         return []
     if in_place:
@@ -128,12 +130,12 @@ def _bases(op: Op, in_place: bool) -> list[int]:
 
 
 def _may_share(value: Any, other: Any) -> bool:
-    return any(np.may_share_memory(a, b) for a in _arrays(value) for b in _arrays(other))
+    return any(np.may_share_memory(a, b) for a in _arrays_in(value) for b in _arrays_in(other))
 
 
-def _arrays(value: Any) -> list[np.ndarray]:
+def _arrays_in(value: Any) -> list[np.ndarray]:
     return [leaf for leaf in leaf_values(value) if isinstance(leaf, np.ndarray)]
 
 
 def _nbytes(value: Any) -> int:
-    return sum(array.nbytes for array in _arrays(value))
+    return sum(array.nbytes for array in _arrays_in(value))

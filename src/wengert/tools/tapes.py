@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from wengert.tape.dump import TOP, Inside, note_text, op_pieces, type_text
+from wengert.tape.dump import OUTERMOST, LoopScope, note_text, op_pieces, type_text
 from wengert.tape.interface import AnyTape
 from wengert.tape.loops import Loop
 from wengert.tape.ops import MISSING, Call, Constant, Input, Op, Variable
-from wengert.tape.usage import held
+from wengert.tape.usage import bytes_held
 from wengert.tools.sources import Sources
 from wengert.tools.words import in_words
 from wengert.values.functional import make_tuple
@@ -22,7 +22,7 @@ class Row(NamedTuple):
     """An op on a page; `inside` says in which loop's body, and `around` is the group of that loop, or -1."""
 
     op: Op
-    inside: Inside
+    inside: LoopScope
     around: int
 
 
@@ -30,7 +30,7 @@ def tape_data(
     tape: AnyTape, values: Mapping[Op, Any], cotangents: Mapping[Op, Any], sources: Sources
 ) -> dict[str, Any]:
     """The data of a page that shows a tape, with the `values` and `cotangents` of its ops, as far as known."""
-    rows = list(_rows(tape, TOP, -1, sources))
+    rows = list(_rows(tape, OUTERMOST, -1, sources))
     end = _end_of_pass(tape)
     places = {row.op: k for k, row in enumerate(rows)}
     name = next((op.name for op in tape if isinstance(op, Input) and op.callee), None)
@@ -51,7 +51,7 @@ def tape_data(
     return {"title": f"{name or 'tape'}: {len(rows)} ops", "tape": columns, **sources.data()}
 
 
-def _rows(ops: Iterable[Op], inside: Inside, around: int, sources: Sources) -> Iterator[Row]:
+def _rows(ops: Iterable[Op], inside: LoopScope, around: int, sources: Sources) -> Iterator[Row]:
     """The ops, each loop's with those of its body."""
     for op in ops:
         row = Row(op, inside, around)
@@ -100,7 +100,7 @@ def _memory(tape: AnyTape, places: Mapping[Op, int]) -> dict[str, list[int]]:
     own, until = [0] * len(places), list(range(len(places)))
     ops = list(tape)
     if tape._result is not None:
-        for op, nbytes, last in zip(ops, *held(ops, tape.result), strict=True):
+        for op, nbytes, last in zip(ops, *bytes_held(ops, tape.result), strict=True):
             own[places[op]], until[places[op]] = nbytes, places[ops[min(last, len(ops)) - 1]]
     return {"own": own, "until": until}
 

@@ -13,7 +13,7 @@ import numpy as np
 from wengert.compiling.graphs.graph import ADD_REDUCE
 from wengert.tape.entries import Rebuilt
 from wengert.tape.interface import AnyTape
-from wengert.tape.liveness import carrying, is_atom, is_new_memory, is_store
+from wengert.tape.liveness import is_atom, is_new_memory, is_store, loop_memory
 from wengert.tape.loops import Loop, with_bodies
 from wengert.tape.ops import Call, Constant, Input, Op, Variable, value_of
 from wengert.tape.tape import Tape
@@ -142,7 +142,7 @@ def _roots_of_literals(op: Call) -> list[str]:
 
 def _parts_of_loop(op: Call, table: _Memory) -> list[MemoryRoots]:
     """Return the roots of each result of a loop; a loop writes only into its own memory."""
-    loop = carrying(op.fn)
+    loop = loop_memory(op.fn)
     constants: set[Any] = set()
     for each in with_bodies(op.fn.body):
         constants.update(_roots_of_literals(each) if isinstance(each, Call) else ())

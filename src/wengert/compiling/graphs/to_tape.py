@@ -10,7 +10,7 @@ from wengert.compiling.graphs.graph import ADD_REDUCE, Graph, Node
 from wengert.compiling.graphs.order import readers_first
 from wengert.compiling.graphs.ownership import own_results
 from wengert.compiling.graphs.vocabulary import ARRAY_METHODS, SIGNS
-from wengert.tape.arguments import fitting
+from wengert.tape.arguments import current_arguments
 from wengert.tape.interface import AnyTape
 from wengert.tape.needed import stays
 from wengert.tape.ops import Call, Constant, Input, Op, Variable, references, value_of, with_variables
@@ -36,7 +36,7 @@ def to_tape(tape: AnyTape, graph: Graph, made: dict[Op, Any], new: Tape) -> Tape
             value, cheaper = graph.alternatives.get(node, (None, node))
             written[node] = new.push(_op(cheaper if value in computed else node, written))
     new.result = written[root] if type(root) is Node else new.push(Constant(root))
-    new.arguments = fitting(tape.arguments, list(tape)) and tape.arguments._replace(
+    new.arguments = current_arguments(tape.arguments, list(tape)) and tape.arguments._replace(
         inputs=tuple([written[made[v.op]] for v in tape.arguments.inputs])
     )
     own_results(tape, new)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from wengert.compiling.graphs.to_tape import provenance
-from wengert.tape.arguments import fitting
+from wengert.tape.arguments import current_arguments
 from wengert.tape.interface import AnyTape
 from wengert.tape.loops import Loop
 from wengert.tape.ops import Call, Input, Op, Variable, value_of, with_variables
@@ -131,7 +131,7 @@ def close_region(region: Region, tape: AnyTape, new: Tape) -> Tape:
     now = dict(zip(before, region.inputs, strict=True))
     region.push_on(new)
     new.result = region.results[0]
-    new.arguments = fitting(tape.arguments, before) and tape.arguments._replace(
+    new.arguments = current_arguments(tape.arguments, before) and tape.arguments._replace(
         inputs=tuple([Variable(now[v.op]) for v in tape.arguments.inputs])
     )
     return new

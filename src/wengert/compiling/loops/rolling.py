@@ -27,7 +27,7 @@ from wengert.compiling.loops.constant_inputs import inline_constants
 from wengert.compiling.loops.periodicity import Run, is_move, runs_of
 from wengert.compiling.loops.residual_rows import PYTHON_NUMBERS, row_call
 from wengert.compiling.loops.rolled_body import is_stacked, push_loop
-from wengert.tape.arguments import fitting
+from wengert.tape.arguments import current_arguments
 from wengert.tape.interface import AnyTape
 from wengert.tape.loops import Loop
 from wengert.tape.ops import Call, Constant, Variable, value_of, with_variables
@@ -86,7 +86,7 @@ class _Roller:
                 k += 1
         self.made.result = self.value(self.place[self.old.result.op])  # type: ignore[index]
         given = self.old.arguments
-        self.made.arguments = fitting(given, list(self.old)) and given._replace(
+        self.made.arguments = current_arguments(given, list(self.old)) and given._replace(
             inputs=tuple([self.value(self.place[v.op]) for v in given.inputs])
         )
         return self.made

@@ -16,7 +16,7 @@ from wengert.tape.interface import AnyTape
 from wengert.tape.literals import Snippet
 from wengert.tape.loops import with_bodies
 from wengert.tape.ops import Call, Constant, Input, Op, references
-from wengert.tape.source import compiled
+from wengert.tape.source import compile_source
 from wengert.values.names import TIGHT
 
 
@@ -66,7 +66,7 @@ class NativeWriter(PlacedWriter):
     def function(self, native: Any, plain: Callable[..., Any], name: str) -> Callable[..., Any]:
         """The function, given the compiled native code."""
         self.native, self.plain = native, plain
-        return compiled(self, name)
+        return compile_source(self, name)
 
     def arguments(self) -> tuple[list[str], list[str]]:
         names, words = super().arguments()
