@@ -37,8 +37,9 @@ from wengert.values.specs import is_inexact
 REVERSE = [accumulators, container_arguments, gradient, residuals, results, rule, seeds, strategies, walk, windows]
 FORWARD = [forward_walk, pulled, pushforwards, step, tangents]
 FILES = [*REVERSE, *FORWARD]
-TRANSPOSED = {"transposed", "by_transpose", "pulled", "_flat", "_inner"}  # with the pairing that is differentiated
-PIECES = {"plus", "take", "_sum", "_aligned", "_fitted"}  # that the trace runs itself
+# with the pairing that is differentiated
+TRANSPOSED = {"transposed", "by_transpose", "pushed_by_transpose", "_flat_cotangents", "_inner"}
+PIECES = {"add_contributions", "read_key", "_sum", "_aligned", "_fitted"}  # that the trace runs itself
 APART = {"stop_gradient", *PIECES, *TRANSPOSED}  # and what is to be constant
 RECORDING = {
     "_in_place",

@@ -40,7 +40,7 @@ def repeated(x: np.ndarray) -> Any:
 
 @pytest.mark.parametrize("f", [reads, stores, updates, slices, recurrence, repeated], ids=lambda f: f.__name__)
 def test_calls_grow_as_the_loop(f: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(walk, "WARM", 0)  # no step is generated under way
+    monkeypatch.setattr(walk, "WARM_USES", 0)  # no step is generated under way
     gradient = wg.value_and_grad(f)
     gradient(np.full(299, 0.5))  # what is made once
     small, middle, large = (calls(gradient, np.full(n, 0.5)) for n in (300, 500, 700))
@@ -51,7 +51,7 @@ def test_calls_grow_as_the_loop(f: Callable[..., Any], monkeypatch: pytest.Monke
 @pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
 def test_work_grows_as_that_of_the_function(f: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """On the tape of the gradient, where a small constant is all that it takes more, and as it runs without one."""
-    monkeypatch.setattr(walk, "WARM", 0)  # no step is generated under way
+    monkeypatch.setattr(walk, "WARM_USES", 0)  # no step is generated under way
     grown, constant = slopes(f, [64, 128, 256])
     assert grown["gradient"] < grown["function"] + 0.05
     assert grown["run"] < grown["function"] + 0.08

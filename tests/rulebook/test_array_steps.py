@@ -103,7 +103,7 @@ def weighted(x: np.ndarray, w: np.ndarray) -> np.ndarray:
 
 
 def test_a_form_of_call_gets_its_step_after_some_uses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(walk, "WARM", 2)
+    monkeypatch.setattr(walk, "WARM_USES", 2)
     x, w = np.linspace(0.1, 1, 6).reshape(2, 3), np.linspace(1, 2, 3)
     with wg.rules.scope():
 

@@ -18,7 +18,7 @@ from wengert.recording.session import SESSION, active_recording
 from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import slot_of
 from wengert.reverse.leaf_gradients import LeafGradients
-from wengert.reverse.seeds import scalar_seed, seeds_of
+from wengert.reverse.seeds import result_seeds, scalar_seed
 from wengert.reverse.walk import reverse
 from wengert.rulebook.pushforwards import ReverseMode, plainly
 from wengert.values import signatures
@@ -238,7 +238,7 @@ def pullback_of(
                     "outside of the checkpoint."
                 )
             )
-        seeds = seeds_of(outputs, y_bar, calling(watching))
+        seeds = result_seeds(outputs, y_bar, calling(watching))
         walked = recording if is_own else kept
         owed = len(walked.owed)
         try:

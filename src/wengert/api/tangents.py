@@ -10,7 +10,7 @@ import numpy as np
 from wengert.api.gradient import pullback_of
 from wengert.api.nan_checks import check_given
 from wengert.errors import ArgumentError
-from wengert.forward.step import known
+from wengert.forward.step import require_known
 from wengert.forward.stream import Stream
 from wengert.forward.walk import Tangents, forward
 from wengert.hooks.tracer import closed, enter, level, run
@@ -288,7 +288,7 @@ def _filled(form: Form, dots: Tangents, seeds: Tangents, call: Callable[..., Any
     given = {id(owner_of(dot)) for dot in seeds.values() if isinstance(dot, np.ndarray)}
 
     def fill(slot: int | None, spec: Spec) -> Any:
-        dot = None if slot is None else force(known(dots.get(slot)))
+        dot = None if slot is None else force(require_known(dots.get(slot)))
         if dot is None:
             return _zeros(spec, size)
         if isinstance(dot, np.ndarray):

@@ -1,4 +1,4 @@
-"""One step forward: the tangent of an entry's value, from those of its arguments."""
+"""One forward step: the tangent of an entry's value, from the tangents of its arguments."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import RuleError
-from wengert.forward.pulled import declared, of_body, pulled
+from wengert.forward.pulled import body_tangent, pushed_by_rule, pushed_by_transpose
 from wengert.recording.primitives import INPUT, Bound
 from wengert.recording.recording import STATE, Entry, Recording, Traced
 from wengert.recording.subclasses import viewed_plain
@@ -19,20 +19,18 @@ from wengert.rulebook.keeping import has_nan, is_all_zero
 from wengert.rulebook.pushforwards import fitted, push
 from wengert.values.functional import getfield
 
-Call = Callable[..., Any]
 
+class ForwardStep:
+    """The forward step through entries of `recording`; `call` runs its computations, `depth` counts the outer levels.
 
-class Step:
-    """The forward step through an entry of `recording`, by `call`'s arithmetic; `depth` counts the outer levels.
-
-    With `size`, each tangent stands for so many directions: it has a leading axis of that length.
+    With `size`, each tangent has a leading axis of that length, for as many directions.
     """
 
-    def __init__(self, recording: Recording, call: Call, depth: int, size: int | None) -> None:
+    def __init__(self, recording: Recording, call: Callable[..., Any], depth: int, size: int | None) -> None:
         self.recording, self.call, self.depth, self.size = recording, call, depth, size
 
     def __call__(self, entry: Entry, tangents: Any) -> Any:
-        """The tangent of the entry's value; `tangents` are those of its arguments, None for zero, not all None."""
+        """Return the tangent of the entry's value from those of its arguments: None is zero, and not all are None."""
         tangent = self._pushed(entry, tangents, False)
         if not has_nan(tangent):
             return tangent
@@ -42,27 +40,27 @@ class Step:
         return None if STATE.recording is None and is_all_zero(tangents) else tangent
 
     def _pushed(self, entry: Entry, tangents: Any, keeps: bool) -> Any:
-        """The tangent of the entry's value; with `keeps`, products with a factor of zero are zero."""
+        """Return the tangent of the entry's value; with `keeps`, products with a factor of zero are zero."""
         bound, y, _, args, kwargs, _ = entry
         if bound is INPUT:
             return tangents[0]
         if type(bound) is Pull:
-            if y is None:  # what a rule's function wrote unsaid: an error where anything reads it
-                return Unknown(partial(bound.pullback, None))
-            if bound.level != self.depth:  # what its body computed was recorded for this level
+            if y is None:  # an undeclared write of a rule's function: an error if anything reads it
+                return UnknownTangent(partial(bound.pullback, None))
+            if bound.level != self.depth:  # this level recorded the rule's body
                 inner = tangents[-1] if type(tangents[-1]) is tuple else tangents[-1:]
-                return next((tangent for tangent in inner if type(tangent) is Unknown), None) or of_body(
+                return next((tangent for tangent in inner if type(tangent) is UnknownTangent), None) or body_tangent(
                     y, tangents[-1]
                 )
-            tangents = (*map(known, tangents[:-1]), None)
+            tangents = (*map(require_known, tangents[:-1]), None)
             if bound.rule.forward is None:
                 with self._as_it_was(bound):
-                    return pulled(self.call, bound, y, args, tangents[:-1], self.size)
+                    return pushed_by_transpose(self.call, bound, y, args, tangents[:-1], self.size)
         elif type(bound) is not Bound:
             return None
-        elif bound.rule.kind == "rrule" and bound.rule.forward is None:  # a tape's, in the body of the rule itself
-            return Unknown(partial(_refuse_unknown, bound))
-        tangents = tuple(map(known, tangents))
+        elif bound.rule.kind == "rrule" and bound.rule.forward is None:  # a tape's call, in the body of the rule itself
+            return UnknownTangent(partial(_refuse_unknown, bound))
+        tangents = tuple(map(require_known, tangents))
         if bound.fn is getfield:
             return None if tangents[0] is None else getfield(tangents[0], args[1])
         if y is None:
@@ -76,32 +74,32 @@ class Step:
         if kwargs:
             kwargs = {name: value.value if type(value) is Traced else value for name, value in kwargs.items()}
         if type(bound) is Pull:
-            return declared(self.call, bound, y, args, kwargs, tangents[:-1], self.size)
+            return pushed_by_rule(self.call, bound, y, args, kwargs, tangents[:-1], self.size)
         if bound.of_subclass:
             y, *args = [viewed_plain(x, self.call) for x in (y, *args)]  # type: ignore[assignment]
         with self._as_it_was(bound):
             return push(self.call, bound.fn, bound.rule, y, tuple(args), kwargs or {}, tangents, self.size, keeps)
 
     def _as_it_was(self, bound: Any) -> AbstractContextManager[None]:
-        """Restore, as a context, the values that the rule reads besides its arguments, as they were at the call."""
+        """Make a context in which values that the rule reads besides its arguments are as they were at the call."""
         if bound.seen is None:
             return nullcontext()
         shown: AbstractContextManager[None] = bound.seen.shown(STATE.recording is not None, self.recording.owed)
         return shown
 
 
-class Unknown:
+class UnknownTangent:
     """An unknown tangent; `refuse()` raises the error that says so."""
 
     def __init__(self, refuse: Callable[[], Any]) -> None:
         self.refuse = refuse
 
 
-def known(tangent: Any) -> Any:
-    """The tangent `tangent`, or those in a tuple, as arguments of the next step. Errors: that of an Unknown."""
+def require_known(tangent: Any) -> Any:
+    """Return a tangent, or a tuple of tangents. Errors: that of an UnknownTangent among them."""
     if type(tangent) is tuple:
-        return tuple(map(known, tangent))
-    return tangent.refuse() if type(tangent) is Unknown else tangent
+        return tuple(map(require_known, tangent))
+    return tangent.refuse() if type(tangent) is UnknownTangent else tangent
 
 
 def _refuse_unknown(bound: Bound) -> None:

@@ -1,10 +1,10 @@
-"""Entries that go forward as they come: each pushes its tangent and is dropped, so that no tape is kept.
+"""A stream of entries for forward mode: each entry pushes its tangent at once and is dropped, so no tape is kept.
 
-What stands for a slot later is the variable's value, weakly where it is large, and its tangent. Both go when nothing
-leads to the slot any more; a sweep finds out, each time when there is twice as much as after the last one. To ask for
-such a slot again is an error, never a zero.
+A slot keeps only its value (a large one by a weak reference) and its tangent. A sweep drops both when nothing refers to
+the slot any more. It runs whenever there is twice as much as after the last sweep. To read a dropped slot is an error,
+never a zero.
 
-While an inner derivative is open its entries stay, as it needs them.
+While an inner derivative is open, its entries are kept, because it needs them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import WengertError, of_rule
-from wengert.forward.step import Step, known
+from wengert.forward.step import ForwardStep, require_known
 from wengert.mutation.storage import memory_of
 from wengert.recording.nans import check_push
 from wengert.recording.primitives import INPUT, Bound
@@ -36,32 +36,32 @@ from wengert.values.trees import is_container
 from wengert.values.views import owner_of
 from wengert.values.warned import steps
 
-FEW = 1000  # slots, and LITTLE bytes of tangents, below which nobody sweeps
-LITTLE = 1 << 22
+FEW_SLOTS = 1000  # there is no sweep below so many slots and FEW_BYTES of tangents
+FEW_BYTES = 1 << 22
 
 
 class Stream:
     """The entries of a recording whose outermost level is a derivative in forward mode.
 
-    It does what the recording asks of its list of entries. `tangents` are by slot, None for zero; `size` is the number
-    of directions in the leading axis of each, or None.
+    It replaces the recording's list of entries. `tangents` are by slot, None for zero; `size` is the number of
+    directions in the leading axis of each, or None.
     """
 
     def __init__(self, recording: Recording, size: int | None) -> None:
         self.recording, self.size = recording, size
         self.tangents: dict[int, Any] = {}
-        self.entries: dict[int, Entry] = {}  # those that are needed whole
-        self.values: dict[int, tuple[Any]] = {}  # of the others, each in a tuple of its own: its references are counted
+        self.entries: dict[int, Entry] = {}  # those that are kept whole
+        self.values: dict[int, tuple[Any]] = {}  # of the others, each in its own tuple, to count references to it
         self.count = 0
         self.whole_from = 0  # the entries from here on are whole
-        self.stored: set[int] = set()  # slots whose tangents were made by a store, and belong to one array alone
-        self.aliases: set[int] = set()  # slots whose tangents may show memory of such a one
-        self.old, self.young, self.most = 0, 0, FEW  # the slots at the last sweep, those since, and how many at most
-        self.bytes, self.most_bytes = 0, LITTLE  # of the tangents since then
-        self.endings: dict[int, Ending] = {}  # of the large values that have a tangent
-        self.ended: list[Any] = []  # those of them that are gone; C code alone puts them here, wherever a value ends
-        self.step = Step(recording, plainly, 0, size)
-        self.apart = contextvars.copy_context()  # what NumPy raises in f's code is not what it raises in a rule
+        self.stored: set[int] = set()  # slots whose tangents a store made, and that belong to one array only
+        self.aliases: set[int] = set()  # slots whose tangents may share memory with such a tangent
+        self.old, self.young, self.most = 0, 0, FEW_SLOTS  # slots at the last sweep, slots since, and their maximum
+        self.bytes, self.most_bytes = 0, FEW_BYTES  # of the tangents since the last sweep, and their maximum
+        self.endings: dict[int, EndOfValue] = {}  # of the large values that have a tangent
+        self.ended: list[Any] = []  # those whose value is gone; only C code appends here, as a weakref callback
+        self.step = ForwardStep(recording, plainly, 0, size)
+        self.rule_context = contextvars.copy_context()  # f's code may set np.errstate, which must not apply to rules
 
     def __len__(self) -> int:
         return self.count
@@ -83,8 +83,8 @@ class Stream:
 
     @steps("self")
     def append(self, entry: Entry) -> None:
-        """Record an entry, push its tangent, and drop the values that only the push needed."""
-        is_number = entry[0].step is not None and self.size is None  # on floats, the most calls by far
+        """Record an entry, push its tangent, and drop the values that only this step needed."""
+        is_number = entry[0].step is not None and self.size is None  # by far the most frequent calls, on floats
         if is_number and self.is_alone and self.recording.watch is None:
             self._append_number(entry)
             return
@@ -92,9 +92,9 @@ class Stream:
         self.count = slot + 1
         self.entries[slot] = entry
         try:
-            tangent = self.tangents[slot] = self.apart.run(self._pushed, slot, entry)
+            tangent = self.tangents[slot] = self.rule_context.run(self._pushed, slot, entry)
             if self.recording.watch is not None:
-                check_push(self.recording, slot, tuple(map(self._dots, entry[2])), tangent)
+                check_push(self.recording, slot, tuple(map(self._tangents_at, entry[2])), tangent)
         except Exception as error:
             raise self.recording.refuse(of_rule(error, entry[5])) from error.__cause__  # type: ignore[arg-type]
         self.young += 1
@@ -108,14 +108,14 @@ class Stream:
                 self._sweep()
 
     def _append_number(self, entry: Entry) -> None:
-        """`append` for a call on floats."""
+        """Do as `append` does, for a call on floats."""
         slot, bound = self.count, entry[0]
         self.count = slot + 1
         try:
-            push = bound.forth or _forth(bound)
-            tangent = self.apart.run(push, entry, self.tangents)
+            push = bound.forth or _float_step(bound)
+            tangent = self.rule_context.run(push, entry, self.tangents)
             if tangent != tangent:
-                tangent = self.apart.run(self.step, entry, tuple(map(self._dots, entry[2])))
+                tangent = self.rule_context.run(self.step, entry, tuple(map(self._tangents_at, entry[2])))
             self.tangents[slot] = tangent
         except Exception as error:
             self._look_for_dropped(entry)
@@ -127,13 +127,13 @@ class Stream:
             self._sweep()
 
     def _look_for_dropped(self, entry: Entry) -> None:
-        """Raise an error if the tangent of an argument is missing or unknown."""
+        """Raise an error if an argument's tangent was dropped or is unknown."""
         for slot in flat_slots(entry[2]):
-            known(self.tangent(slot))
+            require_known(self.tangent(slot))
 
     @property
     def is_alone(self) -> bool:
-        """Whether no derivative inside of this one needs entries."""
+        """Whether no inner derivative needs entries."""
         return not self.recording.inner and self.recording.pinned is None
 
     def tangent(self, slot: int) -> Any:
@@ -142,17 +142,21 @@ class Stream:
             return self.tangents[slot]
         except KeyError:
             raise WengertError(
-                f"{STATE.site}: wengert dropped the tangent of a value that is still used, which it must not. "
-                "Please report this program; wg.vjp and wg.jacrev give its derivative."
+                f"{STATE.site}: wengert dropped the tangent of a value that is still used. This is a bug in wengert; "
+                "please report this program. Until it is fixed, use wg.vjp or wg.jacrev."
             ) from None
 
     def _pushed(self, slot: int, entry: Entry) -> Any:
-        """Return the tangent of an entry, with memory as the call saw it."""
+        """Return the tangent of an entry, computed with memory as it was at the call."""
         bound, _, ins, args, *_ = entry
-        tangents = tuple([self._dots(place) for place in ins])
+        tangents = tuple([self._tangents_at(place) for place in ins])
         if not any([tangent is not None for tangent in tangents]):
             return None
-        if getattr(bound, "fn", None) in STORES and self.is_alone and not _is_window_of_other_order(bound.fn, args[0]):
+        if (
+            getattr(bound, "fn", None) in STORES
+            and self.is_alone
+            and not _is_strided_store_not_in_c_order(bound.fn, args[0])
+        ):
             return self._stored(slot, bound.fn, ins, args, tangents)
         memory = self.recording.memory
         overwritten = bool(memory.undo) and memory.undo[-1][0] > slot
@@ -160,27 +164,27 @@ class Stream:
         try:
             if overwritten:
                 memory.rewind(slot, 0)
-            with silent():  # also rules of NumPy's functions are seen into, once an inner derivative has called them
+            with silent():  # else rules would be traced, once an inner derivative has called them
                 tangent = self.step(entry, tangents)
         finally:
             if overwritten:
                 self.recording.owed.pay(owed)
         return self._apart_from_stores(slot, flat_slots(ins), entry[1], tangent) if self.aliases else tangent
 
-    def _dots(self, place: Any) -> Any:
-        """The tangents at a slot, or at those of a sequence; None where all are zero."""
+    def _tangents_at(self, place: Any) -> Any:
+        """Return the tangent of a slot, or a tuple of them for a sequence; None if all are zero."""
         if type(place) is not tuple:
             return None if place is None else self.tangent(place)
-        found = tuple([self._dots(part) for part in place])
+        found = tuple([self._tangents_at(part) for part in place])
         return found if any([tangent is not None for tangent in found]) else None
 
     def _stored(self, slot: int, fn: Any, ins: Any, args: Any, tangents: Any) -> Any:
-        """The tangent after a store: that of the array, written in place where it is of this array alone.
+        """Return the tangent after a store: the array's, written in place if it belongs to this array only.
 
-        So a store costs what it costs the function, not a copy of the array.
+        So a store costs as much as in the function, without a copy of the array.
         """
         before = ins[0]
-        x_dot, value = force(known(tangents[0])), force(known(tangents[-1]))
+        x_dot, value = force(require_known(tangents[0])), force(require_known(tangents[-1]))
         if x_dot is None:
             x_dot = self._zeros(args[0])
         elif before in self.stored:
@@ -205,7 +209,7 @@ class Stream:
         return np.zeros(spec.shape if self.size is None else (self.size, *spec.shape), spec.dtype)
 
     def _apart_from_stores(self, slot: int, ins: list[int], y: Any, tangent: Any) -> Any:
-        """Copy `tangent` where it shows memory that a store may write and the value `y` is no view that follows it."""
+        """Copy `tangent` if a store may write its memory, unless the value `y` is a view of the same written array."""
         shown = [self.tangents[k] for k in ins if k in self.aliases]
         owners = {id(owner_of(x_dot)) for x_dot in shown if isinstance(x_dot, np.ndarray)}
         if is_container(tangent):
@@ -213,38 +217,38 @@ class Stream:
         if not isinstance(tangent, np.ndarray) or id(owner_of(tangent)) not in owners:
             return tangent
         if isinstance(y, np.ndarray) and self.recording.memory.is_followed(y):
-            self.aliases.add(slot)  # it is read anew after each write
+            self.aliases.add(slot)  # the recording reads it again after each write
             return tangent
         return tangent.copy()
 
     def share(self, slot: int) -> None:
-        """Note that another array also holds the value at a slot: a store into one must not change the other's."""
+        """Note that another array has the same value as a slot, so that a store into one leaves the other's tangent."""
         self.stored.discard(slot)
         if slot in self.aliases and isinstance(self.tangents[slot], np.ndarray):
             self.tangents[slot] = self.tangents[slot].copy()
 
     def _drop_what_was_read(self) -> None:
-        """Keep the values of the entries since `whole_from`, weakly where large; no pullback reads the rest."""
+        """Drop the entries since `whole_from`, but for their values (weakly if large); no pullback reads the rest."""
         for slot in range(self.whole_from, self.count):
             entry = self.entries.get(slot)
             if entry is not None and entry[0] is not INPUT:
                 value = held(entry[1], False)
                 self.values[slot] = (value,)
                 if type(value) is weakref.ref and entry[1].base is None and self.tangents[slot] is not None:
-                    self.endings[slot] = Ending(entry[1], self.ended.append)
+                    self.endings[slot] = EndOfValue(entry[1], self.ended.append)
                     self.endings[slot].slot = slot
                 del self.entries[slot]
         self.whole_from = self.count
         self.recording.memory.forget_kept()
 
     def _drop_ended(self) -> None:
-        """Drop the tangents of large values that are gone: their memory serves the next ones.
+        """Drop the tangents of large values that are gone, so that the next ones can use their memory.
 
-        These owned their memory, so that nothing else stands for them, but for arrays that hold what they held.
+        These values owned their memory, so only arrays with the same content can still refer to their slots.
         """
         memory = memory_of(self.recording)
         if memory.replaced or 64 * len(self.ended) < len(memory.storages) + len(memory.roots):
-            return  # a look at all of them at each step would cost more than the step
+            return  # to search all of them at each step would cost more than the step
         needed = self._needed()
         for slot in [ending.slot for ending in self.ended]:
             if slot not in needed:
@@ -254,11 +258,11 @@ class Stream:
         self.ended.clear()
 
     def _sweep(self) -> None:
-        """Drop the slots that nothing leads to; those since the last sweep stay, they may be parts of what goes on."""
+        """Drop the slots to which nothing refers; those since the last sweep stay, as they may be in use."""
         old = [*takewhile(self.old.__gt__, self.values)]
         for slot in old:
             kept = self.values[slot]
-            if _references(kept) == ALONE and SHADOW.get(id(kept[0])) == slot:
+            if _count_references(kept) == ONLY_REFERENCE and SHADOW.get(id(kept[0])) == slot:
                 del SHADOW[id(kept[0])]
         live = {*SHADOW.values(), *self._needed(), *self._shown()}
         for slot in old:
@@ -266,7 +270,10 @@ class Stream:
                 self._drop(slot)
         left = [*takewhile(self.old.__gt__, self.values)]
         tangents = [tangent for slot in left if type(tangent := self.tangents.get(slot)) is np.ndarray]
-        self.most, self.most_bytes = FEW + 2 * len(left), LITTLE + 2 * sum([tangent.nbytes for tangent in tangents])
+        self.most, self.most_bytes = (
+            FEW_SLOTS + 2 * len(left),
+            FEW_BYTES + 2 * sum([tangent.nbytes for tangent in tangents]),
+        )
         self.old, self.young, self.bytes = self.count, 0, 0
 
     def _drop(self, slot: int) -> None:
@@ -276,7 +283,7 @@ class Stream:
         self.aliases.discard(slot)
 
     def _needed(self) -> set[int | None]:
-        """The slots by which the recording finds variables."""
+        """Return the slots of the variables that the recording finds by position."""
         memory = memory_of(self.recording)
         needed: set[int | None] = {*self.recording.levels[0].inputs}
         needed.update([storage.slot for storage in memory.storages.values()])
@@ -285,28 +292,30 @@ class Stream:
         return needed
 
     def _shown(self) -> list[int | None]:
-        """The slots of views of written memory as it is now that something else holds."""
+        """List the slots of current views of written memory to which other code refers."""
         shown: list[int | None] = []
         for storage in memory_of(self.recording).storages.values():
             storage.views = {key: view for key, view in storage.views.items() if view[0]() is not None}
             now = [slot for _, stamp, slot in storage.views.values() if stamp == storage.stamp]
-            shown += [slot for slot in now if slot not in self.values or _references(self.values[slot]) > ALONE]
+            shown += [
+                slot for slot in now if slot not in self.values or _count_references(self.values[slot]) > ONLY_REFERENCE
+            ]
         return shown
 
 
-class Ending(weakref.ref[np.ndarray]):
+class EndOfValue(weakref.ref[np.ndarray]):
     """A weak reference to the value of a slot."""
 
     slot: int
 
 
-def _is_window_of_other_order(fn: Any, x: Any) -> bool:
-    """Whether a store speaks of memory by strides, in which `x` does not lie as its tangent does."""
+def _is_strided_store_not_in_c_order(fn: Any, x: Any) -> bool:
+    """Whether a store accesses `x` by strides and `x` has another memory layout than its tangent."""
     return fn is setlens and isinstance(x, np.ndarray) and not x.flags.c_contiguous
 
 
-def _forth(bound: Bound) -> Callable[[Any, Any], Any]:
-    """The forward step of a call on floats, kept with it; what it calls is silenced, for that may be seen into."""
+def _float_step(bound: Bound) -> Callable[[Any, Any], Any]:
+    """Generate the forward step of a call on floats, and keep it with the call; functions it calls are not traced."""
     push = bound.rule.forward_step(bound.wanted, lambda mask: _silenced(bound.rule.pushing(mask)))
     calls = {*code_of(push).co_names} - {"ArithmeticError", "TypeError", "ValueError"}
     bound.forth = _silenced(push) if calls else push
@@ -321,8 +330,8 @@ def _silenced(push: Callable[..., Any]) -> Callable[..., Any]:
     return silenced
 
 
-def _references(kept: tuple[Any]) -> int:
+def _count_references(kept: tuple[Any]) -> int:
     return sys.getrefcount(kept[0])
 
 
-ALONE = _references((object(),))  # of a value that only its tuple holds
+ONLY_REFERENCE = _count_references((object(),))  # the count of a value to which only its tuple refers

@@ -1,13 +1,14 @@
-"""Forward over what was recorded: the tangents of all slots of a level, from those of some."""
+"""The forward pass over a recording: the tangents of all slots of a level, from those of some."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from wengert.errors import NoDerivativeError, of_rule
-from wengert.forward.step import Call, Step
+from wengert.forward.step import ForwardStep
 from wengert.recording.nans import check_push
 from wengert.recording.recording import PUSHED, STATE, Recording
 from wengert.values.settings import SETTINGS
@@ -18,14 +19,20 @@ Tangents = dict[int, Any]  # by slot; a slot that is not in it has zero
 
 @steps("step")
 def forward(
-    recording: Recording, start: int, end: int, tangents: Tangents, call: Call, depth: int, size: int | None = None
+    recording: Recording,
+    start: int,
+    end: int,
+    tangents: Tangents,
+    call: Callable[..., Any],
+    depth: int,
+    size: int | None = None,
 ) -> Tangents:
-    """Push the tangents `tangents` through the entries from slot `start` to `end`, and return those of all their slots.
+    """Push `tangents` through the entries from slot `start` to `end`, and return the tangents of all their slots.
 
-    What is computed runs by `call`, so that an outer level sees it; `depth` counts the levels around this one. With
-    `size` each tangent has a leading axis of that length, one place for each direction.
+    `call` runs the computations, so that an outer level records them; `depth` counts the outer levels. With `size`,
+    each tangent has a leading axis of that length, for as many directions.
     """
-    step, site, tangents = Step(recording, call, depth, size), STATE.site, dict(tangents)
+    step, site, tangents = ForwardStep(recording, call, depth, size), STATE.site, dict(tangents)
     notes = recording.notes if STATE.recording is recording else []
     if recording.memory.has_pulls:
         for entry in map(recording.entries.__getitem__, range(start, end)):
@@ -36,7 +43,7 @@ def forward(
             entry = recording.entries[slot]
             if slot in tangents or entry is None or slot in recording.inert or entry[0].kind not in ("call", "input"):
                 continue
-            given = tuple([_dots(tangents, place) for place in entry[2]])
+            given = tuple([_tangents_at(tangents, place) for place in entry[2]])
             if any([tangent is not None for tangent in given]):
                 STATE.site = entry[5] or site
                 notes.append((len(recording.entries), PUSHED, slot))
@@ -54,9 +61,9 @@ def forward(
     return tangents
 
 
-def _dots(tangents: Tangents, place: Any) -> Any:
-    """The tangents at a slot, or at those of a sequence; None where all are zero."""
+def _tangents_at(tangents: Tangents, place: Any) -> Any:
+    """Return the tangent of a slot, or a tuple of them for a sequence; None if all are zero."""
     if type(place) is not tuple:
         return None if place is None else tangents.get(place)
-    found = tuple([_dots(tangents, part) for part in place])
+    found = tuple([_tangents_at(tangents, part) for part in place])
     return found if any([tangent is not None for tangent in found]) else None

@@ -1,7 +1,7 @@
 """Accumulation of cotangents in the reverse pass: their slots, the ownership of buffers, and sums.
 
-Only a buffer that nobody else can read is written in place: one that the engine made itself and kept to itself, or one
-to which there is no other reference. So never the user's arrays, a seed, a cotangent that stands in several places.
+The engine writes in place only into a buffer that no other code can read: one that it allocated and did not pass on, or
+one without other references. So it never writes into a user's array, a seed, or a cotangent stored in several slots.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from wengert.values.specs import FLOATS, Spec, is_complex, spec_of
 from wengert.values.undo_stack import Owed
 from wengert.values.views import owner_of
 
-ENTERED = "It adds cotangents up, also those that an outer derivative watches."
+ENTERED = "It adds cotangents, including those that an outer derivative watches."
 
 
 class Cotangents:
-    """The cotangents of one reverse pass, by slot; they are summed in place, in buffers of the engine's own."""
+    """The cotangents of one reverse pass, by slot; they are summed in place, in buffers that the engine owns."""
 
-    acts = True  # whether rules and thunks may add themselves to a buffer
-    careful = False  # whether each step is looked at, and one that makes a nan is taken again with zeros kept
-    windows: Windows | None = None  # where the parts of arrays stand that views show
-    owed: Owed  # to be put back when they are known
+    lets_rules_add = True  # whether rules and thunks may add their contribution to a buffer
+    checks_nans = False  # whether a step that makes a nan is taken again with zeros kept
+    windows: Windows | None = None  # where views lie in their arrays
+    owed: Owed  # what to restore after the pass
 
     def __init__(self, size: int) -> None:
         self.table: Any = [None] * size
@@ -52,14 +52,14 @@ class Cotangents:
         return fn(*args, **kwargs)
 
     def start(self, slot: int, seed: Any) -> None:
-        """Add a seed to a slot; its array belongs to the user, so it is never written into."""
+        """Add a seed to a slot; its array belongs to the user, so the engine never writes into it."""
         self.add(slot, seed.view(np.ndarray) if isinstance(seed, np.ndarray) else seed)
 
     def note(self, words: str, slot: int) -> None:
         """Describe the next computation by `words` about a slot, for a tape to show."""
 
     def take(self, slot: int) -> tuple[Any, bool]:
-        """The complete cotangent of a slot, which gives it up, and whether its buffer is the engine's own."""
+        """Remove the complete cotangent from a slot; return it, and whether the engine owns its buffer."""
         cotangent = self.table[slot]
         owned = type(cotangent) is np.ndarray and slot in self.owned  # a sum of arrays without axes is a number
         self.table[slot] = None
@@ -67,7 +67,7 @@ class Cotangents:
         return cotangent, owned
 
     def add(self, slot: int, x_bar: Any, owned: bool = False) -> None:
-        """Set or add a contribution to the cotangent of a slot; `owned` says whether its buffer is the engine's own."""
+        """Set or add a contribution to the cotangent of a slot; `owned` says whether the engine owns its buffer."""
         old = self.table[slot]
         if old is None:
             self.table[slot] = x_bar
@@ -75,11 +75,11 @@ class Cotangents:
                 self.owned.add(slot)
         elif type(old) is not np.ndarray or type(x_bar) is not np.ndarray:
             self.table[slot] = old + x_bar
-        elif (slot in self.owned or is_exclusive(self.table, slot, 1)) and _fits(old, x_bar):
+        elif (slot in self.owned or is_exclusive(self.table, slot, 1)) and _can_hold_sum(old, x_bar):
             np.add(old, x_bar, out=old)
             self.owned.add(slot)
             self.in_place += 1
-        elif owned and _fits(x_bar, old):
+        elif owned and _can_hold_sum(x_bar, old):
             np.add(x_bar, old, out=x_bar)
             self.table[slot] = x_bar
             self.owned.add(slot)
@@ -88,7 +88,7 @@ class Cotangents:
             self.owned.add(slot)
 
     def forget(self, start: int) -> None:
-        """Forget the cotangents of the slots from `start` on, where other entries will stand."""
+        """Drop the cotangents of the slots from `start` on, which other entries will take."""
         self.owned.difference_update(range(start, len(self.table)))
         del self.table[start:]
         if self.windows is not None:
@@ -104,14 +104,19 @@ class Cotangents:
         return self.call(project, x_bar, spec_of(x), broadcasts)
 
     def settle(self, slot: int, held: list[Any], x: Any, broadcasts: bool, y_bar: Any) -> None:
-        """Add what a rule returned for `x`, of any kind: nothing for a zero, a thunk's value, or by a thunk's action.
+        """Add the contribution that a rule returned for `x`: an array, a number, a zero, or a thunk.
 
-        It is handed over in the list `held`. An array that others refer to is copied: they may write it, as a
-        workspace.
+        It is passed in the list `held`, so that references to it can be counted. If other code refers to its array, the
+        array is copied, because that code may write into it.
         """
         if is_zero(held[0]):
             return
-        if self.acts and isinstance(held[0], InplaceableThunk) and not broadcasts and self._takes(slot, x, y_bar):
+        if (
+            self.lets_rules_add
+            and isinstance(held[0], InplaceableThunk)
+            and not broadcasts
+            and self._takes(slot, x, y_bar)
+        ):
             self._add_into(slot, held[0], self.buffer(slot, x))
             return
         held[0] = force(held[0])
@@ -122,7 +127,7 @@ class Cotangents:
         self.add(slot, made, is_array)
 
     def _takes(self, slot: int, x: Any, y_bar: Any) -> bool:
-        """Whether a thunk may add itself to the sum so far, which is like `x`, without losing a part of a complex ȳ."""
+        """Whether a thunk can add to the sum so far: an array like `x`, which is complex if ȳ is."""
         cotangent = self.table[slot]
         if type(cotangent) is not np.ndarray or not cotangent.ndim or not isinstance(x, (np.ndarray, Spec)):
             return False
@@ -143,7 +148,7 @@ class Cotangents:
             self.owned.discard(slot)
 
     def buffer(self, slot: int, x: Any) -> np.ndarray:
-        """A buffer of the engine's own with the sum so far of the array `x`, zeros if there is none."""
+        """Return a buffer that the engine owns, with the sum so far for the array `x`, or zeros."""
         cotangent = self.table[slot]
         if cotangent is None:
             cotangent = self.zeros(x)
@@ -165,12 +170,12 @@ class Cotangents:
         return np.array(cotangent)
 
     def scatter(self, bound: Bound, slot: int, y_bar: Any, y: Any, args: tuple[Any, ...]) -> bool:
-        """Let a rule add its contribution to the cotangent of its first argument in place; returns whether it did.
+        """Make a rule add its contribution to the cotangent of its first argument in place; return whether it did.
 
-        For rules whose contribution is zero in most places.
+        This is for rules whose contribution is mostly zero.
         """
         assert bound.scatter is not None
-        if self.acts:
+        if self.lets_rules_add:
             part = self.windows.onto(self, slot) if self.windows is not None and bound.fn is getitem else None
             if part is None:
                 return self._onto(bound.scatter, slot, args[0], (y_bar, y, *args), {})
@@ -184,8 +189,8 @@ class Cotangents:
     def absorb(
         self, rule: Rule, ins: Any, y_bar: Any, y: Any, primals: tuple[Any, ...], static: Any, wanted: tuple[bool, ...]
     ) -> tuple[bool, ...]:
-        """Let a rule add in place what it can; returns which arguments are still wanted."""
-        if not self.acts:
+        """Make a rule add in place the contributions that it can; return which arguments are still wanted."""
+        if not self.lets_rules_add:
             return wanted
         left = list(wanted)
         for k, accumulator in rule.accumulators.items():
@@ -213,19 +218,19 @@ class Cotangents:
         return part.copy() if isinstance(part, np.ndarray) else part
 
     def clear(self, y_bar: Any, owned: bool, key: Any) -> np.ndarray:
-        """A cotangent with zeros at a key, in place where the buffer is the engine's own."""
+        """Set a cotangent to zero at a key, in place if the engine owns its buffer."""
         y_bar = y_bar if owned else self.copy(y_bar)
         y_bar[key] = 0
         return y_bar
 
     def can_unstore(self, y_bar: Any, key: Any) -> bool:
-        """Whether `read_last` can number the places of a key in the precision of a cotangent."""
+        """Whether a cotangent's dtype can hold the numbers that `read_last` writes at a key."""
         return not may_repeat(key) or y_bar.dtype.char in "dD"
 
     def read_last(self, y_bar: np.ndarray, key: Any) -> Any:
-        """`read` for a store, which spoils the buffer; of places that a key names twice, the last one gets it.
+        """Read the part of a store's cotangent at a key; if the key repeats an element, only the last store gets it.
 
-        Each place gets its number written; the number that stays tells which was the last.
+        This overwrites the buffer: each element is assigned its number, and the number that remains is the last.
         """
         part = self.read(y_bar, key)
         if may_repeat(key):
@@ -244,16 +249,16 @@ def getitem_onto(x_bar: np.ndarray, key: Any, y_bar: Any) -> None:
 
 
 class TracedCotangents(Cotangents):
-    """Cotangents that an outer trace sees: each piece runs through the hooks, and each change in place is recorded."""
+    """Cotangents that an outer trace sees: rules run through the hooks, and in-place writes are recorded."""
 
-    careful = True
+    checks_nans = True
 
     def __init__(self, recording: Recording, walked: Recording) -> None:
         super().__init__(0)
         self.recording = recording
         self.entries: Any = walked.entries
-        self.is_own = walked is recording  # whether it is its own entries that are walked
-        self.table = _Sparse()
+        self.is_own = walked is recording  # whether the recording walks back over its own entries
+        self.table = _SparseTable()
 
     def call(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         return self.recording.call(fn, *args, **kwargs)
@@ -272,7 +277,7 @@ class TracedCotangents(Cotangents):
         old = self.table[slot]
         if old is not None:
             self.note("x̄ of", slot)
-        self.table[slot] = x_bar if old is None else self.call(plus, old, x_bar)
+        self.table[slot] = x_bar if old is None else self.call(add_contributions, old, x_bar)
         self.owned.discard(slot)
         if owned if old is None else type(self.table[slot]) is np.ndarray:
             self.owned.add(slot)
@@ -312,7 +317,7 @@ class TracedCotangents(Cotangents):
         return wanted
 
     def read(self, y_bar: Any, key: Any) -> Any:
-        part = self.call(take, y_bar, key)
+        part = self.call(read_key, y_bar, key)
         return self.call(np.copy, part) if isinstance(part, np.ndarray) else part
 
     def can_unstore(self, y_bar: Any, key: Any) -> bool:
@@ -336,9 +341,9 @@ class TracedCotangents(Cotangents):
 
 
 class InPlaceCotangents(Cotangents):
-    """Cotangents to which rules and thunks do not add themselves."""
+    """Cotangents to which rules and thunks do not add in place; the engine does."""
 
-    acts = False
+    lets_rules_add = False
 
 
 class PlusCotangents(InPlaceCotangents):
@@ -355,8 +360,8 @@ class PlusCotangents(InPlaceCotangents):
 EAGER: dict[str, type[Cotangents]] = {"actions": Cotangents, "in place": InPlaceCotangents, "plus": PlusCotangents}
 
 
-class _Sparse(dict[int, Any]):
-    """A table of cotangents for few slots among many: a slot without one has None."""
+class _SparseTable(dict[int, Any]):
+    """A table of cotangents for a few of many slots; a slot without one has None."""
 
     def __missing__(self, slot: int) -> None:
         return None
@@ -365,15 +370,15 @@ class _Sparse(dict[int, Any]):
 _ZEROS = Primitive(np.zeros, None)
 
 
-def plus(a: Any, b: Any) -> Any:
+def add_contributions(a: Any, b: Any) -> Any:
     """Add two contributions to one cotangent."""
     return a + b
 
 
-def take(y_bar: Any, key: Any) -> Any:
+def read_key(y_bar: Any, key: Any) -> Any:
     """Return y_bar[key]."""
     return y_bar[key]
 
 
-def _fits(buffer: np.ndarray, addend: np.ndarray) -> bool:
+def _can_hold_sum(buffer: np.ndarray, addend: np.ndarray) -> bool:
     return buffer.shape == addend.shape and buffer.dtype == addend.dtype and buffer.flags.writeable

@@ -1,9 +1,9 @@
 """Checkpoints: calls of which only the inputs are kept, and which run again when the reverse pass comes to them.
 
-The call is recorded like any other code, so that all it reads and writes is known, whichever way it reaches it. When it
-returns, its stretch of the recording is folded into one entry: what the stretch read from outside are its inputs; what
-of it is still referred to, its outputs. The reverse pass puts memory, containers and random states back as they were at
-the call, records the stretch again at the end of the recording, and walks back over it into the same cotangents.
+The call is recorded like any other code, so all its reads and writes are known. When it returns, its stretch of the
+recording is folded into one entry. The entry's inputs are the values that the stretch read from outside; its outputs
+are the values that are still referenced. The reverse pass restores memory, containers and random states as they were at
+the call. It then records the stretch again at the end of the recording, and walks back over it.
 """
 
 from __future__ import annotations
@@ -41,19 +41,20 @@ S = TypeVar("S")
 WalkBack = Callable[[Recording, Level, Cotangents, int], None]
 
 _box = [object()]
-ONCE = sys.getrefcount(_box[0])  # of what one list holds and nothing else
+ONCE = sys.getrefcount(_box[0])  # the count of an object that only one list refers to
 
 
 def checkpoint(f: F) -> F:
-    """A function like `f` of which a gradient keeps the inputs only: the reverse pass runs f again. A decorator.
+    """Make a gradient keep only the inputs of `f`: the reverse pass runs f again. You can use this as a decorator.
 
-    Value and gradient are those of f. Side effects, such as printing, happen twice. It pays where f's residuals are
-    large and its inputs small; on a tape, in a vjp and in a gradient inside another, f is recorded as if undecorated.
+    Value and gradient are those of f. Side effects, such as printing, happen twice. A checkpoint saves memory if f's
+    residuals are large and its inputs small. On a tape, in a vjp, and in a gradient inside another one, f is recorded
+    as if it were not decorated.
 
     >>> wg.grad(wg.checkpoint(lambda x: x**2))(3.0)
     6.0
 
-    Errors: RecomputationError where f does something else when it runs again.
+    Errors: RecomputationError if f does something else when it runs again.
     """
 
     given, f = f, unwrapped(f)
@@ -71,11 +72,11 @@ def checkpoint(f: F) -> F:
 
 
 def checkpoint_loop(step: Callable[[S, int], S], state: S, n: int, length: int | None = None, quiet: bool = False) -> S:
-    """The state after `n` steps, `for i in range(n): state = step(state, i)`, with a checkpoint every `length` steps.
+    """Run `for i in range(n): state = step(state, i)` with a checkpoint every `length` steps; return the last state.
 
     With `length` √n, the default, a gradient keeps √n states and the residuals of √n steps, not those of all n.
-    `state` is whatever `step` takes and returns: a number, an array, or a container of these. On a terminal it shows
-    how far it is, there and back, unless `quiet`.
+    `state` may be a number, an array, or a container of these. On a terminal the loop shows its progress, forward and
+    backward, unless `quiet`.
 
     >>> wg.grad(lambda x: wg.checkpoint_loop(lambda x, i: x * 2 + i, x, 10))(1.0)
     1024.0
@@ -84,38 +85,38 @@ def checkpoint_loop(step: Callable[[S, int], S], state: S, n: int, length: int |
     """
     length = max(1, math.isqrt(max(0, n))) if length is None else length
     if length < 1:
-        raise ArgumentError(f"checkpoint_loop: length={length}, but a stretch has one step at least. Leave it out: √n.")
+        raise ArgumentError(f"checkpoint_loop: length must be at least 1, not {length} (default: √n)")
 
-    told = Telling("loop", step, "steps", n, quiet)
+    progress = Telling("loop", step, "steps", n, quiet)
 
     def stretch(state: Any, start: int) -> Any:
-        if told.is_over:
-            _walking(told, n - min(start + length, n))
+        if progress.is_over:
+            _show_walk_back(progress, n - min(start + length, n))
         run = enter(step)
         for i in range(start, min(start + length, n)):
             state = run(state, i)
         return state
 
-    stretch.told = told  # type: ignore[attr-defined]
+    stretch.progress = progress  # type: ignore[attr-defined]
     run_stretch = checkpoint(stretch)
-    with told:
+    with progress:
         for start in range(0, n, length):
-            told.done = start
+            progress.done = start
             state = run_stretch(state, start)
     return state
 
 
-def _walking(told: Telling, done: int) -> None:
-    """A stretch runs again: the walk back is on its way, as long as the recording is open."""
+def _show_walk_back(progress: Telling, done: int) -> None:
+    """Show the progress of the walk back, in which a stretch runs again."""
     recording: Any = STATE.recording
-    if told.back is None:
-        told.back = Telling("walk back over the loop", told.f, told.parts, told.total, told.quiet)
-        told.back.begin(lambda: recording.is_open)
-    told.back.done = done
+    if progress.back is None:
+        progress.back = Telling("walk back over the loop", progress.f, progress.parts, progress.total, progress.quiet)
+        progress.back.begin(lambda: recording.is_open)
+    progress.back.done = done
 
 
 class _Stretch:
-    """A stretch at the end of the recording that is to be dropped; its writes are logged apart while it is open."""
+    """A stretch at the end of the recording that will be dropped; while it is open, it has an undo log of its own."""
 
     def __init__(self, recording: Recording) -> None:
         self.recording, self.memory = recording, memory_of(recording)
@@ -137,41 +138,41 @@ class _Stretch:
             memory.unfinished -= 1
 
     def mark(self) -> None:
-        """Remember the end of the shadow table: what is traced from now on stands behind it."""
+        """Mark the end of the shadow table, so that `traced` finds the values traced after it."""
         SHADOW[id(self)] = -1
 
     def traced(self) -> dict[int, int]:
-        """Take what was traced since `mark` out of the shadow table; returns the slots by id."""
+        """Remove the values traced since `mark` from the shadow table; return their slots by id."""
         found = {}
         while (item := SHADOW.popitem())[0] != id(self):
             found[item[0]] = item[1]
         return found
 
     def leave(self) -> None:
-        """Leave the stretch on the recording; from now on its writes are logged with the others."""
+        """Keep the stretch on the recording, and move its undo log to the recording's."""
         undo, finals, _, captured_to, specs = self.outside
         undo.extend(self.memory.undo)
         self.outside, self.is_kept = (undo, finals, Everything(), captured_to, specs), True
 
 
 class _Call:
-    """A call with everything needed to run it again: function, arguments, and a snapshot of what they reach."""
+    """A call with everything needed to run it again: function, arguments, and a snapshot of all they refer to."""
 
     def __init__(self, recording: Recording, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]):
         self.f, self.args, self.kwargs = f, args, kwargs
         self.reach = Reach((f, *args, *kwargs.values()))
         self.caches = {key: dict(memo) for key, memo in recording.caches.items()}
-        held = (*_arguments(self.caches), *self.reach.arrays)  # alive, whether they are read or only written
+        held = (*_cached_arguments(self.caches), *self.reach.arrays)
         self.traced = {id(a): SHADOW[id(a)] for a in held if id(a) in SHADOW}
         self.texts, self.fresh_objects = dict(recording.texts), dict(recording.fresh_objects)
         self.versions: list[tuple[Any, int | None]] = []
         for storage in recording.memory.storages.values():
-            storage.stamp += 1  # views of it are read anew, in the first run as in the second
+            storage.stamp += 1  # so that both runs read views of it again
             self.versions.append((storage.owner, storage.slot))
         self.waiting = [(root, root.waiting.copy()) for _, root in memory_of(recording).roots.values()]
 
     def run(self) -> Any:
-        """Call the function's twin."""
+        """Call the instrumented function."""
         return enter(self.f)(*self.args, **self.kwargs)
 
 
@@ -183,14 +184,14 @@ def _run_and_fold(recording: Recording, f: Callable[..., Any], args: tuple[Any, 
         stretch.mark()
         try:
             result = call.run()
-        except BaseException:  # the user's code may catch it and go on
+        except BaseException:  # the user's code may catch it and continue
             SHADOW.pop(id(stretch), None)
             stretch.leave()
             raise
-        recording.fresh_objects = call.fresh_objects  # else what the stretch chose would live on
+        recording.fresh_objects = call.fresh_objects  # else objects of the stretch would stay alive
         folded = Folded(recording, call, stretch, site)
-        born = _born(stretch)
-        values = _take(stretch)
+        born = _allocated_inside(stretch)
+        values = _cut_off(stretch)
         writes = _outliving(stretch.memory, born)
         recording.memory.unfinished += 1
     folded.stand_in(values, writes)
@@ -198,27 +199,27 @@ def _run_and_fold(recording: Recording, f: Callable[..., Any], args: tuple[Any, 
     return result
 
 
-def _arguments(caches: dict[Any, dict[Any, Any]]) -> list[Any]:
-    """The arguments under which cached functions keep their results."""
+def _cached_arguments(caches: dict[Any, dict[Any, Any]]) -> list[Any]:
+    """List the arguments for which cached functions hold results."""
     memos = [kept for memo in caches.values() for kept in memo.values() if type(kept) is tuple]
     return [a for args, _ in memos for a in args]
 
 
-def _born(stretch: _Stretch) -> set[int]:
+def _allocated_inside(stretch: _Stretch) -> set[int]:
     """Return the ids of arrays allocated inside the checkpoint; their contents need not be saved."""
     values = [entry[1] for entry in stretch.recording.entries[stretch.start :] if entry is not None]
     arrays = [value() if type(value) is weakref.ref else value for value in values]
     return {id(array) for array in arrays if isinstance(array, np.ndarray) and array.base is None}
 
 
-def _take(stretch: _Stretch) -> dict[int, Any]:
-    """Cut a stretch off the recording; returns those of its values, by slot, that something else refers to."""
-    entries, places = stretch.recording.entries, stretch.traced()
-    there = range(stretch.start, len(entries))  # the place of a view of written memory may be gone: see _is_read_anew
-    slots = sorted({slot for slot in places.values() if slot in there and entries[slot] is not None})
+def _cut_off(stretch: _Stretch) -> dict[int, Any]:
+    """Cut a stretch off the recording; return those of its values, by slot, to which other code refers."""
+    entries, slot_by_id = stretch.recording.entries, stretch.traced()
+    own = range(stretch.start, len(entries))  # the slot of a view of written memory may be gone: see _is_read_anew
+    slots = sorted({slot for slot in slot_by_id.values() if slot in own and entries[slot] is not None})
     values = [entries[slot][1] for slot in slots]  # type: ignore[index]
     del entries[stretch.start :]
-    for k in range(len(values) - 1, -1, -1):  # the last first: a view refers to what it was made of
+    for k in range(len(values) - 1, -1, -1):  # the last first, because a view refers to its array
         if type(values[k]) is weakref.ref:
             values[k] = values[k]()
         elif sys.getrefcount(values[k]) == ONCE:
@@ -227,43 +228,43 @@ def _take(stretch: _Stretch) -> dict[int, Any]:
     return {
         slot: value
         for slot, value in zip(slots, values, strict=True)
-        if places.get(id(value)) == slot and not _is_read_anew(memory, value)
+        if slot_by_id.get(id(value)) == slot and not _is_read_anew(memory, value)
     }
 
 
 def _is_read_anew(memory: Memory, value: Any) -> bool:
-    """Whether a value is a view of written memory, which is found by its position, not by its identity."""
+    """Whether a value is a view of written memory, which the recording finds by position, not by identity."""
     return isinstance(value, np.ndarray) and owner_of(value) is not value and memory.is_followed(value)
 
 
 def _outliving(memory: Memory, born: set[int]) -> list[tuple[np.ndarray, Any, Any]]:
-    """The writes of a stretch into arrays that were there before it and outlive it: (array, key, what was there)."""
+    """List a stretch's writes into arrays that are older and outlive it, as (array, key, old content)."""
     by_owner: dict[int, tuple[list[np.ndarray], list[Any]]] = {}
-    for k in range(len(memory.undo)):  # by index: a variable would refer to the last
-        _file(by_owner, memory.undo[k], born)
+    for k in range(len(memory.undo)):  # by index, because a variable would hold a reference
+        _group_by_owner(by_owner, memory.undo[k], born)
     memory.undo.clear()
     return [
         write
         for held, records in by_owner.values()
         if _outlives(held, records)
-        for write in _before(memory.recording, held[0], records)
+        for write in _content_before(memory.recording, held[0], records)
     ]
 
 
-def _file(by_owner: dict[int, tuple[list[np.ndarray], list[Any]]], record: list[Any], born: set[int]) -> None:
+def _group_by_owner(by_owner: dict[int, tuple[list[np.ndarray], list[Any]]], record: list[Any], born: set[int]) -> None:
     owner = owner_of(record[1])
     if id(owner) not in born:
         by_owner.setdefault(id(owner), ([owner], []))[1].append(record)
 
 
 def _outlives(held: list[np.ndarray], records: list[Any]) -> bool:
-    """Whether anything but its log refers to an array."""
+    """Whether anything but the undo log refers to an array."""
     own = sum([record[1] is held[0] or record[1].base is held[0] for record in records])
     return sys.getrefcount(held[0]) > ONCE + own
 
 
-def _before(recording: Recording, owner: np.ndarray, records: list[Any]) -> list[tuple[np.ndarray, Any, Any]]:
-    """List an array's contents before the stretch wrote it, as (array, key, content); all of it if written often."""
+def _content_before(recording: Recording, owner: np.ndarray, records: list[Any]) -> list[tuple[np.ndarray, Any, Any]]:
+    """List an array's contents before the stretch wrote it, as (array, key, content); one copy if written often."""
     if sum([record[3].nbytes for record in records]) <= owner.nbytes:
         return [(record[1], record[2], record[3]) for record in records]
     owed = len(recording.owed)
@@ -275,7 +276,7 @@ def _before(recording: Recording, owner: np.ndarray, records: list[Any]) -> list
 
 
 class Folded:
-    """A checkpoint on the recording: it stands in an entry where others have a primitive."""
+    """A checkpoint on the recording, stored in an entry in place of a primitive."""
 
     is_simple = False
     step = None
@@ -294,7 +295,7 @@ class Folded:
         return self.trail.digest
 
     def stand_in(self, values: dict[int, Any], writes: list[Any]) -> None:
-        """Replace the stretch by entries: one for itself, and one for each of its values that is still alive."""
+        """Replace the stretch by entries: one for the checkpoint, and one for each value that is still alive."""
         recording, memory, start = self.recording, memory_of(self.recording), self.start
         storages = [(s, s.slot) for s in memory.storages.values() if s.slot is not None and s.slot >= start]
         roots = [held for _, root in memory.roots.values() for held in (root, root.waiting)]
@@ -304,7 +305,7 @@ class Folded:
         for root in roots:
             root[:] = [(lens, after.get(slot, slot), level) for lens, slot, level in root]
         for storage in memory.storages.values():
-            storage.stamp += 1  # what was noted of its views stood in the stretch
+            storage.stamp += 1  # the slots of its views were in the stretch
         recording.folds.append(start)
         memory.undo.extend([[start + bool(self.outputs), *write] for write in writes])
         if not self.outputs:
@@ -324,13 +325,13 @@ class Folded:
                 memory.written(storage, owner, after[old])
 
     def _capture(self, memory: Memory) -> None:
-        """Let later writes into what the second run reads be logged."""
+        """Log later writes into memory that the second run reads."""
         for owner in (*map(owner_of, self.call.reach.arrays), *[ref() for ref in self.trail.arrays]):
             if owner is not None and not is_foreign(owner):
                 memory.capture(owner)
 
     def back(self, cotangents: Cotangents, y_bars: dict[int, Any], walk: WalkBack) -> None:
-        """The step back: run again, and walk back over what that records."""
+        """Take the step back: run the call again, and walk back over the entries that this records."""
         recording, memory, table = self.recording, self.recording.memory, cotangents.table
         base = len(recording.entries)
         with _Stretch(recording) as stretch:
@@ -341,8 +342,10 @@ class Folded:
                     table[self.outputs[k] - self.start + base] = y_bar
                 walk(recording, Level(base), cotangents, len(recording.entries) - 1)
             except KeyboardInterrupt as error:
-                told = getattr(self.fn, "told", None)
-                error.add_note(f"interrupted: {(told and told.back) or f'walk back over {callable_name(self.fn)}'}")
+                progress = getattr(self.fn, "progress", None)
+                error.add_note(
+                    f"interrupted: {(progress and progress.back) or f'walk back over {callable_name(self.fn)}'}"
+                )
                 raise
             finally:
                 memory.unwind(-1)
@@ -361,23 +364,23 @@ class Folded:
             except (MemoryError, RecursionError):
                 raise
             except Exception as error:
-                raise self._differs(f"raised {type(error).__name__}, and did not end") from error
+                raise self._differs(f"raised {type(error).__name__}") from error
             finally:
                 recording.owed.pay(owed)
         again = Trail(recording, stretch.start)
         if (again.inputs, again.digest) != (self.trail.inputs, self.trail.digest):
-            raise self._differs("did not do the same")
+            raise self._differs("did not do the same as the first")
 
     def _differs(self, how: str) -> RecomputationError:
         return RecomputationError(
             f"{self.site}: the second run of {callable_name(self.fn)}, which wg.checkpoint makes in the reverse pass, "
-            f"{how} as the first. It must depend on its arguments, its closure and its object only: pass it what else "
-            "it reads that changes in between (globals, files, the clock, generators of random numbers)."
+            f"{how}. The function may depend only on its arguments, its closure and its object. If it reads anything "
+            "else that changes between the runs (globals, files, the clock, random generators), pass that to it."
         )
 
 
 class _Reopened:
-    """A context in which the recording is as it was at a call that runs again: open, with its memory and caches."""
+    """A context in which the recording is open, with its memory and caches as they were at a call that runs again."""
 
     def __init__(self, folded: Folded) -> None:
         self.folded, self.recording = folded, folded.recording
@@ -389,7 +392,7 @@ class _Reopened:
         self.later = memory.storages, recording.caches, recording.texts, recording.fresh_objects, STATE.site
         recording.levels.append(Level(len(recording.entries)))
         STATE.recording, STATE.quick, STATE.site = recording, recording.entries, self.folded.site
-        SHADOW.clear()  # what was consumed is gone, and its ids used again; what the call read is among its inputs
+        SHADOW.clear()  # ids of freed values may be in use again; the values that the call read are among its inputs
         SHADOW.update(call.traced)
         for slot in self.folded.trail.inputs:
             value = recording.value(slot)

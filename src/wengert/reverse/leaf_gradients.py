@@ -1,4 +1,4 @@
-"""Gradients as users get them: of each leaf of the arguments, from the cotangent of its slot."""
+"""Gradients as the user receives them: one for each leaf of the arguments, from the cotangent of its slot."""
 
 from __future__ import annotations
 
@@ -13,15 +13,14 @@ from wengert.values.cotangents import is_exclusive
 from wengert.values.specs import is_complex
 from wengert.values.views import owner_of
 
-_DOUBLE = np.dtype(float)
+_FLOAT64 = np.dtype(float)
 
 
 class LeafGradients:
-    """Makes the gradient that the user gets of a leaf: of the leaf's own type, in memory of its own, zero where it has
-    no cotangent.
+    """A function from a leaf to its gradient: of the leaf's type, in memory of its own, zero without a cotangent.
 
-    `cotangents` are by slot, `slots` has the slot of a leaf by its id; `traced` says that an outer level records what
-    is computed here.
+    `cotangents` are by slot; `slots` has the slot of a leaf by its id. `traced` says that an outer level records the
+    computations made here.
     """
 
     def __init__(self, cotangents: Cotangents, slots: Mapping[int, int | None], traced: bool) -> None:
@@ -29,18 +28,18 @@ class LeafGradients:
         self.given: set[int] = set()
 
     def reached(self, here: Level) -> bool:
-        """Whether a cotangent came to any input of the level `here`."""
+        """Whether any input of the level `here` has a cotangent."""
         table = self.cotangents.table
         return any([table[slot] is not None for slot in here.inputs if self.traced or slot < len(table)])
 
     def leading(self, made: list[Any], start: int) -> list[Any]:
-        """The gradients of the leaves `made`, whose slots run from `start` on; most cotangents go out as they are."""
+        """List the gradients of the leaves `made`, whose slots begin at `start`; most cotangents are returned as is."""
         given, table, out = self.given, self.cotangents.table, []
         for slot, leaf in enumerate(made, start):
             cotangent = table[slot] if slot < len(table) else None
             if (
                 type(cotangent) is np.ndarray is type(leaf)
-                and cotangent.dtype is _DOUBLE is leaf.dtype
+                and cotangent.dtype is _FLOAT64 is leaf.dtype
                 and is_exclusive(table, slot, 1)
                 and cotangent.shape == leaf.shape
             ):
@@ -58,7 +57,7 @@ class LeafGradients:
         return self.of(leaf, slot, cotangent, alone)
 
     def of(self, leaf: Any, slot: int | None, cotangent: Any, alone: bool) -> Any:
-        """Return the gradient of `leaf` from its cotangent `cotangent`, copied where others may share its memory."""
+        """Return the gradient of `leaf` from its cotangent, copied if other code may share its memory."""
         if cotangent is None:
             return np.zeros_like(leaf) if isinstance(leaf, np.ndarray) else type(leaf)(0)
         found = cotangent
@@ -73,7 +72,7 @@ class LeafGradients:
                 owner = id(owner_of(cotangent))
             self.given.add(owner)
             return cotangent if type(leaf) is np.ndarray else self._masked(cotangent, leaf)
-        if isinstance(leaf, np.ndarray):  # of no dimension, where arithmetic gives numbers
+        if isinstance(leaf, np.ndarray):  # zero-dimensional: arithmetic returns scalars
             return self.cotangents.call(np.array, cotangent)
         return (
             cotangent if self.traced and type(cotangent) is type(leaf) else self.cotangents.call(type(leaf), cotangent)

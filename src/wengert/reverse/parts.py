@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from wengert.reverse.accumulators import Cotangents, plus
+from wengert.reverse.accumulators import Cotangents, add_contributions
 from wengert.values.keys import may_repeat
 
 
 def field_step(cotangents: Cotangents, slot: int, args: Any, cotangent: Any) -> None:
-    """A step back through `getfield`: the cotangent goes into the place of the part."""
+    """Step back through `getfield`: add the cotangent to the container's, a dict, at the part's key."""
     parts = cotangents.table[slot]
     if parts is None:
         parts = cotangents.table[slot] = {}
     old = parts.get(args[1])
-    parts[args[1]] = cotangent if old is None else cotangents.call(plus, old, cotangent)
+    parts[args[1]] = cotangent if old is None else cotangents.call(add_contributions, old, cotangent)
 
 
 def store_step(cotangents: Cotangents, y_bar: Any, owned: bool, ins: Any, args: Any) -> None:
-    """A step back through `x[key] = value`: the region is read for the value, and zeroed for x."""
+    """Step back through `x[key] = value`: value's cotangent is ȳ[key]; x's is ȳ with zeros there."""
     slot, _, value_slot = ins
     key, value = args[1], args[2]
     if value_slot is not None:

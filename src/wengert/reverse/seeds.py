@@ -1,4 +1,4 @@
-"""The cotangents with which a reverse pass starts: those that the user gives, or 1 for a scalar result."""
+"""The cotangents with which a reverse pass starts: those that the user passes, or 1 for a scalar result."""
 
 from __future__ import annotations
 
@@ -15,31 +15,29 @@ from wengert.reverse.strategies import Seeds
 from wengert.values.specs import FLOATS, as_float, is_complex, is_inexact, number_type
 from wengert.values.trees import array_in, leaves
 
-Caller = Callable[..., Any]
 
+def result_seeds(outputs: list[tuple[str, int | None, Any]], y_bar: Any, call: Callable[..., Any]) -> Seeds:
+    """List the pairs (slot, cotangent) of the leaves of a result, from a cotangent `y_bar` of the same structure.
 
-def seeds_of(outputs: list[tuple[str, int | None, Any]], y_bar: Any, call: Caller) -> Seeds:
-    """The pairs (slot, cotangent) of the leaves of a result, from a cotangent `y_bar` of its structure.
-
-    `outputs` are the leaves as (path, slot, leaf); the cotangent of a single one may be bare. `call(fn, *args)` runs
-    what is computed, so that an outer level sees it. Errors: ValueError for a ȳ of another structure or shape, and for
-    a complex one of a real result.
+    `outputs` are the leaves as (path, slot, leaf). If there is only one, its cotangent need not be in a container.
+    `call(fn, *args)` calls fn so that an outer level records it. Errors: ValueError if ȳ has another structure or
+    shape, or is complex and the result real.
     """
     given, bare = leaves(y_bar), as_float(y_bar)
     if len(outputs) == 1 and is_inexact(bare):
         given = [(outputs[0][0], bare)]
     if [path for path, _ in given] != [path for path, _, _ in outputs]:
-        asked = "a float or an array of floats"
+        expected = "a float or an array of floats"
         if any([path for path, _, _ in outputs]):
-            asked = f"floats at {', '.join([path for path, _, _ in outputs])}"
-        raise ValueError(f"the cotangent must have the structure of the result: {asked}, not {y_bar!r:.60}")
+            expected = f"floats at {', '.join([path for path, _, _ in outputs])}"
+        raise ValueError(f"the cotangent must have the structure of the result: {expected}, not {y_bar!r:.60}")
     seeds: Seeds = []
     for (_, cotangent), (path, slot, leaf) in zip(given, outputs, strict=True):
         if np.shape(cotangent) != np.shape(leaf):
             raise ValueError(f"the cotangent{path} has shape {np.shape(cotangent)}, the result {np.shape(leaf)}")
         if is_complex(cotangent) and not is_complex(leaf):
             raise ValueError(
-                f"the cotangent{path} is complex, the result real: give its real part, {cotangent!r:.40}.real"
+                f"the cotangent{path} is complex, but the result is real: pass its real part, {cotangent!r:.40}.real"
             )
         if slot is not None:
             cotangent = _unmasked(cotangent, call)
@@ -47,19 +45,19 @@ def seeds_of(outputs: list[tuple[str, int | None, Any]], y_bar: Any, call: Calle
     return seeds
 
 
-def scalar_seed(recording: Recording, value: Any, seed: Any, holomorphic: bool, call: Caller) -> Seeds:
-    """The pair (slot, cotangent) of a scalar result, in a list: `seed`, or 1; empty where the result is not traced.
+def scalar_seed(recording: Recording, value: Any, seed: Any, holomorphic: bool, call: Callable[..., Any]) -> Seeds:
+    """Return the pair (slot, cotangent) of a scalar result, in a list: `seed`, or 1; empty if it is not traced.
 
-    Errors: NoGradientPathError, NonScalarOutputError for a result that has no gradient; ValueError for a seed of
+    Errors: NoGradientPathError or NonScalarOutputError if the result has no gradient; ValueError if the seed has
     another shape.
     """
-    if type(value) in FLOATS and seed is None:  # nothing to check: the usual case
+    if type(value) in FLOATS and seed is None:  # the usual case, with nothing to check
         slot = SHADOW.get(id(value))
         return [] if slot is None else [(slot, type(value)(1))]
     if value is None or isinstance(value, (bool, int, str, np.bool_, np.integer)):
         raise NoGradientPathError(
             f"the function returned {value!r} ({type(value).__name__}), which has no derivative. "
-            "Return the float (or array) that it was made from."
+            "Return the float (or array) from which it was computed."
         )
     if not is_inexact(value) and (array := array_in(value)) is not None:
         value = array
@@ -73,12 +71,12 @@ def scalar_seed(recording: Recording, value: Any, seed: Any, holomorphic: bool, 
     if seed is None and np.size(value) != 1:
         raise NonScalarOutputError(
             f"grad needs a scalar result, but the function returned shape {np.shape(value)}. Reduce it (.sum()), "
-            "give a seed=, or use wg.vjp(f, x) for ȳ ↦ x̄."
+            "pass a seed=, or use wg.vjp(f, x) for ȳ ↦ x̄."
         )
     if is_complex(value) and not holomorphic and seed is None:
         raise NonScalarOutputError(
             "grad needs a real result, but the function returned a complex number. Return np.real(...) or abs(...)**2, "
-            "or say holomorphic=True for a holomorphic function."
+            "or pass holomorphic=True for a holomorphic function."
         )
     slot = slot_of(recording, value)
     if slot is None:
@@ -90,8 +88,8 @@ def scalar_seed(recording: Recording, value: Any, seed: Any, holomorphic: bool, 
     return [(slot, np.ones(value.shape, value.dtype) if isinstance(value, np.ndarray) else number_type(type(value))(1))]
 
 
-def _unmasked(cotangent: Any, call: Caller) -> Any:
-    """A cotangent as the walk back takes it: a masked one is zero under its mask."""
+def _unmasked(cotangent: Any, call: Callable[..., Any]) -> Any:
+    """Fill a masked cotangent with zeros under its mask; return any other one unchanged."""
     if (
         type(cotangent) is np.ndarray
         or not isinstance(cotangent, np.ndarray)

@@ -1,8 +1,8 @@
-"""Strategies for cotangents: pass on each contribution at once, or their sum. The choice is made for each value.
+"""Strategies for cotangents: for each value, pass on each contribution at once, or pass on their sum.
 
-A value with one use has one contribution: there is nothing to choose. With several, the sum goes on as a whole, so that
-its pullback runs once; but where the pullback does nothing (a copy, x + c) the sum is left to the argument,
-unless reads and stores of parts add to a buffer of its own. An opaque pullback, which an rrule tape calls, does much.
+A value that is used once has one contribution, so there is no choice. If there are several, the sum is passed on, so
+that the pullback runs once. But if the pullback returns ȳ itself (a copy, x + c), each contribution is passed on, and
+the argument sums them, unless reads and stores of parts need a buffer for this value.
 Source: the seed "Autodiff" (nGraph): `initialize`, `increment`, `finalize`.
 """
 
@@ -26,18 +26,18 @@ Seeds = list[tuple[int, Any]]
 
 
 def passed_through(recording: Recording, here: Level, seeds: Seeds) -> set[int]:
-    """The slots of a level whose contributions go on at once, each in a step of its own."""
+    """Find the slots of a level that pass on each contribution at once, in a step of its own."""
     if SETTINGS.strategy == "accumulate":
         return set()
     entries = recording.entries
-    uses, buffered = _uses(recording, here, seeds)
+    uses, buffered = _count_contributions(recording, here, seeds)
     found = {slot for slot, n in uses.items() if n > 1 and slot not in here.inputs and _may_pass(entries[slot])}
     if SETTINGS.strategy == "pass through":
         return found
     return {slot for slot in found - buffered if _is_trivial(entries[slot])}
 
 
-def _uses(recording: Recording, here: Level, seeds: Seeds) -> tuple[Counter[int], set[int]]:
+def _count_contributions(recording: Recording, here: Level, seeds: Seeds) -> tuple[Counter[int], set[int]]:
     """Count the contributions to each slot's cotangent; find the slots where reads and stores need a buffer."""
     uses = Counter([slot for slot, _ in seeds])
     buffered = set()
@@ -51,7 +51,7 @@ def _uses(recording: Recording, here: Level, seeds: Seeds) -> tuple[Counter[int]
 
 
 def _may_pass(entry: Any) -> bool:
-    """Whether the step back through an entry can be taken for a part of the sum; parts of a container are gathered."""
+    """Whether the step back through an entry can be taken for one contribution; a container's parts must be summed."""
     primitive, value = entry[0], entry[1]
     if is_container(value):
         return False
@@ -61,7 +61,7 @@ def _may_pass(entry: Any) -> bool:
 
 
 def _is_trivial(entry: Any) -> bool:
-    """Whether the step back through an entry hands ȳ itself to its one argument."""
+    """Whether the step back through an entry passes ȳ itself to its one argument."""
     bound, _, ins, args, _, _ = entry
     if type(bound) is not Bound or len(bound.places) != 1 or len(flat_slots(ins)) != 1:
         return False
@@ -71,7 +71,7 @@ def _is_trivial(entry: Any) -> bool:
 
 
 class _Passing(Cotangents):
-    """Cotangents of which those in some slots are not summed: each contribution waits for a step back of its own."""
+    """Cotangents that are not summed in the slots `through`; there each contribution waits for its own step back."""
 
     through: set[int]
     waiting: deque[tuple[int, Any, bool]]
@@ -102,7 +102,7 @@ class _Passing(Cotangents):
             self.waiting.append((slot, *self.take(slot)))
 
     def next(self) -> int:
-        """Put a contribution that waits in its slot, and return the slot; None where none waits."""
+        """Put the next waiting contribution into its slot, and return the slot."""
         slot, self.table[slot], owned = self.waiting.popleft()
         if owned:
             self.owned.add(slot)
@@ -110,16 +110,16 @@ class _Passing(Cotangents):
 
 
 class PassingCotangents(_Passing, Cotangents):
-    """Cotangents of which some are not summed."""
+    """Cotangents that are not summed in some slots."""
 
-    careful = True
+    checks_nans = True
 
 
 class PassingTracedCotangents(_Passing, TracedCotangents):
-    """TracedCotangents of which some are not summed."""
+    """TracedCotangents that are not summed in some slots."""
 
 
-def choosing(cotangents: _Passing, recording: Recording, here: Level, seeds: Seeds) -> _Passing:
-    """`cotangents`, or a form of it that does not sum the slots which the strategy in force passes through."""
+def choose_passed_slots(cotangents: _Passing, recording: Recording, here: Level, seeds: Seeds) -> _Passing:
+    """Set the slots in which `cotangents` are not summed, by the strategy in force; return them."""
     cotangents.through, cotangents.waiting = passed_through(recording, here, seeds), deque()
     return cotangents

@@ -21,7 +21,7 @@ from wengert.recording.variables import splat
 from wengert.reverse.accumulators import EAGER, Cotangents
 from wengert.reverse.checkpoint import Folded
 from wengert.reverse.parts import field_step, store_step
-from wengert.reverse.strategies import PassingCotangents, PassingTracedCotangents, Seeds, choosing
+from wengert.reverse.strategies import PassingCotangents, PassingTracedCotangents, Seeds, choose_passed_slots
 from wengert.reverse.windows import Windows
 from wengert.rulebook.array_steps import array_step
 from wengert.rulebook.keeping import are_finite, has_nan, is_all_zero
@@ -34,11 +34,11 @@ from wengert.values.settings import SETTINGS
 from wengert.values.specs import FLOATS, Spec, spec_of
 from wengert.values.warned import go_on, steps
 
-_ndarray, _ref = np.ndarray, weakref.ref
-_sum = np.add.reduce
-_ARRAYS = (np.ndarray, Spec)
-LARGE = 1 << 19  # bytes of a cotangent from which on each step is looked at, so that its entry can be dropped
-WARM = 100  # uses after which a form of call gets a step of its own: it takes 2 ms to generate, and saves 1.5 µs a use
+_array_type, _weak_ref = np.ndarray, weakref.ref
+_sum_first_axis = np.add.reduce
+_ARRAY_OR_SPEC = (np.ndarray, Spec)
+LARGE_COTANGENT = 1 << 19  # bytes; from such a cotangent on, each step is checked, so that its entry can be dropped
+WARM_USES = 100  # uses after which a call gets a generated step: generating takes 2 ms, and saves 1.5 µs per use
 
 
 def reverse(
@@ -53,29 +53,29 @@ def reverse(
 ) -> Cotangents:
     """Walk back over a level, from the seeds at some slots, and return the cotangents of all slots.
 
-    `depth` counts the levels around it. With `consume`, residuals are dropped as they are used. Memory written since is
-    put back as each pullback saw it, and restored at the end. What is computed is recorded by `watching`, the recording
-    that is open on this thread now: the same one in an inner level, None in the outermost, any one for a pullback
-    called later. `make` makes the Cotangents of so many slots where no outer trace looks on. With `once` no step is
-    taken again there, and each entry is dropped after its step: so a pass is timed.
+    `depth` counts the outer levels. With `consume`, residuals are dropped as they are used. Memory written since the
+    call is restored for each pullback, and put back at the end. The computations are recorded by `watching`, the
+    recording open on this thread: the same one for an inner level, None for the outermost, any for a later pullback.
+    If there is no outer trace, `make(size)` makes the Cotangents. With `once`, no step is then repeated, and each entry
+    is dropped after its step; timing needs this.
 
-    A cotangent of exactly zero hands on zeros, also where a partial is infinite or nan: a step that makes a nan is
-    taken again in this way. To look at each step would take too long on small arrays, so the inputs are looked at in
-    the end, and all is walked again if one of them has a nan. Entries are dropped only once steps are looked at.
+    A cotangent of exactly zero passes on zeros, even if a partial is infinite or nan; so a step that makes a nan is
+    taken again. To check each step would be slow on small arrays. So only the inputs are checked at the end, and if one
+    has a nan, the whole walk is repeated with checks. Entries are dropped only if steps are checked.
     """
     end = max([slot for slot, _ in seeds], default=here.start - 1)
     if watching is not None or depth or SETTINGS.strategy == "pass through" or SETTINGS.debug_nans:
         materialise(recording, here.start, end + 1, written_only=True)
         recording.depends(end, here)
         made = PassingCotangents(end + 1) if watching is None else PassingTracedCotangents(watching, recording)
-        cotangents: Cotangents = choosing(made, recording, here, seeds)
+        cotangents: Cotangents = choose_passed_slots(made, recording, here, seeds)
     else:
-        cotangents = _fresh(recording, end, make)
+        cotangents = _new_cotangents(recording, end, make)
     if recording.memory.has_pulls:
         for entry in map(recording.entries.__getitem__, range(here.start, end + 1)):
             if entry is not None and getattr(entry[0], "seen", None) is not None:
                 entry[0].seen.look_again()
-    _start(cotangents, seeds)
+    _add_seeds(cotangents, seeds)
     cotangents.owed, owed = recording.owed, len(recording.owed)
     try:
         if isinstance(cotangents, (PassingCotangents, PassingTracedCotangents)):
@@ -85,17 +85,17 @@ def reverse(
             recording.memory.use_up()
             _walk_quickly(recording, here, cotangents, end, depth, math.inf, consume)
             return cotangents
-        large = LARGE if consume else math.inf
+        large = LARGE_COTANGENT if consume else math.inf
         last = _walk_quickly(recording, here, cotangents, end, depth, large)
         if last < 0 and not any(map(has_nan, [cotangents.table[slot] for slot in here.inputs if slot <= end])):
             return cotangents
         recording.owed.pay(owed)
         if last < 0 or any(map(has_nan, cotangents.table[: last + 1])):
-            first, cotangents = cotangents, _fresh(recording, end, make)
+            first, cotangents = cotangents, _new_cotangents(recording, end, make)
             go_on(first, cotangents)
-            _start(cotangents, seeds)
+            _add_seeds(cotangents, seeds)
             cotangents.owed, last = recording.owed, end
-        cotangents.careful = True
+        cotangents.checks_nans = True
         if consume:
             recording.memory.use_up()
             recording.entries[last + 1 : end + 1] = [None] * (end - last)
@@ -105,13 +105,13 @@ def reverse(
     return cotangents
 
 
-def _fresh(recording: Recording, end: int, make: Callable[[int], Cotangents] | None) -> Cotangents:
+def _new_cotangents(recording: Recording, end: int, make: Callable[[int], Cotangents] | None) -> Cotangents:
     cotangents = (make or EAGER[SETTINGS.add])(end + 1)
     cotangents.windows = Windows(recording.entries)
     return cotangents
 
 
-def _start(cotangents: Cotangents, seeds: Seeds) -> None:
+def _add_seeds(cotangents: Cotangents, seeds: Seeds) -> None:
     for slot, seed in seeds:
         cotangents.start(slot, seed)
 
@@ -120,10 +120,10 @@ def _start(cotangents: Cotangents, seeds: Seeds) -> None:
 def _walk_quickly(
     recording: Recording, here: Level, cotangents: Cotangents, end: int, depth: int, large: float, consume: bool = False
 ) -> int:
-    """Walk back from `end` to the start of the level, where no outer trace looks on, and return -1.
+    """Walk back from `end` to the start of the level, without an outer trace, and return -1.
 
-    Most steps are generated ones; `general_step` takes any other. Before a step whose cotangent has `large` bytes it
-    stops, and returns its slot. With `consume` it drops the entries.
+    Most steps are generated; `general_step` takes the others. If a cotangent has `large` bytes or more, stop before its
+    step and return its slot. With `consume`, drop the entries.
     """
     entries: Any = recording.entries
     table, memory = cotangents.table, recording.memory
@@ -142,7 +142,7 @@ def _walk_quickly(
             if step is not None:
                 step(cotangent, entry, table)
                 table[slot] = None
-            elif type(cotangent) is _ndarray and cotangent.nbytes >= large:
+            elif type(cotangent) is _array_type and cotangent.nbytes >= large:
                 return slot
             elif primitive.is_simple and type(cotangent) is not dict:
                 table[slot] = None
@@ -160,7 +160,7 @@ def _walk_quickly(
 def _walk_carefully(
     recording: Recording, here: Level, cotangents: Cotangents, end: int, depth: int, consume: bool
 ) -> None:
-    """Walk back in general steps, each of which is looked at; with `consume`, drop the entries."""
+    """Walk back in general steps, each checked for nans; with `consume`, drop the entries."""
     entries: Any = recording.entries
     table, memory = cotangents.table, recording.memory
     done, log = 0, memory.undo
@@ -179,8 +179,8 @@ def _walk_carefully(
 
 
 def _walk_stretch(recording: Recording, here: Level, cotangents: Cotangents, end: int) -> None:
-    """Walk back over what the second run of a checkpoint's function recorded."""
-    if not cotangents.careful:
+    """Walk back over the entries of a checkpoint's second run."""
+    if not cotangents.checks_nans:
         _walk_quickly(recording, here, cotangents, end, 0, math.inf, True)
     else:
         _walk_carefully(recording, here, cotangents, end, 0, True)
@@ -189,7 +189,7 @@ def _walk_stretch(recording: Recording, here: Level, cotangents: Cotangents, end
 def _walk_stepwise(
     recording: Recording, here: Level, cotangents: PassingCotangents | PassingTracedCotangents, end: int, depth: int
 ) -> None:
-    """Walk back in general steps: where an outer trace sees them, or where contributions go on at once."""
+    """Walk back in general steps, which an outer trace sees or which pass on contributions at once."""
     site = STATE.site
     cotangents.live = here.dependent
     for slot in range(end, here.start - 1, -1):
@@ -222,7 +222,7 @@ def _noted_step(
 
 
 def _before_step(cotangents: Cotangents, slot: int, entry: Entry) -> tuple[list[int], Any]:
-    """The slots of an entry's arguments whose cotangents are finite so far, and its own, which a step uses up."""
+    """Return the argument slots whose cotangents are finite so far, and a copy of ȳ, which the step may overwrite."""
     y_bar = cotangents.table[slot]
     places = [k for k in flat_slots(entry[2]) if first_bad(cotangents.table[k]) is None]
     return places, np.array(y_bar) if isinstance(y_bar, np.ndarray) else y_bar
@@ -233,8 +233,8 @@ def general_step(cotangents: Cotangents, slot: int, entry: Entry, depth: int) ->
     primitive, y, ins, args, kwargs, _ = entry
     cotangent, owned = cotangents.take(slot)
     if cotangents.live is not None:
-        primitive, ins = _narrowed(primitive, ins, args, kwargs, cotangents.live)
-    if primitive is INPUT:  # of an inner level; without an outer variable it was a constant out here
+        primitive, ins = _at_this_level(primitive, ins, args, kwargs, cotangents.live)
+    if primitive is INPUT:  # of an inner level; without an outer variable it is a constant for this one
         if ins and ins[0] is not None:
             cotangents.add(ins[0], cotangent, owned)
     elif type(primitive) is Pull:
@@ -248,7 +248,7 @@ def general_step(cotangents: Cotangents, slot: int, entry: Entry, depth: int) ->
     elif primitive.fn is setitem and cotangents.can_unstore(cotangent, args[1]):
         store_step(cotangents, cotangent, owned, ins, args)
     else:
-        if type(y) is weakref.ref:  # may be gone: at most its shape and dtype are read, which ȳ has too
+        if type(y) is weakref.ref:  # y may be gone; the rule reads at most its shape and dtype, which ȳ has too
             y = cotangent
         added = (
             primitive.scatter is not None
@@ -259,9 +259,9 @@ def general_step(cotangents: Cotangents, slot: int, entry: Entry, depth: int) ->
             _rule_step(cotangents, cotangent, primitive, y, ins, args, kwargs)
 
 
-def _narrowed(primitive: Any, ins: Any, args: Any, kwargs: Any, live: set[int]) -> tuple[Any, Any]:
-    """An entry as this level sees it: values that depend only on inputs of other levels are constants."""
-    ins = _only(ins, live)
+def _at_this_level(primitive: Any, ins: Any, args: Any, kwargs: Any, live: set[int]) -> tuple[Any, Any]:
+    """Return an entry's primitive and slots for this level: values that do not depend on its inputs are constants."""
+    ins = _live_slots(ins, live)
     if type(primitive) is not Bound or primitive.variant is None:
         return primitive, ins
     flat = ins
@@ -274,28 +274,28 @@ def _narrowed(primitive: Any, ins: Any, args: Any, kwargs: Any, live: set[int]) 
     return bound if primitive.seen is None else bound.seeing(primitive.seen), ins
 
 
-def _only(ins: Any, live: set[int]) -> Any:
-    return tuple([_only(slot, live) if type(slot) is tuple else slot if slot in live else None for slot in ins])
+def _live_slots(ins: Any, live: set[int]) -> Any:
+    return tuple([_live_slots(slot, live) if type(slot) is tuple else slot if slot in live else None for slot in ins])
 
 
 def _simple_step(cotangents: Cotangents, table: Any, y_bar: Any, entry: Entry) -> None:
-    """Step back through a call by position whose arguments are all differentiable, where no outer trace sees it."""
+    """Step back, without an outer trace, through a positional call whose arguments are all differentiable."""
     bound, y, ins, args, _, _ = entry
     if bound.above is not None and any([np.size(args[k]) >= bound.above for k in bound.places]):
-        _rule_step(cotangents, y_bar, bound, y_bar if type(y) is _ref else y, ins, args, entry[4])
+        _rule_step(cotangents, y_bar, bound, y_bar if type(y) is _weak_ref else y, ins, args, entry[4])
         return
     bound.uses += 1
-    if bound.uses == WARM:
+    if bound.uses == WARM_USES:
         fit = _fit if bound.rule.broadcasts else _fit_whole
         reads_y = bound.reads_y == "value"
         bound.array_step = array_step(bound.rule.analysis, bound.wanted, reads_y, bound.above, _simple_step, fit)
-    x_bars = bound.call(y_bar, y_bar if type(y) is _ref else y, *args)  # y may be gone: see general_step
+    x_bars = bound.call(y_bar, y_bar if type(y) is _weak_ref else y, *args)  # y may be gone: see general_step
     for k in bound.places:
         x_bar, x, slot = x_bars[k], args[k], ins[k]
         if x_bar is None:
             continue
-        if type(x_bar) is not _ndarray or type(x) not in _ARRAYS or x_bar.dtype != x.dtype:
-            x_bar = _fitted(x_bar, x, bound.rule.broadcasts)
+        if type(x_bar) is not _array_type or type(x) not in _ARRAY_OR_SPEC or x_bar.dtype != x.dtype:
+            x_bar = _project_number_or_array(x_bar, x, bound.rule.broadcasts)
         elif x_bar.shape != x.shape:
             x_bar = unbroadcast(x_bar, x.shape) if bound.rule.broadcasts else project(x_bar, spec_of(x), False)
         if table[slot] is None:
@@ -306,9 +306,9 @@ def _simple_step(cotangents: Cotangents, table: Any, y_bar: Any, entry: Entry) -
 
 def _fit(x_bar: Any, x: Any) -> Any:
     """Convert a cotangent to the form of its primal `x`, or of a Spec: sum it over broadcast axes."""
-    if type(x_bar) is _ndarray and x_bar.dtype == x.dtype:
+    if type(x_bar) is _array_type and x_bar.dtype == x.dtype:
         if x_bar.shape[1:] == x.shape:
-            return _sum(x_bar)  # over the first axis, a bias met most often
+            return _sum_first_axis(x_bar)  # the most frequent case: a bias
         return unbroadcast(x_bar, x.shape)
     return None if x_bar is None else project(x_bar, spec_of(x), True)
 
@@ -317,12 +317,12 @@ def _fit_whole(x_bar: Any, x: Any) -> Any:
     return None if x_bar is None else project(x_bar, spec_of(x), False)
 
 
-def _fitted(x_bar: Any, x: Any, broadcasts: bool) -> Any:
+def _project_number_or_array(x_bar: Any, x: Any, broadcasts: bool) -> Any:
     return x_bar if type(x_bar) in FLOATS and type(x) in FLOATS else project(x_bar, spec_of(x), broadcasts)
 
 
 def _rule_step(cotangents: Cotangents, y_bar: Any, bound: Bound, y: Any, ins: Any, args: Any, kwargs: Any) -> None:
-    """Step back through any call of a function with a rule."""
+    """Step back through any call of a function that has a rule with partials or a pullback."""
     rule, plan = bound.rule, bound.plan
     k = rule.sequence
     if k is not None and type(args[k]) in (list, tuple):
@@ -337,7 +337,7 @@ def _rule_step(cotangents: Cotangents, y_bar: Any, bound: Bound, y: Any, ins: An
     if bound.of_subclass:
         y, *rest = [viewed_plain(x, cotangents.call) for x in (y, *primals)]
         primals = tuple(rest)
-    if rule.accumulators and bound.seen is None and not (cotangents.careful and not are_finite(y_bar, *primals)):
+    if rule.accumulators and bound.seen is None and not (cotangents.checks_nans and not are_finite(y_bar, *primals)):
         wanted = cotangents.absorb(rule, ins, y_bar, y, primals, static, wanted)
         if not any(wanted):
             return
@@ -361,9 +361,9 @@ def _derived_step(
     static: Any,
     wanted: Any,
 ) -> None:
-    """Step back by the variant of a rule that states partials or a pullback."""
+    """Step back by a variant of a rule that has partials or a pullback."""
     x_bars = cotangents.call(variant.call, y_bar, y, *primals, **static)
-    if cotangents.careful and has_nan(x_bars):
+    if cotangents.checks_nans and has_nan(x_bars):
         with np.errstate(all="ignore"):
             x_bars = cotangents.call(rule.keeping(wanted), y_bar, y, *primals, **static)
     for slot, x_bar, x, is_wanted in zip(ins, x_bars, primals, wanted, strict=False):
@@ -384,7 +384,7 @@ def _custom_step(
     cotangents: Cotangents, y_bar: Any, owned: bool, pull: Pull, y: Any, ins: Any, args: Any, depth: int
 ) -> None:
     """Step back by the pullback that an rrule returned."""
-    if pull.level != depth and y is not None:  # None is what its function wrote unsaid
+    if pull.level != depth and y is not None:  # y is None for an undeclared write of the rule's function
         _hand_to_body(cotangents, y_bar, owned, ins[-1], y)
         return
     rule = pull.rule
@@ -392,7 +392,7 @@ def _custom_step(
     y_bar = rule.result_bar(y_bar, y if is_flat(y) else form_of(y)) if type(y_bar) is dict else y_bar
     with pull.seen.shown(STATE.recording is not None, cotangents.owed):
         x_bars = list(rule.cotangents(cotangents.call(pull.pullback, y_bar), args))
-        if cotangents.careful and STATE.recording is None and is_all_zero(y_bar) and has_nan(x_bars):
+        if cotangents.checks_nans and STATE.recording is None and is_all_zero(y_bar) and has_nan(x_bars):
             return
         for k, (slot, x) in enumerate(zip(ins, args, strict=False)):
             held, x_bars[k] = [x_bars[k]], None
@@ -403,7 +403,7 @@ def _custom_step(
 
 
 def _spread_step(cotangents: Cotangents, slots: Any, x_bar: Any, form: Any, rule: Any, y_bar: Any) -> None:
-    """Hand the parts of the cotangent of a container to the slots of its leaves."""
+    """Pass the parts of a container's cotangent to the slots of its leaves."""
     try:
         parts = list(spread(form, x_bar, cotangents.call))
     except RuleError as error:
@@ -414,7 +414,7 @@ def _spread_step(cotangents: Cotangents, slots: Any, x_bar: Any, form: Any, rule
 
 
 def _hand_to_body(cotangents: Cotangents, y_bar: Any, owned: bool, inner: Any, y: Any) -> None:
-    """Hand the cotangent to the value that the body of a rule computed: for an outer level that is the rule's value."""
+    """Pass the cotangent to the value that the rule's body computed, which an outer level sees as the rule's value."""
     if type(y_bar) is dict:
         for k, slot in zip(range(len(y)) if is_flat(y) else keys_of(y), inner or (), strict=False):
             if slot is not None and k in y_bar:

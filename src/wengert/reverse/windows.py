@@ -1,6 +1,7 @@
-"""Windows: what is read of a view adds to the cotangent of the array that the view shows.
+"""Windows: the cotangent of a part of a view is added to the cotangent of the view's array.
 
-A view made in a loop, such as `a[i]` in `a[i][j]`, would else get a cotangent as large as itself for one number read.
+Otherwise a view made in a loop, such as `a[i]` in `a[i][j]`, would get a cotangent of its full size for each number
+read.
 """
 
 from __future__ import annotations
@@ -35,16 +36,16 @@ VIEWS = {
 
 
 class Windows:
-    """Where each view lies in the array at the end of its chain: a view of a view of an array."""
+    """The positions of views in the array at the end of their chain: a view of a view of an array."""
 
     __slots__ = ("entries", "places")
 
     def __init__(self, entries: list[Any]) -> None:
         self.entries = entries
-        self.places: dict[int, tuple[int, Any, Lens]] = {}  # by slot: that of the array, what it is like, where in it
+        self.places: dict[int, tuple[int, Any, Lens]] = {}  # by slot: the array's slot, the array or its Spec, the Lens
 
     def onto(self, cotangents: Any, slot: int) -> np.ndarray | None:
-        """The part of the array's cotangent, a buffer, that the view at `slot` shows; None where it is no such view."""
+        """Return the part of the array's cotangent, a buffer, that the view at `slot` shows; None if there is none."""
         chain: list[Any] = []
         while cotangents.table[slot] is None and slot not in self.places and _is_view(self.entries[slot]):
             chain.append(slot)
@@ -66,17 +67,17 @@ class Windows:
 
 
 def root_of_view(cotangents: Any, entries: list[Any], slot: int, key: Any) -> tuple[int, Any, Any] | None:
-    """The array at the end of the chain of views from `slot`, its Spec, and the key in it that `key` is in the view.
+    """Find the array at the end of the chain of views from `slot`; return its slot, its Spec, and `key` as a key in it.
 
-    None where `slot` is no view, or a view with a cotangent already, or where there is no such key.
+    None if `slot` is not a view, or already has a cotangent, or if there is no such key.
     """
     keys, x = [key], None
-    while cotangents.table[slot] is None and _is_view(entries[slot]) and _is_fixed(entries[slot]):
+    while cotangents.table[slot] is None and _is_view(entries[slot]) and _has_constant_key(entries[slot]):
         _, _, (slot, _), (x, key), _, _ = entries[slot]
         keys.append(key)
     if x is None or not all(map(is_basic, keys)):
         return None
-    whole = as_strided(np.zeros(1, x.dtype), x.shape, _strides(x))
+    whole = as_strided(np.zeros(1, x.dtype), x.shape, _c_strides(x))
     part = whole
     for key in reversed(keys):
         part = part[as_view(key)]
@@ -84,18 +85,18 @@ def root_of_view(cotangents: Any, entries: list[Any], slot: int, key: Any) -> tu
     return None if found is None else (slot, x, found)
 
 
-def _strides(x: Any) -> list[int]:
-    """The strides of an array like `x` in C order."""
+def _c_strides(x: Any) -> list[int]:
+    """Return the strides of an array like `x` in C order."""
     return [x.dtype.itemsize * math.prod(x.shape[k + 1 :]) for k in range(x.ndim)]
 
 
-def _is_fixed(entry: Any) -> bool:
-    """Whether the key of a read is no variable."""
+def _has_constant_key(entry: Any) -> bool:
+    """Whether an entry is an item read whose key is a constant."""
     return entry[0].fn is operator.getitem and entry[2][1] is None
 
 
 def _is_view(entry: Any) -> bool:
-    """Whether an entry is a call whose result shows its first argument, or a part of it, in its order of indices."""
+    """Whether an entry is a call that returns a view of its first argument, in C order of indices."""
     bound, _, _, args, kwargs, _ = entry
     if type(bound) is not Bound or bound.fn not in VIEWS or bound.places != (0,) or not np.ndim(args[0]):
         return False

@@ -28,7 +28,7 @@ def carried_names(op: Call) -> Iterator[tuple[Variable, str | None]]:
     n = len(loop.steps)
     for a, v, after in zip(op.args[n:], loop.inputs[n : n + loop.carried], loop.results, strict=False):
         if isinstance(a, Variable):
-            yield a, (variables.get(after.id) if isinstance(after, Variable) else None) or _input_name(v)
+            yield a, (variables.get(after.id) if isinstance(after, Variable) else None) or _name_of_input(v)
 
 
 def write_loop(w: Any, op: Call) -> list[Snippet]:
@@ -97,7 +97,7 @@ class _LoopWriter:
         """Give the k-th loop-carried value its name in the loop, and return the name."""
         w, a, v = self.w, self.given[k], self.carried[k]
         after = self.results[k].id if isinstance(self.results[k], Variable) else 0
-        wish = self.inner.variables.get(after) or _input_name(v)
+        wish = self.inner.variables.get(after) or _name_of_input(v)
         old = self.read[len(self.starts) + k]
         mine = self.read.count(old) == 1 and w.is_free(old, self.op)
         name = old if mine and wish in (None, old) else self.inner.named_like(wish, v.op)
@@ -114,7 +114,9 @@ class _LoopWriter:
                 self.inner.exprs[v.id] = start
                 continue
             free = [
-                name for name in (_input_name(v), *_INDEX_NAMES) if name and is_name(name) and name not in self.w.taken
+                name
+                for name in (_name_of_input(v), *_INDEX_NAMES)
+                if name and is_name(name) and name not in self.w.taken
             ]
             name = self.w.name(free[0] if free else "i")
             self.inner.exprs[v.id] = Snippet(name, TIGHT)
@@ -164,7 +166,7 @@ class _LoopWriter:
         self.inner.statement(None, lambda: f"{names} = {', '.join([self.inner.arg(v).text for _, v in moves])}")
 
 
-def _input_name(v: Variable) -> str | None:
+def _name_of_input(v: Variable) -> str | None:
     """Return the name of an input of a body."""
     return v.op.name if isinstance(v.op, Input) else None
 
