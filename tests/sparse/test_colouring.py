@@ -8,7 +8,7 @@ from scipy import sparse
 
 from wengert.sparse.colouring import greedy
 from wengert.sparse.csr import Csr
-from wengert.sparse.recovery import fewest, seeds_of
+from wengert.sparse.recovery import fewest_passes, seed_vectors
 
 
 def csr(matrix: np.ndarray) -> Csr:
@@ -19,9 +19,9 @@ def csr(matrix: np.ndarray) -> Csr:
 def recovered(matrix: np.ndarray) -> tuple[np.ndarray, int]:
     """A matrix from its products, and how many these are."""
     pattern = csr(matrix)
-    passes = fewest(pattern)
-    by_rows = [seed @ matrix for seed in seeds_of(passes.rows)]
-    by_columns = [matrix @ seed for seed in seeds_of(passes.columns)]
+    passes = fewest_passes(pattern)
+    by_rows = [seed @ matrix for seed in seed_vectors(passes.rows)]
+    by_columns = [matrix @ seed for seed in seed_vectors(passes.columns)]
     assert passes.number == len(by_rows) + len(by_columns)
     entries = passes.entries(
         np.reshape(by_rows, (-1, matrix.shape[1])) if by_rows else np.zeros((0, matrix.shape[1])),

@@ -8,8 +8,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from wengert.batching.axes import Examples, Shared, marked, placed, replaced, split
-from wengert.batching.example import OutsideWriteError, first_of, lending, program_of
+from wengert.batching.axes import Examples, Shared, mark_leaves, move_examples, replace_marks, split_arguments
+from wengert.batching.example import OutsideWriteError, as_outer_variables, first_example, trace_program
 from wengert.batching.play import play_batched
 from wengert.errors import ArgumentError, NoBatchingRuleWarning
 from wengert.recording.session import SESSION, active_recording
@@ -64,17 +64,17 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable
 def _on_examples(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], in_axes: Any, out_axes: Any) -> Any:
     outer = active_recording()
     call = _plainly if outer is None else outer.call
-    given, words, size = split(args, kwargs, in_axes, _names(f, args), call)
+    given, words, size = split_arguments(args, kwargs, in_axes, _names(f, args), call)
     try:
-        program = program_of(f, given, words, outer)
-        with lending(program, outer):
+        program = trace_program(f, given, words, outer)
+        with as_outer_variables(program, outer):
             result = play_batched(program, size, call)
     except Exception as error:
         if isinstance(error, ArgumentError | OutsideWriteError) or (outer is not None and error in outer.refusals):
             raise
         result = _one_by_one(f, given, words, size, call)
         _warn(f, error)
-    return placed(result, out_axes, size, call)
+    return move_examples(result, out_axes, size, call)
 
 
 def _plainly(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -95,11 +95,14 @@ def _one_by_one(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], size: int
         def example(mark: Examples | Shared, i: int = i) -> Any:
             if isinstance(mark, Shared):
                 return mark.value
-            return call(operator.getitem, mark.batch, i) if size else first_of(mark.batch)
+            return call(operator.getitem, mark.batch, i) if size else first_example(mark.batch)
 
-        given, words = [replaced(a, example) for a in args], {name: replaced(a, example) for name, a in kwargs.items()}
+        given, words = (
+            [replace_marks(a, example) for a in args],
+            {name: replace_marks(a, example) for name, a in kwargs.items()},
+        )
         made.append(call(f, *given, **words))
-    return marked(call(stacked, made, size))
+    return mark_leaves(call(stacked, made, size))
 
 
 def _warn(f: Any, error: Exception) -> None:

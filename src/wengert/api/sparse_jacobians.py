@@ -22,7 +22,7 @@ from wengert.recording.container_arguments import with_held_leaves
 from wengert.recording.session import active_recording
 from wengert.sparse.csr import Csr
 from wengert.sparse.pattern import Pattern
-from wengert.sparse.recovery import Passes, fewest, seeds_of
+from wengert.sparse.recovery import Passes, fewest_passes, seed_vectors
 from wengert.tape.ops import Input
 from wengert.tape.tape import Tape
 from wengert.values import signatures
@@ -75,7 +75,7 @@ class SparseJacobian(Remade):
         if self._read is None or not self._read[0].fits(tape):
             pattern = Pattern(tape, call.inputs(tape))
             is_same = self._read is not None and pattern.csr.equals(self._read[0].csr)
-            self._read = pattern, self._read[1] if self._read and is_same else fewest(pattern.csr)
+            self._read = pattern, self._read[1] if self._read and is_same else fewest_passes(pattern.csr)
             if not is_same:
                 self._warn_where_dense(*self._read)
         call.specs_of(value, self._read[1])
@@ -129,7 +129,7 @@ class SparseCall(Call):
 
     def by_rows(self, passes: Passes, *more: np.ndarray) -> np.ndarray:
         """The products sᵀJ for the seeds s of the passes and some `more`, in rows."""
-        seeds = [*seeds_of(passes.rows), *more]
+        seeds = [*seed_vectors(passes.rows), *more]
         if not seeds:
             return np.zeros((0, passes.pattern.columns))
         y, pullback, _ = pulled(self.f, self.args, self.kwargs, self.places, False)
@@ -138,7 +138,7 @@ class SparseCall(Call):
 
     def by_columns(self, passes: Passes) -> np.ndarray:
         """The products J s for the seeds s of the passes, in rows."""
-        seeds, found = seeds_of(passes.columns), [np.zeros((0, passes.pattern.shape[0]))]
+        seeds, found = seed_vectors(passes.columns), [np.zeros((0, passes.pattern.shape[0]))]
         while some := list(itertools.islice(seeds, AT_ONCE)):
             tangents = [_filled(self.forms[0], self.xs, np.array(some))]
             y, y_dot, _ = pushed(self.f, self.args, self.kwargs, self.places, tangents, size=len(some))
@@ -231,7 +231,7 @@ def _passes_of(pattern: Any) -> Passes:
     """The passes for a pattern that the user gives: a sparse matrix, or an array that is zero where it has no entry."""
     matrix = _sparse().csr_array(pattern)
     matrix.sum_duplicates()
-    return fewest(Csr(matrix.indptr, matrix.indices, matrix.shape[1]))
+    return fewest_passes(Csr(matrix.indptr, matrix.indices, matrix.shape[1]))
 
 
 def _matrix(pattern: Csr, entries: np.ndarray) -> Any:

@@ -1,4 +1,4 @@
-"""Whether all examples decide as the first one did: a decision itself, where an outer trace keeps what was decided."""
+"""Checks that all examples take the same branches as the first one; an outer trace records them as guards."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-ENTERED = "What the examples decide is decided again when a tape of all is played."
+ENTERED = "An outer trace records these checks, so that playing its tape makes them again."
 
 
-def agree(found: Any, recorded: Any) -> bool:
-    """Whether each outcome that was found, along the first axis, is the one that was recorded."""
+def all_equal_recorded(found: Any, recorded: Any) -> bool:
+    """Whether the outcome of each example, along the first axis, equals the recorded one."""
     if isinstance(found, np.ndarray) or isinstance(recorded, np.ndarray):
         return bool(np.all(found == recorded))
     if isinstance(recorded, bool | np.bool_):
@@ -18,11 +18,11 @@ def agree(found: Any, recorded: Any) -> bool:
     return type(found) is type(recorded) and bool(found == recorded)
 
 
-def are_finite(found: Any) -> bool:
-    """Whether all numbers are finite, for which Python raises no error."""
+def all_finite(found: Any) -> bool:
+    """Whether all numbers are finite, so that Python's arithmetic would raise no error."""
     return bool(np.all(np.isfinite(found)))
 
 
-def are_complex(values: Any) -> bool:
-    """Whether each example, along the first axis, has a value that is not real."""
+def each_is_complex(values: Any) -> bool:
+    """Whether each example, along the first axis, has a value with an imaginary part."""
     return bool(np.all(np.any(np.imag(values) != 0, axis=1)))

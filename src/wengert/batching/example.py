@@ -1,7 +1,7 @@
-"""The program of a function: what it computes on one example, recorded, with the variables of an outer trace in it.
+"""The program of a function: a tape of its run on one example, which may read variables of an outer trace.
 
-The recording is one of its own, with guards, as a tape needs. Where another one is open, its variables stay known by
-their slots: they are constants of the program, and the very objects by which the outer trace knows them.
+It is traced on a recording of its own, with guards, as a tape needs. Variables of an open outer trace keep their slots
+there: in the program they are constants, and the same objects as in the outer trace.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.batching.axes import CONTAINERS, Examples, Shared, like, parts_of, replaced
+from wengert.batching.axes import CONTAINERS, Examples, Shared, keyed_items, replace_marks, with_items
 from wengert.errors import ArgumentError, RefusedCallError
 from wengert.hooks.code_swap import prepare
 from wengert.hooks.tracer import level, make_input, run
@@ -34,60 +34,60 @@ from wengert.values.specs import fresh, is_inexact
 
 
 class OutsideWriteError(RefusedCallError):
-    """A function under `vmap` writes into an array that it was not given and has not made."""
+    """A function under `vmap` writes into an array that it neither received nor made."""
 
 
 class Source(NamedTuple):
-    """An input of a program: its value, and whether its first axis runs over the examples."""
+    """An input of a program: its value, and whether the examples are on its first axis."""
 
     value: Any
-    on: bool
+    is_batch: bool
 
 
 class Program(NamedTuple):
-    """A function's tape, the Sources of its inputs, and its result: a structure of Sources and Variables.
+    """A function's tape, the Sources of its inputs, and its result: a structure of Shared values and Variables.
 
-    `lent` are the constants of the tape that are variables of an outer trace: their slots there.
+    `outer_slots` maps the tape's constants that are variables of an outer trace to their slots there.
     """
 
     tape: Tape
     sources: list[Source]
     result: Any
-    lent: dict[Constant, int]
+    outer_slots: dict[Constant, int]
 
 
-def program_of(
+def trace_program(
     f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], outer: Recording | None
 ) -> Program:
-    """The program of `f(*args, **kwargs)`, run on the first of the Examples in the arguments."""
+    """Trace the Program of `f(*args, **kwargs)`, on the first of the Examples in the arguments."""
     with nullcontext() if outer is None else silent(), level(True) as (recording, here):
         if outer is not None:
-            _look_through(recording, here, outer)
+            _share_variables(recording, here, outer)
             recording.reads, recording.enter = outer.reads, outer.enter
         recording.batched = True
         start, sources = here.start, _Sources(recording, here)
-        entered = [replaced(a, sources.enter) for a in args]
-        words = {name: replaced(a, sources.enter) for name, a in kwargs.items()}
+        inputs = [replace_marks(a, sources.enter) for a in args]
+        keywords = {name: replace_marks(a, sources.enter) for name, a in kwargs.items()}
         for cls in sources.swaps.classes:
             prepare(cls)
         try:
-            result = run(f, tuple(entered), words, recording)
+            result = run(f, tuple(inputs), keywords, recording)
         finally:
             sources.swaps.restore()
-        _finish(recording)
+        _record_layout_guards(recording)
         _refuse_writes(recording, outer, f)
         slots: list[Slot] = []
-        form = _outlined(recording, result, slots)
+        form = _result_outline(recording, result, slots)
         materialise(recording, start, len(recording.entries), written_only=True, constants_only=True)
-        lent = _lend(recording, start)
+        outer_slots = _outer_constants(recording, start)
         tape = Tape.from_entries(recording.entries, tuple(slots))
     variables = tape.result.op.args if isinstance(tape.result.op, Call) else ()
-    constants = [op for op in tape if isinstance(op, Constant)][: len(lent)]
-    return Program(tape, sources.made, _filled(form, variables), dict(zip(constants, lent, strict=True)))
+    constants = [op for op in tape if isinstance(op, Constant)][: len(outer_slots)]
+    return Program(tape, sources.made, _slots_filled(form, variables), dict(zip(constants, outer_slots, strict=True)))
 
 
 class _Sources:
-    """The inputs of the program: fresh leaves that cannot be written, and what stands for each when it is played."""
+    """The inputs of the program: new read-only leaves, and the Source of each, to play the program on."""
 
     def __init__(self, recording: Recording, here: Level) -> None:
         self.recording, self.here = recording, here
@@ -96,10 +96,10 @@ class _Sources:
         recording.owed.append(self.swaps.restore)
 
     def enter(self, mark: Examples | Shared) -> Any:
-        """The first example of a batch, or what all see, with inputs for its leaves."""
+        """Return the first example of a batch, or a shared value, with its leaves replaced by inputs."""
         if isinstance(mark, Shared):
             return self.swaps.enter(mark.value)
-        return self._input(first_of(mark.batch), Source(mark.batch, True))
+        return self._input(first_example(mark.batch), Source(mark.batch, True))
 
     def _input(self, leaf: Any, source: Source) -> Any:
         self.made.append(source)
@@ -109,14 +109,14 @@ class _Sources:
         return value
 
 
-def first_of(batch: np.ndarray) -> Any:
-    """The first example of a batch, an array that cannot be written; of an empty one, ones."""
+def first_example(batch: np.ndarray) -> Any:
+    """Return the first example of a batch, read-only; ones if the batch is empty."""
     made = batch[0] if len(batch) else np.ones(batch.shape[1:], batch.dtype)[()]
     return made if isinstance(made, np.number) else _read_only(np.array(made, order="C"))
 
 
 def _read_only(leaf: Any) -> Any:
-    """A view of an array through which it cannot be written: a function that writes runs on each example by itself."""
+    """Return a read-only view of an array: a function that writes into its arguments runs on each example in turn."""
     if not isinstance(leaf, np.ndarray):
         return leaf
     made = leaf.view()
@@ -124,8 +124,8 @@ def _read_only(leaf: Any) -> Any:
     return made
 
 
-def _look_through(recording: Recording, here: Level, outer: Recording) -> None:
-    """Have a new recording know the variables of another one, by their slots there."""
+def _share_variables(recording: Recording, here: Level, outer: Recording) -> None:
+    """Make the outer recording's variables known to a new one, by their slots there."""
     assert outer.aside is not None
     recording.entries.extend([None] * len(outer.entries))
     here.start = here.seen = len(outer.entries)
@@ -137,39 +137,39 @@ def _look_through(recording: Recording, here: Level, outer: Recording) -> None:
         made.stamp, made.views = storage.stamp, dict(storage.views)
 
 
-def _finish(recording: Recording) -> None:
-    """Record the guards of a run as a whole."""
+def _record_layout_guards(recording: Recording) -> None:
+    """Record the guards on memory layout and types, at the end of a run."""
     kept_apart(recording)
     views_or_copies(recording)
     kinds_stay(recording)
 
 
 def _refuse_writes(recording: Recording, outer: Recording | None, f: Any) -> None:
-    """Refuse a function that has written arrays from outside: it ran on one example only."""
+    """Raise an error if the function wrote into arrays from outside, since it ran on one example only."""
     before = {} if outer is None else memory_of(outer).storages
     for key, storage in memory_of(recording).storages.items():
         owner, known = storage.owner(), before.get(key)
         if owner is None or (known is not None and known.stamp == storage.stamp):
             continue
-        if known is not None or _follows(outer, key) or leads_to(f, owner, {}):
+        if known is not None or _outer_follows(outer, key) or leads_to(f, owner, {}):
             error = OutsideWriteError(
-                f"{callable_name(f)} writes into an array of shape {owner.shape} from outside, and vmap runs it once "
-                "for all examples. Return what is to be written, or call it on the examples one by one."
+                f"{callable_name(f)} writes into an array of shape {owner.shape} from outside, but vmap runs it only "
+                "once for all examples. Return the value instead of writing it, or loop over the examples."
             )
             raise error if outer is None else outer.refuse(error)
 
 
-def _follows(outer: Recording | None, key: int) -> bool:
-    """Whether an outer trace follows an array, by its id."""
+def _outer_follows(outer: Recording | None, key: int) -> bool:
+    """Whether an outer trace follows the array with this id."""
     return (
         outer is not None and outer.aside is not None and (key in outer.aside.shadow or key in memory_of(outer).roots)
     )
 
 
-def _outlined(recording: Recording, result: Any, slots: list[Slot]) -> Any:
-    """The structure of a result: Slots, which are collected, for what is traced, and Sources for what is constant."""
+def _result_outline(recording: Recording, result: Any, slots: list[Slot]) -> Any:
+    """Return a result's structure with Slots for traced values, which are collected, and Shared for constants."""
     if isinstance(result, CONTAINERS):
-        return like(result, [_outlined(recording, part, slots) for _, _, part in parts_of(result)])
+        return with_items(result, [_result_outline(recording, part, slots) for _, _, part in keyed_items(result)])
     slot = slot_of(recording, result) if has_identity(result) else None
     if slot is not None:
         slots.append(Slot(slot))
@@ -177,13 +177,13 @@ def _outlined(recording: Recording, result: Any, slots: list[Slot]) -> Any:
     if result is None or isinstance(result, bool | int | str | bytes | np.bool_) or has_identity(result):
         return Shared(result)
     raise ArgumentError(
-        f"vmap gives arrays, numbers, and tuples, lists and dictionaries of these; the function returned a "
-        f"{type(result).__name__}"
+        f"a function under vmap must return arrays, numbers, or tuples, lists and dictionaries of these, "
+        f"not a {type(result).__name__}"
     )
 
 
-def _filled(form: Any, variables: Any) -> Any:
-    """The structure with Variables in place of its Slots, in order."""
+def _slots_filled(form: Any, variables: Any) -> Any:
+    """Replace the Slots of a structure by Variables, in order."""
     left = iter(variables)
 
     def fill(part: Any) -> Any:
@@ -191,17 +191,17 @@ def _filled(form: Any, variables: Any) -> Any:
             return next(left)
         if isinstance(part, Shared) or not isinstance(part, CONTAINERS):
             return part
-        return like(part, [fill(inner) for _, _, inner in parts_of(part)])
+        return with_items(part, [fill(inner) for _, _, inner in keyed_items(part)])
 
     return fill(form)
 
 
-def _lend(recording: Recording, start: int) -> list[int]:
-    """Put constants in the places of an outer trace's variables that are read; returns their slots, in order."""
+def _outer_constants(recording: Recording, start: int) -> list[int]:
+    """Put constants into the slots of the outer trace's variables that are read; return these slots, in order."""
     found: dict[int, Any] = {}
     for entry in recording.entries[start:]:
         if entry is not None:
-            for slot, value in _read(entry):
+            for slot, value in _slots_read(entry):
                 if slot < start:
                     found.setdefault(slot, value)
     for slot, value in found.items():
@@ -209,44 +209,44 @@ def _lend(recording: Recording, start: int) -> list[int]:
     return sorted(found)
 
 
-def _read(entry: Any) -> Iterator[tuple[int, Any]]:
-    """The slots that an entry reads, each with the value there."""
+def _slots_read(entry: Any) -> Iterator[tuple[int, Any]]:
+    """Yield the slots that an entry reads, each with its value."""
     primitive, value, ins, args, kwargs, _ = entry
     if primitive is INPUT:
-        yield from _pairs(ins, (value,) * len(ins))
+        yield from _slot_values(ins, (value,) * len(ins))
     else:
-        yield from _pairs(ins, args)
-    for word in (kwargs or {}).values():
-        yield from _traced(word)
+        yield from _slot_values(ins, args)
+    for value in (kwargs or {}).values():
+        yield from _traced_in(value)
 
 
-def _pairs(ins: Any, args: Any) -> Iterator[tuple[int, Any]]:
+def _slot_values(ins: Any, args: Any) -> Iterator[tuple[int, Any]]:
     for slot, value in zip(ins, args, strict=False):
         if isinstance(slot, tuple):
-            yield from _pairs(slot, value)
+            yield from _slot_values(slot, value)
         elif slot is not None:
             yield slot, value
 
 
-def _traced(word: Any) -> Iterator[tuple[int, Any]]:
-    if isinstance(word, Traced):
-        yield word
-    elif isinstance(word, list | tuple):
-        for part in word:
-            yield from _traced(part)
+def _traced_in(value: Any) -> Iterator[tuple[int, Any]]:
+    if isinstance(value, Traced):
+        yield value
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from _traced_in(part)
 
 
-class lending:
-    """A context in which an outer trace knows the constants of a program that are variables of its own."""
+class as_outer_variables:
+    """A context in which an outer trace knows a program's constants that are its own variables."""
 
     def __init__(self, program: Program, outer: Recording | None) -> None:
-        self.outer, self.lent = outer, program.lent
+        self.outer, self.outer_slots = outer, program.outer_slots
         self.made: list[Any] = []
 
     def __enter__(self) -> None:
         if self.outer is None:
             return
-        for op, slot in self.lent.items():
+        for op, slot in self.outer_slots.items():
             if slot_of(self.outer, op.val) != slot:
                 op.val = op.val.copy() if isinstance(op.val, np.ndarray) else fresh(op.val)
                 SHADOW[id(op.val)] = slot
@@ -257,4 +257,4 @@ class lending:
             SHADOW.pop(id(value), None)
 
 
-__all__ = ["OutsideWriteError", "Program", "Source", "first_of", "lending", "program_of"]
+__all__ = ["OutsideWriteError", "Program", "Source", "as_outer_variables", "first_example", "trace_program"]

@@ -1,7 +1,7 @@
-"""Members that one pass can tell apart: a colouring in which no two of a colour share anything.
+"""Colouring of the rows (or columns) of a sparse matrix: rows of the same colour have no column in common.
 
-Rows of a matrix that share no column, or columns that share no row, are found in one product with it. (Coleman and
-Moré, Estimation of sparse Jacobian matrices and graph coloring problems, SIAM J. Numer. Anal. 20, 1983.)
+One product with the matrix then gives all rows of a colour. (Coleman and Moré, Estimation of sparse Jacobian matrices
+and graph coloring problems, SIAM J. Numer. Anal. 20, 1983.)
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ import numpy as np
 
 
 def greedy(indptr: np.ndarray, indices: np.ndarray, others: int) -> np.ndarray:
-    """Colours, from 0, for members of which no two of a colour share one of `others`; -1 for those that have none.
+    """Colour rows, with colours from 0, so that no two rows of a colour share a column; -1 for an empty row.
 
-    Member k has `indices[indptr[k] : indptr[k + 1]]`. They are coloured in their own order, in which k diagonals side
-    by side take k colours; where that takes more than needed for sure, also from those on that share with most, and the
-    better colouring is taken.
+    Row k has the columns `indices[indptr[k] : indptr[k + 1]]` of `others`. The rows are coloured in order, in which k
+    adjacent diagonals take k colours. If that takes more colours than the fullest column has rows, colour them also in
+    the order of how many rows they share columns with, and return the better colouring.
     """
     if not len(indices):
         return np.full(len(indptr) - 1, -1)
@@ -28,7 +28,7 @@ def greedy(indptr: np.ndarray, indices: np.ndarray, others: int) -> np.ndarray:
 
 
 def _in_order(order: np.ndarray, indptr: np.ndarray, indices: np.ndarray, others: int) -> np.ndarray:
-    """Give each member the first colour that none of those it shares with has; `taken` are colours as bits."""
+    """Give each row the first colour that no row sharing a column with it has; `taken` holds colours as bits."""
     taken = [0] * others
     colours = [0] * len(order)
     starts, found = indptr.tolist(), indices.tolist()

@@ -1,4 +1,4 @@
-"""A pattern in compressed sparse rows."""
+"""Sparsity patterns in compressed sparse rows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 
 class Csr(NamedTuple):
-    """A pattern: row i has the columns `indices[indptr[i] : indptr[i + 1]]`, of so many `columns` in all."""
+    """A sparsity pattern: row i has the columns `indices[indptr[i] : indptr[i + 1]]`, of `columns` in all."""
 
     indptr: np.ndarray
     indices: np.ndarray
@@ -30,12 +30,12 @@ class Csr(NamedTuple):
         return self.columns == other.columns and all(np.array_equal(*pair) for pair in pairs)
 
     def only(self, kept: np.ndarray) -> Csr:
-        """The pattern of the entries that are `kept`, a bool for each."""
+        """Return the pattern of the entries for which the bool in `kept` is true."""
         before = np.concatenate([[0], np.cumsum(kept)])
         return Csr(before[self.indptr], self.indices[kept], self.columns)
 
     def transposed(self) -> Csr:
-        """The pattern of the transpose."""
+        """Return the pattern of the transpose."""
         lengths = np.bincount(self.indices, minlength=self.columns)
         order = np.argsort(self.indices, kind="stable")
         return Csr(np.concatenate([[0], np.cumsum(lengths)]), self.rows[order], len(self.indptr) - 1)

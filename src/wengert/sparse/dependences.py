@@ -1,7 +1,7 @@
 """Dependences of the values of a tape on its inputs, element by element.
 
-A value's dependences are an array of sets of its shape, a container of such, None where it depends on nothing, or a
-`Whole`.
+The dependences of a value are an array of set numbers of the value's shape, a container of such arrays, a `Whole`, or
+None if the value does not depend on the inputs.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from wengert.values.specs import is_inexact
 
 
 class Whole(NamedTuple):
-    """The dependences of an object of any kind: each number in it depends on the columns of one set."""
+    """The dependences of an object of any type: each number in it depends on the columns of one set."""
 
     set: int
 
 
-class Unknown(Exception):
+class RuleDoesNotApply(Exception):
     """The sparsity rule of a function does not apply to this call."""
 
 
 class Dependences:
     """The dependences of the values of a tape on `n` columns; `of[v.id]` are those of a Variable v.
 
-    `reads` has the values by which calls chose elements: by others, they would have chosen other ones. `free` has the
-    ids of calls that depend on their arguments in one way, whatever the values of these. `may_change` holds once a
-    function ran that may read more than its arguments: it may move other elements in the next call. `dense` are the
-    calls of which nothing is known but an axis, each with the largest set on which a part of its result may depend.
+    `reads` has the values by which calls selected elements; with other values they would select others. `free` has the
+    ids of calls whose dependences do not depend on the values of their arguments. `may_change` is true once a function
+    ran that may read more than its arguments, so that its next call may move other elements. `dense` lists the calls of
+    which at most an axis is known, each with the largest set on which a part of its result may depend.
     """
 
     may_change = False
@@ -45,67 +45,67 @@ class Dependences:
         self.dense: list[tuple[Call, int]] = []
 
     def known(self, v: Any) -> Any:
-        """The dependences of an argument; None for what is no Variable."""
+        """Return the dependences of an argument; None if it is not a Variable."""
         return self.of.get(v.id) if isinstance(v, Variable) else None
 
     def value(self, arg: Any) -> Any:
-        """An argument that chooses elements, as its value; those of its Variables are noted in `reads`."""
+        """Return the value of an argument that selects elements; note the values of its Variables in `reads`."""
 
         def read(v: Variable) -> Any:
-            self.reads[v.id] = recorded(v)
+            self.reads[v.id] = recorded_value(v)
             return self.reads[v.id]
 
         return with_variables(arg, read)
 
     def array(self, arg: Any) -> np.ndarray:
-        """The dependences of an argument that is an array, a number, or a sequence that becomes an array.
+        """Return the dependences of an argument that is an array, a number, or a sequence of these.
 
-        Errors: Unknown for any other.
+        Errors: RuleDoesNotApply for any other argument.
         """
         known = self.known(arg)
         if isinstance(known, tuple | list | dict):
-            raise Unknown
+            raise RuleDoesNotApply
         if known is not None:
             return np.asarray(known)
         if isinstance(arg, tuple | list):
             return np.array([self.array(part) for part in arg], np.int64)
-        return np.zeros(np.shape(recorded(arg)), np.int64)
+        return np.zeros(np.shape(recorded_value(arg)), np.int64)
 
     def reached(self, op: Call) -> Iterator[np.ndarray]:
-        """All sets that the arguments of a call depend on, in arrays of one dimension."""
+        """Yield all sets that the arguments of a call depend on, in one-dimensional arrays."""
         for v in op.references():
-            yield from _flat(self.known(v))
+            yield from _set_numbers(self.known(v))
 
 
-def recorded(arg: Any) -> Any:
-    """The value of an argument when the tape was recorded."""
+def recorded_value(arg: Any) -> Any:
+    """Return the recorded value of an argument."""
     return arg.op.val if isinstance(arg, Variable) and arg.op is not None else arg
 
 
-def shaped(value: Any, of: Callable[[Any], Any]) -> Any:
-    """The dependences of a `value`, a number, an array or a container of these, of which `of(number)` has a part's."""
+def shaped_like(value: Any, of: Callable[[Any], Any]) -> Any:
+    """Build the dependences of a number, an array, or a container of these; `of(part)` returns those of each part."""
     if is_inexact(value):
         return of(value)
     if isinstance(value, tuple | list):
-        return [shaped(part, of) for part in value]
+        return [shaped_like(part, of) for part in value]
     if isinstance(value, dict):
-        return {key: shaped(part, of) for key, part in value.items()}
+        return {key: shaped_like(part, of) for key, part in value.items()}
     return None
 
 
 def everywhere(value: Any, k: int) -> Any:
-    """The dependences of a value of which each number depends on set `k`."""
+    """Return the dependences of a value whose numbers all depend on set `k`."""
     if is_inexact(value):
         return np.full(np.shape(value), k)
     return None if isinstance(value, int | str | bytes | None | np.generic | np.ndarray) else Whole(k)
 
 
-def _flat(known: Any) -> Iterator[np.ndarray]:
-    """The sets in dependences."""
+def _set_numbers(known: Any) -> Iterator[np.ndarray]:
+    """Yield the set numbers in dependences, in one-dimensional arrays."""
     if isinstance(known, Whole):
         yield np.array([known.set])
     elif isinstance(known, tuple | list | dict):
         for part in known.values() if isinstance(known, dict) else known:
-            yield from _flat(part)
+            yield from _set_numbers(part)
     elif known is not None:
         yield np.reshape(known, -1)

@@ -1,4 +1,4 @@
-"""The pattern of a derivative: which elements of a tape's result depend on which elements of its inputs."""
+"""Sparsity patterns of derivatives: which elements of a tape's result depend on which elements of its inputs."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from wengert.values.specs import is_inexact
 class Pattern:
     """The pattern, `csr`, of the derivative of a tape's result by some of its inputs.
 
-    Its rows are the elements of the result, those of a container part by part, its columns the elements of the inputs
-    at the positions `inputs`. It is that of each tape to which `fits` says yes: of none where a user's function decides
-    what is moved, for it may read what it does not take. What it keeps of the calls of the tape
-    is its own: users may write the arrays that these have for constants. `densest` is the call that made it dense, for
-    nothing is known of that; None where there is none.
+    The rows are the elements of the result, for a container part by part; the columns are the elements of the inputs at
+    the positions `inputs`. The pattern also holds for each tape of which `fits` is true. That is none if a user's
+    function moves elements, for it may read more than its arguments. The pattern copies what it keeps of calls, since
+    users may write into constant arrays. `densest` is the call that makes the pattern densest because its dependences
+    are not known; None if there is none.
     """
 
     def __init__(self, tape: Tape, inputs: Sequence[int]) -> None:
@@ -33,30 +33,30 @@ class Pattern:
         of = Dependences(sum(sizes))
         for k, first, size in zip(inputs, np.cumsum([0, *sizes]), sizes, strict=False):
             of.of[k] = np.arange(first + 1, first + size + 1).reshape(np.shape(tape[k].val))
-        _run(tape, of)
-        rows = np.concatenate([[], *_rows(tape[tape.result].val, of.of.get(tape.result.id))]).astype(np.int64)
+        _find_dependences(tape, of)
+        rows = np.concatenate([[], *_element_sets(tape[tape.result].val, of.of.get(tape.result.id))]).astype(np.int64)
         indices, lengths = of.sets.gathered(rows)
         self.csr = Csr(np.concatenate([[0], np.cumsum(lengths)]), indices, of.sets.n)
         self.densest = _densest(of)
         self._free, self._result = of.free, tape.result.id
         self._is_lasting, self._rules = not of.may_change, rules.version
-        self._reads = {k: _key(value) for k, value in of.reads.items()}
-        self._ops = [_key_of(op, op.id in of.free) for op in tape]
+        self._reads = {k: _comparison_key(value) for k, value in of.reads.items()}
+        self._ops = [_op_key(op, op.id in of.free) for op in tape]
 
     def fits(self, tape: Tape) -> bool:
-        """Whether this is the pattern of another tape, too: one of the same calls, which choose the same elements."""
+        """Whether this is also the pattern of another tape: one with the same calls, which select the same elements."""
         return (
             self._is_lasting
             and self._rules == rules.version
             and len(self._ops) == len(tape)
             and self._result == tape.result.id
-            and all(key == _key(tape[k].val) for k, key in self._reads.items())
-            and all(key == _key_of(op, op.id in self._free) for key, op in zip(self._ops, tape, strict=True))
+            and all(key == _comparison_key(tape[k].val) for k, key in self._reads.items())
+            and all(key == _op_key(op, op.id in self._free) for key, op in zip(self._ops, tape, strict=True))
         )
 
 
-def _run(tape: Tape, of: Dependences) -> None:
-    """Find the dependences of all that the result of a tape is made of."""
+def _find_dependences(tape: Tape, of: Dependences) -> None:
+    """Find the dependences of the values from which a tape's result is computed."""
     ops, needed = list(tape), {tape.result.id}
     for op in reversed(ops):
         if op.id in needed:
@@ -72,44 +72,44 @@ def _run(tape: Tape, of: Dependences) -> None:
 
 
 def _densest(of: Dependences) -> Call | None:
-    """The first of the calls of which nothing is known that depend on most columns."""
+    """Return the first of the `dense` calls that depend on most columns."""
     calls = [op for op, _ in of.dense]
     lengths = of.sets.gathered(np.array([union for _, union in of.dense], np.int64))[1]
     return calls[int(np.argmax(lengths))] if calls else None
 
 
-def _rows(value: Any, known: Any) -> Iterator[np.ndarray]:
-    """The sets of the elements of a result, part by part."""
+def _element_sets(value: Any, known: Any) -> Iterator[np.ndarray]:
+    """Yield the sets of the elements of a result, part by part."""
     if is_inexact(value):
         whole = known.set if isinstance(known, Whole) else known
         yield np.broadcast_to(0 if whole is None else whole, np.shape(value)).ravel()
     elif isinstance(value, tuple | list | dict):
         keys = list(value) if isinstance(value, dict) else range(len(value))
         for key in keys:
-            yield from _rows(value[key], known if isinstance(known, Whole | None) else known[key])
+            yield from _element_sets(value[key], known if isinstance(known, Whole | None) else known[key])
 
 
-def _key_of(op: Op, free: bool) -> Any:
-    """Return a key that is equal for ops with the same dependences; where they are `free`, numbers do not count."""
-    asked = _key((op.fn, op.args, op.kwargs), free) if isinstance(op, Call) else None
-    return type(op), _form(op.val), asked
+def _op_key(op: Op, free: bool) -> Any:
+    """Return a key that is equal for ops with the same dependences; if the op is `free`, ignore numbers."""
+    call = _comparison_key((op.fn, op.args, op.kwargs), free) if isinstance(op, Call) else None
+    return type(op), _value_form(op.val), call
 
 
-def _key(arg: Any, free: bool = False) -> Any:
-    """Return a key that is equal for equal arguments; where they are `free`, for arguments of equal shapes."""
+def _comparison_key(arg: Any, free: bool = False) -> Any:
+    """Return a key that is equal for equal arguments; if `free`, for arguments of equal shapes."""
     if isinstance(arg, Variable):
         return Variable, arg.id
     if isinstance(arg, tuple | list):
-        return type(arg), [_key(part, free) for part in arg]
+        return type(arg), [_comparison_key(part, free) for part in arg]
     if isinstance(arg, dict):
-        return {key: _key(part, free) for key, part in arg.items()}
+        return {key: _comparison_key(part, free) for key, part in arg.items()}
     if isinstance(arg, slice):
-        return slice, _key((arg.start, arg.stop, arg.step), free)
+        return slice, _comparison_key((arg.start, arg.stop, arg.step), free)
     if isinstance(arg, np.ndarray | np.generic | float | complex):
-        return _form(arg), None if free else bits(arg)
+        return _value_form(arg), None if free else bits(arg)
     return type(arg), arg
 
 
-def _form(value: Any) -> Any:
+def _value_form(value: Any) -> Any:
     """Return shape, dtype and strides of an array, or the type of any other value."""
     return (value.shape, value.dtype, value.strides) if isinstance(value, np.ndarray) else type(value)

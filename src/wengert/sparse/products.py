@@ -1,4 +1,4 @@
-"""Products of matrices and their like as sums over labelled axes, as `np.einsum` writes them."""
+"""Matrix products and similar functions as sums over labelled axes, in the notation of `np.einsum`."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ STACKED = "ZYXWVUTSRQPONMLKJIHGFEDCBA"  # the axes of stacks of matrices, the la
 
 
 def terms_of(name: str, subscripts: Any, ndims: Sequence[int]) -> tuple[list[str], str] | None:
-    """The axes of each operand and of the result as letters: `(["ik", "kj"], "ij")` for a product of two matrices.
+    """Return the axes of the operands and of the result as letters: `(["ik", "kj"], "ij")` for a matrix product.
 
-    `name` is that of the function, `ndims` the numbers of axes of its operands. None for what is no such product.
+    `name` is the function's name, `ndims` the numbers of axes of its operands. None if it is not such a product.
     """
     if name == "einsum":
-        return _written(subscripts, ndims) if isinstance(subscripts, str) else None
+        return _parse_einsum(subscripts, ndims) if isinstance(subscripts, str) else None
     if len(ndims) != 2 or 0 in ndims:
         return None
     if name == "outer":
@@ -28,8 +28,8 @@ def terms_of(name: str, subscripts: Any, ndims: Sequence[int]) -> tuple[list[str
     return [stacks[0] + left + "k", stacks[1] + second], max(stacks, key=len) + left + right
 
 
-def _written(subscripts: str, ndims: Sequence[int]) -> tuple[list[str], str] | None:
-    """The letters of an einsum without an ellipsis."""
+def _parse_einsum(subscripts: str, ndims: Sequence[int]) -> tuple[list[str], str] | None:
+    """Parse the subscripts of an einsum without an ellipsis; None if there is one."""
     left, arrow, result = subscripts.replace(" ", "").partition("->")
     terms = left.split(",")
     if "." in subscripts or [len(term) for term in terms] != list(ndims):

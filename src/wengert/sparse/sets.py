@@ -1,4 +1,4 @@
-"""Sets of columns, each known by a number: an array of such numbers says what each element of a value depends on."""
+"""Numbered sets of columns: an array of set numbers says on which columns each element of a value depends."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import numpy as np
 from wengert.errors import ArgumentError
 
 EMPTY = 0  # the number of the set without columns
-MOST = 2**30  # columns in all the sets: 4 GiB
+MAX_ENTRIES = 2**30  # columns in all sets together: 4 GiB
 
 
 class Sets:
-    """Sets of columns 0 … n - 1, of which those of one column are there from the beginning: column j is set j + 1.
+    """Numbered sets of the columns 0 … n - 1; set j + 1 contains just column j.
 
     The columns of set k are `columns[starts[k] : starts[k] + sizes[k]]`, in ascending order. Equal sets may have
-    several numbers.
+    different numbers.
     """
 
     def __init__(self, n: int) -> None:
@@ -28,7 +28,7 @@ class Sets:
         self._pairs: dict[tuple[int, int], int] = {}
 
     def union(self, a: Any, b: Any) -> np.ndarray:
-        """The unions of the sets in the arrays `a` and `b`, broadcast: a new array."""
+        """Return the unions of the sets in the arrays `a` and `b`, broadcast, in a new array."""
         if np.ndim(a) == np.ndim(b) == 0:
             return np.asarray(self._of_two(int(a), int(b)))
         a, b = np.broadcast_arrays(a, b)
@@ -44,7 +44,7 @@ class Sets:
         return out
 
     def _of_two(self, a: int, b: int) -> int:
-        """The union of two sets, which is remembered."""
+        """Return the union of two sets, from a cache if possible."""
         if a == b or EMPTY in (a, b):
             return max(a, b)
         for k in (a, b):
@@ -57,14 +57,14 @@ class Sets:
         return self._pairs[pair]
 
     def of(self, k: int) -> np.ndarray:
-        """The columns of set `k`."""
+        """Return the columns of set `k`."""
         return self.columns[self.starts[k] : self.starts[k] + self.sizes[k]]
 
     def united(self, groups: np.ndarray, sets: np.ndarray, count: int) -> np.ndarray:
-        """`count` sets: the k-th is the union of the `sets` whose place in `groups` has k."""
+        """Return `count` set numbers: the k-th is the union of the `sets` whose number in `groups` is k."""
         out = np.zeros(count, np.int64)
         counted = sets != EMPTY
-        pairs = _distinct(groups[counted] * self.count + sets[counted])
+        pairs = _sorted_distinct(groups[counted] * self.count + sets[counted])
         groups, sets = np.divmod(pairs, self.count)
         members = np.bincount(groups, minlength=count)
         alone = members[groups] == 1
@@ -76,14 +76,14 @@ class Sets:
         return out
 
     def _merged(self, groups: np.ndarray, sets: np.ndarray, count: int) -> np.ndarray:
-        """The numbers of `count` new sets, unions of at least two others each."""
+        """Make `count` new sets, each the union of at least two others; return their numbers."""
         columns, lengths = self.gathered(sets)
-        keys = _distinct(np.repeat(groups, lengths) * self.n + columns)
+        keys = _sorted_distinct(np.repeat(groups, lengths) * self.n + columns)
         groups, columns = np.divmod(keys, self.n)
         return self._added(columns.astype(np.int32), np.bincount(groups, minlength=count))
 
     def gathered(self, sets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The columns of `sets`, one after the other, and how many each has."""
+        """Concatenate the columns of `sets`; return them, and how many each set has."""
         lengths = self.sizes[sets]
         total = int(lengths.sum())
         self._refuse_above(total)
@@ -91,7 +91,7 @@ class Sets:
         return self.columns[np.repeat(self.starts[sets] - ends + lengths, lengths) + np.arange(total)], lengths
 
     def _added(self, columns: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-        """The numbers of new sets, whose `columns` stand one after the other."""
+        """Add new sets, whose `columns` are concatenated; return their numbers."""
         self._refuse_above(self.used + len(columns))
         self.columns = _with_room(self.columns, self.used + len(columns))
         self.columns[self.used : self.used + len(columns)] = columns
@@ -103,15 +103,15 @@ class Sets:
         return np.arange(first, last)
 
     def _refuse_above(self, entries: int) -> None:
-        if entries > MOST:
+        if entries > MAX_ENTRIES:
             raise ArgumentError(
-                f"the pattern has more than {MOST} entries on the way: this derivative is not sparse. "
-                "wg.vjp gives products with it."
+                f"the sparsity pattern needs more than {MAX_ENTRIES} entries: this derivative is not sparse. "
+                "Use wg.vjp for products with it."
             )
 
 
-def _distinct(keys: np.ndarray) -> np.ndarray:
-    """The different numbers in `keys`, an array of the caller's own, in ascending order: faster than `np.unique`."""
+def _sorted_distinct(keys: np.ndarray) -> np.ndarray:
+    """Return the different numbers in `keys` in ascending order; sorts `keys` in place, faster than `np.unique`."""
     keys.sort()
     first = np.ones(len(keys), bool)
     np.not_equal(keys[1:], keys[:-1], out=first[1:])
@@ -119,7 +119,7 @@ def _distinct(keys: np.ndarray) -> np.ndarray:
 
 
 def _with_room(x: np.ndarray, size: int) -> np.ndarray:
-    """`x`, or a longer array that begins with it: lengths double, so that n additions cost O(n)."""
+    """Return `x`, or a longer array that begins with it; lengths double, so that n additions cost O(n)."""
     if size <= len(x):
         return x
     longer = np.empty(max(size, 2 * len(x)), x.dtype)

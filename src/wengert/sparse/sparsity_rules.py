@@ -1,6 +1,6 @@
-"""How the result of a call depends on its arguments, element by element.
+"""Sparsity rules: the dependences of a call's result on its arguments, element by element.
 
-Where nothing better is known, each element of the result depends on each element of the arguments: no entry is ever
+If nothing better is known, each element of the result depends on each element of the arguments. So no entry is ever
 missed.
 """
 
@@ -16,11 +16,11 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from wengert.errors import NoRuleError
 from wengert.rulebook.registry import rules
 from wengert.rulebook.rule import Rule
-from wengert.sparse.dependences import Dependences, Unknown, Whole, everywhere, recorded, shaped
+from wengert.sparse.dependences import Dependences, RuleDoesNotApply, Whole, everywhere, recorded_value, shaped_like
 from wengert.sparse.index_maps import moved_sets
 from wengert.sparse.products import terms_of
 from wengert.sparse.sets import EMPTY
-from wengert.sparse.stores import added, counted, read, written
+from wengert.sparse.stores import addition_dependences, bincount_dependences, read_dependences, store_dependences
 from wengert.tape.ops import Call, Variable, references, with_variables
 from wengert.values import functional
 from wengert.values.names import home_of
@@ -30,58 +30,58 @@ ELEMENTWISE = (
     np.clip, np.where, np.choose, np.conjugate, np.real, np.imag, divmod, math.modf, sum, functional.setpart,
 )  # fmt: skip
 IN_FIRST = (np.interp,)  # elementwise in the first argument
-MOST_UNITS = 256  # elements of a constant factor, for each of which a function is run
-MOST_OF_FIBRE = 2000  # elements along an axis, for each of which a function is run
-_FIXED = (Variable, int, float, complex, str, bytes, slice, np.generic, np.dtype, np.ufunc, type)
+MOST_UNITS = 256  # elements of a constant factor; the function runs once for each
+MOST_OF_FIBRE = 2000  # elements along an axis; the function runs once for each
+_COMPARABLE_TYPES = (Variable, int, float, complex, str, bytes, slice, np.generic, np.dtype, np.ufunc, type)
 PRODUCTS = (np.matmul, np.dot, np.inner, np.vdot, np.outer, np.einsum)
 
 
 def dependences(of: Dependences, op: Call, in_place: bool) -> Any:
-    """The dependences of the result of a call; with `in_place`, those of an array that it changes may be changed."""
+    """Return the dependences of a call's result; with `in_place`, a store may overwrite its array's dependences."""
     if all(of.known(v) is None for v in op.references()):
         return None
-    for way in _ways(of, op, in_place):
+    for rule in _candidate_rules(of, op, in_place):
         try:
-            return way(of, op)
-        except Unknown:
+            return rule(of, op)
+        except RuleDoesNotApply:
             continue
-    return dense(of, op)
+    return dense_dependences(of, op)
 
 
-def _ways(of: Dependences, op: Call, in_place: bool) -> Iterator[Callable[[Dependences, Call], Any]]:
-    """The ways to be tried, the most exact one first."""
+def _candidate_rules(of: Dependences, op: Call, in_place: bool) -> Iterator[Callable[[Dependences, Call], Any]]:
+    """Yield the sparsity rules to try, the most exact one first."""
     fn = op.fn
     rule = None if isinstance(fn, Variable) else rules.get(fn)
     if fn is functional.getitem or fn is functional.lens:
-        yield read
+        yield read_dependences
     elif fn is functional.setitem or fn is functional.setlens:
-        yield lambda of, op: written(of, op, in_place)
+        yield lambda of, op: store_dependences(of, op, in_place)
     elif fn is functional.additem or fn is functional.addlens:
-        yield lambda of, op: added(of, op, in_place)
+        yield lambda of, op: addition_dependences(of, op, in_place)
     elif fn is functional.getfield:
-        yield part
+        yield item_dependences
     elif fn in functional.DISPLAYS or hasattr(fn, "_fields"):
-        yield container
+        yield container_dependences
     elif fn is np.bincount:
-        yield counted
+        yield bincount_dependences
     elif rule is not None and rule.kind == "constant":
         yield lambda of, op: None
     elif rule is not None and rule.kind != "rrule":
-        if _is_elementwise(of, op, rule):
-            yield elementwise
-        yield lambda of, op: moved(of, op, rule)
-        yield lambda of, op: product(of, op, rule)
-        yield lambda of, op: by_units(of, op, rule)
-        yield lambda of, op: by_fibre(of, op, rule)
-        yield lambda of, op: along_axis(of, op, rule)
+        if _acts_elementwise(of, op, rule):
+            yield elementwise_dependences
+        yield lambda of, op: moved_dependences(of, op, rule)
+        yield lambda of, op: product_dependences(of, op, rule)
+        yield lambda of, op: unit_dependences(of, op, rule)
+        yield lambda of, op: linear_map_dependences(of, op, rule)
+        yield lambda of, op: fibre_dependences(of, op, rule)
 
 
 def _is_of(rule: Rule, fns: tuple[Any, ...]) -> bool:
     return any(rules.get(fn) is rule for fn in fns)
 
 
-def _is_elementwise(of: Dependences, op: Call, rule: Rule) -> bool:
-    """Whether each element of the result depends on the elements beside it only."""
+def _acts_elementwise(of: Dependences, op: Call, rule: Rule) -> bool:
+    """Whether each element of the result depends only on the arguments' elements at the same position."""
     if rule.kind == "partials" or _is_of(rule, ELEMENTWISE):
         return True
     if isinstance(op.fn, np.ufunc):
@@ -89,120 +89,120 @@ def _is_elementwise(of: Dependences, op: Call, rule: Rule) -> bool:
     return _is_of(rule, IN_FIRST) and not any(of.known(v) is not None for v in references(op.args[1:]))
 
 
-def dense(of: Dependences, op: Call) -> Any:
-    """Each element of the result depends on each of the arguments."""
+def dense_dependences(of: Dependences, op: Call) -> Any:
+    """Let each element of the result depend on all elements of the arguments."""
     sets = np.unique(np.concatenate([*of.reached(op)]))
     union = int(of.sets.united(np.zeros_like(sets), sets, 1)[0])
     of.dense.append((op, union))
     return everywhere(op.val, union)
 
 
-def elementwise(of: Dependences, op: Call) -> Any:
-    """Each element of the result depends on those of the arguments that broadcasting brings beside it."""
+def elementwise_dependences(of: Dependences, op: Call) -> Any:
+    """Let each element of the result depend on the arguments' elements at the same position, after broadcasting."""
     of.free.add(op.id)
     sets: Any = EMPTY
     for v in {v.id: v for v in op.references()}.values():
         if of.known(v) is not None:
             sets = of.sets.union(sets, of.array(v))
-    return shaped(op.val, lambda number: _broadcast(sets, np.shape(number)).copy())
+    return shaped_like(op.val, lambda number: _broadcast_sets(sets, np.shape(number)).copy())
 
 
-def _broadcast(sets: Any, shape: tuple[int, ...]) -> np.ndarray:
+def _broadcast_sets(sets: Any, shape: tuple[int, ...]) -> np.ndarray:
     try:
         return np.broadcast_to(sets, shape)
     except ValueError as error:
-        raise Unknown from error
+        raise RuleDoesNotApply from error
 
 
-def container(of: Dependences, op: Call) -> Any:
-    """A list, tuple or dictionary that is made of values."""
-    parts = [_within(of, arg) for arg in op.args]
+def container_dependences(of: Dependences, op: Call) -> Any:
+    """Return the dependences of a list, tuple or dictionary that is made of values."""
+    parts = [_dependences_within(of, arg) for arg in op.args]
     return dict(zip(op.args[0], parts[1:], strict=True)) if op.fn is functional.make_dict else parts
 
 
-def _within(of: Dependences, arg: Any) -> Any:
-    """The dependences of an argument with Variables anywhere in it."""
+def _dependences_within(of: Dependences, arg: Any) -> Any:
+    """Return the dependences of an argument that may be a nested sequence of Variables."""
     if isinstance(arg, Variable):
         return of.known(arg)
-    return [_within(of, item) for item in arg] if isinstance(arg, tuple | list) else None
+    return [_dependences_within(of, item) for item in arg] if isinstance(arg, tuple | list) else None
 
 
-def part(of: Dependences, op: Call) -> Any:
+def item_dependences(of: Dependences, op: Call) -> Any:
     """Return the dependences of an item of a container."""
     whole, key = of.known(op.args[0]), of.value(op.args[1])
     return everywhere(op.val, whole.set) if isinstance(whole, Whole) else functional.getfield(whole, key)
 
 
-def moved(of: Dependences, op: Call, rule: Rule) -> Any:
-    """Each element of the result is an element of the arguments, or a constant."""
+def moved_dependences(of: Dependences, op: Call, rule: Rule) -> Any:
+    """Return the dependences of a call that moves elements: each of its result is an argument's, or a constant."""
     if not _is_linear(of, op, rule):
-        raise Unknown
+        raise RuleDoesNotApply
     return _moves(of, op, rule)
 
 
-def by_units(of: Dependences, op: Call, rule: Rule) -> Any:
-    """The result is the sum of what the elements of a short constant factor do, each of which moves elements.
+def unit_dependences(of: Dependences, op: Call, rule: Rule) -> Any:
+    """Return the dependences of a bilinear call with a short constant factor, such as a convolution with a filter.
 
-    So it is of convolutions with a short filter.
+    The result is a sum over the factor's elements, each of which must only move elements of the other argument.
     """
-    args, static = _bound(op, rule)
-    constant = [k for k, arg in enumerate(args) if not _is_wanted(of, arg)]
+    args, static = _bound_arguments(op, rule)
+    constant = [k for k, arg in enumerate(args) if not _is_dependent(of, arg)]
     if len(args) != 2 or len(constant) != 1 or not _is_bilinear(rule):
-        raise Unknown
+        raise RuleDoesNotApply
     factor = np.asarray(of.value(args[constant[0]]))
     if factor.size > MOST_UNITS:
-        raise Unknown
+        raise RuleDoesNotApply
     sets: Any = EMPTY
     for place in np.argwhere(factor):
         unit = functional.setitem(np.zeros(factor.shape), tuple(place), 1.0)
         given = [unit if k == constant[0] else arg for k, arg in enumerate(args)]
         sets = of.sets.union(sets, _moves(of, Call(op.fn, given, static, op.val), rule))
-    return _broadcast(sets, np.shape(op.val)).copy()
+    return _broadcast_sets(sets, np.shape(op.val)).copy()
 
 
 def _is_bilinear(rule: Rule) -> bool:
-    """Whether a rule is linear in each of its two arguments: so it is declared, or its pullbacks read nothing else."""
+    """Whether a rule is linear in each of its two arguments, by declaration or because its pullbacks show it."""
     if rule.forward is not None and rule.forward.kind == "multilinear":
         return True
     return _is_of_wengert(rule) and all(_reads_none_of(rule, wanted) for wanted in ((True, False), (False, True)))
 
 
-def by_fibre(of: Dependences, op: Call, rule: Rule) -> Any:
-    """Each fibre of the result along an axis is one linear function of the fibre of the argument that stands there.
+def linear_map_dependences(of: Dependences, op: Call, rule: Rule) -> Any:
+    """Return the dependences of one linear function applied to each fibre along an axis, such as a filter.
 
-    What this function is, its values at unit vectors tell. So it is of filters along an axis.
+    Its values at unit vectors give the matrix of this function.
     """
-    args, static = _bound(op, rule)
+    args, static = _bound_arguments(op, rule)
     sets, axes = _fibres(of, args, static, rule)
     is_filter = isinstance(op.val, np.ndarray) and op.val.ndim == sets.ndim and len(axes) == 1
     if not is_filter or not _is_linear(of, op, rule):
-        raise Unknown
-    n, others = sets.shape[axes[0]], [arg for arg in (*args, *static.values()) if not _is_wanted(of, arg)]
-    is_alike = all(np.ndim(of.value(arg)) < 2 for arg in others if isinstance(recorded(arg), np.ndarray))
-    if not is_alike or n > MOST_OF_FIBRE or not all(map(_is_fixed, leaf_values((args, static)))):
-        raise Unknown
+        raise RuleDoesNotApply
+    n, others = sets.shape[axes[0]], [arg for arg in (*args, *static.values()) if not _is_dependent(of, arg)]
+    is_alike = all(np.ndim(of.value(arg)) < 2 for arg in others if isinstance(recorded_value(arg), np.ndarray))
+    if not is_alike or n > MOST_OF_FIBRE or not all(map(_is_comparable, leaf_values((args, static)))):
+        raise RuleDoesNotApply
     units = np.eye(n).reshape(n, *[n if k == axes[0] else 1 for k in range(sets.ndim)])
-    found = [_at(of, op.fn, args, static, unit) for unit in (0.0 * units.sum(0), *units)]
+    found = [_value_at(of, op.fn, args, static, unit) for unit in (0.0 * units.sum(0), *units)]
     matrix = np.array([np.ravel(y) != np.ravel(found[0]) for y in found[1:]]).T
     made = np.moveaxis(_united_by(of, matrix, np.moveaxis(sets, axes[0], 0)), 0, axes[0])
     if made.shape != np.shape(op.val):
-        raise Unknown
+        raise RuleDoesNotApply
     return made
 
 
-def _at(of: Dependences, fn: Any, args: Any, static: dict[str, Any], unit: np.ndarray) -> Any:
-    """The value of a call with other numbers in the place of the argument that depends on something."""
-    given = [unit if _is_wanted(of, arg) else of.value(arg) for arg in args]
+def _value_at(of: Dependences, fn: Any, args: Any, static: dict[str, Any], unit: np.ndarray) -> Any:
+    """Call a function with `unit` in place of the argument that depends on columns."""
+    given = [unit if _is_dependent(of, arg) else of.value(arg) for arg in args]
     try:
         with np.errstate(all="ignore"):
             return fn(*given, **{name: of.value(arg) for name, arg in static.items()})
     except Exception as error:
-        raise Unknown from error
+        raise RuleDoesNotApply from error
 
 
 def _moves(of: Dependences, op: Call, rule: Rule) -> Any:
-    """The dependences of a call that only moves elements."""
-    if not _is_of_wengert(rule) or not all(map(_is_fixed, leaf_values((op.args, op.kwargs)))):
+    """Find the dependences of a call that only moves elements, by running it on labels."""
+    if not _is_of_wengert(rule) or not all(map(_is_comparable, leaf_values((op.args, op.kwargs)))):
         of.may_change = True
     given = {v.id: v for v in op.references() if of.known(v) is not None}
     sets = np.concatenate([of.array(v).ravel() for v in given.values()])
@@ -216,25 +216,25 @@ def _moves(of: Dependences, op: Call, rule: Rule) -> Any:
         return op.fn(*with_variables(op.args, value), **with_variables(op.kwargs, value))
 
     try:
-        return moved_sets(run, [recorded(v) for v in given.values()], op.val, sets)
-    except Exception as error:  # it does more, or does not take labels
-        raise Unknown from error
+        return moved_sets(run, [recorded_value(v) for v in given.values()], op.val, sets)
+    except Exception as error:  # the function does more, or does not accept labels
+        raise RuleDoesNotApply from error
 
 
-def _is_fixed(leaf: Any) -> bool:
-    """Whether a comparison of a leaf with an earlier one tells all that a function may read from it."""
+def _is_comparable(leaf: Any) -> bool:
+    """Whether comparing a leaf with an earlier one compares all that a function may read from it."""
     if isinstance(leaf, np.ndarray):
         return not leaf.dtype.hasobject
-    return leaf is None or leaf is Ellipsis or isinstance(leaf, _FIXED)
+    return leaf is None or leaf is Ellipsis or isinstance(leaf, _COMPARABLE_TYPES)
 
 
 def _is_linear(of: Dependences, op: Call, rule: Rule) -> bool:
-    """Whether a call is linear in all arguments that depend on something: so it is declared, or its pullback tells.
+    """Whether a call is linear in all arguments that depend on columns, by declaration or as its pullback shows.
 
-    The pullback of a user's rule does not: it may let cotangents pass where the function is a step.
+    A user's pullback does not show it: it may pass cotangents through a step function.
     """
-    args, _ = _bound(op, rule)
-    wanted = [_is_wanted(of, arg) for arg in args]
+    args, _ = _bound_arguments(op, rule)
+    wanted = [_is_dependent(of, arg) for arg in args]
     forward = rule.forward
     if forward is not None and forward.kind == "linear":
         return forward.args is None or all(k in forward.args for k, is_wanted in enumerate(wanted) if is_wanted)
@@ -242,7 +242,7 @@ def _is_linear(of: Dependences, op: Call, rule: Rule) -> bool:
 
 
 def _reads_none_of(rule: Rule, wanted: tuple[bool, ...]) -> bool:
-    """Whether the pullback of a rule reads none of the wanted arguments, and not the result."""
+    """Whether the pullback of a rule reads neither the wanted arguments nor the result."""
     variant = rule.variant(wanted)
     reads = [how for how, is_wanted in zip(variant.reads, wanted, strict=False) if is_wanted]
     return "value" not in [*reads, variant.reads_y]
@@ -252,29 +252,29 @@ def _is_of_wengert(rule: Rule) -> bool:
     return home_of(rule.body).startswith("wengert")
 
 
-def _is_wanted(of: Dependences, arg: Any) -> bool:
+def _is_dependent(of: Dependences, arg: Any) -> bool:
     return any(of.known(v) is not None for v in references(arg))
 
 
-def _bound(op: Call, rule: Rule) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments of a call that its rule takes by position, and the static ones by name.
+def _bound_arguments(op: Call, rule: Rule) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return the positional arguments that a call's rule takes, and the static ones by name.
 
-    Errors: Unknown where a list of arguments is itself a Variable.
+    Errors: RuleDoesNotApply if a list of arguments is itself a Variable.
     """
     try:
         args, kwargs = rule.normalise(op.args, op.kwargs)
         args = rule.splat(args)
         return rule.plan(len(args), tuple(kwargs)).bind(args, kwargs)
     except (NoRuleError, TypeError) as error:
-        raise Unknown from error
+        raise RuleDoesNotApply from error
 
 
-def along_axis(of: Dependences, op: Call, rule: Rule) -> Any:
-    """Each fibre of the result along an axis depends on the fibre of the argument that stands there.
+def fibre_dependences(of: Dependences, op: Call, rule: Rule) -> Any:
+    """Let each fibre of the result along an axis depend on the argument's fibre at the same position.
 
-    So do the functions of NumPy that take an `axis` and give an array without it, or one with another length there.
+    This holds for NumPy functions with an `axis` that remove this axis or change its length.
     """
-    sets, axes = _fibres(of, *_bound(op, rule), rule)
+    sets, axes = _fibres(of, *_bound_arguments(op, rule), rule)
     shape = tuple(1 if k in axes else n for k, n in enumerate(sets.shape))
     fibre = np.arange(math.prod(shape)).reshape(shape)
     of_fibres = of.sets.united(np.broadcast_to(fibre, sets.shape).ravel(), sets.ravel(), fibre.size).reshape(shape)
@@ -282,38 +282,38 @@ def along_axis(of: Dependences, op: Call, rule: Rule) -> Any:
     def beside(y: Any) -> np.ndarray:
         found = of_fibres if np.ndim(y) == sets.ndim else np.squeeze(of_fibres, axes)
         if np.ndim(y) != found.ndim or any(n != m for n, m in zip(np.shape(y), found.shape, strict=True) if m != 1):
-            raise Unknown
+            raise RuleDoesNotApply
         return np.broadcast_to(found, np.shape(y)).copy()
 
-    made, fibres = shaped(op.val, beside), of_fibres.ravel()
+    made, fibres = shaped_like(op.val, beside), of_fibres.ravel()
     if fibres.size:
         of.dense.append((op, int(fibres[np.argmax(of.sets.sizes[fibres])])))
     return made
 
 
 def _fibres(of: Dependences, args: Any, static: dict[str, Any], rule: Rule) -> tuple[np.ndarray, tuple[int, ...]]:
-    """The dependences of the only argument that depends on something, and the axes along which its fibres lie."""
-    wanted = [arg for arg in args if _is_wanted(of, arg)]
+    """Return the dependences of the only argument that depends on columns, and the axes of its fibres."""
+    wanted = [arg for arg in args if _is_dependent(of, arg)]
     if rule.analysis is None or "axis" not in rule.analysis.static or not _is_of_wengert(rule):
-        raise Unknown
+        raise RuleDoesNotApply
     axis = of.value(static.get("axis", rule.analysis.kwdefaults.get("axis")))
     if len(wanted) != 1 or axis is None:
-        raise Unknown
+        raise RuleDoesNotApply
     sets = of.array(wanted[0])
     if not sets.ndim:
-        raise Unknown
+        raise RuleDoesNotApply
     return sets, normalize_axis_tuple(axis, sets.ndim)
 
 
-def product(of: Dependences, op: Call, rule: Rule) -> Any:
-    """Each element of a product of matrices, or of an `einsum`, depends on those that it sums."""
+def product_dependences(of: Dependences, op: Call, rule: Rule) -> Any:
+    """Return the dependences of a matrix product or an `einsum`: each element depends on the elements it sums."""
     name = next((fn.__name__ for fn in PRODUCTS if rules.get(fn) is rule), None)
     if name is None:
-        raise Unknown
+        raise RuleDoesNotApply
     args = [arg for arg in op.args if not isinstance(arg, str)]
-    found = terms_of(name, op.args[0], [np.ndim(recorded(arg)) for arg in args])
+    found = terms_of(name, op.args[0], [np.ndim(recorded_value(arg)) for arg in args])
     if found is None:
-        raise Unknown
+        raise RuleDoesNotApply
     terms, result = found
     sets: Any = EMPTY
     for k, arg in enumerate(args):
@@ -321,13 +321,13 @@ def product(of: Dependences, op: Call, rule: Rule) -> Any:
             factor = (args[1 - k], terms[1 - k]) if len(args) == 2 else (arg, "")
             term = _nonzero(of, *factor, of.array(arg), terms[k], result)
             if term is None:
-                term = _summed(of, of.array(arg), terms[k], result)
+                term = _sums_over_axes(of, of.array(arg), terms[k], result)
             sets = of.sets.union(sets, term)
-    return _broadcast(sets, np.shape(op.val)).copy()
+    return _broadcast_sets(sets, np.shape(op.val)).copy()
 
 
-def _summed(of: Dependences, sets: np.ndarray, term: str, result: str) -> np.ndarray:
-    """The sums over all elements of an operand along the axes that the result has not, against those that it has."""
+def _sums_over_axes(of: Dependences, sets: np.ndarray, term: str, result: str) -> np.ndarray:
+    """Unite an operand's sets along the axes that the result lacks; broadcast them to the result's axes."""
     kept = "".join(c for c in result if c in term)
     fibres = np.einsum(f"{term}->{kept}{''.join(set(term) - set(kept))}", sets)
     shape = fibres.shape[: len(kept)]
@@ -337,9 +337,9 @@ def _summed(of: Dependences, sets: np.ndarray, term: str, result: str) -> np.nda
 
 
 def _nonzero(of: Dependences, factor: Any, letters: str, sets: np.ndarray, term: str, result: str) -> Any:
-    """The sums over those elements of an operand that a constant matrix beside it does not multiply by zero.
+    """Unite an operand's sets over the elements that the other operand, a constant matrix, does not multiply by zero.
 
-    None where that is no constant matrix.
+    None if the other operand is not a constant matrix.
     """
     shared = [c for c in letters if c in term]
     rest = [c for c in term if c not in shared]
@@ -355,7 +355,7 @@ def _nonzero(of: Dependences, factor: Any, letters: str, sets: np.ndarray, term:
 
 
 def _united_by(of: Dependences, matrix: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """The dependences of a product of a matrix with columns that have these."""
+    """Return the dependences of the product of a constant matrix with an array whose sets are `columns`."""
     i, k = np.nonzero(matrix)
     width = math.prod(columns.shape[1:])
     groups = i[:, np.newaxis] * width + np.arange(width)
