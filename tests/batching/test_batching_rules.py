@@ -335,4 +335,5 @@ def test_a_batching_rule_of_the_users() -> None:
 
 
 def test_names_in_the_list_of_loops_have_samples() -> None:
-    assert {name for name in LOOPED if not name.startswith("math.")} <= {callable_name(f) for f in rules}
+    named = {name for name in LOOPED if not name.startswith("math.") and "sumprod" not in name}
+    assert named <= {callable_name(f) for f in rules}

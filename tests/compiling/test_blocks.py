@@ -28,7 +28,7 @@ def anything(patch: pytest.MonkeyPatch, block: int = 256) -> None:
     always = blocking.BY_NUMPY._replace(block=block, least=0, large=0, gain=0)
     for name, value in {"BY_NUMPY": always, "FEWEST": 1}.items():
         patch.setattr(blocking, name, value)
-    patch.setattr(placement, "LEAST", 1)
+    patch.setattr(placement, "LEAST_BYTES", 1)
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import pytest
 
 import wengert as wg
 from wengert.compiling.compile import OF_A_KEY
-from wengert.compiling.entries import Entry
+from wengert.compiling.entries import CompiledTrace
 
 X = np.array([0.3, -0.4, 0.5])
 
@@ -311,13 +311,13 @@ def test_what_another_thread_traces_meanwhile_is_no_change_of_what_is_read_outsi
         return y
 
     def made(*args: Any, **kwargs: Any) -> Any:
-        entry = Entry(*args, **kwargs)
+        entry = CompiledTrace(*args, **kwargs)
         if not begun.is_set():
             thread.start()
             assert begun.wait(60.0)
         return entry
 
-    monkeypatch.setattr("wengert.compiling.compile.Entry", made)
+    monkeypatch.setattr("wengert.compiling.compile.CompiledTrace", made)
     thread = threading.Thread(target=wg.grad(waits), args=(1.0,))
     g = wg.compile(wg.grad(lambda x: square(x) + x))
     assert g(1.0) == 3.0
@@ -344,7 +344,7 @@ def test_a_thread_waits_for_what_another_one_traces() -> None:
 
 @pytest.mark.filterwarnings("ignore::wengert.EagerWarning")
 def test_a_thread_does_not_wait_for_one_that_waits_for_it(monkeypatch) -> None:
-    monkeypatch.setattr("wengert.compiling.compile.PATIENCE", 1e6)
+    monkeypatch.setattr("wengert.compiling.compile.LONGEST_WAIT", 1e6)
     got: list[Any] = []
 
     def f(x: Any) -> Any:
@@ -497,7 +497,7 @@ def test_a_mistake_of_ours_in_making_code_is_told_and_the_function_runs_as_it_is
         raise AttributeError("no such thing")
 
     monkeypatch.undo()
-    monkeypatch.setattr("wengert.compiling.compile.Entry", fails)
+    monkeypatch.setattr("wengert.compiling.compile.CompiledTrace", fails)
     g = wg.compile(wg.grad(lambda x: x * x))
     with pytest.warns(wg.EagerWarning, match="no such thing.*, a mistake in wengert"):
         assert g(3.0) == 6.0

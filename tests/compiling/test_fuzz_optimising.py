@@ -30,7 +30,7 @@ pytestmark = [
 @given(programs)
 def test_random_program(ops: list[Any]) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(placement, "LEAST", 1)
+        patch.setattr(placement, "LEAST_BYTES", 1)
         f = program(ops)
         try:
             tapes = [wg.trace(f, *arguments())[1], wg.gradtape(f, *arguments())]

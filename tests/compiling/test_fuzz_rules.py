@@ -103,7 +103,7 @@ def arguments(seed: int) -> tuple[Any, ...]:
 
 @pytest.mark.parametrize("seed", range(PROGRAMS))
 def test_random_expression(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(placement, "LEAST", 1)
+    monkeypatch.setattr(placement, "LEAST_BYTES", 1)
     f = program(seed)
     for tape in (wg.trace(f, *arguments(0))[1], wg.gradtape(f, *arguments(0))):
         exact, optimised = tape.optimise(exact=True).compile(), tape.optimise().compile()

@@ -40,7 +40,7 @@ def test_programs(name: str) -> None:
 
 @pytest.mark.parametrize("block", range(8))
 def test_random_loops(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(placement, "LEAST", 0)  # small arrays have places, too
+    monkeypatch.setattr(placement, "LEAST_BYTES", 0)  # small arrays have places, too
     for seed in range(1000 + 25 * block, 1025 + 25 * block):
         tape = random_tape(seed)
         made = tape.optimise()
@@ -224,7 +224,7 @@ def test_a_row_that_goes_to_more_and_more_places() -> None:
     loop = Loop(tape_of([2, np.zeros((3, M)), SQUARE], step), 3, [-1], 1)
     tape = tape_of([SQUARE], lambda call, x: call(getfield, call(loop, 2, call(np.zeros, (3, M)), x), 0))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(placement, "LEAST", 0)
+        patch.setattr(placement, "LEAST_BYTES", 0)
         found = tape.optimise().compile(native=False)(SQUARE * 2.0)
     assert_close(found, np.repeat(4.0 * SQUARE[:1] @ SQUARE, 3, axis=0), 1e-12, 1e-12)  # of the last iteration
 

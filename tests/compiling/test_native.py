@@ -21,7 +21,7 @@ from wengert.compiling.native import tiering as native_choosing
 from wengert.compiling.native.compiled import native
 from wengert.compiling.native.module import interpreted
 from wengert.compiling.native.tiering import Chosen
-from wengert.compiling.native.values import Affine, Memory, UnsupportedOp, View
+from wengert.compiling.native.values import Affine, FlatMemory, UnsupportedOp, View
 from wengert.errors import NativeUnavailableError
 from wengert.tape.loops import Loop
 from wengert.tape.ops import Call, Input
@@ -140,7 +140,7 @@ def test_products_with_short_axes(word: str, sizes: tuple[int, ...]) -> None:
 
 def test_what_is_told_apart_is_apart() -> None:
     rng = np.random.default_rng(0)
-    memory = Memory(1000)
+    memory = FlatMemory(1000)
     for _ in range(2000):
         views = []
         for _ in range(2):

@@ -36,7 +36,7 @@ def same(found: Any, expected: Any) -> None:
 @pytest.fixture(autouse=True)
 def small_buffers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Even the smallest arrays go into buffers here."""
-    monkeypatch.setattr(placement, "LEAST", 1)
+    monkeypatch.setattr(placement, "LEAST_BYTES", 1)
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.compiling.scalar_specialisation import sign
+from wengert.compiling.scalar_specialisation import sign_of_float
 
 
 def pendulum(x, y):
@@ -186,7 +186,7 @@ def test_errors_of_the_function_are_its_own():
 
 @pytest.mark.parametrize("x", [0.0, -0.0, 2.0, -3.0, math.inf, -math.inf, math.nan])
 def test_sign_is_that_of_numpy(x):
-    assert np.float64(sign(x)).tobytes() == np.sign(np.float64(x)).tobytes()
+    assert np.float64(sign_of_float(x)).tobytes() == np.sign(np.float64(x)).tobytes()
 
 
 def test_a_float_that_becomes_complex_is_told():

@@ -18,7 +18,7 @@ from wengert.compiling.native import compiled as native_compiled
 from wengert.compiling.native.compiled import native
 from wengert.compiling.native.module import interpreted
 from wengert.compiling.native.values import UnsupportedOp
-from wengert.compiling.split_columns import by_columns
+from wengert.compiling.split_columns import split_into_columns
 from wengert.tape.ops import Call
 from wengert.values.trees import leaves
 
@@ -31,7 +31,7 @@ PLACES = RNG.integers(-5, 5, N)
 
 @pytest.fixture(autouse=True)
 def few_rows_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(split_columns, "MANY", N)
+    monkeypatch.setattr(split_columns, "MOST_COLUMNS", N)
 
 
 @pytest.fixture
@@ -105,7 +105,7 @@ PROGRAMS = [turned, stored, multiplied, gathered, counted, whole, of_bools]
 @pytest.mark.filterwarnings("ignore:divide by zero")
 @pytest.mark.parametrize("f", PROGRAMS)
 def test_a_tape_by_columns(f: Callable[..., Any]) -> None:
-    tape = by_columns(wg.trace(f, X, Y, V)[1].optimise())
+    tape = split_into_columns(wg.trace(f, X, Y, V)[1].optimise())
     for x in (X, -X * 1.3):
         same(tape.play(x, Y, V), f(x, Y, V))
 
@@ -153,7 +153,7 @@ def test_places_that_are_written_over() -> None:
 
 def test_rows_that_a_column_chooses() -> None:
     f = lambda x, y, v: np.sum(x[v > 1.0] * 2.0) + np.sum(y)
-    tape = by_columns(wg.trace(f, X, Y, V)[1].optimise())
+    tape = split_into_columns(wg.trace(f, X, Y, V)[1].optimise())
     same(tape.play(-X * 1.3, Y, V), f(-X * 1.3, Y, V))
 
 
@@ -231,7 +231,7 @@ def check(count: int) -> Iterator[Any]:
     for seed in range(count):
         f = random_program(seed)
         tape = wg.trace(f, X, Y, V)[1].optimise()
-        same(by_columns(tape).play(-Y, X, V * 2.0), f(-Y, X, V * 2.0))
+        same(split_into_columns(tape).play(-Y, X, V * 2.0), f(-Y, X, V * 2.0))
         with contextlib.suppress(UnsupportedOp):
             same(by_python(tape)(-Y, X, V * 2.0), f(-Y, X, V * 2.0))
             yield tape
@@ -242,7 +242,7 @@ def test_random_programs() -> None:
 
 
 def test_random_programs_by_blocks(blocks: None) -> None:
-    tapes = [blocked(by_columns(tape), False, native_compiled.NATIVELY) for tape in check(EXAMPLES)]
+    tapes = [blocked(split_into_columns(tape), False, native_compiled.NATIVELY) for tape in check(EXAMPLES)]
     assert sum([any([isinstance(op, Call) and type(op.fn) is Blocks for op in tape]) for tape in tapes]) > EXAMPLES / 4
 
 

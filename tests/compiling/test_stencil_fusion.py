@@ -23,7 +23,7 @@ X, Y = np.random.default_rng(3).uniform(0.5, 1.5, size=(2, N))
 
 @pytest.fixture(autouse=True)
 def small_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stencil_fusion, "LARGE", 1)
+    monkeypatch.setattr(stencil_fusion, "LEAST_FUSED", 1)
 
 
 def stores(tape: wg.Tape) -> int:

@@ -17,9 +17,9 @@ import numpy as np
 
 from wengert.compiling.graphs.from_tape import deciding, looks_at_memory
 from wengert.compiling.graphs.to_tape import must_run
-from wengert.compiling.placement import is_elementwise, may_keep
-from wengert.compiling.row_ops import RESHAPES, Rows, rows_of
-from wengert.compiling.tape_rewriter import Remade
+from wengert.compiling.placement import is_elementwise_call, may_keep
+from wengert.compiling.row_ops import RESHAPES, Rows, row_plan
+from wengert.compiling.tape_rewriter import TapeRewriter
 from wengert.tape.interface import AnyTape
 from wengert.tape.liveness import is_store
 from wengert.tape.loops import Loop
@@ -79,9 +79,14 @@ def blocked(tape: AnyTape, exact: bool, paying: Paying | None = None) -> AnyTape
 
 def _begins(op: Op, large: int) -> bool:
     """Whether a group may begin with an op: it computes a large array element by element."""
-    if not isinstance(op, Call) or type(op.val) is not np.ndarray or op.val.nbytes < large or not is_elementwise(op):
+    if (
+        not isinstance(op, Call)
+        or type(op.val) is not np.ndarray
+        or op.val.nbytes < large
+        or not is_elementwise_call(op)
+    ):
         return False
-    return op.val.ndim > 0 and rows_of(op, op.val.shape[0], True) is not None
+    return op.val.ndim > 0 and row_plan(op, op.val.shape[0], True) is not None
 
 
 class _Group:
@@ -99,7 +104,7 @@ class _Group:
 
     def takes(self, op: Op) -> bool:
         """Take in the next op; False where it ends the group."""
-        rows, reads = rows_of(op, self.n, op in self.decides), {v.op: None for v in op.references()}
+        rows, reads = row_plan(op, self.n, op in self.decides), {v.op: None for v in op.references()}
         late = any([v in self.late for v in reads])
         apart = not late and not any([v in self.rows for v in reads])
         if rows is not None and not late and self.fits(rows, reads):
@@ -179,7 +184,7 @@ def _stands(op: Op) -> bool:
     return isinstance(op, Call) and (is_store(op) or isinstance(op.fn, Loop) or "out" in op.kwargs or may_keep(op))
 
 
-class _Blocked(Remade):
+class _Blocked(TapeRewriter):
     """A tape with loops over blocks, that is made of the ops of another one."""
 
     def __init__(self, tape: AnyTape, ops: Iterable[Op]) -> None:
@@ -209,10 +214,10 @@ class _Blocked(Remade):
         """Append the loop over the blocks of a group, what it leaves, and the views that others read."""
         new, views = self.new, [op for op in leaving if group.rows[op].view]
         parts = [op for op in leaving if not group.rows[op].view]
-        begun = [new.push(_begun(op, group.rows[op].total)) for op in parts]
+        begun = [new.push(_initial_value(op, group.rows[op].total)) for op in parts]
         given = [*group.given, *group.whole]
         calls = sum([not rows.view for rows in group.rows.values()])
-        loop = Blocks(_body(group, height, parts, given), group.n, height, len(parts), calls)
+        loop = Blocks(_block_body(group, height, parts, given), group.n, height, len(parts), calls)
         result = tuple([op.val for op in parts])
         site = next((op.site for op in group.rows if op.site), None)
         done = new.push(Call(loop, [0, *begun, *[self.table[op] for op in given]], val=result, site=site))
@@ -225,7 +230,7 @@ class _Blocked(Remade):
             self.push(op)
 
 
-def _begun(op: Any, total: bool) -> Op:
+def _initial_value(op: Any, total: bool) -> Op:
     """Return the op that makes the array for the rows, or the zero that a sum begins with."""
     if total and not isinstance(op.val, np.ndarray):
         return Constant(op.val.dtype.type(0))
@@ -233,7 +238,7 @@ def _begun(op: Any, total: bool) -> Op:
     return Call(np.zeros if total else np.empty, args, val=op.val)
 
 
-def _body(group: _Group, height: int, parts: Sequence[Any], given: Sequence[Any]) -> Tape:
+def _block_body(group: _Group, height: int, parts: Sequence[Any], given: Sequence[Any]) -> Tape:
     """Return the body of the loop: what is done with a block of `height` rows."""
     body = Tape()
     start = body.push(Input(0, "i"))

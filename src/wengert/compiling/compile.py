@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.entries import FAILED, Entry, Miss
+from wengert.compiling.entries import FAILED, CompiledTrace, Miss
 from wengert.compiling.loops.lowering import agree_numerically, find_reverse, warn_of_bug
 from wengert.compiling.loops.while_call import free_loops_on
 from wengert.compiling.loops.while_loops import is_head
@@ -42,7 +42,7 @@ from wengert.values.transformed import Remade, check_function
 
 OF_A_KEY, IN_ALL = 8, 64
 """How many entries there may be for one form of call, and in all; of those that are alike, so many are kept."""
-PATIENCE = 20.0
+LONGEST_WAIT = 20.0
 """Seconds that a thread waits for what another one traces, before it runs the function as it is."""
 
 NOT_OF_A_TRACE = ArgumentError, IntegerInputError, NoDerivativeError, NoGradientPathError, NonScalarOutputError
@@ -66,7 +66,7 @@ class Compiled(Remade, Wrapper):
 
     def clear(self) -> None:
         """Forget all traces, and what kept the function from being compiled."""
-        self._entries: dict[Any, list[Entry]] = {}
+        self._entries: dict[Any, list[CompiledTrace]] = {}
         self._eager: str | None = None
         self._tracer: int | None = None  # the thread that traces it
         self._has_changed = False
@@ -84,7 +84,7 @@ class Compiled(Remade, Wrapper):
         given = (*args, *kwargs.values()) if kwargs else args
         key: Any = (len(args), *kwargs) if kwargs else len(args)
         key = (key, errors) if errors else key
-        entries: Sequence[Entry] = self._entries.get(key, ())
+        entries: Sequence[CompiledTrace] = self._entries.get(key, ())
         for entry in entries:
             result = entry.call(*given)
             if type(result) is not Miss:
@@ -106,7 +106,7 @@ class Compiled(Remade, Wrapper):
             return self.wrapped(*args, **kwargs)
         self._entries = {key: [entry for entry in of if not entry.is_over] for key, of in self._entries.items()}
         known = self._entries.get(key, [])
-        ways = {of: _ways(entries) for of, entries in self._entries.items()}
+        ways = {of: _count_paths(entries) for of, entries in self._entries.items()}
         if self._eager is None and (ways.get(key, 0) >= OF_A_KEY or sum(ways.values()) >= IN_ALL):
             given = (*args, *kwargs.values())
             why = (known[0].failing(given) or known[0].stale(given)) if known else "how it is called"
@@ -126,7 +126,7 @@ class Compiled(Remade, Wrapper):
 
         That thread may wait for this one: then it is not waited for.
         """
-        until = time.monotonic() + (0.0 if tracer == threading.get_ident() else PATIENCE)
+        until = time.monotonic() + (0.0 if tracer == threading.get_ident() else LONGEST_WAIT)
         while self._tracer == tracer and time.monotonic() < until and not SESSION.is_waiting(tracer):
             if tracer not in sys._current_frames():  # as in the child of a fork
                 self._tracer = None
@@ -156,7 +156,7 @@ class Compiled(Remade, Wrapper):
         given = (*args, *kwargs.values())
         try:
             entry = self._counting(found, parameters, args, kwargs)
-            entry = entry or Entry(found, parameters, self.exact, self.native)
+            entry = entry or CompiledTrace(found, parameters, self.exact, self.native)
         except self.mistakes as error:
             self._give_up(f"making its code ends with {error!r}, a mistake in wengert. Please report it")
             return found.value
@@ -174,20 +174,22 @@ class Compiled(Remade, Wrapper):
             )
         return found.value
 
-    def _counting(self, found: Traced, parameters: list[str], args: Any, kwargs: Any) -> Entry | None:
+    def _counting(self, found: Traced, parameters: list[str], args: Any, kwargs: Any) -> CompiledTrace | None:
         """The entry of a trace in which the tape counts, if loops run any number of times for that."""
         try:
             again, given = counting(self.wrapped, args, kwargs, found), (*args, *kwargs.values())
             if again is None:
                 return None
-            entry = Entry(again, parameters, self.exact, self.native)
+            entry = CompiledTrace(again, parameters, self.exact, self.native)
             is_better = again.reads.heads.are_freed and not entry.failing(given)
             return entry if is_better and _gives(entry, found, given) else None
         except self.mistakes as error:
             warn_of_bug(error)
             return None
 
-    def _agreeing(self, entry: Entry, found: Traced, parameters: list[str], given: tuple[Any, ...]) -> Entry | None:
+    def _agreeing(
+        self, entry: CompiledTrace, found: Traced, parameters: list[str], given: tuple[Any, ...]
+    ) -> CompiledTrace | None:
         """An entry that gives the numbers of the trace, where its code is not what was recorded; the plainest last."""
         tape: Any = found.tape
         if found.reads.draws or not (find_reverse(tape) or any(map(is_head, tape))):
@@ -195,7 +197,7 @@ class Compiled(Remade, Wrapper):
         for exact in (self.exact, True):
             if _gives(entry, found, given):
                 return entry
-            entry = Entry(found, parameters, exact, self.native, cut=False)
+            entry = CompiledTrace(found, parameters, exact, self.native, cut=False)
         return entry if _gives(entry, found, given) else None
 
     def _give_up(self, words: str) -> None:
@@ -207,7 +209,7 @@ class Compiled(Remade, Wrapper):
     def _refuse(self) -> None:
         """Where nothing is to run as it is, raise the reason why it would."""
         if self.strict:
-            words = f"{callable_name(self.wrapped)} cannot be compiled: {self._eager}\n{_REMEDY}"
+            words = f"{callable_name(self.wrapped)} cannot be compiled: {self._eager}\n{_HOW_TO_COMPILE}"
             raise NotCompiledError(words)
 
     def explain(self) -> str:
@@ -231,29 +233,29 @@ class Compiled(Remade, Wrapper):
         return "\n\n".join([*loops, *[f"{entry.run.source}\n\n{entry.text}" for entry in entries]])
 
 
-_REMEDY = """\
+_HOW_TO_COMPILE = """\
 To compile it: give as arguments what the line reads or changes, do it before or after the call, or compile what is
 called there. Without strict=True it runs as it is. What can be watched: docs/compiled.md"""
 
 
-def _gives(entry: Entry, found: Traced, given: tuple[Any, ...]) -> bool:
+def _gives(entry: CompiledTrace, found: Traced, given: tuple[Any, ...]) -> bool:
     """Whether the code of an entry gives the numbers of its trace; it tells nobody of their overflows again."""
     with np.errstate(all="ignore"):
         made = entry.call(*given)
     return agree_numerically(made, found.value) or (entry.derives and has_nan(made) and not has_nan(found.value))
 
 
-def _with_first(entries: Sequence[Entry], entry: Entry) -> list[Entry]:
+def _with_first(entries: Sequence[CompiledTrace], entry: CompiledTrace) -> list[CompiledTrace]:
     return [entry, *[other for other in entries if other is not entry]]
 
 
-def _with_last(entries: Sequence[Entry], entry: Entry) -> list[Entry]:
+def _with_last(entries: Sequence[CompiledTrace], entry: CompiledTrace) -> list[CompiledTrace]:
     """The entries with a new one; it replaces one that is alike where there are as many of these as may be."""
     alike = [other for other in entries if other.alike == entry.alike]
     return [*[other for other in entries if len(alike) < OF_A_KEY or other is not alike[-1]], entry]
 
 
-def _ways(entries: Sequence[Entry]) -> int:
+def _count_paths(entries: Sequence[CompiledTrace]) -> int:
     """How many entries there are, those that are alike counted once."""
     return len([entry for k, entry in enumerate(entries) if entry.alike not in [other.alike for other in entries[:k]]])
 

@@ -35,10 +35,10 @@ class Miss:
 
 MISS = Miss("a test fails")
 FAILED = Miss("the code raises")
-_numbers = itertools.count(1)
+_entry_numbers = itertools.count(1)
 
 
-class Entry:
+class CompiledTrace:
     """A trace that can be used again: `call` gives the result of a call that passes its guards, else a Miss.
 
     `tests` are the expressions that have to be true, in order; the names in them are those of `names`. Entries whose
@@ -61,11 +61,11 @@ class Entry:
         self.tests = [
             *reads.class_tests,
             *reads.tests,
-            *[_kind(f"i{k}", name, outer, reads) for k, name, outer in read],
+            *[_kind_test(f"i{k}", name, outer, reads) for k, name, outer in read],
         ]
         self.final = [*reads.final_tests]
         self.tests += reads.identities.finished()
-        self.tests += _apart([name for name, outer in reads.inputs.items() if type(outer.own) is np.ndarray])
+        self.tests += _no_alias_test([name for name, outer in reads.inputs.items() if type(outer.own) is np.ndarray])
         self.draws, self.generators = reads.draws, reads.generators
         self.names: dict[str, Any] = {f"k{k}": pin for k, pin in enumerate(reads.pins)}
         run = _quiet(self.run) if reads.recording.checks_fp_errors else self.run
@@ -98,7 +98,7 @@ class Entry:
         )
 
     def _made(self) -> Callable[..., Any]:
-        file = f"<wengert entry {next(_numbers)}>"
+        file = f"<wengert entry {next(_entry_numbers)}>"
         exec(compile(self.text, file, "exec"), self.names)
         made: Callable[..., Any] = self.names.pop("entry")  # which else would hold itself, and with it its buffers
         linecache.cache[file] = (len(self.text), None, self.text.splitlines(keepends=True), file)
@@ -164,7 +164,7 @@ def _quiet(run: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _apart(places: list[str]) -> list[str]:
+def _no_alias_test(places: list[str]) -> list[str]:
     """The test that no array in a container that is given stands at another place, too: then it is one input."""
     given = [place for place in places if re.match(r"a\d", place)]
     inside = [place for place in given if not place[1:].isdigit()]
@@ -175,7 +175,7 @@ def _apart(places: list[str]) -> list[str]:
     return [f"len({{{parts}}}{f' - {{{whole}}}' * bool(bare)}) == {len(inside)}"]
 
 
-def _kind(name: str, place: str, outer: OuterInput, reads: Reads) -> str:
+def _kind_test(name: str, place: str, outer: OuterInput, reads: Reads) -> str:
     """The test that a number or an array is of the kind that it was; it also gives it its name."""
     value = outer.own
     if type(value) is np.ndarray:

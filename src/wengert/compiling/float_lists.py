@@ -20,7 +20,7 @@ class _NoList(Exception):
 
 def keep_in_lists(tape: Any) -> None:
     """Have the code of a tape keep in lists what it can; the tape, and the bodies of its loops, are changed."""
-    users = _users(tape)
+    users = _readers_of(tape)
     for op in list(tape):
         if isinstance(op, Call) and op.fn is np.zeros and op.val.ndim == 1 and op.val.dtype == np.float64:
             readers: list[Call] = []
@@ -33,7 +33,7 @@ def keep_in_lists(tape: Any) -> None:
                 reader.fn = operator.getitem
 
 
-def _users(tape: Any) -> Users:
+def _readers_of(tape: Any) -> Users:
     """For each op, those that read it, once for each time; the end of the tape reads its result."""
     found: Users = {tape.result.op: [tape.result]}
     for op in tape:
@@ -55,7 +55,7 @@ def _follow(op: Op, users: Users, end: Op | None, readers: list[Call]) -> list[i
         elif len(at) != 1 or user.kwargs or sum([v.op is op for v in user.references()]) != 1:
             raise _NoList
         elif type(user.fn) is Loop:
-            places += _through(user, at[0], users, end, readers)
+            places += _lists_through_loop(user, at[0], users, end, readers)
         elif at != [0] or [type(value_of(a)) for a in user.args[1:2]] != [int]:
             raise _NoList
         elif user.fn is np.ndarray.item:
@@ -67,12 +67,12 @@ def _follow(op: Op, users: Users, end: Op | None, readers: list[Call]) -> list[i
     return places
 
 
-def _through(call: Call, k: int, users: Users, end: Op | None, readers: list[Call]) -> list[int]:
+def _lists_through_loop(call: Call, k: int, users: Users, end: Op | None, readers: list[Call]) -> list[int]:
     """The same of an array that a loop is given as its k-th argument, and of what the loop makes of it."""
     loop: Loop = call.fn
     mine = k - len(loop.steps)
     is_carried = mine < loop.carried
-    found = _follow(loop.inputs[k].op, _users(loop.body), loop.body.result.op, readers)  # type: ignore[arg-type]
+    found = _follow(loop.inputs[k].op, _readers_of(loop.body), loop.body.result.op, readers)  # type: ignore[arg-type]
     if found != [mine] * is_carried:
         raise _NoList
     places: list[int] = []

@@ -24,25 +24,25 @@ def is_test(op: Op) -> TypeGuard[Call]:
     return isinstance(op, Call) and op.guard and type(op.fn) is not Head
 
 
-def counted(ops: Iterable[Op], times: int = 1) -> Counter[Any]:
+def count_guards(ops: Iterable[Op], times: int = 1) -> Counter[Any]:
     """How often a run makes each test, told by its function and its outcome: in a loop once an iteration."""
     found: Counter[Any] = Counter()
     for op in ops:
         if is_test(op):
-            found[_key(op)] += times
+            found[_guard_key(op)] += times
         elif isinstance(op, Call) and isinstance(op.fn, Loop):
-            found += counted(op.fn.body, times * op.fn.count)
+            found += count_guards(op.fn.body, times * op.fn.count)
     return found
 
 
-def kept(old: Iterable[Op], new: T, answered: Counter[Any] | None = None) -> T:
+def check_guards_kept(old: Iterable[Op], new: T, answered: Counter[Any] | None = None) -> T:
     """Return `new` if it has all guards of `old` but those that are `answered`; else raise LostTest."""
-    tests = counted(old) - counted(new) - (answered or Counter())
+    tests = count_guards(old) - count_guards(new) - (answered or Counter())
     if tests:
-        raise LostGuardError(next(op for op in with_bodies(old) if is_test(op) and _key(op) in tests))
+        raise LostGuardError(next(op for op in with_bodies(old) if is_test(op) and _guard_key(op) in tests))
     return new
 
 
-def _key(op: Call) -> Any:
+def _guard_key(op: Call) -> Any:
     is_bound = isinstance(op.fn, (types.BuiltinMethodType, types.MethodType))  # which may be made anew
     return op.fn if is_bound else id(op.fn), outcome_key(op.val)

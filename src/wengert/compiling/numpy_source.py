@@ -14,7 +14,7 @@ from wengert.compiling.placement import (
     MAKERS,
     Placement,
     Pool,
-    is_elementwise,
+    is_elementwise_call,
     is_plain,
     may_reuse,
     placement,
@@ -23,7 +23,7 @@ from wengert.compiling.placement import (
     ufunc_at,
 )
 from wengert.compiling.scalar_specialisation import with_floats
-from wengert.compiling.split_columns import by_columns
+from wengert.compiling.split_columns import split_into_columns
 from wengert.compiling.uninitialised import filled
 from wengert.compiling.warn_once import warn_once
 from wengert.compiling.watched.around import raising
@@ -39,7 +39,7 @@ from wengert.values.lazy_attribute import computed_once
 from wengert.values.names import TIGHT
 
 _BY_KEY = Functions(functional.setitem, functional.additem)
-SHORT = 100  # elements; a row of a loop over two arrays that are widened costs as much as some 25 of them
+SHORT_ROW = 100  # elements; a row of a loop over two arrays that are widened costs as much as some 25 of them
 
 
 def compile_with_floats(tape: AnyTape, name: str, exact: bool) -> Callable[..., Any]:
@@ -47,7 +47,7 @@ def compile_with_floats(tape: AnyTape, name: str, exact: bool) -> Callable[..., 
     floats = with_floats(tape, exact)
     if floats is None:
         return compile_placed(tape, name, exact)
-    return _placed(FloatWriter(_arranged(floats, exact), sites=True, plain=Later(tape, name, exact)), name)
+    return _compile_placed(FloatWriter(_arranged(floats, exact), sites=True, plain=Later(tape, name, exact)), name)
 
 
 def compile_placed(tape: AnyTape, name: str = "f", exact: bool = True) -> Callable[..., Any]:
@@ -55,16 +55,16 @@ def compile_placed(tape: AnyTape, name: str = "f", exact: bool = True) -> Callab
 
     Long work on large arrays is done by blocks; unless `exact`, sums are added up block by block.
     """
-    return _placed(PlacedWriter(_arranged(tape, exact), sites=True), name)
+    return _compile_placed(PlacedWriter(_arranged(tape, exact), sites=True), name)
 
 
 def _arranged(tape: AnyTape, exact: bool) -> AnyTape:
     """The tape with what is done by blocks, or by columns."""
     made = blocked(tape, exact)
-    return made if exact else by_columns(made, faithful=True)
+    return made if exact else split_into_columns(made, faithful=True)
 
 
-def _placed(writer: PlacedWriter, name: str) -> Callable[..., Any]:
+def _compile_placed(writer: PlacedWriter, name: str) -> Callable[..., Any]:
     """The function that a PlacedWriter writes; its `blocks` say which calls go by blocks."""
     function: Any = compile_source(writer, name)
     function.pool = writer.pool
@@ -334,14 +334,14 @@ def takes_rows(op: Call) -> bool:
         return False
     x, places = map(value_of, op.args)
     plain = [type(a) is np.ndarray and a.dtype.kind in kinds for a, kinds in ((x, "fc"), (places, "i"))]
-    return all(plain) and x.flags.c_contiguous and (x.ndim > 1 or places.size > SHORT)
+    return all(plain) and x.flags.c_contiguous and (x.ndim > 1 or places.size > SHORT_ROW)
 
 
 def is_spread(op: Call) -> bool:
     """Whether a call widens both operands to short rows: a copy of one, and the other row by row, takes less time."""
     x, values = op.val, [value_of(arg) for arg in op.args]
     arrays = [type(a) is np.ndarray and a.dtype == x.dtype and a.size < x.size for a in values]
-    return len(arrays) == 2 and all(arrays) and is_elementwise(op) and x.shape[-1] < SHORT
+    return len(arrays) == 2 and all(arrays) and is_elementwise_call(op) and x.shape[-1] < SHORT_ROW
 
 
 def edges(key: Any, shape: tuple[int, ...]) -> list[str] | None:

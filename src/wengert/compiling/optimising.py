@@ -7,7 +7,7 @@ from typing import Any
 
 from wengert.compiling.graphs.from_tape import deciding, graph_of, has_steps
 from wengert.compiling.graphs.to_tape import to_tape
-from wengert.compiling.guard_check import kept
+from wengert.compiling.guard_check import check_guards_kept
 from wengert.compiling.loops.across_loops import optimise_across_loops
 from wengert.compiling.loops.rolling import rolled
 from wengert.compiling.native.tiering import chosen
@@ -54,7 +54,7 @@ def optimised(tape: AnyTape, exact: bool = False) -> OptimisedTape:
     made.exact = exact
     if not exact:
         _set_apart(made, memory_groups(list(made), made.result), set())
-    return kept(tape, made)
+    return check_guards_kept(tape, made)
 
 
 def _set_apart(tape: Any, memory: MemoryGroups, seen: set[Loop]) -> None:

@@ -26,8 +26,8 @@ from wengert.values.identity_set import Functions
 from wengert.values.keys import is_basic
 from wengert.values.names import is_of_library
 
-LEAST = 1 << 14  # bytes; smaller arrays cost no page faults, and `x * y` is easier to read
-UFUNCS = {sign: ufunc for ufunc, sign in SIGNS.items()}
+LEAST_BYTES = 1 << 14  # bytes; smaller arrays cost no page faults, and `x * y` is easier to read
+UFUNC_OF_OPERATOR = {sign: ufunc for ufunc, sign in SIGNS.items()}
 MAKERS = Functions(np.zeros, np.empty)
 _ALSO = (ADD_REDUCE, np.einsum)
 
@@ -101,7 +101,7 @@ class Pool:
 def ufunc_at(fn: Any) -> Any:
     """The ufunc that an operator is for arrays; any other function is itself."""
     try:
-        return UFUNCS.get(fn, fn)
+        return UFUNC_OF_OPERATOR.get(fn, fn)
     except TypeError:
         return fn
 
@@ -201,7 +201,7 @@ class _Scan:
 
     def dying_operand(self, op: Call, buffer: Buffer) -> int | None:
         """The group of an operand, of the same form, that nobody reads after an elementwise op."""
-        if not is_elementwise(op):
+        if not is_elementwise_call(op):
             return None
         read = [(v.id, self.memory.find(v.id)) for v in op.references()]
         for group in dict.fromkeys([group for _, group in read]):
@@ -228,12 +228,12 @@ def makers_of(ops: Iterable[Op], memory: MemoryGroups) -> dict[int, list[Op]]:
 
 def may_reuse(op: Call) -> bool:
     """Whether a call may write over one of its operands: a large result of an elementwise function."""
-    return is_large(op) and is_elementwise(op) and takes_out(op)
+    return is_large(op) and is_elementwise_call(op) and takes_out(op)
 
 
 def is_large(op: Call) -> bool:
     """Whether the result of a call is an array that is worth a buffer."""
-    return type(op.val) is np.ndarray and op.val.nbytes >= LEAST
+    return type(op.val) is np.ndarray and op.val.nbytes >= LEAST_BYTES
 
 
 def taking_turns(loop: Loop, memory: MemoryGroups) -> dict[Call, int]:
@@ -265,16 +265,16 @@ def rows_written(ops: Sequence[Op], memory: MemoryGroups) -> dict[int, Call]:
         read: list[Any] = [store.args[2]]
         while read:
             alone = [v.op for v in read if isinstance(v, Variable) and makers.get(memory.find(v.id)) == [v.op]]
-            op: Any = next((op for op in alone if _fits(ops, memory, store, op)), None)
+            op: Any = next((op for op in alone if _can_lie_in_target(ops, memory, store, op)), None)
             if op is None:
                 break
             found[op.id] = store
-            inside = is_elementwise(op) and value_of(store.args[0])[key_value(store.args[1])].flags.c_contiguous
+            inside = is_elementwise_call(op) and value_of(store.args[0])[key_value(store.args[1])].flags.c_contiguous
             read = [v for v in op.references() if memory.until[memory.find(v.id)] == op.id] if inside else []
     return found
 
 
-def _fits(ops: Sequence[Op], memory: MemoryGroups, store: Call, op: Any) -> bool:
+def _can_lie_in_target(ops: Sequence[Op], memory: MemoryGroups, store: Call, op: Any) -> bool:
     """Whether the result of `op`, of memory of its own, may lie where `store` puts it."""
     x, key, _ = store.args
     target, row = memory.find(x.id), memory.find(op.id)
@@ -293,7 +293,7 @@ def _fits(ops: Sequence[Op], memory: MemoryGroups, store: Call, op: Any) -> bool
     return not any([memory.find(u.id) == target for other in between for u in other.references()])
 
 
-def is_elementwise(op: Call) -> bool:
+def is_elementwise_call(op: Call) -> bool:
     """Whether a call is of a ufunc that computes element by element."""
     ufunc = ufunc_at(op.fn)
     return isinstance(ufunc, np.ufunc) and ufunc.signature is None

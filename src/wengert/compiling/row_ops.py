@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.compiling.graphs.graph import ADD_REDUCE
-from wengert.compiling.placement import is_elementwise, is_of_numbers, takes_out
+from wengert.compiling.placement import is_elementwise_call, is_of_numbers, takes_out
 from wengert.tape.ops import Call, Op, Variable, references, value_of
 from wengert.values.identity_set import Functions
 
@@ -28,7 +28,7 @@ class Rows(NamedTuple):
     total: bool = False
 
 
-def rows_of(op: Op, n: int, exact: bool) -> Rows | None:
+def row_plan(op: Op, n: int, exact: bool) -> Rows | None:
     """How a call is computed row by row of arrays of n rows, if it can be: with `exact`, to the bit."""
     if not isinstance(op, Call) or op.guard or not op.args or not is_of_numbers(op) or n < 2:
         return None
@@ -61,7 +61,7 @@ def _extremum(op: Call, n: int) -> Rows | None:
     return Rows([x]) if plain and _has_rows(x, n) and axis % value_of(x).ndim and _is_of_rows(op.val, n) else None
 
 
-def _part(op: Call, n: int) -> Rows | None:
+def _rows_of_part(op: Call, n: int) -> Rows | None:
     """`x[:, 1]`: a part of each row."""
     x, key = op.args
     first, *others = key if type(key) is tuple and key else (key,)
@@ -76,14 +76,14 @@ def _reshaped(op: Call, n: int) -> Rows | None:
     return Rows([op.args[0]], view=True) if plain and _has_rows(op.args[0], n) else None
 
 
-def _sum(op: Call, n: int) -> Rows | None:
+def _rows_of_sum(op: Call, n: int) -> Rows | None:
     """A sum along axes that are counted from the first."""
     plain = len(op.args) == 2 and not op.kwargs and type(op.args[1]) is tuple and min(op.args[1], default=-1) >= 0
-    return _summed(op, n, [op.args[0]], 0 in op.args[1]) if plain else None
+    return _rows_of_total(op, n, [op.args[0]], 0 in op.args[1]) if plain else None
 
 
-def _dot(op: Call, n: int) -> Rows | None:
-    return _summed(op, n, op.args, True) if not op.kwargs else None
+def _rows_of_dot(op: Call, n: int) -> Rows | None:
+    return _rows_of_total(op, n, op.args, True) if not op.kwargs else None
 
 
 def _einsum(op: Call, n: int) -> Rows | None:
@@ -95,12 +95,12 @@ def _einsum(op: Call, n: int) -> Rows | None:
     letter = next((word[0] for word, v in zip(words, args, strict=True) if word and _has_rows(v, n)), None)
     if letter is None or any([word.count(letter) > word.startswith(letter) for word in (*words, kept)]):
         return None
-    rows = _summed(op, n, [v for word, v in zip(words, args, strict=True) if letter in word], letter not in kept)
+    rows = _rows_of_total(op, n, [v for word, v in zip(words, args, strict=True) if letter in word], letter not in kept)
     whole = [v for word, v in zip(words, args, strict=True) if letter not in word]
     return rows if rows is not None and {*references(whole)}.isdisjoint(rows.read) else None
 
 
-def _summed(op: Call, n: int, read: Sequence[Any], total: bool) -> Rows | None:
+def _rows_of_total(op: Call, n: int, read: Sequence[Any], total: bool) -> Rows | None:
     """Sums of floats, or complex numbers: for each row, or over all."""
     right = op.val.dtype.kind in "fc" and (total or _is_of_rows(op.val, n))
     return Rows(read, total=total) if right and all([_has_rows(v, n) for v in read]) else None
@@ -108,13 +108,13 @@ def _summed(op: Call, n: int, read: Sequence[Any], total: bool) -> Rows | None:
 
 _Readers = Sequence[tuple[Callable[[Call], bool], Callable[[Call, int], Rows | None]]]
 _EXACT: _Readers = (
-    (lambda op: is_elementwise(op) or op.fn in BY_ELEMENTS, _by_elements),
+    (lambda op: is_elementwise_call(op) or op.fn in BY_ELEMENTS, _by_elements),
     (lambda op: op.fn in EXTREMA, _extremum),
-    (lambda op: op.fn is operator.getitem, _part),
+    (lambda op: op.fn is operator.getitem, _rows_of_part),
     (lambda op: op.fn in RESHAPES, _reshaped),
 )
 _SUMS: _Readers = (
-    (lambda op: op.fn == ADD_REDUCE, _sum),
-    (lambda op: op.fn is np.vdot, _dot),
+    (lambda op: op.fn == ADD_REDUCE, _rows_of_sum),
+    (lambda op: op.fn is np.vdot, _rows_of_dot),
     (lambda op: op.fn is np.einsum, _einsum),
 )

@@ -17,7 +17,7 @@ import numpy as np
 
 from wengert.compiling.float_lists import keep_in_lists
 from wengert.compiling.graphs.from_tape import deciding, has_steps
-from wengert.compiling.guard_check import counted, kept
+from wengert.compiling.guard_check import check_guards_kept, count_guards
 from wengert.tape.folding import is_pure
 from wengert.tape.interface import AnyTape
 from wengert.tape.loops import Loop, with_bodies
@@ -27,14 +27,14 @@ from wengert.values import functional
 from wengert.values.identity_set import Functions
 
 
-def sign(x: float) -> float:
+def sign_of_float(x: float) -> float:
     """np.sign of a float."""
     return 1.0 if x > 0.0 else -1.0 if x < 0.0 else 0.0 if x == 0.0 else x
 
 
 _SAME = {id(fn): word for fn, word in ({
     operator.add: operator.add, operator.sub: operator.sub, operator.mul: operator.mul, operator.neg: operator.neg,
-    operator.truediv: operator.truediv, operator.abs: abs, abs: abs, np.add: operator.add, np.sign: sign,
+    operator.truediv: operator.truediv, operator.abs: abs, abs: abs, np.add: operator.add, np.sign: sign_of_float,
     np.subtract: operator.sub, np.multiply: operator.mul, np.divide: operator.truediv, np.negative: operator.neg,
     np.absolute: abs, np.sqrt: math.sqrt,
 }).items()}  # fmt: skip
@@ -48,10 +48,10 @@ _NEAR = {id(fn): word for fn, word in ({
 }).items()}  # fmt: skip
 """Functions that it computes as NumPy does but for rounding."""
 
-_OF_MATH = Functions(float, sign, math.sqrt, *[fn for fn in _NEAR.values() if fn is not operator.pow])
+_OF_MATH = Functions(float, sign_of_float, math.sqrt, *[fn for fn in _NEAR.values() if fn is not operator.pow])
 _SAME |= {id(fn): fn for fn in _OF_MATH if fn is not float}
-_COMPARISONS = Functions(operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne, operator.truth)
-_STORES = Functions(functional.setitem, functional.additem)
+_FLOAT_TESTS = Functions(operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne, operator.truth)
+_ELEMENT_STORES = Functions(functional.setitem, functional.additem)
 
 
 def with_floats(tape: AnyTape, exact: bool) -> Any:
@@ -72,7 +72,7 @@ def with_floats(tape: AnyTape, exact: bool) -> Any:
     given = tape.arguments
     made.arguments = given and given._replace(inputs=tuple([floats.new[v.op] for v in given.inputs]))
     keep_in_lists(made)
-    return kept(tape, made, floats.answered)
+    return check_guards_kept(tape, made, floats.answered)
 
 
 def _may_run_twice(fn: Any) -> bool:
@@ -95,7 +95,7 @@ class _Floats:
     def read(self, ops: Sequence[Op]) -> None:
         """Push what all these do, but for inputs that are there."""
         self.decides = deciding(ops)
-        numbers = [op for op in ops if isinstance(op, Call) and _is_number(op.val) and self.word(op)]
+        numbers = [op for op in ops if isinstance(op, Call) and _is_either_float(op.val) and self.word(op)]
         self.computed = {v.op for op in numbers for v in op.references()}
         for op in ops:
             if op not in self.new:
@@ -117,13 +117,13 @@ class _Floats:
             return self.asked(op)
         if op.fn is functional.getfield and type(whole := self.value(op.args[0])) is Variable:
             return self.push(op, op.fn, (whole, *op.args[1:]), op.fn(value_of(whole), *op.args[1:]))
-        found = self.number(op, with_variables(op.args, lambda v: self.new[v.op])) if _is_number(op.val) else None
+        found = self.number(op, with_variables(op.args, lambda v: self.new[v.op])) if _is_either_float(op.val) else None
         return self.kept(op) if found is None else found
 
     def asked(self, op: Call) -> Any:
         """A guard, which Python's floats answer as those of NumPy do, but for what they are."""
         if op.fn is np.iscomplexobj and _is_float(x := self.value(op.args[0])):
-            self.answered += counted([op])
+            self.answered += count_guards([op])
             return op.val if _is_of_math(x) else self.made.push(Call(type, (x,), val=float, site=op.site, guard=True))
         return self.kept(op)
 
@@ -155,7 +155,7 @@ class _Floats:
 
     def takes_floats(self, op: Call) -> bool:
         """Whether a call does the same with Python's floats as with NumPy's."""
-        if op.fn in _STORES or (op.guard and op.fn in _COMPARISONS):
+        if op.fn in _ELEMENT_STORES or (op.guard and op.fn in _FLOAT_TESTS):
             return True
         values = [value_of(self.value(a)) for a in op.args]
         arrays = [x.dtype for x in values if type(x) is np.ndarray]
@@ -225,7 +225,7 @@ class _Floats:
         return found if _is_float(found) else self.push(op, float, (found,), float(value_of(found)))
 
 
-def _is_number(x: Any) -> bool:
+def _is_either_float(x: Any) -> bool:
     return type(x) is float or type(x) is np.float64
 
 

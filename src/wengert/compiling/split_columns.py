@@ -22,13 +22,13 @@ from wengert.compiling.graphs.vocabulary import axes_of
 from wengert.compiling.native.scalar_ops import word_of
 from wengert.compiling.native.values import is_whole
 from wengert.compiling.placement import MAKERS, is_plain
-from wengert.compiling.tape_rewriter import Remade
+from wengert.compiling.tape_rewriter import TapeRewriter
 from wengert.tape.folding import is_pure
 from wengert.tape.interface import AnyTape
 from wengert.tape.ops import Call, Constant, Op, Variable, references, value_of
 from wengert.values import functional
 
-MANY, FEW, GAIN = 256, 8, 2
+MOST_COLUMNS, FEWEST_ROWS, GAIN = 256, 8, 2
 """An array is split from so many rows on, of at most so many elements; NumPy code has to gain so many calls by it."""
 
 
@@ -51,7 +51,7 @@ class Columns(NamedTuple):
         return tuple([self.parts[k] for k in places.flat])
 
 
-def by_columns(tape: AnyTape, faithful: bool = False) -> AnyTape:
+def split_into_columns(tape: AnyTape, faithful: bool = False) -> AnyTape:
     """Return a tape that computes the same by columns; the tape itself where there is nothing to gain.
 
     With `faithful`, for NumPy code, values that decide a branch keep their rounding, and results keep sharing memory.
@@ -61,7 +61,7 @@ def by_columns(tape: AnyTape, faithful: bool = False) -> AnyTape:
     some = any([_is_tall(op.val) and op.val.ndim > 1 for op in ops])
     if not some or looks_at_memory(ops) or (faithful and not is_plain(ops)):
         return tape
-    taking = _Taking(tape, _as_they_are(tape) if faithful else set())
+    taking = _ColumnSplitter(tape, _as_they_are(tape) if faithful else set())
     made = taking.tape()
     return tape if faithful and taking.gained <= GAIN * taking.moved else made
 
@@ -79,10 +79,10 @@ def _as_they_are(tape: AnyTape) -> set[Any]:
 def _is_tall(x: Any) -> bool:
     """Whether a value is an array of many rows with a few elements each."""
     floats = type(x) is np.ndarray and x.dtype in (np.float64, np.bool_) and x.ndim > 0
-    return floats and len(x) >= MANY and 0 < math.prod(x.shape[1:]) <= FEW
+    return floats and len(x) >= MOST_COLUMNS and 0 < math.prod(x.shape[1:]) <= FEWEST_ROWS
 
 
-class _Taking(Remade):
+class _ColumnSplitter(TapeRewriter):
     """Takes the arrays of a tape apart, op by op, on a new one; `table` has those that are there as they were."""
 
     def __init__(self, tape: AnyTape, as_they_are: Container[Any]) -> None:
@@ -116,8 +116,8 @@ class _Taking(Remade):
         """Take in a call by columns; False where nobody knows how."""
         word = word_of(op.fn, len(op.args)) if not op.kwargs else None
         try:
-            power = op.fn in _POWERS and not op.kwargs and isinstance(op.args[-1], (int, float))
-            rule = _elementwise if word is not None or power else _RULES.get(op.fn)
+            power = op.fn in _POWER_FUNCTIONS and not op.kwargs and isinstance(op.args[-1], (int, float))
+            rule = _elementwise if word is not None or power else _COLUMN_RULES.get(op.fn)
             found = None if rule is None else rule(self, op, *op.args, **op.kwargs)
         except TypeError:
             return False  # called in another way
@@ -166,7 +166,7 @@ class _Taking(Remade):
             mine = self.of(v)
             return None if mine is None else mine.over(row)
         rows = x.ndim == len(shape) and len(x) > 1
-        if not isinstance(v, Variable) or v.op not in self.table or x.size > FEW or rows:
+        if not isinstance(v, Variable) or v.op not in self.table or x.size > FEWEST_ROWS or rows:
             return None
         places = np.broadcast_to(np.arange(x.size).reshape(x.shape), (1, *row)).flat
         keys = [tuple(map(int, np.unravel_index(k, x.shape))) for k in places]
@@ -215,7 +215,7 @@ def _is_known(op: Call) -> bool:
 # -- rules: (taking, op, arguments) -> the Columns, or a Variable of the new tape; None where they do not hold
 
 
-def _elementwise(taking: _Taking, op: Call, *args: Any) -> Columns | None:
+def _elementwise(taking: _ColumnSplitter, op: Call, *args: Any) -> Columns | None:
     if not _is_tall(op.val):
         return None
     parts = [part for a in args if (part := taking.over(a, op.val.shape)) is not None]
@@ -224,17 +224,17 @@ def _elementwise(taking: _Taking, op: Call, *args: Any) -> Columns | None:
     return Columns(op.val.shape, tuple([taking.call(op.fn, *row) for row in zip(*parts, strict=True)]))
 
 
-def _getitem(taking: _Taking, op: Call, x: Any, key: Any) -> Columns | None:
+def _getitem(taking: _ColumnSplitter, op: Call, x: Any, key: Any) -> Columns | None:
     mine, (first, *rest) = taking.of(x), key if type(key) is tuple else (key,)
     if taking.known(first) is not None:
-        return _gathered(taking, op, x, first, rest)
+        return _gather_columns(taking, op, x, first, rest)
     basic = all([part is None or part is Ellipsis or type(part) in (int, slice) for part in rest])
     if mine is None or not basic or type(first) is not slice or first != slice(None):
         return None
     return Columns(op.val.shape, mine.at(mine.table[tuple(rest)])) if _is_tall(op.val) else None
 
 
-def _gathered(taking: _Taking, op: Call, x: Any, places: Any, rest: list[Any]) -> Columns | None:
+def _gather_columns(taking: _ColumnSplitter, op: Call, x: Any, places: Any, rest: list[Any]) -> Columns | None:
     """Rows at places that are known, or parts of them."""
     known, basic = taking.known(places), all([type(part) in (int, slice) for part in rest])
     if not isinstance(x, Variable) or known is None or known.ndim != 1 or not basic or not _is_tall(op.val):
@@ -247,7 +247,7 @@ def _gathered(taking: _Taking, op: Call, x: Any, places: Any, rest: list[Any]) -
     return Columns(op.val.shape, tuple([taking.call(operator.getitem, column, at) for column in read]))
 
 
-def _scattered(taking: _Taking, op: Call, x: Variable, places: Any, value: Any) -> Variable | None:
+def _scattered(taking: _ColumnSplitter, op: Call, x: Variable, places: Any, value: Any) -> Variable | None:
     """Rows that are added at places that are known."""
     known, n = taking.known(places), len(op.val)
     if known is None or known.ndim != 1 or not isinstance(x, Variable) or abs(known + 0.5).max(initial=0.0) > n:
@@ -263,7 +263,7 @@ def _scattered(taking: _Taking, op: Call, x: Variable, places: Any, value: Any) 
     return found
 
 
-def _reshaped(taking: _Taking, op: Call, x: Any, *_: Any) -> Columns | None:
+def _reshape_columns(taking: _ColumnSplitter, op: Call, x: Any, *_: Any) -> Columns | None:
     mine = taking.of(x)
     if mine is None or not _is_in_order(_):
         return None
@@ -276,12 +276,12 @@ def _is_in_order(args: Sequence[Any]) -> bool:
     return not any([type(a) is str for a in args])
 
 
-def _broadcast(taking: _Taking, op: Call, x: Any, shape: Any) -> Columns | None:
+def _broadcast_columns(taking: _ColumnSplitter, op: Call, x: Any, shape: Any) -> Columns | None:
     parts = taking.over(x, op.val.shape) if _is_tall(op.val) else None
     return None if parts is None else Columns(op.val.shape, tuple(parts))
 
 
-def _uniform(taking: _Taking, op: Call, *_: Any, **__: Any) -> Columns | None:
+def _uniform_columns(taking: _ColumnSplitter, op: Call, *_: Any, **__: Any) -> Columns | None:
     row = math.prod(op.val.shape[1:])
     if not _is_tall(op.val) or op.val.ndim < 2 or op.val.dtype != np.float64:
         return None
@@ -289,7 +289,7 @@ def _uniform(taking: _Taking, op: Call, *_: Any, **__: Any) -> Columns | None:
     return None if value is None or np.ndim(_valued(value[0])) else Columns(op.val.shape, taking.floats(value) * row)
 
 
-def _stacked(taking: _Taking, op: Call, parts: Any, axis: Any = 0) -> Columns | None:
+def _stack_columns(taking: _ColumnSplitter, op: Call, parts: Any, axis: Any = 0) -> Columns | None:
     """np.stack and np.concatenate, along another axis than the first."""
     if type(parts) not in (tuple, list) or type(axis) is not int or axis % op.val.ndim == 0 or not _is_tall(op.val):
         return None
@@ -303,7 +303,7 @@ def _stacked(taking: _Taking, op: Call, parts: Any, axis: Any = 0) -> Columns | 
     return Columns(op.val.shape, tuple([every[k] for k in op.fn(tables, axis=axis).flat]))
 
 
-def _stored(taking: _Taking, op: Call, x: Any, key: Any, value: Any) -> Columns | Variable | None:
+def _store_columns(taking: _ColumnSplitter, op: Call, x: Any, key: Any, value: Any) -> Columns | Variable | None:
     """A store into the same places of all rows."""
     if op.fn is functional.additem and taking.known(key) is not None:
         return _scattered(taking, op, x, key, value)
@@ -321,7 +321,7 @@ def _stored(taking: _Taking, op: Call, x: Any, key: Any, value: Any) -> Columns 
     return Columns(mine.shape, tuple(parts))
 
 
-def _reduced(fn: Any, taking: _Taking, op: Call, x: Any, axis: Any = None, keepdims: Any = False) -> Any:
+def _reduce_columns(fn: Any, taking: _ColumnSplitter, op: Call, x: Any, axis: Any = None, keepdims: Any = False) -> Any:
     """Reduce along rows by a function of two arguments."""
     mine, axes = taking.of(x), axes_of(axis, value_of(x).ndim)
     if mine is None or not axes or 0 in axes or value_of(x).dtype != np.float64:
@@ -331,7 +331,7 @@ def _reduced(fn: Any, taking: _Taking, op: Call, x: Any, axis: Any = None, keepd
     return Columns(op.val.shape, tuple([_combined(taking, fn, mine.at(row)) for row in rows]))
 
 
-def _dot(taking: _Taking, op: Call, a: Any, b: Any) -> Any:
+def _dot_of_columns(taking: _ColumnSplitter, op: Call, a: Any, b: Any) -> Any:
     mine, other = taking.of(a), taking.of(b)
     if mine is None or other is None or mine.shape != other.shape or len(mine.shape) == 1:
         return None
@@ -340,25 +340,27 @@ def _dot(taking: _Taking, op: Call, a: Any, b: Any) -> Any:
     return _combined(taking, operator.add, [taking.call(np.vdot, *pair) for pair in arrays])
 
 
-def _combined(taking: _Taking, fn: Any, parts: Sequence[Any]) -> Any:
+def _combined(taking: _ColumnSplitter, fn: Any, parts: Sequence[Any]) -> Any:
     return functools.reduce(lambda p, q: taking.call(fn, p, q), parts)
 
 
-def _einsum(taking: _Taking, op: Call, subscripts: Any, *operands: Any) -> Columns | None:
+def _einsum_of_columns(taking: _ColumnSplitter, op: Call, subscripts: Any, *operands: Any) -> Columns | None:
     if type(subscripts) is not str or "->" not in subscripts or "." in subscripts:
         return None
     inputs, output = subscripts.replace(" ", "").split("->")
     return _contracted(taking, op, inputs.split(","), output, operands)
 
 
-def _matmul(taking: _Taking, op: Call, a: Any, b: Any) -> Columns | None:
+def _matmul(taking: _ColumnSplitter, op: Call, a: Any, b: Any) -> Columns | None:
     m, n = value_of(a).ndim, value_of(b).ndim
     if m == n == 3:
         return _contracted(taking, op, ["nij", "njk"], "nik", (a, b))
     return _contracted(taking, op, ["nj", "jk"[:n]], "nk"[:n], (a, b)) if m == 2 and n <= 2 else None
 
 
-def _contracted(taking: _Taking, op: Call, words: list[str], output: str, operands: Sequence[Any]) -> Columns | None:
+def _contracted(
+    taking: _ColumnSplitter, op: Call, words: list[str], output: str, operands: Sequence[Any]
+) -> Columns | None:
     """A sum of products over letters, where the first letter counts rows."""
     if not _is_tall(op.val) or not all([value_of(x).dtype == np.float64 for x in operands]):
         return None
@@ -386,7 +388,7 @@ def _contracted(taking: _Taking, op: Call, words: list[str], output: str, operan
     return Columns(op.val.shape, tuple(found))
 
 
-def _counted(taking: _Taking, op: Call, places: Any, weights: Any = None, n: Any = 0) -> Variable | None:
+def _count_columns(taking: _ColumnSplitter, op: Call, places: Any, weights: Any = None, n: Any = 0) -> Variable | None:
     """np.bincount with rows as weights, whose elements go to neighbouring places."""
     flat, known = taking.flat.get(weights.op) if isinstance(weights, Variable) else None, taking.known(places)
     if flat is None or known is None:
@@ -402,15 +404,18 @@ def _counted(taking: _Taking, op: Call, places: Any, weights: Any = None, n: Any
     return found
 
 
-_POWERS = (operator.pow, np.power, pow)
-_RULES: dict[Any, Callable[..., Any]] = {
-    operator.getitem: _getitem, functional.setitem: _stored, functional.additem: _stored,
-    np.reshape: _reshaped, np.ndarray.reshape: _reshaped, np.expand_dims: _reshaped, np.squeeze: _reshaped,
-    np.ravel: _reshaped, np.ndarray.ravel: _reshaped, np.ndarray.squeeze: _reshaped,
-    np.broadcast_to: _broadcast, np.stack: _stacked, np.concatenate: _stacked,
-    np.zeros: _uniform, np.ones: _uniform, np.full: _uniform,
-    **dict.fromkeys([np.sum, np.ndarray.sum, ADD_REDUCE], functools.partial(_reduced, operator.add)),
-    **dict.fromkeys([np.max, np.ndarray.max], functools.partial(_reduced, np.maximum)),
-    **dict.fromkeys([np.min, np.ndarray.min], functools.partial(_reduced, np.minimum)),
-    np.vdot: _dot, np.einsum: _einsum, np.matmul: _matmul, operator.matmul: _matmul, np.bincount: _counted,
+_POWER_FUNCTIONS = (operator.pow, np.power, pow)
+_COLUMN_RULES: dict[Any, Callable[..., Any]] = {
+    operator.getitem: _getitem, functional.setitem: _store_columns, functional.additem: _store_columns,
+    **dict.fromkeys(
+        [np.reshape, np.ndarray.reshape, np.expand_dims, np.squeeze, np.ravel, np.ndarray.ravel, np.ndarray.squeeze],
+        _reshape_columns,
+    ),
+    np.broadcast_to: _broadcast_columns, np.stack: _stack_columns, np.concatenate: _stack_columns,
+    np.zeros: _uniform_columns, np.ones: _uniform_columns, np.full: _uniform_columns,
+    **dict.fromkeys([np.sum, np.ndarray.sum, ADD_REDUCE], functools.partial(_reduce_columns, operator.add)),
+    **dict.fromkeys([np.max, np.ndarray.max], functools.partial(_reduce_columns, np.maximum)),
+    **dict.fromkeys([np.min, np.ndarray.min], functools.partial(_reduce_columns, np.minimum)),
+    np.vdot: _dot_of_columns, np.einsum: _einsum_of_columns, np.matmul: _matmul, operator.matmul: _matmul,
+    np.bincount: _count_columns,
 }  # fmt: skip

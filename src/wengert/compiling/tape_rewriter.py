@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from wengert.compiling.guard_check import kept
+from wengert.compiling.guard_check import check_guards_kept
 from wengert.tape.arguments import current_arguments
 from wengert.tape.interface import AnyTape
 from wengert.tape.ops import Op, Variable
 from wengert.tape.tape import Tape
 
 
-class Remade:
+class TapeRewriter:
     """A new tape for `old`; `table` has for ops of the old one the variables of the new one."""
 
     def __init__(self, old: AnyTape, new: Any = None) -> None:
@@ -39,4 +39,4 @@ class Remade:
         new.arguments = current_arguments(old.arguments, list(old)) and old.arguments._replace(
             inputs=tuple([self.at(v.op) for v in old.arguments.inputs])
         )
-        return kept(old if tested is None else tested, new)
+        return check_guards_kept(old if tested is None else tested, new)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from wengert.compiling.graphs.to_tape import provenance
-from wengert.compiling.guard_check import kept
+from wengert.compiling.guard_check import check_guards_kept
 from wengert.compiling.loops.deferred_reverse import Reverse
 from wengert.compiling.loops.extrapolation import extrapolate
 from wengert.compiling.loops.periodicity import INEXACT, constant_key
@@ -50,7 +50,7 @@ def lowered(tape: Any, cut: bool = True, exact: bool = False) -> Any:
         while (back := find_reverse(tape)) is not None:
             tape = _lower_reverse(tape, back, cut, exact)
     tape = _try_free_loops(tape, 0, exact) if cut else without_heads(tape)
-    return kept(tape, rolled(with_trails(tape)))
+    return check_guards_kept(tape, rolled(with_trails(tape)))
 
 
 def _try_free_loops(tape: Any, wanted: int, exact: bool) -> Any:
@@ -108,7 +108,7 @@ class _Forward:
         read.append(tape.result.op)
         self.later = [op for op in dict.fromkeys(read) if op in self.ops and op not in self.outputs]
         self.others: list[Op] = []
-        self.tape = kept(self.ops, self._tape())
+        self.tape = check_guards_kept(self.ops, self._tape())
 
     def _tape(self) -> Tape:
         made = Tape()
@@ -291,7 +291,7 @@ def _replace_reverse(tape: Any, back: Call, forward: _Forward, derivative: Any) 
         elif op not in forward.ops:
             _copy_ops(made, [op], new)
     made.result = new[tape.result.op]
-    return kept([*[op for op in tape if op not in forward.ops], *derivative], made)
+    return check_guards_kept([*[op for op in tape if op not in forward.ops], *derivative], made)
 
 
 def _copy_ops(made: Tape, ops: Sequence[Op], new: dict[Op, Any]) -> None:

@@ -25,7 +25,7 @@ from wengert.compiling.loops.deferred_reverse import Reverse
 from wengert.compiling.loops.periodicity import constant_key
 from wengert.compiling.loops.while_source import LoopWriter, compile_part, push_tuple, step_call
 from wengert.compiling.optimising import optimised
-from wengert.compiling.tape_rewriter import Remade
+from wengert.compiling.tape_rewriter import TapeRewriter
 from wengert.errors import RuleError
 from wengert.recording.recording import calling
 from wengert.recording.session import active_recording
@@ -140,7 +140,7 @@ def with_trails(tape: Any) -> Any:
 
 def tape_with_ops(tape: Any, ops: Sequence[Op]) -> Tape:
     """Return a tape of copies of these ops, with the result and inputs of `tape`."""
-    made = Remade(tape)
+    made = TapeRewriter(tape)
     for op in ops:
         made.push(op)
     return made.finished(())

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.guard_check import counted, kept
+from wengert.compiling.guard_check import check_guards_kept, count_guards
 from wengert.compiling.loops.branch_tree import WhileLoop, drop_unread_variables, find_while_loop
 from wengert.compiling.loops.sharing import share_loops
 from wengert.compiling.loops.while_call import FreeLoop, tape_with_ops
@@ -149,4 +149,4 @@ def _insert_free_loops(
         made += [*[op for op in ops[one.start : end] if not isinstance(op, Call)], call, *parts]
         new.update(zip(one.results, parts, strict=True))
     copy(end, len(ops))
-    return kept(ops, made, counted([op for one in found for op in one.tests(ops)]))
+    return check_guards_kept(ops, made, count_guards([op for one in found for op in one.tests(ops)]))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.guard_check import kept
+from wengert.compiling.guard_check import check_guards_kept
 from wengert.compiling.loops.branch_tree import (
     Fork,
     Link,
@@ -180,7 +180,7 @@ def _compile_stretch(
         call.guard = call.guard and not (fork.branches and at == places[-1])
         new[StepValue(at)] = made.push(call)
     made.result = push_tuple(made, [new[x] for x in outputs])
-    kept([step.op for step in (fork.steps[:-1] if fork.branches else fork.steps)], made)
+    check_guards_kept([step.op for step in (fork.steps[:-1] if fork.branches else fork.steps)], made)
     return inputs, compile_part(optimised(made, True), "part")
 
 

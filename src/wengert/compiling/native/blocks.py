@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from wengert.compiling.native.nests import Let, Nest, Reduce, Store, Text, element
-from wengert.compiling.native.values import BOOL, FLOAT, Computed, Counter, Memory, Scalar, View
+from wengert.compiling.native.nests import Let, Nest, NestStore, Reduce, Text, element
+from wengert.compiling.native.values import BOOL, FLOAT, Computed, Counter, FlatMemory, Scalar, View
 
 
 @dataclass(eq=False)
@@ -21,7 +21,7 @@ class Repeat:
     """A loop of the tape: its blocks, and what each iteration hands on."""
 
     counter: Counter
-    level: Level
+    level: BlockLevel
     before: list[str]
     after: list[str]
 
@@ -35,7 +35,7 @@ class Repeat:
         text.end(1)
 
 
-class Level:
+class BlockLevel:
     """The blocks of a tape, or of the body of a loop, and lines of numbers before each."""
 
     def __init__(self, names: Iterator[int]) -> None:
@@ -43,9 +43,9 @@ class Level:
         self.blocks: list[Any] = []
         self.slots: list[list[Any]] = [[]]
         self.known: dict[str, int] = {}
-        self.reads: dict[Memory, list[tuple[int, View | None]]] = {}
-        self.writes: dict[Memory, list[tuple[int, View | None]]] = {}
-        self.touched: dict[Memory, bool] = {}
+        self.reads: dict[FlatMemory, list[tuple[int, View | None]]] = {}
+        self.writes: dict[FlatMemory, list[tuple[int, View | None]]] = {}
+        self.touched: dict[FlatMemory, bool] = {}
 
     # -- numbers
 
@@ -89,7 +89,7 @@ class Level:
         at, read = self.place(view.shape, operands, view)
         if getattr(operands[0], "kind", FLOAT) == BOOL:
             template = "(1.0 if {0} else 0.0)"
-        self.blocks[at].statements.append(Store(view, sign, template, read))
+        self.blocks[at].statements.append(NestStore(view, sign, template, read))
         self.touch(view.memory, at, view, self.writes)
 
     def scatter(self, view: View, x: Any) -> View:
@@ -97,7 +97,7 @@ class Level:
         whole = View.whole(view.memory, (view.memory.size,))
         at, read = self.place(view.shape, [x])
         self.blocks[at].cleared.append(whole)
-        self.blocks[at].statements.append(Store(view, "+=", "{0}", read))
+        self.blocks[at].statements.append(NestStore(view, "+=", "{0}", read))
         self.touch(view.memory, at, view, self.writes)
         return whole
 
@@ -176,7 +176,7 @@ class Level:
         if isinstance(x, View):
             return x
         if x.view is None:
-            level: Level = x.level
+            level: BlockLevel = x.level
             self.give_memory(x, View.whole(level.memory(x.shape), x.shape, x.kind))
         return x.view
 
@@ -195,11 +195,11 @@ class Level:
         k = next(k for k, s in enumerate(statements) if isinstance(s, Let) and s.made is x)
         return not any([other.memory is view.memory for other in Nest(x.shape, None, statements[k + 1 :]).views()])
 
-    def memory(self, shape: tuple[int, ...]) -> Memory:
+    def memory(self, shape: tuple[int, ...]) -> FlatMemory:
         """New memory for an array, which this level may write."""
-        return Memory(math.prod(shape), home=self, owner=self)
+        return FlatMemory(math.prod(shape), home=self, owner=self)
 
-    def touch(self, memory: Memory, at: int, view: View | None, kind: dict[Memory, Any]) -> None:
+    def touch(self, memory: FlatMemory, at: int, view: View | None, kind: dict[FlatMemory, Any]) -> None:
         """Note that memory is read or written by a block."""
         kind.setdefault(memory, []).append((at, view))
         self.touched[memory] = True
@@ -207,7 +207,7 @@ class Level:
             memory.first = at if memory.first < 0 else min(memory.first, at)
             memory.last = max(memory.last, at)
 
-    def repeat(self, counter: Counter, level: Level, before: list[str], after: list[str]) -> int:
+    def repeat(self, counter: Counter, level: BlockLevel, before: list[str], after: list[str]) -> int:
         """Append a loop whose blocks are another level's."""
         at = self.append(Repeat(counter, level, before, after))
         for memory in level.touched:
@@ -218,7 +218,7 @@ class Level:
                     self.touch(memory, at, None, self.writes)
         return at
 
-    def finite(self, memory: Memory) -> list[str] | None:
+    def finite(self, memory: FlatMemory) -> list[str] | None:
         """Have nests tell by names whether all that they write to memory is finite; None where they cannot."""
         found: dict[int, str] = {}
         for at, _ in self.writes.get(memory, ()):
@@ -237,8 +237,8 @@ class Level:
         return sum([1 if isinstance(block, Nest) else block.level.nests() for block in self.blocks])
 
     def write(self, text: Text) -> None:
-        begins: dict[int, list[Memory]] = {}
-        ends: dict[int, list[Memory]] = {}
+        begins: dict[int, list[FlatMemory]] = {}
+        ends: dict[int, list[FlatMemory]] = {}
         for memory in self.touched:
             if memory.home is self and not memory.name:
                 begins.setdefault(memory.first, []).append(memory)
@@ -249,7 +249,7 @@ class Level:
             if slot or not isinstance(block, Nest):
                 text.close()
             for line in slot:
-                text.line(line if isinstance(line, str) else _loaded(*line))
+                text.line(line if isinstance(line, str) else _load_statement(*line))
             if slot:
                 text.begun = len(text.lines)
             for memory in begins.get(at, ()):
@@ -263,5 +263,5 @@ class Level:
                 text.give(memory)
 
 
-def _loaded(made: Scalar, view: View) -> str:
+def _load_statement(made: Scalar, view: View) -> str:
     return f"{made.text} = {element(view, {})}" + (" != 0.0" if made.kind == BOOL else "")

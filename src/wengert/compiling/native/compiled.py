@@ -6,31 +6,31 @@ from collections.abc import Callable
 from typing import Any
 
 from wengert.compiling.blocking import NATIVELY, blocked
-from wengert.compiling.native.module import compiled
+from wengert.compiling.native.module import compile_program
 from wengert.compiling.native.stencil_fusion import by_pieces
 from wengert.compiling.native.values import UnsupportedOp
 from wengert.compiling.native.writer import NativeWriter
-from wengert.compiling.split_columns import by_columns
-from wengert.compiling.tape_rewriter import Remade
+from wengert.compiling.split_columns import split_into_columns
+from wengert.compiling.tape_rewriter import TapeRewriter
 from wengert.tape.interface import AnyRunningTape
 from wengert.tape.loops import Loop
 from wengert.tape.ops import Call, Constant, Input, Op, Variable, value_of
 from wengert.values import functional
 
 
-def native(tape: AnyRunningTape, name: str = "f", build: Callable[..., Any] = compiled) -> Callable[..., Any]:
+def native(tape: AnyRunningTape, name: str = "f", build: Callable[..., Any] = compile_program) -> Callable[..., Any]:
     """The function that computes what a tape does by native code; its `state` says what of it does.
 
     Errors: UnsupportedOp where that has no words for it.
     """
     try:
-        return _whole(tape, name, build)
+        return _whole_tape(tape, name, build)
     except UnsupportedOp as error:
         return _loops(tape, name, build, error)
 
 
-def _whole(tape: AnyRunningTape, name: str, build: Callable[..., Any]) -> Callable[..., Any]:
-    columns = by_columns(by_pieces(tape))
+def _whole_tape(tape: AnyRunningTape, name: str, build: Callable[..., Any]) -> Callable[..., Any]:
+    columns = split_into_columns(by_pieces(tape))
     for each in dict.fromkeys([blocked(columns, False, NATIVELY), columns, tape]):
         try:
             writer = NativeWriter(each, tape)
@@ -47,7 +47,7 @@ def _whole(tape: AnyRunningTape, name: str, build: Callable[..., Any]) -> Callab
 
 def _loops(tape: AnyRunningTape, name: str, build: Callable[..., Any], error: UnsupportedOp) -> Callable[..., Any]:
     """The function of a tape whose loops alone are native, since the whole has an error."""
-    new = Remade(tape, type(tape)(tape.ctx))
+    new = TapeRewriter(tape, type(tape)(tape.ctx))
     texts: list[str] = []
     others: list[Op] = []
     for op in tape:
@@ -77,7 +77,7 @@ def _loop(op: Call, made: Callable[[], Any], build: Callable[..., Any]) -> Any:
     parts = [tape.push(Call(functional.getfield, [call, k], val=part)) for k, part in enumerate(op.val)]
     tape.result = tape.push(Call(functional.make_tuple, parts, val=op.val))
     try:
-        found = _whole(tape, "loop", build)
+        found = _whole_tape(tape, "loop", build)
     except UnsupportedOp:
         return None
     read = [v for v in inside if not isinstance(v.op, Constant)]

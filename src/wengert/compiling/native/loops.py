@@ -7,25 +7,25 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.native.blocks import Level
+from wengert.compiling.native.blocks import BlockLevel
 from wengert.compiling.native.values import (
     FLOAT,
     Affine,
     Computed,
     Counter,
-    Memory,
+    FlatMemory,
     Scalar,
     Splat,
     UnsupportedOp,
     View,
-    is_array,
+    is_native_array,
     is_table,
 )
 from wengert.compiling.uninitialised import fills
 from wengert.tape.ops import Call
 
 
-def repeated(body: Any, op: Call, *args: Any) -> Any:
+def loop_value(body: Any, op: Call, *args: Any) -> Any:
     """The value of a call of a Loop: the tuple of what it carries, and of what is read of its last iteration."""
     return Repeated(body, op, args).value()
 
@@ -39,7 +39,7 @@ class Repeated:
         self.places, self.begin, self.same = args[:n], args[n : n + m], args[n + m :]
         names = body.level.names
         self.counter = Counter(f"k{next(names)}", self.loop.count)
-        self.inner = Level(names)
+        self.inner = BlockLevel(names)
         self.inside = type(body)(body.program, self.loop.body, self.inner)
         self.inputs = [v.op for v in self.loop.inputs]
         self.before: list[str] = []
@@ -91,7 +91,7 @@ class Repeated:
     def carry(self, x: Any, filled: bool) -> Any:
         """The variable, or the memory, of what is carried, with its first value in it unless that is `filled` anew."""
         level = self.body.level
-        if not is_array(x):
+        if not is_native_array(x):
             x = self.body.operand(x)
             if x.kind != FLOAT:
                 raise UnsupportedOp("a bool that is carried")
@@ -128,7 +128,7 @@ class Repeated:
         alike = isinstance(x, View) and isinstance(carried, View) and x.memory is carried.memory
         return alike and x.is_whole and x.shape == carried.shape
 
-    def kept(self, x: Any, stays: list[Memory]) -> Any:
+    def kept(self, x: Any, stays: list[FlatMemory]) -> Any:
         """Return a result of the last iteration that outlives the loop; it may lie in memory that `stays`."""
         level = self.body.level
         view = self.inner.view(x) if isinstance(x, Computed) else x
@@ -139,7 +139,7 @@ class Repeated:
             steps = dict(view.offset.steps)
             last = Affine(view.offset.first + steps.pop(self.counter, 0) * (self.loop.count - 1), tuple(steps.items()))
             return replace(view, offset=last)
-        if is_array(x):
+        if is_native_array(x):
             view = View.whole(level.memory(x.shape), x.shape)
             self.inner.store(view, "=", x.number if isinstance(x, Splat) else self.body.as_float(x))
             return view
@@ -165,7 +165,7 @@ class Repeated:
             if not isinstance(x, Scalar) or x.kind != FLOAT:
                 raise UnsupportedOp("a number that becomes another kind of value")
             return None if x.text == carried.text else (carried.text, x.text)
-        if not is_array(x) or x.shape != carried.shape:
+        if not is_native_array(x) or x.shape != carried.shape:
             raise UnsupportedOp("an array that changes its shape")
         if isinstance(x, View) and x.memory is carried.memory:
             return None

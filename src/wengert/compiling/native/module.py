@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from wengert.compiling.native.scalar_ops import CALLED
-from wengert.compiling.native.source import Program
+from wengert.compiling.native.source import NativeProgram
 from wengert.compiling.native.values import Scalar
 from wengert.values import kernel_cache
 from wengert.values.kernel_cache import has_compiler
@@ -123,7 +123,7 @@ def load_compiler() -> None:
         importlib.import_module("numba")
 
 
-def text_of(program: Program, cached: bool = True) -> str:
+def text_of(program: NativeProgram, cached: bool = True) -> str:
     """The whole text of the module."""
     names = [_type_of(source, x) for source, x in program.parameters.values()]
     names += ["WRITE" for _, x in program.results if not isinstance(x, Scalar)] + ["WRITE"] * bool(program.size)
@@ -150,7 +150,7 @@ def _versions() -> str:
     return f"Emitted by wengert, for {others}, Python {platform.python_version()}."
 
 
-def compiled(program: Program) -> Any:
+def compile_program(program: NativeProgram) -> Any:
     """The native function, compiled, from the disk where it was kept there; others' folders are not used."""
     try:
         return kernel_cache.kernels(text_of(program)).functions["native"]
@@ -160,7 +160,7 @@ def compiled(program: Program) -> Any:
         return space["native"]
 
 
-def interpreted(program: Program) -> Any:
+def interpreted(program: NativeProgram) -> Any:
     """The native function, run by Python: for tests."""
     space: dict[str, Any] = {"radd": lambda a, b: a + b, "u": int, "inf": math.inf, "nan": math.nan}
     renamed = {"acos": "arccos", "asin": "arcsin", "atan": "arctan", "atan2": "arctan2", "pow": "power"}

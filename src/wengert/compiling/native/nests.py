@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from wengert.compiling.native.values import BOOL, Computed, Memory, Scalar, View
+from wengert.compiling.native.values import BOOL, Computed, FlatMemory, Scalar, View
 
-MOST = 1000  # statements of a nest
+MOST_STATEMENTS = 1000  # statements of a nest
 LINES = 24  # of nests in a function
 
 
@@ -26,7 +26,7 @@ class Let:
 
 
 @dataclass(eq=False)
-class Store:
+class NestStore:
     """`view[i] = ...` or `+=` for each element."""
 
     view: View
@@ -62,7 +62,7 @@ class Nest:
 
     def takes(self, shape: tuple[int, ...], keep: int | None) -> bool:
         same = self.keep is None or keep is None or self.keep == keep
-        return self.shape == shape and same and len(self.statements) < MOST
+        return self.shape == shape and same and len(self.statements) < MOST_STATEMENTS
 
     def views(self) -> Iterator[View]:
         """The views that are read and written, as they are over the shape."""
@@ -89,17 +89,19 @@ class Nest:
                 found.append((n, [axis]))
         return found
 
-    def targets(self, memory: Memory) -> list[Any]:
+    def targets(self, memory: FlatMemory) -> list[Any]:
         """The statements that write to memory."""
         views = [(s, s.made.view if isinstance(s, Let) else s.view) for s in self.statements]
         return [s for s, view in views if view is not None and view.memory is memory]
 
-    def writes_once(self, memory: Memory) -> bool:
+    def writes_once(self, memory: FlatMemory) -> bool:
         """Whether what is written to memory is not added to it."""
-        sums = any([isinstance(s, Reduce) or (isinstance(s, Store) and s.sign != "=") for s in self.targets(memory)])
+        sums = any(
+            [isinstance(s, Reduce) or (isinstance(s, NestStore) and s.sign != "=") for s in self.targets(memory)]
+        )
         return not sums and not any([view.memory is memory for view in self.cleared])
 
-    def gather_finite(self, memory: Memory, name: str) -> None:
+    def gather_finite(self, memory: FlatMemory, name: str) -> None:
         """Gather x - x of all that is written to memory, which is zero if that is finite."""
         self.keep = 0
         for s in self.targets(memory):
@@ -151,9 +153,9 @@ class Nest:
             made = statement.made
             text.line(f"{made.name} = {statement.template.format(*read)}")
             if made.view is not None:
-                text.line(f"{element(made.view, at)} = {as_float(made.name, made.kind)}")
+                text.line(f"{element(made.view, at)} = {float_text(made.name, made.kind)}")
             return
-        if isinstance(statement, Store):
+        if isinstance(statement, NestStore):
             text.line(f"{element(statement.view, at)} {statement.sign} {statement.template.format(*read)}")
         else:
             text.line(f"{statement.name} = {statement.template.format(statement.name, *read)}")
@@ -166,7 +168,7 @@ class Nest:
         return x.text if isinstance(x, Scalar) else str(x.name)
 
 
-def as_float(text: str, kind: str) -> str:
+def float_text(text: str, kind: str) -> str:
     return f"(1.0 if {text} else 0.0)" if kind == BOOL else text
 
 
@@ -239,7 +241,7 @@ class Text:
             self.lines[self.begun :] = [f"{indent}{given}{' = ' * bool(given)}{name}({taken})"]
         self.begun = len(self.lines)
 
-    def take(self, memory: Memory) -> None:
+    def take(self, memory: FlatMemory) -> None:
         free = self.free.get(memory.size)
         if free:
             memory.base = free.pop()
@@ -247,5 +249,5 @@ class Text:
             memory.base = self.size
             self.size += -(-memory.size // 8) * 8
 
-    def give(self, memory: Memory) -> None:
+    def give(self, memory: FlatMemory) -> None:
         self.free.setdefault(memory.size, []).append(memory.base)

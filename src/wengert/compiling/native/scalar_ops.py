@@ -32,7 +32,7 @@ _RAISED = "({1} if {0} < {1} else {0})"
 _ABOVE = "{0} + log1p(exp({1} - {0})) if {0} > {1} else {1} + log1p(exp({0} - {1}))"
 
 
-def _called(name: str) -> Word:
+def _math_call(name: str) -> Word:
     return Word(f"{name}({{0}})", FLOAT, _NOT_FINITE, True)
 
 
@@ -40,7 +40,7 @@ def _test(sign: str) -> Word:
     return Word(f"{{0}} {sign} {{1}}", BOOL)
 
 
-_WORDS: list[tuple[Word, int, list[Any]]] = [
+_WORD_ROWS: list[tuple[Word, int, list[Any]]] = [
     (Word("{0} + {1}"), 2, [operator.add, np.add]),
     (Word("{0} - {1}"), 2, [operator.sub, np.subtract]),
     (Word("{0} * {1}"), 2, [operator.mul, np.multiply]),
@@ -74,24 +74,24 @@ _WORDS: list[tuple[Word, int, list[Any]]] = [
     (Word("{0} - {0} == 0.0", BOOL), 1, [np.isfinite, math.isfinite]),
     (Word("{0} != {0}", BOOL), 1, [np.isnan, math.isnan]),
     (Word(f"({_ABOVE})", FLOAT, _NOT_FINITE, True), 2, [np.logaddexp]),
-    (_called("exp")._replace(fast="fast_exp({0})"), 1, [np.exp, math.exp]),
-    (_called("expm1"), 1, [np.expm1, math.expm1]),
-    (_called("log")._replace(fast="fast_log({0})"), 1, [np.log, math.log]),
-    (_called("log1p"), 1, [np.log1p, math.log1p]),
-    (_called("log2"), 1, [np.log2, math.log2]),
-    (_called("log10"), 1, [np.log10, math.log10]),
-    (_called("sin"), 1, [np.sin, math.sin]),
-    (_called("cos"), 1, [np.cos, math.cos]),
-    (_called("tan"), 1, [np.tan, math.tan]),
-    (_called("asin"), 1, [np.arcsin, math.asin]),
-    (_called("acos"), 1, [np.arccos, math.acos]),
-    (_called("atan"), 1, [np.arctan, math.atan]),
-    (_called("sinh"), 1, [np.sinh, math.sinh]),
-    (_called("cosh"), 1, [np.cosh, math.cosh]),
-    (_called("tanh")._replace(fast="fast_tanh({0})"), 1, [np.tanh, math.tanh]),
-    (_called("erf"), 1, [math.erf]),
+    (_math_call("exp")._replace(fast="fast_exp({0})"), 1, [np.exp, math.exp]),
+    (_math_call("expm1"), 1, [np.expm1, math.expm1]),
+    (_math_call("log")._replace(fast="fast_log({0})"), 1, [np.log, math.log]),
+    (_math_call("log1p"), 1, [np.log1p, math.log1p]),
+    (_math_call("log2"), 1, [np.log2, math.log2]),
+    (_math_call("log10"), 1, [np.log10, math.log10]),
+    (_math_call("sin"), 1, [np.sin, math.sin]),
+    (_math_call("cos"), 1, [np.cos, math.cos]),
+    (_math_call("tan"), 1, [np.tan, math.tan]),
+    (_math_call("asin"), 1, [np.arcsin, math.asin]),
+    (_math_call("acos"), 1, [np.arccos, math.acos]),
+    (_math_call("atan"), 1, [np.arctan, math.atan]),
+    (_math_call("sinh"), 1, [np.sinh, math.sinh]),
+    (_math_call("cosh"), 1, [np.cosh, math.cosh]),
+    (_math_call("tanh")._replace(fast="fast_tanh({0})"), 1, [np.tanh, math.tanh]),
+    (_math_call("erf"), 1, [math.erf]),
 ]
-WORDS: dict[Any, tuple[Word, int]] = {fn: (word, n) for word, n, fns in _WORDS for fn in fns}
+WORDS: dict[Any, tuple[Word, int]] = {fn: (word, n) for word, n, fns in _WORD_ROWS for fn in fns}
 
 CALLED = (
     "acos", "asin", "atan", "atan2", "cos", "cosh", "erf", "exp", "expm1", "hypot", "log", "log10", "log1p", "log2",

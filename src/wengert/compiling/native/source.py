@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from wengert.compiling.native.array_ops import OPS, STATIC
-from wengert.compiling.native.blocks import Level
-from wengert.compiling.native.loops import repeated
+from wengert.compiling.native.blocks import BlockLevel
+from wengert.compiling.native.loops import loop_value
 from wengert.compiling.native.nests import Text, element
 from wengert.compiling.native.scalar_ops import Word, word_of
 from wengert.compiling.native.values import (
@@ -24,13 +24,13 @@ from wengert.compiling.native.values import (
     FLOAT,
     Affine,
     Computed,
+    FlatMemory,
     Known,
-    Memory,
     Scalar,
     Splat,
     UnsupportedOp,
     View,
-    is_array,
+    is_native_array,
     is_whole,
     number,
 )
@@ -42,12 +42,12 @@ from wengert.tape.ops import Call, Constant, Op, Variable
 from wengert.values.callables import callable_name
 
 SLOW = 1 << 11  # elements from which NumPy's vector code of sin and its like is faster than a call for each
-OTHERS = 16  # elements of other kinds for each of these, from which native code is faster nevertheless
+PER_OTHER_ELEMENT = 16  # elements of other kinds for each of these, from which native code is faster nevertheless
 NESTS = 8  # from which they are in functions of their own
-MOST = 3000  # ops: the compiler's time grows with them
+MOST_OPS = 3000  # ops: the compiler's time grows with them
 
 
-class Program:
+class NativeProgram:
     """The native function that some ops of a tape are: its parameters, its results, and its text.
 
     `parameters` has for each array or number from outside where it is from, and its Memory or name; `results` the same
@@ -60,10 +60,10 @@ class Program:
         self.known = False  # whether the code depends on arrays of whole numbers
         self.ops = self.elements = self.slow = 0
         self.tested: set[Op] = set()
-        self.level = Level(self.names)
+        self.level = BlockLevel(self.names)
         self.body = Body(self, tape, self.level)
         self.body.read(ops)
-        if self.slow > SLOW and self.slow * OTHERS > self.elements:
+        if self.slow > SLOW and self.slow * PER_OTHER_ELEMENT > self.elements:
             raise UnsupportedOp("sin or its like of a large array")
         self.results = [(op, self.result(k, op)) for k, op in enumerate(wanted)]
         self.finite = [self.level.finite(x.memory) if isinstance(x, View) else [x.text] for _, x in self.results]
@@ -74,14 +74,14 @@ class Program:
         if key not in self.parameters:
             name = f"a{len(self.parameters)}"
             if type(value) is np.ndarray and value.dtype == np.float64:
-                found: Any = Memory(value.size, name)
+                found: Any = FlatMemory(value.size, name)
             elif type(value) in (float, np.float64):
                 found = Scalar(name)
             else:
                 raise UnsupportedOp(f"an argument that is a {type(value).__name__}")
             self.parameters[key] = source, found
         found = self.parameters[key][1]
-        return View.whole(found, value.shape) if isinstance(found, Memory) else found
+        return View.whole(found, value.shape) if isinstance(found, FlatMemory) else found
 
     def places(self, known: Known, n: int) -> View:
         """Known places along an axis of n elements, counted from the front, as a parameter."""
@@ -91,19 +91,19 @@ class Program:
         at[at < 0] += n
         key, self.known = at.tobytes(), True
         if key not in self.parameters:
-            self.parameters[key] = at, Memory(at.size, f"a{len(self.parameters)}")
+            self.parameters[key] = at, FlatMemory(at.size, f"a{len(self.parameters)}")
         return View.whole(self.parameters[key][1], known.array.shape)
 
     def result(self, k: int, op: Op) -> Any:
         """The value of an op, as what the native function gives: a number, or memory of its caller."""
         x = self.body.value(Variable(op))
         if not isinstance(op.val, np.ndarray):
-            if isinstance(x, (Affine, tuple)) or _kind_of(op.val) != FLOAT:
+            if isinstance(x, (Affine, tuple)) or _kind_of_value(op.val) != FLOAT:
                 raise UnsupportedOp("a result that is no float")
             return self.body.operand(x)
-        if _kind_of(op.val) != FLOAT:
+        if _kind_of_value(op.val) != FLOAT:
             raise UnsupportedOp("a result of no floats")
-        memory = Memory(op.val.size, f"o{k}")
+        memory = FlatMemory(op.val.size, f"o{k}")
         if op.val.flags.f_contiguous and not op.val.flags.c_contiguous:
             view = View(memory, Affine(0), tuple(np.array(op.val.strides) // 8), op.val.shape)
         elif op.val.flags.c_contiguous:
@@ -112,7 +112,7 @@ class Program:
             raise UnsupportedOp("a result in another order")
         return replace(view, memory=self.give(x, view))
 
-    def give(self, x: Any, view: View) -> Memory:
+    def give(self, x: Any, view: View) -> FlatMemory:
         """Let an array be in memory of the caller: that where it is computed, or a copy."""
         if isinstance(x, Computed) and x.view is None and x.level is self.level:
             self.level.give_memory(x, view)
@@ -142,7 +142,7 @@ class Program:
                 text.end(1)
                 text.line("if bad: return FAILED")
         self.size = text.size
-        names = [x.name if isinstance(x, Memory) else x.text for _, x in self.parameters.values()]
+        names = [x.name if isinstance(x, FlatMemory) else x.text for _, x in self.parameters.values()]
         names += [x.memory.name for _, x in self.results if isinstance(x, View)]
         names += ["w"] * bool(self.size)
         failed = f"FAILED = ({', '.join(['1', *(['0.0'] * len(numbers))])},)"
@@ -153,7 +153,7 @@ class Program:
 class Body:
     """Reads the ops of a tape, or of the body of a loop, into the blocks of a Level."""
 
-    def __init__(self, program: Program, tape: AnyTape, level: Level) -> None:
+    def __init__(self, program: NativeProgram, tape: AnyTape, level: BlockLevel) -> None:
         self.program, self.level = program, level
         self.ops: list[Op] = list(tape)
         self.result = tape.result
@@ -170,7 +170,7 @@ class Body:
             if op.id not in needed:
                 continue
             self.program.ops += 1
-            if self.program.ops > MOST:
+            if self.program.ops > MOST_OPS:
                 raise UnsupportedOp("so many ops")
             if isinstance(op, Call):
                 try:
@@ -217,7 +217,7 @@ class Body:
             raise UnsupportedOp("a function that is computed")
         args = [self.value(x) for x in op.args]
         if isinstance(fn, Loop):
-            return repeated(self, op, *args)
+            return loop_value(self, op, *args)
         if fn is operator.add and isinstance(args[0], Affine) and type(op.val) is int:
             return args[0] + args[1]
         word = word_of(fn, len(args))
@@ -241,13 +241,13 @@ class Body:
 
     def operand(self, x: Any) -> Any:
         """A number or an array as an operand."""
-        if is_array(x) or isinstance(x, Scalar):
+        if is_native_array(x) or isinstance(x, Scalar):
             return x
         return Scalar(f"float({x.text})") if isinstance(x, Affine) else number(x)
 
     def compute(self, op: Call, word: Word, operands: Sequence[Any]) -> Any:
         """The value of a word for numbers, or arrays."""
-        if not _is_count(op) and _kind_of(op.val) != word.kind:
+        if not _is_count(op) and _kind_of_value(op.val) != word.kind:
             raise UnsupportedOp("numbers of another kind")
         operands = [x if k in word.bools else self.as_float(x) for k, x in enumerate(operands)]
         if not isinstance(op.val, np.ndarray):
@@ -341,7 +341,7 @@ def _is_count(op: Call) -> bool:
     return op.fn in (operator.add, np.add) and len(known) == len(bools) == 1
 
 
-def _kind_of(value: Any) -> str:
+def _kind_of_value(value: Any) -> str:
     if type(value) in (float, np.float64) or (type(value) is np.ndarray and value.dtype == np.float64):
         return FLOAT
     if type(value) in (bool, np.bool_) or (type(value) is np.ndarray and value.dtype == np.bool_):

@@ -16,15 +16,15 @@ import numpy as np
 
 from wengert.compiling.graphs.from_tape import looks_at_memory
 from wengert.compiling.native.scalar_ops import word_of
-from wengert.compiling.tape_rewriter import Remade
+from wengert.compiling.tape_rewriter import TapeRewriter
 from wengert.tape.interface import AnyTape
 from wengert.tape.ops import Call, Op, Variable, value_of, with_variables
 from wengert.values import functional
 
-LARGE = 1 << 12  # elements of what is put together
-MOST = 24  # calls that are made again for a part
+LEAST_FUSED = 1 << 12  # elements of what is put together
+MOST_RECOMPUTED = 24  # calls that are made again for a part
 
-_STORES = (functional.setitem, functional.additem)
+_FUSED_STORES = (functional.setitem, functional.additem)
 
 
 def by_pieces(tape: AnyTape) -> AnyTape:
@@ -52,10 +52,10 @@ def _stores(op: Any, readers: dict[Op | None, list[Op | None]]) -> list[Call] | 
 
 def _is_store(op: Any) -> bool:
     """Whether an op puts an array at a slice of another one, along the first axis."""
-    if not isinstance(op, Call) or op.fn not in _STORES or type(op.args[0]) is not Variable or op.kwargs:
+    if not isinstance(op, Call) or op.fn not in _FUSED_STORES or type(op.args[0]) is not Variable or op.kwargs:
         return False
     whole, (_, key, value) = op.val, op.args
-    if type(whole) is not np.ndarray or whole.dtype != np.float64 or whole.size < LARGE or not _is_span(key):
+    if type(whole) is not np.ndarray or whole.dtype != np.float64 or whole.size < LEAST_FUSED or not _is_span(key):
         return False
     return type(value) is Variable and value_of(value).shape == (len(range(len(whole))[key]), *whole.shape[1:])
 
@@ -66,7 +66,7 @@ def _is_span(key: Any) -> bool:
     return known and key.step in (None, 1)
 
 
-class _Parting(Remade):
+class _Parting(TapeRewriter):
     """Copies a tape, on which each array that is put together becomes a concatenation of pieces."""
 
     def __init__(self, tape: AnyTape, ends: dict[Op, list[Call]]) -> None:
@@ -96,7 +96,7 @@ class _Parting(Remade):
         terms: list[Any] = [0.0]
         for store, span in zip(stores, spans, strict=True):
             if first in span:
-                self.left = MOST
+                self.left = MOST_RECOMPUTED
                 part = self.part(store.args[2], first - span.start, end - span.start)
                 terms = [*terms, part] if store.fn is functional.additem else [part]
         if len(terms) == 1 and type(terms[0]) is float:

@@ -18,18 +18,18 @@ from wengert.compiling.native.values import (
     Splat,
     UnsupportedOp,
     View,
-    is_array,
+    is_native_array,
     number,
     row_major,
 )
-from wengert.compiling.native.views import as_array, flat, reshape
+from wengert.compiling.native.views import array_of_parts, reshape, splat_number
 from wengert.tape.ops import Call
 
-LARGE = 1 << 15  # products from which BLAS is faster than loops
+BLAS_ABOVE = 1 << 15  # products from which BLAS is faster than loops
 SHORT = 4  # products whose sum is written out for each element
 
 
-def summed(body: Any, op: Call, a: Any, axis: Any = None, dtype: Any = None, keepdims: Any = False) -> Any:
+def sum_native(body: Any, op: Call, a: Any, axis: Any = None, dtype: Any = None, keepdims: Any = False) -> Any:
     return _reduced(body, op, "0.0", "radd({0}, {1})", a, axis, "+=")
 
 
@@ -37,12 +37,12 @@ def maximum(body: Any, op: Call, a: Any, axis: Any = None, keepdims: Any = False
     return _reduced(body, op, "-inf", "({1} if {1} >= {0} or {1} != {1} else {0})", a, axis)
 
 
-def minimum(body: Any, op: Call, a: Any, axis: Any = None, keepdims: Any = False) -> Any:
+def minimum_native(body: Any, op: Call, a: Any, axis: Any = None, keepdims: Any = False) -> Any:
     return _reduced(body, op, "inf", "({1} if {1} <= {0} or {1} != {1} else {0})", a, axis)
 
 
 def mean(body: Any, op: Call, a: Any, axis: Any = None, keepdims: Any = False) -> Any:
-    a = as_array(body, a)
+    a = array_of_parts(body, a)
     total = _reduced(body, op, "0.0", "radd({0}, {1})", a, axis, "+=")
     count = math.prod(a.shape) / max(1, math.prod(getattr(op.val, "shape", ())))
     return body.compute(op, Word("{0} / {1}"), [total, number(count)])
@@ -50,18 +50,18 @@ def mean(body: Any, op: Call, a: Any, axis: Any = None, keepdims: Any = False) -
 
 def norm(body: Any, op: Call, x: Any, ord: Any = None, axis: Any = None, keepdims: Any = False) -> Any:
     """The root of the sum of squares."""
-    if ord is not None or not is_array(x):
+    if ord is not None or not is_native_array(x):
         raise UnsupportedOp("such a norm")
-    squares = body.level.let("{0} * {0}", [flat(body.as_float(x))], x.shape)
+    squares = body.level.let("{0} * {0}", [splat_number(body.as_float(x))], x.shape)
     return body.compute(op, WORDS[np.sqrt][0], [_reduced(body, op, "0.0", "radd({0}, {1})", squares, axis, "+=")])
 
 
 def _reduced(body: Any, op: Call, begin: str, template: str, a: Any, axis: Any, sign: str = "") -> Any:
     """All elements along some axes as one."""
-    a = as_array(body, a)
+    a = array_of_parts(body, a)
     if isinstance(a, Scalar) and type(op.val) is np.float64:
         return body.as_float(a)
-    if not is_array(a) or type(op.val) not in (np.float64, np.ndarray) or op.val.dtype != np.float64:
+    if not is_native_array(a) or type(op.val) not in (np.float64, np.ndarray) or op.val.dtype != np.float64:
         raise UnsupportedOp("a sum of no array of floats")
     a = body.as_float(a)
     axes = axes_of(axis, len(a.shape))
@@ -100,9 +100,9 @@ def transpose_kept(body: Any, a: Any, axes: Sequence[int]) -> View:
 
 
 def vdot(body: Any, op: Call, a: Any, b: Any) -> Any:
-    if not (is_array(a) and is_array(b) and a.shape == b.shape) or op.val.dtype != np.float64:
+    if not (is_native_array(a) and is_native_array(b) and a.shape == b.shape) or op.val.dtype != np.float64:
         raise UnsupportedOp("a product of other arrays")
-    product = body.level.let("{0} * {1}", [flat(body.as_float(a)), flat(body.as_float(b))], a.shape)
+    product = body.level.let("{0} * {1}", [splat_number(body.as_float(a)), splat_number(body.as_float(b))], a.shape)
     return body.level.reduce("0.0", "radd({0}, {1})", product, a.shape, 0, None)
 
 
@@ -121,7 +121,7 @@ def matmul(body: Any, op: Call, a: Any, b: Any) -> Any:
     m, n = getattr(a, "shape", ()), getattr(b, "shape", ())
     if not (1 <= len(m) <= 2 and 1 <= len(n) <= 2):
         raise UnsupportedOp("a product of stacks")
-    if math.prod(m) * math.prod(n[1:]) > LARGE:
+    if math.prod(m) * math.prod(n[1:]) > BLAS_ABOVE:
         raise UnsupportedOp("a large product")
     first, second = "ij"[-len(m) :], "jk"[: len(n)]
     return contracted(body, op, [first, second], (first + second).replace("j", ""), [a, b])
@@ -136,14 +136,14 @@ def einsum(body: Any, op: Call, subscripts: Any, *operands: Any) -> Any:
 
 def contracted(body: Any, op: Call, words: list[str], output: str, operands: list[Any]) -> Any:
     """A sum of products over letters, as einsum has it."""
-    if not all(map(is_array, operands)) or op.val.dtype != np.float64:
+    if not all(map(is_native_array, operands)) or op.val.dtype != np.float64:
         raise UnsupportedOp("a product of no arrays")
     operands = [body.as_float(x) for x in operands]
     sizes: dict[str, int] = {}
     for word, x in zip(words, operands, strict=True):
         for letter, n in zip(word, x.shape, strict=True):
             sizes[letter] = max(n, sizes.get(letter, 1)) if n else 0
-    strides = [_strides(body, word, x) for word, x in zip(words, operands, strict=True)]
+    strides = [_strides_by_letter(body, word, x) for word, x in zip(words, operands, strict=True)]
     longer = [k for k in sizes if sizes[k] != 1]
     if 1 < math.prod([sizes[k] for k in sizes if k not in output]) <= SHORT and any([k in output for k in longer]):
         return _written_out(body, op, sizes, output, list(zip(operands, strides, strict=True)))
@@ -168,7 +168,7 @@ def contracted(body: Any, op: Call, words: list[str], output: str, operands: lis
         short = [k for k in kept if sizes[k] <= SHORT and k != last][: len(kept) - 1]  # one nest reads the rest once
         kept, order = [[k for k in letters if k not in short] for letters in (kept, order)]
         shape = tuple([sizes[k] for k in order])
-        for at in _places(sizes, short):
+        for at in _index_points(sizes, short):
             read = [_over(body, x, row, order, shape, at) for x, row in zip(operands, strides, strict=True)]
             if last in inner:
                 made = body.level.let(product, read, shape)
@@ -183,19 +183,19 @@ def _written_out(body: Any, op: Call, sizes: dict[str, int], output: str, operan
     """A sum of a few products, element by element."""
     inner = [k for k in sizes if k not in output]
     terms, read = list[str](), list[Any]()
-    for at in _places(sizes, inner):
+    for at in _index_points(sizes, inner):
         terms.append(" * ".join([f"{{{len(read) + k}}}" for k in range(len(operands))]))
         read += [_over(body, x, row, [*output], op.val.shape, at) for x, row in operands]
     return body.level.let(" + ".join(terms), read, op.val.shape)
 
 
-def _places(sizes: dict[str, int], letters: list[str]) -> list[dict[str, int]]:
+def _index_points(sizes: dict[str, int], letters: list[str]) -> list[dict[str, int]]:
     """All places along some letters."""
     rows = itertools.product(*[range(sizes[k]) for k in letters])
     return [dict(zip(letters, row, strict=True)) for row in rows]
 
 
-def _strides(body: Any, word: str, x: Any) -> dict[str, int]:
+def _strides_by_letter(body: Any, word: str, x: Any) -> dict[str, int]:
     if isinstance(x, Splat):
         return {}
     row: dict[str, int] = {}

@@ -28,7 +28,7 @@ TRIED = 5  # calls of native code that are timed
 
 _UNWORDED = "NumPy: native code has no words for {}"
 
-_waiting: queue.SimpleQueue[Any] = queue.SimpleQueue()
+_queue: queue.SimpleQueue[Any] = queue.SimpleQueue()
 _worker: list[threading.Thread] = []
 _starting = threading.Lock()
 
@@ -134,11 +134,11 @@ def _compile_soon(what: Chosen) -> None:
         if not _worker or not _worker[0].is_alive():
             _worker[:] = [threading.Thread(target=_work, name="wengert compiles", daemon=True)]
             _worker[0].start()
-    _waiting.put(what)
+    _queue.put(what)
 
 
 def _work() -> None:
-    while (what := _waiting.get()) is not None:
+    while (what := _queue.get()) is not None:
         try:
             what.compile()
         except Exception as error:
@@ -146,10 +146,10 @@ def _work() -> None:
 
 
 @atexit.register
-def _finish() -> None:
+def _finish_compiling() -> None:
     """Let what is being compiled come to its end: the compiler must not be cut off by the end of the process."""
     if _worker and _worker[0].is_alive():
-        while not _waiting.empty():
-            _waiting.get()
-        _waiting.put(None)
+        while not _queue.empty():
+            _queue.get()
+        _queue.put(None)
         _worker[0].join()

@@ -76,7 +76,7 @@ class Scalar:
 
 
 @dataclass(eq=False)
-class Memory:
+class FlatMemory:
     """Some flat memory: an argument of the native function, `name`, or a part of its workspace.
 
     `home` is the Level whose blocks decide how long a part of the workspace is in use; `owner` is the Level at which it
@@ -100,7 +100,7 @@ class View:
     With `places`, of one axis, the element at i lies at `offset + places[i] * strides[0]`.
     """
 
-    memory: Memory
+    memory: FlatMemory
     offset: Affine
     strides: tuple[int, ...]
     shape: tuple[int, ...]
@@ -108,7 +108,7 @@ class View:
     places: View | None = None
 
     @classmethod
-    def whole(cls, memory: Memory, shape: tuple[int, ...], kind: str = FLOAT) -> View:
+    def whole(cls, memory: FlatMemory, shape: tuple[int, ...], kind: str = FLOAT) -> View:
         return cls(memory, Affine(0), row_major(shape), shape, kind)
 
     def over(self, shape: tuple[int, ...]) -> View:
@@ -219,7 +219,7 @@ def number(x: Any) -> Scalar:
     raise UnsupportedOp(f"constant {in_line(repr(x))[:40]}")
 
 
-def is_array(x: Any) -> bool:
+def is_native_array(x: Any) -> bool:
     return isinstance(x, (View, Computed, Splat))
 
 

@@ -17,7 +17,7 @@ from wengert.compiling.native.values import (
     Splat,
     UnsupportedOp,
     View,
-    is_array,
+    is_native_array,
     is_table,
     number,
     row_major,
@@ -27,19 +27,19 @@ from wengert.tape.ops import Call
 # -- views
 
 
-def getitem(body: Any, op: Call, x: Any, key: Any) -> Any:
+def getitem_native(body: Any, op: Call, x: Any, key: Any) -> Any:
     """A part of an array, a number of one, or a part of a tuple."""
     if isinstance(x, tuple):
-        return _entry(body, x, key) if isinstance(key, Affine) else x[key]
+        return _table_entry(body, x, key) if isinstance(key, Affine) else x[key]
     if isinstance(key, Known):
         return _gathered(body, op, x, key)
     if isinstance(x, Splat):
         _keyed(View(None, Affine(0), row_major(x.shape), x.shape), key)  # type: ignore[arg-type]
         return Splat(x.number, op.val.shape) if isinstance(op.val, np.ndarray) else x.number
-    return _read(body, op, _keyed(_view(body, x), key))
+    return _load_or_view(body, op, _keyed(_view(body, x), key))
 
 
-def _entry(body: Any, table: tuple[Any, ...], at: Affine) -> Any:
+def _table_entry(body: Any, table: tuple[Any, ...], at: Affine) -> Any:
     """A number, or an array, of a table, in the place that an iteration has; a whole number may be an index."""
     if not is_table(table):
         raise UnsupportedOp("a table of other than numbers")
@@ -70,30 +70,30 @@ def _gathered(body: Any, op: Call, x: Any, key: Known) -> Any:
 
 def bincount(body: Any, op: Call, at: Any, weights: Any, n: int) -> View:
     """A sum of the weights for each place."""
-    if not isinstance(at, Known) or not is_array(weights) or op.val.dtype != np.float64 or op.val.shape != (n,):
+    if not isinstance(at, Known) or not is_native_array(weights) or op.val.dtype != np.float64 or op.val.shape != (n,):
         raise UnsupportedOp("a count of places")
     memory = body.level.memory((n,))
     view = View(memory, Affine(0), (1,), weights.shape, places=body.program.places(at, n))
-    found: View = body.level.scatter(view, flat(body.as_float(weights)))
+    found: View = body.level.scatter(view, splat_number(body.as_float(weights)))
     return found
 
 
-def item(body: Any, op: Call, x: Any, *key: Any) -> Any:
+def item_native(body: Any, op: Call, x: Any, *key: Any) -> Any:
     if isinstance(x, Splat):
         return x.number
     view = _view(body, x)
     flat = len(key) == 1 and len(view.shape) != 1
     if flat or not (key or math.prod(view.shape) == 1):
         raise UnsupportedOp("item of a flat place")
-    return _read(body, op, _keyed(view, key or (0,) * len(view.shape)))
+    return _load_or_view(body, op, _keyed(view, key or (0,) * len(view.shape)))
 
 
-def _read(body: Any, op: Call, view: View) -> Any:
+def _load_or_view(body: Any, op: Call, view: View) -> Any:
     return view if isinstance(op.val, np.ndarray) else body.level.load(view)
 
 
 def _view(body: Any, x: Any) -> View:
-    if not is_array(x):
+    if not is_native_array(x):
         raise UnsupportedOp(f"a part of a {type(x).__name__}")
     found: View = body.view(x)
     return found
@@ -116,12 +116,12 @@ def _keyed(view: View, key: Any) -> View:
         n, stride = view.shape[axis], view.strides[axis]
         axis += 1
         if isinstance(part, slice):
-            start, count, step = _span(part, n)
+            start, count, step = _slice_span(part, n)
             offset += start * stride
             strides.append(stride * step)
             shape.append(count)
         else:
-            offset += _place(part, n) * stride
+            offset += _axis_index(part, n) * stride
     return View(view.memory, offset, tuple(strides), tuple(shape), view.kind)
 
 
@@ -133,7 +133,7 @@ def _affine(x: Any) -> Affine:
     raise UnsupportedOp("an index that is computed")
 
 
-def _place(part: Any, n: int, most: int = -1) -> Affine:
+def _axis_index(part: Any, n: int, most: int = -1) -> Affine:
     """An index along an axis of n elements, from the front; for the end of a slice, n is one too."""
     place = _affine(part)
     if place.most < 0:
@@ -143,14 +143,14 @@ def _place(part: Any, n: int, most: int = -1) -> Affine:
     return place
 
 
-def _span(part: slice, n: int) -> tuple[Affine, int, int]:
+def _slice_span(part: slice, n: int) -> tuple[Affine, int, int]:
     """Where a slice begins, how many elements it has, and its step."""
     if not any([isinstance(bound, Affine) for bound in (part.start, part.stop, part.step)]):
         span = range(n)[part]
         return Affine(span.start), len(span), span.step
     if part.step not in (None, 1) or part.start is None or part.stop is None:
         raise UnsupportedOp("a slice whose length is computed")
-    start, stop = _place(part.start, n, 0), _place(part.stop, n, 0)
+    start, stop = _axis_index(part.start, n, 0), _axis_index(part.stop, n, 0)
     length = stop + start * -1
     if length.steps or length.first < 0:
         raise UnsupportedOp("a slice whose length changes")
@@ -160,7 +160,7 @@ def _span(part: slice, n: int) -> tuple[Affine, int, int]:
 def reshape(body: Any, op: Call, x: Any, *_: Any, **__: Any) -> Any:
     """An array with other axes: a view, or a copy."""
     shape = op.val.shape
-    if not is_array(x):
+    if not is_native_array(x):
         return Splat(body.operand(x), shape)
     if isinstance(x, Splat):
         return Splat(x.number, shape, x.blank)
@@ -187,8 +187,8 @@ def transpose(body: Any, op: Call, x: Any, *axes: Any, **named: Any) -> Any:
     return View(view.memory, view.offset, strides, shape, view.kind)
 
 
-def attribute(body: Any, op: Call, x: Any, name: Any) -> Any:
-    if name != "T" or not is_array(x):
+def attribute_native(body: Any, op: Call, x: Any, name: Any) -> Any:
+    if name != "T" or not is_native_array(x):
         raise UnsupportedOp(f"attribute {name}")
     return transpose(body, op, x)
 
@@ -200,7 +200,7 @@ def swapaxes(body: Any, op: Call, x: Any, a: int, b: int) -> Any:
 
 
 def broadcast_to(body: Any, op: Call, x: Any, shape: Any) -> Any:
-    if not is_array(x) or isinstance(x, Splat):
+    if not is_native_array(x) or isinstance(x, Splat):
         return Splat(x.number if isinstance(x, Splat) else body.operand(x), op.val.shape)
     return _view(body, x).over(op.val.shape)
 
@@ -209,47 +209,47 @@ def broadcast_to(body: Any, op: Call, x: Any, shape: Any) -> Any:
 
 
 def zeros(body: Any, op: Call, *_: Any, **__: Any) -> Any:
-    return _uniform(op, number(0.0))
+    return _splat_of(op, number(0.0))
 
 
 def ones(body: Any, op: Call, *_: Any, **__: Any) -> Any:
-    return _uniform(op, number(1.0))
+    return _splat_of(op, number(1.0))
 
 
 def empty(body: Any, op: Call, *_: Any, **__: Any) -> Any:
-    return replace(_uniform(op, number(0.0)), blank=True)
+    return replace(_splat_of(op, number(0.0)), blank=True)
 
 
 def full(body: Any, op: Call, shape: Any, value: Any, *_: Any, **__: Any) -> Any:
     value = body.operand(value)
     if not isinstance(value, Scalar):
         raise UnsupportedOp("full of an array")
-    return _uniform(op, value)
+    return _splat_of(op, value)
 
 
-def _uniform(op: Call, value: Scalar) -> Splat:
+def _splat_of(op: Call, value: Scalar) -> Splat:
     if op.val.dtype != np.float64:
         raise UnsupportedOp(f"an array of {op.val.dtype}")
     return Splat(value, op.val.shape)
 
 
-def setitem(body: Any, op: Call, x: Any, key: Any, value: Any) -> Any:
-    return _stored(body, op, x, key, value, "=")
+def setitem_native(body: Any, op: Call, x: Any, key: Any, value: Any) -> Any:
+    return _store_into(body, op, x, key, value, "=")
 
 
-def additem(body: Any, op: Call, x: Any, key: Any, value: Any) -> Any:
-    return _stored(body, op, x, key, value, "+=")
+def additem_native(body: Any, op: Call, x: Any, key: Any, value: Any) -> Any:
+    return _store_into(body, op, x, key, value, "+=")
 
 
-def _stored(body: Any, op: Call, x: Any, key: Any, value: Any, sign: str) -> Any:
+def _store_into(body: Any, op: Call, x: Any, key: Any, value: Any, sign: str) -> Any:
     """A store into the array itself where nobody reads it afterwards, else into a copy."""
-    if not is_array(x) or op.val.dtype != np.float64:
+    if not is_native_array(x) or op.val.dtype != np.float64:
         raise UnsupportedOp("a store into no array")
     value = body.as_float(body.operand(value))
     if isinstance(x, Splat):
         blank = View(None, Affine(0), row_major(x.shape), x.shape)  # type: ignore[arg-type]
         if sign == "+=" and _keyed(blank, key).is_like(blank):
-            return body.level.let("{0} + {1}", [x.number, flat(value)], x.shape)
+            return body.level.let("{0} + {1}", [x.number, splat_number(value)], x.shape)
     whole = body.own(op, x)
     part = _keyed(whole, key)
     if math.prod(part.shape):
@@ -263,7 +263,7 @@ def _stored(body: Any, op: Call, x: Any, key: Any, value: Any, sign: str) -> Any
         ):
             body.level.give_memory(value, part)
         else:
-            body.level.store(part, sign, flat(value))
+            body.level.store(part, sign, splat_number(value))
     return whole
 
 
@@ -276,12 +276,12 @@ def _without_ones(body: Any, value: Any, axes: int) -> Any:
     return View(view.memory, view.offset, view.strides[more:], view.shape[more:], view.kind)
 
 
-def flat(x: Any) -> Any:
+def splat_number(x: Any) -> Any:
     return x.number if isinstance(x, Splat) else x
 
 
 def concatenate(body: Any, op: Call, parts: Any, axis: Any = 0) -> Any:
-    if not isinstance(parts, (tuple, list)) or not isinstance(axis, int) or not all(map(is_array, parts)):
+    if not isinstance(parts, (tuple, list)) or not isinstance(axis, int) or not all(map(is_native_array, parts)):
         raise UnsupportedOp("a concatenation of what is computed")
     whole = _new(body, op)
     begin, axis = 0, axis % op.val.ndim
@@ -289,17 +289,17 @@ def concatenate(body: Any, op: Call, parts: Any, axis: Any = 0) -> Any:
         n = part.shape[axis]
         place = _keyed(whole, (slice(None),) * axis + (slice(begin, begin + n),))
         begin += n
-        body.level.store(place, "=", flat(body.as_float(part)))
+        body.level.store(place, "=", splat_number(body.as_float(part)))
     return whole
 
 
 def gathered(body: Any, op: Call, parts: Any) -> Any:
     if not isinstance(parts, (tuple, list)) or op.val.dtype != np.float64:
         raise UnsupportedOp("an array of what is no list of floats")
-    return as_array(body, parts)
+    return array_of_parts(body, parts)
 
 
-def as_array(body: Any, parts: Any) -> Any:
+def array_of_parts(body: Any, parts: Any) -> Any:
     """A value; where it is a list of numbers and arrays, or of lists of them, the array of these."""
     if not isinstance(parts, (tuple, list)) or not parts:
         return parts
@@ -311,7 +311,7 @@ def as_array(body: Any, parts: Any) -> Any:
             if isinstance(part, (tuple, list)):
                 put(part, (*place, k))
             else:
-                body.level.store(_keyed(whole, (*place, k)), "=", flat(body.as_float(body.operand(part))))
+                body.level.store(_keyed(whole, (*place, k)), "=", splat_number(body.as_float(body.operand(part))))
 
     put(parts, ())
     return whole
@@ -320,7 +320,7 @@ def as_array(body: Any, parts: Any) -> Any:
 def _shape(parts: Any) -> tuple[int, ...]:
     if isinstance(parts, (tuple, list)) and parts:
         return len(parts), *_shape(parts[0])
-    return parts.shape if is_array(parts) else ()
+    return parts.shape if is_native_array(parts) else ()
 
 
 def stack(body: Any, op: Call, parts: Any, axis: Any = 0) -> Any:
@@ -328,7 +328,9 @@ def stack(body: Any, op: Call, parts: Any, axis: Any = 0) -> Any:
         raise UnsupportedOp("a stack of what is computed")
     whole, axis = _new(body, op), axis % op.val.ndim
     for k, part in enumerate(parts):
-        body.level.store(_keyed(whole, (slice(None),) * axis + (k,)), "=", flat(body.as_float(body.operand(part))))
+        body.level.store(
+            _keyed(whole, (slice(None),) * axis + (k,)), "=", splat_number(body.as_float(body.operand(part)))
+        )
     return whole
 
 
@@ -341,11 +343,11 @@ def _new(body: Any, op: Call) -> View:
 # -- tuples
 
 
-def make_tuple(body: Any, op: Call, *parts: Any) -> Any:
+def make_tuple_native(body: Any, op: Call, *parts: Any) -> Any:
     return parts
 
 
-def getfield(body: Any, op: Call, x: Any, i: Any) -> Any:
+def getfield_native(body: Any, op: Call, x: Any, i: Any) -> Any:
     if not isinstance(x, tuple) or not isinstance(i, int):
         raise UnsupportedOp("a part of a container")
     return x[i]

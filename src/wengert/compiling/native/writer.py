@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from wengert.compiling.graphs.ownership import is_display
-from wengert.compiling.native.source import Program
-from wengert.compiling.native.values import Memory, Scalar, UnsupportedOp, View, is_whole
+from wengert.compiling.native.source import NativeProgram
+from wengert.compiling.native.values import FlatMemory, Scalar, UnsupportedOp, View, is_whole
 from wengert.compiling.numpy_source import PlacedWriter
 from wengert.compiling.placement import Buffer, Pool
 from wengert.tape.interface import AnyTape
@@ -33,7 +33,7 @@ class NativeWriter(PlacedWriter):
         self.tests = [op for op in self.ops if self.is_test(op)]
         elsewhere = {*self.built, *self.tests}
         needed = [op for op in self.ops if op.id in self.needed and op not in elsewhere]
-        self.program = Program(tape, needed, list(dict.fromkeys(self.read_by_result())))
+        self.program = NativeProgram(tape, needed, list(dict.fromkeys(self.read_by_result())))
         self.tested |= self.program.tested
         self.separate()
 
@@ -114,7 +114,7 @@ class NativeWriter(PlacedWriter):
         self.pool = self.outside.constants[pool] = Pool([Buffer((self.program.size,), np.dtype(float))])
         return [f"{taken} = {pool}.take()"], ["finally:", f"    {pool}.give({taken})"], [f"{taken}[0]"]
 
-    def argument(self, source: Any, x: Memory | Scalar) -> str:
+    def argument(self, source: Any, x: FlatMemory | Scalar) -> str:
         """The text of an argument of the native code."""
         if isinstance(source, Input):
             name = self.exprs[source.id].text
