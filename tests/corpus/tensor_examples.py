@@ -17,11 +17,11 @@ from wengert.tensor.language.terms import (
     Const,
     Expr,
     Gen,
-    Let,
+    LetIn,
     Mul,
-    Program,
     Related,
     Sum,
+    TensorProgram,
     TensorType,
     Type,
     Var,
@@ -41,7 +41,7 @@ A, B, X, d, w, x, y = map(Var, ("A", "B", "X", "d", "w", "x", "y"))
 class Example:
     """`gradient(y_bar, inputs, sizes)` gives the cotangents of `wrt`; costs are functions of the sizes."""
 
-    program: Program
+    program: TensorProgram
     wrt: tuple[str, ...]
     gradient: Callable[..., Any]
     primal: Callable[..., int]
@@ -51,8 +51,8 @@ class Example:
     sizes: tuple[dict[str, int], ...] = field(default=({"n": 3}, {"n": 6}))
 
 
-def program(body: Expr, sizes: str = "n", relations: tuple[Any, ...] = (), **inputs: Type) -> Program:
-    return Program(tuple(inputs.items()), body, relations, tuple(sizes))
+def program(body: Expr, sizes: str = "n", relations: tuple[Any, ...] = (), **inputs: Type) -> TensorProgram:
+    return TensorProgram(tuple(inputs.items()), body, relations, tuple(sizes))
 
 
 def read(e: Expr, *at: Affine | int | str) -> Expr:
@@ -64,7 +64,7 @@ def minus(a: Expr, b: Expr) -> Expr:
 
 
 def squared(e: Expr) -> Expr:
-    return Let("d", e, Mul(d, d))
+    return LetIn("d", e, Mul(d, d))
 
 
 def trace(e: Expr) -> Expr:
@@ -76,7 +76,7 @@ def outer(column: Callable[[Affine], Expr], row: Callable[[Affine], Expr]) -> Ex
 
 
 def lets(*bindings: tuple[str, Expr], then: Expr) -> Expr:
-    return reduce(lambda body, binding: Let(*binding, body), reversed(bindings), then)
+    return reduce(lambda body, binding: LetIn(*binding, body), reversed(bindings), then)
 
 
 CONVOLUTION = Gen("i", n, Sum("j", m, Bracket(at_most(0, i - j), Mul(read(w, j), read(x, i - j)))))
@@ -180,7 +180,7 @@ def masked_product() -> Example:
 WINDOWED = Sum(
     "b",
     N,
-    Let(
+    LetIn(
         "h",
         Gen("i", n, Sum("j", m, Mul(read(w, j), read(X, b, i + j)))),
         Sum("i", n, squared(minus(read(Var("h"), i), read(y, b, i)))),
@@ -206,7 +206,7 @@ EXAMPLES: dict[str, Example] = {
     ),
     "2 deconvolution loss": Example(
         program(
-            Let("c", CONVOLUTION, Sum("i", n, squared(minus(read(Var("c"), i), read(y, i))))),
+            LetIn("c", CONVOLUTION, Sum("i", n, squared(minus(read(Var("c"), i), read(y, i))))),
             "nm",
             x=VECTOR,
             w=TensorType(m, REAL),
@@ -220,7 +220,7 @@ EXAMPLES: dict[str, Example] = {
     ),
     "3 sum of squares": Example(
         program(
-            Let("d", Gen("i", n, minus(read(x, i), read(y, i))), Sum("i", n, Mul(read(d, i), read(d, i)))),
+            LetIn("d", Gen("i", n, minus(read(x, i), read(y, i))), Sum("i", n, Mul(read(d, i), read(d, i)))),
             x=VECTOR,
             y=VECTOR,
         ),
@@ -257,7 +257,7 @@ EXAMPLES: dict[str, Example] = {
         interface=lambda n: n,
     ),
     "6 trace of a diagonal matrix": Example(
-        program(Let("D", Gen("i", n, Gen("j", n, Bracket(equal(i, j), read(x, i)))), trace(Var("D"))), x=VECTOR),
+        program(LetIn("D", Gen("i", n, Gen("j", n, Bracket(equal(i, j), read(x, i)))), trace(Var("D"))), x=VECTOR),
         ("x",),
         lambda y_bar, x, n: (y_bar * np.ones(n),),
         primal=lambda n: n - 1,
@@ -266,7 +266,7 @@ EXAMPLES: dict[str, Example] = {
     ),
     "7 three traces": Example(
         program(
-            Let("X", outer(lambda i: read(x, i), lambda j: read(x, j)), reduce(Add, [trace(X)] * 3)),
+            LetIn("X", outer(lambda i: read(x, i), lambda j: read(x, j)), reduce(Add, [trace(X)] * 3)),
             x=VECTOR,
         ),
         ("x",),
@@ -276,7 +276,7 @@ EXAMPLES: dict[str, Example] = {
         interface=lambda n: n,
     ),
     "8 trace(outer(first column, first row))": Example(
-        program(Let("B", outer(lambda i: read(A, i, 0), lambda j: read(A, 0, j)), trace(B)), A=MATRIX),
+        program(LetIn("B", outer(lambda i: read(A, i, 0), lambda j: read(A, 0, j)), trace(B)), A=MATRIX),
         ("A",),
         lambda y_bar, A, n: (y_bar * (np.outer(A[0], np.eye(n)[0]) + np.outer(np.eye(n)[0], A[:, 0])),),
         primal=lambda n: n * n + n - 1,

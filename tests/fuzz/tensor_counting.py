@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.tensor.language.indices import Affine
+from wengert.tensor.language.indices import AffineExpr
 from wengert.tensor.language.predicates import And, Compare, Exists, Or, Predicate, Related, Unrelated
 from wengert.tensor.language.terms import Add, Apply, Const, Mul
 from wengert.tensor.passes.statements import output_names
@@ -132,7 +132,7 @@ class Machine:
         return Entries.of([at for at in np.ndindex(*shape) if self.holds(p, dict(zip(names, at, strict=True)))], shape)
 
 
-def valued(a: Affine, at: Values) -> int:
+def valued(a: AffineExpr, at: Values) -> int:
     return a.constant + sum(c * at[name] for name, c in a.terms)
 
 

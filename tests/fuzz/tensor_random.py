@@ -13,28 +13,28 @@ from wengert.tensor.language.terms import (
     REAL,
     Access,
     Add,
-    Affine,
+    AffineExpr,
     Apply,
     BlackBox,
     Bracket,
     Const,
     Expr,
     Gen,
-    Let,
+    LetIn,
     Mul,
     Pair,
     PairType,
     Predicate,
-    Program,
     Proj,
     Related,
     Sum,
+    TensorProgram,
     TensorType,
     Type,
     Unrelated,
     Var,
     affine,
-    compare,
+    compare_to_zero,
     conjoin,
     disjoin,
     exists,
@@ -65,7 +65,7 @@ UNARY, BINARY = (square, cube), (bend,)
 
 @dataclass(frozen=True)
 class Case:
-    program: Program
+    program: TensorProgram
     sizes: dict[str, int]
     relations: dict[str, np.ndarray]
     inputs: dict[str, Any]
@@ -74,12 +74,12 @@ class Case:
 @dataclass(frozen=True)
 class Scope:
     values: tuple[tuple[str, Type], ...]
-    indices: tuple[tuple[str, Affine], ...] = ()
+    indices: tuple[tuple[str, AffineExpr], ...] = ()
 
     def typed(self, name: str, of: Type) -> Scope:
         return replace(self, values=(*(v for v in self.values if v[0] != name), (name, of)))
 
-    def indexed(self, index: str, size: Affine) -> Scope:
+    def indexed(self, index: str, size: AffineExpr) -> Scope:
         return replace(self, indices=(*(i for i in self.indices if i[0] != index), (index, size)))
 
 
@@ -87,7 +87,7 @@ def random_case(seed: int, binary: bool = False) -> Case:
     rng = random.Random(seed)
     sizes = {"n": rng.randint(1, 3), "m": rng.randint(1, 3)}
     known = rng.random() < 0.3  # a program may also be written for its sizes
-    n, m = (Affine(size) if known else affine(name) for name, size in sizes.items())
+    n, m = (AffineExpr(size) if known else affine(name) for name, size in sizes.items())
     make = Making(rng, (*UNARY, *BINARY) if binary else UNARY, n, m)
     inputs = tuple((f"x{k}", make.type(2)) for k in range(rng.randint(1, 3)))
     body = make.expr(make.type(2), Scope(inputs), rng.randint(3, 6))
@@ -96,7 +96,7 @@ def random_case(seed: int, binary: bool = False) -> Case:
         for name, shape in (("R", (sizes["n"], sizes["m"])), ("Q", (sizes["n"],)))
     }
     values = {name: random_value(arrays(of), sizes, rng) for name, of in inputs}
-    return Case(Program(inputs, body, tuple(make.relations.items()), ("n", "m")), sizes, relations, values)
+    return Case(TensorProgram(inputs, body, tuple(make.relations.items()), ("n", "m")), sizes, relations, values)
 
 
 def random_value(of: Type, sizes: dict[str, int], rng: random.Random) -> Any:
@@ -114,9 +114,9 @@ def random_value(of: Type, sizes: dict[str, int], rng: random.Random) -> Any:
 
 
 class Making:
-    def __init__(self, rng: random.Random, boxes: tuple[BlackBox, ...], n: Affine = N, m: Affine = M) -> None:
+    def __init__(self, rng: random.Random, boxes: tuple[BlackBox, ...], n: AffineExpr = N, m: AffineExpr = M) -> None:
         self.rng, self.boxes, self.made = rng, boxes, 0
-        self.n, self.sizes, self.relations = n, (n, m, Affine(2)), {"R": (n, m), "Q": (n,)}
+        self.n, self.sizes, self.relations = n, (n, m, AffineExpr(2)), {"R": (n, m), "Q": (n,)}
 
     def new(self, letter: str) -> str:
         """Sometimes a name in use already: binders shadow."""
@@ -172,16 +172,16 @@ class Making:
     def parts_under(self, e: Expr, element: Type, of: Type, scope: Scope) -> list[Expr]:
         return [e] if element == of else []
 
-    def read(self, e: Expr, size: Affine, scope: Scope) -> Expr:
+    def read(self, e: Expr, size: AffineExpr, scope: Scope) -> Expr:
         """e[a], under a guard where a may be out of range."""
-        safe = [affine(index) for index, has in scope.indices if has == size] + [Affine(0)]
+        safe = [affine(index) for index, has in scope.indices if has == size] + [AffineExpr(0)]
         if self.rng.random() < 0.6:
             return Access(e, self.rng.choice(safe))
         at = self.affine(scope)
         return Bracket(in_range(at, size), Access(e, at))
 
-    def affine(self, scope: Scope) -> Affine:
-        at = Affine(self.rng.randint(-1, 1))
+    def affine(self, scope: Scope) -> AffineExpr:
+        at = AffineExpr(self.rng.randint(-1, 1))
         for index, _ in self.rng.sample(scope.indices, min(len(scope.indices), self.rng.randint(0, 2))):
             at = at + affine(index) * self.rng.choice((-1, 1, 1, 2))
         return at + (self.n if self.rng.random() < 0.1 else 0)
@@ -196,7 +196,7 @@ class Making:
             return exists([(index, size)], self.predicate(scope.indexed(index, size), depth - 1))
         if kind < 0.55:
             return self.related(scope)
-        return compare(self.rng.choice(("=", "=", ">=", ">")), self.affine(scope) - self.affine(scope))
+        return compare_to_zero(self.rng.choice(("=", "=", ">=", ">")), self.affine(scope) - self.affine(scope))
 
     def related(self, scope: Scope) -> Predicate:
         name, shape = self.rng.choice(list(self.relations.items()))
@@ -209,7 +209,7 @@ class Making:
 
     def let(self, of: Type, scope: Scope, depth: int) -> Expr:
         name, has = self.new("v"), self.type(2)
-        return Let(name, self.expr(has, scope, depth), self.expr(of, scope.typed(name, has), depth))
+        return LetIn(name, self.expr(has, scope, depth), self.expr(of, scope.typed(name, has), depth))
 
     def projection(self, of: Type, scope: Scope, depth: int) -> Expr:
         other, k = self.type(1), self.rng.randint(0, 1)

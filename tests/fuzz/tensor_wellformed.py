@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from wengert.tensor.language.predicates import free_names
+from wengert.tensor.language.predicates import free_index_names
 from wengert.tensor.passes.statements import (
     SSA,
     Contract,
@@ -41,7 +41,7 @@ def _of_statement(statement: Statement, shapes: Mapping[str, Gens], sizes: tuple
         yield "indices are not named by position"
     sums = form.sums if isinstance(form, Contract) else ()
     scope = {index for index, _ in (*statement.gens, *sums)} | set(sizes)
-    yield from (f"{name} is no index here" for p in predicates(form) for name in free_names(p) - scope)
+    yield from (f"{name} is no index here" for p in predicates(form) for name in free_index_names(p) - scope)
 
 
 def _shapes(statement: Statement, shapes: Mapping[str, Gens]) -> Iterator[str]:

@@ -12,7 +12,7 @@ import numpy as np
 from tensor_examples import EXAMPLES
 from tensor_random import random_case, random_value
 
-from wengert.tensor.language.terms import Program
+from wengert.tensor.language.terms import TensorProgram
 from wengert.tensor.language.typechecking import arrays
 from wengert.tensor.passes.adjoint import adjoint_program
 from wengert.tensor.passes.ssa import to_ssa
@@ -77,7 +77,7 @@ def completed(
 
 
 def run_of(
-    program: Program, sizes: dict[str, int], relations: dict[str, np.ndarray], wrt: Any = (), seed: int = 0
+    program: TensorProgram, sizes: dict[str, int], relations: dict[str, np.ndarray], wrt: Any = (), seed: int = 0
 ) -> Run:
     ssa = to_ssa(program)
     return completed(adjoint_program(ssa, wrt).ssa if wrt else ssa, sizes, {}, relations, seed)

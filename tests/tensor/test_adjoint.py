@@ -25,9 +25,9 @@ from wengert.tensor.language.terms import (
     Bracket,
     Const,
     Gen,
-    Let,
+    LetIn,
     Mul,
-    Program,
+    TensorProgram,
     TensorType,
     Var,
     affine,
@@ -134,7 +134,7 @@ def test_a_partial_is_not_evaluated_where_it_is_masked() -> None:
     log = BlackBox("log", np.log, (lambda x: Apply(reciprocal, (x,)),))
     i, n = affine("i"), affine("n")
     body = Gen("i", n, Bracket(at_most(1, i), Apply(log, (Access(Var("x"), i),))))
-    ssa = to_ssa(Program((("x", TensorType(n, REAL)),), body, (), ("n",)))
+    ssa = to_ssa(TensorProgram((("x", TensorType(n, REAL)),), body, (), ("n",)))
     inputs = {"x": np.array([0.0, 1.0, 2.0]), "x_dot": np.ones(3), "y_bar": np.ones(3)}
     with np.errstate(all="raise"):
         tangent = evaluate_ssa(differential(ssa, ["x"]), inputs, {"n": 3})
@@ -145,9 +145,9 @@ def test_a_partial_is_not_evaluated_where_it_is_masked() -> None:
 
 def test_a_partial_may_be_any_expression_and_a_zero_one_is_absent() -> None:
     """∂/∂a of a²·b with a let in it; ∂/∂b said to be 0."""
-    a_part = lambda a, b: Let("t", Mul(a, b), Mul(Const(2), Var("t")))
+    a_part = lambda a, b: LetIn("t", Mul(a, b), Mul(Const(2), Var("t")))
     box = BlackBox("box", lambda a, b: a * a * b, (a_part, lambda a, b: Const(0)))
-    ssa = to_ssa(Program((("a", REAL), ("b", REAL)), Apply(box, (Var("a"), Var("b")))))
+    ssa = to_ssa(TensorProgram((("a", REAL), ("b", REAL)), Apply(box, (Var("a"), Var("b")))))
     result = adjoint_program(ssa, ["a", "b"])
     assert evaluate_ssa(result.ssa, {"a": 3.0, "b": 5.0, "y_bar": 1.0}) == (30.0, 0.0)
     assert interface_size(result) == 1

@@ -22,9 +22,9 @@ from wengert.tensor.language.terms import (
     Bracket,
     Gen,
     Mul,
-    Program,
     Related,
     Sum,
+    TensorProgram,
     TensorType,
     Var,
     at_most,
@@ -143,7 +143,7 @@ def test_a_black_box_that_does_not_compile(monkeypatch: pytest.MonkeyPatch) -> N
     pytest.importorskip("numba")
     box = BlackBox("looked_up", lambda x: np.vectorize({0.5: 2.0}.get)(x), ())
     body = Gen("i", n, Apply(box, (accessed(Var("x"), (i,)),)))
-    given = run_of(Program((("x", VECTOR),), body, (), ("n",)), {"n": 3}, {})
+    given = run_of(TensorProgram((("x", VECTOR),), body, (), ("n",)), {"n": 3}, {})
     inputs = {"x": np.full(3, 0.5)}
     with pytest.raises(native.NativeUnavailableError, match="cannot compile a black box"):
         run_program(built(given.plan(), "native"), inputs, {})
@@ -160,7 +160,7 @@ def test_products_of_matrices_save_nothing_and_long_bodies_do() -> None:
     assert abs(saved_by_loops(example_run("13 matrix product", square, reverse=True).plan())) < backends.SAVES
     x = accessed(Var("A"), (i, j))
     body = Gen("i", n, Gen("j", n, Add(Mul(x, x), Add(x, Mul(x, Mul(x, x))))))
-    saved = saved_by_loops(run_of(Program((("A", MATRIX),), body, (), ("n",)), square, {}).plan())
+    saved = saved_by_loops(run_of(TensorProgram((("A", MATRIX),), body, (), ("n",)), square, {}).plan())
     assert saved > backends.SAVES
 
 
@@ -213,7 +213,7 @@ def test_a_mask_hides_what_is_infinite(backend: Any, monkeypatch: pytest.MonkeyP
     )
     inputs = (("a", TensorType(n, TensorType(m, REAL))), ("x", TensorType(m, REAL)))
     R = np.array([[1, 1, 0, 1], [1, 1, 0, 1], [0, 1, 0, 1]], bool)
-    given = run_of(Program(inputs, body, (("R", (n, m + 1)),), ("n", "m")), {"n": 3, "m": 3}, {"R": R})
+    given = run_of(TensorProgram(inputs, body, (("R", (n, m + 1)),), ("n", "m")), {"n": 3, "m": 3}, {"R": R})
     given.inputs["x"] = np.array([2.0, np.inf, 4.0])
     a, x = given.floats["a"], np.array([2.0, 0.0, 4.0])
     program = backend(given.plan(counts=True))
@@ -233,7 +233,7 @@ def test_a_masked_black_box_is_not_evaluated(backend: Any) -> None:
 
     box = BlackBox("log", log, ())
     body = Gen("i", n, Bracket(at_most(2, i), Apply(box, (accessed(Var("x"), (i,)),))))
-    given = run_of(Program((("x", VECTOR),), body, (), ("n",)), {"n": 5}, {})
+    given = run_of(TensorProgram((("x", VECTOR),), body, (), ("n",)), {"n": 5}, {})
     given.inputs["x"] = np.array([0.0, -1.0, 1.0, 2.0, 3.0])
     found = value(given, backend)
     np.testing.assert_allclose(found, [0, 0, 0, np.log(2), np.log(3)])
@@ -247,7 +247,7 @@ def test_a_black_box_may_overlook_an_argument(backend: Any) -> None:
     body = Apply(box, (accessed(Var("x"), (affine(0),)), accessed(Var("a"), (i,))))
     inputs = (("x", TensorType(m, REAL)), ("a", VECTOR))
     for whole, expected in ((Gen("i", n, body), [9.0, 9.0, 9.0]), (Sum("i", n, body), 27.0)):
-        given = run_of(Program(inputs, whole, (), ("n", "m")), {"n": 3, "m": 1}, {})
+        given = run_of(TensorProgram(inputs, whole, (), ("n", "m")), {"n": 3, "m": 1}, {})
         given.inputs |= {"x": np.array([3.0]), "a": np.ones(3)}
         np.testing.assert_array_equal(value(given, backend), expected)
 
@@ -264,7 +264,9 @@ def test_single_precision_stays(backend: Any) -> None:
 @both
 def test_an_empty_range_is_zero(backend: Any) -> None:
     body = Gen("i", n, Sum("j", m, Mul(accessed(Var("A"), (i, j)), accessed(Var("x"), (j,)))))
-    program = Program((("A", TensorType(n, TensorType(m, REAL))), ("x", TensorType(m, REAL))), body, (), ("n", "m"))
+    program = TensorProgram(
+        (("A", TensorType(n, TensorType(m, REAL))), ("x", TensorType(m, REAL))), body, (), ("n", "m")
+    )
     given = run_of(program, {"n": 3, "m": 0}, {})
     np.testing.assert_array_equal(value(given, backend), np.zeros(3))
 
@@ -274,7 +276,7 @@ def test_an_empty_range_is_zero(backend: Any) -> None:
 def test_a_transpose_is_transposed(backend: Any, factor: str | None) -> None:
     body: Any = accessed(Var("a"), (i, j))
     body = Mul(body, accessed(Var("b"), (j,))) if factor else body
-    program = Program(
+    program = TensorProgram(
         (("a", TensorType(n, TensorType(m, REAL))), ("b", TensorType(m, REAL))),
         Gen("j", m, Gen("i", n, body)),
         (),
@@ -290,7 +292,7 @@ def test_a_stencil_is_written_once() -> None:
     left = Bracket(at_most(1, i), accessed(Var("x"), (i - 1,)))
     right = Bracket(at_most(i, n - 2), accessed(Var("x"), (i + 1,)))
     body = Gen("i", n, Add(Add(left, accessed(Var("x"), (i,))), right))
-    given = run_of(Program((("x", VECTOR),), body, (), ("n",)), {"n": 9}, {})
+    given = run_of(TensorProgram((("x", VECTOR),), body, (), ("n",)), {"n": 9}, {})
     text = joined(given.plan()).text
     assert "+=" not in text
     assert "zeros" not in text
@@ -300,9 +302,9 @@ def test_a_stencil_is_written_once() -> None:
 # ---- relations ----
 
 
-def masked() -> Program:
+def masked() -> TensorProgram:
     body = Gen("i", n, Sum("j", m, Bracket(Related("R", (i, j)), accessed(Var("x"), (j,)))))
-    return Program((("x", TensorType(m, REAL)),), body, (("R", (n, m)),), ("n", "m"))
+    return TensorProgram((("x", TensorType(m, REAL)),), body, (("R", (n, m)),), ("n", "m"))
 
 
 FORMS: dict[str, Callable[[np.ndarray], Any]] = {

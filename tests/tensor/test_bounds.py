@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from wengert.tensor.language.bounds import Bounds
 from wengert.tensor.language.terms import (
-    Affine,
+    AffineExpr,
     Predicate,
     Related,
     affine,
-    compare,
+    compare_to_zero,
     conjoin,
     disjoin,
     equal,
@@ -31,26 +31,26 @@ INDICES = {"i": 3, "j": 4, "k": 2}
 def bounds(n: int = 5) -> Bounds:
     made = Bounds()
     made.sizes["n"] = n
-    made.indices.update({"i": affine("n") - 2, "j": affine("n") - 1, "k": Affine(2)})
+    made.indices.update({"i": affine("n") - 2, "j": affine("n") - 1, "k": AffineExpr(2)})
     return made
 
 
-def random_affine(rng: random.Random) -> Affine:
-    terms = sum((affine(name) * rng.randint(-2, 2) for name in INDICES), Affine(rng.randint(-4, 4)))
+def random_affine(rng: random.Random) -> AffineExpr:
+    terms = sum((affine(name) * rng.randint(-2, 2) for name in INDICES), AffineExpr(rng.randint(-4, 4)))
     return terms + affine("n") * rng.choice([0, 0, 1, -1])
 
 
 def random_predicate(rng: random.Random, depth: int = 2) -> Predicate:
     kind = rng.randrange(6 if depth else 2)
     if kind < 2:
-        return compare(rng.choice(["=", ">", ">="]), random_affine(rng))
+        return compare_to_zero(rng.choice(["=", ">", ">="]), random_affine(rng))
     if kind == 2:
         return Related("R", (affine("i"),))
     parts = [random_predicate(rng, depth - 1) for _ in range(2)]
     if kind == 3:
         return disjoin(*parts)
     if kind == 4:
-        return exists([("l", Affine(3))], conjoin(parts[0], equal(affine("l"), random_affine(rng))))
+        return exists([("l", AffineExpr(3))], conjoin(parts[0], equal(affine("l"), random_affine(rng))))
     return conjoin(*parts)
 
 
@@ -85,7 +85,7 @@ def test_what_is_proven_holds(seed: int) -> None:
                 assert goal.substitute(at).constant >= 0
 
 
-def proves(*conditions: Predicate, goal: Affine) -> bool:
+def proves(*conditions: Predicate, goal: AffineExpr) -> bool:
     return bounds().proves(conditions, goal)
 
 
@@ -97,11 +97,11 @@ P, Q, S, N = map(affine, "ijkn")
     [
         ((), N - 3 - P), ((), P + Q), ((less(P, Q),), Q - 1), ((equal(P, Q + 1), less(Q, 1)), P * -1 + 1),
         ((less(P, Q), less(Q, S)), S - 2), ((disjoin(less(2, P), less(2, Q)),), P + Q - 3),
-        ((exists([("l", Affine(2))], equal(P, affine("l") * 2)),), P * -1 + 2),
-        ((negate(equal(P, 0)),), P - 1), ((less(Q * 2, P),), P - 1), ((less(1, S),), Affine(-1)),
+        ((exists([("l", AffineExpr(2))], equal(P, affine("l") * 2)),), P * -1 + 2),
+        ((negate(equal(P, 0)),), P - 1), ((less(Q * 2, P),), P - 1), ((less(1, S),), AffineExpr(-1)),
     ],
 )  # fmt: skip
-def test_what_holds_for_a_reason_is_proven(conditions: tuple[Predicate, ...], goal: Affine) -> None:
+def test_what_holds_for_a_reason_is_proven(conditions: tuple[Predicate, ...], goal: AffineExpr) -> None:
     assert proves(*conditions, goal=goal)
 
 
@@ -111,10 +111,10 @@ def test_what_holds_for_a_reason_is_proven(conditions: tuple[Predicate, ...], go
         ((), P - 1),
         ((), N - 4 - P),
         ((Related("R", (P,)),), P - 1),
-        ((in_range(P, Affine(2)),), P * -1),
+        ((in_range(P, AffineExpr(2)),), P * -1),
     ],
 )
-def test_what_does_not_hold_is_not_proven(conditions: tuple[Predicate, ...], goal: Affine) -> None:
+def test_what_does_not_hold_is_not_proven(conditions: tuple[Predicate, ...], goal: AffineExpr) -> None:
     assert not proves(*conditions, goal=goal)
 
 

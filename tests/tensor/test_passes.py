@@ -25,20 +25,20 @@ from wengert.tensor.language.terms import (
     TRUE,
     Access,
     Add,
-    Affine,
+    AffineExpr,
     Apply,
     BlackBox,
     Bracket,
     Const,
     Expr,
     Gen,
-    Let,
+    LetIn,
     Mul,
     PairType,
-    Program,
     Proj,
     Related,
     Sum,
+    TensorProgram,
     TensorType,
     Var,
     affine,
@@ -77,11 +77,11 @@ def same(a: Any, b: Any) -> bool:
     return np.shape(a) == np.shape(b) and bool(np.all(np.asarray(a) == np.asarray(b)))
 
 
-def exact(program: Program, case: Case) -> Any:
+def exact(program: TensorProgram, case: Case) -> Any:
     return evaluate(program, case.inputs, case.sizes, case.relations, Fraction)
 
 
-def check_pass(before: Program, after: Program, case: Case) -> None:
+def check_pass(before: TensorProgram, after: TensorProgram, case: Case) -> None:
     assert same(exact(before, case), exact(after, case))
     assert cost(after, case.sizes, case.relations) <= cost(before, case.sizes, case.relations)
     assert arrays(type_of(after)) == arrays(type_of(before))
@@ -132,19 +132,19 @@ def test_without_the_bracket_around_a_lifted_value_programs_become_dearer(monkey
 
 
 def test_lifting_a_let_can_uncover_that_an_addition_is_free() -> None:
-    hidden = Let("y", Const(2), Bracket(equal(n, 0), x))
-    program = Program((("x", REAL),), Add(hidden, x), (), ("n",))
+    hidden = LetIn("y", Const(2), Bracket(equal(n, 0), x))
+    program = TensorProgram((("x", REAL),), Add(hidden, x), (), ("n",))
     assert (cost(program, {"n": 1}), cost(lift_lets(program), {"n": 1})) == (1, 0)
 
 
 # ---- what things mean and cost ----
 
 
-def scalar(e: Expr) -> Program:
-    return Program((("x", vector), ("y", vector)), e, (("R", (n, n)),), ("n",))
+def scalar(e: Expr) -> TensorProgram:
+    return TensorProgram((("x", vector), ("y", vector)), e, (("R", (n, n)),), ("n",))
 
 
-def xs(at: Affine) -> Expr:
+def xs(at: AffineExpr) -> Expr:
     return Access(x, at)
 
 
@@ -159,7 +159,7 @@ def xs(at: Affine) -> Expr:
         (Sum("i", n, Bracket(at_most(2, i), Bracket(at_most(i, 2), xs(i)))), 0),
         (Gen("i", n, Add(Bracket(less(i, 3), xs(i)), Bracket(less(1, i), xs(i)))), 1),
         (Gen("i", n, Bracket(equal(2 * i, 4), Mul(xs(i), xs(i)))), 1),
-        (Let("z", Mul(xs(i - i), xs(i - i)), Add(Var("z"), Var("z"))), 2),
+        (LetIn("z", Mul(xs(i - i), xs(i - i)), Add(Var("z"), Var("z"))), 2),
         (Gen("i", n, Sum("j", n, Bracket(Related("R", (i, j)), xs(j)))), 7 - 4),
     ],
 )
@@ -180,12 +180,12 @@ def test_a_black_box_is_not_evaluated_where_its_result_is_masked() -> None:
 
 def test_reading_out_of_range_is_an_error() -> None:
     program = scalar(Gen("i", n, xs(i + 1)))
-    with pytest.raises(OutOfRangeError, match=r"x.* is read at 3, outside 0..2"):
+    with pytest.raises(OutOfRangeError, match=r"x.* is read at index 3; its indices are 0..2"):
         evaluate(program, {"x": np.zeros(3), "y": np.zeros(3)}, {"n": 3})
 
 
 def test_a_false_bracket_around_a_tensor_or_a_pair_is_zero_of_its_type() -> None:
-    program = Program((("p", PairType(vector, REAL)),), Bracket(less(n, 0), Var("p")), (), ("n",))
+    program = TensorProgram((("p", PairType(vector, REAL)),), Bracket(less(n, 0), Var("p")), (), ("n",))
     value = evaluate(program, {"p": (np.ones(3), 1.0)}, {"n": 3})
     assert same(value, (np.zeros(3), np.float64(0)))
 
@@ -198,8 +198,8 @@ def test_a_tensor_of_no_elements() -> None:
 
 
 def test_a_name_is_again_what_it_was_after_an_inner_let() -> None:
-    inner = Let("v", Const(5), Mul(Var("v"), Const(10)))
-    program = scalar(Let("v", Const(2), Add(inner, Var("v"))))
+    inner = LetIn("v", Const(5), Mul(Var("v"), Const(10)))
+    program = scalar(LetIn("v", Const(2), Add(inner, Var("v"))))
     for stage in (program, uniquely_named(program), to_program(to_ssa(program))):
         assert evaluate(stage, {"x": np.zeros(0), "y": np.zeros(0)}, {"n": 0}) == 52
 
@@ -215,15 +215,15 @@ def test_single_precision_stays() -> None:
 @pytest.mark.parametrize(
     ("e", "message"),
     [
-        (Add(x, y), r"x in x \+ y is a \[n\]ℝ, where a scalar is needed"),
-        (Sum("i", n, x), "where a scalar is needed"),
-        (Proj(0, xs(n - n)), "which is no pair"),
-        (Access(xs(n - n), n - n), "which is no tensor"),
+        (Add(x, y), r"x in x \+ y must be a scalar but is a \[n\]ℝ"),
+        (Sum("i", n, x), "must be a scalar"),
+        (Proj(0, xs(n - n)), "which is not a pair"),
+        (Access(xs(n - n), n - n), "which is not a tensor"),
         (Var("z"), "z is not defined"),
-        (xs(k), "k is no index or size here"),
-        (Bracket(Related("R", (n,)), xs(n - n)), "R is no relation of 1 indices"),
-        (Gen("i", m, xs(i)), "m is no index or size"),
-        (Bracket(equal(k, 0), x), "the predicate speaks of k"),
+        (xs(k), "k is not an index or size in scope"),
+        (Bracket(Related("R", (n,)), xs(n - n)), "R is not a relation of 1 indices"),
+        (Gen("i", m, xs(i)), "m is not an index or size"),
+        (Bracket(equal(k, 0), x), "the predicate names k"),
     ],
 )
 def test_what_has_no_type(e: Expr, message: str) -> None:

@@ -26,12 +26,12 @@ from wengert.tensor.language.terms import (
     Bracket,
     Const,
     Gen,
-    Let,
+    LetIn,
     Mul,
     Or,
-    Program,
     Related,
     Sum,
+    TensorProgram,
     TensorType,
     Var,
     at_most,
@@ -63,8 +63,8 @@ def executed(run: Run, optimise: bool = True) -> tuple[Any, int]:
     return value, operations.total()
 
 
-def program(body: Any, sizes: str = "n", relations: Any = (), **inputs: Any) -> Program:
-    return Program(tuple(inputs.items()), body, relations, tuple(sizes))
+def program(body: Any, sizes: str = "n", relations: Any = (), **inputs: Any) -> TensorProgram:
+    return TensorProgram(tuple(inputs.items()), body, relations, tuple(sizes))
 
 
 # ---- values and counts ----
@@ -215,7 +215,7 @@ def test_a_disjunction_counts_each_assignment_once() -> None:
 def test_products_are_not_merged_into_a_longer_loop() -> None:
     """S9: (A·B)·C stays at 2(2n³ − n²)."""
     product = lambda x, y: Gen("i", n, Gen("j", n, Sum("k", n, Mul(read(x, i, k), read(y, k, j)))))
-    body = Let("X", product("A", "B"), product("X", "C"))
+    body = LetIn("X", product("A", "B"), product("X", "C"))
     run = run_of(program(body, A=MATRIX, B=MATRIX, C=MATRIX), {"n": 4}, {})
     assert executed(run)[1] == run.model == 2 * (2 * 4**3 - 4**2)
 
@@ -223,7 +223,7 @@ def test_products_are_not_merged_into_a_longer_loop() -> None:
 def test_a_definition_is_not_repeated_for_an_index_that_it_ignores() -> None:
     """S11: ⊞j let s = Σ_i x_i·x_i in s·y_j takes the sum once."""
     total = Sum("i", n, Mul(read("x", i), read("x", i)))
-    body = Gen("j", n, Let("s", total, Mul(Var("s"), read("y", j))))
+    body = Gen("j", n, LetIn("s", total, Mul(Var("s"), read("y", j))))
     run = run_of(program(body, x=VECTOR, y=VECTOR), {"n": 6}, {})
     assert executed(run)[1] == (2 * 6 - 1) + 6
 
@@ -231,7 +231,7 @@ def test_a_definition_is_not_repeated_for_an_index_that_it_ignores() -> None:
 def test_a_sparse_tensor_is_stored_by_its_entries() -> None:
     """S7: a masked matrix that is read twice takes no n² cells."""
     R = Related("R", (i, j))
-    body = Let(
+    body = LetIn(
         "S",
         Gen("i", n, Gen("j", n, Bracket(R, Mul(read("x", i), read("x", j))))),
         Gen("i", n, Sum("j", n, Add(read("S", i, j), Mul(read("S", i, j), read("x", j))))),
@@ -245,7 +245,7 @@ def test_a_sparse_tensor_is_stored_by_its_entries() -> None:
 def test_a_band_is_stored_as_one(size: int) -> None:
     """Where |i − j| ≤ 1, the difference is the second dimension: 3n cells and 3n steps."""
     band = conjoin(at_most(i - 1, j), at_most(j, i + 1))
-    body = Let(
+    body = LetIn(
         "S",
         Gen("i", n, Gen("j", n, Bracket(band, Mul(read("x", i), read("x", j))))),
         Gen("i", n, Sum("j", n, Add(read("S", i, j), Mul(read("S", i, j), read("x", j))))),
@@ -263,7 +263,7 @@ def test_a_band_is_stored_as_one(size: int) -> None:
 def test_what_an_unused_index_says_of_the_others_stays() -> None:
     """k < 2i keeps x[i - 1] in range, also where the value is stored without k."""
     square = Mul(read("x", i - 1), read("x", i - 1))
-    body = Let(
+    body = LetIn(
         "t",
         Gen("i", n, Gen("k", n, Bracket(less(k, i * 2), square))),
         Gen("i", n, Sum("k", n, Mul(read("t", i, k), read("t", i, k)))),
@@ -304,7 +304,7 @@ def test_a_factor_of_one_is_no_operation() -> None:
 
 def test_equal_definitions_are_one() -> None:
     square = Gen("i", n, Mul(read("x", i), read("x", i)))
-    body = Let("a", square, Let("b", square, Gen("i", n, Mul(read("a", i), read("b", n - 1 - i)))))
+    body = LetIn("a", square, LetIn("b", square, Gen("i", n, Mul(read("a", i), read("b", n - 1 - i)))))
     assert executed(run_of(program(body, x=VECTOR), {"n": 5}, {}))[1] == 10
 
 
@@ -317,7 +317,7 @@ def test_an_equality_with_a_factor_walks_every_other_cell() -> None:
 # ---- the order of a contraction ----
 
 
-def chain(*body: Any, sums: str = "jk", where: Any = None, relations: Any = ()) -> Program:
+def chain(*body: Any, sums: str = "jk", where: Any = None, relations: Any = ()) -> TensorProgram:
     """⊞[i] Σ[sums] [where] of a product over a, b: [n][n]ℝ and x: [n]ℝ."""
     expr = body[0]
     for factor in body[1:]:
@@ -325,7 +325,7 @@ def chain(*body: Any, sums: str = "jk", where: Any = None, relations: Any = ()) 
     expr = Bracket(where, expr) if where is not None else expr
     for index in reversed(sums):
         expr = Sum(index, n, expr)
-    return Program((("a", MATRIX), ("b", MATRIX), ("x", VECTOR)), Gen("i", n, expr), relations, ("n",))
+    return TensorProgram((("a", MATRIX), ("b", MATRIX), ("x", VECTOR)), Gen("i", n, expr), relations, ("n",))
 
 
 def test_a_product_of_two_matrices_and_a_vector_takes_the_vector_first() -> None:

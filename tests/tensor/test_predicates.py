@@ -8,7 +8,7 @@ import random
 import pytest
 
 from wengert.tensor.language.notation import show_expr, show_predicate, show_program
-from wengert.tensor.language.predicates import free_names, substituted
+from wengert.tensor.language.predicates import free_index_names, substituted
 from wengert.tensor.language.ranges import tidied
 from wengert.tensor.language.terms import (
     FALSE,
@@ -16,28 +16,28 @@ from wengert.tensor.language.terms import (
     TRUE,
     Access,
     Add,
-    Affine,
+    AffineExpr,
     And,
     Bracket,
     Compare,
     Const,
     Exists,
     Gen,
-    Let,
+    LetIn,
     Mul,
     Or,
     Pair,
     Predicate,
-    Program,
     Proj,
     Related,
     Sum,
+    TensorProgram,
     TensorType,
     Unrelated,
     Var,
     affine,
     at_most,
-    compare,
+    compare_to_zero,
     conjoin,
     disjoin,
     equal,
@@ -52,7 +52,7 @@ R = {(0, 1), (1, 1), (2, 0)}
 
 
 def holds(p: Predicate, at: dict[str, int]) -> bool:
-    def value(a: Affine) -> int:
+    def value(a: AffineExpr) -> int:
         return a.constant + sum(c * at[name] for name, c in a.terms)
 
     match p:
@@ -70,8 +70,8 @@ def holds(p: Predicate, at: dict[str, int]) -> bool:
             return any(holds(of, {**at, index: k}) for k in range(value(size)))
 
 
-def some_affine(rng: random.Random, of: str) -> Affine:
-    return sum((affine(name) * rng.randint(-2, 2) for name in rng.sample(of, 2)), Affine(rng.randint(-3, 3)))
+def some_affine(rng: random.Random, of: str) -> AffineExpr:
+    return sum((affine(name) * rng.randint(-2, 2) for name in rng.sample(of, 2)), AffineExpr(rng.randint(-3, 3)))
 
 
 def some_atom(rng: random.Random, of: str) -> Predicate:
@@ -85,7 +85,7 @@ def built(p: Predicate) -> Predicate:
     """The same predicate through the constructors that simplify."""
     match p:
         case Compare(op, side):
-            return compare(op, side)
+            return compare_to_zero(op, side)
         case And(parts):
             return conjoin(*map(built, parts))
         case Or(parts):
@@ -100,7 +100,7 @@ def some_predicate(rng: random.Random, depth: int, of: str = "ijn") -> Predicate
         return some_atom(rng, of)
     kind = rng.choice((And, Or, Exists))
     if kind is Exists:
-        return Exists("k", rng.choice((n, Affine(2))), some_predicate(rng, depth - 1, of + "k"))
+        return Exists("k", rng.choice((n, AffineExpr(2))), some_predicate(rng, depth - 1, of + "k"))
     return kind(tuple(some_predicate(rng, depth - 1, of) for _ in range(rng.randint(0, 3))))
 
 
@@ -131,13 +131,13 @@ def test_not_exists_is_refused() -> None:
 
 
 def test_what_folds() -> None:
-    assert conjoin(equal(i, 0), equal(i, 1)) == FALSE == compare("=", 2 * i + 1)
+    assert conjoin(equal(i, 0), equal(i, 1)) == FALSE == compare_to_zero("=", 2 * i + 1)
     assert (
         conjoin(equal(i, 0), at_most(0, i), less(i, 3))
         == equal(i, 0)
         == disjoin(equal(i, 0), conjoin(equal(i, 0), less(j, n)))
     )
-    assert compare(">=", 2 * i - 3) == compare(">", i - 1) == at_most(2, i)
+    assert compare_to_zero(">=", 2 * i - 3) == compare_to_zero(">", i - 1) == at_most(2, i)
     assert negate(TRUE) == FALSE == conjoin(Related("R", (i, j)), Unrelated("R", (i, j)))
     assert exists([("i", n)], equal(i, j + 1)) == in_range(j + 1, n)
     assert exists([("i", n)], at_most(i, j)) == conjoin(at_most(0, j), less(0, n))
@@ -145,7 +145,7 @@ def test_what_folds() -> None:
 
 def test_a_bound_index_is_renamed_rather_than_captured() -> None:
     p = substituted(Exists("k", n, Related("R", (i, k))), {"i": k})
-    assert free_names(p) == {"k", "n"}
+    assert free_index_names(p) == {"k", "n"}
     assert [holds(p, {"k": a, "n": 2}) for a in range(4)] == [True, True, True, False]
 
 
@@ -153,7 +153,9 @@ def test_notation() -> None:
     x, w = Var("x"), Var("w")
     window = Mul(Access(w, j), Access(x, i - j))
     body = Gen("i", n, Sum("j", m, Bracket(at_most(0, i - j), window)))
-    program = Program((("x", TensorType(n, REAL)), ("w", TensorType(m, REAL))), body, (("R", (n, m)),), ("n", "m"))
+    program = TensorProgram(
+        (("x", TensorType(n, REAL)), ("w", TensorType(m, REAL))), body, (("R", (n, m)),), ("n", "m")
+    )
     assert show_program(program).splitlines() == [
         "input x : [n]ℝ",
         "input w : [m]ℝ",
@@ -172,7 +174,7 @@ def test_notation() -> None:
         (Add(Sum("i", n, Var("x")), Var("y")), "(Σ[i:n] x) + y"),
         (Proj(0, Pair(Var("x"), Var("y"))), "π₀ (x, y)"),
         (Access(Proj(1, Var("x")), 2 * i - 1), "(π₁ x)[2·i-1]"),
-        (Let("y", Var("x"), Var("y")), "let y = x in\ny"),
+        (LetIn("y", Var("x"), Var("y")), "let y = x in\ny"),
     ],
 )
 def test_precedence(e: object, text: str) -> None:
@@ -198,7 +200,7 @@ def test_predicates_read_like_the_paper(p: Predicate, text: str) -> None:
 
 def test_tidying_keeps_where_a_predicate_is_true() -> None:
     """Within ranges; what equalities make equal is said once."""
-    ranges = {"i": Affine(3), "j": Affine(3), "n": Affine(4)}
+    ranges = {"i": AffineExpr(3), "j": AffineExpr(3), "n": AffineExpr(4)}
     for seed in range(300):
         rng = random.Random(seed)
         p = built(some_predicate(rng, rng.randint(0, 3)))
@@ -209,5 +211,5 @@ def test_tidying_keeps_where_a_predicate_is_true() -> None:
     twice = conjoin(equal(i, k), Related("R", (i, j)), Related("R", (k, j)))
     assert tidied(twice, ranges) == conjoin(equal(i, k), Related("R", (i, j)))
     assert tidied(conjoin(equal(i, j), at_most(i, k), at_most(j, k)), ranges) == conjoin(equal(i, j), at_most(i, k))
-    row = Exists("k", Affine(3), Related("R", (i, k)))
+    row = Exists("k", AffineExpr(3), Related("R", (i, k)))
     assert tidied(conjoin(Related("R", (i, j)), row), ranges) == Related("R", (i, j))

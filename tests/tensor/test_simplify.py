@@ -19,14 +19,14 @@ from tensor_wellformed import complaints
 from wengert.tensor.language.terms import (
     REAL,
     Add,
-    Affine,
+    AffineExpr,
     Apply,
     BlackBox,
     Bracket,
     Const,
     Expr,
     Gen,
-    Let,
+    LetIn,
     Mul,
     Sum,
     Var,
@@ -116,7 +116,7 @@ def product_of_three() -> Expr:
     def product(A: Expr, B: Expr) -> Expr:
         return Gen("i", n, Gen("j", n, Sum("k", n, Mul(read(A, i, k), read(B, k, j)))))
 
-    return Let("P", product(A, B), product(Var("P"), Var("C")))
+    return LetIn("P", product(A, B), product(Var("P"), Var("C")))
 
 
 @pytest.mark.parametrize("size", [4, 8])
@@ -127,7 +127,7 @@ def test_a_product_of_three_matrices_stays_two_products(size: int) -> None:
 
 def test_an_invariant_let_is_computed_once() -> None:
     """⊞j (let y = Σ x² in y·x[j]): n² before."""
-    inside = Gen("j", n, Let("y", Sum("i", n, Mul(read(x, i), read(x, i))), Mul(Var("y"), read(x, j))))
+    inside = Gen("j", n, LetIn("y", Sum("i", n, Mul(read(x, i), read(x, i))), Mul(Var("y"), read(x, j))))
     assert ssa_cost(to_ssa(program(inside, x=VECTOR)), {"n": 8}) == 8 * 15 + 8
     assert cost_of(inside, 8, x=VECTOR) == 15 + 8
     assert cost_of(inside, 0, x=VECTOR) == 0
@@ -169,12 +169,12 @@ def test_one_and_one_point_zero_stay_apart() -> None:
 def test_a_gather_of_a_product_read_many_times_is_not_repeated() -> None:
     """P = outer(x, x) is read n times: it stays a statement of its own."""
     total = Sum("i", n, Sum("j", n, read(Var("P"), i, j)))
-    e = Let("P", outer(lambda i: read(x, i), lambda j: read(x, j)), Gen("k", n, total))
+    e = LetIn("P", outer(lambda i: read(x, i), lambda j: read(x, j)), Gen("k", n, total))
     assert cost_of(e, 6, x=VECTOR) == 36 + 35
 
 
 def test_at_known_sizes_there_is_nothing_left_to_guard() -> None:
-    e = Gen("j", Affine(3), Mul(Var("s"), Var("s")))
+    e = Gen("j", AffineExpr(3), Mul(Var("s"), Var("s")))
     assert statements(e, s=REAL)[-2:] == ["let t0 = s_1·s_1", "let out = ⊞[i0:3] t0"]
 
 

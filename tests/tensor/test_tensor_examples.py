@@ -13,8 +13,8 @@ from tensor_random import random_case, random_value
 from test_adjoint import flat
 
 from wengert.tensor.language.predicates import Predicate
-from wengert.tensor.language.terms import REAL, TRUE, Add, Mul, Pair, Program, Type, Var
-from wengert.tensor.language.typechecking import arrays, shape_of, type_of
+from wengert.tensor.language.terms import REAL, TRUE, Add, Mul, Pair, TensorProgram, Type, Var
+from wengert.tensor.language.typechecking import arrays, shape_of_type, type_of
 from wengert.tensor.passes.adjoint import Adjoint, Rewriting, adjoint_program, interface_size
 from wengert.tensor.passes.differential import differential
 from wengert.tensor.passes.let_lifting import lets_of
@@ -26,7 +26,7 @@ CASES = [(name, sizes) for name, example in EXAMPLES.items() for sizes in exampl
 
 def integers(of: Type, sizes: dict[str, int], rng: np.random.Generator) -> np.ndarray:
     """Whole numbers, on which floats are exact."""
-    shape = [size.constant + sum(c * sizes[name] for name, c in size.terms) for size in shape_of(of)]
+    shape = [size.constant + sum(c * sizes[name] for name, c in size.terms) for size in shape_of_type(of)]
     return rng.integers(-2, 4, shape).astype(float)
 
 
@@ -135,7 +135,7 @@ def test_without_filters_the_bound_fails(
     test_gradient(name, {"n": n})
 
 
-def linear_program(rng: random.Random) -> tuple[Program, int, int]:
+def linear_program(rng: random.Random) -> tuple[TensorProgram, int, int]:
     """A linear program of additions in which everything is used: with how many inputs and outputs."""
     inputs = [f"x{t}" for t in range(rng.randint(1, 4))]
     nodes, bindings, unused = list(inputs), [], set(inputs)
@@ -148,7 +148,7 @@ def linear_program(rng: random.Random) -> tuple[Program, int, int]:
     body: Any = Var(outputs[-1])
     for name in reversed(outputs[:-1]):
         body = Pair(Var(name), body)
-    return Program(tuple((x, REAL) for x in inputs), lets(*bindings, then=body)), len(inputs), len(outputs)
+    return TensorProgram(tuple((x, REAL) for x in inputs), lets(*bindings, then=body)), len(inputs), len(outputs)
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -162,8 +162,8 @@ def test_additions_of_a_transpose(seed: int) -> None:
 
 
 def test_an_input_that_nothing_comes_to_has_a_structural_zero() -> None:
-    program = Program(
-        (("x", REAL), ("p", type_of(Program((("a", REAL),), Pair(Var("a"), Var("a")))))), Mul(Var("x"), Var("x"))
+    program = TensorProgram(
+        (("x", REAL), ("p", type_of(TensorProgram((("a", REAL),), Pair(Var("a"), Var("a")))))), Mul(Var("x"), Var("x"))
     )
     result = adjoint_program(to_ssa(program), ("x", "p"))
     assert evaluate_ssa(result.ssa, {"x": 3.0, "p": (1.0, 2.0), "y_bar": 1.0}) == (6.0, (0.0, 0.0))

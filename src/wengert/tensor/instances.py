@@ -11,8 +11,8 @@ import numpy as np
 from wengert.errors import WengertError
 from wengert.tensor.language.predicates import fresh_name
 from wengert.tensor.language.relations import Relation
-from wengert.tensor.language.terms import TRUE, Expr, PairType, Program, Proj, TensorType, Type, Var
-from wengert.tensor.language.typechecking import shape_of
+from wengert.tensor.language.terms import TRUE, Expr, PairType, Proj, TensorProgram, TensorType, Type, Var
+from wengert.tensor.language.typechecking import shape_of_type
 from wengert.tensor.passes.adjoint import adjoint_program, gauss_newton
 from wengert.tensor.passes.differential import differential
 from wengert.tensor.passes.jacobian import jacobian
@@ -48,7 +48,7 @@ class Instance:
     constants: Mapping[str, Any]
     arguments: tuple[tuple[str, Meaning], ...]
     holds: Callable[[], bool]
-    program: Program | None = None
+    program: TensorProgram | None = None
     gathers: Mapping[str, tuple[str, int]] = field(default_factory=dict)
     tables: Mapping[str, RelationToMake] = field(default_factory=dict)
     indexed: dict[str, tuple[np.ndarray, Relation]] = field(default_factory=dict)
@@ -113,7 +113,7 @@ class Instance:
     @computed_once
     def shapes(self) -> dict[str, tuple[int, ...]]:
         sizes = self.sizes
-        return {x: tuple(n.substitute(sizes).constant for n in shape_of(of)) for x, of in self.ssa.inputs}
+        return {x: tuple(n.substitute(sizes).constant for n in shape_of_type(of)) for x, of in self.ssa.inputs}
 
     def runner(self, backend: Backend, relations: Mapping[str, Relation]) -> NumpyProgram:
         if backend not in self.runners:

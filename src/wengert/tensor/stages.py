@@ -8,14 +8,14 @@ from typing import Any
 from wengert.errors import TensorLanguageError
 from wengert.tensor.instances import Instance
 from wengert.tensor.language.notation import show_program
-from wengert.tensor.language.terms import Program
+from wengert.tensor.language.terms import TensorProgram
 from wengert.tensor.passes.gen_pushout import push_out_gens
 from wengert.tensor.passes.let_lifting import lift_lets
 from wengert.tensor.passes.pair_elimination import eliminate_pairs
 from wengert.tensor.passes.simplify import simplified
 from wengert.tensor.passes.statements import show_ssa
 
-PASSES: dict[str, tuple[Callable[[Program], Program], ...]] = {
+PASSES: dict[str, tuple[Callable[[TensorProgram], TensorProgram], ...]] = {
     "program": (),
     "lets": (lift_lets,),
     "pairs": (lift_lets, eliminate_pairs),

@@ -1,6 +1,6 @@
-"""Tables of index assignments, one a row: where a predicate holds, counted and enumerated exactly.
+"""Tables of index assignments, one a row, to count and enumerate exactly where a predicate holds.
 
-A reference, not a back end: an index that an equality pins is solved for, every other one runs over its range.
+The reference interpreter uses them. Indices are solved for where an equality pins them; others run over their ranges.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from functools import reduce
 
 import numpy as np
 
-from wengert.tensor.language.indices import Affine, affine
+from wengert.tensor.language.indices import AffineExpr, affine
 from wengert.tensor.language.predicates import (
     TRUE,
     And,
@@ -22,33 +22,33 @@ from wengert.tensor.language.predicates import (
     Related,
     Unrelated,
     conjuncts,
-    free_names,
+    free_index_names,
 )
 
-Indices = Iterable[tuple[str, Affine]]
+Indices = Iterable[tuple[str, AffineExpr]]
 
 
 @dataclass(frozen=True)
 class World:
-    """Values of the names of sizes and relations: numbers, and boolean arrays."""
+    """The values of sizes, which are integers, and of relations, which are boolean arrays."""
 
     sizes: Mapping[str, int] = field(default_factory=dict)
     relations: Mapping[str, np.ndarray] = field(default_factory=dict)
 
-    def size(self, a: Affine) -> int:
+    def size(self, a: AffineExpr) -> int:
         return max(0, a.constant + sum(c * self.sizes[name] for name, c in a.terms))
 
 
 @dataclass(frozen=True)
 class Assignments:
-    """Assignments: each row gives a number to each column, an index."""
+    """A table of assignments: each row assigns an integer to each column, which is an index."""
 
     world: World
     rows: int
     columns: Mapping[str, np.ndarray]
 
-    def value(self, a: Affine) -> np.ndarray:
-        """The value of an index expression in each row."""
+    def value(self, a: AffineExpr) -> np.ndarray:
+        """Return the value of an affine expression in each row."""
         parts = (np.asarray(self.columns.get(name, self.world.sizes.get(name))) * c for name, c in a.terms)
         return np.broadcast_to(sum(parts, np.asarray(a.constant)), (self.rows,))
 
@@ -66,7 +66,7 @@ class Assignments:
         return self if p == TRUE else self.take(np.flatnonzero(self.holds(p)))
 
     def holds(self, p: Predicate) -> np.ndarray:
-        """Whether the predicate p holds, for each row; a relation is false outside its shape."""
+        """Return for each row whether the predicate p holds; a relation is false outside its shape."""
         match p:
             case Compare(op, side):
                 value = self.value(side)
@@ -82,7 +82,7 @@ class Assignments:
             case Exists():
                 return self._exists(*_existential(p))
 
-    def _related(self, relation: np.ndarray, at: tuple[Affine, ...]) -> np.ndarray:
+    def _related(self, relation: np.ndarray, at: tuple[AffineExpr, ...]) -> np.ndarray:
         places = [self.value(a) for a in at]
         inside = reduce(
             np.logical_and,
@@ -99,14 +99,14 @@ class Assignments:
         return found
 
     def extended(self, indices: Indices, p: Predicate = TRUE) -> tuple[Assignments, np.ndarray]:
-        """The table of all assignments of further `indices` to the rows at which p is true, and the row each came from.
+        """Extend the rows by all assignments of further `indices` at which p holds; return also the row each came from.
 
-        With p true they come in the order of nested loops.
+        If p is TRUE, they are in the order of nested loops.
         """
         pending = {index: self.world.size(size) for index, size in indices}
         table, atoms = self.without(pending).having("", np.arange(self.rows)), list(conjuncts(p))
         while True:
-            known = [q for q in atoms if free_names(q).isdisjoint(pending)]
+            known = [q for q in atoms if free_index_names(q).isdisjoint(pending)]
             atoms = [q for q in atoms if q not in known]
             table = reduce(Assignments.where, known, table)
             if not pending:
@@ -120,8 +120,8 @@ class Assignments:
         rows = np.repeat(np.arange(self.rows), size)
         return self.take(rows).having(index, np.tile(np.arange(size), self.rows))
 
-    def _pinned(self, side: Affine, index: str, size: int) -> Assignments:
-        """The rows in which the equality side = 0 has a solution for the index in its range, with this in a column."""
+    def _pinned(self, side: AffineExpr, index: str, size: int) -> Assignments:
+        """Keep the rows in which side = 0 has a solution for the index in its range; add this as a column."""
         c = side.coefficient(index)
         rest = self.value(side - affine(index) * c)
         value = -rest // c
@@ -133,9 +133,9 @@ def _pins_one(p: Compare, pending: Mapping[str, int]) -> bool:
     return p.op == "=" and len(p.side.names & pending.keys()) == 1
 
 
-def _existential(p: Predicate) -> tuple[list[tuple[str, Affine]], Predicate]:
-    """The indices of directly nested existentials, and the predicate under them."""
-    indices: dict[str, Affine] = {}
+def _existential(p: Predicate) -> tuple[list[tuple[str, AffineExpr]], Predicate]:
+    """Return the indices of directly nested existentials, and the predicate under them."""
+    indices: dict[str, AffineExpr] = {}
     while isinstance(p, Exists) and p.index not in indices:
         indices[p.index] = p.size
         p = p.of

@@ -1,20 +1,17 @@
-"""Which values an affine index can take, and whether predicates exclude some: Fourier–Motzkin over whole numbers.
-
-A `Bounds` knows the size of each index and the number that each size variable stands for.
-"""
+"""Bounds of affine expressions, and proofs that predicates exclude values, by Fourier–Motzkin elimination."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from math import gcd
 
-from wengert.tensor.language.terms import Affine, And, Compare, Exists, Or, Predicate
+from wengert.tensor.language.terms import AffineExpr, And, Compare, Exists, Or, Predicate
 
 Constraint = tuple[tuple[tuple[str, int], ...], int]
 """Σ c·x + k >= 0."""
 
-MANY_CASES = 512  # of a disjunction that are looked at one by one; beyond, the guard counts for nothing
-MANY_ROWS = 2000  # of a system under elimination; beyond, nothing is proven
+MANY_CASES = 512  # of a disjunction; a condition that would make more is ignored
+MANY_ROWS = 2000  # of a system under elimination; with more, nothing is proven
 
 
 class Bounds:
@@ -22,52 +19,52 @@ class Bounds:
 
     def __init__(self) -> None:
         self.sizes: dict[str, int] = {}
-        self.indices: dict[str, Affine] = {}
+        self.indices: dict[str, AffineExpr] = {}
 
-    def value(self, a: Affine) -> int | None:
-        """The number that an affine expression of sizes alone stands for."""
+    def value(self, a: AffineExpr) -> int | None:
+        """Return the integer value of an affine expression; None if it contains anything but sizes."""
         if any(name not in self.sizes for name, _ in a.terms):
             return None
         return a.constant + sum(c * self.sizes[name] for name, c in a.terms)
 
-    def corner(self, a: Affine, high: bool) -> Affine:
-        """The greatest (`high`) or least value of `a` over all values of its indices, as an expression of sizes."""
+    def corner(self, a: AffineExpr, high: bool) -> AffineExpr:
+        """Return the greatest (`high`) or least value of `a` over its indices, as an expression of sizes."""
         while True:
             inside = [(name, c) for name, c in a.terms if name in self.indices]
             if not inside:
                 return a
             name, c = inside[0]
-            at = self.indices[name] - 1 if (c > 0) == high else Affine(0, ())
+            at = self.indices[name] - 1 if (c > 0) == high else AffineExpr(0, ())
             a = a.substitute({name: at})
 
-    def excluded(self, conditions: tuple[Predicate, ...], goal: Affine) -> bool:
+    def excluded(self, conditions: tuple[Predicate, ...], goal: AffineExpr) -> bool:
         """Whether `goal >= 0` is impossible where all conditions hold."""
         return all(self._empty([*case, goal]) for case in cases(conditions))
 
-    def proves(self, conditions: tuple[Predicate, ...], *goals: Affine) -> bool:
+    def proves(self, conditions: tuple[Predicate, ...], *goals: AffineExpr) -> bool:
         """Whether each goal is >= 0 wherever all conditions hold."""
         return all(self.excluded(conditions, goal * -1 - 1) for goal in goals)
 
-    def _empty(self, constraints: list[Affine]) -> bool:
-        """Whether no whole numbers in range make all constraints >= 0."""
+    def _empty(self, constraints: list[AffineExpr]) -> bool:
+        """Whether no integers in range make all constraints >= 0, as far as elimination proves it."""
         pending, rows, seen = list(constraints), [], set[str]()
         while pending:
             rows.append(self._row(pending.pop()))
             for name, _ in rows[-1][0]:
                 if name not in seen and name in self.indices:
                     seen.add(name)
-                    index = Affine(0, ((name, 1),))
+                    index = AffineExpr(0, ((name, 1),))
                     pending += [index, self.indices[name] - 1 - index]
         return _infeasible(rows)
 
-    def _row(self, a: Affine) -> Constraint:
+    def _row(self, a: AffineExpr) -> Constraint:
         constant = a.constant + sum(c * self.sizes[name] for name, c in a.terms if name in self.sizes)
         return _tight({name: c for name, c in a.terms if name not in self.sizes}, constant)
 
 
-def cases(conditions: tuple[Predicate, ...]) -> list[list[Affine]]:
-    """The conditions as a disjunction of lists of affine expressions that are >= 0; relations are left out."""
-    found: list[list[Affine]] = [[]]
+def cases(conditions: tuple[Predicate, ...]) -> list[list[AffineExpr]]:
+    """Return the conditions as a disjunction of lists of affine expressions that are >= 0, without relations."""
+    found: list[list[AffineExpr]] = [[]]
     for condition in conditions:
         each = list(_cases(condition))
         if len(each) * len(found) <= MANY_CASES:
@@ -75,8 +72,8 @@ def cases(conditions: tuple[Predicate, ...]) -> list[list[Affine]]:
     return found
 
 
-def _cases(p: Predicate) -> Iterator[list[Affine]]:
-    """The alternatives of which one holds where p does, each a list of affine expressions that are ≥ 0."""
+def _cases(p: Predicate) -> Iterator[list[AffineExpr]]:
+    """Yield the cases of p, of which one holds where p does: lists of affine expressions that are >= 0."""
     if isinstance(p, Compare):
         if p.op == "=":
             yield [p.side, p.side * -1]
@@ -88,7 +85,7 @@ def _cases(p: Predicate) -> Iterator[list[Affine]]:
         for part in p.parts:
             yield from _cases(part)
     elif isinstance(p, Exists):
-        index = Affine(0, ((p.index, 1),))
+        index = AffineExpr(0, ((p.index, 1),))
         for case in _cases(p.of):
             yield [*case, index, p.size - 1 - index]
     else:
@@ -96,14 +93,14 @@ def _cases(p: Predicate) -> Iterator[list[Affine]]:
 
 
 def _tight(terms: Mapping[str, int], constant: int) -> Constraint:
-    """The row of a constraint divided by the common divisor of its coefficients, its constant rounded down."""
+    """Divide a constraint by the common divisor of its coefficients, and round its constant down."""
     kept = {name: c for name, c in terms.items() if c}
     divisor = gcd(*kept.values()) or 1
     return tuple(sorted((name, c // divisor) for name, c in kept.items())), constant // divisor
 
 
 def _infeasible(rows: list[Constraint]) -> bool:
-    """Whether constraints have no solution: variables are eliminated one by one, until 0 ≥ 1 remains or nothing."""
+    """Whether elimination, variable by variable, proves that the constraints have no solution."""
     found = set(rows)
     while found:
         if any(not terms and constant < 0 for terms, constant in found):
@@ -111,11 +108,11 @@ def _infeasible(rows: list[Constraint]) -> bool:
         names = {name for terms, _ in found for name, _ in terms}
         if not names or len(found) > MANY_ROWS:
             return False
-        found = _eliminate(found, min(sorted(names), key=lambda name: _pairs(found, name)))
+        found = _eliminate(found, min(sorted(names), key=lambda name: _new_row_count(found, name)))
     return False
 
 
-def _pairs(rows: set[Constraint], name: str) -> int:
+def _new_row_count(rows: set[Constraint], name: str) -> int:
     signs = [dict(terms).get(name, 0) for terms, _ in rows]
     return sum(s > 0 for s in signs) * sum(s < 0 for s in signs)
 
@@ -124,11 +121,11 @@ def _eliminate(rows: set[Constraint], name: str) -> set[Constraint]:
     below = [row for row in rows if dict(row[0]).get(name, 0) > 0]
     above = [row for row in rows if dict(row[0]).get(name, 0) < 0]
     rest = {row for row in rows if name not in dict(row[0])}
-    return rest | {_combined(low, high, name) for low in below for high in above}
+    return rest | {_without_variable(low, high, name) for low in below for high in above}
 
 
-def _combined(low: Constraint, high: Constraint, name: str) -> Constraint:
-    """The sum of two rows, scaled so that `name` cancels."""
+def _without_variable(low: Constraint, high: Constraint, name: str) -> Constraint:
+    """Add two rows, scaled so that `name` cancels."""
     left, right = dict(low[0]), dict(high[0])
     times, other = -right[name], left[name]
     names = left.keys() | right.keys()

@@ -14,17 +14,17 @@ import numpy as np
 from wengert.tensor.language.assignments import Assignments, World
 from wengert.tensor.language.evaluation import behind_brackets, summands
 from wengert.tensor.language.substitution import children
-from wengert.tensor.language.terms import Add, Apply, Bracket, Expr, Gen, Mul, Program, Sum
+from wengert.tensor.language.terms import Add, Apply, Bracket, Expr, Gen, Mul, Sum, TensorProgram
 
 
 def cost(
-    program: Program, sizes: Mapping[str, int] | None = None, relations: Mapping[str, np.ndarray] | None = None
+    program: TensorProgram, sizes: Mapping[str, int] | None = None, relations: Mapping[str, np.ndarray] | None = None
 ) -> int:
     return cost_at(program.body, Assignments(World(sizes or {}, relations or {}), 1, {}))
 
 
 def cost_at(e: Expr, table: Assignments) -> int:
-    """The cost of e summed over the rows of a table."""
+    """Return the cost of e, summed over the rows of a table."""
     match e:
         case Add(left, right):
             return _addition(left, right, table)
@@ -39,14 +39,14 @@ def cost_at(e: Expr, table: Assignments) -> int:
 
 
 def _addition(left: Expr, right: Expr, table: Assignments) -> int:
-    """4.24: [p]e0 + [q]e1 adds where both hold: cost [p]cost(e0) + [q]cost(e1) + [p∧q]."""
+    """Count by 4.24: [p]e0 + [q]e1 adds where both hold, and costs [p]cost(e0) + [q]cost(e1) + [p∧q]."""
     (p, e0), (q, e1) = behind_brackets(left), behind_brackets(right)
     first = table.where(p)
     return cost_at(e0, first) + cost_at(e1, table.where(q)) + first.where(q).rows
 
 
 def _summation(e: Sum, table: Assignments) -> int:
-    """4.30: Σ ī [p]e adds one time less than p holds, where it holds at all: Σ_ī [p](cost(e)+1) − [∃ī.p]."""
+    """Count by 4.30: Σ ī [p]e costs Σ_ī [p](cost(e)+1) − [∃ī.p], since the first term is not added."""
     indices, where, body = summands(e)
     inner, origins = table.extended(indices.items(), where)
     return cost_at(body, inner) + inner.rows - len(np.unique(origins))

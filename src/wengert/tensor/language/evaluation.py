@@ -1,7 +1,7 @@
-"""Evaluation of a program: the value ⟦e⟧ρ for all assignments ρ of a table at once. A reference: slow, and exact.
+"""The reference interpreter, slow and exact: the value ⟦e⟧ρ for all index assignments ρ of a table at once.
 
-A value is an array, or a tuple of values for a pair; a tensor of pairs is held as a pair of tensors. Inside, the first
-axis of a value counts the rows of the table.
+A value is an array, or a tuple of values for a pair; a tensor of pairs is stored as a pair of tensors. Inside an
+Evaluator the first axis of a value is the rows of the table.
 
 Source: "Differentiating a Tensor Language", 4.1 to 4.21.
 """
@@ -20,19 +20,19 @@ from wengert.tensor.language.terms import (
     TRUE,
     Access,
     Add,
-    Affine,
+    AffineExpr,
     Apply,
     Bracket,
     Const,
     Expr,
     Gen,
-    Let,
+    LetIn,
     Mul,
     Pair,
     Predicate,
-    Program,
     Proj,
     Sum,
+    TensorProgram,
     Var,
     conjoin,
 )
@@ -41,34 +41,34 @@ Evaluated = Any  # an array, or a tuple of two values
 
 
 def evaluate(
-    program: Program,
+    program: TensorProgram,
     inputs: Mapping[str, Evaluated],
     sizes: Mapping[str, int] | None = None,
     relations: Mapping[str, np.ndarray] | None = None,
     number: Callable[[Any], Any] = float,
 ) -> Evaluated:
-    """The value of a program; `number` makes all of its numbers, so that `Fraction` makes it exact."""
+    """Return the value of a program. `number` converts each number, so that `Fraction` makes the value exact."""
     evaluator = Evaluator(number)
-    table = evaluator.started(program.inputs, inputs, World(sizes or {}, relations or {}))
-    return mapped(lambda leaf: leaf[0], evaluator.value(program.body, table))
+    table = evaluator.initial_table(program.inputs, inputs, World(sizes or {}, relations or {}))
+    return map_arrays(lambda leaf: leaf[0], evaluator.value(program.body, table))
 
 
-def mapped(f: Callable[..., Any], value: Evaluated) -> Evaluated:
-    """The value with `f(array)` for each array in it."""
-    return tuple(mapped(f, part) for part in value) if isinstance(value, tuple) else f(value)
+def map_arrays(f: Callable[..., Any], value: Evaluated) -> Evaluated:
+    """Apply `f` to each array in a value."""
+    return tuple(map_arrays(f, part) for part in value) if isinstance(value, tuple) else f(value)
 
 
 def behind_brackets(e: Expr) -> tuple[Predicate, Expr]:
-    """The predicates of the brackets with which e begins, and the expression in them."""
+    """Return the conjunction of e's outermost brackets, and the expression inside them."""
     where: Predicate = TRUE
     while isinstance(e, Bracket):
         where, e = conjoin(where, e.where), e.body
     return where, e
 
 
-def summands(e: Sum) -> tuple[dict[str, Affine], Predicate, Expr]:
-    """Directly nested sums and the brackets in them as one sum: Σ ī:n̄ [p] e."""
-    indices: dict[str, Affine] = {}
+def summands(e: Sum) -> tuple[dict[str, AffineExpr], Predicate, Expr]:
+    """Return directly nested sums and the brackets in them as one sum, Σ ī:n̄ [p] e: indices, predicate, expression."""
+    indices: dict[str, AffineExpr] = {}
     body: Expr = e
     while isinstance(body, Sum) and body.index not in indices:
         indices[body.index] = body.size
@@ -77,40 +77,42 @@ def summands(e: Sum) -> tuple[dict[str, Affine], Predicate, Expr]:
 
 
 class Evaluator:
-    """Evaluates expressions on tables of assignments: what each name stands for, and how numbers are made."""
+    """Evaluates expressions on tables of assignments. `bindings` are the values of variables."""
 
     def __init__(self, number: Callable[[Any], Any]) -> None:
         self.number = number
         self.zero = number(0)
         self.dtype = np.asarray(self.zero).dtype
-        self.held: dict[str, Evaluated] = {}
+        self.bindings: dict[str, Evaluated] = {}
 
-    def started(self, named: Iterable[tuple[str, Any]], inputs: Mapping[str, Evaluated], world: World) -> Assignments:
-        """The table of one row, in which the inputs have their values."""
+    def initial_table(
+        self, named: Iterable[tuple[str, Any]], inputs: Mapping[str, Evaluated], world: World
+    ) -> Assignments:
+        """Bind the inputs to their values; return a table of one row."""
         table = Assignments(world, 1, {})
         for name, _ in named:
-            table = self.bound(name, self.given(inputs[name]), table)
+            table = self.bind(name, self.one_row(inputs[name]), table)
         return table
 
-    def given(self, value: Evaluated) -> Evaluated:
-        """An input as a value with one row."""
-        return mapped(lambda leaf: self.array(np.asarray(leaf))[None], value)
+    def one_row(self, value: Evaluated) -> Evaluated:
+        """Return an input as a value with one row."""
+        return map_arrays(lambda leaf: self.array(np.asarray(leaf))[None], value)
 
     def array(self, numbers: np.ndarray) -> np.ndarray:
-        made = np.empty(numbers.size, self.dtype)
-        made[:] = [self.number(x) for x in numbers.flat]
-        return made.reshape(numbers.shape)
+        converted = np.empty(numbers.size, self.dtype)
+        converted[:] = [self.number(x) for x in numbers.flat]
+        return converted.reshape(numbers.shape)
 
     def zeros(self, *shape: int) -> np.ndarray:
         return np.full(shape, self.zero, self.dtype)
 
-    def bound(self, name: str, value: Evaluated, table: Assignments) -> Assignments:
-        """Bind a name to a value; a new column of the table says in which row of the value each row looks."""
-        self.held[name] = value
+    def bind(self, name: str, value: Evaluated, table: Assignments) -> Assignments:
+        """Bind a name to a value. A new column of the table holds, for each row, the row of the value that it reads."""
+        self.bindings[name] = value
         return table.having(f"row of {name}", np.arange(table.rows))
 
     def value(self, e: Expr, table: Assignments) -> Evaluated:
-        """The value of e for each row of the table."""
+        """Return the value of e for each row of the table."""
         match e:
             case Const(value):
                 return np.full(table.rows, self.number(value), self.dtype)
@@ -125,66 +127,68 @@ class Evaluator:
             case Pair(left, right):
                 return self.value(left, table), self.value(right, table)
             case Var() | Proj() | Access():
-                return self.part(e, (), table)
+                return self.element(e, (), table)
             case Gen():
-                return self.generated(e, table)
+                return self.gen(e, table)
             case Sum():
-                return self.summed(e, table)
+                return self.sum(e, table)
             case Bracket(where, body):
                 rows = np.flatnonzero(table.holds(where))
-                return mapped(lambda leaf: self.scattered(table.rows, rows, leaf), self.value(body, table.take(rows)))
-            case Let():
+                return map_arrays(lambda leaf: self.scatter(table.rows, rows, leaf), self.value(body, table.take(rows)))
+            case LetIn():
                 return self.let(e, table)
 
-    def let(self, e: Let, table: Assignments) -> Evaluated:
-        """The value of the body of a let; afterwards the name means what it meant before."""
-        value, outer = self.value(e.value, table), self.held.get(e.name)
-        result = self.value(e.body, self.bound(e.name, value, table))
-        self.held[e.name] = outer
+    def let(self, e: LetIn, table: Assignments) -> Evaluated:
+        """Return the value of a let's body; afterwards restore the outer binding of its name."""
+        value, outer = self.value(e.value, table), self.bindings.get(e.name)
+        result = self.value(e.body, self.bind(e.name, value, table))
+        self.bindings[e.name] = outer
         return result
 
-    def scattered(self, count: int, rows: np.ndarray, leaf: np.ndarray) -> np.ndarray:
-        """An array of `count` rows: `leaf` at the rows given, zero at others."""
+    def scatter(self, count: int, rows: np.ndarray, leaf: np.ndarray) -> np.ndarray:
+        """Return an array of `count` rows: `leaf` at these rows, zero at others."""
         whole = self.zeros(count, *leaf.shape[1:])
         whole[rows] = leaf
         return whole
 
-    def generated(self, e: Gen, table: Assignments) -> Evaluated:
+    def gen(self, e: Gen, table: Assignments) -> Evaluated:
         inner, _ = table.extended([(e.index, e.size)])
         shape = (table.rows, table.world.size(e.size))
-        return mapped(lambda leaf: leaf.reshape(shape + leaf.shape[1:]), self.value(e.body, inner))
+        return map_arrays(lambda leaf: leaf.reshape(shape + leaf.shape[1:]), self.value(e.body, inner))
 
-    def summed(self, e: Sum, table: Assignments) -> np.ndarray:
+    def sum(self, e: Sum, table: Assignments) -> np.ndarray:
         indices, where, body = summands(e)
         inner, origins = table.extended(indices.items(), where)
         total = self.zeros(table.rows)
         np.add.at(total, origins, self.value(body, inner))
         return total
 
-    def part(self, e: Expr, at: tuple[np.ndarray, ...], table: Assignments) -> Evaluated:
-        """The value of e[at..]; only what is read of e is copied."""
+    def element(self, e: Expr, at: tuple[np.ndarray, ...], table: Assignments) -> Evaluated:
+        """Return the value of e[at..]; of a variable only the elements read are copied."""
         if isinstance(e, Access):
-            return self.part(e.of, (table.value(e.at), *at), table)
-        found, rows = self.located(e, table)
-        return mapped(lambda leaf: _read(e, leaf, rows, at), found)
+            return self.element(e.of, (table.value(e.at), *at), table)
+        found, rows = self.locate(e, table)
+        return map_arrays(lambda leaf: _read_elements(e, leaf, rows, at), found)
 
-    def located(self, e: Expr, table: Assignments) -> tuple[Evaluated, np.ndarray]:
-        """A value of e, and in which of its rows each row of the table finds its own."""
+    def locate(self, e: Expr, table: Assignments) -> tuple[Evaluated, np.ndarray]:
+        """Return a value of e, and for each row of the table the row of the value that it reads."""
         match e:
             case Var(name):
-                return self.held[name], table.columns[f"row of {name}"]
+                return self.bindings[name], table.columns[f"row of {name}"]
             case Proj(k, of):
-                found, rows = self.located(of, table)
+                found, rows = self.locate(of, table)
                 return found[k], rows
         return self.value(e, table), np.arange(table.rows)
 
 
-def _read(e: Expr, leaf: np.ndarray, rows: np.ndarray, at: tuple[np.ndarray, ...]) -> np.ndarray:
+def _read_elements(e: Expr, leaf: np.ndarray, rows: np.ndarray, at: tuple[np.ndarray, ...]) -> np.ndarray:
     for place, size in zip(at, leaf.shape[1:], strict=False):
         if ((place < 0) | (place >= size)).any():
-            raise OutOfRangeError(f"{show_expr(e)} is read at {_worst(place, size)}, outside 0..{size - 1}")
+            raise OutOfRangeError(
+                f"{show_expr(e)} is read at index {_show_worst(place, size)}; its indices are 0..{size - 1}"
+            )
     return leaf[(rows, *at)]
 
 
-def _worst(place: np.ndarray, size: int) -> str:
-    return show_affine(Affine(int(place.min() if place.min() < 0 else place.max())))
+def _show_worst(place: np.ndarray, size: int) -> str:
+    return show_affine(AffineExpr(int(place.min() if place.min() < 0 else place.max())))

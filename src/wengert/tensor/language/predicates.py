@@ -1,6 +1,6 @@
-"""Predicates on indices, in a normal form that shows what they imply; what is always false or true folds away.
+"""Predicates on indices, in a normal form that shows which imply which; constant ones fold to TRUE or FALSE.
 
-A constructor never changes where the predicate is true: the cost of a program counts those places.
+A constructor never changes where a predicate holds, since the cost of a program counts these index values.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from functools import lru_cache
 from math import gcd
 from typing import Any
 
-from wengert.tensor.language.indices import Affine, affine
+from wengert.tensor.language.indices import AffineExpr, affine
 
 
 @dataclass(frozen=True, slots=True)
 class Compare:
-    """The atom side = 0 or side ≥ 0, made by `compare`."""
+    """The atom side = 0 or side ≥ 0, made by `compare_to_zero`."""
 
     op: str
-    side: Affine
+    side: AffineExpr
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,49 +27,49 @@ class Related:
     """The atom R(a1, .., ak)."""
 
     relation: str
-    at: tuple[Affine, ...]
+    at: tuple[AffineExpr, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Unrelated:
-    """The atom ¬R(a1, .., ak): negation stands at atoms only."""
+    """The atom ¬R(a1, .., ak). Only atoms are negated."""
 
     relation: str
-    at: tuple[Affine, ...]
+    at: tuple[AffineExpr, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class And:
-    """All of the parts hold."""
+    """The conjunction of the parts."""
 
     parts: tuple[Predicate, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Or:
-    """One of the parts holds, or several."""
+    """The disjunction of the parts."""
 
     parts: tuple[Predicate, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Exists:
-    """∃[index:size] of."""
+    """The quantified predicate ∃[index:size] of."""
 
     index: str
-    size: Affine
+    size: AffineExpr
     of: Predicate
 
 
 Predicate = Compare | Related | Unrelated | And | Or | Exists
 TRUE, FALSE = And(()), Or(())
-REMEMBERED = 2**15  # results of each constructor: the passes ask for the same ones again and again
+CACHED_RESULTS = 2**15  # of each constructor: the passes repeat the same calls many times
 
 
-def compare(op: str, side: Affine) -> Predicate:
-    """The atom `side op 0` in lowest terms: > becomes ≥, an equality begins with a positive coefficient."""
+def compare_to_zero(op: str, side: AffineExpr) -> Predicate:
+    """Return the atom `side op 0` in lowest terms: > becomes ≥, an equality begins with a positive coefficient."""
     if op == ">":
-        return compare(">=", side - 1)
+        return compare_to_zero(">=", side - 1)
     if side.is_constant:
         return TRUE if (side.constant == 0 if op == "=" else side.constant >= 0) else FALSE
     divisor = gcd(*(c for _, c in side.terms))
@@ -77,49 +77,49 @@ def compare(op: str, side: Affine) -> Predicate:
         if side.constant % divisor:
             return FALSE
         divisor = divisor if side.terms[0][1] > 0 else -divisor
-    return Compare(op, Affine(side.constant // divisor, tuple((name, c // divisor) for name, c in side.terms)))
+    return Compare(op, AffineExpr(side.constant // divisor, tuple((name, c // divisor) for name, c in side.terms)))
 
 
-def equal(a: Affine | int, b: Affine | int) -> Predicate:
-    return compare("=", affine(a) - b)
+def equal(a: AffineExpr | int, b: AffineExpr | int) -> Predicate:
+    return compare_to_zero("=", affine(a) - b)
 
 
-def at_most(a: Affine | int, b: Affine | int) -> Predicate:
-    return compare(">=", affine(b) - a)
+def at_most(a: AffineExpr | int, b: AffineExpr | int) -> Predicate:
+    return compare_to_zero(">=", affine(b) - a)
 
 
-def less(a: Affine | int, b: Affine | int) -> Predicate:
-    return compare(">", affine(b) - a)
+def less(a: AffineExpr | int, b: AffineExpr | int) -> Predicate:
+    return compare_to_zero(">", affine(b) - a)
 
 
-def in_range(a: Affine, size: Affine) -> Predicate:
-    """The predicate 0 ≤ a < size."""
+def in_range(a: AffineExpr, size: AffineExpr) -> Predicate:
+    """Return the predicate 0 ≤ a < size."""
     return conjoin(at_most(0, a), less(a, size))
 
 
-@lru_cache(maxsize=REMEMBERED)
+@lru_cache(maxsize=CACHED_RESULTS)
 def conjoin(*parts: Predicate) -> Predicate:
-    """p ∧ q ∧ ..: flat, sorted; a part that another implies is dropped, parts that exclude each other are false."""
+    """Return p ∧ q ∧ .., flat and sorted. Drop parts that others imply; if two exclude each other, return FALSE."""
     found = {q for p in parts for q in conjuncts(p)}
     if FALSE in found or any(_exclude(p, q) for p in found for q in found):
         return FALSE
-    return _joined(And, found, lambda p, q: implies(q, p))
+    return _without_redundant(And, found, lambda p, q: implies(q, p))
 
 
-@lru_cache(maxsize=REMEMBERED)
+@lru_cache(maxsize=CACHED_RESULTS)
 def disjoin(*parts: Predicate) -> Predicate:
-    """p ∨ q ∨ ..: flat, sorted; a part that implies another is dropped."""
+    """Return p ∨ q ∨ .., flat and sorted, without parts that imply another."""
     found = {q for p in parts for q in disjuncts(p)}
     if TRUE in found:
         return TRUE
-    return _joined(Or, found, implies)
+    return _without_redundant(Or, found, implies)
 
 
-def _joined(
+def _without_redundant(
     kind: type[And | Or], parts: Iterable[Predicate], redundant: Callable[[Predicate, Predicate], bool]
 ) -> Predicate:
-    """The parts in order, without those that are redundant beside another one that stays."""
-    kept = sorted(parts, key=order)
+    """Join the parts in sorted order, without those that are redundant beside one that stays."""
+    kept = sorted(parts, key=sort_key)
     for p in tuple(kept):
         if any(redundant(p, q) for q in kept if q is not p):
             kept.remove(p)
@@ -127,7 +127,7 @@ def _joined(
 
 
 def _exclude(p: Predicate, q: Predicate) -> bool:
-    """Whether p ∧ q is false, as far as two atoms show it."""
+    """Whether p ∧ q is false, as far as their structure shows; only atoms are compared."""
     match p, q:
         case Compare(_, a), Compare(_, b):
             return len(a.terms) == len(b.terms) and p != q and a.names == b.names and implies(p, negate(q))
@@ -137,30 +137,30 @@ def _exclude(p: Predicate, q: Predicate) -> bool:
 
 
 def conjuncts(p: Predicate) -> tuple[Predicate, ...]:
-    return _flat(p, And)
+    return _flattened(p, And)
 
 
 def disjuncts(p: Predicate) -> tuple[Predicate, ...]:
-    return _flat(p, Or)
+    return _flattened(p, Or)
 
 
-def _flat(p: Predicate, kind: type[And | Or]) -> tuple[Predicate, ...]:
-    return tuple(q for part in p.parts for q in _flat(part, kind)) if isinstance(p, kind) else (p,)
+def _flattened(p: Predicate, kind: type[And | Or]) -> tuple[Predicate, ...]:
+    return tuple(q for part in p.parts for q in _flattened(part, kind)) if isinstance(p, kind) else (p,)
 
 
-@lru_cache(maxsize=REMEMBERED)
+@lru_cache(maxsize=CACHED_RESULTS)
 def implies(p: Predicate, q: Predicate) -> bool:
-    """Whether p ⇒ q, as far as their structure shows it; True is certain."""
+    """Whether p ⇒ q, as far as their structure shows; True is certain."""
     if isinstance(q, And):
         return all(implies(p, part) for part in q.parts)
     if isinstance(p, Or):
         return all(implies(part, q) for part in p.parts)
     if isinstance(q, Or) and any(implies(p, part) for part in q.parts):
         return True
-    return any(part == q or _at_least(part, q) for part in conjuncts(p))
+    return any(part == q or _implies_inequality(part, q) for part in conjuncts(p))
 
 
-def _at_least(p: Predicate, q: Predicate) -> bool:
+def _implies_inequality(p: Predicate, q: Predicate) -> bool:
     """Whether an atom implies another of the same terms: a + c ≥ 0 ⇒ a + d ≥ 0 where d ≥ c, and a = c ⇒ a ≥ c."""
     if not (isinstance(p, Compare) and isinstance(q, Compare) and q.op == ">="):
         return False
@@ -168,14 +168,14 @@ def _at_least(p: Predicate, q: Predicate) -> bool:
     return any(side.terms == q.side.terms and side.constant <= q.side.constant for side in sides)
 
 
-@lru_cache(maxsize=REMEMBERED)
+@lru_cache(maxsize=CACHED_RESULTS)
 def negate(p: Predicate) -> Predicate:
-    """¬p, with the negations at the atoms. Errors: for an ∃ in p; its negation, ∀, the language does not have."""
+    """Return ¬p, with the negations at the atoms. Errors: ValueError for an ∃ in p, since the language has no ∀."""
     match p:
         case Compare("=", a):
-            return disjoin(compare(">", a), compare(">", -a))
+            return disjoin(compare_to_zero(">", a), compare_to_zero(">", -a))
         case Compare(op, a):
-            return compare(">" if op == ">=" else ">=", -a)
+            return compare_to_zero(">" if op == ">=" else ">=", -a)
         case Related(relation, at):
             return Unrelated(relation, at)
         case Unrelated(relation, at):
@@ -184,19 +184,19 @@ def negate(p: Predicate) -> Predicate:
             return disjoin(*map(negate, parts))
         case Or(parts):
             return conjoin(*map(negate, parts))
-    raise ValueError("`not` of an existential: the language has no ∀; say it with comparisons of indices")
+    raise ValueError("cannot negate an ∃: the language has no ∀; write it with comparisons of indices")
 
 
-def exists(indices: Iterable[tuple[str, Affine]], p: Predicate) -> Predicate:
-    """∃[ī:n̄] p, without the indices that the atoms determine or only bound."""
+def exists(indices: Iterable[tuple[str, AffineExpr]], p: Predicate) -> Predicate:
+    """Return ∃[ī:n̄] p, with those indices eliminated that an atom determines or that atoms only bound."""
     for index, size in reversed(tuple(indices)):
         p = disjoin(*(_exists_one(index, size, part) for part in disjuncts(p)))
     return p
 
 
-def _exists_one(index: str, size: Affine, p: Predicate) -> Predicate:
-    about = [q for q in conjuncts(p) if index in free_names(q)]
-    rest = conjoin(*(q for q in conjuncts(p) if index not in free_names(q)))
+def _exists_one(index: str, size: AffineExpr, p: Predicate) -> Predicate:
+    about = [q for q in conjuncts(p) if index in free_index_names(q)]
+    rest = conjoin(*(q for q in conjuncts(p) if index not in free_index_names(q)))
     pin = next((q for q in about if pins(q, index)), None)
     if isinstance(pin, Compare):
         at = solved(pin.side, index)
@@ -207,52 +207,52 @@ def _exists_one(index: str, size: Affine, p: Predicate) -> Predicate:
     return conjoin(rest, _quantified(index, size, conjoin(*about)))
 
 
-def _quantified(index: str, size: Affine, p: Predicate) -> Exists:
-    """∃[index:size] p, the index named by how deep it stands, so that predicates that say the same are equal."""
-    name = fresh_name(f"e{_depth(p)}", free_names(p) - {index})
+def _quantified(index: str, size: AffineExpr, p: Predicate) -> Exists:
+    """Return ∃[index:size] p, with the index named by its nesting depth, so that equivalent predicates are equal."""
+    name = fresh_name(f"e{_depth(p)}", free_index_names(p) - {index})
     return Exists(name, size, p if name == index else substituted(p, {index: affine(name)}))
 
 
 def _depth(p: Predicate) -> int:
-    """How deep existentials are nested in p."""
+    """Return how deep existentials are nested in p."""
     if isinstance(p, Exists):
         return 1 + _depth(p.of)
     return max(map(_depth, p.parts), default=0) if isinstance(p, And | Or) else 0
 
 
 def pins(p: Predicate, index: str) -> bool:
-    """Whether p is an equality that gives the index its value."""
+    """Whether p is an equality that determines the index: its coefficient is ±1."""
     return isinstance(p, Compare) and p.op == "=" and abs(p.side.coefficient(index)) == 1
 
 
-def solved(side: Affine, index: str) -> Affine:
-    """The value of an index of coefficient ±1 at which side = 0."""
+def solved(side: AffineExpr, index: str) -> AffineExpr:
+    """Solve side = 0 for an index of coefficient ±1."""
     c = side.coefficient(index)
     return (side - affine(index) * c) * -c
 
 
-def _bounds_meet(index: str, size: Affine, sides: list[Affine]) -> Predicate:
-    """That some index in 0..size-1 has all sides ≥ 0, as a predicate: each lower bound is at most each upper one."""
+def _bounds_meet(index: str, size: AffineExpr, sides: list[AffineExpr]) -> Predicate:
+    """Return ∃[index:size] with all sides ≥ 0, without the index: each lower bound is at most each upper one."""
     lows = [affine(0), *(solved(side, index) for side in sides if side.coefficient(index) > 0)]
     highs = [size - 1, *(solved(side, index) for side in sides if side.coefficient(index) < 0)]
     return conjoin(*(at_most(low, high) for low in lows for high in highs))
 
 
-def free_names(p: Predicate) -> frozenset[str]:
-    """The free names of indices and sizes in a predicate."""
+def free_index_names(p: Predicate) -> frozenset[str]:
+    """Return the free names of indices and sizes in a predicate."""
     match p:
         case Compare(_, side):
             return side.names
         case Related(_, at) | Unrelated(_, at):
             return frozenset().union(*(a.names for a in at))
         case And(parts) | Or(parts):
-            return frozenset().union(*map(free_names, parts))
+            return frozenset().union(*map(free_index_names, parts))
         case Exists(index, size, of):
-            return size.names | (free_names(of) - {index})
+            return size.names | (free_index_names(of) - {index})
 
 
 def relation_names(p: Predicate) -> frozenset[str]:
-    """The names of the relations in a predicate."""
+    """Return the names of the relations in a predicate."""
     match p:
         case Related(relation, _) | Unrelated(relation, _):
             return frozenset({relation})
@@ -263,13 +263,13 @@ def relation_names(p: Predicate) -> frozenset[str]:
     return frozenset()
 
 
-def substituted(p: Predicate, indices: Mapping[str, Affine | int]) -> Predicate:
-    """p[i ↦ a] for each index i in `indices`; a bound index is renamed where some a names it."""
-    if free_names(p).isdisjoint(indices):
+def substituted(p: Predicate, indices: Mapping[str, AffineExpr | int]) -> Predicate:
+    """Substitute p[i ↦ a] for each index i in `indices`; rename a bound index where some a names it."""
+    if free_index_names(p).isdisjoint(indices):
         return p
     match p:
         case Compare(op, side):
-            return compare(op, side.substitute(indices))
+            return compare_to_zero(op, side.substitute(indices))
         case Related(relation, at) | Unrelated(relation, at):
             return type(p)(relation, tuple(a.substitute(indices) for a in at))
         case And(parts):
@@ -279,14 +279,14 @@ def substituted(p: Predicate, indices: Mapping[str, Affine | int]) -> Predicate:
         case Exists(index, size, of):
             inner = {name: a for name, a in indices.items() if name != index}
             bound = fresh_name(
-                index, free_names(of) | frozenset().union(*(affine(a).names for a in inner.values())) - {index}
+                index, free_index_names(of) | frozenset().union(*(affine(a).names for a in inner.values())) - {index}
             )
             of = substituted(of, {index: affine(bound)}) if bound != index else of
             return exists([(bound, size.substitute(indices))], substituted(of, inner))
 
 
 def fresh_name(name: str, taken: Iterable[str]) -> str:
-    """`name`, or that with the first number that makes it none of `taken`."""
+    """Return `name`, with the first number appended that makes it none of `taken` if it is one of them."""
     taken = frozenset(taken)
     if name not in taken:
         return name
@@ -296,14 +296,14 @@ def fresh_name(name: str, taken: Iterable[str]) -> str:
     return f"{name}_{number}"
 
 
-def order(p: Predicate) -> tuple[Any, ...]:
-    """A key by which predicates are sorted; equal for equal ones."""
+def sort_key(p: Predicate) -> tuple[Any, ...]:
+    """Return the key by which predicates are sorted; equal predicates have equal keys."""
     match p:
         case Compare(op, side):
             return (0, op, side.terms, side.constant)
         case Related(relation, at) | Unrelated(relation, at):
             return (1 + isinstance(p, Unrelated), relation, tuple((a.terms, a.constant) for a in at))
         case And(parts) | Or(parts):
-            return (3 + isinstance(p, Or), *map(order, parts))
+            return (3 + isinstance(p, Or), *map(sort_key, parts))
         case Exists(index, size, of):
-            return (5, index, size.terms, size.constant, order(of))
+            return (5, index, size.terms, size.constant, sort_key(of))

@@ -1,10 +1,10 @@
-"""Interval analysis: what the ranges of indices say about predicates. Where it is unsure it says nothing."""
+"""Interval analysis: derive bounds and predicates from the ranges of indices, and conclude only what is certain."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from wengert.tensor.language.indices import Affine, affine
+from wengert.tensor.language.indices import AffineExpr, affine
 from wengert.tensor.language.predicates import (
     FALSE,
     TRUE,
@@ -21,11 +21,11 @@ from wengert.tensor.language.predicates import (
     substituted,
 )
 
-IndexRanges = Mapping[str, Affine]
+IndexRanges = Mapping[str, AffineExpr]
 
 
-def least(a: Affine, ranges: IndexRanges) -> int | None:
-    """A lower bound of `a` while each index is in its range, or None; no such range is empty then."""
+def lower_bound(a: AffineExpr, ranges: IndexRanges) -> int | None:
+    """Return a lower bound of `a` for indices in their ranges, or None. No range is empty, since an index is in it."""
     extremes = {name: affine(0) if c > 0 else ranges[name] - 1 for name, c in a.terms if name in ranges}
     a = a.substitute(extremes)
     full = {name for size in ranges.values() for name, _ in size.terms if size == affine(name)}
@@ -35,23 +35,26 @@ def least(a: Affine, ranges: IndexRanges) -> int | None:
 
 
 def follows(p: Predicate, ranges: IndexRanges, given: Predicate = TRUE) -> bool:
-    """Whether p follows from ranges and from what is `given`; True is certain."""
+    """Whether p follows from the ranges and the predicate `given`; True is certain."""
     if implies(given, p):
         return True
     if isinstance(p, Or):
         return any(follows(part, ranges, given) for part in p.parts)
     if isinstance(p, Exists):
         return _witnessed(p, ranges, given)
-    facts = [*_sides(conjuncts(given)), Affine(0)]
+    facts = [*_known_nonnegative(conjuncts(given)), AffineExpr(0)]
     return all(
         implies(given, q)
-        or (isinstance(q, Compare) and all(any(_nonnegative(a - fact, ranges) for fact in facts) for a in _both(q)))
+        or (
+            isinstance(q, Compare)
+            and all(any(_nonnegative(a - fact, ranges) for fact in facts) for a in _nonnegative_sides(q))
+        )
         for q in conjuncts(p)
     )
 
 
 def _witnessed(p: Exists, ranges: IndexRanges, given: Predicate) -> bool:
-    """Whether an index in scope of the same range shows that p, an ∃, holds."""
+    """Whether another index in scope, of the same range, is a witness of the existential p."""
     return any(
         size == p.size and follows(substituted(p.of, {p.index: affine(index)}), ranges, given)
         for index, size in ranges.items()
@@ -59,26 +62,26 @@ def _witnessed(p: Exists, ranges: IndexRanges, given: Predicate) -> bool:
     )
 
 
-def _sides(atoms: Iterable[Predicate]) -> list[Affine]:
-    """The expressions of which the atoms say that they are ≥ 0."""
-    return [side for q in atoms if isinstance(q, Compare) for side in _both(q)]
+def _known_nonnegative(atoms: Iterable[Predicate]) -> list[AffineExpr]:
+    """Return the expressions that comparisons among the atoms state to be ≥ 0."""
+    return [side for q in atoms if isinstance(q, Compare) for side in _nonnegative_sides(q)]
 
 
-def _both(q: Compare) -> tuple[Affine, ...]:
+def _nonnegative_sides(q: Compare) -> tuple[AffineExpr, ...]:
     return (q.side, -q.side) if q.op == "=" else (q.side if q.op == ">=" else q.side - 1,)
 
 
-def _nonnegative(a: Affine, ranges: IndexRanges) -> bool:
-    bound = least(a, ranges)
+def _nonnegative(a: AffineExpr, ranges: IndexRanges) -> bool:
+    bound = lower_bound(a, ranges)
     return bound is not None and bound >= 0
 
 
 def tidied(p: Predicate, ranges: IndexRanges) -> Predicate:
-    """A predicate equal to p for indices in their ranges, without what the ranges and other parts of it say anyway."""
+    """Simplify p for indices in their ranges: drop the parts that the ranges and the other parts imply."""
     if isinstance(p, Or):
         return disjoin(*(tidied(part, ranges) for part in p.parts))
     parts = [_tidied_part(part, ranges) for part in conjuncts(p)]
-    kept = _distinct(conjuncts(conjoin(*parts)))
+    kept = _without_implied(conjuncts(conjoin(*parts)))
     for part in tuple(kept):
         others = conjoin(*(q for q in kept if q is not part))
         if follows(part, ranges, others):
@@ -86,20 +89,20 @@ def tidied(p: Predicate, ranges: IndexRanges) -> Predicate:
     return conjoin(*kept)
 
 
-def _distinct(parts: Iterable[Predicate]) -> list[Predicate]:
-    """The parts without those that the equalities among them make true, or equal to another."""
+def _without_implied(parts: Iterable[Predicate]) -> list[Predicate]:
+    """Drop the parts that the equalities among them make true, or equal to another part."""
     equalities = [q for q in parts if isinstance(q, Compare) and q.op == "="]
     solution = _solution(equalities)
     others: dict[Predicate, Predicate] = {}
     for q in parts:
         if q not in equalities:
             others.setdefault(substituted(q, solution), q)
-    return [*equalities, *(q for said, q in others.items() if said != TRUE)]
+    return [*equalities, *(q for solved_part, q in others.items() if solved_part != TRUE)]
 
 
-def _solution(equalities: Iterable[Compare]) -> dict[str, Affine]:
-    """Solve equalities for names: each is used once, where one of its names has the coefficient ±1."""
-    solution: dict[str, Affine] = {}
+def _solution(equalities: Iterable[Compare]) -> dict[str, AffineExpr]:
+    """Solve each equality for one of its names of coefficient ±1, where it has one."""
+    solution: dict[str, AffineExpr] = {}
     for q in equalities:
         side = q.side.substitute(solution)
         name = max((name for name, c in side.terms if abs(c) == 1), default=None)
@@ -118,4 +121,4 @@ def _tidied_part(p: Predicate, ranges: IndexRanges) -> Predicate:
 
 
 def _impossible(p: Compare, ranges: IndexRanges) -> bool:
-    return any(_nonnegative(-side - 1, ranges) for side in _both(p))
+    return any(_nonnegative(-side - 1, ranges) for side in _nonnegative_sides(p))

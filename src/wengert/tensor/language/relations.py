@@ -1,4 +1,4 @@
-"""Relations between indices as arguments: an array of bools, a set of index tuples, or a sparse matrix."""
+"""Relations between indices as arguments: an array of booleans, a set of index tuples, or a sparse matrix."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from wengert.tensor.planning.walks import Entries, coordinates, nonzero
 
 @dataclass(frozen=True, eq=False)
 class Relation:
-    """Which tuples of indices belong together, for predicates such as `R[i, j]` in a tensor function.
+    """A relation between indices: the index tuples at which `R[i, j]` is true in a tensor function.
 
-    `entries` are these tuples and the shape. `closed`: indices outside the shape belong together with none, as in a
-    set. `numbers`: it came as a sparse matrix of numbers that are not all 1, which a product must not take for truths.
+    `entries` are these tuples and the shape. `closed`: the relation is false outside its shape, as a set is. `numbers`:
+    it was a sparse matrix with values other than 1, so that it is refused as a factor in a product.
 
     >>> wg.tensor.relation({(0, 1), (1, 1)}).dense
     array([[False,  True],
@@ -32,52 +32,53 @@ class Relation:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """How many values each index has."""
+        """The number of values that each index can take."""
         return self.entries.shape
 
     @property
     def dense(self) -> np.ndarray:
-        """The relation as an array of bools."""
+        """The relation as an array of booleans."""
         table = np.zeros(self.shape, dtype=bool)
         table[self.entries.columns] = True
         return table
 
 
-_seen: dict[int, tuple[weakref.ref[Any], Any, Relation]] = {}
+_relations_by_id: dict[int, tuple[weakref.ref[Any], Any, Relation]] = {}
 
 
 def is_relation(x: Any) -> bool:
-    """Whether an argument says which indices belong together, and is no numbers."""
+    """Whether an argument is a relation, rather than numbers."""
     if isinstance(x, (Relation, Entries, Set)) or _is_sparse(x):
         return True
     return isinstance(x, np.ndarray) and x.dtype == np.bool_ and x.ndim > 0
 
 
 def relation(x: Any) -> Relation:
-    """The relation that `x` stands for: an array of bools, a set of tuples of indices, or a sparse matrix.
+    """Convert x to a relation: an array of booleans, a set of tuples of indices, or a sparse matrix.
 
-    A tensor function calls it on its arguments. It gives the same object for the same x, for as long as x is unchanged.
+    Tensor functions call it on their arguments. As long as x is unchanged, it returns the same object for x.
 
     >>> wg.tensor.relation(np.eye(2, dtype=bool)).shape
     (2, 2)
 
-    Errors: TensorLanguageError for a set of something else.
+    Errors: TensorLanguageError for a set of anything else.
     """
     if isinstance(x, Relation):
         return x
     if isinstance(x, Entries):
         return Relation(x, closed=False)
-    seen, state = _seen.get(id(x)), _state(x)
-    if seen is not None and seen[0]() is x and _same(seen[1], state):
+    seen, state = _relations_by_id.get(id(x)), _state(x)
+    if seen is not None and seen[0]() is x and _equal_states(seen[1], state):
         return seen[2]
-    state, made, key = _copied(state), _made(x), id(x)  # the state first: what is changed meanwhile is made again
-    with suppress(TypeError):  # the keys of a dictionary, say, cannot be watched
-        _seen[key] = weakref.ref(x, lambda _: _seen.pop(key, None)), state, made
-    return made
+    state, key = tuple(map(_copy_part, state)), id(x)  # copied first: if x changes meanwhile, the next call sees it
+    found = _new_relation(x)
+    with suppress(TypeError):  # keys of a dictionary, for example, have no weak references
+        _relations_by_id[key] = weakref.ref(x, lambda _: _relations_by_id.pop(key, None)), state, found
+    return found
 
 
 def _state(x: Any) -> tuple[Any, ...]:
-    """Return a key that shows whether an argument has changed since it was seen."""
+    """Return the contents of an argument, which are compared to detect a change."""
     if isinstance(x, (Set, np.ndarray)):
         return (x,)
     if x.format in ("csr", "csc", "bsr"):
@@ -86,25 +87,21 @@ def _state(x: Any) -> tuple[Any, ...]:
     return (x.shape, plain.data, *coordinates(plain))
 
 
-def _same(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
+def _equal_states(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
     return len(a) == len(b) and all(
         np.array_equal(p, q) if isinstance(q, np.ndarray) else p == q for p, q in zip(a, b, strict=True)
     )
 
 
-def _copied(state: tuple[Any, ...]) -> tuple[Any, ...]:
-    return tuple(_copy(part) for part in state)
-
-
-def _copy(part: Any) -> Any:
+def _copy_part(part: Any) -> Any:
     if isinstance(part, np.ndarray):
         return part.copy()
     return frozenset(part) if isinstance(part, Set) else part
 
 
-def _made(x: Any) -> Relation:
+def _new_relation(x: Any) -> Relation:
     if isinstance(x, Set):
-        return _of_set(x)
+        return _relation_of_set(x)
     entries = Entries.of(x, tuple(map(int, x.shape)))
     return Relation(entries, closed=False, numbers=not isinstance(x, np.ndarray) and _has_numbers(x))
 
@@ -113,13 +110,13 @@ def _has_numbers(x: Any) -> bool:
     return x.dtype != np.bool_ and bool((nonzero(x)[1] != 1).any())
 
 
-def _of_set(x: Set[Any]) -> Relation:
+def _relation_of_set(x: Set[Any]) -> Relation:
     tuples = [t if isinstance(t, tuple) else (t,) for t in x]
     lengths = {len(t) for t in tuples} or {1}
     whole = all(isinstance(k, (int, np.integer)) and k >= 0 for t in tuples for k in t)
     if len(lengths) > 1 or not whole:
         raise TensorLanguageError(
-            "a set that is a relation holds tuples of indices, all of one length; this one holds something else"
+            "a set given as a relation must contain only index tuples: integers from 0 on, all tuples of one length"
         )
     at = np.array(tuples, dtype=np.intp).reshape(len(tuples), lengths.pop())
     shape = tuple(int(k) + 1 for k in at.max(axis=0)) if len(at) else (0,) * at.shape[1]

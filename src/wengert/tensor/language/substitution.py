@@ -1,29 +1,29 @@
-"""e[i ↦ a] and e[x ↦ e0] without capture: a bound name is renamed where a replacement speaks of it."""
+"""Substitution without capture, e[i ↦ a] and e[x ↦ e0]: a binder is renamed where a replacement names it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from wengert.tensor.language.predicates import free_names, fresh_name, substituted
+from wengert.tensor.language.predicates import free_index_names, fresh_name, substituted
 from wengert.tensor.language.terms import (
     Access,
-    Affine,
+    AffineExpr,
     Apply,
     Bracket,
     Const,
     Expr,
     Gen,
-    Let,
-    Program,
+    LetIn,
     Proj,
     Sum,
+    TensorProgram,
     Var,
     affine,
 )
 
 
 def children(e: Expr) -> tuple[Expr, ...]:
-    """The expressions of which an expression is made."""
+    """Return the direct subexpressions of an expression."""
     match e:
         case Var() | Const():
             return ()
@@ -33,14 +33,14 @@ def children(e: Expr) -> tuple[Expr, ...]:
             return (of,)
         case Gen(_, _, body) | Sum(_, _, body) | Bracket(_, body):
             return (body,)
-        case Let(_, value, body):
+        case LetIn(_, value, body):
             return (value, body)
         case _:
             return (e.left, e.right)
 
 
 def with_children(e: Expr, new: tuple[Expr, ...]) -> Expr:
-    """The same expression with other parts."""
+    """Return the expression with these subexpressions in place of its own."""
     match e:
         case Var() | Const():
             return e
@@ -54,16 +54,16 @@ def with_children(e: Expr, new: tuple[Expr, ...]) -> Expr:
             return type(e)(index, size, *new)
         case Bracket(where, _):
             return Bracket(where, *new)
-        case Let(name, _, _):
-            return Let(name, *new)
+        case LetIn(name, _, _):
+            return LetIn(name, *new)
         case _:
             return type(e)(*new)
 
 
 def all_names(e: Expr) -> Iterator[str]:
-    """Every name in e, free or bound: of indices, variables, sizes and relations."""
+    """Yield every name in e, free or bound, of indices, variables and sizes, but not of relations."""
     match e:
-        case Var(name) | Let(name):
+        case Var(name) | LetIn(name):
             yield name
         case Access(_, at):
             yield from at.names
@@ -71,40 +71,42 @@ def all_names(e: Expr) -> Iterator[str]:
             yield index
             yield from size.names
         case Bracket(where, _):
-            yield from free_names(where)
+            yield from free_index_names(where)
     for child in children(e):
         yield from all_names(child)
 
 
-def substitute(e: Expr, indices: Mapping[str, Affine] | None = None, values: Mapping[str, Expr] | None = None) -> Expr:
-    """e with `indices` and variables (`values`) replaced, without capture."""
+def substitute(
+    e: Expr, indices: Mapping[str, AffineExpr] | None = None, values: Mapping[str, Expr] | None = None
+) -> Expr:
+    """Replace `indices`, and variables by `values`, in e, without capture."""
     indices, values = indices or {}, values or {}
-    spoken = {name for a in indices.values() for name in a.names}
-    spoken |= {name for value in values.values() for name in all_names(value)}
-    return _Substitution(spoken, spoken | set(all_names(e)), False).of(e, dict(indices), dict(values))
+    named = {name for a in indices.values() for name in a.names}
+    named |= {name for value in values.values() for name in all_names(value)}
+    return _Substitution(named, named | set(all_names(e)), False).of(e, dict(indices), dict(values))
 
 
-def uniquely_named(program: Program) -> Program:
-    """The same program, in which all binders have names of their own, none that of an input, a size or a relation."""
+def uniquely_named(program: TensorProgram) -> TensorProgram:
+    """Rename binders so that none shares its name with another, or with an input, a size or a relation."""
     taken = {name for name, _ in (*program.inputs, *program.relations)} | set(program.sizes)
     body = _Substitution(taken, taken, True).of(program.body, {}, {})
-    return Program(program.inputs, body, program.relations, program.sizes)
+    return TensorProgram(program.inputs, body, program.relations, program.sizes)
 
 
 class _Substitution:
-    """Substitutes; binders named in `avoid` get names not in `taken`, with `every` no name is bound twice."""
+    """Substitutes, and renames binders in `avoid` to names not in `taken`; with `unique`, no name is bound twice."""
 
-    def __init__(self, avoid: set[str], taken: set[str], every: bool) -> None:
-        self.avoid, self.taken, self.every = avoid, taken, every
+    def __init__(self, avoid: set[str], taken: set[str], unique: bool) -> None:
+        self.avoid, self.taken, self.unique = avoid, taken, unique
 
     def binder(self, name: str) -> str:
         new = fresh_name(name, self.taken) if name in self.avoid else name
         self.taken.add(new)
-        if self.every:
+        if self.unique:
             self.avoid.add(new)
         return new
 
-    def of(self, e: Expr, indices: dict[str, Affine], values: dict[str, Expr]) -> Expr:
+    def of(self, e: Expr, indices: dict[str, AffineExpr], values: dict[str, Expr]) -> Expr:
         match e:
             case Var(name):
                 return values.get(name, e)
@@ -116,8 +118,8 @@ class _Substitution:
                 new = self.binder(index)
                 inner = {**indices, index: affine(new)}
                 return type(e)(new, size.substitute(indices), self.of(body, inner, values))
-            case Let(name, value, body):
+            case LetIn(name, value, body):
                 value = self.of(value, indices, values)
                 new = self.binder(name)
-                return Let(new, value, self.of(body, indices, {**values, name: Var(new)}))
+                return LetIn(new, value, self.of(body, indices, {**values, name: Var(new)}))
         return with_children(e, tuple(self.of(child, indices, values) for child in children(e)))

@@ -1,4 +1,4 @@
-"""The tensor language: types, expressions, programs. Frozen, hashable, compared by structure.
+"""The tensor language: types, expressions, programs. All are frozen, hashable and compared by structure.
 
 Source: "Differentiating a Tensor Language", Figure 3.
 """
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from wengert.tensor.language.indices import Affine as Affine
+from wengert.tensor.language.indices import AffineExpr as AffineExpr
 from wengert.tensor.language.indices import affine as affine
 from wengert.tensor.language.predicates import FALSE as FALSE
 from wengert.tensor.language.predicates import TRUE as TRUE
@@ -22,7 +22,7 @@ from wengert.tensor.language.predicates import Predicate as Predicate
 from wengert.tensor.language.predicates import Related as Related
 from wengert.tensor.language.predicates import Unrelated as Unrelated
 from wengert.tensor.language.predicates import at_most as at_most
-from wengert.tensor.language.predicates import compare as compare
+from wengert.tensor.language.predicates import compare_to_zero as compare_to_zero
 from wengert.tensor.language.predicates import conjoin as conjoin
 from wengert.tensor.language.predicates import disjoin as disjoin
 from wengert.tensor.language.predicates import equal as equal
@@ -49,9 +49,9 @@ class PairType:
 
 @dataclass(frozen=True, slots=True)
 class TensorType:
-    """[size]of, a tensor of `size` elements."""
+    """The type [size]of: a tensor of `size` elements."""
 
-    size: Affine
+    size: AffineExpr
     of: Type
 
 
@@ -63,7 +63,7 @@ REAL = Real()
 
 @dataclass(frozen=True, slots=True)
 class BlackBox:
-    """A scalar function, elementwise in NumPy; `partials[m](*args)` is ∂f/∂args[m], an expression."""
+    """A scalar function, elementwise on arrays; `partials[m](*args)` returns the expression of ∂f/∂args[m]."""
 
     name: str
     fn: Callable[..., Any]
@@ -72,7 +72,7 @@ class BlackBox:
 
 @dataclass(frozen=True, slots=True)
 class Var:
-    """A variable, bound by a let, or an input."""
+    """A variable: an input, or bound by a let."""
 
     name: str
 
@@ -86,7 +86,7 @@ class Const:
 
 @dataclass(frozen=True, slots=True)
 class Add:
-    """left + right, of scalars."""
+    """The sum left + right of scalars."""
 
     left: Expr
     right: Expr
@@ -94,7 +94,7 @@ class Add:
 
 @dataclass(frozen=True, slots=True)
 class Mul:
-    """left · right, of scalars."""
+    """The product left · right of scalars."""
 
     left: Expr
     right: Expr
@@ -102,7 +102,7 @@ class Mul:
 
 @dataclass(frozen=True, slots=True)
 class Apply:
-    """of(*args): the call of a black box."""
+    """The call of(*args) of a black box."""
 
     of: BlackBox
     args: tuple[Expr, ...]
@@ -118,7 +118,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Proj:
-    """The part `of` a pair: the first (0) or the second (1)."""
+    """Part `k` of the pair `of`: 0 for the first, 1 for the second."""
 
     k: int
     of: Expr
@@ -126,55 +126,55 @@ class Proj:
 
 @dataclass(frozen=True, slots=True)
 class Gen:
-    """⊞[index:size] body."""
+    """The tensor ⊞[index:size] body."""
 
     index: str
-    size: Affine
+    size: AffineExpr
     body: Expr
 
 
 @dataclass(frozen=True, slots=True)
 class Sum:
-    """Σ[index:size] body."""
+    """The sum Σ[index:size] body."""
 
     index: str
-    size: Affine
+    size: AffineExpr
     body: Expr
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """of[at], an element."""
+    """The element of[at]."""
 
     of: Expr
-    at: Affine
+    at: AffineExpr
 
 
 @dataclass(frozen=True, slots=True)
 class Bracket:
-    """[where]·body: zero of the body's type where the predicate is false, and the body is not evaluated there."""
+    """The bracket [where]·body. Where the predicate is false it is a zero of the body's type, and skips the body."""
 
     where: Predicate
     body: Expr
 
 
 @dataclass(frozen=True, slots=True)
-class Let:
-    """let name = value in body."""
+class LetIn:
+    """The expression `let name = value in body`."""
 
     name: str
     value: Expr
     body: Expr
 
 
-Expr = Var | Const | Add | Mul | Apply | Pair | Proj | Gen | Sum | Access | Bracket | Let
+Expr = Var | Const | Add | Mul | Apply | Pair | Proj | Gen | Sum | Access | Bracket | LetIn
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
-    """A body with its typed free variables; sizes and relations are what its types and predicates name."""
+class TensorProgram:
+    """An expression with its typed inputs, and the relations and sizes that its types and predicates name."""
 
     inputs: tuple[tuple[str, Type], ...]
     body: Expr
-    relations: tuple[tuple[str, tuple[Affine, ...]], ...] = ()
+    relations: tuple[tuple[str, tuple[AffineExpr, ...]], ...] = ()
     sizes: tuple[str, ...] = ()

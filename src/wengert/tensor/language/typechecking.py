@@ -1,4 +1,4 @@
-"""Types of expressions: + · Σ f on scalars only, sizes a prefix, every name bound.
+"""Type checking: +, ·, Σ and black boxes take scalars only, and every name must be bound.
 
 Source: "Differentiating a Tensor Language", Figure 3.
 """
@@ -10,25 +10,25 @@ from dataclasses import dataclass, replace
 
 from wengert.errors import TensorLanguageError
 from wengert.tensor.language.notation import show_expr, show_type
-from wengert.tensor.language.predicates import And, Exists, Or, Related, Unrelated, free_names
+from wengert.tensor.language.predicates import And, Exists, Or, Related, Unrelated, free_index_names
 from wengert.tensor.language.terms import (
     REAL,
     Access,
     Add,
-    Affine,
+    AffineExpr,
     Apply,
     Bracket,
     Const,
     Expr,
     Gen,
-    Let,
+    LetIn,
     Mul,
     Pair,
     PairType,
     Predicate,
-    Program,
     Proj,
     Sum,
+    TensorProgram,
     TensorType,
     Type,
     Var,
@@ -37,7 +37,7 @@ from wengert.tensor.language.terms import (
 
 @dataclass(frozen=True)
 class Environment:
-    """The typing environment at a place: types of variables, which are indices, and arities of relations."""
+    """A typing environment: the types of variables, the indices and sizes in scope, and the arities of relations."""
 
     types: Mapping[str, Type]
     indices: frozenset[str]
@@ -50,18 +50,18 @@ class Environment:
         return replace(self, indices=self.indices | {index})
 
 
-def type_of(program: Program) -> Type:
-    """The type of the program's value. Errors: TensorLanguageError."""
-    return typed(program.body, scope_of(program))
+def type_of(program: TensorProgram) -> Type:
+    """Return the type of a program's value. Errors: TensorLanguageError."""
+    return expr_type(program.body, environment_of(program))
 
 
-def scope_of(program: Program) -> Environment:
+def environment_of(program: TensorProgram) -> Environment:
     relations = {name: len(shape) for name, shape in program.relations}
     return Environment(dict(program.inputs), frozenset(program.sizes), relations)
 
 
-def typed(e: Expr, scope: Environment) -> Type:
-    """The type of an expression in an environment. Errors: TensorLanguageError."""
+def expr_type(e: Expr, scope: Environment) -> Type:
+    """Return the type of an expression in an environment. Errors: TensorLanguageError."""
     match e:
         case Var(name):
             if name not in scope.types:
@@ -74,63 +74,65 @@ def typed(e: Expr, scope: Environment) -> Type:
         case Apply(_, args):
             return _all_real(e, args, scope)
         case Pair(left, right):
-            return PairType(typed(left, scope), typed(right, scope))
+            return PairType(expr_type(left, scope), expr_type(right, scope))
         case Proj(k, of):
-            return _half(e, k, typed(of, scope))
+            return _half(e, k, expr_type(of, scope))
         case Gen(index, size, body):
-            _known(e, size, scope)
-            return TensorType(size, typed(body, scope.indexed(index)))
+            _check_indices(e, size, scope)
+            return TensorType(size, expr_type(body, scope.indexed(index)))
         case Sum(index, size, body):
-            _known(e, size, scope)
+            _check_indices(e, size, scope)
             return _all_real(e, (body,), scope.indexed(index))
         case Access(of, at):
-            _known(e, at, scope)
-            return _element(e, typed(of, scope))
+            _check_indices(e, at, scope)
+            return _element(e, expr_type(of, scope))
         case Bracket(where, body):
             _check_predicate(where, scope)
-            return typed(body, scope)
-        case Let(name, value, body):
-            return typed(body, scope.typed(name, typed(value, scope)))
+            return expr_type(body, scope)
+        case LetIn(name, value, body):
+            return expr_type(body, scope.typed(name, expr_type(value, scope)))
 
 
 def _all_real(e: Expr, parts: tuple[Expr, ...], scope: Environment) -> Type:
     for part in parts:
-        if (found := typed(part, scope)) != REAL:
+        if (found := expr_type(part, scope)) != REAL:
             raise TensorLanguageError(
-                f"{show_expr(part)} in {show_expr(e)} is a {show_type(found)}, where a scalar is needed; "
-                "say it elementwise under ⊞"
+                f"{show_expr(part)} in {show_expr(e)} must be a scalar but is a {show_type(found)}; "
+                "write the operation on elements, under ⊞"
             )
     return REAL
 
 
 def _half(e: Expr, k: int, of: Type) -> Type:
-    """The type of a projection of `of`, a pair or a tensor of pairs, which counts as a pair of tensors."""
+    """Return the type of a part of `of`: a pair, or a tensor of pairs, which counts as a pair of tensors."""
     match of:
         case PairType(left, right):
             return right if k else left
         case TensorType(size, element):
             return TensorType(size, _half(e, k, element))
-    raise TensorLanguageError(f"{show_expr(e)} projects a {show_type(of)}, which is no pair")
+    raise TensorLanguageError(f"{show_expr(e)} takes a part of a {show_type(of)}, which is not a pair")
 
 
 def _element(e: Expr, of: Type) -> Type:
-    """The type of an element of `of`, a tensor or a pair of tensors, which counts as a tensor of pairs."""
+    """Return the type of an element of `of`: a tensor, or a pair of tensors, which counts as a tensor of pairs."""
     match of:
         case TensorType(_, element):
             return element
         case PairType(left, right):
             return PairType(_element(e, left), _element(e, right))
-    raise TensorLanguageError(f"{show_expr(e)} reads an element of a {show_type(of)}, which is no tensor")
+    raise TensorLanguageError(f"{show_expr(e)} reads an element of a {show_type(of)}, which is not a tensor")
 
 
-def _known(e: Expr, a: Affine, scope: Environment) -> None:
+def _check_indices(e: Expr, a: AffineExpr, scope: Environment) -> None:
     if unknown := a.names - scope.indices:
-        raise TensorLanguageError(f"{show_expr(e)}: {', '.join(sorted(unknown))} is no index or size here")
+        raise TensorLanguageError(f"{show_expr(e)}: {', '.join(sorted(unknown))} is not an index or size in scope")
 
 
 def _check_predicate(p: Predicate, scope: Environment) -> None:
-    if unknown := free_names(p) - scope.indices:
-        raise TensorLanguageError(f"the predicate speaks of {', '.join(sorted(unknown))}, no index or size here")
+    if unknown := free_index_names(p) - scope.indices:
+        raise TensorLanguageError(
+            f"the predicate names {', '.join(sorted(unknown))}, which is not an index or size in scope"
+        )
     match p:
         case And(parts) | Or(parts):
             for part in parts:
@@ -139,11 +141,11 @@ def _check_predicate(p: Predicate, scope: Environment) -> None:
             _check_predicate(of, scope.indexed(index))
         case Related(relation, at) | Unrelated(relation, at):
             if scope.relations.get(relation) != len(at):
-                raise TensorLanguageError(f"{relation} is no relation of {len(at)} indices")
+                raise TensorLanguageError(f"{relation} is not a relation of {len(at)} indices")
 
 
 def arrays(of: Type) -> Type:
-    """The type with its pairs outermost: [n](S×T) ≅ [n]S × [n]T."""
+    """Return the type with its pairs outermost: [n](S×T) ≅ [n]S × [n]T."""
     match of:
         case PairType(left, right):
             return PairType(arrays(left), arrays(right))
@@ -155,6 +157,6 @@ def arrays(of: Type) -> Type:
     return of
 
 
-def shape_of(of: Type) -> tuple[Affine, ...]:
-    """The sizes of a tensor of scalars."""
-    return (of.size, *shape_of(of.of)) if isinstance(of, TensorType) else ()
+def shape_of_type(of: Type) -> tuple[AffineExpr, ...]:
+    """Return the sizes of the axes of a tensor of scalars."""
+    return (of.size, *shape_of_type(of.of)) if isinstance(of, TensorType) else ()

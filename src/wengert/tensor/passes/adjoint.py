@@ -18,7 +18,7 @@ from wengert.tensor.language.assignments import Assignments, World
 from wengert.tensor.language.predicates import FALSE, TRUE, Predicate, conjoin, disjoin, exists, substituted
 from wengert.tensor.language.ranges import tidied
 from wengert.tensor.language.terms import REAL, Expr, Mul, PairType, Proj, TensorType, Type, Var
-from wengert.tensor.language.typechecking import arrays, shape_of
+from wengert.tensor.language.typechecking import arrays, shape_of_type
 from wengert.tensor.passes.differential import Along, Binding, Linear, Scaled, linearised, pushed_forward
 from wengert.tensor.passes.gen_pushout import accessed
 from wengert.tensor.passes.ssa import Builder, at, masked_form
@@ -165,7 +165,7 @@ class Rewriting:
                 if product.within == TRUE
                 else self.builder.emit(gens, masked_form(gens, product.within, product.a))
             )
-        gens = tuple((f"i{d}", size) for d, size in enumerate(shape_of(type_of)))
+        gens = tuple((f"i{d}", size) for d, size in enumerate(shape_of_type(type_of)))
         return self.builder.emit(gens, Fill(FALSE, 0))
 
     def interface(self) -> Iterator[tuple[Expr, Gens, Predicate]]:

@@ -9,39 +9,39 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from wengert.tensor.language.predicates import conjuncts, free_names, fresh_name
+from wengert.tensor.language.predicates import conjuncts, free_index_names, fresh_name
 from wengert.tensor.language.ranges import IndexRanges, follows
 from wengert.tensor.language.substitution import all_names, children, substitute, with_children
 from wengert.tensor.language.terms import (
     TRUE,
     Access,
-    Affine,
+    AffineExpr,
     Bracket,
     Const,
     Expr,
     Gen,
     Predicate,
-    Program,
     Proj,
     Sum,
+    TensorProgram,
     Type,
     Var,
     affine,
     conjoin,
     in_range,
 )
-from wengert.tensor.language.typechecking import scope_of, shape_of, typed
+from wengert.tensor.language.typechecking import environment_of, expr_type, shape_of_type
 from wengert.tensor.passes.let_lifting import lets_of, with_lets
 from wengert.tensor.passes.pair_elimination import is_input
 
 
-def push_out_gens(program: Program) -> Program:
+def push_out_gens(program: TensorProgram) -> TensorProgram:
     bindings, body = lets_of(program.body)
-    scope = scope_of(program)
+    scope = environment_of(program)
     taken = set(scope.types) | scope.indices | set(scope.relations) | set(all_names(program.body))
     pushed_out = []
     for name, value in bindings:
-        of = typed(value, scope)
+        of = expr_type(value, scope)
         scope = scope.typed(name, of)
         pushed_out.append((name, gens_outside(value, of, taken)))
     return replace(program, body=with_lets(pushed_out, body))
@@ -50,8 +50,8 @@ def push_out_gens(program: Program) -> Program:
 def gens_outside(e: Expr, of: Type, taken: set[str]) -> Expr:
     """The expression ⊞[ī:n̄] e[ī], with every ⊞ of e pushed out; an outermost one keeps the name of its index."""
     own = [index for index, _ in gens_of(e)[0]]
-    gens: list[tuple[str, Affine]] = []
-    for d, size in enumerate(shape_of(of)):
+    gens: list[tuple[str, AffineExpr]] = []
+    for d, size in enumerate(shape_of_type(of)):
         name = own[d] if d < len(own) and own[d] not in own[:d] else fresh_name("i", taken | dict(gens).keys())
         gens.append((name, size))
     return with_gens(tuple(gens), pushed(e, tuple(affine(name) for name, _ in gens), Facts(dict(gens), TRUE)))
@@ -64,15 +64,15 @@ class Facts:
     ranges: IndexRanges
     given: Predicate
 
-    def indexed(self, index: str, size: Affine) -> Facts:
-        still = conjoin(*(q for q in conjuncts(self.given) if index not in free_names(q)))
+    def indexed(self, index: str, size: AffineExpr) -> Facts:
+        still = conjoin(*(q for q in conjuncts(self.given) if index not in free_index_names(q)))
         return Facts({**self.ranges, index: size}, still)
 
     def where(self, p: Predicate) -> Facts:
         return replace(self, given=conjoin(self.given, p))
 
 
-def pushed(e: Expr, at: tuple[Affine, ...], facts: Facts) -> Expr:
+def pushed(e: Expr, at: tuple[AffineExpr, ...], facts: Facts) -> Expr:
     """The element e[at..], with no ⊞ left in it, and accesses of variables only."""
     match e:
         case Gen(index, size, body):
@@ -90,19 +90,19 @@ def pushed(e: Expr, at: tuple[Affine, ...], facts: Facts) -> Expr:
     return with_children(e, tuple(pushed(child, (), facts) for child in children(e)))
 
 
-def accessed(e: Expr, at: tuple[Affine, ...]) -> Expr:
+def accessed(e: Expr, at: tuple[AffineExpr, ...]) -> Expr:
     for place in at:
         e = Access(e, place)
     return e
 
 
-def with_gens(gens: tuple[tuple[str, Affine], ...], body: Expr) -> Expr:
+def with_gens(gens: tuple[tuple[str, AffineExpr], ...], body: Expr) -> Expr:
     for index, size in reversed(gens):
         body = Gen(index, size, body)
     return body
 
 
-def gens_of(e: Expr) -> tuple[tuple[tuple[str, Affine], ...], Expr]:
+def gens_of(e: Expr) -> tuple[tuple[tuple[str, AffineExpr], ...], Expr]:
     """The outermost ⊞ of an expression, and the expression in them."""
     gens = []
     while isinstance(e, Gen):
@@ -111,7 +111,7 @@ def gens_of(e: Expr) -> tuple[tuple[tuple[str, Affine], ...], Expr]:
     return tuple(gens), e
 
 
-def gens_are_pushed_out(program: Program) -> bool:
+def gens_are_pushed_out(program: TensorProgram) -> bool:
     bindings, _ = lets_of(program.body)
     inputs = dict(program.inputs)
     return all(_is_elementwise(gens_of(value)[1], inputs) for _, value in bindings)

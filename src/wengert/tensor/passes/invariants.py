@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from wengert.tensor.language.predicates import Predicate, at_most, conjoin, equal, free_names
+from wengert.tensor.language.predicates import Predicate, at_most, conjoin, equal, free_index_names
 from wengert.tensor.language.terms import affine
 from wengert.tensor.passes.merging import is_gather
 from wengert.tensor.passes.ssa import Builder, equal_indices, names_of, primed
@@ -28,7 +28,7 @@ def _unused(statement: Statement, unused: dict[str, frozenset[int]]) -> frozense
     """The positions of those indices of a statement on which its value does not depend."""
     form = statement.form
     free = frozenset(
-        d for d, index in enumerate(statement.at) if not any(index in free_names(p) for p in predicates(form))
+        d for d, index in enumerate(statement.at) if not any(index in free_index_names(p) for p in predicates(form))
     )
     match form:
         case Load():

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from wengert.tensor.language.predicates import Predicate, conjoin, equal, fresh_name
 from wengert.tensor.language.terms import Var, affine
-from wengert.tensor.language.typechecking import arrays, shape_of
+from wengert.tensor.language.typechecking import arrays, shape_of_type
 from wengert.tensor.passes.differential import pushed_forward, tangent
 from wengert.tensor.passes.ssa import Builder
 from wengert.tensor.passes.statements import (
@@ -32,7 +32,7 @@ def jacobian(ssa: SSA, wrt: str) -> SSA:
     builder = Builder.of(ssa)
     output = tangent(builder, ssa.output, pushed_forward(ssa, [wrt], builder))
     x_dot, of = builder.inputs[-1]
-    sizes = shape_of(arrays(of))
+    sizes = shape_of_type(arrays(of))
     further, inner = (tuple((fresh_name(f"{b}{d}", ssa.sizes), size) for d, size in enumerate(sizes)) for b in "bc")
     widening = Widening(x_dot, further, inner, set(output_names(output)))
     statements = tuple(canonical(widening.widened(s), ssa.sizes) for s in builder.statements.values())

@@ -6,27 +6,27 @@ Source: "Differentiating a Tensor Language", 5.1 to 5.10.
 from __future__ import annotations
 
 from wengert.tensor.language.substitution import children, substitute, uniquely_named, with_children
-from wengert.tensor.language.terms import Access, Bracket, Expr, Gen, Let, Program, Sum, Var, affine
+from wengert.tensor.language.terms import Access, Bracket, Expr, Gen, LetIn, Sum, TensorProgram, Var, affine
 
 Bindings = list[tuple[str, Expr]]
 
 
-def lift_lets(program: Program) -> Program:
+def lift_lets(program: TensorProgram) -> TensorProgram:
     program = uniquely_named(program)
     bindings, body = lifted(program.body)
-    return Program(program.inputs, with_lets(bindings, body), program.relations, program.sizes)
+    return TensorProgram(program.inputs, with_lets(bindings, body), program.relations, program.sizes)
 
 
 def with_lets(bindings: Bindings, body: Expr) -> Expr:
     for name, value in reversed(bindings):
-        body = Let(name, value, body)
+        body = LetIn(name, value, body)
     return body
 
 
 def lets_of(e: Expr) -> tuple[Bindings, Expr]:
     """The outermost lets of an expression, and the expression in them."""
     bindings = []
-    while isinstance(e, Let):
+    while isinstance(e, LetIn):
         bindings.append((e.name, e.value))
         e = e.body
     return bindings, e
@@ -34,7 +34,7 @@ def lets_of(e: Expr) -> tuple[Bindings, Expr]:
 
 def lifted(e: Expr) -> tuple[Bindings, Expr]:
     match e:
-        case Let(name, value, body):
+        case LetIn(name, value, body):
             first, value = lifted(value)
             then, body = lifted(body)
             return [*first, (name, value), *then], body
@@ -58,10 +58,10 @@ def _through_index(e: Gen | Sum, bindings: Bindings, body: Expr) -> tuple[Bindin
     return lifted_out, type(e)(e.index, e.size, substitute(body, values=elements))
 
 
-def lets_are_lifted(program: Program) -> bool:
+def lets_are_lifted(program: TensorProgram) -> bool:
     bindings, body = lets_of(program.body)
     return not any(map(_has_let, (*(value for _, value in bindings), body)))
 
 
 def _has_let(e: Expr) -> bool:
-    return isinstance(e, Let) or any(map(_has_let, children(e)))
+    return isinstance(e, LetIn) or any(map(_has_let, children(e)))

@@ -15,27 +15,29 @@ from wengert.tensor.language.terms import (
     Bracket,
     Expr,
     Gen,
-    Let,
+    LetIn,
     Pair,
     PairType,
-    Program,
     Proj,
+    TensorProgram,
     TensorType,
     Type,
     Var,
 )
-from wengert.tensor.language.typechecking import Environment, arrays, scope_of, typed
+from wengert.tensor.language.typechecking import Environment, arrays, environment_of, expr_type
 from wengert.tensor.passes.let_lifting import Bindings, lets_of, with_lets
 
 
-def eliminate_pairs(program: Program) -> Program:
+def eliminate_pairs(program: TensorProgram) -> TensorProgram:
     bindings, body = lets_of(program.body)
-    elimination = _Elimination(scope_of(program), {name for name, _ in program.inputs} | set(all_names(program.body)))
+    elimination = _Elimination(
+        environment_of(program), {name for name, _ in program.inputs} | set(all_names(program.body))
+    )
     for name, value in bindings:
         elimination.let(name, value)
-    output = elimination.leaves("out", elimination.rewritten(body), arrays(typed(body, elimination.scope)))
+    output = elimination.leaves("out", elimination.rewritten(body), arrays(expr_type(body, elimination.scope)))
     inputs = tuple((name, arrays(of)) for name, of in program.inputs)
-    return Program(inputs, with_lets(elimination.bindings, output), program.relations, program.sizes)
+    return TensorProgram(inputs, with_lets(elimination.bindings, output), program.relations, program.sizes)
 
 
 class _Elimination:
@@ -47,7 +49,7 @@ class _Elimination:
         self.pairs: dict[str, Expr] = {}
 
     def let(self, name: str, value: Expr) -> None:
-        of = typed(value, self.scope)
+        of = expr_type(value, self.scope)
         self.scope = self.scope.typed(name, of)
         if isinstance(arrays(of), PairType):
             self.pairs[name] = self.leaves(name, self.rewritten(value), arrays(of))
@@ -84,16 +86,16 @@ def projected(k: int, e: Expr) -> Expr:
             return with_children(e, (projected(k, body),))
         case Access(of, at):
             return Access(projected(k, of), at)
-        case Let():
+        case LetIn():
             raise ValueError("pairs are eliminated after lets are lifted")
     return Proj(k, e)
 
 
-def pairs_are_eliminated(program: Program) -> bool:
+def pairs_are_eliminated(program: TensorProgram) -> bool:
     bindings, body = lets_of(program.body)
-    inputs, scope = dict(program.inputs), scope_of(program)
+    inputs, scope = dict(program.inputs), environment_of(program)
     for name, value in bindings:
-        of = typed(value, scope)
+        of = expr_type(value, scope)
         scope = scope.typed(name, of)
         if _holds_pair(of) or not _projects_inputs_only(value, inputs):
             return False

@@ -15,26 +15,26 @@ from wengert.tensor.language.terms import (
     TRUE,
     Access,
     Add,
-    Affine,
+    AffineExpr,
     Apply,
     Bracket,
     Const,
     Expr,
-    Let,
+    LetIn,
     Mul,
     Pair,
     PairType,
     Predicate,
-    Program,
     Proj,
     Sum,
+    TensorProgram,
     Type,
     Var,
     affine,
     conjoin,
     equal,
 )
-from wengert.tensor.language.typechecking import shape_of
+from wengert.tensor.language.typechecking import shape_of_type
 from wengert.tensor.passes.gen_pushout import accessed, gens_of, push_out_gens
 from wengert.tensor.passes.let_lifting import lets_of, lift_lets
 from wengert.tensor.passes.pair_elimination import eliminate_pairs
@@ -53,12 +53,12 @@ from wengert.tensor.passes.statements import (
 )
 
 
-def to_ssa(program: Program) -> SSA:
+def to_ssa(program: TensorProgram) -> SSA:
     """The SSA form of a program, by all four passes."""
     return statements_of(push_out_gens(eliminate_pairs(lift_lets(program))))
 
 
-def statements_of(program: Program) -> SSA:
+def statements_of(program: TensorProgram) -> SSA:
     """The SSA form of a program in the normal form of the third pass, by the fourth alone."""
     bindings, body = lets_of(program.body)
     builder = Builder(program.inputs, program.relations, program.sizes, taken=(name for name, _ in bindings))
@@ -74,7 +74,7 @@ class Builder:
     def __init__(
         self,
         inputs: tuple[tuple[str, Type], ...],
-        relations: tuple[tuple[str, tuple[Affine, ...]], ...],
+        relations: tuple[tuple[str, tuple[AffineExpr, ...]], ...],
         sizes: tuple[str, ...],
         taken: Iterable[str] = (),
     ) -> None:
@@ -116,7 +116,7 @@ class Builder:
     def input(self, of: Expr) -> str:
         """The name of the statement that reads an input, or a projection of one."""
         if of not in self.read:
-            gens = tuple((f"i{d}", size) for d, size in enumerate(shape_of(self.type_of(of))))
+            gens = tuple((f"i{d}", size) for d, size in enumerate(shape_of_type(self.type_of(of))))
             self.read[of] = self.emit(gens, Load(of, tuple(index for index, _ in gens)), self.named(_input_name(of)))
         return self.read[of]
 
@@ -152,7 +152,7 @@ class Builder:
                 form = Map(p, f, tuple(self.scalar(gens, p, arg) for arg in args))
             case Sum():
                 form = self._sum(gens, p, e)
-            case Let(variable, value, body):
+            case LetIn(variable, value, body):
                 held = accessed(Var(self.scalar(gens, p, value)), at(gens))
                 return self.scalar(gens, p, substitute(body, values={variable: held}), name)
             case _:
@@ -174,7 +174,7 @@ class Builder:
 
     def _reading(self, p: Predicate, e: Expr) -> StatementForm:
         """The sum that an access x[a1, .., ad] is: over all of x where j̄ = ā, at most one term, hence free."""
-        places: tuple[Affine, ...] = ()
+        places: tuple[AffineExpr, ...] = ()
         while isinstance(e, Access):
             places = (e.at, *places)
             e = e.of
@@ -188,7 +188,7 @@ def names_of(gens: Gens) -> tuple[str, ...]:
     return tuple(index for index, _ in gens)
 
 
-def at(gens: Gens) -> tuple[Affine, ...]:
+def at(gens: Gens) -> tuple[AffineExpr, ...]:
     return tuple(affine(index) for index, _ in gens)
 
 

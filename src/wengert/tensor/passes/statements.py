@@ -19,14 +19,14 @@ import numpy as np
 
 from wengert.tensor.language.assignments import Assignments, World
 from wengert.tensor.language.cost import cost_at
-from wengert.tensor.language.evaluation import Evaluated, Evaluator, mapped
+from wengert.tensor.language.evaluation import Evaluated, Evaluator, map_arrays
 from wengert.tensor.language.notation import show_program
 from wengert.tensor.language.predicates import fresh_name, substituted
 from wengert.tensor.language.ranges import tidied
 from wengert.tensor.language.terms import (
     TRUE,
     Add,
-    Affine,
+    AffineExpr,
     Apply,
     BlackBox,
     Bracket,
@@ -35,8 +35,8 @@ from wengert.tensor.language.terms import (
     Mul,
     Pair,
     Predicate,
-    Program,
     Sum,
+    TensorProgram,
     Type,
     Var,
     affine,
@@ -44,7 +44,7 @@ from wengert.tensor.language.terms import (
 from wengert.tensor.passes.gen_pushout import accessed, with_gens
 from wengert.tensor.passes.let_lifting import with_lets
 
-Gens = tuple[tuple[str, Affine], ...]
+Gens = tuple[tuple[str, AffineExpr], ...]
 Output = str | tuple["Output", ...]
 
 
@@ -115,7 +115,7 @@ class SSA:
     statements: tuple[Statement, ...]
     output: Output
     inputs: tuple[tuple[str, Type], ...] = ()
-    relations: tuple[tuple[str, tuple[Affine, ...]], ...] = ()
+    relations: tuple[tuple[str, tuple[AffineExpr, ...]], ...] = ()
     sizes: tuple[str, ...] = ()
 
 
@@ -189,9 +189,9 @@ def _where(p: Predicate, e: Expr) -> Expr:
     return e if p == TRUE else Bracket(p, e)
 
 
-def to_program(ssa: SSA) -> Program:
+def to_program(ssa: SSA) -> TensorProgram:
     lets = [(statement.name, expression(statement)) for statement in ssa.statements]
-    return Program(ssa.inputs, with_lets(lets, _tuple(ssa.output)), ssa.relations, ssa.sizes)
+    return TensorProgram(ssa.inputs, with_lets(lets, _tuple(ssa.output)), ssa.relations, ssa.sizes)
 
 
 def _tuple(output: Output) -> Expr:
@@ -214,10 +214,10 @@ def evaluate_ssa(
 ) -> Evaluated:
     """The values of the names in the output, in its tuples, by the evaluator of the language."""
     evaluator = Evaluator(number)
-    table = evaluator.started(ssa.inputs, inputs, World(sizes or {}, relations or {}))
+    table = evaluator.initial_table(ssa.inputs, inputs, World(sizes or {}, relations or {}))
     for statement in ssa.statements:
-        table = evaluator.bound(statement.name, evaluator.value(expression(statement), table), table)
-    return _picked(ssa.output, lambda name: mapped(lambda leaf: leaf[0], evaluator.held[name]))
+        table = evaluator.bind(statement.name, evaluator.value(expression(statement), table), table)
+    return _picked(ssa.output, lambda name: map_arrays(lambda leaf: leaf[0], evaluator.bindings[name]))
 
 
 def _picked(output: Output, value: Callable[[str], Evaluated]) -> Evaluated:

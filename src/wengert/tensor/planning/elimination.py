@@ -10,7 +10,7 @@ from dataclasses import replace
 from itertools import count
 
 from wengert.tensor.language.indices import affine
-from wengert.tensor.language.predicates import conjoin, exists, free_names
+from wengert.tensor.language.predicates import conjoin, exists, free_index_names
 from wengert.tensor.language.terms import Add
 from wengert.tensor.planning.loops import points, steps
 from wengert.tensor.planning.nests import (
@@ -83,11 +83,11 @@ def _without(piece: Piece, index: str) -> Split | None:
     parts = factors(piece.body)
     own = [p for p in parts if index in body_names(p)]
     others = [p for p in parts if p not in own]
-    inside = tuple(p for p in piece.where if index in free_names(p))
-    about = {i for p in inside for i in free_names(p)} | {i for p in own for i in body_names(p)}
+    inside = tuple(p for p in piece.where if index in free_index_names(p))
+    about = {i for p in inside for i in free_index_names(p)} | {i for p in own for i in body_names(p)}
     free = tuple((i, n) for i, n in piece.indices if i in about and i != index)
     outside = tuple(p for p in piece.where if p not in inside)
-    if not own or not others or any(map(calls, own)) or any(free_names(p) & about for p in outside):
+    if not own or not others or any(map(calls, own)) or any(free_index_names(p) & about for p in outside):
         return None
     at = tuple(affine(i) for i, _ in free)
     some = exists([(index, affine(piece.ranges[index]))], conjoin(*inside))

@@ -7,7 +7,7 @@ from math import prod
 
 import numpy as np
 
-from wengert.tensor.language.indices import Affine, affine
+from wengert.tensor.language.indices import AffineExpr, affine
 from wengert.tensor.language.predicates import (
     Compare,
     Exists,
@@ -96,7 +96,7 @@ def _range_of_keys(
     return first, np.where(inside, np.searchsorted(keys, (prefix + 1) * after), first)
 
 
-def valued(a: Affine, columns: Columns, length: int) -> np.ndarray:
+def valued(a: AffineExpr, columns: Columns, length: int) -> np.ndarray:
     value = np.full(length, a.constant, np.int64)
     for name, c in a.terms:
         value += c * columns[name]

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from itertools import permutations
 from math import prod
 
-from wengert.tensor.language.indices import Affine, affine
-from wengert.tensor.language.predicates import Compare, Predicate, Related, at_most, free_names
+from wengert.tensor.language.indices import AffineExpr, affine
+from wengert.tensor.language.predicates import Compare, Predicate, Related, at_most, free_index_names
 from wengert.tensor.planning.regions import Conjunction, Ranges, all_implied, span
 
 
@@ -16,7 +16,7 @@ from wengert.tensor.planning.regions import Conjunction, Ranges, all_implied, sp
 class Limit:
     """The bound of/by of a loop: rounded up for a lower one and down for an upper one."""
 
-    of: Affine
+    of: AffineExpr
     by: int = 1
 
 
@@ -34,7 +34,7 @@ class Solve:
     """The index is of/by, if that is whole and in 0..size-1; else the turn ends."""
 
     index: str
-    of: Affine
+    of: AffineExpr
     by: int
     size: int
 
@@ -47,10 +47,10 @@ class Row:
     """
 
     relation: str
-    at: tuple[Affine, ...]
+    at: tuple[AffineExpr, ...]
     order: tuple[int, ...]
-    given: tuple[Affine, ...]
-    binds: tuple[tuple[int, str, int, Affine, int], ...]
+    given: tuple[AffineExpr, ...]
+    binds: tuple[tuple[int, str, int, AffineExpr, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,13 +126,13 @@ class _Maker:
         self.test()
 
     def test(self) -> None:
-        for atom in [a for a in self.left if free_names(a) <= self.bound]:
+        for atom in [a for a in self.left if free_index_names(a) <= self.bound]:
             self.left.remove(atom)
             self.steps.append(Test(atom))
 
     def _solve(self, index: str) -> Solve | None:
         for atom in self.left:
-            if isinstance(atom, Compare) and atom.op == "=" and index in free_names(atom) <= self.bound | {index}:
+            if isinstance(atom, Compare) and atom.op == "=" and index in free_index_names(atom) <= self.bound | {index}:
                 self.left.remove(atom)
                 c = atom.side.coefficient(index)
                 rest = atom.side - affine(index) * c
@@ -141,7 +141,7 @@ class _Maker:
 
     def _row(self, index: str) -> Row | None:
         for atom in self.left if self.walks else ():
-            if isinstance(atom, Related) and index in free_names(atom) and self._can_walk(atom):
+            if isinstance(atom, Related) and index in free_index_names(atom) and self._can_walk(atom):
                 self.left.remove(atom)
                 return self._walked(atom)
         return None
@@ -153,7 +153,7 @@ class _Maker:
         unit = all(abs(a.coefficient(name)) == 1 for a in atom.at for name in self._unknown(a))
         return alone and unit and (self.whole or len(fresh) < len(atom.at) or len(fresh) == 1)
 
-    def _unknown(self, at: Affine) -> list[str]:
+    def _unknown(self, at: AffineExpr) -> list[str]:
         return [name for name in at.names if name not in self.bound]
 
     def _walked(self, atom: Related) -> Row:
@@ -163,13 +163,15 @@ class _Maker:
         order = (*known, *(k for k, _ in binding))
         return Row(atom.relation, atom.at, order, tuple(atom.at[k] for k in known), binds)
 
-    def _binding(self, at: Affine, argument: int, name: str) -> tuple[int, str, int, Affine, int]:
+    def _binding(self, at: AffineExpr, argument: int, name: str) -> tuple[int, str, int, AffineExpr, int]:
         sign = at.coefficient(name)
         rest = at - affine(name) * sign
         return argument, name, sign, rest, self.sizes[name]
 
     def _span(self, index: str) -> Span:
-        about = [a for a in self.left if isinstance(a, Compare) and index in free_names(a) <= self.bound | {index}]
+        about = [
+            a for a in self.left if isinstance(a, Compare) and index in free_index_names(a) <= self.bound | {index}
+        ]
         self.left = [a for a in self.left if a not in about]
         lows, highs = [Limit(affine(0))], [Limit(affine(self.sizes[index] - 1))]
         for side in (a.side for a in about if isinstance(a, Compare)):
@@ -228,7 +230,7 @@ def is_mask(relation: str, shape: Sequence[int], counts: Mapping[str, int]) -> b
 
 def is_masked(atom: Related, sizes: Ranges, counts: Mapping[str, int]) -> bool:
     """`is_mask` over the indices that the atom names."""
-    return is_mask(atom.relation, [sizes[i] for i in free_names(atom)], counts)
+    return is_mask(atom.relation, [sizes[i] for i in free_index_names(atom)], counts)
 
 
 def iterations(made: Iterable[Step], sizes: Ranges, counts: Mapping[str, int]) -> float:

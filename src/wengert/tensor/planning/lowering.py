@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from math import prod
 
-from wengert.tensor.language.indices import Affine, affine
+from wengert.tensor.language.indices import AffineExpr, affine
 from wengert.tensor.language.predicates import (
     TRUE,
     And,
@@ -19,7 +19,7 @@ from wengert.tensor.language.predicates import (
     disjoin,
     disjuncts,
     exists,
-    free_names,
+    free_index_names,
     implies,
     negate,
     pins,
@@ -67,7 +67,7 @@ def _sum(
     where1: Predicate,
     y: Read,
     gens: SizedGens,
-    own: tuple[Affine, ...],
+    own: tuple[AffineExpr, ...],
     sizes: Sizes,
     context: Planning,
 ) -> Iterator[Piece]:
@@ -124,7 +124,7 @@ def is_thin(p: Predicate, gens: SizedGens, context: Planning) -> bool:
 
 def _thins(atom: Predicate, gens: SizedGens, context: Planning) -> bool:
     if isinstance(atom, Related):
-        sizes = [n for i, n in gens if i in free_names(atom)]
+        sizes = [n for i, n in gens if i in free_index_names(atom)]
         return context.counts.get(atom.relation, prod(sizes)) * THIN < prod(sizes)
     return any(pins(atom, i) for i, n in gens if n > 1)
 
@@ -137,7 +137,7 @@ def has_existential(p: Predicate) -> bool:
 
 
 def _parts(
-    where: Predicate, indices: SizedGens, own: tuple[Affine, ...], body: Body, sizes: Sizes, context: Planning
+    where: Predicate, indices: SizedGens, own: tuple[AffineExpr, ...], body: Body, sizes: Sizes, context: Planning
 ) -> Iterator[Piece]:
     ranges = dict(indices)
     p = substituted(where, sizes) if where != TRUE else TRUE
@@ -145,7 +145,7 @@ def _parts(
         yield Piece(indices, part, own, body)
 
 
-def _value(size: Affine, sizes: Sizes) -> int:
+def _value(size: AffineExpr, sizes: Sizes) -> int:
     return size.substitute(sizes).constant
 
 
@@ -172,6 +172,6 @@ def input_shapes(name: str, of: Type, sizes: Sizes) -> Iterator[tuple[str, tuple
         yield name, shape
 
 
-def _applied(f: BlackBox, args: tuple[str, ...], at: tuple[Affine, ...]) -> Body:
+def _applied(f: BlackBox, args: tuple[str, ...], at: tuple[AffineExpr, ...]) -> Body:
     parts: tuple[Body, ...] = tuple(Read(a, at) for a in args)
     return Apply(f, parts)

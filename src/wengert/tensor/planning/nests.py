@@ -12,8 +12,8 @@ from itertools import count
 from math import prod
 from typing import Any
 
-from wengert.tensor.language.indices import Affine, affine
-from wengert.tensor.language.predicates import Predicate, conjuncts, free_names, substituted
+from wengert.tensor.language.indices import AffineExpr, affine
+from wengert.tensor.language.predicates import Predicate, conjuncts, free_index_names, substituted
 from wengert.tensor.language.terms import Add, Apply, Const, Mul
 from wengert.tensor.planning.regions import Conjunction
 
@@ -23,9 +23,9 @@ class EntryIndex:
     """The position of R(at) in the list of R's entries, as an index of a tensor that is stored by entries."""
 
     relation: str
-    at: tuple[Affine, ...]
+    at: tuple[AffineExpr, ...]
 
-    def substitute(self, indices: Mapping[str, Affine | int]) -> EntryIndex:
+    def substitute(self, indices: Mapping[str, AffineExpr | int]) -> EntryIndex:
         return EntryIndex(self.relation, tuple(a.substitute(indices) for a in self.at))
 
     @property
@@ -33,7 +33,7 @@ class EntryIndex:
         return frozenset().union(*(a.names for a in self.at))
 
 
-Position = Affine | EntryIndex
+Position = AffineExpr | EntryIndex
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,7 @@ def folded(body: Body) -> Body:
     return body
 
 
-def moved(body: Body, indices: Mapping[str, Affine | int]) -> Body:
+def moved(body: Body, indices: Mapping[str, AffineExpr | int]) -> Body:
     """The body with index expressions in place of indices."""
     match body:
         case Read(name, at):
@@ -170,7 +170,7 @@ def body_names(body: Body) -> frozenset[str]:
     return frozenset().union(*(a.names for r in reads(body) for a in r.at))
 
 
-def moved_where(where: Conjunction, indices: Mapping[str, Affine | int]) -> Conjunction:
+def moved_where(where: Conjunction, indices: Mapping[str, AffineExpr | int]) -> Conjunction:
     return together(substituted(p, indices) for p in where)
 
 
@@ -179,7 +179,7 @@ def together(parts: Iterable[Predicate]) -> Conjunction:
     return tuple(dict.fromkeys(a for p in parts for a in conjuncts(p)))
 
 
-def moved_piece(piece: Piece, indices: Mapping[str, Affine | int]) -> Piece:
+def moved_piece(piece: Piece, indices: Mapping[str, AffineExpr | int]) -> Piece:
     """The piece with index expressions in place of indices; those replaced go from its list of indices."""
     return Piece(
         tuple((i, n) for i, n in piece.indices if i not in indices),
@@ -201,7 +201,7 @@ def fresh_indices() -> Iterator[str]:
 
 
 def where_names(where: Conjunction) -> frozenset[str]:
-    return frozenset().union(*(free_names(p) for p in where))
+    return frozenset().union(*(free_index_names(p) for p in where))
 
 
 def canonical(nest: Nest) -> Nest:

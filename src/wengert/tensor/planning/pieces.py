@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain, combinations, product
 
-from wengert.tensor.language.indices import Affine, affine
+from wengert.tensor.language.indices import AffineExpr, affine
 from wengert.tensor.language.predicates import (
     FALSE,
     TRUE,
@@ -21,7 +21,7 @@ from wengert.tensor.language.predicates import (
     disjuncts,
     equal,
     exists,
-    free_names,
+    free_index_names,
     fresh_name,
     in_range,
     pins,
@@ -65,7 +65,7 @@ class Planning:
 
     def table(self, p: Exists, ranges: Ranges) -> Predicate:
         """The ∃ p as a relation over its free indices, which is tabulated before the program runs."""
-        free = sorted(free_names(p))
+        free = sorted(free_index_names(p))
         canonical = substituted(p, {name: affine(f"t{k}") for k, name in enumerate(free)})
         indices = tuple((f"t{k}", ranges[name]) for k, name in enumerate(free)) or (("t0", 1),)
         known = {entry: name for name, entry in self.tables.items()}
@@ -88,7 +88,7 @@ def expanded(p: Predicate) -> Predicate:
 def witnessed(p: Exists, atoms: Conjunction, ranges: Ranges) -> bool:
     """Whether an entry that is known to be in a relation shows that there is one."""
     known = [a for a in atoms if isinstance(a, Related)]
-    wanted = [a for a in conjuncts(p.of) if isinstance(a, Related) and p.index in free_names(a)]
+    wanted = [a for a in conjuncts(p.of) if isinstance(a, Related) and p.index in free_index_names(a)]
     for want, have in product(wanted, known):
         if want.relation == have.relation:
             for side in (w - h for w, h in zip(want.at, have.at, strict=True) if abs(w.coefficient(p.index)) == 1):
@@ -98,7 +98,7 @@ def witnessed(p: Exists, atoms: Conjunction, ranges: Ranges) -> bool:
     return False
 
 
-def _holds_at(p: Exists, at: Affine, atoms: Conjunction, ranges: Ranges) -> bool:
+def _holds_at(p: Exists, at: AffineExpr, atoms: Conjunction, ranges: Ranges) -> bool:
     claims = (*conjuncts(in_range(at, p.size)), *conjuncts(substituted(p.of, {p.index: at})))
     return all_implied(claims, atoms, ranges)
 
@@ -123,7 +123,7 @@ def _settled(piece: Piece, context: Planning) -> Iterator[Piece]:
         yield from settled(_solved(pinned, *pin), context) if pin else _unpinned(pinned, context)
 
 
-def _solved(piece: Piece, index: str, at: Affine, atom: Predicate) -> Piece:
+def _solved(piece: Piece, index: str, at: AffineExpr, atom: Predicate) -> Piece:
     """The piece without an index that has one value, which must be in range."""
     rest = tuple(a for a in piece.where if a != atom)
     return moved_piece(replace(piece, where=(*rest, in_range(at, affine(piece.ranges[index])))), {index: at})
@@ -139,7 +139,7 @@ def _unpinned(piece: Piece, context: Planning) -> tuple[Piece, ...]:
     return settled(_solved(piece, *single), context) if single else (piece,)
 
 
-def best_pin(piece: Piece) -> tuple[str, Affine, Predicate] | None:
+def best_pin(piece: Piece) -> tuple[str, AffineExpr, Predicate] | None:
     """The index to solve an equality for: one that is summed, then that of the longest loop (S2)."""
     kept = frozenset().union(*(a.names for a in piece.target))
     found = [(i not in kept, n, i, a) for a in piece.where for i, n in piece.indices if pins(a, i)]
@@ -150,10 +150,10 @@ def best_pin(piece: Piece) -> tuple[str, Affine, Predicate] | None:
     return index, solved(atom.side, index), atom
 
 
-def only_value(piece: Piece) -> tuple[str, Affine, Predicate] | None:
+def only_value(piece: Piece) -> tuple[str, AffineExpr, Predicate] | None:
     """An index to which its bounds leave one value, and this value."""
     for index, n in piece.indices:
-        sides = [a.side for a in piece.where if isinstance(a, Compare) and free_names(a) == {index}]
+        sides = [a.side for a in piece.where if isinstance(a, Compare) and free_index_names(a) == {index}]
         lows = [0, *(-s.constant for s in sides if s.coefficient(index) == 1)]
         highs = [n - 1, *(s.constant for s in sides if s.coefficient(index) == -1)]
         if max(lows) == min(highs):
@@ -168,7 +168,7 @@ def equalities(target: Iterable[Position], at: Iterable[Position]) -> Iterator[P
     for t, a in zip(target, at, strict=True):
         if isinstance(t, EntryIndex) and isinstance(a, EntryIndex):
             yield from equalities(t.at, a.at)
-        elif isinstance(t, Affine) and isinstance(a, Affine):
+        elif isinstance(t, AffineExpr) and isinstance(a, AffineExpr):
             yield equal(t, a)
         else:
             raise TypeError(f"{t} and {a} count different things")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 
-from wengert.tensor.language.indices import Affine, affine
+from wengert.tensor.language.indices import AffineExpr, affine
 from wengert.tensor.language.predicates import (
     FALSE,
     TRUE,
@@ -20,7 +20,7 @@ from wengert.tensor.language.predicates import (
     Related,
     Unrelated,
     at_most,
-    compare,
+    compare_to_zero,
     conjoin,
     conjuncts,
     disjoin,
@@ -38,7 +38,7 @@ Tabulate = Callable[[Exists], Predicate]  # an ∃ that has to be negated become
 MOST_INEQUALITIES = 60  # inequalities that elimination may grow to before it gives up and answers "perhaps not empty"
 
 
-def span(side: Affine, ranges: Ranges) -> tuple[int, int]:
+def span(side: AffineExpr, ranges: Ranges) -> tuple[int, int]:
     """The least and the greatest value of an index expression, for indices in their ranges."""
     low = high = side.constant
     for name, c in side.terms:
@@ -80,7 +80,7 @@ def _contradiction(atoms: set[Predicate], names: list[str]) -> bool:
         pin = next((a for a in atoms if isinstance(a, Compare) and pins(a, name)), None)
         if pin is not None and isinstance(pin, Compare):
             at = {name: solved(pin.side, name)}
-            atoms = {compare(a.op, a.side.substitute(at)) for a in atoms if isinstance(a, Compare)}
+            atoms = {compare_to_zero(a.op, a.side.substitute(at)) for a in atoms if isinstance(a, Compare)}
             if FALSE in atoms:
                 return True
     sides = {side for a in atoms if isinstance(a, Compare) for side in _as_inequalities(a)}
@@ -93,19 +93,19 @@ def _contradiction(atoms: set[Predicate], names: list[str]) -> bool:
     return False
 
 
-def _as_inequalities(atom: Compare) -> tuple[Affine, ...]:
+def _as_inequalities(atom: Compare) -> tuple[AffineExpr, ...]:
     return (atom.side, -atom.side) if atom.op == "=" else (atom.side,)
 
 
-def _growth(sides: set[Affine], name: str) -> int:
+def _growth(sides: set[AffineExpr], name: str) -> int:
     signs = [s.coefficient(name) for s in sides]
     return sum(c > 0 for c in signs) * sum(c < 0 for c in signs)
 
 
-def _eliminated(sides: set[Affine], name: str) -> set[Affine]:
+def _eliminated(sides: set[AffineExpr], name: str) -> set[AffineExpr]:
     lower = [s for s in sides if s.coefficient(name) > 0]
     upper = [s for s in sides if s.coefficient(name) < 0]
-    met = (compare(">=", a * -b.coefficient(name) + b * a.coefficient(name)) for a in lower for b in upper)
+    met = (compare_to_zero(">=", a * -b.coefficient(name) + b * a.coefficient(name)) for a in lower for b in upper)
     kept = {s for s in sides if not s.coefficient(name)}
     return kept | {a.side if isinstance(a, Compare) else affine(-1) for a in met if a != TRUE}
 
@@ -123,7 +123,7 @@ def all_implied(wanted: Iterable[Predicate], atoms: Conjunction, ranges: Ranges)
     return all(implied(a, atoms, ranges) for a in wanted)
 
 
-def is_inside(at: Affine, size: int, atoms: Conjunction, ranges: Ranges) -> bool:
+def is_inside(at: AffineExpr, size: int, atoms: Conjunction, ranges: Ranges) -> bool:
     """Whether an index expression stays in 0..size-1 wherever the atoms hold."""
     return all_implied(conjuncts(in_range(at, affine(size))), atoms, ranges)
 

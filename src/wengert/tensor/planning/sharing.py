@@ -14,7 +14,7 @@ from wengert.tensor.language.predicates import (
     Related,
     conjoin,
     exists,
-    free_names,
+    free_index_names,
     fresh_name,
     in_range,
 )
@@ -290,15 +290,15 @@ def _is_wasteful(piece: Piece, context: Planning) -> bool:
 def _unused(piece: Piece) -> set[str]:
     """The indices of the target on which the value of a piece does not depend."""
     kept = {i for a in piece.target for i in a.names}
-    others = {i for p in piece.where if not free_names(p) <= kept for i in free_names(p)}
+    others = {i for p in piece.where if not free_index_names(p) <= kept for i in free_index_names(p)}
     used = used_names(replace(piece, where=())) | others
-    found = {i for i in kept - used if not any(i in free_names(p) for p in piece.where if isinstance(p, Related))}
+    found = {i for i in kept - used if not any(i in free_index_names(p) for p in piece.where if isinstance(p, Related))}
     return found if all(isinstance(p, Compare) for p in _without(piece, found)) else set()
 
 
 def _without(piece: Piece, unused: set[str]) -> tuple[Predicate, ...]:
     """The predicate of a piece without the unused indices: what it says of these says that there are such."""
-    about = tuple(p for p in piece.where if not free_names(p).isdisjoint(unused))
+    about = tuple(p for p in piece.where if not free_index_names(p).isdisjoint(unused))
     rest = tuple(p for p in piece.where if p not in about)
     return together((*rest, exists([(i, affine(n)) for i, n in piece.indices if i in unused], conjoin(*about))))
 
@@ -308,13 +308,15 @@ def _relation(piece: Piece, context: Planning) -> Related | None:
     kept = {a.terms[0][0] for a in piece.target if not isinstance(a, EntryIndex) and len(a.terms) == 1}
     if any(isinstance(a, EntryIndex) for a in piece.target):
         return None
-    plain = (p for p in piece.where if isinstance(p, Related) and free_names(p) <= kept and _is_plain(p))
+    plain = (p for p in piece.where if isinstance(p, Related) and free_index_names(p) <= kept and _is_plain(p))
     return next((p for p in plain if not is_masked(p, piece.ranges, context.counts)), None)
 
 
 def _is_plain(p: Related) -> bool:
     """Whether each argument of a relation is an index of its own, shifted or reversed."""
-    return len(free_names(p)) == len(p.at) > 1 and all(len(a.terms) == 1 and abs(a.terms[0][1]) == 1 for a in p.at)
+    return len(free_index_names(p)) == len(p.at) > 1 and all(
+        len(a.terms) == 1 and abs(a.terms[0][1]) == 1 for a in p.at
+    )
 
 
 def _small(piece: Piece, name: str, context: Planning) -> tuple[Nest, Piece]:
@@ -322,13 +324,13 @@ def _small(piece: Piece, name: str, context: Planning) -> tuple[Nest, Piece]:
     kept = [i for i, _ in piece.indices if any(i in a.names for a in piece.target)]
     unused, over = _unused(piece), _relation(piece, context)
     inside = _without(piece, unused) if unused else piece.where
-    stored = [i for i in kept if i not in unused and (over is None or i not in free_names(over))]
+    stored = [i for i in kept if i not in unused and (over is None or i not in free_index_names(over))]
     position: tuple[Position, ...] = (*([EntryIndex(over.relation, over.at)] if over else []), *map(affine, stored))
     shape: tuple[Size, ...] = (*([over.relation] if over else []), *(piece.ranges[i] for i in stored))
     indices = tuple((i, n) for i, n in piece.indices if i not in unused)
     nest = Nest(name, shape, (Piece(indices, inside, position, piece.body),))
     gens = tuple((i, n) for i, n in piece.indices if i in kept)
-    guard = tuple(p for p in piece.where if free_names(p) <= set(kept))
+    guard = tuple(p for p in piece.where if free_index_names(p) <= set(kept))
     return nest, Piece(gens, guard, piece.target, Read(name, position))
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from wengert.errors import TensorLanguageError
 from wengert.tensor.language.relations import is_relation, relation
-from wengert.tensor.language.terms import FALSE, TRUE, Affine, Const, Var
+from wengert.tensor.language.terms import FALSE, TRUE, AffineExpr, Const, Var
 from wengert.tensor.reading.meanings import (
     REAL_KIND,
     Group,
@@ -35,7 +35,7 @@ def argument(name: str, x: Any, building: Building) -> Meaning:
     if isinstance(x, (int, np.integer)):
         variable = building.fresh(name)
         building.bounds.sizes[variable] = int(x)
-        return Index(Affine(0, ((variable, 1),)))
+        return Index(AffineExpr(0, ((variable, 1),)))
     if is_relation(x):
         return _relation(name, x, building)
     if isinstance(x, tuple):
@@ -50,7 +50,7 @@ def outside(name: str, x: Any, building: Building) -> Meaning:
     if isinstance(x, (bool, np.bool_)):
         return Truth(TRUE if x else FALSE)
     if isinstance(x, (int, np.integer)):
-        return Index(Affine(int(x)))
+        return Index(AffineExpr(int(x)))
     if isinstance(x, numbers.Real):
         return Value(Const(x if isinstance(x, Fraction) else float(x)), REAL_KIND)
     if isinstance(x, tuple):

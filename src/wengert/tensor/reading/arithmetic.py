@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from wengert.tensor.language.terms import (
-    Affine,
+    AffineExpr,
     Apply,
     Bracket,
     Const,
@@ -149,7 +149,7 @@ def _the_power() -> Any:
     return box
 
 
-def whole(left: Affine, right: Affine, node: ast.BinOp, scope: Scope) -> Meaning:
+def whole(left: AffineExpr, right: AffineExpr, node: ast.BinOp, scope: Scope) -> Meaning:
     """Arithmetic of indices: it must stay affine; of sizes alone it may be anything."""
     match node.op:
         case ast.Add():
@@ -162,15 +162,15 @@ def whole(left: Affine, right: Affine, node: ast.BinOp, scope: Scope) -> Meaning
     if a is None or b is None:
         return _not_affine(left, right, node, scope)
     if isinstance(node.op, ast.Mult):
-        return Index(Affine(a * b))
+        return Index(AffineExpr(a * b))
     if isinstance(node.op, (ast.FloorDiv, ast.Mod)) and b:
-        return Index(Affine(a // b if isinstance(node.op, ast.FloorDiv) else a % b))
+        return Index(AffineExpr(a // b if isinstance(node.op, ast.FloorDiv) else a % b))
     if isinstance(node.op, ast.Pow) and b >= 0:
-        return Index(Affine(a**b))
+        return Index(AffineExpr(a**b))
     raise scope.refusal(node, "this operator between whole numbers", "Indices have +, -, and * by a constant.")
 
 
-def _not_affine(left: Affine, right: Affine, node: ast.BinOp, scope: Scope) -> Meaning:
+def _not_affine(left: AffineExpr, right: AffineExpr, node: ast.BinOp, scope: Scope) -> Meaning:
     raise scope.refusal(
         node,
         f"{ast.unparse(node)} is not affine in the indices",

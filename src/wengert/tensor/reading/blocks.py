@@ -6,7 +6,7 @@ import ast
 import types
 from collections.abc import Sequence
 
-from wengert.tensor.language.terms import Affine, And, Bracket, Compare, Const, Expr, Or, Predicate, Sum
+from wengert.tensor.language.terms import AffineExpr, And, Bracket, Compare, Const, Expr, Or, Predicate, Sum
 from wengert.tensor.reading.arithmetic import minus
 from wengert.tensor.reading.calls import HELPERS
 from wengert.tensor.reading.comprehensions import bracket_of, iteration
@@ -133,7 +133,7 @@ def _for(statement: ast.For, scope: Scope) -> None:
     known = scope.building.bounds.value(found.size) if _is_constant(statement.iter) else None
     if known is not None:
         for k in range(known):
-            bind_target(statement.target, found.at(Affine(k)), scope)
+            bind_target(statement.target, found.at(AffineExpr(k)), scope)
             _each(statement.body, scope)
         return
     for name, added in _added(statement, found, scope).items():

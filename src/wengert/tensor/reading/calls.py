@@ -14,7 +14,7 @@ from wengert.rulebook.registry import rules
 from wengert.rulebook.syntax import definition
 from wengert.tensor.language.terms import (
     TRUE,
-    Affine,
+    AffineExpr,
     Apply,
     BlackBox,
     Bracket,
@@ -143,7 +143,7 @@ def absolute(node: ast.Call, scope: Scope) -> Meaning:
     found = with_named_length(read(x, scope))
     if isinstance(found, Index):
         value = scope.building.bounds.value(found.affine)
-        return Extreme(True, (found.affine, -found.affine)) if value is None else Index(Affine(abs(value)))
+        return Extreme(True, (found.affine, -found.affine)) if value is None else Index(AffineExpr(abs(value)))
     return Value(Apply(the_box(builtins.abs), (as_scalar(found, x, scope),)), REAL_KIND)
 
 
@@ -160,7 +160,7 @@ def extremum(f: Any, node: ast.Call, scope: Scope) -> Meaning:
     found = [with_named_length(read(a, scope)) for a in node.args]
     known = [scope.building.bounds.value(m.affine) for m in found if isinstance(m, Index)]
     if len(known) == len(found) and None not in known:
-        return Index(Affine(f(k for k in known if k is not None)))
+        return Index(AffineExpr(f(k for k in known if k is not None)))
     if len(known) == len(found):
         return Extreme(f is builtins.max, tuple(m.affine for m in found if isinstance(m, Index)))
     box = the_box(f)
@@ -203,7 +203,7 @@ def len_(node: ast.Call, scope: Scope) -> Meaning:
     if isinstance(meaning, Value) and isinstance(meaning.kind, TensorKind):
         return length(meaning.kind)
     if isinstance(meaning, Group):
-        return Index(Affine(len(meaning.parts)))
+        return Index(AffineExpr(len(meaning.parts)))
     if isinstance(meaning, RelationArgument):
         found = attribute(ast.copy_location(ast.Attribute(x, "shape"), node), scope)
         return found.parts[0] if isinstance(found, Group) else found
@@ -213,7 +213,7 @@ def len_(node: ast.Call, scope: Scope) -> Meaning:
 @means(builtins.range)
 def range_(node: ast.Call, scope: Scope) -> Meaning:
     first, *rest = positional(node, scope, 1, 2, 3)
-    starts = ends_of(first, True, scope) if rest else (Affine(0),)
+    starts = ends_of(first, True, scope) if rest else (AffineExpr(0),)
     stops = ends_of(rest[0] if rest else first, False, scope)
     step = scope.building.bounds.value(read_index(rest[1], scope)) if len(rest) == 2 else 1
     if step is None:
@@ -221,7 +221,7 @@ def range_(node: ast.Call, scope: Scope) -> Meaning:
     return ranged(starts, stops, step, node, scope)
 
 
-def ends_of(node: ast.expr, largest: bool, scope: Scope) -> tuple[Affine, ...]:
+def ends_of(node: ast.expr, largest: bool, scope: Scope) -> tuple[AffineExpr, ...]:
     """Return the bounds that a range starts at, or stops at: of several the largest start, the least stop."""
     found = read(node, scope)
     if isinstance(found, Extreme) and found.largest == largest:

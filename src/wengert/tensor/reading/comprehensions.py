@@ -7,14 +7,14 @@ from collections.abc import Callable, Sequence
 
 from wengert.tensor.language.terms import (
     TRUE,
-    Affine,
+    AffineExpr,
     Bracket,
     Const,
     Expr,
     Gen,
     Predicate,
     Sum,
-    compare,
+    compare_to_zero,
     conjoin,
 )
 from wengert.tensor.reading.meanings import (
@@ -54,7 +54,7 @@ def over(value: Value, node: ast.AST, scope: Scope) -> Iteration:
 
 
 def ranged(
-    starts: tuple[Affine, ...], stops: tuple[Affine, ...], step: int, node: ast.AST, scope: Scope
+    starts: tuple[AffineExpr, ...], stops: tuple[AffineExpr, ...], step: int, node: ast.AST, scope: Scope
 ) -> Iteration:  # fmt: skip
     """The Iteration over range(max(starts), min(stops), step); where bounds depend on indices, over all, guarded."""
     bounds = scope.building.bounds
@@ -66,20 +66,20 @@ def ranged(
     high = min((bounds.corner(a, high=True) for a in stops), key=lambda a: bounds.value(a) or 0)
     size = high - low
 
-    def guard(i: Affine) -> Predicate:
-        after = [compare(">=", low + i - start) for start in starts if low != start]
-        return conjoin(*after, *[compare(">", stop - low - i) for stop in stops if high != stop])
+    def guard(i: AffineExpr) -> Predicate:
+        after = [compare_to_zero(">=", low + i - start) for start in starts if low != start]
+        return conjoin(*after, *[compare_to_zero(">", stop - low - i) for stop in stops if high != stop])
 
     return Iteration(clipped(size, scope), lambda i: Index(low + i), guard)
 
 
-def clipped(size: Affine, scope: Scope) -> Affine:
+def clipped(size: AffineExpr, scope: Scope) -> AffineExpr:
     """A size as the length of a range: one that ends before it begins is empty."""
     value = scope.building.bounds.value(size)
-    return Affine(0) if value is not None and value < 0 else size
+    return AffineExpr(0) if value is not None and value < 0 else size
 
 
-def _stepped(start: Affine, stop: Affine, step: int, node: ast.AST, scope: Scope) -> Iteration:
+def _stepped(start: AffineExpr, stop: AffineExpr, step: int, node: ast.AST, scope: Scope) -> Iteration:
     first, last = scope.building.bounds.value(start), scope.building.bounds.value(stop)
     if first is None or last is None or step == 0:
         raise scope.refusal(
@@ -87,7 +87,7 @@ def _stepped(start: Affine, stop: Affine, step: int, node: ast.AST, scope: Scope
             "a range with a step whose bounds depend on an index",
             "Loop over range(n) with a condition on the index.",
         )
-    return Iteration(Affine(len(range(first, last, step))), lambda i: Index(start + i * step), lambda i: TRUE)
+    return Iteration(AffineExpr(len(range(first, last, step))), lambda i: Index(start + i * step), lambda i: TRUE)
 
 
 def entered(

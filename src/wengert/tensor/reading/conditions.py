@@ -13,7 +13,7 @@ from wengert.tensor.language.terms import (
     Expr,
     Gen,
     Predicate,
-    compare,
+    compare_to_zero,
     conjoin,
     disjoin,
     negate,
@@ -76,17 +76,17 @@ def _compared(op: ast.cmpop, left: ast.expr, right: ast.expr, node: ast.Compare,
         )
     found = _ORDERS.get(type(op))
     if isinstance(a, Extreme) and found is not None and not isinstance(op, ast.Eq):
-        each = [compare(found[0], (as_index(b, right, scope) - part) * found[1]) for part in a.of]
+        each = [compare_to_zero(found[0], (as_index(b, right, scope) - part) * found[1]) for part in a.of]
         return conjoin(*each) if a.largest == (found[1] > 0) else disjoin(*each)
     if isinstance(b, Extreme) and found is not None and not isinstance(op, ast.Eq):
-        each = [compare(found[0], (part - as_index(a, left, scope)) * found[1]) for part in b.of]
+        each = [compare_to_zero(found[0], (part - as_index(a, left, scope)) * found[1]) for part in b.of]
         return disjoin(*each) if b.largest == (found[1] > 0) else conjoin(*each)
     difference = as_index(b, right, scope) - as_index(a, left, scope)
     if isinstance(op, ast.NotEq):
-        return disjoin(compare(">", difference), compare(">", -difference))
+        return disjoin(compare_to_zero(">", difference), compare_to_zero(">", -difference))
     if found is None:
         raise scope.refusal(node, "this comparison", "Indices are compared by <, <=, ==, != and the like.")
-    return compare(found[0], difference * found[1])
+    return compare_to_zero(found[0], difference * found[1])
 
 
 _ORDERS = {

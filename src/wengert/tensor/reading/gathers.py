@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert.errors import OutOfRangeError
 from wengert.tensor.language.relations import Relation
-from wengert.tensor.language.terms import Access, Affine, Bracket, Expr, Gen, Related, Sum, Var
+from wengert.tensor.language.terms import Access, AffineExpr, Bracket, Expr, Gen, Related, Sum, Var
 from wengert.tensor.planning.walks import Entries
 from wengert.tensor.reading.meanings import Kind, RealKind, TensorKind, TupleKind, Value, size_of
 from wengert.tensor.reading.scopes import ChosenIndex, Scope
@@ -20,13 +20,13 @@ class Gather:
     """An input of whole numbers that is used as an index, and where it is read; this may be a Gather: x[p[q[i]]]."""
 
     of: str
-    at: tuple[Affine, ...]
+    at: tuple[AffineExpr, ...]
     by: tuple[ChosenIndex, ...]
 
 
 def whole_numbers(value: Value, scope: Scope) -> Gather | None:
     """The Gather that a value is, if it is read from whole numbers; else None."""
-    at: list[Affine] = []
+    at: list[AffineExpr] = []
     by, expr = scope.building.unwrapped(value.expr)
     while isinstance(expr, Access):
         at.insert(0, expr.at)
@@ -50,7 +50,13 @@ def gathered(value: Value, gather: Gather, node: ast.AST, scope: Scope) -> Value
 
 
 def _numbers(
-    x: Expr, kind: Kind, j: Affine, by: tuple[ChosenIndex, ...], then: tuple[Affine, ...], node: ast.AST, scope: Scope
+    x: Expr,
+    kind: Kind,
+    j: AffineExpr,
+    by: tuple[ChosenIndex, ...],
+    then: tuple[AffineExpr, ...],
+    node: ast.AST,
+    scope: Scope,
 ) -> Expr:
     if isinstance(kind, TupleKind):
         raise scope.refusal(node, "an array of tuples is indexed by whole numbers", "Index its parts one by one.")
@@ -65,7 +71,7 @@ def _numbers(
     return body
 
 
-def _relation(index: str, size: Affine, scope: Scope) -> str:
+def _relation(index: str, size: AffineExpr, scope: Scope) -> str:
     building = scope.building
     for name, known in building.gathers.items():
         if known == (index, size):

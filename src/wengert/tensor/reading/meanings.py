@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from wengert.tensor.language.terms import REAL, Affine, Expr, PairType, Predicate, TensorType, Type
+from wengert.tensor.language.terms import REAL, AffineExpr, Expr, PairType, Predicate, TensorType, Type
 
 
 @dataclass(eq=False)
@@ -17,13 +17,13 @@ class Dimension:
     default: str
     fresh: Callable[[str], str]
     define: Callable[[str, int], None]
-    known: Affine | None = None
+    known: AffineExpr | None = None
 
-    def named(self, name: str | None = None) -> Affine:
+    def named(self, name: str | None = None) -> AffineExpr:
         if self.known is None:
             variable = self.fresh(name or self.default)
             self.define(variable, self.value)
-            self.known = Affine(0, ((variable, 1),))
+            self.known = AffineExpr(0, ((variable, 1),))
         return self.known
 
 
@@ -53,7 +53,7 @@ class TupleKind(Kind):
 class TensorKind(Kind):
     """The kind of a tensor: its size, and the kind of its elements."""
 
-    size: Dimension | Affine
+    size: Dimension | AffineExpr
     of: Kind
 
     def __str__(self) -> str:
@@ -63,7 +63,7 @@ class TensorKind(Kind):
 REAL_KIND = RealKind()
 
 
-def size_of(kind: TensorKind) -> Affine:
+def size_of(kind: TensorKind) -> AffineExpr:
     return kind.size.named() if isinstance(kind.size, Dimension) else kind.size
 
 
@@ -96,7 +96,7 @@ class Value(Meaning):
 class Index(Meaning):
     """A whole number known from sizes and indices; `of` is the axis that it is the length of, if any."""
 
-    affine: Affine
+    affine: AffineExpr
     of: Dimension | None = field(default=None, compare=False)
 
     def __str__(self) -> str:
@@ -108,12 +108,12 @@ class Extreme(Meaning):
     """The largest or least of several indices; a condition or the bound of a range may name it."""
 
     largest: bool
-    of: tuple[Affine, ...]
+    of: tuple[AffineExpr, ...]
 
     def __str__(self) -> str:
         return "an extremum of indices"
 
-    def moved(self, by: Affine) -> Extreme:
+    def moved(self, by: AffineExpr) -> Extreme:
         return Extreme(self.largest, tuple(a + by for a in self.of))
 
 
@@ -158,10 +158,10 @@ class RelationArgument(Meaning):
     name: str
     shape: tuple[Dimension, ...]
     closed: bool
-    at: tuple[Affine, ...] = ()
+    at: tuple[AffineExpr, ...] = ()
     numbers: bool = False
 
-    def given(self, *at: Affine) -> RelationArgument:
+    def given(self, *at: AffineExpr) -> RelationArgument:
         """The relation with further indices."""
         return replace(self, at=(*self.at, *at))
 
@@ -189,9 +189,9 @@ class Known(Meaning):
 class Iteration(Meaning):
     """The iterable of a `for`: `size` elements; the one at an index is `at(index)`, where `guard(index)` holds."""
 
-    size: Affine
-    at: Callable[[Affine], Meaning]
-    guard: Callable[[Affine], Predicate]
+    size: AffineExpr
+    at: Callable[[AffineExpr], Meaning]
+    guard: Callable[[AffineExpr], Predicate]
     name: str = "i"
 
     def __str__(self) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 from wengert.errors import TensorLanguageError
 from wengert.rulebook.syntax import definition
 from wengert.tensor.language.predicates import substituted
-from wengert.tensor.language.terms import Affine, Exists, Program
+from wengert.tensor.language.terms import AffineExpr, Exists, TensorProgram
 from wengert.tensor.planning.plan import RelationToMake
 from wengert.tensor.reading.arguments import argument
 from wengert.tensor.reading.blocks import read_function
@@ -28,7 +28,7 @@ class Parsed:
     function, not passed, and may change in place.
     """
 
-    program: Program
+    program: TensorProgram
     result: Kind
     sizes: dict[str, int]
     arguments: dict[str, Meaning]
@@ -54,7 +54,7 @@ def parse(f: types.FunctionType, arguments: Mapping[str, Any]) -> Parsed:
     names = {name: argument(name, x, building) for name, x in arguments.items()}
     given = set(building.values)
     value = as_value(read_function(f, tree, names, tree, scope), tree, scope)
-    program = Program(
+    program = TensorProgram(
         tuple((name, type_of_kind(kind)) for name, kind in building.inputs),
         scope.closed(value.expr),
         relations(building),
@@ -69,24 +69,24 @@ def parse(f: types.FunctionType, arguments: Mapping[str, Any]) -> Parsed:
     return Parsed(program, value.kind, sizes, names, values, found, around, indexed, tables)
 
 
-def relations(building: Building) -> tuple[tuple[str, tuple[Affine, ...]], ...]:
+def relations(building: Building) -> tuple[tuple[str, tuple[AffineExpr, ...]], ...]:
     """The relations that are given, and those made of arrays of whole numbers and of existentials."""
     given = [(name, tuple(d.named() for d in shape)) for name, shape in building.relations]
     tables = [(name, tuple(size for _, size in indices)) for name, (indices, _) in building.tables.items()]
     return (*given, *gathers(building), *tables)
 
 
-def gathers(building: Building) -> list[tuple[str, tuple[Affine, ...]]]:
+def gathers(building: Building) -> list[tuple[str, tuple[AffineExpr, ...]]]:
     """The relations of arrays of whole numbers that are used as indices."""
     kinds = dict(building.inputs)
     return [(name, (*sizes_of(kinds[of]), size)) for name, (of, size) in building.gathers.items()]
 
 
-def tabled(indices: tuple[tuple[str, Affine], ...], p: Exists, sizes: Mapping[str, int]) -> RelationToMake:
+def tabled(indices: tuple[tuple[str, AffineExpr], ...], p: Exists, sizes: Mapping[str, int]) -> RelationToMake:
     """The relation that a predicate over `indices` is at the sizes of the call."""
     at = substituted(p, sizes)
     return tuple((name, size.substitute(sizes).constant) for name, size in indices), at
 
 
-def sizes_of(kind: Kind) -> tuple[Affine, ...]:
+def sizes_of(kind: Kind) -> tuple[AffineExpr, ...]:
     return (size_of(kind), *sizes_of(kind.of)) if isinstance(kind, TensorKind) else ()

@@ -12,7 +12,7 @@ from wengert.tensor.language.terms import (
     TRUE,
     Access,
     Add,
-    Affine,
+    AffineExpr,
     Bracket,
     Const,
     Expr,
@@ -83,7 +83,7 @@ def read_scalar(node: ast.expr, scope: Scope) -> Expr:
     return as_scalar(read(node, scope), node, scope)
 
 
-def read_index(node: ast.expr, scope: Scope) -> Affine:
+def read_index(node: ast.expr, scope: Scope) -> AffineExpr:
     return as_index(read(node, scope), node, scope)
 
 
@@ -128,7 +128,7 @@ def as_value(meaning: Meaning, node: ast.AST, scope: Scope) -> Value:
     raise scope.refusal(node, f"{meaning} is not a number or an array", "Pass numbers and arrays as arguments.")
 
 
-def _number(a: Affine, node: ast.AST, scope: Scope) -> Value:
+def _number(a: AffineExpr, node: ast.AST, scope: Scope) -> Value:
     """A whole number that is used as a number: a constant."""
     value = scope.building.bounds.value(a)
     if value is None:
@@ -153,7 +153,7 @@ def as_scalar(meaning: Meaning, node: ast.AST, scope: Scope) -> Expr:
     return value.expr
 
 
-def as_index(meaning: Meaning, node: ast.AST, scope: Scope) -> Affine:
+def as_index(meaning: Meaning, node: ast.AST, scope: Scope) -> AffineExpr:
     """The meaning as an affine expression of indices and sizes."""
     meaning = with_named_length(meaning)
     if isinstance(meaning, Index):
@@ -209,13 +209,13 @@ def related(relation: RelationArgument, node: ast.AST, scope: Scope) -> Predicat
     return conjoin(*guards, Related(relation.name, relation.at))
 
 
-def matched(at: Affine, dimension: Any, scope: Scope) -> Affine:
+def matched(at: AffineExpr, dimension: Any, scope: Scope) -> AffineExpr:
     """The size of an axis that is read at `at`; one without a name takes that of the index that runs over it."""
     bounds = scope.building.bounds
-    if isinstance(dimension, Affine):
+    if isinstance(dimension, AffineExpr):
         return dimension
     if dimension.known is None and at.is_constant:
-        return Affine(dimension.value)  # x[0] says nothing of how long x is
+        return AffineExpr(dimension.value)  # x[0] says nothing of how long x is
     if dimension.known is None and len(at.terms) == 1 and at.constant == 0:
         size = bounds.indices.get(at.terms[0][0])
         if at.terms[0][1] == 1 and size is not None and bounds.value(size) == dimension.value:
@@ -232,7 +232,7 @@ def outside_of(node: ast.AST, scope: Scope) -> OutOfRangeError:
     )
 
 
-def element(value: Value, at: Affine, node: ast.AST, scope: Scope) -> Value:
+def element(value: Value, at: AffineExpr, node: ast.AST, scope: Scope) -> Value:
     """The element x[a], with the proof that a is in range."""
     kind = value.kind
     if not isinstance(kind, TensorKind):
@@ -268,14 +268,14 @@ def _literal(values: list[Value], node: ast.AST, scope: Scope) -> Value:
     """The tensor written out as {e0, e1, ...}: ⊞[i:k] [i=0]·e0 + [i=1]·e1 + ..., which adds nothing."""
     if not values:
         raise scope.refusal(node, "an empty list", "Its elements have no type; leave it out.")
-    index, i = scope.building.index("i", Affine(len(values)))
+    index, i = scope.building.index("i", AffineExpr(len(values)))
     inner = scope.inside()
     whole = _chosen([scope.bind("e", value) for value in values], i, 0, node, inner)
-    size = Affine(len(values))
+    size = AffineExpr(len(values))
     return Value(Gen(index, size, inner.closed(whole.expr)), TensorKind(size, whole.kind))
 
 
-def _chosen(values: list[Value], i: Affine, k: int, node: ast.AST, scope: Scope) -> Value:
+def _chosen(values: list[Value], i: AffineExpr, k: int, node: ast.AST, scope: Scope) -> Value:
     if len(values) == 1:
         return values[0]
     rest = _chosen(values[1:], i, k + 1, node, scope)

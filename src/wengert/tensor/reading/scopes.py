@@ -13,15 +13,15 @@ from typing import Any
 
 from wengert.errors import OutOfRangeError, TensorLanguageError
 from wengert.tensor.language.bounds import Bounds
-from wengert.tensor.language.predicates import free_names, substituted
+from wengert.tensor.language.predicates import free_index_names, substituted
 from wengert.tensor.language.terms import (
     Access,
-    Affine,
+    AffineExpr,
     Bracket,
     Const,
     Exists,
     Expr,
-    Let,
+    LetIn,
     Predicate,
     Proj,
     Related,
@@ -42,7 +42,7 @@ class Outside:
     meaning: Meaning
 
 
-ChosenIndex = tuple[str, Affine, Predicate]  # an index, its range, and what leaves it one value
+ChosenIndex = tuple[str, AffineExpr, Predicate]  # an index, its range, and what leaves it one value
 
 
 @dataclass
@@ -55,8 +55,8 @@ class Building:
     outside: dict[tuple[types.FunctionType, str], Outside] = field(default_factory=dict)
     taken: set[str] = field(default_factory=set)
     values: dict[str, Any] = field(default_factory=dict)
-    gathers: dict[str, tuple[str, Affine]] = field(default_factory=dict)  # the array a relation is of, its range
-    tables: dict[str, tuple[tuple[tuple[str, Affine], ...], Exists]] = field(default_factory=dict)
+    gathers: dict[str, tuple[str, AffineExpr]] = field(default_factory=dict)  # the array a relation is of, its range
+    tables: dict[str, tuple[tuple[tuple[str, AffineExpr], ...], Exists]] = field(default_factory=dict)
 
     def fresh(self, name: str) -> str:
         """`name`, or that with a number where it is taken: all names of a program differ."""
@@ -81,14 +81,14 @@ class Building:
 
     def table(self, p: Exists) -> Predicate:
         """The ∃ p as a relation over its free indices, made before the program runs: a negated one would be a ∀."""
-        free = sorted(free_names(p) & self.bounds.indices.keys())
+        free = sorted(free_index_names(p) & self.bounds.indices.keys())
         canonical = substituted(p, {name: affine(f"t{k}") for k, name in enumerate(free)})
         assert isinstance(canonical, Exists)
-        indices = tuple((f"t{k}", self.bounds.indices[name]) for k, name in enumerate(free)) or (("t0", Affine(1)),)
+        indices = tuple((f"t{k}", self.bounds.indices[name]) for k, name in enumerate(free)) or (("t0", AffineExpr(1)),)
         known = {made: name for name, made in self.tables.items()}
         name = known.get((indices, canonical)) or self.fresh("any")
         self.tables[name] = indices, canonical
-        return Related(name, tuple(map(affine, free)) or (Affine(0),))
+        return Related(name, tuple(map(affine, free)) or (AffineExpr(0),))
 
     @contextmanager
     def undone(self) -> Iterator[None]:
@@ -104,11 +104,11 @@ class Building:
     def dimension(self, value: int, default: str) -> Dimension:
         return Dimension(value, default, self.fresh, self.bounds.sizes.__setitem__)
 
-    def index(self, name: str, size: Affine) -> tuple[str, Affine]:
+    def index(self, name: str, size: AffineExpr) -> tuple[str, AffineExpr]:
         """A new index of this range, named like `name`."""
         found = self.fresh(name)
         self.bounds.indices[found] = size
-        return found, Affine(0, ((found, 1),))
+        return found, AffineExpr(0, ((found, 1),))
 
 
 @dataclass
@@ -139,7 +139,7 @@ class Scope:
     def closed(self, expr: Expr) -> Expr:
         """The expression with the lets of this scope around it."""
         for name, bound in reversed(self.lets):
-            expr = Let(name, bound, expr)
+            expr = LetIn(name, bound, expr)
         return expr
 
     def refusal(self, node: ast.AST, what: str, remedy: str) -> TensorLanguageError:

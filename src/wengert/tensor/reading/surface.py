@@ -9,7 +9,7 @@ from wengert.rulebook.syntax import UNKNOWN, named_object
 from wengert.tensor.language.terms import (
     FALSE,
     TRUE,
-    Affine,
+    AffineExpr,
     Const,
 )
 from wengert.tensor.reading.arguments import outside
@@ -69,7 +69,7 @@ def constant(node: ast.Constant, scope: Scope) -> Meaning:
     if isinstance(value, bool):
         return Truth(TRUE if value else FALSE)
     if isinstance(value, int):
-        return Index(Affine(value))
+        return Index(AffineExpr(value))
     if isinstance(value, float):
         return Value(Const(value), REAL_KIND)
     if isinstance(value, complex):
@@ -101,12 +101,12 @@ def _axes(of: Value | RelationArgument) -> list[Meaning]:
 
 
 def length(kind: TensorKind) -> Meaning:
-    return Index(kind.size) if isinstance(kind.size, Affine) else settled_or_open(kind)
+    return Index(kind.size) if isinstance(kind.size, AffineExpr) else settled_or_open(kind)
 
 
 def settled_or_open(kind: TensorKind) -> Meaning:
     size = kind.size
-    assert not isinstance(size, Affine)
+    assert not isinstance(size, AffineExpr)
     return Length(size) if size.known is None else Index(size.known)
 
 
@@ -176,7 +176,7 @@ def _is_negative(place: ast.expr) -> bool:
     )  # fmt: skip
 
 
-def _from_the_end(at: Affine, place: ast.expr, size: Affine) -> Affine:
+def _from_the_end(at: AffineExpr, place: ast.expr, size: AffineExpr) -> AffineExpr:
     """The place of x[-1], the last element, where it is written so; x[i - 1] never counts from the end."""
     return size + at if _is_negative(place) else at
 
@@ -228,5 +228,5 @@ def _unpacked(target: ast.Tuple | ast.List, meaning: Meaning, scope: Scope) -> l
     if isinstance(meaning, Value) and isinstance(meaning.kind, TensorKind):
         whole = scope.bind("t", meaning)
         if scope.building.bounds.value(size_of(meaning.kind)) == count:
-            return [element(whole, Affine(k), target, scope) for k in range(count)]
+            return [element(whole, AffineExpr(k), target, scope) for k in range(count)]
     raise scope.refusal(target, f"{meaning} is unpacked into {count} names", "Count the parts.")

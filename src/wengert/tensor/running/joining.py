@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from math import prod
 
-from wengert.tensor.language.indices import Affine, affine
+from wengert.tensor.language.indices import AffineExpr, affine
 from wengert.tensor.language.predicates import Compare, Predicate, conjoin, negate
 from wengert.tensor.planning.nests import Body, Nest, Piece, fresh_indices, moved_piece, sum_of
 from wengert.tensor.planning.pieces import Planning, are_disjoint, is_reduction, settled
@@ -68,7 +68,7 @@ def _volume(piece: Piece) -> int | None:
 
 def _is_plain(piece: Piece) -> bool:
     """Whether a piece has one index for each dimension and nothing but bounds: nothing is summed."""
-    own = [a.terms[0][0] for a in piece.target if isinstance(a, Affine) and a.terms and a == affine(a.terms[0][0])]
+    own = [a.terms[0][0] for a in piece.target if isinstance(a, AffineExpr) and a.terms and a == affine(a.terms[0][0])]
     return len(set(own)) == len(own) == len(piece.target) == len(piece.indices) > 0 and all(
         isinstance(p, Compare) and p.op == ">=" for p in piece.where
     )
@@ -76,7 +76,7 @@ def _is_plain(piece: Piece) -> bool:
 
 def _over(piece: Piece, gens: tuple[tuple[str, int], ...]) -> Region:
     """The piece in the indices of `gens`, with bounds where its own ranges are narrower."""
-    names = [a.terms[0][0] for a in piece.target if isinstance(a, Affine)]
+    names = [a.terms[0][0] for a in piece.target if isinstance(a, AffineExpr)]
     result = moved_piece(piece, {name: affine(i) for name, (i, _) in zip(names, gens, strict=True)})
     return result.where, result.body
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from math import prod
 
-from wengert.tensor.language.indices import Affine
-from wengert.tensor.language.predicates import Compare, Related, Unrelated, free_names
+from wengert.tensor.language.indices import AffineExpr
+from wengert.tensor.language.predicates import Compare, Related, Unrelated, free_index_names
 from wengert.tensor.language.terms import Add, Apply, Mul
 from wengert.tensor.planning.loops import Span, Step, in_strips, is_mask, points, steps, steps_in_order
 from wengert.tensor.planning.nests import Body, EntryIndex, Piece, Position, calls, factors, reads
@@ -104,7 +104,7 @@ def _has_entries(piece: Piece) -> bool:
 def _is_box(piece: Piece, looped: tuple[str, ...]) -> bool:
     """Whether with these loops fixed each atom bounds one axis, and axes meet in a cell only to be summed."""
     for atom in piece.where:
-        free = free_names(atom) - set(looped)
+        free = free_index_names(atom) - set(looped)
         if len(free) > 1 or (free and isinstance(atom, Compare) and atom.op == "="):
             return False
     free_in_target = {i for a in piece.target for i in a.names} - set(looped)
@@ -134,4 +134,4 @@ def _passes(body: Body) -> int:
 
 def is_window(at: Iterable[Position], axes: set[str]) -> bool:
     """Whether two axes move along one dimension, so that cells overlap."""
-    return any(isinstance(a, Affine) and len(a.names & axes) > 1 for a in at)
+    return any(isinstance(a, AffineExpr) and len(a.names & axes) > 1 for a in at)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from math import prod
 
-from wengert.tensor.language.indices import Affine
+from wengert.tensor.language.indices import AffineExpr
 from wengert.tensor.language.predicates import Related
 from wengert.tensor.planning.loops import Span, Step, bound_by, is_masked, iterations, orders, points, steps_in_order
 from wengert.tensor.planning.nests import Nest, Piece, Position, Read, Size, reads, renamed
@@ -47,7 +47,7 @@ class Job:
     @property
     def splits(self) -> bool:
         """Whether the outermost loop picks the cell, so that no two turns meet in one."""
-        alone = {n for a in self.piece.target if isinstance(a, Affine) and len(a.terms) == 1 for n in a.names}
+        alone = {n for a in self.piece.target if isinstance(a, AffineExpr) and len(a.terms) == 1 for n in a.names}
         first = self.steps[0] if self.steps else None
         return isinstance(first, Span) and first.index in alone
 
@@ -229,4 +229,4 @@ def _far(piece: Piece, name: str, index: str, shapes: Shapes) -> int:
 
 def _stride(at: Sequence[Position], index: str, shape: Sequence[Size]) -> int:
     after = [prod(n for n in shape[k + 1 :] if isinstance(n, int)) for k in range(len(at))]
-    return sum(abs(a.coefficient(index)) * n for a, n in zip(at, after, strict=True) if isinstance(a, Affine))
+    return sum(abs(a.coefficient(index)) * n for a, n in zip(at, after, strict=True) if isinstance(a, AffineExpr))

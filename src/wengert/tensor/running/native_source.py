@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from wengert.tensor.language.indices import Affine
-from wengert.tensor.language.predicates import Compare, Predicate, Related, Unrelated, free_names
+from wengert.tensor.language.indices import AffineExpr
+from wengert.tensor.language.predicates import Compare, Predicate, Related, Unrelated, free_index_names
 from wengert.tensor.language.terms import Add, Apply, Const, Mul
 from wengert.tensor.passes.statements import output_names
 from wengert.tensor.planning.loops import (
@@ -124,7 +124,7 @@ class Kernel:
         self.lines: list[str] = []
         self.tensors: list[str] = []
         self.walks: dict[str, str] = {}  # "R.0.1.keys" → parameter
-        self.entries: dict[tuple[str, tuple[Affine, ...]], str] = {}
+        self.entries: dict[tuple[str, tuple[AffineExpr, ...]], str] = {}
         self.ranges: dict[str, int] = {}
         self.facts: tuple[Predicate, ...] = ()  # what bounds and tests around say
         self.locals: dict[Read, str] = {}
@@ -199,7 +199,7 @@ class Kernel:
     def split(self, job: Job) -> tuple[list[Body], Body]:
         """The factors that the loops of a sum do not change, if there are such loops, and the product of the others."""
         ranges = job.piece.ranges
-        facts = tuple(p for p in self.facts if free_names(p) <= ranges.keys())
+        facts = tuple(p for p in self.facts if free_index_names(p) <= ranges.keys())
         return _split(job) if turns(job.steps[job.last :], facts, ranges) else ([], job.piece.body)
 
     def job(self, job: Job, depth: int) -> None:
@@ -219,7 +219,7 @@ class Kernel:
         self.line(depth, f"{self.cell(cell)} {'=' if assigns else '+='} {value}")
 
     def local(self, cell: Read) -> str:
-        at = "_".join(str(a.constant) for a in cell.at if isinstance(a, Affine) and a.is_constant)
+        at = "_".join(str(a.constant) for a in cell.at if isinstance(a, AffineExpr) and a.is_constant)
         return spelled(f"{cell.name}_{at}" if at else f"{cell.name}_here", self.source.taken)
 
     def step(self, step: Step, depth: int, parallel: bool) -> int:
@@ -292,7 +292,7 @@ class Kernel:
                 return f"not ({self.holds(relation, at)})"
         raise TypeError(f"an existential must have become a relation: {atom}")
 
-    def holds(self, relation: str, at: tuple[Affine, ...]) -> str:
+    def holds(self, relation: str, at: tuple[AffineExpr, ...]) -> str:
         shape = self.shape(relation)
         if not is_mask(relation, shape, self.source.plan.counts):
             return f"{self.found(relation, at)} >= 0"
@@ -300,7 +300,7 @@ class Kernel:
         inside = self.bounds_left(at, shape)
         return f"{inside}{' and ' if inside else ''}{mask}[{', '.join(map(index_text, at))}]"
 
-    def found(self, relation: str, at: tuple[Affine, ...]) -> str:
+    def found(self, relation: str, at: tuple[AffineExpr, ...]) -> str:
         shape = self.shape(relation)
         order = tuple(range(len(shape)))
         keys, table = self.walk(relation, order, "keys"), self.walk(relation, order, "table")
@@ -308,12 +308,12 @@ class Kernel:
         inside = self.bounds_left(at, shape)
         return f"({found} if {inside} else -1)" if inside else found
 
-    def bounds_left(self, at: tuple[Affine, ...], shape: tuple[int, ...]) -> str:
+    def bounds_left(self, at: tuple[AffineExpr, ...], shape: tuple[int, ...]) -> str:
         """Return the tests for indices to be in range that the loops and tests around do not imply."""
         beyond = [(a, n) for a, n in zip(at, shape, strict=True) if not self.is_within(a, n)]
         return " and ".join(f"0 <= {index_text(a)} < {n}" for a, n in beyond)
 
-    def is_within(self, a: Affine, size: int) -> bool:
+    def is_within(self, a: AffineExpr, size: int) -> bool:
         return is_inside(a, size, self.facts, self.ranges)
 
     # ---- values ----
@@ -354,7 +354,7 @@ def _split(job: Job) -> tuple[list[Body], Body]:
     return [p for p in parts if p not in moving], product(moving)
 
 
-def _key_text(at: Sequence[Affine], sizes: Sequence[int]) -> str:
+def _key_text(at: Sequence[AffineExpr], sizes: Sequence[int]) -> str:
     key = ""
     for a, n in zip(at, sizes, strict=False):
         key = f"({key}) * {n} + ({index_text(a)})" if key else f"({index_text(a)})"

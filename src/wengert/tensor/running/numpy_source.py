@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.tensor.language.indices import Affine
+from wengert.tensor.language.indices import AffineExpr
 from wengert.tensor.language.predicates import Compare, Related, Unrelated
 from wengert.tensor.language.terms import Add, Apply, BlackBox, Const, Mul
 from wengert.tensor.planning.loops import Solve, Span, Step, Test
@@ -106,8 +106,8 @@ class Source:
         piece = nest.pieces[0]
         if not isinstance(how, Box) or how.loops or set(piece.where) - set(how.masks):
             return False
-        own = [a.terms[0][0] if isinstance(a, Affine) and len(a.terms) == 1 else None for a in piece.target]
-        plain = all(a == Affine(0, ((i, 1),)) for a, i in zip(piece.target, own, strict=True) if i)
+        own = [a.terms[0][0] if isinstance(a, AffineExpr) and len(a.terms) == 1 else None for a in piece.target]
+        plain = all(a == AffineExpr(0, ((i, 1),)) for a, i in zip(piece.target, own, strict=True) if i)
         if (
             not plain
             or None in own
@@ -178,7 +178,7 @@ class Source:
         name = self.name(tensor)
         axes = {s.index for s in how.axes}
         used = list(dict.fromkeys(i for a in at for i, _ in a.terms if i in axes))  # type: ignore[union-attr]
-        sides = [a for a in at if isinstance(a, Affine)]
+        sides = [a for a in at if isinstance(a, AffineExpr)]
         free = [[i for i in a.names if i in axes] for a in sides]
         simple = len([i for f in free for i in f]) == len(used) and not is_window(at, axes)
         if simple and all(a.coefficient(f[0]) > 0 for a, f in zip(sides, free, strict=True) if f):
@@ -187,7 +187,7 @@ class Source:
             return (f"{name}[{', '.join(texts)}]" if set(texts) - {":"} else name), used
         return self.window(name, sides, used, how), used
 
-    def slice(self, a: Affine, free: list[str], size: Size, how: Box) -> str:
+    def slice(self, a: AffineExpr, free: list[str], size: Size, how: Box) -> str:
         if not free:
             return index_text(a)
         low, end = self.bounds(free[0], how)
@@ -197,22 +197,22 @@ class Source:
             return ":"
         return f"{start}:{stop}" + (f":{c}" if c > 1 else "")
 
-    def at(self, a: Affine, index: str, value: str, more: int) -> str:
+    def at(self, a: AffineExpr, index: str, value: str, more: int) -> str:
         if value.lstrip("-").isdigit():
             return index_text(a.substitute({index: int(value)}) + more)
         return (
-            index_text(a.substitute({index: Affine(0, ((value, 1),))}) + more)
+            index_text(a.substitute({index: AffineExpr(0, ((value, 1),))}) + more)
             if value.isidentifier()
-            else (index_text(a.substitute({index: Affine(0, ((f"({value})", 1),))}) + more))
+            else (index_text(a.substitute({index: AffineExpr(0, ((f"({value})", 1),))}) + more))
         )
 
-    def window(self, name: str, sides: list[Affine], used: list[str], how: Box) -> str:
+    def window(self, name: str, sides: list[AffineExpr], used: list[str], how: Box) -> str:
         lows = {i: self.bounds(i, how)[0] for i in used}
         starts = []
         for a in sides:
             for i in used:
                 a = a.substitute(
-                    {i: int(lows[i]) if lows[i].lstrip("-").isdigit() else Affine(0, ((f"({lows[i]})", 1),))}
+                    {i: int(lows[i]) if lows[i].lstrip("-").isdigit() else AffineExpr(0, ((f"({lows[i]})", 1),))}
                 )
             starts.append(index_text(a))
         steps = [tuple(a.coefficient(i) for a in sides) for i in used]
@@ -355,7 +355,7 @@ class Source:
     def gathered(self, a: Position) -> str:
         if isinstance(a, EntryIndex):
             return f"at[{self.entries.setdefault(a, f'entry{len(self.entries)}')!r}]"
-        return index_text(Affine(a.constant, tuple((f"at[{i!r}]", c) for i, c in a.terms)))
+        return index_text(AffineExpr(a.constant, tuple((f"at[{i!r}]", c) for i, c in a.terms)))
 
 
 def _mask_name(mask: Related | Unrelated) -> str:

@@ -6,7 +6,7 @@ import builtins
 from fractions import Fraction
 from keyword import kwlist, softkwlist
 
-from wengert.tensor.language.indices import Affine
+from wengert.tensor.language.indices import AffineExpr
 from wengert.tensor.planning.loops import IN_STRIPS, Limit
 
 INDICES = [*"ijklmnpqrs", *(f"i{k}i" for k in range(100))]  # no name that is made fresh, none a bound of another
@@ -31,7 +31,7 @@ def spelled(name: str, taken: set[str]) -> str:
     return found
 
 
-def index_text(a: Affine) -> str:
+def index_text(a: AffineExpr) -> str:
     """The text of an index expression: i + 2*j - 1."""
     text = ""
     for name, c in a.terms:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import permutations, product
 
 from wengert.tensor.language.indices import affine
-from wengert.tensor.language.predicates import Compare, Related, at_most, free_names, less
+from wengert.tensor.language.predicates import Compare, Related, at_most, free_index_names, less
 from wengert.tensor.planning.nests import Nest, Piece, moved_piece, sum_of, together
 from wengert.tensor.planning.pieces import Planning, settled
 from wengert.tensor.planning.regions import span
@@ -28,7 +28,7 @@ def unrolled(nest: Nest) -> Nest:
 
 def _turns(piece: Piece, context: Planning) -> Iterator[Piece]:
     short, copies = dict[str, int](), 1
-    walked = {i for p in piece.where if isinstance(p, Related) for i in free_names(p)}
+    walked = {i for p in piece.where if isinstance(p, Related) for i in free_index_names(p)}
     for index, size in sorted(piece.indices, key=lambda at: at[1]):
         if size <= SHORT and copies * size <= COPIES and index not in walked:
             short[index], copies = size, copies * size
@@ -45,7 +45,7 @@ def with_borders(nest: Nest) -> Nest:
 def _parts(piece: Piece) -> tuple[Piece, ...]:
     kept = {i for a in piece.target for i in a.names}
     for (i, n), (j, m) in permutations(piece.indices, 2):
-        bounds = [p for p in piece.where if isinstance(p, Compare) and p.op == ">=" and free_names(p) == {i, j}]
+        bounds = [p for p in piece.where if isinstance(p, Compare) and p.op == ">=" and free_index_names(p) == {i, j}]
         if i in kept and j not in kept and m <= FEW and n >= MANY and bounds and _steps(bounds, i):
             low, high = _inside(bounds, i, n, j, m)
             if 0 <= low < high < n and (high - low) * 2 > n:
