@@ -12,7 +12,7 @@ import numpy as np
 from wengert.tensor.language.terms import (
     REAL,
     Add,
-    Affine,
+    AffineExpr,
     Bracket,
     Const,
     Expr,
@@ -55,7 +55,7 @@ def program(body: Expr, sizes: str = "n", relations: tuple[Any, ...] = (), **inp
     return TensorProgram(tuple(inputs.items()), body, relations, tuple(sizes))
 
 
-def read(e: Expr, *at: Affine | int | str) -> Expr:
+def read(e: Expr, *at: AffineExpr | int | str) -> Expr:
     return accessed(e, tuple(map(affine, at)))
 
 
@@ -71,7 +71,7 @@ def trace(e: Expr) -> Expr:
     return Sum("k", n, read(e, k, k))
 
 
-def outer(column: Callable[[Affine], Expr], row: Callable[[Affine], Expr]) -> Expr:
+def outer(column: Callable[[AffineExpr], Expr], row: Callable[[AffineExpr], Expr]) -> Expr:
     return Gen("i", n, Gen("j", n, Mul(column(i), row(j))))
 
 

@@ -11,8 +11,8 @@ import numpy as np
 from wengert.tensor.language.evaluation import evaluate
 from wengert.tensor.language.relations import Relation
 from wengert.tensor.planning.enumeration import tabulated
-from wengert.tensor.reading.arguments import numeric, runtime_form
-from wengert.tensor.reading.gathers import functional
+from wengert.tensor.reading.arguments import as_float_array, runtime_form
+from wengert.tensor.reading.gathers import relation_of_index_array
 from wengert.tensor.reading.parsing import Parsed, parse
 
 
@@ -31,7 +31,7 @@ def read(f: Any, *args: Any) -> Parsed:
 def given(parsed: Parsed) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """The inputs and the relations of a program by name."""
     values = {name: runtime_form(name, x) for name, x in parsed.values.items()}
-    values |= {name: functional(of, values[of], size) for name, (of, size) in parsed.gathers.items()}
+    values |= {name: relation_of_index_array(of, values[of], size) for name, (of, size) in parsed.gathers.items()}
     relations = {name: x.entries for name, x in values.items() if isinstance(x, Relation)}
     for name, table in parsed.tables.items():
         relations[name] = tabulated(*table, relations)
@@ -50,7 +50,7 @@ def meant(f: Callable[..., Any], *args: Any, number: Callable[[Any], Any] = floa
 def nested(result: Any) -> Any:
     """A result of plain Python, its tuples as pairs nested to the right."""
     if not isinstance(result, tuple):
-        return numeric("result", result)
+        return as_float_array("result", result)
     first, *rest = result
     return (nested(first), nested(tuple(rest))) if len(rest) > 1 else (nested(first), *map(nested, rest))
 

@@ -108,7 +108,7 @@ def test_a_jacobian_by_a_number_and_of_what_does_not_depend() -> None:
     f = wg.tensor.function(norms_and_scale)
     same(f.jacobian("c")(X, 2.0), (X, 0.0))
     same(f.jacobian()(X, 2.0), (2.0 * np.eye(3), np.ones(3)))
-    with pytest.raises(wg.TensorLanguageError, match="by 0: it is by one array"):
+    with pytest.raises(wg.TensorLanguageError, match=r"jacobian\(0\): a Jacobian is by one array"):
         wg.tensor.function(norms).jacobian()((X, X), 1.0)
 
 
@@ -307,9 +307,9 @@ def test_whole_numbers_as_indices() -> None:
     pairs[0] = [1, 2]
     same(f(a, pairs), np.sum((a[pairs[:, 0]] - a[pairs[:, 1]]) ** 2, axis=1))
     on_the_tape(lambda a: np.sum(np.sin(f(a, pairs))), a)
-    with pytest.raises(wg.OutOfRangeError, match="pairs holds 3 and indexes an array of 3"):
+    with pytest.raises(wg.OutOfRangeError, match="pairs contains 3 and indexes an array of length 3"):
         f(a, pairs + 1)
-    with pytest.raises(wg.OutOfRangeError, match="pairs holds -1"):
+    with pytest.raises(wg.OutOfRangeError, match="pairs contains -1"):
         f(a, pairs - 1)
 
 
@@ -365,7 +365,7 @@ def total(x: Any) -> Any:
 
 def test_what_has_no_derivative_is_refused_by_name() -> None:
     f = wg.tensor.function(quadratic)
-    with pytest.raises(wg.IntegerInputError, match="k is a whole number"):
+    with pytest.raises(wg.IntegerInputError, match="k is an integer"):
         f.grad("k")(X, A)
     with pytest.raises(wg.TensorLanguageError, match="r is a relation"):
         wg.tensor.function(in_relation).pullback(0)(band(3), X, X)

@@ -150,7 +150,7 @@ def test_what_is_not_there_any_more_is_refused() -> None:
     space, _, f = made()
     f(A), f(A)
     del space["scale"]
-    with pytest.raises(wg.TensorLanguageError, match="scale is not known"):
+    with pytest.raises(wg.TensorLanguageError, match="scale is not defined"):
         f(A)
 
 

@@ -199,24 +199,24 @@ REFUSED: list[tuple[Any, tuple[Any, ...], str]] = [
     (by_value, (X,), "numbers are compared"),
     (product_of_indices, (X,), "i * j is not affine"),
     (index_as_number, (X,), "an index is used as a number"),
-    (truth_as_number, (X,), "a truth value is used as a number"),
-    (whole_arrays, (X,), "an array stands where a single number is needed"),
-    (whole_function, (X,), "an array stands where a single number is needed"),
+    (truth_as_number, (X,), "a condition is used as a number"),
+    (whole_arrays, (X,), "an array is used where a single number is needed"),
+    (whole_function, (X,), "an array is used where a single number is needed"),
     (not_scalar, (X,), "np.sort is not known to the tensor language"),
     (slices, (X,), "a slice"),
     (writes, (X,), "an assignment to an element"),
-    (loops, (X,), "the statement while"),
+    (loops, (X,), "the statement `while`"),
     (appends, (X,), "a loop over a size does more than add up"),
     (changes_sometimes, (X,), "more than add up"),
     (index_after_loop, (X,), "it changes i"),
-    (walrus_leaks, (X,), "t is given a second value"),
-    (reads_running, (X,), "s is read while the loop adds it up"),
+    (walrus_leaks, (X,), "t is assigned a second time"),
+    (reads_running, (X,), "s is read inside the loop that adds to it"),
     (recursive, (X,), "recursive calls itself"),
     (nothing, (X,), "returns nothing"),
-    (unknown_name, (X,), "nowhere is not known here"),
-    (computed_index, (X, WHICH), "an index or size is computed from numbers of an array"),
-    (gathers, (X,), "an index or size is computed from numbers of an array"),
-    (sum_of_rows, (A,), "an array stands where a single number is needed"),
+    (unknown_name, (X,), "nowhere is not defined here"),
+    (computed_index, (X, WHICH), "an index or size is computed from array elements"),
+    (gathers, (X,), "an index or size is computed from array elements"),
+    (sum_of_rows, (A,), "an array is used where a single number is needed"),
     (attribute, (A,), "the other way round"),
     (complexes, (X,), "a complex number"),
     (lambdas, (X,), "a Lambda is not in the tensor language"),
@@ -250,7 +250,7 @@ def test_the_place_is_underlined() -> None:
 def test_a_function_without_source_is_refused_by_name() -> None:
     namespace: dict[str, Any] = {}
     exec("def made(x):\n    return x[0]", namespace)
-    with pytest.raises(wg.TensorLanguageError, match="the source of 'made' is not known"):
+    with pytest.raises(wg.TensorLanguageError, match="the source of 'made' was not found"):
         read(namespace["made"], X)
 
 

@@ -1,4 +1,4 @@
-"""Differentiating a tensor language: derivatives that are provably as cheap as the program."""
+"""A differentiable tensor language, in which derivatives are provably as cheap as the program."""
 
 from wengert.tensor.function import TensorFunction, function
 from wengert.tensor.language.relations import Relation, relation

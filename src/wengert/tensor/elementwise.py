@@ -1,4 +1,4 @@
-"""Scalar functions applied to arrays, element by element."""
+"""Apply scalar functions to arrays, element by element."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 
 
 class Elementwise:
-    """The scalar function `scalar` of `count` arguments, applied element by element.
+    """The scalar function `scalar` of `count` arguments, applied to arrays element by element.
 
-    With `whole` it is called with arrays, which is faster. It may compute something else of an array than of its
-    elements: three of these are checked, and where they differ it is called with one number at a time.
+    With `whole` it is called with whole arrays, which is faster. Since it may not be elementwise, three elements are
+    checked; if one differs, the function is called with one number at a time from then on.
     """
 
     def __init__(self, scalar: Callable[..., Any], count: int, whole: bool = True) -> None:
@@ -40,7 +40,7 @@ class Elementwise:
         return np.array(found, kind).reshape(arrays[0].shape)
 
     def _agrees(self, found: np.ndarray, arrays: Any) -> bool:
-        """Whether `found`, the result for whole arrays, is right at three elements."""
+        """Whether `found`, the result for whole arrays, is correct at three elements."""
         shape = arrays[0].shape
         if found.ndim and found.shape != shape:
             return False

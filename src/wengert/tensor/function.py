@@ -1,4 +1,4 @@
-"""Tensor functions: `@wengert.tensor.function` on a Python function made of comprehensions, and what derives from it.
+"""Tensor functions: `@wengert.tensor.function` on a Python function made of comprehensions, and its derivatives.
 
 A tensor function is a primitive of the tape; its rule is the adjoint, a tensor function again.
 """
@@ -14,17 +14,17 @@ from typing import Any, Literal, get_args
 from wengert.errors import IntegerInputError, NonScalarOutputError, TensorLanguageError
 from wengert.rulebook.rule import Carrier, Rule
 from wengert.tensor import stages
-from wengert.tensor.bare import SIZES_KEPT, Kept, form_of
-from wengert.tensor.instances import Instance, arrays_in, has_derivative, instance_of, structured
+from wengert.tensor.bare import SIZES_KEPT, FunctionCache, call_form
+from wengert.tensor.instances import Instance, arrays_in, has_derivative, instance_of, structured, unused_name
 from wengert.tensor.language.relations import Relation
-from wengert.tensor.reading.arguments import argument_leaves, numeric, signature_of_argument
+from wengert.tensor.reading.arguments import argument_leaves, as_float_array, signature_of_argument
 from wengert.tensor.reading.meanings import Group, Index, Meaning, RealKind
 from wengert.tensor.reading.parsing import parse
 from wengert.values.callables import place
 from wengert.values.lazy_attribute import computed_once
 
-LastCall = tuple[Instance, dict[str, Relation]]  # a program, and the relations that it was called with
-Argnums = int | str | tuple[int | str, ...]
+LastCall = tuple[Instance, dict[str, Relation]]  # the program of a call, and its relations by name
+PositionsOrNames = int | str | tuple[int | str, ...]
 
 BackendName = Literal["auto", "numpy", "native", "reference"]
 
@@ -32,11 +32,11 @@ BACKENDS = get_args(BackendName)
 
 
 class TensorFunction(Carrier):
-    """A function of the tensor language: call it as the Python function that it was made from.
+    """A function of the tensor language: call it like the Python function that it was made from.
 
-    `wg.tensor.function` makes it, and so do its own methods, which derive others from it. It has a `name`, the names of
-    its `parameters`, and a `backend` that runs it. `argnums` is, in all methods, a position or a name, or a tuple of
-    these, for which there is a tuple of derivatives.
+    `wg.tensor.function` makes one. Its methods derive others from it. It has a `__name__`, the names of its
+    `parameters`, and a `backend` that runs it. In all methods `argnums` is a position or a name of an argument, or a
+    tuple of these for a tuple of derivatives.
 
     >>> @wg.tensor.function(backend="numpy")
     ... def dot(a, b):
@@ -46,33 +46,33 @@ class TensorFunction(Carrier):
     11.0 [3. 4.] 3
     """
 
-    like: Any = None  # the Python function whose parameters it has
+    like: Any = None  # the Python function that has the same parameters
 
     def __init__(self, name: str, parameters: tuple[str, ...], backend: BackendName) -> None:
         if backend not in BACKENDS:
-            raise ValueError(f"backend {backend!r}: there are {', '.join(BACKENDS)}")
+            raise ValueError(f"unknown backend {backend!r}; there are {', '.join(BACKENDS)}")
         self.__name__, self.parameters, self.backend = name, parameters, backend
-        self._kept = Kept()
+        self._cache = FunctionCache()
 
     def __repr__(self) -> str:
         return f"<tensor function {self.__name__}({', '.join(self.parameters)})>"
 
     def instance(self, args: tuple[Any, ...]) -> Instance:
-        """The program for arguments of the shapes of `args`."""
+        """Return the program for arguments of the shapes of `args`."""
         raise NotImplementedError
 
     def given(self, args: tuple[Any, ...]) -> list[Any]:
-        """The arrays and relations in the arguments `args`, one by one."""
+        """Return the arrays and relations in the arguments `args`, one by one."""
         return [x for name, a in zip(self.parameters, args, strict=True) for x in argument_leaves(name, a)]
 
     def bound(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
-        """The arguments of a call with `args` and `kwargs`, all by position."""
+        """Return the arguments of a call with `args` and `kwargs`, all by position."""
         if self.like is not None and (kwargs or self.only or len(args) != len(self.parameters)):
             bound = inspect.signature(self.like).bind(*args, **kwargs)
             bound.apply_defaults()
             return tuple(bound.arguments[name] for name in self.parameters)
         if kwargs or len(args) < len(self.parameters):
-            raise TypeError(f"{self.__name__} takes {', '.join(self.parameters)} by position")
+            raise TypeError(f"{self.__name__} takes all its arguments by position: {', '.join(self.parameters)}")
         return args
 
     @computed_once
@@ -82,75 +82,75 @@ class TensorFunction(Carrier):
         return tuple(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        form = form_of(args)
-        known = None if kwargs else self._kept.bare.get(form)
-        if known is not None and known.holds():
-            self._kept.latest = known.latest
+        form = call_form(args)
+        known = None if kwargs else self._cache.direct_calls.get(form)
+        if known is not None and known.is_valid():
+            self._cache.last_call = known.last_call
             return known(args)
         bound = self.bound(args, kwargs)
         instance = self.instance(bound)
         results, relations = instance.run(self.given(bound), self.backend)
-        self._kept.latest = instance, relations
+        self._cache.last_call = instance, relations
         if bound is args:
-            self._kept.keep(instance, form, self.backend)
+            self._cache.add(instance, form, self.backend)
         return structured(instance.result, iter(results))
 
     @computed_once
     def own_rule(self) -> Rule:
-        return derived_rule(self)
+        return rule_of_adjoint(self)
 
     # ---- derivatives ----
 
-    def grad(self, argnums: Argnums = 0) -> TensorFunction:
-        """The gradient, by `argnums`, of a function that gives one number, as a function of the same arguments.
+    def grad(self, argnums: PositionsOrNames = 0) -> TensorFunction:
+        """Return the gradient by `argnums`, a function of the same arguments; the result must be one number.
 
-        Errors: when it is called, NonScalarOutputError; IntegerInputError for an argument that is a size.
+        Errors, at a call: NonScalarOutputError; IntegerInputError for an argument that is a size.
         """
-        return _remembered(self, "grad", argnums, lambda: GradientFunction(self, argnums, with_value=False))
+        return _derived_once(self, "grad", argnums, lambda: GradientFunction(self, argnums, with_value=False))
 
-    def value_and_grad(self, argnums: Argnums = 0) -> TensorFunction:
-        """The function that returns `(value, gradient)`; `argnums` and errors are those of `grad`."""
-        return _remembered(self, "value_and_grad", argnums, lambda: GradientFunction(self, argnums, with_value=True))
+    def value_and_grad(self, argnums: PositionsOrNames = 0) -> TensorFunction:
+        """Return the function that returns `(value, gradient)`; `argnums` and errors are as in `grad`."""
+        return _derived_once(self, "value_and_grad", argnums, lambda: GradientFunction(self, argnums, with_value=True))
 
     @property
     def adjoint(self) -> TensorFunction:
         """The function from `(*args, y_bar)` to a tuple of cotangents, one for each argument that holds floats."""
         return self.pullback(None)
 
-    def pullback(self, argnums: Argnums | None) -> TensorFunction:
-        """The adjoint by `argnums` only; None means all arguments that hold floats."""
-        return _remembered(self, "pullback", argnums, lambda: AdjointFunction(self, argnums))
+    def pullback(self, argnums: PositionsOrNames | None) -> TensorFunction:
+        """Return the adjoint by `argnums` only; None means all arguments that hold floats."""
+        return _derived_once(self, "pullback", argnums, lambda: AdjointFunction(self, argnums))
 
-    def differential(self, argnums: Argnums = 0) -> TensorFunction:
-        """The function from `(*args, *tangents)` to the tangent of the result, with a tangent for each of `argnums`."""
-        return _remembered(self, "differential", argnums, lambda: DifferentialFunction(self, argnums, "differential"))
+    def differential(self, argnums: PositionsOrNames = 0) -> TensorFunction:
+        """Return the function from `(*args, *tangents)` to the tangent of the result; `argnums` have the tangents."""
+        return _derived_once(self, "differential", argnums, lambda: DifferentialFunction(self, argnums, "differential"))
 
     def jacobian(self, argnum: int | str = 0) -> TensorFunction:
-        """The derivatives of each element of the result by each element of the argument `argnum`.
+        """Return the Jacobian: the derivative of each element of the result by each element of the argument `argnum`.
 
-        Shapes: the result's, then the argument's.
+        Shapes: the axes of the result, then those of the argument.
         """
-        return _remembered(self, "jacobian", argnum, lambda: JacobianFunction(self, argnum, "jacobian", ()))
+        return _derived_once(self, "jacobian", argnum, lambda: JacobianFunction(self, argnum, "jacobian", ()))
 
-    def gauss_newton(self, argnums: Argnums = 0) -> TensorFunction:
-        """The function from `(*args, *tangents)` to JᵀJ times the tangents, with J the Jacobian by `argnums`."""
-        return _remembered(self, "gauss_newton", argnums, lambda: GaussNewtonFunction(self, argnums, "gauss_newton"))
+    def gauss_newton(self, argnums: PositionsOrNames = 0) -> TensorFunction:
+        """Return the function from `(*args, *tangents)` to JᵀJ times the tangents, with J the Jacobian by `argnums`."""
+        return _derived_once(self, "gauss_newton", argnums, lambda: GaussNewtonFunction(self, argnums, "gauss_newton"))
 
-    # ---- reading it ----
+    # ---- inspection ----
 
     def cost(self, *args: Any, **kwargs: Any) -> int:
-        """How many additions, multiplications and calls it takes at these arguments.
+        """Count the additions, multiplications and calls of black boxes at these arguments.
 
-        After a call, or with `args` before, it may be asked for other sizes by name: `f.cost({"n": 100})`.
+        After a call you can ask for other sizes by name: `f.cost({"n": 100})`.
         """
         if len(args) == 1 and isinstance(args[0], Mapping) and not kwargs:
-            instance, relations = self._seen("cost")
+            instance, relations = self._last_call("cost")
             return instance.cost(relations, args[0])
-        instance, relations = self._for(args, kwargs)
+        instance, relations = self._call_of(args, kwargs)
         return instance.cost(relations)
 
     def show(self, stage: str = "program", *args: Any, **kwargs: Any) -> None:
-        """Print the program at a `stage` on its way, for these arguments or those of the last call.
+        """Print the program at a `stage` of its compilation, for these arguments or those of the last call.
 
         The stages are "program", "lets", "pairs", "gens", "ssa", "simplified", "plan" and "source".
         """
@@ -162,25 +162,25 @@ class TensorFunction(Carrier):
         backend = "numpy" if self.backend == "reference" else self.backend
         return instance.runner(backend, relations).text
 
-    def _at(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], what: str) -> LastCall:
-        return self._seen(what) if not args and not kwargs and self.parameters else self._for(args, kwargs)
+    def _at(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], method: str) -> LastCall:
+        return self._last_call(method) if not args and not kwargs and self.parameters else self._call_of(args, kwargs)
 
-    def _for(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> LastCall:
+    def _call_of(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> LastCall:
         args = self.bound(args, kwargs)
         instance = self.instance(args)
         return instance, instance.values(self.given(args))[1]
 
-    def _seen(self, what: str) -> LastCall:
-        if self._kept.latest is None:
+    def _last_call(self, method: str) -> LastCall:
+        if self._cache.last_call is None:
             raise TensorLanguageError(
-                f"{self.__name__}.{what} needs arguments: the program is read for their shapes. "
-                "Pass some, or call the function first"
+                f"{self.__name__}.{method} needs arguments, because the program depends on their shapes. "
+                "Pass them, or call the function first"
             )
-        return self._kept.latest
+        return self._cache.last_call
 
 
-def _remembered(f: TensorFunction, *key_and_make: Any) -> TensorFunction:
-    """The derived function under this key, made by `make()` at the first time."""
+def _derived_once(f: TensorFunction, *key_and_make: Any) -> TensorFunction:
+    """Return the derived function under this key, made by `make()` at first use."""
     *key, make = key_and_make
     known = f.__dict__.setdefault("_derived", {})
     if tuple(key) not in known:
@@ -188,29 +188,31 @@ def _remembered(f: TensorFunction, *key_and_make: Any) -> TensorFunction:
     return known[tuple(key)]
 
 
-class FromPython(TensorFunction):
+class FunctionFromSource(TensorFunction):
     """A tensor function read from the source of a Python function."""
 
     def __init__(self, plain: types.FunctionType, backend: BackendName) -> None:
-        functools.update_wrapper(self, plain, updated=())  # attributes of the function are not ours
+        functools.update_wrapper(self, plain, updated=())  # without the attributes of the function
         super().__init__(plain.__name__, tuple(inspect.signature(plain).parameters), backend)
         self.plain = self.like = plain
 
     def instance(self, args: tuple[Any, ...]) -> Instance:
         key = (self.plain.__code__, *map(signature_of_argument, args))
-        found = self._kept.instances.pop(key, None)
-        if found is None or not found.holds():
+        found = self._cache.instances.pop(key, None)
+        if found is None or not found.is_valid():
             found = instance_of(parse(self.plain, dict(zip(self.parameters, args, strict=True))))
-        self._kept.instances[key] = found
-        for old in list(self._kept.instances)[:-SIZES_KEPT]:  # another thread may have dropped it
-            self._kept.instances.pop(old, None)
+        self._cache.instances[key] = found
+        for old in list(self._cache.instances)[:-SIZES_KEPT]:  # another thread may have dropped it
+            self._cache.instances.pop(old, None)
         return found
 
 
-class Derived(TensorFunction):
-    """A tensor function derived from another, `of`, by `argnums`; `further` are parameters that it has besides."""
+class DerivedFunction(TensorFunction):
+    """A tensor function derived from another, `of`, by `argnums`; `further` are its additional parameters."""
 
-    def __init__(self, of: TensorFunction, argnums: Argnums | None, name: str, further: tuple[str, ...]) -> None:
+    def __init__(
+        self, of: TensorFunction, argnums: PositionsOrNames | None, name: str, further: tuple[str, ...]
+    ) -> None:
         super().__init__(f"{name}({of.__name__})", (*of.parameters, *further), of.backend)
         self.of, self.argnums = of, argnums
         self.like = None if further else of.like
@@ -222,15 +224,15 @@ class Derived(TensorFunction):
         return base.derived[self]
 
     def given(self, args: tuple[Any, ...]) -> list[Any]:
-        """The arrays and relations in the arguments; cotangents and tangents are numbers, also where they are whole."""
+        """Return the arrays and relations in the arguments; integers among cotangents and tangents become floats."""
         own = len(self.of.parameters)
-        return [*self.of.given(args[:own]), *[numeric(self.parameters[-1], x) for x in arrays_in(args[own:])]]
+        return [*self.of.given(args[:own]), *[as_float_array(self.parameters[-1], x) for x in arrays_in(args[own:])]]
 
     def derive(self, base: Instance) -> Instance:
         raise NotImplementedError
 
     def wanted(self, base: Instance) -> list[Meaning]:
-        """Return the meanings of the arguments that `argnums` names. Errors: where one has no derivative."""
+        """Return the meanings of the arguments that `argnums` names. Errors: if one of them has no derivative."""
         named = base.arguments
         if self.argnums is None:
             return [meaning for _, meaning in named if has_derivative(meaning)]
@@ -240,24 +242,24 @@ class Derived(TensorFunction):
 
     @property
     def single(self) -> bool:
-        """Whether `argnums` names one argument, so that the derivative is no tuple."""
+        """Whether `argnums` is not a tuple, so that the derivative is none either."""
         return self.argnums is not None and not isinstance(self.argnums, tuple)
 
 
-class AdjointFunction(Derived):
-    """The function of (*args, y_bar) that gives the cotangents of some arguments."""
+class AdjointFunction(DerivedFunction):
+    """The function from (*args, y_bar) to the cotangents of some arguments."""
 
-    def __init__(self, of: TensorFunction, argnums: Argnums | None) -> None:
-        super().__init__(of, argnums, "adjoint", (_new("y_bar", of.parameters),))
+    def __init__(self, of: TensorFunction, argnums: PositionsOrNames | None) -> None:
+        super().__init__(of, argnums, "adjoint", (unused_name("y_bar", of.parameters),))
 
     def derive(self, base: Instance) -> Instance:
         return base.adjoint(self.wanted(base), self.single)
 
 
-class GradientFunction(Derived):
-    """The gradient of a function that gives one number."""
+class GradientFunction(DerivedFunction):
+    """The gradient of a function that returns one number."""
 
-    def __init__(self, of: TensorFunction, argnums: Argnums, with_value: bool) -> None:
+    def __init__(self, of: TensorFunction, argnums: PositionsOrNames, with_value: bool) -> None:
         super().__init__(of, argnums, "value_and_grad" if with_value else "grad", ())
         self.with_value = with_value
 
@@ -265,86 +267,86 @@ class GradientFunction(Derived):
         if not isinstance(base.result, RealKind):
             name = self.of.__name__
             raise NonScalarOutputError(
-                f"{name} gives {base.result}, not one number. Its derivative is a linear map: "
-                f"{name}.adjoint(*args, y_bar), or {name}.differential(argnums)(*args, *tangents)"
+                f"{name} returns {base.result}, not one number, so that it has no gradient. Use "
+                f"{name}.adjoint(*args, y_bar) or {name}.differential(argnums)(*args, *tangents)"
             )
         found = base.adjoint(self.wanted(base), self.single).seeded()
         return base.with_value(found) if self.with_value else found
 
 
-class JacobianFunction(Derived):
-    """The derivatives of each element of the result by each of an argument."""
+class JacobianFunction(DerivedFunction):
+    """The derivatives of each element of the result by each element of an argument."""
 
     def derive(self, base: Instance) -> Instance:
         wanted, *more = self.wanted(base)
         if more or isinstance(wanted, Group):
             raise TensorLanguageError(
-                f"the Jacobian of {self.of.__name__} by {self.argnums!r}: it is by one array. "
-                "Take one for each, and pass the arrays of a tuple one by one"
+                f"{self.of.__name__}.jacobian({self.argnums!r}): a Jacobian is by one array. "
+                "Make one for each array, and pass the arrays of a tuple as arguments of their own"
             )
         return base.jacobian(wanted)
 
 
-class LinearisedFunction(Derived):
+class LinearisedFunction(DerivedFunction):
     """A function of (*args, *tangents) that is linear in the tangents, one for each argument in `argnums`."""
 
-    def __init__(self, of: TensorFunction, argnums: Argnums, name: str) -> None:
+    def __init__(self, of: TensorFunction, argnums: PositionsOrNames, name: str) -> None:
         numbers = argnums if isinstance(argnums, tuple) else (argnums,)
         named = [k if isinstance(k, str) else of.parameters[k] for k in numbers]
-        super().__init__(of, argnums, name, tuple(_new(f"{name}_dot", of.parameters) for name in named))
+        super().__init__(of, argnums, name, tuple(unused_name(f"{name}_dot", of.parameters) for name in named))
 
 
 class DifferentialFunction(LinearisedFunction):
-    """The function of (*args, *tangents) that gives the tangent of the result."""
+    """The function from (*args, *tangents) to the tangent of the result."""
 
     def derive(self, base: Instance) -> Instance:
         return base.differential(self.wanted(base))
 
 
 class GaussNewtonFunction(LinearisedFunction):
-    """The function of (*args, *tangents) that gives JᵀJ times the tangents."""
+    """The function from (*args, *tangents) to JᵀJ times the tangents."""
 
     def derive(self, base: Instance) -> Instance:
         return base.gauss_newton(self.wanted(base), self.single)
 
 
-def _new(name: str, taken: tuple[str, ...]) -> str:
-    while name in taken:
-        name += "_"
-    return name
-
-
 def differentiable(name: str, meaning: Meaning) -> Meaning:
-    """`meaning`, if there is a derivative by an argument of this meaning. Errors: where there is none."""
+    """Check that there is a derivative by an argument of this meaning, and return the meaning."""
     if isinstance(meaning, Index):
-        raise IntegerInputError(f"{name} is a whole number, a size: there is no derivative. For a number pass a float")
+        raise IntegerInputError(f"{name} is an integer, so it is a size and has no derivative. Pass a float instead")
     if not has_derivative(meaning):
-        raise TensorLanguageError(f"{name} is {meaning}: there is no derivative by it")
+        raise TensorLanguageError(
+            f"{name} is {meaning}, which has no derivative. Differentiate by numbers or arrays of floats"
+        )
     return meaning
 
 
-# ---- as a primitive of the tape ----
+# ---- the rule ----
 
 
 RULE = """
 def tensor_rule({cotangent}, {value}, {parameters}):
     args = ({names},)
-    at = places(args)
+    at = differentiable_positions(args)
     cotangents = iter(pullback(at)(*args, *parts({cotangent})))
     return tuple([next(cotangents) if k in at else None for k in range(len(args) - {only})])
 """
 
 
-def derived_rule(f: TensorFunction) -> Rule:
-    """The rule of a tensor function, which has its parameters: x̄ is the value of its adjoint."""
-    cotangent, value = _new("y_bar", f.parameters), _new("y", f.parameters)
+def rule_of_adjoint(f: TensorFunction) -> Rule:
+    """Make the rule of a tensor function: it has the same parameters, and x̄ is the value of the adjoint."""
+    cotangent, value = unused_name("y_bar", f.parameters), unused_name("y", f.parameters)
     plain, only = f.like, f.only
     listed = [name for name in f.parameters if name not in only] + (["*", *only] if only else [])
     if plain is None:
         listed = ["*args"]  # as many cotangents as the result has parts
     names = "*args" if plain is None else ", ".join(f.parameters)
     text = RULE.format(cotangent=cotangent, value=value, parameters=", ".join(listed), names=names, only=len(only))
-    space: dict[str, Any] = {"pullback": f.pullback, "places": places, "parts": cotangent_parts}
+    space: dict[str, Any] = {
+        "pullback": f.pullback,
+        "differentiable_positions": differentiable_positions,
+        "parts": cotangent_parts,
+    }
     exec(compile(text, f"<rule of {f.__name__!r}>", "exec"), space)
     body = space["tensor_rule"]
     if plain is not None:
@@ -352,26 +354,26 @@ def derived_rule(f: TensorFunction) -> Rule:
     return Rule("tensor_rule", (f,), "pullback", body, f"<{f.__name__}>" if plain is None else place(plain))
 
 
-def places(args: tuple[Any, ...]) -> tuple[int, ...]:
-    """The positions of the arguments of a call that are numbers, by which there is a derivative."""
+def differentiable_positions(args: tuple[Any, ...]) -> tuple[int, ...]:
+    """Return the positions of the arguments of a call that are numbers or arrays, by which there is a derivative."""
     if any(isinstance(x, tuple) for x in args):
         raise TensorLanguageError(
-            "a tensor function that is part of another derivative got a tuple. Pass its arrays one by one, "
-            "or take the derivative of the tensor function itself: f.grad, f.adjoint"
+            "a tensor function inside another derivative was called with a tuple. Pass its arrays one by one, "
+            "or use the derivatives of the tensor function itself: f.grad, f.adjoint"
         )
     return tuple(k for k, x in enumerate(args) if not isinstance(x, bool) and signature_of_argument(x)[0] == "array")
 
 
 def cotangent_parts(y_bar: Any) -> Any:
-    """The cotangents of a result's parts, one by one, as the adjoint takes them."""
+    """Return the cotangents of a result's parts, one by one, as the adjoint takes them."""
     return y_bar if isinstance(y_bar, tuple) else (y_bar,)
 
 
 def function(plain: Any = None, *, backend: BackendName = "auto") -> Any:
     """Make a `TensorFunction` of `plain`, a Python function made of comprehensions. A decorator.
 
-    Its derivative takes at most four times its operations. `backend` says what runs it: "numpy", "native" (compiled by
-    numba) or "reference" (slow, for checks); by default, "auto", numba where it is installed, else NumPy.
+    Its derivative takes at most four times its operations. `backend` runs it: "numpy", "native" (compiled by numba) or
+    "reference" (slow, for checks). The default "auto" is numba where it is installed and worth compiling, else NumPy.
 
     >>> @wg.tensor.function(backend="numpy")
     ... def total(a):
@@ -379,11 +381,11 @@ def function(plain: Any = None, *, backend: BackendName = "auto") -> Any:
     >>> total.grad()(np.array([1.0, 2.0]))
     array([2., 4.])
 
-    Errors: TensorLanguageError, with the line, for what the language does not have; OutOfRangeError for an access that
-    is not known to stay in its array.
+    Errors, at a call: TensorLanguageError, with the line, for code that the language does not have; OutOfRangeError for
+    an access that is not known to stay in its array.
     """
     if plain is None:
         return lambda f: function(f, backend=backend)
     if not isinstance(plain, types.FunctionType):
-        raise TensorLanguageError(f"wengert.tensor.function is for Python functions; got {type(plain).__name__}")
-    return FromPython(plain, backend)
+        raise TensorLanguageError(f"wengert.tensor.function takes a Python function; got {type(plain).__name__}")
+    return FunctionFromSource(plain, backend)

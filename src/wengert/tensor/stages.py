@@ -1,4 +1,4 @@
-"""The text of a program at each stage on its way, as `TensorFunction.show` prints it."""
+"""The text of a program at each stage of its compilation, as `TensorFunction.show` prints it."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ STAGES = (*PASSES, "ssa", "simplified", "plan", "source")
 
 
 def stage_text(instance: Instance, relations: Mapping[str, Any], stage: str) -> str:
-    """The program at a stage on its way from the user's function to what runs.
+    """Return the text of the program at a stage of its compilation.
 
     "program" is as it was read; "lets", "pairs" and "gens" are after each pass; "ssa" is in SSA form; "simplified" is
-    without what is not needed; "plan" is as loop nests; "source" is what runs.
+    after simplification; "plan" is as loop nests; "source" is the NumPy code.
     """
     if stage in PASSES and instance.program is not None:
         program = instance.program
@@ -44,4 +44,4 @@ def stage_text(instance: Instance, relations: Mapping[str, Any], stage: str) -> 
         return "\n".join(map(str, instance.plan(relations).nests))
     if stage == "source":
         return instance.runner("numpy", relations).text
-    raise TensorLanguageError(f"there is no stage {stage!r}; there are {', '.join(STAGES)}")
+    raise TensorLanguageError(f"there is no stage {stage!r}; the stages are {', '.join(STAGES)}")

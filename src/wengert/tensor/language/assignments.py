@@ -55,7 +55,7 @@ class Assignments:
     def take(self, rows: np.ndarray) -> Assignments:
         return Assignments(self.world, len(rows), {name: column[rows] for name, column in self.columns.items()})
 
-    def having(self, name: str, column: np.ndarray) -> Assignments:
+    def with_column(self, name: str, column: np.ndarray) -> Assignments:
         return Assignments(self.world, self.rows, {**self.columns, name: column})
 
     def without(self, names: Iterable[str]) -> Assignments:
@@ -104,7 +104,7 @@ class Assignments:
         If p is TRUE, they are in the order of nested loops.
         """
         pending = {index: self.world.size(size) for index, size in indices}
-        table, atoms = self.without(pending).having("", np.arange(self.rows)), list(conjuncts(p))
+        table, atoms = self.without(pending).with_column("", np.arange(self.rows)), list(conjuncts(p))
         while True:
             known = [q for q in atoms if free_index_names(q).isdisjoint(pending)]
             atoms = [q for q in atoms if q not in known]
@@ -118,7 +118,7 @@ class Assignments:
 
     def _crossed(self, index: str, size: int) -> Assignments:
         rows = np.repeat(np.arange(self.rows), size)
-        return self.take(rows).having(index, np.tile(np.arange(size), self.rows))
+        return self.take(rows).with_column(index, np.tile(np.arange(size), self.rows))
 
     def _pinned(self, side: AffineExpr, index: str, size: int) -> Assignments:
         """Keep the rows in which side = 0 has a solution for the index in its range; add this as a column."""
@@ -126,7 +126,7 @@ class Assignments:
         rest = self.value(side - affine(index) * c)
         value = -rest // c
         solved = np.flatnonzero((rest % c == 0) & (value >= 0) & (value < size))
-        return self.take(solved).having(index, value[solved])
+        return self.take(solved).with_column(index, value[solved])
 
 
 def _pins_one(p: Compare, pending: Mapping[str, int]) -> bool:

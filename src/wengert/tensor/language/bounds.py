@@ -55,7 +55,7 @@ class Bounds:
                     seen.add(name)
                     index = AffineExpr(0, ((name, 1),))
                     pending += [index, self.indices[name] - 1 - index]
-        return _infeasible(rows)
+        return _has_no_solution(rows)
 
     def _row(self, a: AffineExpr) -> Constraint:
         constant = a.constant + sum(c * self.sizes[name] for name, c in a.terms if name in self.sizes)
@@ -99,7 +99,7 @@ def _tight(terms: Mapping[str, int], constant: int) -> Constraint:
     return tuple(sorted((name, c // divisor) for name, c in kept.items())), constant // divisor
 
 
-def _infeasible(rows: list[Constraint]) -> bool:
+def _has_no_solution(rows: list[Constraint]) -> bool:
     """Whether elimination, variable by variable, proves that the constraints have no solution."""
     found = set(rows)
     while found:

@@ -109,7 +109,7 @@ class Evaluator:
     def bind(self, name: str, value: Evaluated, table: Assignments) -> Assignments:
         """Bind a name to a value. A new column of the table holds, for each row, the row of the value that it reads."""
         self.bindings[name] = value
-        return table.having(f"row of {name}", np.arange(table.rows))
+        return table.with_column(f"row of {name}", np.arange(table.rows))
 
     def value(self, e: Expr, table: Assignments) -> Evaluated:
         """Return the value of e for each row of the table."""

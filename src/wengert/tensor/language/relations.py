@@ -116,7 +116,7 @@ def _relation_of_set(x: Set[Any]) -> Relation:
     whole = all(isinstance(k, (int, np.integer)) and k >= 0 for t in tuples for k in t)
     if len(lengths) > 1 or not whole:
         raise TensorLanguageError(
-            "a set given as a relation must contain only index tuples: integers from 0 on, all tuples of one length"
+            "a set given as a relation must contain only tuples of indices (integers from 0 on), all of one length"
         )
     at = np.array(tuples, dtype=np.intp).reshape(len(tuples), lengths.pop())
     shape = tuple(int(k) + 1 for k in at.max(axis=0)) if len(at) else (0,) * at.shape[1]

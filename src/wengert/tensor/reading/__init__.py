@@ -1,1 +1,1 @@
-"""Reading a Python function as a program of the tensor language."""
+"""Read a Python function as a program of the tensor language."""

@@ -1,4 +1,4 @@
-"""Comprehensions: `[e for i in range(n)]` generates, `sum(e for k in range(m) if p)` sums."""
+"""Read comprehensions: `[e for i in range(n)]` is a tensor, `sum(e for k in range(m) if p)` a sum."""
 
 from __future__ import annotations
 
@@ -27,41 +27,44 @@ from wengert.tensor.reading.meanings import (
     Value,
     size_of,
 )
-from wengert.tensor.reading.reading import element, read, read_scalar, read_truth, read_value, reads
-from wengert.tensor.reading.rule_bodies import plus_folded
+from wengert.tensor.reading.reading import array_element, read_expr, read_scalar, read_truth, read_value, reads_syntax
+from wengert.tensor.reading.rule_bodies import add_folded
 from wengert.tensor.reading.scopes import Scope
 from wengert.tensor.reading.surface import bind_target
 
 
-def iteration(node: ast.expr, scope: Scope) -> Iteration | Group:
-    """Read the iterable of a `for`: a range, an array, or a tuple or list written out, which is unrolled."""
-    meaning = read(node, scope)
+def read_iterable(node: ast.expr, scope: Scope) -> Iteration | Group:
+    """Read the iterable of a `for`: a range, an array, or a tuple or list written out, over which it is unrolled."""
+    meaning = read_expr(node, scope)
     if isinstance(meaning, (Iteration, Group)):
         return meaning
     if isinstance(meaning, Value) and isinstance(meaning.kind, TensorKind):
-        return over(scope.bind("t", meaning), node, scope)
+        return array_iteration(scope.bind("t", meaning), node, scope)
     if isinstance(meaning, RelationArgument):
         raise scope.refusal(node, "a loop over a relation", "Loop over the ranges of its indices, with `if R[i, j]`.")
-    raise scope.refusal(node, f"a loop over {meaning}", "Loops run over range(n), an array, or constants written out.")
+    raise scope.refusal(node, f"a loop over {meaning}", "Loop over range(n), an array, or a tuple written out.")
 
 
-def over(value: Value, node: ast.AST, scope: Scope) -> Iteration:
-    """The Iteration over the elements of an array; its index is in range by itself."""
+def array_iteration(value: Value, node: ast.AST, scope: Scope) -> Iteration:
+    """Return the Iteration over the elements of an array; its index needs no guard."""
     kind = value.kind
     assert isinstance(kind, TensorKind)
     size = size_of(kind)
-    return Iteration(size, lambda i: element(value, i, node, scope), lambda i: TRUE)
+    return Iteration(size, lambda i: array_element(value, i, node, scope), lambda i: TRUE)
 
 
-def ranged(
+def range_iteration(
     starts: tuple[AffineExpr, ...], stops: tuple[AffineExpr, ...], step: int, node: ast.AST, scope: Scope
 ) -> Iteration:  # fmt: skip
-    """The Iteration over range(max(starts), min(stops), step); where bounds depend on indices, over all, guarded."""
-    bounds = scope.building.bounds
+    """Return the Iteration over range(max(starts), min(stops), step).
+
+    If bounds depend on indices, it runs over the widest range, with a guard.
+    """
+    bounds = scope.builder.bounds
     if step != 1 and len(starts) == len(stops) == 1:
-        return _stepped(starts[0], stops[0], step, node, scope)
+        return _range_with_step(starts[0], stops[0], step, node, scope)
     if step != 1:
-        raise scope.refusal(node, "a range with a step between extrema", "Loop over range(n) with a condition.")
+        raise scope.refusal(node, "a range with a step, between a max or min", "Loop over range(n) with a condition.")
     low = max((bounds.corner(a, high=False) for a in starts), key=lambda a: bounds.value(a) or 0)
     high = min((bounds.corner(a, high=True) for a in stops), key=lambda a: bounds.value(a) or 0)
     size = high - low
@@ -70,17 +73,17 @@ def ranged(
         after = [compare_to_zero(">=", low + i - start) for start in starts if low != start]
         return conjoin(*after, *[compare_to_zero(">", stop - low - i) for stop in stops if high != stop])
 
-    return Iteration(clipped(size, scope), lambda i: Index(low + i), guard)
+    return Iteration(nonnegative_size(size, scope), lambda i: Index(low + i), guard)
 
 
-def clipped(size: AffineExpr, scope: Scope) -> AffineExpr:
-    """A size as the length of a range: one that ends before it begins is empty."""
-    value = scope.building.bounds.value(size)
+def nonnegative_size(size: AffineExpr, scope: Scope) -> AffineExpr:
+    """Return the size of a range; 0 if it stops before it starts."""
+    value = scope.builder.bounds.value(size)
     return AffineExpr(0) if value is not None and value < 0 else size
 
 
-def _stepped(start: AffineExpr, stop: AffineExpr, step: int, node: ast.AST, scope: Scope) -> Iteration:
-    first, last = scope.building.bounds.value(start), scope.building.bounds.value(stop)
+def _range_with_step(start: AffineExpr, stop: AffineExpr, step: int, node: ast.AST, scope: Scope) -> Iteration:
+    first, last = scope.builder.bounds.value(start), scope.builder.bounds.value(stop)
     if first is None or last is None or step == 0:
         raise scope.refusal(
             node,
@@ -90,11 +93,11 @@ def _stepped(start: AffineExpr, stop: AffineExpr, step: int, node: ast.AST, scop
     return Iteration(AffineExpr(len(range(first, last, step))), lambda i: Index(start + i * step), lambda i: TRUE)
 
 
-def entered(
+def enter_loop(
     generator: ast.comprehension, found: Iteration, scope: Scope, index: str
 ) -> tuple[str, Scope, Predicate]:  # fmt: skip
-    """The scope inside one `for`, its index, and the conditions on it."""
-    name, i = scope.building.index(index, found.size)
+    """Enter one `for`: return its index, the scope inside it, and the conditions on the index."""
+    name, i = scope.builder.index(index, found.size)
     p = found.guard(i)
     inner = scope.inside(p)
     bind_target(generator.target, found.at(i), inner)
@@ -115,85 +118,85 @@ def _index_name(target: ast.expr) -> str:
 # ---- generation ----
 
 
-@reads(ast.ListComp)
-def generated(node: ast.ListComp, scope: Scope) -> Meaning:
-    """The tensor [e for i in range(n)]."""
+@reads_syntax(ast.ListComp)
+def read_list_comprehension(node: ast.ListComp, scope: Scope) -> Meaning:
+    """Read the tensor [e for i in range(n)]."""
     if len(node.generators) > 1:
         raise scope.refusal(
             node,
-            "a list over several `for`s, which is one long list",
+            "a list comprehension with several `for`s",
             "Nest: [[e for j in range(m)] for i in range(n)].",
         )
     (generator,) = node.generators
     if generator.ifs:
         raise scope.refusal(
             node,
-            "a list with `if`, whose length depends on the data",
+            "a list comprehension with `if`, whose length would depend on it",
             "Put the condition on the element: [e if p else 0.0 for i in range(n)].",
         )
-    found = iteration(generator.iter, scope)
+    found = read_iterable(generator.iter, scope)
     if isinstance(found, Group):
-        return Group(tuple(_unrolled(generator, part, node.elt, scope) for part in found.parts), True)
-    name, inner, p = entered(generator, found, scope, _index_name(generator.target))
+        return Group(tuple(_element_for_part(generator, part, node.elt, scope) for part in found.parts), True)
+    name, inner, p = enter_loop(generator, found, scope, _index_name(generator.target))
     if p != TRUE:
         raise scope.refusal(
             node,
             "a list whose length depends on an index",
-            "Rows have one length: loop over the longest, with `e if k <= i else 0.0`.",
+            "All rows must have one length: loop over the longest, with `e if k <= i else 0.0`.",
         )
     value = read_value(node.elt, inner)
-    return Value(Gen(name, found.size, inner.closed(value.expr)), TensorKind(found.size, value.kind))
+    return Value(Gen(name, found.size, inner.with_lets(value.expr)), TensorKind(found.size, value.kind))
 
 
-def _unrolled(generator: ast.comprehension, part: Meaning, elt: ast.expr, scope: Scope) -> Meaning:
+def _element_for_part(generator: ast.comprehension, part: Meaning, elt: ast.expr, scope: Scope) -> Meaning:
     inner = scope.inside()
     bind_target(generator.target, part, inner)
     value = read_value(elt, inner)
-    return Value(inner.closed(value.expr), value.kind)
+    return Value(inner.with_lets(value.expr), value.kind)
 
 
 # ---- sums ----
 
 
-def summed(node: ast.GeneratorExp | ast.ListComp, scope: Scope) -> Expr:
-    """The sum sum(e for ... for ... if p), as one joint Σ."""
-    return total(node.generators, scope, TRUE, lambda inner: read_scalar(node.elt, inner))
+def comprehension_sum(node: ast.GeneratorExp | ast.ListComp, scope: Scope) -> Expr:
+    """Read sum(e for ... for ... if p) as directly nested Σ."""
+    return nested_sum(node.generators, scope, TRUE, lambda inner: read_scalar(node.elt, inner))
 
 
-def total(
+def nested_sum(
     generators: Sequence[ast.comprehension], scope: Scope, p: Predicate, leaf: Callable[[Scope], Expr]
 ) -> Expr:  # fmt: skip
-    """Σ over the `for`s of [p]·leaf; conditions move inwards, so that nested sums stand directly in each other."""
+    """Return Σ over the `for`s of [p]·leaf; conditions move inwards, so that sums nest directly."""
     if not generators:
         return bracket_of(p, leaf(scope))
     first, *rest = generators
     if first.is_async:
-        raise scope.refusal(first.iter, "an asynchronous loop", "Use a plain one.")
-    found = iteration(first.iter, scope)
+        raise scope.refusal(first.iter, "an asynchronous loop", "Use a plain `for`.")
+    found = read_iterable(first.iter, scope)
     if isinstance(found, Group):
-        return _written_out(first, found, rest, scope, p, leaf)
-    name, inner, q = entered(first, found, scope, _index_name(first.target))
+        return _unrolled_sum(first, found, rest, scope, p, leaf)
+    name, inner, q = enter_loop(first, found, scope, _index_name(first.target))
     if inner.lets:
-        body = bracket_of(conjoin(p, q), inner.closed(total(rest, inner, TRUE, leaf)))
+        body = bracket_of(conjoin(p, q), inner.with_lets(nested_sum(rest, inner, TRUE, leaf)))
     else:
-        body = _within(inner, rest, conjoin(p, q), leaf)
+        body = _sum_body(inner, rest, conjoin(p, q), leaf)
     return Sum(name, found.size, body)
 
 
-def _within(inner: Scope, rest: Sequence[ast.comprehension], p: Predicate, leaf: Callable[[Scope], Expr]) -> Expr:
-    """The part of a sum inside one `for`, with the lets that it makes inside the condition."""
+def _sum_body(inner: Scope, rest: Sequence[ast.comprehension], p: Predicate, leaf: Callable[[Scope], Expr]) -> Expr:
+    """Return the body of a sum, with its lets inside the condition."""
     if rest:
-        body = total(rest, inner, p, leaf)
-        return inner.closed(body)
+        body = nested_sum(rest, inner, p, leaf)
+        return inner.with_lets(body)
     body = leaf(inner)
-    return bracket_of(p, inner.closed(body))
+    return bracket_of(p, inner.with_lets(body))
 
 
-def _written_out(
+def _unrolled_sum(
     first: ast.comprehension, found: Group, rest: Sequence[ast.comprehension], scope: Scope, p: Predicate,
     leaf: Callable[[Scope], Expr],
 ) -> Expr:  # fmt: skip
-    """A sum over constants, term by term; `for y in [e]` is a let."""
+    """Return a sum over constants term by term; `for y in [e]` is a let."""
     terms: Expr = Const(0)
     for part in found.parts:
         inner = scope.inside()
@@ -202,8 +205,8 @@ def _written_out(
         for test in first.ifs:
             r = read_truth(test, inner)
             q, inner.conditions = conjoin(q, r), (*inner.conditions, r)
-        body = bracket_of(conjoin(p, q), inner.closed(total(rest, inner, TRUE, leaf)))
-        terms = plus_folded(terms, body)
+        body = bracket_of(conjoin(p, q), inner.with_lets(nested_sum(rest, inner, TRUE, leaf)))
+        terms = add_folded(terms, body)
     return terms
 
 

@@ -1,6 +1,6 @@
-"""Scalar functions as black boxes. Their derivatives come from the rules of `wengert.rules`, each a black box again.
+"""Scalar functions as black boxes. Their derivatives come from their rules, and are black boxes again.
 
-So ∂f/∂x costs one call as f does, whatever its formula, and every order exists where the rule's body can be read.
+So ∂f/∂x costs one call, as f does, whatever its formula. If the body of the rule can be read, all orders exist.
 """
 
 from __future__ import annotations
@@ -23,96 +23,96 @@ from wengert.tensor.reading.rule_bodies import (
     Power,
     as_function,
     body_partials,
+    multiply_folded,
     partial_derivative,
-    powered,
-    substituted,
-    times_folded,
+    power_of,
+    substitute_variables,
 )
 from wengert.tensor.running.spelling import number_text
 from wengert.values.callables import callable_name
 
 Partial = Callable[..., Expr]
 
-REMEMBERED = 2**10  # powers and derivatives, so that equal ones are one; they are few, but functions come and go
+BOX_CACHE_SIZE = 2**10  # powers and derivatives: equal ones are the same box; bounded, since functions come and go
 
 
 def larger_share(a: Any, b: Any) -> Any:
-    """∂ max(a, b)/∂a; where both are equal, a half."""
+    """Return ∂max(a, b)/∂a: 1, 0, or a half at a tie."""
     return 1.0 * (a > b) + 0.5 * (a == b)
 
 
 def smaller_share(a: Any, b: Any) -> Any:
-    """∂ min(a, b)/∂a; where both are equal, a half."""
+    """Return ∂min(a, b)/∂a: 1, 0, or a half at a tie."""
     return 1.0 * (a < b) + 0.5 * (a == b)
 
 
-def _nothing(*args: Expr) -> Expr:
+def _zero_partial(*args: Expr) -> Expr:
     return Const(0)
 
 
-_LARGER = BlackBox("larger", larger_share, (_nothing, _nothing))
-_SMALLER = BlackBox("smaller", smaller_share, (_nothing, _nothing))
+_LARGER = BlackBox("larger", larger_share, (_zero_partial, _zero_partial))
+_SMALLER = BlackBox("smaller", smaller_share, (_zero_partial, _zero_partial))
 
 
-def _share(box: BlackBox) -> tuple[Partial, Partial]:
+def _share_partials(box: BlackBox) -> tuple[Partial, Partial]:
     return (lambda a, b: Apply(box, (a, b))), (lambda a, b: Apply(box, (b, a)))
 
 
 def first_larger(a: Any, b: Any) -> Any:
-    """Python's max of two numbers: the first, unless the second is larger."""
+    """Return Python's max of two numbers: the first, unless the second is larger."""
     return np.where(b > a, b, a)
 
 
 def first_smaller(a: Any, b: Any) -> Any:
-    """Python's min of two numbers: the first, unless the second is smaller."""
+    """Return Python's min of two numbers: the first, unless the second is smaller."""
     return np.where(b < a, b, a)
 
 
-_GIVEN: dict[Any, BlackBox] = {
-    f: BlackBox(name, fn, _share(share))
+_BOXES: dict[Any, BlackBox] = {
+    f: BlackBox(name, fn, _share_partials(share))
     for f, name, fn, share in (
         (np.maximum, "max", np.maximum, _LARGER), (np.minimum, "min", np.minimum, _SMALLER),
         (np.fmax, "fmax", np.fmax, _LARGER), (np.fmin, "fmin", np.fmin, _SMALLER),
         (builtins.max, "max", first_larger, _LARGER), (builtins.min, "min", first_smaller, _SMALLER),
     )
 } | {
-    f: BlackBox(f.__name__, fn, (_nothing,))
+    f: BlackBox(f.__name__, fn, (_zero_partial,))
     for f, fn in (
         (np.sign, np.sign), (np.floor, np.floor), (np.ceil, np.ceil), (np.trunc, np.trunc), (np.rint, np.rint),
         (np.round, np.rint),
     )
 }  # fmt: skip
 
-# of which NumPy has the same: what NumPy calls otherwise is named
-_OTHERWISE = {"acos": "arccos", "asin": "arcsin", "atan": "arctan", "atan2": "arctan2", "acosh": "arccosh",
+# functions of math under their name in NumPy, where that is another
+_NUMPY_NAMES = {"acos": "arccos", "asin": "arcsin", "atan": "arctan", "atan2": "arctan2", "acosh": "arccosh",
               "asinh": "arcsinh", "atanh": "arctanh", "pow": "power"}  # fmt: skip
-_ALIKE = {
+_SAME_IN_NUMPY = {
     *("cos", "sin", "tan", "cosh", "sinh", "tanh", "exp", "expm1", "log10", "log1p", "log2", "sqrt", "fabs", "fmod"),
-    *("copysign", "degrees", "radians", "exp2", "cbrt", "nextafter", *_OTHERWISE),
+    *("copysign", "degrees", "radians", "exp2", "cbrt", "nextafter", *_NUMPY_NAMES),
 }
 
 
 def black_box(f: Any, count: int | None = None) -> BlackBox | None:
-    """The black box of a scalar function that has a rule by its partials; None where it has no such rule.
+    """Return the black box of a scalar function with a rule of partials; None if it has no such rule.
 
-    `count` is how many arguments it is called with, where that is fewer than it can take.
+    `count` is the number of arguments in a call, by default all that it can take.
     """
     try:
-        given = _GIVEN.get(f)
-    except TypeError:  # not hashable: no function of ours
+        known = _BOXES.get(f)
+    except TypeError:  # not hashable, so that no table has it
         return None
     if isinstance(f, Power):
-        return _power(f)
-    rule = rules.get(f) if given is None and callable(f) else None
+        return _power_box(f)
+    rule = rules.get(f) if known is None and callable(f) else None
     if rule is None or rule.kind != "partials" or rule.analysis is None or _is_complex(f):
-        return given
+        return known
     names, defaults = rule.analysis.names, rule.analysis.defaults
     fewest = sum(name not in defaults for name in names)
     count = min(max(len(names) if count is None else count, fewest), len(names))
-    found = vars(rule).setdefault("black_boxes", {})  # with the rule they go
+    found = vars(rule).setdefault("black_boxes", {})  # freed with the rule
     key = (f, count)
     if key not in found:
-        found[key] = _of_rule(rule, f, names[:count])
+        found[key] = _box_of_rule(rule, f, names[:count])
     return found[key]
 
 
@@ -120,52 +120,52 @@ def _is_complex(f: Any) -> bool:
     return getattr(f, "__module__", None) == cmath.__name__
 
 
-def _elementwise(f: Callable[..., Any], count: int) -> Callable[..., Any]:
-    """The function itself, applied to arrays; a rule may be of several functions, which are not the same."""
+def _elementwise_function(f: Callable[..., Any], count: int) -> Callable[..., Any]:
+    """Return f as an elementwise function of arrays. It must be f itself: one rule can serve several functions."""
     if isinstance(f, np.ufunc):
         return f
     name = getattr(f, "__name__", "")
     if getattr(math, name, None) is not f:
         return Elementwise(f, count)
-    alike = name in _ALIKE or (name == "log" and count == 1)
-    same = getattr(np, _OTHERWISE.get(name, name), None) if alike else None
-    return same if isinstance(same, np.ufunc) else Elementwise(f, count, whole=False)
+    alike = name in _SAME_IN_NUMPY or (name == "log" and count == 1)
+    ufunc = getattr(np, _NUMPY_NAMES.get(name, name), None) if alike else None
+    return ufunc if isinstance(ufunc, np.ufunc) else Elementwise(f, count, whole=False)
 
 
-def _of_rule(rule: Rule, f: Any, names: tuple[str, ...]) -> BlackBox:
-    """The black box of a function by its rule, whose body is read when a derivative is asked for."""
+def _box_of_rule(rule: Rule, f: Any, names: tuple[str, ...]) -> BlackBox:
+    """Return the black box of a function by its rule, whose body is read when a derivative is first needed."""
     params = tuple(f"x{m}" for m in range(len(names))) if len(names) > 1 else ("x",)
     read: list[list[Expr]] = []
-    name = _short(rule.name)
+    name = _short_rule_name(rule.name)
 
     def partial(m: int) -> Partial:
         def of(*args: Expr) -> Expr:
             if not read:
                 read.append(_partials(rule, box, params))
-            return _called(f"{name}'{_place(m, params)}", params, read[0][m], args)
+            return _apply_box(f"{name}'{_argument_suffix(m, params)}", params, read[0][m], args)
 
         return of
 
-    box = BlackBox(name, _elementwise(f, len(names)), tuple(map(partial, range(len(params)))))
+    box = BlackBox(name, _elementwise_function(f, len(names)), tuple(map(partial, range(len(params)))))
     return box
 
 
-def _short(name: str) -> str:
+def _short_rule_name(name: str) -> str:
     return {"reciprocal": "recip", "power": "pow", "absolute": "abs"}.get(name.strip("_"), name.strip("_"))
 
 
-def _place(m: int, params: tuple[str, ...]) -> str:
+def _argument_suffix(m: int, params: tuple[str, ...]) -> str:
     return "" if len(params) == 1 else "₀₁₂₃₄₅₆₇₈₉"[m]
 
 
 def _partials(rule: Rule, box: BlackBox, params: tuple[str, ...]) -> list[Expr]:
-    """The partials as expressions; as functions without derivative where the body says more than the language can."""
+    """Return a rule's partials as expressions; if its body cannot be read, as black boxes without derivative."""
     y = Apply(box, tuple(map(Var, params)))
     found = body_partials(rule.body, y, params, black_box) if rule.body is not None else None
-    return found or [_opaque(rule, box, m, params) for m in range(len(params))]
+    return found or [_opaque_partial(rule, box, m, params) for m in range(len(params))]
 
 
-def _opaque(rule: Rule, of: BlackBox, m: int, params: tuple[str, ...]) -> Expr:
+def _opaque_partial(rule: Rule, of: BlackBox, m: int, params: tuple[str, ...]) -> Expr:
     body, name = rule.body, rule.name
     assert body is not None
 
@@ -175,55 +175,55 @@ def _opaque(rule: Rule, of: BlackBox, m: int, params: tuple[str, ...]) -> Expr:
 
     def refused(*args: Expr) -> Expr:
         raise TensorLanguageError(
-            f"the second derivative of {callable_name(rule.targets[0])} is not in the tensor language, as the body of "
-            f"its rule ({rule.where}) is no plain scalar formula. Take wengert.grad of the undecorated function"
+            f"the tensor language has no second derivative of {callable_name(rule.targets[0])}: the body of its rule "
+            f"({rule.where}) is not a plain scalar formula. Use wengert.grad of the undecorated function"
         )
 
-    whole = Elementwise(fn, len(params))  # a rule of a function of math may itself be of single numbers
-    box = BlackBox(f"{_short(name)}'{_place(m, params)}", whole, (refused,) * len(params))
+    whole = Elementwise(fn, len(params))  # the rule of a function of math may itself take single numbers only
+    box = BlackBox(f"{_short_rule_name(name)}'{_argument_suffix(m, params)}", whole, (refused,) * len(params))
     return Apply(box, tuple(map(Var, params)))
 
 
-def _called(name: str, params: tuple[str, ...], e: Expr, args: tuple[Expr, ...]) -> Expr:
-    """The value of `e` at these arguments, as at most one call of a black box."""
-    free = isinstance(e, (Const, Var)) or (
+def _apply_box(name: str, params: tuple[str, ...], e: Expr, args: tuple[Expr, ...]) -> Expr:
+    """Return `e` at these arguments, as at most one call of a black box."""
+    is_at_most_one_call = isinstance(e, (Const, Var)) or (
         isinstance(e, Apply) and all(isinstance(a, (Const, Var)) for a in e.args)
     )  # fmt: skip
-    if free:
-        return substituted(e, dict(zip(params, args, strict=True)))
+    if is_at_most_one_call:
+        return substitute_variables(e, dict(zip(params, args, strict=True)))
     return Apply(_derived_box(name, params, e), args)
 
 
-@lru_cache(maxsize=REMEMBERED)
+@lru_cache(maxsize=BOX_CACHE_SIZE)
 def _derived_box(name: str, params: tuple[str, ...], e: Expr) -> BlackBox:
-    """The black box that computes `e`; its partials are derived in turn when they are asked for."""
+    """Return the black box that computes `e`; its partials are derived when they are first needed."""
 
     def partial(m: int) -> Partial:
-        where = f"{name}'{_place(m, params)}"
-        return lambda *args: _called(where, params, partial_derivative(e, params[m]), args)
+        where = f"{name}'{_argument_suffix(m, params)}"
+        return lambda *args: _apply_box(where, params, partial_derivative(e, params[m]), args)
 
     return BlackBox(name, as_function(name, params, e), tuple(map(partial, range(len(params)))))
 
 
-@lru_cache(maxsize=REMEMBERED)
-def _power(f: Power) -> BlackBox:
-    """The black box x**c, with the partial c·x**(c-1)."""
+@lru_cache(maxsize=BOX_CACHE_SIZE)
+def _power_box(f: Power) -> BlackBox:
+    """Return the black box x**c, with the partial c·x**(c-1)."""
     name = f"pow{f.exponent}"
 
     def partial(*args: Expr) -> Expr:
-        formula = times_folded(Const(f.exponent), powered(Var("x"), f.exponent - 1, black_box))
-        return _called(f"{name}'", ("x",), formula, args)
+        formula = multiply_folded(Const(f.exponent), power_of(Var("x"), f.exponent - 1, black_box))
+        return _apply_box(f"{name}'", ("x",), formula, args)
 
-    return BlackBox(name, _function(f"lambda x: x ** {number_text(f.exponent)}"), (partial,))
+    return BlackBox(name, _compiled_lambda(f"lambda x: x ** {number_text(f.exponent)}"), (partial,))
 
 
-def _function(text: str) -> Callable[..., Any]:
-    """The function that a text defines, so that what compiles Python can compile it."""
+def _compiled_lambda(text: str) -> Callable[..., Any]:
+    """Define a lambda from its source, with the exponent as a literal, so that numba can compile it."""
     return eval(compile(text, "<power>", "eval"))
 
 
-def reciprocal() -> BlackBox:
-    """The black box 1/x."""
-    box = black_box(np.reciprocal)
+def known_black_box(f: Any) -> BlackBox:
+    """Return the black box of a function that has one."""
+    box = black_box(f)
     assert box is not None
     return box

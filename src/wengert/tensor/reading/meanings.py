@@ -1,4 +1,4 @@
-"""Meanings of pieces of the user's function while it is read: values, indices, truths, known things."""
+"""The meanings of expressions in the user's function: values, indices, predicates, known objects."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from wengert.tensor.language.terms import REAL, AffineExpr, Expr, PairType, Pred
 
 @dataclass(eq=False)
 class Dimension:
-    """One axis of an argument, `value` long; it is named when it is first read, by the user if he names it."""
+    """One axis of an argument, of length `value`. Its size is named at first use, by the user's name for it if any."""
 
     value: int
     default: str
@@ -27,12 +27,12 @@ class Dimension:
         return self.known
 
 
-class Kind:
-    """The structure of a value, as the user sees it: a number, a tuple or a tensor."""
+class ValueKind:
+    """The structure of a value as the user sees it: a number, a tuple or a tensor."""
 
 
 @dataclass(frozen=True)
-class RealKind(Kind):
+class RealKind(ValueKind):
     """The kind of a number."""
 
     def __str__(self) -> str:
@@ -40,21 +40,21 @@ class RealKind(Kind):
 
 
 @dataclass(frozen=True)
-class TupleKind(Kind):
+class TupleKind(ValueKind):
     """The kind of a tuple, by the kinds of its parts."""
 
-    parts: tuple[Kind, ...]
+    parts: tuple[ValueKind, ...]
 
     def __str__(self) -> str:
         return f"a tuple of {len(self.parts)}"
 
 
 @dataclass(frozen=True, eq=False)
-class TensorKind(Kind):
+class TensorKind(ValueKind):
     """The kind of a tensor: its size, and the kind of its elements."""
 
     size: Dimension | AffineExpr
-    of: Kind
+    of: ValueKind
 
     def __str__(self) -> str:
         return "an array"
@@ -67,8 +67,8 @@ def size_of(kind: TensorKind) -> AffineExpr:
     return kind.size.named() if isinstance(kind.size, Dimension) else kind.size
 
 
-def type_of_kind(kind: Kind) -> Type:
-    """The type of a kind: tuples are pairs nested to the right; a tuple of one is its part."""
+def type_of_kind(kind: ValueKind) -> Type:
+    """Return the type of a kind: tuples are pairs nested to the right; a tuple of one part is that part."""
     if isinstance(kind, TensorKind):
         return TensorType(size_of(kind), type_of_kind(kind.of))
     if isinstance(kind, TupleKind):
@@ -86,7 +86,7 @@ class Value(Meaning):
     """An expression of the tensor language."""
 
     expr: Expr
-    kind: Kind
+    kind: ValueKind
 
     def __str__(self) -> str:
         return str(self.kind)
@@ -94,7 +94,7 @@ class Value(Meaning):
 
 @dataclass(frozen=True)
 class Index(Meaning):
-    """A whole number known from sizes and indices; `of` is the axis that it is the length of, if any."""
+    """An integer that is affine in indices and sizes; `of` is the axis whose length it is, if any."""
 
     affine: AffineExpr
     of: Dimension | None = field(default=None, compare=False)
@@ -104,22 +104,22 @@ class Index(Meaning):
 
 
 @dataclass(frozen=True)
-class Extreme(Meaning):
-    """The largest or least of several indices; a condition or the bound of a range may name it."""
+class Extremum(Meaning):
+    """The largest or least of several indices, for conditions and the bounds of ranges."""
 
     largest: bool
     of: tuple[AffineExpr, ...]
 
     def __str__(self) -> str:
-        return "an extremum of indices"
+        return "a max or min of indices"
 
-    def moved(self, by: AffineExpr) -> Extreme:
-        return Extreme(self.largest, tuple(a + by for a in self.of))
+    def shifted(self, by: AffineExpr) -> Extremum:
+        return Extremum(self.largest, tuple(a + by for a in self.of))
 
 
 @dataclass(frozen=True)
 class Length(Meaning):
-    """The length of an axis that has no name yet."""
+    """The length of an axis whose size has no name yet."""
 
     dimension: Dimension
 
@@ -150,9 +150,9 @@ class Truth(Meaning):
 
 @dataclass(frozen=True, eq=False)
 class RelationArgument(Meaning):
-    """A relation among the arguments; `at` are the indices given to it so far.
+    """A relation among the arguments; `at` are its indices so far.
 
-    `closed`: outside its shape it is false, as a set is. `numbers`: it came as a sparse matrix of numbers.
+    `closed`: outside its shape it is false, as a set is. `numbers`: it was a sparse matrix with values other than 1.
     """
 
     name: str
@@ -161,8 +161,8 @@ class RelationArgument(Meaning):
     at: tuple[AffineExpr, ...] = ()
     numbers: bool = False
 
-    def given(self, *at: AffineExpr) -> RelationArgument:
-        """The relation with further indices."""
+    def indexed(self, *at: AffineExpr) -> RelationArgument:
+        """Return the relation with further indices."""
         return replace(self, at=(*self.at, *at))
 
     def __str__(self) -> str:
@@ -170,24 +170,24 @@ class RelationArgument(Meaning):
 
 
 @dataclass(frozen=True, eq=False)
-class Known(Meaning):
-    """A Python object that is known before the function runs: a module, a function, a text."""
+class KnownObject(Meaning):
+    """A Python object that is known before the function runs: a module, a function, a string."""
 
-    it: Any
+    value: Any
 
     def __str__(self) -> str:
-        return f"{type(self.it).__name__} {getattr(self.it, '__name__', self.it)!r}"
+        return f"{type(self.value).__name__} {getattr(self.value, '__name__', self.value)!r}"
 
     @property
-    def has_one_truth(self) -> bool:
-        """Whether the object is true, or false, for ever."""
-        decides = any(hasattr(type(self.it), name) for name in ("__bool__", "__len__"))
-        return not decides or self.it is None or isinstance(self.it, (str, bytes, complex))
+    def has_fixed_truth(self) -> bool:
+        """Whether the truth value of the object never changes."""
+        decides = any(hasattr(type(self.value), name) for name in ("__bool__", "__len__"))
+        return not decides or self.value is None or isinstance(self.value, (str, bytes, complex))
 
 
 @dataclass(frozen=True, eq=False)
 class Iteration(Meaning):
-    """The iterable of a `for`: `size` elements; the one at an index is `at(index)`, where `guard(index)` holds."""
+    """The iterable of a `for`: `at(index)` is an element, for `index` from 0 to size-1 where `guard(index)` holds."""
 
     size: AffineExpr
     at: Callable[[AffineExpr], Meaning]
@@ -199,7 +199,7 @@ class Iteration(Meaning):
 
 
 @dataclass(frozen=True)
-class Running(Meaning):
-    """A number to which a `for` statement is adding."""
+class RunningSum(Meaning):
+    """A number to which a `for` statement is adding, inside the loop."""
 
     name: str

@@ -1,4 +1,4 @@
-"""Reading an expression: a table of readers by kind of syntax, and what they make of its parts."""
+"""Read an expression by a table of readers for each kind of syntax; convert and combine the meanings of its parts."""
 
 from __future__ import annotations
 
@@ -31,41 +31,41 @@ from wengert.tensor.reading.meanings import (
     REAL_KIND,
     Group,
     Index,
-    Known,
+    KnownObject,
     Length,
     Meaning,
     RealKind,
     RelationArgument,
-    Running,
+    RunningSum,
     TensorKind,
     Truth,
     TupleKind,
     Value,
     size_of,
 )
-from wengert.tensor.reading.scopes import Reader, Scope, is_read
+from wengert.tensor.reading.scopes import Scope, SyntaxReader, is_free_to_read
 
-READERS: dict[type[ast.AST], Reader] = {}
+EXPRESSION_READERS: dict[type[ast.AST], SyntaxReader] = {}
 
 
-def reads(*nodes: type[ast.AST]) -> Callable[[Any], Any]:
-    """A decorator that enters the reader of these kinds of syntax."""
+def reads_syntax(*nodes: type[ast.AST]) -> Callable[[Any], Any]:
+    """Return a decorator that registers the reader of these kinds of syntax."""
 
     def declare(reader: Any) -> Any:
-        READERS.update(dict.fromkeys(nodes, reader))
+        EXPRESSION_READERS.update(dict.fromkeys(nodes, reader))
         return reader
 
     return declare
 
 
-def read(node: ast.expr, scope: Scope) -> Meaning:
-    """The meaning of an expression."""
-    reader = READERS.get(type(node))
+def read_expr(node: ast.expr, scope: Scope) -> Meaning:
+    """Read an expression; return its meaning."""
+    reader = EXPRESSION_READERS.get(type(node))
     if reader is None:
         raise scope.refusal(
             node,
             f"{_article(type(node).__name__)} is not in the tensor language",
-            "It has comprehensions over ranges, sum(... for ...), arithmetic, scalar functions such as np.sin, "
+            "Use comprehensions over ranges, sum(... for ...), arithmetic, scalar functions such as np.sin, "
             "`e if p else 0.0`, and tuples.",
         )
     return reader(node, scope)
@@ -76,146 +76,146 @@ def _article(name: str) -> str:
 
 
 def read_value(node: ast.expr, scope: Scope) -> Value:
-    return as_value(read(node, scope), node, scope)
+    return as_value(read_expr(node, scope), node, scope)
 
 
 def read_scalar(node: ast.expr, scope: Scope) -> Expr:
-    return as_scalar(read(node, scope), node, scope)
+    return as_scalar(read_expr(node, scope), node, scope)
 
 
 def read_index(node: ast.expr, scope: Scope) -> AffineExpr:
-    return as_index(read(node, scope), node, scope)
+    return as_index(read_expr(node, scope), node, scope)
 
 
 def read_truth(node: ast.expr, scope: Scope) -> Predicate:
-    return as_truth(read(node, scope), node, scope)
+    return as_truth(read_expr(node, scope), node, scope)
 
 
 def with_named_length(meaning: Meaning) -> Meaning:
-    """The meaning, with a name for a length that has none."""
+    """Return the meaning, with a name for the size if it is a length without one."""
     if isinstance(meaning, Length):
         return Index(meaning.dimension.named(), meaning.dimension)
     return meaning
 
 
 def as_value(meaning: Meaning, node: ast.AST, scope: Scope) -> Value:
-    """The meaning as an expression of the language."""
+    """Convert a meaning to an expression of the language."""
     match with_named_length(meaning):
         case Value() as value:
             return value
         case Index(affine):
-            return _number(affine, node, scope)
+            return _size_as_number(affine, node, scope)
         case Group(parts, True):
-            return _literal([as_value(part, node, scope) for part in parts], node, scope)
+            return _written_out_tensor([as_value(part, node, scope) for part in parts], node, scope)
         case Group(parts):
             return tupled([as_value(part, node, scope) for part in parts])
         case Truth():
             raise scope.refusal(
-                node, "a truth value is used as a number", "Write `1.0 if p else 0.0`, or put it in front: (p) * e."
+                node, "a condition is used as a number", "Write `1.0 if p else 0.0`, or use it as a factor: (p) * e."
             )
         case RelationArgument():
             raise scope.refusal(
                 node,
                 "a relation is used as a number",
-                "It stands where a condition does: `e if R[i, j] else 0.0`. Numbers come as an array of floats.",
+                "Use it as a condition: `e if R[i, j] else 0.0`. Pass numbers as an array of floats.",
             )
-        case Running(name):
+        case RunningSum(name):
             raise scope.refusal(
                 node,
-                f"{name} is read while the loop adds it up",
+                f"{name} is read inside the loop that adds to it",
                 "A loop over a size may only add to it: `for k in range(n): s += e`.",
             )
     raise scope.refusal(node, f"{meaning} is not a number or an array", "Pass numbers and arrays as arguments.")
 
 
-def _number(a: AffineExpr, node: ast.AST, scope: Scope) -> Value:
-    """A whole number that is used as a number: a constant."""
-    value = scope.building.bounds.value(a)
+def _size_as_number(a: AffineExpr, node: ast.AST, scope: Scope) -> Value:
+    """Convert an integer to a constant; it must be known from sizes alone."""
+    value = scope.builder.bounds.value(a)
     if value is None:
         raise scope.refusal(
             node,
             "an index is used as a number",
-            "Indices are only compared and used in subscripts. Pass np.arange(n, dtype=float) as an argument, "
-            "and read its element.",
+            "Indices may only be compared and used in subscripts. Pass np.arange(n, dtype=float) as an argument, "
+            "and read its elements.",
         )
     return Value(Const(value), REAL_KIND)
 
 
 def as_scalar(meaning: Meaning, node: ast.AST, scope: Scope) -> Expr:
-    """The meaning as an expression that is one number."""
+    """Convert a meaning to an expression that is one number."""
     value = as_value(meaning, node, scope)
     if not isinstance(value.kind, RealKind):
         raise scope.refusal(
             node,
-            f"{value} stands where a single number is needed",
-            "Arithmetic is between numbers: write the elements, [x[i] + y[i] for i in range(n)].",
+            f"{value} is used where a single number is needed",
+            "Arithmetic is between single numbers: write it for the elements, [x[i] + y[i] for i in range(n)].",
         )
     return value.expr
 
 
 def as_index(meaning: Meaning, node: ast.AST, scope: Scope) -> AffineExpr:
-    """The meaning as an affine expression of indices and sizes."""
+    """Convert a meaning to an affine expression of indices and sizes."""
     meaning = with_named_length(meaning)
     if isinstance(meaning, Index):
         return meaning.affine
     if isinstance(meaning, Value):
         raise scope.refusal(
             node,
-            "an index or size is computed from numbers of an array",
-            "Indices are whole-number combinations of loop indices, len(x) and int arguments. "
-            "A relation argument can say which indices belong together: `if R[i, j]`.",
+            "an index or size is computed from array elements",
+            "An index is an integer combination of loop indices, len(x) and int arguments. To relate indices in "
+            "another way, pass a relation: `if R[i, j]`.",
         )
-    raise scope.refusal(node, f"{meaning} is no index", "Use a loop index, a size, or a whole number.")
+    raise scope.refusal(node, f"{meaning} is not an index", "Use a loop index, a size, or an integer.")
 
 
 def as_truth(meaning: Meaning, node: ast.AST, scope: Scope) -> Predicate:
-    """The meaning as a predicate on indices."""
+    """Convert a meaning to a predicate on indices."""
     if isinstance(meaning, Truth):
         return meaning.predicate
     if isinstance(meaning, RelationArgument):
-        return related(meaning, node, scope)
-    if isinstance(meaning, Known) and meaning.has_one_truth:
-        return TRUE if meaning.it else FALSE
+        return relation_predicate(meaning, node, scope)
+    if isinstance(meaning, KnownObject) and meaning.has_fixed_truth:
+        return TRUE if meaning.value else FALSE
     if isinstance(meaning, Index):
         return negate(equal(meaning.affine, 0))
     raise scope.refusal(
         node,
-        f"{meaning} is no condition",
-        "Conditions compare indices and sizes, or ask a relation. For a choice by numbers use np.maximum, np.abs, "
-        "or pass the outcome as an array of bools.",
+        f"{meaning} is not a condition",
+        "A condition compares indices and sizes, or is a relation. To choose by numbers, use np.maximum or np.abs, "
+        "or pass the outcome as an array of booleans.",
     )
 
 
-def related(relation: RelationArgument, node: ast.AST, scope: Scope) -> Predicate:
-    """The predicate R(a1..ak), its arguments proven to be in range; a set is false outside."""
+def relation_predicate(relation: RelationArgument, node: ast.AST, scope: Scope) -> Predicate:
+    """Return the predicate R(a1..ak). Prove that its indices are in range; a set is false outside."""
     if relation.closed and any(dimension.value == 0 for dimension in relation.shape):
-        return FALSE  # the empty set, whose tuples have no length
+        return FALSE  # the empty set, which does not say how many indices it has
     if len(relation.at) != len(relation.shape):
         raise scope.refusal(
             node,
-            f"{relation.name} is given {len(relation.at)} of {len(relation.shape)} indices",
-            f"A condition on it names all: {relation.name}[{', '.join('ijkl'[: len(relation.shape)])}].",
+            f"{relation.name} has {len(relation.at)} of its {len(relation.shape)} indices here",
+            f"A condition needs all of them: {relation.name}[{', '.join('ijkl'[: len(relation.shape)])}].",
         )
     if FALSE in scope.conditions:
         return FALSE
     guards = []
     for at, dimension in zip(relation.at, relation.shape, strict=True):
-        size = matched(at, dimension, scope)
+        size = axis_size(at, dimension, scope)
         inside = in_range(at, size)
-        if not scope.building.bounds.proves(scope.conditions, at, size - 1 - at):
+        if not scope.builder.bounds.proves(scope.conditions, at, size - 1 - at):
             guards.append(inside)
     if guards and not relation.closed:
-        raise outside_of(node, scope)
+        raise out_of_range_error(node, scope)
     return conjoin(*guards, Related(relation.name, relation.at))
 
 
-def matched(at: AffineExpr, dimension: Any, scope: Scope) -> AffineExpr:
-    """The size of an axis that is read at `at`; one without a name takes that of the index that runs over it."""
-    bounds = scope.building.bounds
+def axis_size(at: AffineExpr, dimension: Any, scope: Scope) -> AffineExpr:
+    """Return the size of an axis read at `at`; an axis without a name shares that of the index `at`, if equal."""
+    bounds = scope.builder.bounds
     if isinstance(dimension, AffineExpr):
         return dimension
     if dimension.known is None and at.is_constant:
-        return AffineExpr(dimension.value)  # x[0] says nothing of how long x is
+        return AffineExpr(dimension.value)  # x[0] gives its length no name
     if dimension.known is None and len(at.terms) == 1 and at.constant == 0:
         size = bounds.indices.get(at.terms[0][0])
         if at.terms[0][1] == 1 and size is not None and bounds.value(size) == dimension.value:
@@ -223,7 +223,7 @@ def matched(at: AffineExpr, dimension: Any, scope: Scope) -> AffineExpr:
     return dimension.named()
 
 
-def outside_of(node: ast.AST, scope: Scope) -> OutOfRangeError:
+def out_of_range_error(node: ast.AST, scope: Scope) -> OutOfRangeError:
     text = ast.unparse(node) if isinstance(node, ast.expr) else "this access"
     return scope.out_of_range(
         node,
@@ -232,23 +232,23 @@ def outside_of(node: ast.AST, scope: Scope) -> OutOfRangeError:
     )
 
 
-def element(value: Value, at: AffineExpr, node: ast.AST, scope: Scope) -> Value:
-    """The element x[a], with the proof that a is in range."""
+def array_element(value: Value, at: AffineExpr, node: ast.AST, scope: Scope) -> Value:
+    """Return the element x[a]. Prove that a is in range."""
     kind = value.kind
     if not isinstance(kind, TensorKind):
-        raise scope.refusal(node, f"{value} is indexed", "Only arrays are; a tuple by a literal number.")
-    size = matched(at, kind.size, scope)
-    if not scope.building.bounds.proves(scope.conditions, at, size - 1 - at):
-        raise outside_of(node, scope)
+        raise scope.refusal(node, f"{value} is indexed", "Index an array by an index, a tuple by a literal integer.")
+    size = axis_size(at, kind.size, scope)
+    if not scope.builder.bounds.proves(scope.conditions, at, size - 1 - at):
+        raise out_of_range_error(node, scope)
     return Value(Access(value.expr, at), kind.of)
 
 
 def component(value: Value, k: int, node: ast.AST, scope: Scope) -> Value:
-    """The k-th part of a tuple, which is pairs nested to the right."""
+    """Return the k-th part of a tuple, which is pairs nested to the right."""
     kind = value.kind
     assert isinstance(kind, TupleKind)
     if not -len(kind.parts) <= k < len(kind.parts):
-        raise scope.refusal(node, f"a tuple of {len(kind.parts)} has no part {k}", "Parts are counted from 0.")
+        raise scope.refusal(node, f"a tuple of {len(kind.parts)} has no part {k}", "Parts count from 0.")
     k %= len(kind.parts)
     expr, last = value.expr, len(kind.parts) - 1
     for _ in range(k):
@@ -257,33 +257,33 @@ def component(value: Value, k: int, node: ast.AST, scope: Scope) -> Value:
 
 
 def tupled(values: list[Value]) -> Value:
-    """The values of a tuple as pairs nested to the right."""
+    """Return a tuple of values, as pairs nested to the right."""
     expr = values[-1].expr
     for value in reversed(values[:-1]):
         expr = Pair(value.expr, expr)
     return Value(expr, TupleKind(tuple(value.kind for value in values)))
 
 
-def _literal(values: list[Value], node: ast.AST, scope: Scope) -> Value:
-    """The tensor written out as {e0, e1, ...}: ⊞[i:k] [i=0]·e0 + [i=1]·e1 + ..., which adds nothing."""
+def _written_out_tensor(values: list[Value], node: ast.AST, scope: Scope) -> Value:
+    """Return the tensor of these elements, ⊞[i:k] [i=0]·e0 + [i=1]·e1 + ..., which costs no addition."""
     if not values:
-        raise scope.refusal(node, "an empty list", "Its elements have no type; leave it out.")
-    index, i = scope.building.index("i", AffineExpr(len(values)))
+        raise scope.refusal(node, "an empty list", "Leave it out: its elements have no type.")
+    index, i = scope.builder.index("i", AffineExpr(len(values)))
     inner = scope.inside()
-    whole = _chosen([scope.bind("e", value) for value in values], i, 0, node, inner)
+    whole = _nested_choice([scope.bind("e", value) for value in values], i, 0, node, inner)
     size = AffineExpr(len(values))
-    return Value(Gen(index, size, inner.closed(whole.expr)), TensorKind(size, whole.kind))
+    return Value(Gen(index, size, inner.with_lets(whole.expr)), TensorKind(size, whole.kind))
 
 
-def _chosen(values: list[Value], i: AffineExpr, k: int, node: ast.AST, scope: Scope) -> Value:
+def _nested_choice(values: list[Value], i: AffineExpr, k: int, node: ast.AST, scope: Scope) -> Value:
     if len(values) == 1:
         return values[0]
-    rest = _chosen(values[1:], i, k + 1, node, scope)
-    return either(equal(i, k), values[0], at_most(k + 1, i), rest, node, scope)
+    rest = _nested_choice(values[1:], i, k + 1, node, scope)
+    return choice_of_values(equal(i, k), values[0], at_most(k + 1, i), rest, node, scope)
 
 
-def either(p: Predicate, left: Value, q: Predicate, right: Value, node: ast.AST, scope: Scope) -> Value:
-    """[p]·left + [q]·right of any kind, with the brackets at the numbers: nothing is added where one is false."""
+def choice_of_values(p: Predicate, left: Value, q: Predicate, right: Value, node: ast.AST, scope: Scope) -> Value:
+    """Return [p]·left + [q]·right of any kind, with the brackets at the numbers, so that it costs no addition."""
     if isinstance(left.kind, RealKind) and isinstance(right.kind, RealKind):
         if Const(0) in (left.expr, right.expr):
             return Value(Bracket(q, right.expr) if left.expr == Const(0) else Bracket(p, left.expr), REAL_KIND)
@@ -293,19 +293,19 @@ def either(p: Predicate, left: Value, q: Predicate, right: Value, node: ast.AST,
         count = len(left.kind.parts)
         if count == len(right.kind.parts):
             parts = [(component(left, k, node, scope), component(right, k, node, scope)) for k in range(count)]
-            return tupled([either(p, a, q, b, node, scope) for a, b in parts])
+            return tupled([choice_of_values(p, a, q, b, node, scope) for a, b in parts])
     if isinstance(left.kind, TensorKind) and isinstance(right.kind, TensorKind):
         size, other = size_of(left.kind), size_of(right.kind)
-        bounds = scope.building.bounds
+        bounds = scope.builder.bounds
         if size == other or bounds.value(size) == bounds.value(other):
-            index, i = scope.building.index("i", size)
+            index, i = scope.builder.index("i", size)
             inner = scope.inside()
             a, b = Value(Access(left.expr, i), left.kind.of), Value(Access(right.expr, i), right.kind.of)
-            whole = either(p, a, q, b, node, inner)
-            return Value(Gen(index, size, inner.closed(whole.expr)), TensorKind(size, whole.kind))
-    raise scope.refusal(node, "the branches differ in shape", "Give both the same shape.")
+            whole = choice_of_values(p, a, q, b, node, inner)
+            return Value(Gen(index, size, inner.with_lets(whole.expr)), TensorKind(size, whole.kind))
+    raise scope.refusal(node, "the branches differ in shape", "Give both branches the same shape.")
 
 
 def bracketed(p: Predicate, value: Value) -> Value:
-    """[p]·value, with the bracket further inside where the value is only read."""
-    return value if is_read(value.expr) else Value(Bracket(p, value.expr), value.kind)
+    """Return [p]·value; the value itself if reading it costs nothing, since its elements get brackets later."""
+    return value if is_free_to_read(value.expr) else Value(Bracket(p, value.expr), value.kind)

@@ -1,4 +1,4 @@
-"""Reading the body of a scalar rule as an expression, differentiating one, and writing one as a function."""
+"""Read the body of a scalar rule as an expression; differentiate an expression; compile it to a function."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from wengert.tensor.running.spelling import number_text
 
 Boxes = Callable[[Any], BlackBox | None]
 
-_OPERATORS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**"}
+_OPERATOR_SIGNS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**"}
 _REALNESS = {np.iscomplexobj: False, np.isrealobj: True}
 
 
-class _Body:
-    """The body of a rule while it is read: the expressions that its names stand for."""
+class _BodyReader:
+    """Reads the body of a rule; `names` maps its variables to their expressions."""
 
     def __init__(self, function: types.FunctionType, names: Mapping[str, Expr], boxes: Boxes) -> None:
         self.function, self.names, self.boxes = function, dict(names), boxes
@@ -35,9 +35,9 @@ class _Body:
             case ast.Name(id=name) if name in self.names:
                 return self.names[name]
             case ast.UnaryOp(op=ast.USub(), operand=operand):
-                return times_folded(Const(-1), self.read(operand))
-            case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
-                return self._operation(_OPERATORS[type(op)], self.read(left), self.read(right))
+                return multiply_folded(Const(-1), self.read(operand))
+            case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATOR_SIGNS:
+                return self._operation(_OPERATOR_SIGNS[type(op)], self.read(left), self.read(right))
             case ast.Call(func=func, args=args, keywords=[]):
                 return self._call(named_object(func, self.function), args, node)
             case ast.IfExp(test=ast.Call(func=func), body=body, orelse=orelse):
@@ -49,14 +49,14 @@ class _Body:
 
     def _operation(self, op: str, left: Expr, right: Expr) -> Expr:
         if op == "*":
-            return times_folded(left, right)
+            return multiply_folded(left, right)
         if op == "/":
-            return divided(left, right, self.boxes)
+            return quotient_of(left, right, self.boxes)
         if op == "**" and isinstance(right, Const):
-            return powered(left, right.value, self.boxes)
+            return power_of(left, right.value, self.boxes)
         if op == "**":
-            return Apply(_the(self.boxes, np.power), (left, right))
-        return plus_folded(left, right if op == "+" else times_folded(Const(-1), right))
+            return Apply(_box_of(self.boxes, np.power), (left, right))
+        return add_folded(left, right if op == "+" else multiply_folded(Const(-1), right))
 
     def _call(self, f: Any, args: list[ast.expr], node: ast.expr) -> Expr:
         box, parts = self.boxes(f), tuple(map(self.read, args))
@@ -73,11 +73,11 @@ class _Body:
 
 
 class _Unreadable(Exception):
-    """A rule body says something that is not a scalar expression."""
+    """The body of a rule is not a scalar expression."""
 
 
 def body_partials(function: Callable[..., Any], y: Expr, params: tuple[str, ...], boxes: Boxes) -> list[Expr] | None:
-    """The partials that a rule's body `(y, *params)` states, as expressions of `params`; None where unreadable."""
+    """Read the partials from a rule's body `(y, *params)`, as expressions of `params`; None if it is unreadable."""
     tree = definition(function)
     if tree is None or not isinstance(function, types.FunctionType):
         return None
@@ -86,8 +86,8 @@ def body_partials(function: Callable[..., Any], y: Expr, params: tuple[str, ...]
     defaults = dict(zip(reversed(names), reversed(function.__defaults__ or ()), strict=False))
     if len(names) <= len(params) or not all(isinstance(defaults.get(name), (int, float)) for name in left):
         return None
-    given = {name: Const(defaults[name]) for name in left}
-    body = _Body(function, {**dict(zip(names, [y, *map(Var, params)], strict=False)), **given}, boxes)
+    constants = {name: Const(defaults[name]) for name in left}
+    body = _BodyReader(function, {**dict(zip(names, [y, *map(Var, params)], strict=False)), **constants}, boxes)
     try:
         for statement in tree.body:
             if isinstance(statement, ast.Return):
@@ -98,7 +98,7 @@ def body_partials(function: Callable[..., Any], y: Expr, params: tuple[str, ...]
     return None
 
 
-def _assign(statement: ast.stmt, body: _Body) -> None:
+def _assign(statement: ast.stmt, body: _BodyReader) -> None:
     match statement:
         case ast.Assign(targets=[ast.Name(id=name)], value=value):
             body.names[name] = body.read(value)
@@ -108,7 +108,7 @@ def _assign(statement: ast.stmt, body: _Body) -> None:
             raise _Unreadable(ast.unparse(statement))
 
 
-def plus_folded(left: Expr, right: Expr) -> Expr:
+def add_folded(left: Expr, right: Expr) -> Expr:
     if Const(0) in (left, right):
         return right if left == Const(0) else left
     if isinstance(left, Const) and isinstance(right, Const):
@@ -116,8 +116,8 @@ def plus_folded(left: Expr, right: Expr) -> Expr:
     return Add(left, right)
 
 
-def times_folded(left: Expr, right: Expr) -> Expr:
-    """The product, with constants folded; a literal 0 makes it 0, since a zero in a rule is a structural one."""
+def multiply_folded(left: Expr, right: Expr) -> Expr:
+    """Return the product with constants folded; a literal factor 0 is a structural zero in a rule, and makes it 0."""
     if Const(0) in (left, right):
         return Const(0)
     if isinstance(left, Const) and isinstance(right, Const):
@@ -127,15 +127,15 @@ def times_folded(left: Expr, right: Expr) -> Expr:
     return Mul(left, right)
 
 
-def divided(left: Expr, right: Expr, boxes: Boxes) -> Expr:
+def quotient_of(left: Expr, right: Expr, boxes: Boxes) -> Expr:
     if isinstance(right, Const):
-        return times_folded(left, Const(1 / right.value))
-    return times_folded(left, Apply(_the(boxes, np.reciprocal), (right,)))
+        return multiply_folded(left, Const(1 / right.value))
+    return multiply_folded(left, Apply(_box_of(boxes, np.reciprocal), (right,)))
 
 
 @dataclass(frozen=True)
 class Power:
-    """x ↦ x**exponent, as a function of its own."""
+    """The function x ↦ x**exponent."""
 
     exponent: int | float | Fraction
 
@@ -143,81 +143,82 @@ class Power:
         return x**self.exponent
 
 
-def powered(base: Expr, exponent: int | float | Fraction, boxes: Boxes) -> Expr:
+def power_of(base: Expr, exponent: int | float | Fraction, boxes: Boxes) -> Expr:
     if exponent == 0:
         return Const(1)
     if exponent == 1:
         return base
     if exponent == 2 and isinstance(base, (Var, Const)):
-        return times_folded(base, base)
-    return Apply(_the(boxes, Power(exponent)), (base,))
+        return multiply_folded(base, base)
+    return Apply(_box_of(boxes, Power(exponent)), (base,))
 
 
-def _the(boxes: Boxes, f: Any) -> BlackBox:
+def _box_of(boxes: Boxes, f: Any) -> BlackBox:
     box = boxes(f)
     assert box is not None, f
     return box
 
 
 def partial_derivative(e: Expr, name: str) -> Expr:
-    """∂e/∂name of a scalar expression without sums and brackets."""
+    """Return ∂e/∂name of a scalar expression without sums and brackets."""
     match e:
         case Var(found):
             return Const(int(found == name))
         case Add(left, right):
-            return plus_folded(partial_derivative(left, name), partial_derivative(right, name))
+            return add_folded(partial_derivative(left, name), partial_derivative(right, name))
         case Mul(left, right):
-            return plus_folded(
-                times_folded(partial_derivative(left, name), right), times_folded(left, partial_derivative(right, name))
+            return add_folded(
+                multiply_folded(partial_derivative(left, name), right),
+                multiply_folded(left, partial_derivative(right, name)),
             )
         case Apply(box, args):
             inner = [partial_derivative(a, name) for a in args]
-            parts = [times_folded(box.partials[m](*args), d) for m, d in enumerate(inner) if d != Const(0)]
+            parts = [multiply_folded(box.partials[m](*args), d) for m, d in enumerate(inner) if d != Const(0)]
             total: Expr = Const(0)
             for part in parts:
-                total = plus_folded(total, part)
+                total = add_folded(total, part)
             return total
     return Const(0)
 
 
-def substituted(e: Expr, values: Mapping[str, Expr]) -> Expr:
-    """A scalar expression with its variables replaced."""
+def substitute_variables(e: Expr, values: Mapping[str, Expr]) -> Expr:
+    """Replace variables in a scalar expression."""
     match e:
         case Var(name):
             return values.get(name, e)
         case Add(left, right):
-            return Add(substituted(left, values), substituted(right, values))
+            return Add(substitute_variables(left, values), substitute_variables(right, values))
         case Mul(left, right):
-            return Mul(substituted(left, values), substituted(right, values))
+            return Mul(substitute_variables(left, values), substitute_variables(right, values))
         case Apply(box, args):
-            return Apply(box, tuple(substituted(a, values) for a in args))
+            return Apply(box, tuple(substitute_variables(a, values) for a in args))
     return e
 
 
 def as_function(name: str, params: tuple[str, ...], e: Expr) -> Callable[..., Any]:
-    """The expression as a Python function of its `params`, elementwise on NumPy arrays."""
+    """Compile an expression to a Python function of `params`, elementwise on NumPy arrays."""
     calls: dict[str, Any] = {}
-    text = f"def f({', '.join(params)}):\n    return {_text(e, calls)}"
+    text = f"def f({', '.join(params)}):\n    return {_expr_source(e, calls)}"
     namespace = dict(calls)
     exec(compile(text, f"<partial {name!r}>", "exec"), namespace)
-    made = namespace["f"]
-    made.calls = calls
-    return made
+    f = namespace["f"]
+    f.calls = calls
+    return f
 
 
-def _text(e: Expr, namespace: dict[str, Any]) -> str:
+def _expr_source(e: Expr, namespace: dict[str, Any]) -> str:
     match e:
         case Var(name):
             return name
         case Const(value):
             return number_text(value)
         case Add(left, right):
-            return f"({_text(left, namespace)} + {_text(right, namespace)})"
+            return f"({_expr_source(left, namespace)} + {_expr_source(right, namespace)})"
         case Mul(left, right):
-            return f"{_text(left, namespace)} * {_text(right, namespace)}"
+            return f"{_expr_source(left, namespace)} * {_expr_source(right, namespace)}"
         case Apply(box, args):
             known = [n for n, f in namespace.items() if f is box.fn]
             name = known[0] if known else f"f{len(namespace)}"
             namespace[name] = box.fn
-            return f"{name}({', '.join(_text(a, namespace) for a in args)})"
-    raise TensorLanguageError(f"{type(e).__name__} is no scalar expression")
+            return f"{name}({', '.join(_expr_source(a, namespace) for a in args)})"
+    raise TensorLanguageError(f"{type(e).__name__} is not a scalar expression")

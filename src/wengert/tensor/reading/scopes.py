@@ -1,4 +1,4 @@
-"""Where a piece of the user's function is read: names, what guards it, the lets made so far; and errors there."""
+"""The state of reading a function: names in scope, conditions, lets, the program so far; and errors with the line."""
 
 from __future__ import annotations
 
@@ -29,47 +29,49 @@ from wengert.tensor.language.terms import (
     Var,
     affine,
 )
-from wengert.tensor.reading.meanings import Dimension, Kind, Meaning, Value
+from wengert.tensor.reading.meanings import Dimension, Meaning, Value, ValueKind
 
 
 @dataclass(frozen=True)
-class Outside:
-    """A name from around a function: what it stood for when the function was read, and what that means."""
+class OuterName:
+    """A name of a function from outside it: the object it was bound to when the function was read, and its meaning."""
 
     node: ast.expr
     function: types.FunctionType
-    it: Any
+    value: Any
     meaning: Meaning
 
 
-ChosenIndex = tuple[str, AffineExpr, Predicate]  # an index, its range, and what leaves it one value
+ChosenIndex = tuple[str, AffineExpr, Predicate]  # an index, its size, and the predicate that determines it
 
 
 @dataclass
-class Building:
-    """The program that is being read: its bounds, inputs and relations, and what it takes from around the function."""
+class ProgramBuilder:
+    """The program that is being read: its bounds, inputs, relations, and the outer names of its functions."""
 
     bounds: Bounds = field(default_factory=Bounds)
-    inputs: list[tuple[str, Kind]] = field(default_factory=list)
+    inputs: list[tuple[str, ValueKind]] = field(default_factory=list)
     relations: list[tuple[str, tuple[Dimension, ...]]] = field(default_factory=list)
-    outside: dict[tuple[types.FunctionType, str], Outside] = field(default_factory=dict)
-    taken: set[str] = field(default_factory=set)
+    outer_names: dict[tuple[types.FunctionType, str], OuterName] = field(default_factory=dict)
+    used_names: set[str] = field(default_factory=set)
     values: dict[str, Any] = field(default_factory=dict)
-    gathers: dict[str, tuple[str, AffineExpr]] = field(default_factory=dict)  # the array a relation is of, its range
+    gathers: dict[str, tuple[str, AffineExpr]] = field(
+        default_factory=dict
+    )  # by relation: the index array, the size it indexes
     tables: dict[str, tuple[tuple[tuple[str, AffineExpr], ...], Exists]] = field(default_factory=dict)
 
     def fresh(self, name: str) -> str:
-        """`name`, or that with a number where it is taken: all names of a program differ."""
+        """Return `name`, with a number appended if the program uses it already."""
         name = name.strip("_") or "t"
         found, number = name, 1
-        while found in self.taken:
+        while found in self.used_names:
             number += 1
             found = f"{name}{number}"
-        self.taken.add(found)
+        self.used_names.add(found)
         return found
 
-    def unwrapped(self, expr: Expr) -> tuple[tuple[ChosenIndex, ...], Expr]:
-        """The gathers around a read, the outermost first, and the read itself."""
+    def split_gathers(self, expr: Expr) -> tuple[tuple[ChosenIndex, ...], Expr]:
+        """Return the gathers around an expression, the outermost first, and the expression inside them."""
         by: tuple[ChosenIndex, ...] = ()
         while isinstance(expr, Sum) and isinstance(expr.body, Bracket) and self._gathers(expr.body.where):
             by = (*by, (expr.index, expr.size, expr.body.where))
@@ -79,33 +81,33 @@ class Building:
     def _gathers(self, where: Predicate) -> bool:
         return isinstance(where, Related) and where.relation in self.gathers
 
-    def table(self, p: Exists) -> Predicate:
-        """The ∃ p as a relation over its free indices, made before the program runs: a negated one would be a ∀."""
+    def relation_of_exists(self, p: Exists) -> Predicate:
+        """Return the ∃ p as a relation over its free indices, made before each run, so that it can be negated."""
         free = sorted(free_index_names(p) & self.bounds.indices.keys())
         canonical = substituted(p, {name: affine(f"t{k}") for k, name in enumerate(free)})
         assert isinstance(canonical, Exists)
         indices = tuple((f"t{k}", self.bounds.indices[name]) for k, name in enumerate(free)) or (("t0", AffineExpr(1)),)
-        known = {made: name for name, made in self.tables.items()}
+        known = {table: name for name, table in self.tables.items()}
         name = known.get((indices, canonical)) or self.fresh("any")
         self.tables[name] = indices, canonical
         return Related(name, tuple(map(affine, free)) or (AffineExpr(0),))
 
     @contextmanager
-    def undone(self) -> Iterator[None]:
-        """A context in which reading only looks: afterwards the program has taken nothing from it."""
-        taken = "inputs", "relations", "outside", "values", "gathers", "tables"
-        kept = {name: copy(getattr(self, name)) for name in taken}
+    def restored(self) -> Iterator[None]:
+        """Return a context after which the inputs, relations and outer names of the program are restored."""
+        fields = "inputs", "relations", "outer_names", "values", "gathers", "tables"
+        saved = {name: copy(getattr(self, name)) for name in fields}
         try:
             yield
         finally:
-            for name, before in kept.items():
-                setattr(self, name, before)
+            for name, value in saved.items():
+                setattr(self, name, value)
 
     def dimension(self, value: int, default: str) -> Dimension:
         return Dimension(value, default, self.fresh, self.bounds.sizes.__setitem__)
 
     def index(self, name: str, size: AffineExpr) -> tuple[str, AffineExpr]:
-        """A new index of this range, named like `name`."""
+        """Make a new index of this size, named like `name`; return its name and its expression."""
         found = self.fresh(name)
         self.bounds.indices[found] = size
         return found, AffineExpr(0, ((found, 1),))
@@ -113,9 +115,9 @@ class Building:
 
 @dataclass
 class Scope:
-    """A function or comprehension that is being read; `lets` are the bindings to put around its result."""
+    """The scope of a function or comprehension that is being read; `lets` are the bindings to put around its result."""
 
-    building: Building
+    builder: ProgramBuilder
     function: types.FunctionType
     names: dict[str, Meaning]
     conditions: tuple[Predicate, ...] = ()
@@ -123,21 +125,21 @@ class Scope:
     calls: tuple[types.FunctionType, ...] = ()
 
     def inside(self, *conditions: Predicate) -> Scope:
-        """A scope for a part that is evaluated only where these conditions hold; its lets are its own."""
+        """Return the scope of a part that is evaluated only where these conditions hold; it has lets of its own."""
         return Scope(
-            self.building, self.function, dict(self.names), (*self.conditions, *conditions), [], self.calls
+            self.builder, self.function, dict(self.names), (*self.conditions, *conditions), [], self.calls
         )  # fmt: skip
 
     def bind(self, name: str, value: Value) -> Value:
-        """A variable for the value, so that it is computed once; the value itself where reading it costs nothing."""
-        if is_read(self.building.unwrapped(value.expr)[1]):
+        """Bind the value to a variable, so that it is computed once; return it as it is if reading it costs nothing."""
+        if is_free_to_read(self.builder.split_gathers(value.expr)[1]):
             return value
-        name = self.building.fresh(name)
+        name = self.builder.fresh(name)
         self.lets.append((name, value.expr))
         return Value(Var(name), value.kind)
 
-    def closed(self, expr: Expr) -> Expr:
-        """The expression with the lets of this scope around it."""
+    def with_lets(self, expr: Expr) -> Expr:
+        """Put the lets of this scope around an expression."""
         for name, bound in reversed(self.lets):
             expr = LetIn(name, bound, expr)
         return expr
@@ -149,7 +151,7 @@ class Scope:
         return OutOfRangeError(self.report(node, what, remedy))
 
     def report(self, node: ast.AST, what: str, remedy: str) -> str:
-        """The error at a node: what happened, the user's line with the place underlined, and what to do next."""
+        """Return the message at a node: what happened, the user's line with the node underlined, and the next step."""
         code = self.function.__code__
         line = getattr(node, "lineno", code.co_firstlineno)
         text = linecache.getline(code.co_filename, line, self.function.__globals__).rstrip("\n")
@@ -161,11 +163,11 @@ class Scope:
         return f"{code.co_filename}:{line} in {code.co_name}: {what}\n    {text.strip()}\n{marks}\n{remedy}"
 
 
-Reader = Callable[[ast.expr, Scope], Meaning]
+SyntaxReader = Callable[[ast.expr, Scope], Meaning]
 
 
-def is_read(expr: Expr) -> bool:
-    """Whether an expression only reads a variable, or is a constant."""
+def is_free_to_read(expr: Expr) -> bool:
+    """Whether an expression costs nothing: a constant, a variable, an element or a part of a variable."""
     if isinstance(expr, (Access, Proj)):
-        return is_read(expr.of)
+        return is_free_to_read(expr.of)
     return isinstance(expr, (Var, Const))
