@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable
 
 from wengert.hooks.generated import interpolation
-from wengert.hooks.matching import match_class
+from wengert.hooks.matching import match_class_pattern
 from wengert.values.sites import Site
 
 BINARY = {
@@ -59,7 +59,7 @@ PLAIN: dict[str, Callable] = {
     "format": lambda value, spec, site: format(value, spec),
     "join": lambda parts, site: "".join(parts),
     "interpolation": interpolation,
-    "match_class": match_class,
+    "match_class": match_class_pattern,
     "build_set": lambda items, site: set(items),
     "build_map": lambda items, site: dict(zip(items[::2], items[1::2], strict=True)),
     "added": lambda key, site: key,

@@ -155,11 +155,11 @@ def test_a_function_declined_outside_is_seen_in_the_next_trace() -> None:
         return v * v
 
     wg.grad(lambda x: x * x)(1.0)
-    for _ in range(escape_monitor.PATIENCE + 5):
+    for _ in range(escape_monitor.MAX_STARTS + 5):
         square(2.0)
-    assert escape_monitor.Net.torn
+    assert escape_monitor.Monitor.needs_restart
     assert_caught(lambda x: x + call(square, x))
-    assert not escape_monitor.Net.torn
+    assert not escape_monitor.Monitor.needs_restart
 
 
 def test_a_gradient_that_runs_again_is_reported_nothing() -> None:
@@ -167,7 +167,7 @@ def test_a_gradient_that_runs_again_is_reported_nothing() -> None:
 
     def counting(code, offset):
         reports.append(code)
-        return escape_monitor._started(code, offset)
+        return escape_monitor._check_start(code, offset)
 
     def f(x):
         return np.sum(np.tanh(x) * x[0])
@@ -175,11 +175,11 @@ def test_a_gradient_that_runs_again_is_reported_nothing() -> None:
     g, x, start = wg.grad(f), np.ones(3), sys.monitoring.events.PY_START
     for _ in range(3):
         g(x)
-    sys.monitoring.register_callback(escape_monitor.Net.tool, start, counting)
+    sys.monitoring.register_callback(escape_monitor.Monitor.tool, start, counting)
     try:
         g(x)
     finally:
-        sys.monitoring.register_callback(escape_monitor.Net.tool, start, escape_monitor._started)
+        sys.monitoring.register_callback(escape_monitor.Monitor.tool, start, escape_monitor._check_start)
     assert [code.co_name for code in reports if code.co_filename.startswith(ENGINE)] == []
     assert f.__code__ not in reports
 
@@ -189,9 +189,7 @@ def test_other_tools_see_what_they_would_see() -> None:
     start = sys.monitoring.events.PY_START
     sys.monitoring.use_tool_id(sys.monitoring.PROFILER_ID, "a profiler")
     try:
-        sys.monitoring.register_callback(
-            sys.monitoring.PROFILER_ID, start, lambda code, _: seen.append(code.co_name)
-        )
+        sys.monitoring.register_callback(sys.monitoring.PROFILER_ID, start, lambda code, _: seen.append(code.co_name))
         sys.monitoring.set_events(sys.monitoring.PROFILER_ID, start)
 
         def watched(x):
@@ -210,11 +208,11 @@ def test_taken_identifiers(monkeypatch: pytest.MonkeyPatch) -> None:
     free = next(tool for tool in escape_monitor.TOOLS if sys.monitoring.get_tool(tool) is None)
     sys.monitoring.use_tool_id(free, "another")
     try:
-        assert escape_monitor._claimed() is None
-        monkeypatch.setattr(escape_monitor.Net, "tool", None)
-        monkeypatch.setattr(escape_monitor.Net, "torn", True)
+        assert escape_monitor._claim_tool() is None
+        monkeypatch.setattr(escape_monitor.Monitor, "tool", None)
+        monkeypatch.setattr(escape_monitor.Monitor, "needs_restart", True)
         assert wg.grad(lambda x: x * x)(1.5) == 3.0  # without a net
-        assert not escape_monitor.Net.torn
+        assert not escape_monitor.Monitor.needs_restart
     finally:
         sys.monitoring.free_tool_id(free)
 
@@ -230,7 +228,7 @@ def test_nothing_is_reported_while_the_interpreter_ends() -> None:
 
 
 def test_the_callers_are_files() -> None:
-    assert all(os.path.exists(file) for file in escape_monitor.CALLERS)
+    assert all(os.path.exists(file) for file in escape_monitor.CALLING_FILES)
 
 
 def test_only_the_thread_that_traces_is_judged() -> None:

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import wengert as wg
-from wengert.hooks.code_swap import copied
-from wengert.hooks.lazy_instrumentation import is_waiting, waiting
+from wengert.hooks.code_swap import copy_function
+from wengert.hooks.lazy_instrumentation import is_lazy, lazy_code
 from wengert.rewrite import rewriter
 
 
@@ -67,12 +67,12 @@ def test_its_signature_is_seen_while_it_waits() -> None:
 
     def f(x: float) -> float:
         Sum(x)
-        seen.extend([is_waiting(Sum.add), inspect.signature(Sum.add), Sum.add.__code__.co_name, Sum.add.__defaults__])
+        seen.extend([is_lazy(Sum.add), inspect.signature(Sum.add), Sum.add.__code__.co_name, Sum.add.__defaults__])
         return x
 
     plain = inspect.signature(Sum.add), "add", (None, 2.0)
     wg.grad(f)(1.0)
-    assert seen == [True, *plain] and not is_waiting(Sum.add)
+    assert seen == [True, *plain] and not is_lazy(Sum.add)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_arguments_reach_it_as_they_are_given(text: str, call: Callable[..., Any
     space: dict[str, Any] = {}
     exec(text, space)
     f = space["f"]
-    stub = copied(f, waiting(f, lambda f, args, kwargs: f(*args, **kwargs)))
+    stub = copy_function(f, lazy_code(f, lambda f, args, kwargs: f(*args, **kwargs)))
     assert call(stub) == call(f) and inspect.signature(stub) == inspect.signature(f)
 
 
@@ -99,7 +99,7 @@ def test_wrong_arguments_are_an_error_of_the_call() -> None:
     def f(a: int, *, b: int) -> int:
         return a + b
 
-    stub = copied(f, waiting(f, lambda f, args, kwargs: f(*args, **kwargs)))
+    stub = copy_function(f, lazy_code(f, lambda f, args, kwargs: f(*args, **kwargs)))
     for call in (lambda: stub(), lambda: stub(1), lambda: stub(1, 2, b=3), lambda: stub(1, b=2, c=3)):
         with pytest.raises(TypeError):
             call()

@@ -119,7 +119,7 @@ def test_methods_of_objects_are_asked_as_untraced(how: str, cls: type, x: Any) -
                 wg.grad(g)(x)
             continue
         if isinstance(x, np.ndarray) and cls is Both and how != "radd":
-            with pytest.raises(wg.RefusedCallError, match=r"NumPy would take Both apart"):
+            with pytest.raises(wg.RefusedCallError, match=r"NumPy would apply . to the items of Both"):
                 wg.grad(g)(x)
         else:
             agrees(g, x)
@@ -142,7 +142,7 @@ def test_an_object_that_would_show_its_numbers_to_an_array_is_refused(reflected:
         return np.sum(other + Shown(x) if reflected else Shown(x) + other) + x
 
     assert f(1.0) == np.sum(other + 1.0) + 1.0
-    with pytest.raises(wg.RefusedCallError, match="NumPy would take Shown apart"):
+    with pytest.raises(wg.RefusedCallError, match=r"NumPy would apply . to the items of Shown"):
         wg.grad(f)(1.0)
 
 

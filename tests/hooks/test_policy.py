@@ -78,10 +78,10 @@ def all_public(*tops: str) -> list[Any]:
 def entered(monkeypatch: pytest.MonkeyPatch) -> set[Any]:
     """The functions whose code would be exchanged: here none is."""
     functions: set[Any] = set()
-    monkeypatch.setattr(decide, "put_in", functions.add)
-    monkeypatch.setattr(decide, "copied", lambda f, code: types.FunctionType(code, {}, closure=f.__closure__))
+    monkeypatch.setattr(decide, "swap_in", functions.add)
+    monkeypatch.setattr(decide, "copy_function", lambda f, code: types.FunctionType(code, {}, closure=f.__closure__))
     monkeypatch.setattr(decide, "twin_of", lambda code, deep: code)
-    monkeypatch.setattr(code_swap, "_put_in_all", lambda value, giving: None)
+    monkeypatch.setattr(code_swap, "_swap_in_functions", lambda value, sees_result: None)
     return functions
 
 
@@ -234,14 +234,14 @@ def test_classes_made_inside_may_go() -> None:
         ("np.argmax", ["recorded as one call", "declared to have no derivative"]),
         ("np.fft.fftn", ["entered", "_pocketfft.py:", "@wg.rrule(np.fft.fftn)"]),
         ("sorted", ["replaced by a stand-in", "(ordered)"]),
-        ("list.append", ["run as it is\n", "containers.py:"]),
+        ("list.append", ["called untraced\n", "containers.py:"]),
         ("np.ndarray.fill", ["replaced by a stand-in", "writers.py:"]),
         ("np.ndarray.tobytes", ["refused", "written in C", "@wg.rrule(np.ndarray.tobytes)"]),
         ("np.ndarray.tolist", ["replaced by a stand-in", "(tolist)"]),
         ("threading.Thread.start", ["refused", "threads", "modules.py:"]),
-        ("logging.info", ["run as it is\n", "modules.py:"]),
+        ("logging.info", ["called untraced\n", "modules.py:"]),
         ("fractions.Fraction", ["entered", "fractions.py:"]),
-        ("wengert.grad", ["run as it is\n", "wengert's own"]),
+        ("wengert.grad", ["called untraced\n", "wengert's own"]),
     ],
 )
 def test_the_command(name: str, said: list[str], capsys: pytest.CaptureFixture[str]) -> None:

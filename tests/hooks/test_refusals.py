@@ -698,9 +698,9 @@ ADVICE = {
     "in a list": lambda x: array.array("d", x.tolist())[0],
     "Index the array": lambda x: memoryview(x)[0],
     "in a tuple": lambda x: struct.unpack("d", struct.pack("d", x[0]))[0],
-    "beside its text": lambda x: float.fromhex(float(x[0]).hex()),
+    "beside its string": lambda x: float.fromhex(float(x[0]).hex()),
     "it is the quotient": lambda x: float(x[0]).as_integer_ratio()[0],
-    "np.array of it": lambda x: np.frombuffer(x).sum(),
+    r"np.array\(a\)": lambda x: np.frombuffer(x).sum(),
 }
 
 

@@ -12,7 +12,7 @@ import pytest
 
 import wengert as wg
 from wengert.hooks import foreign
-from wengert.hooks.foreign import FLAT, KINDS, OBJECTS, OVERRIDES, RECORDS, SUBCLASSES, TEXT, Handler, kinds_of
+from wengert.hooks.foreign import FLAT, KINDS, OBJECTS, OVERRIDES, RECORDS, SUBCLASSES, TEXT, ForeignHandler, kinds_of
 
 
 class Classed(np.ndarray):
@@ -50,9 +50,9 @@ def test_each_value_has_its_kinds(name: str) -> None:
 
 
 def test_every_kind_has_a_handler_that_answers_at_some_door() -> None:
-    doors = {name for name in vars(Handler) if not name.startswith("_")}
+    doors = {name for name in vars(ForeignHandler) if not name.startswith("_")}
     for kind in KINDS:
-        assert isinstance(kind.handler, Handler)
+        assert isinstance(kind.handler, ForeignHandler)
         assert doors & {*vars(type(kind.handler))}, kind.name
 
 
@@ -134,4 +134,4 @@ assert wg.grad(f)(2.0) == 2 * 3.0 + 2 * 2.0
 def test_a_dtype_that_is_none_is_the_error_of_numpy() -> None:
     with pytest.raises(TypeError):
         wg.grad(lambda x: np.sum(np.array([x[0]], dtype="no dtype")))(np.ones(2))
-    assert not foreign._made(np.array, "no dtype")
+    assert not foreign._kinds_made(np.array, "no dtype")

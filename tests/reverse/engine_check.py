@@ -23,7 +23,7 @@ from plain_hooks import BINARY, PLAIN, UNARY
 from wengert.api import gradient, tangents
 from wengert.forward import pulled, step
 from wengert.forward import walk as forward_walk
-from wengert.hooks.escape_monitor import UNSEEN
+from wengert.hooks.escape_monitor import EXEMPT_PACKAGES
 from wengert.mutation import residuals
 from wengert.recording import container_arguments
 from wengert.recording.recording import STATE
@@ -180,7 +180,7 @@ def functions() -> Iterator[tuple[Any, str, FunctionType]]:
 @contextlib.contextmanager
 def checking() -> Iterator[None]:
     """Within the block, the engine's reverse pass is checked."""
-    own = {__name__, PLAIN["add"].__module__} - UNSEEN
+    own = {__name__, PLAIN["add"].__module__} - EXEMPT_PACKAGES
     codes, methods = [], []
     for owner, name, f in functions():
         if isinstance(owner, type) and name in RECORDING and owner.__name__ in ("TracedCotangents", "_Copies"):
@@ -188,14 +188,14 @@ def checking() -> Iterator[None]:
         elif name not in APART and f.__code__.co_filename == getattr(owner, "__file__", f.__code__.co_filename):
             codes.append((f, f.__code__))
     try:
-        UNSEEN.update(own)  # else the net judges each look: ten times slower
+        EXEMPT_PACKAGES.update(own)  # else the net judges each look: ten times slower
         for f, code in codes:
             f.__code__ = checked(code)
         for owner, name, f in methods:
             setattr(owner, name, unchecked(f))
         yield
     finally:
-        UNSEEN.difference_update(own)
+        EXEMPT_PACKAGES.difference_update(own)
         for f, code in codes:
             f.__code__ = code
         for owner, name, f in methods:

@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert.api.nan_checks import check_given
 from wengert.errors import RefusedCallError, WengertError
-from wengert.hooks.tracer import closed, enter, enter_leaves, level, run
+from wengert.hooks.tracer import enter_arguments, enter_leaves, level, run, without_innermost_level
 from wengert.mutation.residuals import excerpt
 from wengert.recording.inputs import Leaves, Swaps, gradient_form
 from wengert.recording.no_path import is_lost, warn_of_loss
@@ -198,7 +198,7 @@ def _pulled(
     """`pulled` itself; what an interrupt may have left open is tidied around it."""
     with level(False) as (recording, here):
         depth = len(recording.levels) - 1
-        swaps, f, entered, named = enter(recording, here, f, args, kwargs, wanted)
+        swaps, f, entered, named = enter_arguments(recording, here, f, args, kwargs, wanted)
         slots = {id(leaf): slot_of(recording, leaf) for leaf in swaps.made}
         try:
             result = run(f, entered, named, recording)
@@ -310,7 +310,7 @@ def _gradient(
             swaps: Swaps | Leaves = enter_leaves(recording, here, args)
             entered, named = tuple(swaps.made), kwargs
         else:
-            swaps, f, entered, named = enter(recording, here, f, args, kwargs, wanted, itself, not lenient)
+            swaps, f, entered, named = enter_arguments(recording, here, f, args, kwargs, wanted, itself, not lenient)
         slots = {id(leaf): SHADOW[id(leaf)] for leaf in swaps.made} if not simple or depth else {}
         try:
             result = run(f, entered, named, recording)
@@ -321,7 +321,7 @@ def _gradient(
             check_complex(swaps.paths, value)
         watching = recording if depth else None
         seeds = scalar_seed(recording, value, seed, holomorphic, calling(watching))
-        with closed(recording):
+        with without_innermost_level(recording):
             cotangents = (recording.reverse or reverse)(recording, here, seeds, depth, depth == 0, watching)
             gradient_of = LeafGradients(cotangents, slots, depth > 0)
             leading = simple and not depth

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.errors import WengertError
-from wengert.hooks.tracer import enter, level, run
+from wengert.hooks.tracer import enter_arguments, level, run
 from wengert.recording.recording import Survey
 from wengert.recording.session import SESSION
 from wengert.values.argnums import Argnums, places_of, refuse_swallowed
@@ -119,7 +119,7 @@ def _surveyed(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, An
         before, recording.survey = recording.survey, Survey([], [])
         survey = recording.survey
         try:
-            swaps, g, entered, named = enter(recording, here, f, args, kwargs, wanted, argnums is None)
+            swaps, g, entered, named = enter_arguments(recording, here, f, args, kwargs, wanted, argnums is None)
             try:
                 run(g, entered, named, recording)
             finally:

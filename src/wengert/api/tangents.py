@@ -13,7 +13,7 @@ from wengert.errors import ArgumentError
 from wengert.forward.step import require_known
 from wengert.forward.stream import Stream
 from wengert.forward.walk import Tangents, forward
-from wengert.hooks.tracer import closed, enter, level, run
+from wengert.hooks.tracer import enter_arguments, level, run, without_innermost_level
 from wengert.mutation.residuals import excerpt, materialise
 from wengert.recording.container_arguments import with_held_leaves as filled
 from wengert.recording.inputs import Swaps
@@ -195,7 +195,7 @@ def _pushed(work: Work, tangents: Sequence[Any], size: int | None) -> tuple[Any,
             seeds = asked.seeds(tangents, calling(recording), size)
             end = len(recording.entries)
             materialise(recording, here.start, end, written_only=True)
-            with closed(recording):
+            with without_innermost_level(recording):
                 dots = forward(recording, here.start, end, seeds, recording.call, depth, size)
                 y_dot = _filled(form, dots, seeds, recording.call, size)
             recording.stopped = len(recording.entries)
@@ -261,7 +261,7 @@ def _recorded(
     if streamed is None:
         STATE.quick = None  # the short path drops shapes
     try:
-        swaps, f, entered, named = enter(recording, here, work.f, work.args, work.kwargs, work.wanted)
+        swaps, f, entered, named = enter_arguments(recording, here, work.f, work.args, work.kwargs, work.wanted)
         primals = [named[key] if isinstance(key, str) else entered[key] for key in work.wanted]
         found = [leaves(primal, f"argument {k}") for k, primal in enumerate(primals, 1)]
         known = Primals([[(at, slot_of(recording, x), spec_of(x)) for at, x in inside] for inside in found])  # type: ignore[misc]

@@ -14,7 +14,7 @@ from wengert.api.gradient import grad, pulled
 from wengert.api.tangents import jvp
 from wengert.compiling.loops.deferred_reverse import Reverse
 from wengert.errors import WengertError
-from wengert.hooks.tracer import enter, level, run
+from wengert.hooks.tracer import enter_arguments, level, run
 from wengert.mutation.residuals import materialise
 from wengert.recording.decisions import kinds_stay
 from wengert.recording.layout import kept_apart, views_or_copies
@@ -186,7 +186,7 @@ def _traced(
         if live is not None:
             live.watch(recording)
         wanted, told = [*range(len(args)), *kwargs], rows_of(args, kwargs)
-        swaps, f, entered, keywords = enter(recording, here, f, args, kwargs, wanted, promote=False)
+        swaps, f, entered, keywords = enter_arguments(recording, here, f, args, kwargs, wanted, promote=False)
         names = [path_in(named, path) for path, _ in swaps.paths]
         if live is not None:
             live.names = iter(names)

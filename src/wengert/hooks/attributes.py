@@ -1,4 +1,4 @@
-"""The hooks of attributes: CPython looks them up; attributes of traced values are recorded."""
+"""The hooks of attributes. CPython looks them up; attributes of traced values are recorded."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import RefusedCallError
-from wengert.hooks.classes import constant, enter, lookup
+from wengert.hooks.classes import enter, lookup, require_primitive
 from wengert.hooks.code_swap import prepare
 from wengert.hooks.flat_iterators import assign_flat
-from wengert.hooks.lookups import told
+from wengert.hooks.lookups import guard_reachable
 from wengert.hooks.readers import check_read
 from wengert.hooks.reshaping import set_shape
 from wengert.hooks.writes import record_store
@@ -39,20 +39,20 @@ def forget_changed(obj: Any) -> None:
         forget()
 
 
-_RECORDED = {"T": np.transpose, "real": np.real, "imag": np.imag, "mT": getattr(np, "matrix_transpose", None)}
+_RECORDED_AS = {"T": np.transpose, "real": np.real, "imag": np.imag, "mT": getattr(np, "matrix_transpose", None)}
 
 _OPAQUE = {"data", "ctypes", "base", "__array_interface__", "__array_struct__"}
 
 
 _LAYOUT = {"flags", "strides"}
 
-_OF_VALUES = {*_RECORDED, *_OPAQUE, *_LAYOUT}
+_VALUE_ATTRIBUTES = {*_RECORDED_AS, *_OPAQUE, *_LAYOUT}
 
 
-_CODES = {"__code__", "f_code", "gi_code", "cr_code", "ag_code"}
+_CODE_ATTRIBUTES = {"__code__", "f_code", "gi_code", "cr_code", "ag_code"}
 
 
-of_values |= {t: set(dir(t)) - _OF_VALUES for t in (np.ndarray, np.float64, float, complex)}
+of_values |= {t: set(dir(t)) - _VALUE_ATTRIBUTES for t in (np.ndarray, np.float64, float, complex)}
 plain_names |= of_values
 
 
@@ -65,18 +65,23 @@ def get_attribute(obj: Any, name: str, site: Site | None) -> Any:
     if plain is not None and name in plain:
         return getattr(obj, name)
     STATE.site = site
-    return attribute(obj, name)
+    return fetch_attribute(obj, name)
 
 
-def attribute(obj: Any, name: str) -> Any:
-    """`obj.name`, as CPython looks it up; what a value gives is recorded."""
+def fetch_attribute(obj: Any, name: str) -> Any:
+    """Return `obj.name` as CPython finds it; an attribute of a traced value is recorded."""
     t, recording = type(obj), STATE.recording
     is_value = issubclass(t, (np.ndarray, np.generic, float, complex))  # `isinstance` would ask for its `__class__`
-    if is_value and recording is not None and name in _OF_VALUES and _is_seen(recording, obj, name):
+    if (
+        is_value
+        and recording is not None
+        and name in _VALUE_ATTRIBUTES
+        and _is_recorded_attribute(recording, obj, name)
+    ):
         return _value_attribute(recording, obj, name)
     if t is types.FrameType and name == "f_back":
         return user_frame(obj.f_back)
-    if name in _CODES:
+    if name in _CODE_ATTRIBUTES:
         code = getattr(obj, name)
         return (original(code) or code) if type(code) is types.CodeType else code
     if issubclass(t, READING_BY_NAME):
@@ -88,9 +93,9 @@ def attribute(obj: Any, name: str) -> Any:
     found = None if is_class else lookup(t, name)
     if isinstance(found, property):
         return enter(found.fget)(obj) if _is_of_c(found.fget) else getattr(obj, name)
-    if type(found) is types.GetSetDescriptorType and (text := rules.standin_of(found)) is not None:
-        return enter(text)(obj)
-    if name not in _OF_VALUES and recording is not None:  # those depend on the object: another may be traced
+    if type(found) is types.GetSetDescriptorType and (standin := rules.standin_of(found)) is not None:
+        return enter(standin)(obj)
+    if name not in _VALUE_ATTRIBUTES and recording is not None:  # those depend on the object: another may be traced
         if not is_class:
             plain_names.setdefault(t, set()).add(name)
         elif t is type:
@@ -98,10 +103,10 @@ def attribute(obj: Any, name: str) -> Any:
     return getattr(obj, name)
 
 
-def _is_seen(recording: Any, obj: Any, name: str) -> bool:
-    """Whether an attribute of an array or number is of a variable, and NumPy's, not one in Python of its class."""
+def _is_recorded_attribute(recording: Any, obj: Any, name: str) -> bool:
+    """Whether an array or number is traced, and the attribute is NumPy's, not a property of its class."""
     if name not in ("real", "imag") and isinstance(obj, np.ndarray) and obj.dtype.char in "OV":
-        return False  # it shows the references
+        return False  # the attribute holds references, not numbers
     return slot_of(recording, obj) is not None and type(lookup(type(obj), name)) is not property
 
 
@@ -112,7 +117,7 @@ def generic_attribute(obj: Any, name: str) -> Any:
 
 
 def _is_of_c(f: Any) -> bool:
-    """Whether the function of a property is written in C, and reads what it reads unseen."""
+    """Whether the function of a property is written in C, so that no hook sees what it reads."""
     return f is not None and type(f) not in (types.FunctionType, types.BuiltinFunctionType)
 
 
@@ -123,7 +128,7 @@ def _value_attribute(recording: Any, obj: Any, name: str) -> Any:
             laid_out(recording)
             writable(recording, [owner_of(obj)] if name == "flags" else [])
         return getattr(given(recording, obj), name)
-    fn = _RECORDED.get(name)
+    fn = _RECORDED_AS.get(name)
     if name == "base" and recording.keep:
         laid_out(recording)
     if name == "base" and not (recording.keep and is_of_an_argument(recording, obj)):
@@ -133,11 +138,11 @@ def _value_attribute(recording: Any, obj: Any, name: str) -> Any:
     if fn is None:
         raise recording.refuse(
             RefusedCallError(
-                f"{here()}: .{name} of a traced array opens its memory to code that cannot be seen. "
+                f"{here()}: .{name} of a traced array exposes its memory to code that cannot be traced. "
                 "Index or copy the array instead."
             )
         )
-    return record_call(constant(fn), (obj,), {})
+    return record_call(require_primitive(fn), (obj,), {})
 
 
 def set_attribute(obj: Any, value: Any, name: str, site: Site | None) -> None:
@@ -187,17 +192,21 @@ def _store_attribute(store: Callable[[Any, str, Any], None], obj: Any, value: An
         enter(found.fset)(obj, value)
         return
     store(obj, name, value)
-    if found is not None and type(setter := lookup(type(found), "__set__")) is _SETTER and setter not in _SEEN:
-        _check_kept(obj, value, name)
+    if (
+        found is not None
+        and type(setter := lookup(type(found), "__set__")) is _SETTER_TYPE
+        and setter not in _FOLLOWED_SETTERS
+    ):
+        _check_keeps_identity(obj, value, name)
 
 
-_SETTER = types.WrapperDescriptorType
-_SEEN = [vars(kind)["__set__"] for kind in (types.MemberDescriptorType, property)]
-"""Those of slots keep the object, and those of properties, also of classes made from `property`, call what is seen."""
+_SETTER_TYPE = types.WrapperDescriptorType
+_FOLLOWED_SETTERS = [vars(kind)["__set__"] for kind in (types.MemberDescriptorType, property)]
+"""Setters of slots keep the object; those of properties, also of subclasses of `property`, call traced code."""
 
 
-def _check_kept(obj: Any, value: Any, name: str) -> None:
-    """Refuse to give a number to an object of C that keeps it in a form of its own, where it loses its identity."""
+def _check_keeps_identity(obj: Any, value: Any, name: str) -> None:
+    """Refuse to store a traced value in a C object that keeps a copy of it, without its identity."""
     recording = STATE.recording
     if recording is None or slot_of(recording, value) is None or getattr(obj, name) is value:
         return
@@ -218,14 +227,14 @@ def delete_attribute(obj: Any, name: str, site: Site | None) -> None:
 
 
 def super_attribute(cls: Any, self: Any, super_: Any, name: str, has_arguments: bool, site: Site | None) -> Any:
-    """`super().name` where the interpreter has an instruction of its own for it; `super` may be the user's own."""
-    made = super(cls, self) if super_ is super else enter(super_)(*((cls, self) if has_arguments else ()))
-    return get_attribute(made, name, site)
+    """The hook of `super().name`, which has its own instruction; `super` may be the user's own."""
+    proxy = super(cls, self) if super_ is super else enter(super_)(*((cls, self) if has_arguments else ()))
+    return get_attribute(proxy, name, site)
 
 
-def asked_attribute(obj: Any, name: str, /, *default: Any) -> Any:
+def get_named_attribute(obj: Any, name: str, /, *default: Any) -> Any:
     """`getattr`."""
-    told(name)
+    guard_reachable(name)
     try:
         return get_attribute(obj, name, STATE.site)
     except AttributeError:
@@ -236,7 +245,7 @@ def asked_attribute(obj: Any, name: str, /, *default: Any) -> Any:
 
 def has_attribute(obj: Any, name: str, /) -> bool:
     """`hasattr`."""
-    told(name)
+    guard_reachable(name)
     try:
         get_attribute(obj, name, STATE.site)
     except AttributeError:

@@ -13,12 +13,12 @@ import weakref
 from typing import Any
 
 from wengert.hooks.classes import lookup
-from wengert.hooks.code_swap import HOOKS, put_in
-from wengert.hooks.decide import CALLS_ON, GOES_ON, HASHABLE, IN_PLACE, decide, decide_method
-from wengert.hooks.generated import prepare
-from wengert.hooks.items import SAYING_WHAT_IS_RAISED
-from wengert.hooks.lookups import tape
-from wengert.hooks.standins import (  # noqa: F401 (they enter their decisions in the policy)
+from wengert.hooks.code_swap import HOOKS, swap_in
+from wengert.hooks.decide import HASHABLE, INSTRUMENTED, INSTRUMENTED_OBJECT, SWAPPED_IN_PLACE, decide, decide_method
+from wengert.hooks.generated import bind_hooks
+from wengert.hooks.items import ERROR_CONTEXTS
+from wengert.hooks.lookups import kept_recording
+from wengert.hooks.standins import (  # noqa: F401 (they register their decisions)
     arrays,
     containers,
     conversions,
@@ -45,8 +45,8 @@ from wengert.values.names import is_heap_type
 from wengert.values.sites import Site
 from wengert.values.transformed import Transformed
 
-_decided: weakref.WeakKeyDictionary[types.FunctionType, Any] = weakref.WeakKeyDictionary()
-"""Functions whose Decision is IN_PLACE, with what it depends on: code, version of the rules, and module."""
+_swapped_in_place: weakref.WeakKeyDictionary[types.FunctionType, Any] = weakref.WeakKeyDictionary()
+"""Functions whose Decision is SWAPPED_IN_PLACE, each with what that depends on: code, version of the rules, module."""
 _resolved: dict[Any, Any] = {}
 """The cache of resolved callables that stay valid across traces, until a rule changes.
 
@@ -54,22 +54,22 @@ The key of a C method is the class of its object and its name; the value is a fu
 """
 
 
-def _rules_changed() -> None:
+def _drop_after_rule_change() -> None:
     """Clear the cache of resolved callables after a rule has changed, also in the middle of a trace."""
-    _let_go()
+    _drop_cached()
     if SESSION.recordings:
-        rules.once(prepare)
+        rules.once(bind_hooks)
 
 
 @atexit.register
-def _let_go() -> None:
+def _drop_cached() -> None:
     """Drop all cached functions, also when the interpreter exits: they would keep their modules' globals alive."""
     global _resolved
     _resolved = {}  # a new dictionary: a resolution still under way must not enter an outdated result in it
     forget()
 
 
-rules.watchers.append(_rules_changed)
+rules.watchers.append(_drop_after_rule_change)
 
 
 def resolve(f: Any, site: Site | None = None) -> Any:
@@ -78,16 +78,16 @@ def resolve(f: Any, site: Site | None = None) -> Any:
     t = type(f)
     if t is types.FunctionType:
         twin = twins.get(f)
-        return function(f) if twin is None else twin
+        return resolve_function(f) if twin is None else twin
     if t is types.MethodType:
-        return method(f)
+        return resolve_method(f)
     if t is types.BuiltinFunctionType:
         owner = f.__self__
         if owner is not None and type(owner) is not types.ModuleType:
-            return bound_builtin(f, owner)
+            return resolve_c_method(f, owner)
     found = _resolved.get(f) if t in HASHABLE else f if t in calling_on else None
-    if found is None or (Modes.asking and primitive_of(f) is not None):  # a context is asked at each call
-        return other(f, t)
+    if found is None or (Modes.asking and primitive_of(f) is not None):  # a context decides anew at each call
+        return resolve_other(f, t)
     return found
 
 
@@ -96,71 +96,73 @@ def resolve_plain(f: Any) -> Any:
     return resolve(f, STATE.site)
 
 
-def function(f: types.FunctionType) -> Any:
+def resolve_function(f: types.FunctionType) -> Any:
     """Resolve a Python function: to its recorder if it has a rule, else to its instrumented twin."""
     recording = STATE.recording
     if recording is None:
         return f
     if recording.context is not None:
-        return recording.context.choose(recording, f, lambda: function_plain(f), lambda: function_plain(f, False))
-    return function_plain(f)
+        return recording.context.choose(
+            recording, f, lambda: resolve_without_context(f), lambda: resolve_without_context(f, False)
+        )
+    return resolve_without_context(f)
 
 
-def function_plain(f: types.FunctionType, by_rule: bool = True) -> Any:
+def resolve_without_context(f: types.FunctionType, by_rule: bool = True) -> Any:
     """Resolve a Python function under no context: to its recorder (`by_rule`) or its twin."""
-    code, known = f.__code__, _decided.get(f)
-    if code.co_filename in _SAYS_WHAT_IS_RAISED and tape() is not None:
-        _be_loud()
+    code, known = f.__code__, _swapped_in_place.get(f)
+    if code.co_filename in _ERROR_CONTEXT_FILES and kept_recording() is not None:
+        _guard_fp_errors()
     if by_rule and known is not None and known[0] is code and known[1:] == (rules.version, f.__module__):
-        put_in(f)
+        swap_in(f)
         twin: Any = f
     else:
         decision = decide(f, by_rule)
-        if decision is IN_PLACE and by_rule:
-            _decided[f] = code, rules.version, f.__module__
+        if decision is SWAPPED_IN_PLACE and by_rule:
+            _swapped_in_place[f] = code, rules.version, f.__module__
         twin = decision.of(f)
-        if decision is GOES_ON:  # this trace may have made it; the cache must not keep it alive
+        if decision is INSTRUMENTED:  # this trace may have made it; the cache must not keep it alive
             return twin
     if f.__closure__ is None and STATE.recording is not None and STATE.recording.context is None:
         twins[f] = twin
     return twin
 
 
-_SAYS_WHAT_IS_RAISED = {lookup(t, "__enter__").__code__.co_filename for t in SAYING_WHAT_IS_RAISED}
+_ERROR_CONTEXT_FILES = {lookup(t, "__enter__").__code__.co_filename for t in ERROR_CONTEXTS}
 
 
-def _be_loud() -> None:
-    """Guard from now on that replay raises no floating-point error where none was raised; turn the short paths off."""
-    recording = tape()
+def _guard_fp_errors() -> None:
+    """From now on guard that a replay raises no new floating-point error; turn the short paths off."""
+    recording = kept_recording()
     assert recording is not None
     recording.checks_fp_errors, STATE.quick = True, None
 
 
-def method(f: types.MethodType) -> Any:
+def resolve_method(f: types.MethodType) -> Any:
     """Resolve a bound method: resolve its function, and bind the result to the same object."""
     inner = f.__func__
     if types.MethodType in rules.types and f in rules:
-        return other(f, types.MethodType)
+        return resolve_other(f, types.MethodType)
     if type(inner) is types.FunctionType:
         twin = twins.get(inner)
-        return types.MethodType(function(inner) if twin is None else twin, f.__self__)
+        return types.MethodType(resolve_function(inner) if twin is None else twin, f.__self__)
     return functools.partial(resolve_plain(inner), f.__self__)
 
 
-def bound_builtin(f: Any, owner: Any) -> Any:
+def resolve_c_method(f: Any, owner: Any) -> Any:
     """Resolve `f`, a C method bound to the object `owner`, as in `x.sum(...)`."""
     if STATE.recording is None:
         return f
     t = type(owner)
     key = t, f.__name__
     of = _resolved.get(key) or twins.get(key) if type(t) is type else None  # else the class may have no hash
-    return _first_of_class(f, t, key) if of is None else of(f)
+    return _resolve_c_method_anew(f, t, key) if of is None else of(f)
 
 
-def _first_of_class(f: Any, t: type, key: tuple[type, str]) -> Any:
+def _resolve_c_method_anew(f: Any, t: type, key: tuple[type, str]) -> Any:
     """Resolve a bound C method that is not in the cache yet, or that belongs to a class itself."""
     if issubclass(t, type):
-        return other(f, type(f))
+        return resolve_other(f, type(f))
     known = twins if is_heap_type(t) else _resolved
     of = decide_method(f, *key).of
     if type(t) is type:
@@ -168,23 +170,25 @@ def _first_of_class(f: Any, t: type, key: tuple[type, str]) -> Any:
     return of(f)
 
 
-def other(f: Any, t: type) -> Any:
+def resolve_other(f: Any, t: type) -> Any:
     """Resolve any other callable, such as a class, a C function or a callable object."""
     recording = STATE.recording
     if recording is None:
         return f
     if t is Transformed:
         return resolve_plain(f.__func__)
-    if recording.context is not None and f is not super:  # which looks at the frame that calls it
-        return recording.context.choose(recording, f, lambda: _other(f, t), lambda: _other(f, t))
-    return _other(f, t)
+    if recording.context is not None and f is not super:  # `super` looks at the frame that calls it
+        return recording.context.choose(
+            recording, f, lambda: _resolve_by_identity(f, t), lambda: _resolve_by_identity(f, t)
+        )
+    return _resolve_by_identity(f, t)
 
 
-def _other(f: Any, t: type) -> Any:
+def _resolve_by_identity(f: Any, t: type) -> Any:
     """Resolve by identity, or by type if the callable is unhashable."""
     if t not in HASHABLE:
         decision = decide(f)
-        if decision is CALLS_ON and STATE.recording.context is None and t not in rules.types:  # type: ignore[union-attr]
+        if decision is INSTRUMENTED_OBJECT and STATE.recording.context is None and t not in rules.types:  # type: ignore[union-attr]
             calling_on.add(t)
         return decision.of(f)
     passing = is_heap_type(f) if issubclass(t, type) else t is types.BuiltinFunctionType and _is_of_heap_type(f)

@@ -1,4 +1,4 @@
-"""Methods that classes define: their look-up as in Python, and the entry into their twins."""
+"""Look-up of the methods of classes as in Python, and entry into their twins."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from wengert.rulebook.registry import rules
 
 IMMUTABLE = {float, int, bool, complex, str, bytes, np.float64, np.float32, np.complex128, np.int64}
 
-_MISSING = object()
+_ABSENT = object()
 
 REDUCED_BY = ("__reduce__", "__reduce_ex__", "__getstate__")
 """The methods by which `copy` and `pickle` take an object apart."""
@@ -29,23 +29,23 @@ def enter(f: Any) -> Any:
 
 def lookup(t: type, name: str) -> Any:
     """Find the attribute `name` in a class or its bases, without calling descriptors; None if there is none."""
-    for base in t.__mro__ or ():  # there is none yet while a metaclass makes it
-        found = base.__dict__.get(name, _MISSING)
-        if found is not _MISSING:
+    for base in t.__mro__ or ():  # None while a metaclass makes the class
+        found = base.__dict__.get(name, _ABSENT)
+        if found is not _ABSENT:
             return found
     return None
 
 
 def defines(t: type, name: str) -> bool:
-    """Whether a class defines a name at all; `lookup` gives None also where the name is set to None, to forbid it."""
+    """Whether a class defines a name, even as None, which forbids the operation; `lookup` returns None for both."""
     return any(name in base.__dict__ for base in t.__mro__ or ())
 
 
 def python_method(t: type, name: str) -> Any:
     """Find the method of a class if it is written in Python; else None."""
     key = (t, name)
-    found = methods.get(key, _MISSING)
-    if found is _MISSING:
+    found = methods.get(key, _ABSENT)
+    if found is _ABSENT:
         found = None if t in PLAIN or t is np.ndarray else lookup(t, name)
         if isinstance(found, (types.WrapperDescriptorType, types.MethodDescriptorType, types.BuiltinFunctionType)):
             found = None
@@ -54,7 +54,7 @@ def python_method(t: type, name: str) -> Any:
     return found
 
 
-def bind(method: Any, obj: Any) -> Any:
+def bind_method(method: Any, obj: Any) -> Any:
     """Bind a method found in a class to an object, as descriptors do, and enter it."""
     if isinstance(method, types.FunctionType):
         return types.MethodType(enter(method), obj)
@@ -62,6 +62,7 @@ def bind(method: Any, obj: Any) -> Any:
     return enter(method if get is None else method.__get__(obj, type(obj)))
 
 
-def constant(fn: Any) -> Primitive:
+def require_primitive(fn: Any) -> Primitive:
+    """Return the primitive of a function. Errors: NoRuleError if it has no rule."""
     primitive = primitive_of(fn)
     return Primitive(fn, rules[fn]) if primitive is None else primitive

@@ -1,11 +1,10 @@
-"""The code swap: functions that the user's code calls, or C for it, run their twins' code until all traces end."""
+"""The code swap: until all traces end, functions called by the user's code, or by C for it, run their twins' code."""
 
 from __future__ import annotations
 
 import collections
 import functools
 import gc
-import inspect
 import itertools
 import sys
 import types
@@ -16,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import BytecodeError
-from wengert.hooks.lazy_instrumentation import is_waiting, may_wait, waiting
-from wengert.hooks.modules import MODULES
+from wengert.hooks.lazy_instrumentation import SUSPENDED, is_lazy, lazy_code, may_be_lazy
+from wengert.hooks.modules import MODULE_DECISIONS
 from wengert.recording.aliases import PASSING
 from wengert.recording.primitives import primitive_of
 from wengert.recording.reachability import nested
@@ -36,74 +35,75 @@ from wengert.values.transformed import Transformed
 HOOKS: dict[str, Any] = {}
 """The hooks that twins call, by their names in `rewrite.emitter`; each module of this package registers its own.
 
-It also holds `state`, which knows the line that calls a stand-in.
+It also holds `state`, which has the line that calls a stand-in.
 """
 
-_OURS = MODULES.keys() | {"wengert", "wengert_rules"}
+_UNINSTRUMENTED = MODULE_DECISIONS.keys() | {"wengert", "wengert_rules"}
 
 
 def of_user(f: Any) -> bool:
-    """Whether a function or class is the user's: it belongs to no package that runs uninstrumented."""
-    return home_of(f).partition(".")[0] not in _OURS
+    """Whether a function or class is the user's, not of a package that runs uninstrumented."""
+    return home_of(f).partition(".")[0] not in _UNINSTRUMENTED
 
 
-def twin_of(code: types.CodeType, deep: bool = True, giving: bool = False) -> types.CodeType:
+def twin_of(code: types.CodeType, deep: bool = True, sees_result: bool = False) -> types.CodeType:
     """Return the twin of a code object.
 
-    `deep`: the functions that it makes are instrumented, too. `giving`: `touched` sees what it returns.
+    `deep`: the functions that it makes are instrumented too. `sees_result`: `prepare_class_of` gets what it returns.
     """
     recording = STATE.recording
     reads = None if recording is None else recording.reads
-    rewriter = rewriter_of(HOOKS if reads is None else reads.hooks, deep, giving, reads is not None)
+    rewriter = rewriter_of(HOOKS if reads is None else reads.hooks, deep, sees_result, reads is not None)
     found = rewriter.twins.get(id(code))
     if found is not None:
         return found[1]
-    with silent():  # the rewriter uses functions that may be exchanged
+    with silent():  # the rewriter uses functions whose code may be swapped
         return rewriter.twin(code)
 
 
 @functools.cache
 def _known_twins() -> dict[int, Any]:
-    """Return the twins that traces make which watch nothing, by the id of a code."""
+    """Return the twins of traces that watch no outer reads, by the id of the original code."""
     return rewriter_of(HOOKS, True).twins
 
 
-def put_in(f: types.FunctionType, giving: bool = False) -> None:
+def swap_in(f: types.FunctionType, sees_result: bool = False) -> None:
     """Have a function run its twin's code."""
     code, recording = f.__code__, STATE.recording
-    watches = giving or (recording is not None and recording.reads is not None)
+    watches = sees_result or (recording is not None and recording.reads is not None)
     known = None if watches else _known_twins().get(id(code))
     own = code_of(f) if known is None else code
-    twin = twin_of(own, True, giving) if known is None else known[1]
+    twin = twin_of(own, True, sees_result) if known is None else known[1]
     if code is not twin:
         exchange(f, own, twin)
         _prepare_named(f, own)
 
 
-_named: dict[int, tuple[weakref.ref[types.CodeType], frozenset[str]]] = {}  # by id: a code, and what it names
+_names_by_code: dict[int, tuple[weakref.ref[types.CodeType], frozenset[str]]] = {}
+"""Map the id of a code object to the object and the names that it reads."""
 
 
 def _names_in(code: types.CodeType) -> frozenset[str]:
     """Return the names that a code object and its nested functions read."""
-    found = _named.get(id(code))
+    found = _names_by_code.get(id(code))
     if found is None:
-        forget: Any = functools.partial(_named.pop, id(code))  # the reference is the default
+        forget: Any = functools.partial(_names_by_code.pop, id(code))  # the dead reference becomes the default of `pop`
         names = frozenset([name for part in nested(code) for name in part.co_names])
-        found = _named[id(code)] = weakref.ref(code, forget), names
+        found = _names_by_code[id(code)] = weakref.ref(code, forget), names
     return found[1]
 
 
 def _prepare_named(f: types.FunctionType, own: types.CodeType) -> None:
-    """Prepare the values that a function names, as globals or in cells: C may call their methods unseen."""
+    """Prepare the globals and closure variables that a function reads: C may call their methods."""
     space = f.__globals__
     for name in _names_in(own):
         value = space.get(name)
         if type(value) not in _INERT:
-            prepare_held(value)
+            prepare_value(value)
     for cell in f.__closure__ or ():
         for value in gc.get_referents(cell):
             if type(value) not in _INERT:
-                prepare_held(value)
+                prepare_value(value)
 
 
 _INERT = frozenset((
@@ -111,79 +111,81 @@ _INERT = frozenset((
     bool, int, float, complex, str, bytes, np.float64,
 ))  # fmt: skip
 """Types of values that have no methods in Python."""
-_ASKED = frozenset((
+_CALLED_BY_C = frozenset((
     "__bool__", "__len__", "__index__", "__int__", "__float__", "__complex__", "__hash__", "__eq__", "__lt__", "__le__",
     "__gt__", "__ge__", "__repr__", "__str__", "__format__", "__iter__", "__next__", "__contains__", "__call__",
 ))  # fmt: skip
 """Methods that C functions call on their arguments."""
-_MOST = 100  # items of a container, and parts of an iterator, that are looked at
-_CONTAINERS = {list, tuple, set, frozenset, dict, collections.deque}
-HANDING_ON = {*PASSING, type(iter(int, 1))}
-"""Iterators of C that may call functions."""
+_MAX_SCANNED = 100  # items of a container, or parts of an iterator, that are scanned
+_SCANNED_CONTAINERS = {list, tuple, set, frozenset, dict, collections.deque}
+CALLING_ITERATORS = {*PASSING, type(iter(int, 1))}
+"""Iterators in C that may call functions."""
 
 
-def prepare_held(value: Any) -> None:
-    """Prepare the class of a value, those of the items or attributes that it holds, and functions that it calls."""
+def prepare_value(value: Any) -> None:
+    """Prepare the class of a value and those of its items or attributes; swap the functions that it calls."""
     t = type(value)
-    if t in _CONTAINERS:
+    if t in _SCANNED_CONTAINERS:
         _prepare_items(value.values() if t is dict else value)
-    elif t in HANDING_ON:
-        put_in_held(value)
+    elif t in CALLING_ITERATORS:
+        swap_in_iterator(value)
     elif t is np.ndarray:
         _prepare_elements(value)
     elif is_heap_type(t) and id(t) not in prepared:
-        _prepare_asked(t)
-        held = gc.get_referents(value)  # to read `__dict__` would make one: functools.partial behaves otherwise then
+        _prepare_if_called_by_c(t)
+        held = gc.get_referents(value)  # reading `__dict__` would create one, which changes functools.partial
         _prepare_items(itertools.chain(held, *[part.values() for part in held if type(part) is dict]))
 
 
 def _prepare_items(items: Any) -> None:
-    """Prepare the classes of the first of these items."""
-    looked_at = [*itertools.islice(items, _MOST)]
-    kinds = {*map(type, looked_at)} - _INERT
+    """Prepare the classes of the first items."""
+    scanned = [*itertools.islice(items, _MAX_SCANNED)]
+    kinds = {*map(type, scanned)} - _INERT
     for kind in kinds:
-        _prepare_asked(kind)
+        _prepare_if_called_by_c(kind)
     if np.ndarray in kinds:
-        for item in looked_at:
+        for item in scanned:
             if type(item) is np.ndarray:
                 _prepare_elements(item)
 
 
 def _prepare_elements(array: np.ndarray) -> None:
-    """Prepare the classes of the first objects that an array holds: NumPy calls their methods, operators among them."""
+    """Prepare the classes of the first objects in an array: NumPy calls their methods, such as operators."""
     if array.dtype == object:
-        kinds = [kind for kind in {*map(type, array.flat[:_MOST])} if is_heap_type(kind)]
+        kinds = [kind for kind in {*map(type, array.flat[:_MAX_SCANNED])} if is_heap_type(kind)]
         for kind in kinds:
             prepare(kind)
         if kinds:
             watch_arrays()
 
 
-def _prepare_asked(t: type) -> None:
-    """Prepare a class of which C may call methods that are written in Python."""
-    if id(t) not in prepared and any([is_heap_type(base) and not _ASKED.isdisjoint(vars(base)) for base in t.__mro__]):
+def _prepare_if_called_by_c(t: type) -> None:
+    """Prepare a class if C may call methods of it that are written in Python."""
+    if id(t) not in prepared and any(
+        [is_heap_type(base) and not _CALLED_BY_C.isdisjoint(vars(base)) for base in t.__mro__]
+    ):
         prepare(t)
 
 
-def put_in_held(iterator: Any) -> None:
-    """Have the functions that an iterator of C calls run their twins' code."""
+def swap_in_iterator(iterator: Any) -> None:
+    """Have the functions that an iterator in C calls run their twins' code."""
     stack, seen = [iterator], set[int]()
-    while stack and len(seen) < _MOST:
+    while stack and len(seen) < _MAX_SCANNED:
         part = stack.pop()
         if id(part) in seen:
             continue
         seen.add(id(part))
-        if type(part) in HANDING_ON or type(part) in (tuple, types.MethodType):
+        if type(part) in CALLING_ITERATORS or type(part) in (tuple, types.MethodType):
             stack.extend(gc.get_referents(part))
         else:
-            _put_in_all(part, False)
-            _prepare_asked(type(part))
+            _swap_in_functions(part, False)
+            _prepare_if_called_by_c(type(part))
 
 
-def made(f: types.FunctionType, site: Site | None) -> types.FunctionType:
-    """The hook of a function that a twin has made: it runs its twin's code from birth, but not where nothing records.
+def start_instrumented(f: types.FunctionType, site: Site | None) -> types.FunctionType:
+    """The hook of a new function in a twin: the function runs its twin's code from the start if something records.
 
-    Twins run there, too: in other threads, in a generator that is left open, in what is recorded as one call.
+    Twins also run where nothing records: in other threads, in open generators, in a call recorded as one.
     """
     if STATE.recording is None:
         f.__code__ = code_of(f)
@@ -192,40 +194,45 @@ def made(f: types.FunctionType, site: Site | None) -> types.FunctionType:
     return f
 
 
-def touched(value: Any, site: Site | None) -> Any:
-    """The hook of a value of which C is about to call methods: its class is prepared."""
+def prepare_class_of(value: Any, site: Site | None) -> Any:
+    """The hook of a value whose methods C is about to call: prepare its class."""
     prepare(type(value))
     return value
 
 
-HOOKS |= {"made": made, "touched": touched, "state": STATE}
+HOOKS |= {"made": start_instrumented, "touched": prepare_class_of, "state": STATE}
 
 
-GIVING = {"__iter__", "__aiter__", "__anext__", "__await__"}
-"""Methods whose results C uses by a protocol, such as iterators."""
-SHOWING = {"__float__", "__complex__", "__array__", "__getitem__", "__next__", "__repr__", "__str__", "__format__"}
-"""Methods that C asks for numbers or strings: a trace that is watched looks at what they return."""
-_SUSPENDED = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+RETURNING_TO_C = {"__iter__", "__aiter__", "__anext__", "__await__"}
+"""Methods whose results C uses by a protocol, as it does iterators."""
+RETURNING_NUMBERS = {
+    "__float__",
+    "__complex__",
+    "__array__",
+    "__getitem__",
+    "__next__",
+    "__repr__",
+    "__str__",
+    "__format__",
+}
+"""Methods from which C gets numbers or strings; a watched trace sees their results."""
 
 
 def prepare(t: type) -> bool:
-    """Have Python's own protocols run the twins of the methods of a class, and of its metaclass and descriptors.
-
-    False where nothing records: then they run what they run.
-    """
+    """Swap the code of the methods of a class, its metaclass and its descriptors; False if nothing records."""
     if STATE.recording is None:
         return False
     if id(t) in prepared:
         return True
-    giving = GIVING if STATE.recording.reads is None else GIVING | SHOWING
+    exposed = RETURNING_TO_C if STATE.recording.reads is None else RETURNING_TO_C | RETURNING_NUMBERS
     todo, done = [t], {id(t): t}
     while todo:
         for base in todo.pop().__mro__ or ():
-            if is_heap_type(base) and home_of(base).partition(".")[0] not in MODULES:
+            if is_heap_type(base) and home_of(base).partition(".")[0] not in MODULE_DECISIONS:
                 for name, value in [("", base), *vars(base).items()]:
-                    _put_in_all(value, name in giving)
+                    _swap_in_functions(value, name in exposed)
                     if type(value) is functools._lru_cache_wrapper and name.startswith("__"):
-                        replace(base, name, value, _with_a_cache_of_the_trace(value))
+                        replace(base, name, value, _without_old_results(value))
                     if id(type(value)) not in done:
                         done[id(type(value))] = type(value)
                         todo.append(type(value))
@@ -233,7 +240,7 @@ def prepare(t: type) -> bool:
     return True
 
 
-def _with_a_cache_of_the_trace(cached: Any) -> Any:
+def _without_old_results(cached: Any) -> Any:
     """Wrap a special method behind `lru_cache`, so that C gets no result that was cached before the trace."""
 
     @functools.wraps(cached)
@@ -244,86 +251,88 @@ def _with_a_cache_of_the_trace(cached: Any) -> Any:
     return call
 
 
-def _put_in_all(value: Any, giving: bool) -> None:
+def _swap_in_functions(value: Any, sees_result: bool) -> None:
+    """Swap the code of the functions that run for an attribute of a class."""
     for f in _functions_in(value):
         primitive = primitive_of(f)
         if primitive is not None and not primitive.vouched:
-            exchange(f, code_of(f), _through(f, _by_rule))
-        elif (giving or original(f.__code__) is None) and _is_followed(f) and not _is_numpys_to_call(f):
-            if may_wait(f) and type(value) is not property:
-                exchange(f, f.__code__, waiting(f, _first_call))
+            exchange(f, code_of(f), _dispatching_code(f, _recorder_by_rule))
+        elif (sees_result or original(f.__code__) is None) and _is_instrumentable(f) and not _is_for_numpy_alone(f):
+            if may_be_lazy(f) and type(value) is not property:
+                exchange(f, f.__code__, lazy_code(f, _first_call))
             else:
-                _put_in_or_refuse(f, giving and not f.__code__.co_flags & _SUSPENDED)
+                _swap_in_or_refuse(f, sees_result and not f.__code__.co_flags & SUSPENDED)
 
 
-def _put_in_or_refuse(f: types.FunctionType, giving: bool = False) -> None:
-    """Have a function run its twin's code, or refuse its calls where there can be none."""
+def _swap_in_or_refuse(f: types.FunctionType, sees_result: bool = False) -> None:
+    """Have a function run its twin's code; refuse its calls if it cannot be instrumented."""
     try:
-        put_in(f, giving)
+        swap_in(f, sees_result)
     except BytecodeError as error:
-        exchange(f, f.__code__, _through(f, functools.partial(_refused, error)))
+        exchange(f, f.__code__, _dispatching_code(f, functools.partial(_refuse_call, error)))
 
 
 def _first_call(f: types.FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Instrument a lazily instrumented method on its first call from C, then call it."""
     if STATE.recording is None:
-        return copied(f)(*args, **kwargs)
-    if is_waiting(f):
-        _put_in_or_refuse(f)
+        return copy_function(f)(*args, **kwargs)
+    if is_lazy(f):
+        _swap_in_or_refuse(f)
     return f(*args, **kwargs)
 
 
-def _is_numpys_to_call(f: types.FunctionType) -> bool:
-    """Whether NumPy alone calls a function, which has no effect on numbers.
+def _is_for_numpy_alone(f: types.FunctionType) -> bool:
+    """Whether only NumPy calls a function, which has no effect on numbers.
 
-    Those of `np.memmap` and `np.matrix` keep where the memory lies; what `__array_function__` makes of a call is taken
-    over by `hooks.standins.overrides`, or compared with what plain arrays give.
+    `__array_finalize__` of `np.memmap` and `np.matrix` notes where the memory lies. `interop.overrides` calls
+    `__array_function__`.
     """
     of_numpy = f.__name__ in ("__array_finalize__", "__array_wrap__") and home_of(f).partition(".")[0] == "numpy"
     return of_numpy or f.__name__ == "__array_function__"
 
 
-def _is_followed(f: types.FunctionType) -> bool:
+def _is_instrumentable(f: types.FunctionType) -> bool:
+    """Whether a function is the user's, or a stand-in of this package that is written to be traced."""
     return "ENTERED" in f.__globals__ if f.__code__.co_filename.startswith(ENGINE) else of_user(f)
 
 
-def _by_rule(f: types.FunctionType, recording: Recording) -> Any:
-    if primitive_of(f) is None:  # it has none any more
+def _recorder_by_rule(f: types.FunctionType, recording: Recording) -> Any:
+    if primitive_of(f) is None:  # its rule was removed
         exchange(f, code_of(f), twin_of(code_of(f)))
     return recording.enter(f)
 
 
-def _refused(error: BytecodeError, f: types.FunctionType, recording: Recording) -> Any:
+def _refuse_call(error: BytecodeError, f: types.FunctionType, recording: Recording) -> Any:
     raise recording.refuse(error)
 
 
-def _through(f: types.FunctionType, found: Callable[..., Any]) -> types.CodeType:
-    """Code for `f` that calls what is `found` for it where something records, and runs as it is elsewhere."""
-    plain, own = copied(f), code_of(f)
+def _dispatching_code(f: types.FunctionType, find: Callable[..., Any]) -> types.CodeType:
+    """Return code for `f` that calls `find(f, recording)` if something records, else runs the original code."""
+    plain, own = copy_function(f), code_of(f)
 
     def chosen(_: Any, site: Site | None) -> Any:
         recording = STATE.recording
-        plain.__defaults__, plain.__kwdefaults__ = f.__defaults__, f.__kwdefaults__  # it may be given others
-        return plain if recording is None else found(f, recording)
+        plain.__defaults__, plain.__kwdefaults__ = f.__defaults__, f.__kwdefaults__  # they may have changed
+        return plain if recording is None else find(f, recording)
 
-    if not _template:
+    if not _dispatch_templates:
         with silent():
-            _template.append(rewritten(_calling.__code__, {**HOOKS, "resolve": _calling}, running_table()))
-    consts = tuple([chosen if constant is _calling else constant for constant in _template[0].co_consts])
-    made = _template[0].replace(co_consts=consts, co_freevars=own.co_freevars, co_name=own.co_name)
+            _dispatch_templates.append(rewritten(_dispatch.__code__, {**HOOKS, "resolve": _dispatch}, running_table()))
+    consts = tuple([chosen if constant is _dispatch else constant for constant in _dispatch_templates[0].co_consts])
+    made = _dispatch_templates[0].replace(co_consts=consts, co_freevars=own.co_freevars, co_name=own.co_name)
     note_original(made, own)
     return made
 
 
-def _calling(*args: Any, **kwargs: Any) -> Any:
-    return (lambda: None)(*args, **kwargs)  # what is called is exchanged
+def _dispatch(*args: Any, **kwargs: Any) -> Any:
+    return (lambda: None)(*args, **kwargs)  # `resolve` replaces the lambda
 
 
-_template: list[types.CodeType] = []
+_dispatch_templates: list[types.CodeType] = []
 
 
-def copied(f: types.FunctionType, code: types.CodeType | None = None) -> types.FunctionType:
-    """Another function like `f`, with this code, or with the code that f was written with."""
+def copy_function(f: types.FunctionType, code: types.CodeType | None = None) -> types.FunctionType:
+    """Return a copy of `f` with this code; by default with its original code."""
     made = types.FunctionType(code or code_of(f), f.__globals__, f.__name__, f.__defaults__, f.__closure__)
     if f.__kwdefaults__ is not None:
         made.__kwdefaults__ = f.__kwdefaults__
@@ -334,7 +343,7 @@ def copied(f: types.FunctionType, code: types.CodeType | None = None) -> types.F
 
 def instrumented(f: Any) -> types.FunctionType:
     """Return an instrumented copy of a stand-in written in plain Python, with the functions that it makes."""
-    return copied(f, twin_of(code_of(f)))
+    return copy_function(f, twin_of(code_of(f)))
 
 
 def _functions_in(value: Any) -> Iterator[types.FunctionType]:
@@ -355,15 +364,15 @@ def _functions_in(value: Any) -> Iterator[types.FunctionType]:
 
 
 def _is_wrapper(t: type) -> bool:
-    """Whether objects of a class of another package's C are called, and may call functions that they hold."""
-    calls = [space["__call__"] for space in map(vars, t.__mro__) if "__call__" in space] if is_foreign(t) else []
+    """Whether a class is a third-party C type of callable objects, which may call functions that they hold."""
+    calls = [space["__call__"] for space in map(vars, t.__mro__) if "__call__" in space] if is_third_party(t) else []
     return bool(calls) and type(calls[0]) is types.WrapperDescriptorType
 
 
-def is_foreign(t: type) -> bool:
-    """Whether a class is of a package that has no decisions here."""
-    return home_of(t).partition(".")[0] not in _OTHERWISE
+def is_third_party(t: type) -> bool:
+    """Whether a class is of a third-party package, for which this package has no decisions."""
+    return home_of(t).partition(".")[0] not in _KNOWN_PACKAGES
 
 
-_OTHERWISE = sys.stdlib_module_names | {"numpy", "numba", "wengert"}
-"""Packages whose objects of C have decisions of their own."""
+_KNOWN_PACKAGES = sys.stdlib_module_names | {"numpy", "numba", "wengert"}
+"""Packages whose C objects have decisions of their own."""

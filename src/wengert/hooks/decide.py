@@ -16,10 +16,10 @@ import numpy as np
 
 from wengert.errors import NoDerivativeError, RefusedCallError
 from wengert.hooks import foreign
-from wengert.hooks.classes import REDUCED_BY, bind, enter, lookup, python_method
-from wengert.hooks.code_swap import copied, prepare, put_in, twin_of
-from wengert.hooks.lazy_instrumentation import is_waiting
-from wengert.hooks.modules import MODULES
+from wengert.hooks.classes import REDUCED_BY, bind_method, enter, lookup, python_method
+from wengert.hooks.code_swap import copy_function, prepare, swap_in, twin_of
+from wengert.hooks.lazy_instrumentation import is_lazy
+from wengert.hooks.modules import MODULE_DECISIONS
 from wengert.hooks.native_values import with_values_of
 from wengert.hooks.policy import (
     CALLABLES,
@@ -33,14 +33,14 @@ from wengert.hooks.policy import (
     Kind,
     decides_methods_of,
     decides_type,
-    itself,
-    plain,
-    replaced,
-    searched,
+    native_call,
+    opaque_call,
+    same_callable,
+    stand_in_call,
 )
-from wengert.hooks.readers import check_step
+from wengert.hooks.readers import check_reader
 from wengert.hooks.search import function_of, guarded, opaque, search
-from wengert.hooks.solver_callbacks import reaches, unseen
+from wengert.hooks.solver_callbacks import reaches_traced, unseen
 from wengert.hooks.standins.compiled import source_of
 from wengert.hooks.standins.functions import recorded, recorder
 from wengert.recording.primitives import Primitive, hashable, primitive_of
@@ -55,25 +55,27 @@ from wengert.values.names import LIBRARIES, home_of
 from wengert.values.transformed import Transformed
 
 HASHABLE = (TOLD_APART | {type(np.random.Generator.normal)}) - {types.MethodType}
-"""Types of callables that are looked up by identity, and hash by it."""
+"""Types of callables that are looked up by identity and hashed by it."""
 
 
 def decide(f: Any, by_rule: bool = True) -> Decision:
     """Return the Decision on the callable `f`; consult the rule of a function only if `by_rule`."""
     t = type(f)
     if t is types.FunctionType:
-        return (_by_itself(f) if by_rule or primitive_of(f) is None else None) or _of_function(f, by_rule)
+        return (_decide_by_identity(f) if by_rule or primitive_of(f) is None else None) or _decide_function(f, by_rule)
     if t is types.MethodType and not (types.MethodType in rules.types and f in rules):
-        return _of_method(f)
+        return _decide_bound_method(f)
     if issubclass(t, types.BuiltinFunctionType):
-        t = types.BuiltinFunctionType  # CPython has a subclass for methods that are given the class which defines them
+        t = types.BuiltinFunctionType  # its subclass has methods that get their defining class
         if _is_bound(f):
             return decide_method(f, type(f.__self__), f.__name__)
-    return _by_itself(f) or TYPES.get(type if issubclass(t, type) else t, _of_object)(f) or _of_object(f)
+    return (
+        _decide_by_identity(f) or TYPES.get(type if issubclass(t, type) else t, _decide_object)(f) or _decide_object(f)
+    )
 
 
 def decide_method(f: Any, t: type, name: str) -> Decision:
-    """The Decision on the method of C `name` of class `t`: bound to an object, or the class's where there is none."""
+    """Return the Decision on the C method `name` of class `t`, bound to an object or not."""
     for base in t.__mro__:
         found = METHODS[base](f, t, name) if type(base) is type and base in METHODS else None
         if found is not None:
@@ -86,47 +88,47 @@ def _is_bound(f: Any) -> bool:
     return owner is not None and not issubclass(type(owner), (types.ModuleType, type))
 
 
-def _by_itself(f: Any) -> Decision | None:
-    """The Decision on this very callable, if it has a rule or a stand-in, or is declared plain; else None."""
+def _decide_by_identity(f: Any) -> Decision | None:
+    """Return the Decision on this very callable if it has a rule or a stand-in, or is declared plain; else None."""
     t = type(f)
-    if t not in HASHABLE and not issubclass(t, type) and not _is_only_itself(t):
-        return recorded(Primitive(hashable(f), rules[f])) if f in rules else _stood_for(f)
+    if t not in HASHABLE and not issubclass(t, type) and not _is_found_by_identity(t):
+        return recorded(Primitive(hashable(f), rules[f])) if f in rules else _decide_stand_in(f)
     primitive, found = primitive_of(f), CALLABLES.get(f)
     if found is not None and (primitive is None or f in RULED):
         return found
     if primitive is None:
-        return _stood_for(f)
+        return _decide_stand_in(f)
     record = RECORDERS.get(f)
     return recorded(primitive) if record is None else recorded(primitive, lambda _: record(primitive))
 
 
-def _is_only_itself(t: Any) -> bool:
-    """Whether objects of a class are found in a table by identity, as scipy.fft's functions are."""
+def _is_found_by_identity(t: Any) -> bool:
+    """Whether objects of a class hash and compare by identity, as scipy.fft's functions do."""
     is_itself = (type(t), t.__hash__, t.__eq__) == (type, object.__hash__, object.__eq__)
-    return is_itself and not issubclass(t, Carrier)  # which goes when nobody has it any more, and its rule with it
+    return is_itself and not issubclass(t, Carrier)  # a Carrier dies with its last reference, and its rule with it
 
 
-_DECLARED = plain("It is declared to compute nothing on numbers.")
-_STOOD_FOR = "A function in Python stands for it."
+_DECLARED_PLAIN = native_call("It is declared to compute nothing on numbers.")
+_HAS_STAND_IN = "It has a stand-in in Python."
 
 
-def _stood_for(f: Any) -> Decision | None:
+def _decide_stand_in(f: Any) -> Decision | None:
     """Return the Decision on a callable that has a stand-in in Python; else None."""
-    text = rules.standin_of(f)
-    if text is f:
-        return _DECLARED
-    return None if text is None else replaced(_STOOD_FOR, partial(_followed, text), text)
+    standin = rules.standin_of(f)
+    if standin is f:
+        return _DECLARED_PLAIN
+    return None if standin is None else stand_in_call(_HAS_STAND_IN, partial(_native_or_stand_in, standin), standin)
 
 
-def _followed(text: Callable[..., Any], f: Any, owner: Any = None) -> Callable[..., Any]:
-    """Make a function that calls `f`, a method of `owner`, or its stand-in `text` if traced values reach the call."""
-    takes_callbacks = type(f) is types.FunctionType  # which may read global names
-    is_of_c = not takes_callbacks and rules.standin_of(f) is text  # and no method, nor what numba compiled
+def _native_or_stand_in(standin: Callable[..., Any], f: Any, owner: Any = None) -> Callable[..., Any]:
+    """Make a function that calls `f`, a method of `owner`, or its stand-in if traced values reach the call."""
+    takes_callbacks = type(f) is types.FunctionType  # they may read global names
+    is_of_c = not takes_callbacks and rules.standin_of(f) is standin  # not a method, nor compiled by numba
 
     def follow(*args: Any, **kwargs: Any) -> Any:
         site = STATE.site
         try:
-            return enter(text)(*args, **kwargs)
+            return enter(standin)(*args, **kwargs)
         except NoDerivativeError as error:
             STATE.site = site
             raise error if STATE.recording is None else STATE.recording.refuse(error) from None
@@ -135,38 +137,39 @@ def _followed(text: Callable[..., Any], f: Any, owner: Any = None) -> Callable[.
         recording = STATE.recording
         if recording is None:
             return f(*args, **kwargs)
-        if takes_callbacks and reaches(args, kwargs):
+        if takes_callbacks and reaches_traced(args, kwargs):
             return follow(*args, **kwargs)
-        seen = partial(with_values_of, f, follow) if is_of_c else follow
-        return opaque(recording, f, args, kwargs, owner, run=partial(unseen, f), text=seen)
+        traced = partial(with_values_of, f, follow) if is_of_c else follow
+        return opaque(recording, f, args, kwargs, owner, run=partial(unseen, f), standin=traced)
 
     return call
 
 
-def _of_function(f: types.FunctionType, by_rule: bool) -> Decision:
+def _decide_function(f: types.FunctionType, by_rule: bool) -> Decision:
+    """Return the Decision on a Python function without a rule, or without regard to its rule."""
     has_rule = not by_rule and primitive_of(f) is not None
-    if not has_rule and original(f.__code__) is not None and not is_waiting(f):
-        return GOES_ON
+    if not has_rule and original(f.__code__) is not None and not is_lazy(f):
+        return INSTRUMENTED
     home, is_ours = home_of(f).partition(".")[0], f.__code__.co_filename.startswith(ENGINE)
     if is_ours and getattr(f, "by_hand", False):
-        return _BY_HAND
+        return _CALLS_RULE_BY_HAND
     if is_ours and "ENTERED" not in f.__globals__:
-        return _OURS
-    if home in MODULES and not is_ours:
-        return MODULES[home]
-    return _APART if has_rule or is_ours or home in LIBRARIES else IN_PLACE
+        return _OWN_FUNCTION
+    if home in MODULE_DECISIONS and not is_ours:
+        return MODULE_DECISIONS[home]
+    return _ENTERED_COPY if has_rule or is_ours or home in LIBRARIES else SWAPPED_IN_PLACE
 
 
-def _by_hand(f: types.FunctionType) -> Any:
-    """Refuse traced arguments of a function that calls a rule by hand: nothing that it computes would be recorded."""
+def _refuse_traced(f: types.FunctionType) -> Any:
+    """Wrap a function that calls a rule by hand: refuse traced arguments, since what it computes is not recorded."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         recording = STATE.recording
         if recording is not None and search(recording, [a for a in (*args, *kwargs.values()) if a is not rules]):
             raise recording.refuse(
                 RefusedCallError(
-                    f"{here()}: {f.__qualname__} is called on a traced value, and calls a rule by hand. Call the "
-                    "function itself; for derivatives of derivatives, wg.grad inside, or play the tape of wg.gradtape."
+                    f"{here()}: {f.__qualname__} calls a rule by hand, and gets a traced value. Call the function "
+                    "itself. For derivatives of derivatives use wg.grad inside, or play the tape of wg.gradtape."
                 )
             )
         return f(*args, **kwargs)
@@ -174,74 +177,84 @@ def _by_hand(f: types.FunctionType) -> Any:
     return call
 
 
-def _put_in(f: types.FunctionType) -> Any:
-    put_in(f)
+def _swapped_in(f: types.FunctionType) -> Any:
+    """Have a function run its twin's code, and return it."""
+    swap_in(f)
     return f
 
 
-def _apart(f: types.FunctionType) -> types.FunctionType:
-    """Copy a function of a library, or one with a rule; the copy runs the twin's code.
-
-    The function keeps its own code, since others call it where nothing may be recorded.
-    """
-    return copied(f, twin_of(code_of(f), False))
+def _instrumented_copy(f: types.FunctionType) -> types.FunctionType:
+    """Return a copy that runs the twin's code; the function keeps its own code, since untraced code calls it too."""
+    return copy_function(f, twin_of(code_of(f), False))
 
 
-_OURS = plain("It is a function of wengert's own, which records what it computes.")
-_BY_HAND = searched("It calls a rule by hand, and nothing of what that computes is recorded.", _by_hand)
-GOES_ON = Decision(Kind.ENTERED, "It is written in Python, and instrumented already.", itself)
-CALLS_ON = Decision(Kind.ENTERED, "Its class has a `__call__` in Python, which is instrumented.", itself)
-IN_PLACE = Decision(Kind.ENTERED, "It is written in Python: while a trace lasts it runs instrumented code.", _put_in)
-_APART = Decision(
+_OWN_FUNCTION = native_call("It is wengert's own function, which records what it computes.")
+_CALLS_RULE_BY_HAND = opaque_call("It calls a rule by hand; what the rule computes is not recorded.", _refuse_traced)
+INSTRUMENTED = Decision(Kind.ENTERED, "It is written in Python and already instrumented.", same_callable)
+INSTRUMENTED_OBJECT = Decision(
+    Kind.ENTERED, "Its class has a `__call__` in Python, which is instrumented.", same_callable
+)
+SWAPPED_IN_PLACE = Decision(
+    Kind.ENTERED, "It is written in Python: while a trace lasts it runs instrumented code.", _swapped_in
+)
+_ENTERED_COPY = Decision(
     Kind.ENTERED,
-    "It is written in Python: a copy of it is instrumented, for others call it, too.",
-    _apart,
+    "It is written in Python; a copy is instrumented, since untraced code calls it too.",
+    _instrumented_copy,
 )
 
 
-def _of_method(f: types.MethodType) -> Decision:
-    """The decision on the function that is bound, which gets the object in front."""
+def _decide_bound_method(f: types.MethodType) -> Decision:
+    """Decide as for the function that is bound; it gets the object as its first argument."""
     inner = decide(f.__func__)
     bound = types.MethodType if type(f.__func__) is types.FunctionType else functools.partial
     return inner._replace(of=lambda f: bound(inner.of(f.__func__), f.__self__))
 
 
-def _of_object(f: Any) -> Decision:
-    text = source_of(f)
-    if text is not None:
-        return replaced("It was compiled of a function in Python, which stands for it.", partial(_followed, text), text)
+def _decide_object(f: Any) -> Decision:
+    standin = source_of(f)
+    if standin is not None:
+        return stand_in_call(
+            "It was compiled from a Python function, which is its stand-in.",
+            partial(_native_or_stand_in, standin),
+            standin,
+        )
     call = python_method(type(f), "__call__")
     if type(call) is types.FunctionType and original(call.__code__) is not None:
-        return CALLS_ON
+        return INSTRUMENTED_OBJECT
     if call is not None:
-        why = "Its class has a `__call__` in Python, which is followed."
-        return Decision(Kind.ENTERED, why, functools.partial(bind, call), call)
-    text = rules.standin_of(lookup(type(f), "__call__"))
-    if text is not None:
-        return replaced(_STOOD_FOR, lambda f: partial(enter(text), f), text)
-    return searched(IN_C, _object_of_c) if callable(f) else plain("It cannot be called, and Python says so.")
+        why = "Its class has a `__call__` in Python, which is traced."
+        return Decision(Kind.ENTERED, why, functools.partial(bind_method, call), call)
+    standin = rules.standin_of(lookup(type(f), "__call__"))
+    if standin is not None:
+        return stand_in_call(_HAS_STAND_IN, lambda f: partial(enter(standin), f), standin)
+    return (
+        opaque_call(IN_C, _guard_c_object)
+        if callable(f)
+        else native_call("It cannot be called; Python raises the error.")
+    )
 
 
-def _object_of_c(f: Any) -> Callable[..., Any]:
-    """Guard the call of an object of C, which may call functions that it holds on objects that it holds."""
+def _guard_c_object(f: Any) -> Callable[..., Any]:
+    """Guard the call of a C object: it may call functions that it holds on objects that it holds."""
     return guarded(f, f)
 
 
 @decides_methods_of(object)
-def _of_any_method(f: Any, t: type, name: str) -> Decision:
+def _decide_c_method(f: Any, t: type, name: str) -> Decision:
     if name in REDUCED_BY:
-        return plain("It gives what the object holds, by methods that are followed.", _with_class_prepared)
+        return native_call("It returns what the object holds, by methods that are traced.", _prepare_owner)
     if name in ("__dir__", "__sizeof__", "__init_subclass__"):
-        return plain("It tells of the object what is no number of its.")
+        return native_call("It returns information about the object, none of its numbers.")
     if t.__module__ == "builtins" and issubclass(t, Generator):
-        return plain("It is a step of a coroutine, which runs code that is instrumented.")
-    primitive, text = _rule_of_method(f, t), _text_of_method(f, t)
-    if primitive is None and text is not None:
-        return replaced(_STOOD_FOR, _method_of_c, text)
-    return searched(IN_C, _method_of_c) if primitive is None else recorded(primitive, _method_of_c)
+        return native_call("It is a step of a coroutine, which runs instrumented code.")
+    primitive, standin = _rule_of_method(f, t), _stand_in_of_method(f, t)
+    if primitive is None and standin is not None:
+        return stand_in_call(_HAS_STAND_IN, _follow_c_method, standin)
+    return opaque_call(IN_C, _follow_c_method) if primitive is None else recorded(primitive, _follow_c_method)
 
 
-def _with_class_prepared(f: Any) -> Any:
+def _prepare_owner(f: Any) -> Any:
     prepare(type(f.__self__))
     return f
 
@@ -250,18 +263,18 @@ def _rule_of_method(f: Any, t: type) -> Primitive | None:
     return primitive_of(f) or primitive_of(lookup(t, f.__name__))
 
 
-def _text_of_method(f: Any, t: type) -> Any:
+def _stand_in_of_method(f: Any, t: type) -> Any:
     """Find the stand-in of a C method: that of its class, else its own, as pybind11 binds functions to objects."""
-    text = rules.standin_of(lookup(t, f.__name__))
-    return rules.standin_of(f) if text is None else partial(text, getattr(f, "__self__", None))
+    standin = rules.standin_of(lookup(t, f.__name__))
+    return rules.standin_of(f) if standin is None else partial(standin, getattr(f, "__self__", None))
 
 
-def _method_of_c(f: Any) -> Any:
+def _follow_c_method(f: Any) -> Any:
     owner = f.__self__
     primitive = _rule_of_method(f, type(owner))
     if primitive is None:
-        text = _text_of_method(f, type(owner))
-        return guarded(f, owner) if text is None else _followed(text, f, owner)
+        standin = _stand_in_of_method(f, type(owner))
+        return guarded(f, owner) if standin is None else _native_or_stand_in(standin, f, owner)
     return recorder(primitive) if primitive.fn == f else functools.partial(recorder(primitive), owner)
 
 
@@ -273,18 +286,18 @@ _CODE_OF: dict[type, Callable[[Any], types.CodeType]] = {
 
 
 @decides_methods_of(*_CODE_OF)
-def _of_generator(f: Any, t: type, name: str) -> Decision:
-    """The decision on a generator's method: it depends on the generator's code, so that it is asked at each call."""
+def _decide_generator_method(f: Any, t: type, name: str) -> Decision:
+    """Decide on a generator's method at each call anew, since the Decision depends on the generator's code."""
     if name in ("close", "aclose") or (hasattr(f, "__self__") and original(_CODE_OF[t](f.__self__))):
-        return Decision(Kind.ENTERED, "It runs code that is instrumented.", _stepped)
-    return searched("It was made where nothing was instrumented.", _stepped)
+        return Decision(Kind.ENTERED, "It runs instrumented code.", _check_generator_step)
+    return opaque_call("Its generator was made outside of the trace, uninstrumented.", _check_generator_step)
 
 
-def _stepped(f: Any) -> Any:
+def _check_generator_step(f: Any) -> Any:
     owner = f.__self__
     if original(_CODE_OF[type(owner)](owner)) is not None or f.__name__ in ("close", "aclose"):
         return f
-    check_step(owner)
+    check_reader(owner)
     return guarded(f)
 
 
@@ -292,44 +305,46 @@ def _stepped(f: Any) -> Any:
     types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, np.ufunc,
     types.ClassMethodDescriptorType,
 )  # fmt: skip
-def _of_c(f: Any) -> Decision:
+def _decide_c_function(f: Any) -> Decision:
     owner = getattr(f, "__objclass__", None) or getattr(f, "__self__", None)
-    if type(f) is types.WrapperDescriptorType and f.__name__ in _STEPS:
-        return replaced("It is `iter` or `next`, but where a class that overrides it asks its base.", _step)
+    if type(f) is types.WrapperDescriptorType and f.__name__ in _ITERATION:
+        return stand_in_call(
+            "It is `iter` or `next`, unless a class that overrides it calls its base.", _follow_iteration
+        )
     if f.__name__ == "__prepare__" and isinstance(owner, type):
-        return plain("It gives the namespace of a class that is about to be made.")
+        return native_call("It returns the namespace of a class that is about to be made.")
     if type(f) is np.ufunc and function_of(f) is not None:
-        followed = foreign.FROMPYFUNC.module.followed
-        return replaced("It calls a function in Python, which is followed.", followed, function_of(f))
+        call = foreign.FROMPYFUNC.module.call_by_element
+        return stand_in_call("It calls a Python function, which is traced.", call, function_of(f))
     found = UNBOUND[owner](f) if isinstance(owner, type) and owner in UNBOUND else None
-    return found or searched(IN_C)
+    return found or opaque_call(IN_C)
 
 
-_STEPS = {"__iter__": iter, "__next__": next}
+_ITERATION = {"__iter__": iter, "__next__": next}
 
 
-def _step(f: Any) -> Any:
+def _follow_iteration(f: Any) -> Any:
     def call(obj: Any, /) -> Any:
         is_own = lookup(type(obj), f.__name__) is f
-        return enter(_STEPS[f.__name__])(obj) if is_own else f(obj)
+        return enter(_ITERATION[f.__name__])(obj) if is_own else f(obj)
 
     return call
 
 
 @decides_type(types.MethodWrapperType)
-def _of_method_wrapper(f: Any) -> Decision:
-    """The decision on the method of C that is bound, which gets the object in front."""
+def _decide_method_wrapper(f: Any) -> Decision:
+    """Decide as for the C method that is bound; it gets the object as its first argument."""
     inner = decide(f.__objclass__.__dict__[f.__name__])
     return inner._replace(of=lambda f: functools.partial(enter(f.__objclass__.__dict__[f.__name__]), f.__self__))
 
 
 @decides_type(functools.partial)
-def _of_partial(f: Any) -> Decision:
-    """The decision on what a partial calls."""
+def _decide_partial(f: Any) -> Decision:
+    """Decide as for the callable of a partial."""
     return decide(f.func)._replace(of=lambda f: functools.partial(enter(f.func), *f.args, **f.keywords))
 
 
 @decides_type(Transformed)
-def _of_transformed(f: Any) -> Decision:
-    """The decision on the function that it calls."""
+def _decide_transformed(f: Any) -> Decision:
+    """Decide as for the function that a Transformed calls."""
     return decide(f.__func__)._replace(of=lambda f: enter(f.__func__))

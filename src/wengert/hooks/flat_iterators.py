@@ -1,4 +1,4 @@
-"""Flat iterators, `a.flat`: reads of them and writes to them are reads of the array and writes to it."""
+"""Flat iterators, `a.flat`: their reads and writes are recorded as reads and writes of the array."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from wengert.recording.recording import here
 from wengert.recording.slots import holds_traced, recording_here, slot_of
 from wengert.values.functional import setitem
 
-INTEGERS = (int, np.integer)
+INTEGER_KEYS = (int, np.integer)
 _END = object()
 
 
 def read_flat(array: np.ndarray, key: Any) -> Any:
-    """`array.flat[key]`, which no class of arrays has a say in."""
+    """Read `array.flat[key]`, which ignores the array's class."""
     array = as_plain(array)
-    if isinstance(key, INTEGERS):
-        return _call(operator.getitem, array, _place(array, key))
-    return _call(operator.getitem, _call(np.ndarray.flatten, array), key)
+    if isinstance(key, INTEGER_KEYS):
+        return _record_rule(operator.getitem, array, _index_of_element(array, key))
+    return _record_rule(operator.getitem, _record_rule(np.ndarray.flatten, array), key)
 
 
 def write_flat(array: np.ndarray, key: Any, value: Any) -> None:
-    """`array.flat[key] = value`; values are repeated as often as there are places."""
+    """Do and record `array.flat[key] = value`; the values are repeated as often as needed."""
     array, value = as_plain(array), as_plain(value)
     if type(value) in (list, tuple):
         value = as_array(value) if holds_traced(value) else np.asarray(value)
     if np.size(value) == 1:
-        value = _call(np.reshape, value, ()) if np.ndim(value) else value
-    if isinstance(key, INTEGERS):
-        record_store(array, _place(array, key), value)
+        value = _record_rule(np.reshape, value, ()) if np.ndim(value) else value
+    if isinstance(key, INTEGER_KEYS):
+        record_store(array, _index_of_element(array, key), value)
         return
     recording = recording_here()
     decides = recording.keep and slot_of_key(recording, key) is not None
@@ -44,25 +44,25 @@ def write_flat(array: np.ndarray, key: Any, value: Any) -> None:
         recording.memory.before_write(array, ..., len(recording.entries))
         array.flat[key] = value
         return
-    row = _call(np.ndarray.flatten, array)
+    row = _record_rule(np.ndarray.flatten, array)
     if np.ndim(value):
-        value = _repeated(value, row[key].size)
-    record_store(array, ..., _call(np.reshape, _call(setitem, row, key, value), array.shape))
+        value = _repeat_to(value, row[key].size)
+    record_store(array, ..., _record_rule(np.reshape, _record_rule(setitem, row, key, value), array.shape))
 
 
 def assign_flat(array: np.ndarray, key: Any, value: Any) -> None:
-    """`array.flat[key] = value` and `array.flat = value`, which NumPy reads while it writes."""
+    """Do `array.flat[key] = value`; refuse if NumPy would read traced values from the memory that it writes."""
     recording = recording_here()
     traced = recording.memory.is_traced(array) or slot_of(recording, value) is not None
     if traced and isinstance(value, np.ndarray) and np.may_share_memory(array, value):
         raise recording.refuse(
-            RefusedCallError(f"{here()}: .flat is given values from the memory that it writes. Give it a copy.")
+            RefusedCallError(f"{here()}: .flat is assigned values from the memory that it writes. Assign a copy.")
         )
     write_flat(array, key, value)
 
 
-def flat_items(flat: Any) -> Iterator[Any]:
-    """The items that a flat iterator has not given yet."""
+def remaining_items(flat: Any) -> Iterator[Any]:
+    """Yield the items that a flat iterator has not returned yet."""
     while True:
         k = flat.index
         if next(flat, _END) is _END:
@@ -70,19 +70,20 @@ def flat_items(flat: Any) -> Iterator[Any]:
         yield read_flat(flat.base, k)
 
 
-def _repeated(values: np.ndarray, count: int) -> Any:
-    """So many of the values as are needed, beginning again after the last."""
-    row = _call(np.ndarray.flatten, values)
+def _repeat_to(values: np.ndarray, count: int) -> Any:
+    """Repeat the values cyclically to `count` items."""
+    row = _record_rule(np.ndarray.flatten, values)
     if row.size == count or row.size == 0:
         return row
-    return _call(operator.getitem, row, np.arange(count) % row.size)
+    return _record_rule(operator.getitem, row, np.arange(count) % row.size)
 
 
-def _place(array: np.ndarray, k: Any) -> tuple[int, ...]:
-    """The index of the k-th element of an array in C order."""
-    k = range(array.size)[k]  # of a k below 0 too, with an IndexError of one outside
+def _index_of_element(array: np.ndarray, k: Any) -> tuple[int, ...]:
+    """Return the index of the k-th element of an array in C order."""
+    k = range(array.size)[k]  # also for a negative k; IndexError if out of range
     return tuple([int(part) for part in np.unravel_index(k, array.shape)])
 
 
-def _call(fn: Callable[..., Any], *args: Any) -> Any:
+def _record_rule(fn: Callable[..., Any], *args: Any) -> Any:
+    """Call a function that has a rule, and record the call."""
     return record_call(ruled(fn), args, {})

@@ -1,13 +1,13 @@
-"""The registry of foreign values: of what is neither a Python number nor a plain array of numbers.
+"""The registry of foreign values: values that are neither Python numbers nor plain arrays of numbers.
 
-`interop/` handles them, a module for each kind, which is imported when such a value is first met. Each door of the
-hooks (a call, an operator, a read, a store, an iteration) asks once which handlers take its values.
+`interop/` has a handler module for each kind, imported when such a value is first met. A hook (of a call, an operator,
+a read, a store or an iteration) asks the handlers of its values in turn.
 """
 
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from typing import Any
 
@@ -17,24 +17,22 @@ from wengert.recording.primitives import Primitive
 from wengert.recording.recording import PLAIN, Recording, silent
 
 NOT_FOREIGN: Any = object()
-"""The result where no handler takes an operation: it is done as with any other values."""
+"""The result if no handler takes an operation: the operation is done as for other values."""
 
 
-class Handler:
-    """Handles the values of one kind. A method returns NOT_FOREIGN where the operation is none of its own."""
+class ForeignHandler:
+    """The handler of values of one kind. A method returns NOT_FOREIGN for an operation that it does not handle."""
 
-    def call(
-        self, recording: Recording, primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Any:
+    def call(self, recording: Recording, primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call a primitive."""
         return NOT_FOREIGN
 
     def operate(self, recording: Recording, fn: Callable[..., Any], operands: tuple[Any, ...]) -> Any:
-        """Compute the operator `fn`, a function of the module `operator`, of the operands."""
+        """Apply the operator `fn`, a function of the module `operator`, to the operands."""
         return NOT_FOREIGN
 
     def update(self, recording: Recording, fn: Callable[..., Any], inplace: Any, left: Any, right: Any) -> Any:
-        """Do `left op= right` by `inplace`, the operator in place of `fn`."""
+        """Do `left op= right` by `inplace`, the in-place form of `fn`."""
         return NOT_FOREIGN
 
     def item(self, recording: Recording, container: Any, key: Any) -> Any:
@@ -42,7 +40,7 @@ class Handler:
         return NOT_FOREIGN
 
     def store(self, recording: Recording, container: Any, key: Any, value: Any) -> bool:
-        """Do `container[key] = value`; return False where it is none of its own."""
+        """Do `container[key] = value`; return False if it does not handle this."""
         return False
 
     def iterate(self, recording: Recording, obj: Any) -> Any:
@@ -51,7 +49,7 @@ class Handler:
 
 
 class ForeignKind:
-    """A kind of foreign values: the module of `interop/` that is for it is imported when it is first asked for."""
+    """A kind of foreign values; its module in `interop/` is imported at the first use."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -65,26 +63,26 @@ class ForeignKind:
         return self._module
 
     @property
-    def handler(self) -> Handler:
-        handler: Handler = self.module.HANDLER
+    def handler(self) -> ForeignHandler:
+        handler: ForeignHandler = self.module.HANDLER
         return handler
 
 
 OVERRIDES, SUBCLASSES, RECORDS, OBJECTS, TEXT, FLAT = KINDS = tuple(
     map(ForeignKind, ("overrides", "array_classes", "records", "object_arrays", "text", "flat_iterators"))
-)  # in the order in which they are asked
-FROMPYFUNC = ForeignKind("frompyfunc")  # whose ufuncs give arrays of objects
+)  # the order in which handlers are asked
+FROMPYFUNC = ForeignKind("frompyfunc")  # its ufuncs return arrays of objects
 RECORD_METHODS = ForeignKind("record_methods")
 
 _OF_TYPE: dict[type, tuple[ForeignKind, ...]] = {
     str: (TEXT,), bytes: (TEXT,), np.flatiter: (OVERRIDES, FLAT), type: (), slice: (), type(...): (),
 }  # fmt: skip
 _OF_DTYPE = {"V": (RECORDS,), "O": (OBJECTS,), "U": (TEXT,), "S": (TEXT,)}
-_MAKERS = (np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.ndarray.astype)
+_DTYPE_CONSTRUCTORS = (np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.ndarray.astype)
 
 
 def kinds_of(a: Any) -> tuple[ForeignKind, ...]:
-    """The kinds of foreign values to which `a` belongs."""
+    """Return the kinds of foreign values to which `a` belongs."""
     t = type(a)
     if t is np.ndarray:
         return _OF_DTYPE.get(a.dtype.char, ())
@@ -97,22 +95,28 @@ def kinds_of(a: Any) -> tuple[ForeignKind, ...]:
     return (OVERRIDES, TEXT) if issubclass(t, io.StringIO) else (OVERRIDES,)
 
 
-def _among(values: Iterable[Any], found: set[ForeignKind]) -> set[ForeignKind]:
+def nested_items(things: Iterable[Any]) -> Iterator[Any]:
+    """Yield the things; for lists and tuples among them their items, nested ones too."""
+    for thing in things:
+        yield from nested_items(thing) if type(thing) is list or type(thing) is tuple else (thing,)
+
+
+def _kinds_among(values: Iterable[Any], found: set[ForeignKind]) -> set[ForeignKind]:
     """Collect the kinds of the values, and of the items of lists and tuples among them."""
     for a in values:
         t = type(a)
         if t is list or t is tuple:
-            _among(a, found)
+            _kinds_among(a, found)
         else:
             found.update(kinds_of(a))
     return found
 
 
-def call(recording: Recording, primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_primitive(recording: Recording, primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call a primitive whose arguments, or whose result, may be foreign."""
-    kinds = _among((*args, *kwargs.values()), set())
+    kinds = _kinds_among((*args, *kwargs.values()), set())
     if len(args) > 1 or "dtype" in kwargs:
-        kinds |= _made(primitive.fn, kwargs["dtype"] if "dtype" in kwargs else args[1])
+        kinds |= _kinds_made(primitive.fn, kwargs["dtype"] if "dtype" in kwargs else args[1])
     for kind in KINDS if kinds else ():
         if kind in kinds:
             value = kind.handler.call(recording, primitive, args, kwargs)
@@ -121,58 +125,61 @@ def call(recording: Recording, primitive: Primitive, args: tuple[Any, ...], kwar
     return NOT_FOREIGN
 
 
-def _made(fn: Callable[..., Any], dtype: Any) -> set[ForeignKind]:
-    """The kinds of an array that `fn` makes with a dtype."""
-    if not any([fn is maker for maker in _MAKERS]) or not isinstance(dtype, (type, str, list, tuple, dict, np.dtype)):
+def _kinds_made(fn: Callable[..., Any], dtype: Any) -> set[ForeignKind]:
+    """Return the kinds of an array that `fn` makes with a dtype."""
+    if not any([fn is maker for maker in _DTYPE_CONSTRUCTORS]) or not isinstance(
+        dtype, (type, str, list, tuple, dict, np.dtype)
+    ):
         return set()
     try:
         return {*_OF_DTYPE.get(np.dtype(dtype).char, ())} - {TEXT}  # type: ignore[arg-type]
-    except TypeError:  # which NumPy raises for the user
+    except TypeError:  # NumPy raises it for the user
         return set()
 
 
 def overridden(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call a function of NumPy's that the class of an argument overrides."""
-    kinds = _among((*args, *kwargs.values()), set())
-    return OVERRIDES.module.taken_over(fn, args, kwargs) if OVERRIDES in kinds else NOT_FOREIGN
+    """Call a NumPy function if the class of an argument overrides it."""
+    kinds = _kinds_among((*args, *kwargs.values()), set())
+    return OVERRIDES.module.call_override(fn, args, kwargs) if OVERRIDES in kinds else NOT_FOREIGN
 
 
 def operate(recording: Recording, fn: Callable[..., Any], operands: tuple[Any, ...]) -> Any:
-    """Compute an operator of operands that may be foreign."""
-    return _asked(_of_operands(recording, operands), "operate", recording, fn, operands)
+    """Apply an operator to operands that may be foreign."""
+    return _ask_handlers(_kinds_of_operands(recording, operands), "operate", recording, fn, operands)
 
 
 def update(recording: Recording, fn: Callable[..., Any], inplace: Any, left: Any, right: Any) -> Any:
-    """Do `left op= right` where an operand may be foreign."""
-    return _asked(_of_operands(recording, (left, right)), "update", recording, fn, inplace, left, right)
+    """Do `left op= right`, of which an operand may be foreign."""
+    return _ask_handlers(_kinds_of_operands(recording, (left, right)), "update", recording, fn, inplace, left, right)
 
 
-def _of_operands(recording: Recording, operands: tuple[Any, ...]) -> set[ForeignKind]:
-    """The kinds of operands, and of their items where arrays may hold traced objects."""
+def _kinds_of_operands(recording: Recording, operands: tuple[Any, ...]) -> set[ForeignKind]:
+    """Return the kinds of operands, and of their items if arrays may hold traced objects."""
     if recording.memory.holds_objects:
-        return _among(operands, set())
+        return _kinds_among(operands, set())
     return set().union(*map(kinds_of, operands))
 
 
 def item(recording: Recording, container: Any, key: Any) -> Any:
     """Read `container[key]` of a container that may be foreign."""
-    return _asked(kinds_of(container), "item", recording, container, key)
+    return _ask_handlers(kinds_of(container), "item", recording, container, key)
 
 
-def iterate(recording: Recording, obj: Any) -> Any:
+def iterate_over(recording: Recording, obj: Any) -> Any:
     """Return an iterable of the items of an object that may be foreign."""
-    return _asked(kinds_of(obj), "iterate", recording, obj)
+    return _ask_handlers(kinds_of(obj), "iterate", recording, obj)
 
 
 def store(recording: Recording, container: Any, key: Any, value: Any) -> bool:
-    """Do `container[key] = value` where the container is foreign; return False where it is not."""
+    """Do `container[key] = value` if the container is foreign; else return False."""
     return any([kind.handler.store(recording, container, key, value) for kind in kinds_of(container)])
 
 
-def _asked(kinds: Any, door: str, *given: Any) -> Any:
+def _ask_handlers(kinds: Any, operation: str, *args: Any) -> Any:
+    """Call the method `operation` of the handlers of these kinds, until one handles it."""
     for kind in KINDS if kinds else ():
         if kind in kinds:
-            value = getattr(kind.handler, door)(*given)
+            value = getattr(kind.handler, operation)(*args)
             if value is not NOT_FOREIGN:
                 return value
     return NOT_FOREIGN

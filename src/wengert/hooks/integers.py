@@ -1,4 +1,4 @@
-"""Objects that are integers by their `__index__`: the method is followed, and the integer is handed on."""
+"""Objects with an `__index__` as sizes, axes and indices: the method is traced, and its integer passed on."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from typing import Any
 
 import numpy as np
 
-from wengert.hooks.classes import bind, python_method
+from wengert.hooks.classes import bind_method, python_method
 from wengert.recording.primitives import Primitive
 from wengert.recording.recording import PLAIN
 from wengert.values.names import home_of, is_heap_type
 
-_SHOWING = ("__float__", "__int__", "__trunc__", "__array__", "__len__", "__getitem__")
-OF_NUMBERS = ("math", "_operator", "builtins")
-"""Modules whose functions ask for an integer in any argument."""
+_OTHER_CONVERSIONS = ("__float__", "__int__", "__trunc__", "__array__", "__len__", "__getitem__")
+NUMBER_MODULES = ("math", "_operator", "builtins")
+"""Modules whose functions may convert any argument to an integer."""
 
 
 def integer(a: Any) -> Any:
-    """Convert an object with an `__index__` alone to its integer, also inside a tuple; return others unchanged."""
+    """Convert an object whose only conversion is `__index__`, also inside a tuple; return others unchanged."""
     if type(a) is tuple:
         return tuple(map(integer, a)) if may_be_integer(a) else a
     method = python_method(type(a), "__index__")
-    if method is None or any([python_method(type(a), name) for name in _SHOWING]):
+    if method is None or any([python_method(type(a), name) for name in _OTHER_CONVERSIONS]):
         return a
-    value = bind(method, a)()
+    value = bind_method(method, a)()
     return value if type(value) is int else a
 
 
@@ -41,24 +41,24 @@ def with_integers(
     if not any(map(may_be_integer, (*args, *kwargs.values()))):
         return args, kwargs
     fn, rule = primitive.fn, primitive.rule
-    if home_of(fn).partition(".")[0] in OF_NUMBERS and fn is not operator.getitem:
+    if home_of(fn).partition(".")[0] in NUMBER_MODULES and fn is not operator.getitem:
         return tuple(map(integer, args)), kwargs
-    if rule is None or rule.kind == "rrule" or not _of_arrays(fn):
+    if rule is None or rule.kind == "rrule" or not _takes_arrays(fn):
         return args, kwargs
     names = () if rule.analysis is None else rule.analysis.names
-    count = _count(primitive, names, len(args))
-    places = [k >= count or names[k : k + 1] == ("shape",) for k in range(len(args))]
+    count = _count_operands(primitive, names, len(args))
+    is_size = [k >= count or names[k : k + 1] == ("shape",) for k in range(len(args))]
     words = {name: value if name in names else integer(value) for name, value in kwargs.items()}
-    return tuple([integer(a) if says else a for a, says in zip(args, places, strict=True)]), words
+    return tuple([integer(a) if converts else a for a, converts in zip(args, is_size, strict=True)]), words
 
 
-def _of_arrays(fn: Any) -> bool:
-    """Whether a function is NumPy's or a method of arrays, and no ufunc, which computes on all its arguments."""
+def _takes_arrays(fn: Any) -> bool:
+    """Whether a function is NumPy's or a method of arrays, but not a ufunc, which computes on all its arguments."""
     is_numpy = home_of(fn).partition(".")[0] == "numpy" or getattr(fn, "__objclass__", None) is np.ndarray
     return fn is operator.getitem or (is_numpy and not isinstance(fn, np.ufunc))
 
 
-def _count(primitive: Primitive, names: tuple[str, ...], given: int) -> int:
+def _count_operands(primitive: Primitive, names: tuple[str, ...], given: int) -> int:
     """Count the leading arguments that are operands; those after them are sizes, axes and indices."""
     rule = primitive.rule
     assert rule is not None

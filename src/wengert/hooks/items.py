@@ -1,4 +1,4 @@
-"""Items, iteration, unpacking and contexts, entering the user's methods."""
+"""The hooks of items, iteration, unpacking and contexts; the user's methods are traced."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ import numpy as np
 
 from wengert.errors import RefusedCallError
 from wengert.hooks import foreign
-from wengert.hooks.classes import constant, defines, enter, lookup, python_method
-from wengert.hooks.code_swap import HANDING_ON, prepare, put_in_held
+from wengert.hooks.classes import defines, enter, lookup, python_method, require_primitive
+from wengert.hooks.code_swap import CALLING_ITERATORS, prepare, swap_in_iterator
 from wengert.hooks.foreign import NOT_FOREIGN
 from wengert.hooks.integers import integer
-from wengert.hooks.lookups import hashed, in_hash_order, indexed, told
-from wengert.hooks.readers import check_read, is_reader, read, runs_unseen
-from wengert.hooks.search import CARRIER_TYPES, WAITING, opaque, waits
+from wengert.hooks.lookups import guard_hashing, guard_index, guard_reachable, guard_set_order
+from wengert.hooks.readers import check_read, checked_items, is_reader, runs_unseen
+from wengert.hooks.search import CARRIER_TYPES, WAITING_MODULES, may_wait_for_threads, opaque
 from wengert.hooks.standins.texts import octets
 from wengert.hooks.writes import record_store, slot_of_key
 from wengert.recording.aliases import READERS, behind
@@ -35,15 +35,15 @@ from wengert.values.specs import CERTAIN, is_certain, spec_of
 _ITEMS = {list, tuple, dict, bytes, range}
 
 
-def getitem(key: Any, container: Any, site: Site | None) -> Any:
+def get_item(key: Any, container: Any, site: Site | None) -> Any:
     """`container[key]`."""
     t = type(container)
     if t in _ITEMS:
         if Modes.guarding:
             STATE.site = site
-            indexed(container, key)
+            guard_index(container, key)
             if t is bytes:
-                told(container)
+                guard_reachable(container)
         if t is bytes and STATE.recording is not None and STATE.recording.texts:
             STATE.site = site
             octets(container)
@@ -61,26 +61,26 @@ def getitem(key: Any, container: Any, site: Site | None) -> Any:
         if Modes.guarding and STATE.recording is not None and STATE.recording.keep:
             STATE.site = site
             if slot_of_key(STATE.recording, key) is not None:
-                return _subscript(container, key)
+                return _get_item_slowly(container, key)
         slot = SHADOW.get(id(container))
         if t in PLAIN:
             if slot is None and id(key) not in SHADOW:
                 return container[key]
-            if slot is not None and type(key) in _BASIC and STATE.quick is not None:
+            if slot is not None and type(key) in _BASIC_KEYS and STATE.quick is not None:
                 return _record_item(container, key, slot, site)
         elif container.dtype.char in "OV" and STATE.recording is not None and STATE.recording.memory.holds_objects:
             STATE.site = site
             return foreign.item(STATE.recording, container, key)
-        elif type(key) in _BASIC and STATE.quick is not None:
+        elif type(key) in _BASIC_KEYS and STATE.quick is not None:
             STATE.site = site
             slot = STATE.recording.memory.slot(container)  # type: ignore[union-attr]
             return container[key] if slot is None else _record_item(container, key, slot, site)
     STATE.site = site
-    return _subscript(container, key)
+    return _get_item_slowly(container, key)
 
 
 def _record_item(container: np.ndarray, key: Any, slot: int, site: Site | None) -> Any:
-    """Record a read at an integer or slice of an array whose memory has not been written."""
+    """Record a read, by an integer or slice, of an array whose memory has not been written."""
     value = container[key]
     recording = STATE.recording
     assert recording is not None
@@ -89,14 +89,14 @@ def _record_item(container: np.ndarray, key: Any, slot: int, site: Site | None) 
     if (
         (strong and type(value) is not np.float64 and type(value) is not np.ndarray)
         or container.dtype.kind not in "fc"
-        or (recording.inert)
+        or recording.inert
     ):
         STATE.site = site
-        return record_call(constant(operator.getitem), (container, key), {})
+        return record_call(require_primitive(operator.getitem), (container, key), {})
     kept = recording.specs.get(slot)
     if kept is None:
         kept = recording.specs[slot] = spec_of(container)
-    entry = Quick.item, held(value, strong), (slot, None), (container if recording.keep else kept, key), None, site
+    entry = ShortForms.item, held(value, strong), (slot, None), (container if recording.keep else kept, key), None, site
     place = len(entries)
     entries.append(entry)
     SHADOW[id(value)] = place
@@ -108,17 +108,17 @@ def _record_item(container: np.ndarray, key: Any, slot: int, site: Site | None) 
     return value
 
 
-_BASIC = {int, slice}
+_BASIC_KEYS = {int, slice}
 
 
-def _subscript(container: Any, key: Any) -> Any:
-    """`container[key]` where no short path applies: of the user's class, of an object of C, or recorded."""
+def _get_item_slowly(container: Any, key: Any) -> Any:
+    """Do `container[key]` where no short path applies: for the user's class, a C object, or recorded."""
     t = type(container)
     if python_method(t, "__getitem__") is not None:
         return container[key]
     recording = STATE.recording
     if Modes.guarding and not issubclass(t, (np.ndarray, np.generic)):
-        indexed(container, key)
+        guard_index(container, key)
     value = NOT_FOREIGN if recording is None else foreign.item(recording, container, key)
     if value is not NOT_FOREIGN:
         return value
@@ -128,20 +128,20 @@ def _subscript(container: Any, key: Any) -> Any:
         check_read(recording, container)
     if recording is None or not issubclass(t, (np.ndarray, np.generic)):
         return dict_item(container, key) if issubclass(t, dict) and t is not dict else container[key]
-    return record_call(constant(operator.getitem), (container, integer(key)), {})
+    return record_call(require_primitive(operator.getitem), (container, integer(key)), {})
 
 
 def dict_item(container: Any, key: Any) -> Any:
-    """`dict.__getitem__(container, key)`; a method that gives missing items is entered."""
+    """Do `dict.__getitem__(container, key)`; the method that returns missing items is traced."""
     t = type(container)
     if dict.__contains__(container, key):
         found(container, key)
-    elif isinstance(container, collections.defaultdict) and lookup(t, "__missing__") is _MISSING:
+    elif isinstance(container, collections.defaultdict) and lookup(t, "__missing__") is _DEFAULTDICT_MISSING:
         return default_item(container, key)
     return dict.__getitem__(container, key)
 
 
-_MISSING = vars(collections.defaultdict)["__missing__"]
+_DEFAULTDICT_MISSING = vars(collections.defaultdict)["__missing__"]
 
 
 def default_item(container: Any, key: Any) -> Any:
@@ -153,13 +153,13 @@ def default_item(container: Any, key: Any) -> Any:
     return value
 
 
-def setitem(container: Any, key: Any, value: Any, site: Site | None) -> None:
+def set_item(container: Any, key: Any, value: Any, site: Site | None) -> None:
     """`container[key] = value`."""
     t = type(container)
     if Modes.guarding:
         STATE.site = site
         if python_method(t, "__setitem__") is None and not issubclass(t, np.ndarray):
-            indexed(container, key)
+            guard_index(container, key)
     if t is dict or (t is list and type(key) is not slice):
         container[key] = value
         if len(container) > MOST_SEARCHED and id(value) in SHADOW and STATE.recording is not None:
@@ -175,68 +175,68 @@ def setitem(container: Any, key: Any, value: Any, site: Site | None) -> None:
     elif STATE.recording is None or issubclass(t, CARRIER_TYPES) or not hasattr(t, "__setitem__"):
         container[key] = value  # or a TypeError
     elif not foreign.store(STATE.recording, container, key, value):
-        opaque(STATE.recording, operator.setitem, (container, key, value), {}, text=_refuse_store)
+        opaque(STATE.recording, operator.setitem, (container, key, value), {}, standin=_refuse_store)
 
 
 def _refuse_store(container: Any, key: Any, value: Any) -> NoReturn:
-    """Refuse a store of a traced value into memory that is not NumPy's, which nothing sees again."""
+    """Refuse to store a traced value in memory that is not NumPy's: reads of it are not traced."""
     assert STATE.recording is not None
     raise STATE.recording.refuse(
         RefusedCallError(
-            f"{here()}: a traced value is stored into {type(container).__name__}, a type whose memory cannot be "
-            "followed. Use a list, or an array of NumPy: np.zeros(n)."
+            f"{here()}: a traced value is stored in a {type(container).__name__}, whose memory cannot be traced. "
+            "Use a list, or a NumPy array: np.zeros(n)."
         )
     )
 
 
-def delitem(key: Any, container: Any, site: Site | None) -> None:
+def delete_item(key: Any, container: Any, site: Site | None) -> None:
     """`del container[key]`."""
     STATE.site = site
     if python_method(type(container), "__delitem__") is None:
-        indexed(container, key)
+        guard_index(container, key)
     del container[key]
 
 
 def iterable(obj: Any, site: Site | None) -> Any:
-    """Return the iterable for the interpreter: the object itself, or an iterator that records the items."""
+    """Return the iterable for the interpreter: the object itself, or an iterator that records its items."""
     t = type(obj)
     if t in (list, tuple, dict, set, range, types.GeneratorType):
         if Modes.guarding:
-            in_hash_order(obj)
+            guard_set_order(obj)
         if t is types.GeneratorType and runs_unseen(obj):
             STATE.site = site
-            return read(obj)
+            return checked_items(obj)
         return obj
     if t is frozenset and Modes.guarding:
-        in_hash_order(obj)
+        guard_set_order(obj)
     if issubclass(t, np.ndarray) and obj.ndim and STATE.recording is not None:
-        return _items(obj, site)
+        return _array_items(obj, site)
     recording = STATE.recording
     if t is not str and t is not bytes:
         STATE.site = site
-    items = NOT_FOREIGN if recording is None else foreign.iterate(recording, obj)
+    items = NOT_FOREIGN if recording is None else foreign.iterate_over(recording, obj)
     if items is not NOT_FOREIGN:
         return items
     if recording is not None and t is np.broadcast and id(obj) in recording.caches.get(np.broadcast, ()):
         raise recording.refuse(
             RefusedCallError(
-                f"{site}: iterating over {t.__name__} gives copies that cannot be followed. Iterate over the array."
+                f"{site}: iterating over {t.__name__} yields copies that cannot be traced. Iterate over the array."
             )
         )
-    if recording is not None and t in HANDING_ON:
-        put_in_held(obj)
+    if recording is not None and t in CALLING_ITERATORS:
+        swap_in_iterator(obj)
     if recording is not None and is_reader(obj) and behind(obj):
-        return read(obj)
-    return _waiting(obj) if waits(python_method(t, "__next__")) else obj
+        return checked_items(obj)
+    return _iterate_and_wait(obj) if may_wait_for_threads(python_method(t, "__next__")) else obj
 
 
-def each(obj: Any) -> Iterator[Any]:
+def each_item(obj: Any) -> Iterator[Any]:
     """Yield the items of an object, one by one."""
     yield from iterable(obj, STATE.site)
 
 
-def _waiting(iterator: Any) -> Iterator[Any]:
-    """Yield the items of an iterator that waits for other threads; each step gives up this thread's turn."""
+def _iterate_and_wait(iterator: Any) -> Iterator[Any]:
+    """Yield the items of an iterator that waits for other threads; each step releases this thread's turn."""
     while True:
         try:
             item = enter(iterator.__next__)()
@@ -245,17 +245,18 @@ def _waiting(iterator: Any) -> Iterator[Any]:
         yield item
 
 
-def _items(array: np.ndarray, site: Site | None) -> Iterator[Any]:
+def _array_items(array: np.ndarray, site: Site | None) -> Iterator[Any]:
+    """Yield the items of an array along its first axis, each recorded."""
     recording = STATE.recording
     rounded = recording is not None and id(array) in recording.rounded
     for i in range(len(array)):
-        item = getitem(i, array, site)
+        item = get_item(i, array, site)
         if rounded:
             recording.rounded[id(item)] = item  # type: ignore[union-attr]
         yield item
 
 
-class Stand:
+class InterpreterWrapper:
     """A wrapper that the interpreter gets in place of an object."""
 
     __slots__ = ("it",)
@@ -264,8 +265,8 @@ class Stand:
         self.it = it
 
 
-class Mapping(Stand):
-    """A mapping that is unpacked, whose keys may be an array."""
+class UnpackedMapping(InterpreterWrapper):
+    """A mapping that `**` unpacks; its keys may be an array."""
 
     __slots__ = ()
 
@@ -280,23 +281,23 @@ def mapping(obj: Any, site: Site | None) -> Any:
     """Return the mapping that `**` unpacks in place of an object."""
     t = type(obj)
     if Modes.guarding and issubclass(t, dict):
-        told(*dict.keys(obj))
-    if python_method(t, "keys") is None or lookup(t, "__iter__") is _OF_DICT:  # read past its methods
+        guard_reachable(*dict.keys(obj))
+    if python_method(t, "keys") is None or lookup(t, "__iter__") is _OF_DICT:  # CPython ignores its methods
         return obj
     STATE.site = site
-    return Mapping(obj)
+    return UnpackedMapping(obj)
 
 
 _OF_DICT = vars(dict)["__iter__"]
 
 
-def pairs(obj: Any, site: Site | None) -> Any:
+def dict_argument(obj: Any, site: Site | None) -> Any:
     """Return the argument for `dict`: a mapping if the object has keys, else an iterable of pairs."""
     return mapping(obj, site) if defines(type(obj), "keys") else iterable(obj, site)
 
 
-class Managed(Stand):
-    """A context manager whose methods are called as traced code calls them."""
+class EnteredContext(InterpreterWrapper):
+    """A context manager whose methods are traced."""
 
     __slots__ = ()
 
@@ -308,67 +309,68 @@ class Managed(Stand):
 
 
 def context(manager: Any, site: Site | None) -> Any:
-    """Return the context manager for `with`, wrapped if its methods must be entered.
+    """Return the context manager for `with`; wrap it if its methods must be traced.
 
-    That is so if they wait for other threads, or decide which errors and warnings are raised.
+    They must be if they wait for other threads, or decide which errors and warnings are raised.
     """
     STATE.site = site
     t = type(manager)
     prepare(t)
-    return Managed(manager) if any([_is_called(base) for base in t.__mro__]) else manager
+    return EnteredContext(manager) if any([_has_entered_methods(base) for base in t.__mro__]) else manager
 
 
-def _is_called(t: type) -> bool:
-    return t in SAYING_WHAT_IS_RAISED or home_of(t).partition(".")[0] in WAITING
+def _has_entered_methods(t: type) -> bool:
+    """Whether the methods of a context manager of this class must be traced."""
+    return t in ERROR_CONTEXTS or home_of(t).partition(".")[0] in WAITING_MODULES
 
 
-SAYING_WHAT_IS_RAISED = {np.errstate, warnings.catch_warnings}
+ERROR_CONTEXTS = {np.errstate, warnings.catch_warnings}
 
 
-def build_set(items: tuple[Any, ...], site: Site | None) -> set[Any]:
+def make_set(items: tuple[Any, ...], site: Site | None) -> set[Any]:
     """`{a, b}`."""
     if Modes.guarding:
         STATE.site = site
-        hashed(items)
+        guard_hashing(items)
     return set(items)
 
 
-def build_map(items: tuple[Any, ...], site: Site | None) -> dict[Any, Any]:
-    """`{a: b, c: d}`, given as keys and values in turn."""
+def build_dict(items: tuple[Any, ...], site: Site | None) -> dict[Any, Any]:
+    """`{a: b, c: d}`, passed as keys and values in turn."""
     if Modes.guarding:
         STATE.site = site
-        hashed(items[::2])
+        guard_hashing(items[::2])
     return dict(zip(items[::2], items[1::2], strict=True))
 
 
-def match_keys(keys: tuple[Any, ...], subject: Any, site: Site | None) -> None:
-    """The hook of a pattern of a mapping, which is about to look up these keys."""
+def guard_pattern_keys(keys: tuple[Any, ...], subject: Any, site: Site | None) -> None:
+    """The hook of a mapping pattern, which is about to look up these keys: guard which items they are."""
     prepare(type(subject))
     if Modes.guarding:
         STATE.site = site
         for key in keys:
-            indexed(subject, key)
+            guard_index(subject, key)
 
 
-def added(key: Any, site: Site | None) -> Any:
+def guard_added_key(key: Any, site: Site | None) -> Any:
     """Guard an item that a comprehension adds to a set, or a key that it adds to a dictionary, and return it."""
     if Modes.guarding:
         STATE.site = site
-        told(key)
+        guard_reachable(key)
     return key
 
 
-def added_all(items: Any, site: Site | None) -> Any:
+def guard_added_items(items: Any, site: Site | None) -> Any:
     """Guard items that are added to a set one by one, and return them."""
     if not Modes.guarding:
         return items
     STATE.site = site
     items = list(items)
-    told(*items)
+    guard_reachable(*items)
     return items
 
 
-class Quick:
-    """The forms of call that the hooks of items record themselves, on the short path."""
+class ShortForms:
+    """The bound primitives that the hooks of items record on the short path."""
 
     item: Any = None

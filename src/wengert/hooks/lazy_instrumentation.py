@@ -1,6 +1,7 @@
 """Lazy instrumentation of methods at their first call: a trace calls few methods of the classes that it meets.
 
-Before the user's code calls one, its code is swapped. C finds code that does the swap and then calls the method.
+The user's code swaps the code of a method before it calls the method. C calls code that does the swap, then calls the
+method.
 """
 
 from __future__ import annotations
@@ -15,41 +16,47 @@ from typing import Any
 from wengert.values.codes import code_of, note_original
 from wengert.values.names import is_name
 
-_codes: weakref.WeakKeyDictionary[types.FunctionType, tuple[types.CodeType, types.CodeType]] = (
+_lazy_codes: weakref.WeakKeyDictionary[types.FunctionType, tuple[types.CodeType, types.CodeType]] = (
     weakref.WeakKeyDictionary()
 )
-"""Map a function to its own code and the code that waits in its place."""
+"""Map a function to its own code and the lazy code that replaces it."""
 _FIRST = "first"
-_SUSPENDED = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+SUSPENDED = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
-def may_wait(f: types.FunctionType) -> bool:
-    """Whether C need not find the twin at once: it does so of special methods, and of what hands over steps."""
+def may_be_lazy(f: types.FunctionType) -> bool:
+    """Whether a function can be instrumented at its first call: no special method, generator or coroutine can."""
     code, name = f.__code__, f.__name__
     is_special = name.startswith("__") and name.endswith("__")
-    return not is_special and not code.co_flags & _SUSPENDED and all(map(is_name, code.co_varnames[: _count(code)]))
+    return (
+        not is_special
+        and not code.co_flags & SUSPENDED
+        and all(map(is_name, code.co_varnames[: _count_parameters(code)]))
+    )
 
 
-def is_waiting(f: types.FunctionType) -> bool:
-    """Whether a function runs code that waits for its first call."""
-    found = _codes.get(f)
+def is_lazy(f: types.FunctionType) -> bool:
+    """Whether a function runs lazy code, which awaits its first call."""
+    found = _lazy_codes.get(f)
     return found is not None and f.__code__ is found[1]
 
 
-def waiting(f: types.FunctionType, start: Callable[[types.FunctionType, Any, Any], Any]) -> types.CodeType:
+def lazy_code(f: types.FunctionType, start: Callable[[types.FunctionType, Any, Any], Any]) -> types.CodeType:
     """Return code for `f`, with the same parameters, that calls `start(f, args, kwargs)`."""
-    own, found = code_of(f), _codes.get(f)
+    own, found = code_of(f), _lazy_codes.get(f)
     if found is None or found[0] is not own:
-        found = _codes[f] = own, _waiting_code(own, weakref.ref(f), start)
+        found = _lazy_codes[f] = own, _make_lazy_code(own, weakref.ref(f), start)
     return found[1]
 
 
-def _waiting_code(own: types.CodeType, reference: Any, start: Callable[..., Any]) -> types.CodeType:
+def _make_lazy_code(own: types.CodeType, reference: Any, start: Callable[..., Any]) -> types.CodeType:
+    """Make the lazy code of the function that the weak reference has, like its code `own`."""
+
     def first(*args: Any, **kwargs: Any) -> Any:
         return start(reference(), args, kwargs)
 
-    code = _template(
-        own.co_varnames[: _count(own)],
+    code = _compile_caller(
+        own.co_varnames[: _count_parameters(own)],
         own.co_posonlyargcount,
         own.co_argcount,
         own.co_kwonlyargcount,
@@ -68,14 +75,14 @@ def _waiting_code(own: types.CodeType, reference: Any, start: Callable[..., Any]
     return made
 
 
-def _count(code: types.CodeType) -> int:
+def _count_parameters(code: types.CodeType) -> int:
     """Count the parameters of a code object, with `*args` and `**kwargs`."""
     gathering = (code.co_flags & inspect.CO_VARARGS != 0) + (code.co_flags & inspect.CO_VARKEYWORDS != 0)
     return code.co_argcount + code.co_kwonlyargcount + gathering
 
 
 @lru_cache(maxsize=1024)
-def _template(
+def _compile_caller(
     names: tuple[str, ...], positional_only: int, positional: int, keywords: int, gathers: bool
 ) -> types.CodeType:
     """Compile a function with these parameters that calls the constant "first" with all its arguments."""

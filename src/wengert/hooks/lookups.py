@@ -1,4 +1,4 @@
-"""Guards on traced values by which C code decides: a key of a dictionary, an index, a count.
+"""Guards on traced values on which C code branches: a key of a dictionary, an index, a count.
 
 Each guard is recorded before the C code runs, since that may raise.
 """
@@ -12,118 +12,118 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import RefusedCallError
-from wengert.hooks.search import LIMIT, TooLarge, traced_in
+from wengert.hooks.search import MAX_SEARCHED, TooLarge, traced_in
 from wengert.recording.decisions import decided, exact, variables
 from wengert.recording.identity import given, is_one
 from wengert.recording.recording import STATE, Modes, Recording, here
 from wengert.recording.slots import slot_of
 
-FEW = 20  # keys that are compared with each other, to guard which are equal
-MANY = 1000  # keys that a guard may list; among more, the one looked up is guarded itself
-_NUMBERS = (int, float, complex, np.number, np.bool_)
-HASHED: tuple[type, ...] = (dict, set, frozenset, type({}.keys()), type({}.items()))
+MAX_COMPARED_KEYS = 20  # keys that are compared in pairs, to guard which are equal
+MAX_LISTED_KEYS = 1000  # keys that a guard may list; among more, the value of the key looked up is guarded
+_NUMBER_KEYS = (int, float, complex, np.number, np.bool_)
+HASH_CONTAINERS: tuple[type, ...] = (dict, set, frozenset, type({}.keys()), type({}.items()))
 _BY_IDENTITY: Any = object.__hash__
 
 
-def tape() -> Recording | None:
-    """This thread's recording if it is kept as a tape; else None."""
+def kept_recording() -> Recording | None:
+    """Return this thread's recording if it is kept as a tape; else None."""
     recording = STATE.recording if Modes.guarding else None
     return recording if recording is not None and recording.keep else None
 
 
-def told(*things: Any) -> None:
+def guard_reachable(*things: Any) -> None:
     """Guard every traced value reachable from these arguments, since C code branches on them."""
-    recording = tape()
+    recording = kept_recording()
     if recording is not None:
-        found = within(recording, things)
+        found = find_traced(recording, things)
         exact(recording, found)
         if recording.reads is not None:
             recording.reads.asked_by_identity([given(recording, thing) for thing in found])
 
 
-def decisive(thing: Any) -> Any:
-    """Guard a value by which C code is about to decide, and return it."""
-    told(thing)
+def guard_decisive(thing: Any) -> Any:
+    """Guard a value on which C code is about to branch, and return it."""
+    guard_reachable(thing)
     return thing
 
 
-def within(recording: Recording, things: Iterable[Any]) -> list[Any]:
+def find_traced(recording: Recording, things: Iterable[Any]) -> list[Any]:
     """Find the reachable traced values. Errors: RefusedCallError if there are too many objects to search."""
     try:
         return traced_in(recording, things)
     except TooLarge:
         raise recording.refuse(
             RefusedCallError(
-                f"{here()}: C code decides by an object that reaches more than {LIMIT} others, too many to search for "
-                "traced values, so that a tape might go another way unnoticed."
+                f"{here()}: C code branches on an object that refers to more than {MAX_SEARCHED} others, too many to "
+                "search for traced values. A replay of the tape might branch differently, unnoticed."
             )
         ) from None
 
 
-def indexed(container: Any, key: Any) -> None:
+def guard_index(container: Any, key: Any) -> None:
     """Guard which item `container[key]` is, before it is read, set or deleted."""
-    recording = tape()
+    recording = kept_recording()
     if recording is None:
         return
-    if issubclass(type(container), HASHED):
-        looked_up(recording, key, container)
+    if issubclass(type(container), HASH_CONTAINERS):
+        guard_lookup(recording, key, container)
     elif type(key) is slice:
-        exact(recording, within(recording, (key.start, key.stop, key.step)))
+        exact(recording, find_traced(recording, (key.start, key.stop, key.step)))
     elif type(key) is not int:
-        exact(recording, within(recording, (key,)))
+        exact(recording, find_traced(recording, (key,)))
 
 
-def looked_up(recording: Recording, key: Any, keys: Any) -> None:
-    """Guard which of these keys, if any, equals the one that is looked up."""
+def guard_lookup(recording: Recording, key: Any, keys: Any) -> None:
+    """Guard which of these keys, if any, equals `key`, which is looked up."""
     if isinstance(keys, dict):
-        keys = [*dict.__iter__(keys)]  # an OrderedDict itself would ask for the hash of each
+        keys = [*dict.__iter__(keys)]  # an OrderedDict itself would hash each key
     if type(key) is int or type(key) is str or type(key) is bytes:
-        if id(key) not in recording.origins and not any([_is_traced(recording, k) for k in keys]):
+        if id(key) not in recording.origins and not any([_is_traced_key(recording, k) for k in keys]):
             return
-    elif not issubclass(type(key), (*_NUMBERS, str, bytes, tuple)):
+    elif not issubclass(type(key), (*_NUMBER_KEYS, str, bytes, tuple)):
         if getattr(type(key), "__hash__", None) is not _BY_IDENTITY:
-            exact(recording, within(recording, (key, *keys)))
+            exact(recording, find_traced(recording, (key, *keys)))
         return
     if variables(recording, (key,)) is None and issubclass(type(key), tuple):
-        exact(recording, within(recording, (key,)))  # of objects in it
-    alike = [k for k in keys if issubclass(type(k), (*_NUMBERS, str, bytes, tuple))]
+        exact(recording, find_traced(recording, (key,)))  # the objects in it
+    alike = [k for k in keys if issubclass(type(k), (*_NUMBER_KEYS, str, bytes, tuple))]
     for k in alike:
         if k is key:
             return
         if is_one(k, key):
-            words = f"{here()}: two names of one nan are keys, which is one key outside of the trace. Ask np.isnan."
+            words = f"{here()}: two traced copies of one nan are keys; untraced they are one key. Use np.isnan."
             raise recording.refuse(RefusedCallError(words))
-        if _is_traced(recording, k):
+        if _is_traced_key(recording, k):
             decided(recording, operator.eq, (k, key), k == key)
-    known = [k for k in alike if not _is_traced(recording, k)]
+    known = [k for k in alike if not _is_traced_key(recording, k)]
     hit = [k for k in known if k == key]
-    if hit or len(known) > MANY:
+    if hit or len(known) > MAX_LISTED_KEYS:
         exact(recording, (key,))
     elif known:
         decided(recording, operator.contains, (tuple(known), key), False)
 
 
-def hashed(keys: Any) -> None:
-    """Guard which of these keys are equal, as a set or dictionary finds out that takes them in."""
-    recording = tape()
+def guard_hashing(keys: Any) -> None:
+    """Guard which of these keys are equal, before a set or dictionary takes them."""
+    recording = kept_recording()
     if recording is None or all([type(key) is str and id(key) not in recording.origins for key in keys]):
         return
-    if len(keys) > FEW:
-        exact(recording, within(recording, keys))
+    if len(keys) > MAX_COMPARED_KEYS:
+        exact(recording, find_traced(recording, keys))
         return
     for place, key in enumerate(keys):
-        looked_up(recording, key, keys[:place])
+        guard_lookup(recording, key, keys[:place])
 
 
-def in_hash_order(items: Any) -> None:
+def guard_set_order(items: Any) -> None:
     """Guard the order in which a set is iterated over."""
     if type(items) is set or type(items) is frozenset:
-        told(items)
+        guard_reachable(items)
 
 
-def _is_traced(recording: Recording, key: Any) -> bool:
+def _is_traced_key(recording: Recording, key: Any) -> bool:
     if issubclass(type(key), (str, bytes)):
         return id(key) in recording.origins
     if issubclass(type(key), tuple):
-        return any([_is_traced(recording, part) for part in key])
+        return any([_is_traced_key(recording, part) for part in key])
     return slot_of(recording, key) is not None

@@ -1,4 +1,4 @@
-"""Class patterns of `match`: CPython matches them, and reads attributes of values as any others are read."""
+"""The hook of class patterns of `match`: CPython matches; attributes of traced values are recorded."""
 
 from __future__ import annotations
 
@@ -7,18 +7,20 @@ from collections.abc import Callable
 from typing import Any
 
 from wengert.hooks.attributes import get_attribute
-from wengert.hooks.code_swap import touched
+from wengert.hooks.code_swap import prepare_class_of
 from wengert.recording.recording import STATE
 from wengert.recording.slots import slot_of
 from wengert.values.sites import Site
 
 
-def match_class(cls: Any, names: tuple[str, ...], subject: Any, count: int, site: Site) -> tuple[Any, ...] | None:
+def match_class_pattern(
+    cls: Any, names: tuple[str, ...], subject: Any, count: int, site: Site
+) -> tuple[Any, ...] | None:
     """Return the values that `case cls(p1, .., name=..)` binds, or None if it does not match.
 
     The first `count` patterns are positional, the others have `names`.
     """
-    found = _matcher(count, names)(touched(cls, site), touched(subject, site))
+    found = _matcher(count, names)(prepare_class_of(cls, site), prepare_class_of(subject, site))
     recording = STATE.recording
     if found is None or recording is None or slot_of(recording, subject) is None:
         return found

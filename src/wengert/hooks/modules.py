@@ -1,27 +1,27 @@
-"""The modules whose functions are not entered though they are written in Python, each with the reason."""
+"""The modules whose Python functions are not instrumented, each with the reason."""
 
 from __future__ import annotations
 
-from wengert.hooks.policy import Decision, plain, searched
+from wengert.hooks.policy import Decision, native_call, opaque_call
 
-_SHOWING = plain("Its module shows or inspects what it is given, and computes nothing on it.")
-_WAITING = searched("Its module starts threads, processes or event loops, whose code runs where nothing is recorded.")
-_READING = searched("Its module reads and writes texts, code or memory; what it makes of numbers has no derivative.")
+_DISPLAYS = native_call("Its module prints or inspects its arguments, and computes nothing on them.")
+_STARTS_THREADS = opaque_call("Its module starts threads, processes or event loops, whose code is not recorded.")
+_CONVERTS_TEXT = opaque_call("Its module reads and writes strings, code or memory; its results have no derivative.")
 
-MODULES: dict[str, Decision] = {
+MODULE_DECISIONS: dict[str, Decision] = {
     **dict.fromkeys(
         (
             "logging", "warnings", "traceback", "rich", "pdb", "bdb", "typing", "inspect", "dis", "abc", "weakref",
             "_weakrefset", "linecache", "gc", "faulthandler", "_pytest", "pytest", "pluggy", "coverage",
         ),
-        _SHOWING,
+        _DISPLAYS,
     ),
-    **dict.fromkeys(("asyncio", "concurrent", "multiprocessing", "subprocess", "threading"), _WAITING),
+    **dict.fromkeys(("asyncio", "concurrent", "multiprocessing", "subprocess", "threading"), _STARTS_THREADS),
     **dict.fromkeys(
         (
             "ast", "codeop", "ctypes", "importlib", "io", "pickle", "re", "sre_compile", "sre_parse", "tempfile",
             "tokenize",
         ),
-        _READING,
+        _CONVERTS_TEXT,
     ),
 }  # fmt: skip

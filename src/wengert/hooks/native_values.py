@@ -1,4 +1,4 @@
-"""Values of C functions that have a Python version: Python gives the derivatives, C the values, rounded its way."""
+"""Exact values of C functions that have a Python version: Python gives the derivatives, C the rounded values."""
 
 from __future__ import annotations
 
@@ -22,52 +22,53 @@ _DATA = (int, float, complex, str, bytes, type(None), slice, np.generic, np.dtyp
 
 
 def with_values_of(f: Callable[..., Any], text: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Call `text`, the Python version of `f`, and give its results and writes the exact values of `f`.
+    """Call `text`, the Python version of `f`, but give its results and writes the exact values of `f`.
 
-    Only plain data without overlap qualify, and no tape, which is replayed without f. Values that differ by more than
-    rounding stay those of `text`: f has used that memory as a workspace.
+    This needs plain data that do not overlap, and no tape, since a tape is replayed without `f`. If values differ by
+    more than rounding, those of `text` stay: `f` has used that memory as a workspace.
     """
     given, recording = (*args, *kwargs.values()), recording_here()
     if recording.keep or recording.context is not None or not all(map(_is_data, given)) or _overlap(given):
         return text(*args, **kwargs)
-    copies, words = [_copied(a) for a in args], {name: _copied(a) for name, a in kwargs.items()}
+    copies, words = [_copy_data(a) for a in args], {name: _copy_data(a) for name, a in kwargs.items()}
     with silent():
         native = f(*copies, **words)
     made = text(*args, **kwargs)
-    size = max(map(_size, given), default=0.0)
+    size = max(map(_magnitude, given), default=0.0)
     for a, copy in zip(_arrays(given), _arrays((*copies, *words.values())), strict=True):
-        if _is_rounded(a, copy, size):
-            record_store(a, ..., _as(enter(np.copy)(a), copy, size))
-    return _as(made, native, size)
+        if _differ_by_rounding(a, copy, size):
+            record_store(a, ..., _take_values(enter(np.copy)(a), copy, size))
+    return _take_values(made, native, size)
 
 
-def valued(x: Any, value: Any) -> Any:
+def exact_value(x: Any, value: Any) -> Any:
     """Return `value`, with the derivative of `x`."""
     return value
 
 
-partials(valued)(lambda y, x, value: (1, None))
+partials(exact_value)(lambda y, x, value: (1, None))
 
 
-def _as(made: Any, native: Any, size: float) -> Any:
+def _take_values(made: Any, native: Any, size: float) -> Any:
+    """Return `made` with the values of `native`, where these differ by rounding only."""
     if type(made) is type(native) and isinstance(made, (tuple, list)) and len(made) == len(native):
-        return type(made)([_as(a, b, size) for a, b in zip(made, native, strict=True)])
-    if not _is_rounded(made, native, size):
+        return type(made)([_take_values(a, b, size) for a, b in zip(made, native, strict=True)])
+    if not _differ_by_rounding(made, native, size):
         return made
-    return record_as(ruled(valued), _copied(native), (made, native))  # it may be over memory that is not NumPy's
+    return record_as(ruled(exact_value), _copy_data(native), (made, native))  # its memory may not be NumPy's
 
 
-def _is_rounded(made: Any, native: Any, size: float) -> bool:
-    """Whether two numbers or arrays differ, but not by more than what rounding does to numbers of this `size`."""
+def _differ_by_rounding(made: Any, native: Any, size: float) -> bool:
+    """Whether two numbers or arrays differ, but by no more than rounding of numbers of this `size`."""
     if not (is_inexact(made) and is_inexact(native)) or np.shape(made) != np.shape(native):
         return False
     made, native = np.asarray(made), np.asarray(native)
     near = max(np.finfo(a.dtype).eps for a in (made, native)) ** 0.5
-    apart = near * max(_size(native), size)
+    apart = near * max(_magnitude(native), size)
     return not same_numbers(made, native) and np.allclose(made, native, rtol=near, atol=apart, equal_nan=True)
 
 
-def _size(thing: Any) -> float:
+def _magnitude(thing: Any) -> float:
     """Return the largest magnitude of the finite numbers."""
     if not is_inexact(thing):
         return 0.0
@@ -89,7 +90,7 @@ def _overlap(things: Any) -> bool:
     return any([np.may_share_memory(a, b) for a, b in itertools.combinations(_arrays(things), 2)])
 
 
-def _copied(thing: Any) -> Any:
+def _copy_data(thing: Any) -> Any:
     if type(thing) in (tuple, list):
-        return type(thing)(map(_copied, thing))
+        return type(thing)(map(_copy_data, thing))
     return strided_copy(thing) if isinstance(thing, np.ndarray) else thing

@@ -49,7 +49,7 @@ def _inplace(op: Binary) -> tuple[Callable[[Any, Any], Any], str]:
 
 INPLACE = {op.name: _inplace(op) for op in BINARY.values()}
 
-COMPARE = {
+COMPARISONS = {
     name: Binary(name, symbol, getattr(operator, name), f"__{name}__", f"__{mirror}__")
     for name, symbol, mirror in (
         ("lt", "<", "gt"),

@@ -1,6 +1,6 @@
-"""The policy of calls: the callable that traced code calls in place of another, and the reason.
+"""The policy of calls: which callable traced code calls in place of another, and why.
 
-Decisions are registered here by callable, by owner, by type or by module.
+Decisions are registered here by callable, by owner or by type.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ class Kind(enum.Enum):
     RECORDED = "recorded as one call"
     ENTERED = "entered"
     STAND_IN = "replaced by a stand-in"
-    SEARCHED = "run as it is, but refused where a traced value can reach it"
-    PLAIN = "run as it is"
+    SEARCHED = "called untraced; refused if a traced value can reach it"
+    PLAIN = "called untraced"
 
 
 class Decision(NamedTuple):
@@ -42,42 +42,42 @@ class Decision(NamedTuple):
     by: Any = None
 
 
-def itself(f: Any) -> Any:
+def same_callable(f: Any) -> Any:
     return f
 
 
-def plain(why: str, of: Callable[[Any], Any] = itself, by: Any = None) -> Decision:
-    """Return the Decision on a callable that runs natively, whatever its arguments."""
-    return Decision(Kind.PLAIN, why, of, by or _line())
+def native_call(why: str, of: Callable[[Any], Any] = same_callable, by: Any = None) -> Decision:
+    """Return the Decision on a callable that is called untraced, whatever its arguments."""
+    return Decision(Kind.PLAIN, why, of, by or _deciding_line())
 
 
-def searched(why: str, of: Callable[[Any], Any] = guarded) -> Decision:
+def opaque_call(why: str, of: Callable[[Any], Any] = guarded) -> Decision:
     """Return the Decision on an opaque callable, whose arguments are searched for traced values."""
-    return Decision(Kind.SEARCHED, why, of, _line())
+    return Decision(Kind.SEARCHED, why, of, _deciding_line())
 
 
-def _line() -> Site:
-    """Find the line that decides: it calls the function that calls this one."""
+def _deciding_line() -> Site:
+    """Return the line that decides: the caller of this function's caller."""
     frame = sys._getframe(2)
     return Site(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
 
 
-def replaced(why: str, of: Callable[[Any], Any], by: Any = None) -> Decision:
-    """The Decision on a callable that another function replaces: `by`, or what `of` makes.
+def stand_in_call(why: str, of: Callable[[Any], Any], by: Any = None) -> Decision:
+    """Return the Decision on a callable with a stand-in: `by`, or the result of `of`.
 
-    Where the arguments do not fit, the error is the callable's own.
+    If the arguments do not fit, the callable itself raises the error.
     """
-    return Decision(Kind.STAND_IN, why, lambda f: _as_called(f, of(f)), by or of)
+    return Decision(Kind.STAND_IN, why, lambda f: _with_native_errors(f, of(f)), by or of)
 
 
-IN_C = "It is written in C, which cannot be seen into, and it has no rule."
-MOVES = "It moves what it is given and computes nothing on it."
+IN_C = "It is written in C, which cannot be traced, and it has no rule."
+MOVES = "It moves its arguments and computes nothing on them."
 
 CALLABLES: dict[Any, Decision] = {}
 RULED: set[Any] = set()
 """Callables whose stand-in applies their rule."""
 RECORDERS: dict[Any, Callable[[Any], Callable[..., Any]]] = {}
-"""Map a callable with a rule and a recorder of its own to the function that makes the recorder from the primitive."""
+"""Map a callable with a rule and its own recorder to the function that makes the recorder from the primitive."""
 METHODS: dict[type, Callable[[Any, type, str], Decision | None]] = {}
 """Map the class of an object, or a base of it, to the function that decides on its C methods.
 
@@ -88,20 +88,20 @@ UNBOUND: dict[type, Callable[[Any], Decision | None]] = {}
 TYPES: dict[type, Callable[[Any], Decision | None]] = {}
 """Map the type of a callable to the function that decides on it."""
 
-_SEEN = "In C nothing sees what it calls, compares or takes apart; the stand-in does the same where a trace sees it."
+_SAME_BUT_SEEN = "C code calls, compares or unpacks objects untraced; the stand-in does the same where it is traced."
 
 
-def stands_for(*callables: Any, ruled: bool = False, made: bool = False) -> Callable[[_Function], _Function]:
-    """Have a function run in place of these callables where something is recorded.
+def stand_in_for(*callables: Any, ruled: bool = False, made: bool = False) -> Callable[[_Function], _Function]:
+    """Register a function as the stand-in of these callables: it runs in their place where something records.
 
-    A rule of the callable goes before it, unless the stand-in is `ruled`: it applies the rule itself. With
-    `made` the function is not the stand-in, but makes that of each callable.
+    A rule of the callable takes precedence, unless the stand-in is `ruled`: it applies the rule itself. With `made` the
+    function is not the stand-in, but makes the stand-in of each callable.
     """
 
     def register(standin: _Function) -> _Function:
         of = standin if made else lambda _: standin
         for f in callables:
-            CALLABLES[f] = replaced(_SEEN, of, standin)
+            CALLABLES[f] = stand_in_call(_SAME_BUT_SEEN, of, standin)
         if ruled:
             RULED.update(callables)
         return standin
@@ -109,9 +109,9 @@ def stands_for(*callables: Any, ruled: bool = False, made: bool = False) -> Call
     return register
 
 
-def _as_called(native: Any, standin: Any) -> Any:
+def _with_native_errors(native: Any, standin: Any) -> Any:
     """Wrap a stand-in: if the arguments do not fit, call the original, which raises its own error."""
-    inner = _entered(standin)
+    inner = _function_run_by(standin)
     if type(native) in _IN_PYTHON or type(inner) is not types.FunctionType:
         return standin
 
@@ -119,8 +119,8 @@ def _as_called(native: Any, standin: Any) -> Any:
         try:
             return standin(*args, **kwargs)
         except TypeError as error:
-            never = error.__traceback__ is not None and error.__traceback__.tb_next is None
-            if never or not fits(native, args, kwargs):
+            is_uncalled = error.__traceback__ is not None and error.__traceback__.tb_next is None
+            if is_uncalled or not fits(native, args, kwargs):
                 return native(*args, **kwargs)
             raise
 
@@ -131,7 +131,7 @@ def _as_called(native: Any, standin: Any) -> Any:
 _IN_PYTHON = types.FunctionType, types.MethodType
 
 
-def _entered(standin: Any) -> Any:
+def _function_run_by(standin: Any) -> Any:
     """Return the function that a call of a stand-in runs."""
     if isinstance(standin, types.MethodType):
         return standin.__func__
@@ -139,31 +139,31 @@ def _entered(standin: Any) -> Any:
 
 
 def records(*callables: Any) -> Callable[[_Function], _Function]:
-    """Register a function that makes the recorder of these callables from the primitive, while they have rules."""
-    return _entering(RECORDERS, callables)
+    """Register a function that makes the recorder of these callables from the primitive, if they have rules."""
+    return _registering(RECORDERS, callables)
 
 
-def runs_plain(why: str, *callables: Any) -> None:
-    """Call these natively, unrecorded."""
-    CALLABLES.update(dict.fromkeys(callables, plain(why, by=_line())))
+def declare_native(why: str, *callables: Any) -> None:
+    """Declare that these callables are called untraced."""
+    CALLABLES.update(dict.fromkeys(callables, native_call(why, by=_deciding_line())))
 
 
 def decides_methods_of(*owners: type) -> Callable[[_Function], _Function]:
     """Register a function that decides on the C methods of objects of these classes."""
-    return _entering(METHODS, owners)
+    return _registering(METHODS, owners)
 
 
 def decides_unbound(*owners: type) -> Callable[[_Function], _Function]:
     """Register a function that decides on the C methods that these very classes define, when called on the class."""
-    return _entering(UNBOUND, owners)
+    return _registering(UNBOUND, owners)
 
 
 def decides_type(*kinds: type) -> Callable[[_Function], _Function]:
     """Register a function that decides on callables of these very types; for `type`, on classes."""
-    return _entering(TYPES, kinds)
+    return _registering(TYPES, kinds)
 
 
-def _entering(table: dict[Any, Any], keys: tuple[Any, ...]) -> Callable[[_Function], _Function]:
+def _registering(table: dict[Any, Any], keys: tuple[Any, ...]) -> Callable[[_Function], _Function]:
     def register(decide: _Function) -> _Function:
         table.update(dict.fromkeys(keys, decide))
         return decide

@@ -1,4 +1,4 @@
-"""Operators where no short path applies: Python's own protocols, whose methods run their twins."""
+"""Operators where no short path applies: Python's own protocols; the user's methods are traced."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ import numpy as np
 
 from wengert.errors import RefusedCallError
 from wengert.hooks import foreign
-from wengert.hooks.classes import bind, constant, defines, enter, lookup, python_method
-from wengert.hooks.code_swap import is_foreign, prepare
+from wengert.hooks.classes import bind_method, defines, enter, lookup, python_method, require_primitive
+from wengert.hooks.code_swap import is_third_party, prepare
 from wengert.hooks.foreign import NOT_FOREIGN
-from wengert.hooks.items import each, iterable, pairs
-from wengert.hooks.lookups import HASHED, hashed, looked_up, told
-from wengert.hooks.operators import COMPARE, Binary
+from wengert.hooks.items import dict_argument, each_item, iterable
+from wengert.hooks.lookups import HASH_CONTAINERS, guard_hashing, guard_lookup, guard_reachable
+from wengert.hooks.operators import COMPARISONS, Binary
 from wengert.hooks.search import CARRIER_TYPES, FROZEN, opaque, search
 from wengert.hooks.standins.probes import probe
 from wengert.hooks.writes import record_write
@@ -35,98 +35,99 @@ from wengert.values.sites import Site
 from wengert.values.specs import NUMERIC, is_certain
 
 
-def protocol(op: Binary, left: Any, right: Any) -> Any:
-    """An operator of an object whose class is written in Python: Python asks its methods, which run their twins.
+def apply_protocol(op: Binary, left: Any, right: Any) -> Any:
+    """Apply an operator to an object whose class is written in Python: Python calls its methods, which are traced.
 
-    NumPy asks those of what it makes an array of on other numbers. And what C answers of numbers has to be recorded.
+    `_apply_with_object` handles operators by which NumPy would call its methods on other numbers. If a method of
+    numbers in C answers, the operation is recorded.
     """
     prepare(type(right))  # the left operand's method may leave it to the right one's
-    if _is_foreign(left, op.method) or _is_foreign(right, op.reflected):
-        return _guarded(op.fn, left, right)
-    if _takes_apart(left, op.method, right, op.reflected):
-        return _apart(op, left, right)
-    if _takes_apart(right, op.reflected, left, op.method):
+    if _is_third_party_method(left, op.method) or _is_third_party_method(right, op.reflected):
+        return _run_opaque(op.fn, left, right)
+    if _splits_object(left, op.method, right, op.reflected):
+        return _apply_with_object(op, left, right)
+    if _splits_object(right, op.reflected, left, op.method):
         method = python_method(type(left), op.method)
-        value = NotImplemented if method is None else bind(method, left)(right)
-        return _apart(op, left, right) if value is NotImplemented else value
-    if op.name not in COMPARE and _are_numbers(left, right):
-        return _asked(op, left, right)
+        value = NotImplemented if method is None else bind_method(method, left)(right)
+        return _apply_with_object(op, left, right) if value is NotImplemented else value
+    if op.name not in COMPARISONS and _are_numbers(left, right):
+        return _ask_methods(op, left, right)
     return op.fn(left, right)
 
 
-def _is_foreign(a: Any, name: str) -> bool:
-    """Whether C code of a package that no rule is for answers the operator `name` of an object."""
+def _is_third_party_method(a: Any, name: str) -> bool:
+    """Whether the method `name` of an object is C code of a third-party package."""
     if type(a) in PLAIN:
         return False
     found = lookup(type(a), name)
-    return type(found) is types.WrapperDescriptorType and is_foreign(found.__objclass__)
+    return type(found) is types.WrapperDescriptorType and is_third_party(found.__objclass__)
 
 
-def _guarded(fn: Callable[..., Any], *operands: Any) -> Any:
-    """Run an operator in C of a foreign object, refused where it holds traced values."""
+def _run_opaque(fn: Callable[..., Any], *operands: Any) -> Any:
+    """Apply an operator in C to third-party objects; refuse if they hold traced values."""
     recording = STATE.recording
     return fn(*operands) if recording is None else opaque(recording, fn, operands, {})
 
 
-def _takes_apart(a: Any, name: str, b: Any, answer: str) -> bool:
-    """Whether NumPy, asked for this method of its own a, makes an array of b and gets an answer from its items.
+def _splits_object(a: Any, name: str, b: Any, answer: str) -> bool:
+    """Whether NumPy's method `name` of `a` converts `b` to an array and calls the methods of its items.
 
-    Not where b takes ufuncs over, or has the priority.
+    It does not if b overrides ufuncs or has the higher `__array_priority__`.
     """
     if not (isinstance(a, (np.ndarray, np.generic)) and hasattr(type(a), name) and _is_object(b)):
         return False
     if python_method(type(a), name) is not None:
         return False
-    if hasattr(type(b), "__array_ufunc__") or not (python_method(type(b), answer) or _shows_numbers(b)):
+    if hasattr(type(b), "__array_ufunc__") or not (python_method(type(b), answer) or _converts_to_numbers(b)):
         return False
     return not getattr(b, "__array_priority__", -1e6) > getattr(a, "__array_priority__", 0.0)
 
 
 def _is_object(a: Any) -> bool:
-    """Whether `a` is of a class written in Python, and neither a number nor a container of C's."""
-    return is_heap_type(type(a)) and not isinstance(a, (*_NUMBERS, *_SEQUENCES, *HASHED))
+    """Whether the class of `a` is written in Python, and derives from no number or container in C."""
+    return is_heap_type(type(a)) and not isinstance(a, (*_NUMBER_TYPES, *_SEQUENCE_TYPES, *HASH_CONTAINERS))
 
 
-def _apart(op: Binary, left: Any, right: Any) -> Any:
-    """An operator of an array or number of NumPy's with an object whose methods NumPy asks number by number."""
+def _apply_with_object(op: Binary, left: Any, right: Any) -> Any:
+    """Apply an operator to a NumPy array or number and an object whose methods NumPy calls number by number."""
     first = isinstance(left, (np.ndarray, np.generic))
     array, obj, answer = (left, right, op.reflected) if first else (right, left, op.method)
-    compares, recording = op.name in COMPARE, STATE.recording
-    if isinstance(array, (np.float64, np.complex128)) and not compares and not _shows_numbers(obj):
-        number = enter(array.item)()  # an array of objects, of one number here, hands on Python's own
+    compares, recording = op.name in COMPARISONS, STATE.recording
+    if isinstance(array, (np.float64, np.complex128)) and not compares and not _converts_to_numbers(obj):
+        number = enter(array.item)()  # NumPy passes a Python number to the method
         return op.fn(number, right) if first else op.fn(left, number)
     if recording is None or not search(recording, (left, right)):
         return op.fn(left, right)
     if not compares and python_method(type(obj), answer) is None and not search(recording, (obj,)):
-        return _recorded(op, left, right)  # it shows constants
+        return _apply_in_c(op, left, right)  # NumPy converts it to constants
     value = op.fn(left, right) if compares else NotImplemented
     if type(value) is bool or getattr(value, "dtype", None) == np.bool_:
         return value
     raise recording.refuse(
         RefusedCallError(
-            f"{here()}: NumPy would take {type(obj).__name__} apart in {op.symbol} with an array. "
+            f"{here()}: NumPy would apply {op.symbol} to the items of {type(obj).__name__} one by one, untraced. "
             "Set __array_ufunc__ = None in the class, so that its own methods are called."
         )
     )
 
 
-_NUMBERS = (int, float, complex, np.ndarray, np.generic)
+_NUMBER_TYPES = (int, float, complex, np.ndarray, np.generic)
 
 
-def _shows_numbers(a: Any) -> bool:
-    """Whether NumPy makes an array of the numbers that `a` shows, and not one that holds the object."""
-    return any([hasattr(type(a), name) for name in _SHOWING])
+def _converts_to_numbers(a: Any) -> bool:
+    """Whether NumPy converts `a` to an array of numbers, not to one that holds the object."""
+    return any([hasattr(type(a), name) for name in _CONVERTING_METHODS])
 
 
-_SHOWING = ("__getitem__", "__array__", "__array_interface__", "__array_struct__", "__buffer__")
+_CONVERTING_METHODS = ("__getitem__", "__array__", "__array_interface__", "__array_struct__", "__buffer__")
 
 
 def _are_numbers(left: Any, right: Any) -> bool:
-    return isinstance(left, _NUMBERS) and isinstance(right, _NUMBERS)
+    return isinstance(left, _NUMBER_TYPES) and isinstance(right, _NUMBER_TYPES)
 
 
-def _asked(op: Binary, left: Any, right: Any) -> Any:
-    """Ask the methods of the operands in Python's order; record the operation if a method in C answers."""
+def _ask_methods(op: Binary, left: Any, right: Any) -> Any:
+    """Call the methods of the operands in Python's order; record the operation if a method in C answers."""
     tl, tr = type(left), type(right)
     tries = [(left, op.method, right), (right, op.reflected, left)]
     if tl is tr:
@@ -136,8 +137,8 @@ def _asked(op: Binary, left: Any, right: Any) -> Any:
     for a, name, b in tries:
         method, native = python_method(type(a), name), getattr(type(a), name, None)
         if method is None and native is not None and native(probe(a), probe(b)) is not NotImplemented:
-            return _recorded(op, left, right)
-        value = NotImplemented if method is None else bind(method, a)(b)
+            return _apply_in_c(op, left, right)
+        value = NotImplemented if method is None else bind_method(method, a)(b)
         if value is not NotImplemented:
             return value
     return op.fn(left, right)  # raises
@@ -147,14 +148,14 @@ def binary(op: Binary, left: Any, right: Any) -> Any:
     """`left op right`, recorded if an operand is traced."""
     tl, tr = type(left), type(right)
     if tl in NUMERIC and tr in NUMERIC and STATE.quick is not None:
-        return _numeric(op, left, right)
+        return _record_numeric(op, left, right)
     if python_method(tl, op.method) or python_method(tr, op.reflected) or _is_object(left) or _is_object(right):
-        return protocol(op, left, right)
-    return _recorded(op, left, right)
+        return apply_protocol(op, left, right)
+    return _apply_in_c(op, left, right)
 
 
-def _recorded(op: Binary, left: Any, right: Any) -> Any:
-    """`left op right` of what C computes with: recorded where an operand is traced, with what it decides guarded."""
+def _apply_in_c(op: Binary, left: Any, right: Any) -> Any:
+    """Compute `left op right` by C: record it if an operand is traced, and guard what C decides by the operands."""
     tl, tr = type(left), type(right)
     recording = STATE.recording
     if recording is None:
@@ -162,9 +163,9 @@ def _recorded(op: Binary, left: Any, right: Any) -> Any:
     value = foreign.operate(recording, op.fn, (left, right))
     if value is not NOT_FOREIGN:
         return value
-    if _is_foreign(left, op.method) or _is_foreign(right, op.reflected):
-        return _guarded(op.fn, left, right)
-    if recording.keep and _tell(op, left, right):
+    if _is_third_party_method(left, op.method) or _is_third_party_method(right, op.reflected):
+        return _run_opaque(op.fn, left, right)
+    if recording.keep and _guard_operands(op, left, right):
         return op.fn(left, right)
     if op.name == "mul" and (_repeats(left, right) or _repeats(right, left)):
         return op.fn(left, right)
@@ -184,28 +185,28 @@ def _recorded(op: Binary, left: Any, right: Any) -> Any:
     return record_call(primitive, (left, right), {})
 
 
-def _tell(op: Binary, left: Any, right: Any) -> bool:
-    """Guard what C decides by the operands: which keys of two sets are equal, how often a sequence is repeated."""
-    if issubclass(type(left), HASHED) and issubclass(type(right), HASHED):
-        hashed([*left, *right])
+def _guard_operands(op: Binary, left: Any, right: Any) -> bool:
+    """Guard which keys of two sets are equal, or how often a sequence is repeated; False for other operands."""
+    if issubclass(type(left), HASH_CONTAINERS) and issubclass(type(right), HASH_CONTAINERS):
+        guard_hashing([*left, *right])
         return True
     for items, times in ((left, right), (right, left)):
-        if op.name == "mul" and issubclass(type(items), _REPEATED) and issubclass(type(times), (int, np.integer)):
-            told(times)
+        if op.name == "mul" and issubclass(type(items), _REPEATABLE) and issubclass(type(times), (int, np.integer)):
+            guard_reachable(times)
             return True
     return False
 
 
-_REPEATED = (list, tuple, str, bytes, bytearray, collections.deque)
+_REPEATABLE = (list, tuple, str, bytes, bytearray, collections.deque)
 
 
 def _repeats(items: Any, count: Any) -> bool:
-    """Whether a product repeats a sequence: by a number, also one of NumPy's, but not by an array."""
-    return isinstance(items, _SEQUENCES) and isinstance(count, np.generic)
+    """Whether a product repeats a sequence by a NumPy number."""
+    return isinstance(items, _SEQUENCE_TYPES) and isinstance(count, np.generic)
 
 
-def _numeric(op: Binary, left: Any, right: Any) -> Any:
-    """`left op right` of arrays and numbers, where traced memory has been written."""
+def _record_numeric(op: Binary, left: Any, right: Any) -> Any:
+    """Compute `left op right` of arrays and numbers, off the generated path, and record it if one is traced."""
     recording = STATE.recording
     assert recording is not None
     value = foreign.operate(recording, op.fn, (left, right)) if recording.memory.holds_objects else NOT_FOREIGN
@@ -214,7 +215,7 @@ def _numeric(op: Binary, left: Any, right: Any) -> Any:
     i, j = slot_of(recording, left), slot_of(recording, right)
     if i is None and j is None:
         return op.fn(left, right)
-    return record_two(recording, constant(op.fn), left, right, i, j, STATE.site)
+    return record_two(recording, require_primitive(op.fn), left, right, i, j, STATE.site)
 
 
 def inplace(op: Binary, fn: Callable[[Any, Any], Any], method: str, left: Any, right: Any) -> Any:
@@ -222,8 +223,8 @@ def inplace(op: Binary, fn: Callable[[Any, Any], Any], method: str, left: Any, r
     t = type(left)
     found = python_method(t, method)
     if found is not None:
-        value = bind(found, left)(right)
-        return protocol(op, left, right) if value is NotImplemented else value
+        value = bind_method(found, left)(right)
+        return apply_protocol(op, left, right) if value is NotImplemented else value
     recording = STATE.recording
     if recording is None or (defines(t, method) and lookup(t, method) is None):
         return fn(left, right)
@@ -233,8 +234,8 @@ def inplace(op: Binary, fn: Callable[[Any, Any], Any], method: str, left: Any, r
     if isinstance(left, np.ndarray):
         if _is_object(right):
             return (
-                _apart(op._replace(fn=fn), left, right)
-                if _takes_apart(left, method, right, op.reflected)
+                _apply_with_object(op._replace(fn=fn), left, right)
+                if _splits_object(left, method, right, op.reflected)
                 else fn(left, right)
             )
         if type(right) in (list, tuple) and holds_traced(right):
@@ -243,35 +244,35 @@ def inplace(op: Binary, fn: Callable[[Any, Any], Any], method: str, left: Any, r
         if primitive is None:
             return opaque(recording, fn, (left, right), {})
         return record_write(primitive, lambda: fn(left, right), left, (left, right), {})
-    if _is_foreign(left, method):
-        return _guarded(fn, left, right)
+    if _is_third_party_method(left, method):
+        return _run_opaque(fn, left, right)
     if lookup(t, method) is not None:
-        return _fill(op, fn, left, right)
+        return _update_container(op, fn, left, right)
     return binary(op, left, right)
 
 
-def _fill(op: Binary, fn: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
-    """`left op= right` of a container in C."""
+def _update_container(op: Binary, fn: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
+    """Do `left op= right` for a container in C."""
     if Modes.guarding:
-        _tell(op, left, right)
+        _guard_operands(op, left, right)
     if _is_object(right):
         prepare(type(right))
         return fn(left, right)
     if isinstance(left, dict):
-        return fn(left, pairs(right, STATE.site))
-    first = type(left) in _SEQUENCES or op.name == "mul"  # the `+=` of subclasses comes first
+        return fn(left, dict_argument(right, STATE.site))
+    first = type(left) in _SEQUENCE_TYPES or op.name == "mul"  # a subclass has its own `+=`
     if first and (isinstance(right, np.ndarray) or (isinstance(right, np.generic) and op.name != "mul")):
         return binary(op, left, right)
     return fn(left, iterable(right, STATE.site) if op.name == "add" else right)
 
 
-_SEQUENCES = (list, tuple, str, bytes, bytearray, collections.deque, array.array)
+_SEQUENCE_TYPES = (list, tuple, str, bytes, bytearray, collections.deque, array.array)
 
 
 def compare(op: Binary, left: Any, right: Any) -> Any:
     """`left op right` for a comparison."""
     if python_method(type(left), op.method) or python_method(type(right), op.reflected):
-        return protocol(op, left, right)
+        return apply_protocol(op, left, right)
     recording = STATE.recording
     value = NOT_FOREIGN if recording is None else foreign.operate(recording, op.fn, (left, right))
     if value is not NOT_FOREIGN:
@@ -287,25 +288,25 @@ def compare(op: Binary, left: Any, right: Any) -> Any:
             outcome = op.fn(left, right)
             decided(recording, op.fn, (left, right), outcome)
             return outcome
-        both = all(issubclass(type(it), _WHOLE) for it in (left, right))
-        if both and search(recording, [[*it] if type(it) is _KEYS else it for it in (left, right)]):
+        both = all(issubclass(type(it), _COMPARED_IN_C) for it in (left, right))
+        if both and search(recording, [[*it] if type(it) is _DICT_KEYS else it for it in (left, right)]):
             raise recording.refuse(
                 RefusedCallError(
-                    f"{here()}: containers of traced values are compared where a tape cannot see it, so that a "
-                    "replay might go another way unnoticed. Compare their items."
+                    f"{here()}: containers of traced values are compared in C, so that a tape cannot guard this. "
+                    "A replay might branch differently, unnoticed. Compare their items."
                 )
             )
         return op.fn(left, right)
-    return record_call(constant(op.fn), (left, right), {})
+    return record_call(require_primitive(op.fn), (left, right), {})
 
 
-_KEYS: Any = type({}.keys())
-_WHOLE: tuple[type, ...] = (*CARRIER_TYPES, *FROZEN, _KEYS, type({}.items()))
-"""Containers that C compares with each other."""
+_DICT_KEYS: Any = type({}.keys())
+_COMPARED_IN_C: tuple[type, ...] = (*CARRIER_TYPES, *FROZEN, _DICT_KEYS, type({}.items()))
+"""Containers whose items C compares."""
 
 
 def are_sequences(a: Any, b: Any, method: str) -> bool:
-    """Whether two tuples or two lists are compared as C does it, and by no method of the user's."""
+    """Whether two tuples or two lists are compared by C, not by a method of the user's."""
     for kind in (tuple, list):
         if issubclass(type(a), kind) and issubclass(type(b), kind):
             own = getattr(kind, method)
@@ -314,11 +315,11 @@ def are_sequences(a: Any, b: Any, method: str) -> bool:
 
 
 def _compare_items(op: Binary, left: Any, right: Any) -> Any:
-    """The order of two lists or tuples: that of the first items that differ, else of their lengths."""
+    """Compare two lists or tuples by their first items that differ, else by their lengths."""
     if op.name in ("eq", "ne") and len(left) != len(right):
         return op.name == "ne"
     for a, b in zip(left, right, strict=False):
-        if not is_one(a, b) and not truth(compare(COMPARE["eq"], a, b), STATE.site):
+        if not is_one(a, b) and not truth(compare(COMPARISONS["eq"], a, b), STATE.site):
             return op.name == "ne" if op.name in ("eq", "ne") else compare(op, a, b)
     return op.fn(len(left), len(right))
 
@@ -327,21 +328,21 @@ def unary(fn: Callable[[Any], Any], method: str, a: Any) -> Any:
     """`-a`, `+a`, `~a`."""
     found = python_method(type(a), method)
     if found is not None:
-        return bind(found, a)()
+        return bind_method(found, a)()
     recording = STATE.recording
     value = NOT_FOREIGN if recording is None else foreign.operate(recording, fn, (a,))
     if value is not NOT_FOREIGN:
         return value
     slot = None if recording is None else slot_of(recording, a)
     if recording is None or slot is None:
-        return _guarded(fn, a) if _is_foreign(a, method) else fn(a)
+        return _run_opaque(fn, a) if _is_third_party_method(a, method) else fn(a)
     if type(a) in NUMERIC and STATE.quick is not None:
-        return record_one(recording, constant(fn), a, slot)
-    return record_call(constant(fn), (a,), {})
+        return record_one(recording, require_primitive(fn), a, slot)
+    return record_call(require_primitive(fn), (a,), {})
 
 
 def truth(a: Any, site: Site | None) -> bool:
-    """The truth value of an object in a test; a guard where it depends on an input."""
+    """Return the truth value of an object in a test; guard it if it depends on an input."""
     if a is True or a is False or a is None:
         return a is True
     t = type(a)
@@ -355,7 +356,7 @@ def truth(a: Any, site: Site | None) -> bool:
         if type(a) is str and recording is not None and recording.keep:
             decided(recording, bool, (a,), bool(a))
         return bool(a)
-    value = record_call(constant(bool), (a,), {})
+    value = record_call(require_primitive(bool), (a,), {})
     return bool(value)
 
 
@@ -364,7 +365,7 @@ def not_(a: Any, site: Site | None) -> bool:
     return not truth(a, site)
 
 
-_LISTED: tuple[Any, ...] = (list, tuple, collections.deque, type({}.values()))
+_SEARCHED_IN_ORDER: tuple[Any, ...] = (list, tuple, collections.deque, type({}.values()))
 
 
 def contains(right: Any, left: Any, site: Site | None) -> bool:
@@ -382,25 +383,27 @@ def contains(right: Any, left: Any, site: Site | None) -> bool:
     STATE.site = site
     method = python_method(t, "__contains__")
     if method is not None:
-        return truth(bind(method, right)(left), site)
+        return truth(bind_method(method, right)(left), site)
     recording = STATE.recording
     if recording is not None and recording.keep:
         if isinstance(right, np.ndarray) and (
             slot_of(recording, right) is not None or slot_of(recording, left) is not None
         ):
-            return bool(record_call(constant(operator.contains), (right, left), {}))
-        if issubclass(t, _LISTED):
-            items = [*next(base for base in _LISTED if issubclass(t, base)).__iter__(right)]
+            return bool(record_call(require_primitive(operator.contains), (right, left), {}))
+        if issubclass(t, _SEARCHED_IN_ORDER):
+            items = [*next(base for base in _SEARCHED_IN_ORDER if issubclass(t, base)).__iter__(right)]
             if type(left) not in PLAIN or variables(recording, (left, items)) is not None:
-                return any(is_one(left, item) or truth(compare(COMPARE["eq"], item, left), site) for item in items)
+                return any(is_one(left, item) or truth(compare(COMPARISONS["eq"], item, left), site) for item in items)
         if not defines(t, "__contains__") and (python_method(t, "__iter__") or python_method(t, "__getitem__")):
-            return any(is_one(left, item) or truth(compare(COMPARE["eq"], item, left), site) for item in each(right))
+            return any(
+                is_one(left, item) or truth(compare(COMPARISONS["eq"], item, left), site) for item in each_item(right)
+            )
         if isinstance(right, (str, bytes)):
             outcome = left in right
             decided(recording, operator.contains, (right, left), outcome)
             return outcome
-        if issubclass(t, HASHED):
-            looked_up(recording, left, right)
+        if issubclass(t, HASH_CONTAINERS):
+            guard_lookup(recording, left, right)
         else:
             exact(recording, (left,))
     is_in = left in right

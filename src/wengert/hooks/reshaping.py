@@ -1,4 +1,4 @@
-"""The hook of `a.shape = …`: the object becomes a new variable; entries before keep one of the old shape."""
+"""The hook of `a.shape = …`: the array becomes a new variable; earlier entries keep a view of the old shape."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from wengert.recording.variables import append_result
 from wengert.values.specs import spec_of
 from wengert.values.views import owner_of
 
-_set: Any = vars(np.ndarray)["shape"].__set__
+_set_shape_in_c: Any = vars(np.ndarray)["shape"].__set__
 
 
 def set_shape(array: np.ndarray, shape: Any) -> None:
     """Do and record `array.shape = shape`."""
     recording = STATE.recording
     if recording is None:
-        _set(array, shape)
+        _set_shape_in_c(array, shape)
         return
     if recording.keep:
         laid_out(recording)
@@ -34,19 +34,19 @@ def set_shape(array: np.ndarray, shape: Any) -> None:
     if entry is not None and entry[0].kind == "input" and entry[1] is array:
         raise recording.refuse(
             RefusedCallError(
-                f"{here()}: .shape of an argument is set, which is the caller's array. Reshape it: a.reshape."
+                f"{here()}: .shape of an argument, the caller's own array, is set. Use a.reshape(...) instead."
             )
         )
     owner, before = owner_of(array), np.ndarray.view(array, np.ndarray)
-    _set(array, shape)
+    _set_shape_in_c(array, shape)
     if array.shape == before.shape:
         return
     if slot is not None or id(owner) in memory.captured:
-        _keep_as(recording, array, before)
+        _replace_in_entries(recording, array, before)
     storage = memory.storages.get(id(owner))
     if storage is not None:
         storage.views.pop(id(array), None)
-    if slot is None or (storage is not None and array is not owner):  # then it is read through its place
+    if slot is None or (storage is not None and array is not owner):  # then it is read through its storage
         return
     SHADOW[id(before)] = slot
     bound = bind(recording, ruled(np.reshape), (before, array.shape), (slot, None), {})
@@ -56,7 +56,7 @@ def set_shape(array: np.ndarray, shape: Any) -> None:
         memory.written(storage, array, SHADOW[id(array)])
 
 
-def _keep_as(recording: Recording, array: np.ndarray, before: np.ndarray) -> None:
+def _replace_in_entries(recording: Recording, array: np.ndarray, before: np.ndarray) -> None:
     """Replace an array by `before`, a view of its old shape, in all entries and in the undo log."""
 
     def kept(thing: Any) -> Any:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import NoRuleError, RefusedCallError
-from wengert.hooks.advice import advice
+from wengert.hooks.advice import advice_on_call
 from wengert.mutation.fields import is_record, is_traced_record
 from wengert.recording.aliases import READERS, behind
 from wengert.recording.decisions import decided, exact, guard, made_text
@@ -48,9 +48,9 @@ CARRIER_TYPES = (
     collections.defaultdict,
 )
 FROZEN = (types.MappingProxyType, *[kind for name, kind in vars(builtins).items() if name == "frozendict"])
-"""Mappings that cannot be changed; the second is new in Python 3.15."""
-LIMIT = 10_000
-_ATOMS = (
+"""Immutable mappings; the second is new in Python 3.15."""
+MAX_SEARCHED = 10_000
+_LEAF_TYPES = (
     str,
     bytes,
     int,
@@ -69,11 +69,11 @@ _ATOMS = (
 )
 
 
-_VALUES = (float, complex, np.generic, np.ndarray, list, tuple, dict)
+_CLASS_VALUES = (float, complex, np.generic, np.ndarray, list, tuple, dict)
 
 
 class TooLarge(Exception):
-    """A search for traced values met too many objects."""
+    """An exception: a search for traced values met too many objects."""
 
 
 def traced_in(recording: Recording, things: Any, functions: list[Any] | None = None) -> list[Any]:
@@ -90,17 +90,17 @@ def traced_in(recording: Recording, things: Any, functions: list[Any] | None = N
         if is_traced_record(recording, thing):
             found.append(thing)
             continue
-        if not _is_of_objects(thing) and (slot_of(recording, thing) is not None or id(thing) in recording.texts):
+        if not _has_objects(thing) and (slot_of(recording, thing) is not None or id(thing) in recording.texts):
             found.append(thing)
             continue
-        if id(thing) in seen or (issubclass(type(thing), _ATOMS) and function_of(thing) is None):
+        if id(thing) in seen or (issubclass(type(thing), _LEAF_TYPES) and function_of(thing) is None):
             continue
         seen.add(id(thing))
-        if len(seen) > LIMIT:
+        if len(seen) > MAX_SEARCHED:
             raise TooLarge
         if functions is not None and callable(thing):
-            functions.extend(_called(thing))
-        stack.extend(_parts(thing))
+            functions.extend(_code_run_by(thing))
+        stack.extend(_referents(thing))
     return found
 
 
@@ -111,21 +111,21 @@ def function_of(ufunc: Any) -> Callable[..., Any] | None:
     return next((f for f in gc.get_referents(ufunc) if callable(f)), None)
 
 
-def _called(thing: Any) -> tuple[Any, ...]:
+def _code_run_by(thing: Any) -> tuple[Any, ...]:
     """Return the Python function that a call of `thing` runs, or the class whose method it runs."""
     if type(thing) is types.FunctionType:
         return (thing,)
     return (type(thing),) if is_heap_type(type(thing)) else ()
 
 
-def _is_of_objects(thing: Any) -> bool:
+def _has_objects(thing: Any) -> bool:
     return issubclass(type(thing), np.ndarray) and _dtype_of(thing).hasobject
 
 
-_dtype_of = np.ndarray.dtype.__get__  # past the class
+_dtype_of = np.ndarray.dtype.__get__  # ignores overrides in the class
 
 
-def _parts(thing: Any) -> list[Any]:
+def _referents(thing: Any) -> list[Any]:
     """List the objects to which an object refers, also those in the hidden state of iterators and generators."""
     t = type(thing)  # `isinstance` would ask the object for its class
     if issubclass(t, np.ndarray):
@@ -139,110 +139,113 @@ def _parts(thing: Any) -> list[Any]:
             *(thing.__kwdefaults__ or {}).values(),
             *thing.__dict__.values(),
         ]
-    if t is functools._lru_cache_wrapper:  # what it keeps is from before the trace: during one it starts anew
+    if t is functools._lru_cache_wrapper:  # its cache is from before the trace
         return [thing.__wrapped__, thing.__dict__]
     return [*gc.get_referents(thing), *_closures(t), held_apart(thing) if is_apart(t) else None]
 
 
 def _closures(t: type) -> list[Any]:
-    """The variables around a class that its methods read, and the values of its attributes."""
+    """List the closure cells of a class's methods, and the values of its attributes."""
     bases = [vars(base) for base in t.__mro__ if is_heap_type(base)]
     given = [f.__func__ if type(f) in _BINDING else f for space in bases for f in space.values()]
     methods = [f.fget if type(f) is property else f for f in given]
     cells = [cell for f in methods if type(f) is types.FunctionType and f.__closure__ for cell in f.__closure__]
     named = [value for space in bases for name, value in space.items() if not name.startswith("__")]
-    return cells + [value for value in named if isinstance(value, _VALUES)]
+    return cells + [value for value in named if isinstance(value, _CLASS_VALUES)]
 
 
 _BINDING = (staticmethod, classmethod, types.MethodType)
 
 
 def search(recording: Recording, things: Any) -> bool:
-    """Whether a traced value is within reach; True also where the search grew too large to tell."""
+    """Whether a traced value is reachable from these things; True also if the search grows too large."""
     try:
         return bool(traced_in(recording, things))
     except TooLarge:
         return True
 
 
-def readable(recording: Recording, things: Any) -> bool:
-    """Whether code that is given these things can read a traced value: in them, or by what they call and name."""
+def can_read_traced(recording: Recording, things: Any) -> bool:
+    """Whether code that gets these things can read a traced value: in them, or by what they call and name."""
     functions = [thing for thing in things if issubclass(type(thing), type) and is_heap_type(thing)]
     try:
-        return bool(traced_in(recording, things, functions)) or _named(recording, functions, things)
+        return bool(traced_in(recording, things, functions)) or _functions_read_traced(recording, functions, things)
     except TooLarge:
         return True
 
 
-def _named(recording: Recording, functions: list[Any], things: Any) -> bool:
-    """Whether these functions, or methods that C asks these things for numbers by, can read a traced value."""
+def _functions_read_traced(recording: Recording, functions: list[Any], things: Any) -> bool:
+    """Whether these functions, or methods by which C gets numbers from these things, can read a traced value."""
     return (bool(functions) and reads_traced(recording, functions)) or answers_traced(recording, things)
 
 
-def refuse_unformed(recording: Recording, result: Any) -> None:
-    """Refuse a result with records or arrays of Python objects that hold traced values: tangents have no such form."""
+def refuse_object_results(recording: Recording, result: Any) -> None:
+    """Refuse a result with records or object arrays that hold traced values: tangents have no such form."""
     stack, seen = [result], set[int]()
     while stack:
         thing, t = stack[-1], type(stack.pop())
         if is_traced_record(recording, thing):
             raise recording.refuse(
                 RefusedCallError(
-                    f"{here()}: the function gives records with traced values, of whose derivatives nothing can be "
-                    "told. Return their fields as arrays: a['x'].copy()."
+                    f"{here()}: the function returns records with traced values, which have no derivative. "
+                    "Return their fields as arrays: a['x'].copy()."
                 )
             )
         if issubclass(t, np.ndarray) and thing.dtype == object:
-            slot_of(recording, thing)  # refused, where one is traced
+            slot_of(recording, thing)  # raises if an item is traced
         if t in (list, tuple, dict) and id(thing) not in seen:
             seen.add(id(thing))
             stack.extend(thing.values() if t is dict else thing)
 
 
-def hides(recording: Recording, things: Any) -> bool:
-    """Whether objects among these things, or in lists of them, show traced values to C by methods that nothing sees."""
-    odd = [*_odd(things)]
-    return bool(odd) and readable(recording, odd)
+def shows_traced_unseen(recording: Recording, things: Any) -> bool:
+    """Whether C can get traced values from objects among these things, or in lists of them, by untraced methods."""
+    objects = [*_objects_asked_by_c(things)]
+    return bool(objects) and can_read_traced(recording, objects)
 
 
 def answers_traced(recording: Recording, things: Any) -> bool:
-    """Whether methods of objects that C asks for numbers can read a traced value, also by a global name."""
-    kinds = {base for thing in _odd(things) for base in type(thing).__mro__ if is_heap_type(base)}
-    found = [vars(base).get(name) for base in kinds for name in _ANSWERS if name not in _COUNTS]
+    """Whether methods by which C gets numbers from objects can read a traced value, also by a global name."""
+    kinds = {base for thing in _objects_asked_by_c(things) for base in type(thing).__mro__ if is_heap_type(base)}
+    found = [vars(base).get(name) for base in kinds for name in _NUMBER_METHODS if name not in _INTEGER_METHODS]
     methods = [f for f in found if type(f) is types.FunctionType]
     return bool(methods) and reads_traced(recording, methods)
 
 
-def _odd(things: Any) -> Iterator[Any]:
+def _objects_asked_by_c(things: Any) -> Iterator[Any]:
+    """Yield the objects from which C gets numbers by their methods, also in lists, tuples and object arrays."""
     for thing in things:
         t = type(thing)
         if t is list or t is tuple:
-            yield from _odd(thing)
+            yield from _objects_asked_by_c(thing)
         elif t not in PLAIN and issubclass(t, np.ndarray):
             yield getattr(thing, "__dict__", None) if takes_over(thing) else None  # other methods are traced
-            yield from [a for a in elements(thing) if is_heap_type(type(a))] if _is_of_objects(thing) else ()
+            yield from [a for a in elements(thing) if is_heap_type(type(a))] if _has_objects(thing) else ()
         elif t not in PLAIN and not issubclass(t, np.generic) and not _is_number(t):
             yield thing
 
 
 def _is_number(t: type) -> bool:
-    """Whether C reads the number in objects of a class, made from float or complex, without asking its methods."""
+    """Whether C reads the number in objects of this subclass of float or complex without calling its methods."""
     written = [vars(base) for base in t.__mro__ if is_heap_type(base)]
-    return issubclass(t, (float, complex)) and not any([name in space for space in written for name in _SHOWING])
+    return issubclass(t, (float, complex)) and not any(
+        [name in space for space in written for name in _OVERRIDING_METHODS]
+    )
 
 
-_SHOWING = (
+_OVERRIDING_METHODS = (
     "__float__", "__complex__", "__len__", "__getitem__", "__iter__", "__array__", "__array_interface__",
     "__array_struct__", "__array_ufunc__", "__array_function__", "__buffer__", "__getattr__", "__getattribute__",
 )  # fmt: skip
 
 
 def refuse_hidden(recording: Recording, what: str, things: Any) -> None:
-    """Refuse to hand NumPy things that it would ask for their numbers."""
-    if hides(recording, things):
+    """Refuse to pass NumPy objects from which it would get traced numbers by untraced methods."""
+    if shows_traced_unseen(recording, things):
         raise recording.refuse(
             RefusedCallError(
-                f"{here()}: {what} is given an object that holds traced values, and would ask it for its numbers where "
-                "nothing sees it. Give it the numbers themselves: float(x), np.asarray(x)."
+                f"{here()}: {what} gets an object that holds traced values, and would convert it to numbers untraced. "
+                "Pass the numbers themselves: float(x), np.asarray(x)."
             )
         )
 
@@ -254,11 +257,11 @@ def opaque(
     kwargs: dict[str, Any],
     owner: Any = None,
     run: Callable[..., Any] | None = None,
-    text: Callable[..., Any] | None = None,
+    standin: Callable[..., Any] | None = None,
 ) -> Any:
-    """Call `fn`, which cannot be seen into: refused if a traced value is within reach, else run as it is (or by `run`).
+    """Call `fn`, which cannot be traced: refuse if it can reach a traced value, else call it (or `run`) untraced.
 
-    Where there is a `text` that can be seen into, that runs instead of the refusal. Values without a derivative (masks,
+    If there is a `standin`, which can be traced, it runs instead of the refusal. Values without a derivative (masks,
     indices) may pass; a tape guards them.
     """
     things = (*args, *kwargs.values()) if owner is None else (*args, *kwargs.values(), owner)
@@ -268,43 +271,45 @@ def opaque(
     try:
         found, why = traced_in(recording, things, functions), ""
     except TooLarge:
-        found, why = [], f"its arguments reach more than {LIMIT} objects, too many to search"
+        found, why = [], f"its arguments refer to more than {MAX_SEARCHED} objects, too many to search"
     for value in found:
         slot = None if is_record(value) else slot_of(recording, value)
         if slot is None or is_inexact(value):
             why = STRING if slot is None and isinstance(value, (str, bytes)) else "a traced value reaches it"
             break
-        if _is_blank(recording, slot):  # to be filled from what is guarded
+        if _is_blank(recording, slot):  # uninitialised: it will be filled from guarded values
             SHADOW.pop(id(value), None)
         else:
             guard(recording, np.asarray, value, slot)
-    if not why and _named(recording, functions, things):
-        why = "a function that it may call can read a traced value by a name"
-    if why and text is not None:
-        return text(*args, **kwargs)
+    if not why and _functions_read_traced(recording, functions, things):
+        why = "a function that it may call can read a traced value by its name"
+    if why and standin is not None:
+        return standin(*args, **kwargs)
     if why and not fits(fn, args, kwargs):
-        fn(*args, **kwargs)  # raises in its own words
+        fn(*args, **kwargs)  # raises its own error
     if why:
-        _unruled(recording, fn, why, args)
+        _refuse_or_survey(recording, fn, why, args)
     call = run or fn
-    return watched(recording, partial(run_aside, recording, call) if waits(fn) else call, args, kwargs)
+    return run_watching_writes(
+        recording, partial(run_aside, recording, call) if may_wait_for_threads(fn) else call, args, kwargs
+    )
 
 
 def _is_blank(recording: Recording, slot: int) -> bool:
-    """Whether a value is an array as `np.empty_like` left it, so that its numbers mean nothing."""
+    """Whether a value is an uninitialised array from `np.empty_like`."""
     entry = recording.entries[slot]
     return entry is not None and getattr(entry[0], "fn", None) is np.empty_like
 
 
-def _unruled(recording: Recording, fn: Any, why: str, args: tuple[Any, ...]) -> None:
-    """Refuse a call without a rule, or take it down where the code is to go on."""
+def _refuse_or_survey(recording: Recording, fn: Any, why: str, args: tuple[Any, ...]) -> None:
+    """Refuse a call without a rule; during a survey of missing rules, note it and go on."""
     if recording.survey is None:
-        raise refusal(recording, fn, why, args)
+        raise no_rule_error(recording, fn, why, args)
     recording.survey.refused.append((called_by_user(fn), users_site(), why))
 
 
 def guarded(f: Any, owner: Any = None) -> Callable[..., Any]:
-    """Wrap `f` so that a call which traced values can reach is refused."""
+    """Wrap `f`: a call that traced values can reach is refused."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         recording = STATE.recording
@@ -313,14 +318,14 @@ def guarded(f: Any, owner: Any = None) -> Callable[..., Any]:
     return call
 
 
-def waits(fn: Any) -> bool:
+def may_wait_for_threads(fn: Any) -> bool:
     """Whether a call may wait for other threads, which may want to record."""
     owner = getattr(fn, "__self__", None)
     home = home_of(fn) if owner is None or isinstance(owner, types.ModuleType) else type(owner).__module__
-    return home.partition(".")[0] in WAITING
+    return home.partition(".")[0] in WAITING_MODULES
 
 
-WAITING = {
+WAITING_MODULES = {
     "_thread", "threading", "_queue", "concurrent", "multiprocessing", "_multiprocessing", "asyncio", "_asyncio",
     "subprocess", "_posixsubprocess", "time", "select", "posix", "nt", "_socket", "socket",
 }  # fmt: skip
@@ -328,48 +333,48 @@ WAITING = {
 
 
 def _asks_numbers(fn: Any) -> bool:
-    """Whether a function reads of an object only what the object gives as a number, array or text."""
+    """Whether a function reads an object only by converting it to a number, array or string."""
     t = type(fn)
-    return t is np.ufunc or (t in _NAMED and (fn in ASKING_NUMBERS or fn.__module__ == "math"))
+    return t is np.ufunc or (t in _NAMED_CALLABLES and (fn in ASKING_NUMBERS or fn.__module__ == "math"))
 
 
 def _has_no_number(thing: Any) -> bool:
-    """Whether an object, of a class in Python, gives no number: a call of it raises, or asks for its type."""
+    """Whether an object of a class in Python has no conversion to a number: C raises, or looks at its type."""
     t = type(thing)
     if not is_heap_type(t) or type.__getattribute__(t, "__new__") is not object.__new__:
         return False
-    return not any([name in vars(base) for base in t.__mro__ for name in _ANSWERS])
+    return not any([name in vars(base) for base in t.__mro__ for name in _NUMBER_METHODS])
 
 
-_ANSWERS = (
+_NUMBER_METHODS = (
     "__float__", "__int__", "__index__", "__complex__", "__trunc__", "__floor__", "__ceil__", "__round__", "__abs__",
     "__bytes__", "__fspath__", "__buffer__", "__iter__", "__len__", "__getitem__", "__getattr__", "__array__",
     "__array_interface__", "__array_struct__", "__array_ufunc__", "__array_function__",
 )  # fmt: skip
-_COUNTS = {"__index__", "__int__", "__len__", "__fspath__"}
+_INTEGER_METHODS = {"__index__", "__int__", "__len__", "__fspath__"}
 """Those that return integers and paths, which have no derivative."""
-_NAMED = {type, types.BuiltinFunctionType, type(np.shape)}
+_NAMED_CALLABLES = {type, types.BuiltinFunctionType, type(np.shape)}
 ASKING_TYPES = {np.isscalar, np.can_cast, np.issubdtype}
-"""Functions that look at the types of what they are given, and no further."""
+"""Functions that look only at the types of their arguments."""
 ASKING_NUMBERS = {
     int, float, complex, abs, round, bytes, bytearray, memoryview, operator.index, os.fspath,
     np.shape, np.ndim, np.size, np.iscomplexobj, np.isrealobj, np.shares_memory, np.may_share_memory,
 }  # fmt: skip
 
 
-def refusal(recording: Recording, fn: Any, why: str, args: tuple[Any, ...] = ()) -> NoRuleError:
-    """Return the error for a call of `fn`, which has no rule; the message has a stub to paste."""
+def no_rule_error(recording: Recording, fn: Any, why: str, args: tuple[Any, ...] = ()) -> NoRuleError:
+    """Return the error for a call of `fn`, which has no rule; its message has a stub to paste."""
     if fn in rules:
-        return hidden_from(recording, fn, why)
+        return unreached_error(recording, fn, why)
     called = called_by_user(fn)
     name = callable_name(called)
     through = "" if called is fn else f" (through {callable_name(fn)})"
-    spelled, given = _spelled(called), "To give it a rule"
+    spelled, request = _name_at_call(called), "To give it a rule"
     if spelled is not None:
-        name, given = spelled, f"Give your function object a rule; it was called with {len(args)} arguments"
+        name, request = spelled, f"Give your function object a rule; it was called with {len(args)} arguments"
     stubbed = stub(called) if spelled is None else stub(called, len(args), spelled)
-    remedy = advice(name) or (
-        f"{given}:\n\n{stubbed}\n\nIf it has no derivative: wg.non_differentiable({spelled or written_name(called)})."
+    remedy = advice_on_call(name) or (
+        f"{request}:\n\n{stubbed}\n\nIf it has no derivative: wg.non_differentiable({spelled or written_name(called)})."
     )
     error = NoRuleError(
         f"{here()}: {name}{through} has no rule, and {why}. Its derivative is unknown here; a zero would be "
@@ -379,8 +384,8 @@ def refusal(recording: Recording, fn: Any, why: str, args: tuple[Any, ...] = ())
     return error
 
 
-def _spelled(fn: Any) -> str | None:
-    """The name by which the user's line calls an object that cannot be imported by its own; None for any other."""
+def _name_at_call(fn: Any) -> str | None:
+    """Return the name by which the user's line calls an object without an import path; None for any other."""
     site, frame = users_site(), sys._getframe(1)
     if site is None or isinstance(fn, (type, types.FunctionType)) or import_path(fn) is not None:
         return None
@@ -395,34 +400,36 @@ def _spelled(fn: Any) -> str | None:
 
 
 def vars_of(owner: Any) -> dict[str, Any]:
-    """Read the namespace of an object, without asking its class."""
+    """Return the namespace of an object, without calling methods of its class."""
     return vars(owner) if type(owner) in (types.ModuleType, type) else namespace(owner)
 
 
 STRING = "a string made from a traced value reaches it"
 
 
-def hidden_from(recording: Recording, fn: Any, why: str) -> NoRuleError:
-    """The error for a call with a rule, which sees arguments and what lists, dicts and objects among them hold."""
+def unreached_error(recording: Recording, fn: Any, why: str) -> NoRuleError:
+    """Return the error for a call whose rule cannot reach a traced value: it sees arguments and items of containers."""
     name = callable_name(fn)
     if why is STRING:
-        told = (
+        reason = (
             f"`{name}()` was given a string made from a traced value, so the derivative is lost here. "
             "Pass the number itself."
         )
     else:
-        told = (
-            f"{why} where the rule of {name} ({rules[fn].where}) gives no derivative: in a closure, a set, an "
-            "iterator, an attribute of an object among the arguments, on a tape in a dict. Make it an argument of its "
-            "own, or an array (`np.asarray`)."
+        reason = (
+            f"{why} where the rule of {name} ({rules[fn].where}) has no derivative: in a closure, a set, an "
+            "iterator, an attribute of an argument, or, on a tape, a dict. Pass the value as an argument of its own, "
+            "or in an array (`np.asarray`)."
         )
-    error = NoRuleError(f"{here()}: {told}")
+    error = NoRuleError(f"{here()}: {reason}")
     recording.refuse(error)
     return error
 
 
-def watched(recording: Recording, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Run code that may write an array which a pullback keeps, and log what it wrote."""
+def run_watching_writes(
+    recording: Recording, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """Run code that may write an array which a pullback reads, and add what it overwrites to the undo log."""
     memory = recording.memory
     things = (*args, *kwargs.values())
     given = [a for a in things if issubclass(type(a), np.ndarray)]
@@ -437,12 +444,12 @@ def watched(recording: Recording, fn: Callable[..., Any], args: tuple[Any, ...],
                 memory.undo.append([len(recording.entries), array, ..., saved])
 
 
-def remember(
+def note_made_text(
     recording: Recording, text: Any, sources: tuple[Any, ...], fn: Any = None, words: dict[str, Any] | None = None
 ) -> Any:
-    """Note a text (or the texts in a list) made from a traced value, so that a parser given it is refused.
+    """Note a string (or the strings in a list) made from a traced value, so that parsing it is refused.
 
-    `fn` is the C function that made it of the `sources` and the `words`, so that a tape can ask it again.
+    `fn` is the C function that made it from the `sources` and the keyword arguments `words`; a tape calls it again.
     """
     if isinstance(text, (str, bytes, list, tuple)) and search(recording, (*sources, *(words or {}).values())):
         if recording.keep and fn is not None:
@@ -453,21 +460,22 @@ def remember(
             found = traced_in(recording, (*sources, *(words or {}).values()))
             if len(found) == 1 and isinstance(found[0], float):
                 is_fixed = fn is format and sources[1][-1:] in ("f", "F")
-                recording.caches.setdefault(remember, {})[id(text)] = text, found[0], is_fixed
+                recording.caches.setdefault(note_made_text, {})[id(text)] = text, found[0], is_fixed
     return text
 
 
 def number_in(recording: Recording, text: Any) -> Any:
     """Return the traced float that was formatted to this string, and whether to a fixed number of decimal places."""
-    return recording.caches.get(remember, {}).get(id(text), (text, None, False))[1:]
+    return recording.caches.get(note_made_text, {}).get(id(text), (text, None, False))[1:]
 
 
 def _note_origin(recording: Recording, text: Any, fn: Any, sources: tuple[Any, ...], words: dict[str, Any]) -> None:
+    """Record on a tape that `fn(*sources, **words)` made this string, and guard traced values within the sources."""
     given = (*sources, *words.values())
-    if _holds_itself(given):  # no call can be recorded of a list that has no end
+    if _holds_itself(given):  # a cyclic list cannot be recorded
         exact(recording, traced_in(recording, given))
         return
-    shown = {id(a) for a in _flat(given)}
+    shown = {id(a) for a in _flat_items(given)}
     exact(recording, [value for value in traced_in(recording, given) if id(value) not in shown])
     if isinstance(text, (str, bytes)):
         made_text(recording, text, fn, sources, words)
@@ -476,12 +484,13 @@ def _note_origin(recording: Recording, text: Any, fn: Any, sources: tuple[Any, .
 
 
 def _holds_itself(things: Any, around: tuple[int, ...] = ()) -> bool:
-    """Whether a list, tuple or dictionary among these things, or in one of them, is within itself."""
+    """Whether a list, tuple or dictionary among these things, or in one of them, contains itself."""
     parts = [thing for thing in things if issubclass(type(thing), (list, tuple, dict))]
     items = [(id(part), part.values() if issubclass(type(part), dict) else part) for part in parts]
     return any([key in around or _holds_itself(held, (*around, key)) for key, held in items])
 
 
-def _flat(things: Any) -> Iterator[Any]:
+def _flat_items(things: Any) -> Iterator[Any]:
+    """Yield the items of nested lists and tuples."""
     for thing in things:
-        yield from _flat(thing) if isinstance(thing, (list, tuple)) else (thing,)
+        yield from _flat_items(thing) if isinstance(thing, (list, tuple)) else (thing,)

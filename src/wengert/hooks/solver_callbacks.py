@@ -1,4 +1,4 @@
-"""The engine's interface for stand-ins of solvers: run code unseen, find traced values, ask for the order."""
+"""The engine's interface for stand-ins of solvers: call code untraced, find traced values, count derivative orders."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from wengert.errors import NoDerivativeError
-from wengert.hooks.search import watched
+from wengert.hooks.search import run_watching_writes
 from wengert.recording.pullback_reads import FarReach
 from wengert.recording.recording import STATE, Recording, silent
 from wengert.recording.slots import slot_of
@@ -15,11 +15,11 @@ from wengert.values.specs import is_inexact
 from wengert.values.trees import leaves
 
 SPARE = 2
-"""The extra orders of derivatives that a tape allows for, since it may be differentiated later."""
+"""The extra derivative orders that a tape allows for, since it may be differentiated later."""
 
 
 def unseen(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """`f(*args, **kwargs)`, of which no derivative sees anything.
+    """Return `f(*args, **kwargs)`, untraced, so that it is a constant to every derivative.
 
     >>> wg.grad(lambda x: x * wg.extend.unseen(lambda: x * x))(3.0)
     9.0
@@ -32,21 +32,21 @@ def unseen(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     recording = STATE.recording
     if recording is None:
         return run()
-    arrays = FarReach((f, args, kwargs)).arrays  # which f may write, and pullbacks read as they are now
+    arrays = FarReach((f, args, kwargs)).arrays  # f may write them; pullbacks read them as they are now
     try:
-        return watched(recording, run, tuple(arrays), {})
+        return run_watching_writes(recording, run, tuple(arrays), {})
     except NoDerivativeError as error:
         raise recording.refuse(error) from None
 
 
-def reaches(*things: Any) -> bool:
-    """Whether anything within reach of these things is traced: in containers, closures, objects, by global names."""
+def reaches_traced(*things: Any) -> bool:
+    """Whether a traced value is reachable from these things: in containers, closures, objects, by global names."""
     recording = STATE.recording
-    return recording is not None and _Search(recording, things).found
+    return recording is not None and _ReachSearch(recording, things).found
 
 
-class _Search(TracedSearch):
-    """Looks for traced values."""
+class _ReachSearch(TracedSearch):
+    """A search that stops at the first traced value."""
 
     def __init__(self, recording: Recording, things: Any) -> None:
         self._recording, self.found = recording, False
@@ -71,7 +71,7 @@ def is_traced(value: Any) -> bool:
 
 
 def order() -> int:
-    """How many derivatives of what is computed now may be taken, one inside the other.
+    """Return the derivative order that the current computation must support: the number of nested derivatives.
 
     >>> wg.extend.order()
     0
@@ -79,10 +79,11 @@ def order() -> int:
     total, recording = 0, STATE.recording
     while recording is not None:
         total += len(recording.levels) + (SPARE if recording.keep else 0)
-        recording = _outside(recording)
+        recording = _outer_recording(recording)
     return total
 
 
-def _outside(recording: Recording) -> Recording | None:
+def _outer_recording(recording: Recording) -> Recording | None:
+    """Return the recording around this one, also while it is silenced."""
     around = recording.around
     return None if around is None else around.recording or around.silenced

@@ -1,4 +1,4 @@
-"""The tracer runs a function and records it: levels, inputs and the cleanup."""
+"""The tracer runs a function and records it: levels, inputs and cleanup."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import numpy as np
 
 from wengert.errors import RefusedCallError
 from wengert.hooks import calls, escape_monitor, generated
-from wengert.hooks.advice import advise
-from wengert.hooks.code_swap import prepare, prepare_held
-from wengert.hooks.search import refuse_unformed
+from wengert.hooks.advice import add_advice
+from wengert.hooks.code_swap import prepare, prepare_value
+from wengert.hooks.search import refuse_object_results
 from wengert.mutation.storage import Memory
 from wengert.recording.inputs import Leaves, Swaps
 from wengert.recording.nans import watch
@@ -32,9 +32,9 @@ from wengert.values.specs import as_float
 
 
 class level:
-    """A context with a new level on this thread's recording; the outermost opens the recording, and closes it.
+    """A context with a new level on this thread's recording; the outermost opens and closes the recording.
 
-    It is a class because a generator with `contextmanager` costs 2 µs more, of the 30 that a gradient takes at least.
+    It is a class because `contextmanager` costs 2 µs more, of the 30 that the fastest gradient takes.
     """
 
     __slots__ = ("context", "depth", "here", "keep", "outermost", "owed", "recording", "site")
@@ -61,9 +61,9 @@ class level:
         SESSION.open(recording, sys._getframe(2))
         if recording.around is None:
             rules.load()
-            rules.once(generated.prepare)
-            if escape_monitor.Net.torn:
-                escape_monitor.mend()
+            rules.once(generated.bind_hooks)
+            if escape_monitor.Monitor.needs_restart:
+                escape_monitor.turn_reports_on()
         STATE.recording, STATE.quick = recording, recording.entries if self.context is None else None
         if SETTINGS.debug_nans:
             watch(recording)
@@ -83,7 +83,7 @@ class level:
 
 
 def _release(recording: Recording, start: int) -> None:
-    """Forget the values that depend only on an inner level's inputs when the level ends: outside they are constant."""
+    """Forget the values that depend only on an inner level's inputs; when the level has ended, they are constant."""
     live: set[int] = set()
     dead: set[int] = set()
     for slot in range(start, len(recording.entries)):
@@ -102,14 +102,14 @@ def _release(recording: Recording, start: int) -> None:
 
 
 def make_input(recording: Recording, here: Level, leaf: Any, path: Any = None) -> Any:
-    """Make a fresh object for the leaf of an input, and register it as a variable of this level."""
+    """Make a fresh object for a leaf of an input, and register it as a variable of this level."""
     memory, entries = recording.memory, recording.entries
     if len(recording.levels) == 1:
         value = renewed(leaf)
         if isinstance(value, np.ndarray):
             memory.arguments.append((value, len(entries)))
             if recording.keep:
-                memory.capture(value)  # the tape shows what it was on entry
+                memory.capture(value)  # the tape prints its value on entry
         ins: tuple[int, ...] = ()
     else:
         outer = memory.slot(leaf) if isinstance(leaf, np.ndarray) else SHADOW.get(id(leaf))
@@ -127,7 +127,7 @@ def make_input(recording: Recording, here: Level, leaf: Any, path: Any = None) -
     return value
 
 
-def enter(
+def enter_arguments(
     recording: Recording,
     here: Level,
     f: Callable[..., Any],
@@ -137,10 +137,10 @@ def enter(
     itself: bool = False,
     promote: bool = True,
 ) -> tuple[Swaps, Callable[..., Any], tuple[Any, ...], dict[str, Any]]:
-    """Put fresh leaves into the function and its arguments where wanted; return `(swaps, f, args, kwargs)`.
+    """Replace the wanted leaves of the function and its arguments by fresh ones; return `(swaps, f, args, kwargs)`.
 
-    `swaps` undoes it. `wanted` are positions and keywords; with `itself`, also what the function holds; with `promote`,
-    an integer that is wanted becomes a float.
+    `swaps` undoes it. `wanted` are positions and keywords. With `itself`, the values that the function holds are wanted
+    too. With `promote`, a wanted integer becomes a float.
     """
     swaps = here.swaps = Swaps(partial(make_input, recording, here))
     recording.owed.append(swaps.restore)
@@ -152,7 +152,7 @@ def enter(
             recording.reads.holder(f)
     if itself:
         if type(f) is not types.FunctionType and f in rules:
-            swaps.enter(None, "f")  # it is not entered: its rule states the derivative
+            swaps.enter(None, "f")  # not entered: its rule has the derivative
         else:
             f = swaps.enter_callable(f)
             recording.closure_slots = range(here.start, len(recording.entries))
@@ -167,12 +167,12 @@ def enter(
             if isinstance(value, np.ndarray):
                 recording.memory.note_argument(value)
             else:
-                prepare_held(value)
+                prepare_value(value)
     return swaps, f, tuple(entered), named
 
 
 def enter_leaves(recording: Recording, here: Level, args: tuple[Any, ...]) -> Leaves:
-    """Do as `enter` does for arguments that are all wanted and all leaves, without a search."""
+    """Do what `enter_arguments` does for arguments that are all wanted and all leaves, without a search."""
     entries, arguments = recording.entries, recording.memory.arguments
     if len(recording.levels) > 1:
         here.swaps = Leaves([make_input(recording, here, leaf) for leaf in args], args)
@@ -188,11 +188,11 @@ def enter_leaves(recording: Recording, here: Level, args: tuple[Any, ...]) -> Le
     return leaves
 
 
-class closed:
+class without_innermost_level:
     """A context that hides the innermost level: only outer levels record what runs in it.
 
     If there is no outer level, no value is traced any more. A gradient inside a pullback then has its own recording and
-    shadow table, and one of the user's may wait for other threads.
+    shadow table, and a pullback of the user's may wait for other threads.
     """
 
     __slots__ = ("hidden", "recording")
@@ -213,7 +213,7 @@ class closed:
 
 
 def run(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], recording: Recording) -> Any:
-    """Call the twin of a function; a refusal raised inside comes out, even if the user's code caught it."""
+    """Call the twin of a function; re-raise a refusal from inside, even if the user's code caught it."""
     if recording.roots is None:
         recording.roots = f, args, kwargs
     memory, levels, context = recording.memory, recording.levels, recording.context
@@ -223,29 +223,30 @@ def run(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], re
         if recording.unsearched:
             search_rest(recording)
         if memory.holds_objects:
-            refuse_unformed(recording, result)
+            refuse_object_results(recording, result)
     except BaseException as error:
         if recording.refusals and error is not recording.refusals[0]:
-            raise _with_trace(recording.refusals[0], f, recording) from None
-        raise _with_trace(error, f, recording).with_traceback(_users_frames(error.__traceback__)) from None
+            raise _attach_trace(recording.refusals[0], f, recording) from None
+        raise _attach_trace(error, f, recording).with_traceback(_users_frames(error.__traceback__)) from None
     if recording.refusals:
-        raise _with_trace(recording.refusals[0], f, recording)
+        raise _attach_trace(recording.refusals[0], f, recording)
     went_on = recording.context is context and STATE.recording is recording
     if (len(levels), len(recording.owed), memory.unfinished) != begun or not went_on:
-        raise _with_trace(recording.refuse(_cut_short(f)), f, recording)
+        raise _attach_trace(recording.refuse(_interrupted_write(f)), f, recording)
     return result
 
 
-def _cut_short(f: Callable[..., Any]) -> RefusedCallError:
+def _interrupted_write(f: Callable[..., Any]) -> RefusedCallError:
+    """Return the error for a function that caught an exception in the middle of a write."""
     return RefusedCallError(
-        f"{callable_name(f)} caught an exception that came while a write was under way (an interrupt, what a signal "
-        "handler raises, a floating-point error that NumPy raises after it has written), and went on: what its arrays "
-        "hold is not known. Let such an exception out of the function."
+        f"{callable_name(f)} caught an exception raised in the middle of a write (an interrupt, an exception from a "
+        "signal handler, a floating-point error that NumPy raises after it has written), and went on. The contents of "
+        "its arrays are unknown. Let such an exception leave the function."
     )
 
 
 class LastTrace:
-    """The recording at the time an exception left a function; the exception holds it, a pickled copy does not."""
+    """The recording when an exception left a function; the exception holds it, a pickled copy does not."""
 
     __slots__ = ("entries", "f")
 
@@ -256,9 +257,9 @@ class LastTrace:
         return LastTrace, ()
 
 
-def _with_trace(error: BaseException, f: Callable[..., Any], recording: Recording) -> BaseException:
+def _attach_trace(error: BaseException, f: Callable[..., Any], recording: Recording) -> BaseException:
     """Attach the recording so far to an exception, for `post_mortem`, and return the exception."""
     if len(recording.levels) == 1:
         vars(error)["__wengert__"] = LastTrace(f, recording.entries)
-        advise(error)
+        add_advice(error)
     return error

@@ -1,6 +1,6 @@
-"""Recording writes in place: `a[key] = v`, `a += b`, `np.add(a, b, out=c)`.
+"""Recording of in-place writes: `a[key] = v`, `a += b`, `np.add(a, b, out=c)`.
 
-NumPy writes first what it would write untraced; the change is then written down as a functional call.
+NumPy first writes as untraced; the change is then recorded as a functional call.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from wengert.values.views import owner_of
 
 
 def record_store(array: np.ndarray, key: Any, value: Any) -> None:
-    """Do and record `array[key] = value`, which all views of the array see."""
+    """Do and record `array[key] = value`, which also changes all views of the array."""
     recording = STATE.recording
     if recording is None:
         array[key] = value
@@ -47,13 +47,13 @@ def record_store(array: np.ndarray, key: Any, value: Any) -> None:
         return
     if array.dtype.char in "OV" and foreign.store(recording, array, key, value):
         return
-    if isinstance(value, np.ndarray) and _stays(memory, array, key, value):
-        array[key] = value  # what `a[1:] *= 2` ends with: the region is stored where it stands, and nothing changes
+    if isinstance(value, np.ndarray) and _writes_itself_back(memory, array, key, value):
+        array[key] = value  # `a[1:] *= 2` ends with this: the region is stored back, and nothing changes
         return
     if type(value) not in PLAIN or type(value) is list or type(value) is tuple:
         refuse_hidden(recording, "a store into an array", (value,))
     if type(value) in (list, tuple) and holds_traced(value):
-        value = _as_stored(array, key, value)
+        value = _array_to_store(array, key, value)
     value_slot = slot_of(recording, value)
     key_slot = slot_of_key(recording, key) if recording.keep else None
     if value_slot is None and key_slot is None and not memory.is_traced(array):
@@ -88,8 +88,8 @@ def record_store(array: np.ndarray, key: Any, value: Any) -> None:
     memory.unfinished -= 1
 
 
-def _as_stored(array: np.ndarray, key: Any, value: Any) -> np.ndarray:
-    """The array as which a sequence is stored; NumPy refuses sequences nested deeper than their place."""
+def _array_to_store(array: np.ndarray, key: Any, value: Any) -> np.ndarray:
+    """Convert a sequence to the array to store; NumPy raises if it is nested deeper than `array[key]`."""
     found = as_array(value)
     if found.ndim > np.ndim(array[key]):
         np.empty_like(array)[key] = value
@@ -106,14 +106,15 @@ def slot_of_key(recording: Recording, key: Any) -> Any:
     return slots_of(recording, key)
 
 
-def _stays(memory: Memory, array: np.ndarray, key: Any, value: np.ndarray) -> bool:
+def _writes_itself_back(memory: Memory, array: np.ndarray, key: Any, value: np.ndarray) -> bool:
     """Whether a store writes a view back to its own memory, so that neither value nor derivative changes."""
     if value.base is None or not is_basic(key):
         return False
-    return _is_place(array[key], value) and not memory.lent.shows(value)
+    return _is_same_region(array[key], value) and not memory.lent.shows(value)
 
 
-def _is_place(region: Any, value: np.ndarray) -> bool:
+def _is_same_region(region: Any, value: np.ndarray) -> bool:
+    """Whether two arrays are views of the same elements."""
     return (
         isinstance(region, np.ndarray)
         and (region.shape, region.strides, region.dtype) == (value.shape, value.strides, value.dtype)
@@ -122,7 +123,7 @@ def _is_place(region: Any, value: np.ndarray) -> bool:
 
 
 def _store_entry(recording: Recording, memory: Memory, array: np.ndarray, key: Any, value: Any) -> bool:
-    """Store one float into one entry of an array written before, on a short path; False where that does not apply."""
+    """Store one float into one element of an array written before, on a short path; False if that does not apply."""
     storage = memory.storages.get(id(array))
     if storage is None or storage.slot is None or not storage.is_float64 or recording.keep or memory.lent:
         return False
@@ -133,7 +134,7 @@ def _store_entry(recording: Recording, memory: Memory, array: np.ndarray, key: A
     ):
         return False
     root = root_of(memory.roots, array)
-    if root is not None and root.waiting:  # arguments of inner functions, which `join` has to put in
+    if root is not None and root.waiting:  # arguments of inner functions, which `join` must add
         return False
     value_slot = slot_of(recording, value)
     entries = recording.entries
@@ -155,6 +156,7 @@ def _store_entry(recording: Recording, memory: Memory, array: np.ndarray, key: A
 
 
 def _check_dtype(recording: Recording, target: np.ndarray, ins: tuple[Any, ...]) -> None:
+    """Refuse to write traced values into an array whose dtype has no derivative."""
     if not is_inexact(target) and any(recording.mask(flat_slots(ins))):
         raise recording.refuse(
             RefusedCallError(
@@ -196,16 +198,16 @@ def record_write(
     owner = memory.join(target)
     if not traced:
         memory.before_write(target, ..., len(recording.entries))
-        value = _begin(memory, run)
+        value = _run_unfinished(memory, run)
         slot, result = None, np.array(target, order="C") if recording.keep else None
     else:
-        slot, result, value = _write(recording, primitive, run, target, args, ins, kwargs)
+        slot, result, value = _run_and_record(recording, primitive, run, target, args, ins, kwargs)
     memory.put(owner, target, result, slot)
     memory.unfinished -= 1
     return value
 
 
-def _begin(memory: WrittenMemory, run: Callable[[], Any]) -> Any:
+def _run_unfinished(memory: WrittenMemory, run: Callable[[], Any]) -> Any:
     """Call `run`, which writes, and mark the write as unfinished until it is recorded."""
     memory.unfinished += 1
     try:
@@ -215,7 +217,7 @@ def _begin(memory: WrittenMemory, run: Callable[[], Any]) -> Any:
         raise
 
 
-def _write(
+def _run_and_record(
     recording: Recording,
     primitive: Primitive,
     run: Callable[[], Any],
@@ -224,36 +226,36 @@ def _write(
     ins: tuple[Any, ...],
     kwargs: dict[str, Any],
 ) -> tuple[int, Any, Any]:
-    """Run the call and record it as one that makes a new value: its slot, its Spec, and what `run` gave."""
-    args = tuple(map(plain, args))  # the call without `out` would give an array of another class
-    made, is_certain = _made(primitive, target, args, kwargs)
+    """Run the call and record it as one that makes a new value; return its slot, its Spec and the result of `run`."""
+    args = tuple(map(plain, args))  # without `out`, the call would return an array of another class
+    made, is_certain = _result_spec(primitive, target, args, kwargs)
     bound = None if _is_constant(primitive) else bind(recording, primitive, args, ins, kwargs)
     is_read = bound is None or bound.reads_y == "value"
     own, is_odd = None, made.shape != target.shape or made.dtype != target.dtype
-    if recording.keep or (is_read and is_odd) or not (is_certain or _is_apart(target, args)):
-        own = _value(primitive, args, kwargs)
+    if recording.keep or (is_read and is_odd) or not (is_certain or _shares_no_memory(target, args)):
+        own = _result_alone(primitive, args, kwargs)
     if recording.checks_fp_errors:
         unharmed(recording, primitive.fn, args, kwargs)
     if bound is None:
         slot = len(recording.entries)
         record_constant(recording, primitive, args, ins, kwargs, own)
         recording.memory.before_write(target, ..., len(recording.entries))
-        value = _begin(recording.memory, run)
+        value = _run_unfinished(recording.memory, run)
     else:
         check_statics(recording, bound, args, ins)
         kept = keep_args(recording, bound, args)
         recording.memory.before_write(target, ..., len(recording.entries) + 1)
-        value = _begin(recording.memory, run)
+        value = _run_unfinished(recording.memory, run)
         if own is None and not is_certain and _may_be_broadcast(target):
-            own = _value(primitive, args, kwargs)
+            own = _result_alone(primitive, args, kwargs)
             _check_broadcast(recording, primitive, own, target)
         made = made if own is None else spec_of(own)
         result = made if not (is_read or recording.keep) else np.array(target, order="C") if own is None else own
         slot = recording.append((bound, result, ins, kept, kwargs or None, STATE.site))
-        if isinstance(result, np.ndarray):  # an outer trace sees the residual
+        if isinstance(result, np.ndarray):  # an outer trace reads the residual
             SHADOW[id(result)] = slot
     if made.dtype != target.dtype:
-        slot = _cast(recording, slot, made, target)
+        slot = _record_cast(recording, slot, made, target)
         made = Spec(made.shape, target.dtype)
     return slot, recording.value(slot) if recording.keep else made, value
 
@@ -262,14 +264,16 @@ def _is_constant(primitive: Primitive) -> bool:
     return primitive.rule is not None and primitive.rule.kind == "constant"
 
 
-def _value(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _result_alone(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Compute the call's result before the cast and broadcast into the target; a tape shows it."""
     with np.errstate(all="ignore"):
         return np.asarray(primitive.fn(*args, **kwargs))
 
 
-def _made(primitive: Primitive, target: np.ndarray, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Spec, bool]:
-    """Tell the Spec of the call's own result, and whether its shape is certain, or assumed to be the target's."""
+def _result_spec(
+    primitive: Primitive, target: np.ndarray, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Spec, bool]:
+    """Return the Spec of the call's own result, and whether its shape is certain, not assumed to be the target's."""
     k = primitive.rule.sequence if primitive.rule is not None else None
     items = splat(k, args, args[k]) if k is not None and type(args[k]) in (list, tuple) else args
     operands = [np.asarray(a) if type(a) in (list, tuple) else a for a in items]
@@ -281,7 +285,9 @@ def _made(primitive: Primitive, target: np.ndarray, args: tuple[Any, ...], kwarg
     if not elementwise:
         operands = [a for a in operands if isinstance(a, np.ndarray)]
     dtype = np.result_type(*operands) if operands else target.dtype
-    if dtype.kind not in "fc" or (not elementwise and dtype.kind != target.dtype.kind):  # as a transform may change it
+    if dtype.kind not in "fc" or (
+        not elementwise and dtype.kind != target.dtype.kind
+    ):  # a transform may change the kind
         dtype = target.dtype
     if dtype.kind == "c" and target.dtype.kind == "f" and primitive.fn in (np.abs, abs, np.real, np.imag, np.angle):
         dtype = target.dtype
@@ -291,14 +297,14 @@ def _made(primitive: Primitive, target: np.ndarray, args: tuple[Any, ...], kwarg
         if elementwise:
             shape = np.broadcast_shapes(*[np.shape(a) for a in operands])
         elif signature is not None and is_certain:
-            shape = _looped(signature, tuple([np.shape(a) for a in operands]), shape)
-    except ValueError:  # NumPy raises it when it is asked to write
+            shape = _ufunc_shape(signature, tuple([np.shape(a) for a in operands]), shape)
+    except ValueError:  # NumPy raises it when it writes
         pass
     return Spec(shape, dtype), is_certain
 
 
 @functools.lru_cache(256)
-def _looped(signature: str, shapes: tuple[tuple[int, ...], ...], target: tuple[int, ...]) -> tuple[int, ...]:
+def _ufunc_shape(signature: str, shapes: tuple[tuple[int, ...], ...], target: tuple[int, ...]) -> tuple[int, ...]:
     """Compute the shape of a ufunc's result from its signature: NumPy broadcasts the loops, not the core axes.
 
     Where an operand lacks an optional axis ("n?"), the result lacks it too.
@@ -311,18 +317,19 @@ def _looped(signature: str, shapes: tuple[tuple[int, ...], ...], target: tuple[i
     return (*loops, *target[len(target) - counts[-1] :])
 
 
-def _is_apart(target: np.ndarray, args: tuple[Any, ...]) -> bool:
+def _shares_no_memory(target: np.ndarray, args: tuple[Any, ...]) -> bool:
+    """Whether the target shares no memory with the arguments."""
     return not any([isinstance(a, np.ndarray) and np.may_share_memory(a, target) for a in args])
 
 
 def _may_be_broadcast(target: np.ndarray) -> bool:
-    """Whether NumPy may have broadcast what it wrote: along some axis, the first part and the last are the same."""
+    """Whether NumPy may have broadcast the result: along some axis, the first part and the last are equal."""
     ends = [(target.take(0, k), target.take(-1, k)) for k in range(target.ndim)] if target.size else []
     return any([np.array_equal(first, last, equal_nan=True) for first, last in ends])
 
 
 def _check_broadcast(recording: Recording, primitive: Primitive, own: Any, target: np.ndarray) -> None:
-    """Refuse a call that wrote more than its own result, broadcast: `reduceat` does so, given a further axis."""
+    """Refuse a call that wrote more than its own result, broadcast; `reduceat` does so for a further axis."""
     shown = np.broadcast_to(own.astype(target.dtype), target.shape)
     if own.shape != target.shape and not np.array_equal(target, shown, equal_nan=True):
         raise recording.refuse(
@@ -333,8 +340,8 @@ def _check_broadcast(recording: Recording, primitive: Primitive, own: Any, targe
         )
 
 
-def _cast(recording: Recording, slot: int, made: Spec, target: np.ndarray) -> int:
-    """The slot of the value after the silent cast of a write into an array of another dtype."""
+def _record_cast(recording: Recording, slot: int, made: Spec, target: np.ndarray) -> int:
+    """Record the silent cast of a write into an array of another dtype; return the slot of the value after it."""
     if made.dtype.kind == "c" and target.dtype.kind != "c":
         raise recording.refuse(RefusedCallError(f"{here()}: a complex result is written into a real array."))
     bound = ruled(np.ndarray.astype).bound(2, recording.mask((slot, None)), ())

@@ -1,1 +1,1 @@
-"""Handlers of foreign values: of what is neither a Python number nor a plain array of numbers."""
+"""Handlers of foreign values: values that are neither Python numbers nor plain arrays of numbers."""

@@ -1,15 +1,15 @@
-"""Flat iterators, `a.flat`, of arrays: what they read and write is read and written in the array."""
+"""The handler of flat iterators, `a.flat`: reads and writes of them are reads and writes of the array."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from wengert.hooks.flat_iterators import assign_flat, flat_items, read_flat
-from wengert.hooks.foreign import NOT_FOREIGN, Handler
+from wengert.hooks.flat_iterators import assign_flat, read_flat, remaining_items
+from wengert.hooks.foreign import NOT_FOREIGN, ForeignHandler
 from wengert.recording.recording import Recording
 
 
-class _FlatIterators(Handler):
+class _FlatIteratorHandler(ForeignHandler):
     def item(self, recording: Recording, container: Any, key: Any) -> Any:
         return read_flat(container.base, key) if recording.memory.is_traced(container.base) else NOT_FOREIGN
 
@@ -18,7 +18,7 @@ class _FlatIterators(Handler):
         return True
 
     def iterate(self, recording: Recording, obj: Any) -> Any:
-        return flat_items(obj)
+        return remaining_items(obj)
 
 
-HANDLER = _FlatIterators()
+HANDLER = _FlatIteratorHandler()

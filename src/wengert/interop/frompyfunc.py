@@ -1,4 +1,4 @@
-"""`np.nditer` and `np.frompyfunc` for arrays of Python objects that hold traced values."""
+"""`np.nditer` and ufuncs of `np.frompyfunc` for arrays of Python objects that hold traced values."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert.errors import RefusedCallError
 from wengert.hooks.code_swap import instrumented
-from wengert.hooks.search import function_of, opaque, readable, search, watched
+from wengert.hooks.search import can_read_traced, function_of, opaque, run_watching_writes, search
 from wengert.hooks.standins import plain
 from wengert.interop import object_arrays
 from wengert.recording.primitives import Primitive
@@ -20,18 +20,18 @@ from wengert.values.views import axes_in_memory
 
 
 def nditer(*args: Any, **kwargs: Any) -> Any:
-    """An iterator over the elements in the order of memory, each shown as an array without axes."""
+    """Return an iterator over the elements in memory order, each as an array without axes."""
     recording = STATE.recording
     if recording is None:
         return np.nditer(*args, **kwargs)
     plain = len(args) == 1 and kwargs == {"flags": ["refs_ok"]} and type(args[0]) is np.ndarray
-    if not plain or min(args[0].strides, default=0) < 0 or not object_arrays.are_there(args):
+    if not plain or min(args[0].strides, default=0) < 0 or not object_arrays.holds_object_array(args):
         return opaque(recording, np.nditer, args, kwargs)
     array = np.transpose(args[0], axes_in_memory(args[0]))
     return iter([array[(*place, ...)] for place in np.ndindex(array.shape)])
 
 
-def followed(ufunc: np.ufunc) -> Callable[..., Any]:
+def call_by_element(ufunc: np.ufunc) -> Callable[..., Any]:
     """Make the stand-in of a ufunc from `np.frompyfunc`: it calls the Python function for each element."""
     function: Any = function_of(ufunc)
 
@@ -39,63 +39,63 @@ def followed(ufunc: np.ufunc) -> Callable[..., Any]:
         recording = STATE.recording
         if recording is None:
             return ufunc(*args, **kwargs)
-        is_on_tape = recording.keep or recording.context is not None  # which cannot show arrays of objects
+        is_on_tape = recording.keep or recording.context is not None  # a tape cannot hold arrays of objects
         if kwargs or len(args) != ufunc.nin or (is_on_tape and any(map(np.ndim, args))):
             return opaque(recording, ufunc, args, kwargs, function)
-        made = object_arrays.elementwise(function, args)
-        return made if ufunc.nout == 1 else object_arrays.columns(made, ufunc.nout)
+        values = object_arrays.map_elements(function, args)
+        return values if ufunc.nout == 1 else object_arrays.split_outputs(values, ufunc.nout)
 
     return call
 
 
-def of_elements(ufunc: np.ufunc, record: Callable[..., Any]) -> Callable[..., Any]:
-    """Make the recorder of a ufunc of `np.frompyfunc` that has a rule: an array is recorded element by element."""
+def record_by_element(ufunc: np.ufunc, record: Callable[..., Any]) -> Callable[..., Any]:
+    """Make the recorder of a ufunc of `np.frompyfunc` that has a rule: it records an array element by element."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         recording = STATE.recording
         if recording is None or kwargs or len(args) != ufunc.nin or not any(map(np.ndim, args)):
             return record(*args, **kwargs)
-        if not readable(recording, (ufunc, *args)):
-            return watched(recording, ufunc, args, kwargs)
+        if not can_read_traced(recording, (ufunc, *args)):
+            return run_watching_writes(recording, ufunc, args, kwargs)
         if recording.keep or recording.context is not None:
             raise recording.refuse(
                 RefusedCallError(
-                    f"{here()}: {callable_name(ufunc)} gives an array of Python objects, which a tape cannot show. "
+                    f"{here()}: {callable_name(ufunc)} returns an array of Python objects, which a tape cannot record. "
                     "Call it for each element, and make an array of the numbers: np.array([f(a) for a in x])."
                 )
             )
-        made = object_arrays.elementwise(ufunc, args)
-        return made if ufunc.nout == 1 else object_arrays.columns(made, ufunc.nout)
+        values = object_arrays.map_elements(ufunc, args)
+        return values if ufunc.nout == 1 else object_arrays.split_outputs(values, ufunc.nout)
 
     return call
 
 
-def of_wholes(
+def record_as_numbers(
     primitive: Primitive, record: Callable[..., Any], recorder: Callable[[Primitive], Any]
 ) -> Callable[..., Any]:
-    """Make the recorder of a ufunc of `np.frompyfunc` with an rrule, which gives an array of objects.
+    """Make the recorder of a ufunc of `np.frompyfunc` with an rrule, which returns an array of objects.
 
-    The variable is the array of the numbers in it; the code is shown these as the objects of an array.
+    The recorded variable is the array of their numbers; the user's code gets an array of objects.
     """
-    ufunc, numbers = primitive.fn, _of_numbers(primitive)
+    ufunc, numbers = primitive.fn, _number_primitive(primitive)
 
     def call(*args: Any, **kwargs: Any) -> Any:
         recording = STATE.recording
         if recording is None:
             return ufunc(*args, **kwargs)
-        if readable(recording, (ufunc,)):
+        if can_read_traced(recording, (ufunc,)):
             return opaque(recording, ufunc, args, kwargs, ufunc)
         is_on_tape = recording.keep or recording.context is not None
         if kwargs or ufunc.nout > 1 or len(args) != ufunc.nin or not any(map(np.ndim, args)) or is_on_tape:
             return record(*args, **kwargs)
         if not search(recording, args):
-            return watched(recording, ufunc, args, {})
-        return object_arrays.shown(recording, recorder(numbers)(*args))
+            return run_watching_writes(recording, ufunc, args, {})
+        return object_arrays.as_traced_objects(recording, recorder(numbers)(*args))
 
     return call
 
 
-def _of_numbers(primitive: Primitive) -> Primitive:
+def _number_primitive(primitive: Primitive) -> Primitive:
     """Make the primitive that converts the result of a ufunc of `np.frompyfunc` to an array of numbers."""
     ufunc, rule = primitive.fn, primitive.rule
     assert rule is not None

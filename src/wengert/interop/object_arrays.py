@@ -1,7 +1,7 @@
-"""Arrays of Python objects among which are traced values.
+"""Arrays of Python objects that hold traced values.
 
-Such an array holds references, as a list does: a value that is stored in it and read again is the same variable. So
-what moves references runs as it is, and what computes on them is done again element by element, as NumPy does it.
+Such an array holds references, as a list does: a value that is stored in it and read again is the same variable.
+Operations that move references run unchanged. Computations are done again, traced, element by element as NumPy does.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from wengert.errors import RefusedCallError
 from wengert.hooks.classes import enter
-from wengert.hooks.foreign import NOT_FOREIGN, Handler
+from wengert.hooks.foreign import NOT_FOREIGN, ForeignHandler, nested_items
 from wengert.hooks.search import search
 from wengert.recording.primitives import Primitive, primitive_of
 from wengert.recording.recording import STATE, Recording, here, watch_arrays
@@ -41,34 +41,32 @@ _FOLDS = {
 }
 _DOTS = (np.dot, np.ndarray.dot, np.matmul, operator.matmul)
 _COMPARISONS = {operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge}
-_MAKERS = (np.array, np.asarray, np.asanyarray, np.ndarray.astype)
+_OBJECT_CONSTRUCTORS = (np.array, np.asarray, np.asanyarray, np.ndarray.astype)
 
 
-class _ObjectArrays(Handler):
-    def call(
-        self, recording: Recording, primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Any:
+class _ObjectArrayHandler(ForeignHandler):
+    def call(self, recording: Recording, primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         fn = primitive.fn
-        is_made = any([fn is maker for maker in _MAKERS]) and _names_objects(args, kwargs)
-        is_for = is_made and search(recording, args[:1])
-        if not (is_for or (recording.memory.holds_objects and are_there((*args, *kwargs.values())))):
+        is_constructor = any([fn is maker for maker in _OBJECT_CONSTRUCTORS]) and _names_objects(args, kwargs)
+        is_wanted = is_constructor and search(recording, args[:1])
+        if not (is_wanted or (recording.memory.holds_objects and holds_object_array((*args, *kwargs.values())))):
             return NOT_FOREIGN
         if recording.keep or recording.context is not None:
             return NOT_FOREIGN
         if "out" in kwargs and kwargs["out"] is not None:
-            raise _refusal(recording, f"{primitive.name} with out=")
-        if is_for and isinstance(args[0], np.ndarray) and not _is_of_objects(args[0]):
-            return _made(recording, as_objects(args[0]))
-        return apply(recording, fn, args, kwargs)
+            raise _object_array_error(recording, f"{primitive.name} with out=")
+        if is_wanted and isinstance(args[0], np.ndarray) and not _is_object_array(args[0]):
+            return _note_and_return(recording, as_objects(args[0]))
+        return apply_to_objects(recording, fn, args, kwargs)
 
     def operate(self, recording: Recording, fn: Callable[..., Any], operands: tuple[Any, ...]) -> Any:
-        is_here = recording.memory.holds_objects and fn not in _COMPARISONS
-        return apply(recording, fn, operands, {}) if is_here else NOT_FOREIGN
+        applies = recording.memory.holds_objects and fn not in _COMPARISONS
+        return apply_to_objects(recording, fn, operands, {}) if applies else NOT_FOREIGN
 
     def update(self, recording: Recording, fn: Callable[..., Any], inplace: Any, left: Any, right: Any) -> Any:
-        if not (recording.memory.holds_objects and _is_of_objects(left)):
+        if not (recording.memory.holds_objects and _is_object_array(left)):
             return NOT_FOREIGN
-        _store(recording, left, ..., apply(recording, fn, (left, right), {}))
+        _store_objects(recording, left, ..., apply_to_objects(recording, fn, (left, right), {}))
         return left
 
     def item(self, recording: Recording, container: Any, key: Any) -> Any:
@@ -77,73 +75,73 @@ class _ObjectArrays(Handler):
     def store(self, recording: Recording, container: Any, key: Any, value: Any) -> bool:
         if recording.keep or recording.context is not None:
             return False
-        _store(recording, container, key, value)
+        _store_objects(recording, container, key, value)
         return True
 
 
-def are_there(things: Any) -> bool:
+def holds_object_array(things: Any) -> bool:
     """Whether an array of objects is among these things."""
-    return any([_is_of_objects(a) for a in _flat(things)])
+    return any([_is_object_array(a) for a in nested_items(things)])
 
 
-def _store(recording: Recording, array: np.ndarray, key: Any, value: Any) -> None:
-    """Do `array[key] = value` for an array of objects, which keeps the very values."""
+def _store_objects(recording: Recording, array: np.ndarray, key: Any, value: Any) -> None:
+    """Do `array[key] = value` for an array of objects, which keeps the value itself."""
     recording.memory.before_write(array, key, len(recording.entries))
     array[key] = value
     if not search(recording, (value,)):
         return
-    _note(recording)
+    _note_objects(recording)
     if _are_moved(array[key], (value,)):
         return
     if not (isinstance(value, np.ndarray) and is_inexact(value)):
-        raise _refusal(recording, "a store of these values")
+        raise _object_array_error(recording, "a store of these values")
     array[key] = as_objects(value)
 
 
-def apply(recording: Recording, fn: Any, args: tuple[Any, ...], words: dict[str, Any]) -> Any:
-    """`fn(*args, **words)`, where arrays of objects are among the arguments or the result."""
+def apply_to_objects(recording: Recording, fn: Any, args: tuple[Any, ...], words: dict[str, Any]) -> Any:
+    """Call `fn(*args, **words)`, with arrays of objects among the arguments or as the result."""
     if fn in _OPERATORS and not words:
-        return elementwise(_OPERATORS[fn], args)
+        return map_elements(_OPERATORS[fn], args)
     primitive = primitive_of(fn)
-    if args and _is_of_objects(args[0]) and fn not in _MAKERS:
+    if args and _is_object_array(args[0]) and fn not in _OBJECT_CONSTRUCTORS:
         if primitive is not None and primitive.rule is not None and primitive.rule.sequence == 0 and args[0].ndim:
-            return enter(fn)([*args[0]], *args[1:], **words)  # np.stack and its like take any sequence
+            return enter(fn)([*args[0]], *args[1:], **words)  # np.stack and similar functions take any sequence
         if fn in (float, complex) and args[0].ndim == 0:
             return enter(fn)(args[0][()])
     value = fn(*args, **words)
     if _are_moved(value, (*args, *words.values())):
-        return _made(recording, value)
+        return _note_and_return(recording, value)
     if primitive is not None and primitive.rule is not None and primitive.rule.kind == "constant":
         return value
-    if isinstance(value, np.ndarray) and is_inexact(value) and fn in _MAKERS:
-        return _converted(recording, value, args[0])
+    if isinstance(value, np.ndarray) and is_inexact(value) and fn in _OBJECT_CONSTRUCTORS:
+        return _convert_to_numbers(recording, value, args[0])
     again = NOT_FOREIGN
     if fn in _FOLDS and not words and len(args) == 1 and np.size(args[0]):
         again = functools.reduce(enter(_FOLDS[fn]), np.ravel(args[0]))
     elif fn in _DOTS and not words and all([isinstance(a, np.ndarray) and a.ndim == 1 for a in args]):
-        again = functools.reduce(enter(operator.add), elementwise(operator.mul, args))
+        again = functools.reduce(enter(operator.add), map_elements(operator.mul, args))
     if again is NOT_FOREIGN or type(again) is not type(value) or not same_numbers(np.asarray(again), np.asarray(value)):
-        raise _refusal(recording, getattr(fn, "__name__", "this call"))
+        raise _object_array_error(recording, getattr(fn, "__name__", "this call"))
     return again
 
 
-def elementwise(f: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-    """`f` of all elements of the arguments, which are broadcast: an array of objects, or the one object."""
+def map_elements(f: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+    """Apply `f` to the elements of the broadcast arguments; return an array of objects, or the only object."""
     recording = STATE.recording
     if recording is not None and any(map(is_of_subclass, args)):
-        raise _refusal(recording, "arithmetic")
-    rows = np.broadcast_arrays(*[a if _is_of_objects(a) else as_objects(a) for a in args])
+        raise _object_array_error(recording, "arithmetic")
+    rows = np.broadcast_arrays(*[a if _is_object_array(a) else as_objects(a) for a in args])
     made = np.empty(rows[0].shape, object)
     each = enter(f)
     for place in np.ndindex(made.shape):
         made[place] = each(*[row[place] for row in rows])
     if recording is not None and search(recording, (made,)):
-        _note(recording)
+        _note_objects(recording)
     return made if made.ndim else made[()]
 
 
-def columns(made: Any, count: int) -> tuple[Any, ...]:
-    """The arrays of the first, second, … items of the tuples that an array holds; of one tuple its items."""
+def split_outputs(made: Any, count: int) -> tuple[Any, ...]:
+    """Split an array of tuples into arrays of their first, second, … items; return a single tuple unchanged."""
     if type(made) is tuple:
         return made
     outs = tuple([np.empty(made.shape, object) for _ in range(count)])
@@ -154,7 +152,7 @@ def columns(made: Any, count: int) -> tuple[Any, ...]:
 
 
 def as_objects(a: Any) -> np.ndarray:
-    """An array or number as an array of objects: Python numbers, each an item of `a`."""
+    """Convert an array or number to an array of objects: Python numbers, each an item of `a`."""
     a = enter(np.array)(a) if type(a) is list or type(a) is tuple else a
     item = enter(type(a).item) if isinstance(a, (np.ndarray, np.generic)) else lambda a: a
     made = np.empty(np.shape(a), object)
@@ -163,77 +161,77 @@ def as_objects(a: Any) -> np.ndarray:
     return made
 
 
-def _converted(recording: Recording, made: np.ndarray, objects: np.ndarray) -> np.ndarray:
-    """The numbers that an array of objects holds, recorded as the array that NumPy made of them."""
+def _convert_to_numbers(recording: Recording, made: np.ndarray, objects: np.ndarray) -> np.ndarray:
+    """Record the conversion of an array of objects to the array of numbers `made`."""
     items = [
-        enter(operator.getitem)(a, ()) if isinstance(a, np.ndarray) and a.ndim == 0 else a for a in _items(objects)
+        enter(operator.getitem)(a, ()) if isinstance(a, np.ndarray) and a.ndim == 0 else a for a in _elements(objects)
     ]
-    odd = {type(item).__name__ for item in items if not isinstance(item, (float, complex, int, np.generic))}
-    if odd:
-        raise _refusal(recording, f"a conversion of {', '.join(sorted(odd))} as items", "Store numbers in it.")
+    others = {type(item).__name__ for item in items if not isinstance(item, (float, complex, int, np.generic))}
+    if others:
+        raise _object_array_error(
+            recording, f"a conversion of {', '.join(sorted(others))} items", "Store numbers in it."
+        )
     row = enter(np.array)(items)
     row = row if row.dtype == made.dtype else enter(np.ndarray.astype)(row, made.dtype)
     if row.size != made.size or not same_numbers(np.ravel(made), row):
-        raise _refusal(recording, "this conversion", "Build the array of its items: np.array([*a]).")
+        raise _object_array_error(recording, "this conversion", "Build the array of its items: np.array([*a]).")
     return enter(np.reshape)(row, made.shape)
 
 
 def _names_objects(args: tuple[Any, ...], words: dict[str, Any]) -> bool:
-    """Whether a call of a maker of arrays asks for one of objects."""
+    """Whether a call of an array constructor asks for an array of objects."""
     named = words.get("dtype", args[1] if len(args) > 1 else None)
     return named is object or (isinstance(named, (str, np.dtype)) and named == np.dtype(object))
 
 
 def _are_moved(value: Any, sources: Any) -> bool:
-    """Whether a value is, or consists of, references that were among the sources, and of None."""
-    known = {id(item) for source in sources for item in _items(source)} | {id(None)}
-    return all([id(item) in known for item in _items(value)])
+    """Whether a value is, or consists of, references from the sources, or None."""
+    known = {id(item) for source in sources for item in _elements(source)} | {id(None)}
+    return all([id(item) in known for item in _elements(value)])
 
 
-def _items(thing: Any) -> Iterator[Any]:
+def _elements(thing: Any) -> Iterator[Any]:
     """Yield the elements of an array of objects, or the leaves of nested lists and tuples; else the thing itself."""
-    if _is_of_objects(thing):
+    if _is_object_array(thing):
         for place in np.ndindex(thing.shape):
             yield np.ndarray.__getitem__(thing, place)
     elif type(thing) is list or type(thing) is tuple:
         for item in thing:
-            yield from _items(item)
+            yield from _elements(item)
     else:
         yield thing
 
 
-def _flat(things: Any) -> Iterator[Any]:
-    for thing in things:
-        yield from _flat(thing) if type(thing) is list or type(thing) is tuple else (thing,)
-
-
-def _is_of_objects(a: Any) -> bool:
+def _is_object_array(a: Any) -> bool:
     return isinstance(a, np.ndarray) and a.dtype == object
 
 
-def shown(recording: Recording, numbers: np.ndarray) -> np.ndarray:
-    """An array of objects that are the numbers of a traced array."""
-    made: np.ndarray = _made(recording, as_objects(numbers))
-    return made
+def as_traced_objects(recording: Recording, numbers: np.ndarray) -> np.ndarray:
+    """Convert a traced array to an array of objects, its numbers."""
+    objects: np.ndarray = _note_and_return(recording, as_objects(numbers))
+    return objects
 
 
-def _note(recording: Recording) -> None:
-    """From now on arrays of objects may hold traced values."""
+def _note_objects(recording: Recording) -> None:
+    """Note that from now on arrays of objects may hold traced values."""
     recording.memory.holds_objects = True
     watch_arrays()
 
 
-def _made(recording: Any, value: Any) -> Any:
-    _note(recording)
+def _note_and_return(recording: Any, value: Any) -> Any:
+    """Note that arrays of objects may hold traced values, and return `value`."""
+    _note_objects(recording)
     return value
 
 
-def _refusal(recording: Recording, what: str, advice: str = "Convert it first: a.astype(float).") -> Exception:
+def _object_array_error(
+    recording: Recording, what: str, advice: str = "Convert it first: a.astype(float)."
+) -> Exception:
     return recording.refuse(
         RefusedCallError(
-            f"{here()}: {what} of an array of Python objects that holds traced values cannot be followed. {advice}"
+            f"{here()}: {what} of an array of Python objects that holds traced values cannot be traced. {advice}"
         )
     )
 
 
-HANDLER = _ObjectArrays()
+HANDLER = _ObjectArrayHandler()

@@ -1,6 +1,6 @@
-"""Classes that override NumPy calls, by `__array_ufunc__` and `__array_function__`, or convert by `__array__`.
+"""Classes that override NumPy calls by `__array_ufunc__` and `__array_function__`, or convert by `__array__`.
 
-Source: NEP 13 and NEP 18, for the order in which the arguments are asked.
+Source: NEP 13 and NEP 18, for the order in which the arguments' methods are called.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.hooks.classes import bind, enter, python_method
-from wengert.hooks.foreign import NOT_FOREIGN, Handler
+from wengert.hooks.classes import bind_method, enter, python_method
+from wengert.hooks.foreign import NOT_FOREIGN, ForeignHandler
 from wengert.hooks.standins.functions import recorder
 from wengert.hooks.standins.subclasses import by_numpy, has_own_float, is_in_python, wrapped
 from wengert.recording.primitives import Primitive
@@ -20,40 +20,39 @@ from wengert.recording.subclasses import has_own_methods, is_of_subclass
 from wengert.values.callables import callable_name
 
 
-class _Overrides(Handler):
-    def call(
-        self, recording: Recording, primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Any:
-        value = taken_over(primitive.fn, args, kwargs)
-        if value is NOT_FOREIGN and shows_arrays(primitive.fn, (*args, *kwargs.values())):
-            return recorder(primitive)(*map(shown, args), **{name: shown(a) for name, a in kwargs.items()})
+class _OverrideHandler(ForeignHandler):
+    def call(self, recording: Recording, primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        value = call_override(primitive.fn, args, kwargs)
+        if value is NOT_FOREIGN and converts_arguments(primitive.fn, (*args, *kwargs.values())):
+            return recorder(primitive)(
+                *map(convert_by_method, args), **{name: convert_by_method(a) for name, a in kwargs.items()}
+            )
         return value
 
 
-def taken_over(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_override(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Return the result of a NumPy call that an argument's class overrides; NOT_FOREIGN if no class does."""
     if isinstance(f, np.ufunc) or isinstance(getattr(f, "__self__", None), np.ufunc):
         out = kwargs.get("out", ())
-        given = (*args, *(out if type(out) is tuple else (out,)))
-        if any([_asked(a, "__array_ufunc__") for a in given]):
+        operands = (*args, *(out if type(out) is tuple else (out,)))
+        if any([_override_of(a, "__array_ufunc__") for a in operands]):
             return f(*args, **kwargs)
-        calls_ufunc = getattr(f, "__name__", "") == "outer"  # which is wrapped itself
-        is_wrapped = not calls_ufunc and any([is_of_subclass(a) and _asked(a, "__array_wrap__") for a in given])
+        calls_ufunc = getattr(f, "__name__", "") == "outer"  # the ufunc that it calls wraps the result
+        is_wrapped = not calls_ufunc and any(
+            [is_of_subclass(a) and _override_of(a, "__array_wrap__") for a in operands]
+        )
         return wrapped(f, args, kwargs) if is_wrapped else NOT_FOREIGN
     if getattr(f, "__module__", "") == "math" and any([has_own_float(a) for a in args]):
         return enter(f)(*[enter(float)(a) if has_own_float(a) else a for a in args], **kwargs)
-    return _by_function(f, args, kwargs) if type(f) is type(np.sum) else NOT_FOREIGN
+    return _call_array_function(f, args, kwargs) if type(f) is type(np.sum) else NOT_FOREIGN
 
 
-def _by_function(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call the `__array_function__` of the arguments' classes in turn.
-
-    All arguments are asked; NumPy itself asks some of them only.
-    """
+def _call_array_function(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call the `__array_function__` of the classes of all arguments in turn; NumPy asks some arguments only."""
     things = [part for a in (*args, *kwargs.values()) for part in (a if type(a) in (list, tuple) else (a,))]
     asked: list[tuple[Any, Any]] = []
     for thing in things:  # from left to right, a subclass before its base, each class once
-        t, how = type(thing), _asked(thing, "__array_function__")
+        t, how = type(thing), _override_of(thing, "__array_function__")
         if how is not None and all(type(obj) is not t for obj, _ in asked):
             place = next((k for k, (obj, _) in enumerate(asked) if issubclass(t, type(obj))), len(asked))
             asked.insert(place, (thing, how))
@@ -61,78 +60,88 @@ def _by_function(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if asked and _names_arrays(f, args, kwargs):
         kinds += tuple({type(a): None for a in things if isinstance(a, np.ndarray) and type(a) not in kinds})
     for obj, how in asked:
-        value = bind(how, obj)(f, kinds, args, kwargs)
+        value = bind_method(how, obj)(f, kinds, args, kwargs)
         if value is not NotImplemented:
             return value
     if len(kinds) > len(asked) and all([issubclass(kind, np.ndarray) for kind in kinds]):
-        return by_numpy(f)(*args, **kwargs)  # as the arrays of other classes have it
+        return by_numpy(f)(*args, **kwargs)  # as `__array_function__` of other array classes does
     if asked:
         name, asking = f"{f.__module__}.{f.__name__}", [type(obj) for obj, _ in asked]
         raise TypeError(f"no implementation found for '{name}' on types that implement __array_function__: {asking}")
-    if is_in_python(f) and any([has_own_methods(a) or _shows_by_method(a) for a in things]):
-        return by_numpy(f)(*args, **kwargs)  # which asks such an argument for its method of that name
+    if is_in_python(f) and any([has_own_methods(a) or _is_converted_by_method(a) for a in things]):
+        return by_numpy(f)(*args, **kwargs)  # it calls the argument's method of that name
     return NOT_FOREIGN
 
 
 def _names_arrays(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Whether NumPy would name arrays that take nothing over among those it asks: of some arguments only."""
+    """Whether NumPy would pass plain arrays among the types to `__array_function__`, as for some arguments only."""
 
     def probe(a: Any) -> Any:
         if type(a) in (list, tuple):
             return type(a)(map(probe, a))
-        return _Taking() if _asked(a, "__array_function__") else _Array() if isinstance(a, np.ndarray) else a
+        return (
+            _TypesProbe()
+            if _override_of(a, "__array_function__")
+            else _ArrayProbe()
+            if isinstance(a, np.ndarray)
+            else a
+        )
 
     try:
         kinds = f(*map(probe, args), **{name: probe(a) for name, a in kwargs.items()})
     except Exception:
         return False
-    return type(kinds) is tuple and _Array in kinds
+    return type(kinds) is tuple and _ArrayProbe in kinds
 
 
-class _Taking:
-    """An argument that is told with whom it is asked."""
+class _TypesProbe:
+    """An argument whose `__array_function__` returns the types that NumPy passes."""
 
     def __array_function__(self, f: Any, kinds: Any, args: Any, kwargs: Any) -> Any:
         return kinds
 
 
-class _Array(_Taking):
-    pass
+class _ArrayProbe(_TypesProbe):
+    """A stand-in for a plain array among the arguments."""
 
 
-def _asked(a: Any, name: str) -> Any:
+def _override_of(a: Any, name: str) -> Any:
     """Find the Python method by which the class of an argument overrides calls; None if there is none."""
     t = type(a)
     return None if t in PLAIN or t is np.ndarray else python_method(t, name)
 
 
-def shows_arrays(f: Callable[..., Any], args: tuple[Any, ...]) -> bool:
-    """Whether a function of NumPy would ask an argument, or an item of a list, for its array by a method in Python."""
-    showing = [part for a in args for part in (a if type(a) in (list, tuple) else (a,)) if _shows(part)]
+def converts_arguments(f: Callable[..., Any], args: tuple[Any, ...]) -> bool:
+    """Whether a NumPy function would convert an argument, or an item of a list, by a method in Python."""
+    converted = [part for a in args for part in (a if type(a) in (list, tuple) else (a,)) if _is_converted(part)]
     is_of_ufunc = isinstance(f, np.ufunc) or isinstance(getattr(f, "__self__", None), np.ufunc)
-    if is_of_ufunc or getattr(f, "__module__", None) == "numpy.linalg":  # which wrap what they give
-        return bool(showing) and not any([hasattr(type(a), "__array_wrap__") for a in showing])
-    return bool(showing) and callable_name(f).startswith("np.")
+    if is_of_ufunc or getattr(f, "__module__", None) == "numpy.linalg":  # these wrap their results
+        return bool(converted) and not any([hasattr(type(a), "__array_wrap__") for a in converted])
+    return bool(converted) and callable_name(f).startswith("np.")
 
 
-def _shows(a: Any) -> bool:
-    return type(a) is np.flatiter or _shows_by_method(a)
+def _is_converted(a: Any) -> bool:
+    """Whether `a` is a flat iterator, or is converted by a method in Python."""
+    return type(a) is np.flatiter or _is_converted_by_method(a)
 
 
-def _shows_by_method(a: Any) -> bool:
-    return _asked(a, "__array__") is not None and not any([hasattr(type(a), name) for name in _BEFORE])
+def _is_converted_by_method(a: Any) -> bool:
+    """Whether NumPy would convert `a` by an `__array__` in Python."""
+    return _override_of(a, "__array__") is not None and not any(
+        [hasattr(type(a), name) for name in _PREFERRED_PROTOCOLS]
+    )
 
 
-_BEFORE = ("__buffer__", "__array_struct__", "__array_interface__")
+_PREFERRED_PROTOCOLS = ("__buffer__", "__array_struct__", "__array_interface__")
 
 
-def shown(a: Any) -> Any:
-    """Convert an argument by its `__array__`, which is followed; return anything else unchanged."""
+def convert_by_method(a: Any) -> Any:
+    """Convert an argument by its `__array__`, which is traced; return anything else unchanged."""
     if type(a) in (list, tuple):
-        return type(a)([shown(part) for part in a])
+        return type(a)([convert_by_method(part) for part in a])
     if type(a) is np.flatiter:
         return enter(np.ndarray.flatten)(a.base)
-    return bind(_asked(a, "__array__"), a)() if _shows(a) else a
+    return bind_method(_override_of(a, "__array__"), a)() if _is_converted(a) else a
 
 
-HANDLER = _Overrides()
+HANDLER = _OverrideHandler()

@@ -1,4 +1,4 @@
-"""Methods of records, and those of arrays of records by which fields are read and written."""
+"""Stand-ins of the methods of records, and of array methods that read or write fields of records."""
 
 from __future__ import annotations
 
@@ -9,72 +9,76 @@ from typing import Any
 import numpy as np
 
 from wengert.hooks.classes import enter
-from wengert.hooks.policy import IN_C, Decision, replaced, searched
+from wengert.hooks.policy import IN_C, Decision, opaque_call, stand_in_call
 from wengert.hooks.search import guarded
 from wengert.hooks.writes import record_store
-from wengert.interop.records import field, items, listed, write
+from wengert.interop.records import field_values, read_field, to_list, write_field
 from wengert.mutation.fields import is_traced_record
 from wengert.recording.recording import STATE
 from wengert.recording.slots import recording_here
 
 
-def getfield(a: Any, dtype: Any, offset: int = 0) -> Any:
-    """`a.getfield(dtype, offset)`: of an array of records a view, of a record what it shows."""
+def record_getfield(a: Any, dtype: Any, offset: int = 0) -> Any:
+    """`a.getfield(dtype, offset)`: a view for an array of records, the field's value for a record."""
     recording = STATE.recording
     if recording is None or not is_traced_record(recording, a):
         return guarded(type(a).getfield, a)(a, dtype, offset)
-    made = np.asarray(a).getfield(dtype, offset)
-    is_number = not isinstance(a, np.ndarray) and made.dtype.names is None
-    return enter(operator.getitem)(made, ()) if is_number else made if isinstance(a, np.ndarray) else made[()]
+    view = np.asarray(a).getfield(dtype, offset)
+    is_number = not isinstance(a, np.ndarray) and view.dtype.names is None
+    return enter(operator.getitem)(view, ()) if is_number else view if isinstance(a, np.ndarray) else view[()]
 
 
-def setfield(a: Any, value: Any, dtype: Any, offset: int = 0) -> None:
+def record_setfield(a: Any, value: Any, dtype: Any, offset: int = 0) -> None:
     """`a.setfield(value, dtype, offset)`."""
     record_store(np.asarray(a).getfield(dtype, offset), ..., value)
 
 
-def copied(record: np.void, memo: Any = None) -> Any:
+def copy_record(record: np.void, memo: Any = None) -> Any:
     """Copy a record into memory of its own."""
     return enter(np.ndarray.copy)(np.asarray(record))[()]
 
 
-_METHODS = {
-    "__getitem__": lambda record, key: field(recording_here(), record, key),
-    "__setitem__": write,
-    "__iter__": lambda record: iter(items(recording_here(), record)),
-    "copy": copied,
-    "__copy__": copied,
-    "__deepcopy__": copied,
-    "getfield": getfield,
-    "setfield": setfield,
-    "item": lambda record: listed(recording_here(), record),
-    "tolist": lambda record: listed(recording_here(), record),
+_RECORD_METHODS = {
+    "__getitem__": lambda record, key: read_field(recording_here(), record, key),
+    "__setitem__": write_field,
+    "__iter__": lambda record: iter(field_values(recording_here(), record)),
+    "copy": copy_record,
+    "__copy__": copy_record,
+    "__deepcopy__": copy_record,
+    "getfield": record_getfield,
+    "setfield": record_setfield,
+    "item": lambda record: to_list(recording_here(), record),
+    "tolist": lambda record: to_list(recording_here(), record),
 }
 
 
-_BY_FIELD = "It is done of each field."
+_BY_FIELD = "It is done field by field."
 
 
-def of_record(f: Any, t: type, name: str) -> Decision:
+def decide_record_method(f: Any, t: type, name: str) -> Decision:
     """Decide on a method of a record."""
-    if name not in _METHODS:
-        return searched(IN_C, lambda f: guarded(f, f.__self__))
-    return replaced(_BY_FIELD, functools.partial(_unless_plain, _METHODS[name]), _METHODS[name])
+    if name not in _RECORD_METHODS:
+        return opaque_call(IN_C, lambda f: guarded(f, f.__self__))
+    return stand_in_call(
+        _BY_FIELD, functools.partial(_stand_in_if_traced, _RECORD_METHODS[name]), _RECORD_METHODS[name]
+    )
 
 
-def _unless_plain(standin: Any, f: Any) -> Any:
+def _stand_in_if_traced(standin: Any, f: Any) -> Any:
     """Return the stand-in of a record's method if the record holds traced values, else the method itself."""
     recording, record = STATE.recording, f.__self__
     return functools.partial(standin, record) if recording and is_traced_record(recording, record) else f
 
 
-def of_class(f: Any) -> Decision | None:
+def decide_on_record_class(f: Any) -> Decision | None:
     """Decide on a method of the class of records, which is called with a record."""
-    standin = _METHODS.get(f.__name__)
-    return None if standin is None else replaced(_BY_FIELD, functools.partial(_called, standin), standin)
+    standin = _RECORD_METHODS.get(f.__name__)
+    return (
+        None if standin is None else stand_in_call(_BY_FIELD, functools.partial(_stand_in_on_class, standin), standin)
+    )
 
 
-def _called(standin: Any, f: Any) -> Any:
+def _stand_in_on_class(standin: Any, f: Any) -> Any:
     """Make the stand-in of a record method that is called on the class, with the record as first argument."""
 
     def call(record: Any, *args: Any) -> Any:

@@ -17,7 +17,7 @@ Store = tuple[np.ndarray, Any, Any]
 
 
 def stores_in_fields(recording: Recording, array: np.ndarray, key: Any, value: Any) -> list[Store] | None:
-    """The stores that do `array[key] = value` of an array of records; None where nothing is traced."""
+    """Return the stores that together do `array[key] = value` for an array of records; None if nothing is traced."""
     if not (recording.memory.is_traced(array) or search(recording, (value,))):
         return None
     if type(key) is str or (type(key) is list and key and type(key[0]) is str):
@@ -26,14 +26,14 @@ def stores_in_fields(recording: Recording, array: np.ndarray, key: Any, value: A
     places = [array[name] for name in names]
     is_wide = any([place.ndim > array.ndim for place in places])
     if is_wide and type(key) is tuple and any([k is ... for k in key]):
-        raise _refusal(recording)
-    parts = _parts(array, value)
+        raise _store_error(recording)
+    parts = _values_by_field(array, value)
     if parts is None and np.ndim(value) and is_wide:
-        raise _refusal(recording)
+        raise _store_error(recording)
     return [(place, key, part) for place, part in zip(places, parts or [value] * len(names), strict=True)]
 
 
-def _parts(array: np.ndarray, value: Any) -> Any:
+def _values_by_field(array: np.ndarray, value: Any) -> Any:
     """Split a value stored into an array of records by field; return None if every field gets the whole value."""
     names = array.dtype.names or ()
     if type(value) is list:
@@ -51,10 +51,10 @@ def _parts(array: np.ndarray, value: Any) -> Any:
     return None
 
 
-def _refusal(recording: Recording) -> Exception:
+def _store_error(recording: Recording) -> Exception:
     return recording.refuse(
         RefusedCallError(
-            f"{here()}: this store of traced values into an array of records cannot be followed. "
+            f"{here()}: this store of traced values into an array of records cannot be traced. "
             "Store into its fields one by one: a['x'][...] = x."
         )
     )

@@ -1,4 +1,4 @@
-"""Strings and streams that may be made from traced values: what is read from them, and what C would parse."""
+"""Strings and streams made from traced values: parts read from them are noted, and parsing in C is refused."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from wengert.hooks.foreign import NOT_FOREIGN, Handler
-from wengert.hooks.lookups import told
-from wengert.hooks.search import opaque, remember
+from wengert.hooks.foreign import NOT_FOREIGN, ForeignHandler
+from wengert.hooks.lookups import guard_reachable
+from wengert.hooks.search import note_made_text, opaque
 from wengert.hooks.standins.functions import native_of
 from wengert.hooks.standins.texts import characters, holds_texts, lines
 from wengert.recording.decisions import made_text
@@ -20,10 +20,8 @@ from wengert.recording.recording import Recording
 from wengert.recording.shadow import SHADOW
 
 
-class _Text(Handler):
-    def call(
-        self, recording: Recording, primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Any:
+class _TextHandler(ForeignHandler):
+    def call(self, recording: Recording, primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if kwargs.get("out") is not None or any([id(a) in SHADOW for a in args]):
             return NOT_FOREIGN
         if not holds_texts(recording, (*args, *kwargs.values())):
@@ -36,22 +34,22 @@ class _Text(Handler):
         if fn is operator.mul and recording.keep and (first or type(right) in _STRINGS):
             times = right if first else left
             if issubclass(type(times), (int, np.integer)):
-                told(times)
-            made = fn(left, right)
-            made_text(recording, made, fn, operands)
-            return made
+                guard_reachable(times)
+            repeated = fn(left, right)
+            made_text(recording, repeated, fn, operands)
+            return repeated
         if first and fn in (operator.add, operator.mod):
-            return remember(recording, fn(left, right), operands, fn)
+            return note_made_text(recording, fn(left, right), operands, fn)
         return NOT_FOREIGN
 
     def item(self, recording: Recording, container: Any, key: Any) -> Any:
         if type(container) is not str:
             return NOT_FOREIGN
-        return remember(recording, container[key], (container, key), operator.getitem)
+        return note_made_text(recording, container[key], (container, key), operator.getitem)
 
     def iterate(self, recording: Recording, obj: Any) -> Any:
         return lines(obj) if isinstance(obj, io.StringIO) else characters(obj)
 
 
 _STRINGS = (str, bytes)
-HANDLER = _Text()
+HANDLER = _TextHandler()

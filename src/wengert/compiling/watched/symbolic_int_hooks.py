@@ -15,7 +15,7 @@ from wengert.compiling.watched.symbolic_ints import Counted, of_whole, refuse, t
 from wengert.compiling.watched.trusted import is_of_user
 from wengert.compiling.watched.watching import WATCHING
 from wengert.hooks.classes import python_method
-from wengert.hooks.operators import BINARY, COMPARE, INPLACE, UNARY
+from wengert.hooks.operators import BINARY, COMPARISONS, INPLACE, UNARY
 from wengert.recording.primitives import primitive_of
 from wengert.recording.recording import STATE, Recording
 from wengert.recording.trace_caches import prepared
@@ -209,7 +209,7 @@ COUNTING = {
     **WATCHING,
     **{op.name: _binary(op.fn, WATCHING[op.name]) for op in BINARY.values()},
     **{f"i{name.rstrip('_')}": _binary(BINARY[name].fn, WATCHING[f"i{name.rstrip('_')}"]) for name in INPLACE},
-    **{name: _compare(WATCHING[name]) for name in COMPARE},
+    **{name: _compare(WATCHING[name]) for name in COMPARISONS},
     **{name: _unary(fn, WATCHING[name]) for name, (fn, _) in UNARY.items()},
     **{name: _truth(WATCHING[name]) for name in ("truth", "not_")},
     **{name: _never(WATCHING[name], "which object a counter is", _is_counter) for name in ("is_", "is_not")},

@@ -14,18 +14,18 @@ from wengert.hooks import foreign
 from wengert.hooks.classes import enter
 from wengert.hooks.code_swap import prepare
 from wengert.hooks.flat_iterators import assign_flat, read_flat
-from wengert.hooks.lookups import tape
+from wengert.hooks.lookups import kept_recording
 from wengert.hooks.policy import (
     IN_C,
     Decision,
     Kind,
     decides_methods_of,
     decides_unbound,
-    plain,
+    native_call,
+    opaque_call,
     records,
-    replaced,
-    searched,
-    stands_for,
+    stand_in_call,
+    stand_in_for,
 )
 from wengert.hooks.reshaping import set_shape
 from wengert.hooks.search import guarded
@@ -128,27 +128,27 @@ def _order(a: Any, order: str | None) -> str | None:
 
 
 def _ask_layout(order: Any) -> None:
-    recording = tape() if order == "K" or order == "A" else None
+    recording = kept_recording() if order == "K" or order == "A" else None
     if recording is not None:
         laid_out(recording)
 
 
-@stands_for(np.ndarray.__copy__, np.ndarray.__deepcopy__, np.generic.__copy__, np.generic.__deepcopy__)
+@stand_in_for(np.ndarray.__copy__, np.ndarray.__deepcopy__, np.generic.__copy__, np.generic.__deepcopy__)
 def copy_of_array(a: Any, memo: Any = None) -> Any:
     """`copy.copy` and `copy.deepcopy` of an array or number."""
     if memo is not None and isinstance(a, np.ndarray) and a.dtype == object:
         return guarded(np.ndarray.__deepcopy__)(a, memo)
     if isinstance(a, np.void):
-        return foreign.RECORD_METHODS.module.copied(a)
+        return foreign.RECORD_METHODS.module.copy_record(a)
     return enter(np.ndarray.copy)(a, "K") if isinstance(a, np.ndarray) else a
 
 
-@stands_for(np.ndarray.tolist, np.generic.tolist)
+@stand_in_for(np.ndarray.tolist, np.generic.tolist)
 def tolist(a: Any) -> Any:
     """`a.tolist()`: Python numbers, each an item of `a`."""
     recording = STATE.recording
     if recording is not None and is_traced_record(recording, a):
-        return foreign.RECORDS.module.listed(recording, a)
+        return foreign.RECORDS.module.to_list(recording, a)
     if recording is None or a.dtype == object or slot_of(recording, a) is None:
         return a.tolist()
     if a.dtype.kind not in "fc":
@@ -164,42 +164,42 @@ def _nested_list(shape: tuple[int, ...], item: Callable[[tuple[int, ...]], Any],
 
 
 def _getfield(a: Any, *args: Any, **kwargs: Any) -> Any:
-    return foreign.RECORD_METHODS.module.getfield(a, *args, **kwargs)
+    return foreign.RECORD_METHODS.module.record_getfield(a, *args, **kwargs)
 
 
 def _setfield(a: Any, *args: Any, **kwargs: Any) -> None:
-    foreign.RECORD_METHODS.module.setfield(a, *args, **kwargs)
+    foreign.RECORD_METHODS.module.record_setfield(a, *args, **kwargs)
 
 
 @decides_methods_of(np.void)
 def _of_record(f: Any, t: type, name: str) -> Decision:
-    decision: Decision = foreign.RECORD_METHODS.module.of_record(f, t, name)
+    decision: Decision = foreign.RECORD_METHODS.module.decide_record_method(f, t, name)
     return decision
 
 
 @decides_unbound(np.void)
 def _of_records(f: Any) -> Decision | None:
-    decision: Decision | None = foreign.RECORD_METHODS.module.of_class(f)
+    decision: Decision | None = foreign.RECORD_METHODS.module.decide_on_record_class(f)
     return decision
 
 
-@stands_for(np.ndarray.__array__)
+@stand_in_for(np.ndarray.__array__)
 def shown_plain(a: Any, *args: Any, **kwargs: Any) -> Any:
     """`a.__array__(dtype, copy=...)`."""
     return enter(np.array)(as_plain(a), *args, **{"copy": None, **kwargs})
 
 
-@stands_for(np.lib.stride_tricks.as_strided)
+@stand_in_for(np.lib.stride_tricks.as_strided)
 def _as_strided(x: Any, *args: Any, **kwargs: Any) -> Any:
     x = enter(np.asanyarray)(x)
     return view_of_traced(np.lib.stride_tricks.as_strided(x, *args, **kwargs), x)
 
 
-stands_for(np.ndarray.__array_ufunc__)(array_ufunc)
-stands_for(np.ndarray.__array_function__)(array_function)
-stands_for(np.ndarray.__array_wrap__)(array_wrap)
-stands_for(np.ndarray.__new__)(new_array)
-stands_for(np.ndarray)(functools.partial(new_array, np.ndarray))
+stand_in_for(np.ndarray.__array_ufunc__)(array_ufunc)
+stand_in_for(np.ndarray.__array_function__)(array_function)
+stand_in_for(np.ndarray.__array_wrap__)(array_wrap)
+stand_in_for(np.ndarray.__new__)(new_array)
+stand_in_for(np.ndarray)(functools.partial(new_array, np.ndarray))
 
 _STANDINS: dict[str, Callable[..., Any]] = {
     "__array__": shown_plain,
@@ -239,7 +239,7 @@ def _method_of_number(f: Any, t: type, name: str) -> Decision:
     is_array = issubclass(t, np.ndarray)
     if is_array and name in ARRAY_WRITERS:
         write = ARRAY_WRITERS[name]
-        return replaced("It writes into the array.", lambda f: functools.partial(write, f.__self__, f), write)
+        return stand_in_call("It writes into the array.", lambda f: functools.partial(write, f.__self__, f), write)
     decision = _of_value(t, name)
     if is_array or t not in PLAIN:
         return decision
@@ -254,25 +254,27 @@ def _method_of_flat(f: Any) -> Decision | None:
     call = _OF_FLAT.get(f.__name__)
     if call is None:
         return None
-    return replaced("It reads or writes the array.", lambda f: lambda flat, *args: call(flat.base, *args), call)
+    return stand_in_call("It reads or writes the array.", lambda f: lambda flat, *args: call(flat.base, *args), call)
 
 
 def _of_value(t: type, name: str) -> Decision:
     """The Decision on a method of traced objects of a class of arrays or numbers."""
     if name in _STANDINS:
         standin = _STANDINS[name]
-        return replaced("The stand-in does the same, seen.", lambda f: functools.partial(standin, f.__self__), standin)
+        return stand_in_call(
+            "The stand-in does the same, seen.", lambda f: functools.partial(standin, f.__self__), standin
+        )
     if name in _RUN_PLAIN:
-        return plain(_RUN_PLAIN[name])
+        return native_call(_RUN_PLAIN[name])
     text = method_in_python(t, name)
     if text is not None:
         why = "Its class takes part in what NumPy's code, in Python, does."
         return Decision(Kind.ENTERED, why, lambda f: functools.partial(enter(text), f.__self__), text)
     if name == "conjugate" and t is float:
-        return replaced("It is the number itself.", lambda f: lambda: f.__self__, _of_value)
+        return stand_in_call("It is the number itself.", lambda f: lambda: f.__self__, _of_value)
     primitive, call = _primitive_of(t, name)
     if primitive is None:
-        return searched(IN_C, lambda f: guarded(f, f.__self__))
+        return opaque_call(IN_C, lambda f: guarded(f, f.__self__))
     call = recorder(primitive) if call is None else functools.partial(call, primitive)
     return recorded(primitive, lambda f: functools.partial(call, f.__self__))
 

@@ -17,10 +17,18 @@ from typing import Any
 import numpy as np
 
 from wengert.hooks.classes import enter
-from wengert.hooks.items import default_item, dict_item, iterable, pairs
-from wengert.hooks.lookups import hashed, looked_up, tape, told
-from wengert.hooks.policy import MOVES, Decision, decides_methods_of, decides_unbound, plain, replaced, runs_plain
-from wengert.hooks.search import CARRIER_TYPES, FROZEN, refusal, remember
+from wengert.hooks.items import default_item, dict_argument, dict_item, iterable
+from wengert.hooks.lookups import guard_hashing, guard_lookup, guard_reachable, kept_recording
+from wengert.hooks.policy import (
+    MOVES,
+    Decision,
+    decides_methods_of,
+    decides_unbound,
+    declare_native,
+    native_call,
+    stand_in_call,
+)
+from wengert.hooks.search import CARRIER_TYPES, FROZEN, no_rule_error, note_made_text
 from wengert.hooks.standins.ordering import sort_list
 from wengert.recording.caches import found, is_numeric
 from wengert.recording.decisions import decided
@@ -39,13 +47,13 @@ ITERATING = {
 def taken(t: type, args: tuple[Any, ...], kwargs: dict[str, Any], held: Any = ()) -> tuple[list[Any], dict[str, Any]]:
     """Prepare the arguments with which a container of this type is made, or one that holds `held` is filled."""
     if issubclass(t, dict):
-        given = [pairs(a, STATE.site) for a in args]
-        return (given if tape() is None else _with_told_keys(given, held)), kwargs
+        given = [dict_argument(a, STATE.site) for a in args]
+        return (given if kept_recording() is None else _with_told_keys(given, held)), kwargs
     if issubclass(t, _SETS):  # sets read other sets past their methods
         given = [a if isinstance(a, _SETS) else iterable(a, STATE.site) for a in args]
-        if tape() is not None:
+        if kept_recording() is not None:
             given = [a if isinstance(a, _SETS) else list(a) for a in given]
-            hashed([*held, *[item for a in given for item in a]])
+            guard_hashing([*held, *[item for a in given for item in a]])
         return given, kwargs
     return [iterable(a, STATE.site) for a in args], {name: iterable(a, STATE.site) for name, a in kwargs.items()}
 
@@ -55,7 +63,7 @@ def _with_told_keys(given: list[Any], held: Any) -> list[Any]:
     given = [a if hasattr(type(a), "keys") or not hasattr(type(a), "__iter__") else list(a) for a in given]
     keys = [key for a in given if isinstance(a, dict) for key in a]
     found = [pair[0] for a in given if type(a) is list for pair in a if type(pair) in (tuple, list) and pair]
-    hashed([*(dict.__iter__(held) if isinstance(held, dict) else held), *keys, *found])
+    guard_hashing([*(dict.__iter__(held) if isinstance(held, dict) else held), *keys, *found])
     return given
 
 
@@ -64,7 +72,7 @@ _SETS = (set, frozenset)
 
 @decides_methods_of(*CARRIER_TYPES)
 def _of_carrier(f: Any, t: type, name: str) -> Decision:
-    return replaced(_ITERATES, _standin(t, name)) if name in _ASKING else plain(MOVES)
+    return stand_in_call(_ITERATES, _standin(t, name)) if name in _ASKING else native_call(MOVES)
 
 
 def _standin(t: type, name: str) -> Callable[[Any], Any]:
@@ -97,7 +105,7 @@ def _setting(f: Any) -> Any:
 
 
 def _searching(looking: Callable[[Any], Any], f: Any) -> Any:
-    return looking(f) if tape() is None else functools.partial(_SEARCHES[f.__name__], f.__self__)
+    return looking(f) if kept_recording() is None else functools.partial(_SEARCHES[f.__name__], f.__self__)
 
 
 def _looking(f: Any) -> Any:
@@ -137,8 +145,8 @@ _COUNTED = {"pop", "insert", "rotate", "__getitem__", "__setitem__", "__delitem_
 
 
 def _deciding(f: Any) -> Any:
-    """Make the stand-in of a method whose argument is a key or an index, which a tape guards first."""
-    owner, name, recording = f.__self__, f.__name__, tape()
+    """Make the stand-in of a method whose argument is a key or an index, which a kept_recording guards first."""
+    owner, name, recording = f.__self__, f.__name__, kept_recording()
     if recording is None:
         return f
     if name == "__contains__":
@@ -149,11 +157,11 @@ def _deciding(f: Any) -> Any:
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if args and is_hashed:
-            looked_up(recording, args[0], owner)
+            guard_lookup(recording, args[0], owner)
         elif args:
-            told(args[0])
+            guard_reachable(args[0])
         elif isinstance(owner, _SETS) and name == "pop":
-            told(owner)
+            guard_reachable(owner)
         return f(*args, **kwargs)
 
     return call
@@ -162,8 +170,8 @@ def _deciding(f: Any) -> Any:
 @decides_unbound(*CARRIER_TYPES)
 def _of_carriers_class(f: Any) -> Decision:
     if not hasattr(f, "__objclass__"):
-        return replaced(_ITERATES, _class_method) if f.__name__ in _FILLED else plain(MOVES)
-    return replaced(_ITERATES, _unbound_method) if f.__name__ in _ASKING else plain(MOVES)
+        return stand_in_call(_ITERATES, _class_method) if f.__name__ in _FILLED else native_call(MOVES)
+    return stand_in_call(_ITERATES, _unbound_method) if f.__name__ in _ASKING else native_call(MOVES)
 
 
 def _unbound_method(f: Any) -> Callable[..., Any]:
@@ -184,9 +192,9 @@ def _class_method(f: Any) -> Callable[..., Any]:
 
     def call(*args: Any, **kwargs: Any) -> Any:
         given = [iterable(a, STATE.site) if k == place else a for k, a in enumerate(args)]
-        if f.__name__ == "fromkeys" and tape() is not None:
+        if f.__name__ == "fromkeys" and kept_recording() is not None:
             given[0] = list(given[0])
-            hashed(given[0])
+            guard_hashing(given[0])
         return f(*given, **kwargs)
 
     return call
@@ -254,7 +262,7 @@ _ITERATES = "What it iterates over or compares is handed to it; a tape guards wh
 def _of_text(f: Any, t: type, name: str) -> Decision | None:
     if t is not str and t is not bytes:
         return None
-    return replaced("It may take in a text made from a traced value, and make another of it.", _text_method)
+    return stand_in_call("It may take in a text made from a traced value, and make another of it.", _text_method)
 
 
 def _text_method(f: Any) -> Any:
@@ -269,10 +277,10 @@ def _text_method(f: Any) -> Any:
         if recording is None:
             return text
         if f.__name__ in _PLACES and id(args[0]) in recording.texts and args[0].isdigit():
-            raise refusal(recording, f, "a digit of a traced value is looked for")
+            raise no_rule_error(recording, f, "a digit of a traced value is looked for")
         if recording.keep and not isinstance(text, (str, bytes, list, tuple)):
             decided(recording, getattr(type(owner), f.__name__), (owner, *args), text, kwargs)
-        return remember(recording, text, (owner, *args), getattr(type(owner), f.__name__), kwargs)
+        return note_made_text(recording, text, (owner, *args), getattr(type(owner), f.__name__), kwargs)
 
     return call if recording is not None and (recording.texts or joins or f.__name__ in _FORMATTING) else f
 
@@ -280,7 +288,7 @@ def _text_method(f: Any) -> Any:
 _PLACES = ("index", "find", "rindex", "rfind")
 _FORMATTING = ("format", "format_map")
 
-runs_plain(
+declare_native(
     MOVES,
     id,
     callable,

@@ -7,14 +7,14 @@ import operator
 import re
 from typing import Any
 
-from wengert.hooks.classes import bind, python_method
+from wengert.hooks.classes import bind_method, python_method
 from wengert.hooks.code_swap import prepare
-from wengert.hooks.generated import convert, format_value
-from wengert.hooks.lookups import tape
+from wengert.hooks.generated import convert, format_field
+from wengert.hooks.lookups import kept_recording
 from wengert.hooks.operators import BINARY, Binary
-from wengert.hooks.policy import stands_for
+from wengert.hooks.policy import stand_in_for
 from wengert.hooks.protocols import binary, truth
-from wengert.hooks.search import number_in, opaque, remember
+from wengert.hooks.search import note_made_text, number_in, opaque
 from wengert.hooks.standins.functions import recorder
 from wengert.hooks.standins.probes import by_ufunc
 from wengert.recording.decisions import decided
@@ -24,17 +24,17 @@ from wengert.recording.slots import slot_of
 from wengert.recording.subclasses import is_of_subclass
 
 
-@stands_for(str, ruled=True)
+@stand_in_for(str, ruled=True)
 def _str(*args: Any, **kwargs: Any) -> Any:
     if len(args) == 1 and not kwargs:
         return convert(args[0], 1, STATE.site)
     made, recording = str(*args, **kwargs), STATE.recording
-    return made if recording is None else remember(recording, made, args, str, kwargs)
+    return made if recording is None else note_made_text(recording, made, args, str, kwargs)
 
 
-@stands_for(len, ruled=True)
+@stand_in_for(len, ruled=True)
 def _len(a: Any, /) -> Any:
-    recording = tape() if type(a) is str or type(a) is bytes else None
+    recording = kept_recording() if type(a) is str or type(a) is bytes else None
     if recording is not None:
         decided(recording, len, (a,), len(a))
     prepare(type(a))
@@ -53,7 +53,7 @@ class _Returning:
     __int__ = __complex__ = __float__
 
 
-@stands_for(abs, round, float, int, complex, math.floor, math.ceil, math.trunc, ruled=True, made=True)
+@stand_in_for(abs, round, float, int, complex, math.floor, math.ceil, math.trunc, ruled=True, made=True)
 def _by_one_method(fn: Any) -> Any:
     """The stand-in of a builtin that calls one method of its argument, such as `abs`, `round` or `float`."""
     name, convert = f"__{fn.__name__}__", fn if isinstance(fn, type) else None
@@ -68,7 +68,7 @@ def _by_one_method(fn: Any) -> Any:
         if fn is abs and is_of_subclass(*args):
             return by_ufunc(fn, *args)
         if found is not None and len(args) == 1 and not kwargs:
-            value = bind(found, args[0])()
+            value = bind_method(found, args[0])()
             if type(value) is convert:
                 return value
             made, primitive = fn(_Returning(value)), primitive_of(fn)
@@ -120,7 +120,7 @@ _TWO_SIDED = {
 }
 
 
-@stands_for(pow, divmod, ruled=True, made=True)
+@stand_in_for(pow, divmod, ruled=True, made=True)
 def _by_two_operands(fn: Any) -> Any:
     """The stand-in of `divmod` or `pow`, of whose operands either may have methods of its own."""
     op, alone = _TWO_SIDED[fn], _by_one_method(fn)
@@ -131,33 +131,33 @@ def _by_two_operands(fn: Any) -> Any:
     return call
 
 
-@stands_for(repr)
+@stand_in_for(repr)
 def _repr(a: Any, /) -> Any:
     return convert(a, 2, STATE.site)
 
 
-@stands_for(ascii)
+@stand_in_for(ascii)
 def _ascii(a: Any, /) -> Any:
     return convert(a, 3, STATE.site)
 
 
-@stands_for(format)
+@stand_in_for(format)
 def _format(a: Any, spec: Any = "", /) -> Any:
-    return format_value(a, spec, STATE.site) if isinstance(spec, str) else format(a, spec)
+    return format_field(a, spec, STATE.site) if isinstance(spec, str) else format(a, spec)
 
 
-@stands_for(bool, ruled=True)
+@stand_in_for(bool, ruled=True)
 def _bool(a: Any = False, /) -> Any:
     return truth(a, STATE.site)
 
 
-@stands_for(hex, oct, bin, chr, operator.index, ruled=True, made=True)
+@stand_in_for(hex, oct, bin, chr, operator.index, ruled=True, made=True)
 def _of_an_integer(f: Any) -> Any:
     """Make the stand-in of a C function that asks its argument for an integer, by a method which is entered."""
 
     def call(a: Any, /) -> Any:
         method, recording = python_method(type(a), "__index__"), STATE.recording
-        integer = a if method is None else bind(method, a)()
+        integer = a if method is None else bind_method(method, a)()
         primitive = primitive_of(f)
         given = integer if isinstance(integer, int) else a
         if recording is None:

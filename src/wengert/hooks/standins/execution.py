@@ -12,8 +12,8 @@ from collections.abc import Callable
 from typing import Any
 
 from wengert.hooks.code_swap import twin_of
-from wengert.hooks.policy import runs_plain, stands_for
-from wengert.hooks.search import refusal
+from wengert.hooks.policy import declare_native, stand_in_for
+from wengert.hooks.search import no_rule_error
 from wengert.recording.recording import STATE
 from wengert.values.frames import get_frame
 
@@ -24,10 +24,10 @@ INHERITED = functools.reduce(
 _NAMESPACES = ("globals", "locals")
 _BY_NAME = sys.version_info >= (3, 13)
 
-runs_plain("A debugger shows the frame that calls it: none may stand between.", breakpoint)
+declare_native("A debugger shows the frame that calls it: none may stand between.", breakpoint)
 
 
-@stands_for(eval, exec, made=True)
+@stand_in_for(eval, exec, made=True)
 def _evaluated(f: Any) -> Callable[..., Any]:
     """The stand-in of `eval` or `exec`."""
 
@@ -40,7 +40,7 @@ def _evaluated(f: Any) -> Callable[..., Any]:
         spaces |= {name: kwargs.pop(name) for name in named}
         frame = get_frame()
         if id(source) in recording.texts:
-            raise refusal(recording, f, "its text was made from a traced value")
+            raise no_rule_error(recording, f, "its text was made from a traced value")
         if not isinstance(source, types.CodeType):
             text = source.lstrip(" \t") if f is eval and isinstance(source, str) else source
             flags = frame.f_code.co_flags & INHERITED

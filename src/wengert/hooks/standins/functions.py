@@ -14,18 +14,18 @@ from wengert.hooks.classes import enter, python_method
 from wengert.hooks.foreign import NOT_FOREIGN
 from wengert.hooks.generated import HOOKS
 from wengert.hooks.integers import with_integers
-from wengert.hooks.policy import IN_C, Decision, Kind, decides_type, replaced, searched
+from wengert.hooks.policy import IN_C, Decision, Kind, decides_type, opaque_call, stand_in_call
 from wengert.hooks.search import (
     ASKING_TYPES,
     TooLarge,
     answers_traced,
+    can_read_traced,
     function_of,
-    hides,
     opaque,
-    readable,
+    run_watching_writes,
     search,
+    shows_traced_unseen,
     traced_in,
-    watched,
 )
 from wengert.hooks.standins.initials import begins_traced, reduced
 from wengert.hooks.standins.outputs import write_whole
@@ -72,7 +72,7 @@ def recorder(primitive: Primitive) -> Callable[..., Any]:
         if primitive.rule is not None and function_of(fn) is not None:
             is_whole = primitive.rule.kind == "rrule"  # which says itself what it takes
             objects = foreign.FROMPYFUNC.module
-            made = objects.of_wholes(primitive, made, recorder) if is_whole else objects.of_elements(fn, made)
+            made = objects.record_as_numbers(primitive, made, recorder) if is_whole else objects.record_by_element(fn, made)
         primitive.recorder = sparing(primitive, made)
     return primitive.recorder
 
@@ -139,7 +139,7 @@ def _record_odd(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, A
     recording = STATE.recording
     if recording is None:
         return record_call(primitive, args, kwargs)
-    value = foreign.call(recording, primitive, args, kwargs)
+    value = foreign.call_primitive(recording, primitive, args, kwargs)
     if value is not NOT_FOREIGN:
         return value
     if _lists_hide(recording, primitive, args):
@@ -153,7 +153,7 @@ def _lists_hide(recording: Recording, primitive: Primitive, args: tuple[Any, ...
     """Whether a list among the arguments holds objects that NumPy or C would ask for traced numbers."""
     if primitive.rule is not None and primitive.rule.kind in ("constant", "rrule"):
         return False
-    return any([(type(a) is list or type(a) is tuple) and hides(recording, a) for a in args])
+    return any([(type(a) is list or type(a) is tuple) and shows_traced_unseen(recording, a) for a in args])
 
 
 def _takes_anything(primitive: Primitive) -> bool:
@@ -242,7 +242,7 @@ def _careful(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]
     if recording is None:
         return primitive.fn(*args, **kwargs)
     args, kwargs = with_integers(primitive, args, kwargs)
-    value = foreign.call(recording, primitive, args, kwargs)
+    value = foreign.call_primitive(recording, primitive, args, kwargs)
     if value is not NOT_FOREIGN:
         return value
     if kwargs.get("out") is not None:
@@ -257,7 +257,7 @@ def _careful(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]
         return record_call(primitive, args, kwargs)
     if primitive.fn is np.asarray and args and isinstance(args[0], np.ndarray) and "like" not in kwargs:
         return native_of(primitive)(*args, **kwargs)  # which asks nobody: it shows the memory
-    if any([type(a) not in PLAIN and hides(recording, (a,)) for a in (*args, *kwargs.values())]):
+    if any([type(a) not in PLAIN and shows_traced_unseen(recording, (a,)) for a in (*args, *kwargs.values())]):
         return opaque(recording, primitive.fn, args, kwargs, run=native_of(primitive))
     return native_of(primitive)(*args, **kwargs)
 
@@ -280,7 +280,7 @@ def _write_out(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, An
     if not is_elementwise(primitive.fn) or (isinstance(out, np.ndarray) and rest.keys() <= LAYOUT):
         return write_whole(recording, primitive, args, out, rest)
     if not search(recording, (*args, *rest.values(), out)):
-        return watched(recording, primitive.fn, args, kwargs)
+        return run_watching_writes(recording, primitive.fn, args, kwargs)
     if isinstance(out, tuple) or rest.get("where", True) is not True:
         check_outputs(primitive.fn, args, out, rest)
     args, where = cast_first(primitive.fn, args, rest), rest.get("where", True)
@@ -332,11 +332,11 @@ def recorded(primitive: Primitive, of: Callable[[Any], Any] | None = None) -> De
 @decides_type(type(np.sum))
 def _of_array_function(f: Any) -> Decision:
     if f in WRITERS:
-        return replaced("It writes into an array.", _array_function, WRITERS[f])
+        return stand_in_call("It writes into an array.", _array_function, WRITERS[f])
     if isinstance(f._implementation, types.FunctionType):
         why = "NumPy's own code, in Python, is entered where a traced value can reach the call."
         return Decision(Kind.ENTERED, why, _array_function, f._implementation)
-    return searched(IN_C, _array_function)
+    return opaque_call(IN_C, _array_function)
 
 
 def _array_function(f: Any) -> Any:
@@ -347,8 +347,8 @@ def _array_function(f: Any) -> Any:
         recording = STATE.recording
         if recording is None:
             return f(*args, **kwargs)
-        if not readable(recording, (*args, *kwargs.values())):
-            return watched(recording, f, args, kwargs)
+        if not can_read_traced(recording, (*args, *kwargs.values())):
+            return run_watching_writes(recording, f, args, kwargs)
         value = foreign.overridden(f, args, kwargs)
         if value is not NOT_FOREIGN:
             return value

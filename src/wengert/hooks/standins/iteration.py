@@ -11,12 +11,19 @@ from typing import Any
 import numpy as np
 
 from wengert.hooks.classes import enter, python_method
-from wengert.hooks.code_swap import HANDING_ON, instrumented, prepare, prepare_held, put_in_held, touched
+from wengert.hooks.code_swap import (
+    CALLING_ITERATORS,
+    instrumented,
+    prepare,
+    prepare_class_of,
+    prepare_value,
+    swap_in_iterator,
+)
 from wengert.hooks.items import iterable
-from wengert.hooks.lookups import in_hash_order, tape, told
-from wengert.hooks.policy import stands_for
+from wengert.hooks.lookups import guard_reachable, guard_set_order, kept_recording
+from wengert.hooks.policy import stand_in_for
 from wengert.hooks.readers import is_reader, read_next
-from wengert.hooks.search import waits
+from wengert.hooks.search import may_wait_for_threads
 from wengert.hooks.standins import plain
 from wengert.hooks.standins.containers import same
 from wengert.hooks.standins.ordering import ordered
@@ -34,7 +41,7 @@ def _with_entered_arguments(f: Any) -> Any:
             args = (*args, kwargs.pop("key", None))
         if Modes.guarding:
             counts = (*args[f is itertools.repeat :], *kwargs.values())
-            told(*[a for a in counts if isinstance(a, np.integer)])
+            guard_reachable(*[a for a in counts if isinstance(a, np.integer)])
         given = [role(a) for role, a in zip((first, *middle), args, strict=False)]
         given += [rest(a) for a in args[len(given) :]]
         return f(*given, **{name: _WORDS.get(name, _as_it_is)(a) for name, a in kwargs.items()})
@@ -52,29 +59,29 @@ def entered(a: Any) -> Any:
 
 def _tested(a: Any) -> Any:
     """Prepare a predicate for C; on a tape, a wrapper tests the result itself, so that the trace sees the test."""
-    return entered(a) if tape() is None else instrumented(plain.tested)(bool if a is None else a)
+    return entered(a) if kept_recording() is None else instrumented(plain.tested)(bool if a is None else a)
 
 
 def _answers(a: Any) -> Any:
     """Items that C tests one by one."""
-    return _prepared_items(a) if tape() is None else instrumented(plain.answers)(a)
+    return _prepared_items(a) if kept_recording() is None else instrumented(plain.answers)(a)
 
 
 def _prepared_items(a: Any) -> Any:
     """Prepare items on which C may call methods."""
-    prepare_held(a)
+    prepare_value(a)
     return items_of(a)
 
 
 def _grouping(a: Any) -> Any:
     """Wrap the key function of `groupby`: on a tape each key is guarded, since C compares it with the one before."""
     key = entered(a)
-    if tape() is None:
+    if kept_recording() is None:
         return key
 
     def call(item: Any) -> Any:
         made = item if key is None else key(item)
-        told(made)
+        guard_reachable(made)
         return made
 
     return call
@@ -82,7 +89,7 @@ def _grouping(a: Any) -> Any:
 
 def items_of(a: Any) -> Any:
     if Modes.guarding:
-        in_hash_order(a)
+        guard_set_order(a)
     return a if type(a) in PLAIN and type(a) not in _ITERATED_TYPES else iterable(a, STATE.site)
 
 
@@ -103,7 +110,7 @@ def _items_of_each(a: Any) -> Any:
 
 
 def _prepared(a: Any) -> Any:
-    return touched(a, STATE.site)
+    return prepare_class_of(a, STATE.site)
 
 
 _ITERATED_TYPES = (np.ndarray, str)
@@ -134,25 +141,25 @@ The last function prepares all further arguments, too. All arguments of a callab
 """
 
 _OF_ITERTOOLS = [v for v in vars(itertools).values() if isinstance(v, type)]
-stands_for(zip, enumerate, itertools.tee, *ROLES, *_OF_ITERTOOLS, made=True)(_with_entered_arguments)
+stand_in_for(zip, enumerate, itertools.tee, *ROLES, *_OF_ITERTOOLS, made=True)(_with_entered_arguments)
 
 
-@stands_for(any, all, made=True)
+@stand_in_for(any, all, made=True)
 def _testing(f: Any) -> Any:
     return lambda items, /: f(_answers(items))
 
 
-@stands_for(itertools.count)
+@stand_in_for(itertools.count)
 def _counting(start: Any = 0, step: Any = 1) -> Any:
     count = instrumented(plain.count) if holds_traced((start, step)) else itertools.count
     return count(start, step)
 
 
-@stands_for(iter)
+@stand_in_for(iter)
 def _iter(obj: Any, /, *sentinel: Any) -> Any:
     if len(sentinel) != 1 or not callable(obj):
         return iter(iterable(obj, STATE.site), *sentinel)
-    return iter(enter(obj), *sentinel) if tape() is None else _called_until(enter(obj), *sentinel)
+    return iter(enter(obj), *sentinel) if kept_recording() is None else _called_until(enter(obj), *sentinel)
 
 
 class _Never:
@@ -174,22 +181,22 @@ def _called_until(f: Callable[[], Any], end: Any) -> Any:
     return iter(call, _Never())
 
 
-@stands_for(next)
+@stand_in_for(next)
 def _next_item(iterator: Any, /, *default: Any) -> Any:
     t = type(iterator)
-    if t is np.flatiter or waits(python_method(t, "__next__")):
+    if t is np.flatiter or may_wait_for_threads(python_method(t, "__next__")):
         iterator = iterable(iterator, STATE.site)
-    if STATE.recording is not None and type(iterator) in HANDING_ON:
-        put_in_held(iterator)
+    if STATE.recording is not None and type(iterator) in CALLING_ITERATORS:
+        swap_in_iterator(iterator)
     return (read_next if is_reader(iterator) else next)(iterator, *default)
 
 
-@stands_for(itertools.accumulate)
+@stand_in_for(itertools.accumulate)
 def _accumulate(iterable: Any, func: Any = operator.add, *, initial: Any = None) -> Any:
     return itertools.accumulate(items_of(iterable), enter(operator.add if func is None else func), initial=initial)
 
 
-@stands_for(reversed)
+@stand_in_for(reversed)
 def _reversed(items: Any, /) -> Any:
     t = type(items)
     if t is str:
@@ -200,4 +207,4 @@ def _reversed(items: Any, /) -> Any:
     return reversed(items)
 
 
-stands_for(sorted)(ordered)
+stand_in_for(sorted)(ordered)

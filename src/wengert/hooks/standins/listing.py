@@ -10,7 +10,7 @@ import numpy as np
 
 from wengert.hooks.classes import enter
 from wengert.hooks.items import iterable
-from wengert.hooks.policy import records, stands_for
+from wengert.hooks.policy import records, stand_in_for
 from wengert.hooks.standins.arrays import sized
 from wengert.recording.primitives import Primitive
 from wengert.recording.recording import STATE
@@ -18,7 +18,7 @@ from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import holds_traced
 
 
-@stands_for(np.fromiter)
+@stand_in_for(np.fromiter)
 def _fromiter(iter: Any, dtype: Any, count: int = -1, **options: Any) -> Any:
     given = list(itertools.islice(iterable(iter, STATE.site), None if count < 0 else count))
     of_records = np.dtype(dtype).names is not None

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from wengert.hooks.classes import enter, python_method
-from wengert.hooks.operators import BINARY, COMPARE, INPLACE, UNARY
-from wengert.hooks.policy import Decision, decides_unbound, replaced
+from wengert.hooks.operators import BINARY, COMPARISONS, INPLACE, UNARY
+from wengert.hooks.policy import Decision, decides_unbound, stand_in_call
 from wengert.hooks.search import guarded
 from wengert.hooks.standins.functions import dunder
 from wengert.hooks.standins.probes import by_ufunc
@@ -32,7 +32,7 @@ def _classes_under(t: type) -> list[type]:
 def _of_number(f: Any) -> Decision | None:
     if type(f) is not types.WrapperDescriptorType or f.__name__ not in DUNDERS:
         return None
-    return replaced("It is an operator, which is recorded.", _past_override, DUNDERS[f.__name__])
+    return stand_in_call("It is an operator, which is recorded.", _past_override, DUNDERS[f.__name__])
 
 
 def _of_first(fn: Any, a: Any, *others: Any) -> Any:
@@ -92,9 +92,9 @@ DUNDERS: dict[str, Any] = {
     "__contains__": operator.contains,
 }
 
-for _op in (*BINARY.values(), *COMPARE.values()):
+for _op in (*BINARY.values(), *COMPARISONS.values()):
     DUNDERS[_op.method] = dunder(_op, False)
-    if _op.name not in COMPARE:
+    if _op.name not in COMPARISONS:
         DUNDERS[_op.reflected] = dunder(_op, True)
 for _fn, _name in (*INPLACE.values(), *UNARY.values(), (abs, "__abs__")):
     DUNDERS[_name] = partial(_of_first, _fn)

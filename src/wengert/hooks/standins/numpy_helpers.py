@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from wengert.hooks.classes import enter
-from wengert.hooks.policy import records, stands_for
+from wengert.hooks.policy import records, stand_in_for
 from wengert.hooks.search import search
 from wengert.hooks.standins.arrays import sized
 from wengert.hooks.standins.subclasses import wrapped_by, wrapping
@@ -21,7 +21,7 @@ from wengert.recording.recording import STATE
 core: Any = np._core._multiarray_umath  # type: ignore[attr-defined]
 
 
-@stands_for(core._array_converter)
+@stand_in_for(core._array_converter)
 class Converter:
     """The stand-in of `_array_converter`, by which NumPy's Python functions convert arguments and wrap results."""
 
@@ -53,7 +53,7 @@ class Converter:
         return enter(np.asanyarray)(self.items[i])
 
 
-@stands_for(np.broadcast_arrays)
+@stand_in_for(np.broadcast_arrays)
 def _broadcast_arrays(*args: Any, subok: bool = False) -> Any:
     if not _any_traced(args):
         return np.broadcast_arrays(*args, subok=subok)
@@ -62,7 +62,7 @@ def _broadcast_arrays(*args: Any, subok: bool = False) -> Any:
     return tuple([a if a.shape == shape else enter(np.broadcast_to)(a, shape, subok=subok) for a in arrays])
 
 
-@stands_for(core.count_nonzero)
+@stand_in_for(core.count_nonzero)
 def _count_nonzero(a: Any) -> Any:
     """Count as `np.count_nonzero` does, which calls this of arrays of any class."""
     return enter(np.count_nonzero)(as_plain(a))
@@ -83,11 +83,11 @@ records(np.bincount, np.flatnonzero, np.argwhere)(functools.partial(sized, decid
 _functions: list[Any] = [f for f in vars(np).values() if type(f) is type(np.sum)]
 for _f in _functions:
     if isinstance(_f._implementation, types.BuiltinFunctionType):
-        stands_for(_f._implementation)(_public(_f))
+        stand_in_for(_f._implementation)(_public(_f))
 
 if hasattr(core, "_unique_hash"):  # from NumPy 2.3
 
-    @stands_for(core._unique_hash)
+    @stand_in_for(core._unique_hash)
     def _unique_hash(array: Any, **kwargs: Any) -> Any:
         """`np.unique` sorts where this gives NotImplemented."""
         return NotImplemented if isinstance(array, Converter) else core._unique_hash(array, **kwargs)

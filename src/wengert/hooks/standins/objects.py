@@ -9,15 +9,15 @@ import types
 from typing import Any
 
 from wengert.hooks.classes import REDUCED_BY, enter
-from wengert.hooks.lookups import told
+from wengert.hooks.lookups import guard_reachable
 from wengert.hooks.policy import (
     MOVES,
     Decision,
     decides_methods_of,
     decides_type,
     decides_unbound,
-    plain,
-    replaced,
+    native_call,
+    stand_in_call,
 )
 from wengert.hooks.search import FROZEN
 from wengert.recording.recording import STATE
@@ -28,8 +28,8 @@ from wengert.recording.shadow import SHADOW
 @decides_methods_of(BaseException)
 def _of_exception(f: Any, t: type, name: str) -> Decision | None:
     if name in ("split", "subgroup"):
-        return replaced("It may ask a function.", lambda f: lambda condition: f(_condition(condition)), _condition)
-    return None if name in REDUCED_BY else plain("An exception moves what it holds and computes nothing on it.")
+        return stand_in_call("It may ask a function.", lambda f: lambda condition: f(_condition(condition)), _condition)
+    return None if name in REDUCED_BY else native_call("An exception moves what it holds and computes nothing on it.")
 
 
 @decides_unbound(
@@ -38,14 +38,14 @@ def _of_exception(f: Any, t: type, name: str) -> Decision | None:
 )  # fmt: skip
 def _of_descriptor(f: Any) -> Decision | None:
     is_binding = type(f) is types.WrapperDescriptorType and f.__name__ in ("__get__", "__set__", "__delete__")
-    return plain("The descriptor binds, or reads and writes a slot, and runs no code.") if is_binding else None
+    return native_call("The descriptor binds, or reads and writes a slot, and runs no code.") if is_binding else None
 
 
 @decides_unbound(
     object, type, BaseException, Exception, types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType
 )  # fmt: skip
 def _of_basic_class(f: Any) -> Decision:
-    return plain(MOVES)
+    return native_call(MOVES)
 
 
 @decides_methods_of(
@@ -53,13 +53,13 @@ def _of_basic_class(f: Any) -> Decision:
     contextvars.ContextVar,
 )  # fmt: skip
 def _of_free_owner(f: Any, t: type, name: str) -> Decision | None:
-    return None if name in REDUCED_BY or (t in FROZEN and name in ("__eq__", "__ne__")) else plain(MOVES)
+    return None if name in REDUCED_BY or (t in FROZEN and name in ("__eq__", "__ne__")) else native_call(MOVES)
 
 
 @decides_methods_of(queue.SimpleQueue)
 def _of_queue(f: Any, t: type, name: str) -> Decision | None:
-    waiting = replaced("It may wait for another thread, which may record meanwhile.", _waited_for)
-    return waiting if name == "get" else None if name in REDUCED_BY else plain(MOVES)
+    waiting = stand_in_call("It may wait for another thread, which may record meanwhile.", _waited_for)
+    return waiting if name == "get" else None if name in REDUCED_BY else native_call(MOVES)
 
 
 def _waited_for(f: Any) -> Any:
@@ -73,17 +73,17 @@ def _waited_for(f: Any) -> Any:
 def _of_slice(f: Any, t: type, name: str) -> Decision | None:
     if name in REDUCED_BY:
         return None
-    return replaced("A tape guards the numbers of the slice.", _told_slice)
+    return stand_in_call("A tape guards the numbers of the slice.", _told_slice)
 
 
 def _told_slice(f: Any) -> Any:
-    told(f.__self__.start, f.__self__.stop, f.__self__.step)
+    guard_reachable(f.__self__.start, f.__self__.stop, f.__self__.step)
     return f
 
 
 @decides_methods_of(contextvars.Context)
 def _of_context(f: Any, t: type, name: str) -> Decision | None:
-    return replaced("It calls a function.", _run_in_context) if name == "run" else None
+    return stand_in_call("It calls a function.", _run_in_context) if name == "run" else None
 
 
 def _run_in_context(f: Any) -> Any:
@@ -92,7 +92,7 @@ def _run_in_context(f: Any) -> Any:
 
 @decides_type(functools._lru_cache_wrapper)
 def _of_cached(f: Any) -> Decision:
-    return replaced("It has a cache of this trace's own: an equal float from before is another variable.", _cached)
+    return stand_in_call("It has a cache of this trace's own: an equal float from before is another variable.", _cached)
 
 
 def _cached(f: Any) -> Any:
@@ -129,7 +129,7 @@ def _identity(a: Any) -> Any:
 
 @decides_methods_of(functools._lru_cache_wrapper)
 def _of_cache(f: Any, t: type, name: str) -> Decision | None:
-    return replaced("The cache of this trace is cleared, too.", _clearing) if name == "cache_clear" else None
+    return stand_in_call("The cache of this trace is cleared, too.", _clearing) if name == "cache_clear" else None
 
 
 def _clearing(f: Any) -> Any:

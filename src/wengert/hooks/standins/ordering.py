@@ -8,8 +8,8 @@ from typing import Any
 from wengert.hooks.classes import enter
 from wengert.hooks.code_swap import prepare
 from wengert.hooks.items import iterable
-from wengert.hooks.lookups import tape
-from wengert.hooks.policy import itself
+from wengert.hooks.lookups import kept_recording
+from wengert.hooks.policy import same_callable
 from wengert.hooks.standins import plain
 from wengert.recording.recording import STATE
 
@@ -25,7 +25,11 @@ def extreme(fn: Any, items: Any, key: Any = None, **default: Any) -> Any:
 def first(fn: Any, candidates: list[Any], key: Callable[[Any], Any] | None = None) -> Any:
     """Return the `min` or `max` of the candidates: the very object."""
     prepare_all(candidates)
-    return fn(candidates, key=key) if tape() is None else enter(plain.extreme_by_key)(fn, candidates, key or itself)
+    return (
+        fn(candidates, key=key)
+        if kept_recording() is None
+        else enter(plain.extreme_by_key)(fn, candidates, key or same_callable)
+    )
 
 
 def prepare_all(items: list[Any]) -> None:
@@ -45,7 +49,7 @@ def sort_list(sort: Any, items: list[Any], key: Any, reverse: Any) -> None:
     """Sort a list; `sort` is its method, which shows no items meanwhile."""
     prepare_all(items)
     key = None if key is None else enter(key)
-    if tape() is not None:
+    if kept_recording() is not None:
         prepare(plain.Ordered)
         by = key
         key = plain.Ordered if by is None else lambda item: plain.Ordered(by(item))

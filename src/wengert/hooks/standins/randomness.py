@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from wengert.hooks.classes import enter
-from wengert.hooks.policy import stands_for
+from wengert.hooks.policy import stand_in_for
 from wengert.hooks.search import guarded
 from wengert.hooks.standins import plain
 from wengert.hooks.writes import record_store
@@ -145,4 +145,4 @@ FAMILIES: dict[str, Callable[[Any], Callable[..., Any]]] = {
 for _generator in (np.random.Generator, np.random.RandomState):
     for _name, _make in FAMILIES.items():
         _fn = getattr(_generator, _name)
-        stands_for(_fn)(_make(_fn))
+        stand_in_for(_fn)(_make(_fn))

@@ -16,8 +16,8 @@ from typing import Any
 
 from wengert.hooks.classes import enter
 from wengert.hooks.code_swap import instrumented, prepare
-from wengert.hooks.lookups import tape
-from wengert.hooks.policy import Decision, decides_type, replaced, stands_for
+from wengert.hooks.lookups import kept_recording
+from wengert.hooks.policy import Decision, decides_type, stand_in_call, stand_in_for
 from wengert.hooks.standins import plain
 from wengert.values.frames import STANDARD
 
@@ -49,7 +49,7 @@ OPERATOR = _in_python(operator, "_operator")
 
 @decides_type(operator.itemgetter, operator.attrgetter, operator.methodcaller)
 def _of_getter(f: Any) -> Decision:
-    return replaced("It reads a part of what it is given, which is recorded.", _getter_in_python)
+    return stand_in_call("It reads a part of what it is given, which is recorded.", _getter_in_python)
 
 
 def _getter_in_python(f: Any) -> Any:
@@ -62,7 +62,7 @@ def _getter_in_python(f: Any) -> Any:
 
 @decides_type(type(functools.cmp_to_key(operator.lt)))
 def _of_order(f: Any) -> Decision:
-    return replaced("It compares by a function, which is followed.", _order_in_python)
+    return stand_in_call("It compares by a function, which is followed.", _order_in_python)
 
 
 def _order_in_python(f: Any) -> Any:
@@ -77,7 +77,7 @@ def _ordering(native: Any, text: Any) -> Any:
     """Make the stand-in of a function that orders items; on a tape each comparison is a guard."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        if "key" in kwargs or tape() is not None:
+        if "key" in kwargs or kept_recording() is not None:
             return enter(text)(*args, **kwargs)
         for a in args:
             prepare(type(a))
@@ -96,7 +96,7 @@ def _on_heap(native: Any, text: Any) -> Any:
     def call(*args: Any, **kwargs: Any) -> Any:
         if kwargs or len(args) != taken or not isinstance(args[0], list) or not list.__len__(args[0]):
             return native(*args, **kwargs)  # it compares nothing
-        if type(args[0]) is list or tape() is None:
+        if type(args[0]) is list or kept_recording() is None:
             return move(*args)
         heap, *rest = args
         items = list.copy(heap)
@@ -116,7 +116,7 @@ def _shared(module: types.ModuleType, text: types.ModuleType) -> Iterator[tuple[
 
 
 def _stands_in(native: Any, text: Any, **options: bool) -> None:
-    stands_for(native, made=True, **options)(lambda _: instrumented(text))
+    stand_in_for(native, made=True, **options)(lambda _: instrumented(text))
 
 
 _stands_in(collections._count_elements, plain.count_elements)  # type: ignore[attr-defined]
@@ -128,4 +128,4 @@ for _native, _text in _shared(operator, OPERATOR):
         _stands_in(_native, _text, ruled=True)
 for _module, _accelerator, _moving in ((heapq, "_heapq", _on_heap), (bisect, "_bisect", _ordering)):
     for _native, _text in _shared(_module, _in_python(_module, _accelerator)):
-        stands_for(_native)(_moving(_native, _text))
+        stand_in_for(_native)(_moving(_native, _text))

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.hooks.classes import bind, enter, python_method
+from wengert.hooks.classes import bind_method, enter, python_method
 from wengert.hooks.code_swap import prepare
 from wengert.hooks.search import opaque, search
 from wengert.hooks.standins.writers import WRITERS
@@ -129,7 +129,7 @@ def _wrapped_one(args: tuple[Any, ...], value: Any, context: Any, out: Any, stay
 
 def wrapped_by(by: Any, array: Any, context: Any = None, scalar: bool = False) -> Any:
     """Wrap a result by the `__array_wrap__` of an argument, which is written in Python."""
-    return bind(python_method(type(by), "__array_wrap__"), by)(_as_array(array), context, scalar)
+    return bind_method(python_method(type(by), "__array_wrap__"), by)(_as_array(array), context, scalar)
 
 
 def _as_array(value: Any) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from wengert.hooks.classes import enter
-from wengert.hooks.policy import Decision, decides_methods_of, replaced, stands_for
+from wengert.hooks.policy import Decision, decides_methods_of, stand_in_call, stand_in_for
 from wengert.hooks.search import opaque
 from wengert.hooks.standins.texts import holds_texts
 from wengert.recording.recording import STATE, Recording
@@ -15,7 +15,7 @@ from wengert.recording.recording import STATE, Recording
 _PARAMETERS_AFTER_PATTERN = ("repl", "string", "count")
 
 
-@stands_for(re.sub, re.subn, made=True)
+@stand_in_for(re.sub, re.subn, made=True)
 def _of_module(f: Any) -> Callable[..., Any]:
     """Replace `re.sub` or `subn` by the method of the compiled pattern."""
 
@@ -32,7 +32,7 @@ def _of_module(f: Any) -> Callable[..., Any]:
 
 @decides_methods_of(re.Pattern)
 def _of_pattern(f: Any, t: type, name: str) -> Decision | None:
-    return replaced("It calls a function for each match, which is followed.", _method) if name in _MADE else None
+    return stand_in_call("It calls a function for each match, which is followed.", _method) if name in _MADE else None
 
 
 def _method(f: Any) -> Callable[..., Any]:

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.hooks.policy import Decision, decides_methods_of, plain, replaced, stands_for
-from wengert.hooks.search import refusal, remember, search, traced_in, watched
+from wengert.hooks.policy import Decision, decides_methods_of, native_call, stand_in_call, stand_in_for
+from wengert.hooks.search import no_rule_error, note_made_text, run_watching_writes, search, traced_in
 from wengert.recording.decisions import exact
 from wengert.recording.nondifferentiable import digits_told, note_digit
 from wengert.recording.recording import STATE, Recording
@@ -20,12 +20,14 @@ MULTIARRAY: Any = np._core.multiarray  # type: ignore[attr-defined]
 
 @decides_methods_of(io.StringIO, io.BytesIO)
 def _of_stream(f: Any, t: type, name: str) -> Decision:
-    return replaced("What is read from a stream may be made from traced values.", _stream_method)
+    return stand_in_call("What is read from a stream may be made from traced values.", _stream_method)
 
 
 @decides_methods_of(_TEXT_FILE)
 def _of_text_file(f: Any, t: type, name: str) -> Decision | None:
-    return plain("What is written to a file counts as shown.") if name in ("write", "writelines", "flush") else None
+    return (
+        native_call("What is written to a file counts as shown.") if name in ("write", "writelines", "flush") else None
+    )
 
 
 def _stream_method(f: Any) -> Any:
@@ -36,15 +38,15 @@ def _stream_method(f: Any) -> Any:
         recording = STATE.recording
         if recording is not None:
             _note(recording, owner, (*args, *kwargs.values()))
-        made = f(*args, **kwargs) if recording is None else watched(recording, f, args, kwargs)
+        made = f(*args, **kwargs) if recording is None else run_watching_writes(recording, f, args, kwargs)
         if recording is not None and isinstance(made, (str, bytes, list)):
             _guard_written(recording, owner)
-        return made if recording is None else remember(recording, made, (owner,))
+        return made if recording is None else note_made_text(recording, made, (owner,))
 
     return call
 
 
-@stands_for(print)
+@stand_in_for(print)
 def printed(*args: Any, **kwargs: Any) -> None:
     """The stand-in of `print`."""
     print(*args, **kwargs)
@@ -53,7 +55,7 @@ def printed(*args: Any, **kwargs: Any) -> None:
         _note(recording, stream, args)
 
 
-@stands_for(
+@stand_in_for(
     np.array2string,
     np.array_repr,
     np.array_str,
@@ -67,7 +69,7 @@ def _remembering(f: Any) -> Any:
     def call(*args: Any, **kwargs: Any) -> Any:
         recording = STATE.recording
         text = f(*args, **kwargs)
-        return text if recording is None else remember(recording, text, args, f, kwargs)
+        return text if recording is None else note_made_text(recording, text, args, f, kwargs)
 
     return call
 
@@ -108,23 +110,23 @@ def octets(text: bytes) -> bytes:
     return text
 
 
-@stands_for(ord)
+@stand_in_for(ord)
 def ordinal(character: Any, /) -> int:
     """The stand-in of `ord`, which would read the digits of a traced value one by one."""
     recording = STATE.recording
     if recording is not None and id(character) in recording.texts and character.isdigit():
-        raise refusal(recording, ord, "a digit of a traced value reaches it")
+        raise no_rule_error(recording, ord, "a digit of a traced value reaches it")
     return ord(character)
 
 
-@stands_for(sys.intern)
+@stand_in_for(sys.intern)
 def interned(text: Any, /) -> Any:
     """The stand-in of `sys.intern`."""
     recording = STATE.recording
     made = sys.intern(text)
     if recording is not None and recording.keep:
         exact(recording, (text,))
-    return made if recording is None else remember(recording, made, (text,))
+    return made if recording is None else note_made_text(recording, made, (text,))
 
 
 def lines(stream: Any) -> Any:
@@ -133,7 +135,7 @@ def lines(stream: Any) -> Any:
     if recording is None or id(stream) not in recording.texts:
         return stream
     _guard_written(recording, stream)
-    return (remember(recording, line, (stream,)) for line in stream)
+    return (note_made_text(recording, line, (stream,)) for line in stream)
 
 
 def holds_texts(recording: Recording, things: Any) -> bool:

@@ -14,7 +14,7 @@ import numpy as np
 from wengert.hooks.classes import enter, python_method
 from wengert.hooks.items import iterable
 from wengert.hooks.policy import records
-from wengert.hooks.search import hides, opaque
+from wengert.hooks.search import opaque, shows_traced_unseen
 from wengert.hooks.standins.functions import recorder
 from wengert.hooks.standins.ordering import extreme, first
 from wengert.hooks.standins.subclasses import has_own_float
@@ -50,7 +50,7 @@ def _over_sequence(primitive: Primitive) -> Callable[..., Any]:
             return _fold(fn, items, *args[1:], **kwargs)
         if fn is math.fsum:
             items = [enter(float)(item) if has_own_float(item) else item for item in items]
-        if fn is math.fsum and hides(recording, items):
+        if fn is math.fsum and shows_traced_unseen(recording, items):
             return opaque(recording, fn, (items,), kwargs)
         if not holds_traced((items, *args[1:], *kwargs.values())):
             return fn(items, *args[1:], **kwargs)
@@ -108,7 +108,7 @@ def _over_points(primitive: Primitive) -> Callable[..., Any]:
 
     def call(p: Any, q: Any, /) -> Any:
         p, q = ([*iterable(a, STATE.site)] if not isinstance(a, np.ndarray) else a for a in (p, q))
-        if STATE.recording is not None and hides(STATE.recording, (p, q)):
+        if STATE.recording is not None and shows_traced_unseen(STATE.recording, (p, q)):
             return opaque(STATE.recording, fn, (p, q), {})
         value = fn(p, q)
         if STATE.recording is None or not holds_traced((p, q)):

@@ -11,8 +11,8 @@ import numpy as np
 
 from wengert.hooks import foreign
 from wengert.hooks.classes import enter
-from wengert.hooks.policy import IN_C, MOVES, Decision, decides_methods_of, replaced, runs_plain, searched
-from wengert.hooks.search import function_of, guarded, readable, watched
+from wengert.hooks.policy import IN_C, MOVES, Decision, decides_methods_of, declare_native, opaque_call, stand_in_call
+from wengert.hooks.search import can_read_traced, function_of, guarded, run_watching_writes
 from wengert.hooks.standins.functions import recorded, recorder
 from wengert.hooks.writes import record_store
 from wengert.recording.decisions import guard
@@ -30,15 +30,17 @@ _PARAMETERS = {
 }
 
 
-runs_plain(MOVES, np.frompyfunc)
+declare_native(MOVES, np.frompyfunc)
 
 
 @decides_methods_of(np.ufunc)
 def _of_ufunc(f: Any, t: type, name: str) -> Decision:
     primitive = primitive_of(f)
     if name in ("at", "outer"):
-        return replaced("The ufunc's own rule gives its derivative.", _ufunc_method, _at if name == "at" else _outer)
-    return searched(IN_C, _ufunc_method) if primitive is None else recorded(primitive, _ufunc_method)
+        return stand_in_call(
+            "The ufunc's own rule gives its derivative.", _ufunc_method, _at if name == "at" else _outer
+        )
+    return opaque_call(IN_C, _ufunc_method) if primitive is None else recorded(primitive, _ufunc_method)
 
 
 def _ufunc_method(f: Any) -> Callable[..., Any]:
@@ -91,7 +93,7 @@ _OPTIONAL = {"dtype", "out"}
 def _outer(f: Any, ufunc: np.ufunc, a: Any, b: Any, /, **kwargs: Any) -> Any:
     """The stand-in of `outer`: the ufunc itself on `a`, with an axis of length 1 for each axis of `b`."""
     recording = STATE.recording
-    if recording is None or not readable(recording, (ufunc, a, b, *kwargs.values())):
+    if recording is None or not can_read_traced(recording, (ufunc, a, b, *kwargs.values())):
         return f(a, b, **kwargs)
     return enter(ufunc)(enter(np.reshape)(a, np.shape(a) + (1,) * np.ndim(b)), b, **kwargs)
 
@@ -101,10 +103,10 @@ def _at(f: Any, ufunc: np.ufunc, a: Any, indices: Any, /, *operands: Any) -> Any
     recording = STATE.recording
     if recording is None:
         return f(a, indices, *operands)
-    if not isinstance(a, np.ndarray) or not readable(recording, (ufunc, a, indices, *operands)):
+    if not isinstance(a, np.ndarray) or not can_read_traced(recording, (ufunc, a, indices, *operands)):
         if isinstance(a, np.ndarray):
             recording.memory.before_write(a, ..., len(recording.entries))
-        return watched(recording, f, (a, indices, *operands), {})
+        return run_watching_writes(recording, f, (a, indices, *operands), {})
     operands = tuple([as_array(b) if type(b) is list and holds_traced(b) else b for b in operands])
     if ufunc in (np.add, np.subtract):
         term = operands[0] if ufunc is np.add else enter(np.negative)(operands[0])

@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert.errors import RefusedCallError
 from wengert.hooks.classes import enter
-from wengert.hooks.policy import stands_for
+from wengert.hooks.policy import stand_in_for
 from wengert.hooks.search import search
 from wengert.recording.recording import STATE, here
 from wengert.values.specs import same_numbers
@@ -17,7 +17,7 @@ from wengert.values.specs import same_numbers
 _native: Any = np.unique
 
 
-@stands_for(np.unique)
+@stand_in_for(np.unique)
 def _unique(
     ar: Any,
     return_index: bool = False,
