@@ -8,7 +8,6 @@ from collections.abc import Sequence
 
 from wengert.tensor.language.terms import AffineExpr, And, Bracket, Compare, Const, Expr, Or, Predicate, Sum
 from wengert.tensor.reading.arithmetic import negative
-from wengert.tensor.reading.calls import HELPERS
 from wengert.tensor.reading.comprehensions import bracket_of, read_iterable
 from wengert.tensor.reading.conditions import branch_conditions
 from wengert.tensor.reading.meanings import REAL_KIND, Group, Iteration, Meaning, RunningSum, Value
@@ -37,9 +36,6 @@ def read_function(
     if result is None:
         raise inner.refusal(tree, f"{f.__name__} returns nothing", "End it with `return`.")
     return result
-
-
-HELPERS.append(read_function)
 
 
 def read_statements(statements: Sequence[ast.stmt], scope: Scope) -> Meaning | None:

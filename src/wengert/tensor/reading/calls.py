@@ -25,6 +25,7 @@ from wengert.tensor.language.terms import (
     exists,
 )
 from wengert.tensor.reading.arguments import read_outer_value
+from wengert.tensor.reading.blocks import read_function
 from wengert.tensor.reading.comprehensions import (
     array_iteration,
     comprehension_sum,
@@ -328,9 +329,6 @@ def _any_for_part(
 # ---- helpers ----
 
 
-HELPERS: list[Callable[[types.FunctionType, ast.FunctionDef, dict[str, Meaning], ast.AST, Scope], Meaning]] = []
-
-
 def read_helper(f: types.FunctionType, node: ast.Call, scope: Scope) -> Meaning:
     """Inline a call of a Python function written in the language."""
     if f in scope.calls:
@@ -343,7 +341,7 @@ def read_helper(f: types.FunctionType, node: ast.Call, scope: Scope) -> Meaning:
             node, f"the source of {f.__name__} was not found", "Define it with `def` in a file or a notebook."
         )
     names = _helper_arguments(f, tree, node, scope)
-    return HELPERS[0](f, tree, names, node, scope)
+    return read_function(f, tree, names, node, scope)
 
 
 def _helper_arguments(f: types.FunctionType, tree: ast.FunctionDef, node: ast.Call, scope: Scope) -> dict[str, Meaning]:

@@ -12,6 +12,7 @@ from wengert.rulebook.syntax import definition
 from wengert.tensor.language.predicates import substituted
 from wengert.tensor.language.terms import AffineExpr, Exists, TensorProgram
 from wengert.tensor.planning.plan import RelationToMake
+from wengert.tensor.reading import calls as calls  # registers the readers of calls
 from wengert.tensor.reading.arguments import read_argument
 from wengert.tensor.reading.blocks import read_function
 from wengert.tensor.reading.holding import validity_check

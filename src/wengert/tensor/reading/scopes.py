@@ -55,9 +55,7 @@ class ProgramBuilder:
     outer_names: dict[tuple[types.FunctionType, str], OuterName] = field(default_factory=dict)
     used_names: set[str] = field(default_factory=set)
     values: dict[str, Any] = field(default_factory=dict)
-    gathers: dict[str, tuple[str, AffineExpr]] = field(
-        default_factory=dict
-    )  # by relation: the index array, the size it indexes
+    gathers: dict[str, tuple[str, AffineExpr]] = field(default_factory=dict)  # by relation: index array, size indexed
     tables: dict[str, tuple[tuple[tuple[str, AffineExpr], ...], Exists]] = field(default_factory=dict)
 
     def fresh(self, name: str) -> str:
@@ -82,7 +80,7 @@ class ProgramBuilder:
         return isinstance(where, Related) and where.relation in self.gathers
 
     def relation_of_exists(self, p: Exists) -> Predicate:
-        """Return the ∃ p as a relation over its free indices, made before each run, so that it can be negated."""
+        """Return the ∃ p as a relation over its free indices, made before each run: a relation can be negated."""
         free = sorted(free_index_names(p) & self.bounds.indices.keys())
         canonical = substituted(p, {name: affine(f"t{k}") for k, name in enumerate(free)})
         assert isinstance(canonical, Exists)
