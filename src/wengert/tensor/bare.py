@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.tensor.instances import Instance, arrays_in, structured, unshared
+from wengert.tensor.instances import Instance, copy_if_shared, flat_arrays, nest_arrays
 from wengert.tensor.language.relations import Relation
 from wengert.tensor.running.backends import Backend
 
@@ -38,7 +38,7 @@ class DirectCall:
         self.slot_positions = [(f"in.{name}", k) for k, name in zip(array_dtypes, instance.slots, strict=True)]
         self.dtype = np.result_type(*array_dtypes.values(), *self.constants.values())
         names = instance.outputs
-        self.is_flat = structured(self.kind, iter(names)) == instance.ssa.output == names
+        self.is_flat = nest_arrays(self.kind, iter(names)) == instance.ssa.output == names
         self.last_call: tuple[Instance, dict[str, Relation]] = instance, {}
 
     def __call__(self, args: tuple[Any, ...]) -> Any:
@@ -47,9 +47,9 @@ class DirectCall:
             arrays[name] = np.asarray(args[k])
         found, inputs = self.run(arrays), arrays.values()
         if type(found) is not tuple:
-            return unshared(found, inputs, self.dtype)
-        results = [unshared(x, inputs, self.dtype) for x in (found if self.is_flat else arrays_in(found))]
-        return tuple(results) if self.is_flat else structured(self.kind, iter(results))
+            return copy_if_shared(found, inputs, self.dtype)
+        results = [copy_if_shared(x, inputs, self.dtype) for x in (found if self.is_flat else flat_arrays(found))]
+        return tuple(results) if self.is_flat else nest_arrays(self.kind, iter(results))
 
 
 class FunctionCache:

@@ -15,7 +15,7 @@ from wengert.errors import IntegerInputError, NonScalarOutputError, TensorLangua
 from wengert.rulebook.rule import Carrier, Rule
 from wengert.tensor import stages
 from wengert.tensor.bare import SIZES_KEPT, FunctionCache, call_form
-from wengert.tensor.instances import Instance, arrays_in, has_derivative, instance_of, structured, unused_name
+from wengert.tensor.instances import Instance, flat_arrays, has_derivative, instance_of, nest_arrays, unused_name
 from wengert.tensor.language.relations import Relation
 from wengert.tensor.reading.arguments import argument_leaves, as_float_array, signature_of_argument
 from wengert.tensor.reading.meanings import Group, Index, Meaning, RealKind
@@ -93,7 +93,7 @@ class TensorFunction(Carrier):
         self._cache.last_call = instance, relations
         if bound is args:
             self._cache.add(instance, form, self.backend)
-        return structured(instance.result, iter(results))
+        return nest_arrays(instance.result, iter(results))
 
     @computed_once
     def own_rule(self) -> Rule:
@@ -122,7 +122,7 @@ class TensorFunction(Carrier):
         return _derived_once(self, "pullback", argnums, lambda: AdjointFunction(self, argnums))
 
     def differential(self, argnums: PositionsOrNames = 0) -> TensorFunction:
-        """Return the function from `(*args, *tangents)` to the tangent of the result; `argnums` have the tangents."""
+        """Return the function from `(*args, *tangents)` to the result's tangent; each of `argnums` has a tangent."""
         return _derived_once(self, "differential", argnums, lambda: DifferentialFunction(self, argnums, "differential"))
 
     def jacobian(self, argnum: int | str = 0) -> TensorFunction:
@@ -154,15 +154,15 @@ class TensorFunction(Carrier):
 
         The stages are "program", "lets", "pairs", "gens", "ssa", "simplified", "plan" and "source".
         """
-        print(stages.stage_text(*self._at(args, kwargs, "show"), stage))
+        print(stages.stage_text(*self._inspected_call(args, kwargs, "show"), stage))
 
     def to_source(self, *args: Any, **kwargs: Any) -> str:
         """Return the Python source that runs for these arguments, or for those of the last call."""
-        instance, relations = self._at(args, kwargs, "to_source")
+        instance, relations = self._inspected_call(args, kwargs, "to_source")
         backend = "numpy" if self.backend == "reference" else self.backend
         return instance.runner(backend, relations).text
 
-    def _at(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], method: str) -> LastCall:
+    def _inspected_call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], method: str) -> LastCall:
         return self._last_call(method) if not args and not kwargs and self.parameters else self._call_of(args, kwargs)
 
     def _call_of(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> LastCall:
@@ -226,7 +226,7 @@ class DerivedFunction(TensorFunction):
     def given(self, args: tuple[Any, ...]) -> list[Any]:
         """Return the arrays and relations in the arguments; integers among cotangents and tangents become floats."""
         own = len(self.of.parameters)
-        return [*self.of.given(args[:own]), *[as_float_array(self.parameters[-1], x) for x in arrays_in(args[own:])]]
+        return [*self.of.given(args[:own]), *[as_float_array(self.parameters[-1], x) for x in flat_arrays(args[own:])]]
 
     def derive(self, base: Instance) -> Instance:
         raise NotImplementedError

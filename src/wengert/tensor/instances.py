@@ -101,8 +101,8 @@ class Instance:
         arrays = {f"in.{name}": x for name, x in inputs.items()}
         entries = {name: x.entries for name, x in relations.items()}
         dtype = np.result_type(*arrays.values()) if arrays else np.dtype(float)
-        results = arrays_in(self.runner(backend, relations)(arrays, entries))
-        return [unshared(x, arrays.values(), dtype) for x in results], relations
+        results = flat_arrays(self.runner(backend, relations)(arrays, entries))
+        return [copy_if_shared(x, arrays.values(), dtype) for x in results], relations
 
     def check(self, inputs: Mapping[str, Any]) -> None:
         """Check shapes. Errors: CotangentError for a cotangent or tangent of another shape than its primal."""
@@ -127,7 +127,7 @@ class Instance:
 
     def _evaluated(self, inputs: Mapping[str, Any], relations: Mapping[str, Relation]) -> list[np.ndarray]:
         tables = {name: x.dense for name, x in relations.items()}
-        return [np.asarray(x)[()] for x in arrays_in(evaluate_ssa(self.ssa, inputs, self.sizes, tables))]
+        return [np.asarray(x)[()] for x in flat_arrays(evaluate_ssa(self.ssa, inputs, self.sizes, tables))]
 
     def cost(self, relations: Mapping[str, Relation], sizes: Mapping[str, int] | None = None) -> int:
         tables = {name: x.dense for name, x in relations.items()}
@@ -270,7 +270,7 @@ def instance_of(parsed: Any) -> Instance:
     return Instance(*known, program, parsed.gathers, parsed.tables)
 
 
-def unshared(result: Any, inputs: Iterable[Any], dtype: np.dtype) -> Any:
+def copy_if_shared(result: Any, inputs: Iterable[Any], dtype: np.dtype) -> Any:
     """Return a result as a number, or as an array of this dtype that shares no memory with an input.
 
     A result that owns its memory is a new array, unless it is an input itself.
@@ -283,17 +283,17 @@ def unshared(result: Any, inputs: Iterable[Any], dtype: np.dtype) -> Any:
     return array.copy() if any(np.may_share_memory(array, x) for x in inputs) else array
 
 
-def arrays_in(x: Any) -> Iterator[Any]:
+def flat_arrays(x: Any) -> Iterator[Any]:
     """Yield the arrays in a result, in order."""
     if isinstance(x, tuple):
         for part in x:
-            yield from arrays_in(part)
+            yield from flat_arrays(part)
     else:
         yield x
 
 
-def structured(kind: ValueKind, arrays: Iterator[Any]) -> Any:
+def nest_arrays(kind: ValueKind, arrays: Iterator[Any]) -> Any:
     """Nest arrays as the function returns them, by the kind of its result; an array of tuples is a tuple of arrays."""
     while isinstance(kind, TensorKind):
         kind = kind.of
-    return tuple([structured(part, arrays) for part in kind.parts]) if isinstance(kind, TupleKind) else next(arrays)
+    return tuple([nest_arrays(part, arrays) for part in kind.parts]) if isinstance(kind, TupleKind) else next(arrays)

@@ -39,13 +39,13 @@ class Bounds:
 
     def excluded(self, conditions: tuple[Predicate, ...], goal: AffineExpr) -> bool:
         """Whether `goal >= 0` is impossible where all conditions hold."""
-        return all(self._empty([*case, goal]) for case in cases(conditions))
+        return all(self._is_unsatisfiable([*case, goal]) for case in cases(conditions))
 
     def proves(self, conditions: tuple[Predicate, ...], *goals: AffineExpr) -> bool:
         """Whether each goal is >= 0 wherever all conditions hold."""
         return all(self.excluded(conditions, goal * -1 - 1) for goal in goals)
 
-    def _empty(self, constraints: list[AffineExpr]) -> bool:
+    def _is_unsatisfiable(self, constraints: list[AffineExpr]) -> bool:
         """Whether no integers in range make all constraints >= 0, as far as elimination proves it."""
         pending, rows, seen = list(constraints), [], set[str]()
         while pending:
@@ -59,7 +59,7 @@ class Bounds:
 
     def _row(self, a: AffineExpr) -> Constraint:
         constant = a.constant + sum(c * self.sizes[name] for name, c in a.terms if name in self.sizes)
-        return _tight({name: c for name, c in a.terms if name not in self.sizes}, constant)
+        return _tighten({name: c for name, c in a.terms if name not in self.sizes}, constant)
 
 
 def cases(conditions: tuple[Predicate, ...]) -> list[list[AffineExpr]]:
@@ -92,7 +92,7 @@ def _cases(p: Predicate) -> Iterator[list[AffineExpr]]:
         yield []
 
 
-def _tight(terms: Mapping[str, int], constant: int) -> Constraint:
+def _tighten(terms: Mapping[str, int], constant: int) -> Constraint:
     """Divide a constraint by the common divisor of its coefficients, and round its constant down."""
     kept = {name: c for name, c in terms.items() if c}
     divisor = gcd(*kept.values()) or 1
@@ -130,4 +130,4 @@ def _without_variable(low: Constraint, high: Constraint, name: str) -> Constrain
     times, other = -right[name], left[name]
     names = left.keys() | right.keys()
     terms = {n: times * left.get(n, 0) + other * right.get(n, 0) for n in names}
-    return _tight(terms, times * low[1] + other * high[1])
+    return _tighten(terms, times * low[1] + other * high[1])

@@ -204,10 +204,10 @@ def _exists_one(index: str, size: AffineExpr, p: Predicate) -> Predicate:
     bounds = [q.side for q in about if isinstance(q, Compare) and abs(q.side.coefficient(index)) == 1]
     if len(bounds) == len(about):
         return conjoin(rest, _bounds_meet(index, size, bounds))
-    return conjoin(rest, _quantified(index, size, conjoin(*about)))
+    return conjoin(rest, _quantify(index, size, conjoin(*about)))
 
 
-def _quantified(index: str, size: AffineExpr, p: Predicate) -> Exists:
+def _quantify(index: str, size: AffineExpr, p: Predicate) -> Exists:
     """Return ∃[index:size] p, with the index named by its nesting depth, so that equivalent predicates are equal."""
     name = fresh_name(f"e{_depth(p)}", free_index_names(p) - {index})
     return Exists(name, size, p if name == index else substituted(p, {index: affine(name)}))

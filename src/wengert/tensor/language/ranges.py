@@ -41,7 +41,7 @@ def follows(p: Predicate, ranges: IndexRanges, given: Predicate = TRUE) -> bool:
     if isinstance(p, Or):
         return any(follows(part, ranges, given) for part in p.parts)
     if isinstance(p, Exists):
-        return _witnessed(p, ranges, given)
+        return _has_witness(p, ranges, given)
     facts = [*_known_nonnegative(conjuncts(given)), AffineExpr(0)]
     return all(
         implies(given, q)
@@ -53,7 +53,7 @@ def follows(p: Predicate, ranges: IndexRanges, given: Predicate = TRUE) -> bool:
     )
 
 
-def _witnessed(p: Exists, ranges: IndexRanges, given: Predicate) -> bool:
+def _has_witness(p: Exists, ranges: IndexRanges, given: Predicate) -> bool:
     """Whether another index in scope, of the same range, is a witness of the existential p."""
     return any(
         size == p.size and follows(substituted(p.of, {p.index: affine(index)}), ranges, given)
@@ -76,11 +76,11 @@ def _nonnegative(a: AffineExpr, ranges: IndexRanges) -> bool:
     return bound is not None and bound >= 0
 
 
-def tidied(p: Predicate, ranges: IndexRanges) -> Predicate:
+def simplify_predicate(p: Predicate, ranges: IndexRanges) -> Predicate:
     """Simplify p for indices in their ranges: drop the parts that the ranges and the other parts imply."""
     if isinstance(p, Or):
-        return disjoin(*(tidied(part, ranges) for part in p.parts))
-    parts = [_tidied_part(part, ranges) for part in conjuncts(p)]
+        return disjoin(*(simplify_predicate(part, ranges) for part in p.parts))
+    parts = [_simplify_part(part, ranges) for part in conjuncts(p)]
     kept = _without_implied(conjuncts(conjoin(*parts)))
     for part in tuple(kept):
         others = conjoin(*(q for q in kept if q is not part))
@@ -112,12 +112,12 @@ def _solution(equalities: Iterable[Compare]) -> dict[str, AffineExpr]:
     return solution
 
 
-def _tidied_part(p: Predicate, ranges: IndexRanges) -> Predicate:
+def _simplify_part(p: Predicate, ranges: IndexRanges) -> Predicate:
     if isinstance(p, Compare):
         return FALSE if _impossible(p, ranges) else p
     if isinstance(p, Exists):
-        return exists([(p.index, p.size)], tidied(p.of, {**ranges, p.index: p.size}))
-    return tidied(p, ranges) if isinstance(p, Or) else p
+        return exists([(p.index, p.size)], simplify_predicate(p.of, {**ranges, p.index: p.size}))
+    return simplify_predicate(p, ranges) if isinstance(p, Or) else p
 
 
 def _impossible(p: Compare, ranges: IndexRanges) -> bool:

@@ -76,7 +76,7 @@ def expr_type(e: Expr, scope: Environment) -> Type:
         case Pair(left, right):
             return PairType(expr_type(left, scope), expr_type(right, scope))
         case Proj(k, of):
-            return _half(e, k, expr_type(of, scope))
+            return _type_of_part(e, k, expr_type(of, scope))
         case Gen(index, size, body):
             _check_indices(e, size, scope)
             return TensorType(size, expr_type(body, scope.indexed(index)))
@@ -85,7 +85,7 @@ def expr_type(e: Expr, scope: Environment) -> Type:
             return _all_real(e, (body,), scope.indexed(index))
         case Access(of, at):
             _check_indices(e, at, scope)
-            return _element(e, expr_type(of, scope))
+            return _type_of_element(e, expr_type(of, scope))
         case Bracket(where, body):
             _check_predicate(where, scope)
             return expr_type(body, scope)
@@ -103,23 +103,23 @@ def _all_real(e: Expr, parts: tuple[Expr, ...], scope: Environment) -> Type:
     return REAL
 
 
-def _half(e: Expr, k: int, of: Type) -> Type:
+def _type_of_part(e: Expr, k: int, of: Type) -> Type:
     """Return the type of a part of `of`: a pair, or a tensor of pairs, which counts as a pair of tensors."""
     match of:
         case PairType(left, right):
             return right if k else left
         case TensorType(size, element):
-            return TensorType(size, _half(e, k, element))
+            return TensorType(size, _type_of_part(e, k, element))
     raise TensorLanguageError(f"{show_expr(e)} takes a part of a {show_type(of)}, which is not a pair")
 
 
-def _element(e: Expr, of: Type) -> Type:
+def _type_of_element(e: Expr, of: Type) -> Type:
     """Return the type of an element of `of`: a tensor, or a pair of tensors, which counts as a tensor of pairs."""
     match of:
         case TensorType(_, element):
             return element
         case PairType(left, right):
-            return PairType(_element(e, left), _element(e, right))
+            return PairType(_type_of_element(e, left), _type_of_element(e, right))
     raise TensorLanguageError(f"{show_expr(e)} reads an element of a {show_type(of)}, which is not a tensor")
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from wengert.tensor.language.assignments import Assignments, World
 from wengert.tensor.language.predicates import FALSE, TRUE, Predicate, conjoin, disjoin, exists, substituted
-from wengert.tensor.language.ranges import tidied
+from wengert.tensor.language.ranges import simplify_predicate
 from wengert.tensor.language.terms import REAL, Expr, Mul, PairType, Proj, TensorType, Type, Var
 from wengert.tensor.language.typechecking import arrays, shape_of_type
 from wengert.tensor.passes.differential import Along, Binding, Linear, Scaled, linearised, pushed_forward
@@ -145,7 +145,7 @@ class Rewriting:
         g = self.emit(du, gens, Contract(sums, where, ((a, mine), *others)))
         new = self.builder.statements[g].gens
         found = substituted(exists(sums, where), dict(zip(places, at(new), strict=True)))
-        self.pair(du, tidied(found, dict(new)), g)
+        self.pair(du, simplify_predicate(found, dict(new)), g)
 
     def emit(self, dx: str, gens: Gens, form: Sum2 | Contract) -> str:
         return self.builder.emit(gens, form, self.name(dx))

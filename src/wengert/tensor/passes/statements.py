@@ -22,7 +22,7 @@ from wengert.tensor.language.cost import cost_at
 from wengert.tensor.language.evaluation import Evaluated, Evaluator, map_arrays
 from wengert.tensor.language.notation import show_program
 from wengert.tensor.language.predicates import fresh_name, substituted
-from wengert.tensor.language.ranges import tidied
+from wengert.tensor.language.ranges import simplify_predicate
 from wengert.tensor.language.terms import (
     TRUE,
     Add,
@@ -242,7 +242,7 @@ def canonical(statement: Statement, sizes: tuple[str, ...] = ()) -> Statement:
     ranges = {new[index]: size for index, size in (*statement.gens, *sums)}
 
     def renamed(p: Predicate) -> Predicate:
-        return tidied(substituted(p, {old: affine(name) for old, name in new.items()}), ranges)
+        return simplify_predicate(substituted(p, {old: affine(name) for old, name in new.items()}), ranges)
 
     gens = tuple((new[index], size) for index, size in statement.gens)
     return Statement(statement.name, gens, _renamed_form(form, new, renamed))

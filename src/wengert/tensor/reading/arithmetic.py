@@ -45,7 +45,7 @@ def read_unary(node: ast.UnaryOp, scope: Scope) -> Meaning:
     if isinstance(node.op, ast.Not):
         return Truth(opposite(read_truth(node.operand, scope), scope))
     if isinstance(node.op, ast.Invert):
-        raise scope.refusal(node, "the operator ~", "Write `not R[i, j]`.")
+        raise scope.refusal(node, "the operator ~ is not in the tensor language", "Write `not R[i, j]`.")
     operand = with_named_length(read_expr(node.operand, scope))
     if isinstance(node.op, ast.UAdd):
         return operand
@@ -98,7 +98,11 @@ def read_binary(node: ast.BinOp, scope: Scope) -> Meaning:
             as_scalar(meaning, place, scope)
     operation = _OPERATIONS.get(type(node.op))
     if operation is None:
-        raise scope.refusal(node, "this operator between numbers", "Use +, -, *, /, ** or a scalar function.")
+        raise scope.refusal(
+            node,
+            "this operator between numbers is not in the tensor language",
+            "Use +, -, *, /, ** or a scalar function.",
+        )
     return number_value(operation(as_scalar(left, node.left, scope), as_scalar(right, node.right, scope)))
 
 
@@ -170,5 +174,7 @@ def index_arithmetic(left: AffineExpr, right: AffineExpr, node: ast.BinOp, scope
     if isinstance(node.op, ast.Pow) and b >= 0:
         return Index(AffineExpr(a**b))
     raise scope.refusal(
-        node, "this operator between indices or sizes", "Combine indices by +, -, and * with a constant."
+        node,
+        "this operator between indices or sizes is not in the tensor language",
+        "Combine indices by +, -, and * with a constant.",
     )

@@ -119,7 +119,7 @@ def read_statement(statement: ast.stmt, scope: Scope) -> None:
 def _read_for(statement: ast.For, scope: Scope) -> None:
     """Read a `for` statement: unroll it over constants, else make a sum for each number that it adds up."""
     if statement.orelse:
-        raise scope.refusal(statement, "a loop with `else`", "Leave the `else` out.")
+        raise scope.refusal(statement, "a loop with `else` is not in the tensor language", "Leave the `else` out.")
     found = read_iterable(statement.iter, scope)
     if isinstance(found, Group):
         for part in found.parts:
@@ -145,7 +145,7 @@ def _read_unrolled_body(statements: Sequence[ast.stmt], scope: Scope) -> None:
         if isinstance(statement, (ast.Return, ast.Break, ast.Continue)):
             raise scope.refusal(
                 statement,
-                f"`{type(statement).__name__.lower()}` in a loop",
+                f"`{type(statement).__name__.lower()}` in a loop is not in the tensor language",
                 "Write a conditional expression: y = e0 if p else e1.",
             )
         read_statement(statement, scope)
@@ -156,7 +156,9 @@ def _branch_by_sizes(statement: ast.If, scope: Scope) -> list[ast.stmt]:
     known = _truth_at_sizes(read_truth(statement.test, scope), scope)
     if known is None:
         raise scope.refusal(
-            statement, "an `if` on an index, in a loop", "Write a conditional expression: y = e0 if p else e1."
+            statement,
+            "an `if` on an index, in a loop is not in the tensor language",
+            "Write a conditional expression: y = e0 if p else e1.",
         )
     return statement.body if known else statement.orelse
 
@@ -181,7 +183,11 @@ def _sums_of_loop(statement: ast.For, found: Iteration, scope: Scope) -> dict[st
         inner.names[text] = RunningSum(text)
     terms = _added_terms(statement.body, inner, sums)
     if len(terms) > 1 and inner.lets:
-        raise scope.refusal(statement, "a loop that adds to several variables", "Write one loop for each.")
+        raise scope.refusal(
+            statement,
+            "a loop with variables of its own that adds to several others is not in the tensor language",
+            "Write one loop for each.",
+        )
     return {text: Sum(name, found.size, bracket_of(p, inner.with_lets(e))) for text, e in terms.items()}
 
 
@@ -227,7 +233,11 @@ def _added_terms(body: Sequence[ast.stmt], scope: Scope, sums: set[str]) -> dict
             case ast.For() as loop:
                 found_here = read_iterable(loop.iter, scope)
                 if isinstance(found_here, Group):
-                    raise scope.refusal(loop, "a loop over constants inside a loop over a size", "Write out its terms.")
+                    raise scope.refusal(
+                        loop,
+                        "a loop over constants inside a loop over a size is not in the tensor language",
+                        "Write out its terms.",
+                    )
                 for name, e in _sums_of_loop(loop, found_here, scope).items():
                     add(name, e)
             case ast.Assign() | ast.AnnAssign() | ast.Expr() | ast.Pass():

@@ -118,8 +118,8 @@ def positional(node: ast.Call, scope: Scope, *counts: int) -> list[ast.expr]:
     if node.keywords or len(node.args) not in counts or any(isinstance(a, ast.Starred) for a in node.args):
         raise scope.refusal(
             node,
-            "these arguments",
-            f"Pass {' or '.join(map(str, counts))} by position; nothing else is supported here.",
+            "these arguments are not supported",
+            f"Pass {' or '.join(map(str, counts))} by position, no others.",
         )
     return node.args
 
@@ -159,7 +159,9 @@ def read_extremum(f: Any, node: ast.Call, scope: Scope) -> Meaning:
     """Read max(a, b, ...) or min: of sizes it is a size, of indices an Extremum, else a call of black boxes."""
     if len(node.args) < 2 or node.keywords:
         raise scope.refusal(
-            node, f"{f.__name__} of one argument, or with keywords", f"Pass the numbers: {f.__name__}(a, b)."
+            node,
+            f"{f.__name__} of one argument, or with keywords, is not in the tensor language",
+            f"Pass the numbers: {f.__name__}(a, b).",
         )
     found = [with_named_length(read_expr(a, scope)) for a in node.args]
     known = [scope.builder.bounds.value(m.affine) for m in found if isinstance(m, Index)]
@@ -211,7 +213,9 @@ def read_len(node: ast.Call, scope: Scope) -> Meaning:
     if isinstance(meaning, RelationArgument):
         found = read_attribute(ast.copy_location(ast.Attribute(x, "shape"), node), scope)
         return found.parts[0] if isinstance(found, Group) else found
-    raise scope.refusal(node, f"the length of {meaning}", "Take that of an array, a tuple or a relation.")
+    raise scope.refusal(
+        node, f"the length of {meaning} is not in the tensor language", "Take that of an array, a tuple or a relation."
+    )
 
 
 @reads_calls_of(builtins.range)
@@ -221,7 +225,9 @@ def read_range(node: ast.Call, scope: Scope) -> Meaning:
     stops = range_ends(rest[0] if rest else first, False, scope)
     step = scope.builder.bounds.value(read_index(rest[1], scope)) if len(rest) == 2 else 1
     if step is None:
-        raise scope.refusal(node, "a step that depends on an index", "Use a constant or a size.")
+        raise scope.refusal(
+            node, "a step that depends on an index is not in the tensor language", "Use a constant or a size."
+        )
     return range_iteration(starts, stops, step, node, scope)
 
 
@@ -244,7 +250,11 @@ def read_zip(node: ast.Call, scope: Scope) -> Meaning:
     found = [_read_array_or_range(a, scope) for a in node.args]
     bounds = scope.builder.bounds
     if not found or len({bounds.value(part.size) for part in found}) > 1:
-        raise scope.refusal(node, "a zip of different lengths", "Loop over range(n), with n the shortest length.")
+        raise scope.refusal(
+            node,
+            "a zip of different lengths is not in the tensor language",
+            "Loop over range(n), with n the shortest length.",
+        )
     return Iteration(
         found[0].size,
         lambda i: Group(tuple(part.at(i) for part in found)),
@@ -301,7 +311,9 @@ def read_all(node: ast.Call, scope: Scope) -> Meaning:
 def _read_any(node: ast.Call, scope: Scope, negated: bool) -> Predicate:
     (tests,) = positional(node, scope, 1)
     if not isinstance(tests, (ast.GeneratorExp, ast.ListComp)):
-        raise scope.refusal(node, "any or all of an array", "Write any(p for j in range(m)).")
+        raise scope.refusal(
+            node, "any or all of an array is not in the tensor language", "Write any(p for j in range(m))."
+        )
     return _any_of(tests.generators, tests.elt, scope, negated)
 
 

@@ -41,8 +41,16 @@ def read_iterable(node: ast.expr, scope: Scope) -> Iteration | Group:
     if isinstance(meaning, Value) and isinstance(meaning.kind, TensorKind):
         return array_iteration(scope.bind("t", meaning), node, scope)
     if isinstance(meaning, RelationArgument):
-        raise scope.refusal(node, "a loop over a relation", "Loop over the ranges of its indices, with `if R[i, j]`.")
-    raise scope.refusal(node, f"a loop over {meaning}", "Loop over range(n), an array, or a tuple written out.")
+        raise scope.refusal(
+            node,
+            "a loop over a relation is not in the tensor language",
+            "Loop over the ranges of its indices, with `if R[i, j]`.",
+        )
+    raise scope.refusal(
+        node,
+        f"a loop over {meaning} is not in the tensor language",
+        "Loop over range(n), an array, or a tuple written out.",
+    )
 
 
 def array_iteration(value: Value, node: ast.AST, scope: Scope) -> Iteration:
@@ -64,7 +72,11 @@ def range_iteration(
     if step != 1 and len(starts) == len(stops) == 1:
         return _range_with_step(starts[0], stops[0], step, node, scope)
     if step != 1:
-        raise scope.refusal(node, "a range with a step, between a max or min", "Loop over range(n) with a condition.")
+        raise scope.refusal(
+            node,
+            "a range with a step, between a max or min is not in the tensor language",
+            "Loop over range(n) with a condition.",
+        )
     low = max((bounds.corner(a, high=False) for a in starts), key=lambda a: bounds.value(a) or 0)
     high = min((bounds.corner(a, high=True) for a in stops), key=lambda a: bounds.value(a) or 0)
     size = high - low
@@ -87,7 +99,7 @@ def _range_with_step(start: AffineExpr, stop: AffineExpr, step: int, node: ast.A
     if first is None or last is None or step == 0:
         raise scope.refusal(
             node,
-            "a range with a step whose bounds depend on an index",
+            "a range with a step whose bounds depend on an index is not in the tensor language",
             "Loop over range(n) with a condition on the index.",
         )
     return Iteration(AffineExpr(len(range(first, last, step))), lambda i: Index(start + i * step), lambda i: TRUE)
@@ -124,14 +136,14 @@ def read_list_comprehension(node: ast.ListComp, scope: Scope) -> Meaning:
     if len(node.generators) > 1:
         raise scope.refusal(
             node,
-            "a list comprehension with several `for`s",
+            "a list comprehension with several `for`s is not in the tensor language",
             "Nest: [[e for j in range(m)] for i in range(n)].",
         )
     (generator,) = node.generators
     if generator.ifs:
         raise scope.refusal(
             node,
-            "a list comprehension with `if`, whose length would depend on it",
+            "a list comprehension with `if` is not in the tensor language: its length would depend on a condition",
             "Put the condition on the element: [e if p else 0.0 for i in range(n)].",
         )
     found = read_iterable(generator.iter, scope)
@@ -141,7 +153,7 @@ def read_list_comprehension(node: ast.ListComp, scope: Scope) -> Meaning:
     if p != TRUE:
         raise scope.refusal(
             node,
-            "a list whose length depends on an index",
+            "a list whose length depends on an index is not in the tensor language",
             "All rows must have one length: loop over the longest, with `e if k <= i else 0.0`.",
         )
     value = read_value(node.elt, inner)
@@ -171,7 +183,7 @@ def nested_sum(
         return bracket_of(p, leaf(scope))
     first, *rest = generators
     if first.is_async:
-        raise scope.refusal(first.iter, "an asynchronous loop", "Use a plain `for`.")
+        raise scope.refusal(first.iter, "an asynchronous loop is not in the tensor language", "Use a plain `for`.")
     found = read_iterable(first.iter, scope)
     if isinstance(found, Group):
         return _unrolled_sum(first, found, rest, scope, p, leaf)

@@ -41,7 +41,7 @@ from wengert.tensor.reading.reading import (
     read_truth,
     read_value,
     reads_syntax,
-    tupled,
+    tuple_value,
     with_named_length,
 )
 from wengert.tensor.reading.scopes import Scope
@@ -85,7 +85,9 @@ def _compare_pair(op: ast.cmpop, left: ast.expr, right: ast.expr, node: ast.Comp
     if isinstance(op, ast.NotEq):
         return disjoin(compare_to_zero(">", difference), compare_to_zero(">", -difference))
     if found is None:
-        raise scope.refusal(node, "this comparison", "Compare indices by <, <=, >, >=, == or !=.")
+        raise scope.refusal(
+            node, "this comparison is not in the tensor language", "Compare indices by <, <=, >, >=, == or !=."
+        )
     return compare_to_zero(found[0], difference * found[1])
 
 
@@ -184,7 +186,7 @@ def _zero_expr(kind: ValueKind, scope: Scope) -> Expr:
         name, _ = scope.builder.index("i", size_of(kind))
         return Gen(name, size_of(kind), _zero_expr(kind.of, scope))
     if isinstance(kind, TupleKind):
-        return tupled([Value(_zero_expr(part, scope), part) for part in kind.parts]).expr
+        return tuple_value([Value(_zero_expr(part, scope), part) for part in kind.parts]).expr
     return Const(0)
 
 

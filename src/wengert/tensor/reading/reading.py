@@ -108,7 +108,7 @@ def as_value(meaning: Meaning, node: ast.AST, scope: Scope) -> Value:
         case Group(parts, True):
             return _written_out_tensor([as_value(part, node, scope) for part in parts], node, scope)
         case Group(parts):
-            return tupled([as_value(part, node, scope) for part in parts])
+            return tuple_value([as_value(part, node, scope) for part in parts])
         case Truth():
             raise scope.refusal(
                 node, "a condition is used as a number", "Write `1.0 if p else 0.0`, or use it as a factor: (p) * e."
@@ -256,7 +256,7 @@ def component(value: Value, k: int, node: ast.AST, scope: Scope) -> Value:
     return Value(Proj(0, expr) if k < last else expr, kind.parts[k])
 
 
-def tupled(values: list[Value]) -> Value:
+def tuple_value(values: list[Value]) -> Value:
     """Return a tuple of values, as pairs nested to the right."""
     expr = values[-1].expr
     for value in reversed(values[:-1]):
@@ -267,7 +267,9 @@ def tupled(values: list[Value]) -> Value:
 def _written_out_tensor(values: list[Value], node: ast.AST, scope: Scope) -> Value:
     """Return the tensor of these elements, ⊞[i:k] [i=0]·e0 + [i=1]·e1 + ..., which costs no addition."""
     if not values:
-        raise scope.refusal(node, "an empty list", "Leave it out: its elements have no type.")
+        raise scope.refusal(
+            node, "an empty list is not in the tensor language", "Leave it out: its elements have no type."
+        )
     index, i = scope.builder.index("i", AffineExpr(len(values)))
     inner = scope.inside()
     whole = _nested_choice([scope.bind("e", value) for value in values], i, 0, node, inner)
@@ -288,12 +290,12 @@ def choice_of_values(p: Predicate, left: Value, q: Predicate, right: Value, node
         if Const(0) in (left.expr, right.expr):
             return Value(Bracket(q, right.expr) if left.expr == Const(0) else Bracket(p, left.expr), REAL_KIND)
         return Value(Add(Bracket(p, left.expr), Bracket(q, right.expr)), REAL_KIND)
-    left, right = (scope.bind(name, bracketed(r, x)) for name, r, x in (("u", p, left), ("v", q, right)))
+    left, right = (scope.bind(name, with_bracket(r, x)) for name, r, x in (("u", p, left), ("v", q, right)))
     if isinstance(left.kind, TupleKind) and isinstance(right.kind, TupleKind):
         count = len(left.kind.parts)
         if count == len(right.kind.parts):
             parts = [(component(left, k, node, scope), component(right, k, node, scope)) for k in range(count)]
-            return tupled([choice_of_values(p, a, q, b, node, scope) for a, b in parts])
+            return tuple_value([choice_of_values(p, a, q, b, node, scope) for a, b in parts])
     if isinstance(left.kind, TensorKind) and isinstance(right.kind, TensorKind):
         size, other = size_of(left.kind), size_of(right.kind)
         bounds = scope.builder.bounds
@@ -306,6 +308,6 @@ def choice_of_values(p: Predicate, left: Value, q: Predicate, right: Value, node
     raise scope.refusal(node, "the branches differ in shape", "Give both branches the same shape.")
 
 
-def bracketed(p: Predicate, value: Value) -> Value:
+def with_bracket(p: Predicate, value: Value) -> Value:
     """Return [p]·value; the value itself if reading it costs nothing, since its elements get brackets later."""
     return value if is_free_to_read(value.expr) else Value(Bracket(p, value.expr), value.kind)

@@ -71,7 +71,9 @@ def read_constant(node: ast.Constant, scope: Scope) -> Meaning:
     if isinstance(value, float):
         return Value(Const(value), REAL_KIND)
     if isinstance(value, complex):
-        raise scope.refusal(node, "a complex number", "The tensor language has only real numbers.")
+        raise scope.refusal(
+            node, "a complex number is not in the tensor language", "The tensor language has only real numbers."
+        )
     return KnownObject(value)
 
 
@@ -83,9 +85,13 @@ def read_attribute(node: ast.Attribute, scope: Scope) -> Meaning:
     if node.attr == "shape" and isinstance(base, (Value, RelationArgument)):
         return Group(tuple(_axis_lengths(base)))
     if node.attr == "T":
-        raise scope.refusal(node, "a transposed array", "Write the indices the other way round: A[j, i].")
+        raise scope.refusal(
+            node, "a transposed array is not in the tensor language", "Write the indices the other way round: A[j, i]."
+        )
     raise scope.refusal(
-        node, f"the attribute {node.attr} of {base}", "Only .shape is supported. Pass other data as arguments."
+        node,
+        f"the attribute {node.attr} of {base} is not in the tensor language",
+        "Only .shape is supported. Pass other data as arguments.",
     )
 
 
@@ -113,7 +119,7 @@ def axis_length(kind: TensorKind) -> Meaning:
 def read_tuple(node: ast.Tuple | ast.List, scope: Scope) -> Meaning:
     for part in node.elts:
         if isinstance(part, ast.Starred):
-            raise scope.refusal(part, "unpacking by *", "Write out the parts.")
+            raise scope.refusal(part, "unpacking by * is not in the tensor language", "Write out the parts.")
     return Group(tuple(read_expr(part, scope) for part in node.elts), isinstance(node, ast.List))
 
 
@@ -123,7 +129,11 @@ def read_subscript(node: ast.Subscript, scope: Scope) -> Meaning:
     places = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     for place in places:
         if isinstance(place, ast.Slice) or (isinstance(place, ast.Constant) and place.value in (None, ...)):
-            raise scope.refusal(node, "a slice", "Write the elements: [x[i + 1] for i in range(len(x) - 1)].")
+            raise scope.refusal(
+                node,
+                "a slice is not in the tensor language",
+                "Write the elements: [x[i + 1] for i in range(len(x) - 1)].",
+            )
     for place in places:
         base = _read_item(base, place, node, scope)
     return base
@@ -213,7 +223,7 @@ def bind_target(target: ast.expr, meaning: Meaning, scope: Scope) -> None:
     else:
         raise scope.refusal(
             target,
-            "an assignment to an element",
+            "an assignment to an element is not in the tensor language",
             "Nothing is changed in place: build the whole array, [e for i in range(n)], with `e0 if i == 0 else e1`.",
         )
 
