@@ -27,7 +27,7 @@ from clock import medians  # noqa: E402
 from tensor_works import Work  # noqa: E402
 
 import wengert as wg  # noqa: E402
-from wengert.tensor.planning.loops import points, steps  # noqa: E402
+from wengert.tensor.planning.loops import cheapest_steps, points  # noqa: E402
 from wengert.values.kernel_cache import has_compiler  # noqa: E402
 
 WORKS = (*tensor_dense.WORKS, *tensor_stencils.WORKS, *tensor_sparse.WORKS)
@@ -117,7 +117,7 @@ def visited(f: Any, args: tuple[Any, ...]) -> float:
     instance = f.instance(args)
     plan = instance.plan(instance.values(f.given(args))[1])
     pieces = [p for nest in plan.nests for p in nest.pieces]
-    return sum(points(steps(p.ranges, p.where, plan.counts), p.ranges, plan.counts) for p in pieces)
+    return sum(points(cheapest_steps(p.ranges, p.where, plan.counts), p.ranges, plan.counts) for p in pieces)
 
 
 def slopes(work: Work, backend: str, repeats: int) -> list[float]:

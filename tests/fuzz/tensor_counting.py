@@ -16,8 +16,8 @@ from wengert.tensor.language.indices import AffineExpr
 from wengert.tensor.language.predicates import And, Compare, Exists, Or, Predicate, Related, Unrelated
 from wengert.tensor.language.terms import Add, Apply, Const, Mul
 from wengert.tensor.passes.statements import output_names
-from wengert.tensor.planning.loops import Limit, Row, Solve, Span, Step, Test, steps
-from wengert.tensor.planning.nests import Body, EntryIndex, Nest, Position, Read
+from wengert.tensor.planning.loops import EntryLoop, Limit, LoopStep, Solve, Span, Test, cheapest_steps
+from wengert.tensor.planning.nests import CellIndex, EntryIndex, LoopNest, PieceBody, Read
 from wengert.tensor.planning.plan import Plan
 from wengert.tensor.planning.walks import Entries
 
@@ -42,16 +42,16 @@ class Machine:
             self.cells[nest.name] = {}
             self.fill(nest)
 
-    def fill(self, nest: Nest) -> None:
+    def fill(self, nest: LoopNest) -> None:
         cells = self.cells[nest.name]
         for piece in nest.pieces:
-            for at in self.assignments(steps(piece.ranges, piece.where, self.plan.counts), {}):
+            for at in self.assignments(cheapest_steps(piece.ranges, piece.where, self.plan.counts), {}):
                 place = tuple(self.position(t, at) for t in piece.target)
                 value = self.value(piece.body, at)
                 self.counted["add"] += place in cells
                 cells[place] = cells[place] + value if place in cells else value
 
-    def value(self, body: Body, at: Values) -> Any:
+    def value(self, body: PieceBody, at: Values) -> Any:
         match body:
             case Read(name, positions):
                 return self.read(name, tuple(self.position(p, at) for p in positions))
@@ -73,19 +73,19 @@ class Machine:
             return self.cells[name].get(place, 0)
         return self.inputs[name][place] if place else self.inputs[name]
 
-    def position(self, p: Position, at: Values) -> int:
+    def position(self, p: CellIndex, at: Values) -> int:
         if isinstance(p, EntryIndex):
             return int(self.relations[p.relation].find(tuple(np.array(valued(a, at)) for a in p.at)))
         return valued(p, at)
 
-    def assignments(self, left: tuple[Step, ...], at: dict[str, int]) -> Iterator[dict[str, int]]:
+    def assignments(self, left: tuple[LoopStep, ...], at: dict[str, int]) -> Iterator[dict[str, int]]:
         if not left:
             yield at
             return
         for more in self.turns(left[0], at):
             yield from self.assignments(left[1:], {**at, **more})
 
-    def turns(self, step: Step, at: Values) -> Iterator[dict[str, int]]:
+    def turns(self, step: LoopStep, at: Values) -> Iterator[dict[str, int]]:
         match step:
             case Span(index, lows, highs):
                 low, high = max(lowest(b, at) for b in lows), min(highest(b, at) for b in highs)
@@ -94,14 +94,14 @@ class Machine:
                 value, rest = divmod(valued(of, at), by)
                 if not rest and 0 <= value < size:
                     yield {index: value}
-            case Row():
+            case EntryLoop():
                 yield from self.row(step, at)
             case Test(atom):
                 if self.holds(atom, at):
                     yield {}
 
-    def row(self, step: Row, at: Values) -> Iterator[dict[str, int]]:
-        given = tuple(valued(a, at) for a in step.given)
+    def row(self, step: EntryLoop, at: Values) -> Iterator[dict[str, int]]:
+        given = tuple(valued(a, at) for a in step.known)
         columns = self.relations[step.relation].walk(step.order).coordinates
         for arguments in zip(*columns, strict=True):
             if tuple(arguments[k] for k in step.order[: len(given)]) == given:

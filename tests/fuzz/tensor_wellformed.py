@@ -9,13 +9,13 @@ from wengert.tensor.passes.statements import (
     SSA,
     Contract,
     Gens,
-    Map,
+    Pointwise,
     Statement,
     Sum2,
-    arguments,
+    form_arguments,
+    form_predicates,
     output_names,
-    positions,
-    predicates,
+    positional_names,
 )
 
 
@@ -33,21 +33,21 @@ def _of_statement(statement: Statement, shapes: Mapping[str, Gens], sizes: tuple
     form = statement.form
     if statement.name in shapes:
         yield "defined twice"
-    missing = [name for name in arguments(form) if name not in shapes]
+    missing = [name for name in form_arguments(form) if name not in shapes]
     yield from (f"reads {name}, which is not defined above" for name in missing)
     if not missing:
         yield from _shapes(statement, shapes)
-    if any(old != new for old, new in positions(statement, sizes).items()):
+    if any(old != new for old, new in positional_names(statement, sizes).items()):
         yield "indices are not named by position"
     sums = form.sums if isinstance(form, Contract) else ()
     scope = {index for index, _ in (*statement.gens, *sums)} | set(sizes)
-    yield from (f"{name} is no index here" for p in predicates(form) for name in free_index_names(p) - scope)
+    yield from (f"{name} is no index here" for p in form_predicates(form) for name in free_index_names(p) - scope)
 
 
 def _shapes(statement: Statement, shapes: Mapping[str, Gens]) -> Iterator[str]:
     own = [size for _, size in statement.gens]
     match statement.form:
-        case Map(_, _, args):
+        case Pointwise(_, _, args):
             yield from (f"{arg} is of another shape" for arg in args if [n for _, n in shapes[arg]] != own)
         case Sum2(_, x, _, y):
             yield from (f"{arg} is of another shape" for arg in (x, y) if [n for _, n in shapes[arg]] != own)

@@ -36,8 +36,8 @@ from wengert.tensor.planning import loops
 from wengert.tensor.planning.plan import Plan, plan
 from wengert.tensor.planning.walks import Entries
 from wengert.tensor.running import backends, native, native_source, numpy_backend, unrolling
-from wengert.tensor.running.backends import built, run_program, saved_by_loops
-from wengert.tensor.running.numpy_source import Source
+from wengert.tensor.running.backends import build_program, run_program, saved_by_loops
+from wengert.tensor.running.numpy_source import NumpySource
 from wengert.tensor.running.numpy_support import window
 
 SEEDS = range(int(os.environ.get("WENGERT_TENSOR_CASES", "50")))
@@ -53,15 +53,15 @@ def interpreted(plan: Plan) -> Any:
 def joined(plan: Plan) -> Any:
     """NumPy as it is at sizes at which pieces are joined."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Source, "joins", 0)
+        patch.setattr(NumpySource, "joins", 0)
         return numpy_backend.numpy_program(plan)
 
 
 def bordered(plan: Plan) -> Any:
     """Loops as they are at sizes at which borders are apart, none of them written out."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(unrolling, "MANY", 2)
-        patch.setattr(unrolling, "SHORT", 0)
+        patch.setattr(unrolling, "MANY_CELLS", 2)
+        patch.setattr(unrolling, "SHORT_LOOP", 0)
         return interpreted(plan)
 
 
@@ -86,7 +86,7 @@ def test_random_programs(seed: int, reverse: bool, backend: Any) -> None:
 @pytest.mark.parametrize("seed", sorted({*SEEDS, 253, 437, 468, 914, 1066, 1791}))
 def test_random_programs_with_masks(seed: int, reverse: bool, backend: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Relations that hold often are arrays of booleans; here all that hold at all."""
-    monkeypatch.setattr(loops, "MASK", 100)
+    monkeypatch.setattr(loops, "MASK_RATIO", 100)
     given = random_run(3000 + seed, reverse)
     assert_same(run_program(backend(given.plan(counts=True)), given.floats, given.relations), given.value)
 
@@ -114,8 +114,8 @@ def test_at_sizes_where_loops_are_views(name: str, backend: Any) -> None:
 @pytest.mark.parametrize("name", ["12 weight fit", "8b chained 2 times", "15 masked matrix times vector"])
 def test_compiled_loops(name: str, least: float, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("numba")
-    monkeypatch.setattr(native_source, "PARALLEL", least)
-    monkeypatch.setattr(native_source, "INNER", 0)
+    monkeypatch.setattr(native_source, "PARALLEL_POINTS", least)
+    monkeypatch.setattr(native_source, "POINTS_PER_ITERATION", 0)
     monkeypatch.setenv("WENGERT_CACHE", str(tmp_path))
     given = example_run(name, EXAMPLES[name].sizes[-1], reverse=True)
     assert_same(value(given, native.compiled_loops), given.value)
@@ -146,9 +146,9 @@ def test_a_black_box_that_does_not_compile(monkeypatch: pytest.MonkeyPatch) -> N
     given = run_of(TensorProgram((("x", VECTOR),), body, (), ("n",)), {"n": 3}, {})
     inputs = {"x": np.full(3, 0.5)}
     with pytest.raises(native.NativeUnavailableError, match="cannot compile a black box"):
-        run_program(built(given.plan(), "native"), inputs, {})
+        run_program(build_program(given.plan(), "native"), inputs, {})
     monkeypatch.setattr(backends, "SAVES", -1)
-    chosen = built(given.plan())
+    chosen = build_program(given.plan())
     assert isinstance(chosen, native.NativeProgram)
     for _ in range(2):
         np.testing.assert_array_equal(run_program(chosen, inputs, {}), np.full(3, 2.0))
@@ -165,11 +165,11 @@ def test_products_of_matrices_save_nothing_and_long_bodies_do() -> None:
 
 
 def test_native_without_a_compiler_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(native, "has_compiler", lambda: False)
+    monkeypatch.setattr(native, "has_numba", lambda: False)
     given = example_run("4 trace", {"n": 3}, reverse=False)
     with pytest.raises(native.NativeUnavailableError, match=r"pip install 'wengert\[native\]'"):
-        built(given.plan(), "native")
-    assert type(built(given.plan())) is numpy_backend.NumpyProgram
+        build_program(given.plan(), "native")
+    assert type(build_program(given.plan())) is numpy_backend.NumpyProgram
 
 
 # ---- what the source holds ----
@@ -194,7 +194,7 @@ def test_a_matrix_product_is_one() -> None:
 def test_no_square_is_stored_where_a_line_is_asked_for(name: str) -> None:
     """n = 3000: a matrix is 72 MB, everything that is needed under 2 MB."""
     example = EXAMPLES[name]
-    program = built(plan(adjoint_program(to_ssa(example.program), example.wrt).ssa, {"n": 3000}), "numpy")
+    program = build_program(plan(adjoint_program(to_ssa(example.program), example.wrt).ssa, {"n": 3000}), "numpy")
     inputs = {"x": np.full(3000, 0.01), "y_bar": 1.0}
     tracemalloc.start()
     run_program(program, inputs, {})
@@ -319,7 +319,7 @@ def test_forms_of_a_relation(form: Callable[[np.ndarray], Any]) -> None:
     R = np.random.default_rng(0).random((4, 6)) < 0.5
     x = np.arange(6.0)
     given = run_of(masked(), {"n": 4, "m": 6}, {"R": R})
-    np.testing.assert_allclose(run_program(built(given.plan(), "numpy"), {"x": x}, {"R": form(R)}), R @ x)
+    np.testing.assert_allclose(run_program(build_program(given.plan(), "numpy"), {"x": x}, {"R": form(R)}), R @ x)
 
 
 @pytest.mark.parametrize("form", ["csr_array", "csc_array", "coo_array"])
@@ -329,12 +329,12 @@ def test_sparse_matrices_as_relations(form: str) -> None:
     x = np.arange(6.0)
     given = run_of(masked(), {"n": 4, "m": 6}, {"R": R})
     matrix = getattr(sparse, form)(R.astype(float))
-    np.testing.assert_allclose(run_program(built(given.plan(), "numpy"), {"x": x}, {"R": matrix}), R @ x)
+    np.testing.assert_allclose(run_program(build_program(given.plan(), "numpy"), {"x": x}, {"R": matrix}), R @ x)
 
 
 def test_points_are_listed_again_when_a_relation_changes() -> None:
     x = np.arange(6.0)
-    program = built(run_of(masked(), {"n": 4, "m": 6}, {"R": np.ones((4, 6), bool)}).plan(), "numpy")
+    program = build_program(run_of(masked(), {"n": 4, "m": 6}, {"R": np.ones((4, 6), bool)}).plan(), "numpy")
     for seed in range(3):
         R = np.random.default_rng(seed).random((4, 6)) < 0.5
         np.testing.assert_allclose(run_program(program, {"x": x}, {"R": R}), R @ x)

@@ -22,7 +22,7 @@ P, Q = np.array([2, 0, 3, 1]), np.array([1, 1, 0, 3])
 @pytest.fixture(params=["numpy", "native", "reference"])
 def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Compiled loops run in Python."""
-    monkeypatch.setattr(native, "has_compiler", lambda: True)
+    monkeypatch.setattr(native, "has_numba", lambda: True)
     monkeypatch.setattr(native, "_compiled", native._interpreted)
     monkeypatch.setattr(native, "_threads", lambda: 1)
     return str(request.param)

@@ -17,7 +17,7 @@ from wengert.tensor.running.workspace import Workspace, Workspaces
 @pytest.fixture
 def loops(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """backend="native" runs the loops in Python."""
-    monkeypatch.setattr(native, "has_compiler", lambda: True)
+    monkeypatch.setattr(native, "has_numba", lambda: True)
     monkeypatch.setattr(native, "_compiled", native._interpreted)
     monkeypatch.setattr(native, "_threads", lambda: 1)
     return monkeypatch
@@ -47,8 +47,8 @@ def test_pairs_are_taken_one_by_one(loops: Any) -> None:
 def test_threads_share_only_cells_of_their_own(loops: Any) -> None:
     """A loop that adds to other rows than its own stays in one thread, apart from those that split."""
     loops.setattr(native, "_threads", lambda: 4)
-    loops.setattr(native_source, "PARALLEL", 0)
-    loops.setattr(native_source, "INNER", 0)
+    loops.setattr(native_source, "PARALLEL_POINTS", 0)
+    loops.setattr(native_source, "POINTS_PER_ITERATION", 0)
     points, mass = bodies(30)
     found, text = gradient(attraction, (0,), points, mass)
     np.testing.assert_allclose(found[0], attraction_bar(1.0, points, mass)[0], rtol=1e-10)
@@ -75,7 +75,7 @@ def test_borders_of_a_filter_are_apart(loops: Any) -> None:
 
 def test_numpy_adds_up_long_sums_strip_by_strip(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(layout, "STRIP", 64)
-    monkeypatch.setattr(layout, "TURN", 1e-9)
+    monkeypatch.setattr(layout, "ITERATION", 1e-9)
     rng = np.random.default_rng(0)
     x, w, y = rng.random(404), rng.random(5), rng.random(400)
     g = wg.tensor.function(filtered, backend="numpy").grad(0)
@@ -117,7 +117,7 @@ def test_arrays_of_a_workspace() -> None:
 
 
 def test_a_workspace_keeps_no_more_than_it_may(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workspace, "KEPT", 100)
+    monkeypatch.setattr(workspace, "MAX_KEPT_BYTES", 100)
     space, dtype = Workspace(), np.dtype(float)
     small = space.empty("small", (10,), dtype)
     large = space.empty("large", (10,), dtype)

@@ -56,7 +56,7 @@ from wengert.tensor.passes.statements import (
     SSA,
     Contract,
     Fill,
-    Map,
+    Pointwise,
     Statement,
     evaluate_ssa,
     show_ssa,
@@ -117,7 +117,7 @@ def test_the_random_programs_hold_everything() -> None:
 
 def test_without_the_bracket_around_a_lifted_value_programs_become_dearer(monkeypatch: pytest.MonkeyPatch) -> None:
     """The wrapping of 5.9 is what keeps the cost."""
-    true_lifted = let_lifting.lifted
+    true_lifted = let_lifting.lift_from
 
     def unwrapped(e: Expr) -> Any:
         if isinstance(e, Bracket):
@@ -125,7 +125,7 @@ def test_without_the_bracket_around_a_lifted_value_programs_become_dearer(monkey
             return bindings, Bracket(e.where, body)
         return true_lifted(e)
 
-    monkeypatch.setattr(let_lifting, "lifted", unwrapped)
+    monkeypatch.setattr(let_lifting, "lift_from", unwrapped)
     cases = [random_case(seed) for seed in range(300)]
     dearer = [cost(lift_lets(c.program), c.sizes, c.relations) > cost(c.program, c.sizes, c.relations) for c in cases]
     assert any(dearer)
@@ -252,12 +252,12 @@ def test_convolution_in_statements() -> None:
 @pytest.mark.parametrize(
     ("statements", "message"),
     [
-        ((Statement("a", (), Map(TRUE, square, ("b",))),), "a: reads b, which is not defined above"),
+        ((Statement("a", (), Pointwise(TRUE, square, ("b",))),), "a: reads b, which is not defined above"),
         ((Statement("a", (), Fill(TRUE, 1)), Statement("a", (), Fill(TRUE, 2))), "a: defined twice"),
         ((Statement("a", (("q", n),), Fill(TRUE, 1)),), "a: indices are not named by position"),
         ((Statement("a", (), Fill(equal(k, 0), 1)),), "a: k is no index here"),
         (
-            (Statement("b", (), Fill(TRUE, 1)), Statement("a", (("i0", n),), Map(TRUE, square, ("b",)))),
+            (Statement("b", (), Fill(TRUE, 1)), Statement("a", (("i0", n),), Pointwise(TRUE, square, ("b",)))),
             "a: b is of another shape",
         ),
         (

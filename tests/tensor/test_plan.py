@@ -40,12 +40,12 @@ from wengert.tensor.language.terms import (
 )
 from wengert.tensor.passes.gen_pushout import accessed
 from wengert.tensor.planning.enumeration import assignments
-from wengert.tensor.planning.loops import Row, Span, iterations, steps
-from wengert.tensor.planning.nests import Nest, reads
-from wengert.tensor.planning.pieces import Planning
-from wengert.tensor.planning.regions import is_empty, reduced, split
+from wengert.tensor.planning.loops import EntryLoop, Span, cheapest_steps, iterations
+from wengert.tensor.planning.nests import LoopNest, body_reads
+from wengert.tensor.planning.pieces import PlanningContext
+from wengert.tensor.planning.regions import disjoint_conjunctions, is_empty, without_implied
 from wengert.tensor.planning.walks import Entries
-from wengert.tensor.running.backends import built, inputs_by_name
+from wengert.tensor.running.backends import build_program, inputs_by_name
 from wengert.tensor.running.backends import run_program as backend_run
 
 SEEDS = range(int(os.environ.get("WENGERT_TENSOR_CASES", "100")))
@@ -151,8 +151,8 @@ def holds(p: Any, at: dict[str, int]) -> bool:
 def test_a_predicate_splits_into_disjoint_conjunctions(seed: int) -> None:
     p, ranges = random_predicate(seed)
     p = substituted(p, {"n": 3, "m": 2})
-    context = Planning()
-    parts = split(p, ranges, lambda e: context.table(e, ranges))
+    context = PlanningContext()
+    parts = disjoint_conjunctions(p, ranges, lambda e: context.table(e, ranges))
     if context.tables or any(isinstance(a, Exists) for part in parts for a in part):
         return
     for at in itertools.product(*map(range, ranges.values())):
@@ -166,27 +166,27 @@ def test_bounds_that_exclude_each_other_are_empty() -> None:
     assert is_empty((at_most(10, i),), ranges)
     assert is_empty((equal(i, 0), at_most(1, i), equal(j, k)), {**ranges, "k": 10})
     assert not is_empty((less(i, j),), ranges)
-    assert reduced((at_most(0, i), less(i, 10), less(i, 3)), ranges) == (less(i, 3),)
+    assert without_implied((at_most(0, i), less(i, 10), less(i, 3)), ranges) == (less(i, 3),)
 
 
 def test_loops_are_as_long_as_their_bounds() -> None:
     """A band is walked in 3n steps, whichever way round it is written."""
     ranges = {"i": 1000, "j": 1000}
     band = (at_most(i - 1, j), at_most(j, i + 1))
-    assert iterations(steps(ranges, band, {}), ranges, {}) < 5000
-    outer, inner = steps(ranges, band, {})
+    assert iterations(cheapest_steps(ranges, band, {}), ranges, {}) < 5000
+    outer, inner = cheapest_steps(ranges, band, {})
     assert isinstance(outer, Span)
     assert isinstance(inner, Span)
 
 
 def test_a_relation_is_walked_from_the_side_that_is_known() -> None:
     R = Related("R", (i, j))
-    first, row = steps({"i": 5, "j": 7}, (R,), {})
+    first, row = cheapest_steps({"i": 5, "j": 7}, (R,), {})
     assert isinstance(first, Span)
-    assert isinstance(row, Row)
-    (whole,) = steps({"i": 5, "j": 7}, (R,), {}, whole=True)
-    assert isinstance(whole, Row)
-    assert whole.given == ()
+    assert isinstance(row, EntryLoop)
+    (whole,) = cheapest_steps({"i": 5, "j": 7}, (R,), {}, whole=True)
+    assert isinstance(whole, EntryLoop)
+    assert whole.known == ()
 
 
 # ---- what each rule of execution is about ----
@@ -197,7 +197,7 @@ def test_the_pinned_index_is_the_long_one() -> None:
     run = example_run("12 weight fit", {"n": 30, "m": 2, "N": 2}, reverse=True)
     for nest in run.plan().nests:
         for piece in nest.pieces:
-            assert iterations(steps(piece.ranges, piece.where, {}), piece.ranges, {}) <= 2 * 30 * 2 * 2 + 200
+            assert iterations(cheapest_steps(piece.ranges, piece.where, {}), piece.ranges, {}) <= 2 * 30 * 2 * 2 + 200
 
 
 def test_a_disjunction_counts_each_assignment_once() -> None:
@@ -274,9 +274,9 @@ def test_what_an_unused_index_says_of_the_others_stays() -> None:
     assert all(at >= 1 for nest in run.plan().nests for at in _first_rows(nest))
 
 
-def _first_rows(nest: Nest) -> list[int]:
+def _first_rows(nest: LoopNest) -> list[int]:
     """The least i of the pieces that read x[i - 1]."""
-    reading = [p for p in nest.pieces if any(r.name == "in.x" for r in reads(p.body))]
+    reading = [p for p in nest.pieces if any(r.name == "in.x" for r in body_reads(p.body))]
     return [int(assignments(p.ranges, p.where, {})[0]["i"].min()) for p in reading]
 
 
@@ -292,7 +292,9 @@ def test_an_existential_of_a_disjunction_is_a_table() -> None:
         )
         run.inputs["x"] = np.arange(1.0, 5.0)
         assert_same(executed(run)[0], np.array([1.0, 0.0, 3.0, 0.0]))
-        assert_same(backend_run(built(run.plan(), "numpy"), run.floats, run.relations), np.array([1.0, 0.0, 3.0, 0.0]))
+        assert_same(
+            backend_run(build_program(run.plan(), "numpy"), run.floats, run.relations), np.array([1.0, 0.0, 3.0, 0.0])
+        )
 
 
 def test_a_factor_of_one_is_no_operation() -> None:
@@ -374,7 +376,7 @@ def test_black_boxes_stay_behind_their_guard() -> None:
     boxed = Apply(BlackBox("log", log, ()), (read("x", "k"),))
     run = run_of(chain(read("a", "i", "j"), boxed, where=at_most(1, k)), {"n": 4}, {})
     run.inputs["x"] = np.array([-1.0, 1.0, 2.0, 3.0])
-    found = backend_run(built(run.plan(), "numpy"), run.floats, {})
+    found = backend_run(build_program(run.plan(), "numpy"), run.floats, {})
     np.testing.assert_allclose(found, run.floats["a"].sum(1) * np.log([1, 2, 3]).sum())
     assert min(asked) >= 1
 

@@ -36,8 +36,8 @@ from wengert.tensor.language.terms import (
 )
 from wengert.tensor.language.typechecking import arrays, type_of
 from wengert.tensor.passes.adjoint import adjoint_program
-from wengert.tensor.passes.invariants import without_repetition
-from wengert.tensor.passes.merging import merged
+from wengert.tensor.passes.invariants import invariants_hoisted
+from wengert.tensor.passes.merging import contractions_merged
 from wengert.tensor.passes.simplify import (
     constants_folded,
     simplified,
@@ -49,7 +49,14 @@ from wengert.tensor.passes.ssa import to_ssa
 from wengert.tensor.passes.statements import SSA, evaluate_ssa, show_ssa, ssa_cost
 
 PROGRAMS = int(os.environ.get("WENGERT_TENSOR_PROGRAMS", "300")) // 3
-STEPS = (constants_folded, without_copies, merged, without_repetition, without_duplicates, without_dead_code)
+STEPS = (
+    constants_folded,
+    without_copies,
+    contractions_merged,
+    invariants_hoisted,
+    without_duplicates,
+    without_dead_code,
+)
 i, j, k, n = map(affine, "ijkn")
 
 

@@ -15,7 +15,7 @@ from test_adjoint import flat
 from wengert.tensor.language.predicates import Predicate
 from wengert.tensor.language.terms import REAL, TRUE, Add, Mul, Pair, TensorProgram, Type, Var
 from wengert.tensor.language.typechecking import arrays, shape_of_type, type_of
-from wengert.tensor.passes.adjoint import Adjoint, Rewriting, adjoint_program, interface_size
+from wengert.tensor.passes.adjoint import AdjointProgram, AdjointRewriter, adjoint_program, interface_size
 from wengert.tensor.passes.differential import differential
 from wengert.tensor.passes.let_lifting import lets_of
 from wengert.tensor.passes.ssa import to_ssa
@@ -92,12 +92,12 @@ def test_the_chained_example_grows_with_n_not_with_its_square(steps: int) -> Non
 
 def weaken_filters(monkeypatch: pytest.MonkeyPatch) -> None:
     """To true, or to what a guarded sum says."""
-    pair = Rewriting.pair
+    pair = AdjointRewriter.pair
 
-    def weaker(self: Rewriting, dx: str, where: Predicate, a: str, within: Predicate = TRUE) -> None:
+    def weaker(self: AdjointRewriter, dx: str, where: Predicate, a: str, within: Predicate = TRUE) -> None:
         pair(self, dx, within, a, within)
 
-    monkeypatch.setattr(Rewriting, "pair", weaker)
+    monkeypatch.setattr(AdjointRewriter, "pair", weaker)
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -182,7 +182,7 @@ def test_a_relation_that_is_not_given_is_missed_by_its_name() -> None:
 def test_a_function_of_an_adjoint_is_a_program_again() -> None:
     """Twice: the Hessian of Σ x³ at x, times v, is 6xv."""
     ssa = to_ssa(EXAMPLES["3 sum of squares"].program)
-    gradient: Adjoint = adjoint_program(ssa, ("x",))
+    gradient: AdjointProgram = adjoint_program(ssa, ("x",))
     second: SSA = differential(gradient.ssa, ("x",))
     inputs = {"x": np.arange(3.0), "y": np.ones(3), "y_bar": 1.0, "x_dot": np.array([1.0, 5.0, 2.0])}
     (found,) = evaluate_ssa(second, inputs, {"n": 3})

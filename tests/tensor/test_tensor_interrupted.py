@@ -64,7 +64,7 @@ def same(found: Any, args: tuple[Any, ...]) -> None:
 @pytest.fixture(params=["numpy", "native"])
 def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Compiled loops run in Python."""
-    monkeypatch.setattr(native, "has_compiler", lambda: True)
+    monkeypatch.setattr(native, "has_numba", lambda: True)
     monkeypatch.setattr(native, "_compiled", native._interpreted)
     monkeypatch.setattr(native, "_threads", lambda: 1)
     return str(request.param)

@@ -17,7 +17,7 @@ NAMES = re.findall(
     r"\w+",
     """
 e acc np inputs relations points dtype at rest i j k i0 i1 range max min divmod find first_of kernel kernel_1
-walks space window contracted summed_at prange e_1 acc_1 v_1 any any_1 s0 t0 out t0_0 x_0c y_bar x_dot R_01_keys
+walks space window contract_axes summed_at prange e_1 acc_1 v_1 any any_1 s0 t0 out t0_0 x_0c y_bar x_dot R_01_keys
 np_1 sin tanh tanh_ from_1 to_1 i_strip in_x numba run slice float isinstance n m out_1 f0 x0 x1 _x __x x _ t ω
 match type __debug
 """,
@@ -52,7 +52,7 @@ def named(names: list[str]) -> Any:
 
 @pytest.mark.parametrize("backend", ["numpy", "native"])
 def test_no_name_is_captured(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(native, "has_compiler", lambda: True)
+    monkeypatch.setattr(native, "has_numba", lambda: True)
     monkeypatch.setattr(native, "_compiled", native._interpreted)
     monkeypatch.setattr(native, "_threads", lambda: 1)
     for seed, names in enumerate(CHOSEN):

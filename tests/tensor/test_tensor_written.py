@@ -56,7 +56,7 @@ def inner(a: Any, b: Any) -> float:
 @pytest.fixture(params=BACKENDS)
 def backend(request: pytest.FixtureRequest) -> Iterator[str]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(native, "has_compiler", lambda: True)
+        patch.setattr(native, "has_numba", lambda: True)
         watched(patch)
         ways(request.node.callspec.params["number"], patch)
         yield request.param

@@ -15,7 +15,7 @@ from wengert.tensor.language.terms import TRUE, Expr, PairType, Proj, TensorProg
 from wengert.tensor.language.typechecking import shape_of_type
 from wengert.tensor.passes.adjoint import adjoint_program, gauss_newton
 from wengert.tensor.passes.differential import differential
-from wengert.tensor.passes.jacobian import jacobian
+from wengert.tensor.passes.jacobian import jacobian_program
 from wengert.tensor.passes.ssa import to_ssa
 from wengert.tensor.passes.statements import SSA, Fill, Load, Statement, evaluate_ssa, output_names, ssa_cost
 from wengert.tensor.planning.enumeration import tabulated
@@ -24,7 +24,7 @@ from wengert.tensor.planning.walks import Entries
 from wengert.tensor.reading.arguments import runtime_form
 from wengert.tensor.reading.gathers import relation_of_index_array
 from wengert.tensor.reading.meanings import REAL_KIND, Group, Meaning, TensorKind, TupleKind, Value, ValueKind
-from wengert.tensor.running.backends import Backend, built
+from wengert.tensor.running.backends import Backend, build_program
 from wengert.tensor.running.numpy_backend import NumpyProgram
 from wengert.values.lazy_attribute import computed_once
 
@@ -119,7 +119,7 @@ class Instance:
 
     def runner(self, backend: Backend, relations: Mapping[str, Relation]) -> NumpyProgram:
         if backend not in self.runners:
-            self.runners[backend] = built(self.plan(relations), backend)
+            self.runners[backend] = build_program(self.plan(relations), backend)
         return self.runners[backend]
 
     def plan(self, relations: Mapping[str, Relation]) -> Plan:
@@ -155,7 +155,7 @@ class Instance:
     def jacobian(self, wanted: Meaning) -> Instance:
         """Return the program of the derivatives by each element of an argument, whose axes are last in the results."""
         (name,) = inputs_of([wanted])
-        return self.with_arguments(jacobian(self.ssa, name), kind_with_elements(self.result, kind_of(wanted)))
+        return self.with_arguments(jacobian_program(self.ssa, name), kind_with_elements(self.result, kind_of(wanted)))
 
     def with_arguments(self, ssa: SSA, kind: ValueKind) -> Instance:
         """Return the instance of the derived `ssa`; its inputs beyond those of this instance are further arguments."""

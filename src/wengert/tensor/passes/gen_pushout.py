@@ -1,6 +1,6 @@
 """Third pass: each right-hand side becomes ⊞[ī:n̄] s with s scalar, no ⊞ in s, and accesses of variables only.
 
-It needs lets lifted and pairs eliminated.
+Lets must be lifted and pairs eliminated before.
 
 Source: "Differentiating a Tensor Language", 5.21 to 5.24.
 """
@@ -48,46 +48,46 @@ def push_out_gens(program: TensorProgram) -> TensorProgram:
 
 
 def gens_outside(e: Expr, of: Type, taken: set[str]) -> Expr:
-    """The expression ⊞[ī:n̄] e[ī], with every ⊞ of e pushed out; an outermost one keeps the name of its index."""
+    """The expression ⊞[ī:n̄] e[ī], with every ⊞ of e pushed out. An outermost ⊞ keeps its index name."""
     own = [index for index, _ in gens_of(e)[0]]
     gens: list[tuple[str, AffineExpr]] = []
     for d, size in enumerate(shape_of_type(of)):
         name = own[d] if d < len(own) and own[d] not in own[:d] else fresh_name("i", taken | dict(gens).keys())
         gens.append((name, size))
-    return with_gens(tuple(gens), pushed(e, tuple(affine(name) for name, _ in gens), Facts(dict(gens), TRUE)))
+    return with_gens(tuple(gens), element_at(e, tuple(affine(name) for name, _ in gens), Facts(dict(gens), TRUE)))
 
 
 @dataclass(frozen=True)
 class Facts:
-    """Facts at a place in an expression: the ranges of indices and the brackets around it."""
+    """Facts that hold at a subexpression: the ranges of its indices, and the predicate of the brackets around it."""
 
     ranges: IndexRanges
-    given: Predicate
+    predicate: Predicate
 
     def indexed(self, index: str, size: AffineExpr) -> Facts:
         still = conjoin(*(q for q in conjuncts(self.given) if index not in free_index_names(q)))
         return Facts({**self.ranges, index: size}, still)
 
     def where(self, p: Predicate) -> Facts:
-        return replace(self, given=conjoin(self.given, p))
+        return replace(self, predicate=conjoin(self.predicate, p))
 
 
-def pushed(e: Expr, at: tuple[AffineExpr, ...], facts: Facts) -> Expr:
+def element_at(e: Expr, at: tuple[AffineExpr, ...], facts: Facts) -> Expr:
     """The element e[at..], with no ⊞ left in it, and accesses of variables only."""
     match e:
         case Gen(index, size, body):
             inside = in_range(at[0], size)
-            element = pushed(substitute(body, {index: at[0]}), at[1:], facts.where(inside))
-            return element if follows(inside, facts.ranges, facts.given) else Bracket(inside, element)
+            element = element_at(substitute(body, {index: at[0]}), at[1:], facts.where(inside))
+            return element if follows(inside, facts.ranges, facts.predicate) else Bracket(inside, element)
         case Access(of, place):
-            return pushed(of, (place, *at), facts)
+            return element_at(of, (place, *at), facts)
         case Bracket(where, body):
-            return Bracket(where, pushed(body, at, facts.where(where)))
+            return Bracket(where, element_at(body, at, facts.where(where)))
         case Sum(index, size, body):
-            return Sum(index, size, pushed(body, (), facts.indexed(index, size)))
+            return Sum(index, size, element_at(body, (), facts.indexed(index, size)))
         case Var() | Proj():
             return accessed(e, at)
-    return with_children(e, tuple(pushed(child, (), facts) for child in children(e)))
+    return with_children(e, tuple(element_at(child, (), facts) for child in children(e)))
 
 
 def accessed(e: Expr, at: tuple[AffineExpr, ...]) -> Expr:
@@ -102,7 +102,7 @@ def with_gens(gens: tuple[tuple[str, AffineExpr], ...], body: Expr) -> Expr:
     return body
 
 
-def gens_of(e: Expr) -> tuple[tuple[tuple[str, AffineExpr], ...], Expr]:
+def gens_of(e: of) -> tuple[tuple[tuple[str, AffineExpr], ...], of]:
     """The outermost ⊞ of an expression, and the expression in them."""
     gens = []
     while isinstance(e, Gen):
@@ -114,17 +114,17 @@ def gens_of(e: Expr) -> tuple[tuple[tuple[str, AffineExpr], ...], Expr]:
 def gens_are_pushed_out(program: TensorProgram) -> bool:
     bindings, _ = lets_of(program.body)
     inputs = dict(program.inputs)
-    return all(_is_elementwise(gens_of(value)[1], inputs) for _, value in bindings)
+    return all(_is_scalar_expression(gens_of(value)[1], inputs) for _, value in bindings)
 
 
-def _is_elementwise(e: Expr, inputs: dict[str, Type]) -> bool:
+def _is_scalar_expression(e: Expr, inputs: dict[str, Type]) -> bool:
     match e:
         case Gen():
             return False
         case Access(of, _):
-            return isinstance(of, (Access, Var, Proj)) and _is_elementwise(of, inputs)
+            return isinstance(of, (Access, Var, Proj)) and _is_scalar_expression(of, inputs)
         case Proj():
             return is_input(e, inputs)
         case Var() | Const():
             return True
-    return all(_is_elementwise(child, inputs) for child in children(e))
+    return all(_is_scalar_expression(child, inputs) for child in children(e))

@@ -1,6 +1,6 @@
-"""The Jacobian: the differential at all unit vectors at once, the tangent of x being ⊞[ī:n̄, b̄:n̄] [ī = b̄]·1.
+"""The Jacobian: the differential at all unit vectors at once, with ⊞[ī:n̄, b̄:n̄] [ī = b̄]·1 as the tangent of x.
 
-The indices b̄ stand last in each statement that depends on the tangent, and so in the result.
+The indices b̄ come last in each statement that depends on the tangent, and so in the result.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from wengert.tensor.language.predicates import Predicate, conjoin, equal, fresh_name
 from wengert.tensor.language.terms import Var, affine
 from wengert.tensor.language.typechecking import arrays, shape_of_type
-from wengert.tensor.passes.differential import pushed_forward, tangent
+from wengert.tensor.passes.differential import emit_tangents, output_tangent
 from wengert.tensor.passes.ssa import Builder
 from wengert.tensor.passes.statements import (
     SSA,
@@ -21,27 +21,27 @@ from wengert.tensor.passes.statements import (
     Load,
     Statement,
     StatementForm,
-    arguments,
-    canonical,
+    canonical_statement,
+    form_arguments,
     output_names,
 )
 
 
-def jacobian(ssa: SSA, wrt: str) -> SSA:
-    """The program of the derivatives of each element of the result by each element of an input."""
+def jacobian_program(ssa: SSA, wrt: str) -> SSA:
+    """The program of the derivatives of each element of the result with respect to each element of an input."""
     builder = Builder.of(ssa)
-    output = tangent(builder, ssa.output, pushed_forward(ssa, [wrt], builder))
+    output = output_tangent(builder, ssa.output, emit_tangents(ssa, [wrt], builder))
     x_dot, of = builder.inputs[-1]
     sizes = shape_of_type(arrays(of))
     further, inner = (tuple((fresh_name(f"{b}{d}", ssa.sizes), size) for d, size in enumerate(sizes)) for b in "bc")
     widening = Widening(x_dot, further, inner, set(output_names(output)))
-    statements = tuple(canonical(widening.widened(s), ssa.sizes) for s in builder.statements.values())
+    statements = tuple(canonical_statement(widening.widened(s), ssa.sizes) for s in builder.statements.values())
     return replace(ssa, statements=statements, output=output)
 
 
 @dataclass
 class Widening:
-    """Gives statements the indices `further`, which products call `inner`; `wide` are the statements that have them."""
+    """Adds the indices `further` to statements. Contractions call them `inner`; `wide` names the widened statements."""
 
     x_dot: str
     further: Gens
@@ -53,13 +53,13 @@ class Widening:
         form = statement.form
         if form == Load(Var(self.x_dot), statement.at):
             form = Fill(self.same(statement.at), 1)
-        elif self.wide.isdisjoint((statement.name, *arguments(form))):
+        elif self.wide.isdisjoint((statement.name, *form_arguments(form))):
             return statement
         self.wide.add(statement.name)
         return Statement(statement.name, (*statement.gens, *self.further), self.product(form))
 
     def product(self, form: StatementForm) -> StatementForm:
-        """A product reads its differential where the indices are the statement's; a sum has indices of its own."""
+        """The form with widened factors. A contraction gets indices of its own, equal to the statement's."""
         if not isinstance(form, Contract):
             return form
         inner = tuple(index for index, _ in self.inner)

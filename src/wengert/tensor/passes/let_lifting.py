@@ -1,4 +1,4 @@
-"""First pass: all lets go to one outermost block. Normal form: s ::= let x = e in s | e, with e free of lets.
+"""First pass: all lets move to one outermost block. Normal form: s ::= let x = e in s | e, with e free of lets.
 
 Source: "Differentiating a Tensor Language", 5.1 to 5.10.
 """
@@ -13,7 +13,7 @@ Bindings = list[tuple[str, Expr]]
 
 def lift_lets(program: TensorProgram) -> TensorProgram:
     program = uniquely_named(program)
-    bindings, body = lifted(program.body)
+    bindings, body = lift_from(program.body)
     return TensorProgram(program.inputs, with_lets(bindings, body), program.relations, program.sizes)
 
 
@@ -24,7 +24,7 @@ def with_lets(bindings: Bindings, body: Expr) -> Expr:
 
 
 def lets_of(e: Expr) -> tuple[Bindings, Expr]:
-    """The outermost lets of an expression, and the expression in them."""
+    """The bindings of the outermost lets of an expression, and the expression inside."""
     bindings = []
     while isinstance(e, LetIn):
         bindings.append((e.name, e.value))
@@ -32,19 +32,20 @@ def lets_of(e: Expr) -> tuple[Bindings, Expr]:
     return bindings, e
 
 
-def lifted(e: Expr) -> tuple[Bindings, Expr]:
+def lift_from(e: Expr) -> tuple[Bindings, Expr]:
+    """The bindings of all lets in e, in order, and e without them."""
     match e:
         case LetIn(name, value, body):
-            first, value = lifted(value)
-            then, body = lifted(body)
+            first, value = lift_from(value)
+            then, body = lift_from(body)
             return [*first, (name, value), *then], body
         case Gen(_, _, body) | Sum(_, _, body):
-            return _through_index(e, *lifted(body))
+            return _through_index(e, *lift_from(body))
         case Bracket(where, body):
-            # 5.9: without the bracket around the value it would be computed where nobody asks for it
-            bindings, body = lifted(body)
+            # 5.9: the bracket stays around the value, or it would be computed where nothing reads it
+            bindings, body = lift_from(body)
             return [(name, Bracket(where, value)) for name, value in bindings], Bracket(where, body)
-    parts = [lifted(child) for child in children(e)]
+    parts = [lift_from(child) for child in children(e)]
     return [b for bindings, _ in parts for b in bindings], with_children(e, tuple(body for _, body in parts))
 
 

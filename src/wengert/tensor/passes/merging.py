@@ -1,8 +1,8 @@
-"""Contractions are put into the contraction that reads them, where that costs nothing (S9).
+"""Inlining of contractions into the contractions that read them, where that costs nothing (S9).
 
-A gather, at most one term for each element, is free wherever it is put. A sum goes into a plain sum that reads each of
-its elements at most once and is its only reader: the same products, the same additions. (A·B)·C stays two products: put
-into one it would cost n⁴.
+A gather has at most one term per element, so inlining it is always free. A sum is inlined into a plain sum that is its
+only reader and reads each element at most once: products and additions stay the same. (A·B)·C stays two products,
+since as one it would cost n⁴.
 """
 
 from __future__ import annotations
@@ -13,24 +13,27 @@ from dataclasses import replace
 
 from wengert.tensor.language.predicates import Compare, Predicate, conjoin, conjuncts, exists, pins, substituted
 from wengert.tensor.language.terms import affine
-from wengert.tensor.passes.statements import SSA, Contract, Statement, arguments, canonical, output_names
+from wengert.tensor.passes.statements import SSA, Contract, Statement, canonical_statement, form_arguments, output_names
 
 
-def merged(ssa: SSA) -> SSA:
+def contractions_merged(ssa: SSA) -> SSA:
     uses = readers(ssa)
     done: dict[str, Statement] = {}
     for statement in ssa.statements:
-        done[statement.name] = _merged(statement, done, uses, ssa.sizes)
+        done[statement.name] = _merge_producers(statement, done, uses, ssa.sizes)
     return replace(ssa, statements=tuple(s for s in done.values() if uses[s.name]))
 
 
 def readers(ssa: SSA) -> Counter[str]:
-    """How often each statement is read, by other statements and as a result."""
-    read = [name for statement in ssa.statements for name in arguments(statement.form)]
+    """Count the readers of each statement: other statements, and the output."""
+    read = [name for statement in ssa.statements for name in form_arguments(statement.form)]
     return Counter([*read, *output_names(ssa.output)])
 
 
-def _merged(statement: Statement, done: dict[str, Statement], uses: Counter[str], sizes: tuple[str, ...]) -> Statement:
+def _merge_producers(
+    statement: Statement, done: dict[str, Statement], uses: Counter[str], sizes: tuple[str, ...]
+) -> Statement:
+    """The statement with each producer inlined that may be."""
     while isinstance(form := statement.form, Contract):
         found = (k for k, (name, _) in enumerate(form.factors) if _may_merge(statement, form, done[name], uses))
         k = next(found, None)
@@ -38,20 +41,21 @@ def _merged(statement: Statement, done: dict[str, Statement], uses: Counter[str]
             break
         producer = done[form.factors[k][0]]
         _count_merge(producer, done, uses)
-        statement = canonical(Statement(statement.name, statement.gens, _inlined(form, k, producer)), sizes)
+        form = _with_producer_inlined(form, k, producer)
+        statement = canonical_statement(Statement(statement.name, statement.gens, form), sizes)
     return statement
 
 
 def _count_merge(producer: Statement, done: dict[str, Statement], uses: Counter[str]) -> None:
-    """Count what changes when one reader of `producer` reads what it reads instead."""
-    uses.update(arguments(producer.form))
+    """Update the reader counts after `producer` is inlined into one of its readers."""
+    uses.update(form_arguments(producer.form))
     _drop_reader(producer.name, done, uses)
 
 
 def _drop_reader(name: str, done: dict[str, Statement], uses: Counter[str]) -> None:
     uses[name] -= 1
     if not uses[name]:
-        for read in arguments(done[name].form):
+        for read in form_arguments(done[name].form):
             _drop_reader(read, done, uses)
 
 
@@ -67,17 +71,17 @@ def is_gather(statement: Statement) -> bool:
     form = statement.form
     if not isinstance(form, Contract) or len(form.factors) != 1:
         return False
-    return {index for index, _ in form.sums} <= determined(form.where, statement.at)
+    return {index for index, _ in form.sums} <= determined_by(form.where, statement.at)
 
 
 def _reads_once(statement: Statement, form: Contract) -> bool:
-    """Whether a contraction reads no element of its one factor twice."""
-    known = determined(form.where, form.factors[0][1])
+    """Whether a contraction reads each element of its only factor at most once."""
+    known = determined_by(form.where, form.factors[0][1])
     return {*statement.at, *(index for index, _ in form.sums)} <= known
 
 
-def determined(where: Predicate, known: Iterable[str]) -> set[str]:
-    """The indices that have at most one value once the `known` ones are given."""
+def determined_by(where: Predicate, known: Iterable[str]) -> set[str]:
+    """The indices that have at most one value once the `known` ones are fixed."""
     found = set(known)
     sides = [q.side for q in conjuncts(where) if isinstance(q, Compare) and q.op == "="]
     indices = {name for side in sides for name in side.names}
@@ -86,8 +90,8 @@ def determined(where: Predicate, known: Iterable[str]) -> set[str]:
     return found
 
 
-def _inlined(form: Contract, k: int, producer: Statement) -> Contract:
-    """The contraction with the producer's sum in place of its k-th factor, which reads it."""
+def _with_producer_inlined(form: Contract, k: int, producer: Statement) -> Contract:
+    """The contraction with its k-th factor replaced by the producer's sum."""
     inner = producer.form
     assert isinstance(inner, Contract)
     new = {index: f"{index}'" for index, _ in inner.sums}
@@ -104,7 +108,7 @@ def _inlined(form: Contract, k: int, producer: Statement) -> Contract:
 
 
 def without_pinned(form: Contract) -> Contract:
-    """S2: the form without indices that no factor reads and an equality pins.
+    """S2: the form without the summed indices that an equality pins and no factor reads.
 
     Σ[l:n] [l = a ∧ p] is [0 ≤ a < n ∧ p[l ↦ a]].
     """

@@ -1,7 +1,7 @@
-"""Second pass: a tensor of pairs becomes a pair of tensors, and pairs go.
+"""Second pass: a tensor of pairs becomes a pair of tensors, and intermediate pairs vanish.
 
-Normal form: projections of inputs only, pairs in the result only, every let a scalar or a tensor of scalars. It needs
-lets lifted.
+Normal form: projections of inputs only, pairs in the result only, every let a scalar or a tensor of scalars. Lets must
+be lifted before.
 
 Source: "Differentiating a Tensor Language", 5.11 to 5.20.
 """
@@ -40,8 +40,8 @@ def eliminate_pairs(program: TensorProgram) -> TensorProgram:
     return TensorProgram(inputs, with_lets(elimination.bindings, output), program.relations, program.sizes)
 
 
-class _Elimination:
-    """Rewrites lets so that pairs vanish; it knows what stands for each variable that was a pair."""
+class _PairElimination:
+    """Rewrites lets so that pairs vanish; `pairs` maps each variable that was a pair to the pair of its parts."""
 
     def __init__(self, scope: Environment, taken: set[str]) -> None:
         self.scope, self.taken = scope, taken
@@ -78,7 +78,7 @@ class _Elimination:
 
 
 def projected(k: int, e: Expr) -> Expr:
-    """The projection π_k e, pushed to where a pair is made, or to an input."""
+    """The projection π_k e, pushed inwards to a pair, where it is resolved, or to an input."""
     match e:
         case Pair(left, right):
             return right if k else left

@@ -44,12 +44,12 @@ from wengert.tensor.passes.statements import (
     Fill,
     Gens,
     Load,
-    Map,
     Output,
+    Pointwise,
     Statement,
     StatementForm,
     Sum2,
-    canonical,
+    canonical_statement,
 )
 
 
@@ -69,7 +69,7 @@ def statements_of(program: TensorProgram) -> SSA:
 
 
 class Builder:
-    """Collects statements; `scalar` is the paper's S[⊞ ī:n̄ [p] e], and names the statement that holds it."""
+    """Collects statements under fresh names; `scalar` is the paper's S[⊞ ī:n̄ [p] e]."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class Builder:
 
     @classmethod
     def of(cls, ssa: SSA) -> Builder:
-        """A Builder that has the statements of `ssa`."""
+        """A Builder that starts with the statements of `ssa`."""
         builder = cls(ssa.inputs, ssa.relations, ssa.sizes, taken=(statement.name for statement in ssa.statements))
         builder.statements = {statement.name: statement for statement in ssa.statements}
         builder.read = {s.form.of: s.name for s in ssa.statements if isinstance(s.form, Load)}
@@ -100,7 +100,7 @@ class Builder:
         return SSA(tuple(self.statements.values()), output, self.inputs, self.relations, self.sizes)
 
     def named(self, name: str) -> str:
-        """`name`, or one like it that is not taken; it is from now on."""
+        """Reserve and return `name`, or if it is taken a similar name."""
         name = fresh_name(name, self.taken)
         self.taken.add(name)
         return name
@@ -110,11 +110,11 @@ class Builder:
 
     def emit(self, gens: Gens, form: StatementForm, name: str | None = None) -> str:
         name = name or self.temporary()
-        self.statements[name] = canonical(Statement(name, gens, form), self.sizes)
+        self.statements[name] = canonical_statement(Statement(name, gens, form), self.sizes)
         return name
 
     def input(self, of: Expr) -> str:
-        """The name of the statement that reads an input, or a projection of one."""
+        """The name of the statement that reads an input or a projection of one; emit it if there is none."""
         if of not in self.read:
             gens = tuple((f"i{d}", size) for d, size in enumerate(shape_of_type(self.type_of(of))))
             self.read[of] = self.emit(gens, Load(of, tuple(index for index, _ in gens)), self.named(_input_name(of)))
@@ -134,11 +134,11 @@ class Builder:
         return self.source(e)
 
     def source(self, e: Expr) -> str:
-        """The name of the statement behind a variable: a let, or an input."""
+        """The name of the statement of a variable: a let, or the read of an input."""
         return e.name if isinstance(e, Var) and e.name in self.statements else self.input(e)
 
     def scalar(self, gens: Gens, p: Predicate, e: Expr, name: str | None = None) -> str:
-        """S[⊞ ī:n̄ [p] e]: emit the statements that compute it; returns the name of the one that holds it."""
+        """S[⊞ ī:n̄ [p] e]: emit the statements that compute it, and return the name of the last."""
         match e:
             case Bracket(where, body):
                 return self.scalar(gens, conjoin(p, where), body, name)
@@ -147,13 +147,13 @@ class Builder:
             case Add(left, right):
                 form = self._addition(gens, p, left, right)
             case Mul(left, right):
-                form = product_form(gens, p, self.scalar(gens, p, left), self.scalar(gens, p, right))
+                form = pointwise_product(gens, p, self.scalar(gens, p, left), self.scalar(gens, p, right))
             case Apply(f, args):
-                form = Map(p, f, tuple(self.scalar(gens, p, arg) for arg in args))
+                form = Pointwise(p, f, tuple(self.scalar(gens, p, arg) for arg in args))
             case Sum():
                 form = self._sum(gens, p, e)
             case LetIn(variable, value, body):
-                held = accessed(Var(self.scalar(gens, p, value)), at(gens))
+                held = accessed(Var(self.scalar(gens, p, value)), index_expressions(gens))
                 return self.scalar(gens, p, substitute(body, values={variable: held}), name)
             case _:
                 form = self._reading(p, e)
@@ -170,10 +170,10 @@ class Builder:
         sums = tuple((new[index], size) for index, size in indices.items())
         rename = {old: affine(name) for old, name in new.items()}
         where = conjoin(p, substituted(q, rename))
-        return summed_form(gens, sums, where, self.scalar((*gens, *sums), where, substitute(body, rename)))
+        return sum_over(gens, sums, where, self.scalar((*gens, *sums), where, substitute(body, rename)))
 
     def _reading(self, p: Predicate, e: Expr) -> StatementForm:
-        """The sum that an access x[a1, .., ad] is: over all of x where j̄ = ā, at most one term, hence free."""
+        """The sum that an access x[a1, .., ad] is: over all of x a j̄ = ā, at most one term, hence free."""
         places: tuple[AffineExpr, ...] = ()
         while isinstance(e, Access):
             places = (e.at, *places)
@@ -181,46 +181,48 @@ class Builder:
         name = self.source(e)
         sums = primed(self.statements[name].gens, "j")
         pins = (equal(affine(index), place) for (index, _), place in zip(sums, places, strict=True))
-        return Contract(sums, conjoin(p, *pins), ((name, names_of(sums)),))
+        return Contract(sums, conjoin(p, *pins), ((name, index_names(sums)),))
 
 
-def names_of(gens: Gens) -> tuple[str, ...]:
+def index_names(gens: Gens) -> tuple[str, ...]:
     return tuple(index for index, _ in gens)
 
 
-def at(gens: Gens) -> tuple[AffineExpr, ...]:
+def index_expressions(gens: Gens) -> tuple[AffineExpr, ...]:
     return tuple(affine(index) for index, _ in gens)
 
 
 def primed(gens: Gens, letter: str) -> Gens:
-    """New names for ranges; their prime keeps them apart from the indices of any program."""
+    """The ranges under primed names, which no program's indices have."""
     return tuple((f"{letter}{d}'", size) for d, (_, size) in enumerate(gens))
 
 
 def equal_indices(gens: Gens, others: Gens) -> Predicate:
     """The predicate ī = j̄."""
-    return conjoin(*(equal(a, b) for a, b in zip(at(gens), at(others), strict=True)))
+    return conjoin(*(equal(a, b) for a, b in zip(index_expressions(gens), index_expressions(others), strict=True)))
 
 
-def product_form(gens: Gens, p: Predicate, x: str, y: str) -> Contract:
+def pointwise_product(gens: Gens, p: Predicate, x: str, y: str) -> Contract:
     """The form [p]·x[ī]·y[ī]."""
     js, ks = primed(gens, "j"), primed(gens, "k")
     return Contract(
-        (*js, *ks), conjoin(p, equal_indices(js, gens), equal_indices(ks, gens)), ((x, names_of(js)), (y, names_of(ks)))
+        (*js, *ks),
+        conjoin(p, equal_indices(js, gens), equal_indices(ks, gens)),
+        ((x, index_names(js)), (y, index_names(ks))),
     )
 
 
-def summed_form(gens: Gens, sums: Gens, where: Predicate, x: str) -> Contract:
+def sum_over(gens: Gens, sums: Gens, where: Predicate, x: str) -> Contract:
     """The form Σ sums [where]·x[ī, sums]."""
     new = primed((*gens, *sums), "j")
     mine, summed = new[: len(gens)], new[len(gens) :]
-    renamed = substituted(where, dict(zip(names_of(sums), at(summed), strict=True)))
-    return Contract(new, conjoin(renamed, equal_indices(mine, gens)), ((x, names_of(new)),))
+    renamed = substituted(where, dict(zip(index_names(sums), index_expressions(summed), strict=True)))
+    return Contract(new, conjoin(renamed, equal_indices(mine, gens)), ((x, index_names(new)),))
 
 
-def masked_form(gens: Gens, p: Predicate, x: str) -> Contract:
+def masked_copy(gens: Gens, p: Predicate, x: str) -> Contract:
     """The form [p]·x[ī]."""
-    return summed_form(gens, (), p, x)
+    return sum_over(gens, (), p, x)
 
 
 def _input_name(of: Expr) -> str:

@@ -1,8 +1,8 @@
-"""Tensor SSA: statements of five forms, in which predicates alone say where to read and what to add up.
+"""Tensor SSA: statements of five forms, in which predicates alone say which elements to read and add.
 
-let name = ⊞[ī:n̄] form, one operation each. x[i+1] is a contraction over j with j = i+1; a pointwise and a matrix
-product are the same form and differ in the predicate. Indices are named by position: i for the statement's own, j and k
-for its first and second factor's, l for what is summed besides.
+Each statement, let name = ⊞[ī:n̄] form, does one operation. x[i+1] is a contraction over j with j = i+1. Pointwise and
+matrix products have the same form and differ in the predicate. Indices are named by position: i for the statement's
+own, j and k for those of its first and second factor, l for other summed indices.
 
 Source: "Differentiating a Tensor Language", Figure 10.
 """
@@ -66,7 +66,7 @@ class Fill:
 
 @dataclass(frozen=True, slots=True)
 class Sum2:
-    """The form [where0]·x[ī] + [where1]·y[ī], which adds only where both hold."""
+    """The form [where0]·x[ī] + [where1]·y[ī], which costs an addition only where both predicates hold."""
 
     where0: Predicate
     x: str
@@ -75,8 +75,8 @@ class Sum2:
 
 
 @dataclass(frozen=True, slots=True)
-class Map:
-    """The form [where]·f(x1[ī], .., xk[ī]); f is not evaluated elsewhere."""
+class Pointwise:
+    """The form [where]·f(x1[ī], .., xk[ī]); f is called only where the predicate holds."""
 
     where: Predicate
     f: BlackBox
@@ -92,7 +92,7 @@ class Contract:
     factors: tuple[tuple[str, tuple[str, ...]], ...]
 
 
-StatementForm = Load | Fill | Sum2 | Map | Contract
+StatementForm = Load | Fill | Sum2 | Pointwise | Contract
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,37 +119,37 @@ class SSA:
     sizes: tuple[str, ...] = ()
 
 
-# ---- what a statement reads ----
+# ---- arguments, predicates and output names ----
 
 
-def arguments(form: StatementForm) -> tuple[str, ...]:
+def form_arguments(form: StatementForm) -> tuple[str, ...]:
     """The names of the statements that a form reads."""
     match form:
         case Sum2(_, x, _, y):
             return (x, y)
-        case Map(_, _, args):
+        case Pointwise(_, _, args):
             return args
         case Contract(_, _, factors):
             return tuple(name for name, _ in factors)
     return ()
 
 
-def with_arguments(form: StatementForm, new: Mapping[str, str]) -> StatementForm:
-    """The same form, which reads other statements."""
+def with_form_arguments(form: StatementForm, new: Mapping[str, str]) -> StatementForm:
+    """The form with its argument names replaced by `new`."""
     match form:
         case Sum2(p, x, q, y):
             return Sum2(p, new.get(x, x), q, new.get(y, y))
-        case Map(where, f, args):
-            return Map(where, f, tuple(new.get(arg, arg) for arg in args))
+        case Pointwise(where, f, args):
+            return Pointwise(where, f, tuple(new.get(arg, arg) for arg in args))
         case Contract(sums, where, factors):
             return Contract(sums, where, tuple((new.get(name, name), at) for name, at in factors))
     return form
 
 
-def predicates(form: StatementForm) -> tuple[Predicate, ...]:
-    """The predicates that say where a form computes."""
+def form_predicates(form: StatementForm) -> tuple[Predicate, ...]:
+    """The predicates of a form, which say where it computes."""
     match form:
-        case Fill(where, _) | Map(where, _, _) | Contract(_, where, _):
+        case Fill(where, _) | Pointwise(where, _, _) | Contract(_, where, _):
             return (where,)
         case Sum2(p, _, q, _):
             return (p, q)
@@ -160,7 +160,7 @@ def output_names(output: Output) -> tuple[str, ...]:
     return (output,) if isinstance(output, str) else tuple(leaf for part in output for leaf in output_names(part))
 
 
-# ---- the same as an expression: what it means, costs and looks like ----
+# ---- statements as expressions: value, cost, print-out ----
 
 
 def expression(statement: Statement) -> Expr:
@@ -173,31 +173,31 @@ def expression(statement: Statement) -> Expr:
         case Load(of, at):
             body = accessed(of, tuple(map(affine, at)))
         case Fill(where, value):
-            body = _where(where, Const(value))
+            body = _bracketed(where, Const(value))
         case Sum2(p, x, q, y):
-            body = Add(_where(p, read(x)), _where(q, read(y)))
-        case Map(where, f, args):
-            body = _where(where, Apply(f, tuple(map(read, args))))
+            body = Add(_bracketed(p, read(x)), _bracketed(q, read(y)))
+        case Pointwise(where, f, args):
+            body = _bracketed(where, Apply(f, tuple(map(read, args))))
         case Contract(sums, where, factors):
-            body = _where(where, reduce(Mul, (read(name, at) for name, at in factors)))
+            body = _bracketed(where, reduce(Mul, (read(name, at) for name, at in factors)))
             for index, size in reversed(sums):
                 body = Sum(index, size, body)
     return with_gens(statement.gens, body)
 
 
-def _where(p: Predicate, e: Expr) -> Expr:
+def _bracketed(p: Predicate, e: Expr) -> Expr:
     return e if p == TRUE else Bracket(p, e)
 
 
 def to_program(ssa: SSA) -> TensorProgram:
     lets = [(statement.name, expression(statement)) for statement in ssa.statements]
-    return TensorProgram(ssa.inputs, with_lets(lets, _tuple(ssa.output)), ssa.relations, ssa.sizes)
+    return TensorProgram(ssa.inputs, with_lets(lets, _output_pair(ssa.output)), ssa.relations, ssa.sizes)
 
 
-def _tuple(output: Output) -> Expr:
+def _output_pair(output: Output) -> Expr:
     if isinstance(output, str):
         return Var(output)
-    *most, last = map(_tuple, output)
+    *most, last = map(_output_pair, output)
     return reduce(lambda right, left: Pair(left, right), reversed(most), last)
 
 
@@ -212,16 +212,16 @@ def evaluate_ssa(
     relations: Mapping[str, np.ndarray] | None = None,
     number: Callable[[Any], Any] = float,
 ) -> Evaluated:
-    """The values of the names in the output, in its tuples, by the evaluator of the language."""
+    """The values of the output, in its tuples, computed by the evaluator of the language."""
     evaluator = Evaluator(number)
     table = evaluator.initial_table(ssa.inputs, inputs, World(sizes or {}, relations or {}))
     for statement in ssa.statements:
         table = evaluator.bind(statement.name, evaluator.value(expression(statement), table), table)
-    return _picked(ssa.output, lambda name: map_arrays(lambda leaf: leaf[0], evaluator.bindings[name]))
+    return _output_values(ssa.output, lambda output: map_arrays(lambda leaf: leaf[0], evaluator.bindings[output]))
 
 
-def _picked(output: Output, value: Callable[[str], Evaluated]) -> Evaluated:
-    return value(output) if isinstance(output, str) else tuple(_picked(part, value) for part in output)
+def _output_values(output: Output, value: Callable[[str], Evaluated]) -> Evaluated:
+    return value(output) if isinstance(output, str) else tuple(_output_values(part, value) for part in output)
 
 
 def ssa_cost(
@@ -234,11 +234,11 @@ def ssa_cost(
 # ---- names by position ----
 
 
-def canonical(statement: Statement, sizes: tuple[str, ...] = ()) -> Statement:
-    """The statement with its indices named by position, and its predicates without what ranges say."""
+def canonical_statement(statement: Statement, sizes: tuple[str, ...] = ()) -> Statement:
+    """The statement with its indices named by position, and predicates without facts that the ranges imply."""
     form = statement.form
     sums = form.sums if isinstance(form, Contract) else ()
-    new = positions(statement, sizes)
+    new = positional_names(statement, sizes)
     ranges = {new[index]: size for index, size in (*statement.gens, *sums)}
 
     def renamed(p: Predicate) -> Predicate:
@@ -248,8 +248,8 @@ def canonical(statement: Statement, sizes: tuple[str, ...] = ()) -> Statement:
     return Statement(statement.name, gens, _renamed_form(form, new, renamed))
 
 
-def positions(statement: Statement, sizes: tuple[str, ...]) -> dict[str, str]:
-    """The name that its position gives to each index."""
+def positional_names(statement: Statement, sizes: tuple[str, ...]) -> dict[str, str]:
+    """Map each index to its name by position."""
     groups = [statement.at]
     if isinstance(statement.form, Contract):
         groups += [at for _, at in statement.form.factors] + [()] * (2 - len(statement.form.factors))
@@ -272,8 +272,8 @@ def _renamed_form(
             return Fill(renamed(where), value)
         case Sum2(p, x, q, y):
             return Sum2(renamed(p), x, renamed(q), y)
-        case Map(where, f, args):
-            return Map(renamed(where), f, args)
+        case Pointwise(where, f, args):
+            return Pointwise(renamed(where), f, args)
         case Contract(sums, where, factors):
             sums = tuple((new[index], size) for index, size in sums)
             return Contract(sums, renamed(where), tuple((x, tuple(new[index] for index in at)) for x, at in factors))

@@ -1,1 +1,1 @@
-"""In what order and shape a program is computed."""
+"""Plans: the loop nests, their order and the storage with which a program is computed."""

@@ -1,4 +1,4 @@
-"""From a conjunction to loops: narrowed ranges, solved equalities, walked relations and tests (S2, S3, S5)."""
+"""Loops from a conjunction: narrowed ranges, solved equalities, walked relations and tests (S2, S3, S5)."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from math import prod
 
 from wengert.tensor.language.indices import AffineExpr, affine
 from wengert.tensor.language.predicates import Compare, Predicate, Related, at_most, free_index_names
-from wengert.tensor.planning.regions import Conjunction, Ranges, all_implied, span
+from wengert.tensor.planning.regions import Conjunction, Ranges, all_implied, value_range
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """The bound of/by of a loop: rounded up for a lower one and down for an upper one."""
+    """The loop bound `of`/`by`; a lower one is rounded up, an upper one down."""
 
     of: AffineExpr
     by: int = 1
@@ -22,7 +22,7 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A loop: the index runs from the greatest of the lows to the least of the highs, both included."""
+    """A loop: the index runs from the greatest of `lows` to the least of `highs`, both included."""
 
     index: str
     lows: tuple[Limit, ...]
@@ -31,7 +31,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Solve:
-    """The index is of/by, if that is whole and in 0..size-1; else the turn ends."""
+    """Sets the index to `of`/`by`; skips the iteration unless that is an integer in 0..size-1."""
 
     index: str
     of: AffineExpr
@@ -40,41 +40,41 @@ class Solve:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """A walk over R's entries that begin, in an order of its arguments, with the given values; others bind indices.
+class EntryLoop:
+    """A loop over the entries of R whose first arguments, in `order`, are `known`; the other arguments bind indices.
 
-    `binds`: (argument, index, sign, rest) with argument = sign·index + rest; a size of -1 needs no range check.
+    `binds`: (argument, index, sign, rest, size) with argument = sign·index + rest and the index in 0..size-1.
     """
 
     relation: str
     at: tuple[AffineExpr, ...]
     order: tuple[int, ...]
-    given: tuple[AffineExpr, ...]
+    known: tuple[AffineExpr, ...]
     binds: tuple[tuple[int, str, int, AffineExpr, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Test:
-    """The turn goes on only where the atom holds."""
+    """Skips the iteration unless the atom holds."""
 
     atom: Predicate
 
 
-Step = Span | Solve | Row | Test
+LoopStep = Span | Solve | EntryLoop | Test
 
 
-def bound_by(step: Step) -> tuple[str, ...]:
-    """The indices that get a value by the step."""
+def bound_by(step: LoopStep) -> tuple[str, ...]:
+    """The indices whose values the step sets."""
     match step:
         case Span(index, _, _) | Solve(index, _, _, _):
             return (index,)
-        case Row():
+        case EntryLoop():
             return tuple(b[1] for b in step.binds)
     return ()
 
 
-def facts_of(step: Step) -> tuple[Predicate, ...]:
-    """The atoms that hold of indices after the step: the bounds of a loop, or a test."""
+def facts_of(step: LoopStep) -> tuple[Predicate, ...]:
+    """The atoms that hold after the step: the bounds of a loop, or a test."""
     match step:
         case Span(index, lows, highs):
             i = affine(index)
@@ -84,8 +84,8 @@ def facts_of(step: Step) -> tuple[Predicate, ...]:
     return ()
 
 
-def turns(steps: Iterable[Step], facts: Conjunction, ranges: Ranges) -> bool:
-    """Whether the steps surely leave an assignment where the facts hold."""
+def always_iterates(steps: Iterable[LoopStep], facts: Conjunction, ranges: Ranges) -> bool:
+    """Whether the loops are sure to run at least once where the facts hold."""
     for step in steps:
         if not isinstance(step, Span) or any(b.by != 1 for b in (*step.lows, *step.highs)):
             return False
@@ -95,34 +95,34 @@ def turns(steps: Iterable[Step], facts: Conjunction, ranges: Ranges) -> bool:
     return True
 
 
-IN_STRIPS = "_strip"
+STRIP_SUFFIX = "_strip"
 
 
-def in_strips(span: Span, size: int, length: int) -> tuple[Span, Span]:
-    """A span as two loops: over strips of the index, and over the part of the span in a strip."""
-    number = affine(span.index + IN_STRIPS)
-    over = Span(span.index + IN_STRIPS, (Limit(affine(0)),), (Limit(affine(-(-size // length) - 1)),))
+def strip_mined(span: Span, size: int, length: int) -> tuple[Span, Span]:
+    """Split a loop into two: over strips of the index, and over the part of the span in a strip."""
+    number = affine(span.index + STRIP_SUFFIX)
+    over = Span(span.index + STRIP_SUFFIX, (Limit(affine(0)),), (Limit(affine(-(-size // length) - 1)),))
     first, last = Limit(number * length), Limit(number * length + length - 1)
     lows = (b for b in span.lows if not b.of.is_constant or b.of.constant > 0)
     return over, Span(span.index, (first, *lows), (last, *span.highs))
 
 
 @dataclass
-class _Maker:
-    """Makes the steps for indices in the order in which they are asked for."""
+class _StepMaker:
+    """Builds the steps; `bind` is called once for each index, in the order of the loops."""
 
     sizes: Ranges
-    left: list[Predicate]
-    whole: bool  # walk all entries of a relation at once rather than row by row
-    walks: bool  # walk relations at all rather than test them
+    pending: list[Predicate]  # the atoms that no step uses yet
+    whole: bool  # allow one loop over all entries of a relation, rather than row by row
+    walks: bool  # walk relations rather than test them
     bound: set[str] = field(default_factory=set)
-    steps: list[Step] = field(default_factory=list)
+    steps: list[LoopStep] = field(default_factory=list)
 
     def bind(self, index: str) -> None:
         if index not in self.bound:
             step = self._solve(index) or self._row(index) or self._span(index)
             self.steps.append(step)
-            self.bound |= {index} if not isinstance(step, Row) else {b[1] for b in step.binds}
+            self.bound |= {index} if not isinstance(step, EntryLoop) else {b[1] for b in step.binds}
         self.test()
 
     def test(self) -> None:
@@ -139,7 +139,7 @@ class _Maker:
                 return Solve(index, -rest if c > 0 else rest, abs(c), self.sizes[index])
         return None
 
-    def _row(self, index: str) -> Row | None:
+    def _row(self, index: str) -> EntryLoop | None:
         for atom in self.left if self.walks else ():
             if isinstance(atom, Related) and index in free_index_names(atom) and self._can_walk(atom):
                 self.left.remove(atom)
@@ -156,12 +156,12 @@ class _Maker:
     def _unknown(self, at: AffineExpr) -> list[str]:
         return [name for name in at.names if name not in self.bound]
 
-    def _walked(self, atom: Related) -> Row:
+    def _walked(self, atom: Related) -> EntryLoop:
         known = [k for k, a in enumerate(atom.at) if not self._unknown(a)]
         binding = [(k, name) for k, a in enumerate(atom.at) for name in self._unknown(a)]
         binds = tuple(self._binding(atom.at[k], k, name) for k, name in binding)
         order = (*known, *(k for k, _ in binding))
-        return Row(atom.relation, atom.at, order, tuple(atom.at[k] for k in known), binds)
+        return EntryLoop(atom.relation, atom.at, order, tuple(atom.at[k] for k in known), binds)
 
     def _binding(self, at: AffineExpr, argument: int, name: str) -> tuple[int, str, int, AffineExpr, int]:
         sign = at.coefficient(name)
@@ -181,18 +181,18 @@ class _Maker:
         return Span(index, self._tightest(lows, 1), self._tightest(highs, -1))
 
     def _tightest(self, bounds: list[Limit], sign: int) -> tuple[Limit, ...]:
-        """The bounds without those that another one always meets; constants fold into one."""
-        kept = list(dict.fromkeys(_folded(b, sign) for b in bounds))
+        """The bounds without those that another bound implies; constants fold into one."""
+        kept = list(dict.fromkeys(_constant_limit(b, sign) for b in bounds))
         for b in list(kept):
             if any(o != b and self._beyond(o, b, sign) for o in kept):
                 kept.remove(b)
         return tuple(kept)
 
     def _beyond(self, a: Limit, b: Limit, sign: int) -> bool:
-        return a.by == b.by and span((a.of - b.of) * sign, self.sizes)[0] >= 0
+        return a.by == b.by and value_range((a.of - b.of) * sign, self.sizes)[0] >= 0
 
 
-def _folded(b: Limit, sign: int) -> Limit:
+def _constant_limit(b: Limit, sign: int) -> Limit:
     if not b.of.is_constant:
         return b
     return Limit(affine(-(-b.of.constant // b.by) if sign > 0 else b.of.constant // b.by))
@@ -200,32 +200,34 @@ def _folded(b: Limit, sign: int) -> Limit:
 
 def steps_in_order(
     order: Iterable[str], sizes: Ranges, where: Conjunction, whole: bool = False, walks: bool = True
-) -> tuple[Step, ...]:
-    maker = _Maker(sizes, list(where), whole, walks)
+) -> tuple[LoopStep, ...]:
+    maker = _StepMaker(sizes, list(where), whole, walks)
     maker.test()
     for index in order:
         maker.bind(index)
     return tuple(maker.steps)
 
 
-def orders(sizes: Ranges) -> Iterable[Sequence[str]]:
-    """The orders of loops that are compared."""
+def loop_orders(sizes: Ranges) -> Iterable[Sequence[str]]:
+    """The loop orders to compare: all of up to five indices, else the given one."""
     return permutations(sizes) if len(sizes) <= 5 else [tuple(sizes)]
 
 
-def steps(sizes: Ranges, where: Conjunction, counts: Mapping[str, int], whole: bool = False) -> tuple[Step, ...]:
-    """The steps in the order of loops that has the fewest iterations."""
-    made = (steps_in_order(order, sizes, where, whole) for order in orders(sizes))
+def cheapest_steps(
+    sizes: Ranges, where: Conjunction, counts: Mapping[str, int], whole: bool = False
+) -> tuple[LoopStep, ...]:
+    """The steps in the loop order that has the fewest iterations."""
+    made = (steps_in_order(order, sizes, where, whole) for order in loop_orders(sizes))
     return min(made, key=lambda m: iterations(m, sizes, counts))
 
 
-ROW = 8.0  # entries of a row, where nothing is known of the relation
-MASK = 4  # a relation that holds at one place in so many, or at more, is tested place by place
+ENTRIES_PER_ROW = 8.0  # assumed entries of a row, if the relation is unknown
+MASK_RATIO = 4  # a relation that holds for at least one tuple in so many is tested for each, not walked
 
 
 def is_mask(relation: str, shape: Sequence[int], counts: Mapping[str, int]) -> bool:
-    """Whether a relation holds so often that walks of its entries do not pay."""
-    return counts.get(relation, 0) * MASK >= prod(shape) > 0
+    """Whether a relation holds so often that walking its entries does not pay."""
+    return counts.get(relation, 0) * MASK_RATIO >= prod(shape) > 0
 
 
 def is_masked(atom: Related, sizes: Ranges, counts: Mapping[str, int]) -> bool:
@@ -233,31 +235,31 @@ def is_masked(atom: Related, sizes: Ranges, counts: Mapping[str, int]) -> bool:
     return is_mask(atom.relation, [sizes[i] for i in free_index_names(atom)], counts)
 
 
-def iterations(made: Iterable[Step], sizes: Ranges, counts: Mapping[str, int]) -> float:
-    """About how often the loops turn, on all levels together."""
+def iterations(made: Iterable[LoopStep], sizes: Ranges, counts: Mapping[str, int]) -> float:
+    """Estimate the number of iterations of all loops together."""
     total, here, middle = 0.0, 1.0, {name: (n - 1) / 2 for name, n in sizes.items()}
     for step in made:
-        here *= _turns(step, sizes, counts, middle)
+        here *= _step_iterations(step, sizes, counts, middle)
         total += here
     return total
 
 
-def points(made: Iterable[Step], sizes: Ranges, counts: Mapping[str, int]) -> float:
-    """About how many assignments the steps let through."""
+def points(made: Iterable[LoopStep], sizes: Ranges, counts: Mapping[str, int]) -> float:
+    """Estimate the number of assignments that pass all steps."""
     here, middle = 1.0, {name: (n - 1) / 2 for name, n in sizes.items()}
     for step in made:
-        here *= _turns(step, sizes, counts, middle)
+        here *= _step_iterations(step, sizes, counts, middle)
     return here
 
 
-def _turns(step: Step, sizes: Ranges, counts: Mapping[str, int], middle: Mapping[str, float]) -> float:
+def _step_iterations(step: LoopStep, sizes: Ranges, counts: Mapping[str, int], middle: Mapping[str, float]) -> float:
     match step:
         case Span(_, lows, highs):
-            width = min(_value(b, middle) for b in highs) - max(_value(b, middle) for b in lows) + 1
+            width = min(_limit_value(b, middle) for b in highs) - max(_limit_value(b, middle) for b in lows) + 1
             return max(width, 1.0)
-        case Row(relation, _, _, given, binds):
-            every = counts.get(relation, ROW * max(sizes[b[1]] for b in binds))
-            return max(every / (max(sizes[n] for a in given for n in a.names) if any(a.names for a in given) else 1), 1)
+        case EntryLoop(relation, _, _, known, binds):
+            every = counts.get(relation, ENTRIES_PER_ROW * max(sizes[b[1]] for b in binds))
+            return max(every / (max(sizes[n] for a in known for n in a.names) if any(a.names for a in known) else 1), 1)
         case Solve(_, _, by, _):
             return 1 / by
         case Test(Compare("=", _)) | Test(Related()):
@@ -265,5 +267,5 @@ def _turns(step: Step, sizes: Ranges, counts: Mapping[str, int], middle: Mapping
     return 1.0
 
 
-def _value(b: Limit, middle: Mapping[str, float]) -> float:
+def _limit_value(b: Limit, middle: Mapping[str, float]) -> float:
     return (b.of.constant + sum(c * middle.get(name, 0) for name, c in b.of.terms)) / b.by

@@ -1,4 +1,4 @@
-"""Pieces in their simplest form: pinned indices gone (S2), existentials decided (S6), definitions put in."""
+"""Normalisation of pieces: pinned indices substituted (S2), existentials decided (S6), definitions inlined."""
 
 from __future__ import annotations
 
@@ -31,40 +31,48 @@ from wengert.tensor.language.predicates import (
 from wengert.tensor.language.terms import Const
 from wengert.tensor.planning.nests import (
     ZERO,
+    CellIndex,
     EntryIndex,
-    Nest,
-    Piece,
-    Position,
+    LoopNest,
+    NestPiece,
     Read,
     body_names,
-    factors,
+    body_reads,
+    distinct_atoms,
     fresh_indices,
-    moved_piece,
-    reads,
-    renamed,
-    replaced,
-    together,
+    product_factors,
+    replace_read,
+    substitute_in_piece,
     where_names,
+    with_fresh_indices,
 )
-from wengert.tensor.planning.regions import Conjunction, Ranges, all_implied, is_empty, negation, reduced, split
+from wengert.tensor.planning.regions import (
+    Conjunction,
+    Ranges,
+    all_implied,
+    disjoint_conjunctions,
+    is_empty,
+    negation,
+    without_implied,
+)
 
-FEW_PIECES = 16  # pieces of a definition that is put where it is read: there they multiply
+FEW_PIECES = 16  # limit for virtual definitions, since inlining copies the reader for each piece
 
 
 @dataclass
-class Planning:
-    """The state that the passes share; `tables` are relations made of existentials, `settled` pieces in their form."""
+class PlanningContext:
+    """The state that the passes share. `tables`: relations that replace existentials; `normalised`: a cache."""
 
     counts: Mapping[str, int] = field(default_factory=dict)  # how many entries each relation has, where known
-    supports: Mapping[str, Predicate] = field(default_factory=dict)  # of what is read once
-    unguarded: bool = False  # whether some of that is read where it may be zero
+    supports: Mapping[str, Predicate] = field(default_factory=dict)  # of statements read once
+    unguarded: bool = False  # whether a guard was dropped, relying on such a support
     fresh: Iterator[str] = field(default_factory=fresh_indices)
     tables: dict[str, tuple[tuple[tuple[str, int], ...], Predicate]] = field(default_factory=dict)
-    relations: frozenset[str] = frozenset()  # the names of those that are given
-    settled: dict[Piece, tuple[Piece, ...]] = field(default_factory=dict)
+    relations: frozenset[str] = frozenset()  # names of the program's own relations
+    settled: dict[NestPiece, tuple[NestPiece, ...]] = field(default_factory=dict)
 
     def table(self, p: Exists, ranges: Ranges) -> Predicate:
-        """The ∃ p as a relation over its free indices, which is tabulated before the program runs."""
+        """The ∃ p as p relation over its free indices, which is tabulated before the program runs."""
         free = sorted(free_index_names(p))
         canonical = substituted(p, {name: affine(f"t{k}") for k, name in enumerate(free)})
         indices = tuple((f"t{k}", ranges[name]) for k, name in enumerate(free)) or (("t0", 1),)
@@ -77,8 +85,8 @@ class Planning:
 # ---- existentials ----
 
 
-def expanded(p: Predicate) -> Predicate:
-    """An existential of conjunctions, decided where it can be."""
+def decide_existential(p: Predicate) -> Predicate:
+    """Distribute an existential over disjunctions and decide it where possible; other predicates stay."""
     if not isinstance(p, Exists):
         return p
     choices = (disjuncts(q) for q in conjuncts(p.of))
@@ -86,7 +94,7 @@ def expanded(p: Predicate) -> Predicate:
 
 
 def witnessed(p: Exists, atoms: Conjunction, ranges: Ranges) -> bool:
-    """Whether an entry that is known to be in a relation shows that there is one."""
+    """Whether an entry known to be in a relation is a witness for the existential."""
     known = [a for a in atoms if isinstance(a, Related)]
     wanted = [a for a in conjuncts(p.of) if isinstance(a, Related) and p.index in free_index_names(a)]
     for want, have in product(wanted, known):
@@ -106,40 +114,42 @@ def _holds_at(p: Exists, at: AffineExpr, atoms: Conjunction, ranges: Ranges) -> 
 # ---- one piece ----
 
 
-def settled(piece: Piece, context: Planning) -> tuple[Piece, ...]:
-    """The piece as disjoint pieces without pinned indices, whose predicates say nothing that the ranges say already."""
+def normalised(piece: NestPiece, context: PlanningContext) -> tuple[NestPiece, ...]:
+    """The piece as disjoint pieces without pinned indices, and without inequalities that the rest implies."""
     if piece not in context.settled:
-        context.settled[piece] = tuple(_settled(piece, context))
+        context.settled[piece] = tuple(_normal_pieces(piece, context))
     return context.settled[piece]
 
 
-def _settled(piece: Piece, context: Planning) -> Iterator[Piece]:
-    where, ranges = together(map(expanded, piece.where)), piece.ranges
+def _normal_pieces(piece: NestPiece, context: PlanningContext) -> Iterator[NestPiece]:
+    where, ranges = distinct_atoms(map(decide_existential, piece.where)), piece.ranges
     choices = any(isinstance(p, Or) for p in where)
-    parts = split(conjoin(*where), ranges, lambda p: context.table(p, ranges)) if choices else (where,)
+    parts = disjoint_conjunctions(conjoin(*where), ranges, lambda p: context.table(p, ranges)) if choices else (where,)
     for part in parts:
         pinned = replace(piece, where=part)
         pin = best_pin(pinned)
-        yield from settled(_solved(pinned, *pin), context) if pin else _unpinned(pinned, context)
+        yield from (
+            normalised(_with_pin_substituted(pinned, *pin), context) if pin else _without_implied_atoms(pinned, context)
+        )
 
 
-def _solved(piece: Piece, index: str, at: AffineExpr, atom: Predicate) -> Piece:
+def _with_pin_substituted(piece: NestPiece, index: str, at: AffineExpr, atom: str) -> NestPiece:
     """The piece without an index that has one value, which must be in range."""
     rest = tuple(a for a in piece.where if a != atom)
-    return moved_piece(replace(piece, where=(*rest, in_range(at, affine(piece.ranges[index])))), {index: at})
+    return substitute_in_piece(replace(piece, where=(*rest, in_range(at, affine(piece.ranges[index])))), {index: at})
 
 
-def _unpinned(piece: Piece, context: Planning) -> tuple[Piece, ...]:
-    where = reduced(piece.where, piece.ranges)
+def _without_implied_atoms(piece: NestPiece, context: PlanningContext) -> tuple[NestPiece, ...]:
+    where = without_implied(piece.where, piece.ranges)
     if where is None:
         return ()
     where = tuple(a for a in where if not (isinstance(a, Exists) and witnessed(a, where, piece.ranges)))
     piece = replace(piece, where=where)
     single = only_value(piece)
-    return settled(_solved(piece, *single), context) if single else (piece,)
+    return normalised(_with_pin_substituted(piece, *single), context) if single else (piece,)
 
 
-def best_pin(piece: Piece) -> tuple[str, AffineExpr, Predicate] | None:
+def best_pin(piece: NestPiece) -> first[str, AffineExpr, str] | None:
     """The index to solve an equality for: one that is summed, then that of the longest loop (S2)."""
     kept = frozenset().union(*(a.names for a in piece.target))
     found = [(i not in kept, n, i, a) for a in piece.where for i, n in piece.indices if pins(a, i)]
@@ -150,7 +160,7 @@ def best_pin(piece: Piece) -> tuple[str, AffineExpr, Predicate] | None:
     return index, solved(atom.side, index), atom
 
 
-def only_value(piece: Piece) -> tuple[str, AffineExpr, Predicate] | None:
+def only_value(piece: NestPiece) -> tuple[str, AffineExpr, str] | None:
     """An index to which its bounds leave one value, and this value."""
     for index, n in piece.indices:
         sides = [a.side for a in piece.where if isinstance(a, Compare) and free_index_names(a) == {index}]
@@ -161,69 +171,71 @@ def only_value(piece: Piece) -> tuple[str, AffineExpr, Predicate] | None:
     return None
 
 
-# ---- definitions put into their readers ----
+# ---- inlining ----
 
 
-def equalities(target: Iterable[Position], at: Iterable[Position]) -> Iterator[Predicate]:
+def equalities(target: Iterable[CellIndex], at: Iterable[CellIndex]) -> Iterator[Predicate]:
     for t, a in zip(target, at, strict=True):
         if isinstance(t, EntryIndex) and isinstance(a, EntryIndex):
             yield from equalities(t.at, a.at)
         elif isinstance(t, AffineExpr) and isinstance(a, AffineExpr):
             yield equal(t, a)
         else:
-            raise TypeError(f"{t} and {a} count different things")
+            raise TypeError(f"cannot equate an index with the position of an entry: {t} and {a}")
 
 
-def instance(piece: Piece, at: tuple[Position, ...], context: Planning) -> Piece:
-    """The piece with indices of its own, restricted to where it fills the cell `at`."""
-    own = renamed(piece, context.fresh)
+def piece_filling(piece: NestPiece, at: tuple[CellIndex, ...], context: PlanningContext) -> NestPiece:
+    """The piece with fresh indices, restricted to the assignments that fill the cell `at`."""
+    own = with_fresh_indices(piece, context.fresh)
     return replace(own, where=(*own.where, *(p for p in equalities(own.target, at) if p != TRUE)))
 
 
-def inlined(piece: Piece, read: Read, nest: Nest, context: Planning) -> tuple[Piece, ...]:
-    """The piece with the definition of `nest` in place of the read; where that is zero, with zero there."""
-    given = [instance(p, read.at, context) for p in nest.pieces]
+def inlined(piece: NestPiece, read: Read, nest: LoopNest, context: PlanningContext) -> tuple[NestPiece, ...]:
+    """Inline the definition `nest` of a read, and zero where none of its pieces fills the cell."""
+    given = [piece_filling(p, read.at, context) for p in nest.pieces]
     parts = [
-        Piece((*piece.indices, *g.indices), (*piece.where, *g.where), piece.target, replaced(piece.body, read, g.body))
+        NestPiece(
+            (*piece.indices, *g.indices), (*piece.where, *g.where), piece.target, replace_read(piece.body, read, g.body)
+        )
         for g in given
     ]
-    if read not in factors(piece.body):
-        parts.append(_remainder(piece, read, given, context))
-    return tuple(chain.from_iterable(settled(p, context) for p in parts))
+    if read not in product_factors(piece.body):
+        parts.append(_uncovered_piece(piece, read, given, context))
+    return tuple(chain.from_iterable(normalised(p, context) for p in parts))
 
 
-def _remainder(piece: Piece, read: Read, given: list[Piece], context: Planning) -> Piece:
+def _uncovered_piece(piece: NestPiece, read: Read, given: list[NestPiece], context: PlanningContext) -> NestPiece:
     ranges = piece.ranges
-    without = [negation(c, lambda p: context.table(p, ranges)) for c in _covered(given)]
+    without = [negation(c, lambda p: context.table(p, ranges)) for c in _filled_where(given)]
     where = conjuncts(conjoin(*piece.where, *without))
-    return replace(piece, where=where, body=replaced(piece.body, read, ZERO))
+    return replace(piece, where=where, body=replace_read(piece.body, read, ZERO))
 
 
-def _covered(given: list[Piece]) -> Iterator[Predicate]:
-    """For each of the pieces, where it has a value, as a predicate."""
+def _filled_where(given: list[NestPiece]) -> Iterator[Predicate]:
+    """For each piece, the predicate under which it has a value."""
     return (exists(((i, affine(n)) for i, n in g.indices), conjoin(*g.where)) for g in given)
 
 
-def adds_zeros(nests: Iterable[Nest], context: Planning) -> bool:
-    """Whether, where pieces meet, one may read a cell that no piece of a definition fills."""
+def adds_zeros(nests: Iterable[LoopNest], context: PlanningContext) -> bool:
+    """Whether one of several pieces that meet may read a cell that its definition leaves empty."""
     named = {nest.name: nest for nest in nests}
     adding = (p for nest in named.values() if not are_disjoint(nest.pieces, context) for p in nest.pieces)
     found = ((p, p.body, named[p.body.name]) for p in adding if isinstance(p.body, Read) and p.body.name in named)
     return any(_may_be_unfilled(*each, context) for each in found)
 
 
-def _may_be_unfilled(piece: Piece, read: Read, nest: Nest, context: Planning) -> bool:
-    given = [instance(p, read.at, context) for p in nest.pieces]
-    if any(isinstance(c, Exists) and witnessed(c, piece.where, piece.ranges) for c in _covered(given)):
+def _may_be_unfilled(piece: NestPiece, read: Read, nest: LoopNest, context: PlanningContext) -> bool:
+    given = [piece_filling(p, read.at, context) for p in nest.pieces]
+    if any(isinstance(c, Exists) and witnessed(c, piece.where, piece.ranges) for c in _filled_where(given)):
         return False
-    return bool(settled(_remainder(piece, read, given, context), context))
+    return bool(normalised(_uncovered_piece(piece, read, given, context), context))
 
 
-# ---- what a piece is ----
+# ---- properties of pieces and nests ----
 
 
-def determined(at: Iterable[Position], known: Iterable[str] = ()) -> frozenset[str]:
-    """The indices that the positions `at` determine, found one after the other."""
+def determined_indices(at: Iterable[CellIndex], known: Iterable[str] = ()) -> frozenset[str]:
+    """The indices that the cell indices `at` determine, given the `known` ones."""
     found = set(known)
     sides = [a for p in at for a in (p.at if isinstance(p, EntryIndex) else (p,))]
     while True:
@@ -233,42 +245,44 @@ def determined(at: Iterable[Position], known: Iterable[str] = ()) -> frozenset[s
         found |= new
 
 
-def is_reduction(piece: Piece) -> bool:
-    """Whether several assignments of a piece may meet in a cell."""
-    return not determined(piece.target) >= piece.ranges.keys()
+def is_reduction(piece: NestPiece) -> bool:
+    """Whether several assignments of a piece may fill the same cell."""
+    return not determined_indices(piece.target) >= piece.ranges.keys()
 
 
-def are_disjoint(pieces: tuple[Piece, ...], context: Planning) -> bool:
-    """Whether no cell is filled by two of the pieces."""
-    return all(_apart(a, b, context) for a, b in combinations(pieces, 2))
+def are_disjoint(pieces: tuple[NestPiece, ...], context: PlanningContext) -> bool:
+    """Whether no two pieces fill the same cell."""
+    return all(_are_pieces_disjoint(a, b, context) for a, b in combinations(pieces, 2))
 
 
-def _apart(a: Piece, b: Piece, context: Planning) -> bool:
-    other = instance(b, a.target, context)
-    atoms = together((*a.where, *other.where))
+def _are_pieces_disjoint(a: NestPiece, b: NestPiece, context: PlanningContext) -> bool:
+    other = piece_filling(b, a.target, context)
+    atoms = distinct_atoms((*a.where, *other.where))
     return FALSE in atoms or is_empty(atoms, {**a.ranges, **other.ranges})
 
 
-def is_free(piece: Piece) -> bool:
+def is_free(piece: NestPiece) -> bool:
     return isinstance(piece.body, Read | Const) and not is_reduction(piece)
 
 
-def is_virtual(nest: Nest, context: Planning) -> bool:
-    """Whether a definition costs nothing wherever it is read: an access, a mask or a constant."""
+def is_virtual(nest: LoopNest, context: PlanningContext) -> bool:
+    """Whether inlining a definition costs nothing: it is an access, a mask or a constant."""
     return len(nest.pieces) <= FEW_PIECES and all(map(is_free, nest.pieces)) and are_disjoint(nest.pieces, context)
 
 
-def names_read(nest: Nest) -> frozenset[str]:
-    return frozenset(r.name for p in nest.pieces for r in reads(p.body))
+def read_names(nest: LoopNest) -> frozenset[str]:
+    return frozenset(r.name for p in nest.pieces for r in body_reads(p.body))
 
 
-def used_names(piece: Piece) -> frozenset[str]:
+def piece_indices(piece: NestPiece) -> frozenset[str]:
     return body_names(piece.body) | where_names(piece.where)
 
 
-def virtuals_inlined(piece: Piece, virtual: Mapping[str, Nest], context: Planning) -> tuple[Piece, ...]:
-    """The piece with each read of a virtual definition replaced by it, until none is left."""
-    read = next((r for r in reads(piece.body) if r.name in virtual), None)
+def virtuals_inlined(
+    piece: NestPiece, virtual: Mapping[str, LoopNest], context: PlanningContext
+) -> tuple[NestPiece, ...]:
+    """Inline virtual definitions into a piece until it reads none."""
+    read = next((r for r in body_reads(piece.body) if r.name in virtual), None)
     if read is None:
         return (piece,)
     parts = inlined(piece, read, virtual[read.name], context)

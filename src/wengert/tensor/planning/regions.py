@@ -1,4 +1,4 @@
-"""Predicates over indices of known range: whether they are empty, what they imply, as disjoint conjunctions (S1, S4).
+"""Predicates over indices of known range: emptiness, implication, disjoint conjunctions (S1, S4).
 
 Source: the specification of execution, S1 and S4; Fourier and Motzkin for the inequalities.
 """
@@ -33,12 +33,12 @@ from wengert.tensor.language.predicates import (
 
 Ranges = Mapping[str, int]  # index → its size; the index runs over 0..size-1
 Conjunction = tuple[Predicate, ...]  # atoms: Compare, Related, Unrelated, Exists
-Tabulate = Callable[[Exists], Predicate]  # an ∃ that has to be negated becomes a relation of its own
+Tabulate = Callable[[Exists], Predicate]  # replaces an ∃ by a relation, so that it can be negated
 
-MOST_INEQUALITIES = 60  # inequalities that elimination may grow to before it gives up and answers "perhaps not empty"
+MOST_INEQUALITIES = 60  # limit at which elimination gives up and answers "perhaps not empty"
 
 
-def span(side: AffineExpr, ranges: Ranges) -> tuple[int, int]:
+def value_range(side: AffineExpr, ranges: Ranges) -> tuple[int, int]:
     """The least and the greatest value of an index expression, for indices in their ranges."""
     low = high = side.constant
     for name, c in side.terms:
@@ -48,20 +48,20 @@ def span(side: AffineExpr, ranges: Ranges) -> tuple[int, int]:
 
 
 def is_empty(atoms: Conjunction, ranges: Ranges) -> bool:
-    """Whether no assignment makes all atoms true; True is certain. Of relations only R(a) and ¬R(a) contradict."""
+    """Whether no assignment satisfies all atoms; only True is certain. Of relations, only R(a) and ¬R(a) contradict."""
     if FALSE in atoms or any(negate(a) in atoms for a in atoms if isinstance(a, Unrelated)):
         return True
     sides = tuple(a for a in atoms if isinstance(a, Compare))
     named = sorted({name for a in sides for name in a.side.names})
     if any(n <= 0 for n in ranges.values()):
         return True
-    return _infeasible(sides, tuple((name, ranges[name]) for name in named))
+    return _is_infeasible(sides, tuple((name, ranges[name]) for name in named))
 
 
 @lru_cache(maxsize=65536)
-def _infeasible(atoms: tuple[Compare, ...], sizes: tuple[tuple[str, int], ...]) -> bool:
+def _is_infeasible(atoms: tuple[Compare, ...], sizes: tuple[tuple[str, int], ...]) -> bool:
     ranges = dict(sizes)
-    if any(_never(a, ranges) for a in atoms):
+    if any(_is_unsatisfiable(a, ranges) for a in atoms):
         return True
     if all(len(a.side.terms) == 1 for a in atoms) and len(sizes) == len(atoms):
         return False
@@ -69,13 +69,13 @@ def _infeasible(atoms: tuple[Compare, ...], sizes: tuple[tuple[str, int], ...]) 
     return _contradiction({*atoms, *bounds}, list(ranges))
 
 
-def _never(atom: Compare, ranges: Ranges) -> bool:
-    low, high = span(atom.side, ranges)
+def _is_unsatisfiable(atom: Compare, ranges: Ranges) -> bool:
+    low, high = value_range(atom.side, ranges)
     return high < 0 or (atom.op == "=" and low > 0)
 
 
 def _contradiction(atoms: set[Predicate], names: list[str]) -> bool:
-    """Whether the atoms exclude each other: pinned indices are substituted, the others eliminated one by one."""
+    """Whether the atoms contradict each other: substitute pinned indices, then eliminate the others one by one."""
     for name in names:
         pin = next((a for a in atoms if isinstance(a, Compare) and pins(a, name)), None)
         if pin is not None and isinstance(pin, Compare):
@@ -84,7 +84,7 @@ def _contradiction(atoms: set[Predicate], names: list[str]) -> bool:
             if FALSE in atoms:
                 return True
     sides = {side for a in atoms if isinstance(a, Compare) for side in _as_inequalities(a)}
-    for name in sorted({n for s in sides for n in s.names}, key=lambda n: _growth(sides, n)):
+    for name in sorted({n for s in sides for n in s.names}, key=lambda n: _elimination_growth(sides, n)):
         sides = _eliminated(sides, name)
         if any(s.is_constant and s.constant < 0 for s in sides):
             return True
@@ -97,7 +97,7 @@ def _as_inequalities(atom: Compare) -> tuple[AffineExpr, ...]:
     return (atom.side, -atom.side) if atom.op == "=" else (atom.side,)
 
 
-def _growth(sides: set[AffineExpr], name: str) -> int:
+def _elimination_growth(sides: set[AffineExpr], name: str) -> int:
     signs = [s.coefficient(name) for s in sides]
     return sum(c > 0 for c in signs) * sum(c < 0 for c in signs)
 
@@ -111,7 +111,7 @@ def _eliminated(sides: set[AffineExpr], name: str) -> set[AffineExpr]:
 
 
 def implied(atom: Predicate, atoms: Conjunction, ranges: Ranges) -> bool:
-    """Whether the atom holds wherever the others do; True is certain."""
+    """Whether the atom holds wherever the others do; only True is certain."""
     if atom in atoms or atom == TRUE:
         return True
     if not isinstance(atom, Compare):
@@ -128,8 +128,8 @@ def is_inside(at: AffineExpr, size: int, atoms: Conjunction, ranges: Ranges) -> 
     return all_implied(conjuncts(in_range(at, affine(size))), atoms, ranges)
 
 
-def reduced(atoms: Conjunction, ranges: Ranges) -> Conjunction | None:
-    """The atoms without inequalities that the others and the ranges say already; None where they exclude each other."""
+def without_implied(atoms: Conjunction, ranges: Ranges) -> Conjunction | None:
+    """The atoms without inequalities that the others and the ranges imply; None if they contradict each other."""
     if is_empty(atoms, ranges):
         return None
     kept = tuple(dict.fromkeys(a for a in atoms if a != TRUE))
@@ -140,12 +140,12 @@ def reduced(atoms: Conjunction, ranges: Ranges) -> Conjunction | None:
     return kept
 
 
-def split(p: Predicate, ranges: Ranges, table: Tabulate) -> tuple[Conjunction, ...]:
-    """p as disjoint conjunctions that cover it: [p ∨ q] = [p] + [¬p ∧ q] (S4)."""
-    return merged_conjunctions(tuple(_split(p, ranges, table)))
+def disjoint_conjunctions(p: Predicate, ranges: Ranges, table: Tabulate) -> tuple[Conjunction, ...]:
+    """Write p as disjoint conjunctions: [p ∨ q] = [p] + [¬p ∧ q] (S4)."""
+    return merged_conjunctions(tuple(_disjoint_parts(p, ranges, table)))
 
 
-def _split(p: Predicate, ranges: Ranges, table: Tabulate) -> Iterator[Conjunction]:
+def _disjoint_parts(p: Predicate, ranges: Ranges, table: Tabulate) -> Iterator[Conjunction]:
     atoms = tuple(a for a in conjuncts(p) if not isinstance(a, Or))
     choice = next((q for q in conjuncts(p) if isinstance(q, Or)), None)
     if is_empty(atoms, ranges):
@@ -156,7 +156,7 @@ def _split(p: Predicate, ranges: Ranges, table: Tabulate) -> Iterator[Conjunctio
     rest = [q for q in conjuncts(p) if q is not choice]
     ahead: list[Predicate] = []
     for part in sorted(disjuncts(choice), key=_holds_existential):
-        yield from _split(conjoin(*rest, *ahead, part), ranges, table)
+        yield from _disjoint_parts(conjoin(*rest, *ahead, part), ranges, table)
         ahead.append(negation(part, table))
 
 
@@ -165,7 +165,7 @@ def _holds_existential(p: Predicate) -> bool:
 
 
 def negation(p: Predicate, table: Tabulate) -> Predicate:
-    """¬p, where an ∃ in p is first made a relation."""
+    """¬p, in which each ∃ is first replaced by a relation."""
     match p:
         case Or(parts):
             return conjoin(*(negation(q, table) for q in parts))
@@ -177,7 +177,7 @@ def negation(p: Predicate, table: Tabulate) -> Predicate:
 
 
 def merged_conjunctions(parts: tuple[Conjunction, ...]) -> tuple[Conjunction, ...]:
-    """The conjunctions, where two that differ in an atom and its complement become one without it."""
+    """Merge conjunctions that differ only in an atom and its complement into one without it."""
     for k, a in enumerate(parts):
         for b in parts[k + 1 :]:
             both = _without_complement(a, b)

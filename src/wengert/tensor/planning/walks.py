@@ -1,4 +1,4 @@
-"""Relations at run time: sorted entries, which can be walked from any side (S5)."""
+"""Relations at run time: sorted entries, which loops can walk by any argument first (S5)."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from wengert.values.lazy_attribute import computed_once
 class Walk:
     """The entries of a relation, sorted by its arguments in some order: CSR for (0, 1), CSC for (1, 0).
 
-    `coordinates[k]` is the k-th argument; `starts[v]..starts[v+1]` are the entries whose first argument in the order is
-    v; `keys` are the arguments as one number, ascending; `entry` is the position of each in the order as given, (0, 1,
-    ..). `table` is the position for each key, -1 where the relation does not hold; empty where it would be mostly that.
+    `coordinates[k]`: the k-th arguments. `starts[v]..starts[v+1]`: the entries whose first argument, in this order, is
+    v. `keys`: the arguments as one integer, ascending. `entry`: the position of each in the relation's own order (0, 1,
+    ..). `table`: the position for each key, -1 where the relation does not hold; empty if it would be mostly -1.
     """
 
     coordinates: tuple[np.ndarray, ...]
@@ -30,7 +30,7 @@ class Walk:
 
 @dataclass(eq=False)
 class Entries:
-    """The entries of a relation, the tuples for which it holds, as columns of indices in lexicographic order."""
+    """The entries of a relation (the tuples for which it holds), as columns of indices in lexicographic order."""
 
     shape: tuple[int, ...]
     columns: tuple[np.ndarray, ...]
@@ -42,7 +42,7 @@ class Entries:
 
     @classmethod
     def of(cls, relation: Any, shape: tuple[int, ...]) -> Entries:
-        """The entries of a boolean array, a scipy.sparse matrix, or of tuples of indices."""
+        """The entries of a boolean array, a scipy.sparse matrix, or an iterable of index tuples."""
         if isinstance(relation, Entries):
             return relation
         if isinstance(relation, np.ndarray) and relation.dtype == bool:
@@ -75,7 +75,7 @@ class Entries:
         columns = tuple(np.ascontiguousarray(c[by_key], np.int64) for c in self.columns)
         starts = np.searchsorted(columns[order[0]], np.arange(shape[0] + 1))
         keys, entry = keys[by_key].astype(np.int64), by_key.astype(np.int64)
-        return Walk(columns, starts.astype(np.int64), keys, entry, _table(keys, prod(shape)))
+        return Walk(columns, starts.astype(np.int64), keys, entry, _position_table(keys, prod(shape)))
 
     def find(self, at: tuple[np.ndarray, ...]) -> np.ndarray:
         """The position of each index tuple among the entries, -1 where the relation does not hold."""
@@ -91,10 +91,10 @@ class Entries:
         return np.where(found, place, -1)
 
 
-SPARSE = 32  # cells for each entry, from which entries are searched for rather than looked up
+SPARSE = 32  # cells per entry from which entries are found by binary search, not in a table
 
 
-def _table(keys: np.ndarray, cells: int) -> np.ndarray:
+def _position_table(keys: np.ndarray, cells: int) -> np.ndarray:
     if cells > SPARSE * (len(keys) + 1000):
         return np.empty(0, np.int32)
     table = np.full(cells, -1, np.int32)
@@ -103,7 +103,7 @@ def _table(keys: np.ndarray, cells: int) -> np.ndarray:
 
 
 def nonzero(matrix: Any) -> tuple[list[np.ndarray], np.ndarray]:
-    """The coordinates of a sparse matrix, and the numbers there; those that stand at one place are added up."""
+    """The coordinates and values of a sparse matrix's nonzero elements; duplicates are added up."""
     plain = matrix.tocoo(copy=True)
     plain.sum_duplicates()
     kept = plain.data != 0

@@ -28,7 +28,7 @@ from wengert.tensor.reading.rule_bodies import (
     power_of,
     substitute_variables,
 )
-from wengert.tensor.running.spelling import number_text
+from wengert.tensor.running.spelling import number_source
 from wengert.values.callables import callable_name
 
 Partial = Callable[..., Expr]
@@ -214,7 +214,7 @@ def _power_box(f: Power) -> BlackBox:
         formula = multiply_folded(Const(f.exponent), power_of(Var("x"), f.exponent - 1, black_box))
         return _apply_box(f"{name}'", ("x",), formula, args)
 
-    return BlackBox(name, _compiled_lambda(f"lambda x: x ** {number_text(f.exponent)}"), (partial,))
+    return BlackBox(name, _compiled_lambda(f"lambda x: x ** {number_source(f.exponent)}"), (partial,))
 
 
 def _compiled_lambda(text: str) -> Callable[..., Any]:

@@ -14,7 +14,7 @@ import numpy as np
 from wengert.errors import TensorLanguageError
 from wengert.rulebook.syntax import definition, named_object, parts_of
 from wengert.tensor.language.terms import Add, Apply, BlackBox, Const, Expr, Mul, Var
-from wengert.tensor.running.spelling import number_text
+from wengert.tensor.running.spelling import number_source
 
 Boxes = Callable[[Any], BlackBox | None]
 
@@ -211,7 +211,7 @@ def _expr_source(e: Expr, namespace: dict[str, Any]) -> str:
         case Var(name):
             return name
         case Const(value):
-            return number_text(value)
+            return number_source(value)
         case Add(left, right):
             return f"({_expr_source(left, namespace)} + {_expr_source(right, namespace)})"
         case Mul(left, right):

@@ -1,1 +1,1 @@
-"""Running plans: as NumPy source, or as compiled loops."""
+"""Back ends that run plans: NumPy source and compiled loops."""

@@ -1,6 +1,6 @@
-"""Plans as compiled loop nests, by numba (the extra `native`); compiled code is kept on disk.
+"""The native back end: loop nests compiled by numba (the extra `native`) and cached on disk.
 
-A plan's sizes are constants of its kernels, so each set of sizes is compiled by itself.
+A plan's sizes are constants in its kernels, so each set of sizes is compiled separately.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from wengert.tensor.elementwise import Elementwise
 from wengert.tensor.planning.plan import Plan
 from wengert.tensor.planning.walks import Entries
 from wengert.tensor.running.native_source import NativeSource
-from wengert.tensor.running.numpy_backend import NumpyProgram, support
+from wengert.tensor.running.numpy_backend import NumpyProgram, source_helpers
 from wengert.tensor.running.workspace import Workspaces
 from wengert.values import kernel_cache
 
-has_compiler = kernel_cache.has_compiler
+has_numba = kernel_cache.has_compiler
 KERNEL_HELPERS = (
     """
 def first_of(keys, key):
@@ -46,14 +46,14 @@ def find(keys, table, key):
 
 @dataclass
 class NativeProgram(NumpyProgram):
-    """A plan as compiled loops, called as a NumPy program is; its kernels are given the walks of relations.
+    """A plan as compiled loops, called like a NumPy program. `walks`: the relations' arrays that its kernels take.
 
-    `otherwise` runs instead where the compiler refuses a black box. Errors: NativeUnavailableError where there is none.
+    If numba cannot compile a black box, `fallback` runs. Errors: NativeUnavailableError if there is no fallback.
     """
 
     walks: Mapping[str, tuple[str, tuple[int, ...], str]] = field(default_factory=dict)
-    boxes: tuple[str, ...] = ()  # the functions that it calls
-    otherwise: NumpyProgram | None = None
+    boxes: tuple[str, ...] = ()  # names of the black boxes that it calls
+    fallback: NumpyProgram | None = None
     refused: bool = False
     workspaces: Workspaces = field(default_factory=Workspaces, repr=False)
 
@@ -64,14 +64,14 @@ class NativeProgram(NumpyProgram):
             except Exception as error:
                 if not type(error).__module__.startswith("numba."):
                     raise
-                if self.otherwise is None:
+                if self.fallback is None:
                     raise NativeUnavailableError(
-                        "numba cannot compile a black box of this program, or a derivative of it "
-                        f"({', '.join(self.boxes)}): choose backend='numpy'"
+                        "numba cannot compile a black box of this program or its derivative "
+                        f"({', '.join(self.boxes)}). Use backend='numpy'."
                     ) from error
                 self.refused = True
-        assert self.otherwise is not None
-        return self.otherwise(inputs, relations)
+        assert self.fallback is not None
+        return self.fallback(inputs, relations)
 
     def without_relations(self) -> Callable[[Mapping[str, Any]], Any]:
         return lambda inputs: self(inputs, {})
@@ -79,12 +79,12 @@ class NativeProgram(NumpyProgram):
     def in_loops(self, inputs: Mapping[str, Any], relations: Mapping[str, Entries]) -> Any:
         known, points = self.prepared(relations)
         arrays = {name: np.ascontiguousarray(x) if np.ndim(x) else np.asarray(x) for name, x in inputs.items()}
-        walks = {key: _part(known[r], order, part) for key, (r, order, part) in self.walks.items()}
+        walks = {key: _walk_array(known[r], order, part) for key, (r, order, part) in self.walks.items()}
         with self.workspaces.one() as space:
             return self.function(arrays, known, points, walks, space)
 
 
-def _part(relation: Entries, order: tuple[int, ...], part: str) -> np.ndarray:
+def _walk_array(relation: Entries, order: tuple[int, ...], part: str) -> np.ndarray:
     if part == "mask":
         return relation.mask
     walk = relation.walk(order)
@@ -92,18 +92,18 @@ def _part(relation: Entries, order: tuple[int, ...], part: str) -> np.ndarray:
 
 
 def compiled_loops(plan: Plan, interpreted: bool = False) -> NativeProgram:
-    """The NativeProgram of a plan. With `interpreted`, its loops run as Python.
+    """Build the NativeProgram of a plan. If `interpreted`, its loops run as Python, uncompiled.
 
     Errors: NativeUnavailableError without numba.
     """
-    if not interpreted and not has_compiler():
+    if not interpreted and not has_numba():
         raise NativeUnavailableError(
-            "the native backend compiles loops with numba, which is not installed: "
-            "pip install 'wengert[native]', or choose backend='numpy'"
+            "backend='native' needs numba, which is not installed. "
+            "Run pip install 'wengert[native]', or use backend='numpy'."
         )
     source = NativeSource(plan, 1 if interpreted else _threads())
     driver = source.text().replace("(inputs, relations, points):", "(inputs, relations, points, walks, space):")
-    space: dict[str, Any] = {"np": np, **support(), **source.functions}
+    space: dict[str, Any] = {"np": np, **source_helpers(), **source.functions}
     space |= _interpreted(source) if interpreted else _compiled(source)
     exec(compile(driver, "<tensor program>", "exec"), space)
     text = f"{_kernels(source)}\n\n{driver}"
@@ -135,26 +135,26 @@ def _compiled(source: NativeSource) -> dict[str, Any]:
     if not source.functions:
         found = kernel_cache.kernels(text)
         return {**found.functions, "kernels": found}
-    space = {name: _jitted(function) for name, function in source.functions.items()}
+    space = {name: _compiled_function(function) for name, function in source.functions.items()}
     exec(compile(text, "<tensor kernels>", "exec"), space)
     return space
 
 
-def _jitted(function: Any) -> Any:
-    """The function compiled, and what a partial calls with it."""
+def _compiled_function(function: Any) -> Any:
+    """Compile a function and the functions that it calls, listed in its attribute `calls`."""
     import numba
 
     if isinstance(function, np.ufunc | Elementwise):
-        return numba.njit(_written_out(function))
+        return numba.njit(_as_python_function(function))
     called = getattr(function, "calls", {})
     if not called:
         return numba.njit(function)
-    space = {name: _jitted(f) for name, f in called.items()}
+    space = {name: _compiled_function(f) for name, f in called.items()}
     return numba.njit(types.FunctionType(function.__code__, function.__globals__ | space))
 
 
-def _written_out(function: Any) -> Any:
-    """A function that calls `function` by Python text, which a compiler can read."""
+def _as_python_function(function: Any) -> Any:
+    """Wrap a ufunc or elementwise function in a Python function, whose bytecode numba can compile."""
     scalar = function.scalar if isinstance(function, Elementwise) else function
     if isinstance(scalar, types.FunctionType):
         return scalar

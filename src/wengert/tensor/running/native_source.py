@@ -1,4 +1,4 @@
-"""The text of a plan as loop nests for a compiler; what BLAS does better stays NumPy."""
+"""Source of a plan as loop nests for a compiler; products that BLAS does faster stay NumPy."""
 
 from __future__ import annotations
 
@@ -10,58 +10,68 @@ from wengert.tensor.language.predicates import Compare, Predicate, Related, Unre
 from wengert.tensor.language.terms import Add, Apply, Const, Mul
 from wengert.tensor.passes.statements import output_names
 from wengert.tensor.planning.loops import (
-    Row,
+    EntryLoop,
+    LoopStep,
     Solve,
     Span,
-    Step,
     Test,
+    always_iterates,
     bound_by,
+    cheapest_steps,
     facts_of,
     is_mask,
     iterations,
     points,
-    steps,
-    turns,
 )
-from wengert.tensor.planning.nests import Body, EntryIndex, Nest, Piece, Position, Read, factors, product, reads
-from wengert.tensor.planning.pieces import Planning
-from wengert.tensor.planning.plan import Plan, legible, with_tables, without_existentials
+from wengert.tensor.planning.nests import (
+    CellIndex,
+    EntryIndex,
+    LoopNest,
+    NestPiece,
+    PieceBody,
+    Read,
+    body_reads,
+    product_factors,
+    product_of,
+)
+from wengert.tensor.planning.pieces import PlanningContext
+from wengert.tensor.planning.plan import Plan, with_readable_indices, with_tables, without_existentials
 from wengert.tensor.planning.regions import is_inside
 from wengert.tensor.planning.sharing import fused
-from wengert.tensor.running.joining import is_apart, is_full
+from wengert.tensor.running.joining import fills_all_cells, writes_cells_once
 from wengert.tensor.running.layout import Box, layout
-from wengert.tensor.running.loop_fusion import Job, Loops, joined_loops, without_storage
-from wengert.tensor.running.numpy_source import Source
-from wengert.tensor.running.spelling import end_text, index_text, lowest_text, number_text, spelled
-from wengert.tensor.running.unrolling import unrolled, with_borders
+from wengert.tensor.running.loop_fusion import Job, LoopTree, fused_loops, without_storage
+from wengert.tensor.running.numpy_source import NumpySource
+from wengert.tensor.running.spelling import end_text, index_text, lowest_text, number_source, spelled
+from wengert.tensor.running.unrolling import short_loops_unrolled, with_borders
 
-PARALLEL = 1e6  # points from which threads pay
-INNER = 64  # points of a turn from which they do: a loop of its own is not vectorised where threads run it
+PARALLEL_POINTS = 1e6  # points of a loop from which threads pay
+POINTS_PER_ITERATION = 64  # points per iteration from which threads pay: a parallel innermost loop is not vectorised
 BLAS_FROM = 4096  # points from which a matrix product goes to BLAS
 
 
-class NativeSource(Source):
-    """Writes the function `run` as the NumPy source does, and kernels that it calls with arrays."""
+class NativeSource(NumpySource):
+    """Writes the function `run` like NumpySource, and the kernels that it calls with arrays."""
 
     joins = 0
 
     def __init__(self, plan: Plan, threads: int = 1) -> None:
-        context = Planning(plan.counts, tables=dict(plan.tables), relations=frozenset(plan.relations))
+        context = PlanningContext(plan.counts, tables=dict(plan.tables), relations=frozenset(plan.relations))
         nests = fused({nest.name: nest for nest in plan.nests}, output_names(plan.output), context, repeats=True)
-        made = tuple(legible(without_existentials(nest, context)) for nest in nests.values())
+        made = tuple(with_readable_indices(without_existentials(nest, context)) for nest in nests.values())
         super().__init__(with_tables(replace(plan, nests=made), context))
         self.kernels: list[str] = []
         self.walks: dict[str, tuple[str, tuple[int, ...], str]] = {}
         self.parallel = False
-        self.least = PARALLEL if threads > 1 else float("inf")
-        self.pending: list[Nest] = []
+        self.least = PARALLEL_POINTS if threads > 1 else float("inf")
+        self.pending: list[LoopNest] = []
 
-    def nest(self, nest: Nest) -> None:
+    def nest(self, nest: LoopNest) -> None:
         if is_blas(nest, self.plan):
             self.flush()
             super().nest(nest)
         else:
-            self.pending.append(legible(unrolled(with_borders(nest))))
+            self.pending.append(with_readable_indices(short_loops_unrolled(with_borders(nest))))
 
     def output(self) -> str:
         self.flush()
@@ -71,7 +81,9 @@ class NativeSource(Source):
         """Write one kernel for the nests since the last product."""
         if not self.pending:
             return
-        trees = joined_loops([(n, is_apart(n)) for n in self.pending], self.shapes, self.plan.counts, self.least)
+        trees = fused_loops(
+            [(n, writes_cells_once(n)) for n in self.pending], self.shapes, self.plan.counts, self.least
+        )
         unstored = without_storage(trees, {n.name for n in self.pending} - self.read_elsewhere())
         for nest in self.pending:
             if nest.name not in unstored:
@@ -86,49 +98,49 @@ class NativeSource(Source):
         self.line(1, f"{name}({', '.join([*map(self.name, kernel.tensors), *walks])})")
         self.pending = []
 
-    def allocation(self, nest: Nest) -> str:
-        fill, shape = "empty" if is_full(nest) else "zeros", self.shape_text(nest)
+    def allocation(self, nest: LoopNest) -> str:
+        fill, shape = "empty" if fills_all_cells(nest) else "zeros", self.shape_text(nest)
         is_result = nest.name in output_names(self.plan.output)
         return f"np.{fill}({shape}, dtype)" if is_result else f"space.{fill}({nest.name!r}, {shape}, dtype)"
 
     def read_elsewhere(self) -> set[str]:
         own = {nest.name for nest in self.pending}
         others = (p for nest in self.plan.nests if nest.name not in own for p in nest.pieces)
-        return {*output_names(self.plan.output), *(r.name for p in others for r in reads(p.body))}
+        return {*output_names(self.plan.output), *(r.name for p in others for r in body_reads(p.body))}
 
 
-def is_blas(nest: Nest, plan: Plan) -> bool:
+def is_blas(nest: LoopNest, plan: Plan) -> bool:
     """Whether a nest is a product of two tensors along shared axes, large enough for BLAS."""
     return all(_is_product(piece, plan) for piece in nest.pieces)
 
 
-def _is_product(piece: Piece, plan: Plan) -> bool:
-    how = layout(piece, plan)
-    if not isinstance(how, Box) or how.loops or piece.where or len(factors(piece.body)) != 2:
+def _is_product(piece: NestPiece, plan: Plan) -> bool:
+    chosen = layout(piece, plan)
+    if not isinstance(chosen, Box) or chosen.loops or piece.where or len(product_factors(piece.body)) != 2:
         return False
     kept = {i for a in piece.target for i in a.names}
-    every = points(steps(piece.ranges, (), plan.counts), piece.ranges, plan.counts)
-    own = [frozenset(i for a in r.at for i in a.names) for r in reads(piece.body)]
-    if len(own) != 2 or not all(isinstance(f, Read) for f in factors(piece.body)):
+    every = points(cheapest_steps(piece.ranges, (), plan.counts), piece.ranges, plan.counts)
+    own = [frozenset(i for a in r.at for i in a.names) for r in body_reads(piece.body)]
+    if len(own) != 2 or not all(isinstance(f, Read) for f in product_factors(piece.body)):
         return False
     shared, alone = own[0] & own[1], own[0] ^ own[1]
     return every >= BLAS_FROM and bool(shared) and not shared & kept and alone <= kept and len(kept) > 1
 
 
 class Kernel:
-    """Writes the text of one compiled function."""
+    """Writes the source of one compiled function."""
 
     def __init__(self, source: NativeSource, unstored: Collection[str] = ()) -> None:
         self.source = source
         self.unstored = unstored
         self.lines: list[str] = []
         self.tensors: list[str] = []
-        self.walks: dict[str, str] = {}  # "R.0.1.keys" → parameter
-        self.entries: dict[tuple[str, tuple[AffineExpr, ...]], str] = {}
+        self.walks: self[str, str] = {}  # "R.0.1.keys" → parameter
+        self.entries: self[tuple[str, tuple[AffineExpr, ...]], str] = {}
         self.ranges: dict[str, int] = {}
-        self.facts: tuple[Predicate, ...] = ()  # what bounds and tests around say
+        self.facts: tuple[Predicate, ...] = ()  # implied by the enclosing bounds and tests
         self.locals: dict[Read, str] = {}
-        self.sums: dict[Job, tuple[str, list[Body], Body]] = {}  # where they add up, the factors for the end, the terms
+        self.sums: dict[Job, tuple[str, list[PieceBody], PieceBody]] = {}  # accumulator, hoisted factors, terms
         self.parallel = False
 
     def text(self, name: str) -> str:
@@ -155,26 +167,26 @@ class Kernel:
 
     # ---- loops ----
 
-    def tree(self, tree: Loops) -> None:
-        """Write outermost loops: in parallel where that pays and no two turns meet in a cell."""
+    def tree(self, tree: LoopTree) -> None:
+        """Write a loop tree, its outermost loop parallel if that pays and no two iterations write to the same cell."""
         jobs, counts = list(tree.jobs()), self.source.plan.counts
         self.locals = {}
         self.read_scalars(jobs)
         every = max(points(job.steps, job.piece.ranges, counts) for job in jobs)
         outermost = max(iterations(job.steps[:1], job.piece.ranges, counts) for job in jobs)
-        many = outermost > 1 and every >= max(self.source.least, INNER * outermost)
+        many = outermost > 1 and every >= max(self.source.least, POINTS_PER_ITERATION * outermost)
         self.loops(tree, 0, 1, many and all(job.splits for job in jobs))
 
     def read_scalars(self, jobs: Sequence[Job]) -> None:
-        """Read tensors of no dimension before the loops: numba cannot read them inside parallel ones."""
+        """Read 0-d tensors before the loops, since numba cannot read them inside parallel ones."""
         written = {job.nest for job in jobs}
-        scalars = (r for j in jobs for r in reads(j.piece.body) if not r.at and r.name not in written)
+        scalars = (r for j in jobs for r in body_reads(j.piece.body) if not r.at and r.name not in written)
         for read in dict.fromkeys(scalars):
             self.locals[read] = self.new("v")
             self.line(1, f"{self.locals[read]} = {self.tensor(read.name)}[()]")
 
-    def loops(self, node: Loops, before: int, depth: int, parallel: bool = False) -> None:
-        """Write the loops of `node`; `before` is how many steps there are outside of them."""
+    def loops(self, node: LoopTree, before: int, depth: int, parallel: bool = False) -> None:
+        """Write the loops of `node`, which are inside `before` other steps."""
         entries, facts, opened = self.entries, self.facts, []
         for number, step in enumerate(node.steps, before):
             sums = [job for job in node.jobs() if job.last == number]
@@ -186,7 +198,7 @@ class Kernel:
             depth = self.step(step, depth, parallel and number == 0)
             self.facts += facts_of(step)
         for part in node.parts:
-            if isinstance(part, Loops):
+            if isinstance(part, LoopTree):
                 self.loops(part, before + len(node.steps), depth)
             else:
                 self.job(part, depth)
@@ -196,11 +208,11 @@ class Kernel:
             self.set(job, " * ".join([*(self.value(f, nested=True) for f in still), acc]), outside)
         self.entries, self.facts = entries, facts
 
-    def split(self, job: Job) -> tuple[list[Body], Body]:
-        """The factors that the loops of a sum do not change, if there are such loops, and the product of the others."""
+    def split(self, job: Job) -> tuple[list[PieceBody], PieceBody]:
+        """The factors to hoist out of the loops of a sum if these always iterate, and the product of the others."""
         ranges = job.piece.ranges
         facts = tuple(p for p in self.facts if free_index_names(p) <= ranges.keys())
-        return _split(job) if turns(job.steps[job.last :], facts, ranges) else ([], job.piece.body)
+        return _split(job) if always_iterates(job.steps[job.last :], facts, ranges) else ([], job.piece.body)
 
     def job(self, job: Job, depth: int) -> None:
         self.ranges = job.piece.ranges
@@ -222,7 +234,7 @@ class Kernel:
         at = "_".join(str(a.constant) for a in cell.at if isinstance(a, AffineExpr) and a.is_constant)
         return spelled(f"{cell.name}_{at}" if at else f"{cell.name}_here", self.source.taken)
 
-    def step(self, step: Step, depth: int, parallel: bool) -> int:
+    def step(self, step: LoopStep, depth: int, parallel: bool) -> int:
         match step:
             case Span(index, lows, highs):
                 ends = f"{lowest_text(lows)}, {end_text(highs)}"
@@ -231,22 +243,22 @@ class Kernel:
             case Solve(index, of, by, size):
                 self.line(depth, f"{index} = ({index_text(of)}) // {by}")
                 self.line(depth, f"if {index} * {by} == {index_text(of)} and 0 <= {index} < {size}:")
-            case Row():
+            case EntryLoop():
                 return self.row(step, depth)
             case Test(atom):
                 self.line(depth, f"if {self.test(atom)}:")
         return depth + 1
 
-    def row(self, step: Row, depth: int) -> int:
+    def row(self, step: EntryLoop, depth: int) -> int:
         e, first, last = self.new("e"), self.new("from"), self.new("to")
         shape = self.shape(step.relation)
         keys = self.walk(step.relation, step.order, "keys")
-        if not step.given:
+        if not step.known:
             self.line(depth, f"{first}, {last} = 0, len({keys})")
-        elif len(step.given) == 1:
+        elif len(step.known) == 1:
             starts = self.walk(step.relation, step.order, "starts")
-            at = index_text(step.given[0])
-            if not self.is_within(step.given[0], shape[step.order[0]]):
+            at = index_text(step.known[0])
+            if not self.is_within(step.known[0], shape[step.order[0]]):
                 self.line(depth, f"if 0 <= {at} < {shape[step.order[0]]}:")
                 depth += 1
             self.line(depth, f"{first}, {last} = {starts}[{at}], {starts}[{at} + 1]")
@@ -267,14 +279,14 @@ class Kernel:
         self.entries = {**self.entries, (step.relation, step.at): f"{entry}[{e}]"}
         return depth
 
-    def range_of_keys(self, step: Row, keys: str, first: str, last: str, depth: int) -> int:
+    def range_of_keys(self, step: EntryLoop, keys: str, first: str, last: str, depth: int) -> int:
         sizes = [self.shape(step.relation)[k] for k in step.order]
-        known = list(zip(step.given, sizes, strict=False))
+        known = list(zip(step.known, sizes, strict=False))
         self.line(depth, f"if {' and '.join(f'0 <= {index_text(a)} < {n}' for a, n in known)}:")
         after = 1
         for n in sizes[len(known) :]:
             after *= n
-        key = _key_text(step.given, sizes)
+        key = _key_text(step.known, sizes)
         self.line(depth + 1, f"{first} = first_of({keys}, ({key}) * {after})")
         self.line(depth + 1, f"{last} = first_of({keys}, ({key} + 1) * {after})")
         return depth + 1
@@ -290,7 +302,7 @@ class Kernel:
                 return self.holds(relation, at)
             case Unrelated(relation, at):
                 return f"not ({self.holds(relation, at)})"
-        raise TypeError(f"an existential must have become a relation: {atom}")
+        raise TypeError(f"cannot test an existential that is not tabulated: {atom}")
 
     def holds(self, relation: str, at: tuple[AffineExpr, ...]) -> str:
         shape = self.shape(relation)
@@ -323,17 +335,17 @@ class Kernel:
             return self.locals[cell]
         return f"{self.tensor(cell.name)}[{', '.join(map(self.position, cell.at)) or '()'}]"
 
-    def position(self, a: Position) -> str:
+    def position(self, a: CellIndex) -> str:
         if isinstance(a, EntryIndex):
             return self.entries.get((a.relation, a.at)) or self.found(a.relation, a.at)
         return index_text(a)
 
-    def value(self, body: Body, nested: bool = False) -> str:
+    def value(self, body: PieceBody, nested: bool = False) -> str:
         match body:
             case Read():
                 return self.cell(body)
             case Const(value):
-                return number_text(value)
+                return number_source(value)
             case Add(x, y):
                 text = f"{self.value(x)} + {self.value(y, True)}"
                 return f"({text})" if nested else text
@@ -344,14 +356,14 @@ class Kernel:
         raise TypeError(f"not a body: {body}")
 
 
-def _split(job: Job) -> tuple[list[Body], Body]:
-    """The factors that the loops of a sum do not change, and the product of the others."""
+def _hoisted_factors(job: Job) -> tuple[list[PieceBody], PieceBody]:
+    """The factors that do not change in the loops of a sum, and the product of the others."""
     inner = {i for s in job.steps[job.last :] for i in bound_by(s)}
-    parts = factors(job.piece.body)
-    moving = tuple(p for p in parts if any(i in inner for r in reads(p) for a in r.at for i in a.names))
-    if not moving or any(isinstance(a, EntryIndex) for p in parts for r in reads(p) for a in r.at):
+    parts = product_factors(job.piece.body)
+    moving = tuple(p for p in parts if any(i in inner for r in body_reads(p) for a in r.at for i in a.names))
+    if not moving or any(isinstance(a, EntryIndex) for p in parts for r in body_reads(p) for a in r.at):
         return [], job.piece.body
-    return [p for p in parts if p not in moving], product(moving)
+    return [p for p in parts if p not in moving], product_of(moving)
 
 
 def _key_text(at: Sequence[AffineExpr], sizes: Sequence[int]) -> str:

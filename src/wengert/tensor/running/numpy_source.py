@@ -1,4 +1,4 @@
-"""The text of a plan as NumPy."""
+"""Source of a plan as NumPy code."""
 
 from __future__ import annotations
 
@@ -10,45 +10,55 @@ import numpy as np
 from wengert.tensor.language.indices import AffineExpr
 from wengert.tensor.language.predicates import Compare, Related, Unrelated
 from wengert.tensor.language.terms import Add, Apply, BlackBox, Const, Mul
-from wengert.tensor.planning.loops import Solve, Span, Step, Test
-from wengert.tensor.planning.nests import Body, EntryIndex, Nest, Piece, Position, Read, Size, factors, reads
+from wengert.tensor.planning.loops import LoopStep, Solve, Span, Test
+from wengert.tensor.planning.nests import (
+    CellIndex,
+    EntryIndex,
+    LoopNest,
+    NestPiece,
+    PieceBody,
+    Read,
+    Size,
+    body_reads,
+    product_factors,
+)
 from wengert.tensor.planning.pieces import is_reduction
 from wengert.tensor.planning.plan import Plan
 from wengert.tensor.planning.regions import Conjunction
-from wengert.tensor.running.joining import is_apart, is_full, joined
+from wengert.tensor.running.joining import fills_all_cells, overlapping_pieces_joined, writes_cells_once
 from wengert.tensor.running.layout import Box, Listed, is_window, layout
 from wengert.tensor.running.spelling import (
     END,
     LOW,
-    OWN,
+    RESERVED_NAMES,
     aligned,
     end_text,
     in_parentheses,
     index_text,
     lowest_text,
-    number_text,
+    number_source,
     spelled,
 )
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
-Points = tuple[
+PointSpec = tuple[
     dict[str, int], Conjunction, dict[EntryIndex, str]
 ]  # what is enumerated, and what positions are looked up
 
 
-class Source:
-    """Writes `run(inputs, relations, points)`; collects the functions that it calls and the pieces that it lists."""
+class NumpySource:
+    """Writes `run(inputs, relations, points)`; collects the functions that it calls and the points that it needs."""
 
-    joins = 50_000  # cells of a tensor from which its pieces are joined: passes over memory cost more than statements
+    joins = 50_000  # cells of a tensor from which overlapping pieces are joined, to save passes over memory
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.functions: dict[str, Callable[..., Any]] = {}
-        self.listed: dict[str, Points] = {}
+        self.listed: dict[str, PointSpec] = {}
         self.entries: dict[EntryIndex, str] = {}
-        self.taken = set(OWN)
+        self.taken = set(RESERVED_NAMES)
         self.names: dict[str, str] = {}
         self.boxes: dict[BlackBox, str] = {}
         self.lines: list[str] = []
@@ -60,7 +70,7 @@ class Source:
             self.line(1, f"{self.name(name)} = inputs[{name!r}]")
         begin = len(self.lines)
         for nest in self.plan.nests:
-            self.nest(joined(nest, self.joins))
+            self.nest(overlapping_pieces_joined(nest, self.joins))
         self.line(1, f"return {self.output()}")
         if any(line.endswith(", dtype)") for line in self.lines):
             self.lines.insert(begin, "    dtype = np.result_type(np.float32, *inputs.values())")
@@ -79,32 +89,34 @@ class Source:
 
     # ---- nests and pieces ----
 
-    def nest(self, nest: Nest) -> None:
+    def nest(self, nest: LoopNest) -> None:
         layouts = [layout(p, self.plan) for p in nest.pieces]
-        for how in layouts:
-            if isinstance(how, Box):
-                self.read_masks(how)
+        for box in layouts:
+            if isinstance(box, Box):
+                self.read_masks(box)
         if len(layouts) == 1 and self.whole(nest, layouts[0]):
             return
-        apart = is_apart(nest)
-        written = all(isinstance(how, Box) for how in layouts) and apart and is_full(nest)  # lists of points add
+        apart = writes_cells_once(nest)
+        written = (
+            all(isinstance(box, Box) for box in layouts) and apart and fills_all_cells(nest)
+        )  # listed points use +=
         fill = "empty" if written else "zeros"
         self.line(1, f"{self.name(nest.name)} = np.{fill}({self.shape_text(nest)}, dtype)")
-        alone = apart and not any(how.masks for how in layouts if isinstance(how, Box))  # a mask writes zeros, too
-        for k, (piece, how) in enumerate(zip(nest.pieces, layouts, strict=True)):
-            if isinstance(how, Box):
-                self.box(nest, piece, how, assigns=alone or (k == 0 and not how.loops))
+        alone = apart and not any(box.masks for box in layouts if isinstance(box, Box))  # a mask also writes zeros
+        for k, (piece, box) in enumerate(zip(nest.pieces, layouts, strict=True)):
+            if isinstance(box, Box):
+                self.box(nest, piece, box, assigns=alone or (k == 0 and not box.loops))
             else:
                 self.points(nest, piece, k)
 
-    def shape_text(self, nest: Nest) -> str:
+    def shape_text(self, nest: LoopNest) -> str:
         parts = [str(n) if isinstance(n, int) else f"relations[{n!r}].count" for n in nest.shape]
         return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
 
-    def whole(self, nest: Nest, how: Box | Listed) -> bool:
-        """Write a nest whose one piece fills all cells without loops, so that its value is the tensor; else False."""
+    def whole(self, nest: LoopNest, box: Box | Listed) -> bool:
+        """Write a nest as one expression if its only piece fills all cells without loops; return whether it does."""
         piece = nest.pieces[0]
-        if not isinstance(how, Box) or how.loops or set(piece.where) - set(how.masks):
+        if not isinstance(box, Box) or box.loops or set(piece.where) - set(box.masks):
             return False
         own = [a.terms[0][0] if isinstance(a, AffineExpr) and len(a.terms) == 1 else None for a in piece.target]
         plain = all(a == AffineExpr(0, ((i, 1),)) for a, i in zip(piece.target, own, strict=True) if i)
@@ -115,28 +127,28 @@ class Source:
             or tuple(piece.ranges[i] for i in own if i) != nest.shape
         ):
             return False
-        text, axes = self.value(piece.body, [i for i in own if i], how)
+        text, axes = self.value(piece.body, [i for i in own if i], box)
         if set(axes) != set(own):
             return False
         self.line(1, f"{self.name(nest.name)} = {aligned(text, axes, [i for i in own if i])}")
         return True
 
-    def box(self, nest: Nest, piece: Piece, how: Box, assigns: bool) -> None:
-        depth = self.loops(how.loops, 1)
-        for axis in how.axes:
-            if how.loops and not (self.start(axis).lstrip("-").isdigit() and self.end(axis).isdigit()):
+    def box(self, nest: LoopNest, piece: NestPiece, box: Box, assigns: bool) -> None:
+        depth = self.loops(box.loops, 1)
+        for axis in box.axes:
+            if box.loops and not (self.start(axis).lstrip("-").isdigit() and self.end(axis).isdigit()):
                 low, end = axis.index + LOW, axis.index + END
                 self.line(depth, f"{low}, {end} = {lowest_text(axis.lows)}, {end_text(axis.highs)}")
                 self.line(depth, f"if {low} < {end}:")
                 depth += 1
-        kept = [i for a in piece.target for i in a.names if i in {s.index for s in how.axes}]
+        kept = [i for a in piece.target for i in a.names if i in {s.index for s in box.axes}]
         kept = list(dict.fromkeys(kept))
-        text, axes = self.value(piece.body, kept, how)
+        text, axes = self.value(piece.body, kept, box)
         text = aligned(text, axes, kept)
-        place = self.place(nest, piece, kept, how)
+        place = self.place(nest, piece, kept, box)
         self.line(depth, f"{place} {'=' if assigns else '+='} {text}")
 
-    def loops(self, loops: tuple[Step, ...], depth: int) -> int:
+    def loops(self, loops: tuple[LoopStep, ...], depth: int) -> int:
         for step in loops:
             match step:
                 case Span(index, lows, highs):
@@ -154,10 +166,10 @@ class Source:
 
     # ---- axes ----
 
-    def bounds(self, index: str, how: Box) -> tuple[str, str]:
-        axis = next(s for s in how.axes if s.index == index)
+    def bounds(self, index: str, box: Box) -> tuple[str, str]:
+        axis = next(s for s in box.axes if s.index == index)
         low, end = lowest_text(axis.lows), end_text(axis.highs)
-        dynamic = how.loops and not (low.lstrip("-").isdigit() and end.lstrip("-").isdigit())
+        dynamic = box.loops and not (low.lstrip("-").isdigit() and end.lstrip("-").isdigit())
         return (index + LOW, index + END) if dynamic else (low, end)
 
     def start(self, axis: Span) -> str:
@@ -166,31 +178,31 @@ class Source:
     def end(self, axis: Span) -> str:
         return end_text(axis.highs)
 
-    def place(self, nest: Nest, piece: Piece, kept: list[str], how: Box) -> str:
+    def place(self, nest: LoopNest, piece: NestPiece, kept: list[str], box: Box) -> str:
         name = self.name(nest.name)
-        text, axes = self.view(nest.name, piece.target, how)
+        text, axes = self.view(nest.name, piece.target, box)
         if axes != kept:
-            raise AssertionError("the axes of a target come in its own order")
+            raise AssertionError("the axes of a target must come in its own order")
         return text if text.startswith(f"{name}[") else f"{text}[...]"
 
-    def view(self, tensor: str, at: tuple[Position, ...], how: Box) -> tuple[str, list[str]]:
-        """The text of a view of a tensor over the axes that the access names, and those axes."""
+    def view(self, tensor: str, at: tuple[CellIndex, ...], box: Box) -> tuple[str, list[str]]:
+        """The source of a view of a tensor over the axes that the access names, and those axes."""
         name = self.name(tensor)
-        axes = {s.index for s in how.axes}
+        axes = {s.index for s in box.axes}
         used = list(dict.fromkeys(i for a in at for i, _ in a.terms if i in axes))  # type: ignore[union-attr]
         sides = [a for a in at if isinstance(a, AffineExpr)]
         free = [[i for i in a.names if i in axes] for a in sides]
         simple = len([i for f in free for i in f]) == len(used) and not is_window(at, axes)
         if simple and all(a.coefficient(f[0]) > 0 for a, f in zip(sides, free, strict=True) if f):
             shape = self.shapes[tensor]
-            texts = [self.slice(a, f, n, how) for a, f, n in zip(sides, free, shape, strict=True)]
+            texts = [self.slice(a, f, n, box) for a, f, n in zip(sides, free, shape, strict=True)]
             return (f"{name}[{', '.join(texts)}]" if set(texts) - {":"} else name), used
-        return self.window(name, sides, used, how), used
+        return self.window(name, sides, used, box), used
 
     def slice(self, a: AffineExpr, free: list[str], size: Size, how: Box) -> str:
         if not free:
             return index_text(a)
-        low, end = self.bounds(free[0], how)
+        low, end = self.bounds(free[0], box)
         c = a.coefficient(free[0])
         start, stop = self.at(a, free[0], low, 0), self.at(a, free[0], end, -c + 1)
         if c == 1 and (start, stop) == ("0", str(size)):
@@ -216,19 +228,19 @@ class Source:
                 )
             starts.append(index_text(a))
         steps = [tuple(a.coefficient(i) for a in sides) for i in used]
-        shape = [f"{self.bounds(i, how)[1]} - ({lows[i]})" if lows[i] != "0" else self.bounds(i, how)[1] for i in used]
+        shape = [f"{self.bounds(i, box)[1]} - ({lows[i]})" if lows[i] != "0" else self.bounds(i, box)[1] for i in used]
         return f"window({name}, [{', '.join(starts)}], {steps}, [{', '.join(shape)}])"
 
     # ---- values ----
 
-    def value(self, body: Body, kept: list[str], how: Box) -> tuple[str, list[str]]:
-        """The text of a body summed over the axes that are not `kept`, and the axes of its value."""
-        parts = [self.plain(f, how) for f in factors(body)]
-        parts = [self.masked(parts, how)] if how.masks else parts
-        everything = {s.index for s in how.axes}
+    def value(self, body: PieceBody, kept: list[str], box: Box) -> tuple[str, list[str]]:
+        """The source of a body summed over the axes not in `kept`, and the axes of its value."""
+        parts = [self.plain(f, box) for f in product_factors(body)]
+        parts = [self.masked(parts, box)] if box.masks else parts
+        everything = {s.index for s in box.axes}
         seen = {i for _, axes in parts for i in axes}
         absent = [
-            f"({self.bounds(i, how)[1]} - ({self.bounds(i, how)[0]}))" for i in everything - seen if i not in kept
+            f"({self.bounds(i, box)[1]} - ({self.bounds(i, box)[0]}))" for i in everything - seen if i not in kept
         ]
         result = [i for i in kept if i in seen]
         if seen <= set(kept):
@@ -237,9 +249,9 @@ class Source:
             text, axes = self.summed(parts, result), result
         return (f"{' * '.join(absent)} * {in_parentheses(text)}" if absent else text), axes
 
-    def masked(self, parts: list[tuple[str, list[str]]], how: Box) -> tuple[str, list[str]]:
-        """The text of a product where all masks hold, and zero elsewhere, also where a factor is infinite."""
-        masks = [self.mask(m, how) for m in how.masks]
+    def masked(self, parts: list[tuple[str, list[str]]], box: Box) -> tuple[str, list[str]]:
+        """The source of a product where all masks hold and zero elsewhere, even if a factor is infinite."""
+        masks = [self.mask(m, box) for m in box.masks]
         axes = list(dict.fromkeys(i for _, own in (*masks, *parts) for i in own))
         condition = " & ".join(aligned(text, own, axes) for text, own in masks)
         value = " * ".join(
@@ -247,13 +259,13 @@ class Source:
         )
         return f"np.where({condition}, {value}, 0.0)", axes
 
-    def mask(self, mask: Related | Unrelated, how: Box) -> tuple[str, list[str]]:
-        text, axes = self.view(_mask_name(mask), mask.at, how)
+    def mask(self, mask: Related | Unrelated, box: Box) -> tuple[str, list[str]]:
+        text, axes = self.view(_mask_name(mask), mask.at, box)
         return ("~" if isinstance(mask, Unrelated) else "") + text, axes
 
-    def read_masks(self, how: Box) -> None:
-        """Read the arrays of booleans, before the loops."""
-        for mask in how.masks:
+    def read_masks(self, box: Box) -> None:
+        """Read the boolean arrays of masks before the loops."""
+        for mask in box.masks:
             name = _mask_name(mask)
             if name not in self.shapes:
                 self.shapes[name] = self.plan.relations[mask.relation]
@@ -285,24 +297,24 @@ class Source:
         if text is not None:
             return text
         operands = [f"({''.join(letters[i] for i in axes)!r}, {text})" for text, axes in arrays]
-        return f"contracted({''.join(letters[i] for i in result)!r}, {', '.join(operands)})"
+        return f"contract_axes({''.join(letters[i] for i in result)!r}, {', '.join(operands)})"
 
-    def plain(self, body: Body, how: Box) -> tuple[str, list[str]]:
-        """The text of an elementwise value, over the axes that it depends on."""
+    def plain(self, body: PieceBody, box: Box) -> tuple[str, list[str]]:
+        """The source of an elementwise value, and the axes that it depends on."""
         match body:
             case Read(name, at):
-                return self.view(name, at, how)
+                return self.view(name, at, box)
             case Const(value):
-                return number_text(value), []
+                return number_source(value), []
             case Add(x, y) | Mul(x, y):
-                return self.joined(" + " if isinstance(body, Add) else " * ", [self.plain(x, how), self.plain(y, how)])
+                return self.joined(" + " if isinstance(body, Add) else " * ", [self.plain(x, box), self.plain(y, box)])
             case Apply(f, args):
-                return self.joined(self.function(f), [self.argument(a, how) for a in args], call=True)
+                return self.joined(self.function(f), [self.argument(a, box) for a in args], call=True)
         raise TypeError(f"not a body: {body}")
 
-    def argument(self, body: Body, how: Box) -> tuple[str, list[str]]:
-        """The text of an argument; a constant is one of NumPy's, with which functions of Python do not fail."""
-        return (f"np.float64({number_text(body.value)})", []) if isinstance(body, Const) else self.plain(body, how)
+    def argument(self, body: PieceBody, box: Box) -> tuple[str, list[str]]:
+        """The source of an argument; a constant is a NumPy float, so that Python code in a black box does not raise."""
+        return (f"np.float64({number_source(body.value)})", []) if isinstance(body, Const) else self.plain(body, box)
 
     def joined(self, op: str, parts: list[tuple[str, list[str]]], call: bool = False) -> tuple[str, list[str]]:
         axes = list(dict.fromkeys(i for _, own in parts for i in own))
@@ -319,7 +331,7 @@ class Source:
 
     # ---- listed points ----
 
-    def points(self, nest: Nest, piece: Piece, k: int) -> None:
+    def points(self, nest: LoopNest, piece: NestPiece, k: int) -> None:
         key = f"{nest.name}.{k}"
         self.entries = {}
         name = self.name(nest.name)
@@ -332,12 +344,12 @@ class Source:
             self.line(1, f"{name}[{target[1:-1].removesuffix(',')}] += {self.at_points(piece.body)}")
         self.listed[key] = piece.ranges, piece.where, self.entries
 
-    def at_points(self, body: Body) -> str:
+    def at_points(self, body: PieceBody) -> str:
         match body:
             case Read(name, at):
                 return f"{self.name(name)}[{', '.join(map(self.gathered, at))}]" if at else self.name(name)
             case Const(value):
-                return number_text(value)
+                return number_source(value)
             case Add(x, y):
                 return f"({self.at_points(x)} + {self.at_points(y)})"
             case Mul(x, y):
@@ -346,13 +358,13 @@ class Source:
                 return f"{self.function(f)}({', '.join(map(self.argument_at_points, args))})"
         raise TypeError(f"not a body: {body}")
 
-    def argument_at_points(self, body: Body) -> str:
-        """The text of an argument; a constant is repeated for each point, so that none means that f is not called."""
+    def argument_at_points(self, body: PieceBody) -> str:
+        """The source of an argument; a constant is repeated for each point, so that no points mean no call of f."""
         if isinstance(body, Const):
-            return f"np.full(at['count'], {number_text(body.value)})"
+            return f"np.full(at['count'], {number_source(body.value)})"
         return self.at_points(body)
 
-    def gathered(self, a: Position) -> str:
+    def gathered(self, a: CellIndex) -> str:
         if isinstance(a, EntryIndex):
             return f"at[{self.entries.setdefault(a, f'entry{len(self.entries)}')!r}]"
         return index_text(AffineExpr(a.constant, tuple((f"at[{i!r}]", c) for i, c in a.terms)))
@@ -363,7 +375,7 @@ def _mask_name(mask: Related | Unrelated) -> str:
 
 
 def _matrix_product(a: tuple[str, list[str]], b: tuple[str, list[str]], result: list[str]) -> str | None:
-    """The text `x @ y`, where two matrices or vectors meet in one axis; else None."""
+    """The source `x @ y` if two matrices or vectors share one summed axis; else None."""
     (x, left), (y, right) = a, b
     shared = [i for i in left if i in right]
     if len(shared) != 1 or shared[0] in result or len(left) > 2 or len(right) > 2 or "window(" in x + y:
@@ -377,8 +389,8 @@ def _matrix_product(a: tuple[str, list[str]], b: tuple[str, list[str]], result: 
     return f"{x} @ {y}"
 
 
-def _inputs_of(nest: Nest) -> Iterator[str]:
-    return (r.name for p in nest.pieces for r in reads(p.body) if r.name.startswith("in."))
+def _inputs_of(nest: LoopNest) -> Iterator[str]:
+    return (r.name for p in nest.pieces for r in body_reads(p.body) if r.name.startswith("in."))
 
 
 def _tuple_text(output: Any, name: Callable[[str], str]) -> str:

@@ -1,4 +1,4 @@
-"""Helpers that generated NumPy source calls: views of affine accesses, products over axes, sums into listed cells."""
+"""Functions that generated NumPy source calls: strided views, contractions, sums into listed cells."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 
-def elementwise(f: Callable[..., Any]) -> Callable[..., Any]:
-    """A black box that gives the shape of all its arguments together, also where it looks at few of them."""
+def broadcast_result(f: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap f to return the broadcast shape of all its arguments, even if it ignores some."""
 
     def applied(*args: Any) -> Any:
         value, shape = f(*args), np.broadcast_shapes(*map(np.shape, args))
@@ -27,28 +27,28 @@ def window(x: np.ndarray, start: Sequence[int], steps: Sequence[Sequence[int]], 
     return np.lib.stride_tricks.as_strided(begin, shape, strides)
 
 
-def contracted(result: str, *operands: tuple[str, np.ndarray]) -> np.ndarray:
-    """Einsum with words for axes; a product of two along shared axes goes to BLAS."""
+def contract_axes(result: str, *operands: tuple[str, np.ndarray]) -> np.ndarray:
+    """np.einsum of pairs (axes, array); a product of two arrays along shared axes goes to BLAS."""
     if len(operands) == 2:
         (a, x), (b, y) = operands
         shared = [i for i in a if i in b and i not in result]
         alone = [i for i in a + b if i not in result and i not in shared]
         batch = [i for i in a if i in b and i in result]
         if shared and not alone and not batch and x.ndim + y.ndim > 2:
-            return _product(result, a, x, b, y, shared)
+            return _blas_product(result, a, x, b, y, shared)
     return np.einsum(
         ",".join(o for o, _ in operands) + "->" + result, *(x for _, x in operands), optimize=len(operands) > 2
     )
 
 
-def _product(result: str, a: str, x: np.ndarray, b: str, y: np.ndarray, shared: list[str]) -> np.ndarray:
+def _blas_product(result: str, a: str, x: np.ndarray, b: str, y: np.ndarray, shared: list[str]) -> np.ndarray:
     out = [i for i in a + b if i not in shared]
     value = np.tensordot(x, y, ([a.index(i) for i in shared], [b.index(i) for i in shared]))
     return value.transpose([out.index(i) for i in result])
 
 
 def summed_at(shape: Sequence[int], at: Sequence[np.ndarray], values: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """A tensor of zeros with the `values` added up in the cells `at`."""
+    """Return a tensor of zeros with `values` added into the cells `at`."""
     size = int(np.prod(shape))
     cell = np.ravel_multi_index(tuple(at), tuple(shape)) if len(shape) else 0
     return np.bincount(np.broadcast_to(cell, values.shape), values, size).reshape(shape).astype(dtype, copy=False)

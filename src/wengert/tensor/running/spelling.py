@@ -1,4 +1,4 @@
-"""How generated source spells names, index expressions, bounds and numbers."""
+"""Spelling of names, index expressions, bounds and numbers in generated source."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from fractions import Fraction
 from keyword import kwlist, softkwlist
 
 from wengert.tensor.language.indices import AffineExpr
-from wengert.tensor.planning.loops import IN_STRIPS, Limit
+from wengert.tensor.planning.loops import STRIP_SUFFIX, Limit
 
-INDICES = [*"ijklmnpqrs", *(f"i{k}i" for k in range(100))]  # no name that is made fresh, none a bound of another
-LOW, END = "0", "1"  # behind the name of an index, for its bounds
+INDICES = [*"ijklmnpqrs", *(f"i{k}i" for k in range(100))]  # none is a fresh name or the bound of another
+LOW, END = "0", "1"  # suffixes of an index for the names of its bounds
 
-OWN = frozenset(
+RESERVED_NAMES = frozenset(
     ["np", "numba", "njit", "prange", "run", "inputs", "relations", "points", "walks", "space", "dtype", "at", "rest"]
-    + ["window", "contracted", "summed_at", "find", "first_of", *dir(builtins), *kwlist, *softkwlist]
-    + [f"{index}{strip}{bound}" for index in INDICES for strip in ("", IN_STRIPS) for bound in ("", LOW, END)]
+    + ["window", "contract_axes", "summed_at", "find", "first_of", *dir(builtins), *kwlist, *softkwlist]
+    + [f"{index}{strip}{bound}" for index in INDICES for strip in ("", STRIP_SUFFIX) for bound in ("", LOW, END)]
 )
-"""Names of generated source itself. Every other name in it is given by `spelled`."""
+"""Names that generated source uses itself. Every other name in it comes from `spelled`."""
 
 
 def spelled(name: str, taken: set[str]) -> str:
-    """A Python name for `name` that is not in `taken`, and now is; what the text says by itself is in it: OWN."""
+    """Make a Python name for `name` that is not in `taken`, and add it; `taken` includes RESERVED_NAMES."""
     base = "".join(c if c.isalnum() and c.isascii() else "_" for c in name.removeprefix("in.")) or "t"
     base = f"t{base}" if base[0].isdigit() else base
     found, number = base, 1
@@ -48,16 +48,16 @@ def lowest_text(bounds: tuple[Limit, ...]) -> str:
 
 
 def end_text(bounds: tuple[Limit, ...]) -> str:
-    """The text of the end of a range: one past the greatest."""
+    """The source of a range's end: one past the greatest index."""
     texts = [index_text(b.of + 1) if b.by == 1 else f"({index_text(b.of)}) // {b.by} + 1" for b in bounds]
     return texts[0] if len(texts) == 1 else f"min({', '.join(texts)})"
 
 
-EXACT = 2**53  # whole numbers up to here are floats
+EXACT_INTEGERS = 2**53  # integers up to this magnitude are exact floats
 
 
-def number_text(value: int | float | Fraction) -> str:
-    if isinstance(value, int) and abs(value) <= EXACT:
+def number_source(value: int | float | Fraction) -> str:
+    if isinstance(value, int) and abs(value) <= EXACT_INTEGERS:
         return repr(int(value))
     number = float(value)
     if number != number:
@@ -66,7 +66,7 @@ def number_text(value: int | float | Fraction) -> str:
 
 
 def aligned(text: str, axes: list[str], wanted: list[str]) -> str:
-    """The text of an array transposed to the axes `wanted`, with an axis of length one for each that it lacks."""
+    """The source of an array transposed to the axes `wanted`, with a new axis of length one for each that it lacks."""
     if axes == wanted or not axes:
         return text
     order = sorted(axes, key=wanted.index)
@@ -74,7 +74,7 @@ def aligned(text: str, axes: list[str], wanted: list[str]) -> str:
         text = f"{in_parentheses(text)}.transpose({', '.join(str(axes.index(i)) for i in order)})"
     if len(order) == len(wanted):
         return text
-    first = next(k for k, i in enumerate(wanted) if i in axes)  # leading axes of one come by themselves
+    first = next(k for k, i in enumerate(wanted) if i in axes)  # broadcasting adds leading axes itself
     return (
         f"{in_parentheses(text)}[{', '.join(':' if i in axes else 'None' for i in wanted[first:])}]"
         if len(wanted) - first > len(order)
@@ -87,7 +87,7 @@ def in_parentheses(text: str) -> str:
 
 
 def _is_closed(text: str) -> bool:
-    """Whether a text is a call, an access or a bracket as a whole, so that no operator stands outside."""
+    """Whether source has no operator outside of parentheses and brackets."""
     depth = 0
     for c in text:
         depth += (c in "([") - (c in ")]")

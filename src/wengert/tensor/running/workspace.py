@@ -1,6 +1,6 @@
-"""The arrays that a program needs between its inputs and its results, kept from one call to the next.
+"""Workspaces: a program's intermediate arrays, kept from one call to the next.
 
-The system takes some times longer to hand out a new page of memory than a loop takes to fill it.
+The operating system takes several times longer to allocate a page of memory than a loop takes to fill it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-KEPT = 2**26  # bytes that a program keeps at most
+MAX_KEPT_BYTES = 2**26  # limit per workspace
 
 
 class Workspace:
@@ -23,7 +23,7 @@ class Workspace:
         array = self.arrays.pop(name, None)
         if array is None or array.shape != shape or array.dtype != dtype:
             array = np.empty(shape, dtype)
-        if array.nbytes + sum(a.nbytes for a in self.arrays.values()) <= KEPT:
+        if array.nbytes + sum(a.nbytes for a in self.arrays.values()) <= MAX_KEPT_BYTES:
             self.arrays[name] = array
         return array
 
@@ -34,7 +34,7 @@ class Workspace:
 
 
 class Workspaces:
-    """A Workspace for each of the calls that run at the same time."""
+    """A pool of workspaces, one for each call that runs at the same time."""
 
     def __init__(self) -> None:
         self.free: list[Workspace] = []
