@@ -325,10 +325,10 @@ def _gradient(
             cotangents = (recording.reverse or reverse)(recording, here, seeds, depth, depth == 0, watching)
             gradient_of = LeafGradients(cotangents, slots, depth > 0)
             leading = simple and not depth
-            gradients = gradient_of.leading(swaps.made, here.start) if leading else [*swaps.mirrors(gradient_of)]
+            gradients = gradient_of.list_leading(swaps.made, here.start) if leading else [*swaps.mirrors(gradient_of)]
             if SETTINGS.debug_nans and not depth:
                 check_given(recording, value, gradients)
-        missed = not gradient_of.reached(here) if depth else not seeds
+        missed = not gradient_of.is_reached(here) if depth else not seeds
         quiet |= allow_int and not swaps.made
         if missed and not quiet and is_lost(recording, here, seeds[0][0] if seeds else None):
             warn_of_loss(recording, here, f, asked_for(f, args, kwargs, wanted))

@@ -1,1 +1,1 @@
-"""A function on a batch of examples at once: recorded on the first one, and played on all."""
+"""vmap: run a function on a batch of examples at once, by recording it on the first and playing that on all."""

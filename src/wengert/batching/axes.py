@@ -109,7 +109,7 @@ def _examples_first(leaf: Any, axis: int, path: str, call: Callable[..., Any]) -
     if type(leaf) is not np.ndarray or leaf.dtype.kind not in "biufc":
         raise ArgumentError(
             f"{path} is {_describe_leaf(leaf)}, which has no axis of examples. If all examples share it, use "
-            "in_axes=None for it, or pass a keyword argument by functools.partial."
+            "in_axes=None for it. Keyword arguments have examples on axis 0; if all share one, use functools.partial."
         )
     if not -leaf.ndim <= axis < leaf.ndim:
         raise ArgumentError(f"{path} has shape {leaf.shape}, so it has no axis {axis}")

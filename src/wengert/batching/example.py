@@ -148,10 +148,10 @@ def _refuse_writes(recording: Recording, outer: Recording | None, f: Any) -> Non
     """Raise an error if the function wrote into arrays from outside, since it ran on one example only."""
     before = {} if outer is None else memory_of(outer).storages
     for key, storage in memory_of(recording).storages.items():
-        owner, known = storage.owner(), before.get(key)
-        if owner is None or (known is not None and known.stamp == storage.stamp):
+        owner, storage_before = storage.owner(), before.get(key)
+        if owner is None or (storage_before is not None and storage_before.stamp == storage.stamp):
             continue
-        if known is not None or _outer_follows(outer, key) or leads_to(f, owner, {}):
+        if storage_before is not None or _outer_follows(outer, key) or leads_to(f, owner, {}):
             error = OutsideWriteError(
                 f"{callable_name(f)} writes into an array of shape {owner.shape} from outside, but vmap runs it only "
                 "once for all examples. Return the value instead of writing it, or loop over the examples."

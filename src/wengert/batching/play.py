@@ -71,17 +71,17 @@ class _Table:
     def __init__(self, size: int, call: Callable[..., Any]) -> None:
         self.size, self.call = size, call
         self.values: dict[int, tuple[Any, bool]] = {}
-        self.given: list[np.ndarray] = []
+        self.batches: list[np.ndarray] = []
 
     def put(self, position: int, value: Any, is_batch: bool) -> None:
         """Store the value of an op."""
         self.values[position] = value, is_batch
         if is_batch:
-            self.given.append(value)
+            self.batches.append(value)
 
     def own(self, value: np.ndarray) -> np.ndarray:
         """Copy a value if it is read-only or may share memory with the arguments."""
-        if value.flags.owndata and value.flags.writeable and not any([value is given for given in self.given]):
+        if value.flags.owndata and value.flags.writeable and not any([value is batch for batch in self.batches]):
             return value
         made: np.ndarray = self.call(np.copy, value)
         return made
@@ -107,18 +107,18 @@ class _Table:
             raise DiffersError("the called function is itself computed", op.site)
         args, kwargs = with_variables(op.args, self.value_at), with_variables(op.kwargs, self.value_at)
         axes = tuple([self.is_batch_at(arg) for arg in op.args])
-        named = tuple([name for name, arg in op.kwargs.items() if self.is_batch_at(arg)])
+        batch_keywords = tuple([name for name, arg in op.kwargs.items() if self.is_batch_at(arg)])
         if op.guard:
-            self._check_guard(op, args, kwargs, axes, named)
+            self._check_guard(op, args, kwargs, axes, batch_keywords)
             self.values[position] = op.val, False
-        elif any(axes) or named:
-            self.values[position] = self._on_batch(op, args, kwargs, axes, named), True
+        elif any(axes) or batch_keywords:
+            self.values[position] = self._on_batch(op, args, kwargs, axes, batch_keywords), True
         else:
             self.values[position] = self.call(op.fn, *args, **kwargs), False
 
-    def _on_batch(self, op: Call, args: Any, kwargs: Any, axes: Any, named: Any) -> Any:
+    def _on_batch(self, op: Call, args: Any, kwargs: Any, axes: Any, batch_keywords: Any) -> Any:
         strides = value_of(op.args[0]).strides if op.fn in WINDOWED else None
-        made = batched(self.call, op.fn, args, kwargs, axes, self.size, named, strides)
+        made = batched(self.call, op.fn, args, kwargs, axes, self.size, batch_keywords, strides)
         if op.fn in (np.linalg.eig, np.linalg.eigvals):
             self._all_complex(made, op)
         return self._as_recorded(made, op)
@@ -144,7 +144,7 @@ class _Table:
             raise DiffersError("a Python number becomes infinite or nan, for which Python may raise an error", op.site)
         return made if made.dtype == recorded.dtype else self.call(np.ndarray.astype, made, recorded.dtype)
 
-    def _check_guard(self, op: Call, args: Any, kwargs: Any, axes: Any, named: Any) -> None:
+    def _check_guard(self, op: Call, args: Any, kwargs: Any, axes: Any, batch_keywords: Any) -> None:
         """Check a guard for each example. Shapes and kinds are the same for all, since each op checks them."""
         if op.fn is getattr or (op.fn is getfield and type(op.args[1]) is Path):
             raise DiffersError("the code asks for an array's memory layout", op.site)
@@ -152,14 +152,14 @@ class _Table:
             raise DiffersError("the code asks whether objects are identical, or whether arithmetic raises", op.site)
         if op.fn is np.shares_memory:  # the same for all examples, which have the same memory layout
             return
-        if not any(axes) and not named:
+        if not any(axes) and not batch_keywords:
             found = [self.call(op.fn, *args, **kwargs)]
         elif op.fn in _OF_KIND and axes[0] is True:
             if op.fn is not type and op.fn(example(args[0], True, 0, True)) != op.val:
                 raise DiffersError("the shapes or kinds of its values differ", op.site)
             return
         else:
-            found = outcomes(self.call, Batch(op.fn, self.size, axes, named), args, kwargs)
+            found = outcomes(self.call, Batch(op.fn, self.size, axes, batch_keywords), args, kwargs)
         if not all([self.call(all_equal_recorded, x, op.val) for x in (found if isinstance(found, list) else [found])]):
             raise DiffersError("the examples take different branches here", op.site)
 

@@ -224,9 +224,9 @@ class PlacedWriter(Writer):
         """A number that is made of arrays has a line of its own: where it is read, they may be overwritten."""
         return super().folds(op) and (not is_atom(op.val) or all([is_atom(value_of(v)) for v in op.references()]))
 
-    def misfit(self, name: str, recorded: Any) -> str:
+    def type_changed(self, name: str, recorded: Any) -> str:
         """The test of an argument, of an array's dtype by the dtype itself: several times faster than by its name."""
-        test = super().misfit(name, recorded)
+        test = super().type_changed(name, recorded)
         if isinstance(recorded, np.ndarray) and test:
             dtype = self.outside.bind(recorded.dtype).text
             test = test.replace(f".dtype != {str(recorded.dtype)!r}", f".dtype != {dtype}")

@@ -160,7 +160,7 @@ class _Scan:
         loop, inner = loop_memory(op.fn, self.memory.reuses), self.found.inside(op.id)
         for maker, k in taking_turns(op.fn, loop.memory).items():
             group = self.memory.find(self.memory.parts[op.id][k])
-            until = self.memory.until[group]
+            until = self.memory.last_read[group]
             if until <= len(self.ops) and not self.memory.pinned[group]:
                 inner.pairs[maker.id] = pair = self.take(maker), self.take(maker)
                 for buffer in pair:
@@ -189,7 +189,7 @@ class _Scan:
             and op.id not in self.rows
             and [maker for maker in self.makers.get(group, ()) if not is_part(maker)] == [op]
             and not memory.pinned[group]
-            and memory.until[group] <= len(self.ops)
+            and memory.last_read[group] <= len(self.ops)
         )
 
     def place(self, op: Call, group: int) -> None:
@@ -197,7 +197,7 @@ class _Scan:
         heir = self.dying_operand(op, Buffer(op.val.shape, op.val.dtype))
         k = self.take(op) if heir is None else self.held.pop(heir)
         self.found.places[op.id] = k
-        self.hold(k, group, self.memory.until[group])
+        self.hold(k, group, self.memory.last_read[group])
 
     def dying_operand(self, op: Call, buffer: Buffer) -> int | None:
         """The group of an operand, of the same form, that nobody reads after an elementwise op."""
@@ -205,7 +205,7 @@ class _Scan:
             return None
         read = [(v.id, self.memory.find(v.id)) for v in op.references()]
         for group in dict.fromkeys([group for _, group in read]):
-            if self.memory.until[group] == op.id and group in self.held:
+            if self.memory.last_read[group] == op.id and group in self.held:
                 whole = all([v in self.found.places or v in self.memory.in_place for v, its in read if its == group])
                 if whole and self.found.buffers[self.held[group]] == buffer:
                     return group
@@ -247,7 +247,7 @@ def taking_turns(loop: Loop, memory: MemoryGroups) -> dict[Call, int]:
     found: dict[Call, int] = {}
     for k, v in enumerate(carried if is_plain(list(loop.body)) else ()):
         made = makers.get(places[k], [])
-        alone = v.id in memory.own and memory.find(v.id) not in places
+        alone = v.id in memory.owned_inputs and memory.find(v.id) not in places
         if alone and len(made) == 1 and isinstance(op := made[0], Call) and is_large(op) and takes_out(op):
             found[op] = k
     return found
@@ -281,7 +281,7 @@ def _can_lie_in_target(ops: Sequence[Op], memory: MemoryGroups, store: Call, op:
     known = key_value(key)
     if not (isinstance(op, Call) and is_large(op) and takes_out(op) and op.fn not in MAKERS and is_basic(known)):
         return False
-    part, until = value_of(x)[known], memory.until[row]
+    part, until = value_of(x)[known], memory.last_read[row]
     same = type(part) is np.ndarray and (part.shape, part.dtype) == (op.val.shape, op.val.dtype)
     if not same or memory.pinned[row] or until > len(ops) or memory.written[row]:
         return False

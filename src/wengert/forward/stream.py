@@ -210,8 +210,8 @@ class Stream:
 
     def _apart_from_stores(self, slot: int, ins: list[int], y: Any, tangent: Any) -> Any:
         """Copy `tangent` if a store may write its memory, unless the value `y` is a view of the same written array."""
-        shown = [self.tangents[k] for k in ins if k in self.aliases]
-        owners = {id(owner_of(x_dot)) for x_dot in shown if isinstance(x_dot, np.ndarray)}
+        aliased = [self.tangents[k] for k in ins if k in self.aliases]
+        owners = {id(owner_of(x_dot)) for x_dot in aliased if isinstance(x_dot, np.ndarray)}
         if is_container(tangent):
             return with_leaves(tangent, lambda _, part: self._apart_from_stores(slot, ins, None, part))
         if not isinstance(tangent, np.ndarray) or id(owner_of(tangent)) not in owners:
@@ -264,7 +264,7 @@ class Stream:
             kept = self.values[slot]
             if _count_references(kept) == ONLY_REFERENCE and SHADOW.get(id(kept[0])) == slot:
                 del SHADOW[id(kept[0])]
-        live = {*SHADOW.values(), *self._needed(), *self._shown()}
+        live = {*SHADOW.values(), *self._needed(), *self._current_views()}
         for slot in old:
             if slot not in live:
                 self._drop(slot)
@@ -291,16 +291,16 @@ class Stream:
             needed.update([slot for _, slot, _ in (*root, *root.waiting)])
         return needed
 
-    def _shown(self) -> list[int | None]:
+    def _current_views(self) -> list[int | None]:
         """List the slots of current views of written memory to which other code refers."""
-        shown: list[int | None] = []
+        current: list[int | None] = []
         for storage in memory_of(self.recording).storages.values():
             storage.views = {key: view for key, view in storage.views.items() if view[0]() is not None}
             now = [slot for _, stamp, slot in storage.views.values() if stamp == storage.stamp]
-            shown += [
+            current += [
                 slot for slot in now if slot not in self.values or _count_references(self.values[slot]) > ONLY_REFERENCE
             ]
-        return shown
+        return current
 
 
 class EndOfValue(weakref.ref[np.ndarray]):

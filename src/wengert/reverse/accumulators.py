@@ -55,7 +55,7 @@ class Cotangents:
         """Add a seed to a slot; its array belongs to the user, so the engine never writes into it."""
         self.add(slot, seed.view(np.ndarray) if isinstance(seed, np.ndarray) else seed)
 
-    def note(self, words: str, slot: int) -> None:
+    def note(self, label: str, slot: int) -> None:
         """Describe the next computation by `words` about a slot, for a tape to show."""
 
     def take(self, slot: int) -> tuple[Any, bool]:
@@ -115,7 +115,7 @@ class Cotangents:
             self.lets_rules_add
             and isinstance(held[0], InplaceableThunk)
             and not broadcasts
-            and self._takes(slot, x, y_bar)
+            and self._can_take_thunk(slot, x, y_bar)
         ):
             self._add_into(slot, held[0], self.buffer(slot, x))
             return
@@ -126,7 +126,7 @@ class Cotangents:
             made = made.copy(order="K")
         self.add(slot, made, is_array)
 
-    def _takes(self, slot: int, x: Any, y_bar: Any) -> bool:
+    def _can_take_thunk(self, slot: int, x: Any, y_bar: Any) -> bool:
         """Whether a thunk can add to the sum so far: an array like `x`, which is complex if ȳ is."""
         cotangent = self.table[slot]
         if type(cotangent) is not np.ndarray or not cotangent.ndim or not isinstance(x, (np.ndarray, Spec)):
@@ -140,9 +140,9 @@ class Cotangents:
             for other, cotangent in enumerate(self.table):
                 if other != slot and isinstance(cotangent, np.ndarray) and owner_of(cotangent) is owner:
                     raise RuleError("an InplaceableThunk would add to memory that another cotangent shares")
-        self._put(slot, add_into(buffer, thunk), buffer)
+        self._replace_buffer(slot, add_into(buffer, thunk), buffer)
 
-    def _put(self, slot: int, made: np.ndarray, buffer: np.ndarray) -> None:
+    def _replace_buffer(self, slot: int, made: np.ndarray, buffer: np.ndarray) -> None:
         self.table[slot] = made
         if made is not buffer:
             self.owned.discard(slot)
@@ -178,7 +178,7 @@ class Cotangents:
         if self.lets_rules_add:
             part = self.windows.onto(self, slot) if self.windows is not None and bound.fn is getitem else None
             if part is None:
-                return self._onto(bound.scatter, slot, args[0], (y_bar, y, *args), {})
+                return self._add_by(bound.scatter, slot, args[0], (y_bar, y, *args), {})
             getitem_onto(part, args[1], y_bar)
             return True
         made = bound.scatter(self.zeros(args[0]), y_bar, y, *args)
@@ -196,20 +196,20 @@ class Cotangents:
         for k, accumulator in rule.accumulators.items():
             x = primals[k] if k < len(left) and left[k] else None
             fits = isinstance(x, (np.ndarray, Spec)) and x.ndim and x.size >= accumulator.above
-            if fits and self._has_place(ins[k], x, y_bar, accumulator.scatters):
-                left[k] = not self._onto(accumulator.action, ins[k], x, (y_bar, y, *primals), static)
+            if fits and self._can_accumulate(ins[k], x, y_bar, accumulator.scatters):
+                left[k] = not self._add_by(accumulator.action, ins[k], x, (y_bar, y, *primals), static)
         return tuple(left)
 
-    def _has_place(self, slot: int, x: Any, y_bar: Any, scatters: bool) -> bool:
-        return scatters if self.table[slot] is None else self._takes(slot, x, y_bar)
+    def _can_accumulate(self, slot: int, x: Any, y_bar: Any, scatters: bool) -> bool:
+        return scatters if self.table[slot] is None else self._can_take_thunk(slot, x, y_bar)
 
-    def _onto(self, add: Callable[..., Any], slot: int, x: Any, args: tuple[Any, ...], static: Any) -> bool:
+    def _add_by(self, add: Callable[..., Any], slot: int, x: Any, args: tuple[Any, ...], static: Any) -> bool:
         buffer = self.buffer(slot, x)
         made = add(buffer, *args, **static)
         if made is NotImplemented:
             return False
         if made is not buffer:
-            self._put(slot, as_given(made, buffer, f"the accumulator at {place(add)}"), buffer)
+            self._replace_buffer(slot, as_given(made, buffer, f"the accumulator at {place(add)}"), buffer)
         return True
 
     def read(self, y_bar: Any, key: Any) -> Any:
@@ -269,9 +269,9 @@ class TracedCotangents(Cotangents):
             SHADOW[id(seed)] = self.recording.constant(seed)
         self.add(slot, seed)
 
-    def note(self, words: str, slot: int) -> None:
+    def note(self, label: str, slot: int) -> None:
         if self.is_own:
-            self.recording.notes.append((len(self.recording.entries), words, slot))
+            self.recording.notes.append((len(self.recording.entries), label, slot))
 
     def add(self, slot: int, x_bar: Any, owned: bool = False) -> None:
         old = self.table[slot]

@@ -190,9 +190,9 @@ def _run_and_fold(recording: Recording, f: Callable[..., Any], args: tuple[Any, 
             raise
         recording.fresh_objects = call.fresh_objects  # else objects of the stretch would stay alive
         folded = Folded(recording, call, stretch, site)
-        born = _allocated_inside(stretch)
+        allocated = _allocated_inside(stretch)
         values = _cut_off(stretch)
-        writes = _outliving(stretch.memory, born)
+        writes = _outliving(stretch.memory, allocated)
         recording.memory.unfinished += 1
     folded.stand_in(values, writes)
     recording.memory.unfinished -= 1
@@ -237,11 +237,11 @@ def _is_read_anew(memory: Memory, value: Any) -> bool:
     return isinstance(value, np.ndarray) and owner_of(value) is not value and memory.is_followed(value)
 
 
-def _outliving(memory: Memory, born: set[int]) -> list[tuple[np.ndarray, Any, Any]]:
+def _outliving(memory: Memory, allocated: set[int]) -> list[tuple[np.ndarray, Any, Any]]:
     """List a stretch's writes into arrays that are older and outlive it, as (array, key, old content)."""
     by_owner: dict[int, tuple[list[np.ndarray], list[Any]]] = {}
     for k in range(len(memory.undo)):  # by index, because a variable would hold a reference
-        _group_by_owner(by_owner, memory.undo[k], born)
+        _group_by_owner(by_owner, memory.undo[k], allocated)
     memory.undo.clear()
     return [
         write
@@ -251,9 +251,11 @@ def _outliving(memory: Memory, born: set[int]) -> list[tuple[np.ndarray, Any, An
     ]
 
 
-def _group_by_owner(by_owner: dict[int, tuple[list[np.ndarray], list[Any]]], record: list[Any], born: set[int]) -> None:
+def _group_by_owner(
+    by_owner: dict[int, tuple[list[np.ndarray], list[Any]]], record: list[Any], allocated: set[int]
+) -> None:
     owner = owner_of(record[1])
-    if id(owner) not in born:
+    if id(owner) not in allocated:
         by_owner.setdefault(id(owner), ([owner], []))[1].append(record)
 
 

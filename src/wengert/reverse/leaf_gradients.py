@@ -25,17 +25,17 @@ class LeafGradients:
 
     def __init__(self, cotangents: Cotangents, slots: Mapping[int, int | None], traced: bool) -> None:
         self.cotangents, self.slots, self.traced = cotangents, slots, traced
-        self.given: set[int] = set()
+        self.returned: set[int] = set()
 
-    def reached(self, here: Level) -> bool:
+    def is_reached(self, here: Level) -> bool:
         """Whether any input of the level `here` has a cotangent."""
         table = self.cotangents.table
         return any([table[slot] is not None for slot in here.inputs if self.traced or slot < len(table)])
 
-    def leading(self, made: list[Any], start: int) -> list[Any]:
+    def list_leading(self, leaves: list[Any], start: int) -> list[Any]:
         """List the gradients of the leaves `made`, whose slots begin at `start`; most cotangents are returned as is."""
-        given, table, out = self.given, self.cotangents.table, []
-        for slot, leaf in enumerate(made, start):
+        returned, table, out = self.returned, self.cotangents.table, []
+        for slot, leaf in enumerate(leaves, start):
             cotangent = table[slot] if slot < len(table) else None
             if (
                 type(cotangent) is np.ndarray is type(leaf)
@@ -43,34 +43,34 @@ class LeafGradients:
                 and is_exclusive(table, slot, 1)
                 and cotangent.shape == leaf.shape
             ):
-                given.add(id(cotangent))
+                returned.add(id(cotangent))
                 out.append(cotangent)
             else:
-                out.append(self.of(leaf, slot, cotangent, False))
+                out.append(self.gradient_of(leaf, slot, cotangent, False))
         return out
 
     def __call__(self, leaf: Any) -> Any:
         slot = self.slots.get(id(leaf))
         table = self.cotangents.table
         cotangent = None if slot is None or (not self.traced and slot >= len(table)) else table[slot]
-        alone = self.traced or (slot is not None and cotangent is not None and is_exclusive(table, slot, 1))
-        return self.of(leaf, slot, cotangent, alone)
+        exclusive = self.traced or (slot is not None and cotangent is not None and is_exclusive(table, slot, 1))
+        return self.gradient_of(leaf, slot, cotangent, exclusive)
 
-    def of(self, leaf: Any, slot: int | None, cotangent: Any, alone: bool) -> Any:
+    def gradient_of(self, leaf: Any, slot: int | None, cotangent: Any, exclusive: bool) -> Any:
         """Return the gradient of `leaf` from its cotangent, copied if other code may share its memory."""
         if cotangent is None:
             return np.zeros_like(leaf) if isinstance(leaf, np.ndarray) else type(leaf)(0)
-        found = cotangent
+        original = cotangent
         cotangent = self.cotangents.project(cotangent, leaf, True)
         if is_complex(leaf):
             cotangent = self.cotangents.call(np.conj, cotangent)
         if isinstance(cotangent, np.ndarray):
             owner = id(owner_of(cotangent))
-            own = cotangent.base is None and cotangent.flags.writeable and (alone or cotangent is not found)
-            if owner in self.given or not (slot in self.cotangents.owned or own):
+            own = cotangent.base is None and cotangent.flags.writeable and (exclusive or cotangent is not original)
+            if owner in self.returned or not (slot in self.cotangents.owned or own):
                 cotangent = self.cotangents.call(np.array, cotangent)
                 owner = id(owner_of(cotangent))
-            self.given.add(owner)
+            self.returned.add(owner)
             return cotangent if type(leaf) is np.ndarray else self._masked(cotangent, leaf)
         if isinstance(leaf, np.ndarray):  # zero-dimensional: arithmetic returns scalars
             return self.cotangents.call(np.array, cotangent)

@@ -205,12 +205,12 @@ def _walk_stepwise(
 
 @steps("cotangents")
 def _noted_step(
-    recording: Recording, cotangents: PassingCotangents | PassingTracedCotangents, slot: int, words: str, depth: int
+    recording: Recording, cotangents: PassingCotangents | PassingTracedCotangents, slot: int, label: str, depth: int
 ) -> None:
     entry = recording.entries[slot]
     assert entry is not None
     STATE.site = entry[5]
-    cotangents.note(words, slot)
+    cotangents.note(label, slot)
     places, y_bar = _before_step(cotangents, slot, entry) if SETTINGS.debug_nans else ((), None)
     try:
         general_step(cotangents, slot, entry, depth)

@@ -1,1 +1,1 @@
-"""Which elements of a result depend on which elements of an input, and how few passes give all of these derivatives."""
+"""Sparse Jacobians: which elements of a result depend on which of an input, and few passes that find all entries."""

@@ -27,7 +27,7 @@ class RuleDoesNotApply(Exception):
 
 
 class Dependences:
-    """The dependences of the values of a tape on `n` columns; `of[v.id]` are those of a Variable v.
+    """The dependences of the values of a tape on `n` columns; `by_id[v.id]` are those of a Variable v.
 
     `reads` has the values by which calls selected elements; with other values they would select others. `free` has the
     ids of calls whose dependences do not depend on the values of their arguments. `may_change` is true once a function
@@ -39,14 +39,14 @@ class Dependences:
 
     def __init__(self, n: int) -> None:
         self.sets = Sets(n)
-        self.of: dict[int, Any] = {}
+        self.by_id: dict[int, Any] = {}
         self.reads: dict[int, Any] = {}
         self.free: set[int] = set()
         self.dense: list[tuple[Call, int]] = []
 
     def known(self, v: Any) -> Any:
         """Return the dependences of an argument; None if it is not a Variable."""
-        return self.of.get(v.id) if isinstance(v, Variable) else None
+        return self.by_id.get(v.id) if isinstance(v, Variable) else None
 
     def value(self, arg: Any) -> Any:
         """Return the value of an argument that selects elements; note the values of its Variables in `reads`."""
@@ -82,14 +82,14 @@ def recorded_value(arg: Any) -> Any:
     return arg.op.val if isinstance(arg, Variable) and arg.op is not None else arg
 
 
-def shaped_like(value: Any, of: Callable[[Any], Any]) -> Any:
-    """Build the dependences of a number, an array, or a container of these; `of(part)` returns those of each part."""
+def shaped_like(value: Any, part_dependences: Callable[[Any], Any]) -> Any:
+    """Build the dependences of a float, an array, or a container of these, from those of each part."""
     if is_inexact(value):
-        return of(value)
+        return part_dependences(value)
     if isinstance(value, tuple | list):
-        return [shaped_like(part, of) for part in value]
+        return [shaped_like(part, part_dependences) for part in value]
     if isinstance(value, dict):
-        return {key: shaped_like(part, of) for key, part in value.items()}
+        return {key: shaped_like(part, part_dependences) for key, part in value.items()}
     return None
 
 

@@ -30,18 +30,19 @@ class Pattern:
 
     def __init__(self, tape: Tape, inputs: Sequence[int]) -> None:
         sizes = [np.size(tape[k].val) for k in inputs]
-        of = Dependences(sum(sizes))
+        deps = Dependences(sum(sizes))
         for k, first, size in zip(inputs, np.cumsum([0, *sizes]), sizes, strict=False):
-            of.of[k] = np.arange(first + 1, first + size + 1).reshape(np.shape(tape[k].val))
-        _find_dependences(tape, of)
-        rows = np.concatenate([[], *_element_sets(tape[tape.result].val, of.of.get(tape.result.id))]).astype(np.int64)
-        indices, lengths = of.sets.gathered(rows)
-        self.csr = Csr(np.concatenate([[0], np.cumsum(lengths)]), indices, of.sets.n)
-        self.densest = _densest(of)
-        self._free, self._result = of.free, tape.result.id
-        self._is_lasting, self._rules = not of.may_change, rules.version
-        self._reads = {k: _comparison_key(value) for k, value in of.reads.items()}
-        self._ops = [_op_key(op, op.id in of.free) for op in tape]
+            deps.by_id[k] = np.arange(first + 1, first + size + 1).reshape(np.shape(tape[k].val))
+        _find_dependences(tape, deps)
+        sets = _element_sets(tape[tape.result].val, deps.by_id.get(tape.result.id))
+        rows = np.concatenate([[], *sets]).astype(np.int64)
+        indices, lengths = deps.sets.gathered(rows)
+        self.csr = Csr(np.concatenate([[0], np.cumsum(lengths)]), indices, deps.sets.n)
+        self.densest = _densest(deps)
+        self._free, self._result = deps.free, tape.result.id
+        self._is_lasting, self._rules = not deps.may_change, rules.version
+        self._reads = {k: _comparison_key(value) for k, value in deps.reads.items()}
+        self._ops = [_op_key(op, op.id in deps.free) for op in tape]
 
     def fits(self, tape: Tape) -> bool:
         """Whether this is also the pattern of another tape: one with the same calls, which select the same elements."""
@@ -55,7 +56,7 @@ class Pattern:
         )
 
 
-def _find_dependences(tape: Tape, of: Dependences) -> None:
+def _find_dependences(tape: Tape, deps: Dependences) -> None:
     """Find the dependences of the values from which a tape's result is computed."""
     ops, needed = list(tape), {tape.result.id}
     for op in reversed(ops):
@@ -64,17 +65,17 @@ def _find_dependences(tape: Tape, of: Dependences) -> None:
     live = liveness(ops, tape.result)
     for op, dead in zip(ops, values_to_free(live, ops)[1:], strict=True):
         if isinstance(op, Call) and op.id in needed:
-            found = dependences(of, op, op.id in live.in_place)
+            found = dependences(deps, op, op.id in live.in_place)
             if found is not None:
-                of.of[op.id] = found
+                deps.by_id[op.id] = found
         for k in dead:
-            of.of.pop(k, None)
+            deps.by_id.pop(k, None)
 
 
-def _densest(of: Dependences) -> Call | None:
+def _densest(deps: Dependences) -> Call | None:
     """Return the first of the `dense` calls that depend on most columns."""
-    calls = [op for op, _ in of.dense]
-    lengths = of.sets.gathered(np.array([union for _, union in of.dense], np.int64))[1]
+    calls = [op for op, _ in deps.dense]
+    lengths = deps.sets.gathered(np.array([union for _, union in deps.dense], np.int64))[1]
     return calls[int(np.argmax(lengths))] if calls else None
 
 

@@ -52,11 +52,11 @@ class Sets:
                 return k
         pair = (min(a, b), max(a, b))
         if pair not in self._pairs:
-            merged = np.union1d(self.of(a), self.of(b)).astype(np.int32)
+            merged = np.union1d(self.columns_of(a), self.columns_of(b)).astype(np.int32)
             self._pairs[pair] = int(self._added(merged, np.array([len(merged)]))[0])
         return self._pairs[pair]
 
-    def of(self, k: int) -> np.ndarray:
+    def columns_of(self, k: int) -> np.ndarray:
         """Return the columns of set `k`."""
         return self.columns[self.starts[k] : self.starts[k] + self.sizes[k]]
 

@@ -36,28 +36,28 @@ _COMPARABLE_TYPES = (Variable, int, float, complex, str, bytes, slice, np.generi
 PRODUCTS = (np.matmul, np.dot, np.inner, np.vdot, np.outer, np.einsum)
 
 
-def dependences(of: Dependences, op: Call, in_place: bool) -> Any:
+def dependences(deps: Dependences, op: Call, in_place: bool) -> Any:
     """Return the dependences of a call's result; with `in_place`, a store may overwrite its array's dependences."""
-    if all(of.known(v) is None for v in op.references()):
+    if all(deps.known(v) is None for v in op.references()):
         return None
-    for rule in _candidate_rules(of, op, in_place):
+    for rule in _candidate_rules(deps, op, in_place):
         try:
-            return rule(of, op)
+            return rule(deps, op)
         except RuleDoesNotApply:
             continue
-    return dense_dependences(of, op)
+    return dense_dependences(deps, op)
 
 
-def _candidate_rules(of: Dependences, op: Call, in_place: bool) -> Iterator[Callable[[Dependences, Call], Any]]:
+def _candidate_rules(deps: Dependences, op: Call, in_place: bool) -> Iterator[Callable[[Dependences, Call], Any]]:
     """Yield the sparsity rules to try, the most exact one first."""
     fn = op.fn
     rule = None if isinstance(fn, Variable) else rules.get(fn)
     if fn is functional.getitem or fn is functional.lens:
         yield read_dependences
     elif fn is functional.setitem or fn is functional.setlens:
-        yield lambda of, op: store_dependences(of, op, in_place)
+        yield lambda deps, op: store_dependences(deps, op, in_place)
     elif fn is functional.additem or fn is functional.addlens:
-        yield lambda of, op: addition_dependences(of, op, in_place)
+        yield lambda deps, op: addition_dependences(deps, op, in_place)
     elif fn is functional.getfield:
         yield item_dependences
     elif fn in functional.DISPLAYS or hasattr(fn, "_fields"):
@@ -65,45 +65,45 @@ def _candidate_rules(of: Dependences, op: Call, in_place: bool) -> Iterator[Call
     elif fn is np.bincount:
         yield bincount_dependences
     elif rule is not None and rule.kind == "constant":
-        yield lambda of, op: None
+        yield lambda deps, op: None
     elif rule is not None and rule.kind != "rrule":
-        if _acts_elementwise(of, op, rule):
+        if _acts_elementwise(deps, op, rule):
             yield elementwise_dependences
-        yield lambda of, op: moved_dependences(of, op, rule)
-        yield lambda of, op: product_dependences(of, op, rule)
-        yield lambda of, op: unit_dependences(of, op, rule)
-        yield lambda of, op: linear_map_dependences(of, op, rule)
-        yield lambda of, op: fibre_dependences(of, op, rule)
+        yield lambda deps, op: moved_dependences(deps, op, rule)
+        yield lambda deps, op: product_dependences(deps, op, rule)
+        yield lambda deps, op: unit_dependences(deps, op, rule)
+        yield lambda deps, op: linear_map_dependences(deps, op, rule)
+        yield lambda deps, op: fibre_dependences(deps, op, rule)
 
 
 def _is_of(rule: Rule, fns: tuple[Any, ...]) -> bool:
     return any(rules.get(fn) is rule for fn in fns)
 
 
-def _acts_elementwise(of: Dependences, op: Call, rule: Rule) -> bool:
+def _acts_elementwise(deps: Dependences, op: Call, rule: Rule) -> bool:
     """Whether each element of the result depends only on the arguments' elements at the same position."""
     if rule.kind == "partials" or _is_of(rule, ELEMENTWISE):
         return True
     if isinstance(op.fn, np.ufunc):
         return op.fn.signature is None
-    return _is_of(rule, IN_FIRST) and not any(of.known(v) is not None for v in references(op.args[1:]))
+    return _is_of(rule, IN_FIRST) and not any(deps.known(v) is not None for v in references(op.args[1:]))
 
 
-def dense_dependences(of: Dependences, op: Call) -> Any:
+def dense_dependences(deps: Dependences, op: Call) -> Any:
     """Let each element of the result depend on all elements of the arguments."""
-    sets = np.unique(np.concatenate([*of.reached(op)]))
-    union = int(of.sets.united(np.zeros_like(sets), sets, 1)[0])
-    of.dense.append((op, union))
+    sets = np.unique(np.concatenate([*deps.reached(op)]))
+    union = int(deps.sets.united(np.zeros_like(sets), sets, 1)[0])
+    deps.dense.append((op, union))
     return everywhere(op.val, union)
 
 
-def elementwise_dependences(of: Dependences, op: Call) -> Any:
+def elementwise_dependences(deps: Dependences, op: Call) -> Any:
     """Let each element of the result depend on the arguments' elements at the same position, after broadcasting."""
-    of.free.add(op.id)
+    deps.free.add(op.id)
     sets: Any = EMPTY
     for v in {v.id: v for v in op.references()}.values():
-        if of.known(v) is not None:
-            sets = of.sets.union(sets, of.array(v))
+        if deps.known(v) is not None:
+            sets = deps.sets.union(sets, deps.array(v))
     return shaped_like(op.val, lambda number: _broadcast_sets(sets, np.shape(number)).copy())
 
 
@@ -114,49 +114,49 @@ def _broadcast_sets(sets: Any, shape: tuple[int, ...]) -> np.ndarray:
         raise RuleDoesNotApply from error
 
 
-def container_dependences(of: Dependences, op: Call) -> Any:
+def container_dependences(deps: Dependences, op: Call) -> Any:
     """Return the dependences of a list, tuple or dictionary that is made of values."""
-    parts = [_dependences_within(of, arg) for arg in op.args]
+    parts = [_dependences_within(deps, arg) for arg in op.args]
     return dict(zip(op.args[0], parts[1:], strict=True)) if op.fn is functional.make_dict else parts
 
 
-def _dependences_within(of: Dependences, arg: Any) -> Any:
+def _dependences_within(deps: Dependences, arg: Any) -> Any:
     """Return the dependences of an argument that may be a nested sequence of Variables."""
     if isinstance(arg, Variable):
-        return of.known(arg)
-    return [_dependences_within(of, item) for item in arg] if isinstance(arg, tuple | list) else None
+        return deps.known(arg)
+    return [_dependences_within(deps, item) for item in arg] if isinstance(arg, tuple | list) else None
 
 
-def item_dependences(of: Dependences, op: Call) -> Any:
+def item_dependences(deps: Dependences, op: Call) -> Any:
     """Return the dependences of an item of a container."""
-    whole, key = of.known(op.args[0]), of.value(op.args[1])
+    whole, key = deps.known(op.args[0]), deps.value(op.args[1])
     return everywhere(op.val, whole.set) if isinstance(whole, Whole) else functional.getfield(whole, key)
 
 
-def moved_dependences(of: Dependences, op: Call, rule: Rule) -> Any:
+def moved_dependences(deps: Dependences, op: Call, rule: Rule) -> Any:
     """Return the dependences of a call that moves elements: each of its result is an argument's, or a constant."""
-    if not _is_linear(of, op, rule):
+    if not _is_linear(deps, op, rule):
         raise RuleDoesNotApply
-    return _moves(of, op, rule)
+    return _moves(deps, op, rule)
 
 
-def unit_dependences(of: Dependences, op: Call, rule: Rule) -> Any:
+def unit_dependences(deps: Dependences, op: Call, rule: Rule) -> Any:
     """Return the dependences of a bilinear call with a short constant factor, such as a convolution with a filter.
 
     The result is a sum over the factor's elements, each of which must only move elements of the other argument.
     """
     args, static = _bound_arguments(op, rule)
-    constant = [k for k, arg in enumerate(args) if not _is_dependent(of, arg)]
+    constant = [k for k, arg in enumerate(args) if not _is_dependent(deps, arg)]
     if len(args) != 2 or len(constant) != 1 or not _is_bilinear(rule):
         raise RuleDoesNotApply
-    factor = np.asarray(of.value(args[constant[0]]))
+    factor = np.asarray(deps.value(args[constant[0]]))
     if factor.size > MOST_UNITS:
         raise RuleDoesNotApply
     sets: Any = EMPTY
     for place in np.argwhere(factor):
         unit = functional.setitem(np.zeros(factor.shape), tuple(place), 1.0)
         given = [unit if k == constant[0] else arg for k, arg in enumerate(args)]
-        sets = of.sets.union(sets, _moves(of, Call(op.fn, given, static, op.val), rule))
+        sets = deps.sets.union(sets, _moves(deps, Call(op.fn, given, static, op.val), rule))
     return _broadcast_sets(sets, np.shape(op.val)).copy()
 
 
@@ -167,51 +167,51 @@ def _is_bilinear(rule: Rule) -> bool:
     return _is_of_wengert(rule) and all(_reads_none_of(rule, wanted) for wanted in ((True, False), (False, True)))
 
 
-def linear_map_dependences(of: Dependences, op: Call, rule: Rule) -> Any:
+def linear_map_dependences(deps: Dependences, op: Call, rule: Rule) -> Any:
     """Return the dependences of one linear function applied to each fibre along an axis, such as a filter.
 
     Its values at unit vectors give the matrix of this function.
     """
     args, static = _bound_arguments(op, rule)
-    sets, axes = _fibres(of, args, static, rule)
+    sets, axes = _fibres(deps, args, static, rule)
     is_filter = isinstance(op.val, np.ndarray) and op.val.ndim == sets.ndim and len(axes) == 1
-    if not is_filter or not _is_linear(of, op, rule):
+    if not is_filter or not _is_linear(deps, op, rule):
         raise RuleDoesNotApply
-    n, others = sets.shape[axes[0]], [arg for arg in (*args, *static.values()) if not _is_dependent(of, arg)]
-    is_alike = all(np.ndim(of.value(arg)) < 2 for arg in others if isinstance(recorded_value(arg), np.ndarray))
+    n, others = sets.shape[axes[0]], [arg for arg in (*args, *static.values()) if not _is_dependent(deps, arg)]
+    is_alike = all(np.ndim(deps.value(arg)) < 2 for arg in others if isinstance(recorded_value(arg), np.ndarray))
     if not is_alike or n > MOST_OF_FIBRE or not all(map(_is_comparable, leaf_values((args, static)))):
         raise RuleDoesNotApply
     units = np.eye(n).reshape(n, *[n if k == axes[0] else 1 for k in range(sets.ndim)])
-    found = [_value_at(of, op.fn, args, static, unit) for unit in (0.0 * units.sum(0), *units)]
+    found = [_value_at(deps, op.fn, args, static, unit) for unit in (0.0 * units.sum(0), *units)]
     matrix = np.array([np.ravel(y) != np.ravel(found[0]) for y in found[1:]]).T
-    made = np.moveaxis(_united_by(of, matrix, np.moveaxis(sets, axes[0], 0)), 0, axes[0])
+    made = np.moveaxis(_united_by(deps, matrix, np.moveaxis(sets, axes[0], 0)), 0, axes[0])
     if made.shape != np.shape(op.val):
         raise RuleDoesNotApply
     return made
 
 
-def _value_at(of: Dependences, fn: Any, args: Any, static: dict[str, Any], unit: np.ndarray) -> Any:
+def _value_at(deps: Dependences, fn: Any, args: Any, static: dict[str, Any], unit: np.ndarray) -> Any:
     """Call a function with `unit` in place of the argument that depends on columns."""
-    given = [unit if _is_dependent(of, arg) else of.value(arg) for arg in args]
+    given = [unit if _is_dependent(deps, arg) else deps.value(arg) for arg in args]
     try:
         with np.errstate(all="ignore"):
-            return fn(*given, **{name: of.value(arg) for name, arg in static.items()})
+            return fn(*given, **{name: deps.value(arg) for name, arg in static.items()})
     except Exception as error:
         raise RuleDoesNotApply from error
 
 
-def _moves(of: Dependences, op: Call, rule: Rule) -> Any:
+def _moves(deps: Dependences, op: Call, rule: Rule) -> Any:
     """Find the dependences of a call that only moves elements, by running it on labels."""
     if not _is_of_wengert(rule) or not all(map(_is_comparable, leaf_values((op.args, op.kwargs)))):
-        of.may_change = True
-    given = {v.id: v for v in op.references() if of.known(v) is not None}
-    sets = np.concatenate([of.array(v).ravel() for v in given.values()])
+        deps.may_change = True
+    given = {v.id: v for v in op.references() if deps.known(v) is not None}
+    sets = np.concatenate([deps.array(v).ravel() for v in given.values()])
 
     def run(labels: list[Any]) -> Any:
         table = dict(zip(given, labels, strict=True))
 
         def value(v: Variable) -> Any:
-            return table[v.id] if v.id in table else of.value(v)
+            return table[v.id] if v.id in table else deps.value(v)
 
         return op.fn(*with_variables(op.args, value), **with_variables(op.kwargs, value))
 
@@ -228,13 +228,13 @@ def _is_comparable(leaf: Any) -> bool:
     return leaf is None or leaf is Ellipsis or isinstance(leaf, _COMPARABLE_TYPES)
 
 
-def _is_linear(of: Dependences, op: Call, rule: Rule) -> bool:
+def _is_linear(deps: Dependences, op: Call, rule: Rule) -> bool:
     """Whether a call is linear in all arguments that depend on columns, by declaration or as its pullback shows.
 
     A user's pullback does not show it: it may pass cotangents through a step function.
     """
     args, _ = _bound_arguments(op, rule)
-    wanted = [_is_dependent(of, arg) for arg in args]
+    wanted = [_is_dependent(deps, arg) for arg in args]
     forward = rule.forward
     if forward is not None and forward.kind == "linear":
         return forward.args is None or all(k in forward.args for k, is_wanted in enumerate(wanted) if is_wanted)
@@ -252,8 +252,8 @@ def _is_of_wengert(rule: Rule) -> bool:
     return home_of(rule.body).startswith("wengert")
 
 
-def _is_dependent(of: Dependences, arg: Any) -> bool:
-    return any(of.known(v) is not None for v in references(arg))
+def _is_dependent(deps: Dependences, arg: Any) -> bool:
+    return any(deps.known(v) is not None for v in references(arg))
 
 
 def _bound_arguments(op: Call, rule: Rule) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -269,15 +269,15 @@ def _bound_arguments(op: Call, rule: Rule) -> tuple[tuple[Any, ...], dict[str, A
         raise RuleDoesNotApply from error
 
 
-def fibre_dependences(of: Dependences, op: Call, rule: Rule) -> Any:
+def fibre_dependences(deps: Dependences, op: Call, rule: Rule) -> Any:
     """Let each fibre of the result along an axis depend on the argument's fibre at the same position.
 
     This holds for NumPy functions with an `axis` that remove this axis or change its length.
     """
-    sets, axes = _fibres(of, *_bound_arguments(op, rule), rule)
+    sets, axes = _fibres(deps, *_bound_arguments(op, rule), rule)
     shape = tuple(1 if k in axes else n for k, n in enumerate(sets.shape))
     fibre = np.arange(math.prod(shape)).reshape(shape)
-    of_fibres = of.sets.united(np.broadcast_to(fibre, sets.shape).ravel(), sets.ravel(), fibre.size).reshape(shape)
+    of_fibres = deps.sets.united(np.broadcast_to(fibre, sets.shape).ravel(), sets.ravel(), fibre.size).reshape(shape)
 
     def beside(y: Any) -> np.ndarray:
         found = of_fibres if np.ndim(y) == sets.ndim else np.squeeze(of_fibres, axes)
@@ -287,25 +287,25 @@ def fibre_dependences(of: Dependences, op: Call, rule: Rule) -> Any:
 
     made, fibres = shaped_like(op.val, beside), of_fibres.ravel()
     if fibres.size:
-        of.dense.append((op, int(fibres[np.argmax(of.sets.sizes[fibres])])))
+        deps.dense.append((op, int(fibres[np.argmax(deps.sets.sizes[fibres])])))
     return made
 
 
-def _fibres(of: Dependences, args: Any, static: dict[str, Any], rule: Rule) -> tuple[np.ndarray, tuple[int, ...]]:
+def _fibres(deps: Dependences, args: Any, static: dict[str, Any], rule: Rule) -> tuple[np.ndarray, tuple[int, ...]]:
     """Return the dependences of the only argument that depends on columns, and the axes of its fibres."""
-    wanted = [arg for arg in args if _is_dependent(of, arg)]
+    wanted = [arg for arg in args if _is_dependent(deps, arg)]
     if rule.analysis is None or "axis" not in rule.analysis.static or not _is_of_wengert(rule):
         raise RuleDoesNotApply
-    axis = of.value(static.get("axis", rule.analysis.kwdefaults.get("axis")))
+    axis = deps.value(static.get("axis", rule.analysis.kwdefaults.get("axis")))
     if len(wanted) != 1 or axis is None:
         raise RuleDoesNotApply
-    sets = of.array(wanted[0])
+    sets = deps.array(wanted[0])
     if not sets.ndim:
         raise RuleDoesNotApply
     return sets, normalize_axis_tuple(axis, sets.ndim)
 
 
-def product_dependences(of: Dependences, op: Call, rule: Rule) -> Any:
+def product_dependences(deps: Dependences, op: Call, rule: Rule) -> Any:
     """Return the dependences of a matrix product or an `einsum`: each element depends on the elements it sums."""
     name = next((fn.__name__ for fn in PRODUCTS if rules.get(fn) is rule), None)
     if name is None:
@@ -317,26 +317,27 @@ def product_dependences(of: Dependences, op: Call, rule: Rule) -> Any:
     terms, result = found
     sets: Any = EMPTY
     for k, arg in enumerate(args):
-        if of.known(arg) is not None:
+        if deps.known(arg) is not None:
             factor = (args[1 - k], terms[1 - k]) if len(args) == 2 else (arg, "")
-            term = _nonzero(of, *factor, of.array(arg), terms[k], result)
+            term = _nonzero(deps, *factor, deps.array(arg), terms[k], result)
             if term is None:
-                term = _sums_over_axes(of, of.array(arg), terms[k], result)
-            sets = of.sets.union(sets, term)
+                term = _sums_over_axes(deps, deps.array(arg), terms[k], result)
+            sets = deps.sets.union(sets, term)
     return _broadcast_sets(sets, np.shape(op.val)).copy()
 
 
-def _sums_over_axes(of: Dependences, sets: np.ndarray, term: str, result: str) -> np.ndarray:
+def _sums_over_axes(deps: Dependences, sets: np.ndarray, term: str, result: str) -> np.ndarray:
     """Unite an operand's sets along the axes that the result lacks; broadcast them to the result's axes."""
     kept = "".join(c for c in result if c in term)
     fibres = np.einsum(f"{term}->{kept}{''.join(set(term) - set(kept))}", sets)
     shape = fibres.shape[: len(kept)]
     rows = np.arange(math.prod(shape)).reshape(shape + (1,) * (fibres.ndim - len(kept)))
-    sums = of.sets.united(np.broadcast_to(rows, fibres.shape).ravel(), fibres.ravel(), math.prod(shape)).reshape(shape)
+    groups = np.broadcast_to(rows, fibres.shape).ravel()
+    sums = deps.sets.united(groups, fibres.ravel(), math.prod(shape)).reshape(shape)
     return sums[tuple(slice(None) if c in kept else None for c in result)]
 
 
-def _nonzero(of: Dependences, factor: Any, letters: str, sets: np.ndarray, term: str, result: str) -> Any:
+def _nonzero(deps: Dependences, factor: Any, letters: str, sets: np.ndarray, term: str, result: str) -> Any:
     """Unite an operand's sets over the elements that the other operand, a constant matrix, does not multiply by zero.
 
     None if the other operand is not a constant matrix.
@@ -344,21 +345,21 @@ def _nonzero(of: Dependences, factor: Any, letters: str, sets: np.ndarray, term:
     shared = [c for c in letters if c in term]
     rest = [c for c in term if c not in shared]
     rows = [c for c in letters if c not in shared]
-    if len(letters) != 2 or len(shared) != 1 or sorted(rows + rest) != sorted(result) or of.known(factor) is not None:
+    if len(letters) != 2 or len(shared) != 1 or sorted(rows + rest) != sorted(result) or deps.known(factor) is not None:
         return None
-    matrix = np.einsum(f"{letters}->{rows[0]}{shared[0]}", of.value(factor))
+    matrix = np.einsum(f"{letters}->{rows[0]}{shared[0]}", deps.value(factor))
     columns = np.einsum(f"{term}->{shared[0]}{''.join(rest)}", sets)
     if matrix.shape[1] != len(columns):  # one of both is stretched
         return None
-    sums = _united_by(of, matrix, columns)
+    sums = _united_by(deps, matrix, columns)
     return np.einsum(f"{rows[0]}{''.join(rest)}->{result}", sums)
 
 
-def _united_by(of: Dependences, matrix: np.ndarray, columns: np.ndarray) -> np.ndarray:
+def _united_by(deps: Dependences, matrix: np.ndarray, columns: np.ndarray) -> np.ndarray:
     """Return the dependences of the product of a constant matrix with an array whose sets are `columns`."""
     i, k = np.nonzero(matrix)
     width = math.prod(columns.shape[1:])
     groups = i[:, np.newaxis] * width + np.arange(width)
     members = columns.reshape(len(columns), width)[k]
-    sums = of.sets.united(groups.ravel(), members.ravel(), len(matrix) * width)
+    sums = deps.sets.united(groups.ravel(), members.ravel(), len(matrix) * width)
     return sums.reshape(len(matrix), *columns.shape[1:])

@@ -1,1 +1,1 @@
-"""The recording as a tape to read, run, print, edit and write out."""
+"""Tapes: recordings that you can read, run, print, edit and write out as source."""

@@ -77,18 +77,18 @@ class Helpers(Externals):
         """Write the definition of a module's `name`, if that is not done, and return its name in the source."""
         key = (module.__name__, name)
         if key not in self._names:
-            wish = name
-            while wish in self.taken or wish == self._module:
-                wish += "_"
-            self.taken.add(wish)
-            self._names[key] = wish
-            self.definitions.append(self._definition(module, name, wish))
+            new_name = name
+            while new_name in self.taken or new_name == self._module:
+                new_name += "_"
+            self.taken.add(new_name)
+            self._names[key] = new_name
+            self.definitions.append(self._definition(module, name, new_name))
         return self._names[key]
 
-    def _definition(self, module: types.ModuleType, name: str, wish: str) -> str:
+    def _definition(self, module: types.ModuleType, name: str, new_name: str) -> str:
         """Return the definition of a module's `name`, with its names changed to those of the emitted source."""
         text = stripped_definition(definition_text(module, name), module)
-        changes = {name: [Edit(*where, wish) for where in name_spans(text, name)]}
+        changes = {name: [Edit(*where, new_name) for where in name_spans(text, name)]}
         for other in sorted(free_names(text) - {name}):
             if other in vars(module):
                 changes[other] = [*self._edits(module, text, other)]

@@ -185,10 +185,10 @@ class LiveContext:
             return arg if same else type(arg)(*parts) if hasattr(arg, "_fields") else type(arg)(parts)
         if slot is not None or not isinstance(arg, np.ndarray) or arg.dtype == object:
             return arg
-        known = self.copies.get(id(arg))
-        if known is None or known[0] is not arg or known[1].tobytes() != arg.tobytes():
-            known = self.copies[id(arg)] = arg, read_only(functional.strided_copy(arg))
-        return known[1]
+        copies = self.copies.get(id(arg))
+        if copies is None or copies[0] is not arg or copies[1].tobytes() != arg.tobytes():
+            copies = self.copies[id(arg)] = arg, read_only(functional.strided_copy(arg))
+        return copies[1]
 
     def _given_back(
         self, recording: Recording, primitive: Primitive, v: Variable, args: tuple[Any, ...], kwargs: dict[str, Any]

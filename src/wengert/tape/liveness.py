@@ -61,21 +61,22 @@ def last_readers(ops: Sequence[Op], result: Variable) -> list[int]:
 class MemoryGroups:
     """Groups of values that may share memory: for each group its last reader, and whether it may be written.
 
-    `last` are the last readers, `own` the ids of inputs whose arrays no other code refers to. `in_place` has the ids of
-    the stores that may write in place, (id, k) for loops. `overwritten` maps a call, of which `reuses` is true, to the
-    loop-carried operand that it may overwrite. Each part of a loop's result has a number above those of the ops.
+    `last` are the last readers of values, `last_read` those of groups. `owned_inputs` are the ids of inputs whose
+    arrays no other code refers to. `in_place` has the ids of the stores that may write in place, (id, k) for loops.
+    `overwritten` maps a call, of which `reuses` is true, to the loop-carried operand that it may overwrite. Each part
+    of a loop's result has a number above those of the ops.
     """
 
     def __init__(
         self,
         ops: Iterable[Op],
         last: list[int],
-        own: frozenset[int] = frozenset(),
+        owned_inputs: frozenset[int] = frozenset(),
         reuses: Callable[[Call], bool] | None = None,
     ) -> None:
-        self.last, self.own, self.reuses = last, own, reuses
+        self.last, self.owned_inputs, self.reuses = last, owned_inputs, reuses
         self.parent = list(range(len(last)))
-        self.until = list(last)
+        self.last_read = list(last)
         self.pinned = [False] * len(last)
         self.owner = [False] * len(last)
         self.written = [False] * len(last)
@@ -95,7 +96,7 @@ class MemoryGroups:
         a, b = self.find(a), self.find(b)
         if a != b:
             self.parent[b] = a
-            self.until[a] = max(self.until[a], self.until[b])
+            self.last_read[a] = max(self.last_read[a], self.last_read[b])
             self.pinned[a] = self.pinned[a] or self.pinned[b]
             self.written[a] = self.written[a] or self.written[b]
             self.carried[a] = self.carried[a] or self.carried[b]
@@ -103,8 +104,8 @@ class MemoryGroups:
     def enter(self, op: Op) -> None:
         """Add the next op."""
         if not isinstance(op, Call):
-            self.owner[op.id] = self.carried[op.id] = op.id in self.own
-            self.pinned[op.id] = op.id not in self.own
+            self.owner[op.id] = self.carried[op.id] = op.id in self.owned_inputs
+            self.pinned[op.id] = op.id not in self.owned_inputs
         elif is_store(op):
             self.owner[op.id] = True
             if self._may_write(op, op.args[0], [*op.args[1:], op.kwargs]):
@@ -128,7 +129,7 @@ class MemoryGroups:
         if not isinstance(x, Variable) or not self.owner[x.id] or not isinstance(value_of(x), np.ndarray | list):
             return False
         place = self.find(x.id)
-        if self.pinned[place] or self.until[place] > op.id:
+        if self.pinned[place] or self.last_read[place] > op.id:
             return False
         overlap = any(self.find(v.id) == place for v in references(rest))
         # NumPy assigns overlapping slices correctly
@@ -140,7 +141,7 @@ class MemoryGroups:
         for v in read:
             place, x = self.find(v.id), value_of(v)
             whole = all([self.owner[u.id] for u in read if self.find(u.id) == place])
-            dies = self.carried[place] and not self.pinned[place] and self.until[place] <= op.id
+            dies = self.carried[place] and not self.pinned[place] and self.last_read[place] <= op.id
             if dies and whole and (x.shape, x.dtype) == (op.val.shape, op.val.dtype):
                 self.overwritten[op.id] = v
                 self.written[place] = True
@@ -158,10 +159,10 @@ class MemoryGroups:
             self.join(self.parts[op.id][part.group], node)
 
     def _part(self, op: Call, part: LoopResultPart, copied: set[int]) -> int:
-        node, args = len(self.parent), [op.args[k] for k in part.given - copied]
+        node, args = len(self.parent), [op.args[k] for k in part.arguments - copied]
         given = [a for a in args if isinstance(a, Variable)]
         self.parent.append(node)
-        self.until.append(self.until[op.id])
+        self.last_read.append(self.last_read[op.id])
         self.pinned.append(part.pinned or any(map(_holds_memory, args)))
         self.owner.append(part.owned and all([self.owner[v.id] for v in given]))
         self.written.append(False)
@@ -190,11 +191,12 @@ class MemoryGroups:
 class LoopResultPart(NamedTuple):
     """The memory that a part of a loop's result may share.
 
-    That is the memory of the arguments `given`, or of the part number `group`, the first such part. `pinned` says that
-    it may share other memory. It is `owned` if it is an array of its own, provided that these arguments are.
+    That is the memory of the arguments at the positions `arguments`, or of the part number `group`, the first such
+    part. `pinned` says that it may share other memory. It is `owned` if it is an array of its own, provided that these
+    arguments are.
     """
 
-    given: frozenset[int]
+    arguments: frozenset[int]
     group: int
     pinned: bool
     owned: bool
@@ -222,22 +224,23 @@ def loop_memory(loop: Loop, reuses: Callable[[Call], bool] | None = None) -> Loo
     for v in references(results):
         last[v.id] = len(ops) + 1
     first = len(loop.steps)
-    own = frozenset(inputs[first : first + loop.carried])
+    owned = frozenset(inputs[first : first + loop.carried])
     while True:
-        memory = MemoryGroups([op for op in ops if op is not body.result.op], last, own, reuses)
-        places = [memory.find(v.id) if isinstance(v, Variable) else 0 for v in results]
-        alone = [
-            memory.owner[v.id] and not memory.pinned[place] and places.count(place) == 1 if place else False
-            for v, place in zip(results, places, strict=True)
+        memory = MemoryGroups([op for op in ops if op is not body.result.op], last, owned, reuses)
+        groups = [memory.find(v.id) if isinstance(v, Variable) else 0 for v in results]
+        unshared = [
+            memory.owner[v.id] and not memory.pinned[group] and groups.count(group) == 1 if group else False
+            for v, group in zip(results, groups, strict=True)
         ]
-        still = frozenset([k for k, its in zip(inputs[first:], alone[: loop.carried], strict=False) if its]) & own
-        if still == own:
+        pairs = zip(inputs[first:], unshared[: loop.carried], strict=False)
+        still_owned = frozenset([k for k, is_unshared in pairs if is_unshared]) & owned
+        if still_owned == owned:
             break
-        own = still
-    given, written = _shared_arguments(loop, memory, places)
+        owned = still_owned
+    given, written = _shared_arguments(loop, memory, groups)
     parts = [
-        LoopResultPart(frozenset(those), places.index(place), not place or memory.pinned[place], its)
-        for those, place, its in zip(given, places, alone, strict=True)
+        LoopResultPart(frozenset(positions), groups.index(group), not group or memory.pinned[group], is_unshared)
+        for positions, group, is_unshared in zip(given, groups, unshared, strict=True)
     ]
     return LoopMemory(memory, written, parts)
 
@@ -249,10 +252,10 @@ def _shared_arguments(loop: Loop, memory: MemoryGroups, places: list[int]) -> tu
     """
     groups, carried = [memory.find(v.id) for v in loop.inputs], range(len(loop.steps), len(loop.steps) + loop.carried)
     given = [{k for k, group in enumerate(groups) if group == place} for place in places]
-    known = -1
-    while known < (known := sum(map(len, given))):
-        for those in given:
-            those.update(*[given[carried.index(k)] for k in those if k in carried])
+    count = -1
+    while count < (count := sum(map(len, given))):
+        for positions in given:
+            positions.update(*[given[carried.index(k)] for k in positions if k in carried])
     written = {k for k in carried if memory.written[groups[k]]}
     return given, frozenset(written.union(*[given[carried.index(k)] for k in written]))
 

@@ -72,14 +72,14 @@ class _LoopWriter:
         for name, v in zip(reversed(names), reversed(self.results[: loop.carried]), strict=True):
             if isinstance(v, Variable):
                 inner.next_names[v.id] = name
-        heads = [*self.heads(starts)]
+        counters = [*self.counters(starts)]
         before, after = inner.take_turns(self.op, names)
         self.body(names)
         inner.lines += after
-        w.lines += [*before, _for_statement(heads, loop.count), *(f"    {line}" for line in inner.lines or ["pass"])]
+        w.lines += [*before, _for_statement(counters, loop.count), *(f"    {line}" for line in inner.lines or ["pass"])]
         w.reusable_names.update(names)
         w.last_comment = ""
-        w.taken.difference_update(name for name, _ in heads)
+        w.taken.difference_update(name for name, _ in counters)
 
     def plain(self, a: Any) -> Snippet:
         """Return the text of an argument that each iteration reads: a name or a number."""
@@ -97,17 +97,17 @@ class _LoopWriter:
         """Give the k-th loop-carried value its name in the loop, and return the name."""
         w, a, v = self.w, self.given[k], self.carried[k]
         after = self.results[k].id if isinstance(self.results[k], Variable) else 0
-        wish = self.inner.variables.get(after) or _name_of_input(v)
+        preferred = self.inner.variables.get(after) or _name_of_input(v)
         old = self.read[len(self.starts) + k]
-        mine = self.read.count(old) == 1 and w.is_free(old, self.op)
-        name = old if mine and wish in (None, old) else self.inner.named_like(wish, v.op)
+        is_reusable = self.read.count(old) == 1 and w.is_free(old, self.op)
+        name = old if is_reusable and preferred in (None, old) else self.inner.named_like(preferred, v.op)
         if len(self.starts) + k in self.memory.written and (self.op.id, k) not in w.in_place:
             w.copy(name, old, value_of(v), not overlaps(value_of(v)))
         elif name != old:
             w.statement(None, lambda: f"{name} = {w.arg(a).text}")
         return name
 
-    def heads(self, starts: Sequence[Snippet]) -> Iterator[tuple[str, str]]:
+    def counters(self, starts: Sequence[Snippet]) -> Iterator[tuple[str, str]]:
         """Yield the names of the loop's counters, with their ranges."""
         for v, start, step in zip(self.inputs, starts, self.loop.steps, strict=False):
             if not step:
@@ -182,9 +182,9 @@ def _range_text(start: Snippet, count: int, step: int) -> str:
     return f"range({', '.join([*bounds, *([] if step == 1 else [str(step)])])})"
 
 
-def _for_statement(heads: Sequence[tuple[str, str]], count: int) -> str:
+def _for_statement(counters: Sequence[tuple[str, str]], count: int) -> str:
     """Return the first line of a loop."""
-    if not heads:
+    if not counters:
         return f"for _ in range({count}):"
-    names, ranges = ", ".join([name for name, _ in heads]), ", ".join([text for _, text in heads])
-    return f"for {names} in {ranges}:" if len(heads) == 1 else f"for {names} in zip({ranges}):"
+    names, ranges = ", ".join([name for name, _ in counters]), ", ".join([text for _, text in counters])
+    return f"for {names} in {ranges}:" if len(counters) == 1 else f"for {names} in zip({ranges}):"

@@ -63,10 +63,10 @@ class Variable:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Variable):
             return NotImplemented
-        mine, theirs = self.op, other.op
-        if mine is None or theirs is None:
-            return mine is theirs and self._position == other._position
-        return mine._token is theirs._token
+        own_op, other_op = self.op, other.op
+        if own_op is None or other_op is None:
+            return own_op is other_op and self._position == other._position
+        return own_op._token is other_op._token
 
     def __hash__(self) -> int:
         op = self.op

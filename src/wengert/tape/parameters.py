@@ -37,12 +37,12 @@ class Parameters(Expressions):
         self.taken: set[str] = set()
         self.asks_for_strides = asks_for_strides(self.ops)
 
-    def name(self, wish: str) -> str:
+    def name(self, preferred: str) -> str:
         """Reserve and return an unused name: `wish`, with underscores appended if it is taken."""
-        while wish in self.taken:
-            wish += "_"
-        self.taken.add(wish)
-        return wish
+        while preferred in self.taken:
+            preferred += "_"
+        self.taken.add(preferred)
+        return preferred
 
     def arguments(self) -> tuple[list[str], list[str]]:
         """Write the parameters, and return them, positional and keyword-only: the traced function's, or the inputs."""
@@ -55,25 +55,25 @@ class Parameters(Expressions):
         names = {name: self.name(as_name(name, "x")) for name in (*arguments.names, *arguments.keyword_only)}
         texts: list[str] = []
         for row in arguments.rows:
-            texts.append(names[row.key] if row.parent is None else self.part(texts[row.parent], row))
+            texts.append(names[row.key] if row.parent is None else self.part_text(texts[row.parent], row))
             if type(row.content) is InputLeaf:
                 self.parameter(inputs[row.content.number], texts[-1], row.path)
             else:
-                told = (
+                recorded = (
                     arguments.rows[row.content.row].path
                     if type(row.content) is SameObject
                     else describe_recorded(row.content)
                 )
-                self.test(self.other(texts[-1], row, texts), f"{row.path} was {told}")
+                self.test(self.changed(texts[-1], row, texts), f"{row.path} was {recorded}")
         return [names[name] for name in arguments.names], [names[name] for name in arguments.keyword_only]
 
-    def part(self, whole: str, row: ArgumentRow) -> str:
+    def part_text(self, container: str, row: ArgumentRow) -> str:
         """Return the expression for a part of the arguments."""
         if row.access == "[]":
-            return f"{whole}[{self.outside.expr(row.key).text}]"
-        return f"{whole}.{row.key}" if is_name(row.key) else f"getattr({whole}, {row.key!r})"
+            return f"{container}[{self.outside.expr(row.key).text}]"
+        return f"{container}.{row.key}" if is_name(row.key) else f"getattr({container}, {row.key!r})"
 
-    def other(self, text: str, row: ArgumentRow, texts: list[str]) -> str:
+    def changed(self, text: str, row: ArgumentRow, texts: list[str]) -> str:
         """Return the condition under which a part of the arguments, which is not an input, has changed."""
         recorded = row.content
         if type(recorded) is SameObject:
@@ -111,16 +111,16 @@ class Parameters(Expressions):
             name = self.name(as_name(op.name or "", f"x{op.id}"))
             self.lines += [f"{name} = {text}"] if text else []
         self.exprs[op.id] = Snippet(name, TIGHT)
-        self.test(self.misfit(name, op.val), f"{path or name} was {type_text(op.val)}")
+        self.test(self.type_changed(name, op.val), f"{path or name} was {type_text(op.val)}")
         return name
 
-    def test(self, stale: str, words: str) -> None:
+    def test(self, stale: str, message: str) -> None:
         """Write a line that raises StaleTapeError if the condition `stale` is true; nothing if it is empty."""
         if stale:
             self.outside.checked = True
-            self.lines.append(f"if {stale}: raise StaleTapeError({_quoted_message(f'{words} when recorded')})")
+            self.lines.append(f"if {stale}: raise StaleTapeError({_quoted_message(f'{message} when recorded')})")
 
-    def misfit(self, name: str, recorded: Any) -> str:
+    def type_changed(self, name: str, recorded: Any) -> str:
         """Return the condition under which an argument's type, shape or dtype differs; empty for other objects."""
         if not isinstance(recorded, (int, float, complex, np.generic, np.ndarray)):
             return ""
@@ -134,9 +134,9 @@ class Parameters(Expressions):
 
 def as_name(path: str, other: str) -> str:
     """Make an identifier from a path such as `p['w']`; return `other` if that is impossible."""
-    wish = re.sub(r"\W+", "_", path).strip("_") or other
-    wish = f"x{wish}" if wish[0].isdigit() or re.fullmatch(r"c\d+", wish) else wish
-    return wish if is_name(wish) or keyword.iskeyword(wish) else other
+    preferred = re.sub(r"\W+", "_", path).strip("_") or other
+    preferred = f"x{preferred}" if preferred[0].isdigit() or re.fullmatch(r"c\d+", preferred) else preferred
+    return preferred if is_name(preferred) or keyword.iskeyword(preferred) else other
 
 
 def _quoted_message(text: str) -> str:

@@ -164,7 +164,7 @@ class _ReversePass:
             y, y_bar = self.waiting.popleft()
             self._call(self.tape[y], y_bar, "passed through")
 
-    def _call(self, op: Any, y_bar: Variable, words: str) -> None:
+    def _call(self, op: Any, y_bar: Variable, label: str) -> None:
         """Call the pullback of `op` on `y_bar`, and pass the cotangents it returns to the arguments."""
         tape, y = self.tape, Variable(op)
         tape.site = op.site
@@ -172,7 +172,7 @@ class _ReversePass:
             y_bar = tape.push(
                 _with_note(mkcall(every_part, y_bar, _container_keys(op.val, value_of(y_bar))), "x̄ of", y)
             )
-        cotangents = tape.push(_with_note(mkcall(tape.ctx.pullbacks[y], y_bar), words, y))
+        cotangents = tape.push(_with_note(mkcall(tape.ctx.pullbacks[y], y_bar), label, y))
         call: Any = tape[op.args[0]]
         _refuse_lost(call, self.reached, value_of(cotangents))
         for k, x in enumerate(call.args[1:]):

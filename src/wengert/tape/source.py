@@ -110,9 +110,9 @@ class Writer(Parameters):
             self.uses[v.id] += 1
         for op in self.ops:
             if isinstance(op, Call) and isinstance(op.fn, Loop):
-                for v, wish in carried_names(op):
-                    if wish and self.uses[v.id] == 1:
-                        self.variables.setdefault(v.id, wish)
+                for v, preferred in carried_names(op):
+                    if preferred and self.uses[v.id] == 1:
+                        self.variables.setdefault(v.id, preferred)
         self.taken = self.outside.taken = {*RESERVED, *keyword.kwlist, *_imported_roots(with_bodies(self.ops))}
 
     # -- the module
@@ -124,13 +124,13 @@ class Writer(Parameters):
                 f"the function cannot have name={name!r}: it is not an identifier, or the source uses it. "
                 "Choose another name."
             )
-        parameters, words = self.arguments()
+        parameters, keywords = self.arguments()
         self.body()
         for op in with_bodies(self.ops):
             if isinstance(op, Call) and op.guard and op not in self.tested:
                 raise LostGuardError(op)
-        words += self.outside.constants
-        constants = ["*", *words] if words else []
+        keywords += self.outside.constants
+        constants = ["*", *keywords] if keywords else []
         head = f"def {name}({', '.join([*parameters, *constants])}):\n"
         notes = "".join(f"    # {c}: {in_line(type_text(value))}\n" for c, value in self.outside.constants.items())
         written = head + notes + "".join(f"    {text}\n" for text in self.lines)
@@ -260,12 +260,12 @@ class Writer(Parameters):
         """Make a name for the value of an op: that of the user's variable, if it is known."""
         return self.named_like(self.variables.get(op.id), op)
 
-    def named_like(self, wish: str | None, op: Op) -> str:
+    def named_like(self, preferred: str | None, op: Op) -> str:
         """Make a new name: the user's, if there is one, with a number if it is taken, else the op's."""
-        if wish is None or as_name(wish, "") != wish or re.fullmatch(r"v[\d_]+", wish):
+        if preferred is None or as_name(preferred, "") != preferred or re.fullmatch(r"v[\d_]+", preferred):
             name = self.name(f"v{self.prefix}{op.id}")
         else:
-            names = itertools.chain([wish], (f"{wish}{n}" for n in itertools.count(2)))
+            names = itertools.chain([preferred], (f"{preferred}{n}" for n in itertools.count(2)))
             name = self.name(next(name for name in names if name not in self.taken))
         self.reusable_names.add(name)
         return name
@@ -356,9 +356,9 @@ class Writer(Parameters):
             name = self.exprs[x.id].text
         else:
             name = self.named_like(None, op)
-            apart = not functional.overlaps(value_of(x))
+            strided = not functional.overlaps(value_of(x))
             windowed = op.fn in functional.WINDOWED
-            self.copy(name, self.arg(x).text, value_of(x), apart or windowed)
+            self.copy(name, self.arg(x).text, value_of(x), strided or windowed)
         sign = "=" if op.fn in (functional.setitem, functional.setlens) else "+="
         if target == "window":
             place = f"{self.window(name, value_of(x), op)}[...]"
@@ -372,8 +372,8 @@ class Writer(Parameters):
 
     def mutation(self, op: Op, build: Callable[[], str]) -> None:
         """Write the line of an `op` that changes memory, after the pending values that might read that memory."""
-        mine = {v.id for v in op.references()}
-        for k in sorted(self.pending - mine):
+        operands = {v.id for v in op.references()}
+        for k in sorted(self.pending - operands):
             self.settle(k)
         self.statement(op, build)
 

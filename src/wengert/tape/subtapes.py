@@ -20,41 +20,41 @@ def subtape(tape: T, result: Variable | int, inputs: Iterable[Variable | int] | 
     """
     own = [v for v in tape.inputs if not tape[v].callee]  # type: ignore[attr-defined]
     starts = [tape[v] for v in (own if inputs is None else inputs)]
-    wanted = tape[result]
+    target = tape[result]
     ops = list(tape)
-    known = _computable(ops, starts)
-    if wanted not in known:
-        raise _lacking(tape, ops, wanted, known)
-    needed = _ancestors(ops, wanted, known, starts)
-    made = type(tape)(tape.ctx)
+    computable = _computable(ops, starts)
+    if target not in computable:
+        raise _missing_input_error(tape, ops, target, computable)
+    required = _ancestors(ops, target, computable, starts)
+    part = type(tape)(tape.ctx)
     table: dict[Op | None, Variable] = {
-        op: made.push(Input(op.val, getattr(op, "name", None), site=op.site)) for op in starts
+        op: part.push(Input(op.val, getattr(op, "name", None), site=op.site)) for op in starts
     }
     for op in ops:
-        if op in needed and op not in table:
-            table[op] = _copied_op(made, op, table)
-    made.result = table[wanted]
-    return made
+        if op in required and op not in table:
+            table[op] = _copied_op(part, op, table)
+    part.result = table[target]
+    return part
 
 
 def _computable(ops: Sequence[Op], starts: Sequence[Op]) -> set[Op]:
     """Find the ops whose values depend only on those at which the part starts."""
-    known = set(starts)
+    computable = set(starts)
     for op in ops:
-        follows = isinstance(op, Call) and all(v.op in known for v in op.references())
+        follows = isinstance(op, Call) and all(v.op in computable for v in op.references())
         if follows or isinstance(op, Constant) or (isinstance(op, Input) and op.callee):
-            known.add(op)
-    return known
+            computable.add(op)
+    return computable
 
 
-def _ancestors(ops: Sequence[Op], wanted: Op, known: set[Op], starts: Sequence[Op]) -> set[Op]:
+def _ancestors(ops: Sequence[Op], target: Op, computable: set[Op], starts: Sequence[Op]) -> set[Op]:
     """Find the ops on which the wanted one depends, and the guards before it with the ops these depend on."""
-    position = ops.index(wanted)
-    needed = {wanted, *(op for op in ops[:position] if isinstance(op, Call) and op.guard and op in known)}
+    position = ops.index(target)
+    required = {target, *(op for op in ops[:position] if isinstance(op, Call) and op.guard and op in computable)}
     for op in reversed(ops):
-        if op in needed and op not in starts:
-            needed.update(v.op for v in op.references() if v.op is not None)
-    return needed
+        if op in required and op not in starts:
+            required.update(v.op for v in op.references() if v.op is not None)
+    return required
 
 
 def _copied_op(made: AnyWritableTape, op: Op, table: dict[Op | None, Variable]) -> Variable:
@@ -72,11 +72,11 @@ def _moved_note(note: tuple[Any, ...], table: dict[Op | None, Variable]) -> tupl
     return tuple(table[part.op] if isinstance(part, Variable) else part for part in note)
 
 
-def _lacking(tape: AnyWritableTape, ops: Sequence[Op], wanted: Op, known: set[Op]) -> Exception:
+def _missing_input_error(tape: AnyWritableTape, ops: Sequence[Op], target: Op, computable: set[Op]) -> Exception:
     """Make the error for a part that depends on an op outside its inputs."""
-    lacking = {wanted}
+    missing = {target}
     for op in reversed(ops):
-        if op in lacking and op not in known:
-            lacking.update(v.op for v in op.references() if v.op is not None)
-    first = next(op for op in ops if op in lacking and op not in known)
-    return reference_error(f"%{wanted.id} also depends on{tape._line(first)}", f"add %{first.id} to inputs=")
+        if op in missing and op not in computable:
+            missing.update(v.op for v in op.references() if v.op is not None)
+    first = next(op for op in ops if op in missing and op not in computable)
+    return reference_error(f"%{target.id} also depends on{tape._line(first)}", f"add %{first.id} to inputs=")

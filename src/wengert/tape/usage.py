@@ -96,13 +96,13 @@ def liveness_table(tape: AnyTape) -> LivenessTable:
 def bytes_held(ops: Sequence[Op], result: Variable) -> tuple[list[int], list[int]]:
     """List for each op the bytes of its value that are not a view, and the position of the last op that needs them."""
     live = liveness(ops, result)
-    shown: list[set[int]] = [set() for _ in live.last]
-    until = list(live.last)
+    viewed: list[set[int]] = [set() for _ in live.last]
+    needed_until = list(live.last)
     for op in reversed(ops):
         for k in _shared_values(op, op.id in live.in_place):
-            shown[op.id].add(k)
-            until[k] = max(until[k], until[op.id])
-    return [0 if shown[op.id] else _nbytes(op.val) for op in ops], until[1:]
+            viewed[op.id].add(k)
+            needed_until[k] = max(needed_until[k], needed_until[op.id])
+    return [0 if viewed[op.id] else _nbytes(op.val) for op in ops], needed_until[1:]
 
 
 def _live_at_each_op(

@@ -149,7 +149,7 @@ def _parts_of_loop(op: Call, table: _Memory) -> list[MemoryRoots]:
         constants.update([f"c{id(each.val)}"] if isinstance(each, Constant) else ())
     found: list[MemoryRoots] = []
     for part in loop.parts:
-        args = [op.args[k] for k in part.given - loop.written]
+        args = [op.args[k] for k in part.arguments - loop.written]
         given = [table[a.op] if isinstance(a, Variable) else frozenset([f"c{id(a)}"]) for a in args]  # type: ignore[index]
         found.append(frozenset({(op, part.group)}).union(constants if part.pinned else (), *given))
     return found
