@@ -791,6 +791,6 @@ def test_debug_finds_a_shared_buffer() -> None:
     buffer = np.zeros(3)
     bars.add(0, buffer, owned=True)
     bars.add(1, buffer[:2])
-    bars.settle(0, [both(B)], buffer, False, 1.0)
+    bars.add_contribution(0, [both(B)], buffer, False, 1.0)
     with wg.debug(), pytest.raises(RuleError, match="another cotangent shares"):
-        bars.settle(0, [both(B)], buffer, False, 1.0)
+        bars.add_contribution(0, [both(B)], buffer, False, 1.0)

@@ -37,7 +37,7 @@ class OutsideWriteError(RefusedCallError):
     """A function under `vmap` writes into an array that it neither received nor made."""
 
 
-class Source(NamedTuple):
+class ProgramInput(NamedTuple):
     """An input of a program: its value, and whether the examples are on its first axis."""
 
     value: Any
@@ -45,13 +45,13 @@ class Source(NamedTuple):
 
 
 class Program(NamedTuple):
-    """A function's tape, the Sources of its inputs, and its result: a structure of Shared values and Variables.
+    """A function's tape, its ProgramInputs, and its result: a structure of Shared values and Variables.
 
     `outer_slots` maps the tape's constants that are variables of an outer trace to their slots there.
     """
 
     tape: Tape
-    sources: list[Source]
+    sources: list[ProgramInput]
     result: Any
     outer_slots: dict[Constant, int]
 
@@ -65,7 +65,7 @@ def trace_program(
             _share_variables(recording, here, outer)
             recording.reads, recording.enter = outer.reads, outer.enter
         recording.batched = True
-        start, sources = here.start, _Sources(recording, here)
+        start, sources = here.start, _ProgramInputs(recording, here)
         inputs = [replace_marks(a, sources.enter) for a in args]
         keywords = {name: replace_marks(a, sources.enter) for name, a in kwargs.items()}
         for cls in sources.swaps.classes:
@@ -86,22 +86,22 @@ def trace_program(
     return Program(tape, sources.made, _slots_filled(form, variables), dict(zip(constants, outer_slots, strict=True)))
 
 
-class _Sources:
-    """The inputs of the program: new read-only leaves, and the Source of each, to play the program on."""
+class _ProgramInputs:
+    """The inputs of the program: new read-only leaves, and the ProgramInput of each."""
 
     def __init__(self, recording: Recording, here: Level) -> None:
         self.recording, self.here = recording, here
-        self.made: list[Source] = []
-        self.swaps = here.swaps = Swaps(lambda leaf, _: self._input(_read_only(leaf), Source(leaf, False)))
+        self.made: list[ProgramInput] = []
+        self.swaps = here.swaps = Swaps(lambda leaf, _: self._input(_read_only(leaf), ProgramInput(leaf, False)))
         recording.owed.append(self.swaps.restore)
 
     def enter(self, mark: Examples | Shared) -> Any:
         """Return the first example of a batch, or a shared value, with its leaves replaced by inputs."""
         if isinstance(mark, Shared):
             return self.swaps.enter(mark.value)
-        return self._input(first_example(mark.batch), Source(mark.batch, True))
+        return self._input(first_example(mark.batch), ProgramInput(mark.batch, True))
 
-    def _input(self, leaf: Any, source: Source) -> Any:
+    def _input(self, leaf: Any, source: ProgramInput) -> Any:
         self.made.append(source)
         value = make_input(self.recording, self.here, leaf)
         if not is_inexact(leaf):
@@ -257,4 +257,4 @@ class as_outer_variables:
             SHADOW.pop(id(value), None)
 
 
-__all__ = ["OutsideWriteError", "Program", "Source", "as_outer_variables", "first_example", "trace_program"]
+__all__ = ["OutsideWriteError", "Program", "ProgramInput", "as_outer_variables", "first_example", "trace_program"]

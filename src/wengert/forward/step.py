@@ -31,15 +31,15 @@ class ForwardStep:
 
     def __call__(self, entry: Entry, tangents: Any) -> Any:
         """Return the tangent of the entry's value from those of its arguments: None is zero, and not all are None."""
-        tangent = self._pushed(entry, tangents, False)
+        tangent = self._push(entry, tangents, False)
         if not has_nan(tangent):
             return tangent
         if type(entry[0]) is Bound:
             with np.errstate(all="ignore"):
-                return self._pushed(entry, tangents, True)
+                return self._push(entry, tangents, True)
         return None if STATE.recording is None and is_all_zero(tangents) else tangent
 
-    def _pushed(self, entry: Entry, tangents: Any, keeps: bool) -> Any:
+    def _push(self, entry: Entry, tangents: Any, keeps: bool) -> Any:
         """Return the tangent of the entry's value; with `keeps`, products with a factor of zero are zero."""
         bound, y, _, args, kwargs, _ = entry
         if bound is INPUT:
@@ -54,7 +54,7 @@ class ForwardStep:
                 )
             tangents = (*map(require_known, tangents[:-1]), None)
             if bound.rule.forward is None:
-                with self._as_it_was(bound):
+                with self._with_old_values(bound):
                     return pushed_by_transpose(self.call, bound, y, args, tangents[:-1], self.size)
         elif type(bound) is not Bound:
             return None
@@ -77,10 +77,10 @@ class ForwardStep:
             return pushed_by_rule(self.call, bound, y, args, kwargs, tangents[:-1], self.size)
         if bound.of_subclass:
             y, *args = [viewed_plain(x, self.call) for x in (y, *args)]  # type: ignore[assignment]
-        with self._as_it_was(bound):
+        with self._with_old_values(bound):
             return push(self.call, bound.fn, bound.rule, y, tuple(args), kwargs or {}, tangents, self.size, keeps)
 
-    def _as_it_was(self, bound: Any) -> AbstractContextManager[None]:
+    def _with_old_values(self, bound: Any) -> AbstractContextManager[None]:
         """Make a context in which values that the rule reads besides its arguments are as they were at the call."""
         if bound.seen is None:
             return nullcontext()

@@ -92,7 +92,7 @@ class Stream:
         self.count = slot + 1
         self.entries[slot] = entry
         try:
-            tangent = self.tangents[slot] = self.rule_context.run(self._pushed, slot, entry)
+            tangent = self.tangents[slot] = self.rule_context.run(self._push_entry, slot, entry)
             if self.recording.watch is not None:
                 check_push(self.recording, slot, tuple(map(self._tangents_at, entry[2])), tangent)
         except Exception as error:
@@ -146,7 +146,7 @@ class Stream:
                 "please report this program. Until it is fixed, use wg.vjp or wg.jacrev."
             ) from None
 
-    def _pushed(self, slot: int, entry: Entry) -> Any:
+    def _push_entry(self, slot: int, entry: Entry) -> Any:
         """Return the tangent of an entry, computed with memory as it was at the call."""
         bound, _, ins, args, *_ = entry
         tangents = tuple([self._tangents_at(place) for place in ins])
@@ -157,7 +157,7 @@ class Stream:
             and self.is_alone
             and not _is_strided_store_not_in_c_order(bound.fn, args[0])
         ):
-            return self._stored(slot, bound.fn, ins, args, tangents)
+            return self._push_store(slot, bound.fn, ins, args, tangents)
         memory = self.recording.memory
         overwritten = bool(memory.undo) and memory.undo[-1][0] > slot
         owed = len(self.recording.owed)
@@ -169,7 +169,7 @@ class Stream:
         finally:
             if overwritten:
                 self.recording.owed.pay(owed)
-        return self._apart_from_stores(slot, flat_slots(ins), entry[1], tangent) if self.aliases else tangent
+        return self._copy_if_stored_into(slot, flat_slots(ins), entry[1], tangent) if self.aliases else tangent
 
     def _tangents_at(self, place: Any) -> Any:
         """Return the tangent of a slot, or a tuple of them for a sequence; None if all are zero."""
@@ -178,7 +178,7 @@ class Stream:
         found = tuple([self._tangents_at(part) for part in place])
         return found if any([tangent is not None for tangent in found]) else None
 
-    def _stored(self, slot: int, fn: Any, ins: Any, args: Any, tangents: Any) -> Any:
+    def _push_store(self, slot: int, fn: Any, ins: Any, args: Any, tangents: Any) -> Any:
         """Return the tangent after a store: the array's, written in place if it belongs to this array only.
 
         So a store costs as much as in the function, without a copy of the array.
@@ -208,12 +208,12 @@ class Stream:
         spec = spec_of(x)
         return np.zeros(spec.shape if self.size is None else (self.size, *spec.shape), spec.dtype)
 
-    def _apart_from_stores(self, slot: int, ins: list[int], y: Any, tangent: Any) -> Any:
+    def _copy_if_stored_into(self, slot: int, ins: list[int], y: Any, tangent: Any) -> Any:
         """Copy `tangent` if a store may write its memory, unless the value `y` is a view of the same written array."""
         aliased = [self.tangents[k] for k in ins if k in self.aliases]
         owners = {id(owner_of(x_dot)) for x_dot in aliased if isinstance(x_dot, np.ndarray)}
         if is_container(tangent):
-            return with_leaves(tangent, lambda _, part: self._apart_from_stores(slot, ins, None, part))
+            return with_leaves(tangent, lambda _, part: self._copy_if_stored_into(slot, ins, None, part))
         if not isinstance(tangent, np.ndarray) or id(owner_of(tangent)) not in owners:
             return tangent
         if isinstance(y, np.ndarray) and self.recording.memory.is_followed(y):

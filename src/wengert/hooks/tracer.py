@@ -55,7 +55,7 @@ class level:
         return recording, here
 
     def _opened(self) -> Recording:
-        recording = Recording(self.keep) if self.context is None else self.context.opened(self.keep)
+        recording = Recording(self.keep) if self.context is None else self.context.new_recording(self.keep)
         recording.memory = Memory(recording)
         recording.enter = calls.resolve_plain
         SESSION.open(recording, sys._getframe(2))

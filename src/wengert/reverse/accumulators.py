@@ -103,7 +103,7 @@ class Cotangents:
             return x_bar
         return self.call(project, x_bar, spec_of(x), broadcasts)
 
-    def settle(self, slot: int, held: list[Any], x: Any, broadcasts: bool, y_bar: Any) -> None:
+    def add_contribution(self, slot: int, held: list[Any], x: Any, broadcasts: bool, y_bar: Any) -> None:
         """Add the contribution that a rule returned for `x`: an array, a number, a zero, or a thunk.
 
         It is passed in the list `held`, so that references to it can be counted. If other code refers to its array, the
@@ -186,7 +186,7 @@ class Cotangents:
             self.add(slot, made, True)
         return made is not NotImplemented
 
-    def absorb(
+    def let_rule_add(
         self, rule: Rule, ins: Any, y_bar: Any, y: Any, primals: tuple[Any, ...], static: Any, wanted: tuple[bool, ...]
     ) -> tuple[bool, ...]:
         """Make a rule add in place the contributions that it can; return which arguments are still wanted."""
@@ -282,7 +282,7 @@ class TracedCotangents(Cotangents):
         if owned if old is None else type(self.table[slot]) is np.ndarray:
             self.owned.add(slot)
 
-    def settle(self, slot: int, held: list[Any], x: Any, broadcasts: bool, y_bar: Any) -> None:
+    def add_contribution(self, slot: int, held: list[Any], x: Any, broadcasts: bool, y_bar: Any) -> None:
         if not is_zero(held[0]):
             made = self.project(held[0], x, broadcasts)
             self.add(slot, self.copy(made) if isinstance(made, np.ndarray) else made)
@@ -311,7 +311,7 @@ class TracedCotangents(Cotangents):
         self._in_place(additem, buffer, key, y_bar, lambda: getitem_onto(buffer, key, y_bar))
         return True
 
-    def absorb(
+    def let_rule_add(
         self, rule: Rule, ins: Any, y_bar: Any, y: Any, primals: tuple[Any, ...], static: Any, wanted: tuple[bool, ...]
     ) -> tuple[bool, ...]:
         return wanted

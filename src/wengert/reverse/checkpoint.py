@@ -148,14 +148,14 @@ class _Stretch:
             found[item[0]] = item[1]
         return found
 
-    def leave(self) -> None:
+    def keep_entries(self) -> None:
         """Keep the stretch on the recording, and move its undo log to the recording's."""
         undo, finals, _, captured_to, specs = self.outside
         undo.extend(self.memory.undo)
         self.outside, self.is_kept = (undo, finals, Everything(), captured_to, specs), True
 
 
-class _Call:
+class _RepeatableCall:
     """A call with everything needed to run it again: function, arguments, and a snapshot of all they refer to."""
 
     def __init__(self, recording: Recording, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]):
@@ -177,24 +177,24 @@ class _Call:
 
 
 def _run_and_fold(recording: Recording, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Run a checkpointed call for the first time, and replace its recording by a Folded."""
+    """Run a checkpointed call for the first time, and replace its recording by a CheckpointEntry."""
     site = STATE.site
-    call = _Call(recording, f, args, kwargs)
+    call = _RepeatableCall(recording, f, args, kwargs)
     with _Stretch(recording) as stretch:
         stretch.mark()
         try:
             result = call.run()
         except BaseException:  # the user's code may catch it and continue
             SHADOW.pop(id(stretch), None)
-            stretch.leave()
+            stretch.keep_entries()
             raise
         recording.fresh_objects = call.fresh_objects  # else objects of the stretch would stay alive
-        folded = Folded(recording, call, stretch, site)
+        folded = CheckpointEntry(recording, call, stretch, site)
         allocated = _allocated_inside(stretch)
         values = _cut_off(stretch)
         writes = _outliving(stretch.memory, allocated)
         recording.memory.unfinished += 1
-    folded.stand_in(values, writes)
+    folded.replace_stretch(values, writes)
     recording.memory.unfinished -= 1
     return result
 
@@ -277,7 +277,7 @@ def _content_before(recording: Recording, owner: np.ndarray, records: list[Any])
     return [(owner.view(), ..., content)]
 
 
-class Folded:
+class CheckpointEntry:
     """A checkpoint on the recording, stored in an entry in place of a primitive."""
 
     is_simple = False
@@ -285,7 +285,7 @@ class Folded:
     kind = "call"
     __slots__ = ("call", "fn", "name", "outputs", "recording", "rule", "site", "start", "trail")
 
-    def __init__(self, recording: Recording, call: _Call, stretch: _Stretch, site: Site | None) -> None:
+    def __init__(self, recording: Recording, call: _RepeatableCall, stretch: _Stretch, site: Site | None) -> None:
         self.fn, self.name, self.rule = call.f, "checkpoint", None
         self.recording, self.call, self.site, self.start = recording, call, site, stretch.start
         self.outputs: list[int] = []
@@ -296,7 +296,7 @@ class Folded:
         """The checkpoint's digest, for the digest of an enclosing checkpoint."""
         return self.trail.digest
 
-    def stand_in(self, values: dict[int, Any], writes: list[Any]) -> None:
+    def replace_stretch(self, values: dict[int, Any], writes: list[Any]) -> None:
         """Replace the stretch by entries: one for the checkpoint, and one for each value that is still alive."""
         recording, memory, start = self.recording, memory_of(self.recording), self.start
         storages = [(s, s.slot) for s in memory.storages.values() if s.slot is not None and s.slot >= start]
@@ -332,7 +332,7 @@ class Folded:
             if owner is not None and not is_foreign(owner):
                 memory.capture(owner)
 
-    def back(self, cotangents: Cotangents, y_bars: dict[int, Any], walk: WalkBack) -> None:
+    def step_back(self, cotangents: Cotangents, y_bars: dict[int, Any], walk: WalkBack) -> None:
         """Take the step back: run the call again, and walk back over the entries that this records."""
         recording, memory, table = self.recording, self.recording.memory, cotangents.table
         base = len(recording.entries)
@@ -358,7 +358,7 @@ class Folded:
         """Record the stretch again, with everything as it was at the call, and compare it with the first run."""
         recording = self.recording
         recording.folds.append(stretch.start)
-        with _Reopened(self), repeating():
+        with _RestoredRecording(self), repeating():
             owed = len(recording.owed)
             self.call.reach.put_back(recording.owed)
             try:
@@ -366,14 +366,14 @@ class Folded:
             except (MemoryError, RecursionError):
                 raise
             except Exception as error:
-                raise self._differs(f"raised {type(error).__name__}") from error
+                raise self._recomputation_error(f"raised {type(error).__name__}") from error
             finally:
                 recording.owed.pay(owed)
         again = Trail(recording, stretch.start)
         if (again.inputs, again.digest) != (self.trail.inputs, self.trail.digest):
-            raise self._differs("did not do the same as the first")
+            raise self._recomputation_error("did not do the same as the first")
 
-    def _differs(self, how: str) -> RecomputationError:
+    def _recomputation_error(self, how: str) -> RecomputationError:
         return RecomputationError(
             f"{self.site}: the second run of {callable_name(self.fn)}, which wg.checkpoint makes in the reverse pass, "
             f"{how}. The function may depend only on its arguments, its closure and its object. If it reads anything "
@@ -381,10 +381,10 @@ class Folded:
         )
 
 
-class _Reopened:
+class _RestoredRecording:
     """A context in which the recording is open, with its memory and caches as they were at a call that runs again."""
 
-    def __init__(self, folded: Folded) -> None:
+    def __init__(self, folded: CheckpointEntry) -> None:
         self.folded, self.recording = folded, folded.recording
 
     def __enter__(self) -> None:

@@ -70,7 +70,7 @@ def _is_trivial(entry: Any) -> bool:
     return not any(others) and bound.rule.sequence is None and bound.rule.passes_on(k)
 
 
-class _Passing(Cotangents):
+class _UnsummedSlots(Cotangents):
     """Cotangents that are not summed in the slots `through`; there each contribution waits for its own step back."""
 
     through: set[int]
@@ -82,26 +82,26 @@ class _Passing(Cotangents):
         else:
             super().add(slot, x_bar, owned)
 
-    def settle(self, slot: int, *args: Any) -> None:
-        super().settle(slot, *args)
-        self._let_wait(slot)
+    def add_contribution(self, slot: int, *args: Any) -> None:
+        super().add_contribution(slot, *args)
+        self._postpone(slot)
 
     def scatter(self, bound: Bound, slot: int, *args: Any) -> bool:
         done = super().scatter(bound, slot, *args)
-        self._let_wait(slot)
+        self._postpone(slot)
         return done
 
-    def absorb(self, rule: Any, ins: Any, *args: Any) -> tuple[bool, ...]:
-        left = super().absorb(rule, ins, *args)
+    def let_rule_add(self, rule: Any, ins: Any, *args: Any) -> tuple[bool, ...]:
+        left = super().let_rule_add(rule, ins, *args)
         for slot in flat_slots(ins):
-            self._let_wait(slot)
+            self._postpone(slot)
         return left
 
-    def _let_wait(self, slot: int) -> None:
+    def _postpone(self, slot: int) -> None:
         if slot in self.through and self.table[slot] is not None:
             self.waiting.append((slot, *self.take(slot)))
 
-    def next(self) -> int:
+    def pop_waiting(self) -> int:
         """Put the next waiting contribution into its slot, and return the slot."""
         slot, self.table[slot], owned = self.waiting.popleft()
         if owned:
@@ -109,17 +109,17 @@ class _Passing(Cotangents):
         return slot
 
 
-class PassingCotangents(_Passing, Cotangents):
+class PassingCotangents(_UnsummedSlots, Cotangents):
     """Cotangents that are not summed in some slots."""
 
     checks_nans = True
 
 
-class PassingTracedCotangents(_Passing, TracedCotangents):
+class PassingTracedCotangents(_UnsummedSlots, TracedCotangents):
     """TracedCotangents that are not summed in some slots."""
 
 
-def choose_passed_slots(cotangents: _Passing, recording: Recording, here: Level, seeds: Seeds) -> _Passing:
+def choose_passed_slots(cotangents: _UnsummedSlots, recording: Recording, here: Level, seeds: Seeds) -> _UnsummedSlots:
     """Set the slots in which `cotangents` are not summed, by the strategy in force; return them."""
     cotangents.through, cotangents.waiting = passed_through(recording, here, seeds), deque()
     return cotangents

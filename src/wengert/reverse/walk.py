@@ -19,7 +19,7 @@ from wengert.recording.subclasses import viewed_plain
 from wengert.recording.user_pullbacks import Pull
 from wengert.recording.variables import splat
 from wengert.reverse.accumulators import EAGER, Cotangents
-from wengert.reverse.checkpoint import Folded
+from wengert.reverse.checkpoint import CheckpointEntry
 from wengert.reverse.parts import field_step, store_step
 from wengert.reverse.strategies import PassingCotangents, PassingTracedCotangents, Seeds, choose_passed_slots
 from wengert.reverse.windows import Windows
@@ -194,11 +194,11 @@ def _walk_stepwise(
     cotangents.live = here.dependent
     for slot in range(end, here.start - 1, -1):
         while cotangents.waiting:
-            _noted_step(recording, cotangents, cotangents.next(), "passed through", depth)
+            _noted_step(recording, cotangents, cotangents.pop_waiting(), "passed through", depth)
         if cotangents.table[slot] is not None and slot not in here.inputs:
             _noted_step(recording, cotangents, slot, "pullback of", depth)
     while cotangents.waiting:
-        _noted_step(recording, cotangents, cotangents.next(), "passed through", depth)
+        _noted_step(recording, cotangents, cotangents.pop_waiting(), "passed through", depth)
     cotangents.note("", end)
     STATE.site = site
 
@@ -239,8 +239,8 @@ def general_step(cotangents: Cotangents, slot: int, entry: Entry, depth: int) ->
             cotangents.add(ins[0], cotangent, owned)
     elif type(primitive) is Pull:
         _custom_step(cotangents, cotangent, owned, primitive, y, ins, args, depth)
-    elif type(primitive) is Folded:
-        primitive.back(cotangents, cotangent, _walk_stretch)
+    elif type(primitive) is CheckpointEntry:
+        primitive.step_back(cotangents, cotangent, _walk_stretch)
     elif type(primitive) is not Bound or primitive.variant is None:
         return
     elif primitive.fn is getfield:
@@ -338,7 +338,7 @@ def _rule_step(cotangents: Cotangents, y_bar: Any, bound: Bound, y: Any, ins: An
         y, *rest = [viewed_plain(x, cotangents.call) for x in (y, *primals)]
         primals = tuple(rest)
     if rule.accumulators and bound.seen is None and not (cotangents.checks_nans and not are_finite(y_bar, *primals)):
-        wanted = cotangents.absorb(rule, ins, y_bar, y, primals, static, wanted)
+        wanted = cotangents.let_rule_add(rule, ins, y_bar, y, primals, static, wanted)
         if not any(wanted):
             return
         variant = plan.variant(wanted)
@@ -368,14 +368,14 @@ def _derived_step(
             x_bars = cotangents.call(rule.keeping(wanted), y_bar, y, *primals, **static)
     for slot, x_bar, x, is_wanted in zip(ins, x_bars, primals, wanted, strict=False):
         if is_wanted and isinstance(x_bar, AbstractTangent):
-            _settle(cotangents, slot, [x_bar], x, rule, y_bar)
+            _add_contribution(cotangents, slot, [x_bar], x, rule, y_bar)
         elif is_wanted and x_bar is not None:
             cotangents.add(slot, cotangents.project(x_bar, x, rule.broadcasts))
 
 
-def _settle(cotangents: Cotangents, slot: int, held: list[Any], x: Any, rule: Any, y_bar: Any) -> None:
+def _add_contribution(cotangents: Cotangents, slot: int, held: list[Any], x: Any, rule: Any, y_bar: Any) -> None:
     try:
-        cotangents.settle(slot, held, x, rule.broadcasts, y_bar)
+        cotangents.add_contribution(slot, held, x, rule.broadcasts, y_bar)
     except RuleError as error:
         raise RuleError(f"the rule of {rule.primitive} ({rule.where}): {error}") from None
 
@@ -399,7 +399,7 @@ def _custom_step(
             if type(slot) is tuple:
                 _spread_step(cotangents, slot, held[0], pull.forms[k], rule, y_bar)
             elif slot is not None and held[0] is not None:
-                _settle(cotangents, slot, held, x, rule, y_bar)
+                _add_contribution(cotangents, slot, held, x, rule, y_bar)
 
 
 def _spread_step(cotangents: Cotangents, slots: Any, x_bar: Any, form: Any, rule: Any, y_bar: Any) -> None:
@@ -410,7 +410,7 @@ def _spread_step(cotangents: Cotangents, slots: Any, x_bar: Any, form: Any, rule
         raise RuleError(f"the rule of {rule.primitive} ({rule.where}): {error}") from None
     for place, part in parts:
         if slots[place.number] is not None:
-            _settle(cotangents, slots[place.number], [part], place.spec, rule, y_bar)
+            _add_contribution(cotangents, slots[place.number], [part], place.spec, rule, y_bar)
 
 
 def _hand_to_body(cotangents: Cotangents, y_bar: Any, owned: bool, inner: Any, y: Any) -> None:

@@ -29,10 +29,10 @@ class Csr(NamedTuple):
         pairs = (self.indptr, other.indptr), (self.indices, other.indices)
         return self.columns == other.columns and all(np.array_equal(*pair) for pair in pairs)
 
-    def only(self, kept: np.ndarray) -> Csr:
+    def select(self, selected: np.ndarray) -> Csr:
         """Return the pattern of the entries for which the bool in `kept` is true."""
-        before = np.concatenate([[0], np.cumsum(kept)])
-        return Csr(before[self.indptr], self.indices[kept], self.columns)
+        before = np.concatenate([[0], np.cumsum(selected)])
+        return Csr(before[self.indptr], self.indices[selected], self.columns)
 
     def transposed(self) -> Csr:
         """Return the pattern of the transpose."""

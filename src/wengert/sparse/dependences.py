@@ -1,7 +1,7 @@
 """Dependences of the values of a tape on its inputs, element by element.
 
-The dependences of a value are an array of set numbers of the value's shape, a container of such arrays, a `Whole`, or
-None if the value does not depend on the inputs.
+The dependences of a value are an array of set numbers of the value's shape, a container of such arrays, a
+`UniformDependence`, or None if the value does not depend on the inputs.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from wengert.tape.ops import Call, Variable, with_variables
 from wengert.values.specs import is_inexact
 
 
-class Whole(NamedTuple):
+class UniformDependence(NamedTuple):
     """The dependences of an object of any type: each number in it depends on the columns of one set."""
 
     set: int
@@ -97,12 +97,12 @@ def everywhere(value: Any, k: int) -> Any:
     """Return the dependences of a value whose numbers all depend on set `k`."""
     if is_inexact(value):
         return np.full(np.shape(value), k)
-    return None if isinstance(value, int | str | bytes | None | np.generic | np.ndarray) else Whole(k)
+    return None if isinstance(value, int | str | bytes | None | np.generic | np.ndarray) else UniformDependence(k)
 
 
 def _set_numbers(known: Any) -> Iterator[np.ndarray]:
     """Yield the set numbers in dependences, in one-dimensional arrays."""
-    if isinstance(known, Whole):
+    if isinstance(known, UniformDependence):
         yield np.array([known.set])
     elif isinstance(known, tuple | list | dict):
         for part in known.values() if isinstance(known, dict) else known:

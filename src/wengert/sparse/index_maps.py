@@ -12,7 +12,7 @@ from wengert.sparse.sets import EMPTY
 from wengert.values.numeric_trees import as_kind, numbers
 
 
-class NotMoved(Exception):
+class NotAMove(Exception):
     """A function did more than move labels."""
 
 
@@ -24,7 +24,7 @@ def draw_labels(total: int, digits: int, seed: int) -> np.ndarray:
     """
     low = 2**digits
     if 4 * total > low:
-        raise NotMoved
+        raise NotAMove
     random = np.random.default_rng([seed, total])
     steps = np.sort(random.integers(0, low - total, total, endpoint=True))
     return random.permutation(low + steps + np.arange(total)).astype(float)
@@ -42,7 +42,7 @@ def moved_sets(run: Callable[[list[Any]], Any], values: Sequence[Any], result: A
     with np.errstate(all="ignore"):
         one, other = run(_labelled(values, first)), run(_labelled(values, second))
     if not _has_same_form(one, result) or not _has_same_form(other, result):
-        raise NotMoved
+        raise NotAMove
     pairs = zip(numbers(one), numbers(other), strict=True)
     found = iter([_source_positions(np.asarray(a), np.asarray(b), first, second) for a, b in pairs])
     numbered = np.concatenate([sets, [EMPTY]])  # of a constant
@@ -75,5 +75,5 @@ def _source_positions(a: np.ndarray, b: np.ndarray, first: np.ndarray, second: n
     places = order[np.minimum(np.searchsorted(first, a.real, sorter=order), len(first) - 1)]
     is_moved = (first[places] == a) & (second[places] == b)
     if not np.all(is_moved | (a == b)):
-        raise NotMoved
+        raise NotAMove
     return np.where(is_moved, places, -1)

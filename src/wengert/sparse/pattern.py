@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert.rulebook.registry import rules
 from wengert.sparse.csr import Csr
-from wengert.sparse.dependences import Dependences, Whole
+from wengert.sparse.dependences import Dependences, UniformDependence
 from wengert.sparse.sparsity_rules import dependences
 from wengert.tape.liveness import liveness, values_to_free
 from wengert.tape.ops import Call, Op, Variable
@@ -36,7 +36,7 @@ class Pattern:
         _find_dependences(tape, deps)
         sets = _element_sets(tape[tape.result].val, deps.by_id.get(tape.result.id))
         rows = np.concatenate([[], *sets]).astype(np.int64)
-        indices, lengths = deps.sets.gathered(rows)
+        indices, lengths = deps.sets.concatenated(rows)
         self.csr = Csr(np.concatenate([[0], np.cumsum(lengths)]), indices, deps.sets.n)
         self.densest = _densest(deps)
         self._free, self._result = deps.free, tape.result.id
@@ -75,19 +75,19 @@ def _find_dependences(tape: Tape, deps: Dependences) -> None:
 def _densest(deps: Dependences) -> Call | None:
     """Return the first of the `dense` calls that depend on most columns."""
     calls = [op for op, _ in deps.dense]
-    lengths = deps.sets.gathered(np.array([union for _, union in deps.dense], np.int64))[1]
+    lengths = deps.sets.concatenated(np.array([union for _, union in deps.dense], np.int64))[1]
     return calls[int(np.argmax(lengths))] if calls else None
 
 
 def _element_sets(value: Any, known: Any) -> Iterator[np.ndarray]:
     """Yield the sets of the elements of a result, part by part."""
     if is_inexact(value):
-        whole = known.set if isinstance(known, Whole) else known
+        whole = known.set if isinstance(known, UniformDependence) else known
         yield np.broadcast_to(0 if whole is None else whole, np.shape(value)).ravel()
     elif isinstance(value, tuple | list | dict):
         keys = list(value) if isinstance(value, dict) else range(len(value))
         for key in keys:
-            yield from _element_sets(value[key], known if isinstance(known, Whole | None) else known[key])
+            yield from _element_sets(value[key], known if isinstance(known, UniformDependence | None) else known[key])
 
 
 def _op_key(op: Op, free: bool) -> Any:

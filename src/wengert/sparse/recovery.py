@@ -66,4 +66,4 @@ def _passes_with_columns(pattern: Csr, columns: np.ndarray) -> Passes:
     is_apart = np.zeros(pattern.columns, bool)
     is_apart[columns] = True
     in_column = is_apart[pattern.indices]
-    return Passes(pattern, greedy(*pattern.only(~in_column)), greedy(*pattern.only(in_column).transposed()))
+    return Passes(pattern, greedy(*pattern.select(~in_column)), greedy(*pattern.select(in_column).transposed()))

@@ -30,7 +30,7 @@ class Sets:
     def union(self, a: Any, b: Any) -> np.ndarray:
         """Return the unions of the sets in the arrays `a` and `b`, broadcast, in a new array."""
         if np.ndim(a) == np.ndim(b) == 0:
-            return np.asarray(self._of_two(int(a), int(b)))
+            return np.asarray(self._union_of_two(int(a), int(b)))
         a, b = np.broadcast_arrays(a, b)
         out = np.maximum(a, b)
         new = (a != b) & (np.minimum(a, b) != EMPTY) & (self.sizes[a] < self.n) & (self.sizes[b] < self.n)
@@ -40,10 +40,10 @@ class Sets:
             a, b = a[new], b[new]
             pairs, which = np.unique(np.minimum(a, b) * self.count + np.maximum(a, b), return_inverse=True)
             members = np.stack(np.divmod(pairs, self.count), axis=1).ravel()
-            out[new] = self._merged(np.repeat(np.arange(len(pairs)), 2), members, len(pairs))[which]
+            out[new] = self._merge_sets(np.repeat(np.arange(len(pairs)), 2), members, len(pairs))[which]
         return out
 
-    def _of_two(self, a: int, b: int) -> int:
+    def _union_of_two(self, a: int, b: int) -> int:
         """Return the union of two sets, from a cache if possible."""
         if a == b or EMPTY in (a, b):
             return max(a, b)
@@ -53,14 +53,14 @@ class Sets:
         pair = (min(a, b), max(a, b))
         if pair not in self._pairs:
             merged = np.union1d(self.columns_of(a), self.columns_of(b)).astype(np.int32)
-            self._pairs[pair] = int(self._added(merged, np.array([len(merged)]))[0])
+            self._pairs[pair] = int(self._append_sets(merged, np.array([len(merged)]))[0])
         return self._pairs[pair]
 
     def columns_of(self, k: int) -> np.ndarray:
         """Return the columns of set `k`."""
         return self.columns[self.starts[k] : self.starts[k] + self.sizes[k]]
 
-    def united(self, groups: np.ndarray, sets: np.ndarray, count: int) -> np.ndarray:
+    def unions(self, groups: np.ndarray, sets: np.ndarray, count: int) -> np.ndarray:
         """Return `count` set numbers: the k-th is the union of the `sets` whose number in `groups` is k."""
         out = np.zeros(count, np.int64)
         counted = sets != EMPTY
@@ -72,27 +72,27 @@ class Sets:
         if not alone.all():
             several = members > 1
             ranks = np.cumsum(several) - 1
-            out[several] = self._merged(ranks[groups[~alone]], sets[~alone], int(several.sum()))
+            out[several] = self._merge_sets(ranks[groups[~alone]], sets[~alone], int(several.sum()))
         return out
 
-    def _merged(self, groups: np.ndarray, sets: np.ndarray, count: int) -> np.ndarray:
+    def _merge_sets(self, groups: np.ndarray, sets: np.ndarray, count: int) -> np.ndarray:
         """Make `count` new sets, each the union of at least two others; return their numbers."""
-        columns, lengths = self.gathered(sets)
+        columns, lengths = self.concatenated(sets)
         keys = _sorted_distinct(np.repeat(groups, lengths) * self.n + columns)
         groups, columns = np.divmod(keys, self.n)
-        return self._added(columns.astype(np.int32), np.bincount(groups, minlength=count))
+        return self._append_sets(columns.astype(np.int32), np.bincount(groups, minlength=count))
 
-    def gathered(self, sets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def concatenated(self, sets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Concatenate the columns of `sets`; return them, and how many each set has."""
         lengths = self.sizes[sets]
         total = int(lengths.sum())
-        self._refuse_above(total)
+        self._check_size(total)
         ends = np.cumsum(lengths)
         return self.columns[np.repeat(self.starts[sets] - ends + lengths, lengths) + np.arange(total)], lengths
 
-    def _added(self, columns: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    def _append_sets(self, columns: np.ndarray, sizes: np.ndarray) -> np.ndarray:
         """Add new sets, whose `columns` are concatenated; return their numbers."""
-        self._refuse_above(self.used + len(columns))
+        self._check_size(self.used + len(columns))
         self.columns = _with_room(self.columns, self.used + len(columns))
         self.columns[self.used : self.used + len(columns)] = columns
         first, last = self.count, self.count + len(sizes)
@@ -102,7 +102,7 @@ class Sets:
         self.used, self.count = self.used + len(columns), last
         return np.arange(first, last)
 
-    def _refuse_above(self, entries: int) -> None:
+    def _check_size(self, entries: int) -> None:
         if entries > MAX_ENTRIES:
             raise ArgumentError(
                 f"the sparsity pattern needs more than {MAX_ENTRIES} entries: this derivative is not sparse. "

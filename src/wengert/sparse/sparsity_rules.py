@@ -16,7 +16,14 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from wengert.errors import NoRuleError
 from wengert.rulebook.registry import rules
 from wengert.rulebook.rule import Rule
-from wengert.sparse.dependences import Dependences, RuleDoesNotApply, Whole, everywhere, recorded_value, shaped_like
+from wengert.sparse.dependences import (
+    Dependences,
+    RuleDoesNotApply,
+    UniformDependence,
+    everywhere,
+    recorded_value,
+    shaped_like,
+)
 from wengert.sparse.index_maps import moved_sets
 from wengert.sparse.products import terms_of
 from wengert.sparse.sets import EMPTY
@@ -92,7 +99,7 @@ def _acts_elementwise(deps: Dependences, op: Call, rule: Rule) -> bool:
 def dense_dependences(deps: Dependences, op: Call) -> Any:
     """Let each element of the result depend on all elements of the arguments."""
     sets = np.unique(np.concatenate([*deps.reached(op)]))
-    union = int(deps.sets.united(np.zeros_like(sets), sets, 1)[0])
+    union = int(deps.sets.unions(np.zeros_like(sets), sets, 1)[0])
     deps.dense.append((op, union))
     return everywhere(op.val, union)
 
@@ -130,7 +137,7 @@ def _dependences_within(deps: Dependences, arg: Any) -> Any:
 def item_dependences(deps: Dependences, op: Call) -> Any:
     """Return the dependences of an item of a container."""
     whole, key = deps.known(op.args[0]), deps.value(op.args[1])
-    return everywhere(op.val, whole.set) if isinstance(whole, Whole) else functional.getfield(whole, key)
+    return everywhere(op.val, whole.set) if isinstance(whole, UniformDependence) else functional.getfield(whole, key)
 
 
 def moved_dependences(deps: Dependences, op: Call, rule: Rule) -> Any:
@@ -277,7 +284,7 @@ def fibre_dependences(deps: Dependences, op: Call, rule: Rule) -> Any:
     sets, axes = _fibres(deps, *_bound_arguments(op, rule), rule)
     shape = tuple(1 if k in axes else n for k, n in enumerate(sets.shape))
     fibre = np.arange(math.prod(shape)).reshape(shape)
-    of_fibres = deps.sets.united(np.broadcast_to(fibre, sets.shape).ravel(), sets.ravel(), fibre.size).reshape(shape)
+    of_fibres = deps.sets.unions(np.broadcast_to(fibre, sets.shape).ravel(), sets.ravel(), fibre.size).reshape(shape)
 
     def beside(y: Any) -> np.ndarray:
         found = of_fibres if np.ndim(y) == sets.ndim else np.squeeze(of_fibres, axes)
@@ -333,7 +340,7 @@ def _sums_over_axes(deps: Dependences, sets: np.ndarray, term: str, result: str)
     shape = fibres.shape[: len(kept)]
     rows = np.arange(math.prod(shape)).reshape(shape + (1,) * (fibres.ndim - len(kept)))
     groups = np.broadcast_to(rows, fibres.shape).ravel()
-    sums = deps.sets.united(groups, fibres.ravel(), math.prod(shape)).reshape(shape)
+    sums = deps.sets.unions(groups, fibres.ravel(), math.prod(shape)).reshape(shape)
     return sums[tuple(slice(None) if c in kept else None for c in result)]
 
 
@@ -361,5 +368,5 @@ def _united_by(deps: Dependences, matrix: np.ndarray, columns: np.ndarray) -> np
     width = math.prod(columns.shape[1:])
     groups = i[:, np.newaxis] * width + np.arange(width)
     members = columns.reshape(len(columns), width)[k]
-    sums = deps.sets.united(groups.ravel(), members.ravel(), len(matrix) * width)
+    sums = deps.sets.unions(groups.ravel(), members.ravel(), len(matrix) * width)
     return sums.reshape(len(matrix), *columns.shape[1:])

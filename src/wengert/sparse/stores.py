@@ -54,7 +54,7 @@ def _repeated_addition(deps: Dependences, out: np.ndarray, key: Any, sets: np.nd
     positions = np.arange(out.size).reshape(out.shape)[key]
     groups = np.concatenate([np.arange(out.size), positions.ravel()])
     members = np.concatenate([out.ravel(), np.broadcast_to(sets, positions.shape).ravel()])
-    return deps.sets.united(groups, members, out.size).reshape(out.shape)
+    return deps.sets.unions(groups, members, out.size).reshape(out.shape)
 
 
 def bincount_dependences(deps: Dependences, op: Call) -> Any:
@@ -62,7 +62,7 @@ def bincount_dependences(deps: Dependences, op: Call) -> Any:
     if len(op.args) < 2:
         raise RuleDoesNotApply
     bins, weights = deps.value(op.args[0]), deps.array(op.args[1])
-    return deps.sets.united(np.asarray(bins), weights, np.size(op.val))
+    return deps.sets.unions(np.asarray(bins), weights, np.size(op.val))
 
 
 def _writable_sets(deps: Dependences, op: Call, in_place: bool) -> np.ndarray:

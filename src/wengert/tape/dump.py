@@ -113,10 +113,10 @@ class LoopScope(NamedTuple):
 
     def text(self, tree: Any) -> Any:
         """Return an argument with Variables that are printed with the path."""
-        return with_variables(tree, lambda v: _Shown(v, self.path)) if self.path else tree
+        return with_variables(tree, lambda v: _BodyVariable(v, self.path)) if self.path else tree
 
 
-class _Shown(Variable):
+class _BodyVariable(Variable):
     """A Variable in the body of a loop, printed as `%4.7`."""
 
     __slots__ = ("path",)

@@ -24,7 +24,7 @@ class Slot:
         self.slot = slot
 
 
-class Rebuilt:
+class ContainerBuilder:
     """A function that rebuilds a container of any class from its leaves; in `form`, Slots number the leaves."""
 
     def __init__(self, form: Any) -> None:
@@ -134,7 +134,7 @@ def _result_of(tape: AnyWritableTape, result: Any, slots: Mapping[int, Variable]
     elif is_container(result):
         leaves: list[Variable] = []
         form = rebuild(result, itself, lambda part: _renumbered_slot(part, slots, leaves))
-        return tape.push(mkcall(Rebuilt(form), *leaves)) if leaves else result
+        return tape.push(mkcall(ContainerBuilder(form), *leaves)) if leaves else result
     return result
 
 

@@ -47,13 +47,13 @@ class LiveContext:
         self.names: Iterator[str] = iter(())
         self.tape.push(Input(f, getattr(f, "__name__", type(f).__name__), callee=True))
 
-    def opened(self, keep: bool) -> Recording:
+    def new_recording(self, keep: bool) -> Recording:
         """Make the recording of a trace under this context."""
-        return _AskedRecording(keep, self)
+        return _ContextRecording(keep, self)
 
     def watch(self, recording: Recording) -> None:
         """Make the recording's memory report writes to the Context, too."""
-        recording.memory = _AskedMemory(recording, self)
+        recording.memory = _ContextMemory(recording, self)
 
     def choose(
         self, recording: Recording, f: Any, plain: Callable[[], Any], enter: Callable[[], Any]
@@ -76,7 +76,7 @@ class LiveContext:
 
         return call
 
-    def _unasked(self, recording: Recording, run: Callable[[], Any]) -> Any:
+    def _without_context(self, recording: Recording, run: Callable[[], Any]) -> Any:
         """Run a part of an inner gradient without the Context.
 
         Its calls are recorded as its reverse pass needs them; `sync` then brings them onto the tape.
@@ -110,7 +110,7 @@ class LiveContext:
     ) -> Any:
         """Make the Context record a call, and return the call's value to the function."""
         if len(recording.levels) > 1:
-            return self._unasked(recording, lambda: record_call(primitive, args, kwargs))
+            return self._without_context(recording, lambda: record_call(primitive, args, kwargs))
         if primitive.fn in METADATA:
             return primitive.fn(*args, **kwargs)
         named = {name: _keyword_value(recording, value) for name, value in kwargs.items()}
@@ -120,8 +120,8 @@ class LiveContext:
         if not primitive.vouched:
             note_writes(recording, primitive, watched)
             note_kept(recording, self.tape[v].val)
-        value = self._given_back(recording, primitive, v, args, kwargs)
-        return self._appended(recording, primitive, v, value, args, ins, named)
+        value = self._value_for_function(recording, primitive, v, args, kwargs)
+        return self._append_value(recording, primitive, v, value, args, ins, named)
 
     def append_result(
         self,
@@ -134,14 +134,14 @@ class LiveContext:
     ) -> Any:
         """Make the Context record a call that already ran in the function and made `value`, an array of a subclass."""
         if len(recording.levels) > 1:
-            return self._unasked(recording, lambda: append_result(recording, bound, value, args, ins, kwargs))
+            return self._without_context(recording, lambda: append_result(recording, bound, value, args, ins, kwargs))
         named = {name: _keyword_value(recording, value) for name, value in (kwargs or {}).items()}
         self.sync(recording)
         v = self._record(bound.primitive.fn, args, ins, named)
         self._compare(recording, value, v)
-        return self._appended(recording, bound.primitive, v, value, args, ins, named)
+        return self._append_value(recording, bound.primitive, v, value, args, ins, named)
 
-    def _appended(
+    def _append_value(
         self,
         recording: Recording,
         primitive: Primitive,
@@ -154,15 +154,15 @@ class LiveContext:
         """Append a call that the Context recorded to the recording, with its value."""
         slot = Recording.append(recording, (primitive, value, ins, args, named or None, STATE.site))
         self.variables[slot] = v
-        return self._registered(recording, primitive, value, args, slot)
+        return self._register_result(recording, primitive, value, args, slot)
 
     def _record(self, fn: Any, args: tuple[Any, ...], ins: tuple[Any, ...], kwargs: dict[str, Any]) -> Variable:
         """Call the Context's `record_primitive`, and return its Variable; it receives copies of untraced arrays."""
         self.tape.site = STATE.site
-        given = [tape_argument(self.own(a, s), s, self.variables) for a, s in zip(args, ins, strict=False)]
-        given += [self.own(a, None) for a in args[len(ins) :]]
+        given = [tape_argument(self.with_tape_copies(a, s), s, self.variables) for a, s in zip(args, ins, strict=False)]
+        given += [self.with_tape_copies(a, None) for a in args[len(ins) :]]
         named = {
-            name: self.variables[value.slot] if isinstance(value, Traced) else self.own(value, None)
+            name: self.variables[value.slot] if isinstance(value, Traced) else self.with_tape_copies(value, None)
             for name, value in kwargs.items()
         }
         with silent():
@@ -176,11 +176,11 @@ class LiveContext:
         op.val = read_only(op.val) if isinstance(op.val, np.ndarray) else op.val
         return v
 
-    def own(self, arg: Any, slot: Any) -> Any:
+    def with_tape_copies(self, arg: Any, slot: Any) -> Any:
         """Replace each untraced array in an argument by the tape's copy, reused while the array is unchanged."""
         if isinstance(arg, list | tuple):
             slots = slot if isinstance(slot, tuple) else (None,) * len(arg)
-            parts = [self.own(a, s) for a, s in zip(arg, slots, strict=True)]
+            parts = [self.with_tape_copies(a, s) for a, s in zip(arg, slots, strict=True)]
             same = all(a is b for a, b in zip(parts, arg, strict=True))
             return arg if same else type(arg)(*parts) if hasattr(arg, "_fields") else type(arg)(parts)
         if slot is not None or not isinstance(arg, np.ndarray) or arg.dtype == object:
@@ -190,7 +190,7 @@ class LiveContext:
             copies = self.copies[id(arg)] = arg, read_only(functional.strided_copy(arg))
         return copies[1]
 
-    def _given_back(
+    def _value_for_function(
         self, recording: Recording, primitive: Primitive, v: Variable, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
         """Return a call's value to the function: a copy of the tape's array, or a view if the call returns a view."""
@@ -200,16 +200,16 @@ class LiveContext:
             value = primitive.fn(*args, **kwargs)
             self._compare(recording, value, v)
         elif isinstance(value, np.ndarray):
-            shared = primitive.rule is None and self._shares(value, v)
+            shared = primitive.rule is None and self._shares_memory(value, v)
             value = functional.strided_copy(value)
             value.flags.writeable = not shared  # a write would have to reach the array that it was a view of
         return made_new([value], args, primitive)
 
-    def _shares(self, value: np.ndarray, v: Variable) -> bool:
+    def _shares_memory(self, value: np.ndarray, v: Variable) -> bool:
         vals = [w.op.val for w in self.tape[v].references() if w.op is not None]
         return any(isinstance(val, np.ndarray) and owner_of(val) is owner_of(value) for val in vals)
 
-    def _registered(
+    def _register_result(
         self, recording: Recording, primitive: Primitive, value: Any, args: tuple[Any, ...], slot: int
     ) -> Any:
         """Register a result for its slot in the recording: floats and arrays as variables, also those in a tuple.
@@ -253,9 +253,9 @@ class LiveContext:
         """Bring an entry onto the tape, and return its Variable."""
         fn, value, ins, args, kwargs, site = entry[0].fn, entry_value(entry[1]), *entry[2:]
         if entry[0].kind == "input" and not ins:
-            return self.tape.push(Input(self.own(value, None), next(self.names, None)))
+            return self.tape.push(Input(self.with_tape_copies(value, None), next(self.names, None)))
         if entry[0].kind == "constant":
-            return self.tape.push(Constant(self.own(value, None), site=site))
+            return self.tape.push(Constant(self.with_tape_copies(value, None), site=site))
         if entry[0].kind in ("guard", "input", "text") or (type(entry[0]) is Pull and ins[-1] is not None):
             return push_entry(self.tape, entry, self.variables)
         return self._record(fn, args, ins, kwargs or {})
@@ -283,7 +283,7 @@ class LiveContext:
         return self.tape
 
 
-class _AskedRecording(Recording):
+class _ContextRecording(Recording):
     """A recording that passes each entry to its Context at once, since its arrays may be written later."""
 
     __slots__ = ("live",)
@@ -298,7 +298,7 @@ class _AskedRecording(Recording):
         return slot
 
 
-class _AskedMemory(Memory):
+class _ContextMemory(Memory):
     """The memory of such a recording: it keeps copies of untraced arrays, and checks the Context's value of a write."""
 
     __slots__ = ("live",)
@@ -309,7 +309,7 @@ class _AskedMemory(Memory):
 
     def capture(self, value: Any) -> Any:
         if isinstance(value, np.ndarray) and self.slot(value) is None:
-            return self.live.own(value, None)
+            return self.live.with_tape_copies(value, None)
         return super().capture(value)
 
     def written(self, storage: Storage, owner: np.ndarray, slot: int | None) -> None:

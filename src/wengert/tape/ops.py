@@ -50,7 +50,7 @@ class Variable:
     @property
     def op(self) -> Op | None:
         """The op that this Variable refers to now; None if it is free."""
-        if self._op is not None and self._op._forward is not None:
+        if self._op is not None and self._op._replaced_by is not None:
             self._op = self._op.successor()
         return self._op
 
@@ -99,7 +99,7 @@ class Op:
     The note is a string, or a tuple of strings and Variables. The Variables keep their ids correct through edits.
     """
 
-    __slots__ = ("__weakref__", "_forward", "_home", "_id", "_token", "note", "site", "val")
+    __slots__ = ("__weakref__", "_home", "_id", "_replaced_by", "_token", "note", "site", "val")
 
     def __init__(self, val: Any = MISSING, site: Site | None = None, note: str | tuple[Any, ...] | None = None) -> None:
         self.val = val
@@ -107,7 +107,7 @@ class Op:
         self.note = note
         self._id = 0
         self._home: Home | None = None
-        self._forward: Op | None = None
+        self._replaced_by: Op | None = None
         self._token: object = self
 
     @property
@@ -120,11 +120,11 @@ class Op:
     def successor(self) -> Op:
         """Return this op, or the op that has replaced it."""
         op = self
-        while op._forward is not None:
-            op = op._forward
+        while op._replaced_by is not None:
+            op = op._replaced_by
         step = self
-        while step._forward is not None and step._forward is not op:
-            step._forward, step = op, step._forward
+        while step._replaced_by is not None and step._replaced_by is not op:
+            step._replaced_by, step = op, step._replaced_by
         return op
 
     def references(self) -> Iterator[Variable]:

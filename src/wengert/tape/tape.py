@@ -180,7 +180,7 @@ class Tape:
 
     def push(self, op: Op) -> Variable:
         """Append `op`, and return its Variable."""
-        if op._home is None and all([self._has(v) for v in op.references()]):
+        if op._home is None and all([self._owns(v) for v in op.references()]):
             self._join(op)
         else:
             self._adopt([op], lambda: self._count + 1)
@@ -210,16 +210,16 @@ class Tape:
             raise reference_error(
                 f"rebind_to={rebind_to}, but there are {len(ops)} new ops", "pass an index into the new ops"
             )
-        ops = tuple(self._keeping(old, ops))
+        ops = tuple(self._with_copy_kept(old, ops))
         self._adopt(ops, lambda: old.id, replaced=old)
         self._after[old] = [*ops, *self._after.get(old, ())]
         self._discard(old)
-        old._forward = target = ops[rebind_to]
+        old._replaced_by = target = ops[rebind_to]
         target._token = old._token
         return [Variable(op) for op in ops]
 
     @staticmethod
-    def _keeping(old: Op, ops: Sequence[Op]) -> Iterator[Op]:
+    def _with_copy_kept(old: Op, ops: Sequence[Op]) -> Iterator[Op]:
         """Yield the new ops; if the old one is among them, yield a copy of it, to which the others may refer."""
         kept = old.copy() if any(op is old for op in ops) else None
         for op in ops:
@@ -246,7 +246,7 @@ class Tape:
             raise reference_error(f"{self._result} is the tape's result", "set another result first")
         for op in gone:
             self._discard(op)
-            op._forward = heir
+            op._replaced_by = heir
 
     def rebind(self, changes: Mapping[Variable, Variable]) -> None:
         """Make every reader of v, and the result, read `changes[v]` instead.
@@ -277,21 +277,23 @@ class Tape:
         for k, op in enumerate(ops):
             if (op._home is not None and op._home() is not None) or any(op is other for other in ops[:k]):
                 raise reference_error(f"{op!r} is already on a tape", "push op.copy()")
-            op.rewrite(functools.partial(self._here, earlier=ops[:k], first=first, replaced=replaced))
+            op.rewrite(functools.partial(self._check_reference, earlier=ops[:k], first=first, replaced=replaced))
         for op in ops:
             self._join(op)
 
     def _join(self, op: Op) -> None:
-        op._home, op._forward = self._ref, None
+        op._home, op._replaced_by = self._ref, None
         op.site = op.site or self.site
         self._count += 1
 
-    def _has(self, v: Variable) -> bool:
+    def _owns(self, v: Variable) -> bool:
         """Whether a Variable is bound to an op of this tape."""
         op = v._op
         return op is not None and op._home is self._ref
 
-    def _here(self, v: Variable, earlier: Sequence[Op], first: Callable[[], int], replaced: Op | None) -> Variable:
+    def _check_reference(
+        self, v: Variable, earlier: Sequence[Op], first: Callable[[], int], replaced: Op | None
+    ) -> Variable:
         op = v.op
         if op is None:
             position = v.id - first()

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.compiling.graphs.graph import ADD_REDUCE
-from wengert.tape.entries import Rebuilt
+from wengert.tape.entries import ContainerBuilder
 from wengert.tape.interface import AnyTape
 from wengert.tape.liveness import is_atom, is_new_memory, is_store, loop_memory
 from wengert.tape.loops import Loop, with_bodies
@@ -65,7 +65,7 @@ def _result_parts(v: Variable, before: Variable) -> Iterator[ResultPart]:
 
 def is_display(fn: Any) -> bool:
     """Whether a call of a function builds a container of its arguments."""
-    return fn in functional.DISPLAYS or type(fn) is Rebuilt or hasattr(fn, "_fields")
+    return fn in functional.DISPLAYS or type(fn) is ContainerBuilder or hasattr(fn, "_fields")
 
 
 def _copy_part(tape: Tape, part: ResultPart) -> Op:
