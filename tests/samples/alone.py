@@ -11,7 +11,7 @@ import numpy as np
 from sampling import Sample
 
 import wengert as wg
-from wengert.tape.source import Writer
+from wengert.tape.source import SourceWriter
 
 Case = tuple[str, tuple[Any, ...], dict[str, Any]]
 
@@ -33,7 +33,7 @@ def case(tape: Any, args: tuple[Any, ...]) -> Case:
     """The source of a tape, with arguments and the constants that it takes by keyword."""
     source = tape.to_source("derivative")
     assert not re.search(r"^import wengert|wengert_rules|wengert\.", source, re.MULTILINE), source
-    writer = Writer(tape.rolled(), sites=False)
+    writer = SourceWriter(tape.rolled(), sites=False)
     writer.module("derivative")
     return source, args, writer.outside.constants
 

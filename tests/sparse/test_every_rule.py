@@ -12,7 +12,7 @@ from samples import BY_FUNCTION, Sample
 from sampling import naming
 
 import wengert as wg
-from wengert.sparse.pattern import Pattern
+from wengert.sparse.pattern import SparsityPattern
 from wengert.values.functional import strided_copy
 from wengert.values.trees import leaves, shallow_copy, walk
 
@@ -51,7 +51,7 @@ def moving(f: Callable[..., Any], args: tuple[Any, ...]) -> np.ndarray:
 
 def pattern(f: Callable[..., Any], args: tuple[Any, ...]) -> np.ndarray:
     _, tape = wg.trace(f, *args)
-    found = Pattern(tape, [v.id for v in tape.inputs if not v.op.callee]).csr
+    found = SparsityPattern(tape, [v.id for v in tape.inputs if not v.op.callee]).csr
     dense = np.zeros(found.shape, bool)
     dense[found.rows, found.indices] = True
     return dense

@@ -169,8 +169,8 @@ def test_the_pattern_follows_what_the_function_reads_outside() -> None:
 def test_the_pattern_is_found_once_for_alike_calls(monkeypatch: pytest.MonkeyPatch) -> None:
     made = []
     sparse_jacobians = sys.modules["wengert.api.sparse_jacobians"]
-    real = sparse_jacobians.Pattern
-    monkeypatch.setattr(sparse_jacobians, "Pattern", lambda *args: made.append(args) or real(*args))
+    real = sparse_jacobians.SparsityPattern
+    monkeypatch.setattr(sparse_jacobians, "SparsityPattern", lambda *args: made.append(args) or real(*args))
 
     def f(t, x, scale=1.0):
         return np.where(x > 0, x**2, scale * t * x) + np.roll(x, 1)

@@ -21,7 +21,7 @@ from wengert.errors import ArgumentError, DensePatternWarning, RecomputationErro
 from wengert.recording.container_arguments import with_held_leaves
 from wengert.recording.session import active_recording
 from wengert.sparse.csr import Csr
-from wengert.sparse.pattern import Pattern
+from wengert.sparse.pattern import SparsityPattern
 from wengert.sparse.recovery import Passes, fewest_passes, seed_vectors
 from wengert.tape.ops import Input
 from wengert.tape.tape import Tape
@@ -57,7 +57,7 @@ class SparseJacobian(Remade):
         self.passes: int | None = None
         self._f, self._argnums, self._quiet = unwrapped(f), argnums, quiet
         self._given = None if pattern is None else _passes_of(pattern)
-        self._read: tuple[Pattern, Passes] | None = None
+        self._read: tuple[SparsityPattern, Passes] | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The Jacobian at these arguments of f, a `scipy.sparse.csr_array`."""
@@ -73,7 +73,7 @@ class SparseJacobian(Remade):
         """The passes for the pattern of the tape of a call."""
         value, tape = trace(call.f, *call.args, **call.kwargs)
         if self._read is None or not self._read[0].fits(tape):
-            pattern = Pattern(tape, call.inputs(tape))
+            pattern = SparsityPattern(tape, call.inputs(tape))
             is_same = self._read is not None and pattern.csr.equals(self._read[0].csr)
             self._read = pattern, self._read[1] if self._read and is_same else fewest_passes(pattern.csr)
             if not is_same:
@@ -82,7 +82,7 @@ class SparseJacobian(Remade):
         call.value = value
         return self._read[1]
 
-    def _warn_where_dense(self, pattern: Pattern, passes: Passes) -> None:
+    def _warn_where_dense(self, pattern: SparsityPattern, passes: Passes) -> None:
         """Name the call that made the pattern dense, where many passes follow from it."""
         op, most = pattern.densest, min(pattern.csr.shape)
         if op is None or most < MANY or 2 * passes.number < most:
@@ -299,7 +299,7 @@ def jacobian_pattern(f: Callable[..., Any], *args: Any, argnums: int | str = 0, 
     """
     call = SparseCall(f, args, kwargs, argnums)
     _, tape = trace(f, *call.args, **call.kwargs)
-    pattern = Pattern(tape, call.inputs(tape)).csr
+    pattern = SparsityPattern(tape, call.inputs(tape)).csr
     return _matrix(pattern, np.ones(len(pattern.indices), bool))
 
 

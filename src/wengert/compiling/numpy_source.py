@@ -31,7 +31,7 @@ from wengert.tape.interface import AnyTape
 from wengert.tape.literals import Snippet
 from wengert.tape.liveness import LoopMemory, is_atom
 from wengert.tape.ops import Call, Op, Variable, references, value_of
-from wengert.tape.source import Writer, compile_source
+from wengert.tape.source import SourceWriter, compile_source
 from wengert.values import functional
 from wengert.values.identity_set import Functions
 from wengert.values.keys import as_view
@@ -89,7 +89,7 @@ class Later:
         return compile_placed(self.tape, self.name, self.exact)
 
 
-class PlacedWriter(Writer):
+class PlacedWriter(SourceWriter):
     """Writes the statements of one tape, with the places of results."""
 
     def __init__(self, tape: AnyTape, sites: bool, loop: LoopMemory | None = None) -> None:

@@ -222,7 +222,7 @@ class Stream:
         return tangent.copy()
 
     def share(self, slot: int) -> None:
-        """Note that another array has the same value as a slot, so that a store into one leaves the other's tangent."""
+        """Note that another array has the value of a slot, so that a store into one does not change both tangents."""
         self.stored.discard(slot)
         if slot in self.aliases and isinstance(self.tangents[slot], np.ndarray):
             self.tangents[slot] = self.tangents[slot].copy()

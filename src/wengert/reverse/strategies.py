@@ -2,7 +2,8 @@
 
 A value that is used once has one contribution, so there is no choice. If there are several, the sum is passed on, so
 that the pullback runs once. But if the pullback returns ȳ itself (a copy, x + c), each contribution is passed on, and
-the argument sums them, unless reads and stores of parts need a buffer for this value.
+the argument sums them, unless reads and stores of parts need a buffer for this value. Pullbacks on an rrule tape are
+opaque, so there the default is to sum.
 Source: the seed "Autodiff" (nGraph): `initialize`, `increment`, `finalize`.
 """
 

@@ -96,7 +96,7 @@ def _has_constant_key(entry: Any) -> bool:
 
 
 def _is_view(entry: Any) -> bool:
-    """Whether an entry is a call that returns a view of its first argument, in C order of indices."""
+    """Whether an entry is a call that returns a view of its first argument; a reshape must be in C order."""
     bound, _, _, args, kwargs, _ = entry
     if type(bound) is not Bound or bound.fn not in VIEWS or bound.places != (0,) or not np.ndim(args[0]):
         return False

@@ -18,7 +18,7 @@ from wengert.values.numeric_trees import bits
 from wengert.values.specs import is_inexact
 
 
-class Pattern:
+class SparsityPattern:
     """The pattern, `csr`, of the derivative of a tape's result by some of its inputs.
 
     The rows are the elements of the result, for a container part by part; the columns are the elements of the inputs at

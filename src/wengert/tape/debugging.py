@@ -35,7 +35,7 @@ class PlayPrinter:
 
 
 def _summary(value: Any) -> str:
-    """Print a small value in full, and of a large array its type and range."""
+    """Format a small value in full, and a large array as its type and range."""
     if isinstance(value, np.ndarray) and value.size > SHOWN and value.dtype.kind in "fiu":
         return f"{type_text(value)} from {np.min(value):.6g} to {np.max(value):.6g}"
     return value_text(value)

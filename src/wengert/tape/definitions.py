@@ -130,7 +130,7 @@ def _docstring(node: ast.FunctionDef | ast.ClassDef) -> Iterator[Edit]:
 
 
 def _decorators(node: ast.FunctionDef | ast.ClassDef, module: types.ModuleType) -> Iterator[Edit]:
-    """Yield the edits that remove decorators of this package, which only mark a function for the tracer."""
+    """Yield the edits that remove decorators of this package, which only tell its other modules about a function."""
     for part in node.decorator_list:
         root: Any = part.func if isinstance(part, ast.Call) else part
         while isinstance(root, ast.Attribute):

@@ -30,7 +30,7 @@ StyledText = tuple[str, str]  # (text, style)
 
 
 def type_text(value: Any) -> str:
-    """Print a value's type: `float`, `float64[3, 4]`, `(float, function)`."""
+    """Format a value's type: `float`, `float64[3, 4]`, `(float, function)`."""
     if isinstance(value, np.ndarray):
         kind = "" if type(value) is np.ndarray else f"{type(value).__name__} "
         return f"{kind}{value.dtype}{list(value.shape)}"
@@ -44,7 +44,7 @@ def type_text(value: Any) -> str:
 
 
 def value_text(value: Any) -> str:
-    """Print a value briefly, for use inside a line; an array of more than a few elements is its type and shape."""
+    """Format a value briefly, for use inside a line; an array of more than a few elements is its type and shape."""
     if isinstance(value, Variable | Spec | slice):
         return _slice_text(value) if isinstance(value, slice) else repr(value) if isinstance(value, Variable) else "?"
     if isinstance(value, np.ndarray):
@@ -87,7 +87,7 @@ def note_text(note: Any) -> str:
 
 
 def line(op: Op) -> str:
-    """Print an op as one line of plain text, with its type."""
+    """Format an op as one line of plain text, with its type."""
     return in_line("".join(piece for piece, _ in op_pieces(op, types=True)).strip())
 
 
@@ -248,7 +248,7 @@ def dump(
     notes: bool = True,
     color: bool = False,
 ) -> str:
-    """Print the tape to a string; with `color`, in terminal colours, which need the rich package."""
+    """Format the tape; with `color`, in terminal colours, which need the rich package."""
     if color:
         from rich.console import Console
 

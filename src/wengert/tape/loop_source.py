@@ -32,7 +32,7 @@ def carried_names(op: Call) -> Iterator[tuple[Variable, str | None]]:
 
 
 def write_loop(w: Any, op: Call) -> list[Snippet]:
-    """Make a Writer write the loop that `op` calls, and return the expressions for the parts of its result."""
+    """Make a SourceWriter write the loop that `op` calls, and return the expressions for the parts of its result."""
     outermost = w.hoisted is None
     w.hoisted = {} if outermost else w.hoisted
     begin = len(w.lines)
@@ -45,7 +45,7 @@ def write_loop(w: Any, op: Call) -> list[Snippet]:
 
 
 class _LoopWriter:
-    """A writer of one loop, into the lines of the Writer `w` around it; the body has a Writer of its own."""
+    """A writer of one loop, into the lines of the SourceWriter `w` around it; the body has one of its own."""
 
     def __init__(self, w: Any, op: Call) -> None:
         loop: Loop = op.fn

@@ -50,7 +50,7 @@ def to_source(tape: AnyTape, name: str = "f", *, sites: bool = False) -> str:
 
     A value without a literal (a large array, a local function) is a keyword-only parameter c1, c2, ... without default.
     """
-    writer = Writer(tape, sites)
+    writer = SourceWriter(tape, sites)
     writer.outside = Helpers(writer.taken, name)
     return writer.module(name)
 
@@ -64,11 +64,11 @@ class LostGuardError(TapeError):
 
 def compile_tape(tape: AnyTape, name: str = "f") -> Callable[..., Any]:
     """Compile the function of `to_source`, with its constants bound; tracebacks show its lines."""
-    return compile_source(Writer(tape, sites=True), name)
+    return compile_source(SourceWriter(tape, sites=True), name)
 
 
-def compile_source(writer: Writer, name: str) -> Callable[..., Any]:
-    """Compile the function that a Writer writes, with its constants bound, and its text as attribute `source`."""
+def compile_source(writer: SourceWriter, name: str) -> Callable[..., Any]:
+    """Compile the function that a SourceWriter writes, with its constants bound, and its text as attribute `source`."""
     text = writer.module(name)
     file = f"<wengert tape {next(_file_numbers)}>"
     namespace: dict[str, Any] = {"__name__": file}
@@ -82,11 +82,11 @@ def compile_source(writer: Writer, name: str) -> Callable[..., Any]:
     return function
 
 
-class Writer(Parameters):
+class SourceWriter(Parameters):
     """A writer of the statements of one tape.
 
     A number that is read once has no line of its own: it waits in `pending`, and goes into the line of its reader. The
-    body of a loop has a Writer of its own, whose `lines` the outer Writer indents.
+    body of a loop has a SourceWriter of its own, whose `lines` the outer one indents.
     """
 
     reuses: Callable[[Call], bool] | None = None  # which calls may overwrite a loop-carried operand
@@ -283,7 +283,7 @@ class Writer(Parameters):
             self.settle(k)
 
     def inner(self, op: Call, memory: LoopMemory) -> Self:
-        """Make a Writer for the body of the loop that `op` calls, in the same module."""
+        """Make a SourceWriter for the body of the loop that `op` calls, in the same module."""
         inner = type(self)(op.fn.body, self.sites, memory)
         inner.prefix = f"{self.prefix}{op.id}_"
         inner.outside, inner.taken, inner.hoisted = self.outside, self.taken, self.hoisted

@@ -154,7 +154,7 @@ class Tape:
         self._result = self.bound(v)
 
     def find(self, what: Any = None, *, where: Callable[[Op], bool] | None = None) -> list[Variable]:
-        """Find the ops that call `what`, a function or its name, and of which `where(op)` is true."""
+        """Find the ops that call `what`, a function or its name, or the input of that name, and satisfy `where(op)`."""
         return usage.find(self, what, where)
 
     def uses(self, v: Variable | int) -> list[Variable]:
@@ -338,7 +338,7 @@ class Tape:
     def dump(
         self, form: str = "plain", *, types: bool = True, sites: bool = False, notes: bool = True, color: bool = False
     ) -> str:
-        """Print the tape to a string, one op a line; `form` "compact" puts a call and its result's parts on one line.
+        """Format the tape, one op a line; with `form` "compact", a call and the parts of its result share a line.
 
         `types` adds each op's type, `sites` the user's line, `notes` its role on a derivative tape, and `color`
         terminal colours.

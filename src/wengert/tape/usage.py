@@ -94,7 +94,7 @@ def liveness_table(tape: AnyTape) -> LivenessTable:
 
 
 def bytes_held(ops: Sequence[Op], result: Variable) -> tuple[list[int], list[int]]:
-    """List for each op the bytes of its value that are not a view, and the position of the last op that needs them."""
+    """List the bytes of each op's value, 0 for a view, and the positions of the last ops that need these."""
     live = liveness(ops, result)
     viewed: list[set[int]] = [set() for _ in live.last]
     needed_until = list(live.last)
