@@ -156,7 +156,7 @@ def test_comparisons_that_give_values_are_right_or_refused() -> None:
     agrees(lambda x: (Compared(x) < x) * x, 1.3)
     agrees(lambda x: (x < Compared(x)) * x, 1.3)
     agrees(lambda x: (Compared(x) < x) * x, np.float64(1.3))
-    with pytest.raises(wg.RefusedCallError, match="take Compared apart in < with an array"):
+    with pytest.raises(wg.RefusedCallError, match="apply < to the items of Compared"):
         wg.grad(lambda x: (x < Compared(x)) * x)(np.float64(1.3))
 
 

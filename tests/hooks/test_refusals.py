@@ -477,7 +477,7 @@ def test_the_stub_is_for_the_object_that_the_user_called() -> None:
 
 
 def test_of_a_function_with_a_rule_nobody_is_told_to_write_one() -> None:
-    with pytest.raises(wg.NoRuleError, match=r"where the rule of (np|numpy)\.asarray .* gives no derivative"):
+    with pytest.raises(wg.NoRuleError, match=r"where the rule of (np|numpy)\.asarray .* has no derivative"):
         wg.grad(lambda x: np.asarray(WithFloat(x), dtype=float))(0.5)
 
 
@@ -505,7 +505,7 @@ def test_dictionaries_compared_as_wholes() -> None:
         return x * 2 if {"a": x} == {"a": 2.0} else x
 
     assert wg.grad(f)(2.0) == 2.0  # nothing is replayed: right as it is
-    with pytest.raises(wg.RefusedCallError, match="a replay might go"):
+    with pytest.raises(wg.RefusedCallError, match="A replay might branch differently"):
         wg.trace(f, 2.0)
 
 
@@ -725,5 +725,5 @@ def test_a_store_into_memory_names_its_type(make: Any, store: Any) -> None:
         store(a, 0, x)
         return a[0] * 2.0
 
-    with pytest.raises(wg.RefusedCallError, match=f"stored into {type(make()).__name__}, a type whose memory"):
+    with pytest.raises(wg.RefusedCallError, match=f"stored in memory of type {type(make()).__name__}"):
         wg.grad(f)(0.5)

@@ -55,7 +55,7 @@ def test_flat_from_the_memory_that_it_writes() -> None:
         return np.sum(x * np.arange(1.0, 7.0))
 
     for f in (whole, part):
-        with pytest.raises(wg.RefusedCallError, match="Give it a copy"):
+        with pytest.raises(wg.RefusedCallError, match="Assign a copy"):
             wg.grad(f, np.arange(6.0))
     assert np.array_equal(wg.grad(copied)(np.arange(6.0)), [0.0, 5.0, 7.0, 9.0, 0.0, 0.0])
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import RefusedCallError
-from wengert.hooks.classes import enter, lookup, require_primitive
+from wengert.hooks.classes import as_traced, lookup, require_primitive
 from wengert.hooks.code_swap import prepare
 from wengert.hooks.flat_iterators import assign_flat
 from wengert.hooks.lookups import guard_reachable
@@ -92,9 +92,9 @@ def fetch_attribute(obj: Any, name: str) -> Any:
     prepare(obj if is_class else obj.__self_class__ or t if t is super else t)
     found = None if is_class else lookup(t, name)
     if isinstance(found, property):
-        return enter(found.fget)(obj) if _is_of_c(found.fget) else getattr(obj, name)
+        return as_traced(found.fget)(obj) if _is_of_c(found.fget) else getattr(obj, name)
     if type(found) is types.GetSetDescriptorType and (standin := rules.standin_of(found)) is not None:
-        return enter(standin)(obj)
+        return as_traced(standin)(obj)
     if name not in _VALUE_ATTRIBUTES and recording is not None:  # those depend on the object: another may be traced
         if not is_class:
             plain_names.setdefault(t, set()).add(name)
@@ -132,9 +132,9 @@ def _value_attribute(recording: Any, obj: Any, name: str) -> Any:
     if name == "base" and recording.keep:
         laid_out(recording)
     if name == "base" and not (recording.keep and is_of_an_argument(recording, obj)):
-        shown = recording.memory.whole(owner_of(obj)) if isinstance(obj, np.ndarray) else obj
-        if shown is not None:
-            return None if shown is obj else shown
+        owner = recording.memory.whole(owner_of(obj)) if isinstance(obj, np.ndarray) else obj
+        if owner is not None:
+            return None if owner is obj else owner
     if fn is None:
         raise recording.refuse(
             RefusedCallError(
@@ -189,7 +189,7 @@ def _store_attribute(store: Callable[[Any, str, Any], None], obj: Any, value: An
     prepare(type(obj))
     found = lookup(type(obj), name)
     if isinstance(found, property) and _is_of_c(found.fset):
-        enter(found.fset)(obj, value)
+        as_traced(found.fset)(obj, value)
         return
     store(obj, name, value)
     if (
@@ -228,7 +228,7 @@ def delete_attribute(obj: Any, name: str, site: Site | None) -> None:
 
 def super_attribute(cls: Any, self: Any, super_: Any, name: str, has_arguments: bool, site: Site | None) -> Any:
     """The hook of `super().name`, which has its own instruction; `super` may be the user's own."""
-    proxy = super(cls, self) if super_ is super else enter(super_)(*((cls, self) if has_arguments else ()))
+    proxy = super(cls, self) if super_ is super else as_traced(super_)(*((cls, self) if has_arguments else ()))
     return get_attribute(proxy, name, site)
 
 

@@ -21,7 +21,7 @@ REDUCED_BY = ("__reduce__", "__reduce_ex__", "__getstate__")
 """The methods by which `copy` and `pickle` take an object apart."""
 
 
-def enter(f: Any) -> Any:
+def as_traced(f: Any) -> Any:
     """Return the callable that this thread's recording calls in place of `f`, such as its twin; `f` if none records."""
     recording = STATE.recording
     return f if recording is None else recording.enter(f)
@@ -57,9 +57,9 @@ def python_method(t: type, name: str) -> Any:
 def bind_method(method: Any, obj: Any) -> Any:
     """Bind a method found in a class to an object, as descriptors do, and enter it."""
     if isinstance(method, types.FunctionType):
-        return types.MethodType(enter(method), obj)
+        return types.MethodType(as_traced(method), obj)
     get = lookup(type(method), "__get__")
-    return enter(method if get is None else method.__get__(obj, type(obj)))
+    return as_traced(method if get is None else method.__get__(obj, type(obj)))
 
 
 def require_primitive(fn: Any) -> Primitive:

@@ -72,11 +72,11 @@ def swap_in(f: types.FunctionType, sees_result: bool = False) -> None:
     code, recording = f.__code__, STATE.recording
     watches = sees_result or (recording is not None and recording.reads is not None)
     known = None if watches else _known_twins().get(id(code))
-    own = code_of(f) if known is None else code
-    twin = twin_of(own, True, sees_result) if known is None else known[1]
+    plain_code = code_of(f) if known is None else code
+    twin = twin_of(plain_code, True, sees_result) if known is None else known[1]
     if code is not twin:
-        exchange(f, own, twin)
-        _prepare_named(f, own)
+        exchange(f, plain_code, twin)
+        _prepare_named(f, plain_code)
 
 
 _names_by_code: dict[int, tuple[weakref.ref[types.CodeType], frozenset[str]]] = {}
@@ -93,10 +93,10 @@ def _names_in(code: types.CodeType) -> frozenset[str]:
     return found[1]
 
 
-def _prepare_named(f: types.FunctionType, own: types.CodeType) -> None:
+def _prepare_named(f: types.FunctionType, plain_code: types.CodeType) -> None:
     """Prepare the globals and closure variables that a function reads: C may call their methods."""
     space = f.__globals__
-    for name in _names_in(own):
+    for name in _names_in(plain_code):
         value = space.get(name)
         if type(value) not in _INERT:
             prepare_value(value)
@@ -308,9 +308,9 @@ def _refuse_call(error: BytecodeError, f: types.FunctionType, recording: Recordi
 
 def _dispatching_code(f: types.FunctionType, find: Callable[..., Any]) -> types.CodeType:
     """Return code for `f` that calls `find(f, recording)` if something records, else runs the original code."""
-    plain, own = copy_function(f), code_of(f)
+    plain, plain_code = copy_function(f), code_of(f)
 
-    def chosen(_: Any, site: Site | None) -> Any:
+    def choose(_: Any, site: Site | None) -> Any:
         recording = STATE.recording
         plain.__defaults__, plain.__kwdefaults__ = f.__defaults__, f.__kwdefaults__  # they may have changed
         return plain if recording is None else find(f, recording)
@@ -318,10 +318,12 @@ def _dispatching_code(f: types.FunctionType, find: Callable[..., Any]) -> types.
     if not _dispatch_templates:
         with silent():
             _dispatch_templates.append(rewritten(_dispatch.__code__, {**HOOKS, "resolve": _dispatch}, running_table()))
-    consts = tuple([chosen if constant is _dispatch else constant for constant in _dispatch_templates[0].co_consts])
-    made = _dispatch_templates[0].replace(co_consts=consts, co_freevars=own.co_freevars, co_name=own.co_name)
-    note_original(made, own)
-    return made
+    consts = tuple([choose if constant is _dispatch else constant for constant in _dispatch_templates[0].co_consts])
+    code = _dispatch_templates[0].replace(
+        co_consts=consts, co_freevars=plain_code.co_freevars, co_name=plain_code.co_name
+    )
+    note_original(code, plain_code)
+    return code
 
 
 def _dispatch(*args: Any, **kwargs: Any) -> Any:
@@ -333,12 +335,12 @@ _dispatch_templates: list[types.CodeType] = []
 
 def copy_function(f: types.FunctionType, code: types.CodeType | None = None) -> types.FunctionType:
     """Return a copy of `f` with this code; by default with its original code."""
-    made = types.FunctionType(code or code_of(f), f.__globals__, f.__name__, f.__defaults__, f.__closure__)
+    copy = types.FunctionType(code or code_of(f), f.__globals__, f.__name__, f.__defaults__, f.__closure__)
     if f.__kwdefaults__ is not None:
-        made.__kwdefaults__ = f.__kwdefaults__
-    if f.__qualname__ != made.__code__.co_qualname:
-        made.__qualname__ = f.__qualname__
-    return made
+        copy.__kwdefaults__ = f.__kwdefaults__
+    if f.__qualname__ != copy.__code__.co_qualname:
+        copy.__qualname__ = f.__qualname__
+    return copy
 
 
 def instrumented(f: Any) -> types.FunctionType:

@@ -7,7 +7,7 @@ import types
 from functools import partial
 from typing import Any
 
-from wengert.hooks.classes import bind_method, enter, lookup, python_method
+from wengert.hooks.classes import as_traced, bind_method, lookup, python_method
 from wengert.hooks.code_swap import of_user, prepare
 from wengert.hooks.policy import Decision, Kind, decides_type, native_call, opaque_call, same_callable, stand_in_call
 from wengert.hooks.search import CARRIER_TYPES, opaque
@@ -78,14 +78,14 @@ def _only_stores_arguments(cls: Any, new: Any) -> bool:
 
 def _fill_container(cls: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Make a container that C fills; iterate over the arguments first, so that their items are recorded."""
-    given, words = taken(cls, args, kwargs)
-    return _type_call(cls, *given, **words)
+    items, options = taken(cls, args, kwargs)
+    return _type_call(cls, *items, **options)
 
 
 def _make_by_new(cls: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Make a container, or an object whose `__new__` has a rule, by entering `__new__` and `__init__`."""
-    obj = enter(cls.__new__)(cls, *args, **kwargs)
-    if isinstance(obj, cls) and enter(type(obj).__init__)(obj, *args, **kwargs) is not None:
+    obj = as_traced(cls.__new__)(cls, *args, **kwargs)
+    if isinstance(obj, cls) and as_traced(type(obj).__init__)(obj, *args, **kwargs) is not None:
         raise TypeError("__init__() should return None")
     return obj
 
@@ -97,7 +97,7 @@ def _is_compiled_init(init: Any) -> bool:
 
 def _make_with_c_init(cls: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Make an object of a class compiled by Cython; CPython would call its `__init__` untraced."""
-    obj = enter(cls.__new__)(cls, *args, **kwargs)
+    obj = as_traced(cls.__new__)(cls, *args, **kwargs)
     if isinstance(obj, cls) and bind_method(lookup(type(obj), "__init__"), obj)(*args, **kwargs) is not None:
         raise TypeError("__init__() should return None")
     return obj

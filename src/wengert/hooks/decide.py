@@ -16,7 +16,7 @@ import numpy as np
 
 from wengert.errors import NoDerivativeError, RefusedCallError
 from wengert.hooks import foreign
-from wengert.hooks.classes import REDUCED_BY, bind_method, enter, lookup, python_method
+from wengert.hooks.classes import REDUCED_BY, as_traced, bind_method, lookup, python_method
 from wengert.hooks.code_swap import copy_function, prepare, swap_in, twin_of
 from wengert.hooks.lazy_instrumentation import is_lazy
 from wengert.hooks.modules import MODULE_DECISIONS
@@ -128,7 +128,7 @@ def _native_or_stand_in(standin: Callable[..., Any], f: Any, owner: Any = None) 
     def follow(*args: Any, **kwargs: Any) -> Any:
         site = STATE.site
         try:
-            return enter(standin)(*args, **kwargs)
+            return as_traced(standin)(*args, **kwargs)
         except NoDerivativeError as error:
             STATE.site = site
             raise error if STATE.recording is None else STATE.recording.refuse(error) from None
@@ -227,7 +227,7 @@ def _decide_object(f: Any) -> Decision:
         return Decision(Kind.ENTERED, why, functools.partial(bind_method, call), call)
     standin = rules.standin_of(lookup(type(f), "__call__"))
     if standin is not None:
-        return stand_in_call(_HAS_STAND_IN, lambda f: partial(enter(standin), f), standin)
+        return stand_in_call(_HAS_STAND_IN, lambda f: partial(as_traced(standin), f), standin)
     return (
         opaque_call(IN_C, _guard_c_object)
         if callable(f)
@@ -326,7 +326,7 @@ _ITERATION = {"__iter__": iter, "__next__": next}
 def _follow_iteration(f: Any) -> Any:
     def call(obj: Any, /) -> Any:
         is_own = lookup(type(obj), f.__name__) is f
-        return enter(_ITERATION[f.__name__])(obj) if is_own else f(obj)
+        return as_traced(_ITERATION[f.__name__])(obj) if is_own else f(obj)
 
     return call
 
@@ -335,16 +335,16 @@ def _follow_iteration(f: Any) -> Any:
 def _decide_method_wrapper(f: Any) -> Decision:
     """Decide as for the C method that is bound; it gets the object as its first argument."""
     inner = decide(f.__objclass__.__dict__[f.__name__])
-    return inner._replace(of=lambda f: functools.partial(enter(f.__objclass__.__dict__[f.__name__]), f.__self__))
+    return inner._replace(of=lambda f: functools.partial(as_traced(f.__objclass__.__dict__[f.__name__]), f.__self__))
 
 
 @decides_type(functools.partial)
 def _decide_partial(f: Any) -> Decision:
     """Decide as for the callable of a partial."""
-    return decide(f.func)._replace(of=lambda f: functools.partial(enter(f.func), *f.args, **f.keywords))
+    return decide(f.func)._replace(of=lambda f: functools.partial(as_traced(f.func), *f.args, **f.keywords))
 
 
 @decides_type(Transformed)
 def _decide_transformed(f: Any) -> Decision:
     """Decide as for the function that a Transformed calls."""
-    return decide(f.__func__)._replace(of=lambda f: enter(f.__func__))
+    return decide(f.__func__)._replace(of=lambda f: as_traced(f.__func__))

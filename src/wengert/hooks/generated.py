@@ -123,8 +123,8 @@ def _generate(template: str, name: str, **names: Any) -> Callable[..., Any]:
     """Generate a hook from a template; `names` go into its source or its globals."""
     plain = names.pop("plain", "OPERANDS")
     quick = "" if plain == "OPERANDS" else "False and "
-    words = {"symbol": names.pop("symbol"), "fn": names.pop("fn", None), "unequal": names.pop("unequal", None)}
-    source = template.format(name=name, plain=plain, quick=quick, **words)
+    placeholders = {"symbol": names.pop("symbol"), "fn": names.pop("fn", None), "unequal": names.pop("unequal", None)}
+    source = template.format(name=name, plain=plain, quick=quick, **placeholders)
     namespace = {
         "get": SHADOW.get,
         "SHADOW": SHADOW,

@@ -48,8 +48,8 @@ def with_integers(
     names = () if rule.analysis is None else rule.analysis.names
     count = _count_operands(primitive, names, len(args))
     is_size = [k >= count or names[k : k + 1] == ("shape",) for k in range(len(args))]
-    words = {name: value if name in names else integer(value) for name, value in kwargs.items()}
-    return tuple([integer(a) if converts else a for a, converts in zip(args, is_size, strict=True)]), words
+    keywords = {name: value if name in names else integer(value) for name, value in kwargs.items()}
+    return tuple([integer(a) if converts else a for a, converts in zip(args, is_size, strict=True)]), keywords
 
 
 def _takes_arrays(fn: Any) -> bool:
@@ -58,11 +58,11 @@ def _takes_arrays(fn: Any) -> bool:
     return fn is operator.getitem or (is_numpy and not isinstance(fn, np.ufunc))
 
 
-def _count_operands(primitive: Primitive, names: tuple[str, ...], given: int) -> int:
+def _count_operands(primitive: Primitive, names: tuple[str, ...], n_args: int) -> int:
     """Count the leading arguments that are operands; those after them are sizes, axes and indices."""
     rule = primitive.rule
     assert rule is not None
     if rule.sequence is not None:
         return int(rule.sequence) + 1
     is_method = getattr(primitive.fn, "__objclass__", None) is np.ndarray
-    return given if rule.analysis is not None and rule.analysis.variadic and not is_method else len(names)
+    return n_args if rule.analysis is not None and rule.analysis.variadic and not is_method else len(names)

@@ -13,7 +13,7 @@ import numpy as np
 
 from wengert.errors import RefusedCallError
 from wengert.hooks import foreign
-from wengert.hooks.classes import defines, enter, lookup, python_method, require_primitive
+from wengert.hooks.classes import as_traced, defines, lookup, python_method, require_primitive
 from wengert.hooks.code_swap import CALLING_ITERATORS, prepare, swap_in_iterator
 from wengert.hooks.foreign import NOT_FOREIGN
 from wengert.hooks.integers import integer
@@ -93,16 +93,16 @@ def _record_item(container: np.ndarray, key: Any, slot: int, site: Site | None) 
     ):
         STATE.site = site
         return record_call(require_primitive(operator.getitem), (container, key), {})
-    kept = recording.specs.get(slot)
-    if kept is None:
-        kept = recording.specs[slot] = spec_of(container)
-    entry = ShortForms.item, held(value, strong), (slot, None), (container if recording.keep else kept, key), None, site
-    place = len(entries)
+    spec = recording.specs.get(slot)
+    if spec is None:
+        spec = recording.specs[slot] = spec_of(container)
+    entry = ShortForms.item, held(value, strong), (slot, None), (container if recording.keep else spec, key), None, site
+    new_slot = len(entries)
     entries.append(entry)
-    SHADOW[id(value)] = place
+    SHADOW[id(value)] = new_slot
     if type(value) is np.ndarray:
         if recording.memory.storages:
-            recording.memory.add_view(value, place)
+            recording.memory.add_view(value, new_slot)
         if recording.memory.lent and recording.memory.lent.shows(container):
             recording.memory.lent.note(value)
     return value
@@ -149,7 +149,7 @@ def default_item(container: Any, key: Any) -> Any:
     factory = container.default_factory
     if factory is None:
         raise KeyError(key)
-    value = container[key] = enter(factory)()
+    value = container[key] = as_traced(factory)()
     return value
 
 
@@ -183,7 +183,7 @@ def _refuse_store(container: Any, key: Any, value: Any) -> NoReturn:
     assert STATE.recording is not None
     raise STATE.recording.refuse(
         RefusedCallError(
-            f"{here()}: a traced value is stored in a {type(container).__name__}, whose memory cannot be traced. "
+            f"{here()}: a traced value is stored in memory of type {type(container).__name__}, which cannot be traced. "
             "Use a list, or a NumPy array: np.zeros(n)."
         )
     )
@@ -239,7 +239,7 @@ def _iterate_and_wait(iterator: Any) -> Iterator[Any]:
     """Yield the items of an iterator that waits for other threads; each step releases this thread's turn."""
     while True:
         try:
-            item = enter(iterator.__next__)()
+            item = as_traced(iterator.__next__)()
         except StopIteration:
             return
         yield item
@@ -302,10 +302,10 @@ class EnteredContext(InterpreterWrapper):
     __slots__ = ()
 
     def __enter__(self) -> Any:
-        return enter(self.it.__enter__)()
+        return as_traced(self.it.__enter__)()
 
     def __exit__(self, *error: Any) -> Any:
-        return enter(self.it.__exit__)(*error)
+        return as_traced(self.it.__exit__)(*error)
 
 
 def context(manager: Any, site: Site | None) -> Any:

@@ -43,36 +43,36 @@ def is_lazy(f: types.FunctionType) -> bool:
 
 def lazy_code(f: types.FunctionType, start: Callable[[types.FunctionType, Any, Any], Any]) -> types.CodeType:
     """Return code for `f`, with the same parameters, that calls `start(f, args, kwargs)`."""
-    own, found = code_of(f), _lazy_codes.get(f)
-    if found is None or found[0] is not own:
-        found = _lazy_codes[f] = own, _make_lazy_code(own, weakref.ref(f), start)
+    plain_code, found = code_of(f), _lazy_codes.get(f)
+    if found is None or found[0] is not plain_code:
+        found = _lazy_codes[f] = plain_code, _make_lazy_code(plain_code, weakref.ref(f), start)
     return found[1]
 
 
-def _make_lazy_code(own: types.CodeType, reference: Any, start: Callable[..., Any]) -> types.CodeType:
-    """Make the lazy code of the function that the weak reference has, like its code `own`."""
+def _make_lazy_code(plain_code: types.CodeType, reference: Any, start: Callable[..., Any]) -> types.CodeType:
+    """Make the lazy code of the function that the weak reference has, like its code `plain_code`."""
 
     def first(*args: Any, **kwargs: Any) -> Any:
         return start(reference(), args, kwargs)
 
     code = _compile_caller(
-        own.co_varnames[: _count_parameters(own)],
-        own.co_posonlyargcount,
-        own.co_argcount,
-        own.co_kwonlyargcount,
-        bool(own.co_flags & inspect.CO_VARARGS),
+        plain_code.co_varnames[: _count_parameters(plain_code)],
+        plain_code.co_posonlyargcount,
+        plain_code.co_argcount,
+        plain_code.co_kwonlyargcount,
+        bool(plain_code.co_flags & inspect.CO_VARARGS),
     )
     consts = tuple([first if constant == _FIRST else constant for constant in code.co_consts])
-    made = code.replace(
+    lazy = code.replace(
         co_consts=consts,
-        co_freevars=own.co_freevars,
-        co_name=own.co_name,
-        co_qualname=own.co_qualname,
-        co_filename=own.co_filename,
-        co_firstlineno=own.co_firstlineno,
+        co_freevars=plain_code.co_freevars,
+        co_name=plain_code.co_name,
+        co_qualname=plain_code.co_qualname,
+        co_filename=plain_code.co_filename,
+        co_firstlineno=plain_code.co_firstlineno,
     )
-    note_original(made, own)
-    return made
+    note_original(lazy, plain_code)
+    return lazy
 
 
 def _count_parameters(code: types.CodeType) -> int:
@@ -92,10 +92,10 @@ def _compile_caller(
     only = ["/"] if positional_only else []
     parameters = [*plain[:positional_only], *only, *plain[positional_only:]]
     parameters += [*(gathered or (["*"] if named else [])), *named, *last]
-    given = [*plain, *gathered, *[f"{name}={name}" for name in named], *last]
+    arguments = [*plain, *gathered, *[f"{name}={name}" for name in named], *last]
     local = "_".join(["f", *names])  # a name that none of them has
-    text = f"def f({', '.join(parameters)}):\n"
-    text += f" return ({local} := {_FIRST!r})({', '.join(given)})"
-    code = compile(text, "<wengert>", "exec").co_consts[0]
+    source = f"def f({', '.join(parameters)}):\n"
+    source += f" return ({local} := {_FIRST!r})({', '.join(arguments)})"
+    code = compile(source, "<wengert>", "exec").co_consts[0]
     assert isinstance(code, types.CodeType)
     return code

@@ -91,8 +91,8 @@ def guard_lookup(recording: Recording, key: Any, keys: Any) -> None:
         if k is key:
             return
         if is_one(k, key):
-            words = f"{here()}: two traced copies of one nan are keys; untraced they are one key. Use np.isnan."
-            raise recording.refuse(RefusedCallError(words))
+            message = f"{here()}: two traced copies of one nan are keys; untraced they are one key. Use np.isnan."
+            raise recording.refuse(RefusedCallError(message))
         if _is_traced_key(recording, k):
             decided(recording, operator.eq, (k, key), k == key)
     known = [k for k in alike if not _is_traced_key(recording, k)]
@@ -111,8 +111,8 @@ def guard_hashing(keys: Any) -> None:
     if len(keys) > MAX_COMPARED_KEYS:
         exact(recording, find_traced(recording, keys))
         return
-    for place, key in enumerate(keys):
-        guard_lookup(recording, key, keys[:place])
+    for k, key in enumerate(keys):
+        guard_lookup(recording, key, keys[:k])
 
 
 def guard_set_order(items: Any) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.hooks.classes import enter
+from wengert.hooks.classes import as_traced
 from wengert.hooks.writes import record_store
 from wengert.recording.primitives import ruled
 from wengert.recording.record import record_as
@@ -21,24 +21,24 @@ from wengert.values.specs import is_inexact, same_numbers
 _DATA = (int, float, complex, str, bytes, type(None), slice, np.generic, np.dtype)
 
 
-def with_values_of(f: Callable[..., Any], text: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Call `text`, the Python version of `f`, but give its results and writes the exact values of `f`.
+def with_values_of(f: Callable[..., Any], standin: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Call `standin`, the Python version of `f`, but give its results and writes the exact values of `f`.
 
     This needs plain data that do not overlap, and no tape, since a tape is replayed without `f`. If values differ by
-    more than rounding, those of `text` stay: `f` has used that memory as a workspace.
+    more than rounding, those of `standin` stay: `f` has used that memory as a workspace.
     """
-    given, recording = (*args, *kwargs.values()), recording_here()
-    if recording.keep or recording.context is not None or not all(map(_is_data, given)) or _overlap(given):
-        return text(*args, **kwargs)
-    copies, words = [_copy_data(a) for a in args], {name: _copy_data(a) for name, a in kwargs.items()}
+    things, recording = (*args, *kwargs.values()), recording_here()
+    if recording.keep or recording.context is not None or not all(map(_is_data, things)) or _overlap(things):
+        return standin(*args, **kwargs)
+    copies, keyword_copies = [_copy_data(a) for a in args], {name: _copy_data(a) for name, a in kwargs.items()}
     with silent():
-        native = f(*copies, **words)
-    made = text(*args, **kwargs)
-    size = max(map(_magnitude, given), default=0.0)
-    for a, copy in zip(_arrays(given), _arrays((*copies, *words.values())), strict=True):
+        native = f(*copies, **keyword_copies)
+    traced = standin(*args, **kwargs)
+    size = max(map(_magnitude, things), default=0.0)
+    for a, copy in zip(_arrays(things), _arrays((*copies, *keyword_copies.values())), strict=True):
         if _differ_by_rounding(a, copy, size):
-            record_store(a, ..., _take_values(enter(np.copy)(a), copy, size))
-    return _take_values(made, native, size)
+            record_store(a, ..., _take_values(as_traced(np.copy)(a), copy, size))
+    return _take_values(traced, native, size)
 
 
 def exact_value(x: Any, value: Any) -> Any:
@@ -49,23 +49,23 @@ def exact_value(x: Any, value: Any) -> Any:
 partials(exact_value)(lambda y, x, value: (1, None))
 
 
-def _take_values(made: Any, native: Any, size: float) -> Any:
-    """Return `made` with the values of `native`, where these differ by rounding only."""
-    if type(made) is type(native) and isinstance(made, (tuple, list)) and len(made) == len(native):
-        return type(made)([_take_values(a, b, size) for a, b in zip(made, native, strict=True)])
-    if not _differ_by_rounding(made, native, size):
-        return made
-    return record_as(ruled(exact_value), _copy_data(native), (made, native))  # its memory may not be NumPy's
+def _take_values(traced: Any, native: Any, size: float) -> Any:
+    """Return `traced` with the values of `native`, where these differ by rounding only."""
+    if type(traced) is type(native) and isinstance(traced, (tuple, list)) and len(traced) == len(native):
+        return type(traced)([_take_values(a, b, size) for a, b in zip(traced, native, strict=True)])
+    if not _differ_by_rounding(traced, native, size):
+        return traced
+    return record_as(ruled(exact_value), _copy_data(native), (traced, native))  # its memory may not be NumPy's
 
 
-def _differ_by_rounding(made: Any, native: Any, size: float) -> bool:
+def _differ_by_rounding(traced: Any, native: Any, size: float) -> bool:
     """Whether two numbers or arrays differ, but by no more than rounding of numbers of this `size`."""
-    if not (is_inexact(made) and is_inexact(native)) or np.shape(made) != np.shape(native):
+    if not (is_inexact(traced) and is_inexact(native)) or np.shape(traced) != np.shape(native):
         return False
-    made, native = np.asarray(made), np.asarray(native)
-    near = max(np.finfo(a.dtype).eps for a in (made, native)) ** 0.5
+    traced, native = np.asarray(traced), np.asarray(native)
+    near = max(np.finfo(a.dtype).eps for a in (traced, native)) ** 0.5
     apart = near * max(_magnitude(native), size)
-    return not same_numbers(made, native) and np.allclose(made, native, rtol=near, atol=apart, equal_nan=True)
+    return not same_numbers(traced, native) and np.allclose(traced, native, rtol=near, atol=apart, equal_nan=True)
 
 
 def _magnitude(thing: Any) -> float:

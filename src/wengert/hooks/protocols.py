@@ -13,7 +13,7 @@ import numpy as np
 
 from wengert.errors import RefusedCallError
 from wengert.hooks import foreign
-from wengert.hooks.classes import bind_method, defines, enter, lookup, python_method, require_primitive
+from wengert.hooks.classes import as_traced, bind_method, defines, lookup, python_method, require_primitive
 from wengert.hooks.code_swap import is_third_party, prepare
 from wengert.hooks.foreign import NOT_FOREIGN
 from wengert.hooks.items import dict_argument, each_item, iterable
@@ -94,7 +94,7 @@ def _apply_with_object(op: Binary, left: Any, right: Any) -> Any:
     array, obj, answer = (left, right, op.reflected) if first else (right, left, op.method)
     compares, recording = op.name in COMPARISONS, STATE.recording
     if isinstance(array, (np.float64, np.complex128)) and not compares and not _converts_to_numbers(obj):
-        number = enter(array.item)()  # NumPy passes a Python number to the method
+        number = as_traced(array.item)()  # NumPy passes a Python number to the method
         return op.fn(number, right) if first else op.fn(left, number)
     if recording is None or not search(recording, (left, right)):
         return op.fn(left, right)
@@ -309,8 +309,8 @@ def are_sequences(a: Any, b: Any, method: str) -> bool:
     """Whether two tuples or two lists are compared by C, not by a method of the user's."""
     for kind in (tuple, list):
         if issubclass(type(a), kind) and issubclass(type(b), kind):
-            own = getattr(kind, method)
-            return lookup(type(a), method) is own and lookup(type(b), method) is own
+            native = getattr(kind, method)
+            return lookup(type(a), method) is native and lookup(type(b), method) is native
     return False
 
 

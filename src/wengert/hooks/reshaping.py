@@ -59,15 +59,15 @@ def set_shape(array: np.ndarray, shape: Any) -> None:
 def _replace_in_entries(recording: Recording, array: np.ndarray, before: np.ndarray) -> None:
     """Replace an array by `before`, a view of its old shape, in all entries and in the undo log."""
 
-    def kept(thing: Any) -> Any:
+    def replaced(thing: Any) -> Any:
         if thing is array:
             return before
-        return type(thing)([kept(part) for part in thing]) if type(thing) in (list, tuple) else thing
+        return type(thing)([replaced(part) for part in thing]) if type(thing) in (list, tuple) else thing
 
-    for place, entry in enumerate(recording.entries[:]):
+    for slot, entry in enumerate(recording.entries[:]):
         if entry is not None:
             primitive, value, ins, args, kwargs, site = entry
-            words = {name: kept(word) for name, word in kwargs.items()} if kwargs else kwargs
-            recording.entries[place] = primitive, kept(value), ins, kept(args), words, site
+            keywords = {name: replaced(word) for name, word in kwargs.items()} if kwargs else kwargs
+            recording.entries[slot] = primitive, replaced(value), ins, replaced(args), keywords, site
     for record in memory_of(recording).undo:
-        record[1] = kept(record[1])
+        record[1] = replaced(record[1])

@@ -147,8 +147,8 @@ def _referents(thing: Any) -> list[Any]:
 def _closures(t: type) -> list[Any]:
     """List the closure cells of a class's methods, and the values of its attributes."""
     bases = [vars(base) for base in t.__mro__ if is_heap_type(base)]
-    given = [f.__func__ if type(f) in _BINDING else f for space in bases for f in space.values()]
-    methods = [f.fget if type(f) is property else f for f in given]
+    functions = [f.__func__ if type(f) in _BINDING else f for space in bases for f in space.values()]
+    methods = [f.fget if type(f) is property else f for f in functions]
     cells = [cell for f in methods if type(f) is types.FunctionType and f.__closure__ for cell in f.__closure__]
     named = [value for space in bases for name, value in space.items() if not name.startswith("__")]
     return cells + [value for value in named if isinstance(value, _CLASS_VALUES)]
@@ -432,9 +432,9 @@ def run_watching_writes(
     """Run code that may write an array which a pullback reads, and add what it overwrites to the undo log."""
     memory = recording.memory
     things = (*args, *kwargs.values())
-    given = [a for a in things if issubclass(type(a), np.ndarray)]
-    given += [a for thing in things if issubclass(type(thing), READERS) for a in behind(thing)]
-    arrays = [a for a in given if id(owner_of(a)) in memory.captured]
+    inputs = [a for a in things if issubclass(type(a), np.ndarray)]
+    inputs += [a for thing in things if issubclass(type(thing), READERS) for a in behind(thing)]
+    arrays = [a for a in inputs if id(owner_of(a)) in memory.captured]
     before = [(a, np.array(a)) for a in arrays]
     try:
         return fn(*args, **kwargs)
@@ -471,12 +471,12 @@ def number_in(recording: Recording, text: Any) -> Any:
 
 def _note_origin(recording: Recording, text: Any, fn: Any, sources: tuple[Any, ...], words: dict[str, Any]) -> None:
     """Record on a tape that `fn(*sources, **words)` made this string, and guard traced values within the sources."""
-    given = (*sources, *words.values())
-    if _holds_itself(given):  # a cyclic list cannot be recorded
-        exact(recording, traced_in(recording, given))
+    things = (*sources, *words.values())
+    if _holds_itself(things):  # a cyclic list cannot be recorded
+        exact(recording, traced_in(recording, things))
         return
-    shown = {id(a) for a in _flat_items(given)}
-    exact(recording, [value for value in traced_in(recording, given) if id(value) not in shown])
+    direct = {id(a) for a in _flat_items(things)}
+    exact(recording, [value for value in traced_in(recording, things) if id(value) not in direct])
     if isinstance(text, (str, bytes)):
         made_text(recording, text, fn, sources, words)
     else:

@@ -157,9 +157,9 @@ def enter_arguments(
             f = swaps.enter_callable(f)
             recording.closure_slots = range(here.start, len(recording.entries))
     for key in wanted:
-        place: Any = named if isinstance(key, str) else entered
-        value = as_float(place[key]) if promote else place[key]
-        place[key] = swaps.enter(value, key if isinstance(key, str) else f"argument {key + 1}")
+        holder: Any = named if isinstance(key, str) else entered
+        value = as_float(holder[key]) if promote else holder[key]
+        holder[key] = swaps.enter(value, key if isinstance(key, str) else f"argument {key + 1}")
     for cls in swaps.classes:
         prepare(cls)
     for other, value in (*enumerate(args), *kwargs.items()):

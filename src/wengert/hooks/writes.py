@@ -228,17 +228,17 @@ def _run_and_record(
 ) -> tuple[int, Any, Any]:
     """Run the call and record it as one that makes a new value; return its slot, its Spec and the result of `run`."""
     args = tuple(map(plain, args))  # without `out`, the call would return an array of another class
-    made, is_certain = _result_spec(primitive, target, args, kwargs)
+    spec, is_certain = _result_spec(primitive, target, args, kwargs)
     bound = None if _is_constant(primitive) else bind(recording, primitive, args, ins, kwargs)
     is_read = bound is None or bound.reads_y == "value"
-    own, is_odd = None, made.shape != target.shape or made.dtype != target.dtype
-    if recording.keep or (is_read and is_odd) or not (is_certain or _shares_no_memory(target, args)):
-        own = _result_alone(primitive, args, kwargs)
+    raw, differs = None, spec.shape != target.shape or spec.dtype != target.dtype
+    if recording.keep or (is_read and differs) or not (is_certain or _shares_no_memory(target, args)):
+        raw = _result_alone(primitive, args, kwargs)
     if recording.checks_fp_errors:
         unharmed(recording, primitive.fn, args, kwargs)
     if bound is None:
         slot = len(recording.entries)
-        record_constant(recording, primitive, args, ins, kwargs, own)
+        record_constant(recording, primitive, args, ins, kwargs, raw)
         recording.memory.before_write(target, ..., len(recording.entries))
         value = _run_unfinished(recording.memory, run)
     else:
@@ -246,18 +246,18 @@ def _run_and_record(
         kept = keep_args(recording, bound, args)
         recording.memory.before_write(target, ..., len(recording.entries) + 1)
         value = _run_unfinished(recording.memory, run)
-        if own is None and not is_certain and _may_be_broadcast(target):
-            own = _result_alone(primitive, args, kwargs)
-            _check_broadcast(recording, primitive, own, target)
-        made = made if own is None else spec_of(own)
-        result = made if not (is_read or recording.keep) else np.array(target, order="C") if own is None else own
+        if raw is None and not is_certain and _may_be_broadcast(target):
+            raw = _result_alone(primitive, args, kwargs)
+            _check_broadcast(recording, primitive, raw, target)
+        spec = spec if raw is None else spec_of(raw)
+        result = spec if not (is_read or recording.keep) else np.array(target, order="C") if raw is None else raw
         slot = recording.append((bound, result, ins, kept, kwargs or None, STATE.site))
         if isinstance(result, np.ndarray):  # an outer trace reads the residual
             SHADOW[id(result)] = slot
-    if made.dtype != target.dtype:
-        slot = _record_cast(recording, slot, made, target)
-        made = Spec(made.shape, target.dtype)
-    return slot, recording.value(slot) if recording.keep else made, value
+    if spec.dtype != target.dtype:
+        slot = _record_cast(recording, slot, spec, target)
+        spec = Spec(spec.shape, target.dtype)
+    return slot, recording.value(slot) if recording.keep else spec, value
 
 
 def _is_constant(primitive: Primitive) -> bool:
@@ -328,28 +328,28 @@ def _may_be_broadcast(target: np.ndarray) -> bool:
     return any([np.array_equal(first, last, equal_nan=True) for first, last in ends])
 
 
-def _check_broadcast(recording: Recording, primitive: Primitive, own: Any, target: np.ndarray) -> None:
+def _check_broadcast(recording: Recording, primitive: Primitive, raw: Any, target: np.ndarray) -> None:
     """Refuse a call that wrote more than its own result, broadcast; `reduceat` does so for a further axis."""
-    shown = np.broadcast_to(own.astype(target.dtype), target.shape)
-    if own.shape != target.shape and not np.array_equal(target, shown, equal_nan=True):
+    broadcast = np.broadcast_to(raw.astype(target.dtype), target.shape)
+    if raw.shape != target.shape and not np.array_equal(target, broadcast, equal_nan=True):
         raise recording.refuse(
             RefusedCallError(
                 f"{here()}: {primitive.name} writes into an array of shape {target.shape}, but its result has the "
-                f"shape {own.shape}. Give an array of that shape as out=."
+                f"shape {raw.shape}. Give an array of that shape as out=."
             )
         )
 
 
-def _record_cast(recording: Recording, slot: int, made: Spec, target: np.ndarray) -> int:
+def _record_cast(recording: Recording, slot: int, spec: Spec, target: np.ndarray) -> int:
     """Record the silent cast of a write into an array of another dtype; return the slot of the value after it."""
-    if made.dtype.kind == "c" and target.dtype.kind != "c":
+    if spec.dtype.kind == "c" and target.dtype.kind != "c":
         raise recording.refuse(RefusedCallError(f"{here()}: a complex result is written into a real array."))
     bound = ruled(np.ndarray.astype).bound(2, recording.mask((slot, None)), ())
-    cast = Spec(made.shape, target.dtype)
+    cast = Spec(spec.shape, target.dtype)
     value = recording.value(slot)
-    args = (value if recording.keep else made, target.dtype)
-    shown = value.astype(target.dtype) if recording.keep else cast
-    return recording.append((bound, shown, (slot, None), args, None, STATE.site))
+    args = (value if recording.keep else spec, target.dtype)
+    cast_value = value.astype(target.dtype) if recording.keep else cast
+    return recording.append((bound, cast_value, (slot, None), args, None, STATE.site))
 
 
 __all__ = ["record_store", "record_write"]

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import RefusedCallError
-from wengert.hooks.classes import enter
+from wengert.hooks.classes import as_traced
 from wengert.hooks.foreign import NOT_FOREIGN, ForeignHandler, nested_items
 from wengert.hooks.search import search
 from wengert.recording.primitives import Primitive, primitive_of
@@ -98,28 +98,28 @@ def _store_objects(recording: Recording, array: np.ndarray, key: Any, value: Any
     array[key] = as_objects(value)
 
 
-def apply_to_objects(recording: Recording, fn: Any, args: tuple[Any, ...], words: dict[str, Any]) -> Any:
+def apply_to_objects(recording: Recording, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call `fn(*args, **words)`, with arrays of objects among the arguments or as the result."""
-    if fn in _OPERATORS and not words:
+    if fn in _OPERATORS and not kwargs:
         return map_elements(_OPERATORS[fn], args)
     primitive = primitive_of(fn)
     if args and _is_object_array(args[0]) and fn not in _OBJECT_CONSTRUCTORS:
         if primitive is not None and primitive.rule is not None and primitive.rule.sequence == 0 and args[0].ndim:
-            return enter(fn)([*args[0]], *args[1:], **words)  # np.stack and similar functions take any sequence
+            return as_traced(fn)([*args[0]], *args[1:], **kwargs)  # np.stack and similar functions take any sequence
         if fn in (float, complex) and args[0].ndim == 0:
-            return enter(fn)(args[0][()])
-    value = fn(*args, **words)
-    if _are_moved(value, (*args, *words.values())):
+            return as_traced(fn)(args[0][()])
+    value = fn(*args, **kwargs)
+    if _are_moved(value, (*args, *kwargs.values())):
         return _note_and_return(recording, value)
     if primitive is not None and primitive.rule is not None and primitive.rule.kind == "constant":
         return value
     if isinstance(value, np.ndarray) and is_inexact(value) and fn in _OBJECT_CONSTRUCTORS:
         return _convert_to_numbers(recording, value, args[0])
     again = NOT_FOREIGN
-    if fn in _FOLDS and not words and len(args) == 1 and np.size(args[0]):
-        again = functools.reduce(enter(_FOLDS[fn]), np.ravel(args[0]))
-    elif fn in _DOTS and not words and all([isinstance(a, np.ndarray) and a.ndim == 1 for a in args]):
-        again = functools.reduce(enter(operator.add), map_elements(operator.mul, args))
+    if fn in _FOLDS and not kwargs and len(args) == 1 and np.size(args[0]):
+        again = functools.reduce(as_traced(_FOLDS[fn]), np.ravel(args[0]))
+    elif fn in _DOTS and not kwargs and all([isinstance(a, np.ndarray) and a.ndim == 1 for a in args]):
+        again = functools.reduce(as_traced(operator.add), map_elements(operator.mul, args))
     if again is NOT_FOREIGN or type(again) is not type(value) or not same_numbers(np.asarray(again), np.asarray(value)):
         raise _object_array_error(recording, getattr(fn, "__name__", "this call"))
     return again
@@ -131,57 +131,58 @@ def map_elements(f: Callable[..., Any], args: tuple[Any, ...]) -> Any:
     if recording is not None and any(map(is_of_subclass, args)):
         raise _object_array_error(recording, "arithmetic")
     rows = np.broadcast_arrays(*[a if _is_object_array(a) else as_objects(a) for a in args])
-    made = np.empty(rows[0].shape, object)
-    each = enter(f)
-    for place in np.ndindex(made.shape):
-        made[place] = each(*[row[place] for row in rows])
-    if recording is not None and search(recording, (made,)):
+    result = np.empty(rows[0].shape, object)
+    each = as_traced(f)
+    for index in np.ndindex(result.shape):
+        result[index] = each(*[row[index] for row in rows])
+    if recording is not None and search(recording, (result,)):
         _note_objects(recording)
-    return made if made.ndim else made[()]
+    return result if result.ndim else result[()]
 
 
-def split_outputs(made: Any, count: int) -> tuple[Any, ...]:
+def split_outputs(tuples: Any, count: int) -> tuple[Any, ...]:
     """Split an array of tuples into arrays of their first, second, … items; return a single tuple unchanged."""
-    if type(made) is tuple:
-        return made
-    outs = tuple([np.empty(made.shape, object) for _ in range(count)])
-    for place in np.ndindex(made.shape):
-        for out, item in zip(outs, made[place], strict=True):
-            out[place] = item
+    if type(tuples) is tuple:
+        return tuples
+    outs = tuple([np.empty(tuples.shape, object) for _ in range(count)])
+    for index in np.ndindex(tuples.shape):
+        for out, item in zip(outs, tuples[index], strict=True):
+            out[index] = item
     return outs
 
 
 def as_objects(a: Any) -> np.ndarray:
     """Convert an array or number to an array of objects: Python numbers, each an item of `a`."""
-    a = enter(np.array)(a) if type(a) is list or type(a) is tuple else a
-    item = enter(type(a).item) if isinstance(a, (np.ndarray, np.generic)) else lambda a: a
-    made = np.empty(np.shape(a), object)
-    for place in np.ndindex(made.shape):
-        made[place] = item(a, *place)
-    return made
+    a = as_traced(np.array)(a) if type(a) is list or type(a) is tuple else a
+    item = as_traced(type(a).item) if isinstance(a, (np.ndarray, np.generic)) else lambda a: a
+    objects = np.empty(np.shape(a), object)
+    for index in np.ndindex(objects.shape):
+        objects[index] = item(a, *index)
+    return objects
 
 
 def _convert_to_numbers(recording: Recording, made: np.ndarray, objects: np.ndarray) -> np.ndarray:
     """Record the conversion of an array of objects to the array of numbers `made`."""
     items = [
-        enter(operator.getitem)(a, ()) if isinstance(a, np.ndarray) and a.ndim == 0 else a for a in _elements(objects)
+        as_traced(operator.getitem)(a, ()) if isinstance(a, np.ndarray) and a.ndim == 0 else a
+        for a in _elements(objects)
     ]
     others = {type(item).__name__ for item in items if not isinstance(item, (float, complex, int, np.generic))}
     if others:
         raise _object_array_error(
             recording, f"a conversion of {', '.join(sorted(others))} items", "Store numbers in it."
         )
-    row = enter(np.array)(items)
-    row = row if row.dtype == made.dtype else enter(np.ndarray.astype)(row, made.dtype)
+    row = as_traced(np.array)(items)
+    row = row if row.dtype == made.dtype else as_traced(np.ndarray.astype)(row, made.dtype)
     if row.size != made.size or not same_numbers(np.ravel(made), row):
         raise _object_array_error(recording, "this conversion", "Build the array of its items: np.array([*a]).")
-    return enter(np.reshape)(row, made.shape)
+    return as_traced(np.reshape)(row, made.shape)
 
 
-def _names_objects(args: tuple[Any, ...], words: dict[str, Any]) -> bool:
+def _names_objects(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Whether a call of an array constructor asks for an array of objects."""
-    named = words.get("dtype", args[1] if len(args) > 1 else None)
-    return named is object or (isinstance(named, (str, np.dtype)) and named == np.dtype(object))
+    dtype = kwargs.get("dtype", args[1] if len(args) > 1 else None)
+    return dtype is object or (isinstance(dtype, (str, np.dtype)) and dtype == np.dtype(object))
 
 
 def _are_moved(value: Any, sources: Any) -> bool:
@@ -193,8 +194,8 @@ def _are_moved(value: Any, sources: Any) -> bool:
 def _elements(thing: Any) -> Iterator[Any]:
     """Yield the elements of an array of objects, or the leaves of nested lists and tuples; else the thing itself."""
     if _is_object_array(thing):
-        for place in np.ndindex(thing.shape):
-            yield np.ndarray.__getitem__(thing, place)
+        for index in np.ndindex(thing.shape):
+            yield np.ndarray.__getitem__(thing, index)
     elif type(thing) is list or type(thing) is tuple:
         for item in thing:
             yield from _elements(item)

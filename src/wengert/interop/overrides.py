@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.hooks.classes import bind_method, enter, python_method
+from wengert.hooks.classes import as_traced, bind_method, python_method
 from wengert.hooks.foreign import NOT_FOREIGN, ForeignHandler
 from wengert.hooks.standins.functions import recorder
 from wengert.hooks.standins.subclasses import by_numpy, has_own_float, is_in_python, wrapped
@@ -43,30 +43,30 @@ def call_override(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
         )
         return wrapped(f, args, kwargs) if is_wrapped else NOT_FOREIGN
     if getattr(f, "__module__", "") == "math" and any([has_own_float(a) for a in args]):
-        return enter(f)(*[enter(float)(a) if has_own_float(a) else a for a in args], **kwargs)
+        return as_traced(f)(*[as_traced(float)(a) if has_own_float(a) else a for a in args], **kwargs)
     return _call_array_function(f, args, kwargs) if type(f) is type(np.sum) else NOT_FOREIGN
 
 
 def _call_array_function(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call the `__array_function__` of the classes of all arguments in turn; NumPy asks some arguments only."""
     things = [part for a in (*args, *kwargs.values()) for part in (a if type(a) in (list, tuple) else (a,))]
-    asked: list[tuple[Any, Any]] = []
+    overrides: list[tuple[Any, Any]] = []
     for thing in things:  # from left to right, a subclass before its base, each class once
-        t, how = type(thing), _override_of(thing, "__array_function__")
-        if how is not None and all(type(obj) is not t for obj, _ in asked):
-            place = next((k for k, (obj, _) in enumerate(asked) if issubclass(t, type(obj))), len(asked))
-            asked.insert(place, (thing, how))
-    kinds = tuple([type(obj) for obj, _ in asked])
-    if asked and _names_arrays(f, args, kwargs):
+        t, method = type(thing), _override_of(thing, "__array_function__")
+        if method is not None and all(type(obj) is not t for obj, _ in overrides):
+            position = next((k for k, (obj, _) in enumerate(overrides) if issubclass(t, type(obj))), len(overrides))
+            overrides.insert(position, (thing, method))
+    kinds = tuple([type(obj) for obj, _ in overrides])
+    if overrides and _names_arrays(f, args, kwargs):
         kinds += tuple({type(a): None for a in things if isinstance(a, np.ndarray) and type(a) not in kinds})
-    for obj, how in asked:
-        value = bind_method(how, obj)(f, kinds, args, kwargs)
+    for obj, method in overrides:
+        value = bind_method(method, obj)(f, kinds, args, kwargs)
         if value is not NotImplemented:
             return value
-    if len(kinds) > len(asked) and all([issubclass(kind, np.ndarray) for kind in kinds]):
+    if len(kinds) > len(overrides) and all([issubclass(kind, np.ndarray) for kind in kinds]):
         return by_numpy(f)(*args, **kwargs)  # as `__array_function__` of other array classes does
-    if asked:
-        name, asking = f"{f.__module__}.{f.__name__}", [type(obj) for obj, _ in asked]
+    if overrides:
+        name, asking = f"{f.__module__}.{f.__name__}", [type(obj) for obj, _ in overrides]
         raise TypeError(f"no implementation found for '{name}' on types that implement __array_function__: {asking}")
     if is_in_python(f) and any([has_own_methods(a) or _is_converted_by_method(a) for a in things]):
         return by_numpy(f)(*args, **kwargs)  # it calls the argument's method of that name
@@ -140,7 +140,7 @@ def convert_by_method(a: Any) -> Any:
     if type(a) in (list, tuple):
         return type(a)([convert_by_method(part) for part in a])
     if type(a) is np.flatiter:
-        return enter(np.ndarray.flatten)(a.base)
+        return as_traced(np.ndarray.flatten)(a.base)
     return bind_method(_override_of(a, "__array__"), a)() if _is_converted(a) else a
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.hooks.classes import enter
+from wengert.hooks.classes import as_traced
 from wengert.hooks.policy import IN_C, Decision, opaque_call, stand_in_call
 from wengert.hooks.search import guarded
 from wengert.hooks.writes import record_store
@@ -25,7 +25,7 @@ def record_getfield(a: Any, dtype: Any, offset: int = 0) -> Any:
         return guarded(type(a).getfield, a)(a, dtype, offset)
     view = np.asarray(a).getfield(dtype, offset)
     is_number = not isinstance(a, np.ndarray) and view.dtype.names is None
-    return enter(operator.getitem)(view, ()) if is_number else view if isinstance(a, np.ndarray) else view[()]
+    return as_traced(operator.getitem)(view, ()) if is_number else view if isinstance(a, np.ndarray) else view[()]
 
 
 def record_setfield(a: Any, value: Any, dtype: Any, offset: int = 0) -> None:
@@ -35,7 +35,7 @@ def record_setfield(a: Any, value: Any, dtype: Any, offset: int = 0) -> None:
 
 def copy_record(record: np.void, memo: Any = None) -> Any:
     """Copy a record into memory of its own."""
-    return enter(np.ndarray.copy)(np.asarray(record))[()]
+    return as_traced(np.ndarray.copy)(np.asarray(record))[()]
 
 
 _RECORD_METHODS = {

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import RefusedCallError
-from wengert.hooks.classes import enter
+from wengert.hooks.classes import as_traced
 from wengert.hooks.search import search
 from wengert.mutation.fields import is_record
 from wengert.recording.recording import Recording, here
@@ -23,24 +23,24 @@ def stores_in_fields(recording: Recording, array: np.ndarray, key: Any, value: A
     if type(key) is str or (type(key) is list and key and type(key[0]) is str):
         return [(array[key], ..., value)]
     names = array.dtype.names or ()
-    places = [array[name] for name in names]
-    is_wide = any([place.ndim > array.ndim for place in places])
+    fields = [array[name] for name in names]
+    is_wide = any([field.ndim > array.ndim for field in fields])
     if is_wide and type(key) is tuple and any([k is ... for k in key]):
         raise _store_error(recording)
     parts = _values_by_field(array, value)
     if parts is None and np.ndim(value) and is_wide:
         raise _store_error(recording)
-    return [(place, key, part) for place, part in zip(places, parts or [value] * len(names), strict=True)]
+    return [(field, key, part) for field, part in zip(fields, parts or [value] * len(names), strict=True)]
 
 
 def _values_by_field(array: np.ndarray, value: Any) -> Any:
     """Split a value stored into an array of records by field; return None if every field gets the whole value."""
     names = array.dtype.names or ()
     if type(value) is list:
-        value = enter(np.array)(value, dtype=array.dtype)
+        value = as_traced(np.array)(value, dtype=array.dtype)
     if is_record(value):
         source = np.asarray(value)
-        source = enter(np.ndarray.copy)(source) if np.may_share_memory(source, array) else source
+        source = as_traced(np.ndarray.copy)(source) if np.may_share_memory(source, array) else source
         if len(source.dtype.names or ()) != len(names):
             np.empty_like(array)[...] = source  # raises
         return [source[name] for name in source.dtype.names or ()]

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import RefusedCallError
-from wengert.hooks.classes import enter
+from wengert.hooks.classes import as_traced
 from wengert.hooks.foreign import NOT_FOREIGN, ForeignHandler, nested_items
 from wengert.hooks.search import search
 from wengert.hooks.writes import record_store
@@ -66,29 +66,29 @@ class _RecordHandler(ForeignHandler):
         return field_values(recording, obj) if isinstance(obj, np.void) else NOT_FOREIGN
 
 
-def _call_on_records(recording: Recording, fn: Any, args: tuple[Any, ...], words: dict[str, Any]) -> Any:
+def _call_on_records(recording: Recording, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call `fn` on arrays of records with traced values, or to make one; return NOT_FOREIGN if there are none."""
-    first = named_parameters(fn)[:1] if words and not args else []
-    if first and first[0] in words:
-        args, words = (words[first[0]],), {name: word for name, word in words.items() if name != first[0]}
+    first = named_parameters(fn)[:1] if kwargs and not args else []
+    if first and first[0] in kwargs:
+        args, kwargs = (kwargs[first[0]],), {name: word for name, word in kwargs.items() if name != first[0]}
     lists = args and type(args[0]) in (list, tuple)
     if lists and any([fn is maker for maker in _LIST_CONSTRUCTORS]) and search(recording, args[:1]):
-        made = fn(*args, **words) if _holds_records(args[0]) or "dtype" in words or len(args) > 1 else None
-        if is_record(made):
-            return _fill_records(made, args[0])
-    if not any([is_traced_record(recording, a) for a in nested_items((*args, *words.values()))]):
+        result = fn(*args, **kwargs) if _holds_records(args[0]) or "dtype" in kwargs or len(args) > 1 else None
+        if is_record(result):
+            return _fill_records(result, args[0])
+    if not any([is_traced_record(recording, a) for a in nested_items((*args, *kwargs.values()))]):
         return NOT_FOREIGN
     if any([fn is shaped for shaped in _SHAPE_FUNCTIONS]):
-        return fn(*args, **words)
+        return fn(*args, **kwargs)
     copies = any([fn is copy for copy in _COPIES])
     if not copies and not any([fn is move for move in _MOVES]):
         return NOT_FOREIGN
-    made = fn(*args, **words)
+    result = fn(*args, **kwargs)
     if fn is operator.getitem or fn is np.ndarray.__getitem__:
         return _index_records(recording, *args)
-    if type(made) is np.void or not is_record(made) or any([_shares_owner(made, a) for a in nested_items(args)]):
-        return made
-    return _record_moves(recording, None if copies else fn, made, args, words)
+    if type(result) is np.void or not is_record(result) or any([_shares_owner(result, a) for a in nested_items(args)]):
+        return result
+    return _record_moves(recording, None if copies else fn, result, args, kwargs)
 
 
 def _shares_owner(made: Any, a: Any) -> bool:
@@ -100,22 +100,24 @@ def _holds_records(items: Any) -> bool:
     return any([is_record(item) for item in nested_items(items)])
 
 
-def _fill_records(made: Any, items: Any) -> np.ndarray:
+def _fill_records(array: Any, items: Any) -> np.ndarray:
     """Fill an array of records from nested lists."""
-    for place in np.ndindex(made.shape):
+    for index in np.ndindex(array.shape):
         item = items
-        for k in place:
+        for k in index:
             item = item[k]
-        record_store(made, place, item)
-    return made
+        record_store(array, index, item)
+    return array
 
 
-def _record_moves(recording: Recording, fn: Any, made: np.ndarray, args: tuple[Any, ...], words: dict[str, Any]) -> Any:
+def _record_moves(
+    recording: Recording, fn: Any, made: np.ndarray, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
     """Record each number of the records `made` by NumPy: as `fn` of the numbers in `args`, or as a copy."""
     STATE.site = None if STATE.site is None else Site(*STATE.site)  # so that no number gets the name of the records
     for k, part in enumerate(_number_views(made)):
         views = [_number_view(a, k) for a in args]
-        value = enter(np.reshape)(views[0], part.shape) if fn is None else enter(fn)(*views, **words)
+        value = as_traced(np.reshape)(views[0], part.shape) if fn is None else as_traced(fn)(*views, **kwargs)
         slot = slot_of(recording, value)
         if recording.keep and slot is not None:
             guard(recording, np.shape, value, slot)
@@ -133,8 +135,8 @@ def _record_moves(recording: Recording, fn: Any, made: np.ndarray, args: tuple[A
 def _number_views(array: np.ndarray) -> Iterator[np.ndarray]:
     """Yield one view of an array of records for each number in a record; each view has the array's shape."""
     for field in number_fields(array):
-        for place in np.ndindex(field.shape[array.ndim :]):
-            yield field[(..., *place)]
+        for index in np.ndindex(field.shape[array.ndim :]):
+            yield field[(..., *index)]
 
 
 def _number_view(a: Any, k: int) -> Any:
@@ -146,14 +148,14 @@ def _number_view(a: Any, k: int) -> Any:
 
 def _index_records(recording: Recording, array: np.ndarray, key: Any) -> Any:
     """Read `array[key]` of an array of records; fields and slices are views."""
-    made = np.ndarray.__getitem__(array, key)
+    result = np.ndarray.__getitem__(array, key)
     if not is_traced_record(recording, array):
-        return made
-    if isinstance(made, np.void) or _shares_owner(made, array):
+        return result
+    if isinstance(result, np.void) or _shares_owner(result, array):
         if recording.keep:
             exact(recording, _numbers_in_key(key))
-        return made
-    return _record_moves(recording, operator.getitem, made, (array, key), {})
+        return result
+    return _record_moves(recording, operator.getitem, result, (array, key), {})
 
 
 def _numbers_in_key(key: Any) -> list[Any]:
@@ -167,7 +169,7 @@ def read_field(recording: Recording, record: Any, key: Any) -> Any:
     if not is_traced_record(recording, record):
         return record[key]
     part = np.asarray(record)[record.dtype.names[key] if isinstance(key, (int, np.integer)) else key]
-    return record[key] if part.ndim or part.dtype.names is not None else enter(operator.getitem)(part, ())
+    return record[key] if part.ndim or part.dtype.names is not None else as_traced(operator.getitem)(part, ())
 
 
 def write_field(record: Any, key: Any, value: Any) -> None:
@@ -185,7 +187,7 @@ def to_list(recording: Recording, a: Any) -> Any:
     if isinstance(a, np.ndarray) and a.ndim:
         return [to_list(recording, a[k]) for k in range(len(a))]
     return (
-        tuple([enter(type(part).tolist)(part) for part in field_values(recording, a[()])])
+        tuple([as_traced(type(part).tolist)(part) for part in field_values(recording, a[()])])
         if is_record(a)
         else a.tolist()
     )

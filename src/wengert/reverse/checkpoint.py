@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from wengert.errors import ArgumentError, RecomputationError
-from wengert.hooks.classes import enter
+from wengert.hooks.classes import as_traced
 from wengert.mutation.storage import Memory, memory_of
 from wengert.mutation.undo import Everything, undo
 from wengert.recording.digest import Trail
@@ -92,7 +92,7 @@ def checkpoint_loop(step: Callable[[S, int], S], state: S, n: int, length: int |
     def stretch(state: Any, start: int) -> Any:
         if progress.is_over:
             _show_walk_back(progress, n - min(start + length, n))
-        run = enter(step)
+        run = as_traced(step)
         for i in range(start, min(start + length, n)):
             state = run(state, i)
         return state
@@ -173,7 +173,7 @@ class _RepeatableCall:
 
     def run(self) -> Any:
         """Call the instrumented function."""
-        return enter(self.f)(*self.args, **self.kwargs)
+        return as_traced(self.f)(*self.args, **self.kwargs)
 
 
 def _run_and_fold(recording: Recording, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 
 from wengert.errors import RefusedCallError
 from wengert.hooks import foreign
-from wengert.hooks.classes import enter
+from wengert.hooks.classes import as_traced
 from wengert.hooks.code_swap import prepare
 from wengert.hooks.flat_iterators import assign_flat, read_flat
 from wengert.hooks.lookups import kept_recording
@@ -60,7 +60,7 @@ def _in_a_row(primitive: Primitive, a: Any, order: Any = "C") -> Any:
     """The stand-in of `ravel` or `flatten`; in the order "K" the axes are read as they lie in memory."""
     _ask_layout(order)
     if order == "K" and isinstance(a, np.ndarray) and not (a.flags.c_contiguous or a.flags.f_contiguous):
-        return recorder(primitive)(enter(np.transpose)(a, axes_in_memory(a)))
+        return recorder(primitive)(as_traced(np.transpose)(a, axes_in_memory(a)))
     return recorder(primitive)(a, order=_order(a, order))
 
 
@@ -88,7 +88,7 @@ def view(primitive: Primitive, owner: Any, *args: Any, **kwargs: Any) -> Any:
         return made  # whose fields are read by their places
     if made.dtype == owner.dtype:
         if kind is np.generic:
-            return enter(np.asarray if type(made) is np.ndarray else np.positive)(owner)
+            return as_traced(np.asarray if type(made) is np.ndarray else np.positive)(owner)
         return recorder(primitive)(owner) if type(made) is type(owner) is np.ndarray else view_of_traced(made, owner)
     if recording is not None and slot_of(recording, owner) is not None:
         raise recording.refuse(
@@ -140,7 +140,7 @@ def copy_of_array(a: Any, memo: Any = None) -> Any:
         return guarded(np.ndarray.__deepcopy__)(a, memo)
     if isinstance(a, np.void):
         return foreign.RECORD_METHODS.module.copy_record(a)
-    return enter(np.ndarray.copy)(a, "K") if isinstance(a, np.ndarray) else a
+    return as_traced(np.ndarray.copy)(a, "K") if isinstance(a, np.ndarray) else a
 
 
 @stand_in_for(np.ndarray.tolist, np.generic.tolist)
@@ -153,7 +153,7 @@ def tolist(a: Any) -> Any:
         return a.tolist()
     if a.dtype.kind not in "fc":
         return guarded(type(a).tolist)(a)  # a tape guards the truths and whole numbers
-    item = enter(type(a).item)
+    item = as_traced(type(a).item)
     return _nested_list(a.shape, lambda place: item(a, *place))
 
 
@@ -186,12 +186,12 @@ def _of_records(f: Any) -> Decision | None:
 @stand_in_for(np.ndarray.__array__)
 def shown_plain(a: Any, *args: Any, **kwargs: Any) -> Any:
     """`a.__array__(dtype, copy=...)`."""
-    return enter(np.array)(as_plain(a), *args, **{"copy": None, **kwargs})
+    return as_traced(np.array)(as_plain(a), *args, **{"copy": None, **kwargs})
 
 
 @stand_in_for(np.lib.stride_tricks.as_strided)
 def _as_strided(x: Any, *args: Any, **kwargs: Any) -> Any:
-    x = enter(np.asanyarray)(x)
+    x = as_traced(np.asanyarray)(x)
     return view_of_traced(np.lib.stride_tricks.as_strided(x, *args, **kwargs), x)
 
 
@@ -269,7 +269,7 @@ def _of_value(t: type, name: str) -> Decision:
     text = method_in_python(t, name)
     if text is not None:
         why = "Its class takes part in what NumPy's code, in Python, does."
-        return Decision(Kind.ENTERED, why, lambda f: functools.partial(enter(text), f.__self__), text)
+        return Decision(Kind.ENTERED, why, lambda f: functools.partial(as_traced(text), f.__self__), text)
     if name == "conjugate" and t is float:
         return stand_in_call("It is the number itself.", lambda f: lambda: f.__self__, _of_value)
     primitive, call = _primitive_of(t, name)

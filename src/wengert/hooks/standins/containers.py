@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.hooks.classes import enter
+from wengert.hooks.classes import as_traced
 from wengert.hooks.items import default_item, dict_argument, dict_item, iterable
 from wengert.hooks.lookups import guard_hashing, guard_lookup, guard_reachable, kept_recording
 from wengert.hooks.policy import (
@@ -150,7 +150,7 @@ def _deciding(f: Any) -> Any:
     if recording is None:
         return f
     if name == "__contains__":
-        return functools.partial(enter(operator.contains), owner)
+        return functools.partial(as_traced(operator.contains), owner)
     is_hashed = isinstance(owner, (dict, *_SETS))
     if name not in (_KEYED if is_hashed else _COUNTED):
         return f
@@ -202,7 +202,7 @@ def _class_method(f: Any) -> Callable[..., Any]:
 
 def same(item: Any, value: Any) -> bool:
     """`item is value or item == value`, as containers ask it, with a guard where it depends on an input."""
-    return is_one(item, value) or enter(bool)(enter(operator.eq)(item, value))
+    return is_one(item, value) or as_traced(bool)(as_traced(operator.eq)(item, value))
 
 
 class _Absent:

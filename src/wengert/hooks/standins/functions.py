@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from wengert.hooks import foreign
-from wengert.hooks.classes import enter, python_method
+from wengert.hooks.classes import as_traced, python_method
 from wengert.hooks.foreign import NOT_FOREIGN
 from wengert.hooks.generated import HOOKS
 from wengert.hooks.integers import with_integers
@@ -271,7 +271,7 @@ def _write_out(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, An
         return recorder(primitive)(*args, **rest)
     if out is ...:
         value = recorder(primitive)(*args, **rest)
-        return value if isinstance(value, np.ndarray) else enter(np.copy)(enter(np.broadcast_to)(value, ()))
+        return value if isinstance(value, np.ndarray) else as_traced(np.copy)(as_traced(np.broadcast_to)(value, ()))
     recording = STATE.recording
     if recording is None:
         return primitive.fn(*args, **kwargs)
@@ -355,7 +355,7 @@ def _array_function(f: Any) -> Any:
         if f in WRITERS:
             return WRITERS[f](f, *args, **kwargs)
         if isinstance(inner, types.FunctionType):
-            return enter(inner)(*args, **kwargs)
+            return as_traced(inner)(*args, **kwargs)
         return opaque(recording, f, args, kwargs)
 
     return call

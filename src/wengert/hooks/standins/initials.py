@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.hooks.classes import enter
+from wengert.hooks.classes import as_traced
 from wengert.hooks.writes import record_store
 from wengert.recording.primitives import Primitive, ruled
 from wengert.recording.record import record_as, record_call
@@ -52,9 +52,9 @@ def reduced(primitive: Primitive, args: tuple[Any, ...], words: dict[str, Any]) 
     value = primitive.fn(*args, **words)
     if not is_inexact(value):
         return record_call(primitive, args, words)  # which refuses it
-    initial, rest = words["initial"], enter(primitive.fn)(*args, **{**words, "initial": _NEUTRAL[ufunc]})
+    initial, rest = words["initial"], as_traced(primitive.fn)(*args, **{**words, "initial": _NEUTRAL[ufunc]})
     if getattr(initial, "dtype", value.dtype) != value.dtype:
-        initial = enter(value.dtype.type)(initial)
+        initial = as_traced(value.dtype.type)(initial)
     return record_as(ruled(ufunc), value, (initial, rest))
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.hooks.classes import enter, python_method
+from wengert.hooks.classes import as_traced, python_method
 from wengert.hooks.code_swap import (
     CALLING_ITERATORS,
     instrumented,
@@ -54,7 +54,7 @@ def _as_it_is(a: Any) -> Any:
 
 
 def entered(a: Any) -> Any:
-    return None if a is None else enter(a)
+    return None if a is None else as_traced(a)
 
 
 def _tested(a: Any) -> Any:
@@ -159,7 +159,7 @@ def _counting(start: Any = 0, step: Any = 1) -> Any:
 def _iter(obj: Any, /, *sentinel: Any) -> Any:
     if len(sentinel) != 1 or not callable(obj):
         return iter(iterable(obj, STATE.site), *sentinel)
-    return iter(enter(obj), *sentinel) if kept_recording() is None else _called_until(enter(obj), *sentinel)
+    return iter(as_traced(obj), *sentinel) if kept_recording() is None else _called_until(as_traced(obj), *sentinel)
 
 
 class _Never:
@@ -193,7 +193,7 @@ def _next_item(iterator: Any, /, *default: Any) -> Any:
 
 @stand_in_for(itertools.accumulate)
 def _accumulate(iterable: Any, func: Any = operator.add, *, initial: Any = None) -> Any:
-    return itertools.accumulate(items_of(iterable), enter(operator.add if func is None else func), initial=initial)
+    return itertools.accumulate(items_of(iterable), as_traced(operator.add if func is None else func), initial=initial)
 
 
 @stand_in_for(reversed)

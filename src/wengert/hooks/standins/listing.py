@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.hooks.classes import enter
+from wengert.hooks.classes import as_traced
 from wengert.hooks.items import iterable
 from wengert.hooks.policy import records, stand_in_for
 from wengert.hooks.standins.arrays import sized
@@ -24,7 +24,7 @@ def _fromiter(iter: Any, dtype: Any, count: int = -1, **options: Any) -> Any:
     of_records = np.dtype(dtype).names is not None
     if not of_records and (len(given) < count or not holds_traced(given) or np.dtype(dtype).kind not in "fc"):
         return np.fromiter(given, dtype, count, **options)
-    return enter(np.array)(given, dtype)
+    return as_traced(np.array)(given, dtype)
 
 
 @records(np.arange)

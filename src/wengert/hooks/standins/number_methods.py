@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.hooks.classes import enter, python_method
+from wengert.hooks.classes import as_traced, python_method
 from wengert.hooks.operators import BINARY, COMPARISONS, INPLACE, UNARY
 from wengert.hooks.policy import Decision, decides_unbound, stand_in_call
 from wengert.hooks.search import guarded
@@ -37,7 +37,7 @@ def _of_number(f: Any) -> Decision | None:
 
 def _of_first(fn: Any, a: Any, *others: Any) -> Any:
     """Apply an operator of which only the first operand's method is called: `x.__neg__()`, `x.__iadd__(y)`."""
-    return by_ufunc(fn, a, *others) if is_of_subclass(a) else enter(fn)(a, *others)
+    return by_ufunc(fn, a, *others) if is_of_subclass(a) else as_traced(fn)(a, *others)
 
 
 def _past_override(f: Any) -> Any:
@@ -51,7 +51,7 @@ def _past_override(f: Any) -> Any:
             args = tuple(map(_plain_number, args))
         elif not _is_past(f) and python_method(type(args[0]), f.__name__) is not None:
             return guarded(f)(*args)
-        return enter(standin)(*args)
+        return as_traced(standin)(*args)
 
     return call
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.hooks.classes import enter
+from wengert.hooks.classes import as_traced
 from wengert.hooks.policy import records, stand_in_for
 from wengert.hooks.search import search
 from wengert.hooks.standins.arrays import sized
@@ -33,7 +33,7 @@ class Converter:
 
     def as_arrays(self, subok: bool = True, pyscalars: str = "convert_if_no_array") -> tuple[Any, ...]:
         native = self.native.as_arrays(subok=subok, pyscalars=pyscalars)
-        convert = enter(np.asanyarray if subok else np.asarray)
+        convert = as_traced(np.asanyarray if subok else np.asarray)
         return tuple([
             convert(item) if isinstance(array, np.ndarray) else item
             for item, array in zip(self.items, native, strict=True)
@@ -44,13 +44,13 @@ class Converter:
         if by is not None and not isinstance(by, np.ndarray):
             return wrapped_by(by, array)
         scalar = all(self.scalar_input) if to_scalar is None else to_scalar
-        return enter(operator.getitem)(array, ()) if scalar and np.ndim(array) == 0 else array
+        return as_traced(operator.getitem)(array, ()) if scalar and np.ndim(array) == 0 else array
 
     def __len__(self) -> int:
         return len(self.items)
 
     def __getitem__(self, i: int) -> Any:
-        return enter(np.asanyarray)(self.items[i])
+        return as_traced(np.asanyarray)(self.items[i])
 
 
 @stand_in_for(np.broadcast_arrays)
@@ -58,14 +58,14 @@ def _broadcast_arrays(*args: Any, subok: bool = False) -> Any:
     if not _any_traced(args):
         return np.broadcast_arrays(*args, subok=subok)
     shape = np.broadcast_shapes(*map(np.shape, args))
-    arrays = [enter(np.asanyarray if subok else np.asarray)(a) for a in args]
-    return tuple([a if a.shape == shape else enter(np.broadcast_to)(a, shape, subok=subok) for a in arrays])
+    arrays = [as_traced(np.asanyarray if subok else np.asarray)(a) for a in args]
+    return tuple([a if a.shape == shape else as_traced(np.broadcast_to)(a, shape, subok=subok) for a in arrays])
 
 
 @stand_in_for(core.count_nonzero)
 def _count_nonzero(a: Any) -> Any:
     """Count as `np.count_nonzero` does, which calls this of arrays of any class."""
-    return enter(np.count_nonzero)(as_plain(a))
+    return as_traced(np.count_nonzero)(as_plain(a))
 
 
 def _any_traced(things: Any) -> bool:
@@ -75,7 +75,7 @@ def _any_traced(things: Any) -> bool:
 
 def _public(f: Any) -> Callable[..., Any]:
     """The C function behind a function of NumPy's, as its own modules call it."""
-    return lambda *args, **kwargs: enter(f)(*args, **kwargs)
+    return lambda *args, **kwargs: as_traced(f)(*args, **kwargs)
 
 
 records(np.repeat)(sized)

@@ -8,7 +8,7 @@ import queue
 import types
 from typing import Any
 
-from wengert.hooks.classes import REDUCED_BY, enter
+from wengert.hooks.classes import REDUCED_BY, as_traced
 from wengert.hooks.lookups import guard_reachable
 from wengert.hooks.policy import (
     MOVES,
@@ -87,7 +87,7 @@ def _of_context(f: Any, t: type, name: str) -> Decision | None:
 
 
 def _run_in_context(f: Any) -> Any:
-    return lambda callable, /, *args, **kwargs: f(enter(callable), *args, **kwargs)
+    return lambda callable, /, *args, **kwargs: f(as_traced(callable), *args, **kwargs)
 
 
 @decides_type(functools._lru_cache_wrapper)
@@ -110,7 +110,7 @@ def _cached(f: Any) -> Any:
         if key in memo:
             found = memo[key] = memo.pop(key)  # the last used is the last to go
             return found[1]
-        value = enter(f.__wrapped__)(*args, **kwargs)
+        value = as_traced(f.__wrapped__)(*args, **kwargs)
         if size != 0:
             memo[key] = (*args, *kwargs.values()), value
             if size is not None and len(memo) > size:
@@ -142,4 +142,4 @@ def _clearing(f: Any) -> Any:
 
 
 def _condition(a: Any) -> Any:
-    return a if isinstance(a, (type, tuple)) else enter(a)
+    return a if isinstance(a, (type, tuple)) else as_traced(a)

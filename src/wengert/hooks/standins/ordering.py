@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from wengert.hooks.classes import enter
+from wengert.hooks.classes import as_traced
 from wengert.hooks.code_swap import prepare
 from wengert.hooks.items import iterable
 from wengert.hooks.lookups import kept_recording
@@ -19,7 +19,7 @@ def extreme(fn: Any, items: Any, key: Any = None, **default: Any) -> Any:
     candidates = list(iterable(items, STATE.site))
     if not candidates:
         return fn(candidates, **default)
-    return enter(fn)(candidates) if key is None else first(fn, candidates, enter(key))
+    return as_traced(fn)(candidates) if key is None else first(fn, candidates, as_traced(key))
 
 
 def first(fn: Any, candidates: list[Any], key: Callable[[Any], Any] | None = None) -> Any:
@@ -28,7 +28,7 @@ def first(fn: Any, candidates: list[Any], key: Callable[[Any], Any] | None = Non
     return (
         fn(candidates, key=key)
         if kept_recording() is None
-        else enter(plain.extreme_by_key)(fn, candidates, key or same_callable)
+        else as_traced(plain.extreme_by_key)(fn, candidates, key or same_callable)
     )
 
 
@@ -48,7 +48,7 @@ def ordered(items: Any, *, key: Any = None, reverse: Any = False) -> list[Any]:
 def sort_list(sort: Any, items: list[Any], key: Any, reverse: Any) -> None:
     """Sort a list; `sort` is its method, which shows no items meanwhile."""
     prepare_all(items)
-    key = None if key is None else enter(key)
+    key = None if key is None else as_traced(key)
     if kept_recording() is not None:
         prepare(plain.Ordered)
         by = key

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.hooks.classes import enter
+from wengert.hooks.classes import as_traced
 from wengert.recording.slots import recording_here, slot_of
 from wengert.recording.subclasses import is_of_subclass, plain
 
@@ -38,6 +38,6 @@ def by_ufunc(operator: Callable[..., Any], *operands: Any) -> Any:
     if "out" in words:
         words["out"] = tuple([given.get(id(a), a) for a in words["out"]])
     try:
-        return enter(ufunc)(*inputs, **words)
+        return as_traced(ufunc)(*inputs, **words)
     except _NoLoop:  # NumPy makes False of that where it compares, else an error
         return operator(*map(plain, operands))

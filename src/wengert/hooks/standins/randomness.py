@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.hooks.classes import enter
+from wengert.hooks.classes import as_traced
 from wengert.hooks.policy import stand_in_for
 from wengert.hooks.search import guarded
 from wengert.hooks.standins import plain
@@ -33,7 +33,7 @@ def _arrays_and_shape(parameters: tuple[Any, ...], size: Any) -> tuple[list[Any]
     parameters = tuple([as_array(a) if type(a) in (list, tuple) else a for a in parameters])
     shape = np.broadcast_shapes(*map(np.shape, parameters))
     if size is None and shape == ():
-        return [enter(float)(a) for a in parameters], None
+        return [as_traced(float)(a) for a in parameters], None
     return list(parameters), shape if size is None else size
 
 
@@ -44,7 +44,7 @@ def _located(f: Any) -> Callable[..., Any]:
         if _runs_natively((loc, scale), scale):
             return guarded(f)(rng, loc, scale, size)
         (loc, scale), size = _arrays_and_shape((loc, scale), size)
-        return enter(plain.located)(loc, scale, f(rng, 0.0, 1.0, size))
+        return as_traced(plain.located)(loc, scale, f(rng, 0.0, 1.0, size))
 
     return sample
 
@@ -56,7 +56,7 @@ def _scaled_sampler(f: Any) -> Callable[..., Any]:
         if _runs_natively((scale,), scale):
             return guarded(f)(rng, scale, size)
         (scale,), size = _arrays_and_shape((scale,), size)
-        return enter(operator.mul)(scale, f(rng, 1.0, size))
+        return as_traced(operator.mul)(scale, f(rng, 1.0, size))
 
     return sample
 
@@ -66,7 +66,7 @@ def _gamma(f: Any) -> Callable[..., Any]:
         if holds_traced((shape,)) or _runs_natively((scale,), scale):
             return guarded(f)(rng, shape, scale, size)
         (scale, shape), size = _arrays_and_shape((scale, shape), size)
-        return enter(operator.mul)(scale, f(rng, shape, 1.0, size))
+        return as_traced(operator.mul)(scale, f(rng, shape, 1.0, size))
 
     return sample
 
@@ -76,7 +76,7 @@ def _uniform(f: Any) -> Callable[..., Any]:
         if _runs_natively((low, high), 1.0) or not np.all(np.isfinite(np.subtract(high, low))):
             return guarded(f)(rng, low, high, size)
         (low, high), size = _arrays_and_shape((low, high), size)
-        return enter(plain.between)(low, high, f(rng, 0.0, 1.0, size))
+        return as_traced(plain.between)(low, high, f(rng, 0.0, 1.0, size))
 
     return sample
 
@@ -88,7 +88,7 @@ def _of_vectors(f: Any) -> Callable[..., Any]:
         if holds_traced((cov, args)) or _runs_natively((mean,), 1.0):
             return guarded(f)(rng, mean, cov, *args, **kwargs)
         mean = _as_traced_array(mean)
-        return enter(operator.add)(mean, f(rng, np.zeros(np.shape(mean)), cov, *args, **kwargs))
+        return as_traced(operator.add)(mean, f(rng, np.zeros(np.shape(mean)), cov, *args, **kwargs))
 
     return sample
 
@@ -102,7 +102,7 @@ def _permutation(f: Any) -> Callable[..., Any]:
         x = _as_traced_array(x)
         if STATE.recording is None or not holds_traced((x,)) or not isinstance(x, np.ndarray):
             return guarded(f)(rng, x, **axis)
-        return enter(np.take)(x, f(rng, np.shape(x)[axis.get("axis", 0)]), axis.get("axis", 0))
+        return as_traced(np.take)(x, f(rng, np.shape(x)[axis.get("axis", 0)]), axis.get("axis", 0))
 
     return permute
 
@@ -115,7 +115,7 @@ def _shuffle(f: Any) -> Callable[..., Any]:
             return guarded(f)(rng, x, **axis)
         order = np.arange(x.shape[axis.get("axis", 0)])
         f(rng, order)
-        return record_store(x, ..., enter(np.take)(x, order, axis.get("axis", 0)))
+        return record_store(x, ..., as_traced(np.take)(x, order, axis.get("axis", 0)))
 
     return shuffle
 
@@ -126,7 +126,7 @@ def _choice(f: Any) -> Callable[..., Any]:
         if STATE.recording is None or not isinstance(a, np.ndarray) or not holds_traced((a,)) or holds_traced(args):
             return guarded(f)(rng, a, size, *args, **kwargs, **({"axis": axis} if axis else {}))
         chosen = guarded(f)(rng, a.shape[axis], size, *args, **kwargs)
-        return enter(operator.getitem)(a, (slice(None),) * (axis % a.ndim) + (chosen,))
+        return as_traced(operator.getitem)(a, (slice(None),) * (axis % a.ndim) + (chosen,))
 
     return choose
 

@@ -22,7 +22,7 @@ from wengert.hooks.attributes import (
     has_attribute,
     set_attribute,
 )
-from wengert.hooks.classes import bind_method, enter, python_method
+from wengert.hooks.classes import as_traced, bind_method, python_method
 from wengert.hooks.code_swap import of_user
 from wengert.hooks.construction import build_class, instantiate, make_class
 from wengert.hooks.generated import convert
@@ -133,7 +133,7 @@ def _str_of_object(obj: Any) -> Any:
 
 @stand_in_for(property.__get__)
 def _property(p: property, obj: Any, owner: Any = None) -> Any:
-    return p if obj is None else enter(p.fget)(obj)
+    return p if obj is None else as_traced(p.fget)(obj)
 
 
 @stand_in_for(range)
@@ -153,9 +153,9 @@ def _ref(obj: Any, callback: Any = None, /) -> Any:
 
 @stand_in_for(weakref.finalize)
 def _finalize(obj: Any, func: Any, /, *args: Any, **kwargs: Any) -> Any:
-    return weakref.finalize(obj, enter(func), *args, **kwargs)
+    return weakref.finalize(obj, as_traced(func), *args, **kwargs)
 
 
 @stand_in_for(np.ufunc.__call__)
 def _call_ufunc(ufunc: Any, *args: Any, **kwargs: Any) -> Any:
-    return enter(ufunc)(*args, **kwargs)
+    return as_traced(ufunc)(*args, **kwargs)

@@ -14,7 +14,7 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
-from wengert.hooks.classes import enter
+from wengert.hooks.classes import as_traced
 from wengert.hooks.code_swap import instrumented, prepare
 from wengert.hooks.lookups import kept_recording
 from wengert.hooks.policy import Decision, decides_type, stand_in_call, stand_in_for
@@ -56,8 +56,8 @@ def _getter_in_python(f: Any) -> Any:
     made: Any = f.__reduce__()
     how, given = made[0], made[1]
     if not isinstance(how, type):  # a method caller with words
-        return enter(OPERATOR.methodcaller(*how.args, *given, **how.keywords))
-    return enter(getattr(OPERATOR, type(f).__name__)(*given))
+        return as_traced(OPERATOR.methodcaller(*how.args, *given, **how.keywords))
+    return as_traced(getattr(OPERATOR, type(f).__name__)(*given))
 
 
 @decides_type(type(functools.cmp_to_key(operator.lt)))
@@ -70,7 +70,7 @@ def _order_in_python(f: Any) -> Any:
 
     Only the garbage collector can see its comparison function.
     """
-    return enter(_FUNCTOOLS_IN_PYTHON.cmp_to_key)(next(part for part in gc.get_referents(f) if part is not type(f)))
+    return as_traced(_FUNCTOOLS_IN_PYTHON.cmp_to_key)(next(part for part in gc.get_referents(f) if part is not type(f)))
 
 
 def _ordering(native: Any, text: Any) -> Any:
@@ -78,7 +78,7 @@ def _ordering(native: Any, text: Any) -> Any:
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if "key" in kwargs or kept_recording() is not None:
-            return enter(text)(*args, **kwargs)
+            return as_traced(text)(*args, **kwargs)
         for a in args:
             prepare(type(a))
         return native(*args, **kwargs)

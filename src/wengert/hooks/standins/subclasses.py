@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.hooks.classes import bind_method, enter, python_method
+from wengert.hooks.classes import as_traced, bind_method, python_method
 from wengert.hooks.code_swap import prepare
 from wengert.hooks.search import opaque, search
 from wengert.hooks.standins.writers import WRITERS
@@ -40,7 +40,7 @@ def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **words: Any) 
     out = words.get("out", ())
     if any([_takes_ufuncs_over(type(a)) for a in (*inputs, *(out if type(out) is tuple else (out,)))]):
         return NotImplemented
-    return enter(ufunc if method == "__call__" else getattr(ufunc, method))(*inputs, **words)
+    return as_traced(ufunc if method == "__call__" else getattr(ufunc, method))(*inputs, **words)
 
 
 def _takes_ufuncs_over(t: type) -> bool:
@@ -60,7 +60,7 @@ def array_function(self: Any, func: Any, classes: Any, args: Any, kwargs: Any) -
 def by_numpy(func: Any) -> Callable[..., Any]:
     """Return a callable that runs NumPy's own implementation, past `__array_function__`."""
     if is_in_python(func):
-        return enter(func._implementation)
+        return as_traced(func._implementation)
     return functools.partial(_in_c, func)
 
 
@@ -92,7 +92,7 @@ def _in_c(func: Any, *args: Any, **kwargs: Any) -> Any:
 def array_wrap(self: Any, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
     """`np.ndarray.__array_wrap__`: view an array as one of the class of `self`."""
     if not isinstance(self, np.ndarray):
-        return enter(operator.getitem)(array, ())
+        return as_traced(operator.getitem)(array, ())
     return view_of_traced(np.ndarray.__array_wrap__(self, array, context, return_scalar), array)
 
 
@@ -107,7 +107,7 @@ def wrapped(f: Any, args: tuple[Any, ...], words: dict[str, Any]) -> Any:
     words = {name: value for name, value in words.items() if name != "subok"}
     if any([out is not None for out in outs]):
         words["out"] = tuple(map(as_plain, outs))
-    made = enter(f)(*map(as_plain, args), **words)
+    made = as_traced(f)(*map(as_plain, args), **words)
     context = (f, (*args, *[out for out in outs if out is not None])) if isinstance(f, np.ufunc) else None
     several = type(made) is tuple
     values = made if several else (made,)
@@ -133,7 +133,7 @@ def wrapped_by(by: Any, array: Any, context: Any = None, scalar: bool = False) -
 
 
 def _as_array(value: Any) -> Any:
-    return value if isinstance(value, np.ndarray) else enter(np.asarray)(value)
+    return value if isinstance(value, np.ndarray) else as_traced(np.asarray)(value)
 
 
 def wrapping(args: tuple[Any, ...]) -> Any:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from wengert.hooks.classes import enter
+from wengert.hooks.classes import as_traced
 from wengert.hooks.policy import Decision, decides_methods_of, stand_in_call, stand_in_for
 from wengert.hooks.search import opaque
 from wengert.hooks.standins.texts import holds_texts
@@ -56,7 +56,7 @@ def _calls_a_function(recording: Recording, given: dict[str, Any]) -> bool:
 
 def _of_matches(f: Any, given: dict[str, Any]) -> Any:
     """Call the function for each match, as `f`, a pattern's `sub` or `subn`, does."""
-    string, count, each = given["string"], given.get("count", 0), enter(given["repl"])
+    string, count, each = given["string"], given.get("count", 0), as_traced(given["repl"])
     f("", string[:0], count)  # raises where the kinds of strings differ, or the count is none
     parts, end, made = [], 0, 0
     for match in f.__self__.finditer(string):
@@ -67,7 +67,7 @@ def _of_matches(f: Any, given: dict[str, Any]) -> Any:
         parts += [] if piece is None else [piece]
         end, made = match.end(), made + 1
     parts += [string[end:]] if end < len(string) else []
-    return _MADE[f.__name__](enter(string[:0].join)(parts), made)
+    return _MADE[f.__name__](as_traced(string[:0].join)(parts), made)
 
 
 _MADE: dict[str, Callable[[Any, int], Any]] = {"sub": lambda text, made: text, "subn": lambda text, made: (text, made)}

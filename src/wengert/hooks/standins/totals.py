@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.hooks.classes import enter, python_method
+from wengert.hooks.classes import as_traced, python_method
 from wengert.hooks.items import iterable
 from wengert.hooks.policy import records
 from wengert.hooks.search import opaque, shows_traced_unseen
@@ -49,7 +49,7 @@ def _over_sequence(primitive: Primitive) -> Callable[..., Any]:
         if fn in _FOLDED and _is_folded(fn, items, args[1:], kwargs):
             return _fold(fn, items, *args[1:], **kwargs)
         if fn is math.fsum:
-            items = [enter(float)(item) if has_own_float(item) else item for item in items]
+            items = [as_traced(float)(item) if has_own_float(item) else item for item in items]
         if fn is math.fsum and shows_traced_unseen(recording, items):
             return opaque(recording, fn, (items,), kwargs)
         if not holds_traced((items, *args[1:], *kwargs.values())):
@@ -91,7 +91,7 @@ def _is_folded(fn: Any, items: list[Any], args: tuple[Any, ...], words: dict[str
 
 def _fold(fn: Any, items: list[Any], *start: Any, **words: Any) -> Any:
     op, neutral, *_ = _FOLDED[fn]
-    return functools.reduce(enter(op), items, start[0] if start else words.get("start", neutral))
+    return functools.reduce(as_traced(op), items, start[0] if start else words.get("start", neutral))
 
 
 @records(statistics.mean, statistics.variance, statistics.pvariance, statistics.stdev, statistics.pstdev)
@@ -114,8 +114,8 @@ def _over_points(primitive: Primitive) -> Callable[..., Any]:
         if STATE.recording is None or not holds_traced((p, q)):
             return value
         if isinstance(value, complex):  # of an array it would take the real parts
-            products = map(enter(operator.mul), iterable(p, STATE.site), iterable(q, STATE.site))
-            return functools.reduce(enter(operator.add), products, 0)
+            products = map(as_traced(operator.mul), iterable(p, STATE.site), iterable(q, STATE.site))
+            return functools.reduce(as_traced(operator.add), products, 0)
         vectors = [as_array(a) if isinstance(a, list) else a for a in (p, q)]
         is_exact = fn is not math.dist and type(value) is float  # of Python floats, which vectors have no longer
         return record_as(ruled(sumprod) if is_exact else primitive, value, tuple(vectors))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from wengert.hooks import foreign
-from wengert.hooks.classes import enter
+from wengert.hooks.classes import as_traced
 from wengert.hooks.policy import IN_C, MOVES, Decision, decides_methods_of, declare_native, opaque_call, stand_in_call
 from wengert.hooks.search import can_read_traced, function_of, guarded, run_watching_writes
 from wengert.hooks.standins.functions import recorded, recorder
@@ -71,7 +71,7 @@ def _folded(f: Any, function: Callable[..., Any]) -> Callable[..., Any]:
     def call(array: Any, *args: Any, **kwargs: Any) -> Any:
         if STATE.recording is None or args or kwargs or np.ndim(array) != 1 or not len(array):
             return guard(array, *args, **kwargs)
-        return functools.reduce(enter(function), foreign.OBJECTS.module.as_objects(array))
+        return functools.reduce(as_traced(function), foreign.OBJECTS.module.as_objects(array))
 
     return call
 
@@ -95,7 +95,7 @@ def _outer(f: Any, ufunc: np.ufunc, a: Any, b: Any, /, **kwargs: Any) -> Any:
     recording = STATE.recording
     if recording is None or not can_read_traced(recording, (ufunc, a, b, *kwargs.values())):
         return f(a, b, **kwargs)
-    return enter(ufunc)(enter(np.reshape)(a, np.shape(a) + (1,) * np.ndim(b)), b, **kwargs)
+    return as_traced(ufunc)(as_traced(np.reshape)(a, np.shape(a) + (1,) * np.ndim(b)), b, **kwargs)
 
 
 def _at(f: Any, ufunc: np.ufunc, a: Any, indices: Any, /, *operands: Any) -> Any:
@@ -109,14 +109,14 @@ def _at(f: Any, ufunc: np.ufunc, a: Any, indices: Any, /, *operands: Any) -> Any
         return run_watching_writes(recording, f, (a, indices, *operands), {})
     operands = tuple([as_array(b) if type(b) is list and holds_traced(b) else b for b in operands])
     if ufunc in (np.add, np.subtract):
-        term = operands[0] if ufunc is np.add else enter(np.negative)(operands[0])
+        term = operands[0] if ufunc is np.add else as_traced(np.negative)(operands[0])
         return _add_at(recording, a, indices, term)
     for part in indices if type(indices) is tuple else (indices,):
         slot = slot_of(recording, part)
         if recording.keep and slot is not None:
             guard(recording, np.asarray, part, slot)  # the rounds depend on which indices are repeated
     for key, parts in _rounds(a, indices, operands):
-        record_store(a, key, enter(ufunc)(enter(operator.getitem)(a, key), *parts))
+        record_store(a, key, as_traced(ufunc)(as_traced(operator.getitem)(a, key), *parts))
     return None
 
 
@@ -125,13 +125,13 @@ def _add_at(recording: Recording, a: np.ndarray, indices: Any, term: Any) -> Non
     parts = indices if type(indices) is tuple else (indices,)
     known = len(parts) == a.ndim and all([_is_integers(part) and slot_of(recording, part) is None for part in parts])
     if not known:
-        return record_store(a, ..., enter(additem)(a, indices, term))
+        return record_store(a, ..., as_traced(additem)(a, indices, term))
     places = _flat_indices(a.shape, parts)
     named, inverse = np.unique(places, return_inverse=True)
     key = np.unravel_index(named, a.shape)
-    spread = enter(np.broadcast_to)(term, places.shape) if np.shape(term) != places.shape else term
-    old = enter(operator.getitem)(a, key)
-    return record_store(a, key, enter(additem)(old, inverse.reshape(places.shape), spread))
+    spread = as_traced(np.broadcast_to)(term, places.shape) if np.shape(term) != places.shape else term
+    old = as_traced(operator.getitem)(a, key)
+    return record_store(a, key, as_traced(additem)(old, inverse.reshape(places.shape), spread))
 
 
 def _is_integers(part: Any) -> bool:
@@ -152,11 +152,11 @@ def _rounds(a: np.ndarray, indices: Any, operands: tuple[Any, ...]) -> Iterator[
     if not np.any(turns):
         yield indices, operands
         return
-    spread = [enter(np.broadcast_to)(b, np.shape(places)) for b in operands]
+    spread = [as_traced(np.broadcast_to)(b, np.shape(places)) for b in operands]
     for now in _by_turn(turns):
         yield (
             np.unravel_index(places[now], a.shape),
-            tuple([enter(operator.getitem)(b, now) for b in spread]),
+            tuple([as_traced(operator.getitem)(b, now) for b in spread]),
         )
 
 

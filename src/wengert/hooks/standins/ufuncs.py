@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import RefusedCallError
-from wengert.hooks.classes import enter
+from wengert.hooks.classes import as_traced
 from wengert.hooks.writes import record_store
 from wengert.recording.record import as_array
 from wengert.recording.recording import Recording, here
@@ -34,8 +34,8 @@ def with_options(recording: Recording, ufunc: np.ufunc, args: tuple[Any, ...], w
                 f"Give it out=, an array of what stands there."
             )
         )
-    value = enter(ufunc)(*cast_first(ufunc, args, words))
-    return enter(np.copy)(value, words["order"]) if words.get("order") in ("C", "F") else value
+    value = as_traced(ufunc)(*cast_first(ufunc, args, words))
+    return as_traced(np.copy)(value, words["order"]) if words.get("order") in ("C", "F") else value
 
 
 def cast_first(ufunc: np.ufunc, args: tuple[Any, ...], words: dict[str, Any]) -> tuple[Any, ...]:
@@ -60,16 +60,16 @@ def check_outputs(ufunc: np.ufunc, args: tuple[Any, ...], outs: Any, words: dict
 
 def write_where(ufunc: np.ufunc, args: tuple[Any, ...], out: np.ndarray, where: Any) -> np.ndarray:
     """Record `out[where] = ufunc(*args)`; elsewhere it is not computed, since its derivative may be infinite there."""
-    mask = enter(np.broadcast_to)(as_mask(where), out.shape)
-    chosen = [a if np.ndim(a) == 0 else enter(operator.getitem)(_broadcast_operand(a, out.shape), mask) for a in args]
-    record_store(out, mask, enter(ufunc)(*chosen))
+    mask = as_traced(np.broadcast_to)(as_mask(where), out.shape)
+    chosen = [a if np.ndim(a) == 0 else as_traced(operator.getitem)(_broadcast_operand(a, out.shape), mask) for a in args]
+    record_store(out, mask, as_traced(ufunc)(*chosen))
     return out
 
 
 def as_mask(where: Any) -> Any:
     """Convert a mask to booleans: NumPy also accepts numbers, which as an index would select positions."""
     is_mask = type(where) is bool or getattr(where, "dtype", None) == np.dtype(bool)
-    return where if is_mask else enter(np.not_equal)(where, 0)
+    return where if is_mask else as_traced(np.not_equal)(where, 0)
 
 
 def write_parts(run: Callable[[], Any], outs: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -85,7 +85,7 @@ def write_parts(run: Callable[[], Any], outs: tuple[Any, ...]) -> tuple[Any, ...
 
 
 def _copy_in_shape(value: Any, shape: tuple[int, ...]) -> Any:
-    return value if np.shape(value) == shape else enter(np.copy)(_broadcast_operand(value, shape))
+    return value if np.shape(value) == shape else as_traced(np.copy)(_broadcast_operand(value, shape))
 
 
 def _everywhere(where: Any) -> bool:
@@ -93,7 +93,7 @@ def _everywhere(where: Any) -> bool:
 
 
 def _broadcast_operand(a: Any, shape: tuple[int, ...]) -> Any:
-    return enter(np.broadcast_to)(_as_operand(a), shape)
+    return as_traced(np.broadcast_to)(_as_operand(a), shape)
 
 
 def _as_dtype(dtype: Any) -> np.dtype:
@@ -114,5 +114,5 @@ def _cast_operand(a: Any, dtype: np.dtype) -> Any:
     if getattr(a, "dtype", None) == dtype:
         return a
     if isinstance(a, np.ndarray):
-        return enter(np.ndarray.astype)(a, dtype)
-    return enter(dtype.type)(a)
+        return as_traced(np.ndarray.astype)(a, dtype)
+    return as_traced(dtype.type)(a)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import RefusedCallError
-from wengert.hooks.classes import enter
+from wengert.hooks.classes import as_traced
 from wengert.hooks.policy import stand_in_for
 from wengert.hooks.search import search
 from wengert.recording.recording import STATE, here
@@ -30,29 +30,29 @@ def _unique(
     recording = STATE.recording
     wanted = return_index, return_inverse, return_counts
     if recording is None or axis is None or np.ndim(ar) < 2 or not search(recording, (ar,)):
-        return enter(_native._implementation)(ar, *wanted, axis, **words)
+        return as_traced(_native._implementation)(ar, *wanted, axis, **words)
     found = _native(ar, True, True, True, axis, **words)
     if not found[0].size:
         return _native(ar, *wanted, axis=axis, **words)
-    _, index, inverse, counts = enter(np.unique)(_ranks(ar, axis), True, True, True)
-    values = enter(np.take)(ar, index, axis)
+    _, index, inverse, counts = as_traced(np.unique)(_ranks(ar, axis), True, True, True)
+    values = as_traced(np.take)(ar, index, axis)
     if not same_numbers(values, found[0]):
         raise recording.refuse(
             RefusedCallError(f"{here()}: np.unique of these rows, some of which are nan, cannot be followed.")
         )
-    others = index, enter(np.reshape)(inverse, found[2].shape), counts
+    others = index, as_traced(np.reshape)(inverse, found[2].shape), counts
     chosen = [other for other, is_wanted in zip(others, wanted, strict=True) if is_wanted]
     return (values, *chosen) if chosen else values
 
 
 def _ranks(ar: Any, axis: int) -> Any:
     """Number the parts of an array along an axis in ascending order; equal parts have the same number."""
-    front = enter(np.moveaxis)(ar, axis, 0)
-    rows = enter(np.reshape)(front, (np.shape(front)[0], -1))
-    order = enter(np.lexsort)(enter(np.flip)(enter(np.transpose)(rows), 0))
-    ordered = enter(operator.getitem)(rows, order)
-    differs = enter(operator.ne)(
-        *[enter(operator.getitem)(ordered, part) for part in (slice(1, None), slice(None, -1))]
+    front = as_traced(np.moveaxis)(ar, axis, 0)
+    rows = as_traced(np.reshape)(front, (np.shape(front)[0], -1))
+    order = as_traced(np.lexsort)(as_traced(np.flip)(as_traced(np.transpose)(rows), 0))
+    ordered = as_traced(operator.getitem)(rows, order)
+    differs = as_traced(operator.ne)(
+        *[as_traced(operator.getitem)(ordered, part) for part in (slice(1, None), slice(None, -1))]
     )
-    steps = enter(np.concatenate)([[0], enter(np.any)(differs, axis=1)])
-    return enter(operator.getitem)(enter(np.cumsum)(steps), enter(np.argsort)(order))
+    steps = as_traced(np.concatenate)([[0], as_traced(np.any)(differs, axis=1)])
+    return as_traced(operator.getitem)(as_traced(np.cumsum)(steps), as_traced(np.argsort)(order))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import RefusedCallError
-from wengert.hooks.classes import enter
+from wengert.hooks.classes import as_traced
 from wengert.hooks.flat_iterators import write_flat
 from wengert.hooks.search import search
 from wengert.hooks.standins.ufuncs import as_mask
@@ -31,15 +31,15 @@ def _raise_as_numpy(f: Any, array: np.ndarray, *args: Any) -> None:
 def _copyto(f: Any, dst: np.ndarray, src: Any, casting: str = "same_kind", where: Any = True) -> None:
     _raise_as_numpy(f, dst, src, casting, where)
     if casting == "unsafe" and not is_inexact(dst) and is_inexact(src):
-        src = enter(np.ndarray.astype)(enter(np.asarray)(src), dst.dtype)  # asked for in so many words
+        src = as_traced(np.ndarray.astype)(as_traced(np.asarray)(src), dst.dtype)  # asked for in so many words
     if where is True:
         record_store(dst, ..., as_array(src) if type(src) in (list, tuple) else src)
     else:
-        where = enter(np.broadcast_to)(as_mask(where), dst.shape)
+        where = as_traced(np.broadcast_to)(as_mask(where), dst.shape)
         if np.ndim(src) > dst.ndim:
-            src = enter(np.reshape)(src, np.shape(src)[np.ndim(src) - dst.ndim :])
+            src = as_traced(np.reshape)(src, np.shape(src)[np.ndim(src) - dst.ndim :])
         if np.ndim(src):
-            src = enter(operator.getitem)(enter(np.broadcast_to)(src, dst.shape), where)
+            src = as_traced(operator.getitem)(as_traced(np.broadcast_to)(src, dst.shape), where)
         record_store(dst, where, src)
 
 
@@ -66,7 +66,7 @@ def _rearrange(function: Any) -> Any:
         recording = STATE.recording
         if recording is None or not (recording.memory.is_traced(array) or holds_traced(args)):
             return _writer_refused(array, f, *args, **kwargs)
-        return record_store(array, ..., enter(function)(as_plain(array), *args, **kwargs))
+        return record_store(array, ..., as_traced(function)(as_plain(array), *args, **kwargs))
 
     return call
 
@@ -75,14 +75,14 @@ def _put_array(array: np.ndarray, f: Any, indices: Any, values: Any, mode: str =
     if not (np.size(indices) and np.size(values)):
         return f(indices, values, mode)  # writes nothing
     if np.asarray(indices).dtype.kind not in "iu":  # NumPy takes floats and booleans as numbers of places
-        indices = enter(np.ndarray.astype)(enter(np.asarray)(indices), np.intp)
+        indices = as_traced(np.ndarray.astype)(as_traced(np.asarray)(indices), np.intp)
     if mode == "wrap":
-        indices = enter(np.remainder)(indices, array.size)
+        indices = as_traced(np.remainder)(indices, array.size)
     elif mode == "clip":
-        indices = enter(np.clip)(indices, 0, array.size - 1)
+        indices = as_traced(np.clip)(indices, 0, array.size - 1)
     else:
         _put_until_wrong(array, indices, values)
-    return write_flat(array, enter(np.ravel)(indices), values)
+    return write_flat(array, as_traced(np.ravel)(indices), values)
 
 
 def _put_until_wrong(array: np.ndarray, indices: Any, values: Any) -> None:
@@ -92,7 +92,7 @@ def _put_until_wrong(array: np.ndarray, indices: Any, values: Any) -> None:
     if wrong.any():
         first = int(wrong.argmax())
         if first:
-            write_flat(array, places[:first], enter(np.resize)(values, first) if np.ndim(values) else values)
+            write_flat(array, places[:first], as_traced(np.resize)(values, first) if np.ndim(values) else values)
         np.zeros(array.shape).put(indices, np.zeros(np.shape(values)))
 
 
@@ -101,9 +101,9 @@ def _putmask(f: Any, a: np.ndarray, mask: Any, values: Any) -> None:
     _raise_as_numpy(f, a, mask, values)
     if not np.size(values):
         return  # writes nothing
-    key = enter(np.ravel)(as_mask(mask))
+    key = as_traced(np.ravel)(as_mask(mask))
     if np.ndim(values):
-        values = enter(operator.getitem)(enter(np.ravel)(enter(np.resize)(values, a.shape)), key)
+        values = as_traced(operator.getitem)(as_traced(np.ravel)(as_traced(np.resize)(values, a.shape)), key)
     write_flat(a, key, values)
 
 
@@ -115,7 +115,7 @@ def _place_array(f: Any, arr: np.ndarray, mask: Any, vals: Any) -> None:
             RefusedCallError(f"{here()}: np.place reads values from the memory that it writes. Pass vals.copy().")
         )
     _raise_as_numpy(f, arr, mask, vals)
-    places = enter(np.flatnonzero)(mask)
+    places = as_traced(np.flatnonzero)(mask)
     if np.size(places):
         write_flat(arr, places, vals)
     else:  # values that go nowhere have no cotangent, where 0 times an infinite derivative would be nan
