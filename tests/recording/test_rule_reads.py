@@ -172,7 +172,7 @@ def test_what_a_constant_function_reads_has_a_name_on_a_tape_or_is_refused(way: 
             return _total(held, words)
 
         for taped in (wg.trace, wg.gradtape):
-            with pytest.raises(wg.WengertError, match="Pass the value as an argument of its own"):
+            with pytest.raises(wg.WengertError, match="an argument of its own"):
                 taped(lambda x: UNNAMED[way](x, total), np.ones(3))
 
 
@@ -201,7 +201,7 @@ def test_a_rule_is_refused_what_a_list_by_keyword_hides() -> None:
         def scaled_rule(x, *, by):
             return scaled(x, by=by), lambda y_bar: y_bar * by[0]["a"]
 
-        with pytest.raises(wg.NoRuleError, match="Pass the value as an argument of its own"):
+        with pytest.raises(wg.NoRuleError, match="an argument of its own"):
             wg.grad(lambda x: scaled(x, by=[{"a": x}]))(3.0)
 
 

@@ -270,7 +270,7 @@ def rows_written(ops: Sequence[Op], memory: MemoryGroups) -> dict[int, Call]:
                 break
             found[op.id] = store
             inside = is_elementwise_call(op) and value_of(store.args[0])[key_value(store.args[1])].flags.c_contiguous
-            read = [v for v in op.references() if memory.until[memory.find(v.id)] == op.id] if inside else []
+            read = [v for v in op.references() if memory.last_read[memory.find(v.id)] == op.id] if inside else []
     return found
 
 

@@ -72,7 +72,11 @@ def recorder(primitive: Primitive) -> Callable[..., Any]:
         if primitive.rule is not None and function_of(fn) is not None:
             is_whole = primitive.rule.kind == "rrule"  # which says itself what it takes
             objects = foreign.FROMPYFUNC.module
-            made = objects.record_as_numbers(primitive, made, recorder) if is_whole else objects.record_by_element(fn, made)
+            made = (
+                objects.record_as_numbers(primitive, made, recorder)
+                if is_whole
+                else objects.record_by_element(fn, made)
+            )
         primitive.recorder = sparing(primitive, made)
     return primitive.recorder
 

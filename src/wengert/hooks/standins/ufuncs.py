@@ -61,7 +61,9 @@ def check_outputs(ufunc: np.ufunc, args: tuple[Any, ...], outs: Any, words: dict
 def write_where(ufunc: np.ufunc, args: tuple[Any, ...], out: np.ndarray, where: Any) -> np.ndarray:
     """Record `out[where] = ufunc(*args)`; elsewhere it is not computed, since its derivative may be infinite there."""
     mask = as_traced(np.broadcast_to)(as_mask(where), out.shape)
-    chosen = [a if np.ndim(a) == 0 else as_traced(operator.getitem)(_broadcast_operand(a, out.shape), mask) for a in args]
+    chosen = [
+        a if np.ndim(a) == 0 else as_traced(operator.getitem)(_broadcast_operand(a, out.shape), mask) for a in args
+    ]
     record_store(out, mask, as_traced(ufunc)(*chosen))
     return out
 

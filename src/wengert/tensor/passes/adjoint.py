@@ -19,7 +19,14 @@ from wengert.tensor.language.predicates import FALSE, TRUE, Predicate, conjoin, 
 from wengert.tensor.language.ranges import simplify_predicate
 from wengert.tensor.language.terms import REAL, Expr, Mul, PairType, Proj, TensorType, Type, Var
 from wengert.tensor.language.typechecking import arrays, shape_of_type
-from wengert.tensor.passes.differential import LinearContraction, LinearContraction, LinearForm, ScaledDifferential, emit_tangents, emit_tangents
+from wengert.tensor.passes.differential import (
+    Binding,
+    LinearContraction,
+    LinearForm,
+    ScaledDifferential,
+    emit_tangents,
+    linearise,
+)
 from wengert.tensor.passes.gen_pushout import accessed
 from wengert.tensor.passes.ssa import Builder, index_expressions, masked_copy
 from wengert.tensor.passes.statements import SSA, Contract, Fill, Gens, Load, Output, Sum2, output_names
@@ -145,8 +152,8 @@ class AdjointRewriter:
         mine = tuple(index for index, _ in binding.gens)
         g = self.emit(du, gens, Contract(sums, where, ((a, mine), *others)))
         new = self.builder.statements[g].gens
-        sums = substituted(exists(dict, where), self(zip(du, index_expressions(zip), strict=True)))
-        self.pair(du, simplify_predicate(sums, self(zip)), g)
+        found = substituted(exists(sums, where), dict(zip(places, index_expressions(new), strict=True)))
+        self.pair(du, simplify_predicate(found, dict(new)), g)
 
     def emit(self, dx: str, gens: Gens, form: Sum2 | Contract) -> str:
         return self.builder.emit(gens, form, self.name(dx))

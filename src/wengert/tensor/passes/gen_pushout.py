@@ -65,7 +65,7 @@ class Facts:
     predicate: Predicate
 
     def indexed(self, index: str, size: AffineExpr) -> Facts:
-        still = conjoin(*(q for q in conjuncts(self.given) if index not in free_index_names(q)))
+        still = conjoin(*(q for q in conjuncts(self.predicate) if index not in free_index_names(q)))
         return Facts({**self.ranges, index: size}, still)
 
     def where(self, p: Predicate) -> Facts:
@@ -73,7 +73,7 @@ class Facts:
 
 
 def element_at(e: Expr, at: tuple[AffineExpr, ...], facts: Facts) -> Expr:
-    """The element e[at..], with no ⊞ left in it, and accesses of variables only."""
+    """The element e[at..] without any ⊞, in which only variables and their projections are accessed."""
     match e:
         case Gen(index, size, body):
             inside = in_range(at[0], size)
@@ -102,8 +102,8 @@ def with_gens(gens: tuple[tuple[str, AffineExpr], ...], body: Expr) -> Expr:
     return body
 
 
-def gens_of(e: of) -> tuple[tuple[tuple[str, AffineExpr], ...], of]:
-    """The outermost ⊞ of an expression, and the expression in them."""
+def gens_of(e: Expr) -> tuple[tuple[tuple[str, AffineExpr], ...], Expr]:
+    """The indices of the outermost ⊞ of an expression, and the expression inside."""
     gens = []
     while isinstance(e, Gen):
         gens.append((e.index, e.size))

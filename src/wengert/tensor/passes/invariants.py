@@ -38,7 +38,9 @@ def _invariant_positions(statement: Statement, unused: dict[str, frozenset[int]]
     """The positions of the indices that a statement's value does not depend on."""
     form = statement.form
     free = frozenset(
-        d for d, index in enumerate(statement.at) if not any(index in free_index_names(p) for p in form_predicates(form))
+        d
+        for d, index in enumerate(statement.at)
+        if not any(index in free_index_names(p) for p in form_predicates(form))
     )
     match form:
         case Load():

@@ -30,9 +30,8 @@ from wengert.tensor.passes.let_lifting import Bindings, lets_of, with_lets
 
 def eliminate_pairs(program: TensorProgram) -> TensorProgram:
     bindings, body = lets_of(program.body)
-    elimination = _Elimination(
-        environment_of(program), {name for name, _ in program.inputs} | set(all_names(program.body))
-    )
+    taken = {name for name, _ in program.inputs} | set(all_names(program.body))
+    elimination = _PairElimination(environment_of(program), taken)
     for name, value in bindings:
         elimination.let(name, value)
     output = elimination.leaves("out", elimination.rewritten(body), arrays(expr_type(body, elimination.scope)))
@@ -87,7 +86,7 @@ def projected(k: int, e: Expr) -> Expr:
         case Access(of, at):
             return Access(projected(k, of), at)
         case LetIn():
-            raise ValueError("pairs are eliminated after lets are lifted")
+            raise ValueError("lift lets before eliminating pairs: found a let inside a projection")
     return Proj(k, e)
 
 

@@ -59,7 +59,7 @@ def to_ssa(program: TensorProgram) -> SSA:
 
 
 def statements_of(program: TensorProgram) -> SSA:
-    """The SSA form of a program in the normal form of the third pass, by the fourth alone."""
+    """The SSA form of a program that the first three passes have normalised, by the fourth pass."""
     bindings, body = lets_of(program.body)
     builder = Builder(program.inputs, program.relations, program.sizes, taken=(name for name, _ in bindings))
     for name, value in bindings:
@@ -173,7 +173,7 @@ class Builder:
         return sum_over(gens, sums, where, self.scalar((*gens, *sums), where, substitute(body, rename)))
 
     def _reading(self, p: Predicate, e: Expr) -> StatementForm:
-        """The sum that an access x[a1, .., ad] is: over all of x a j̄ = ā, at most one term, hence free."""
+        """An access x[a1, .., ad] as a sum over x where j̄ = ā. It has at most one term, so it is free."""
         places: tuple[AffineExpr, ...] = ()
         while isinstance(e, Access):
             places = (e.at, *places)

@@ -217,7 +217,7 @@ def evaluate_ssa(
     table = evaluator.initial_table(ssa.inputs, inputs, World(sizes or {}, relations or {}))
     for statement in ssa.statements:
         table = evaluator.bind(statement.name, evaluator.value(expression(statement), table), table)
-    return _output_values(ssa.output, lambda output: map_arrays(lambda leaf: leaf[0], evaluator.bindings[output]))
+    return _output_values(ssa.output, lambda name: map_arrays(lambda leaf: leaf[0], evaluator.bindings[name]))
 
 
 def _output_values(output: Output, value: Callable[[str], Evaluated]) -> Evaluated:

@@ -126,23 +126,23 @@ class _StepMaker:
         self.test()
 
     def test(self) -> None:
-        for atom in [a for a in self.left if free_index_names(a) <= self.bound]:
-            self.left.remove(atom)
+        for atom in [a for a in self.pending if free_index_names(a) <= self.bound]:
+            self.pending.remove(atom)
             self.steps.append(Test(atom))
 
     def _solve(self, index: str) -> Solve | None:
-        for atom in self.left:
+        for atom in self.pending:
             if isinstance(atom, Compare) and atom.op == "=" and index in free_index_names(atom) <= self.bound | {index}:
-                self.left.remove(atom)
+                self.pending.remove(atom)
                 c = atom.side.coefficient(index)
                 rest = atom.side - affine(index) * c
                 return Solve(index, -rest if c > 0 else rest, abs(c), self.sizes[index])
         return None
 
     def _row(self, index: str) -> EntryLoop | None:
-        for atom in self.left if self.walks else ():
+        for atom in self.pending if self.walks else ():
             if isinstance(atom, Related) and index in free_index_names(atom) and self._can_walk(atom):
-                self.left.remove(atom)
+                self.pending.remove(atom)
                 return self._walked(atom)
         return None
 
@@ -170,9 +170,9 @@ class _StepMaker:
 
     def _span(self, index: str) -> Span:
         about = [
-            a for a in self.left if isinstance(a, Compare) and index in free_index_names(a) <= self.bound | {index}
+            a for a in self.pending if isinstance(a, Compare) and index in free_index_names(a) <= self.bound | {index}
         ]
-        self.left = [a for a in self.left if a not in about]
+        self.pending = [a for a in self.pending if a not in about]
         lows, highs = [Limit(affine(0))], [Limit(affine(self.sizes[index] - 1))]
         for side in (a.side for a in about if isinstance(a, Compare)):
             c = side.coefficient(index)
@@ -231,7 +231,7 @@ def is_mask(relation: str, shape: Sequence[int], counts: Mapping[str, int]) -> b
 
 
 def is_masked(atom: Related, sizes: Ranges, counts: Mapping[str, int]) -> bool:
-    """`is_mask` over the indices that the atom names."""
+    """Whether `is_mask` holds over the ranges of the atom's indices."""
     return is_mask(atom.relation, [sizes[i] for i in free_index_names(atom)], counts)
 
 

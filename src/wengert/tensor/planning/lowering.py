@@ -151,7 +151,12 @@ def has_existential(p: Predicate) -> bool:
 
 
 def _disjoint_pieces(
-    where: Predicate, indices: SizedGens, own: tuple[AffineExpr, ...], body: PieceBody, sizes: Sizes, context: PlanningContext
+    where: Predicate,
+    indices: SizedGens,
+    own: tuple[AffineExpr, ...],
+    body: PieceBody,
+    sizes: Sizes,
+    context: PlanningContext,
 ) -> Iterator[NestPiece]:
     ranges = dict(indices)
     p = substituted(where, sizes) if where != TRUE else TRUE
@@ -159,7 +164,7 @@ def _disjoint_pieces(
         yield NestPiece(indices, part, own, body)
 
 
-def _value(size: AffineExpr, sizes: Sizes) -> int:
+def _size_value(size: AffineExpr, sizes: Sizes) -> int:
     return size.substitute(sizes).constant
 
 

@@ -33,7 +33,7 @@ class EntryIndex:
         return frozenset().union(*(a.names for a in self.at))
 
 
-CellIndex = AffineExpr | CellIndex
+CellIndex = AffineExpr | EntryIndex
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +157,7 @@ def fold_constant_factors(body: PieceBody) -> PieceBody:
 
 
 def substitute_in_body(body: PieceBody, indices: Mapping[str, AffineExpr | int]) -> PieceBody:
-    """The body with index expressions in place of indices."""
+    """Substitute index expressions for indices in a body."""
     match body:
         case Read(name, at):
             return Read(name, tuple(a.substitute(indices) for a in at))
@@ -184,7 +184,7 @@ def distinct_atoms(predicates: Iterable[Predicate]) -> Conjunction:
 
 
 def substitute_in_piece(piece: NestPiece, indices: Mapping[str, AffineExpr | int]) -> NestPiece:
-    """The piece with index expressions in place of indices; those replaced go from its list of indices."""
+    """Substitute index expressions for indices of a piece, which no longer lists them."""
     return NestPiece(
         tuple((i, n) for i, n in piece.indices if i not in indices),
         substitute_in_atoms(piece.where, indices),

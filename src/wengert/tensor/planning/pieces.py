@@ -72,7 +72,7 @@ class PlanningContext:
     settled: dict[NestPiece, tuple[NestPiece, ...]] = field(default_factory=dict)
 
     def table(self, p: Exists, ranges: Ranges) -> Predicate:
-        """The ∃ p as p relation over its free indices, which is tabulated before the program runs."""
+        """Replace ∃ p by a relation over its free indices, which is tabulated before the program runs."""
         free = sorted(free_index_names(p))
         canonical = substituted(p, {name: affine(f"t{k}") for k, name in enumerate(free)})
         indices = tuple((f"t{k}", ranges[name]) for k, name in enumerate(free)) or (("t0", 1),)
@@ -133,8 +133,8 @@ def _normal_pieces(piece: NestPiece, context: PlanningContext) -> Iterator[NestP
         )
 
 
-def _with_pin_substituted(piece: NestPiece, index: str, at: AffineExpr, atom: str) -> NestPiece:
-    """The piece without an index that has one value, which must be in range."""
+def _with_pin_substituted(piece: NestPiece, index: str, at: AffineExpr, atom: Predicate) -> NestPiece:
+    """Substitute the only value `at` of an index and drop the atom that pins it; the value must be in range."""
     rest = tuple(a for a in piece.where if a != atom)
     return substitute_in_piece(replace(piece, where=(*rest, in_range(at, affine(piece.ranges[index])))), {index: at})
 
@@ -149,8 +149,8 @@ def _without_implied_atoms(piece: NestPiece, context: PlanningContext) -> tuple[
     return normalised(_with_pin_substituted(piece, *single), context) if single else (piece,)
 
 
-def best_pin(piece: NestPiece) -> first[str, AffineExpr, str] | None:
-    """The index to solve an equality for: one that is summed, then that of the longest loop (S2)."""
+def best_pin(piece: NestPiece) -> tuple[str, AffineExpr, Predicate] | None:
+    """The index to solve an equality for: a summed one first, then the one with the longest loop (S2)."""
     kept = frozenset().union(*(a.names for a in piece.target))
     found = [(i not in kept, n, i, a) for a in piece.where for i, n in piece.indices if pins(a, i)]
     if not found:
@@ -160,8 +160,8 @@ def best_pin(piece: NestPiece) -> first[str, AffineExpr, str] | None:
     return index, solved(atom.side, index), atom
 
 
-def only_value(piece: NestPiece) -> tuple[str, AffineExpr, str] | None:
-    """An index to which its bounds leave one value, and this value."""
+def only_value(piece: NestPiece) -> tuple[str, AffineExpr, Predicate] | None:
+    """An index whose bounds leave one value, and this value."""
     for index, n in piece.indices:
         sides = [a.side for a in piece.where if isinstance(a, Compare) and free_index_names(a) == {index}]
         lows = [0, *(-s.constant for s in sides if s.coefficient(index) == 1)]

@@ -39,7 +39,7 @@ MOST_INEQUALITIES = 60  # limit at which elimination gives up and answers "perha
 
 
 def value_range(side: AffineExpr, ranges: Ranges) -> tuple[int, int]:
-    """The least and the greatest value of an index expression, for indices in their ranges."""
+    """The least and the greatest value of an index expression over the ranges of its indices."""
     low = high = side.constant
     for name, c in side.terms:
         reach = c * (ranges[name] - 1)

@@ -298,13 +298,13 @@ def _repeated_indices(piece: NestPiece) -> set[str]:
     """The target indices on which the value of a piece does not depend."""
     kept = {i for a in piece.target for i in a.names}
     others = {i for p in piece.where if not free_index_names(p) <= kept for i in free_index_names(p)}
-    used = piece_indices(replace(piece, a=())) | others
+    used = piece_indices(replace(piece, where=())) | others
     found = {i for i in kept - used if not any(i in free_index_names(p) for p in piece.where if isinstance(p, Related))}
-    return found if all(isinstance(p, Compare) for p in _without(piece, found)) else set()
+    return found if all(isinstance(p, Compare) for p in _where_without(piece, found)) else set()
 
 
-def _without(piece: NestPiece, unused: set[str]) -> tuple[str, ...]:
-    """The predicate of p piece without the unused indices: what it says of these says that there are such."""
+def _where_without(piece: NestPiece, unused: set[str]) -> tuple[Predicate, ...]:
+    """The predicate of a piece with its unused indices bound by ∃."""
     about = tuple(p for p in piece.where if not free_index_names(p).isdisjoint(unused))
     rest = tuple(p for p in piece.where if p not in about)
     return distinct_atoms((*rest, exists([(i, affine(n)) for i, n in piece.indices if i in unused], conjoin(*about))))
@@ -315,14 +315,16 @@ def _storing_relation(piece: NestPiece, context: PlanningContext) -> Related | N
     kept = {a.terms[0][0] for a in piece.target if not isinstance(a, EntryIndex) and len(a.terms) == 1}
     if any(isinstance(a, EntryIndex) for a in piece.target):
         return None
-    plain = (p for p in piece.where if isinstance(p, Related) and free_index_names(p) <= kept and _has_unit_arguments(p))
+    plain = (
+        p for p in piece.where if isinstance(p, Related) and free_index_names(p) <= kept and _has_unit_arguments(p)
+    )
     return next((p for p in plain if not is_masked(p, piece.ranges, context.counts)), None)
 
 
 def _has_unit_arguments(p: Related) -> bool:
-    """Whether each argument of p relation is an index of its own, shifted or reversed."""
+    """Whether each argument of a relation is a distinct index, shifted or reversed, and there are several."""
     return len(free_index_names(p)) == len(p.at) > 1 and all(
-        len(p.terms) == 1 and abs(p.terms[0][1]) == 1 for p in p.at
+        len(a.terms) == 1 and abs(a.terms[0][1]) == 1 for a in p.at
     )
 
 
@@ -330,9 +332,9 @@ def _compressed_piece(piece: NestPiece, name: str, context: PlanningContext) -> 
     """The smaller nest that is stored, and the piece that reads the full tensor from it."""
     kept = [i for i, _ in piece.indices if any(i in a.names for a in piece.target)]
     unused, over = _repeated_indices(piece), _storing_relation(piece, context)
-    inside = _without(piece, unused) if unused else piece.where
+    inside = _where_without(piece, unused) if unused else piece.where
     stored = [i for i in kept if i not in unused and (over is None or i not in free_index_names(over))]
-    position: tuple[CellIndex, ...] = (*([CellIndex(over.relation, over.at)] if over else []), *map(affine, stored))
+    position: tuple[CellIndex, ...] = (*([EntryIndex(over.relation, over.at)] if over else []), *map(affine, stored))
     shape: tuple[Size, ...] = (*([over.relation] if over else []), *(piece.ranges[i] for i in stored))
     indices = tuple((i, n) for i, n in piece.indices if i not in unused)
     nest = LoopNest(name, shape, (NestPiece(indices, inside, position, piece.body),))

@@ -66,8 +66,8 @@ def _volume(piece: NestPiece) -> int | None:
     return prod(max(highs[i] - lows[i], 0) for i in lows)
 
 
-def _is_plain(piece: NestPiece) -> bool:
-    """Whether a piece has one index for each dimension and nothing but bounds: nothing is summed."""
+def _is_elementwise_piece(piece: NestPiece) -> bool:
+    """Whether a piece has one index per dimension and only bounds as atoms, so that nothing is summed."""
     own = [a.terms[0][0] for a in piece.target if isinstance(a, AffineExpr) and a.terms and a == affine(a.terms[0][0])]
     return len(set(own)) == len(own) == len(piece.target) == len(piece.indices) > 0 and all(
         isinstance(p, Compare) and p.op == ">=" for p in piece.where
@@ -75,9 +75,9 @@ def _is_plain(piece: NestPiece) -> bool:
 
 
 def _region_of(piece: NestPiece, gens: tuple[tuple[str, int], ...]) -> RegionSum:
-    """The piece in the indices gens `gens`, with bounds a its own ranges are narrower."""
+    """The region and the body of a piece, in the indices of `gens`."""
     names = [a.terms[0][0] for a in piece.target if isinstance(a, AffineExpr)]
-    _ = substitute_in_piece(piece, {name: affine(i) for name, (i, _) in zip(names, gens, strict=True)})
+    result = substitute_in_piece(piece, {name: affine(i) for name, (i, _) in zip(names, gens, strict=True)})
     return result.where, result.body
 
 

@@ -143,5 +143,5 @@ def _array_passes(body: PieceBody) -> int:
 
 
 def is_window(at: Iterable[CellIndex], axes: set[str]) -> bool:
-    """Whether two axes move along one dimension, so that cells overlap."""
+    """Whether two axes move along one dimension, as in a sliding window."""
     return any(isinstance(a, AffineExpr) and len(a.names & axes) > 1 for a in at)

@@ -54,7 +54,7 @@ class Job:
 
     @property
     def splits(self) -> bool:
-        """Whether the outermost loop picks the cell, so that no two turns meet in one."""
+        """Whether the outermost loop determines the cell, so that no two iterations write to the same one."""
         alone = {n for a in self.piece.target if isinstance(a, AffineExpr) and len(a.terms) == 1 for n in a.names}
         first = self.steps[0] if self.steps else None
         return isinstance(first, Span) and first.index in alone

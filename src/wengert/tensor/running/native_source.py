@@ -135,8 +135,8 @@ class Kernel:
         self.unstored = unstored
         self.lines: list[str] = []
         self.tensors: list[str] = []
-        self.walks: self[str, str] = {}  # "R.0.1.keys" → parameter
-        self.entries: self[tuple[str, tuple[AffineExpr, ...]], str] = {}
+        self.walks: dict[str, str] = {}  # "R.0.1.keys" → name of the parameter
+        self.entries: dict[tuple[str, tuple[AffineExpr, ...]], str] = {}
         self.ranges: dict[str, int] = {}
         self.facts: tuple[Predicate, ...] = ()  # implied by the enclosing bounds and tests
         self.locals: dict[Read, str] = {}
@@ -212,7 +212,7 @@ class Kernel:
         """The factors to hoist out of the loops of a sum if these always iterate, and the product of the others."""
         ranges = job.piece.ranges
         facts = tuple(p for p in self.facts if free_index_names(p) <= ranges.keys())
-        return _split(job) if always_iterates(job.steps[job.last :], facts, ranges) else ([], job.piece.body)
+        return _hoisted_factors(job) if always_iterates(job.steps[job.last :], facts, ranges) else ([], job.piece.body)
 
     def job(self, job: Job, depth: int) -> None:
         self.ranges = job.piece.ranges
@@ -321,7 +321,7 @@ class Kernel:
         return f"({found} if {inside} else -1)" if inside else found
 
     def bounds_left(self, at: tuple[AffineExpr, ...], shape: tuple[int, ...]) -> str:
-        """Return the tests for indices to be in range that the loops and tests around do not imply."""
+        """The range checks of indices that the enclosing loops and tests do not imply."""
         beyond = [(a, n) for a, n in zip(at, shape, strict=True) if not self.is_within(a, n)]
         return " and ".join(f"0 <= {index_text(a)} < {n}" for a, n in beyond)
 

@@ -199,7 +199,7 @@ class NumpySource:
             return (f"{name}[{', '.join(texts)}]" if set(texts) - {":"} else name), used
         return self.window(name, sides, used, box), used
 
-    def slice(self, a: AffineExpr, free: list[str], size: Size, how: Box) -> str:
+    def slice(self, a: AffineExpr, free: list[str], size: Size, box: Box) -> str:
         if not free:
             return index_text(a)
         low, end = self.bounds(free[0], box)
@@ -218,8 +218,8 @@ class NumpySource:
             else (index_text(a.substitute({index: AffineExpr(0, ((f"({value})", 1),))}) + more))
         )
 
-    def window(self, name: str, sides: list[AffineExpr], used: list[str], how: Box) -> str:
-        lows = {i: self.bounds(i, how)[0] for i in used}
+    def window(self, name: str, sides: list[AffineExpr], used: list[str], box: Box) -> str:
+        lows = {i: self.bounds(i, box)[0] for i in used}
         starts = []
         for a in sides:
             for i in used:

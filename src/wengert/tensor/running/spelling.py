@@ -32,7 +32,7 @@ def spelled(name: str, taken: set[str]) -> str:
 
 
 def index_text(a: AffineExpr) -> str:
-    """The text of an index expression: i + 2*j - 1."""
+    """The source of an index expression: i + 2*j - 1."""
     text = ""
     for name, c in a.terms:
         term = name if abs(c) == 1 else f"{abs(c)}*{name}"

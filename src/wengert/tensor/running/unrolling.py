@@ -8,7 +8,7 @@ from itertools import permutations, product
 
 from wengert.tensor.language.indices import affine
 from wengert.tensor.language.predicates import Compare, Related, at_most, free_index_names, less
-from wengert.tensor.planning.nests import LoopNest, NestPiece, substitute_in_piece, sum_of, distinct_atoms
+from wengert.tensor.planning.nests import LoopNest, NestPiece, distinct_atoms, substitute_in_piece, sum_of
 from wengert.tensor.planning.pieces import PlanningContext, normalised
 from wengert.tensor.planning.regions import value_range
 
@@ -49,7 +49,14 @@ def _border_pieces(piece: NestPiece) -> tuple[NestPiece, ...]:
     kept = {i for a in piece.target for i in a.names}
     for (i, n), (j, m) in permutations(piece.indices, 2):
         bounds = [p for p in piece.where if isinstance(p, Compare) and p.op == ">=" and free_index_names(p) == {i, j}]
-        if i in kept and j not in kept and m <= FEW and n >= MANY and bounds and _have_unit_steps(bounds, i):
+        if (
+            i in kept
+            and j not in kept
+            and m <= FEW_TERMS
+            and n >= MANY_CELLS
+            and bounds
+            and _have_unit_steps(bounds, i)
+        ):
             low, high = _inner_interval(bounds, i, n, j, m)
             if 0 <= low < high < n and (high - low) * 2 > n:
                 inside, *borders = _split_at_borders(piece, i, bounds, low, high)
