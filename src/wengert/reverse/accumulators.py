@@ -56,7 +56,7 @@ class Cotangents:
         self.add(slot, seed.view(np.ndarray) if isinstance(seed, np.ndarray) else seed)
 
     def note(self, label: str, slot: int) -> None:
-        """Describe the next computation by `words` about a slot, for a tape to show."""
+        """Describe the next computation by a `label` and a slot, for a tape to show."""
 
     def take(self, slot: int) -> tuple[Any, bool]:
         """Remove the complete cotangent from a slot; return it, and whether the engine owns its buffer."""

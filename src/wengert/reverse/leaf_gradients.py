@@ -33,7 +33,7 @@ class LeafGradients:
         return any([table[slot] is not None for slot in here.inputs if self.traced or slot < len(table)])
 
     def list_leading(self, leaves: list[Any], start: int) -> list[Any]:
-        """List the gradients of the leaves `made`, whose slots begin at `start`; most cotangents are returned as is."""
+        """List the gradients of `leaves`, whose slots begin at `start`; most cotangents are returned as is."""
         returned, table, out = self.returned, self.cotangents.table, []
         for slot, leaf in enumerate(leaves, start):
             cotangent = table[slot] if slot < len(table) else None

@@ -30,7 +30,7 @@ class Csr(NamedTuple):
         return self.columns == other.columns and all(np.array_equal(*pair) for pair in pairs)
 
     def select(self, selected: np.ndarray) -> Csr:
-        """Return the pattern of the entries for which the bool in `kept` is true."""
+        """Return the pattern of the entries for which the bool in `selected` is true."""
         before = np.concatenate([[0], np.cumsum(selected)])
         return Csr(before[self.indptr], self.indices[selected], self.columns)
 

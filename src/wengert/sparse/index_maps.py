@@ -34,7 +34,7 @@ def moved_sets(run: Callable[[list[Any]], Any], values: Sequence[Any], result: A
     """Return the dependences of the elements of `result`, if each is an element of `values` or a constant.
 
     `run(values)` computes a result from other values; `sets` are the dependences of all elements of `values`.
-    Errors: NotMoved if the function does more than move elements.
+    Errors: NotAMove if the function does more than move elements.
     """
     digits = min([np.finfo(np.result_type(x)).nmant for x in [*values, *numbers(result)]], default=52)
     total = len(sets)

@@ -38,7 +38,7 @@ class Parameters(Expressions):
         self.asks_for_strides = asks_for_strides(self.ops)
 
     def name(self, preferred: str) -> str:
-        """Reserve and return an unused name: `wish`, with underscores appended if it is taken."""
+        """Reserve and return an unused name: `preferred`, with underscores appended if it is taken."""
         while preferred in self.taken:
             preferred += "_"
         self.taken.add(preferred)
