@@ -106,5 +106,5 @@ def ways(seed: int, patch: pytest.MonkeyPatch) -> None:
     chance(sharing, "NARROW", 1)
     chance(unrolling, "SHORT_LOOP", 0, 1)
     chance(unrolling, "MANY_CELLS", 2)
-    chance(numpy_source.NumpySource, "joins", 0)
+    chance(numpy_source.NumpySource, "cells_to_join", 0)
     patch.setattr(layout, "is_mask", loops.is_mask)

@@ -53,7 +53,7 @@ def interpreted(plan: Plan) -> Any:
 def joined(plan: Plan) -> Any:
     """NumPy as it is at sizes at which pieces are joined."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(NumpySource, "joins", 0)
+        patch.setattr(NumpySource, "cells_to_join", 0)
         return numpy_backend.numpy_program(plan)
 
 

@@ -127,15 +127,15 @@ def test_a_workspace_keeps_no_more_than_it_may(monkeypatch: pytest.MonkeyPatch) 
 
 def test_calls_at_the_same_time_have_each_their_own() -> None:
     spaces = Workspaces()
-    with spaces.one() as first, spaces.one() as second:
+    with spaces.borrow() as first, spaces.borrow() as second:
         assert first is not second
-    with spaces.one() as third:
+    with spaces.borrow() as third:
         assert third in (first, second)
     assert len(spaces.free) == 2
 
 
 def test_a_call_that_fails_gives_its_own_back() -> None:
     spaces = Workspaces()
-    with pytest.raises(KeyError), spaces.one():
+    with pytest.raises(KeyError), spaces.borrow():
         raise KeyError
     assert len(spaces.free) == 1

@@ -52,7 +52,7 @@ class Widening:
         """The statement with the further indices, if it is part of the result or depends on the tangent."""
         form = statement.form
         if form == Load(Var(self.x_dot), statement.at):
-            form = Fill(self.same(statement.at), 1)
+            form = Fill(self.equal_to_further(statement.at), 1)
         elif self.wide.isdisjoint((statement.name, *form_arguments(form))):
             return statement
         self.wide.add(statement.name)
@@ -64,8 +64,8 @@ class Widening:
             return form
         inner = tuple(index for index, _ in self.inner)
         factors = tuple((name, (*at, *inner) if name in self.wide else at) for name, at in form.factors)
-        return Contract((*form.sums, *self.inner), conjoin(form.where, self.same(inner)), factors)
+        return Contract((*form.sums, *self.inner), conjoin(form.where, self.equal_to_further(inner)), factors)
 
-    def same(self, indices: Iterable[str]) -> Predicate:
+    def equal_to_further(self, indices: Iterable[str]) -> Predicate:
         pairs = zip(indices, self.further, strict=True)
         return conjoin(*(equal(affine(index), affine(name)) for index, (name, _) in pairs))

@@ -103,7 +103,7 @@ def _summand_guard(where: Predicate, name: str, context: PlanningContext) -> Pre
     """The guard of a summand, or TRUE if the summand is zero outside of it and may be inlined."""
     if where == TRUE or name not in context.supports or not implies(context.supports[name], where):
         return where
-    context.unguarded = True
+    context.guard_dropped = True
     return TRUE
 
 

@@ -65,11 +65,11 @@ class PlanningContext:
 
     counts: Mapping[str, int] = field(default_factory=dict)  # how many entries each relation has, where known
     supports: Mapping[str, Predicate] = field(default_factory=dict)  # of statements read once
-    unguarded: bool = False  # whether a guard was dropped, relying on such a support
+    guard_dropped: bool = False  # whether a guard was dropped, relying on such a support
     fresh: Iterator[str] = field(default_factory=fresh_indices)
     tables: dict[str, tuple[tuple[tuple[str, int], ...], Predicate]] = field(default_factory=dict)
     relations: frozenset[str] = frozenset()  # names of the program's own relations
-    settled: dict[NestPiece, tuple[NestPiece, ...]] = field(default_factory=dict)
+    normalised: dict[NestPiece, tuple[NestPiece, ...]] = field(default_factory=dict)
 
     def table(self, p: Exists, ranges: Ranges) -> Predicate:
         """Replace ∃ p by a relation over its free indices, which is tabulated before the program runs."""
@@ -116,9 +116,9 @@ def _holds_at(p: Exists, at: AffineExpr, atoms: Conjunction, ranges: Ranges) -> 
 
 def normalised(piece: NestPiece, context: PlanningContext) -> tuple[NestPiece, ...]:
     """The piece as disjoint pieces without pinned indices, and without inequalities that the rest implies."""
-    if piece not in context.settled:
-        context.settled[piece] = tuple(_normal_pieces(piece, context))
-    return context.settled[piece]
+    if piece not in context.normalised:
+        context.normalised[piece] = tuple(_normal_pieces(piece, context))
+    return context.normalised[piece]
 
 
 def _normal_pieces(piece: NestPiece, context: PlanningContext) -> Iterator[NestPiece]:
@@ -128,9 +128,10 @@ def _normal_pieces(piece: NestPiece, context: PlanningContext) -> Iterator[NestP
     for part in parts:
         pinned = replace(piece, where=part)
         pin = best_pin(pinned)
-        yield from (
-            normalised(_with_pin_substituted(pinned, *pin), context) if pin else _without_implied_atoms(pinned, context)
-        )
+        if pin:
+            yield from normalised(_with_pin_substituted(pinned, *pin), context)
+        else:
+            yield from _without_implied_atoms(pinned, context)
 
 
 def _with_pin_substituted(piece: NestPiece, index: str, at: AffineExpr, atom: Predicate) -> NestPiece:
@@ -192,28 +193,28 @@ def piece_filling(piece: NestPiece, at: tuple[CellIndex, ...], context: Planning
 
 def inlined(piece: NestPiece, read: Read, nest: LoopNest, context: PlanningContext) -> tuple[NestPiece, ...]:
     """Inline the definition `nest` of a read, and zero where none of its pieces fills the cell."""
-    given = [piece_filling(p, read.at, context) for p in nest.pieces]
+    definition = [piece_filling(p, read.at, context) for p in nest.pieces]
     parts = [
         NestPiece(
             (*piece.indices, *g.indices), (*piece.where, *g.where), piece.target, replace_read(piece.body, read, g.body)
         )
-        for g in given
+        for g in definition
     ]
     if read not in product_factors(piece.body):
-        parts.append(_uncovered_piece(piece, read, given, context))
+        parts.append(_uncovered_piece(piece, read, definition, context))
     return tuple(chain.from_iterable(normalised(p, context) for p in parts))
 
 
-def _uncovered_piece(piece: NestPiece, read: Read, given: list[NestPiece], context: PlanningContext) -> NestPiece:
+def _uncovered_piece(piece: NestPiece, read: Read, definition: list[NestPiece], context: PlanningContext) -> NestPiece:
     ranges = piece.ranges
-    without = [negation(c, lambda p: context.table(p, ranges)) for c in _filled_where(given)]
+    without = [negation(c, lambda p: context.table(p, ranges)) for c in _filled_where(definition)]
     where = conjuncts(conjoin(*piece.where, *without))
     return replace(piece, where=where, body=replace_read(piece.body, read, ZERO))
 
 
-def _filled_where(given: list[NestPiece]) -> Iterator[Predicate]:
+def _filled_where(definition: list[NestPiece]) -> Iterator[Predicate]:
     """For each piece, the predicate under which it has a value."""
-    return (exists(((i, affine(n)) for i, n in g.indices), conjoin(*g.where)) for g in given)
+    return (exists(((i, affine(n)) for i, n in g.indices), conjoin(*g.where)) for g in definition)
 
 
 def adds_zeros(nests: Iterable[LoopNest], context: PlanningContext) -> bool:
@@ -225,10 +226,10 @@ def adds_zeros(nests: Iterable[LoopNest], context: PlanningContext) -> bool:
 
 
 def _may_be_unfilled(piece: NestPiece, read: Read, nest: LoopNest, context: PlanningContext) -> bool:
-    given = [piece_filling(p, read.at, context) for p in nest.pieces]
-    if any(isinstance(c, Exists) and witnessed(c, piece.where, piece.ranges) for c in _filled_where(given)):
+    definition = [piece_filling(p, read.at, context) for p in nest.pieces]
+    if any(isinstance(c, Exists) and witnessed(c, piece.where, piece.ranges) for c in _filled_where(definition)):
         return False
-    return bool(normalised(_uncovered_piece(piece, read, given, context), context))
+    return bool(normalised(_uncovered_piece(piece, read, definition, context), context))
 
 
 # ---- properties of pieces and nests ----

@@ -43,7 +43,7 @@ def plan(ssa: SSA, sizes: Mapping[str, int], counts: Mapping[str, int] | None = 
     """
     context = PlanningContext(counts or {}, supports(ssa) if optimise else {}, relations=frozenset(dict(ssa.relations)))
     made = _planned(ssa, sizes, context, optimise)
-    if context.unguarded and adds_zeros(made.nests, context):  # a summand was not inlined, so its guard is missing
+    if context.guard_dropped and adds_zeros(made.nests, context):  # a summand was not inlined, so its guard is missing
         context = PlanningContext(counts or {}, relations=context.relations)
         made = _planned(ssa, sizes, context, optimise)
     return made

@@ -153,8 +153,8 @@ def _covers(piece: NestPiece, read: Read, nest: LoopNest, context: PlanningConte
     """Whether a definition is one piece, which is not masked in the cells that are read."""
     if len(nest.pieces) != 1:
         return False
-    given = piece_filling(nest.pieces[0], read.at, context)
-    if where_names(given.where) - piece.ranges.keys() - given.ranges.keys():
+    definition = piece_filling(nest.pieces[0], read.at, context)
+    if where_names(definition.where) - piece.ranges.keys() - definition.ranges.keys():
         return False
     parts = inlined(piece, read, nest, context)
     return len(parts) == 1 and parts[0].body != piece.body and len(parts[0].where) <= len(piece.where)

@@ -47,7 +47,7 @@ class Job:
         return {i for a in self.piece.target for i in a.names}
 
     @property
-    def last(self) -> int:
+    def cell_depth(self) -> int:
         """The number of steps that determine the cell; if loops follow, these sum."""
         known = max((k + 1 for k, s in enumerate(self.steps) if self.kept & set(bound_by(s))), default=0)
         return known if any(map(bound_by, self.steps[known:])) else len(self.steps)
@@ -76,12 +76,11 @@ class LoopTree:
 
 
 def fused_loops(
-    nests: Iterable[tuple[LoopNest, bool]], shapes: Shapes, counts: Mapping[str, int], least: float
+    nests: Iterable[tuple[LoopNest, bool]], shapes: Shapes, counts: Mapping[str, int], parallel_from: float
 ) -> list[LoopTree]:
     """Fuse the loops of nests, each given with whether it assigns, into as few as possible.
 
-    Loops of at least `least` points may run in parallel. There, jobs that can be split stay apart from those that
-    cannot.
+    Loops of at least `parallel_from` points may run in parallel: there, jobs that can be split stay apart from others.
     """
     found: list[LoopTree] = []
     for nest, assigns in nests:
@@ -89,11 +88,11 @@ def fused_loops(
             walks = _walks_relations(piece, counts)
             made = cheapest_orders(piece, nest.name, walks, shapes, counts)
             variants = [Job(nest.name, piece, steps, assigns, walks) for steps in made]
-            _add_job(found, variants, least, counts)
+            _add_job(found, variants, parallel_from, counts)
     return found
 
 
-def _add_job(trees: list[LoopTree], variants: list[Job], least: float, counts: Mapping[str, int]) -> None:
+def _add_job(trees: list[LoopTree], variants: list[Job], parallel_from: float, counts: Mapping[str, int]) -> None:
     """Add one of a job's `variants`, its loop orders, to the loops with the most equal steps, or else as a new tree."""
     fits = []
     for path in _paths(trees, {r.name for r in body_reads(variants[0].piece.body)}):
@@ -101,7 +100,7 @@ def _add_job(trees: list[LoopTree], variants: list[Job], least: float, counts: M
         for variant in variants:
             job = _renamed_alike(variant, along)
             shared = _shared_steps(job.steps, along)
-            if shared > len(along) - len(path[-1].steps) and _may_join(job, path[0], shared, least, counts):
+            if shared > len(along) - len(path[-1].steps) and _may_join(job, path[0], shared, parallel_from, counts):
                 fits.append((shared, path, job))
     if fits:
         shared, path, job = max(fits, key=lambda fit: fit[0])
@@ -135,9 +134,10 @@ def _shared_steps(a: Sequence[LoopStep], b: Sequence[LoopStep]) -> int:
     return next((k for k, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
 
 
-def _may_join(job: Job, tree: LoopTree, shared: int, least: float, counts: Mapping[str, int]) -> bool:
+def _may_join(job: Job, tree: LoopTree, shared: int, parallel_from: float, counts: Mapping[str, int]) -> bool:
     """Whether a job may share its first steps with `tree`: it reads only values of the same iteration of these."""
-    if job.splits != all(j.splits for j in tree.jobs()) and points(job.steps, job.piece.ranges, counts) >= least:
+    splits = all(j.splits for j in tree.jobs())
+    if job.splits != splits and points(job.steps, job.piece.ranges, counts) >= parallel_from:
         return False
     return all(_reads_same_iteration(job, other, shared) for other in tree.jobs())
 
@@ -146,7 +146,7 @@ def _reads_same_iteration(job: Job, writer: Job, shared: int) -> bool:
     common = min(shared, _shared_steps(job.steps, writer.steps))
     indices = {i for s in job.steps[:common] for i in bound_by(s)}
     found = [r.at for r in body_reads(job.piece.body) if r.name == writer.nest]
-    if found and writer.last < common:
+    if found and writer.cell_depth < common:
         return False  # the sum is complete only after these steps
     return all(
         indices <= determined_indices(tuple(a for a, b in zip(at, writer.piece.target, strict=True) if a == b))
@@ -187,7 +187,7 @@ def _cell_accesses(parts: Iterable[Job | LoopTree], path: tuple[LoopTree, ...]) 
             yield from _cell_accesses(part.parts, (*path, part))
         else:
             ends = dict(zip(accumulate(len(node.steps) for node in path), path, strict=True))
-            yield CellAccess(Read(part.nest, part.piece.target), path, ends.get(part.last))
+            yield CellAccess(Read(part.nest, part.piece.target), path, ends.get(part.cell_depth))
             yield from (CellAccess(r, path, None) for r in body_reads(part.piece.body))
 
 

@@ -52,35 +52,35 @@ class NativeProgram(NumpyProgram):
     """
 
     walks: Mapping[str, tuple[str, tuple[int, ...], str]] = field(default_factory=dict)
-    boxes: tuple[str, ...] = ()  # names of the black boxes that it calls
+    black_boxes: tuple[str, ...] = ()  # names of the black boxes that it calls
     fallback: NumpyProgram | None = None
-    refused: bool = False
+    numba_failed: bool = False
     workspaces: Workspaces = field(default_factory=Workspaces, repr=False)
 
     def __call__(self, inputs: Mapping[str, Any], relations: Mapping[str, Entries]) -> Any:
-        if not self.refused:
+        if not self.numba_failed:
             try:
-                return self.in_loops(inputs, relations)
+                return self.run_loops(inputs, relations)
             except Exception as error:
                 if not type(error).__module__.startswith("numba."):
                     raise
                 if self.fallback is None:
                     raise NativeUnavailableError(
                         "numba cannot compile a black box of this program or its derivative "
-                        f"({', '.join(self.boxes)}). Use backend='numpy'."
+                        f"({', '.join(self.black_boxes)}). Use backend='numpy'."
                     ) from error
-                self.refused = True
+                self.numba_failed = True
         assert self.fallback is not None
         return self.fallback(inputs, relations)
 
     def without_relations(self) -> Callable[[Mapping[str, Any]], Any]:
         return lambda inputs: self(inputs, {})
 
-    def in_loops(self, inputs: Mapping[str, Any], relations: Mapping[str, Entries]) -> Any:
+    def run_loops(self, inputs: Mapping[str, Any], relations: Mapping[str, Entries]) -> Any:
         known, points = self.prepared(relations)
         arrays = {name: np.ascontiguousarray(x) if np.ndim(x) else np.asarray(x) for name, x in inputs.items()}
         walks = {key: _walk_array(known[r], order, part) for key, (r, order, part) in self.walks.items()}
-        with self.workspaces.one() as space:
+        with self.workspaces.borrow() as space:
             return self.function(arrays, known, points, walks, space)
 
 
@@ -107,8 +107,10 @@ def compiled_loops(plan: Plan, interpreted: bool = False) -> NativeProgram:
     space |= _interpreted(source) if interpreted else _compiled(source)
     exec(compile(driver, "<tensor program>", "exec"), space)
     text = f"{_kernels(source)}\n\n{driver}"
-    boxes = tuple(dict.fromkeys(name.strip("_") for name in source.functions))
-    return NativeProgram(source.plan, text, space["run"], source.listed, walks=source.walks, boxes=boxes)
+    black_boxes = tuple(dict.fromkeys(name.strip("_") for name in source.functions))
+    return NativeProgram(
+        source.plan, text, space["run"], source.point_specs, walks=source.walks, black_boxes=black_boxes
+    )
 
 
 def _threads() -> int:

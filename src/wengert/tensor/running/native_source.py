@@ -42,7 +42,7 @@ from wengert.tensor.running.joining import fills_all_cells, writes_cells_once
 from wengert.tensor.running.layout import Box, layout
 from wengert.tensor.running.loop_fusion import Job, LoopTree, fused_loops, without_storage
 from wengert.tensor.running.numpy_source import NumpySource
-from wengert.tensor.running.spelling import end_text, index_text, lowest_text, number_source, spelled
+from wengert.tensor.running.spelling import end_source, index_source, lowest_source, number_source, spelled
 from wengert.tensor.running.unrolling import short_loops_unrolled, with_borders
 
 PARALLEL_POINTS = 1e6  # points of a loop from which threads pay
@@ -53,7 +53,7 @@ BLAS_FROM = 4096  # points from which a matrix product goes to BLAS
 class NativeSource(NumpySource):
     """Writes the function `run` like NumpySource, and the kernels that it calls with arrays."""
 
-    joins = 0
+    cells_to_join = 0
 
     def __init__(self, plan: Plan, threads: int = 1) -> None:
         context = PlanningContext(plan.counts, tables=dict(plan.tables), relations=frozenset(plan.relations))
@@ -63,7 +63,7 @@ class NativeSource(NumpySource):
         self.kernels: list[str] = []
         self.walks: dict[str, tuple[str, tuple[int, ...], str]] = {}
         self.parallel = False
-        self.least = PARALLEL_POINTS if threads > 1 else float("inf")
+        self.parallel_from = PARALLEL_POINTS if threads > 1 else float("inf")
         self.pending: list[LoopNest] = []
 
     def nest(self, nest: LoopNest) -> None:
@@ -82,7 +82,7 @@ class NativeSource(NumpySource):
         if not self.pending:
             return
         trees = fused_loops(
-            [(n, writes_cells_once(n)) for n in self.pending], self.shapes, self.plan.counts, self.least
+            [(n, writes_cells_once(n)) for n in self.pending], self.shapes, self.plan.counts, self.parallel_from
         )
         unstored = without_storage(trees, {n.name for n in self.pending} - self.read_elsewhere())
         for nest in self.pending:
@@ -99,7 +99,7 @@ class NativeSource(NumpySource):
         self.pending = []
 
     def allocation(self, nest: LoopNest) -> str:
-        fill, shape = "empty" if fills_all_cells(nest) else "zeros", self.shape_text(nest)
+        fill, shape = "empty" if fills_all_cells(nest) else "zeros", self.shape_source(nest)
         is_result = nest.name in output_names(self.plan.output)
         return f"np.{fill}({shape}, dtype)" if is_result else f"space.{fill}({nest.name!r}, {shape}, dtype)"
 
@@ -174,7 +174,7 @@ class Kernel:
         self.read_scalars(jobs)
         every = max(points(job.steps, job.piece.ranges, counts) for job in jobs)
         outermost = max(iterations(job.steps[:1], job.piece.ranges, counts) for job in jobs)
-        many = outermost > 1 and every >= max(self.source.least, POINTS_PER_ITERATION * outermost)
+        many = outermost > 1 and every >= max(self.source.parallel_from, POINTS_PER_ITERATION * outermost)
         self.loops(tree, 0, 1, many and all(job.splits for job in jobs))
 
     def read_scalars(self, jobs: Sequence[Job]) -> None:
@@ -189,7 +189,7 @@ class Kernel:
         """Write the loops of `node`, which are inside `before` other steps."""
         entries, facts, opened = self.entries, self.facts, []
         for number, step in enumerate(node.steps, before):
-            sums = [job for job in node.jobs() if job.last == number]
+            sums = [job for job in node.jobs() if job.cell_depth == number]
             self.ranges = next(node.jobs()).piece.ranges
             for job in sums:
                 self.sums[job] = (acc := self.new("acc")), *self.split(job)
@@ -211,8 +211,8 @@ class Kernel:
     def split(self, job: Job) -> tuple[list[PieceBody], PieceBody]:
         """The factors to hoist out of the loops of a sum if these always iterate, and the product of the others."""
         ranges = job.piece.ranges
-        facts = tuple(p for p in self.facts if free_index_names(p) <= ranges.keys())
-        return _hoisted_factors(job) if always_iterates(job.steps[job.last :], facts, ranges) else ([], job.piece.body)
+        facts = piece(p for p in self.facts if free_index_names(p) <= ranges.keys())
+        return always_iterates(self) if self(self.steps[self.last :], facts, ranges) else ([], self.piece.body)
 
     def job(self, job: Job, depth: int) -> None:
         self.ranges = job.piece.ranges
@@ -237,12 +237,12 @@ class Kernel:
     def step(self, step: LoopStep, depth: int, parallel: bool) -> int:
         match step:
             case Span(index, lows, highs):
-                ends = f"{lowest_text(lows)}, {end_text(highs)}"
+                ends = f"{lowest_source(lows)}, {end_source(highs)}"
                 self.line(depth, f"for {index} in {'prange' if parallel else 'range'}({ends}):")
                 self.parallel |= parallel
             case Solve(index, of, by, size):
-                self.line(depth, f"{index} = ({index_text(of)}) // {by}")
-                self.line(depth, f"if {index} * {by} == {index_text(of)} and 0 <= {index} < {size}:")
+                self.line(depth, f"{index} = ({index_source(of)}) // {by}")
+                self.line(depth, f"if {index} * {by} == {index_source(of)} and 0 <= {index} < {size}:")
             case EntryLoop():
                 return self.row(step, depth)
             case Test(atom):
@@ -257,7 +257,7 @@ class Kernel:
             self.line(depth, f"{first}, {last} = 0, len({keys})")
         elif len(step.known) == 1:
             starts = self.walk(step.relation, step.order, "starts")
-            at = index_text(step.known[0])
+            at = index_source(step.known[0])
             if not self.is_within(step.known[0], shape[step.order[0]]):
                 self.line(depth, f"if 0 <= {at} < {shape[step.order[0]]}:")
                 depth += 1
@@ -268,11 +268,10 @@ class Kernel:
         depth += 1
         for argument, index, sign, rest, size in step.binds:
             column = self.walk(step.relation, step.order, f"column{argument}")
-            value = (
-                f"{column}[{e}]" if not rest.terms and not rest.constant else f"({column}[{e}] - ({index_text(rest)}))"
-            )
+            shifted = bool(rest.terms or rest.constant)
+            value = f"({column}[{e}] - ({index_source(rest)}))" if shifted else f"{column}[{e}]"
             self.line(depth, f"{index} = {'-' if sign < 0 else ''}{value}")
-            if sign < 0 or rest.terms or rest.constant or size != shape[argument]:
+            if sign < 0 or shifted or size != shape[argument]:
                 self.line(depth, f"if 0 <= {index} < {size}:")
                 depth += 1
         entry = self.walk(step.relation, step.order, "entry")
@@ -282,11 +281,11 @@ class Kernel:
     def range_of_keys(self, step: EntryLoop, keys: str, first: str, last: str, depth: int) -> int:
         sizes = [self.shape(step.relation)[k] for k in step.order]
         known = list(zip(step.known, sizes, strict=False))
-        self.line(depth, f"if {' and '.join(f'0 <= {index_text(a)} < {n}' for a, n in known)}:")
+        self.line(depth, f"if {' and '.join(f'0 <= {index_source(a)} < {n}' for a, n in known)}:")
         after = 1
         for n in sizes[len(known) :]:
             after *= n
-        key = _key_text(step.known, sizes)
+        key = _key_source(step.known, sizes)
         self.line(depth + 1, f"{first} = first_of({keys}, ({key}) * {after})")
         self.line(depth + 1, f"{last} = first_of({keys}, ({key} + 1) * {after})")
         return depth + 1
@@ -297,7 +296,7 @@ class Kernel:
     def test(self, atom: Predicate) -> str:
         match atom:
             case Compare(op, side):
-                return f"{index_text(side)} {'==' if op == '=' else '>='} 0"
+                return f"{index_source(side)} {'==' if op == '=' else '>='} 0"
             case Related(relation, at):
                 return self.holds(relation, at)
             case Unrelated(relation, at):
@@ -310,20 +309,20 @@ class Kernel:
             return f"{self.found(relation, at)} >= 0"
         mask = self.walk(relation, tuple(range(len(shape))), "mask")
         inside = self.bounds_left(at, shape)
-        return f"{inside}{' and ' if inside else ''}{mask}[{', '.join(map(index_text, at))}]"
+        return f"{inside}{' and ' if inside else ''}{mask}[{', '.join(map(index_source, at))}]"
 
     def found(self, relation: str, at: tuple[AffineExpr, ...]) -> str:
         shape = self.shape(relation)
         order = tuple(range(len(shape)))
         keys, table = self.walk(relation, order, "keys"), self.walk(relation, order, "table")
-        found = f"find({keys}, {table}, {_key_text(at, shape)})"
+        found = f"find({keys}, {table}, {_key_source(at, shape)})"
         inside = self.bounds_left(at, shape)
         return f"({found} if {inside} else -1)" if inside else found
 
     def bounds_left(self, at: tuple[AffineExpr, ...], shape: tuple[int, ...]) -> str:
         """The range checks of indices that the enclosing loops and tests do not imply."""
         beyond = [(a, n) for a, n in zip(at, shape, strict=True) if not self.is_within(a, n)]
-        return " and ".join(f"0 <= {index_text(a)} < {n}" for a, n in beyond)
+        return " and ".join(f"0 <= {index_source(a)} < {n}" for a, n in beyond)
 
     def is_within(self, a: AffineExpr, size: int) -> bool:
         return is_inside(a, size, self.facts, self.ranges)
@@ -338,7 +337,7 @@ class Kernel:
     def position(self, a: CellIndex) -> str:
         if isinstance(a, EntryIndex):
             return self.entries.get((a.relation, a.at)) or self.found(a.relation, a.at)
-        return index_text(a)
+        return index_source(a)
 
     def value(self, body: PieceBody, nested: bool = False) -> str:
         match body:
@@ -358,7 +357,7 @@ class Kernel:
 
 def _hoisted_factors(job: Job) -> tuple[list[PieceBody], PieceBody]:
     """The factors that do not change in the loops of a sum, and the product of the others."""
-    inner = {i for s in job.steps[job.last :] for i in bound_by(s)}
+    inner = {i for s in job.steps[job.cell_depth :] for i in bound_by(s)}
     parts = product_factors(job.piece.body)
     moving = tuple(p for p in parts if any(i in inner for r in body_reads(p) for a in r.at for i in a.names))
     if not moving or any(isinstance(a, EntryIndex) for p in parts for r in body_reads(p) for a in r.at):
@@ -366,8 +365,8 @@ def _hoisted_factors(job: Job) -> tuple[list[PieceBody], PieceBody]:
     return [p for p in parts if p not in moving], product_of(moving)
 
 
-def _key_text(at: Sequence[AffineExpr], sizes: Sequence[int]) -> str:
+def _key_source(at: Sequence[AffineExpr], sizes: Sequence[str]) -> str:
     key = ""
     for a, n in zip(at, sizes, strict=False):
-        key = f"({key}) * {n} + ({index_text(a)})" if key else f"({index_text(a)})"
+        key = f"({key}) * {n} + ({index_source(a)})" if key else f"({index_source(a)})"
     return key or "0"

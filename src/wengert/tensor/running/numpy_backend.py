@@ -24,8 +24,8 @@ class NumpyProgram:
     plan: Plan
     text: str
     function: Callable[..., Any]
-    listed: Mapping[str, PointSpec]
-    last: tuple[dict[str, Entries], dict[str, Any]] | None = field(default=None, repr=False)
+    point_specs: Mapping[str, PointSpec]
+    last_prepared: tuple[dict[str, Entries], dict[str, Any]] | None = field(default=None, repr=False)
 
     def __call__(self, inputs: Mapping[str, Any], relations: Mapping[str, Entries]) -> Any:
         return self.function(inputs, *self.prepared(relations))
@@ -37,12 +37,13 @@ class NumpyProgram:
 
     def prepared(self, relations: Mapping[str, Entries]) -> tuple[dict[str, Entries], dict[str, Any]]:
         """The relations with their tables, and the points of listed pieces; cached for the same relations."""
-        last = self.last  # another thread may replace it at any time
+        last = self.last_prepared  # another thread may replace it at any time
         if last is None or any([last[0].get(name) is not r for name, r in relations.items()]):
             known = dict(relations)
             for name, (indices, p) in self.plan.tables.items():
                 known[name] = tabulated(indices, p, known)
-            self.last = last = known, {key: _listed_points(*piece, known) for key, piece in self.listed.items()}
+            points = {key: _listed_points(*spec, known) for key, spec in self.point_specs.items()}
+            self.last_prepared = last = known, points
         return last
 
 
@@ -68,4 +69,4 @@ def numpy_program(plan: Plan) -> NumpyProgram:
     boxes = {name: broadcast_result(f) for name, f in source.functions.items()}
     space: dict[str, Any] = {"np": np, **source_helpers(), **boxes}
     exec(compile(text, "<tensor program>", "exec"), space)
-    return NumpyProgram(plan, text, space["run"], source.listed)
+    return NumpyProgram(plan, text, space["run"], source.point_specs)

@@ -32,10 +32,10 @@ from wengert.tensor.running.spelling import (
     LOW,
     RESERVED_NAMES,
     aligned,
-    end_text,
+    end_source,
     in_parentheses,
-    index_text,
-    lowest_text,
+    index_source,
+    lowest_source,
     number_source,
     spelled,
 )
@@ -43,24 +43,23 @@ from wengert.tensor.running.spelling import (
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
-PointSpec = tuple[
-    dict[str, int], Conjunction, dict[EntryIndex, str]
-]  # what is enumerated, and what positions are looked up
+# the index ranges and atoms to enumerate, and the names of the entry positions to look up
+PointSpec = tuple[dict[str, int], Conjunction, dict[EntryIndex, str]]
 
 
 class NumpySource:
     """Writes `run(inputs, relations, points)`; collects the functions that it calls and the points that it needs."""
 
-    joins = 50_000  # cells of a tensor from which overlapping pieces are joined, to save passes over memory
+    cells_to_join = 50_000  # cells of a tensor from which overlapping pieces are joined, to save passes over memory
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.functions: dict[str, Callable[..., Any]] = {}
-        self.listed: dict[str, PointSpec] = {}
+        self.point_specs: dict[str, PointSpec] = {}
         self.entries: dict[EntryIndex, str] = {}
         self.taken = set(RESERVED_NAMES)
         self.names: dict[str, str] = {}
-        self.boxes: dict[BlackBox, str] = {}
+        self.black_boxes: dict[BlackBox, str] = {}
         self.lines: list[str] = []
         self.shapes = {**plan.inputs, **{nest.name: nest.shape for nest in plan.nests}}
 
@@ -70,14 +69,14 @@ class NumpySource:
             self.line(1, f"{self.name(name)} = inputs[{name!r}]")
         begin = len(self.lines)
         for nest in self.plan.nests:
-            self.nest(overlapping_pieces_joined(nest, self.joins))
+            self.nest(overlapping_pieces_joined(nest, self.cells_to_join))
         self.line(1, f"return {self.output()}")
         if any(line.endswith(", dtype)") for line in self.lines):
             self.lines.insert(begin, "    dtype = np.result_type(np.float32, *inputs.values())")
         return "def run(inputs, relations, points):\n" + "\n".join(self.lines) + "\n"
 
     def output(self) -> str:
-        return _tuple_text(self.plan.output, self.name)
+        return _tuple_source(self.plan.output, self.name)
 
     def line(self, depth: int, text: str) -> None:
         self.lines.append("    " * depth + text)
@@ -91,25 +90,23 @@ class NumpySource:
 
     def nest(self, nest: LoopNest) -> None:
         layouts = [layout(p, self.plan) for p in nest.pieces]
-        for box in layouts:
-            if isinstance(box, Box):
-                self.read_masks(box)
+        boxes = [chosen for chosen in layouts if isinstance(chosen, Box)]
+        for box in boxes:
+            self.read_masks(box)
         if len(layouts) == 1 and self.whole(nest, layouts[0]):
             return
         apart = writes_cells_once(nest)
-        written = (
-            all(isinstance(box, Box) for box in layouts) and apart and fills_all_cells(nest)
-        )  # listed points use +=
-        fill = "empty" if written else "zeros"
-        self.line(1, f"{self.name(nest.name)} = np.{fill}({self.shape_text(nest)}, dtype)")
-        alone = apart and not any(box.masks for box in layouts if isinstance(box, Box))  # a mask also writes zeros
-        for k, (piece, box) in enumerate(zip(nest.pieces, layouts, strict=True)):
-            if isinstance(box, Box):
-                self.box(nest, piece, box, assigns=alone or (k == 0 and not box.loops))
+        is_filled = len(boxes) == len(layouts) and apart and fills_all_cells(nest)  # listed points use +=
+        fill = "empty" if is_filled else "zeros"
+        self.line(1, f"{self.name(nest.name)} = np.{fill}({self.shape_source(nest)}, dtype)")
+        alone = apart and not any(box.masks for box in boxes)  # a mask also writes zeros
+        for k, (piece, chosen) in enumerate(zip(nest.pieces, layouts, strict=True)):
+            if isinstance(chosen, Box):
+                self.box(nest, piece, chosen, assigns=alone or (k == 0 and not chosen.loops))
             else:
                 self.points(nest, piece, k)
 
-    def shape_text(self, nest: LoopNest) -> str:
+    def shape_source(self, nest: LoopNest) -> str:
         parts = [str(n) if isinstance(n, int) else f"relations[{n!r}].count" for n in nest.shape]
         return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
 
@@ -138,7 +135,7 @@ class NumpySource:
         for axis in box.axes:
             if box.loops and not (self.start(axis).lstrip("-").isdigit() and self.end(axis).isdigit()):
                 low, end = axis.index + LOW, axis.index + END
-                self.line(depth, f"{low}, {end} = {lowest_text(axis.lows)}, {end_text(axis.highs)}")
+                self.line(depth, f"{low}, {end} = {lowest_source(axis.lows)}, {end_source(axis.highs)}")
                 self.line(depth, f"if {low} < {end}:")
                 depth += 1
         kept = [i for a in piece.target for i in a.names if i in {s.index for s in box.axes}]
@@ -152,15 +149,15 @@ class NumpySource:
         for step in loops:
             match step:
                 case Span(index, lows, highs):
-                    low, end = lowest_text(lows), end_text(highs)
+                    low, end = lowest_source(lows), end_source(highs)
                     self.line(depth, f"for {index} in range({end if low == '0' else f'{low}, {end}'}):")
                     depth += 1
                 case Solve(index, of, by, size):
-                    self.line(depth, f"{index}, rest = divmod({index_text(of)}, {by})")
+                    self.line(depth, f"{index}, rest = divmod({index_source(of)}, {by})")
                     self.line(depth, f"if not rest and 0 <= {index} < {size}:")
                     depth += 1
                 case Test(Compare(op, side)):
-                    self.line(depth, f"if {index_text(side)} {'==' if op == '=' else '>='} 0:")
+                    self.line(depth, f"if {index_source(side)} {'==' if op == '=' else '>='} 0:")
                     depth += 1
         return depth
 
@@ -168,15 +165,15 @@ class NumpySource:
 
     def bounds(self, index: str, box: Box) -> tuple[str, str]:
         axis = next(s for s in box.axes if s.index == index)
-        low, end = lowest_text(axis.lows), end_text(axis.highs)
+        low, end = lowest_source(axis.lows), end_source(axis.highs)
         dynamic = box.loops and not (low.lstrip("-").isdigit() and end.lstrip("-").isdigit())
         return (index + LOW, index + END) if dynamic else (low, end)
 
     def start(self, axis: Span) -> str:
-        return lowest_text(axis.lows)
+        return lowest_source(axis.lows)
 
     def end(self, axis: Span) -> str:
-        return end_text(axis.highs)
+        return end_source(axis.highs)
 
     def place(self, nest: LoopNest, piece: NestPiece, kept: list[str], box: Box) -> str:
         name = self.name(nest.name)
@@ -201,7 +198,7 @@ class NumpySource:
 
     def slice(self, a: AffineExpr, free: list[str], size: Size, box: Box) -> str:
         if not free:
-            return index_text(a)
+            return index_source(a)
         low, end = self.bounds(free[0], box)
         c = a.coefficient(free[0])
         start, stop = self.at(a, free[0], low, 0), self.at(a, free[0], end, -c + 1)
@@ -211,11 +208,11 @@ class NumpySource:
 
     def at(self, a: AffineExpr, index: str, value: str, more: int) -> str:
         if value.lstrip("-").isdigit():
-            return index_text(a.substitute({index: int(value)}) + more)
+            return index_source(a.substitute({index: int(value)}) + more)
         return (
-            index_text(a.substitute({index: AffineExpr(0, ((value, 1),))}) + more)
+            index_source(a.substitute({index: AffineExpr(0, ((value, 1),))}) + more)
             if value.isidentifier()
-            else (index_text(a.substitute({index: AffineExpr(0, ((f"({value})", 1),))}) + more))
+            else (index_source(a.substitute({index: AffineExpr(0, ((a"({value})", 1),))}) + more))
         )
 
     def window(self, name: str, sides: list[AffineExpr], used: list[str], box: Box) -> str:
@@ -226,7 +223,7 @@ class NumpySource:
                 a = a.substitute(
                     {i: int(lows[i]) if lows[i].lstrip("-").isdigit() else AffineExpr(0, ((f"({lows[i]})", 1),))}
                 )
-            starts.append(index_text(a))
+            starts.append(index_source(a))
         steps = [tuple(a.coefficient(i) for a in sides) for i in used]
         shape = [f"{self.bounds(i, box)[1]} - ({lows[i]})" if lows[i] != "0" else self.bounds(i, box)[1] for i in used]
         return f"window({name}, [{', '.join(starts)}], {steps}, [{', '.join(shape)}])"
@@ -322,12 +319,12 @@ class NumpySource:
         return (f"{op}({', '.join(texts)})" if call else op.join(map(in_parentheses, texts))), axes
 
     def function(self, f: BlackBox) -> str:
-        if f not in self.boxes:
+        if f not in self.black_boxes:
             known = isinstance(f.fn, np.ufunc) and getattr(np, f.fn.__name__, None) is f.fn
-            self.boxes[f] = f"np.{f.fn.__name__}" if known else spelled(f.name, self.taken)
+            self.black_boxes[f] = f"np.{f.fn.__name__}" if known else spelled(f.name, self.taken)
             if not known:
-                self.functions[self.boxes[f]] = f.fn
-        return self.boxes[f]
+                self.functions[self.black_boxes[f]] = f.fn
+        return self.black_boxes[f]
 
     # ---- listed points ----
 
@@ -342,7 +339,7 @@ class NumpySource:
             self.line(1, f"{name} += summed_at({name}.shape, {target}, {values}, dtype)")
         else:
             self.line(1, f"{name}[{target[1:-1].removesuffix(',')}] += {self.at_points(piece.body)}")
-        self.listed[key] = piece.ranges, piece.where, self.entries
+        self.point_specs[key] = piece.ranges, piece.where, self.entries
 
     def at_points(self, body: PieceBody) -> str:
         match body:
@@ -367,7 +364,7 @@ class NumpySource:
     def gathered(self, a: CellIndex) -> str:
         if isinstance(a, EntryIndex):
             return f"at[{self.entries.setdefault(a, f'entry{len(self.entries)}')!r}]"
-        return index_text(AffineExpr(a.constant, tuple((f"at[{i!r}]", c) for i, c in a.terms)))
+        return index_source(AffineExpr(a.constant, tuple((a"at[{i!r}]", c) for i, c in a.terms)))
 
 
 def _mask_name(mask: Related | Unrelated) -> str:
@@ -393,8 +390,8 @@ def _inputs_of(nest: LoopNest) -> Iterator[str]:
     return (r.name for p in nest.pieces for r in body_reads(p.body) if r.name.startswith("in."))
 
 
-def _tuple_text(output: Any, name: Callable[[str], str]) -> str:
+def _tuple_source(output: Any, name: Callable[[str], str]) -> str:
     if isinstance(output, tuple):
-        parts = [_tuple_text(o, name) for o in output]
+        parts = [_tuple_source(o, name) for o in output]
         return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
     return name(output)

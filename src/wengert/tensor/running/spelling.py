@@ -31,7 +31,7 @@ def spelled(name: str, taken: set[str]) -> str:
     return found
 
 
-def index_text(a: AffineExpr) -> str:
+def index_source(a: AffineExpr) -> str:
     """The source of an index expression: i + 2*j - 1."""
     text = ""
     for name, c in a.terms:
@@ -42,14 +42,14 @@ def index_text(a: AffineExpr) -> str:
     return text if not a.constant else f"{text} {'-' if a.constant < 0 else '+'} {abs(a.constant)}"
 
 
-def lowest_text(bounds: tuple[Limit, ...]) -> str:
-    texts = [index_text(b.of) if b.by == 1 else f"-(-({index_text(b.of)}) // {b.by})" for b in bounds]
+def lowest_source(bounds: tuple[Limit, ...]) -> str:
+    texts = [index_source(b.of) if b.by == 1 else f"-(-({index_source(b.of)}) // {b.by})" for b in bounds]
     return texts[0] if len(texts) == 1 else f"max({', '.join(texts)})"
 
 
-def end_text(bounds: tuple[Limit, ...]) -> str:
+def end_source(bounds: tuple[Limit, ...]) -> str:
     """The source of a range's end: one past the greatest index."""
-    texts = [index_text(b.of + 1) if b.by == 1 else f"({index_text(b.of)}) // {b.by} + 1" for b in bounds]
+    texts = [index_source(b.of + 1) if b.by == 1 else f"({index_source(b.of)}) // {b.by} + 1" for b in bounds]
     return texts[0] if len(texts) == 1 else f"min({', '.join(texts)})"
 
 

@@ -40,7 +40,7 @@ class Workspaces:
         self.free: list[Workspace] = []
 
     @contextmanager
-    def one(self) -> Iterator[Workspace]:
+    def borrow(self) -> Iterator[Workspace]:
         try:
             space = self.free.pop()
         except IndexError:
