@@ -50,7 +50,7 @@ def lazy_code(f: types.FunctionType, start: Callable[[types.FunctionType, Any, A
 
 
 def _make_lazy_code(plain_code: types.CodeType, reference: Any, start: Callable[..., Any]) -> types.CodeType:
-    """Make the lazy code of the function that the weak reference has, like its code `plain_code`."""
+    """Make the lazy code for the function behind the weak reference, with the parameters of `plain_code`."""
 
     def first(*args: Any, **kwargs: Any) -> Any:
         return start(reference(), args, kwargs)

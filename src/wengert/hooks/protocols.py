@@ -260,7 +260,7 @@ def _update_container(op: Binary, fn: Callable[[Any, Any], Any], left: Any, righ
         return fn(left, right)
     if isinstance(left, dict):
         return fn(left, dict_argument(right, STATE.site))
-    first = type(left) in _SEQUENCE_TYPES or op.name == "mul"  # a subclass has its own `+=`
+    first = type(left) in _SEQUENCE_TYPES or op.name == "mul"  # a subclass uses `+=` of the sequence, not of NumPy
     if first and (isinstance(right, np.ndarray) or (isinstance(right, np.generic) and op.name != "mul")):
         return binary(op, left, right)
     return fn(left, iterable(right, STATE.site) if op.name == "add" else right)

@@ -73,7 +73,7 @@ _CLASS_VALUES = (float, complex, np.generic, np.ndarray, list, tuple, dict)
 
 
 class TooLarge(Exception):
-    """An exception: a search for traced values met too many objects."""
+    """The exception of a search for traced values that met too many objects."""
 
 
 def traced_in(recording: Recording, things: Any, functions: list[Any] | None = None) -> list[Any]:
@@ -139,7 +139,7 @@ def _referents(thing: Any) -> list[Any]:
             *(thing.__kwdefaults__ or {}).values(),
             *thing.__dict__.values(),
         ]
-    if t is functools._lru_cache_wrapper:  # its cache is from before the trace
+    if t is functools._lru_cache_wrapper:  # its cache, from before the trace, is not searched
         return [thing.__wrapped__, thing.__dict__]
     return [*gc.get_referents(thing), *_closures(t), held_apart(thing) if is_apart(t) else None]
 

@@ -99,7 +99,7 @@ def _store_objects(recording: Recording, array: np.ndarray, key: Any, value: Any
 
 
 def apply_to_objects(recording: Recording, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call `fn(*args, **words)`, with arrays of objects among the arguments or as the result."""
+    """Call `fn(*args, **kwargs)`, with arrays of objects among the arguments or as the result."""
     if fn in _OPERATORS and not kwargs:
         return map_elements(_OPERATORS[fn], args)
     primitive = primitive_of(fn)

@@ -102,7 +102,7 @@ class _TypesProbe:
 
 
 class _ArrayProbe(_TypesProbe):
-    """A stand-in for a plain array among the arguments."""
+    """A substitute for a plain array among the arguments."""
 
 
 def _override_of(a: Any, name: str) -> Any:
