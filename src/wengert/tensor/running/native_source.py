@@ -211,8 +211,10 @@ class Kernel:
     def split(self, job: Job) -> tuple[list[PieceBody], PieceBody]:
         """The factors to hoist out of the loops of a sum if these always iterate, and the product of the others."""
         ranges = job.piece.ranges
-        facts = piece(p for p in self.facts if free_index_names(p) <= ranges.keys())
-        return always_iterates(self) if self(self.steps[self.last :], facts, ranges) else ([], self.piece.body)
+        facts = tuple(p for p in self.facts if free_index_names(p) <= ranges.keys())
+        if not always_iterates(job.steps[job.cell_depth :], facts, ranges):
+            return [], job.piece.body
+        return _hoisted_factors(job)
 
     def job(self, job: Job, depth: int) -> None:
         self.ranges = job.piece.ranges
@@ -365,7 +367,7 @@ def _hoisted_factors(job: Job) -> tuple[list[PieceBody], PieceBody]:
     return [p for p in parts if p not in moving], product_of(moving)
 
 
-def _key_source(at: Sequence[AffineExpr], sizes: Sequence[str]) -> str:
+def _key_source(at: Sequence[AffineExpr], sizes: Sequence[int]) -> str:
     key = ""
     for a, n in zip(at, sizes, strict=False):
         key = f"({key}) * {n} + ({index_source(a)})" if key else f"({index_source(a)})"

@@ -212,7 +212,7 @@ class NumpySource:
         return (
             index_source(a.substitute({index: AffineExpr(0, ((value, 1),))}) + more)
             if value.isidentifier()
-            else (index_source(a.substitute({index: AffineExpr(0, ((a"({value})", 1),))}) + more))
+            else (index_source(a.substitute({index: AffineExpr(0, ((f"({value})", 1),))}) + more))
         )
 
     def window(self, name: str, sides: list[AffineExpr], used: list[str], box: Box) -> str:
@@ -364,7 +364,7 @@ class NumpySource:
     def gathered(self, a: CellIndex) -> str:
         if isinstance(a, EntryIndex):
             return f"at[{self.entries.setdefault(a, f'entry{len(self.entries)}')!r}]"
-        return index_source(AffineExpr(a.constant, tuple((a"at[{i!r}]", c) for i, c in a.terms)))
+        return index_source(AffineExpr(a.constant, tuple((f"at[{i!r}]", c) for i, c in a.terms)))
 
 
 def _mask_name(mask: Related | Unrelated) -> str:
