@@ -17,7 +17,7 @@ from wengert.values.sites import Site
 
 
 class Policy(NamedTuple):
-    """The treatment of a call: `kind` in a word, `why` in a sentence, and the line `where` it is decided."""
+    """How traced code treats a call: its `kind`, the reason `why`, the line `where` of that, and the `next` step."""
 
     name: str
     kind: str
@@ -33,15 +33,15 @@ class Policy(NamedTuple):
 def policy(f: Callable[..., Any]) -> Policy:
     """Tell how traced code treats a call of `f`: it records it, enters it, calls a replacement, or refuses it.
 
-    A method of a class written in C, such as `list.append`, is explained as it is called on an object.
+    A method of a class written in C, such as `list.append`, is treated as a call on an object.
 
     >>> print(wg.policy(np.sin).kind)
     recorded as one call
 
-    Errors: ArgumentError where `f` cannot be called.
+    Errors: ArgumentError if `f` is not callable.
     """
     if not callable(f):
-        raise ArgumentError(f"policy tells what becomes of a call, and a {type(f).__name__} cannot be called")
+        raise ArgumentError(f"wg.policy explains calls, but a {type(f).__name__} is not callable; pass a function")
     rules.load()
     owner = f.__objclass__ if isinstance(f, types.MethodDescriptorType | types.WrapperDescriptorType) else None
     decision = decide(f) if owner is None else decide_method(f, owner, f.__name__)
@@ -49,7 +49,7 @@ def policy(f: Callable[..., Any]) -> Policy:
 
 
 def _where(f: Any, by: Any) -> str:
-    """The line of what makes a decision so: of a rule, a stand-in, this package or the callable itself."""
+    """Return the line behind a decision: that of a rule, a stand-in, this package or the callable itself."""
     if isinstance(by, Rule):
         return f"{by.where} ({by.name})"
     if isinstance(by, Site):
@@ -59,7 +59,9 @@ def _where(f: Any, by: Any) -> str:
         code = code.__func__ if isinstance(code, types.MethodType) else code.func
     if isinstance(code, type):
         return _of_class(code)
-    name = getattr(code, "__qualname__", type(code).__name__).partition(".")[0]  # of what made it, where it was made
+    name = getattr(code, "__qualname__", type(code).__name__).partition(".")[
+        0
+    ]  # the function that made it, if it is a closure
     return place(code) if by is None else f"{place(code)} ({name})"
 
 
@@ -73,7 +75,7 @@ def _of_class(cls: type) -> str:
 def _next(f: Any, decision: Decision) -> str:
     """Suggest the user's next step if the call is refused, or one inside it."""
     if decision.kind is Kind.ENTERED:
-        return f"What it calls is decided for itself. Where that is refused, a rule for the whole will do:\n\n{stub(f)}"
+        return f"Each call inside it is treated separately. If one is refused, give the function a rule:\n\n{stub(f)}"
     if decision.kind is Kind.SEARCHED:
         return f"To give it a rule:\n\n{stub(f)}\n\nIf it has no derivative: wg.non_differentiable({written_name(f)})."
     return ""
