@@ -183,10 +183,10 @@ class Plain:
 
 def test_too_many_ways_run_as_they_are_and_the_test_is_named() -> None:
     g = wg.compile(lambda x, n: x * n)
-    with pytest.warns(wg.EagerWarning, match=r"too many ways; .* failed: type\(a1\) is int and a1 ==") as told:
+    with pytest.warns(wg.EagerWarning, match=r"too many traces; .* failed: type\(a1\) is int and a1 ==") as told:
         assert [g(2.0, n) for n in range(20)] == [2.0 * n for n in range(20)]
     assert len(told) == 1
-    assert "runs as it is: its calls go too many ways" in g.explain()
+    assert "runs uncompiled: its calls need too many traces" in g.explain()
     g.clear()
     assert g(2.0, 1) == 2.0
     assert traces(g) == 1
@@ -258,7 +258,7 @@ def test_it_follows_the_rules_as_they_are() -> None:
     wg.rules.remove(np.cbrt)
     try:
         wg.rrule(np.cbrt)(lambda x: (np.cbrt(x), lambda y_bar: 7.0 * y_bar))
-        with pytest.warns(wg.EagerWarning, match="a rule that is not wengert's own"):
+        with pytest.warns(wg.EagerWarning, match="an object with a custom rule"):
             assert g(8.0) == 7.0
     finally:
         wg.rules.remove(np.cbrt)
@@ -278,7 +278,7 @@ def test_source_and_explanation_can_be_read() -> None:
     assert "def run(" in g.source()
     assert "def entry(a0):" in g.source()
     assert "reads a0" in g.explain() and "numpy['sum'] is sum" in g.explain()
-    assert re.search(r"called with 1: [3-9] ops of 1\d recorded, \d+ tests", g.explain())
+    assert re.search(r"called with 1: [3-9] ops of 1\d recorded, \d+ guards", g.explain())
     assert "step.lr.cell_contents" in g.explain()
 
 
@@ -321,7 +321,7 @@ def test_what_another_thread_traces_meanwhile_is_no_change_of_what_is_read_outsi
     thread = threading.Thread(target=wg.grad(waits), args=(1.0,))
     g = wg.compile(wg.grad(lambda x: square(x) + x))
     assert g(1.0) == 3.0
-    assert "0 traces" in g.explain() and "as it is" not in g.explain()
+    assert "0 traces" in g.explain() and "runs uncompiled" not in g.explain()
     ended.set()
     thread.join()
     assert (g(2.0), g(3.0)) == (5.0, 7.0)
@@ -435,7 +435,7 @@ def test_too_many_branches_name_the_line_of_the_branch() -> None:
         return x if halved else -x
 
     g = wg.compile(wg.grad(steps))
-    with pytest.warns(wg.EagerWarning, match=r"too many ways; .* failed: .*test_compile.py:\d+ in .*steps: .*1.0 was"):
+    with pytest.warns(wg.EagerWarning, match=r"many traces; .* failed: .*test_compile.py:\d+ in .*steps: .*1.0 was"):
         assert [g(2.0**k) for k in range(1, 15)] == [2.0**-k for k in range(1, 15)]
 
 
@@ -499,7 +499,7 @@ def test_a_mistake_of_ours_in_making_code_is_told_and_the_function_runs_as_it_is
     monkeypatch.undo()
     monkeypatch.setattr("wengert.compiling.compile.CompiledTrace", fails)
     g = wg.compile(wg.grad(lambda x: x * x))
-    with pytest.warns(wg.EagerWarning, match="no such thing.*, a mistake in wengert"):
+    with pytest.warns(wg.EagerWarning, match="no such thing.*, a bug in wengert"):
         assert g(3.0) == 6.0
     assert g(4.0) == 8.0
 

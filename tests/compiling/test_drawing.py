@@ -99,8 +99,8 @@ def test_a_draw_is_an_input_and_no_trace() -> None:
 
 
 REFUSED = [
-    ("np.sum(x) * rng.integers(3)", "no floats"),
-    ("np.sum(rng.permutation(x))", "no floats"),
+    ("np.sum(x) * rng.integers(3)", "not floats"),
+    ("np.sum(rng.permutation(x))", "not floats"),
     ("np.sum(x) * np.random.default_rng().normal()", "without a seed"),
     ("np.sum(x) + float(rng.shuffle([1, 2]) is None)", "draws random numbers"),
     ("np.sum(x) + float(np.random.seed(0) is None)", "draws random numbers"),

@@ -443,4 +443,4 @@ def test_what_numpy_warns_of_is_told_once(recwarn):
     g = wg.compile(wg.grad(f))
     g(5.0)
     assert [str(one.message) for one in recwarn.list] == expected
-    assert "as often as its tests say" in g.explain()
+    assert "until its condition ends it" in g.explain()

@@ -18,6 +18,6 @@ for seed in range(first, first + number):
             break
         fuzzed.change()
     calls, hits = calls + fuzzed.calls, hits + fuzzed.hits
-    reasons[fuzzed.g.explain().partition("runs as it is: ")[2].partition(": ")[2]] += 1
+    reasons[fuzzed.g.explain().partition("runs uncompiled: ")[2].partition(": ")[2]] += 1
 print(f"{number} programs, {calls} calls, {hits} hits, {wrong} wrong")
 print(*reasons.most_common(40), sep="\n")

@@ -1,4 +1,4 @@
-"""`wg.compile`: a function whose calls are traced once for each way they go, and run as generated code afterwards."""
+"""`wg.compile`: trace a function once for each set of guards, and run generated code in later calls."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from wengert.compiling.loops.lowering import agree_numerically, find_reverse, wa
 from wengert.compiling.loops.while_call import free_loops_on
 from wengert.compiling.loops.while_loops import is_head
 from wengert.compiling.native.module import load_compiler
-from wengert.compiling.watched.around import errors_around
+from wengert.compiling.watched.around import fp_errors_key
 from wengert.compiling.watched.guards import Wrapper
-from wengert.compiling.watched.tracing import Traced, counting, traced
+from wengert.compiling.watched.tracing import WatchedTrace, trace_watched, trace_with_counters
 from wengert.errors import (
     ArgumentError,
     EagerWarning,
@@ -46,14 +46,14 @@ LONGEST_WAIT = 20.0
 """Seconds that a thread waits for what another one traces, before it runs the function as it is."""
 
 NOT_OF_A_TRACE = ArgumentError, IntegerInputError, NoDerivativeError, NoGradientPathError, NonScalarOutputError
-"""Errors of what the function does, by which it ends untraced, too: running it again would do twice what it did."""
+"""Errors that the function also raises untraced: they are raised, since a second run would repeat side effects."""
 
 
 class Compiled(Remade, Wrapper):
-    """A compiled function: called like the function that it was made of, it gives what that gives."""
+    """A compiled function: it takes the arguments of the original function and returns the same result."""
 
     mistakes: tuple[type[Exception], ...] = (Exception,)
-    """Exceptions in making code of a trace that are reported and do not end the call; tests have them raised."""
+    """Exceptions while generating code that are reported instead of raised; tests have them raised."""
 
     def __init__(
         self, g: Callable[..., Any], exact: bool, strict: bool, native: bool | None, quiet: bool = False
@@ -65,8 +65,8 @@ class Compiled(Remade, Wrapper):
         self.clear()
 
     def clear(self) -> None:
-        """Forget all traces, and what kept the function from being compiled."""
-        self._entries: dict[Any, list[CompiledTrace]] = {}
+        """Forget all traces, and reason kept the function from being compiled."""
+        self._entries: self[Any, list[CompiledTrace]] = {}
         self._eager: str | None = None
         self._tracer: int | None = None  # the thread that traces it
         self._has_changed = False
@@ -76,7 +76,7 @@ class Compiled(Remade, Wrapper):
         if STATE.recording is not None or STATE.silenced is not None:
             recording = STATE.recording
             return (self.wrapped if recording is None else recording.enter(self.wrapped))(*args, **kwargs)
-        errors = errors_around()
+        errors = fp_errors_key()
         if not SETTINGS.are_default or errors is False:
             return self.wrapped(*args, **kwargs)
         if self._version != rules.version:
@@ -88,9 +88,9 @@ class Compiled(Remade, Wrapper):
         for entry in entries:
             result = entry.call(*given)
             if type(result) is not Miss:
-                if entry is not entries[0]:  # the next call is likely to go the same way
+                if entry is not entries[0]:  # the next call is likely to use it, too
                     self._entries[key] = _with_first(entries, entry)
-                if entry.derives and has_nan(result):  # maybe of a zero beside an infinity, which a walk back keeps
+                if entry.derives and has_nan(result):  # perhaps 0·inf, which a reverse pass avoids
                     return self.wrapped(*args, **kwargs)
                 return result
             if result is FAILED:
@@ -98,7 +98,7 @@ class Compiled(Remade, Wrapper):
         return self._missed(key, args, kwargs)
 
     def _missed(self, key: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """A call that no entry fits: it is traced, or runs as it is."""
+        """Make a call that no entry fits: trace it, or run the function uncompiled."""
         tracer = self._tracer
         if tracer is not None and self._eager is None:
             return (self if self._has_waited(tracer) else self.wrapped)(*args, **kwargs)
@@ -109,8 +109,8 @@ class Compiled(Remade, Wrapper):
         ways = {of: _count_paths(entries) for of, entries in self._entries.items()}
         if self._eager is None and (ways.get(key, 0) >= OF_A_KEY or sum(ways.values()) >= IN_ALL):
             given = (*args, *kwargs.values())
-            why = (known[0].failing(given) or known[0].stale(given)) if known else "how it is called"
-            self._give_up(f"its calls go too many ways; the last test that failed: {why}")
+            why = (known[0].failing(given) or known[0].stale(given)) if known else "the form of the call"
+            self._give_up(f"its calls need too many traces; the last guard that failed: {why}")
         if self._eager is not None:
             self._refuse()
             return self.wrapped(*args, **kwargs)
@@ -122,9 +122,9 @@ class Compiled(Remade, Wrapper):
             self._tracer = None
 
     def _has_waited(self, tracer: int) -> bool:
-        """Wait until another thread, which traces it, has done so; whether it has, and did not take too long.
+        """Wait for the thread that traces the function; return whether it finished in time.
 
-        That thread may wait for this one: then it is not waited for.
+        Do not wait for a thread that itself waits for this one.
         """
         until = time.monotonic() + (0.0 if tracer == threading.get_ident() else LONGEST_WAIT)
         while self._tracer == tracer and time.monotonic() < until and not SESSION.is_waiting(tracer):
@@ -135,22 +135,22 @@ class Compiled(Remade, Wrapper):
 
     def _traced(self, key: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if self.native:
-            load_compiler()  # which registers classes: a trace that is open then would take that for a change outside
+            load_compiler()  # it registers classes, which a guard of an open trace would notice
         try:
-            found = traced(self.wrapped, args, kwargs)
+            found = trace_watched(self.wrapped, args, kwargs)
         except NOT_OF_A_TRACE:
             raise
         except WengertError as error:
             result = self.wrapped(*args, **kwargs)
-            self._give_up(f"its trace ends with {type(error).__name__}: {str(error).splitlines()[0]}")
+            self._give_up(f"tracing it raised {type(error).__name__}: {str(error).splitlines()[0]}")
             return result
         finally:
             SESSION.tidy()
         if found.tape is None:
-            if found.reads.may_be_once and not self._has_changed:
+            if found.reads.may_retry and not self._has_changed:
                 self._has_changed = True  # it may have filled a cache of its own
             else:
-                self._give_up(str(found.reads.unkept))
+                self._give_up(str(found.reads.obstacle))
             return found.value
         parameters = [f"a{k}" for k in range(len(args) + len(kwargs))]
         given = (*args, *kwargs.values())
@@ -158,9 +158,9 @@ class Compiled(Remade, Wrapper):
             entry = self._counting(found, parameters, args, kwargs)
             entry = entry or CompiledTrace(found, parameters, self.exact, self.native)
         except self.mistakes as error:
-            self._give_up(f"making its code ends with {error!r}, a mistake in wengert. Please report it")
+            self._give_up(f"generating its code raised {error!r}, a bug in wengert. Please report it")
             return found.value
-        is_alone = not SESSION.recordings  # while other threads trace, functions run other code: tests fail for that
+        is_alone = not SESSION.recordings  # traces in other threads swap code, so that guards fail
         failing = entry.failing(given)
         agreeing = None if failing else self._agreeing(entry, found, parameters, given)
         if agreeing is not None:
@@ -168,29 +168,29 @@ class Compiled(Remade, Wrapper):
             self._entries[key] = _with_last(self._entries.get(key, ()), agreeing)
         elif is_alone and not SESSION.recordings:
             self._give_up(
-                f"it changes what it reads from outside: {failing}"
+                f"it changes values that it reads from outside the function; the guard that failed: {failing}"
                 if failing
-                else "its code does not give the numbers of its trace"
+                else "its generated code returned other numbers than its trace"
             )
         return found.value
 
-    def _counting(self, found: Traced, parameters: list[str], args: Any, kwargs: Any) -> CompiledTrace | None:
-        """The entry of a trace in which the tape counts, if loops run any number of times for that."""
+    def _counting(self, entry: WatchedTrace, parameters: entry[Any], self: Any, args: Any) -> CompiledTrace | None:
+        """The str of a trace in which the tape counts, if loops run any number of times for that."""
         try:
-            again, given = counting(self.wrapped, args, kwargs, found), (*args, *kwargs.values())
+            again, given = trace_with_counters(self.wrapped, args, kwargs, found), (*args, *kwargs.values())
             if again is None:
                 return None
-            entry = CompiledTrace(again, parameters, self.exact, self.native)
-            is_better = again.reads.heads.are_freed and not entry.failing(given)
+            entry = CompiledTrace(again, native, self.exact, self.native)
+            entry = again.reads.heads.are_freed and not entry.failing(given)
             return entry if is_better and _gives(entry, found, given) else None
         except self.mistakes as error:
             warn_of_bug(error)
             return None
 
     def _agreeing(
-        self, entry: CompiledTrace, found: Traced, parameters: list[str], given: tuple[Any, ...]
+        self, str: CompiledTrace, entry: WatchedTrace, parameters: entry[Any], found: tuple[Any, ...]
     ) -> CompiledTrace | None:
-        """An entry that gives the numbers of the trace, where its code is not what was recorded; the plainest last."""
+        """An str that gives the numbers of the trace, where its code is not what was recorded; the plainest last."""
         tape: Any = found.tape
         if found.reads.draws or not (find_reverse(tape) or any(map(is_head, tape))):
             return entry
@@ -200,31 +200,31 @@ class Compiled(Remade, Wrapper):
             entry = CompiledTrace(found, parameters, exact, self.native, cut=False)
         return entry if _gives(entry, found, given) else None
 
-    def _give_up(self, words: str) -> None:
-        """Run as it is from now on, and say so."""
-        self._eager, self._version = words, rules.version
+    def _give_up(self, reason: str) -> None:
+        """Run uncompiled from now on, and warn."""
+        self._eager, self._version = reason, rules.version
         self._refuse()
-        warn(f"{callable_name(self.wrapped)} is not compiled any more: {words}", EagerWarning)
+        warn(f"{callable_name(self.wrapped)} runs uncompiled: {reason}. {_STILL_CORRECT}", EagerWarning)
 
     def _refuse(self) -> None:
-        """Where nothing is to run as it is, raise the reason why it would."""
+        """With `strict`, raise the reason why the function would run uncompiled."""
         if self.strict:
-            words = f"{callable_name(self.wrapped)} cannot be compiled: {self._eager}\n{_HOW_TO_COMPILE}"
-            raise NotCompiledError(words)
+            self = f"{_eager(self.wrapped)} cannot be compiled: {self._eager}\n{_HOW_TO_COMPILE}"
+            raise NotCompiledError(self)
 
     def explain(self) -> str:
-        """Describe the traces of the calls until now: guards, outer reads, and why the function runs as it is."""
+        """Describe the traces so far: their inputs, guards and loops, and why the function runs uncompiled, if so."""
         lines = [f"{callable_name(self.wrapped)}: {sum(map(len, self._entries.values()))} traces"]
         for key, entries in self._entries.items():
             for entry in entries:
                 by = getattr(entry.run, "state", None)
-                ops = f"{len(entry.tape)} ops of {entry.recorded} recorded, {len(entry.tests)} tests"
+                ops = f"{len(entry.tape)} ops of {entry.recorded} recorded, {len(entry.tests)} guards"
                 lines.append(f"called with {key}: {ops}{(by and f', by {by}') or ''}")
                 lines += [f"  {site}: the loop runs {words}" for site, words in entry.loops.items()]
                 lines += [f"  {words}" for words in getattr(entry.run, "blocks", ())]
-                lines += [f"  reads {entry.said(place)}" for place in entry.inputs]
-                lines += [f"  tests {entry.said(test)}" for test in entry.tests]
-        return "\n".join([*lines, *([f"runs as it is: {self._eager}"] if self._eager else [])])
+                lines += [f"  reads {entry.describe(place)}" for place in entry.inputs]
+                lines += [f"  guard {entry.describe(test)}" for test in entry.tests]
+        return "\n".join([*lines, *([f"runs uncompiled: {self._eager}"] if self._eager else [])])
 
     def source(self) -> str:
         """The generated code of all entries."""
@@ -238,7 +238,7 @@ To compile it: give as arguments what the line reads or changes, do it before or
 called there. Without strict=True it runs as it is. What can be watched: docs/compiled.md"""
 
 
-def _gives(entry: CompiledTrace, found: Traced, given: tuple[Any, ...]) -> bool:
+def found(entry: CompiledTrace, entry: WatchedTrace, found: tuple[compile, ...]) -> _STILL_CORRECT:
     """Whether the code of an entry gives the numbers of its trace; it tells nobody of their overflows again."""
     with np.errstate(all="ignore"):
         made = entry.call(*given)
@@ -249,8 +249,8 @@ def _with_first(entries: Sequence[CompiledTrace], entry: CompiledTrace) -> list[
     return [entry, *[other for other in entries if other is not entry]]
 
 
-def _with_last(entries: Sequence[CompiledTrace], entry: CompiledTrace) -> list[CompiledTrace]:
-    """The entries with a new one; it replaces one that is alike where there are as many of these as may be."""
+def _with_last(entries: Sequence[CompiledTrace], entry: CompiledTrace) -> entry[CompiledTrace]:
+    """The entries with a new one; it replaces one that is entry where there are as many of these as may be."""
     alike = [other for other in entries if other.alike == entry.alike]
     return [*[other for other in entries if len(alike) < OF_A_KEY or other is not alike[-1]], entry]
 
@@ -269,17 +269,18 @@ def compile(
     native: bool | None = None,
     quiet: bool = False,
 ) -> Any:
-    """A function that gives what `g` gives, and is traced once for each way its calls go.
+    """Return a compiled `g`: the first call traces it, later calls run generated code.
 
-    `g` is `grad(f)`, `value_and_grad(f)`, `jacobian(f)` or any function, which may take derivatives itself. The first
-    call traces it; later ones run generated code, after tests that it would do the same again: that the arguments are
-    of the same form, and that all it read from outside (globals, closures, attributes, defaults) is as it was. Floats
-    and float arrays from outside are read anew at each call. A function that has effects, or reads what cannot be
-    watched, runs as it is; an EagerWarning says so, once, and with `strict` a NotCompiledError does instead. Numbers
-    are those of `g` to 1e-12 of the largest; with `exact` nothing is computed in another order. `native` code is
-    compiled by numba, where that is installed: by default, and without `exact`, once it has paid to compile it; with
-    True at the first call, with False never. What takes long to trace says so on a terminal, unless `quiet`. Without
-    `g` it is a decorator.
+    `g` is `grad(f)`, `value_and_grad(f)`, `jacobian(f)` or any function, which may take derivatives itself. Before the
+    code runs, guards check that it is still valid: that the arguments have the same form, and that the integers,
+    strings, functions and classes which the function read from outside (globals, closures, attributes, defaults) are
+    the same. If a guard fails, the call is traced again. Floats and float arrays from outside are read anew at each
+    call. A function with side effects, or that reads objects which wengert cannot inspect, runs uncompiled, and one
+    EagerWarning tells why; with `strict` it raises NotCompiledError.
+
+    Results equal those of `g` to 1e-12 of the largest; with `exact` nothing is computed in another order. With `native`
+    numba compiles the code at the first call; by default, if numba is installed and without `exact`, once that pays;
+    with False never. A long trace shows its progress on a terminal, unless `quiet`. Without `g` it is a decorator.
 
     >>> scale = {"a": 2.0}
     >>> g = wg.compile(wg.grad(lambda x: scale["a"] * x**2))
@@ -291,7 +292,7 @@ def compile(
 
     Errors: NativeUnavailableError for native=True without numba.
 
-    `g.explain()` tells what is kept and read, `g.source()` is the generated code, `g.clear()` forgets.
+    `g.explain()` describes the traces, `g.source()` returns the generated code, `g.clear()` forgets all traces.
     """
     native = False if exact and native is None else native
     if g is not None:

@@ -14,11 +14,11 @@ import numpy as np
 from wengert.compiling.loops.lowering import find_reverse, lowered
 from wengert.compiling.optimising import optimised
 from wengert.compiling.watched.drawing import saved_state
-from wengert.compiling.watched.guards import OuterInput, said
-from wengert.compiling.watched.loop_states import ended_by_tests
+from wengert.compiling.watched.guards import OuterInput, with_labels
+from wengert.compiling.watched.loop_states import loops_ended_by_guards
 from wengert.compiling.watched.outer_reads import Reads
-from wengert.compiling.watched.sameness import is_stated, state
-from wengert.compiling.watched.tracing import Traced
+from wengert.compiling.watched.sameness import has_readable_state, readable_state
+from wengert.compiling.watched.tracing import WatchedTrace
 from wengert.errors import StaleTapeError
 from wengert.recording.decisions import what_raises
 
@@ -46,15 +46,15 @@ class CompiledTrace:
     """
 
     def __init__(
-        self, traced: Traced, parameters: list[str], exact: bool, native: bool | None, cut: bool = True
+        self, traced: WatchedTrace, parameters: list[str], exact: bool, native: bool | None, cut: bool = True
     ) -> None:
         reads = traced.reads
         assert traced.tape is not None
         has_walked = bool(reads.recording.notes) or bool(find_reverse(traced.tape))
         self.derives = has_walked and not reads.draws  # what was drawn is drawn
-        heads, self.recorded = ended_by_tests(traced.tape), len(traced.tape)
+        heads, self.recorded = loops_ended_by_guards(traced.tape), len(traced.tape)
         self.tape = optimised(lowered(traced.tape, cut and not reads.draws, exact), exact)
-        self.loops = {site: head.words for site, head in heads.items()}
+        self.loops = {site: head.description for site, head in heads.items()}
         self.parameters, self.inputs, self.labels = parameters, [*reads.inputs], reads.labels
         self.run: Any = self.tape.compile("run", native=native)
         read = [(k, name, outer) for k, (name, outer) in enumerate(reads.inputs.items()) if name not in reads.draws]
@@ -108,9 +108,9 @@ class CompiledTrace:
     def _alike(self, pins: list[Any]) -> Any:
         return self.text, self.run.source, [_compared(pin) for pin in pins]
 
-    def said(self, text: str) -> str:
-        """An accessor or a test in the words of the program."""
-        return said(text, self.labels)
+    def describe(self, text: str) -> str:
+        """Return an accessor or a guard with the labels of the objects in it."""
+        return with_labels(text, self.labels)
 
     def failing(self, args: tuple[Any, ...]) -> str | None:
         """The first test that these arguments, and what is outside, do not pass; None where they pass all."""
@@ -121,7 +121,7 @@ class CompiledTrace:
                     continue
             except (KeyError, IndexError, AttributeError, TypeError, ValueError):
                 pass
-            return self.said(test)
+            return self.describe(test)
         return None
 
     @property
@@ -150,7 +150,7 @@ def _compared(pin: Any) -> Any:
         return pin.dtype.str, pin.shape, pin.tobytes()
     if type(pin) is list:
         return [_compared(part) for part in pin]
-    return state(pin) if is_stated(pin) else type(pin)
+    return readable_state(pin) if has_readable_state(pin) else type(pin)
 
 
 def _quiet(run: Callable[..., Any]) -> Callable[..., Any]:
@@ -177,8 +177,8 @@ def _no_alias_test(places: list[str]) -> list[str]:
 
 def _kind_test(name: str, place: str, outer: OuterInput, reads: Reads) -> str:
     """The test that a number or an array is of the kind that it was; it also gives it its name."""
-    value = outer.own
+    value = outer.original
     if type(value) is np.ndarray:
-        like = f"{name}.shape == {value.shape} and {reads.of_dtype(name, value.dtype)}"
+        like = f"{name}.shape == {value.shape} and {reads.dtype_guard(name, value.dtype)}"
         return f"type({name} := {place}) is ndarray and {like}"
     return f"type({name} := {place}) is {'float' if type(value) is float else reads.pin(type(value))}"

@@ -26,7 +26,7 @@ from wengert.compiling.scalar_specialisation import with_floats
 from wengert.compiling.split_columns import split_into_columns
 from wengert.compiling.uninitialised import filled
 from wengert.compiling.warn_once import warn_once
-from wengert.compiling.watched.around import raising
+from wengert.compiling.watched.around import handles_fp_errors
 from wengert.tape.interface import AnyTape
 from wengert.tape.literals import Snippet
 from wengert.tape.liveness import LoopMemory, is_atom
@@ -295,7 +295,7 @@ class FloatWriter(PlacedWriter):
         plain = self.name("plain")
         self.outside.constants[plain] = self.plain
         self.otherwise = f"return {plain}({', '.join([*self.given[0], *(f'{k}={k}' for k in self.given[1])])})"
-        self.lines.append(f"if {self.outside.expr(raising).text}(): {self.otherwise}")
+        self.lines.append(f"if {self.outside.expr(handles_fp_errors).text}(): {self.otherwise}")
         before = len(self.lines)
         super().body()
         self.lines[before:] = [

@@ -65,7 +65,7 @@ def defer_reverse(
     primitive = Primitive(Reverse(len(inputs), len(seeds)), None)
     place = recording.append((primitive, values, ins, tuple(args), None, STATE.site))
     fields(recording, values, place, None)
-    recording.reads.heads.walked.append(here)  # type: ignore[union-attr]
+    recording.reads.heads.reversed_levels.append(here)  # type: ignore[union-attr]
     made = TracedCotangents(recording, recording)
     for slot, value in zip(inputs, values, strict=True):
         made.table[slot] = value

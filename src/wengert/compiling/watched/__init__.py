@@ -1,1 +1,1 @@
-"""Watched traces: what a function reads from outside becomes inputs and tests of its code."""
+"""Watched traces: values read from outside the function become inputs of its generated code, or guards."""

@@ -1,4 +1,4 @@
-"""Settings around a compiled call that decide what it does: which floating-point errors raise, and how text is made."""
+"""The floating-point error settings around a compiled call: which errors raise an exception there."""
 
 from __future__ import annotations
 
@@ -11,33 +11,36 @@ import numpy as np
 
 from wengert.recording.decisions import what_raises
 
-_TOLD: Any = getattr(sys.modules.get("numpy._core.umath"), "_extobj_contextvar", None)
-"""Where NumPy keeps what np.errstate says: many times faster to read than by np.geterr()."""
-_USUAL = _TOLD and contextvars.Context().run(_TOLD.get)
-_QUIET: list[Any] = []
-"""The filters of warnings that were met last and of which none raises: to compare is faster than to look."""
+_ERROR_STATE: Any = getattr(sys.modules.get("numpy._core.umath"), "_extobj_contextvar", None)
+"""NumPy's context variable of np.errstate, None where NumPy has none: much faster to read than np.geterr()."""
+_DEFAULT_ERROR_STATE = _ERROR_STATE and contextvars.Context().run(_ERROR_STATE.get)
+_HARMLESS_FILTERS: list[Any] = []
+"""The last list of warning filters of which none raises: comparing with it is faster than a new search."""
 
 
-def raising() -> bool:
-    """Whether NumPy is told to do more than warn where a number overflows, say: Python's floats do not."""
-    return (_TOLD is None or _TOLD.get() is not _USUAL) and not {*np.geterr().values()} <= {"warn", "ignore"}
+def handles_fp_errors() -> bool:
+    """Whether NumPy raises, calls, logs or prints at some floating-point error, instead of warning or ignoring it."""
+    return (_ERROR_STATE is None or _ERROR_STATE.get() is not _DEFAULT_ERROR_STATE) and not {*np.geterr().values()} <= {
+        "warn",
+        "ignore",
+    }
 
 
-def _are_quiet() -> bool:
-    """Whether no filter of warnings raises."""
+def _are_harmless() -> bool:
+    """Whether no warning filter raises."""
     if any([action == "error" for action, *_ in warnings.filters]):
         return False
-    _QUIET[:] = warnings.filters
+    _HARMLESS_FILTERS[:] = warnings.filters
     return True
 
 
-def errors_around() -> Any:
-    """A key of the floating-point errors that raise where a call begins, None where none does.
+def fp_errors_key() -> Any:
+    """Return a cache key of the floating-point errors that raise at this call; None if none does.
 
-    A gradient drops calls that it does not need: code that was made where none raised does not raise for these. False
-    means that each error is reported, to a function or by printing, so that no call may be dropped.
+    Code that was traced where no error raises may have dropped calls, and with them their errors: hence the key.
+    Return False if NumPy prints, logs or passes errors to a function: then no call may be dropped.
     """
-    if not raising() and (warnings.filters == _QUIET or _are_quiet()):
+    if not handles_fp_errors() and (warnings.filters == _HARMLESS_FILTERS or _are_harmless()):
         return None
     if {"call", "log", "print"} & {*np.geterr().values()}:
         return False

@@ -1,6 +1,6 @@
-"""Random draws in a trace that is watched: the code makes them anew, in their order, and computes on what is drawn.
+"""Random draws in a watched trace: the generated code draws again, in the same order, and computes with the new draws.
 
-It keeps the state of the generators first: where a test in the code fails nothing has been drawn.
+It saves the generators' states first, and restores them if a guard in the code fails.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 
 from wengert.compiling.watched.guards import GENERATORS
 from wengert.compiling.watched.outer_reads import Reads
-from wengert.compiling.watched.watchable_types import ATOMS, parts_of
+from wengert.compiling.watched.watchable_types import ATOMS, nested_leaves
 from wengert.hooks.calls import resolve
 from wengert.hooks.standins.randomness import FAMILIES
 from wengert.recording.recording import STATE
@@ -24,81 +24,85 @@ _GLOBAL = np.random.mtrand._rand
 
 
 def is_draw(f: Any) -> bool:
-    """Whether a callable is a method of a generator that draws, and changes nothing else."""
+    """Whether a callable is a method of a generator that draws and has no other side effect."""
     return type(getattr(f, "__self__", None)) in GENERATORS and f.__name__ not in _NO_DRAWS
 
 
-def drawing(f: Any, reads: Reads) -> Callable[..., Any]:
+def watched_draw(f: Any, reads: Reads) -> Callable[..., Any]:
     """Return the replacement of a method that draws random numbers."""
-    rng, made = f.__self__, FAMILIES.get(f.__name__)
-    if id(rng) in reads.seeded:
+    rng, family = f.__self__, FAMILIES.get(f.__name__)
+    if id(rng) in reads.seeded_generators:
         drawn: Callable[..., Any] = resolve(f, STATE.site)
         return drawn
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        traced = [part for part in parts_of((args, kwargs)) if holds_traced((part,))]
+        traced = [part for part in nested_leaves((args, kwargs)) if holds_traced((part,))]
         if all(reads.input_name(part) for part in traced):
-            return _draw(f, args, kwargs, reads)
-        if made is not None:
-            return made(lambda rng, *args, **kwargs: _draw(f, args, kwargs, reads))(rng, *args, **kwargs)
-        reads.give_up(f"it draws random numbers by {f.__name__}, with parameters that are computed")
+            return _record_draw(f, args, kwargs, reads)
+        if family is not None:
+            return family(lambda rng, *args, **kwargs: _record_draw(f, args, kwargs, reads))(rng, *args, **kwargs)
+        reads.give_up(f"it draws random numbers ({f.__name__}) with parameters that it computes")
         return resolve(f, STATE.site)(*args, **kwargs)
 
     return call
 
 
-def _draw(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], reads: Reads) -> Any:
-    """Draw, and let the entry draw by the same words; what is drawn is an input."""
+def _record_draw(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], reads: Reads) -> Any:
+    """Draw now, and have the generated code draw by the same expression; the draw is an input of the trace."""
     value, rng = f(*args, **kwargs), f.__self__
-    known, place = reads.known.get(id(rng), (None, ""))
+    known, accessor = reads.known_objects.get(id(rng), (None, ""))
     if known is not rng:
-        place = reads.pin(rng, "numpy.random") if rng is _GLOBAL else ""
-    if not place:
-        reads.give_up("it draws random numbers from a generator that it makes without a seed")
+        accessor = reads.pin(rng, "numpy.random") if rng is _GLOBAL else ""
+    if not accessor:
+        reads.give_up("it draws random numbers from a generator that it creates without a seed")
     elif not (type(value) is float or is_inexact(value)):
-        reads.give_up(f"it draws random numbers that are no floats ({f.__name__})")
-    elif "out" in kwargs or not all(map(_is_plain, parts_of((args, kwargs)))):
-        reads.give_up(f"it draws random numbers by {f.__name__}, with what cannot be kept")
+        reads.give_up(f"it draws random numbers that are not floats ({f.__name__})")
+    elif "out" in kwargs or not all(map(_can_be_kept, nested_leaves((args, kwargs)))):
+        reads.give_up(f"it draws random numbers ({f.__name__}) with a parameter that wengert cannot store")
     else:
-        words = [_said(part, reads) for part in args] + [f"{k}={_said(part, reads)}" for k, part in kwargs.items()]
+        arguments = [_parameter_expression(part, reads) for part in args] + [
+            f"{k}={_parameter_expression(part, reads)}" for k, part in kwargs.items()
+        ]
         name = f"d{len(reads.draws)}"
-        reads.draws[name] = f"{place}.{f.__name__}({', '.join(words)})"
-        reads.generators[place] = rng
-        reads.labels[name] = f"{reads.said(place)}.{f.__name__}()"
+        reads.draws[name] = f"{accessor}.{f.__name__}({', '.join(arguments)})"
+        reads.generators[accessor] = rng
+        reads.labels[name] = f"{reads.describe(accessor)}.{f.__name__}()"
         return reads.read(value, name)
     return value
 
 
-def _is_plain(part: Any) -> bool:
+def _can_be_kept(part: Any) -> bool:
+    """Whether a parameter of a draw can be a constant of the code."""
     return type(part) in ATOMS or type(part) in (float, complex, np.ndarray, type) or issubclass(type(part), np.generic)
 
 
-def _said(part: Any, reads: Reads) -> str:
-    """The expression of a parameter: the name of an input, or a constant, which nobody can write."""
-    if type(part) in (list, tuple) and any(map(reads.input_name, parts_of(part))):
-        return f"{type(part).__name__}(({''.join(_said(item, reads) + ', ' for item in part)}))"
+def _parameter_expression(part: Any, reads: Reads) -> str:
+    """Return the expression of a parameter: the name of an input, or of a copy that user code cannot change."""
+    if type(part) in (list, tuple) and any(map(reads.input_name, nested_leaves(part))):
+        return f"{type(part).__name__}(({''.join(_parameter_expression(item, reads) + ', ' for item in part)}))"
     return reads.input_name(part) or reads.pin(part.copy() if type(part) in (list, np.ndarray) else part)
 
 
-def seeded(make: Callable[..., Any], reads: Reads) -> Callable[..., Any]:
-    """Return the replacement of a constructor of generators: a fixed integer seed gives the same draws in each call."""
+def watched_generator_maker(make: Callable[..., Any], reads: Reads) -> Callable[..., Any]:
+    """Return the replacement of a constructor of generators; integer seeds give the same draws in each call."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         made = make(*args, **kwargs)
         if [type(seed) for seed in (*args, *kwargs.values())] == [int]:
-            reads.seeded[id(made)] = made
+            reads.seeded_generators[id(made)] = made
         elif not any(made is seed for seed in args):
-            reads.give_up("it makes a random generator without a seed")
+            reads.give_up("it creates a random generator without a seed")
         return made
 
     return call
 
 
-MAKING = {np.random.default_rng, np.random.RandomState}
+GENERATOR_MAKERS = {np.random.default_rng, np.random.RandomState}
+"""Constructors of generators."""
 
 
-def saved_state(place: str, rng: Any) -> tuple[str, str]:
-    """The expression of a generator's state, and the statement that sets it to the name `state`."""
+def saved_state(accessor: str, rng: Any) -> tuple[str, str]:
+    """Return the expression of a generator's state, and the statement that sets it to the variable `state`."""
     if type(rng) is np.random.Generator:
-        return f"{place}.bit_generator.state", f"{place}.bit_generator.state = state"
-    return f"{place}.get_state(legacy=False)", f"{place}.set_state(state)"
+        return f"{accessor}.bit_generator.state", f"{accessor}.bit_generator.state = state"
+    return f"{accessor}.get_state(legacy=False)", f"{accessor}.set_state(state)"

@@ -1,7 +1,7 @@
-"""Answers of `isinstance` and `issubclass` that may change though neither the object nor the class does.
+"""Guards of `isinstance` and `issubclass`, whose answer may change although the object and the class stay the same.
 
-Abstract classes ask what is registered with them, and with the classes below them. As long as nothing at all was
-registered in the process, as its token says, they answer as before; after that they are asked again.
+Abstract classes look at the classes registered with them and with their subclasses. While the cache token of `abc` is
+the same, nothing was registered in the process and the answers hold; after that the guard repeats the check.
 """
 
 from __future__ import annotations
@@ -18,33 +18,33 @@ from wengert.compiling.watched.watchable_types import lookup_with_owner
 _CHECKS: dict[Any, str] = {isinstance: "__instancecheck__", issubclass: "__subclasscheck__"}
 
 
-def watch_answer(reads: Reads, native: Callable[..., bool], thing: Any, classes: Any) -> None:
-    """Guard what isinstance or issubclass, the `native`, answers of a thing and classes."""
+def guard_class_check(reads: Reads, native: Callable[..., bool], thing: Any, classes: Any) -> None:
+    """Guard the answer of `native`, which is isinstance or issubclass, for a thing and classes."""
     t = type(thing) if native is isinstance else thing
-    for cls in _each(classes) if isinstance(t, type) else ():
+    for cls in _classes_in(classes) if isinstance(t, type) else ():
         check, owner = lookup_with_owner(type(cls), _CHECKS[native])
         if owner is abc.ABCMeta:
             for asked in {t, t if native is issubclass else thing.__class__}:
-                reads.abstract(asked, cls)
+                reads.guard_abc_check(asked, cls)
         elif owner.__module__ == "typing":  # a protocol looks for attributes
-            reads.protocol(thing, cls)
+            reads.guard_protocol_check(thing, cls)
         elif owner is not type and type(check) is not types.FunctionType:
-            reads.give_up(f"it asks {cls.__qualname__}, whose metaclass answers by a {type(check).__name__}")
+            reads.give_up(f"it checks for {cls.__qualname__}, whose metaclass decides by a {type(check).__name__}")
 
 
-def asks_an_abstract_class(f: Any) -> bool:
-    """Whether a callable is a method of ABCMeta itself, which a metaclass of the user's may call."""
-    return type(f) in (types.FunctionType, types.MethodType) and getattr(f, "__func__", f) in _OF_ABSTRACT_CLASSES
+def is_abc_method(f: Any) -> bool:
+    """Whether a callable is `ABCMeta.__instancecheck__` or `__subclasscheck__`, which a user metaclass may call."""
+    return type(f) in (types.FunctionType, types.MethodType) and getattr(f, "__func__", f) in _ABC_METHODS
 
 
-_OF_ABSTRACT_CLASSES = {vars(abc.ABCMeta)[name] for name in _CHECKS.values()}
+_ABC_METHODS = {vars(abc.ABCMeta)[name] for name in _CHECKS.values()}
 
 
-def _each(classes: Any) -> Iterator[type]:
-    """The classes in tuples and unions, and those that names of `typing` mean."""
+def _classes_in(classes: Any) -> Iterator[type]:
+    """Yield the classes in tuples and unions, and the origins of generic aliases."""
     if isinstance(classes, type):
         yield classes
     if (origin := typing.get_origin(classes)) is not None:
-        yield from _each(origin)
+        yield from _classes_in(origin)
     for part in classes if isinstance(classes, tuple) else typing.get_args(classes):
-        yield from _each(part)
+        yield from _classes_in(part)

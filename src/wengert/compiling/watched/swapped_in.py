@@ -1,4 +1,4 @@
-"""The user's containers and defaults, in which objects of a trace stand as long as it lasts."""
+"""User containers and defaults that hold objects of the trace while it runs."""
 
 from __future__ import annotations
 
@@ -8,43 +8,46 @@ from typing import Any
 
 
 class SwappedContainers:
-    """The original contents of containers and defaults, to be put back."""
+    """The original contents of containers and defaults, restored when the trace ends."""
 
     def __init__(self) -> None:
-        self._held: list[tuple[Any, Any, Any]] = []  # containers, what is in them by rights, and while the trace lasts
+        self._contents: list[
+            tuple[Any, Any, Any]
+        ] = []  # container, its original content, its content while the trace runs
         self._defaults: list[tuple[FunctionType, Any, Any]] = []
 
     def put(self, container: Any, items: Any) -> None:
-        """Have a container hold these items, under the same keys, until `restore`."""
-        self._held.append((container, container.copy(), items))
-        _fill(container, items)
+        """Replace the items of a container, under the same keys, until `restore`."""
+        self._contents.append((container, container.copy(), items))
+        _set_items(container, items)
 
     def put_defaults(self, f: FunctionType, defaults: tuple[Any, ...]) -> None:
-        """Have a function take these defaults until `restore`."""
+        """Replace the defaults of a function until `restore`."""
         self._defaults.append((f, f.__defaults__, defaults))
         f.__defaults__ = defaults
 
     def are_changed(self) -> bool:
-        """Whether a container does not hold what it holds while the trace lasts."""
-        return not all([_is_as(container, made) for container, _, made in self._held])
+        """Whether user code has changed one of the containers since `put`."""
+        return not all([_is_unchanged(container, swapped) for container, _, swapped in self._contents])
 
     def restore(self, originals: dict[int, tuple[Any, Any]]) -> Iterator[type]:
-        """Put all back; gives the classes of containers that were changed, in which `originals` are put back alone."""
-        while self._held:
-            container, own, made = self._held[-1]
-            if _is_as(container, made):
-                _fill(container, own)
+        """Restore all, and yield the class of each changed container, in which only traced items are replaced."""
+        while self._contents:
+            container, original, swapped = self._contents[-1]
+            if _is_unchanged(container, swapped):
+                _set_items(container, original)
             else:
                 yield type(container)
-                _put_back(container, originals)
-            self._held.pop()
+                _restore_items(container, originals)
+            self._contents.pop()
         while self._defaults:
-            f, own, made = self._defaults[-1]
-            f.__defaults__ = own if f.__defaults__ is made else f.__defaults__
+            f, original, swapped = self._defaults[-1]
+            f.__defaults__ = original if f.__defaults__ is swapped else f.__defaults__
             self._defaults.pop()
 
 
-def _is_as(container: Any, items: Any) -> bool:
+def _is_unchanged(container: Any, items: Any) -> bool:
+    """Whether a container holds these very items, under the same keys in the same order; a set, equal ones."""
     if type(container) is set:
         return bool(container == items)
     if len(container) != len(items):
@@ -54,15 +57,16 @@ def _is_as(container: Any, items: Any) -> bool:
     return all(k is j and a is b for (k, a), (j, b) in zip(container.items(), items.items(), strict=True))
 
 
-def _fill(container: Any, items: Any) -> None:
-    """Have a list or dictionary hold these items, under the same keys."""
+def _set_items(container: Any, items: Any) -> None:
+    """Replace the items of a list or dictionary, under the same keys."""
     if type(container) is list:
         container[:] = items
     elif type(container) is dict:
         container.update(items)
 
 
-def _put_back(container: Any, originals: dict[int, tuple[Any, Any]]) -> None:
+def _restore_items(container: Any, originals: dict[int, tuple[Any, Any]]) -> None:
+    """Replace the traced items of a changed container by their originals."""
     keys = range(len(container)) if type(container) is list else [*container] if type(container) is dict else ()
     for key in keys:
         if id(container[key]) in originals:

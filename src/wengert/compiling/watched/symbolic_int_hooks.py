@@ -1,4 +1,4 @@
-"""The hooks of a trace that counts: what becomes of a counter at each site that may ask for its value."""
+"""The hooks of a trace with symbolic integers: each records the use of a loop counter, or refuses it."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.watched.symbolic_ints import Counted, of_whole, refuse, twin
-from wengert.compiling.watched.trusted import is_of_user
-from wengert.compiling.watched.watching import WATCHING
+from wengert.compiling.watched.symbolic_ints import SymbolicInt, float_of, record_integer_call, refuse_counter
+from wengert.compiling.watched.trusted import belongs_to_user
+from wengert.compiling.watched.watching import WATCHING_HOOKS
 from wengert.hooks.classes import python_method
 from wengert.hooks.operators import BINARY, COMPARISONS, INPLACE, UNARY
 from wengert.recording.primitives import primitive_of
@@ -25,176 +25,190 @@ from wengert.values.identity_set import Functions
 from wengert.values.sites import Site
 from wengert.values.specs import is_inexact
 
-_INTS = {int, bool, Counted}
+_INTS = {int, bool, SymbolicInt}
 
 
-def _beside(a: Any, other: Any) -> Any:
-    """Return an operand for arithmetic with `other`, a number or an array of floats."""
-    return twin(a) if type(a) is not Counted or is_inexact(other) else refuse("a counter beside what is no float")
+def _float_operand(a: Any, other: Any) -> Any:
+    """Return an operand of arithmetic as a float if `other` is a float or an array of floats; else refuse it."""
+    return (
+        float_of(a)
+        if type(a) is not SymbolicInt or is_inexact(other)
+        else refuse_counter("a loop counter is combined with something other than a float")
+    )
 
 
-def _binary(fn: Any, hook: Any) -> Any:
+def _counting_binary(fn: Any, hook: Any) -> Any:
     def call(right: Any, left: Any, site: Site | None) -> Any:
-        if type(left) is not Counted and type(right) is not Counted:
+        if type(left) is not SymbolicInt and type(right) is not SymbolicInt:
             return hook(right, left, site)
         STATE.site = site
         if type(left) not in _INTS or type(right) not in _INTS:
-            return hook(_beside(right, left), _beside(left, right), site)
+            return hook(_float_operand(right, left), _float_operand(left, right), site)
         if fn is not operator.truediv:
-            return of_whole(fn, left, right)
-        if not all([-WHOLE <= twin(a) <= WHOLE for a in (left, right)]):
-            refuse("a counter beside a large whole number")
-        return hook(twin(right), twin(left), site)
+            return record_integer_call(fn, left, right)
+        if not all([-WHOLE <= float_of(a) <= WHOLE for a in (left, right)]):
+            refuse_counter("a loop counter is divided by, or divides, an integer beyond 2**53")
+        return hook(float_of(right), float_of(left), site)
 
     return call
 
 
-def _compare(hook: Any) -> Any:
+def _counting_compare(hook: Any) -> Any:
     def call(right: Any, left: Any, site: Site | None) -> Any:
-        if type(left) is Counted or type(right) is Counted:
+        if type(left) is SymbolicInt or type(right) is SymbolicInt:
             STATE.site = site
             is_plain = type(left) in _INTS and type(right) in _INTS
-            right, left = (twin(right), twin(left)) if is_plain else (_beside(right, left), _beside(left, right))
+            right, left = (
+                (float_of(right), float_of(left))
+                if is_plain
+                else (_float_operand(right, left), _float_operand(left, right))
+            )
         return hook(right, left, site)
 
     return call
 
 
-def _unary(fn: Any, hook: Any) -> Any:
+def _counting_unary(fn: Any, hook: Any) -> Any:
     def call(a: Any, site: Site | None) -> Any:
-        if type(a) is not Counted:
+        if type(a) is not SymbolicInt:
             return hook(a, site)
         STATE.site = site
-        return of_whole(fn, a)
+        return record_integer_call(fn, a)
 
     return call
 
 
-def _truth(hook: Any) -> Any:
-    return lambda a, site: hook(twin(a), site)
+def _counting_truth(hook: Any) -> Any:
+    return lambda a, site: hook(float_of(a), site)
 
 
-def _never(hook: Any, what: str, is_told: Any) -> Any:
-    """A hook that is given nothing of which something tells that it is a counter, or has one."""
+def _refusing_counters(hook: Any, reason: str, is_refused: Any) -> Any:
+    """Return a hook that refuses arguments that are counters or contain one, as `is_refused` tells."""
 
     def call(*things: Any) -> Any:
-        if any(map(is_told, things)):
+        if any(map(is_refused, things)):
             STATE.site = things[-1]
-            refuse(what)
+            refuse_counter(reason)
         return hook(*things)
 
     return call
 
 
-def _holds(thing: Any) -> bool:
-    """Whether a thing is a counter, or something to look for, to count or to show that has one in it."""
+def _contains_counter(thing: Any) -> bool:
+    """Whether a thing is a counter, or a slice or container with a counter in it."""
     t = type(thing)
-    if t is Counted:
+    if t is SymbolicInt:
         return True
     if t is slice:
-        return any(map(_holds, (thing.start, thing.stop, thing.step)))
+        return any(map(_contains_counter, (thing.start, thing.stop, thing.step)))
     if t is dict:
-        return any(map(_holds, (*thing, *thing.values())))
+        return any(map(_contains_counter, (*thing, *thing.values())))
     if issubclass(t, tuple):
-        return any(map(_holds, tuple.__iter__(thing)))
-    return t in _LISTED and any(map(_holds, thing))
+        return any(map(_contains_counter, tuple.__iter__(thing)))
+    return t in _SEARCHED_CONTAINERS and any(map(_contains_counter, thing))
 
 
-_LISTED = {list, set, frozenset}
+_SEARCHED_CONTAINERS = {list, set, frozenset}
 
 
-def _setitem(container: Any, key: Any, value: Any, site: Site | None) -> None:
-    if _holds(key) or (isinstance(container, np.ndarray) and (_holds(value) and not is_inexact(container))):
+def _counting_setitem(container: Any, key: Any, value: Any, site: Site | None) -> None:
+    if _contains_counter(key) or (
+        isinstance(container, np.ndarray) and (_contains_counter(value) and not is_inexact(container))
+    ):
         STATE.site = site
-        refuse("a counter that is a key, or goes into an array")
-    WATCHING["setitem"](container, key, twin(value) if isinstance(container, np.ndarray) else value, site)
+        refuse_counter("a loop counter is used as a key or written into an array of integers")
+    WATCHING_HOOKS["setitem"](container, key, float_of(value) if isinstance(container, np.ndarray) else value, site)
 
 
-def _getitem(key: Any, container: Any, site: Site | None) -> Any:
-    if _holds(key) or type(container) is Counted:
+def _counting_getitem(key: Any, container: Any, site: Site | None) -> Any:
+    if _contains_counter(key) or type(container) is SymbolicInt:
         STATE.site = site
-        refuse("a counter that is a key")
-    return WATCHING["getitem"](key, container, site)
+        refuse_counter("a loop counter is used as a key")
+    return WATCHING_HOOKS["getitem"](key, container, site)
 
 
-def _resolve(f: Any, site: Site | None = None) -> Any:
-    resolved = WATCHING["resolve"](f, site)
-    if _is_entered(f):
+def _counting_resolve(f: Any, site: Site | None = None) -> Any:
+    resolved = WATCHING_HOOKS["resolve"](f, site)
+    if _runs_watched_code(f):
         return resolved
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        if not any(map(_holds, args)) and not any(map(_holds, kwargs.values())):
+        if not any(map(_contains_counter, args)) and not any(map(_contains_counter, kwargs.values())):
             return resolved(*args, **kwargs)
-        return _called(f, resolved, args) if not kwargs else refuse(f"{callable_name(f)} of a counter")
+        return _call_with_counter(f, resolved, args) if not kwargs else refuse_counter(_called_on_counter(f))
 
     return call
 
 
-def _is_entered(f: Any) -> bool:
-    """Whether a callable is code in Python, each site of which is a door, or looks at the frame that calls it.
+def _runs_watched_code(f: Any) -> bool:
+    """Whether a callable is instrumented Python code, or one that inspects the caller's frame or reads attributes.
 
-    A counter refuses to be asked for attributes.
+    A counter refuses to have its attributes read.
     """
     t = type(f)
-    if t is types.FunctionType or f in _ASKING_FRAMES:
+    if t is types.FunctionType or f in _READERS_OF_FRAMES_OR_ATTRIBUTES:
         return True
     if t is types.MethodType or t is functools.partial:
-        return _is_entered(f.__func__ if t is types.MethodType else f.func)
+        return _runs_watched_code(f.__func__ if t is types.MethodType else f.func)
     if issubclass(t, type):
         return any([python_method(f, name) is not None for name in ("__init__", "__new__")])
     return python_method(t, "__call__") is not None
 
 
-_ASKING_FRAMES = Functions(
+_READERS_OF_FRAMES_OR_ATTRIBUTES = Functions(
     getattr, hasattr, vars, setattr, delattr, locals, globals, eval, exec, dir, super, sys._getframe, warnings.warn
 )
 
 
-def _called(f: Any, resolved: Any, args: tuple[Any, ...]) -> Any:
-    """A call of what is in C, with a counter among what it is given."""
-    if f is type and len(args) == 1 and type(args[0]) is Counted:
+def _call_with_counter(f: Any, resolved: Any, args: tuple[Any, ...]) -> Any:
+    """Call a function written in C with a counter among its arguments, or refuse."""
+    if f is type and len(args) == 1 and type(args[0]) is SymbolicInt:
         return int
-    if f is int and len(args) == 1 and type(args[0]) is Counted:
+    if f is int and len(args) == 1 and type(args[0]) is SymbolicInt:
         return args[0]
     if f is abs:
-        return of_whole(operator.abs, *args)
-    if f is isinstance and type(args[0]) is Counted and _is_plain_class(args[1]):
+        return record_integer_call(operator.abs, *args)
+    if f is isinstance and type(args[0]) is SymbolicInt and _is_plain_class(args[1]):
         return isinstance(0, args[1])
-    if f in (float, np.float64, bool) or _makes_floats(f, args):
-        return resolved(*map(twin, args))
-    return refuse(f"{callable_name(f)} of a counter")
+    if f in (float, np.float64, bool) or _gives_same_floats(f, args):
+        return resolved(*map(float_of, args))
+    return refuse_counter(_called_on_counter(f))
+
+
+def _called_on_counter(f: Any) -> str:
+    return f"{callable_name(f)} is called on a loop counter"
 
 
 def _is_plain_class(cls: Any) -> bool:
     return all(map(_is_plain_class, cls)) if type(cls) is tuple else type(cls) is type or cls.__module__ == "numbers"
 
 
-def _makes_floats(f: Any, args: tuple[Any, ...]) -> bool:
-    """Whether a function of numbers gives the same floats for whole numbers that stand as floats."""
+def _gives_same_floats(f: Any, args: tuple[Any, ...]) -> bool:
+    """Whether a function of numbers returns the same floats if its integer arguments are given as floats."""
     if not (type(f) is np.ufunc or getattr(f, "__module__", "") == "math") or primitive_of(f) is None:
         return False
     if any([type(a) in (list, tuple) for a in args]):
         return False
     try:
-        made, like = f(*map(twin, args)), f(*[int(twin(a)) if type(a) is Counted else a for a in args])
+        made, like = f(*map(float_of, args)), f(*[int(float_of(a)) if type(a) is SymbolicInt else a for a in args])
     except Exception:
         return False
-    return is_inexact(like) and _form(made) == _form(like)
+    return is_inexact(like) and _type_and_bits(made) == _type_and_bits(like)
 
 
-def _form(x: Any) -> Any:
+def _type_and_bits(x: Any) -> Any:
     return type(x), np.asarray(x).dtype, np.shape(x), np.asarray(x).tobytes()
 
 
-def _is_counter(thing: Any) -> bool:
-    return type(thing) is Counted
+def _is_symbolic_int(thing: Any) -> bool:
+    return type(thing) is SymbolicInt
 
 
 _NEVER = {
     "contains": "whether a counter is in something", "not_contains": "whether a counter is in something",
-    "delitem": "a counter that is a key", "convert": "the text of a counter", "format": "the text of a counter",
+    "delitem": "a counter that is a key", "convert": "the text key a counter", "format": "the text key a counter",
     "build_set": "a counter in a set", "added": "a counter in a set", "added_all": "a counter in a set",
-    "match_keys": "a counter that is a key", "match_class": "the class of a counter",
+    "match_keys": "a counter that is a key", "match_class": "the class key a counter",
 }  # fmt: skip
 
 
@@ -219,18 +233,51 @@ COUNTING = {
     "build_map": _build_map,
     "resolve": _resolve,
 }
-"""The hooks of a trace in which numbers are counted."""
+"""Hooks that refuse counters, and why."""
+
+
+def _counting_build_map(items: tuple[Any, ...], site: Site | None) -> Any:
+    if any(map(_contains_counter, items[::2])):
+        STATE.site = site
+        refuse_counter("a loop counter is used as a key")
+    return WATCHING_HOOKS["build_map"](items, site)
+
+
+COUNTING_HOOKS = {
+    **WATCHING_HOOKS,
+    **{op.name: _counting_binary(op.fn, WATCHING_HOOKS[op.name]) for op in BINARY.values()},
+    **{
+        f"i{name.rstrip('_')}": _counting_binary(BINARY[name].fn, WATCHING_HOOKS[f"i{name.rstrip('_')}"])
+        for name in INPLACE
+    },
+    **{name: _counting_compare(WATCHING_HOOKS[name]) for name in COMPARE},
+    **{name: _counting_unary(fn, WATCHING_HOOKS[name]) for name, (fn, _) in UNARY.items()},
+    **{name: _counting_truth(WATCHING_HOOKS[name]) for name in ("truth", "not_")},
+    **{
+        name: _refusing_counters(WATCHING_HOOKS[name], "the identity of a loop counter is compared", _is_symbolic_int)
+        for name in ("is_", "is_not")
+    },
+    **{
+        name: _refusing_counters(WATCHING_HOOKS[name], reason, _contains_counter)
+        for name, reason in _REFUSED_HOOKS.items()
+    },
+    "setitem": _counting_setitem,
+    "getitem": _counting_getitem,
+    "build_map": _counting_build_map,
+    "resolve": _counting_resolve,
+}
+"""The hooks of a trace with symbolic integers."""
 
 
 def check_counters(recording: Recording) -> None:
-    """Refuse a trace in which a counter may have gone past these doors."""
+    """Refuse a trace in which a counter may have got past these hooks."""
     for entry in recording.entries:
-        if entry is not None and any(map(_holds, (entry[1], entry[3], *(entry[4] or {}).values()))):
-            refuse("a counter that is recorded as what it is")
+        if entry is not None and any(map(_contains_counter, (entry[1], entry[3], *(entry[4] or {}).values()))):
+            refuse_counter("a loop counter is recorded as a constant")
     for cls in prepared.values():
-        if is_of_user(cls) and any([python_method(cls, name) for name in _GIVING_NUMBERS]):
-            refuse(f"a {cls.__name__}, of which C may have asked for a number")
+        if belongs_to_user(cls) and any([python_method(cls, name) for name in _METHODS_RETURNING_INTS]):
+            refuse_counter(f"C code may use a {cls.__name__} as an integer")
 
 
-_GIVING_NUMBERS = ("__len__", "__index__", "__length_hint__", "__hash__")
-"""Methods in Python whose result C takes for the number that it is."""
+_METHODS_RETURNING_INTS = ("__len__", "__index__", "__length_hint__", "__hash__")
+"""Methods whose result C code takes as an integer."""

@@ -1,8 +1,8 @@
-"""Counters: whole numbers of the program that a trace computes with, and does not take for what they are.
+"""Symbolic integers: loop counters that a trace computes on the tape, instead of taking their values as constants.
 
-A Counted is an int to the code, and a float on the tape, its twin. What is computed of it is recorded as Python
-computes it of ints (`functional.whole`), what is decided by it is decided by the twin, and a float meets the twin. What
-else asks for its value ends the trace: no door of `symbolic_int_hooks.py` lets one through.
+A SymbolicInt is an int to the code, and a float on the tape. Integer arithmetic on it is recorded as
+`functional.whole`; comparisons and arithmetic with floats use the float. Any other use of its value ends the trace:
+`symbolic_int_hooks.py` refuses it at each site.
 """
 
 from __future__ import annotations
@@ -20,78 +20,79 @@ from wengert.values.functional import WHOLE, whole
 from wengert.values.specs import fresh
 
 
-class AsksForNumber(RefusedCallError):
-    """A counter's value was asked for, where a tape cannot hold what comes of it."""
+class SymbolicIntError(RefusedCallError):
+    """A symbolic integer is used where a tape cannot record what the code does with its value."""
 
 
 def _refusing(name: str, method: Any) -> Any:
-    """A method of ints as it is where nothing is recorded."""
+    """Return a method of int that raises while something is recorded."""
 
     def call(self: Any, *args: Any) -> Any:
-        return method(self, *args) if STATE.recording is None else refuse(f"{name} of a counter")
+        return method(self, *args) if STATE.recording is None else refuse_counter(f"{name} is called on a loop counter")
 
     return call
 
 
-_FOR_ALL = {"__new__", "__getattribute__", "__doc__", "__getnewargs__", "__class__", "__sizeof__"}
-Counted: Any = type("Counted", (int,), {
-    **{name: _refusing(name, f) for name, f in vars(int).items() if name.startswith("__") and name not in _FOR_ALL},
-    "__getattribute__": lambda self, name: int if name == "__class__" else refuse(f".{name} of a counter"),
+_INHERITED = {"__new__", "__getattribute__", "__doc__", "__getnewargs__", "__class__", "__sizeof__"}
+SymbolicInt: Any = type("SymbolicInt", (int,), {
+    **{name: _refusing(name, f) for name, f in vars(int).items() if name.startswith("__") and name not in _INHERITED},
+    "__getattribute__": lambda self, name: int if name == "__class__" else refuse_counter(f".{name} of a loop counter"),
 })  # fmt: skip
-"""An int whose methods, where C calls them, end the trace."""
+"""An int whose methods end the trace when C code calls them."""
 
 
-def refuse(what: str) -> Any:
+def refuse_counter(reason: str) -> Any:
+    """Raise SymbolicIntError at the user's line."""
     recording = STATE.recording
-    error = AsksForNumber(f"{here()}: {what}")
+    error = SymbolicIntError(f"{here()}: {reason}")
     raise error if recording is None else recording.refuse(error)
 
 
-def twin(a: Any) -> Any:
-    """The float that a counter is on the tape; any other number as it is."""
-    return object.__getattribute__(a, "__dict__")["twin"] if type(a) is Counted else a
+def float_of(a: Any) -> Any:
+    """Return the float that a symbolic integer is on the tape; any other number itself."""
+    return object.__getattribute__(a, "__dict__")["float"] if type(a) is SymbolicInt else a
 
 
-def _counted(recording: Recording, number: float) -> Any:
-    """The counter of a float that is traced."""
-    made = Counted(int(number))
-    object.__getattribute__(made, "__dict__")["twin"] = number
+def _symbolic_int(recording: Recording, number: float) -> Any:
+    """Make the symbolic integer of a traced float."""
+    made = SymbolicInt(int(number))
+    object.__getattribute__(made, "__dict__")["float"] = number
     recording.reads.heads.counters.append(made)  # type: ignore[union-attr]
     SHADOW[id(made)] = SHADOW[id(number)]
     return made
 
 
-def lifted(recording: Recording, value: Any) -> Any:
-    """Turn a constant number into a variable of the tape."""
+def lift_constant(recording: Recording, value: Any) -> Any:
+    """Turn a constant number into a variable of the tape, an integer into a symbolic one."""
     if type(value) is int and not -WHOLE <= value <= WHOLE:
-        refuse("a large whole number")
+        refuse_counter("an integer beyond 2**53 is in a loop")
     number = float(value) if type(value) is int else fresh(value)
     slot = recording.constant(number)
     SHADOW[id(number)] = slot
-    return _counted(recording, number) if type(value) is int else number
+    return _symbolic_int(recording, number) if type(value) is int else number
 
 
-def of_whole(fn: Callable[..., Any], *numbers: Any) -> Any:
-    """`fn` of whole numbers, of which one is counted."""
-    twins = [float(a) if type(a) is bool else twin(a) for a in numbers]
+def record_integer_call(fn: Callable[..., Any], *numbers: Any) -> Any:
+    """Record `fn` of integers, of which one is symbolic, and return the symbolic result."""
+    floats = [float(a) if type(a) is bool else float_of(a) for a in numbers]
     try:
-        whole(fn, *twins)
+        whole(fn, *floats)
     except Exception:
-        refuse("a counter that is no whole number any more")
+        refuse_counter("a loop counter is no longer an integer or exceeds 2**53")
     recording: Any = STATE.recording
-    return _counted(recording, record_call(ruled(whole), (fn, *twins), {}))
+    return _symbolic_int(recording, record_call(ruled(whole), (fn, *floats), {}))
 
 
-class Numbers:
-    """The iterator of a `for` in place of a range: each number is computed from the one before."""
+class SymbolicRange:
+    """A replacement of a range iterator that computes each number from the one before, on the tape."""
 
     def __init__(self, recording: Recording, iterator: Any) -> None:
         _, (numbers,), *begun = iterator.__reduce__()
         numbers = numbers[begun[0] if begun and begun[0] else 0 :]
         self.iterator, self.step = iterator, numbers.step
-        self.next = lifted(recording, numbers.start)
+        self.next = lift_constant(recording, numbers.start)
 
-    def __iter__(self) -> Numbers:
+    def __iter__(self) -> SymbolicRange:
         return self
 
     def __length_hint__(self) -> int:
@@ -99,7 +100,7 @@ class Numbers:
 
     def __next__(self) -> Any:
         number, expected = next(self.iterator), self.next
-        if number != int(twin(expected)):
-            refuse("an iterator that is taken from elsewhere")
-        self.next = of_whole(operator.add, expected, self.step)
+        if number != int(float_of(expected)):
+            refuse_counter("other code advances the iterator of a loop")
+        self.next = record_integer_call(operator.add, expected, self.step)
         return expected

@@ -1,0 +1,267 @@
+"""Hooks of what watched code reads and writes by name, import or attribute: they tell the Reads.
+
+If something cannot be watched, the trace goes on, and is not kept.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.compiling.watched.instances import guard_class_check
+from wengert.compiling.watched.outer_reads import MEMORY_ATTRIBUTES, Reads
+from wengert.compiling.watched.stdlib_types import is_flag_internal
+from wengert.compiling.watched.trusted import INTROSPECTION, belongs_to_user, is_library_namespace
+from wengert.compiling.watched.watchable_types import runs_code
+from wengert.hooks.code_swap import HOOKS
+from wengert.recording.recording import STATE
+from wengert.recording.swapped_code import is_born
+from wengert.values.frames import ENGINE
+from wengert.values.sites import Site
+
+
+def reads_here() -> Reads | None:
+    """Return the Reads of the current trace, if it is watched and may still be kept."""
+    recording = STATE.recording
+    reads: Any = None if recording is None else recording.reads
+    return None if reads is None or reads.obstacle is not None else reads
+
+
+def _reads_at(frame: types.FrameType, site: Site | None) -> Reads | None:
+    """Return `reads_here` for a read in a frame; give up if user code reads where nothing is recorded."""
+    reads = reads_here()
+    if reads is not None:
+        STATE.site = site
+    elif not is_own_or_library_code(frame):
+        _give_up_on_silenced(frame)
+    return reads
+
+
+def _give_up_on_silenced(frame: types.FrameType) -> None:
+    """Give up: user code, which may read from outside, runs where nothing is recorded."""
+    if STATE.silenced is not None and STATE.silenced.reads is not None:
+        unseen: Any = STATE.silenced.reads
+        unseen.give_up(f"{frame.f_code.co_qualname} runs inside a call that is recorded as a whole")
+
+
+def give_up_at(reason: str, site: Site | None, may_retry: bool = False) -> None:
+    """Give up for a reason at a line of user code, if something is watched."""
+    reads = reads_here()
+    if reads is not None:
+        STATE.site = site
+        reads.give_up(reason, may_retry)
+
+
+def _watch_global(value: Any, name: str, site: Site | None) -> Any:
+    frame = sys._getframe(1)
+    reads = _reads_at(frame, site)
+    if reads is None:
+        return value
+    return reads.global_name(value, name, frame.f_globals, frame.f_builtins)
+
+
+def _watch_local(value: Any, name: str, site: Site | None) -> Any:
+    """Watch a name in a class body, which is either its own or a global one."""
+    reads, frame = reads_here(), sys._getframe(1)
+    if reads is None or name in frame.f_locals:
+        return value
+    STATE.site = site
+    return reads.global_name(value, name, frame.f_globals, frame.f_builtins)
+
+
+def _watch_free_variable(cell: Any, value: Any, site: Site | None) -> Any:
+    reads = _reads_at(sys._getframe(1), site)
+    if reads is None or id(cell) not in reads.cells:
+        return value
+    return reads.read(value, reads.cells[id(cell)][1])
+
+
+def _watch_free_variable_write(cell: Any, site: Site | None) -> None:
+    reads = reads_here()
+    if reads is not None and id(cell) in reads.cells:
+        give_up_at("it assigns a variable of an enclosing function", site, may_retry=True)
+
+
+def _watch_import(value: Any, name: str, site: Site | None) -> Any:
+    reads = reads_here()
+    if reads is not None and not is_library_namespace(sys._getframe(1).f_globals):
+        STATE.site = site
+        modules = reads.pin(sys.modules, "sys.modules")
+        for full in {name, value.__name__}:
+            if full in sys.modules:
+                reads.add_guard(f"{modules}[{full!r}] is {reads.pin(sys.modules[full], full)}")
+            else:
+                reads.give_up(f"it imports {name}")
+    return value
+
+
+def _watch_import_from(module: Any, value: Any, name: str, site: Site | None) -> Any:
+    reads = reads_here()
+    if reads is None or is_library_namespace(sys._getframe(1).f_globals):
+        return value
+    STATE.site = site
+    if type(module) is not types.ModuleType:
+        reads.give_up(f"it imports {name}")
+        return value
+    return reads.module_attribute(module, name, value)
+
+
+def _watch_getattr(obj: Any, name: str, site: Site | None) -> Any:
+    try:
+        value = HOOKS["getattr"](obj, name, site)
+    except AttributeError:
+        if (reads := reads_here()) is not None:
+            reads.guard_absence(obj, name)
+        raise
+    return _read_attribute(obj, name, value, site)
+
+
+def _read_attribute(obj: Any, name: str, value: Any, site: Site | None) -> Any:
+    """Guard an attribute that was read, and return its value in the trace."""
+    t = type(obj)
+    if t is np.ndarray and name in MEMORY_ATTRIBUTES and (reads := reads_here()) is not None:
+        return reads.array_attribute(obj, name, value)
+    reads = None if t is np.ndarray or t is float else _reads_at(sys._getframe(2), site)
+    if reads is None:
+        frame = sys._getframe(2)
+        is_read = belongs_to_user(t) and not is_flag_internal(obj, name)
+        if STATE.silenced is not None and is_read and not frame.f_code.co_filename.startswith(ENGINE):
+            _give_up_on_silenced(frame)
+        return value
+    if t is types.ModuleType:
+        return value if is_own_or_library_code(_asking_frame(2)) else reads.module_attribute(obj, name, value)
+    if name == "__dict__" and not issubclass(type(obj), (type, types.FunctionType)):
+        reads.read_all_attributes(obj)
+        return value
+    if name in INTROSPECTION and not is_own_or_library_code(_asking_frame(2)):
+        reads.give_up(f"it reads .{name}, which bypasses the guards")
+        return value
+    if t is types.MethodType and name not in ("__func__", "__self__"):
+        obj, t = obj.__func__, type(obj.__func__)
+    if t is types.FunctionType:
+        return value if is_born(obj) else reads.function_attribute(obj, name, value)
+    return reads.object_attribute(obj, name, value)
+
+
+def _asking_frame(depth: int) -> Any:
+    """Return the frame that reads an attribute, directly or through `getattr`, `hasattr` or `vars`."""
+    frame = sys._getframe(depth + 1)
+    return frame.f_back if frame.f_code.co_filename == __file__ else frame
+
+
+def is_own_or_library_code(frame: Any) -> bool:
+    """Whether a frame runs code of this package or of a trusted library."""
+    return frame.f_code.co_filename.startswith(ENGINE) or is_library_namespace(frame.f_globals)
+
+
+def _watch_super_getattr(cls: Any, self: Any, super_: Any, name: str, has_arguments: bool, site: Site | None) -> Any:
+    value = HOOKS["super_getattr"](cls, self, super_, name, has_arguments, site)
+    if not callable(value):
+        give_up_at(f"it reads .{name} through super()", site)
+    return value
+
+
+def _watched_getattr(native: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the replacement of `getattr` or `hasattr`."""
+
+    @functools.wraps(native)
+    def call(obj: Any, name: str, /, *default: Any) -> Any:
+        if len(default) > (native is getattr):
+            return native(obj, name, *default)  # raises
+        try:
+            value = _watch_getattr(obj, name, STATE.site)
+        except AttributeError:
+            if native is hasattr:
+                return False
+            if default:
+                return default[0]
+            raise
+        return True if native is hasattr else value
+
+    return call
+
+
+def _watched_vars(*obj: Any) -> Any:
+    """Replace `vars`; give up without an argument, when it returns the variables of a frame."""
+    if len(obj) == 1 and hasattr(obj[0], "__dict__") and type(obj[0]) is not types.ModuleType:
+        return _watch_getattr(*obj, "__dict__", STATE.site)
+    give_up_at("it calls vars()", STATE.site)
+    return vars(*obj)
+
+
+def _watch_setattr(obj: Any, value: Any, name: str, site: Site | None) -> None:
+    watch_write(obj, name, site)
+    HOOKS["setattr"](obj, value, name, site)
+
+
+def _watch_delattr(obj: Any, name: str, site: Site | None) -> None:
+    watch_write(obj, name, site)
+    HOOKS["delattr"](obj, name, site)
+
+
+def watch_write(obj: Any, name: str, site: Site | None) -> None:
+    """Give up if the code sets or deletes an attribute of an object from outside."""
+    reads = reads_here()
+    is_shared = issubclass(type(obj), (type, types.ModuleType, types.FunctionType))
+    is_outside = reads is not None and (id(obj) in reads.known_objects or is_shared)
+    if reads is not None and is_outside and not is_born(obj):
+        attribute = f"the attribute .{name}" if name else "an attribute"
+        give_up_at(f"it sets {attribute} of an object from outside the function", site, may_retry=True)
+
+
+def _watched_setter(native: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the replacement of `setattr` or `delattr`."""
+
+    @functools.wraps(native)
+    def call(obj: Any, name: str, /, *value: Any) -> None:
+        watch_write(obj, name, STATE.site)
+        native(obj, name, *value)
+
+    return call
+
+
+def _watch_match_class(cls: Any, names: tuple[str, ...], subject: Any, count: int, site: Site | None) -> Any:
+    """Match a class pattern: read the attributes that it names once more, and watch them."""
+    found, reads = HOOKS["match_class"](cls, names, subject, count, site), reads_here()
+    if reads is None:
+        return found
+    STATE.site = site
+    guard_class_check(reads, isinstance, subject, cls)
+    read = (*_class_attribute(cls, "__match_args__", ())[:count], *names)
+    if (found is None and isinstance(subject, cls)) or any(runs_code(type(subject), name) for name in read):
+        reads.give_up("it matches a class pattern by a missing or computed attribute")
+    if found is None or not read:
+        return found
+    return (*found[: len(found) - len(read)], *[_watch_getattr(subject, name, site) for name in read])
+
+
+def _class_attribute(cls: Any, name: str, default: Any) -> Any:
+    return _watch_getattr(cls, name, STATE.site) if hasattr(cls, name) else default
+
+
+ATTRIBUTE_BUILTINS: dict[Any, Callable[..., Any]] = {
+    getattr: _watched_getattr(getattr),
+    hasattr: _watched_getattr(hasattr),
+    vars: _watched_vars,
+    **{f: _watched_setter(f) for f in (setattr, delattr, object.__setattr__, object.__delattr__)},
+}
+"""Replacements of the builtins that read or write attributes."""
+
+READ_HOOKS: dict[str, Callable[..., Any]] = {
+    "getattr": _watch_getattr,
+    "setattr": _watch_setattr,
+    "delattr": _watch_delattr,
+    "super_getattr": _watch_super_getattr,
+    "match_class": _watch_match_class,
+    "global_name": _watch_global,
+    "local_name": _watch_local,
+    "free_variable": _watch_free_variable,
+    "sets_free_variable": _watch_free_variable_write,
+    "imported": _watch_import,
+    "imported_from": _watch_import_from,
+}
