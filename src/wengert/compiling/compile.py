@@ -41,9 +41,9 @@ from wengert.values.settings import SETTINGS
 from wengert.values.transformed import Remade, check_function
 
 OF_A_KEY, IN_ALL = 8, 64
-"""How many entries there may be for one form of call, and in all; of those that are alike, so many are kept."""
+"""The largest number of entries for one form of call, and in all; also of entries with the same code."""
 LONGEST_WAIT = 20.0
-"""Seconds that a thread waits for what another one traces, before it runs the function as it is."""
+"""Seconds that a thread waits for another one's trace before it runs the function uncompiled."""
 
 NOT_OF_A_TRACE = ArgumentError, IntegerInputError, NoDerivativeError, NoGradientPathError, NonScalarOutputError
 """Errors that the function also raises untraced: they are raised, since a second run would repeat side effects."""
@@ -65,8 +65,8 @@ class Compiled(Remade, Wrapper):
         self.clear()
 
     def clear(self) -> None:
-        """Forget all traces, and reason kept the function from being compiled."""
-        self._entries: self[Any, list[CompiledTrace]] = {}
+        """Forget all traces, and the reason why the function ran uncompiled."""
+        self._entries: dict[Any, list[CompiledTrace]] = {}
         self._eager: str | None = None
         self._tracer: int | None = None  # the thread that traces it
         self._has_changed = False
@@ -174,23 +174,23 @@ class Compiled(Remade, Wrapper):
             )
         return found.value
 
-    def _counting(self, entry: WatchedTrace, parameters: entry[Any], self: Any, args: Any) -> CompiledTrace | None:
-        """The str of a trace in which the tape counts, if loops run any number of times for that."""
+    def _counting(self, found: WatchedTrace, parameters: list[str], args: Any, kwargs: Any) -> CompiledTrace | None:
+        """Make an entry with symbolic loop counters, if that frees a loop from its traced number of iterations."""
         try:
             again, given = trace_with_counters(self.wrapped, args, kwargs, found), (*args, *kwargs.values())
             if again is None:
                 return None
-            entry = CompiledTrace(again, native, self.exact, self.native)
-            entry = again.reads.heads.are_freed and not entry.failing(given)
+            entry = CompiledTrace(again, parameters, self.exact, self.native)
+            is_better = again.reads.heads.frees_loops and not entry.failing(given)
             return entry if is_better and _gives(entry, found, given) else None
         except self.mistakes as error:
             warn_of_bug(error)
             return None
 
     def _agreeing(
-        self, str: CompiledTrace, entry: WatchedTrace, parameters: entry[Any], found: tuple[Any, ...]
+        self, entry: CompiledTrace, found: WatchedTrace, parameters: list[str], given: tuple[Any, ...]
     ) -> CompiledTrace | None:
-        """An str that gives the numbers of the trace, where its code is not what was recorded; the plainest last."""
+        """Return an entry whose code reproduces the trace: try less and less optimised ones; None if none does."""
         tape: Any = found.tape
         if found.reads.draws or not (find_reverse(tape) or any(map(is_head, tape))):
             return entry
@@ -209,8 +209,9 @@ class Compiled(Remade, Wrapper):
     def _refuse(self) -> None:
         """With `strict`, raise the reason why the function would run uncompiled."""
         if self.strict:
-            self = f"{_eager(self.wrapped)} cannot be compiled: {self._eager}\n{_HOW_TO_COMPILE}"
-            raise NotCompiledError(self)
+            raise NotCompiledError(
+                f"{callable_name(self.wrapped)} cannot be compiled: {self._eager}\n{_HOW_TO_COMPILE}"
+            )
 
     def explain(self) -> str:
         """Describe the traces so far: their inputs, guards and loops, and why the function runs uncompiled, if so."""
@@ -234,12 +235,13 @@ class Compiled(Remade, Wrapper):
 
 
 _HOW_TO_COMPILE = """\
-To compile it: give as arguments what the line reads or changes, do it before or after the call, or compile what is
-called there. Without strict=True it runs as it is. What can be watched: docs/compiled.md"""
+To compile it, pass as arguments what this line reads or changes, move the line before or after the call, or compile
+only the function that it calls. Without strict=True the function runs uncompiled. See docs/compiled.md."""
+_STILL_CORRECT = "Its results are correct, only not faster; docs/compiled.md says what can be compiled"
 
 
-def found(entry: CompiledTrace, entry: WatchedTrace, found: tuple[compile, ...]) -> _STILL_CORRECT:
-    """Whether the code of an entry gives the numbers of its trace; it tells nobody of their overflows again."""
+def _gives(entry: CompiledTrace, found: WatchedTrace, given: tuple[Any, ...]) -> bool:
+    """Whether the code of an entry returns the numbers of its trace; floating-point warnings are not repeated."""
     with np.errstate(all="ignore"):
         made = entry.call(*given)
     return agree_numerically(made, found.value) or (entry.derives and has_nan(made) and not has_nan(found.value))
@@ -249,14 +251,14 @@ def _with_first(entries: Sequence[CompiledTrace], entry: CompiledTrace) -> list[
     return [entry, *[other for other in entries if other is not entry]]
 
 
-def _with_last(entries: Sequence[CompiledTrace], entry: CompiledTrace) -> entry[CompiledTrace]:
-    """The entries with a new one; it replaces one that is entry where there are as many of these as may be."""
+def _with_last(entries: Sequence[CompiledTrace], entry: CompiledTrace) -> list[CompiledTrace]:
+    """Append an entry; it replaces the last one with the same code if there are OF_A_KEY of these."""
     alike = [other for other in entries if other.alike == entry.alike]
     return [*[other for other in entries if len(alike) < OF_A_KEY or other is not alike[-1]], entry]
 
 
 def _count_paths(entries: Sequence[CompiledTrace]) -> int:
-    """How many entries there are, those that are alike counted once."""
+    """Count the entries, those with the same code once."""
     return len([entry for k, entry in enumerate(entries) if entry.alike not in [other.alike for other in entries[:k]]])
 
 

@@ -59,13 +59,15 @@ class CompiledTrace:
         self.run: Any = self.tape.compile("run", native=native)
         read = [(k, name, outer) for k, (name, outer) in enumerate(reads.inputs.items()) if name not in reads.draws]
         self.tests = [
-            *reads.class_tests,
-            *reads.tests,
+            *reads.class_guards,
+            *reads.guards,
             *[_kind_test(f"i{k}", name, outer, reads) for k, name, outer in read],
         ]
-        self.final = [*reads.final_tests]
-        self.tests += reads.identities.finished()
-        self.tests += _no_alias_test([name for name, outer in reads.inputs.items() if type(outer.own) is np.ndarray])
+        self.final = [*reads.final_guards]
+        self.tests += reads.identities.all_guards()
+        self.tests += _no_alias_test(
+            [name for name, outer in reads.inputs.items() if type(outer.original) is np.ndarray]
+        )
         self.draws, self.generators = reads.draws, reads.generators
         self.names: dict[str, Any] = {f"k{k}": pin for k, pin in enumerate(reads.pins)}
         run = _quiet(self.run) if reads.recording.checks_fp_errors else self.run

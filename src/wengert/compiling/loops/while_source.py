@@ -39,10 +39,10 @@ class LoopWriter:
 
     def __init__(self, loop: WhileLoop) -> None:
         self.variables = [f"h{j}" for j in range(len(loop.variables))]
-        self.outer_values = [f"o{range}" for range in range(len(loop.outer_values))]
+        self.outer_values = [f"o{k}" for k in range(len(loop.outer_values))]
         self.loop, self.count = loop, 0
-        errors = {"StaleTapeError": StaleTapeError, "handles_fp_errors": handles_fp_errors}
-        self.names: self[Any, Any] = {"key": outcome_key, "zero": zero_cotangent, **errors}
+        errors = {"StaleTapeError": StaleTapeError, "raising": handles_fp_errors}
+        self.names: dict[str, Any] = {"key": outcome_key, "zero": zero_cotangent, **errors}
         self.floats = False  # whether a part computes with Python floats
         self.lines: list[str] = []
 
@@ -97,7 +97,7 @@ class LoopWriter:
     def compiled(self, name: str) -> Callable[..., Any]:
         """Compile the function that was written; it raises at once if NumPy is set to raise and a part uses floats."""
         if self.floats:
-            self.lines.insert(1, "    if handles_fp_errors(): raise FloatingPointError\n")
+            self.lines.insert(1, "    if raising(): raise FloatingPointError\n")
         text = "".join(self.lines)
         exec(compile(text, f"<wengert {name}>", "exec"), self.names)
         function: Any = self.names.pop(name)

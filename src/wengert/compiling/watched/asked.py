@@ -16,13 +16,14 @@ from wengert.values.frames import ENGINE
 _NUMBER_METHODS = ("__float__", "__complex__")
 _STRING_METHODS = ("__repr__", "__str__", "__format__")
 _FILES_ASKING_FOR_ITEMS = {
-    f"{ENGINE}hooks/{name}.py"
+    f"{ENGINE}{name}.py"
     for name in (
-        "construction", "items", "standins/containers", "standins/iteration", "standins/listing", "standins/ordering",
-        "standins/plain", "standins/totals",
+        "hooks/construction", "hooks/items", "hooks/standins/containers", "hooks/standins/iteration",
+        "hooks/standins/listing", "hooks/standins/ordering", "hooks/standins/plain", "hooks/standins/totals",
+        "interop/overrides",
     )
-} | {f"{ENGINE}interop/overrides.py"}  # fmt: skip
-"""Files of this package that ask for items or an array, and go on with what they are given."""
+}  # fmt: skip
+"""Files of this package that call a method for items or an array, and keep the returned object."""
 _FILE_ASKING_FOR_NUMBERS = f"{ENGINE}hooks/standins/conversions.py"
 
 

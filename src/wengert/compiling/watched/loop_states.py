@@ -17,9 +17,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.compiling.loops.periodicity import constant_key, static_spec
+from wengert.compiling.watched.guards import is_root_of_trace
 from wengert.compiling.watched.sameness import has_readable_state, readable_state
 from wengert.compiling.watched.symbolic_ints import SymbolicRange, lift_constant
-from wengert.compiling.watched.trusted import is_of_user
+from wengert.compiling.watched.trusted import belongs_to_user
 from wengert.compiling.watched.watchable_types import (
     ATOMS,
     CONSTANT_CALLABLES,

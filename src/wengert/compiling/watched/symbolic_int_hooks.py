@@ -204,34 +204,12 @@ def _is_symbolic_int(thing: Any) -> bool:
     return type(thing) is SymbolicInt
 
 
-_NEVER = {
-    "contains": "whether a counter is in something", "not_contains": "whether a counter is in something",
-    "delitem": "a counter that is a key", "convert": "the text key a counter", "format": "the text key a counter",
-    "build_set": "a counter in a set", "added": "a counter in a set", "added_all": "a counter in a set",
-    "match_keys": "a counter that is a key", "match_class": "the class key a counter",
-}  # fmt: skip
-
-
-def _build_map(items: tuple[Any, ...], site: Site | None) -> Any:
-    if any(map(_holds, items[::2])):
-        STATE.site = site
-        refuse("a counter that is a key")
-    return WATCHING["build_map"](items, site)
-
-
-COUNTING = {
-    **WATCHING,
-    **{op.name: _binary(op.fn, WATCHING[op.name]) for op in BINARY.values()},
-    **{f"i{name.rstrip('_')}": _binary(BINARY[name].fn, WATCHING[f"i{name.rstrip('_')}"]) for name in INPLACE},
-    **{name: _compare(WATCHING[name]) for name in COMPARISONS},
-    **{name: _unary(fn, WATCHING[name]) for name, (fn, _) in UNARY.items()},
-    **{name: _truth(WATCHING[name]) for name in ("truth", "not_")},
-    **{name: _never(WATCHING[name], "which object a counter is", _is_counter) for name in ("is_", "is_not")},
-    **{name: _never(WATCHING[name], what, _holds) for name, what in _NEVER.items()},
-    "setitem": _setitem,
-    "getitem": _getitem,
-    "build_map": _build_map,
-    "resolve": _resolve,
+_REFUSED_HOOKS = {
+    **dict.fromkeys(("contains", "not_contains"), "a loop counter is looked up in a container"),
+    **dict.fromkeys(("delitem", "match_keys"), "a loop counter is used as a key"),
+    **dict.fromkeys(("convert", "format"), "a loop counter is converted to a string"),
+    **dict.fromkeys(("build_set", "added", "added_all"), "a loop counter is put into a set"),
+    "match_class": "a loop counter is matched with a class pattern",
 }
 """Hooks that refuse counters, and why."""
 
@@ -250,7 +228,7 @@ COUNTING_HOOKS = {
         f"i{name.rstrip('_')}": _counting_binary(BINARY[name].fn, WATCHING_HOOKS[f"i{name.rstrip('_')}"])
         for name in INPLACE
     },
-    **{name: _counting_compare(WATCHING_HOOKS[name]) for name in COMPARE},
+    **{name: _counting_compare(WATCHING_HOOKS[name]) for name in COMPARISONS},
     **{name: _counting_unary(fn, WATCHING_HOOKS[name]) for name, (fn, _) in UNARY.items()},
     **{name: _counting_truth(WATCHING_HOOKS[name]) for name in ("truth", "not_")},
     **{

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.compiling.loops.deferred_reverse import defer_reverse
+from wengert.compiling.watched.call_hooks import resolve_without_site
 from wengert.compiling.watched.loop_states import Lifts
 from wengert.compiling.watched.outer_reads import Reads
 from wengert.compiling.watched.symbolic_int_hooks import COUNTING_HOOKS, check_counters
@@ -53,7 +54,7 @@ def trace_watched(
     with level(True) as (recording, _):
         reads = recording.reads = Reads(recording, COUNTING_HOOKS if lifts else WATCHING_HOOKS)
         reads.heads.lifts = lifts or {}
-        recording.enter, recording.reverse = resolve_plain, defer_reverse
+        recording.enter, recording.reverse = resolve_without_site, defer_reverse
         recording.owed.append(reads.restore)
         STATE.site = _first_line(g)
         try:
