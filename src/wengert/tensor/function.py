@@ -34,7 +34,7 @@ BACKENDS = get_args(BackendName)
 class TensorFunction(Carrier):
     """A function of the tensor language: call it like the Python function that it was made from.
 
-    `wg.tensor.function` makes one. Its methods derive others from it. It has a `__name__`, the names of its
+    `wg.tensor.function` makes one. Its methods derive others from it. It has a `name`, the names of its
     `parameters`, and a `backend` that runs it. In all methods `argnums` is a position or a name of an argument, or a
     tuple of these for a tuple of derivatives.
 

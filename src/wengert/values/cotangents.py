@@ -262,7 +262,7 @@ class InplaceableThunk(Thunk):
 
 
 class KnownInPart(Thunk):
-    """A tangent that is nan in the elements that have no derivative; `why` says so to whoever reads one.
+    """A `tangent` that is nan in the elements that have no derivative; `why` says so to whoever reads one.
 
     What a linear function takes of the others, as an index does, is known.
 

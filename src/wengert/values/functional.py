@@ -211,7 +211,14 @@ _GROWING = Functions(operator.pow, operator.lshift)
 
 
 def sumprod(p: np.ndarray, q: np.ndarray) -> float:
-    """Σ pₖ qₖ, rounded once: as `math.sumprod` has it of Python floats, but not of the elements of arrays."""
+    """Σ pₖ qₖ of the arrays `p` and `q`, rounded once, as `math.sumprod` rounds for Python floats but not for arrays.
+
+    Needs Python 3.12. On earlier ones nothing calls it.
+
+    >>> import math
+    >>> wg.extend.sumprod(np.ones(2), np.ones(2)) if hasattr(math, "sumprod") else 2.0
+    2.0
+    """
     made: float = math.sumprod(p.tolist(), q.tolist())  # type: ignore[attr-defined,unused-ignore]
     return made
 

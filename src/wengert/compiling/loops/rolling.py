@@ -35,7 +35,7 @@ from wengert.tape.tape import Tape
 
 
 def rolled(tape: AnyTape, cut: Container[int] = ()) -> Any:
-    """Return a tape that computes the same, with equal iterations replaced by Loops, which may be nested.
+    """Return a tape that computes the same as `tape`, with equal iterations replaced by Loops, which may be nested.
 
     Runs of `cut` iterations represent longer ones.
 

@@ -54,7 +54,7 @@ def is_relation(x: Any) -> bool:
 
 
 def relation(x: Any) -> Relation:
-    """Convert x to a relation: an array of booleans, a set of tuples of indices, or a sparse matrix.
+    """Convert `x` to a relation: an array of booleans, a set of tuples of indices, or a sparse matrix.
 
     Tensor functions call it on their arguments. As long as x is unchanged, it returns the same object for x.
 
