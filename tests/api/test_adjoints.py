@@ -51,7 +51,7 @@ def test_the_seeds_own_example() -> None:
 
 def test_a_vector_needs_its_delta() -> None:
     _, tape = wg.trace(vector, X, P)
-    with pytest.raises(wg.NonScalarOutputError, match=r"float64\[2\], no number: give its cotangent"):
+    with pytest.raises(wg.NonScalarOutputError, match=r"float64\[2\], not a scalar. Pass its cotangent"):
         tape.generate_adjoints()
     with pytest.raises(ValueError, match="shape"):
         tape.generate_adjoints(np.ones(3))

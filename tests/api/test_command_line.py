@@ -288,7 +288,7 @@ def test_as_a_program_whose_reader_is_gone() -> None:
 
 
 def test_an_interrupt_says_what_was_running(monkeypatch, capsys) -> None:
-    monkeypatch.setattr("wengert.api.checks._checked", interrupting)
+    monkeypatch.setattr("wengert.api.checks._check_all_orders", interrupting)
     assert asked(capsys, "check", "model.py:halved", "1.0") == (130, "", "\ninterrupted: check_grads of model.halved\n")
 
 

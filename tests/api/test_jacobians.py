@@ -267,7 +267,7 @@ def test_complex_numbers(jac: Callable[..., Any]) -> None:
 
 @both
 def test_what_is_not_holomorphic_is_refused(jac: Callable[..., Any]) -> None:
-    with pytest.raises(wg.ArgumentError, match="say holomorphic=True"):
+    with pytest.raises(wg.ArgumentError, match="pass holomorphic=True"):
         jac(np.exp)(np.array([1j]))
     with pytest.raises(wg.ArgumentError, match="is real"):
         jac(np.exp, holomorphic=True)(X)

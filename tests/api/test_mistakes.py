@@ -61,7 +61,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         lambda: wg.grad(lambda z: z**2, holomorphic=True)(1.0), wg.ArgumentError, "Pass it as a complex number",
     ),
     "the matrix of many Hessians": (
-        lambda: wg.hessian(lambda x: x**2, as_matrix=True)(X), wg.NonScalarOutputError, "Leave out as_matrix=True",
+        lambda: wg.hessian(lambda x: x**2, as_matrix=True)(X), wg.NonScalarOutputError, "Without as_matrix=True",
     ),
     "the slopes of a sum": (lambda: wg.elementwise_grad(total)(X), wg.ArgumentError, "wg.jacobian(f)"),
     "the derivative at an array": (lambda: wg.derivative(np.sin)(X), wg.ArgumentError, "wg.elementwise_grad(f)"),
@@ -87,9 +87,9 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "numbers of examples": (lambda: wg.vmap(product)(np.ones(3), X), wg.ArgumentError, "in_axes=None"),
     "no axis of examples": (lambda: wg.vmap(product)(X, 2.0), wg.ArgumentError, "in_axes=None for it"),
     "jvp without tuples": (lambda: wg.jvp(total, X, X), wg.ArgumentError, "jvp(f, (x,), (x_dot,))"),
-    "a tangent of another shape": (lambda: wg.jvp(total, (X,), (np.ones(3),)), wg.ArgumentError, "the primal (2,)"),
+    "a tangent of another shape": (lambda: wg.jvp(total, (X,), (np.ones(3),)), wg.ArgumentError, "the primal has (2,)"),
     "a cotangent of another shape": (lambda: wg.vjp(np.sin, X)[1](1.0), ValueError, "the result (2,)"),
-    "check_grads at whole numbers": (lambda: wg.check_grads(total, WHOLE), wg.ArgumentError, "is a float: 1.0"),
+    "check_grads at whole numbers": (lambda: wg.check_grads(total, WHOLE), wg.ArgumentError, "Pass floats (1.0"),
     # inside the function
     "x.at[0].set": (lambda: wg.grad(lambda x: x.at[0].set(1.0))(X), AttributeError, "y = x.copy(); y[0] = 1.0"),
     "block_until_ready": (lambda: wg.grad(lambda x: total(x).block_until_ready())(X), AttributeError, "leave it out"),

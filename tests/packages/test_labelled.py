@@ -41,7 +41,7 @@ def test_other_derivatives_of_data_of_xarray() -> None:
     mixed = wg.hessian(lambda d: (d.a * d.b).sum(), as_matrix=True)(ds)
     np.testing.assert_allclose(mixed[:4, 4:], [[1, 0], [1, 0], [0, 1], [0, 1]])
     for f, x in ((cubes, a), (lambda d: (d.a * d.b).values, ds), (lambda x: a * x[0], X[0])):
-        with pytest.raises(wg.ArgumentError, match="Say as_matrix=True for a plain matrix"):
+        with pytest.raises(wg.ArgumentError, match="Pass as_matrix=True for a plain matrix"):
             wg.jacobian(f)(x)
     with pytest.raises(wg.NonScalarOutputError, match=r"returned shape \(2, 2\)"):
         wg.grad(cubes)(a)

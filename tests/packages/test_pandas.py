@@ -193,9 +193,9 @@ def test_other_derivatives_of_a_table(table: Any) -> None:
     np.testing.assert_allclose(y_dot, 3 * numbers**3)
     wg.check_grads(loss, table)
     for derivative in (wg.jacobian, wg.jacrev, wg.jacfwd):
-        with pytest.raises(wg.ArgumentError, match=f"a {type(table).__name__} has no place for it"):
+        with pytest.raises(wg.ArgumentError, match=f"more than a {type(table).__name__} can hold"):
             derivative(cubes)(table)
-    with pytest.raises(wg.ArgumentError, match="Say as_matrix=True"):
+    with pytest.raises(wg.ArgumentError, match="Pass as_matrix=True"):
         wg.hessian(loss)(table)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.api.memory_profile import Held
+from wengert.api.memory_profile import HeldMemory
 from wengert.tools import lines
 
 MB = 1_000_000
@@ -35,7 +35,7 @@ def plain_peak(f: Callable[..., Any], *args: Any) -> int:
         tracemalloc.stop()
 
 
-def held_by(found: wg.MemoryUse, f: Callable[..., Any], after: int) -> dict[str, Held]:
+def held_by(found: wg.MemoryUse, f: Callable[..., Any], after: int) -> dict[str, HeldMemory]:
     """What a line has made, by kind."""
     number = f.__code__.co_firstlineno + after
     return {row.kind: row for row in found.lines if row.line is not None and row.line[1] == number}

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.api.tape_page import cotangents, shown
+from wengert.api.tape_page import cotangents_of_ops, page_data
 from wengert.tools import sources as read
 from wengert.tools.page import page
 from wengert.tools.sources import Sources, text_of
@@ -46,24 +46,24 @@ def test_cotangents_are_those_of_differences() -> None:
     """That of an op is the derivative of the part of the tape which begins with its value."""
     _, tape = wg.trace(program, X)
     values, checked = values_of(tape), 0
-    bars = cotangents(tape, values)
+    cotangents = cotangents_of_ops(tape, values)
     for v in [wg.Variable(op) for op in tape if isinstance(op, wg.Call) and not op.guard]:
         x = values[v.op]
         if v == tape.result or not isinstance(x, float | np.ndarray):
             continue
         part = tape.subtape(tape.result, inputs=[v, *tape.inputs[1:]])
         expected = [(part(x + h, X) - part(x - h, X)) / 2e-6 for h in steps(x)]
-        np.testing.assert_allclose(np.ravel(bars.get(v.op, np.zeros_like(x))), expected, atol=1e-8)
+        np.testing.assert_allclose(np.ravel(cotangents.get(v.op, np.zeros_like(x))), expected, atol=1e-8)
         checked += 1
     assert checked > 15
 
 
 def test_cotangents_on_a_gradient_tape_are_those_of_its_function() -> None:
     tape = wg.gradtape(program, X)
-    bars = cotangents(tape, values_of(tape))
-    np.testing.assert_allclose(bars[tape.inputs[1].op], wg.ngradient(program, X)[0], atol=1e-7)
+    cotangents = cotangents_of_ops(tape, values_of(tape))
+    np.testing.assert_allclose(cotangents[tape.inputs[1].op], wg.ngradient(program, X)[0], atol=1e-7)
     _, plain = wg.trace(program, X)
-    assert len(bars) == len(cotangents(plain, values_of(plain)))
+    assert len(cotangents) == len(cotangents_of_ops(plain, values_of(plain)))
 
 
 def test_cotangents_are_those_of_the_result_where_a_gradient_is_on_the_way() -> None:
@@ -71,19 +71,19 @@ def test_cotangents_are_those_of_the_result_where_a_gradient_is_on_the_way() -> 
         return np.sum(wg.grad(lambda x: np.sum(np.sin(x) * x))(x) ** 2)
 
     _, tape = wg.trace(f, X)
-    bars = cotangents(tape, values_of(tape))
-    np.testing.assert_allclose(bars[tape.inputs[1].op], wg.ngradient(f, X)[0], atol=1e-7)
+    cotangents = cotangents_of_ops(tape, values_of(tape))
+    np.testing.assert_allclose(cotangents[tape.inputs[1].op], wg.ngradient(f, X)[0], atol=1e-7)
 
 
 @pytest.mark.parametrize("f", [lambda x: x * 2.0, lambda x: (np.sum(x), x), lambda x: int(np.sum(x))])
 def test_without_one_number_there_are_no_cotangents(f: Any) -> None:
     _, tape = wg.trace(f, X)
-    assert cotangents(tape, values_of(tape)) == {}
+    assert cotangents_of_ops(tape, values_of(tape)) == {}
 
 
 def test_each_op_stands_at_its_line_and_in_its_groups() -> None:
     tape = wg.gradtape(program, X)
-    data = shown(tape)
+    data = page_data(tape)
     columns, groups = data["tape"], data["groups"]
     for k, op in enumerate(tape):
         chain, group = [], columns["group"][k]
@@ -115,7 +115,7 @@ def test_values_are_those_before_later_stores() -> None:
         return np.sum(y * y)
 
     _, tape = wg.trace(stores, np.array([1.0, 2.0, 3.0]))
-    assert [words for words in shown(tape)["tape"]["value"] if words.startswith("[")] == [
+    assert [words for words in page_data(tape)["tape"]["value"] if words.startswith("[")] == [
         "[1.0, 2.0, 3.0]",
         "[1.0, 2.0, 3.0]",
         "[6.0, 2.0, 3.0]",
@@ -127,7 +127,7 @@ def test_values_are_those_before_later_stores() -> None:
 def test_values_that_would_take_too_much_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("wengert.tools.values.MOST", 10)
     _, tape = wg.trace(program, X)
-    columns = shown(tape)["tape"]
+    columns = page_data(tape)["tape"]
     assert {type(op.val) for op in tape if op not in values_of(tape)} == {np.ndarray}
     assert len(columns["value"]) == len(tape)
 
@@ -149,7 +149,7 @@ def test_a_file_is_read_once_for_all_its_ops(monkeypatch: pytest.MonkeyPatch) ->
     reads: list[str] = []
     lines_of = read.lines_of
     monkeypatch.setattr(read, "lines_of", lambda file: (reads.append(file), lines_of(file))[1])
-    shown(wg.gradtape(program, X))
+    page_data(wg.gradtape(program, X))
     assert reads.count(__file__) <= 2
 
 
@@ -164,9 +164,9 @@ def made_of(file: Path, text: str) -> Any:
 def test_a_file_that_was_edited_is_shown_as_it_is_now(tmp_path: Path) -> None:
     file = tmp_path / "edited.py"
     f = made_of(file, "def f(x):\n    y = np.sin(x)\n    return np.sum(y)\n")
-    assert "y = np.sin(x)" in page(shown(wg.trace(f, X)[1]))
+    assert "y = np.sin(x)" in page(page_data(wg.trace(f, X)[1]))
     f = made_of(file, "def f(x):\n    for _ in range(2):\n        x = np.cos(x)\n    return np.sum(x)\n")
-    data = shown(wg.trace(f, X)[1])
+    data = page_data(wg.trace(f, X)[1])
     assert data["files"][0]["parts"][0]["text"][2] == "        x = np.cos(x)"
     assert "for _ in range(2):" in [label for _, label, kind, _ in data["groups"] if kind == "loop"]
 
@@ -175,14 +175,14 @@ def test_a_file_whose_text_is_gone_is_said_to_be(tmp_path: Path) -> None:
     file = tmp_path / "gone.py"
     f = made_of(file, "def f(x):\n    return np.sum(x)\n")
     file.unlink()
-    (gone,) = shown(wg.trace(f, X)[1])["files"]
+    (gone,) = page_data(wg.trace(f, X)[1])["files"]
     assert gone["gone"] and gone["parts"] == [{"first": 2, "text": [""]}]
-    assert not shown(wg.trace(program, X)[1])["files"][0]["gone"]
+    assert not page_data(wg.trace(program, X)[1])["files"][0]["gone"]
 
 
 def test_reads_and_memory_are_those_of_the_tape() -> None:
     tape = wg.gradtape(program, X)
-    columns = shown(tape)["tape"]
+    columns = page_data(tape)["tape"]
     assert [[v.id - 1 for v in op.references()] for op in tape] == columns["reads"]
     held, now = [], 0
     leaving = [0] * (len(tape) + 1)
@@ -203,9 +203,9 @@ def orbit(x):
 @pytest.mark.parametrize("rewritten", [wg.Tape.rolled, wg.Tape.optimise])
 def test_a_gradient_tape_of_loops_has_its_passes_and_cotangents(rewritten: Any) -> None:
     tape = rewritten(wg.gradtape(orbit, 1.0))
-    bars = cotangents(tape, values_of(tape))
-    np.testing.assert_allclose(bars[tape.inputs[1].op], wg.ngradient(orbit, 1.0)[0], rtol=1e-7)
-    data = shown(tape)
+    cotangents = cotangents_of_ops(tape, values_of(tape))
+    np.testing.assert_allclose(cotangents[tape.inputs[1].op], wg.ngradient(orbit, 1.0)[0], rtol=1e-7)
+    data = page_data(tape)
     passes = {k: label for k, (parent, label, _, _) in enumerate(data["groups"]) if parent < 0}
     assert sorted(passes.values()) == ["forward pass", "reverse pass"]
     loops = [k for k, text in enumerate(data["tape"]["text"]) if "= loop of" in text]
@@ -217,7 +217,7 @@ def test_a_gradient_tape_of_loops_has_its_passes_and_cotangents(rewritten: Any) 
 
 def test_the_bodies_of_loops_are_shown() -> None:
     tape = wg.trace(orbit, 1.0)[1].rolled()
-    columns = shown(tape)["tape"]
+    columns = page_data(tape)["tape"]
     assert any(re.fullmatch(r"%\d+\.\d+", name) for name in columns["id"])
     assert len(columns["id"]) == len(columns["group"]) == len(columns["own"]) > len(tape)
 
@@ -245,7 +245,7 @@ class Page(html.parser.HTMLParser):
 
 
 def test_a_page_is_whole_and_loads_nothing() -> None:
-    data = shown(wg.gradtape(program, X))
+    data = page_data(wg.gradtape(program, X))
     text = page(data)
     read = Page(text)
     assert json.loads(read.data) == json.loads(json.dumps(data))
@@ -261,7 +261,7 @@ def test_text_of_the_users_stays_text() -> None:
     tape.inputs[0].op.name = f"{nasty}@data@@title@<!--"
     tape.inputs[0].op.callee = True
     tape.result = tape.push(wg.Constant(nasty))
-    read = Page(page(shown(tape)))
+    read = Page(page(page_data(tape)))
     assert read.tags.count("script") == 2
     assert nasty in json.loads(read.data)["tape"]["value"][1]
 

@@ -1,1 +1,1 @@
-"""The public functions, one file for each family; the `wengert` namespace has them all."""
+"""The public functions, one file for each family; the `wengert` namespace exports them all."""

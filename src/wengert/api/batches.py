@@ -1,4 +1,4 @@
-"""A function on a batch of examples: `vmap`."""
+"""`vmap`: a function applied to a batch of examples at once."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from wengert.values.transformed import transforms
 
 
 def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable[..., Any]:
-    """The function that computes `f` for each of a batch of examples, at once, and stacks what it gives.
+    """Return the function that computes `f` for every example of a batch at once, and stacks the results.
 
-    Like `np.stack([f(x) for x in xs])`, of as many arguments and results as f has, also in tuples, lists and
-    dictionaries, but each operation runs once, on all examples. It may be differentiated, and `f` may be a derivative:
-    `vmap(grad(loss), (None, 0, 0))(w, xs, ys)` are the gradients of each example's loss.
+    It is `np.stack([f(x) for x in xs])` for any number of arguments and results, also in tuples, lists and
+    dictionaries, but each operation runs once, on all examples. You may differentiate it, and `f` may be a derivative:
+    `vmap(grad(loss), (None, 0, 0))(w, xs, ys)` returns the gradient of each example's loss.
 
     >>> xs = np.array([[1.0, 2.0], [3.0, 4.0]])
     >>> wg.vmap(lambda x: x / np.sum(x))(xs)
@@ -34,27 +34,26 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable
     array([[ 6., 12.],
            [42., 56.]])
 
-    `in_axes` says on which axis of the arguments the examples are: a whole number for all of them, or a tuple with one
-    for each, None for what all examples see; for an argument that is a container, also a container of these. Arguments
-    by name have them on axis 0. `out_axes` says likewise where the results have them; None is for what is the same for
-    all.
+    `in_axes` is the axis of the examples: an integer for all arguments, or a tuple with one for each, None for an
+    argument that all examples share; for an argument that is a container, also a container of these. Keyword arguments
+    have their examples on axis 0. `out_axes` is the axis of the examples in the results, likewise; None for a result
+    that all examples share.
 
-    f runs once, on the first example, and is recorded. Where another example would have run another way (a branch by
-    its numbers), where f writes into its arguments, and where it cannot be recorded, f is called on the examples one by
-    one, and a NoBatchingRuleWarning says so, with the line. What f does besides its result (it prints, appends to a
-    list, draws random numbers) it does once.
+    f runs once, on the first example, and is recorded. If another example takes another branch, if f writes into its
+    arguments, or if it cannot be recorded, vmap calls f on one example after another and issues a NoBatchingRuleWarning
+    that names the line. Side effects of f (printing, appending to a list, drawing random numbers) happen once.
 
-    Shapes: an example has the shape of its array without that axis; of an array of one axis it is a number.
-    Errors: ArgumentError where arguments have no such axis, or different numbers of examples, and for results that are
-    no numbers, arrays or containers of these; RefusedCallError where f writes into an array from outside.
+    Shapes: an example has the shape of its array without that axis; an example of an array with one axis is a number.
+    Errors: ArgumentError if an argument has no such axis, if the numbers of examples differ, or if a result is not a
+    number, an array or a container of these; RefusedCallError if f writes into an array from outside.
     """
 
-    given, f = f, unwrapped(f)
+    original, f = f, unwrapped(f)
 
-    @transforms(vmap, given, in_axes=in_axes, out_axes=out_axes)
+    @transforms(vmap, original, in_axes=in_axes, out_axes=out_axes)
     def on_examples(*args: Any, **kwargs: Any) -> Any:
         try:
-            return _on_examples(f, args, kwargs, in_axes, out_axes)
+            return _map_examples(f, args, kwargs, in_axes, out_axes)
         finally:
             SESSION.tidy()
 
@@ -77,19 +76,21 @@ def _on_examples(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], in_axes:
     return move_examples(result, out_axes, size, call)
 
 
-def _plainly(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+def _call_directly(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     return f(*args, **kwargs)
 
 
-def _names(f: Any, args: tuple[Any, ...]) -> list[str]:
-    """Return the names of the positional arguments, for messages."""
+def _positional_names(f: Any, args: tuple[Any, ...]) -> list[str]:
+    """Return the names of the positional arguments for messages."""
     names = named_parameters(f)
     return [names[k] if k < len(names) else f"argument {k + 1}" for k in range(len(args))]
 
 
-def _one_by_one(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], size: int, call: Callable[..., Any]) -> Any:
+def _loop_over_examples(
+    f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], size: int, call: Callable[..., Any]
+) -> Any:
     """Call f on each example in turn and stack the results: returns a structure of Examples."""
-    made = []
+    results = []
     for i in range(size or 1):
 
         def example(mark: Examples | Shared, i: int = i) -> Any:
@@ -105,7 +106,7 @@ def _one_by_one(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], size: int
     return mark_leaves(call(stacked, made, size))
 
 
-def _warn(f: Any, error: Exception) -> None:
+def _warn_of_loop(f: Any, error: Exception) -> None:
     reason = str(error).partition("\n")[0]
     warnings.warn(
         f"vmap calls {callable_name(f)} on the examples one by one: {reason}",

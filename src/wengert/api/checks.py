@@ -1,4 +1,4 @@
-"""The comparison of derivatives with differences, in both modes and to any order."""
+"""`check_grads`: derivatives compared with finite differences, in both modes and to any order."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.api.differences import copies, counted
+from wengert.api.differences import copies, ngradient_with_progress
 from wengert.api.gradient import quiet_gradients, vjp
 from wengert.api.jacobians import jacfwd
 from wengert.api.parameters import ravel
@@ -26,7 +26,7 @@ Modes = tuple[str, ...]
 
 
 class Check(NamedTuple):
-    """The parameters of `check_grads`: the aspects of a function to check, and the tolerances; and the Telling."""
+    """The parameters of `check_grads`, and the progress display that counts the numbers checked."""
 
     gradient: Callable[..., tuple[Any, ...]] | None
     rtol: float | None
@@ -34,7 +34,7 @@ class Check(NamedTuple):
     order: int
     modes: Modes
     quiet: bool
-    told: Any = None
+    progress: Any = None
 
 
 def check_grads(
@@ -48,68 +48,71 @@ def check_grads(
     quiet: bool = False,
     **kwargs: Any,
 ) -> Any:
-    """Compare the derivatives of `f(*args, **kwargs)` with differences; return the largest relative error.
+    """Compare the derivatives of `f(*args, **kwargs)` with finite differences; return the largest relative error.
 
-    The result of `f` may have any shape, or be a container: fixed random weights reduce it to one number. Each float
-    and array among the arguments by position is checked; arguments by keyword are constants. Without arguments it
-    returns the function that checks at those it is given: `check_grads(f, order=2)(x)`.
-    `modes` names the ways: "rev" for gradients, "fwd" for tangents. `order` 2 also checks the derivatives of pullbacks
-    and pushforwards in these modes, with respect to the arguments and what is pulled or pushed; and so on.
-    `gradient(f, *args)` is another way to compute the gradient, to be checked in place of wengert's own; it returns a
-    tuple with a gradient for each argument by position. `rtol` and `atol` are the relative and the absolute tolerance,
-    by default eps^(1/3) and eps^(1/2) of each leaf's dtype; an error below the absolute one counts as 0. On a terminal
-    it shows how far it is, unless `quiet`.
+    The result of `f` may have any shape, or be a container: fixed random weights reduce it to one number. Every float
+    and array among the positional arguments is checked; keyword arguments are constants. Without arguments it returns a
+    function that checks f at the arguments of its call: `check_grads(f, order=2)(x)`.
+    `modes` lists the modes: "rev" for gradients, "fwd" for tangents. `order` 2 also checks the derivatives of pullbacks
+    and pushforwards in these modes, with respect to the arguments and the cotangents or tangents; and so on.
+    `gradient(f, *args)` is another function to check in place of wengert's own gradient; it returns a tuple with a
+    gradient for each positional argument. `rtol` and `atol` are the relative and the absolute tolerance, by default
+    eps^(1/3) and eps^(1/2) of each leaf's dtype; an error below the absolute one counts as 0. On a terminal it shows
+    its progress, unless `quiet`.
 
     >>> wg.check_grads(np.sin, np.array([0.5, 2.0])) < 1e-9
     True
     >>> wg.check_grads(np.sin, order=2, modes=("rev", "fwd"))(0.5) < 1e-9
     True
 
-    Errors: GradientCheckError, which names the leaf, both numbers and their error; ArgumentError where there is
-    nothing to check.
+    Errors: GradientCheckError, which names the leaf, both numbers and their error; ArgumentError if there is nothing to
+    check, or for another `order` or `modes`.
     """
     check = Check(gradient, rtol, atol, order, tuple(modes) if isinstance(modes, (tuple, list)) else (modes,), quiet)
-    if not check.modes or not set(check.modes) <= _GRADIENTS.keys() or type(order) is not int or order < 1:
+    if not check.modes or not set(check.modes) <= _GRADIENTS_BY_MODE.keys() or type(order) is not int or order < 1:
         raise ArgumentError(
-            f"check_grads has modes of 'rev' and 'fwd', and orders from 1 on, not {modes!r}, {order!r}."
+            "check_grads: modes must be 'rev', 'fwd' or a tuple of these, and order an integer of at least 1; got "
+            f"{modes!r}, {order!r}."
         )
     refuse_swallowed(f, kwargs)
     if not args and not kwargs:
-        return lambda *args, **kwargs: _told(check, f, args, kwargs)
-    return _told(check, f, args, kwargs)
+        return lambda *args, **kwargs: _check_with_progress(check, f, args, kwargs)
+    return _check_with_progress(check, f, args, kwargs)
 
 
-def _told(check: Check, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> float:
-    with Telling("check_grads", f, "numbers", quiet=check.quiet) as told:
-        return _checked(check._replace(told=told), f, args, kwargs)
+def _check_with_progress(check: Check, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> float:
+    with Telling("check_grads", f, "numbers", quiet=check.quiet) as progress:
+        return _check_all_orders(check._replace(progress=progress), f, args, kwargs)
 
 
-def _checked(check: Check, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> float:
+def _check_all_orders(check: Check, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> float:
     if not leaves(args):
         raise ArgumentError(
-            f"check_grads has nothing to check: no float is among the arguments by position of {callable_name(f)}. "
-            "A number to differentiate at is a float: 1.0; an argument by keyword is a constant."
+            f"check_grads has nothing to check: {callable_name(f)} has no float among its positional arguments. "
+            "Pass floats (1.0, not 1) by position; keyword arguments are constants."
         )
-    worst = _check_first(check, f, args, kwargs)
+    worst = _check_first_order(check, f, args, kwargs)
     if check.order > 1:
         with warnings.catch_warnings(action="ignore", category=NoPathWarning):
             for mode in check.modes:
-                worst = max(worst, _check_next(mode, check, f, args, kwargs))
+                worst = max(worst, _check_next_order(mode, check, f, args, kwargs))
     return worst
 
 
-def _check_first(check: Check, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> float:
-    """Compare first derivatives, in each mode; returns the largest relative error."""
-    g = _scalarised(f, args, kwargs)
-    ways = [_GRADIENTS[mode] for mode in check.modes] if check.gradient is None else [check.gradient]
-    found = [way(g, *args, **kwargs) for way in ways]
-    check.told.total += sum([np.size(leaf) for _, leaf in leaves(args)])
-    expected = counted(g, args, kwargs, check.told.count)
-    return max([_compare_all(check, _names(f, len(args)), args, actual, expected) for actual in found])
+def _check_first_order(check: Check, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> float:
+    """Compare first derivatives, in each mode; return the largest relative error."""
+    g = _as_scalar_function(f, args, kwargs)
+    makers = [_GRADIENTS_BY_MODE[mode] for mode in check.modes] if check.gradient is None else [check.gradient]
+    found = [gradients(g, *args, **kwargs) for gradients in makers]
+    check.progress.total += sum([np.size(leaf) for _, leaf in leaves(args)])
+    expected = ngradient_with_progress(g, args, kwargs, check.progress.count)
+    return max([_compare_gradients(check, _argument_labels(f, len(args)), args, actual, expected) for actual in found])
 
 
-def _check_next(mode: str, check: Check, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> float:
-    """Check the pullback, or the pushforward, as a function of the arguments and of what it takes."""
+def _check_next_order(
+    mode: str, check: Check, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> float:
+    """Check the pullback, or the pushforward, as a function of the arguments and of its cotangent or tangents."""
     places = [k for k, x in enumerate(args) if leaves(x)]
     xs = tuple([args[k] for k in places])
 
@@ -117,73 +120,73 @@ def _check_next(mode: str, check: Check, f: Callable[..., Any], args: tuple[Any,
         given = dict(zip(places, xs, strict=True))
         return f(*[given.get(k, x) for k, x in enumerate(args)], **kwargs)
 
-    def pulled_back(y_bar: Any, *xs: Any) -> Any:
+    def pullback(y_bar: Any, *xs: Any) -> Any:
         return vjp(of_floats, *xs)[1](y_bar)
 
-    def pushed_forward(x_dots: Any, *xs: Any) -> Any:
+    def pushforward(x_dots: Any, *xs: Any) -> Any:
         return jvp(of_floats, xs, x_dots)[1]
 
     random = np.random.default_rng(2)
     y = of_floats(*copies(xs))
     if not leaves(y):
         return 0.0
-    direction = mirror(y if mode == "rev" else xs, lambda leaf: _random(random, leaf))
+    direction = mirror(y if mode == "rev" else xs, lambda leaf: _random_like(random, leaf))
     check = check._replace(order=check.order - 1, gradient=None)
     try:
-        return _checked(check, pulled_back if mode == "rev" else pushed_forward, (direction, *xs), {})
+        return _check_all_orders(check, pullback if mode == "rev" else pushforward, (direction, *xs), {})
     except GradientCheckError as error:
         of = "pullback" if mode == "rev" else "pushforward"
         raise GradientCheckError(f"of the {of} of {callable_name(f)}, at a higher order: {error}") from None
 
 
-def _random(random: np.random.Generator, leaf: Leaf) -> Any:
-    """Random numbers of the shape, dtype and kind of a leaf."""
-    made = random.standard_normal(np.shape(leaf))
+def _random_like(random: np.random.Generator, leaf: Leaf) -> Any:
+    """Return random numbers of the shape, dtype and type of a leaf."""
+    numbers = random.standard_normal(np.shape(leaf))
     if np.iscomplexobj(leaf):
-        made = made + 1j * random.standard_normal(np.shape(leaf))
+        numbers = numbers + 1j * random.standard_normal(np.shape(leaf))
     if isinstance(leaf, np.ndarray):
-        return np.asarray(made, leaf.dtype)
-    return type(leaf)(made)
+        return np.asarray(numbers, leaf.dtype)
+    return type(leaf)(numbers)
 
 
-def _by_reverse(g: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, ...]:
-    return _placed(args, lambda places: quiet_gradients(g, args, kwargs, places))
+def _reverse_gradients(g: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+    return _by_argument(args, lambda places: quiet_gradients(g, args, kwargs, places))
 
 
-def _by_forward(g: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+def _forward_gradients(g: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, ...]:
     with warnings.catch_warnings(action="ignore", category=NoPathWarning):
-        return _placed(args, lambda places: jacfwd(g, argnums=places)(*args, **kwargs))
+        return _by_argument(args, lambda places: jacfwd(g, argnums=places)(*args, **kwargs))
 
 
-_GRADIENTS: dict[str, Callable[..., tuple[Any, ...]]] = {"rev": _by_reverse, "fwd": _by_forward}
+_GRADIENTS_BY_MODE: dict[str, Callable[..., tuple[Any, ...]]] = {"rev": _reverse_gradients, "fwd": _forward_gradients}
 
 
-def _placed(args: tuple[Any, ...], gradients: Callable[[tuple[int, ...]], Any]) -> tuple[Any, ...]:
-    """The gradients with respect to the arguments that hold floats, each in its place; None in the others."""
+def _by_argument(args: tuple[Any, ...], gradients: Callable[[tuple[int, ...]], Any]) -> tuple[Any, ...]:
+    """Return a tuple with a gradient for each argument: None for those that hold no float."""
     places = tuple([k for k, x in enumerate(args) if leaves(x)])
     table = dict(zip(places, gradients(places), strict=True))
     return tuple(table.get(k) for k in range(len(args)))
 
 
-def _compare_all(check: Check, names: list[str], args: tuple[Any, ...], actual: Any, expected: Any) -> float:
-    """Compare gradients leaf by leaf; returns the largest relative error."""
+def _compare_gradients(check: Check, names: list[str], args: tuple[Any, ...], actual: Any, expected: Any) -> float:
+    """Compare gradients leaf by leaf; return the largest relative error."""
     if not isinstance(actual, tuple) or len(actual) != len(args):
         raise GradientCheckError(f"expected a tuple of {len(args)} gradients, one per argument, got {actual!r}")
     worst = 0.0
     for name, x, found, wanted in zip(names, args, actual, expected, strict=True):
-        found_at, wanted_at = dict(leaves(found, name)), dict(leaves(wanted, name))
+        actual_at, wanted_at = dict(leaves(found, name)), dict(leaves(wanted, name))
         for path, leaf in leaves(x, name):
-            if path not in found_at:
+            if path not in actual_at:
                 raise GradientCheckError(f"there is no gradient at {path}: the gradient's structure differs")
-            _check_form(path, found_at[path], leaf)
-            worst = max(worst, _compare(path, found_at[path], wanted_at[path], check.rtol, check.atol))
-        for path in sorted(found_at.keys() - wanted_at.keys()):
+            _check_shape_and_dtype(path, actual_at[path], leaf)
+            worst = max(worst, _compare_leaf(path, actual_at[path], wanted_at[path], check.rtol, check.atol))
+        for path in sorted(actual_at.keys() - wanted_at.keys()):
             raise GradientCheckError(f"there is a gradient at {path}, where the argument has no leaf")
     return worst
 
 
-def _names(f: Callable[..., Any], count: int) -> list[str]:
-    """The parameters' names, as far as they are known."""
+def _argument_labels(f: Callable[..., Any], count: int) -> list[str]:
+    """Return a name for each positional argument: `args[i]` if the parameters are not known."""
     try:
         bound = signature(f).bind(*range(count)).arguments
     except (TypeError, ValueError):
@@ -194,8 +197,8 @@ def _names(f: Callable[..., Any], count: int) -> list[str]:
     return names
 
 
-def _scalarised(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[..., Any]:
-    """f itself, or the sum of what its result holds with fixed random weights."""
+def _as_scalar_function(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[..., Any]:
+    """Return f if its result is a real number, else the sum of its numbers with fixed random weights."""
     result = f(*copies(args), **copies(kwargs))
     if np.isscalar(result) and np.asarray(result).dtype.kind == "f":
         return f
@@ -212,18 +215,18 @@ def _scalarised(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
     return weighted_sum
 
 
-def _check_form(path: str, found: Any, leaf: Leaf) -> None:
-    """A gradient has its leaf's shape and dtype."""
+def _check_shape_and_dtype(path: str, found: Any, leaf: Leaf) -> None:
+    """Raise if a gradient has another shape or dtype than its leaf."""
     for what, has, needs in (
         ("shape", np.shape(found), np.shape(leaf)),
         ("dtype", np.asarray(found).dtype, np.asarray(leaf).dtype),
     ):
         if has != needs:
-            raise GradientCheckError(f"the gradient at {path} has {what} {has}, the argument {needs}")
+            raise GradientCheckError(f"the gradient at {path} has {what} {has}, the argument has {needs}")
 
 
-def _compare(path: str, found: Any, wanted: Any, rtol: float | None, atol: float | None) -> float:
-    """The largest relative error at one leaf; raises where it is too large."""
+def _compare_leaf(path: str, found: Any, wanted: Any, rtol: float | None, atol: float | None) -> float:
+    """Return the largest relative error at one leaf. Errors: GradientCheckError if it exceeds the tolerances."""
     found, wanted = np.asarray(found), np.asarray(wanted)
     if not wanted.size:
         return 0.0

@@ -1,4 +1,4 @@
-"""Derivatives that a user states for a function of their own: as a pullback, a pushforward, Jacobians or slopes."""
+"""Derivatives that users declare for their functions: as pullbacks, pushforwards, Jacobians or partials."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from wengert.values.callables import callable_name, place, signature
 from wengert.values.specs import is_complex, is_inexact
 from wengert.values.trees import leaves, mirror, rebuild
 
-ENTERED = "It calls what the user stated, also on values that an outer derivative watches."
+ENTERED = "It calls the user's pullback or pushforward, also on values that an outer derivative traces."
 
 __all__ = ["custom", "jacobian_rule", "scalar_rule"]
 
@@ -28,13 +28,13 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @signatures.custom
 def custom(f: F, registry: Registry = rules) -> F:
-    """Let a derivative be stated for a function `f` of the user's, below it, by `@f.pullback` and `@f.pushforward`.
+    """Return `f`, for which you then declare a derivative by `@f.pullback` or `@f.pushforward`.
 
-    `pullback(y_bar, y, *args)` returns the cotangents of the arguments from that of the result y,
-    `pushforward(tangents, y, *args)` the tangent of y from a tuple of those of the arguments, None where one is zero.
-    One of both is enough: the other is its transpose. Arguments and results may be containers, whose tangents and
-    cotangents are containers like them. Parameters of f after a `*` are static. `registry` is the table that the rule
-    goes into. It returns f.
+    `pullback(y_bar, y, *args)` returns the cotangents of the arguments from that of the result y.
+    `pushforward(tangents, y, *args)` returns the tangent of y from a tuple of the arguments' tangents, None for zero.
+    One of the two is enough: the other is its transpose. Arguments and results may be containers; their tangents and
+    cotangents are containers of the same structure. Keyword-only parameters of f are static. `registry` is the rule
+    registry to add the rule to.
 
     >>> @wg.custom
     ... def log1pexp(x):
@@ -45,25 +45,24 @@ def custom(f: F, registry: Registry = rules) -> F:
     >>> wg.grad(log1pexp)(0.0)
     0.5
 
-    Derivatives of second order go through what is stated, which is traced as any other code.
-    Errors: ArgumentError for what is no function written in Python; DuplicateRuleError where f has another rule.
+    Second derivatives trace your pullback or pushforward like any other code.
+    Errors: ArgumentError if f is not a function written in Python; DuplicateRuleError if f has another rule.
     """
     if not isinstance(f, FunctionType):
         raise ArgumentError(
-            f"custom takes a function written in Python, not {callable_name(f)}. A rule for any callable is declared "
-            "by wg.pullback, wg.partials or wg.rrule."
+            f"custom takes a function written in Python, not {callable_name(f)}. To declare a rule for another "
+            "callable, use wg.pullback, wg.partials or wg.rrule."
         )
-    stated = _Stated(f, registry)
-    f.pullback, f.pushforward = stated.pullback, stated.pushforward  # type: ignore[attr-defined]
+    rule = _UserRule(f, registry)
+    f.pullback, f.pushforward = rule.pullback, rule.pushforward  # type: ignore[attr-defined]
     return f
 
 
 def scalar_rule(f: F, *derivatives: Callable[..., Any], registry: Registry = rules) -> F:
-    """State the derivative of an elementwise function `f`; returns f.
+    """Declare the derivative of an elementwise function `f`; return f.
 
-    `derivatives` are functions of f's arguments, one for each of them that has a derivative: ∂f/∂a, ∂f/∂b, ... They
-    multiply tangents and cotangents, number by number: no diagonal matrix is made. `registry` is the table that the
-    rule goes into.
+    `derivatives` are functions of f's arguments, one for each differentiable argument: ∂f/∂a, ∂f/∂b, ... They multiply
+    tangents and cotangents elementwise: no diagonal matrix is made. `registry` is the rule registry to add the rule to.
 
     >>> def softplus(x):
     ...     return np.log1p(np.exp(x))
@@ -73,25 +72,25 @@ def scalar_rule(f: F, *derivatives: Callable[..., Any], registry: Registry = rul
            [0. , 1. ]])
 
     Shapes: a derivative has the shape of the result, or one that broadcasts to it.
-    Errors: RuleError without derivatives; DuplicateRuleError where f has another rule.
+    Errors: RuleError without derivatives; DuplicateRuleError if f has another rule.
     """
     if not derivatives:
-        raise RuleError(f"scalar_rule needs the derivative: scalar_rule({callable_name(f)}, derivative)")
+        raise RuleError(f"scalar_rule needs a derivative: scalar_rule({callable_name(f)}, derivative)")
 
-    def slopes(y: Any, *args: Any, **static: Any) -> Any:
+    def partials(y: Any, *args: Any, **static: Any) -> Any:
         found = [derivative(*args, **static) for derivative in derivatives]
         return found[0] if len(args) == 1 else (*found, *[None] * (len(args) - len(found)))
 
-    slopes.__signature__ = _with_leading(("y",), _parameters(f, derivatives[0], 0))  # type: ignore[attr-defined]
-    registry.add(Rule(callable_name(f), (f,), "partials", slopes, place(derivatives[0]), broadcasts=True))
+    partials.__signature__ = _signature_with(("y",), _parameters_of(f, derivatives[0], 0))  # type: ignore[attr-defined]
+    registry.add(Rule(callable_name(f), (f,), "partials", partials, place(derivatives[0]), broadcasts=True))
     return f
 
 
 def jacobian_rule(f: Callable[..., Any], registry: Registry = rules) -> Callable[[F], F]:
-    """Declare the Jacobians of a function `f` of arrays: below it stands `(y, a, b, ...) -> (∂y/∂a, ∂y/∂b, ...)`.
+    """Declare the Jacobians of a function `f` of arrays, by a function `(y, a, b, ...) -> (∂y/∂a, ∂y/∂b, ...)`.
 
-    y is the result; a single argument has a bare Jacobian, and None stands for one without derivative. What stands
-    after `*` is static. `registry` is the table that the rule goes into.
+    y is the result. For a single argument return the Jacobian itself; return None for an argument without derivative.
+    Keyword-only parameters are static. `registry` is the rule registry to add the rule to.
 
     >>> def rotated(x, angle):
     ...     return turn(angle) @ x
@@ -104,57 +103,58 @@ def jacobian_rule(f: Callable[..., Any], registry: Registry = rules) -> Callable
     array([0., 1.])
 
     Shapes: `y.shape + a.shape`, or a matrix with a row for each number of y and a column for each of a.
-    Errors: DuplicateRuleError where f has another rule; RuleError, when it is used, for Jacobians of other shapes.
+    Errors: DuplicateRuleError if f has another rule; RuleError, when it is used, for Jacobians of other shapes.
     """
 
     def declare(jacobians: F) -> F:
-        stated = _Stated(f, registry, jacobians)
+        rule = _UserRule(f, registry, jacobians)
 
         def pullback(y_bar: Any, y: Any, *args: Any, **static: Any) -> Any:
-            found = stated.matrices(jacobians(y, *args, **static), y, args)
+            matrices = rule.matrices(jacobians(y, *args, **static), y, args)
             flat = np.reshape(y_bar, (1, -1))
-            pairs = zip(found, args, strict=False)
+            pairs = zip(matrices, args, strict=False)
             return tuple([None if m is None else np.reshape(flat @ np.conj(m), np.shape(x)) for m, x in pairs])
 
         def pushforward(tangents: Any, y: Any, *args: Any, **static: Any) -> Any:
             total = 0.0
-            for matrix, tangent in zip(stated.matrices(jacobians(y, *args, **static), y, args), tangents, strict=False):
+            for matrix, tangent in zip(rule.matrices(jacobians(y, *args, **static), y, args), tangents, strict=False):
                 if matrix is not None and tangent is not None:
                     total = total + (matrix @ np.reshape(tangent, (-1, 1))).reshape(np.shape(y))
             return total
 
-        stated.pullback(pullback)
-        stated.pushforward(pushforward)
+        rule.pullback(pullback)
+        rule.pushforward(pushforward)
         return jacobians
 
     return declare
 
 
-class _Stated:
-    """The derivatives stated for a function, and the rule made of them. `text` has its parameters, if f has not."""
+class _UserRule:
+    """The derivatives declared for a function, and the rule made of them. `jacobians` is set by `jacobian_rule`."""
 
-    def __init__(self, f: Callable[..., Any], registry: Registry, text: Callable[..., Any] | None = None) -> None:
-        self.f, self.registry, self.text = f, registry, text
+    def __init__(self, f: Callable[..., Any], registry: Registry, jacobians: Callable[..., Any] | None = None) -> None:
+        self.f, self.registry, self.jacobians = f, registry, jacobians
         self.back: Callable[..., Any] | None = None
         self.forward: Callable[..., Any] | None = None
         self.rule: Rule | None = None
 
     def pullback(self, function: F) -> F:
-        """Take `function` for the pullback: `(y_bar, y, *args, **static) -> cotangents`."""
+        """Declare the pullback: `(y_bar, y, *args, **static) -> cotangents`."""
         self.back = function
-        self._enter(function)
+        self._register(function)
         return function
 
     def pushforward(self, function: F) -> F:
-        """Take `function` for the pushforward: `(tangents, y, *args, **static) -> y_dot`."""
+        """Declare the pushforward: `(tangents, y, *args, **static) -> y_dot`."""
         self.forward = function
-        self._enter(function)
+        self._register(function)
         return function
 
-    def _enter(self, function: Callable[..., Any]) -> None:
-        parameters = _parameters(self.f, self.text or function, 1 if self.text else 2)
+    def _register(self, function: Callable[..., Any]) -> None:
+        """Put the rule into the registry, in place of the one that an earlier declaration made."""
+        parameters = _parameters_of(self.f, self.jacobians or function, 1 if self.jacobians else 2)
         defaults = [p.default for p in parameters if p.kind in _BY_POSITION]
-        back, forward, f = self.back or self._transposed, self.forward, self.f
+        back, forward, f = self.back or self._transpose, self.forward, self.f
 
         def body(*args: Any, **static: Any) -> Any:
             y = f(*args, **static)
@@ -168,7 +168,7 @@ class _Stated:
         body.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         if self.rule is not None and self.registry.get(f) is self.rule:
             self.registry.remove(f)
-        self.rule = self.registry.add(Rule(callable_name(f), (f,), "rrule", body, place(self.text or function)))
+        self.rule = self.registry.add(Rule(callable_name(f), (f,), "rrule", body, place(self.jacobians or function)))
         if forward is not None:
 
             def push(tangents: Any, y: Any, *args: Any, **static: Any) -> Any:
@@ -177,52 +177,55 @@ class _Stated:
 
             self.registry.push_by(f, Pushforward("declared", functools.wraps(forward)(push)))
 
-    def _transposed(self, y_bar: Any, y: Any, *args: Any, **static: Any) -> Any:
-        """The cotangents of the arguments, where a pushforward alone is stated."""
+    def _transpose(self, y_bar: Any, y: Any, *args: Any, **static: Any) -> Any:
+        """Return the cotangents of the arguments by transposing the pushforward, if that alone was declared."""
         forward = self.forward
         assert forward is not None
         places = [k for k, x in enumerate(args) if leaves(x)]
 
-        def pushed(*tangents: Any) -> Any:
-            given = dict(zip(places, tangents, strict=True))
-            return forward(tuple([given.get(k) for k in range(len(args))]), y, *args, **static)
+        def y_dot(*tangents: Any) -> Any:
+            by_position = dict(zip(places, tangents, strict=True))
+            return forward(tuple([by_position.get(k) for k in range(len(args))]), y, *args, **static)
 
-        _, pull = vjp(pushed, *[mirror(args[k], _zeros_like) for k in places])
-        cotangents = dict(zip(places, pull(_conjugated(y_bar)), strict=True))
-        return tuple([_conjugated(cotangents.get(k)) for k in range(len(args))])
+        _, pull = vjp(y_dot, *[mirror(args[k], _zeros_like) for k in places])
+        cotangents = dict(zip(places, pull(_conjugate(y_bar)), strict=True))
+        return tuple([_conjugate(cotangents.get(k)) for k in range(len(args))])
 
     def matrices(self, found: Any, y: Any, args: tuple[Any, ...]) -> list[Any]:
-        """Jacobians as matrices, checked."""
+        """Return Jacobians as matrices. Errors: RuleError if their number or shapes do not fit y and the arguments."""
         found = found if isinstance(found, (tuple, list)) else (found,)
         if len(found) < len([x for x in args if is_inexact(x)]):
-            raise RuleError(f"{self._said()} gave {len(found)} Jacobians for {len(args)} arguments: one for each.")
-        made = []
+            raise RuleError(
+                f"{self._source()} returned {len(found)} Jacobians for {len(args)} arguments. Return one for each, or "
+                "None."
+            )
+        matrices = []
         for k, (jacobian, x) in enumerate(zip(found, args, strict=False)):
             shapes = (*np.shape(y), *np.shape(x)), (np.size(y), np.size(x))
             if jacobian is not None and np.shape(jacobian) not in shapes:
                 raise RuleError(
-                    f"{self._said()} gave a Jacobian of shape {np.shape(jacobian)} for argument {k + 1}, "
-                    f"of shape {np.shape(x)}. It has the shape {shapes[0]}, or, as a matrix, {shapes[1]}."
+                    f"{self._source()} returned a Jacobian of shape {np.shape(jacobian)} for argument {k + 1}, "
+                    f"of shape {np.shape(x)}. Return one of shape {shapes[0]} or, as a matrix, {shapes[1]}."
                 )
-            made.append(None if jacobian is None else np.reshape(jacobian, shapes[1]))
-        return made
+            matrices.append(None if jacobian is None else np.reshape(jacobian, shapes[1]))
+        return matrices
 
-    def _said(self) -> str:
-        return f"the jacobian_rule of {callable_name(self.f)} ({place(self.text)})"
+    def _source(self) -> str:
+        return f"the jacobian_rule of {callable_name(self.f)} ({place(self.jacobians)})"
 
 
 _BY_POSITION = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
-def _parameters(f: Callable[..., Any], function: Callable[..., Any], leading: int) -> list[inspect.Parameter]:
-    """The parameters of f, or, where that does not tell, those of what is stated for it, after the `leading` ones."""
+def _parameters_of(f: Callable[..., Any], function: Callable[..., Any], leading: int) -> list[inspect.Parameter]:
+    """Return the parameters of f or, if they are not known, those of its rule's `function` after the `leading` ones."""
     try:
         return [*signature(f).parameters.values()]
     except (TypeError, ValueError):
         return [*signature(function).parameters.values()][leading:]
 
 
-def _with_leading(names: tuple[str, ...], parameters: list[inspect.Parameter]) -> inspect.Signature:
+def _signature_with(names: tuple[str, ...], parameters: list[inspect.Parameter]) -> inspect.Signature:
     return inspect.Signature([*[inspect.Parameter(n, inspect.Parameter.POSITIONAL_ONLY) for n in names], *parameters])
 
 
@@ -230,8 +233,8 @@ def _zeros_like(leaf: Any) -> Any:
     return np.zeros_like(leaf) if isinstance(leaf, np.ndarray) else type(leaf)(0)
 
 
-def _conjugated(value: Any) -> Any:
-    """The conjugates of what a value holds."""
+def _conjugate(value: Any) -> Any:
+    """Return a value with the conjugates of its numbers."""
     if not any([is_complex(leaf) for _, leaf in leaves(value)]):
         return value
     return np.conj(value) if is_inexact(value) else rebuild(value, lambda leaf, _: np.conj(leaf))

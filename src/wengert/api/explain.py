@@ -31,7 +31,7 @@ class Policy(NamedTuple):
 
 
 def policy(f: Callable[..., Any]) -> Policy:
-    """Tell how traced code treats a call of `f`: it records it, enters it, calls a replacement, or refuses it.
+    """Explain how traced code treats a call of `f`: it records it, enters it, calls a replacement, or refuses it.
 
     A method of a class written in C, such as `list.append`, is treated as a call on an object.
 
@@ -45,10 +45,12 @@ def policy(f: Callable[..., Any]) -> Policy:
     rules.load()
     owner = f.__objclass__ if isinstance(f, types.MethodDescriptorType | types.WrapperDescriptorType) else None
     decision = decide(f) if owner is None else decide_method(f, owner, f.__name__)
-    return Policy(callable_name(f), decision.kind.value, decision.why, _where(f, decision.by), _next(f, decision))
+    return Policy(
+        callable_name(f), decision.kind.value, decision.why, _decided_at(f, decision.by), _next_step(f, decision)
+    )
 
 
-def _where(f: Any, by: Any) -> str:
+def _decided_at(f: Any, by: Any) -> str:
     """Return the line behind a decision: that of a rule, a stand-in, this package or the callable itself."""
     if isinstance(by, Rule):
         return f"{by.where} ({by.name})"
@@ -58,21 +60,21 @@ def _where(f: Any, by: Any) -> str:
     while isinstance(code, types.MethodType) or hasattr(code, "func"):
         code = code.__func__ if isinstance(code, types.MethodType) else code.func
     if isinstance(code, type):
-        return _of_class(code)
+        return _line_of_class(code)
     name = getattr(code, "__qualname__", type(code).__name__).partition(".")[
         0
     ]  # the function that made it, if it is a closure
     return place(code) if by is None else f"{place(code)} ({name})"
 
 
-def _of_class(cls: type) -> str:
+def _line_of_class(cls: type) -> str:
     try:
         return f"{inspect.getsourcefile(cls)}:{inspect.getsourcelines(cls)[1]}"
     except (OSError, TypeError):
         return callable_name(cls)
 
 
-def _next(f: Any, decision: Decision) -> str:
+def _next_step(f: Any, decision: Decision) -> str:
     """Suggest the user's next step if the call is refused, or one inside it."""
     if decision.kind is Kind.ENTERED:
         return f"Each call inside it is treated separately. If one is refused, give the function a rule:\n\n{stub(f)}"

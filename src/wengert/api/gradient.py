@@ -1,4 +1,4 @@
-"""Gradients: trace, walk back, hand over in the arguments' own structure."""
+"""Gradients: trace, walk back, return the gradients in the structure of the arguments."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.api.nan_checks import check_given
+from wengert.api.nan_checks import check_finite_result
 from wengert.errors import RefusedCallError, WengertError
 from wengert.hooks.tracer import enter_arguments, enter_leaves, level, run, without_innermost_level
 from wengert.mutation.residuals import excerpt
@@ -46,7 +46,7 @@ Args = tuple[Any, ...]
 Places = tuple[int | str, ...]
 
 _DOUBLE = np.dtype(float)
-_LEADING = {n: tuple(range(n)) for n in range(1, 20)}  # as argnums has them: all of n arguments
+_ALL_POSITIONS = {n: tuple(range(n)) for n in range(1, 20)}  # argnums for all of n arguments
 
 
 @signatures.grad
@@ -60,7 +60,7 @@ def grad(
     seed: Any = None,
     **kwargs: Any,
 ) -> Any:
-    """The gradient ∂f/∂x of a function `f` that returns one number.
+    """Compute the gradient ∂f/∂x of a function `f` that returns one number.
 
     With `f` alone, `grad` returns a function: `grad(f)(x, y)`. With arguments as well it computes at once:
     `value, (df, dx, dy) = grad(f, x, y)`, where df is the gradient of the arrays that f itself holds, in its closure or
@@ -73,15 +73,16 @@ def grad(
     array([ 3., 12.])
 
     `argnums` says which arguments: a position, a name, or a tuple of these, for which the result is a tuple of
-    gradients. By default it is the first argument, and at once all of them. An argument that it asks for holds floats
-    or is a whole number, which counts as a float.
-    `allow_int`: an argument that `argnums` asks for and that has no derivative (an array of integers, a bool) gets None
-    instead of an error.
-    `has_aux`: f returns a pair `(y, aux)`, and only y is differentiated. `grad(f)(x)` then returns `(x̄, aux)`, and
-    `grad(f, x)` has `(y, aux)` for its value.
+    gradients. `grad(f)` takes the first argument by default, `grad(f, x)` all of them. These arguments must hold
+    floats, or be an integer, which counts as a float.
+    `allow_int`: an argument of `argnums` without derivative (an array of integers, a bool) gets None instead of an
+    error.
+    `has_aux`: f returns a pair `(y, aux)`, and only y is differentiated. `grad(f)(x)` then returns `(x̄, aux)`, and the
+    value that `grad(f, x)` returns is `(y, aux)`.
     `holomorphic`: f is holomorphic, from complex arguments to a complex result, and the result is f'(z). Without it f's
-    result is real, and the gradient at z = a + ib is ∂f/∂a - i ∂f/∂b, as in JAX: descend along its conjugate.
-    `seed`, at once only: the cotangent ȳ of a result of any shape, in place of 1; the gradient is that of Σ ȳ·f(x).
+    result must be real, and the gradient at z = a + ib is ∂f/∂a - i ∂f/∂b, as in JAX: descend along its conjugate.
+    `seed`, for `grad(f, x)` only: the cotangent ȳ of a result of any shape, instead of 1; the gradient is that of
+    Σ ȳ·f(x).
 
     >>> wg.grad(lambda x: (np.sum(x), len(x)), has_aux=True)(x)
     (array([1., 1.]), 2)
@@ -91,22 +92,22 @@ def grad(
     array([ 2., 40.])
 
     Shapes: a gradient has the structure, shapes and dtypes of its argument.
-    Errors: NonScalarOutputError for a result that is not one number and NoGradientPathError for one that is no float;
+    Errors: NonScalarOutputError if the result is not one number, NoGradientPathError if it is not a float;
     IntegerInputError for an argument without derivative; ArgumentError for options that do not fit the call;
-    NoRuleError and RefusedCallError for code that cannot be seen into; AliasedArgumentsError for arguments that share
-    memory which f writes. NoPathWarning where the result depends on none of the arguments asked for.
+    NoRuleError and RefusedCallError for code that cannot be traced; AliasedArgumentsError if f writes into memory that
+    two arguments share. NoPathWarning if the result depends on none of the arguments of `argnums`.
     """
     options: dict[str, Any] = {"has_aux": has_aux, "holomorphic": holomorphic, "allow_int": allow_int}
     if args:
-        return _at_once(f, args, kwargs, argnums, seed, options)
+        return _value_and_gradients(f, args, kwargs, argnums, seed, options)
     refuse_words(f, kwargs, seed)
     if f is None:
         return lambda f: grad(f, argnums=argnums, **options)
     argnums = 0 if argnums is None else argnums
     check_argnums(argnums)
-    given, f = f, unwrapped(f)
+    original, f = f, unwrapped(f)
 
-    @transforms(grad, given, argnums=argnums, **options)
+    @transforms(grad, original, argnums=argnums, **options)
     def gradient(*args: Any, **kwargs: Any) -> Any:
         value, result = _value_and_gradient(f, args, kwargs, argnums, options)
         return (result, value[1]) if has_aux else result
@@ -116,17 +117,14 @@ def grad(
 
 @signatures.value_and_grad
 def value_and_grad(
-    f: Callable[..., Any] | None = None,
-    argnums: Argnums = 0,
-    has_aux: bool = False,
-    holomorphic: bool = False,
+    f: Callable[..., Any] | None = None, argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False,
     allow_int: bool = False,
-) -> Any:
-    """The function that returns `(f(x), ∂f/∂x)`; without `f`, a decorator.
+) -> Any:  # fmt: skip
+    """Return the function that computes `(f(x), ∂f/∂x)`; without `f`, a decorator.
 
-    SciPy's optimisers take it as it is: `scipy.optimize.minimize(value_and_grad(f), x0, jac=True)`. `argnums`,
-    `holomorphic` and `allow_int` mean what they mean for `grad(f)`, and so do shapes and errors. With `has_aux`, f
-    returns `(y, aux)`, and the function returns `((y, aux), ∂y/∂x)`.
+    Pass it to SciPy's optimisers: `scipy.optimize.minimize(value_and_grad(f), x0, jac=True)`. `argnums`, `holomorphic`,
+    `allow_int`, shapes and errors are as for `grad(f)`. With `has_aux`, f returns `(y, aux)`, and the function returns
+    `((y, aux), ∂y/∂x)`.
 
     >>> wg.value_and_grad(lambda x: x**2)(3.0)
     (9.0, 6.0)
@@ -137,9 +135,9 @@ def value_and_grad(
     if f is None:
         return lambda f: value_and_grad(f, argnums=argnums, **options)
     check_argnums(argnums)
-    given, f = f, unwrapped(f)
+    original, f = f, unwrapped(f)
 
-    @transforms(value_and_grad, given, argnums=argnums, **options)
+    @transforms(value_and_grad, original, argnums=argnums, **options)
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
         return _value_and_gradient(f, args, kwargs, argnums, options)
 
@@ -147,15 +145,15 @@ def value_and_grad(
 
 
 def _value_and_gradient(f: Any, args: Args, kwargs: dict[str, Any], argnums: Argnums, options: dict[str, Any]) -> Any:
-    """The value of a call, and the gradients that `argnums` asks for."""
+    """Return the value of a call, and the gradients of the arguments that `argnums` names."""
     if kwargs:
         refuse_swallowed(f, kwargs)
-    if type(argnums) is tuple and argnums == _LEADING.get(len(args)):  # all of them: nothing to look up
+    if type(argnums) is tuple and argnums == _ALL_POSITIONS.get(len(args)):  # all of them: nothing to look up
         places, single = argnums, False
     else:
         places, single = places_of(f, args, kwargs, argnums)
     try:
-        value, gradients = _gradient(f, args, kwargs, places, None, False, **options)
+        value, gradients = _trace_and_reverse(f, args, kwargs, places, None, False, **options)
     finally:
         SESSION.tidy()
     return value, gradients[0] if single else tuple(gradients)
@@ -163,10 +161,10 @@ def _value_and_gradient(f: Any, args: Args, kwargs: dict[str, Any], argnums: Arg
 
 @signatures.vjp
 def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
-    """The value of `f(*primals)` and its pullback ȳ ↦ (x̄, …): `(y, pullback)`.
+    """Compute the value of `f(*primals)` and its pullback ȳ ↦ (x̄, …): return `(y, pullback)`.
 
-    y may be a number, an array, or a container of these. The pullback may be called any number of times; it takes a ȳ
-    of the structure and shapes of y, and returns a tuple with a cotangent for each of the primals, in their structure
+    y may be a number, an array, or a container of these. You may call the pullback any number of times. It takes a ȳ of
+    the structure and shapes of y, and returns a tuple with a cotangent for each of the primals, of the same structure
     and shapes. With `has_aux`, f returns `(y, aux)`, and `vjp` returns `(y, pullback, aux)`.
 
     >>> y, pullback = wg.vjp(lambda x: x**2, np.array([1.0, 2.0]))
@@ -175,27 +173,27 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
 
     Errors: those of `grad`; ValueError for a ȳ of another structure or shape.
     """
-    y, pullback, aux = pulled(f, primals, {}, tuple(range(len(primals))), has_aux)
+    y, pullback, aux = vjp_of_call(f, primals, {}, tuple(range(len(primals))), has_aux)
     return (y, pullback, aux) if has_aux else (y, pullback)
 
 
-def pulled(
+def vjp_of_call(
     f: Callable[..., Any], args: Args, kwargs: dict[str, Any], wanted: Places, has_aux: bool, quiet: bool = False
 ) -> tuple[Any, Callable[[Any], Args], Any]:
-    """The value of a call, its pullback onto the `wanted` arguments, and what it returns besides, or None.
+    """Return the value of a call, its pullback to the `wanted` arguments, and aux or None.
 
-    `quiet`: it is meant where these hold nothing that has a derivative.
+    `quiet`: do not warn if these arguments hold nothing that has a derivative.
     """
     try:
-        return _pulled(f, args, kwargs, wanted, has_aux, quiet)
+        return _vjp_of_call(f, args, kwargs, wanted, has_aux, quiet)
     finally:
         SESSION.tidy()
 
 
-def _pulled(
+def _vjp_of_call(
     f: Callable[..., Any], args: Args, kwargs: dict[str, Any], wanted: Places, has_aux: bool, quiet: bool
 ) -> tuple[Any, Callable[[Any], Args], Any]:
-    """`pulled` itself; what an interrupt may have left open is tidied around it."""
+    """Do the work of `vjp_of_call`, which tidies up after an interrupt."""
     with level(False) as (recording, here):
         depth = len(recording.levels) - 1
         swaps, f, entered, named = enter_arguments(recording, here, f, args, kwargs, wanted)
@@ -211,7 +209,7 @@ def _pulled(
         if slots_of_result and (swaps.made or not quiet) and all(is_lost(recording, here, k) for k in slots_of_result):
             warn_of_loss(recording, here, f, asked_for(f, args, kwargs, wanted))
         if SETTINGS.debug_nans and not depth:
-            check_given(recording, result)
+            check_finite_result(recording, result)
         pullback = pullback_of(recording, here, excerpt(recording, here.start), swaps, slots, result)
         value = swaps.leave(result)
     return value, pullback, swaps.leave(aux)
@@ -220,9 +218,9 @@ def _pulled(
 def pullback_of(
     recording: Recording, here: Level, kept: Recording, swaps: Swaps, slots: dict[int, int | None], result: Any
 ) -> Callable[[Any], Args]:
-    """The pullback of a level that is about to end, from its `result` onto what `swaps` has entered, at `slots`.
+    """Return the pullback of a level that is about to end, from its `result` to the inputs in `swaps`, at `slots`.
 
-    `kept` is the excerpt of the recording, for later, when that is gone.
+    `kept` is the excerpt of the recording that the pullback reads once the recording has ended.
     """
     depth, folds = len(recording.levels) - 1, len(recording.folds)
     outputs = [(path, slot_of(recording, leaf), leaf) for path, leaf in leaves(result)]
@@ -234,8 +232,8 @@ def pullback_of(
             raise recording.refuse(
                 RefusedCallError(
                     f"{STATE.site}: the pullback of a wg.vjp inside a function under wg.checkpoint is called after "
-                    "that function has returned, when what it recorded is gone. Call it inside, or take the vjp "
-                    "outside of the checkpoint."
+                    "that function has returned, and its recording is gone. Call the pullback inside that function, "
+                    "or take the vjp outside of the checkpoint."
                 )
             )
         seeds = result_seeds(outputs, y_bar, calling(watching))
@@ -244,15 +242,15 @@ def pullback_of(
         try:
             cotangents = reverse(walked, here, seeds, depth, False, watching)
         finally:
-            walked.owed.pay(owed)  # what an interrupt kept from being paid
+            walked.owed.pay(owed)  # if an interrupt came before
         if is_own:
-            recording.stopped = len(recording.entries)  # that of a linear function is a constant
+            recording.stopped = len(recording.entries)  # the pullback of a linear function is a constant
         return swaps.mirrors(LeafGradients(cotangents, slots, watching is not None))
 
     return pullback
 
 
-def _at_once(
+def _value_and_gradients(
     f: Any,
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
@@ -260,7 +258,7 @@ def _at_once(
     seed: Any,
     options: dict[str, Any],
 ) -> Any:
-    """`grad(f, *args)` with arguments: the value, and the Gradients."""
+    """Compute `grad(f, *args)` with arguments: return the value and the Gradients."""
     check_function(grad, f)
     refuse_swallowed(f, kwargs)
     refuse_shared(f, {"argnums": argnums, "seed": seed, **options})
@@ -272,7 +270,7 @@ def _at_once(
         check_argnums(argnums)
         places, _ = places_of(f, args, kwargs, argnums)
     try:
-        value, gradients = _gradient(f, args, kwargs, places, seed, True, lenient=argnums is None, **options)
+        value, gradients = _trace_and_reverse(f, args, kwargs, places, seed, True, lenient=argnums is None, **options)
     finally:
         SESSION.tidy()
     result = Gradients(gradients)
@@ -280,7 +278,7 @@ def _at_once(
     return value, result
 
 
-def _gradient(
+def _trace_and_reverse(
     f: Callable[..., Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
@@ -294,11 +292,11 @@ def _gradient(
     quiet: bool = False,
     begin: Callable[[Recording], None] | None = None,
 ) -> tuple[Any, list[Any]]:
-    """The value, and the gradients in the order of `wanted` (that of f in front, where asked for).
+    """Return the value, and the gradients in the order of `wanted`, with that of f in front if `itself`.
 
-    `begin` is called with the recording, before anything is written down.
+    `begin` is called with the recording before its first entry.
     """
-    simple = wanted == _LEADING.get(len(args)) and not kwargs and not itself and _are_leaves(args)
+    simple = wanted == _ALL_POSITIONS.get(len(args)) and not kwargs and not itself and _are_plain_leaves(args)
     if not simple and not (allow_int or lenient):
         check_inputs(f, args, kwargs, wanted)
     with level(False) as (recording, here):
@@ -327,13 +325,13 @@ def _gradient(
             leading = simple and not depth
             gradients = gradient_of.list_leading(swaps.made, here.start) if leading else [*swaps.mirrors(gradient_of)]
             if SETTINGS.debug_nans and not depth:
-                check_given(recording, value, gradients)
+                check_finite_result(recording, value, gradients)
         missed = not gradient_of.is_reached(here) if depth else not seeds
         quiet |= allow_int and not swaps.made
         if missed and not quiet and is_lost(recording, here, seeds[0][0] if seeds else None):
             warn_of_loss(recording, here, f, asked_for(f, args, kwargs, wanted))
         if depth:
-            recording.stopped = len(recording.entries)  # that of a linear function is a constant
+            recording.stopped = len(recording.entries)  # the gradient of a linear function is a constant
         value = swaps.leave(value)
         if has_aux:
             value = (value, swaps.leave(aux))
@@ -341,45 +339,45 @@ def _gradient(
 
 
 def quiet_gradients(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], places: tuple[int, ...]) -> list[Any]:
-    """The gradients with respect to arguments, without a warning where they are zero for want of a path."""
-    return _gradient(f, args, kwargs, places, None, False, False, False, False, quiet=True)[1]
+    """Return the gradients with respect to arguments, without a warning if the result does not depend on them."""
+    return _trace_and_reverse(f, args, kwargs, places, None, False, False, False, False, quiet=True)[1]
 
 
 def measured_gradients(
     f: Any, args: Args, kwargs: dict[str, Any], argnums: Argnums, begin: Any = None
 ) -> tuple[Any, list[Any]]:
-    """The value and the gradients of `grad(f, *args, argnums=argnums, **kwargs)`; `begin` is as in `_gradient`.
+    """Compute `grad(f, *args, argnums=argnums, **kwargs)` with `begin` called with its recording, to measure it.
 
-    Errors: WengertError inside another trace, whose recording it would be.
+    Errors: WengertError inside another trace, since the recording would be that one's.
     """
     if active_recording() is not None:
         raise WengertError("what a gradient takes cannot be measured inside another trace; measure it outside")
     places = (*range(len(args)), *kwargs) if argnums is None else places_of(f, args, kwargs, argnums)[0]
     try:
-        return _gradient(
+        return _trace_and_reverse(
             f, args, kwargs, places, None, argnums is None, False, False, False, argnums is None, begin=begin
         )
     finally:
         SESSION.tidy()
 
 
-def gradients_held(f: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, list[Any]]:
-    """The value of f(*args), a float, and its gradients with respect to all that f itself holds and to args[1:]."""
+def gradients_with_closure(f: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, list[Any]]:
+    """Return the value of f(*args), a float, and its gradients with respect to f's own arrays and to args[1:]."""
     wanted = (*range(1, len(args)),)
-    return _gradient(f, args, kwargs, wanted, None, True, False, False, True, lenient=True, quiet=True)
+    return _trace_and_reverse(f, args, kwargs, wanted, None, True, False, False, True, lenient=True, quiet=True)
 
 
-def _slopes(call: Callable[..., Any], f: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-    """The gradients that transpose a pullback, in a piece of work that `call` runs; plainly, no trace sees it."""
+def _gradients_to_transpose(call: Callable[..., Any], f: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+    """Return the gradients that transpose a pullback, computed under `call`; if that is `plainly`, unrecorded."""
     with silent(call is plainly):
         return call(quiet_gradients, f, args, {}, tuple(range(len(args))))
 
 
-ReverseMode.gradients = staticmethod(_slopes)
+ReverseMode.gradients = staticmethod(_gradients_to_transpose)
 
 
-def _are_leaves(args: tuple[Any, ...]) -> bool:
-    """Whether all arguments are leaves of the commonest kinds."""
+def _are_plain_leaves(args: tuple[Any, ...]) -> bool:
+    """Whether all arguments are floats or arrays of float64."""
     return all([type(a) is float or (type(a) is np.ndarray and a.dtype is _DOUBLE) for a in args])
 
 

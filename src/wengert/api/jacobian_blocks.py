@@ -1,7 +1,7 @@
 """Blocks of Jacobians, by reverse or forward mode.
 
-A block is ∂yⱼ/∂xₖ of one leaf of a result and one of the arguments, of shape `yⱼ.shape + xₖ.shape`. Reverse mode finds
-them by rows, forward mode by columns; what becomes of them is the same.
+A block is ∂yⱼ/∂xₖ of one leaf of a result and one of the arguments, of shape `yⱼ.shape + xₖ.shape`. Reverse mode
+computes them by rows, forward mode by columns; the rest is common to both.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.api.batches import vmap
-from wengert.api.gradient import pulled
-from wengert.api.tangents import either_way, pushed
+from wengert.api.gradient import vjp_of_call
+from wengert.api.tangents import jvp_of_call, vjp_and_jvp_of_call
 from wengert.errors import ArgumentError, NoBatchingRuleWarning, NoGradientPathError
 from wengert.recording.container_arguments import with_held_leaves
 from wengert.recording.session import active_recording
@@ -23,10 +23,10 @@ from wengert.values.callables import callable_name
 from wengert.values.specs import Spec, as_float, is_complex, spec_of
 from wengert.values.trees import held_by_library, is_container, itself, leaves, mirror
 
-ENTERED = "It computes with derivatives, also with those that an outer derivative watches."
+ENTERED = "It computes with derivatives, also with those that an outer derivative traces."
 
-CHEAPER = 3  # times as fast is a column as a row: all columns are pushed in one pass
-WIDE = 100  # rows from which on one walk back for all is faster than one for each, though it is traced
+COLUMNS_PER_ROW = 3  # columns that take the time of one row: all columns are pushed in one pass
+ROWS_FOR_VMAP = 100  # from so many rows on, one traced walk back for all is faster than one for each
 
 
 class Options(NamedTuple):
@@ -39,11 +39,11 @@ class Options(NamedTuple):
     as_matrix: bool = False
 
 
-class Call:
-    """A call of a function, with the arguments that its derivative is asked for.
+class JacobianCall:
+    """A call of a function, with the arguments to differentiate it by.
 
-    `forms` are these, with None for what has no derivative, `xs` the Specs of their leaves; `single`: one was asked
-    for, bare.
+    `forms` are these arguments, with None for parts without derivative, `xs` the Specs of their leaves. `single`:
+    `argnums` named one argument, not a tuple.
     """
 
     def __init__(self, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], options: Options) -> None:
@@ -58,38 +58,38 @@ class Call:
         self.xs = [spec_of(leaf) for _, leaf in self.paths]
 
     @property
-    def work(self) -> tuple[Any, ...]:
-        """The positional arguments of `pulled` for this call."""
+    def request(self) -> tuple[Any, ...]:
+        """The positional arguments of `vjp_of_call` for this call."""
         return self.f, self.args, self.kwargs, self.places, self.options.has_aux, self.options.allow_int
 
-    def pushed(self, tangents: Any, size: int) -> tuple[Any, Any, Any]:
-        """Its value, the tangents of that, in `size` directions at once, and what it returns besides."""
-        f, args, kwargs, places, has_aux, quiet = self.work
-        return pushed(f, args, kwargs, places, tangents, has_aux, size, quiet)
+    def push(self, tangents: Any, size: int) -> tuple[Any, Any, Any]:
+        """Return the value, its tangents in `size` directions at once, and aux or None."""
+        f, args, kwargs, places, has_aux, quiet = self.request
+        return jvp_of_call(f, args, kwargs, places, tangents, has_aux, size, quiet)
 
     @property
-    def same(self) -> list[int]:
-        """For each leaf the number of the first one that is the same array: an array in two places has one tangent."""
+    def first_uses(self) -> list[int]:
+        """For each leaf, the index of the first leaf that is the same array: an array passed twice has one tangent."""
         first: dict[int, int] = {}
         arrays = [leaf if isinstance(leaf, np.ndarray) else object() for _, leaf in self.paths]
         return [first.setdefault(id(leaf), k) for k, leaf in enumerate(arrays)]
 
-    def checked(self, y: Any) -> list[Spec]:
-        """The Specs of the leaves of the result `y`, of which there has to be a Jacobian."""
+    def check_result(self, y: Any) -> list[Spec]:
+        """Return the Specs of the leaves of the result `y`. Errors: see `jacobian`."""
         found = leaves(y)
         if not found:
             raise NoGradientPathError(
                 f"{callable_name(self.f)} returned {y!r} ({type(y).__name__}), in which nothing has a derivative. "
-                "Return the floats (or arrays of them) that it was made from."
+                "Return the floats (or arrays of floats) that it was made from."
             )
         if self.options.holomorphic:
             for _, leaf in found:
                 check_complex(self.paths, leaf)
         elif any(map(is_complex, self.xs)) and any(is_complex(leaf) for _, leaf in found):
             raise ArgumentError(
-                f"{callable_name(self.f)} takes complex numbers to complex ones, so that its derivative is one number "
-                "an entry only where it is holomorphic: then say holomorphic=True. Else take the Jacobians of np.real "
-                "and np.imag of its result; wg.vjp and wg.jvp give products with any of them."
+                f"{callable_name(self.f)} maps complex numbers to complex numbers. If it is holomorphic, pass "
+                "holomorphic=True. If not, take the Jacobians of np.real and np.imag of its result, or products by "
+                "wg.vjp and wg.jvp."
             )
         ys = [spec_of(leaf) for _, leaf in found]
         if not self.options.as_matrix:
@@ -97,18 +97,18 @@ class Call:
         return ys
 
     def _refuse_labels(self, y: Any, ys: list[Spec]) -> None:
-        """Refuse blocks that have more axes than the objects of a library, with labels, in which they would stand."""
+        """Refuse to put blocks into labelled objects of a library, which have fewer axes than the blocks."""
         one_number = self.single and not is_container(self.forms[0]) and not any([x.shape for x in self.xs])
         too_narrow = [self.forms if any([spec.shape for spec in ys]) else None, None if one_number else y]
         if held := held_by_library(too_narrow):
             raise ArgumentError(
-                f"the Jacobian of {callable_name(self.f)} has an entry for each number of the result and each of the "
-                f"arguments: a {held} has no place for it. Say as_matrix=True for a plain matrix, or take and return "
-                "plain arrays."
+                f"the Jacobian of {callable_name(self.f)} has an entry for each number of the result and each number "
+                f"of the arguments, more than a {held} can hold. Pass as_matrix=True for a plain matrix, or take and "
+                "return plain arrays."
             )
 
     def nested(self, y: Any, blocks: list[list[Any]]) -> Any:
-        """The blocks, a row of them for each leaf of the result, in the structure of the result, then the arguments."""
+        """Arrange rows of blocks, one for each leaf of the result, in the structures of result and arguments."""
         rows = [self.filled(row) for row in blocks]
         return with_held_leaves(mirror(y, itself), [row[0] for row in rows] if self.single else rows)
 
@@ -116,24 +116,24 @@ class Call:
         """A row of what belongs to the leaves, one after the other, in the structure of the arguments."""
         return tuple([with_held_leaves(form, part) for form, part in zip(self.forms, self._parts(row), strict=True)])
 
-    def _parts(self, row: list[Any]) -> list[list[Any]]:
-        """A row of blocks by the arguments that they belong to."""
+    def _by_argument(self, row: list[Any]) -> list[list[Any]]:
+        """Split a row of blocks by the arguments that they belong to."""
         rest = iter(row)
         return [[next(rest) for _ in leaves(form)] for form in self.forms]
 
     def matrices(self, ys: list[Spec], blocks: list[list[Any]]) -> Any:
-        """The blocks as one matrix for each argument: a row for each number of the result, a column for each of its."""
+        """Return a matrix for each argument, with a row for each number of the result, a column for each of its own."""
         flat = [
             [np.reshape(block, (y.size, x.size)) for block, x in zip(row, self.xs, strict=True)]
             for y, row in zip(ys, blocks, strict=True)
         ]
-        split = [self._parts(row) for row in flat]
-        found = tuple([_joined([parts[k] for parts in split]) for k in range(len(self.forms))])
-        return found[0] if self.single else found
+        split = [self._by_argument(row) for row in flat]
+        matrices = tuple([_concatenated([parts[k] for parts in split]) for k in range(len(self.forms))])
+        return matrices[0] if self.single else matrices
 
 
-class Found(NamedTuple):
-    """The value of a call, what it returns besides, the Specs of the value's leaves, and a row of blocks for each."""
+class JacobianBlocks(NamedTuple):
+    """The value of a call, its aux or None, the Specs of the value's leaves, and a row of blocks for each leaf."""
 
     y: Any
     aux: Any
@@ -141,17 +141,17 @@ class Found(NamedTuple):
     blocks: list[list[Any]]
 
 
-def _joined(rows: list[list[Any]]) -> Any:
-    """Blocks as one matrix; None where there are none."""
+def _concatenated(rows: list[list[Any]]) -> Any:
+    """Concatenate rows of blocks to one matrix; None if there are none."""
     if not rows[0]:
         return None
     return np.concatenate([np.concatenate(row, axis=1) if len(row) > 1 else row[0] for row in rows])
 
 
 class Basis:
-    """Directions in the space of some leaves, in rows: the unit vectors of each, and -i times those of some (`twice`).
+    """A basis of the space of some leaves, in rows: the unit vectors of each, and -i times those of some (`twice`).
 
-    By a derivative D along these, 1 and -i, that with respect to a complex number is D(1) + i D(-i).
+    With the derivatives D along 1 and -i, the derivative with respect to a complex number is D(1) + i D(-i).
     """
 
     def __init__(self, specs: Sequence[Spec], twice: Sequence[bool]) -> None:
@@ -160,54 +160,56 @@ class Basis:
             starts = [self.size + k * spec.size for k in range(1 + again)]
             self.places.append([slice(start, start + spec.size) for start in starts])
             self.size += spec.size * (1 + again)
-        self.size = max(self.size, 1)  # of nothing, a direction of zeros
+        self.size = max(self.size, 1)  # without leaves, one direction of zeros
 
     def vectors(self) -> list[Any]:
-        """For each leaf its part of all directions, with an axis for these in front."""
+        """Return each leaf's part of all directions, with an axis for the directions in front."""
         return [self._vectors(spec, places) for spec, places in zip(self.specs, self.places, strict=True)]
 
     def _vectors(self, spec: Spec, places: list[slice]) -> Any:
-        found = np.zeros((self.size, spec.size), spec.dtype)
+        directions = np.zeros((self.size, spec.size), spec.dtype)
         for place, factor in zip(places, (1, -1j), strict=False):
-            np.fill_diagonal(found[place], factor)
-        return found.reshape((self.size, *spec.shape))
+            np.fill_diagonal(directions[place], factor)
+        return directions.reshape((self.size, *spec.shape))
 
     def part(self, found: Any, k: int) -> Any:
-        """Of derivatives along all directions those with respect to leaf k: with an axis for its numbers in front."""
+        """Select the derivatives with respect to leaf k, with an axis for its numbers in front."""
         parts = [found[place] for place in self.places[k]]
         return parts[0] + 1j * parts[1] if len(parts) > 1 else parts[0]
 
 
-def picked(call: Call) -> Found:
-    """The blocks by the mode that takes less time, going by sizes; the function runs once for both."""
+def by_cheaper_mode(call: JacobianCall) -> JacobianBlocks:
+    """Compute the blocks by the mode that takes less time, judged by the sizes; the function runs once."""
     count = sum([x.size * (1 + is_complex(x)) for x in call.xs])
     if count == 1:
         return by_columns(call)
-    y, push, pullback, aux = either_way(*call.work)
-    if CHEAPER * sum([np.size(leaf) for _, leaf in leaves(y)]) < count:
-        return _rows_of(call, y, pullback, aux)
-    return along(call, call.xs, lambda vectors, _: vectors, lambda tangents, size: (y, push(tangents, size), aux))
+    y, push, pullback, aux = vjp_and_jvp_of_call(*call.request)
+    if COLUMNS_PER_ROW * sum([np.size(leaf) for _, leaf in leaves(y)]) < count:
+        return _blocks_of_rows(call, y, pullback, aux)
+    return by_directions(
+        call, call.xs, lambda vectors, _: vectors, lambda tangents, size: (y, push(tangents, size), aux)
+    )
 
 
-def by_rows(call: Call) -> Found:
-    """The blocks by reverse mode."""
-    return _rows_of(call, *pulled(*call.work))
+def by_rows(call: JacobianCall) -> JacobianBlocks:
+    """Compute the blocks by reverse mode."""
+    return _blocks_of_rows(call, *vjp_of_call(*call.request))
 
 
-def _rows_of(call: Call, y: Any, pullback: Callable[[Any], Any], aux: Any) -> Found:
-    """The blocks by the pullback of a call."""
-    ys = call.checked(y)
+def _blocks_of_rows(call: JacobianCall, y: Any, pullback: Callable[[Any], Any], aux: Any) -> JacobianBlocks:
+    """Compute the blocks by the pullback of a call."""
+    ys = call.check_result(y)
     basis = Basis(ys, [is_complex(leaf) and not call.options.holomorphic for leaf in ys])
-    rows = list(zip(_rows(pullback, y, basis), call.xs, strict=True))
-    blocks = [[_block(basis.part(row, j), spec, x) for row, x in rows] for j, spec in enumerate(ys)]
-    return Found(y, aux, ys, blocks)
+    rows = list(zip(_cotangents_of_basis(pullback, y, basis), call.xs, strict=True))
+    blocks = [[_in_block_shape(basis.part(row, j), spec, x) for row, x in rows] for j, spec in enumerate(ys)]
+    return JacobianBlocks(y, aux, ys, blocks)
 
 
-def _rows(pullback: Callable[[Any], Any], y: Any, basis: Basis) -> list[Any]:
-    """The cotangents of the arguments' leaves for all seeds of a basis: each with an axis for these in front."""
+def _cotangents_of_basis(pullback: Callable[[Any], Any], y: Any, basis: Basis) -> list[Any]:
+    """Return the cotangents of the arguments' leaves for all seeds of a basis, each with an axis for these in front."""
     seeds = basis.vectors()
     form = mirror(y, itself)
-    if basis.size >= WIDE and active_recording() is None:
+    if basis.size >= ROWS_FOR_VMAP and active_recording() is None:
         with warnings.catch_warnings(action="ignore", category=NoBatchingRuleWarning):  # nobody asked for a batch
             cotangents = vmap(pullback)(with_held_leaves(form, seeds))
         return [leaf for part in cotangents for _, leaf in leaves(part)]
@@ -220,45 +222,48 @@ def _rows(pullback: Callable[[Any], Any], y: Any, basis: Basis) -> list[Any]:
     return [np.stack([np.asarray(row) for row in column]) for column in zip(*rows, strict=True)]
 
 
-def by_columns(call: Call) -> Found:
-    """The blocks by forward mode: all directions at once, while the function runs."""
-    return along(call, call.xs, lambda vectors, _: vectors)
+def by_columns(call: JacobianCall) -> JacobianBlocks:
+    """Compute the blocks by forward mode: all directions at once, while the function runs."""
+    return by_directions(call, call.xs, lambda vectors, _: vectors)
 
 
-def along(
-    call: Call,
+def by_directions(
+    call: JacobianCall,
     xs: list[Spec],
     spread: Callable[[Any, Spec], Any],
     push: Callable[[Any, int], tuple[Any, Any, Any]] | None = None,
-) -> Found:
-    """The blocks with respect to leaves `xs` that stand for those of the arguments, by forward mode.
+) -> JacobianBlocks:
+    """Compute the blocks by forward mode along directions of `xs`, one for each leaf of the arguments.
 
-    `spread(vectors, x)` makes, of directions in the space of one of them, those of the argument's leaf x.
-    `push(tangents, size)` gives the value, its tangents, and what the function returns besides; by default it runs it.
+    `spread(vectors, x)` maps directions in the space of one of `xs` to directions of the argument's leaf x.
+    `push(tangents, size)` returns the value, its tangents, and aux; by default it runs the function.
     """
-    options, same = call.options, call.same
+    options, same = call.options, call.first_uses
     alone = [x if k == same[k] else Spec((0,), x.dtype) for k, x in enumerate(xs)]
     basis = Basis(alone, [is_complex(x) and not options.holomorphic for x in xs])
     vectors = basis.vectors()
     tangents = call.filled([spread(vectors[first], x) for first, x in zip(same, call.xs, strict=True)])
-    y, y_dot, aux = (push or call.pushed)(tangents, basis.size)
-    ys = call.checked(y)
+    y, y_dot, aux = (push or call.push)(tangents, basis.size)
+    ys = call.check_result(y)
     blocks = [
-        [_block(_column(basis.part(tangent, first), y, x), y, x) for first, x in zip(same, xs, strict=True)]
+        [
+            _in_block_shape(_with_last_axis(basis.part(tangent, first), y, x), y, x)
+            for first, x in zip(same, xs, strict=True)
+        ]
         for (_, tangent), y in zip(leaves(y_dot), ys, strict=True)
     ]
-    return Found(y, aux, ys, blocks)
+    return JacobianBlocks(y, aux, ys, blocks)
 
 
-def _column(found: Any, y: Spec, x: Spec) -> Any:
-    """The derivatives with respect to all numbers of x, with an axis for these at the end, in its precision."""
+def _with_last_axis(found: Any, y: Spec, x: Spec) -> Any:
+    """Move the axis of the numbers of x to the end, and cast the derivatives to the precision of x."""
     dtype = np.result_type(x.dtype, np.complex64) if is_complex(y) else x.dtype
-    turned = np.moveaxis(found, 0, -1)
-    return turned if turned.dtype == dtype else turned.astype(dtype)
+    moved = np.moveaxis(found, 0, -1)
+    return moved if moved.dtype == dtype else moved.astype(dtype)
 
 
-def _block(found: Any, y: Spec, x: Spec) -> Any:
-    """A block in its shape; a number of the argument's kind where both have none."""
+def _in_block_shape(found: Any, y: Spec, x: Spec) -> Any:
+    """Reshape a block; return a number of the argument's type if neither y nor x has axes."""
     block = found.reshape(y.shape + x.shape)
     if block.ndim or issubclass(x.pytype, np.ndarray):
         return block

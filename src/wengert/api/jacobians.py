@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.api.jacobian_blocks import Call, Found, Options, by_columns, by_rows, picked
+from wengert.api.jacobian_blocks import JacobianBlocks, JacobianCall, Options, by_cheaper_mode, by_columns, by_rows
 from wengert.errors import NonScalarOutputError
 from wengert.values import signatures
 from wengert.values.argnums import Argnums, check_argnums
@@ -16,104 +16,91 @@ from wengert.values.callables import callable_name, unwrapped
 from wengert.values.transformed import transforms
 from wengert.values.trees import leaves
 
-ENTERED = "It computes with derivatives, also with those that an outer derivative watches."
+ENTERED = "It computes with derivatives, also with those that an outer derivative traces."
+
+Mode = Callable[[JacobianCall], JacobianBlocks]
 
 __all__ = ["hessian", "jacfwd", "jacobian", "jacrev", "value_and_jacobian"]
 
 
 @signatures.jacobian
 def jacobian(
-    f: Callable[..., Any] | None = None,
-    argnums: Argnums = 0,
-    has_aux: bool = False,
-    holomorphic: bool = False,
-    allow_int: bool = False,
-    as_matrix: bool = False,
-) -> Any:
-    """The function that returns the Jacobian ∂f/∂x, for a result of any shape; without `f`, a decorator.
+    f: Callable[..., Any] | None = None, argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False,
+    allow_int: bool = False, as_matrix: bool = False,
+) -> Any:  # fmt: skip
+    """Return the function that computes the Jacobian ∂f/∂x, for a result of any shape; without `f`, a decorator.
 
-    It goes backward (`jacrev`) where the arguments have more than three times the result's numbers, else forward
-    (`jacfwd`).
+    It uses reverse mode (`jacrev`) if the arguments have more than three times as many numbers as the result, else
+    forward mode (`jacfwd`).
 
     >>> wg.jacobian(lambda x: x[:2] * x[2])(np.array([1.0, 2.0, 3.0]))
     array([[3., 0., 1.],
            [0., 3., 2.]])
 
-    `argnums`, `has_aux` and `allow_int` mean what they mean for `grad`: with `has_aux` the function returns
-    `(Jacobian, aux)`. Where the result or an argument is a container, the Jacobian is a container, of the result's
-    structure, of containers of the arguments', as in JAX:
+    `argnums`, `has_aux` and `allow_int` are as for `grad`: with `has_aux` the function returns `(Jacobian, aux)`. If
+    the result or an argument is a container, the Jacobian has the structure of the result, and in place of each leaf
+    the structure of the arguments, as in JAX:
 
     >>> wg.jacobian(lambda p: {"y": p["a"] * p["b"]})({"a": 2.0, "b": np.array([3.0, 4.0])})
     {'y': {'a': array([3., 4.]), 'b': array([[2., 0.],
            [0., 2.]])}}
 
-    `as_matrix`: one matrix for each argument, with a row for each number of the result and a column for each of the
-    argument, in the order in which `ravel` has them.
+    `as_matrix`: return one matrix for each argument, with a row for each number of the result and a column for each
+    number of the argument, in the order of `ravel`.
 
     >>> wg.jacobian(lambda x, y: x * y, argnums=(0, 1), as_matrix=True)(2.0, np.array([3.0, 4.0]))
     (array([[3.],
            [4.]]), array([[2., 0.],
            [0., 2.]]))
 
-    `holomorphic`: f is holomorphic, from complex numbers to complex numbers. Without it one of both is real: ∂y/∂x of a
-    complex y is complex, and the derivative with respect to a complex a + ib is ∂y/∂a - i ∂y/∂b, as in `grad`.
+    `holomorphic`: f is holomorphic, from complex numbers to complex numbers. Without it the arguments or the result
+    must be real: ∂y/∂x of a complex y is complex, and the derivative with respect to a complex a + ib is
+    ∂y/∂a - i ∂y/∂b, as in `grad`.
 
-    Shapes: `y.shape + x.shape`, and the dtype of x, or the complex one of its precision where y is complex.
-    Errors: NoGradientPathError where nothing in the result has a derivative; ArgumentError for complex numbers to
-    complex numbers without `holomorphic`; else those of `grad`.
+    Shapes: `y.shape + x.shape`, with the dtype of x, or the complex dtype of its precision if y is complex.
+    Errors: NoGradientPathError if nothing in the result has a derivative; ArgumentError for a complex result of complex
+    arguments without `holomorphic`; else those of `grad`.
     """
-    return _without_value(jacobian, picked, f, Options(argnums, has_aux, holomorphic, allow_int, as_matrix))
+    return _jacobian_by(jacobian, by_cheaper_mode, f, Options(argnums, has_aux, holomorphic, allow_int, as_matrix))
 
 
 @signatures.jacobian
 def jacrev(
-    f: Callable[..., Any] | None = None,
-    argnums: Argnums = 0,
-    has_aux: bool = False,
-    holomorphic: bool = False,
-    allow_int: bool = False,
-    as_matrix: bool = False,
-) -> Any:
-    """`jacobian` by reverse mode: a walk back for each number of the result of `f`.
+    f: Callable[..., Any] | None = None, argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False,
+    allow_int: bool = False, as_matrix: bool = False,
+) -> Any:  # fmt: skip
+    """Return the `jacobian` function by reverse mode: one walk back for each number of the result of `f`.
 
     `argnums`, `has_aux`, `holomorphic`, `allow_int` and `as_matrix`, shapes and errors are those of `jacobian`.
 
     >>> wg.jacrev(lambda x: np.sum(x * x))(np.array([1.0, 2.0]))
     array([2., 4.])
     """
-    return _without_value(jacrev, by_rows, f, Options(argnums, has_aux, holomorphic, allow_int, as_matrix))
+    return _jacobian_by(jacrev, by_rows, f, Options(argnums, has_aux, holomorphic, allow_int, as_matrix))
 
 
 @signatures.jacobian
 def jacfwd(
-    f: Callable[..., Any] | None = None,
-    argnums: Argnums = 0,
-    has_aux: bool = False,
-    holomorphic: bool = False,
-    allow_int: bool = False,
-    as_matrix: bool = False,
-) -> Any:
-    """`jacobian` by forward mode: all columns at once, while `f` runs, and no tape is kept.
+    f: Callable[..., Any] | None = None, argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False,
+    allow_int: bool = False, as_matrix: bool = False,
+) -> Any:  # fmt: skip
+    """Return the `jacobian` function by forward mode: all columns at once, while `f` runs; no tape is kept.
 
-    `argnums`, `has_aux`, `holomorphic`, `allow_int` and `as_matrix`, shapes and errors are those of `jacobian`. What f
-    computes takes as many times its memory as the arguments have numbers.
+    `argnums`, `has_aux`, `holomorphic`, `allow_int` and `as_matrix`, shapes and errors are those of `jacobian`. Each
+    value that f computes takes its memory once more for each number of the arguments.
 
     >>> wg.jacfwd(lambda t: np.array([t, t**2]))(3.0)
     array([1., 6.])
     """
-    return _without_value(jacfwd, by_columns, f, Options(argnums, has_aux, holomorphic, allow_int, as_matrix))
+    return _jacobian_by(jacfwd, by_columns, f, Options(argnums, has_aux, holomorphic, allow_int, as_matrix))
 
 
 @signatures.value_and_jacobian
 def value_and_jacobian(
-    f: Callable[..., Any] | None = None,
-    argnums: Argnums = 0,
-    has_aux: bool = False,
-    holomorphic: bool = False,
-    allow_int: bool = False,
-    as_matrix: bool = False,
-) -> Any:
-    """The function that returns `(f(x), ∂f/∂x)`, as SciPy's solvers take it; without `f`, a decorator.
+    f: Callable[..., Any] | None = None, argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False,
+    allow_int: bool = False, as_matrix: bool = False,
+) -> Any:  # fmt: skip
+    """Return the function that computes `(f(x), ∂f/∂x)`, as SciPy's solvers expect it; without `f`, a decorator.
 
     `argnums`, `holomorphic`, `allow_int` and `as_matrix`, shapes and errors are those of `jacobian`. With `has_aux`, f
     returns `(y, aux)`, and the function returns `((y, aux), ∂y/∂x)`.
@@ -123,80 +110,73 @@ def value_and_jacobian(
     array([1., 2.])
     """
     options = Options(argnums, has_aux, holomorphic, allow_int, as_matrix)
-    check_argnums(argnums)
-    if f is None:
-        return lambda f: value_and_jacobian(f, *options)
-    return transforms(value_and_jacobian, f, **options._asdict())(_made(picked, unwrapped(f), options))
+    return _jacobian_by(value_and_jacobian, by_cheaper_mode, f, options, with_value=True)
 
 
 @signatures.jacobian
 def hessian(
-    f: Callable[..., Any] | None = None,
-    argnums: Argnums = 0,
-    has_aux: bool = False,
-    holomorphic: bool = False,
-    allow_int: bool = False,
-    as_matrix: bool = False,
-) -> Any:
-    """The function that returns the Hessian ∂²f/∂x², by forward mode through the gradient; without `f`, a decorator.
+    f: Callable[..., Any] | None = None, argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False,
+    allow_int: bool = False, as_matrix: bool = False,
+) -> Any:  # fmt: skip
+    """Return the function that computes the Hessian ∂²f/∂x², forward through the gradient; without `f`, a decorator.
 
     >>> wg.hessian(lambda x: x[0] ** 2 * x[1])(np.array([3.0, 5.0]))
     array([[10.,  6.],
            [ 6.,  0.]])
 
-    `argnums`, `has_aux`, `holomorphic` and `allow_int` mean what they mean for `jacobian`. Of arguments in containers,
-    and of several, it is a container of containers:
+    `argnums`, `has_aux`, `holomorphic` and `allow_int` are as for `jacobian`. For arguments in containers, and for
+    several arguments, the Hessian is a container of containers:
 
     >>> wg.hessian(lambda x, y: x * x * y, argnums=(0, 1))(3.0, 5.0)
     ((10.0, 6.0), (6.0, 0.0))
 
-    `as_matrix`: one matrix, with a row and a column for each number of all arguments that `argnums` asks for.
+    `as_matrix`: return one matrix, with a row and a column for each number of all arguments that `argnums` names.
 
     Shapes: `x.shape + x.shape`, with the shape of the result in front.
-    Errors: those of `jacobian`; NonScalarOutputError for the matrix of a result that is not one number.
+    Errors: those of `jacobian`; NonScalarOutputError for `as_matrix` if the result is not one number.
     """
     options = Options(argnums, has_aux, holomorphic, allow_int, as_matrix)
     if f is None:
         return lambda f: hessian(f, *options)
-    made = transforms(hessian, f, **options._asdict())
-    second = unwrapped(jacfwd(_first(f, options) if as_matrix else jacrev(f, *options), *options))
+    finish = transforms(hessian, f, **options._asdict())
+    second = unwrapped(jacfwd(_gradient_in_rows(f, options) if as_matrix else jacrev(f, *options), *options))
     if not as_matrix or isinstance(argnums, (int, str)):
-        return made(second)
+        return finish(second)
 
-    @made
-    def joined(*args: Any, **kwargs: Any) -> Any:
-        found = second(*args, **kwargs)
-        parts, *aux = found if has_aux else (found,)
-        whole = np.concatenate([part for part in parts if part is not None], axis=1)
-        return (whole, *aux) if has_aux else whole
+    @finish
+    def one_matrix(*args: Any, **kwargs: Any) -> Any:
+        result = second(*args, **kwargs)
+        parts, *aux = result if has_aux else (result,)
+        matrix = np.concatenate([part for part in parts if part is not None], axis=1)
+        return (matrix, *aux) if has_aux else matrix
 
-    return joined
+    return one_matrix
 
 
-def _first(f: Callable[..., Any], options: Options) -> Callable[..., Any]:
-    """The first derivative of a function of one number, in matrices of one row."""
-    by_value = unwrapped(value_and_jacobian(f, *options))
+def _gradient_in_rows(f: Callable[..., Any], options: Options) -> Callable[..., Any]:
+    """Return the gradient function of an f that returns one number, as matrices of one row."""
+    value_and_rows = unwrapped(value_and_jacobian(f, *options))
 
     @functools.wraps(f)
     def rows(*args: Any, **kwargs: Any) -> Any:
-        value, found = by_value(*args, **kwargs)
+        value, found = value_and_rows(*args, **kwargs)
         y = value[0] if options.has_aux else value
         count = sum([np.size(leaf) for _, leaf in leaves(y)])
         if count != 1:
             raise NonScalarOutputError(
-                f"the Hessian as a matrix is that of one number, but {callable_name(f)} returned {count}. "
-                "Leave out as_matrix=True, which gives one Hessian for each number."
+                f"hessian with as_matrix=True needs a function that returns one number, but {callable_name(f)} "
+                f"returned {count}. Without as_matrix=True you get one Hessian for each number."
             )
         return (found, value[1]) if options.has_aux else found
 
     return rows
 
 
-def _made(mode: Callable[[Call], Found], f: Callable[..., Any], options: Options) -> Callable[..., Any]:
-    """The function that returns a value and its Jacobian."""
+def _value_and_jacobian_by(mode: Mode, f: Callable[..., Any], options: Options) -> Callable[..., Any]:
+    """Return the function that computes a value and its Jacobian."""
 
     def value_and_blocks(*args: Any, **kwargs: Any) -> Any:
-        call = Call(f, args, kwargs, options)
+        call = JacobianCall(f, args, kwargs, options)
         y, aux, ys, blocks = mode(call)
         found = call.matrices(ys, blocks) if options.as_matrix else call.nested(y, blocks)
         return ((y, aux) if options.has_aux else y), found
@@ -204,18 +184,17 @@ def _made(mode: Callable[[Call], Found], f: Callable[..., Any], options: Options
     return value_and_blocks
 
 
-def _without_value(
-    make: Callable[..., Any], mode: Callable[[Call], Found], f: Callable[..., Any] | None, options: Options
+def _jacobian_by(
+    make: Callable[..., Any], mode: Mode, f: Callable[..., Any] | None, options: Options, with_value: bool = False
 ) -> Any:
-    """Return the function that computes the Jacobian alone, or a decorator if no function is given."""
+    """Return `make(f, *options)`: the function that computes the Jacobian by a mode; without `f`, a decorator."""
     check_argnums(options.argnums)
     if f is None:
         return lambda f: make(f, *options)
-    both = _made(mode, unwrapped(f), options)
+    both = _value_and_jacobian_by(mode, unwrapped(f), options)
 
-    @transforms(make, f, **options._asdict())
-    def blocks(*args: Any, **kwargs: Any) -> Any:
+    def jacobian_alone(*args: Any, **kwargs: Any) -> Any:
         value, found = both(*args, **kwargs)
         return (found, value[1]) if options.has_aux else found
 
-    return blocks
+    return transforms(make, f, **options._asdict())(both if with_value else jacobian_alone)

@@ -1,4 +1,4 @@
-"""`memory`: what a gradient holds while it runs, and which line of the user's code made it."""
+"""`memory`: the memory that a gradient holds while it runs, by the line of the user's code that allocated it."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.api.gradient import measured_gradients
-from wengert.api.profiling import copied
+from wengert.api.profiling import Report, copy_arguments
 from wengert.values.argnums import Argnums, refuse_swallowed
 from wengert.values.callables import callable_name
 
 
-class Held(NamedTuple):
-    """Memory held at the peak that a `line` of the user's allocated: bytes of one `kind`, in `pieces` blocks."""
+class HeldMemory(NamedTuple):
+    """Memory held at the peak that one `line` of the user allocated: bytes of one `kind`, in `pieces` blocks."""
 
     line: tuple[str, int, str] | None
     kind: str
@@ -25,13 +25,13 @@ class Held(NamedTuple):
     pieces: int
 
 
-class MemoryUse:
-    """The memory profile of the gradient of the function that `title` names: a `curve`, a `look` at its peak.
+class MemoryUse(Report):
+    """The result of `memory` for the function named `title`, from a `curve` over time and a `look` at its peak.
 
-    A moment lies between two points at which the count of bytes is read: a new line of the user's, a recorded call, a
-    step back; the reverse pass begins with the moment `turned`. `held` are the bytes that were held at the end of each,
-    and `total` those that were held in it at the most. `peak` is the largest of these, and `lines`, each `Held`, are
-    what it is made of: together as many bytes.
+    Bytes are counted at each new line of yours, each recorded call and each step back. A moment lies between two such
+    counts; the reverse pass begins with the moment `turned`. `held` are the bytes at the end of each moment, `total`
+    the most bytes within it. `peak` is the largest of these, and `lines`, a tuple of `HeldMemory`, are its parts.
+    `show()` prints them beside the source.
 
     >>> found = wg.memory(lambda x: np.sum(np.exp(np.sin(x))), np.ones(1_000_000))
     >>> 16_000_000 < found.peak < 25_000_000
@@ -45,36 +45,25 @@ class MemoryUse:
         self.total, self.held = np.array(curve.total), np.array(curve.held)
         lines: dict[Any, Any] = {None: None, **named(filter(None, curve.known))}
         rows = [
-            Held(place and lines.get(place, (*place, "")), kind, *amounts)
+            HeldMemory(place and lines.get(place, (*place, "")), kind, *amounts)
             for (place, kind), amounts in look.rows().items()
             if place or kind != "object"
         ]
         place = [*curve.known][curve.at_work[self.at]]
         work = int(self.total[self.at]) - int(self.held[self.at - 1] if self.at else 0)
-        rows.append(Held(place and lines[place[:2]], "at work", work, 1))
-        told = sum(row.nbytes for row in rows)
-        self.peak = max(told, int(self.total[self.at]))
-        rows.append(Held(None, "other", self.peak - told, 1))
+        rows.append(HeldMemory(place and lines[place[:2]], "at work", work, 1))
+        attributed = sum(row.nbytes for row in rows)
+        self.peak = max(attributed, int(self.total[self.at]))
+        rows.append(HeldMemory(None, "other", self.peak - attributed, 1))
         self.lines = tuple(sorted(rows, key=lambda row: -row.nbytes))
 
-    def __str__(self) -> str:
-        from wengert.tools.tables import as_text
-
-        return as_text(self)
-
-    def __rich_console__(self, console: Any, options: Any) -> Iterator[Any]:
+    def _tables(self, width: int) -> Iterator[Any]:
         from wengert.tools.tables import memory_table
 
-        return memory_table(self, options.max_width)
-
-    def show(self) -> None:
-        """Print what was held at the peak, line by line, beside the source."""
-        from rich.console import Console
-
-        Console().print(self)
+        return memory_table(self, width)
 
     def html(self, path: str | os.PathLike[str]) -> Path:
-        """Write it as an HTML page to the file `path`: what is held over time, beside the source; returns the path."""
+        """Write it as an HTML page to the file `path`: a curve over time, and the source; return the path."""
         from wengert.tools.html_data import memory_data
         from wengert.tools.page import write
         from wengert.tools.sources import Sources
@@ -83,10 +72,10 @@ class MemoryUse:
 
 
 def memory(f: Callable[..., Any], *args: Any, argnums: Argnums = None, **kwargs: Any) -> MemoryUse:
-    """Measure the memory that the gradient of `f(*args, **kwargs)` holds, by line that allocated it: a MemoryUse.
+    """Measure the memory that the gradient of `f(*args, **kwargs)` holds, by allocating line; return a MemoryUse.
 
     `argnums` says which arguments are differentiated, as in `grad(f, x)`; by default all, and the arrays that f holds.
-    What is there before the gradient, as the arguments, counts for nothing.
+    Memory from before the gradient, such as the arguments, does not count.
 
     >>> def f(x):
     ...     y = np.exp(x)
@@ -95,11 +84,11 @@ def memory(f: Callable[..., Any], *args: Any, argnums: Argnums = None, **kwargs:
     >>> [(row.nbytes, row.line[1]) for row in found.lines if row.kind == "array"]
     [(8000000, 2)]
 
-    f and its gradient run three times, on copies of the arguments: for what the first one loads and derives, to find
-    when the peak is, and to look what is held there. Each block of memory counts for the innermost line of the user's
-    that was at work when it was allocated, with what libraries allocate for it; a cotangent, for the line that made
-    what it is the cotangent of. "At work" is what one line, call or step allocates for itself, "recording" what is
-    written down of calls, "object" other Python objects, "other" what no line made.
+    f and its gradient run three times, on copies of the arguments: first to load modules and fill caches, then to find
+    the moment of the peak, then to look at the memory held there. Each block counts for the innermost of your lines
+    that was running when it was allocated, also inside a library; a cotangent counts for the line that made its primal.
+    "At work" is memory that one line, call or step allocates for itself, "recording" the records of calls, "object"
+    other Python objects, "other" memory of no line.
     Errors: those of `grad`.
     """
     from wengert.tools.allocations import DEEP, Curve, Holds, Look, tracing
@@ -107,8 +96,8 @@ def memory(f: Callable[..., Any], *args: Any, argnums: Argnums = None, **kwargs:
     refuse_swallowed(f, kwargs)
 
     def gradient() -> Callable[..., Any]:
-        given, named = copied(args, kwargs)
-        return partial(measured_gradients, f, given, named, argnums)
+        own_args, own_kwargs = copy_arguments(args, kwargs)
+        return partial(measured_gradients, f, own_args, own_kwargs, argnums)
 
     first, second, third = gradient(), gradient(), gradient()
     Holds().over(first)
@@ -121,4 +110,4 @@ def memory(f: Callable[..., Any], *args: Any, argnums: Argnums = None, **kwargs:
     return MemoryUse(callable_name(f), curve, look)
 
 
-__all__ = ["Held", "MemoryUse", "memory"]
+__all__ = ["HeldMemory", "MemoryUse", "memory"]

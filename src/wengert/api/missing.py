@@ -1,4 +1,4 @@
-"""`missing`: all calls of a function that have no rule, found in one run and before any derivative."""
+"""`missing`: all calls of a function that have no rule, found in one run, before any derivative."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from wengert.values.sites import Site
 
 
 class MissingCall(NamedTuple):
-    """A call of `f`, at the user's line `site`, that a derivative is refused for; `why` says it in words.
+    """A call of `f`, at your line `site`, that a derivative would be refused for; `why` is the reason.
 
-    It was made so many `times`; `stub` is a rule to paste and fill in.
+    `times` counts the calls; `stub` is a rule to paste and fill in.
 
     >>> import json
     >>> call = wg.missing(lambda x: float(json.dumps(x)) + x, 2.0)[0]
@@ -34,7 +34,7 @@ class MissingCall(NamedTuple):
 
     @property
     def stub(self) -> str:
-        """The text of a rule for `f`, to paste and fill in."""
+        """Return the source of a rule for `f`, to paste and fill in."""
         return stub(self.f)
 
     def __str__(self) -> str:
@@ -45,9 +45,9 @@ class MissingCall(NamedTuple):
 class Missing(tuple[MissingCall, ...]):
     """The calls without a rule that `missing` found, in the order in which they were made.
 
-    `constant` are calls of what is declared to have no derivative and gives floats: none passes through them.
-    `stopped` is the error at which the run ended, None where it went to the end. Printed, a report; `show()` prints a
-    table with a rule to paste for each.
+    `constant` are calls of functions that are declared non-differentiable and return floats: no derivative passes
+    through them. `stopped` is the error that ended the run, None if it reached the end. `show()` prints a table, with a
+    rule to paste for each function.
 
     >>> found = wg.missing(lambda x: np.floor(x) * x, 2.5)
     >>> len(found), [call.f for call in found.constant], found.stopped
@@ -64,10 +64,10 @@ class Missing(tuple[MissingCall, ...]):
         yield f"{len(self) or 'no'} call{'s' * (len(self) != 1)} without a rule" + ":" * bool(self)
         yield from (f"  {call}" for call in self)
         if self.constant:
-            yield "through these no derivative passes:"
+            yield "no derivative passes through these calls:"
             yield from (f"  {call}" for call in self.constant)
         if self.stopped is not None:
-            yield "the run could not go on, and what comes after this line is not known:"
+            yield "the run stopped at this error; calls after it are not known:"
             yield f"  {str(self.stopped).splitlines()[0]}"
 
     def __rich__(self) -> Any:
@@ -89,11 +89,11 @@ class Missing(tuple[MissingCall, ...]):
 
 
 def missing(f: Callable[..., Any], *args: Any, argnums: Argnums = None, **kwargs: Any) -> Missing:
-    """All calls in `f(*args, **kwargs)` that have no rule, for each of which a derivative would be refused.
+    """Find all calls in `f(*args, **kwargs)` that have no rule, for which a derivative would be refused.
 
-    f runs once, to its end where that can be: such a call is run as it is, and what it gives counts as constant, so
-    that the next one is found, too. `argnums` says which arguments are to be differentiated, as in `grad(f, x)`; by
-    default all, and the arrays that f itself holds. No derivative is computed, and nothing is left behind.
+    f runs once, to its end if possible: a call without a rule runs untraced, and its result counts as a constant, so
+    that the next one is found too. `argnums` says which arguments are to be differentiated, as in `grad(f, x)`; by
+    default all, and the arrays that f itself holds. No derivative is computed.
 
     >>> import json
     >>> def f(x):
@@ -103,16 +103,16 @@ def missing(f: Callable[..., Any], *args: Any, argnums: Argnums = None, **kwargs
     1 call without a rule:
       json.dumps at ... in f: a traced value reaches it
 
-    Errors: what f raises. A refusal of another kind ends the run: the report says where, as `stopped`.
+    Errors: those of f. A refusal of another kind ends the run; it is in the report, as `stopped`.
     """
     refuse_swallowed(f, kwargs)
     try:
-        return _surveyed(f, args, kwargs, argnums)
+        return _survey(f, args, kwargs, argnums)
     finally:
         SESSION.tidy()
 
 
-def _surveyed(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Argnums) -> Missing:
+def _survey(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Argnums) -> Missing:
     wanted = (*range(len(args)), *kwargs) if argnums is None else places_of(f, args, kwargs, argnums)[0]
     stopped = None
     with level(False) as (recording, here):
@@ -128,22 +128,22 @@ def _surveyed(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, An
             stopped = error
         finally:
             recording.survey = before
-    found = Missing(_counted(survey.refused))
-    found.constant, found.stopped = tuple(_counted(survey.cut)), stopped
+    found = Missing(_count_by_line(survey.refused))
+    found.constant, found.stopped = tuple(_count_by_line(survey.cut)), stopped
     return found
 
 
-def _counted(calls: Iterable[tuple[Any, Site | None, str]]) -> Iterator[MissingCall]:
-    """One of the calls of a function at a line, each with how many there were."""
-    same: dict[Any, list[Any]] = {}
+def _count_by_line(calls: Iterable[tuple[Any, Site | None, str]]) -> Iterator[MissingCall]:
+    """Yield one MissingCall for each function, line and reason, with the number of such calls."""
+    groups: dict[Any, list[Any]] = {}
     for f, site, why in calls:
-        if f not in _SHAPED:
+        if f not in _SHAPE_READERS:
             line = None if site is None else site._replace(function=site.function.partition(" (by way of ")[0])
-            same.setdefault((callable_name(f), line, why), []).append(f)
-    return (MissingCall(held[0], site, why, len(held)) for (_, site, why), held in same.items())
+            groups.setdefault((callable_name(f), line, why), []).append(f)
+    return (MissingCall(fs[0], site, why, len(fs)) for (_, site, why), fs in groups.items())
 
 
-_SHAPED = (np.empty_like, np.zeros_like, np.ones_like, np.full_like)  # they read no number of what they are like
+_SHAPE_READERS = (np.empty_like, np.zeros_like, np.ones_like, np.full_like)  # they read the shape and dtype alone
 
 
 __all__ = ["Missing", "MissingCall", "missing"]

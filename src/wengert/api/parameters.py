@@ -1,4 +1,4 @@
-"""Parameters in containers, taken whole: as one vector and back, and as constants."""
+"""Parameters in containers: as one vector and back (`ravel`), and as constants (`stop_gradient`)."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from wengert.rulebook.declare import non_differentiable
 from wengert.values.specs import Spec, fresh, is_complex, is_inexact, spec_of
 from wengert.values.trees import itself, rebuild
 
-ENTERED = "It computes with parameters, also with those that a derivative watches."
+ENTERED = "It computes with parameters, also with those that a derivative traces."
 
 X = TypeVar("X")
 
 __all__ = ["ravel", "stop_gradient"]
 
 
-class _Number(NamedTuple):
-    """Stands in a form for the leaf of this number."""
+class _LeafNumber(NamedTuple):
+    """The number of a leaf, in its place in a form."""
 
-    place: int
+    number: int
 
 
 def ravel(params: X) -> tuple[np.ndarray, Callable[[Any], X]]:
-    """All floats of `params` as one vector, and what makes such parameters of a vector: `(vector, unravel)`.
+    """Return all floats of `params` as one vector, and the function back from a vector: `(vector, unravel)`.
 
-    `params` are numbers and arrays in lists, tuples, dictionaries, data classes and other objects, nested. What else
-    they hold, whole numbers too, is no part of the vector; `unravel(vector)` has it as it was, and each float in its
-    own shape and dtype. An array that they hold twice is in the vector once. Both may be differentiated.
+    `params` are numbers and arrays in nested lists, tuples, dictionaries, data classes and other objects. Other values,
+    integers included, are not in the vector; `unravel(vector)` returns them unchanged, and each float in its own shape
+    and dtype. An array that `params` hold twice is in the vector once. You may differentiate both functions.
 
     >>> vector, unravel = wg.ravel({"w": np.array([[1.0, 2.0]]), "b": 3.0, "name": "linear"})
     >>> vector
@@ -39,57 +39,57 @@ def ravel(params: X) -> tuple[np.ndarray, Callable[[Any], X]]:
     >>> unravel(2 * vector)
     {'w': array([[2., 4.]]), 'b': 6.0, 'name': 'linear'}
 
-    Shapes: (n,); its dtype is the common one of all leaves.
-    Errors: ArgumentError from `unravel` for another shape, or for complex numbers where all parameters are real.
+    Shapes: (n,), with the common dtype of all leaves.
+    Errors: ArgumentError from `unravel` for another shape, or for complex numbers if all parameters are real.
     """
-    form, held = _numbered(params)
-    specs = [spec_of(leaf) for leaf in held]
-    vector = np.concatenate([np.ravel(leaf) for leaf in held]) if held else np.zeros(0)
+    form, leaves = _form_and_leaves(params)
+    specs = [spec_of(leaf) for leaf in leaves]
+    vector = np.concatenate([np.ravel(leaf) for leaf in leaves]) if leaves else np.zeros(0)
     shape, is_real = vector.shape, not is_complex(vector)
 
     def unravel(vector: Any) -> Any:
         if np.shape(vector) != shape:
             raise ArgumentError(f"unravel takes a vector of shape {shape}, not {np.shape(vector)}.")
         if is_real and is_complex(vector):
-            raise ArgumentError("unravel is given complex numbers, but all parameters are real: take np.real of them.")
-        return _filled(form, _parts(np.asarray(vector), specs))
+            raise ArgumentError("unravel got complex numbers, but all parameters are real: pass their np.real.")
+        return _fill_form(form, _split_vector(np.asarray(vector), specs))
 
     return vector, unravel
 
 
-def _parts(vector: Any, specs: list[Spec]) -> list[Any]:
-    """The parts of a vector, one after the other, in the shapes, dtypes and kinds of leaves."""
-    made, start = [], 0
+def _split_vector(vector: Any, specs: list[Spec]) -> list[Any]:
+    """Split a vector into leaves of these Specs."""
+    leaves, start = [], 0
     for spec in specs:
-        made.append(_like(vector[start : start + spec.size], spec))
+        leaves.append(_as_leaf(vector[start : start + spec.size], spec))
         start += spec.size
-    return made
+    return leaves
 
 
-def _like(numbers: Any, spec: Spec) -> Any:
-    """The numbers of one leaf in its shape, dtype and kind."""
+def _as_leaf(numbers: Any, spec: Spec) -> Any:
+    """Return the numbers of one leaf in its shape, dtype and type."""
     numbers = numbers if spec.dtype.kind == "c" else np.real(numbers)
-    whole = numbers.reshape(spec.shape).astype(spec.dtype)
+    array = numbers.reshape(spec.shape).astype(spec.dtype)
     if issubclass(spec.pytype, np.ndarray):
-        return whole
+        return array
     kind: Any = spec.pytype
-    return whole[()] if issubclass(kind, np.generic) else kind(whole[()])
+    return array[()] if issubclass(kind, np.generic) else kind(array[()])
 
 
 def stop_gradient(x: X) -> X:
-    """A copy of `x`, a number, an array or a container of these, that counts as a constant: its derivative is zero.
+    """Copy `x`, a number, an array or a container of these, as a constant: its derivative is zero.
 
     >>> wg.grad(lambda x: x * wg.stop_gradient(x))(3.0)
     3.0
     """
     if is_inexact(x):
         return stopped(x)
-    form, held = _numbered(x)
-    return _filled(form, [stopped(leaf) for leaf in held])
+    form, leaves = _form_and_leaves(x)
+    return _fill_form(form, [stopped(leaf) for leaf in leaves])
 
 
 def stopped(x: Any) -> Any:
-    """A copy of a number or array `x`, which no derivative passes.
+    """Copy a number or array `x`; no derivative passes through the copy.
 
     >>> wg.grad(lambda x: x * wg.extend.stopped(x))(3.0)
     3.0
@@ -101,17 +101,17 @@ non_differentiable(stopped)
 batching(stopped)(lambda batch, x: stopped(x))
 
 
-def _numbered(value: Any) -> tuple[Any, list[Any]]:
-    """The form of a value, with a _Number for each leaf, and the leaves; an array that is held twice is one."""
-    held: list[Any] = []
+def _form_and_leaves(value: Any) -> tuple[Any, list[Any]]:
+    """Return the form of a value, with a _LeafNumber for each leaf, and the leaves; an array held twice is one leaf."""
+    leaves: list[Any] = []
 
-    def number(leaf: Any, _: Any) -> _Number:
-        held.append(leaf)
-        return _Number(len(held) - 1)
+    def number_of(leaf: Any, _: Any) -> _LeafNumber:
+        leaves.append(leaf)
+        return _LeafNumber(len(leaves) - 1)
 
-    return rebuild(value, number), held
+    return rebuild(value, number_of), leaves
 
 
-def _filled(form: Any, made: list[Any]) -> Any:
-    """A copy of a form with values in the places of its leaves."""
-    return rebuild(form, itself, lambda held: made[held.place] if type(held) is _Number else held)
+def _fill_form(form: Any, leaves: list[Any]) -> Any:
+    """Return a copy of a form with these leaves."""
+    return rebuild(form, itself, lambda part: leaves[part.number] if type(part) is _LeafNumber else part)

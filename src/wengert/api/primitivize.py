@@ -1,4 +1,4 @@
-"""Entering the calls on a tape: functions in Python, and tapes, are replaced by the primitives that they call."""
+"""`primitivize`: inlines the calls of Python functions and tapes on a tape, down to primitives."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from wengert.values.functional import getfield
 from wengert.values.numeric_trees import leaf_values
 from wengert.values.specs import is_inexact, same_numbers
 
-ENTERED = "It makes the calls of a tape; a tape that is played in traced code is a part of that."
+ENTERED = "It makes the calls of a tape; traced code may play that tape."
 
 
 def primitivize(tape: Tape, ctx: Context | None = None) -> Tape:
-    """Replace each call on `tape` that is no primitive by the primitives that it calls; returns the tape itself.
+    """Replace each call on `tape` that is not a primitive by the primitives that it calls; return the same tape.
 
-    Each such function runs twice more, on the recorded values. `ctx` decides what is a primitive, as in `trace`.
+    Each such function runs twice more, on the recorded values. `ctx` decides which calls are primitives, as in `trace`.
 
     >>> def square(x):
     ...     return x * x
@@ -40,19 +40,19 @@ def primitivize(tape: Tape, ctx: Context | None = None) -> Tape:
       %2 = mul(%1, %1)::float
       return %2
 
-    Errors: TapeError for a function that writes its arguments, reads a value that a trace would freeze, or gives
-    something else when it runs again; NoRuleError and RefusedCallError as `trace`.
+    Errors: TapeError for a function that writes into its arguments, reads a value that a trace would freeze, or returns
+    another result when it runs again; NoRuleError and RefusedCallError as in `trace`.
     """
     pending = list(reversed(tape.calls))
     while pending:
         op = pending.pop()
-        if _is_entered(op, ctx or Context()):
-            new = _inlined(tape, op) if isinstance(op.fn, Tape) else _traced(tape, op, ctx)
-            pending += [made for made in reversed(new) if isinstance(made, Call)]
+        if _is_composite(op, ctx or Context()):
+            new = _inline_tape(tape, op) if isinstance(op.fn, Tape) else _inline_function(tape, op, ctx)
+            pending += [inlined for inlined in reversed(new) if isinstance(inlined, Call)]
     return verify(tape)
 
 
-def _is_entered(op: Call, ctx: Context) -> bool:
+def _is_composite(op: Call, ctx: Context) -> bool:
     fn = value_of(op.fn)
     if op.guard or is_functional(fn) or (isinstance(fn, type) and issubclass(fn, tuple)):
         return False
@@ -60,58 +60,58 @@ def _is_entered(op: Call, ctx: Context) -> bool:
         return False
     home = getattr(fn, "__module__", None) or ""
     if home.split(".")[0] in ("wengert", "wengert_rules") and not isinstance(fn, Tape | Loop):
-        raise _cannot(op, "it is a step of a reverse pass", "use gradtape, whose tape holds primitives only")
+        raise _inlining_error(op, "it is a step of a reverse pass", "use gradtape, whose tape has primitives only")
     return True
 
 
-def _inlined(tape: Tape, op: Call) -> list[Op]:
+def _inline_tape(tape: Tape, op: Call) -> list[Op]:
     """Inline a called tape: replace its call by its ops."""
     inner: Tape = op.fn
     places = [place for place in inner if isinstance(place, Input) and not place.callee]
     if len(places) != len(op.args) or op.kwargs:
-        raise _cannot(op, f"the tape has {len(places)} inputs", "give one argument for each")
-    return _spliced(tape, op, inner, dict(zip(places, op.args, strict=True)), [], again=True)
+        raise _inlining_error(op, f"the tape has {len(places)} inputs", "pass one argument for each")
+    return _splice(tape, op, inner, dict(zip(places, op.args, strict=True)), [], again=True)
 
 
-def _traced(tape: Tape, op: Call, ctx: Context | None) -> list[Op]:
+def _inline_function(tape: Tape, op: Call, ctx: Context | None) -> list[Op]:
     """Inline a function: replace its call by the ops that it records."""
-    traced = [v for v in dict.fromkeys(op.references()) if _enters(op, v)]
+    traced = [v for v in dict.fromkeys(op.references()) if _is_trace_input(op, v)]
     values = [value_of(v) for v in traced]
-    given, again = ([copy.deepcopy(value) for value in values] for _ in range(2))
-    call = _caller(op, traced)
+    first, second = ([copy.deepcopy(value) for value in values] for _ in range(2))
+    call = _function_of_inputs(op, traced)
     try:
-        value, inner = trace(call, *given, ctx=ctx)
+        value, inner = trace(call, *first, ctx=ctx)
     except Exception as error:
         error.add_note(f"in `{line(op)}`" + (f" ({op.site})" if op.site else ""))
         raise
-    if not _same(given, values):
-        raise _cannot(op, "it writes its arguments", "trace a function that calls it")
-    if not _same(value, call(*again)):
-        raise _cannot(op, "run again, it gives something else", "trace a function that calls it")
+    if not _equal_results(first, values):
+        raise _inlining_error(op, "it writes into its arguments", "trace a function that calls it")
+    if not _equal_results(value, call(*second)):
+        raise _inlining_error(op, "it returns another result when it runs again", "trace a function that calls it")
     places = [place for place in inner if isinstance(place, Input) and not place.callee]
     made: list[Op] = []
-    leaves = [leaf for v in traced for leaf in _leaves(tape, op, v, value_of(v), made)]
+    leaves = [leaf for v in traced for leaf in _argument_leaves(tape, op, v, value_of(v), made)]
     if len(places) != len(leaves):
-        raise _cannot(op, "an array is twice in a container that it reads", "give it once")
-    return _spliced(tape, op, inner, dict(zip(places, leaves, strict=True)), made)
+        raise _inlining_error(op, "a container that it reads holds an array twice", "pass the array once")
+    return _splice(tape, op, inner, dict(zip(places, leaves, strict=True)), made)
 
 
-def _enters(op: Call, v: Variable) -> bool:
-    """Whether an argument is an input of the function's trace; constants and tests may be frozen in it."""
+def _is_trace_input(op: Call, v: Variable) -> bool:
+    """Whether an argument is an input of the function's trace; constants and guards may be frozen in it."""
     value, place = value_of(v), v.op
     if value is MISSING:
-        raise _cannot(op, f"{v} has no value", "set tape.inputs, and push calls with mkcall")
+        raise _inlining_error(op, f"{v} has no value", "set tape.inputs, and push calls with mkcall")
     if all(map(is_inexact, leaf_values(value))):
         return True
     if isinstance(place, Constant) or (isinstance(place, Call) and place.guard):
         return False
     if isinstance(place, Input) and place.callee:
         return False
-    raise _cannot(op, f"{v} is {type_text(value)}, which a trace would freeze", "give it as a constant")
+    raise _inlining_error(op, f"{v} is {type_text(value)}, which a trace would freeze", "pass it as a constant")
 
 
-def _caller(op: Call, traced: list[Variable]) -> Callable[..., Any]:
-    """The call as a function of the values that it reads."""
+def _function_of_inputs(op: Call, traced: list[Variable]) -> Callable[..., Any]:
+    """Return the call as a function of the values that it reads."""
 
     def call(*values: Any) -> Any:
         table = dict(zip(traced, values, strict=True))
@@ -125,8 +125,8 @@ def _caller(op: Call, traced: list[Variable]) -> Callable[..., Any]:
     return call
 
 
-def _leaves(tape: Tape, op: Call, v: Variable, value: Any, made: list[Op]) -> Iterator[Variable]:
-    """The Variables of an argument's leaves; parts of a container are taken out first."""
+def _argument_leaves(tape: Tape, op: Call, v: Variable, value: Any, made: list[Op]) -> Iterator[Variable]:
+    """Yield the Variables of an argument's leaves; append to `made` the ops that take them out of a container."""
     if not isinstance(value, tuple | list | dict):
         yield v
         return
@@ -134,18 +134,18 @@ def _leaves(tape: Tape, op: Call, v: Variable, value: Any, made: list[Op]) -> It
         part = mkcall(getfield, v, key)
         part.site = op.site
         made.append(part)
-        yield from _leaves(tape, op, Variable(part), part.val, made)
+        yield from _argument_leaves(tape, op, Variable(part), part.val, made)
 
 
-def _spliced(tape: Tape, op: Call, inner: Tape, table: dict[Op, Any], made: list[Op], again: bool = False) -> list[Op]:
-    """Replace an op by the inner tape's ops, reading from the table instead of their inputs.
+def _splice(tape: Tape, op: Call, inner: Tape, table: dict[Op, Any], made: list[Op], again: bool = False) -> list[Op]:
+    """Replace an op by the inner tape's ops, with their inputs replaced from the table.
 
-    With `again` they are run on the values that they have here.
+    With `again`, run them on the values that they have here.
     """
     read = {v.op for each in inner for v in each.references()}
     for each in inner:
         if each in table or (isinstance(each, Input) and each not in read):
-            continue  # an input; or the function itself, which nothing reads
+            continue  # an input, or the function itself, if nothing reads it
         new = Constant(each.val) if isinstance(each, Input) else each.copy()
         new.rewrite(lambda v: table[v.op])  # type: ignore[index]
         new.site = new.site or op.site
@@ -153,12 +153,12 @@ def _spliced(tape: Tape, op: Call, inner: Tape, table: dict[Op, Any], made: list
             new.val = run_call(new, value_of)
         made.append(new)
         table[each] = Variable(new)
-    _put(tape, op, made, table[inner.result.op])  # type: ignore[index]
+    _replace_op(tape, op, made, table[inner.result.op])  # type: ignore[index]
     return made
 
 
-def _put(tape: Tape, op: Call, made: list[Op], result: Any) -> None:
-    """Replace an op by new ones; its readers then read the result, which may be an existing value."""
+def _replace_op(tape: Tape, op: Call, made: list[Op], result: Any) -> None:
+    """Replace an op by new ones; its readers then read `result`, which may be an existing value."""
     if not isinstance(result, Variable):
         made.append(Constant(result, site=op.site))
         result = Variable(made[-1])
@@ -171,17 +171,17 @@ def _put(tape: Tape, op: Call, made: list[Op], result: Any) -> None:
         tape.replace(Variable(op), *made, rebind_to=last)
 
 
-def _same(a: Any, b: Any) -> bool:
+def _equal_results(a: Any, b: Any) -> bool:
     if isinstance(a, tuple | list):
-        return type(a) is type(b) and len(a) == len(b) and all(map(_same, a, b))
+        return type(a) is type(b) and len(a) == len(b) and all(map(_equal_results, a, b))
     if isinstance(a, dict):
-        return isinstance(b, dict) and list(a) == list(b) and all(_same(a[key], b[key]) for key in a)
+        return isinstance(b, dict) and list(a) == list(b) and all(_equal_results(a[key], b[key]) for key in a)
     if isinstance(a, np.ndarray | np.generic | float | complex | int):
         return same_numbers(a, b)
     return a is b or (isinstance(a, str) and a == b)
 
 
-def _cannot(op: Call, why: str, remedy: str) -> TapeError:
+def _inlining_error(op: Call, why: str, remedy: str) -> TapeError:
     where = f" ({op.site})" if op.site else ""
     return TapeError(f"cannot enter `{line(op)}`{where}: {why}\n  fix: {remedy}")
 

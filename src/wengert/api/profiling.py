@@ -1,4 +1,4 @@
-"""`profile`: what a gradient takes, by line of the user's code and by primitive; `memory`: what it holds, and why."""
+"""`profile`: the time and bytes of a gradient, by line of the user's code and by primitive."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.api.gradient import measured_gradients
-from wengert.api.tape_page import shown
+from wengert.api.tape_page import page_data
 from wengert.tape.tape import Tape
 from wengert.values.argnums import Argnums, refuse_swallowed
 from wengert.values.callables import callable_name
@@ -22,8 +22,8 @@ from wengert.values.trees import rebuild
 class Spent(NamedTuple):
     """The cost of `what`, a line or a primitive: seconds and bytes, forward and in reverse.
 
-    `plain` are the seconds that the line takes when the function runs by itself. The `bytes` of a call are those that
-    it allocated at once, and `calls` and `steps` say how many calls of primitives were recorded, and walked back.
+    `plain` are the seconds that the line takes when the function runs without a derivative. The bytes of a call are the
+    most that it held at one moment. `calls` and `steps` count the calls of primitives recorded, and walked back.
     """
 
     what: Any
@@ -37,16 +37,37 @@ class Spent(NamedTuple):
 
     @property
     def seconds(self) -> float:
-        """Forward and reverse together."""
+        """Return the seconds of forward and reverse pass together."""
         return self.forward + self.reverse
 
 
-class Profile:
+class Report:
+    """A measurement that prints as tables."""
+
+    def _tables(self, width: int) -> Iterator[Any]:
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        from wengert.tools.tables import as_text
+
+        return as_text(self)
+
+    def __rich_console__(self, console: Any, options: Any) -> Iterator[Any]:
+        return self._tables(options.max_width)
+
+    def show(self) -> None:
+        """Print the tables, with bars beside the source."""
+        from rich.console import Console
+
+        Console().print(self)
+
+
+class Profile(Report):
     """The result of `profile`: `lines` and `primitives`, each a tuple of `Spent`, the most expensive first.
 
-    `plain` are the seconds of the function that `title` names by itself, `gradient` those of its value and gradient,
-    both unwatched; `rest` is what was spent, while watched, in no line. The `rows` are of a stack of lines and a
-    primitive each. Printed, it is a table; `show()` prints it with bars, beside the source.
+    `plain` are the seconds of the function named `title` alone, `gradient` those of its value and gradient, both
+    measured without the profiler. `rest` is the time that the profiler saw in no line. Each of the `rows` belongs to a
+    stack of lines and a primitive. `show()` prints the lines with bars beside the source, then the primitives.
 
     >>> found = wg.profile(lambda x: np.sum(x * x), np.ones(3))
     >>> [(row.what, row.calls, row.steps) for row in sorted(found.primitives, key=str) if row.calls]
@@ -59,40 +80,29 @@ class Profile:
         self.title, self.plain, self.gradient, self.rest = title, plain, gradient, rest
         self.rows = tuple(rows)  # by stack and primitive
         lines = named(row.what[0][-1] for row in self.rows if row.what[0])
-        self.lines = _summed(self.rows, lambda what: lines[what[0][-1][:2]] if what[0] else None)
-        self.primitives = _summed(self.rows, lambda what: what[1])
+        self.lines = _sum_by(self.rows, lambda what: lines[what[0][-1][:2]] if what[0] else None)
+        self.primitives = _sum_by(self.rows, lambda what: what[1])
 
-    def __str__(self) -> str:
-        from wengert.tools.tables import as_text
-
-        return as_text(self)
-
-    def __rich_console__(self, console: Any, options: Any) -> Iterator[Any]:
+    def _tables(self, width: int) -> Iterator[Any]:
         from wengert.tools.tables import profile_table
 
-        return profile_table(self, options.max_width)
-
-    def show(self) -> None:
-        """Print the lines with bars beside the source, then the primitives."""
-        from rich.console import Console
-
-        Console().print(self)
+        return profile_table(self, width)
 
     def html(self, path: str | os.PathLike[str], tape: Tape | None = None) -> Path:
-        """Write the profile as an HTML page to the file `path`: the source with bars beside it; returns the path.
+        """Write the profile as an HTML page to the file `path`, with bars beside the source; return the path.
 
-        With a `tape` of the function, as `gradtape` makes one, the page shows that too, as `show` does.
+        If you pass a `tape` of the function, made by `gradtape`, the page shows that too, as `show` does.
         """
         from wengert.tools.html_data import profile_data
         from wengert.tools.page import write
         from wengert.tools.sources import Sources
 
         sources = Sources()
-        data = {} if tape is None else shown(tape, sources)
+        data = {} if tape is None else page_data(tape, sources)
         return write(path, {**data, **profile_data(self, sources)})
 
     def speedscope(self, path: str | os.PathLike[str]) -> Path:
-        """Write the profile to the file `path` as JSON that https://www.speedscope.app opens; returns the path."""
+        """Write the profile to the file `path` as JSON for https://www.speedscope.app; return the path."""
         from wengert.tools.speedscope import speedscope_text
 
         file = Path(path)
@@ -101,10 +111,10 @@ class Profile:
 
 
 def profile(f: Callable[..., Any], *args: Any, argnums: Argnums = None, **kwargs: Any) -> Profile:
-    """Measure the value and gradient of `f(*args, **kwargs)` by line of the user's code and by primitive: a Profile.
+    """Measure the value and gradient of `f(*args, **kwargs)` by line of your code and by primitive; return a Profile.
 
-    Time, bytes and calls are told apart for the forward pass, in which f runs and is recorded, and the reverse pass. A
-    step back counts for the line of its call; what a library computes, for the line that called it. `argnums` says
+    Time, bytes and calls are listed separately for the forward pass, in which f runs and is recorded, and the reverse
+    pass. A step back counts for the line of its call, a library's work for the line that called it. `argnums` says
     which arguments are differentiated, as in `grad(f, x)`; by default all, and the arrays that f itself holds.
 
     >>> def f(x):
@@ -116,11 +126,11 @@ def profile(f: Callable[..., Any], *args: Any, argnums: Argnums = None, **kwargs
     >>> found.gradient > 0, {row.calls for row in found.lines} >= {1, 2}
     (True, True)
 
-    f runs on copies of its arguments: for its value and for its gradient, each up to five times in three seconds;
-    followed line by line; for the gradient with a clock read at each recorded call and each step back; and once more
-    with a count of bytes. The time of a call is what passed since the one before, or since its line began: it includes
-    what tracing takes, which is the difference of `forward` and `plain` of a line. Reading the clock is left out, and
-    following lines is not: it makes short calls seem longer, so compare the sums with `gradient`, which nobody watched.
+    f runs on copies of its arguments: for its value and for its gradient, each up to five times in three seconds; once
+    line by line; once for the gradient with a clock read at each recorded call and each step back; and once more with a
+    count of bytes. The time of a call runs from the call before, or from the start of its line. It includes tracing,
+    which is the difference of `forward` and `plain` of a line. The time to read the clock is left out; the time to
+    follow lines is not, and makes short calls seem longer: compare the sums with `gradient`, measured without it.
     Errors: those of `grad`.
     """
     from wengert.tools.meters import Bytes, Seconds
@@ -129,31 +139,31 @@ def profile(f: Callable[..., Any], *args: Any, argnums: Argnums = None, **kwargs
     refuse_swallowed(f, kwargs)
 
     def gradient() -> Callable[..., Any]:
-        given, named = copied(args, kwargs)
-        return partial(measured_gradients, f, given, named, argnums)
+        own_args, own_kwargs = copy_arguments(args, kwargs)
+        return partial(measured_gradients, f, own_args, own_kwargs, argnums)
 
     def run() -> Callable[[], Any]:
-        given, named = copied(args, kwargs)
-        return partial(f, *given, **named)
+        own_args, own_kwargs = copy_arguments(args, kwargs)
+        return partial(f, *own_args, **own_kwargs)
 
-    took, plain = _quickest(gradient), _quickest(run)
+    took, plain = _fastest_time(gradient), _fastest_time(run)
     by_line = followed(run(), Seconds())
     timed, sized = (Laps(meter).over(gradient()) for meter in (Seconds(), Bytes()))
-    return Profile(callable_name(f), plain, took, timed.rest, _rows(by_line, timed.spent, sized.spent))
+    return Profile(callable_name(f), plain, took, timed.rest, _combine_laps(by_line, timed.spent, sized.spent))
 
 
-LONG = 3.0  # seconds after which nothing is run again only to be timed
+LONGEST_TIMING = 3.0  # seconds after which no run is repeated only to be timed
 
 
-def copied(*given: Any) -> Any:
+def copy_arguments(*arguments: Any) -> Any:
     """Copy the arrays among a function's arguments, since the function may write into them."""
-    return rebuild(given, lambda leaf, _: leaf.copy(order="K") if type(leaf) is np.ndarray else leaf)
+    return rebuild(arguments, lambda leaf, _: leaf.copy(order="K") if type(leaf) is np.ndarray else leaf)
 
 
-def _quickest(make: Callable[[], Callable[[], Any]]) -> float:
-    """The seconds of the quickest of five runs, of fewer where they are long: the first gradients learn what to do."""
+def _fastest_time(make: Callable[[], Callable[[], Any]]) -> float:
+    """Return the seconds of the fastest of five runs, of fewer if they are long: the first ones fill caches."""
     times: list[float] = []
-    while len(times) < 5 and sum(times) < LONG:
+    while len(times) < 5 and sum(times) < LONGEST_TIMING:
         run = make()
         start = time.perf_counter()
         run()
@@ -161,7 +171,7 @@ def _quickest(make: Callable[[], Callable[[], Any]]) -> float:
     return min(times)
 
 
-def _rows(plain: Any, timed: Any, sized: Any) -> Iterator[Spent]:
+def _combine_laps(plain: Any, timed: Any, sized: Any) -> Iterator[Spent]:
     """Combine three tables of `Laps` into one `Spent` for each stack and primitive."""
     for stack, primitive in dict.fromkeys((key.stack, key.primitive) for key in (*plain, *timed, *sized)):
         forward, calls = timed.get((stack, primitive, False), (0.0, 0))
@@ -171,8 +181,8 @@ def _rows(plain: Any, timed: Any, sized: Any) -> Iterator[Spent]:
         yield Spent((stack, primitive), own, forward, reverse, *sizes, *((calls, steps) if primitive else (0, 0)))
 
 
-def _summed(rows: Iterable[Spent], what: Callable[[Any], Any]) -> tuple[Spent, ...]:
-    """The sums of the rows of which `what` is the same, those that took most first."""
+def _sum_by(rows: Iterable[Spent], what: Callable[[Any], Any]) -> tuple[Spent, ...]:
+    """Sum the rows that have the same `what`; sort by seconds, the largest first."""
     sums: dict[Any, list[Any]] = {}
     for row in rows:
         amounts = sums.setdefault(what(row.what), [0] * (len(row) - 1))

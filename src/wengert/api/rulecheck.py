@@ -1,4 +1,4 @@
-"""`test_rrule`: whether a rule keeps its contract, each derivative being tested against numbers."""
+"""`test_rrule`: checks whether a rule keeps its contract, with each derivative compared with differences."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.api.differences import derivative
+from wengert.api.differences import extrapolated_derivative
 from wengert.errors import GradientCheckError, RuleError
 from wengert.recording.leafwise_rules import flattened, takes_containers
 from wengert.rulebook.calling import value_and_pullback
@@ -23,8 +23,8 @@ from wengert.values.numeric_trees import as_kind, bits, map_numbers, numbers, pa
 from wengert.values.projection import project
 from wengert.values.specs import is_complex, is_inexact, spec_of
 
-# By bytes of the coarsest float in a call, relative to the largest number compared: differences are taken in
-# double precision, but a rule works in that of its arguments, and what it rounds grows with its condition.
+# By bytes of the coarsest float in a call, relative to the largest number compared: differences are taken in double
+# precision, but a rule works in the precision of its arguments, and rounding errors grow with its condition.
 _TOLERANCE = {2: 3e-2, 4: 2e-4, 8: 1e-6, 16: 1e-6}
 
 _CONJUGATE = (
@@ -41,37 +41,37 @@ def test_rrule(
     registry: Registry = rules,
     **kwargs: Any,
 ) -> None:
-    """Check the rule of `f` at the call `f(*args, **kwargs)`, and raise where it breaks its contract.
+    """Check the rule of `f` at the call `f(*args, **kwargs)`, and raise if it breaks its contract.
 
     The contract: the rule's value is that of `f` bit for bit. Each float or array among the arguments, also inside
     containers, gets a cotangent of its own shape and dtype that agrees with differences; each other argument gets None.
-    The pullback is linear, and writes into nothing; the pushforward, of partials or declared, agrees with it. What the
-    engine makes of the rule (variants for fewer arguments, the step on floats, accumulators, thunks) agrees with the
-    rule itself.
+    The pullback is linear, and has no in-place writes; the pushforward, of partials or declared, agrees with it. The
+    code that the engine derives from the rule (variants for fewer arguments, the step on floats, accumulators, thunks)
+    agrees with the rule itself.
 
-    `seed` chooses the random cotangents and directions. `rtol` is the tolerance, relative to the largest number that is
-    compared; by default 1e-6 in double precision. `registry` is the table in which the rule stands.
+    `seed` seeds the random cotangents and directions. `rtol` is the tolerance, relative to the largest number compared;
+    by default 1e-6 in double precision. `registry` is the rule registry that has the rule.
 
     >>> wg.test_rrule(np.sum, np.array([[1.0, 2.0], [3.0, 4.0]]), axis=0)
 
-    Errors: GradientCheckError naming the check, the argument and both numbers; NoRuleError where there is no rule.
+    Errors: GradientCheckError naming the check, the argument and both numbers; NoRuleError if there is no rule.
     """
     names = None
     if takes_containers(registry[f], args):
         f, args, names, registry = flattened(registry[f], f, args, kwargs)
         kwargs = {}
-    check = _Check(f, args, kwargs, np.random.default_rng(seed), rtol, registry, names)
+    check = _RuleCheck(f, args, kwargs, np.random.default_rng(seed), rtol, registry, names)
     try:
         check.run()
     except RuleError as error:
         raise check.error(str(error)) from error
 
 
-test_rrule.__test__ = False  # type: ignore[attr-defined]  # it is no test of pytest's, whatever its name
+test_rrule.__test__ = False  # type: ignore[attr-defined]  # pytest must not collect it
 
 
 class ArgumentPlace(NamedTuple):
-    """Where a differentiable value stands: the argument, and the item where that is a sequence."""
+    """The position of a differentiable value: the argument, and the item if that is a sequence."""
 
     position: int
     item: int | None = None
@@ -85,7 +85,7 @@ class ArgumentPlace(NamedTuple):
         return part if self.item is None or part is None else part[self.item]
 
     def put(self, parts: Sequence[Any], value: Any) -> tuple[Any, ...]:
-        """The parts with this one exchanged."""
+        """Return the parts with this one replaced."""
         if self.item is not None:
             items = list(parts[self.position])
             items[self.item] = value
@@ -93,7 +93,7 @@ class ArgumentPlace(NamedTuple):
         return (*parts[: self.position], value, *parts[self.position + 1 :])
 
 
-class _Check:
+class _RuleCheck:
     """One call of a primitive, its value and pullback by the rule, and the claims that must hold of them."""
 
     def __init__(
@@ -113,7 +113,7 @@ class _Check:
         self.plan = self.rule.plan(len(splatted), tuple(self.kwargs))
         self.primals, self.static = self.plan.bind(splatted, self.kwargs)
         self.before = copy.deepcopy((self.args, self.kwargs))
-        self.expected = f(*args, **kwargs)  # not of copies: NumPy adds in another order where the layout differs
+        self.expected = f(*args, **kwargs)  # not of copies: NumPy adds in another order if the layout differs
         self.call: Callable[[], tuple[Any, Any]] = lambda: registry.rrule(f, *args, **kwargs)
 
     def run(self) -> None:
@@ -142,7 +142,7 @@ class _Check:
             self.same_bits("the arguments after the pushforward", (self.args, self.kwargs), self.before)
 
     def pull(self, y_bar: Any) -> Any:
-        """Call the pullback; fill in zeros where the rule states that a derivative is zero."""
+        """Call the pullback; fill in zeros where the rule returns ZeroTangent."""
         cotangents = self.pullback(y_bar)
         if self.rule.kind != "rrule" or self.rule.sequence is not None or not isinstance(cotangents, tuple):
             return cotangents
@@ -153,16 +153,18 @@ class _Check:
         return tuple([x_bar if x_bar is not None else made for x_bar, made in zip(cotangents, zeros, strict=True)])
 
     def error(self, what: str) -> GradientCheckError:
+        """Return the error for a failed claim, with the rule's place and the arguments' names."""
         for k, name in enumerate(self.names or ()):
             what = re.sub(rf"\bargument {k}\b(?!\[)", name.replace("argument", "argument\0"), what)
         rule = f"rule {self.rule.name} at {self.rule.where}"
         return GradientCheckError(f"{callable_name(self.f)}, {rule}: {what}".replace("\0", ""))
 
     def seed(self) -> Any:
-        """A random cotangent of the value."""
+        """Return a random cotangent of the value."""
         return map_numbers(self.random_like, self.y)
 
     def random_like(self, x: Any) -> Any:
+        """Return random numbers of the shape, dtype and type of x, none near zero."""
         spec = spec_of(x)
         made = self.random.uniform(0.5, 1.5, spec.shape) * self.random.choice([-1, 1], spec.shape)
         if spec.dtype.kind == "c":
@@ -170,7 +172,7 @@ class _Check:
         return project(np.asarray(made), spec)
 
     def places(self) -> Iterator[ArgumentPlace]:
-        """The inexact values in differentiable positions of the call."""
+        """Yield the places of the inexact values in differentiable positions of the call."""
         count = len(self.primals) if self.rule.sequence is None else self.rule.sequence + 1
         for position, arg in enumerate(self.args):
             if position == self.rule.sequence and isinstance(arg, (list, tuple)):
@@ -179,10 +181,10 @@ class _Check:
                 yield ArgumentPlace(position)
 
     def one_each(self, cotangents: Any) -> None:
-        """One cotangent per argument, of its shape and dtype; None exactly where there is no derivative."""
+        """Check for one cotangent per argument, of its shape and dtype; None exactly where there is no derivative."""
         if not isinstance(cotangents, tuple) or len(cotangents) != len(self.args):
             count = len(cotangents) if isinstance(cotangents, tuple) else type(cotangents).__name__
-            raise self.error(f"count of cotangents: {count} for {len(self.args)} arguments")
+            raise self.error(f"number of cotangents: {count} for {len(self.args)} arguments")
         if self.rule.kind == "constant":
             return
         places = list(self.places())
@@ -211,26 +213,27 @@ class _Check:
                 raise GradientCheckError(f"{error}. {_CONJUGATE}") from None
 
     def numeric(self, place: ArgumentPlace, y_bar: Any) -> np.ndarray:
-        """The cotangent by Richardson's extrapolation of central differences.
+        """Compute the cotangent by Richardson's extrapolation of central differences.
 
-        It is the derivative of Re Σ conj(ȳ) f(x): the real part that along the real direction of x, the
-        imaginary part that along the imaginary one.
+        It is the derivative of Re Σ conj(ȳ) f(x): its real part along the real direction of x, its imaginary part along
+        the imaginary direction.
         """
         x = np.array(widened(place.of(self.args)))
         parts = np.zeros(x.shape, complex)
         for index in np.ndindex(x.shape):
             for unit in (1.0, 1j) if x.dtype.kind == "c" else (1.0,):
                 slope = partial(self.difference, place, x, index, unit, y_bar)
-                parts[index] += unit * derivative(slope, float(abs(x[index])), self.precision(), self.size(y_bar))
+                size = float(abs(x[index]))
+                parts[index] += unit * extrapolated_derivative(slope, size, self.precision(), self.size(y_bar))
         return parts if x.dtype.kind == "c" else parts.real
 
     def difference(
         self, place: ArgumentPlace, x: np.ndarray, index: tuple[int, ...], unit: complex, y_bar: Any, step: float
     ) -> float:
-        """The slope between x - step and x + step at one index, in double precision where f has it."""
+        """Return the slope between x - step and x + step at one index, in double precision if f has it."""
         ends = []
         for sign in (1, -1):
-            moved = x.copy(order="K")  # a window into x is stated by its strides
+            moved = x.copy(order="K")  # f may depend on the strides of x
             moved[index] += sign * step * unit
             args = place.put(self.args, as_kind(place.of(self.args), moved))
             ends.append((moved[index], self.wide(args)))
@@ -242,35 +245,36 @@ class _Check:
         return rise / float(abs(right - left))
 
     def wide(self, args: Sequence[Any]) -> Any:
-        """f in double precision, where it has that."""
+        """Return f of arguments in double precision."""
         return self.f(*[map_numbers(widened, arg) for arg in args], **self.kwargs)
 
     def precision(self) -> float:
+        """Return the machine epsilon of the results that differences are taken of."""
         return max(float(np.finfo(spec_of(y).dtype).eps) for y in numbers(self.wide(self.args)))
 
     def size(self, y_bar: Any) -> float:
-        """The magnitude of what differences are taken of."""
+        """Return the magnitude of the function that differences are taken of."""
         return sum(
             float(np.sum(np.abs(cotangent) * np.abs(y)))
             for cotangent, y in zip(numbers(y_bar), numbers(self.y), strict=True)
         )
 
     def coarsest(self) -> int:
-        """Bytes of the coarsest float among the values of the call."""
+        """Return the bytes of the coarsest float among the values of the call."""
         values = [*numbers(self.y), *(x for arg in self.args for x in numbers(arg))]
         return min(np.finfo(spec_of(x).dtype).dtype.itemsize for x in values)
 
     def is_linear(self, cotangents: Any, y_bar: Any) -> None:
-        """Real-linear in the seed: the engine adds the cotangents of several uses before it goes on."""
+        """Check that the pullback is real-linear: the engine adds cotangents of several uses before it pulls back."""
         other = self.seed()
-        total = map_numbers(lambda a, b: _cast(2 * a - 3 * b, a), y_bar, other)
+        total = map_numbers(lambda a, b: _project_like(2 * a - 3 * b, a), y_bar, other)
         other_bars, total_bars = self.pull(other), self.pull(total)
         for place in [] if self.rule.kind == "constant" else self.places():
             expected = 2 * np.asarray(place.of(cotangents)) - 3 * np.asarray(place.of(other_bars))
             self.close(f"linearity in the seed, {place}", place.of(total_bars), expected)
 
     def variants_agree(self, cotangents: Any, y_bar: Any) -> None:
-        """The pullbacks for fewer arguments, fed with the residuals that they claim to read, no more."""
+        """Check the pullbacks for fewer arguments, called with only the residuals that they claim to read."""
         full = self.rule.splat(cotangents)
         for wanted in _subsets([is_inexact(x) for x in self.primals]):
             variant = self.plan.variant(wanted)
@@ -284,7 +288,7 @@ class _Check:
                     self.close(f"variant {wanted}, cotangent {k} against the full rule", got, full[k])
 
     def thunks_agree(self, cotangents: Any, y_bar: Any) -> None:
-        """A thunk gives its value each time; one that adds itself does so to an array of any layout, and no more."""
+        """Check that a thunk returns its value each time, and that an InplaceableThunk adds it in any memory layout."""
         held = copy.deepcopy(y_bar)
         splatted = self.rule.splat(cotangents)
         for k, x_bar in enumerate(self.made(y_bar)):
@@ -313,6 +317,7 @@ class _Check:
         return variant.call(y_bar, y_kept, *kept, **self.static)
 
     def adds(self, k: int, thunk: InplaceableThunk, x_bar: Any) -> None:
+        """Check that a thunk adds its value to arrays in C and Fortran order, and to a view."""
         start = np.array(self.random_like(self.primals[k]))
         view = np.zeros([2 * n for n in start.shape], start.dtype)[tuple([slice(None, None, 2)] * start.ndim)]
         view[...] = start
@@ -328,7 +333,7 @@ class _Check:
                 self.accumulator_adds(k, accumulator.add, cotangents[k], y_bar)
 
     def accumulator_adds(self, k: int, add: Callable[..., Any], x_bar: Any, y_bar: Any) -> None:
-        """Check that the accumulator of argument k adds to a buffer what the rule gives for it."""
+        """Check that the accumulator of argument k adds the rule's cotangent to a buffer."""
         variant = self.plan.variant(tuple([i == k for i in range(len(self.primals))]))
         y, primals = variant.residuals(self.y, self.primals)
         for order in (np.ascontiguousarray, np.asfortranarray):
@@ -344,7 +349,7 @@ class _Check:
                 self.close(f"{what} against +", buffer, start + x_bar)
 
     def step_agrees(self, cotangents: Any, y_bar: Any) -> None:
-        """The generated steps of a call on one or two floats, back and forward."""
+        """Check the generated steps of a call on one or two floats, backward and forward."""
         kinds = {type(x) for x in (self.y, *self.primals)}
         if self.rule.kind != "partials" or len(self.primals) > 2 or not kinds <= {float, np.float64}:
             return
@@ -362,7 +367,7 @@ class _Check:
                     self.close(f"step on floats, argument {k} against the pullback", sums[k], cotangents[k])
 
     def close(self, what: str, got: Any, expected: Any) -> None:
-        """Raise where two arrays differ by more than the tolerance, with the place and both numbers."""
+        """Raise if two arrays differ by more than the tolerance; the error has the index and both numbers."""
         got, expected = np.asarray(got), np.asarray(expected)
         if got.shape not in (expected.shape, ()):
             raise self.error(f"{what}: shape {got.shape}, not {expected.shape}")
@@ -381,12 +386,12 @@ class _Check:
                 raise self.error(f"{what}: {a!r} is not {b!r}")
 
 
-def _cast(x: Any, like: Any) -> Any:
+def _project_like(x: Any, like: Any) -> Any:
     return project(x, spec_of(like))
 
 
 def _subsets(allowed: Iterable[bool]) -> Iterator[tuple[bool, ...]]:
-    """All choices among the allowed ones; of many, each alone and all together."""
+    """Yield all choices among the allowed ones; if these are many, each alone and all together."""
     allowed = tuple(allowed)
     if sum(allowed) <= 4:
         yield from itertools.product(*[(False, True) if a else (False,) for a in allowed])

@@ -1,7 +1,7 @@
-"""Sparse Jacobians and Hessians: the pattern is read from a tape, and coloured, and few passes give all entries.
+"""Sparse Jacobians and Hessians: a tape gives the pattern, its colouring few passes, which compute all entries.
 
-Each call traces the function at its arguments; the pattern and its colouring are found anew only where that tape is
-another one. So no entry is missed, whatever the function decides by its arguments.
+Each call traces the function at its arguments; the pattern and its colouring are computed again only if the tape has
+changed. So no entry is missed, whichever branches the function takes.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from wengert.api.gradient import grad, pulled
-from wengert.api.jacobian_blocks import Call, Options
-from wengert.api.tangents import pushed
+from wengert.api.gradient import grad, vjp_of_call
+from wengert.api.jacobian_blocks import JacobianCall, Options
+from wengert.api.tangents import jvp_of_call
 from wengert.api.taping import trace
 from wengert.errors import ArgumentError, DensePatternWarning, RecomputationError, WengertError
 from wengert.recording.container_arguments import with_held_leaves
@@ -34,14 +34,14 @@ from wengert.values.specs import Spec, as_float, is_complex
 from wengert.values.transformed import Remade
 from wengert.values.trees import itself, leaves, mirror
 
-MANY = 50  # rows and columns from which on a dense pattern is told of
-AT_ONCE = 32  # directions that are pushed at once: each takes the memory of what the function computes
+WARN_FROM = 50  # rows and columns from which on we warn of a dense pattern
+DIRECTIONS_AT_ONCE = 32  # directions pushed at once: each needs the memory of all values that the function computes
 
 
 class SparseJacobian(Remade):
-    """The function that `sparse_jacobian` returns: called as `f` is, it returns ∂f/∂x as a sparse matrix.
+    """The function that `sparse_jacobian` returns: called like `f`, it returns ∂f/∂x as a sparse matrix.
 
-    `passes` is how many derivatives along one direction the last call took for all entries; None before the first one.
+    `passes` counts the derivatives along one direction that the last call took for all entries; None before the first.
 
     >>> jac = wg.sparse_jacobian(lambda x: x[1:] * x[:-1])
     >>> jac(np.arange(1000.0)).nnz, jac.passes
@@ -51,7 +51,7 @@ class SparseJacobian(Remade):
     def __init__(self, f: Callable[..., Any], argnums: int | str = 0, pattern: Any = None, quiet: bool = False) -> None:
         check_argnums(argnums)
         if not isinstance(argnums, int | str):
-            raise ArgumentError(f"argnums={argnums!r}: a sparse Jacobian is that of one argument, by position or name.")
+            raise ArgumentError(f"argnums={argnums!r}: a sparse Jacobian is of one argument: a position or a name.")
         functools.update_wrapper(self, f)
         self.recipe = SparseJacobian, f, {"argnums": argnums, "pattern": pattern, "quiet": quiet}
         self.passes: int | None = None
@@ -60,54 +60,54 @@ class SparseJacobian(Remade):
         self._read: tuple[SparsityPattern, Passes] | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """The Jacobian at these arguments of f, a `scipy.sparse.csr_array`."""
-        with Telling("sparse Jacobian", self._f, "passes", quiet=self._quiet) as told:
+        """Return the Jacobian at these arguments of f, a `scipy.sparse.csr_array`."""
+        with Telling("sparse Jacobian", self._f, "passes", quiet=self._quiet) as progress:
             call = SparseCall(self._f, args, kwargs, self._argnums)
-            passes = self._given or self._by_tape(call)
-            call.told, told.total = told, passes.number
-            found = call.checked_matrix(passes) if self._given else call.matrix(passes, call.by_rows(passes))
+            passes = self._user_passes or self._passes_by_tape(call)
+            call.progress, progress.total = progress, passes.number
+            matrix = call.checked_matrix(passes) if self._user_passes else call.matrix(passes, call.by_rows(passes))
         self.passes = passes.number
-        return found
+        return matrix
 
-    def _by_tape(self, call: SparseCall) -> Passes:
-        """The passes for the pattern of the tape of a call."""
+    def _passes_by_tape(self, call: SparseCall) -> Passes:
+        """Return the passes for the pattern of the tape of a call."""
         value, tape = trace(call.f, *call.args, **call.kwargs)
         if self._read is None or not self._read[0].fits(tape):
             pattern = SparsityPattern(tape, call.inputs(tape))
             is_same = self._read is not None and pattern.csr.equals(self._read[0].csr)
             self._read = pattern, self._read[1] if self._read and is_same else fewest_passes(pattern.csr)
             if not is_same:
-                self._warn_where_dense(*self._read)
-        call.specs_of(value, self._read[1])
+                self._warn_if_dense(*known)
+        call.specs_of(value, known[1])
         call.value = value
-        return self._read[1]
+        return known[1]
 
     def _warn_where_dense(self, pattern: SparsityPattern, passes: Passes) -> None:
         """Name the call that made the pattern dense, where many passes follow from it."""
         op, most = pattern.densest, min(pattern.csr.shape)
-        if op is None or most < MANY or 2 * passes.number < most:
+        if op is None or most < WARN_FROM or 2 * passes.number < most:
             return
         warn(
             f"the Jacobian of {callable_name(self._f)} takes {passes.number} passes, about as many as a dense one: at "
-            f"{op.site} each number that {callable_name(op.fn)} gives is taken to depend on all numbers that it is "
-            "given, or on all along its axis. If the Jacobian has few entries, give pattern=; else use wg.jacobian.",
+            f"{op.site} each number of the result of {callable_name(op.fn)} counts as dependent on all numbers of its "
+            "arguments, or all along its axis. If the Jacobian has few entries, pass pattern=; else use wg.jacobian.",
             DensePatternWarning,
         )
 
 
-class SparseCall(Call):
-    """A call of a function of which one argument is differentiated, outside of any other derivative.
+class SparseCall(JacobianCall):
+    """A call of a function with one argument to differentiate by, outside of any other derivative.
 
-    `value` is its value where it was traced before: it has to give the same again.
+    `value` is the value of its trace, if there was one; later runs must return the same.
     """
 
     value: Any = None
-    told: Telling
+    progress: Telling
 
     def __init__(self, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], argnums: int | str) -> None:
         if active_recording() is not None:
             raise WengertError(
-                "a sparse Jacobian cannot be taken inside another derivative or trace. Call it outside, or use "
+                "a sparse Jacobian cannot be computed inside another derivative or trace. Compute it outside, or use "
                 "wg.jacobian inside"
             )
         super().__init__(f, args, kwargs, Options(argnums))
@@ -117,12 +117,12 @@ class SparseCall(Call):
         self._refuse_complex(self.xs, "takes")
 
     def inputs(self, tape: Tape) -> list[int]:
-        """The positions on the tape of this call of the inputs that it is differentiated by."""
+        """Return the positions, on the tape of this call, of the inputs to differentiate by."""
         counts = {key: len(leaves(arg)) for key, arg in [*enumerate(self.args), *self.kwargs.items()]}
         positions = [op.id for op in tape if isinstance(op, Input) and not op.callee]
         if len(positions) != sum(counts.values()):
             raise ArgumentError(
-                f"two arguments of {callable_name(self.f)} are, or hold, the same array: give one of them a copy."
+                f"two arguments of {callable_name(self.f)} are, or hold, the same array: pass a copy for one of them."
             )
         before = sum([counts[key] for key in list(counts)[: list(counts).index(self.places[0])]])
         return positions[before : before + len(self.xs)]
@@ -132,92 +132,97 @@ class SparseCall(Call):
         seeds = [*seed_vectors(passes.rows), *more]
         if not seeds:
             return np.zeros((0, passes.pattern.columns))
-        y, pullback, _ = pulled(self.f, self.args, self.kwargs, self.places, False)
+        y, pullback, _ = vjp_of_call(self.f, self.args, self.kwargs, self.places, False)
         ys = self.specs_of(y, passes)
-        return np.array([self._counted(1, _ravelled(pullback(_filled(y, ys, seed)))) for seed in seeds])
+        return np.array([self._count(1, _numbers_of(pullback(_with_numbers(y, ys, seed)))) for seed in seeds])
 
     def by_columns(self, passes: Passes) -> np.ndarray:
         """The products J s for the seeds s of the passes, in rows."""
         seeds, found = seed_vectors(passes.columns), [np.zeros((0, passes.pattern.shape[0]))]
         while some := list(itertools.islice(seeds, AT_ONCE)):
             tangents = [_filled(self.forms[0], self.xs, np.array(some))]
-            y, y_dot, _ = pushed(self.f, self.args, self.kwargs, self.places, tangents, size=len(some))
+            y, y_dot, _ = jvp_of_call(self.f, self.args, self.kwargs, self.places, tangents, size=len(some))
             self.specs_of(y, passes)
-            found.append(self._counted(len(some), _ravelled(y_dot, (len(some),))))
+            found.append(self._count(len(some), _numbers_of(y_dot, (len(some),))))
         return np.concatenate(found)
 
-    def _counted(self, passes: int, products: np.ndarray) -> np.ndarray:
-        self.told.count(passes)
+    def _count(self, passes: int, products: np.ndarray) -> np.ndarray:
+        """Count these passes as done; return their products."""
+        self.progress.count(passes)
         return products
 
     def matrix(self, passes: Passes, by_rows: np.ndarray) -> Any:
-        """The Jacobian, from the products by rows and those by columns."""
-        return _matrix(passes.pattern, passes.entries(by_rows, self.by_columns(passes)))
+        """Return the Jacobian, from the products by rows and by columns."""
+        return _csr_array(passes.pattern, passes.entries(by_rows, self.by_columns(passes)))
 
     def checked_matrix(self, passes: Passes) -> Any:
-        """The Jacobian, by passes for a pattern that the user gave, which one more product checks."""
+        """Return the Jacobian by passes for the user's pattern, which one more product checks."""
         direction = np.random.default_rng(passes.number).normal(size=passes.pattern.shape[0])
         *by_rows, product = self.by_rows(passes, direction)
         found = self.matrix(passes, np.reshape(by_rows, (len(by_rows), passes.pattern.columns)))
         near = np.sqrt(np.finfo(product.dtype).eps)
         size = abs(found).T @ abs(direction) + abs(product)
         most = np.max(size, initial=0.0, where=np.isfinite(size))
-        missed = abs(product - found.T @ direction) > near * size + near**1.5 * most  # not where both are no numbers
+        missed = abs(product - found.T @ direction) > near * size + near**1.5 * most  # False where both are nan
         if missed.any():
             raise ArgumentError(
-                f"pattern= misses entries of the Jacobian of {callable_name(self.f)}: by a product with it, in column "
-                f"{np.argmax(missed)}. wg.jacobian_pattern gives it here; without pattern= it is found at each call."
+                f"pattern= misses entries of the Jacobian of {callable_name(self.f)}: a product with it differs in "
+                f"column {np.argmax(missed)}. wg.jacobian_pattern returns the pattern at these arguments; without "
+                "pattern= each call finds it."
             )
         return found
 
     def specs_of(self, y: Any, passes: Passes) -> list[Spec]:
-        """The Specs of the leaves of the result y, which has to fit the passes, and to be what it was before."""
-        ys = self.checked(y)
-        self._refuse_complex(ys, "gives")
+        """Return the Specs of the leaves of the result y.
+
+        Errors: ArgumentError if it does not fit the passes; RecomputationError if it is not the `value` of the trace.
+        """
+        ys = self.check_result(y)
+        self._refuse_complex(ys, "returns")
         shape = (sum([y.size for y in ys]), sum([x.size for x in self.xs]))
         if passes.pattern.shape != shape:
             raise ArgumentError(
-                f"the Jacobian of {callable_name(self.f)} has shape {shape}, its pattern {passes.pattern.shape}. A "
-                "result in other containers than tuples, lists and dictionaries has no pattern."
+                f"the Jacobian of {callable_name(self.f)} has shape {shape}, its pattern {passes.pattern.shape}. "
+                "Patterns are known only for results in tuples, lists and dictionaries."
             )
-        if self.value is not None and not _alike(self.value, y):
+        if self.value is not None and not _equal_but_rounding(self.value, y):
             raise RecomputationError(
-                f"{callable_name(self.f)} gave another result when it ran a second time on the same arguments, so that "
-                "the pattern of the first run may not be that of the second. Draw random numbers, and change what it "
-                "remembers, outside of it; or give pattern=."
+                f"{callable_name(self.f)} returned another result when it ran again on the same arguments, so that the "
+                "pattern of the first run may not fit the second. Draw random numbers and change state outside of it, "
+                "or pass pattern=."
             )
         return ys
 
     def _refuse_complex(self, specs: Sequence[Spec], does: str) -> None:
         if any(map(is_complex, specs)):
             raise ArgumentError(
-                f"{callable_name(self.f)} {does} complex numbers: a sparse Jacobian is that of a function of real "
-                "numbers to real ones. Take the real and imaginary parts apart, or use wg.jacobian."
+                f"{callable_name(self.f)} {does} complex numbers, but a sparse Jacobian needs real arguments and "
+                "results. Split the real and imaginary parts, or use wg.jacobian."
             )
 
 
-def _filled(tree: Any, specs: Sequence[Spec], numbers: np.ndarray) -> Any:
-    """A structure with the leaves `specs`, filled with numbers, or with several rows of them at once."""
+def _with_numbers(tree: Any, specs: Sequence[Spec], numbers: np.ndarray) -> Any:
+    """Return a structure like `tree` with leaves of these Specs, filled with numbers, or with several rows of them."""
     parts = np.split(numbers, np.cumsum([spec.size for spec in specs])[:-1], axis=-1)
     before = numbers.shape[:-1]
     filled = [part.astype(spec.dtype).reshape(before + spec.shape) for part, spec in zip(parts, specs, strict=True)]
     return with_held_leaves(mirror(tree, itself), filled)
 
 
-def _ravelled(tree: Any, before: tuple[int, ...] = ()) -> np.ndarray:
-    """The numbers in a structure, one after the other; or rows of them, where its leaves have axes `before` others."""
+def _numbers_of(tree: Any, before: tuple[int, ...] = ()) -> np.ndarray:
+    """Flatten the numbers in a structure to a vector; if its leaves have axes `before` their own, to rows."""
     return np.concatenate([np.reshape(leaf, (*before, -1)) for _, leaf in leaves(tree)], axis=-1)
 
 
-def _alike(a: Any, b: Any) -> bool:
-    """Whether two results are the same but for rounding."""
-    a, b = _ravelled(a), _ravelled(b)
+def _equal_but_rounding(a: Any, b: Any) -> bool:
+    """Whether two results are equal up to rounding."""
+    a, b = _numbers_of(a), _numbers_of(b)
     finite = np.abs(a[np.isfinite(a)])
     near = np.sqrt(np.finfo(a.dtype).eps)
     return a.shape == b.shape and np.allclose(a, b, near, near * np.max(finite, initial=0.0), equal_nan=True)
 
 
-def _sparse() -> Any:
+def _scipy_sparse() -> Any:
     try:
         from scipy import sparse
     except ImportError as error:
@@ -228,25 +233,25 @@ def _sparse() -> Any:
 
 
 def _passes_of(pattern: Any) -> Passes:
-    """The passes for a pattern that the user gives: a sparse matrix, or an array that is zero where it has no entry."""
-    matrix = _sparse().csr_array(pattern)
+    """Return the passes for the user's pattern: a sparse matrix, or an array that is zero where there is no entry."""
+    matrix = _scipy_sparse().csr_array(pattern)
     matrix.sum_duplicates()
     return fewest_passes(Csr(matrix.indptr, matrix.indices, matrix.shape[1]))
 
 
-def _matrix(pattern: Csr, entries: np.ndarray) -> Any:
-    return _sparse().csr_array((entries, pattern.indices.copy(), pattern.indptr.copy()), shape=pattern.shape)
+def _csr_array(pattern: Csr, entries: np.ndarray) -> Any:
+    return _scipy_sparse().csr_array((entries, pattern.indices.copy(), pattern.indptr.copy()), shape=pattern.shape)
 
 
 @signatures.sparse_jacobian
 def sparse_jacobian(
     f: Callable[..., Any] | None = None, argnums: int | str = 0, pattern: Any = None, quiet: bool = False
 ) -> Any:
-    """The function that returns the Jacobian ∂f/∂x as a sparse matrix, in few passes; without `f`, a decorator.
+    """Return the function that computes ∂f/∂x as a sparse matrix, in few passes; without `f`, a decorator.
 
-    It is called as f is, and gives a `scipy.sparse.csr_array`, with a row for each number of the result and a column
-    for each one of the argument, in C order, those of containers one after the other. Which entries there are is read
-    from the tape of the call; those of no common row, or column, are found in one pass (`SparseJacobian.passes`).
+    It takes the arguments of f and returns a `scipy.sparse.csr_array`, with a row for each number of the result and a
+    column for each number of the argument, in C order, containers leaf by leaf. The pattern of entries is read from the
+    tape of the call; one pass computes all entries that share no row, or no column (`SparseJacobian.passes`).
 
     >>> jac = wg.sparse_jacobian(lambda x: x[1:] * x[:-1])
     >>> jac(np.array([1.0, 2.0, 3.0])).toarray()
@@ -254,12 +259,12 @@ def sparse_jacobian(
            [0., 3., 2.]])
 
     `argnums` says which argument, by position or name: `scipy.integrate.solve_ivp(f, ..., jac=sparse_jacobian(f, 1))`.
-    `pattern` is a sparse matrix with the entries that there may be, or a dense one that is not zero there. Then nothing
-    is traced but for the derivative, and one more product checks that no entry is missing. On a terminal a call shows
-    how far it is, unless `quiet`.
+    `pattern` is a sparse matrix with the possible entries, or a dense one that is not zero there. With it f is traced
+    only for the derivative, and one more product checks that no entry is missing. On a terminal a call shows its
+    progress, unless `quiet`. DensePatternWarning if it takes about as many passes as a dense Jacobian.
 
     Errors: those of `vjp`; ArgumentError for complex numbers, and for a `pattern` that misses entries;
-    RecomputationError where f gives another result when it runs a second time; WengertError inside another derivative.
+    RecomputationError if f returns another result when it runs again; WengertError inside another derivative.
     """
     if f is None:
         return lambda f: sparse_jacobian(f, argnums, pattern, quiet)
@@ -270,9 +275,9 @@ def sparse_jacobian(
 def sparse_hessian(
     f: Callable[..., Any] | None = None, argnums: int | str = 0, pattern: Any = None, quiet: bool = False
 ) -> Any:
-    """The function that returns the Hessian ∂²f/∂x² of a function of one number as a sparse matrix.
+    """Return the function that computes the Hessian ∂²f/∂x² of an `f` that returns one number, as a sparse matrix.
 
-    It is the sparse Jacobian of the gradient: `f`, `argnums`, `pattern` and `quiet`, shapes and errors are those of
+    It is the sparse Jacobian of the gradient: `argnums`, `pattern` and `quiet`, shapes and errors are those of
     `sparse_jacobian`, and those of `grad`.
 
     >>> hess = wg.sparse_hessian(lambda x: np.sum(x[1:] * x[:-1] ** 2))
@@ -287,9 +292,9 @@ def sparse_hessian(
 
 
 def jacobian_pattern(f: Callable[..., Any], *args: Any, argnums: int | str = 0, **kwargs: Any) -> Any:
-    """Where the Jacobian of `f` at these arguments may have entries: a sparse matrix of bools.
+    """Return where the Jacobian of `f` at these arguments may have entries: a sparse matrix of bools.
 
-    `argnums` is that of `sparse_jacobian`, which takes such a `pattern`. The pattern is that of the branches taken.
+    `argnums` is as for `sparse_jacobian`, which takes it as `pattern`. It holds for the branches taken here.
 
     >>> wg.jacobian_pattern(lambda x: x[1:] * x[:-1], np.ones(3)).toarray().astype(int)
     array([[1, 1, 0],

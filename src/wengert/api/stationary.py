@@ -1,4 +1,4 @@
-"""Implicit derivatives of minima: the gradient vanishes there, or with constraints that of Lagrange's function."""
+"""Implicit derivatives of minima, where the gradient vanishes, or with constraints that of the Lagrangian."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from wengert.api.parameters import stopped
 from wengert.errors import NoDerivativeError
 from wengert.hooks.solver_callbacks import is_traced, unseen
 
-ENTERED = "It calls the objective, and computes on what that gives."
+ENTERED = "It calls the objective, and computes with its results."
 
 ACTIVE = 1e-5
 """The relative distance from its bound within which a constraint with a multiplier counts as active."""
@@ -23,45 +23,48 @@ ACTIVE = 1e-5
 def minimum(
     gradient: Callable[[Any], Any], x: Any, hessian: Any = None, gaps: Any = None, is_equality: Any = ()
 ) -> Any:
-    """The constant vector `x` as the point at which a function is least, by its `gradient`, and its `hessian` if given.
+    """Return the constant vector `x` with the derivative of a minimum, by its `gradient`, and its `hessian` if given.
 
-    `gaps(x)` are the constraints: each is zero where `is_equality` says so, else not negative. Those that hold x count.
+    `gaps(x)` are the constraints: zero where `is_equality`, else not negative. The active ones join the KKT conditions.
 
     >>> wg.jacobian(lambda a: wg.extend.minimum(lambda x: x**3 - a, np.array([2.0])))(8.0).round(9)
     array([0.08333333])
 
-    Errors: NoDerivativeError where one is active that does not hold x, or where x is not isolated.
+    Errors: NoDerivativeError if an active constraint has a zero multiplier, or if x is not isolated or no minimum.
     """
     x = stopped(x)
     if gaps is None:
         return followed(gradient, x, hessian)
-    active, multipliers = unseen(_holding, gradient, x, gaps, np.asarray(is_equality))
+    active, multipliers = unseen(_active_constraints, gradient, x, gaps, np.asarray(is_equality))
     if not len(active):
         slope = unseen(gradient, x)
-        if np.max(np.abs(slope)) > unseen(_noise, gradient, x):
+        if np.max(np.abs(slope)) > unseen(_gradient_noise, gradient, x):
             raise NoDerivativeError(
-                "the gradient does not vanish at the minimum that was found, and no constraint is near enough to hold "
-                "it there. Ask for a smaller tolerance (as `xtol`, `gtol` and `barrier_tol` of trust-constr)."
+                "the gradient does not vanish at the solver's minimum, and no constraint is active there. Ask the "
+                "solver for a smaller tolerance (`xtol`, `gtol` and `barrier_tol` of trust-constr)."
             )
         return followed(gradient, x, hessian)
     n = len(x)
 
-    def lagrange(z: Any) -> Any:
-        x, weights = z[:n], z[n:]
-        pulled = grad(lambda x: np.sum(weights * gaps(x)[active]))(x)
-        return np.concatenate([gradient(x) - pulled, gaps(x)[active]])
+    def kkt_conditions(z: Any) -> Any:
+        x, multipliers = z[:n], z[n:]
+        normal = grad(lambda x: np.sum(multipliers * gaps(x)[active]))(x)
+        return np.concatenate([gradient(x) - normal, gaps(x)[active]])
 
-    return followed(lagrange, np.concatenate([x, multipliers]))[:n]
+    return followed(kkt_conditions, np.concatenate([x, multipliers]))[:n]
 
 
-def _noise(gradient: Any, x: Any) -> Any:
+def _gradient_noise(gradient: Any, x: Any) -> Any:
     """Bound the gradient at a minimum: return its largest change over a step of about a hundredth of x."""
     step = 1e-2 * (1 + np.max(np.abs(x)))
     return np.max(np.abs(np.asarray(gradient(x + step)) - np.asarray(gradient(x - step))))
 
 
-def _holding(gradient: Any, x: Any, gaps: Any, is_equality: Any) -> Any:
-    """The indices of the constraints that hold x, and their multipliers."""
+def _active_constraints(gradient: Any, x: Any, gaps: Any, is_equality: Any) -> Any:
+    """Return the indices of the active constraints, and their multipliers.
+
+    Errors: NoDerivativeError if one is active with a zero multiplier.
+    """
     slope, gap = np.asarray(gradient(x)), np.asarray(gaps(x))
     size = 1 + np.max(np.abs(x), initial=0.0)
     near = np.flatnonzero(is_equality | (gap <= ACTIVE * size))
@@ -73,8 +76,8 @@ def _holding(gradient: Any, x: Any, gaps: Any, is_equality: Any) -> Any:
     holds = is_equality[near] | (multipliers > least)
     if np.any(~holds & (gap[near] <= 1e-9 * size) & (np.abs(multipliers) <= least)):
         raise NoDerivativeError(
-            "a constraint or bound is reached at the minimum, and does not hold it there (its multiplier is zero): the "
-            "minimum has one derivative on each side."
+            "a constraint or bound is active at the minimum with a zero multiplier: the minimum has one derivative on "
+            "each side."
         )
     if not np.all(holds):
         near = near[holds]
@@ -83,17 +86,19 @@ def _holding(gradient: Any, x: Any, gaps: Any, is_equality: Any) -> Any:
 
 
 def with_value(value: Any, formula: Any) -> Any:
-    """The constant `value`, with the derivative of what a `formula` gives that is near it.
+    """Return the constant `value` with the derivative of `formula`, a traced number or array near it.
 
     >>> wg.value_and_grad(lambda x: wg.extend.with_value(1.4142, x**0.5))(2.0)
     (1.4142, 0.3535533905932738)
     """
     if not is_traced(formula):
         return value
-    if not np.all(np.abs(formula - value) <= unseen(_tolerance, formula, value)):
-        raise NoDerivativeError("the result is another one for these values")
+    if not np.all(np.abs(formula - value) <= unseen(_formula_tolerance, formula, value)):
+        raise NoDerivativeError(
+            "the recorded result does not match its formula for these inputs; record the tape again"
+        )
     return stopped(value) + (formula - stopped(formula))
 
 
-def _tolerance(formula: Any, value: Any) -> Any:
+def _formula_tolerance(formula: Any, value: Any) -> Any:
     return 2 * np.abs(formula - value) + 1e-9 * np.abs(value)

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.api.gradient import pullback_of
-from wengert.api.nan_checks import check_given
+from wengert.api.gradient import Args, Places, pullback_of
+from wengert.api.nan_checks import check_finite_result
 from wengert.errors import ArgumentError
 from wengert.forward.step import require_known
 from wengert.forward.stream import Stream
@@ -30,59 +30,58 @@ from wengert.values.specs import Spec, as_float, is_complex, same_numbers, spec_
 from wengert.values.trees import itself, leaves, mirror
 from wengert.values.views import owner_of
 
-Args = tuple[Any, ...]
-Places = tuple[int | str, ...]
-
 
 @signatures.jvp
 def jvp(
     f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False
 ) -> tuple[Any, ...]:
-    """The value of `f(*primals)` and its derivative in the direction `tangents`: `(y, ẏ)`, ẏ = Σ ∂f/∂x ẋ.
+    """Compute the value of `f(*primals)` and its derivative ẏ = Σ ∂f/∂x ẋ in the direction `tangents`: `(y, ẏ)`.
 
-    `tangents` has one for each of the `primals`, of its structure and shapes; None stands for zero. They are pushed
-    along while f runs, and no tape is kept: memory does not grow with the number of steps. With `has_aux`, f returns
+    `tangents` has one for each of the `primals`, of its structure and shapes; None means zero. They are pushed through
+    while f runs, and no tape is kept: memory does not grow with the number of steps. With `has_aux`, f returns
     `(y, aux)`, and `jvp` returns `(y, ẏ, aux)`.
 
     >>> wg.jvp(lambda x: x**2, (np.array([1.0, 2.0]),), (np.array([1.0, 10.0]),))
     (array([1., 4.]), array([ 2., 40.]))
 
-    Shapes: ẏ has the structure and shapes of y, with None for what is no float.
+    Shapes: ẏ has the structure and shapes of y, with None for parts that are not floats.
     Errors: those of `grad`; ArgumentError for tangents of another structure or shape, or complex ones of real primals.
-    NoPathWarning where the result depends on none of the primals.
+    NoPathWarning if the result depends on none of the primals.
     """
     if not isinstance(primals, (tuple, list)):
-        raise ArgumentError(f"jvp takes the primals in a tuple, not {type(primals).__name__}: jvp(f, (x,), (x_dot,)).")
-    y, y_dot, aux = pushed(f, tuple(primals), {}, tuple(range(len(primals))), tangents, has_aux)
+        raise ArgumentError(
+            f"jvp: primals must be a tuple, not {type(primals).__name__}. Write jvp(f, (x,), (x_dot,))."
+        )
+    y, y_dot, aux = jvp_of_call(f, tuple(primals), {}, tuple(range(len(primals))), tangents, has_aux)
     return (y, y_dot, aux) if has_aux else (y, y_dot)
 
 
 def jvp_many(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], size: int) -> tuple[Any, Any]:
-    """`jvp` in `size` directions at once: each tangent has one more axis in front, of that length, and so has ẏ."""
-    return pushed(f, tuple(primals), {}, tuple(range(len(primals))), tangents, size=size)[:2]
+    """Compute `jvp` in `size` directions at once: each tangent, and ẏ, has one more axis of that length in front."""
+    return jvp_of_call(f, tuple(primals), {}, tuple(range(len(primals))), tangents, size=size)[:2]
 
 
-def pushed(
+def jvp_of_call(
     f: Callable[..., Any], args: Args, kwargs: dict[str, Any], wanted: Places, tangents: Sequence[Any],
     has_aux: bool = False, size: int | None = None, quiet: bool = False,
 ) -> tuple[Any, Any, Any]:  # fmt: skip
-    """The value of a call, its tangent from those of the `wanted` arguments, and what it returns besides, or None.
+    """Return the value of a call, its tangent for `tangents` of the `wanted` arguments, and aux or None.
 
-    With `size`, so many directions at once: each tangent has one more axis in front, of that length, and so has ẏ.
-    `quiet`: it is meant where the arguments hold nothing that has a derivative.
+    With `size`, push so many directions at once: each tangent, and ẏ, has one more axis of that length in front.
+    `quiet`: do not warn if the arguments hold nothing that has a derivative.
     """
     try:
-        return _pushed(Work(f, args, kwargs, wanted, has_aux, quiet), tangents, size)
+        return _jvp_of_call(DerivativeRequest(f, args, kwargs, wanted, has_aux, quiet), tangents, size)
     finally:
         SESSION.tidy()
 
 
 @signatures.linearize
 def linearize(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
-    """The value of `f(*primals)` and its derivative there, a linear function: `(y, push)`, ẏ = `push(*tangents)`.
+    """Compute the value of `f(*primals)` and its derivative as a linear function: `(y, push)`, ẏ = `push(*tangents)`.
 
-    f runs once; `push` may be called any number of times. It takes tangents as `jvp` does, and keeps what f computed.
-    With `has_aux`, f returns `(y, aux)`, and `linearize` returns `(y, push, aux)`.
+    f runs once; you may call `push` any number of times. It takes tangents as `jvp` does, and keeps the values that f
+    computed. With `has_aux`, f returns `(y, aux)`, and `linearize` returns `(y, push, aux)`.
 
     >>> y, push = wg.linearize(lambda x: x**2, np.array([1.0, 2.0]))
     >>> push(np.array([1.0, 10.0]))
@@ -92,7 +91,7 @@ def linearize(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tu
     Errors: those of `jvp`.
     """
     try:
-        y, push, _, aux = _linearized(Work(f, primals, {}, tuple(range(len(primals))), has_aux, False))
+        y, push, _, aux = _linearize_call(DerivativeRequest(f, primals, {}, tuple(range(len(primals))), has_aux, False))
     finally:
         SESSION.tidy()
 
@@ -102,21 +101,21 @@ def linearize(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tu
     return (y, push_one, aux) if has_aux else (y, push_one)
 
 
-def either_way(
+def vjp_and_jvp_of_call(
     f: Callable[..., Any], args: Args, kwargs: dict[str, Any], wanted: Places, has_aux: bool, quiet: bool
 ) -> tuple[Any, Callable[..., Any], Callable[..., Any], Any]:
-    """The value of a call, its pushforward `push(tangents, size)`, its pullback, and what it returns besides.
+    """Return the value of a call, its pushforward `push(tangents, size)`, its pullback, and aux or None.
 
-    The parameters are those of `pushed`; f runs once for both.
+    The parameters are those of `jvp_of_call`; f runs once for both.
     """
     try:
-        return _linearized(Work(f, args, kwargs, wanted, has_aux, quiet), True)
+        return _linearize_call(DerivativeRequest(f, args, kwargs, wanted, has_aux, quiet), True)
     finally:
         SESSION.tidy()
 
 
-class Work(NamedTuple):
-    """A call to differentiate, and the arguments to differentiate it by; see `pushed`."""
+class DerivativeRequest(NamedTuple):
+    """A call to differentiate, and the arguments to differentiate it by; see `jvp_of_call`."""
 
     f: Callable[..., Any]
     args: Args
@@ -126,58 +125,60 @@ class Work(NamedTuple):
     quiet: bool
 
 
-class Form(NamedTuple):
-    """The structure of a result, from which its tangent is built: a copy, with the slots and Specs of its leaves."""
+class ResultForm(NamedTuple):
+    """The structure of a result, to build its tangent from: a copy, with the slots and Specs of its leaves."""
 
     value: Any
     slots: list[int | None]
     specs: list[Spec]
 
 
-class Primals(NamedTuple):
-    """The primals that tangents have to fit: for each of them the path, slot and Spec of each of its leaves."""
+class PrimalLeaves(NamedTuple):
+    """The primals that tangents must fit: for each primal the path, slot and Spec of each of its leaves."""
 
     leaves: list[list[tuple[str, int, Spec]]]
 
     def seeds(self, tangents: Sequence[Any], call: Callable[..., Any], size: int | None) -> Tangents:
-        """The `tangents` by slot, checked; `call(fn, *args)` runs what is computed.
+        """Return the `tangents` by slot; `call(fn, *args)` runs the conversions.
 
-        Errors: ArgumentError where they do not fit.
+        Errors: ArgumentError if they do not fit the primals.
         """
         if not isinstance(tangents, (tuple, list)) or len(tangents) != len(self.leaves):
             raise ArgumentError(
-                f"jvp takes one tangent for each of the {len(self.leaves)} primals, in a tuple, not {tangents!r:.60}. "
-                "None stands for zero."
+                f"jvp: tangents must be a tuple of {len(self.leaves)}, one for each primal, not {tangents!r:.60}. Pass "
+                "None for a zero tangent."
             )
         seeds: Tangents = {}
         for k, (tangent, inside) in enumerate(zip(tangents, self.leaves, strict=True), 1):
             if tangent is None:
                 continue
             name = f"argument {k}"
-            given = dict(leaves(tangent, name)) if _is_structured(tangent) else {name: as_float(tangent)}
+            parts = dict(leaves(tangent, name)) if _has_parts(tangent) else {name: as_float(tangent)}
             for path, slot, spec in inside:
-                if path not in given:
-                    raise ArgumentError(f"there is no tangent for {path}. One of zero is as large as the primal.")
-                seed = _fitted(path, given.pop(path), spec, call, size)
+                if path not in parts:
+                    raise ArgumentError(f"there is no tangent for {path}. Pass zeros of the primal's shape for zero.")
+                seed = _fit_tangent(path, parts.pop(path), spec, call, size)
                 if slot in seeds and not same_numbers(seed, seeds[slot]):
-                    raise ArgumentError(f"{path} is an array that stands elsewhere too, with another tangent")
+                    raise ArgumentError(
+                        f"{path} is an array that the primals hold twice, with different tangents. Pass the same one."
+                    )
                 seeds.setdefault(slot, seed)
-            if given:
-                raise ArgumentError(f"there is a tangent at {next(iter(given))}, where the primal holds no float")
+            if parts:
+                raise ArgumentError(f"there is a tangent at {next(iter(parts))}, where the primal holds no float")
         return seeds
 
 
-def _is_structured(tangent: Any) -> bool:
+def _has_parts(tangent: Any) -> bool:
     return not isinstance(tangent, (np.ndarray, np.generic, int, float, complex, type(None)))
 
 
-def _fitted(path: str, tangent: Any, spec: Spec, call: Callable[..., Any], size: int | None) -> Any:
-    """The tangent of a primal as it enters: of the primal's shape and dtype."""
+def _fit_tangent(path: str, tangent: Any, spec: Spec, call: Callable[..., Any], size: int | None) -> Any:
+    """Convert a tangent to the dtype and type of its primal. Errors: ArgumentError if its shape differs."""
     shape = spec.shape if size is None else (size, *spec.shape)
     if np.shape(tangent) != shape:
-        raise ArgumentError(f"the tangent of {path} has shape {np.shape(tangent)}, the primal {shape}")
+        raise ArgumentError(f"the tangent of {path} has shape {np.shape(tangent)}, the primal has {shape}")
     if is_complex(tangent) and not is_complex(spec):
-        raise ArgumentError(f"the tangent of {path} is complex, the primal is real: its derivative goes in no such way")
+        raise ArgumentError(f"the tangent of {path} is complex, but the primal is real: its tangent must be real")
     if isinstance(tangent, np.ndarray):
         return tangent if tangent.dtype == spec.dtype else call(np.ndarray.astype, tangent, spec.dtype)
     if shape or issubclass(spec.pytype, np.ndarray):
@@ -191,7 +192,7 @@ def _pushed(work: Work, tangents: Sequence[Any], size: int | None) -> tuple[Any,
     with level(False) as (recording, here):
         depth = len(recording.levels) - 1
         if depth or recording.keep:
-            value, form, aux, swaps, asked = _recorded(recording, here, work)
+            value, form, aux, swaps, asked = _record_call(recording, here, work)
             seeds = asked.seeds(tangents, calling(recording), size)
             end = len(recording.entries)
             materialise(recording, here.start, end, written_only=True)
@@ -203,29 +204,29 @@ def _pushed(work: Work, tangents: Sequence[Any], size: int | None) -> tuple[Any,
             stream = recording.stream = recording.entries = Stream(recording, size)  # type: ignore[assignment]
             STATE.quick = stream if recording.watch is None else None  # type: ignore[assignment]
             try:
-                value, form, aux, swaps, asked = _recorded(recording, here, work, (tangents, size))
+                value, form, aux, swaps, asked = _record_call(recording, here, work, (tangents, size))
                 seeds = {slot: stream.tangents[slot] for slot in here.inputs}
-                y_dot = _filled(form, stream.tangents, seeds, calling(None), size)
+                y_dot = _result_tangent(form, stream.tangents, seeds, calling(None), size)
             finally:
-                recording.stream, recording.entries = None, []  # no cycle for the collector
+                recording.stream, recording.entries = None, []  # break the cycle
         if SETTINGS.debug_nans and not depth:
-            check_given(recording, value, y_dot)
+            check_finite_result(recording, value, y_dot)
         value = swaps.leave(value)
     return value, y_dot, swaps.leave(aux)
 
 
-def _copied(tangent: Any, call: Callable[..., Any]) -> Any:
-    """A `tangent` with copies of its arrays, since f may write into their memory."""
-    if _is_structured(tangent):
-        return with_leaves(tangent, lambda _, leaf: _copied(leaf, call))
+def _copy_tangent(tangent: Any, call: Callable[..., Any]) -> Any:
+    """Copy the arrays of a `tangent`, since f may write into their memory."""
+    if _has_parts(tangent):
+        return with_leaves(tangent, lambda _, leaf: _copy_tangent(leaf, call))
     return call(np.array, tangent) if isinstance(tangent, np.ndarray) else tangent
 
 
-def _linearized(work: Work, backward: bool = False) -> tuple[Any, Any, Any, Any]:
-    """The value of a call, its pushforward, its pullback where `backward` asks for it, and what it returns besides."""
+def _linearize_call(work: DerivativeRequest, backward: bool = False) -> tuple[Any, Any, Any, Any]:
+    """Return the value of a call, its pushforward, its pullback if `backward`, and aux or None."""
     with level(False) as (recording, here):
         depth = len(recording.levels) - 1
-        result, form, aux, swaps, asked = _recorded(recording, here, work)
+        result, form, aux, swaps, asked = _record_call(recording, here, work)
         kept, end, pullback = excerpt(recording, here.start), len(recording.entries), None
         if backward:
             slots: dict[int, int | None] = dict(zip(map(id, swaps.made), sorted(here.inputs), strict=True))
@@ -239,22 +240,22 @@ def _linearized(work: Work, backward: bool = False) -> tuple[Any, Any, Any, Any]
         walked = recording if watching is recording else kept
         owed = len(walked.owed)
         try:
-            dots = forward(walked, here.start, end, seeds, call, depth, size)
+            slot_tangents = forward(walked, here.start, end, seeds, call, depth, size)
         finally:
             walked.owed.pay(owed)
         if walked is recording:
-            recording.stopped = len(recording.entries)  # that of a linear function is a constant
-        return _filled(form, dots, seeds, call, size)
+            recording.stopped = len(recording.entries)  # the tangent of a linear function is a constant
+        return _result_tangent(form, slot_tangents, seeds, call, size)
 
     return value, push, pullback, swaps.leave(aux)
 
 
-def _recorded(
-    recording: Recording, here: Level, work: Work, streamed: Any = None
-) -> tuple[Any, Any, Any, Swaps, Primals]:
-    """Run f in a level: its value, the Form of that, what else it gave, and what was entered.
+def _record_call(
+    recording: Recording, here: Level, work: DerivativeRequest, streamed: Any = None
+) -> tuple[Any, Any, Any, Swaps, PrimalLeaves]:
+    """Run f in a level: return its value, the ResultForm of that, aux or None, the inputs, and the PrimalLeaves.
 
-    What is recorded keeps what forward mode needs. `streamed` are tangents that go along, and the number of directions.
+    Entries keep the shapes that forward mode needs. `streamed` are the tangents to push meanwhile, and the `size`.
     """
     holds, quick = recording.holds, STATE.quick
     recording.holds = True
@@ -264,7 +265,7 @@ def _recorded(
         swaps, f, entered, named = enter_arguments(recording, here, work.f, work.args, work.kwargs, work.wanted)
         primals = [named[key] if isinstance(key, str) else entered[key] for key in work.wanted]
         found = [leaves(primal, f"argument {k}") for k, primal in enumerate(primals, 1)]
-        known = Primals([[(at, slot_of(recording, x), spec_of(x)) for at, x in inside] for inside in found])  # type: ignore[misc]
+        known = PrimalLeaves([[(at, slot_of(recording, x), spec_of(x)) for at, x in inside] for inside in found])  # type: ignore[misc]
         try:
             if streamed is not None:
                 tangents, size = streamed
@@ -275,7 +276,7 @@ def _recorded(
         value, aux = with_aux(work.f, result) if work.has_aux else (result, None)
         found = [leaf for _, leaf in leaves(value)]
         slots = [slot_of(recording, leaf) for leaf in found]
-        form = Form(mirror(value, itself), slots, [spec_of(leaf) for leaf in found])
+        form = ResultForm(mirror(value, itself), slots, [spec_of(leaf) for leaf in found])
         if slots and (swaps.made or not work.quiet) and all(is_lost(recording, here, slot) for slot in slots):
             warn_of_loss(recording, here, f, asked_for(*work[:4]))
     finally:
@@ -283,9 +284,11 @@ def _recorded(
     return value, form, aux, swaps, known
 
 
-def _filled(form: Form, dots: Tangents, seeds: Tangents, call: Callable[..., Any], size: int | None) -> Any:
-    """The tangent of a result: zeros where there is none, and no array of the user's or twice."""
-    given = {id(owner_of(dot)) for dot in seeds.values() if isinstance(dot, np.ndarray)}
+def _result_tangent(
+    form: ResultForm, slot_tangents: Tangents, seeds: Tangents, call: Callable[..., Any], size: int | None
+) -> Any:
+    """Build the tangent of a result: zeros where there is none; copies of seeds and of arrays used twice."""
+    used = {id(owner_of(seed)) for seed in seeds.values() if isinstance(seed, np.ndarray)}
 
     def fill(slot: int | None, spec: Spec) -> Any:
         dot = None if slot is None else force(require_known(dots.get(slot)))
@@ -303,7 +306,7 @@ def _filled(form: Form, dots: Tangents, seeds: Tangents, call: Callable[..., Any
     return filled(form.value, [fill(slot, spec) for slot, spec in zip(form.slots, form.specs, strict=True)])
 
 
-def _zeros(spec: Spec, size: int | None) -> Any:
+def _zero_tangent(spec: Spec, size: int | None) -> Any:
     if size is not None:
         return np.zeros((size, *spec.shape), spec.dtype)
     number: Any = spec.pytype

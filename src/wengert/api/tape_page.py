@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.api.gradient import pulled
+from wengert.api.gradient import vjp_of_call
 from wengert.errors import ArgumentError, WengertError
 from wengert.tape.ops import Call, Op, Variable, with_variables
 from wengert.tape.tape import Tape
@@ -21,11 +21,11 @@ _FRAME = "width:100%;height:440px;border:1px solid #8888"
 
 
 def show(tape: Tape, path: str | os.PathLike[str] | None = None) -> Path:
-    """Write a tape as one HTML page, beside the user's source: returns the path of the file.
+    """Write a tape as one HTML page, beside your source; return the path of the file.
 
     The page needs no network and no server. It shows `tape`, op by op, with types, values and cotangents; which line
-    each op comes from, and which ops come from a line; the graph, folded by function and by loop; and what is alive
-    while the tape is played. `path` is the file to write; without it the page is opened in the browser.
+    each op comes from, and which ops come from a line; the graph, folded by function and by loop; and the memory alive
+    while the tape is played. `path` is the file to write; without it the page opens in the browser.
 
     >>> import tempfile
     >>> tape = wg.gradtape(lambda x: np.sum(np.sin(x) * x), np.array([1.0, 2.0]))
@@ -33,31 +33,31 @@ def show(tape: Tape, path: str | os.PathLike[str] | None = None) -> Path:
     ...     wg.show(tape, f"{folder}/tape.html").name
     'tape.html'
 
-    The values are those that were recorded. Cotangents are those of the one number that the tape, or the function that
-    it is a derivative of, gives; a tape of other results, or in which a value is not known, shows none.
-    Errors: ArgumentError for what is no tape.
+    The values are the recorded ones. The cotangents are those of the tape's result, or of the function's result on the
+    tape of a derivative; if that is not one number, or a value is not known, there are none.
+    Errors: ArgumentError if `tape` is not a tape.
     """
     from wengert.tools.page import write
 
     if not isinstance(tape, Tape):
         raise ArgumentError(
             f"show takes a tape, not a {type(tape).__name__}\n"
-            "  fix: wg.show(wg.gradtape(f, x)); what profile and memory give has a method html(path)"
+            "  fix: wg.show(wg.gradtape(f, x)); results of profile and memory have a method html(path)"
         )
-    data = shown(tape)
+    data = page_data(tape)
     if path is not None:
         return write(path, data)
     import tempfile
     import webbrowser
 
     with tempfile.NamedTemporaryFile("w", suffix=".html", prefix="wengert-", delete=False) as file:
-        made = write(file.name, data)
-    webbrowser.open(made.as_uri())
-    return made
+        page = write(file.name, data)
+    webbrowser.open(page.as_uri())
+    return page
 
 
-def in_notebook(tape: Tape) -> str:
-    """Return a tape's HTML for a notebook: a small page, and a table for where scripts may not run."""
+def notebook_html(tape: Tape) -> str:
+    """Return a tape's HTML for a notebook: a small page, and a table in case scripts may not run."""
     import html
 
     from wengert.tape.notebook import MAX_OPS, html_text
@@ -66,26 +66,26 @@ def in_notebook(tape: Tape) -> str:
     table, count = html_text(tape), len(tape)
     if not 0 < count <= MAX_OPS:
         return table
-    text = html.escape(page(shown(tape)))
+    text = html.escape(page(page_data(tape)))
     frame = f'<iframe title="tape" sandbox="allow-scripts" style="{_FRAME}" srcdoc="{text}"></iframe>'
     return f"<div>{frame}<details><summary>as a table</summary>{table}</details></div>"
 
 
-def shown(tape: Tape, sources: Any = None) -> dict[str, Any]:
-    """The data of the page of a tape, with the lines that `sources` has already."""
+def page_data(tape: Tape, sources: Any = None) -> dict[str, Any]:
+    """Return the data of the page of a tape; its lines are added to `sources`."""
     from wengert.tools.sources import Sources
     from wengert.tools.tapes import tape_data
     from wengert.tools.values import values_of
 
     values = values_of(tape)
-    return tape_data(tape, values, cotangents(tape, values), sources or Sources())
+    return tape_data(tape, values, cotangents_of_ops(tape, values), sources or Sources())
 
 
-def cotangents(tape: Tape, values: Mapping[Op, Any]) -> dict[Op, Any]:
-    """The cotangents of the ops on which the one number depends that a tape computes; of a derivative, its value.
+def cotangents_of_ops(tape: Tape, values: Mapping[Op, Any]) -> dict[Op, Any]:
+    """Return the cotangents of a tape's ops if its result is one number; on the tape of a derivative, its value.
 
-    Each op is pulled back at the `values` of what it reads; where one of these is not known, or has no derivative there
-    are none.
+    Each op is pulled back at the `values` of the ops that it reads; if one is not known, or has no derivative, the
+    result is empty.
     """
     from wengert.tools.tapes import primal_of
 
@@ -98,7 +98,7 @@ def cotangents(tape: Tape, values: Mapping[Op, Any]) -> dict[Op, Any]:
         with np.errstate(all="ignore"):
             for op in reversed(list(tape)[: primal.id]):
                 if op in cotangents and isinstance(op, Call) and not op.guard:
-                    for read, cotangent in _pulled(op, cotangents[op], values):
+                    for read, cotangent in _cotangents_of_reads(op, cotangents[op], values):
                         cotangents[read] = (
                             cotangent
                             if read not in cotangents
@@ -109,25 +109,25 @@ def cotangents(tape: Tape, values: Mapping[Op, Any]) -> dict[Op, Any]:
     return cotangents
 
 
-def _pulled(op: Call, y_bar: Any, values: Mapping[Op, Any]) -> Iterator[tuple[Op, Any]]:
-    """The ops that `op` reads, with what its pullback gives for them."""
+def _cotangents_of_reads(op: Call, y_bar: Any, values: Mapping[Op, Any]) -> Iterator[tuple[Op, Any]]:
+    """Yield the ops that `op` reads, with their cotangents by its pullback."""
     fn, args, kwargs = (with_variables(tree, lambda v: values[v.op]) for tree in (op.fn, op.args, op.kwargs))
     wanted = tuple([k for k, x in enumerate(args) if op.args[k] is not x and any(True for _ in numbers(x))])
-    _, pullback, _ = pulled(fn, args, kwargs, wanted, False, quiet=True)
+    _, pullback, _ = vjp_of_call(fn, args, kwargs, wanted, False, quiet=True)
     for k, cotangent in zip(wanted, pullback(y_bar), strict=True):
-        yield from _pairs(op.args[k], cotangent)
+        yield from _ops_with_cotangents(op.args[k], cotangent)
 
 
-def _pairs(arg: Any, cotangent: Any) -> Iterator[tuple[Op, Any]]:
-    """The ops in an argument, with the parts of its cotangent."""
+def _ops_with_cotangents(arg: Any, cotangent: Any) -> Iterator[tuple[Op, Any]]:
+    """Yield the ops in an argument, with their parts of its cotangent."""
     if isinstance(arg, Variable):
         if arg.op is not None and cotangent is not None:
             yield arg.op, cotangent
     elif isinstance(arg, tuple | list) and isinstance(cotangent, tuple | list):
-        for part, its in zip(arg, cotangent, strict=True):
-            yield from _pairs(part, its)
+        for part, part_cotangent in zip(arg, cotangent, strict=True):
+            yield from _ops_with_cotangents(part, part_cotangent)
 
 
-Tape._repr_html_ = in_notebook
+Tape._repr_html_ = notebook_html
 
 __all__ = ["show"]

@@ -1,4 +1,4 @@
-"""From a recording to a tape: `trace`, and the tapes of derivatives."""
+"""`trace`: from a recording to a tape; and the tapes of derivatives."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from wengert.api.derivative_products import hvp
-from wengert.api.gradient import grad, pulled
+from wengert.api.gradient import grad, vjp_of_call
 from wengert.api.tangents import jvp
 from wengert.compiling.loops.deferred_reverse import Reverse
 from wengert.errors import WengertError
@@ -38,22 +38,22 @@ R = TypeVar("R")
 
 
 def trace(f: Callable[..., R], *args: Any, ctx: Context | None = None, **kwargs: Any) -> tuple[R, Tape]:
-    """Run `f(*args, **kwargs)` once and record what it computes: `(value, tape)`.
+    """Run `f(*args, **kwargs)` once and record it: return `(value, tape)`.
 
     The inputs of the tape are the floats and arrays among the arguments, also those in containers, one by one. It holds
-    the calls of primitives that depend on these; all else is constant in it. Played on other inputs it gives what f
-    gives for them, or raises StaleTapeError where f would have run another way. `ctx` decides what is a primitive and
-    how a call of one is recorded; by default what has a rule is a primitive, and is recorded as it is.
+    the calls of primitives that depend on these; everything else is constant. Played on other inputs it returns f's
+    result for them, or raises StaleTapeError if f would have taken other branches. `ctx` decides which functions are
+    primitives and how their calls are recorded; by default a primitive is a function with a rule.
 
     >>> value, tape = wg.trace(lambda x: x * x + 1, 3.0)
     >>> value, tape.play(4.0)
     (10.0, 17.0)
 
-    Errors: NoRuleError and RefusedCallError for code that cannot be seen into; WengertError inside another trace.
+    Errors: NoRuleError and RefusedCallError for code that cannot be traced; WengertError inside another trace.
     """
     refuse_swallowed(f, kwargs)
     try:
-        return _traced(f, args, kwargs, ctx, f)
+        return _trace_to_tape(f, args, kwargs, ctx, f)
     finally:
         SESSION.tidy()
 
@@ -61,7 +61,7 @@ def trace(f: Callable[..., R], *args: Any, ctx: Context | None = None, **kwargs:
 def gradtape(
     f: Callable[..., Any], *args: Any, argnums: Any = None, strategy: str | None = None, **kwargs: Any
 ) -> Tape:
-    """The tape of `grad(f, *args, **kwargs)`: all primitives of `f` and of its pullbacks.
+    """Return the tape of `grad(f, *args, **kwargs)`: all primitives of `f` and of its pullbacks.
 
     Its inputs are those of `trace`, and its result is `(value, (f̄, x̄, …))`: f̄ is the gradient of the arrays that f
     itself holds, or None. `gradtape(f, x).to_source()` is the derivative as plain NumPy. `argnums` says which
@@ -80,14 +80,14 @@ def gradtape(
     before = {**vars(SETTINGS)}
     try:
         with accumulation(strategy=strategy):
-            return _traced(gradient, args, kwargs, None, f)[1]
+            return _trace_to_tape(gradient, args, kwargs, None, f)[1]
     finally:
         vars(SETTINGS).update(before)
         SESSION.tidy()
 
 
 def jvptape(f: Callable[..., Any], primals: Any, tangents: Any) -> Tape:
-    """The tape of `jvp(f, primals, tangents)`: all primitives of `f` and of its pushforwards.
+    """Return the tape of `jvp(f, primals, tangents)`: all primitives of `f` and of its pushforwards.
 
     It takes `primals` and `tangents` as `jvp` does, and its result is `(y, ẏ)`.
 
@@ -96,38 +96,38 @@ def jvptape(f: Callable[..., Any], primals: Any, tangents: Any) -> Tape:
 
     Errors: those of `jvp`, and WengertError inside another trace.
     """
-    return _along(f, jvp, primals, tangents)
+    return _directional_tape(f, jvp, primals, tangents)
 
 
 def hvptape(f: Callable[..., Any], primals: Any, tangents: Any) -> Tape:
-    """The tape of `hvp(f, primals, tangents)`, the product of the Hessian of `f` with a direction.
+    """Return the tape of `hvp(f, primals, tangents)`, the product of the Hessian of `f` with a direction.
 
-    It takes `primals` and `tangents` as `hvp` does, in tuples or bare, and gives what `hvp` gives.
+    It takes `primals` and `tangents` as `hvp` does, in tuples or bare, and its result is that of `hvp`.
 
     >>> wg.hvptape(lambda x: np.sum(x**3), np.ones(2), np.ones(2)).play(np.array([1.0, 2.0]), np.array([1.0, 10.0]))
     array([  6., 120.])
 
     Errors: those of `hvp`, and WengertError inside another trace.
     """
-    return _along(f, hvp, primals, tangents)
+    return _directional_tape(f, hvp, primals, tangents)
 
 
-def _along(f: Callable[..., Any], derivative: Callable[..., Any], primals: Any, tangents: Any) -> Tape:
-    """The tape of a derivative of f along tangents; the inputs are named after f's parameters."""
+def _directional_tape(f: Callable[..., Any], derivative: Callable[..., Any], primals: Any, tangents: Any) -> Tape:
+    """Return the tape of a derivative of f along tangents; the inputs are named after f's parameters."""
 
-    def along(primals: Any, tangents: Any) -> Any:
+    def directional(primals: Any, tangents: Any) -> Any:
         return derivative(f, primals, tangents)
 
-    along.__name__ = f"{derivative.__name__} of {getattr(f, '__name__', type(f).__name__)}"
-    tape = tape_of(along, (primals, tangents), along)
+    directional.__name__ = f"{derivative.__name__} of {getattr(f, '__name__', type(f).__name__)}"
+    tape = tape_of(directional, (primals, tangents), directional)
     for v in tape.inputs:
         op: Any = tape[v]
-        op.name = op.name and _name_along(f, op.name)
+        op.name = op.name and _directional_input_name(f, op.name)
     return tape
 
 
-def _name_along(f: Callable[..., Any], path: str) -> str:
-    """The name of a primal, `x['w']`, or of its tangent, `x_dot['w']`, for its path among the primals and tangents."""
+def _directional_input_name(f: Callable[..., Any], path: str) -> str:
+    """Return the name of a primal, `x['w']`, or of its tangent, `x_dot['w']`, for its path in primals or tangents."""
     found = re.fullmatch(r"(primals|tangents)(?:\[(\d+)\])?(.*)", path)
     if found is None:
         return path
@@ -137,29 +137,28 @@ def _name_along(f: Callable[..., Any], path: str) -> str:
 
 
 def tape_of(f: Callable[..., Any], args: tuple[Any, ...], named: Callable[..., Any]) -> Tape:
-    """The tape of a call of f, whose name and parameters are those of `named`."""
+    """Return the tape of a call of f, with the name and parameters of `named`."""
     try:
-        return _traced(f, args, {}, None, named)[1]
+        return _trace_to_tape(f, args, {}, None, named)[1]
     finally:
         SESSION.tidy()
 
 
-def _pulled(f: Callable[..., Any], wanted: int, values: list[Any], seeds: list[Any]) -> Tape:
-    """The tape of `_back`; its inputs are the `values` and the `seeds`."""
+def _pullback_tape(f: Callable[..., Any], wanted: int, values: list[Any], seeds: list[Any]) -> Tape:
+    """Return the tape of `_eager_pullback`; its inputs are the `values` and the `seeds`."""
 
     def back(values: Any, seeds: Any) -> Any:
-        return _back(f, wanted, values, seeds)
+        return _eager_pullback(f, wanted, values, seeds)
 
     return tape_of(back, (values, seeds), back)
 
 
-def _back(f: Callable[..., Any], wanted: int, values: list[Any], seeds: list[Any]) -> Any:
-    """Return (y, others, the `wanted` first cotangents) of a function that returns (y, others).
+def _eager_pullback(f: Callable[..., Any], wanted: int, values: list[Any], seeds: list[Any]) -> Any:
+    """Return (y, others, the `wanted` first cotangents), at the `values`, of a function that returns (y, others).
 
-    It is taken at the `values`; the `seeds` are in ȳ's place. They and the cotangents are as `reverse` has them: of
-    complex numbers the conjugates of what a pullback takes and gives.
+    Seeds and cotangents are as in `reverse`: for complex numbers the conjugates of a pullback's.
     """
-    outputs, pullback, others = pulled(f, tuple(values), {}, tuple(range(wanted)), True, quiet=True)
+    outputs, pullback, others = vjp_of_call(f, tuple(values), {}, tuple(range(wanted)), True, quiet=True)
     return outputs, others, _conjugates(pullback(_conjugates(seeds)))
 
 
@@ -168,10 +167,10 @@ def _conjugates(cotangents: Iterable[Any]) -> tuple[Any, ...]:
     return tuple([call(np.conj, cotangent) if is_complex(cotangent) else cotangent for cotangent in cotangents])
 
 
-Reverse.taped, Reverse.eager = staticmethod(_pulled), staticmethod(_back)
+Reverse.taped, Reverse.eager = staticmethod(_pullback_tape), staticmethod(_eager_pullback)
 
 
-def _traced(
+def _trace_to_tape(
     f: Callable[..., Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
@@ -192,10 +191,10 @@ def _traced(
             live.names = iter(names)
         try:
             result = run(f, entered, keywords, recording)
-            slots = rebuild(result, lambda leaf, path: _slot(recording, leaf, live))
+            slots = rebuild(result, lambda leaf, path: _result_slot(recording, leaf, live))
         finally:
             swaps.restore()
-        STATE.site = _place(named)
+        STATE.site = _definition_site(named)
         kept_apart(recording)
         views_or_copies(recording)
         kinds_stay(recording)
@@ -203,25 +202,25 @@ def _traced(
         if live is not None:
             tape = live.finish(recording, slots)
         else:
-            tape = Tape.from_entries(recording.entries, slots, names, named, notes=_notes(recording))
-        tape.arguments = arguments_of(named, told, [path for path, _ in swaps.paths], tape)
+            tape = Tape.from_entries(recording.entries, slots, names, named, notes=_notes_by_slot(recording))
+        tape.arguments = arguments_of(named, rows, [path for path, _ in swaps.paths], tape)
         return swaps.leave(result), tape
 
 
-def _place(f: Any) -> Site | None:
-    """Where a function begins, for what is guarded of it as a whole."""
+def _definition_site(f: Any) -> Site | None:
+    """Return the line where a function begins, for guards of the whole function."""
     code = getattr(f, "__code__", None)
     return STATE.site if code is None else Site(code.co_filename, code.co_firstlineno, code.co_qualname)
 
 
-def _slot(recording: Recording, leaf: Any, live: LiveContext | None) -> Any:
+def _result_slot(recording: Recording, leaf: Any, live: LiveContext | None) -> Any:
     slot = slot_of(recording, leaf)
     if live is not None and slot is not None:
         live.check(recording, slot, leaf)
     return leaf if slot is None else Slot(slot)
 
 
-def _notes(recording: Recording) -> dict[int, tuple[str, int]]:
+def _notes_by_slot(recording: Recording) -> dict[int, tuple[str, int]]:
     notes: dict[int, tuple[str, int]] = {}
     marks = [*recording.notes, (len(recording.entries), "", 0)]
     for (start, words, about), (stop, _, _) in itertools.pairwise(marks):
