@@ -21,7 +21,7 @@ from wengert.api.tape_page import show
 from wengert.api.taping import gradtape, trace
 from wengert.errors import ArgumentError, IntegerInputError, WengertError
 from wengert.tape.tape import Tape
-from wengert.tools.cli_values import UsageError, arguments, in_order, named
+from wengert.tools.cli_values import UsageError, arguments, by_position, find_callable
 
 EPILOG = """\
 a function is module:function or path/to/file.py:function; the file is run. What follows are its arguments:
@@ -180,7 +180,7 @@ def _file(word: str) -> str:
 
 
 def _called(given: argparse.Namespace) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
-    f = named(given.function)
+    f = find_callable(given.function)
     return (f, *arguments(f, [*given.values, *given.late]))
 
 
@@ -229,7 +229,7 @@ def _measure(given: argparse.Namespace) -> int:
 
 
 def _check(given: argparse.Namespace) -> int:
-    f, args = in_order(*_differentiated(given), given.wrt)
+    f, args = by_position(*_differentiated(given), given.wrt)
     modes = tuple(given.mode or ["rev"])
     options: dict[str, Any] = {"rtol": given.rtol, "atol": given.atol, "quiet": given.quiet}
     worst = check_grads(f, *args, order=given.order, modes=modes, **options)
@@ -246,7 +246,7 @@ def _missing(given: argparse.Namespace) -> int:
 
 
 def _policy(given: argparse.Namespace) -> int:
-    print("\n\n".join([str(policy(named(name))._replace(name=name)) for name in given.names]))
+    print("\n\n".join([str(policy(find_callable(name))._replace(name=name)) for name in given.names]))
     return 0
 
 

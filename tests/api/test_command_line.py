@@ -19,7 +19,7 @@ import pytest
 
 import wengert as wg
 from wengert.__main__ import EPILOG, main
-from wengert.tools.cli_values import UsageError, arguments, named
+from wengert.tools.cli_values import UsageError, arguments, find_callable
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
@@ -97,7 +97,7 @@ def asked(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, st
     ],
 )
 def test_the_arguments_arrive(words: list[str]) -> None:
-    args, kwargs = arguments(named("model.py:loss"), words)
+    args, kwargs = arguments(find_callable("model.py:loss"), words)
     w, x, *_ = args
     assert type(w) is float and w == 0.5 and type(x) is np.ndarray and x.tolist() == [1.0, 2.0] and not kwargs
 
@@ -114,9 +114,10 @@ def test_literals_are_themselves_but_for_lists_of_numbers() -> None:
 
 def test_trace_prints_the_tape_of_the_function_or_of_its_gradient(capsys) -> None:
     code, printed, _ = asked(capsys, "trace", "model.py:Spring.energy", "2.0")
-    assert code == 0 and printed == f"{wg.trace(named('model.py:Spring.energy'), 2.0)[1]}\n"
+    assert code == 0 and printed == f"{wg.trace(find_callable('model.py:Spring.energy'), 2.0)[1]}\n"
     code, printed, _ = asked(capsys, "trace", "--of", "gradient", "model:halved", "2.0")
-    assert code == 0 and len(printed.splitlines()) > len(str(wg.trace(named("model:halved"), 2.0)[1]).splitlines())
+    plain = str(wg.trace(find_callable("model:halved"), 2.0)[1])
+    assert code == 0 and len(printed.splitlines()) > len(plain.splitlines())
 
 
 @pytest.mark.parametrize("words", [["0.5", "--of", "gradient", "x.npy"], ["data.npz"], ["--of=value", "ordered.npz"]])
@@ -209,20 +210,20 @@ def test_policy_takes_a_function_of_a_file(capsys) -> None:
     [
         (["model.py:los", "1.0"], "model.py has no los. Did you mean loss?"),
         (["modl.py:loss"], "no such file"),
-        (["model.py"], "Name it: model.py:function"),
+        (["model.py"], "name a function of the file, model.py:function"),
         (["modell:loss"], "modell.py:loss"),
-        (["model:number"], "number is of type float, and no function"),
+        (["model:number"], "number is of type float, not a function"),
         (["model"], "Name its function: model:function"),
         (["model:loss"], "loss(w, x, scale=1.0): missing a required argument: 'w'"),
         (["model:loss", "data.npz", "size=1.0"], "unexpected keyword argument 'size'"),
-        (["model:loss", "np.eye(3)"], "np.eye(3) is no Python literal"),
-        (["model:loss", "abc"], '"a text"'),
+        (["model:loss", "np.eye(3)"], "np.eye(3) is not a Python literal"),
+        (["model:loss", "abc"], '"a string"'),
         (["model:loss", "none.npz"], "none.npz"),
         (["model:loss", "objects.npz"], "allow_pickle"),
         (["model:loss", "model.npz"], "model.npz"),
         (["model:loss", "data.npz:z"], "has no array z, but w, x"),
         (["model:loss", "x=data.npz"], "x=data.npz:w"),
-        (["model:loss", "w=1.0", "w=2.0"], "w is given twice"),
+        (["model:loss", "w=1.0", "w=2.0"], "w is passed twice"),
         (["model:loss", "data.npz", "--fast"], "--fast: no such option"),
         ([], "required: function"),
     ],
@@ -248,9 +249,9 @@ def test_what_the_function_raises_ends_with_one_and_shows_the_user_s_lines(capsy
 def test_a_module_that_is_there_and_fails_says_so() -> None:
     Path("broken.py").write_text("import nothing_of_this_name\n")
     with pytest.raises(ModuleNotFoundError, match="nothing_of_this_name"):
-        named("broken:f")
+        find_callable("broken:f")
     with pytest.raises(UsageError, match="no module nothing"):
-        named("nothing:f")
+        find_callable("nothing:f")
 
 
 def lines_of(text: str) -> list[list[str]]:

@@ -259,7 +259,7 @@ def test_the_command(name: str, said: list[str], capsys: pytest.CaptureFixture[s
         (["policy", "np.sinn"], "numpy has no sinn"),
         (["policy", "np.linalg.Solve"], "Did you mean solve"),
         (["policy", "xyz.f"], "no module xyz"),
-        (["policy", "np.pi"], "np.pi is of type float, and no function"),
+        (["policy", "np.pi"], "np.pi is of type float, not a function"),
         (["policy"], "required: name"),
         (["polcy", "np.sin"], "invalid choice"),
         ([], "required: command"),

@@ -190,7 +190,7 @@ def test_an_error_leaves_nothing_behind(run: int) -> None:
         return np.sum(x) if len(runs) != run else x
 
     def state():
-        tools = [sys.monitoring.get_tool(k) for k in lines.TOOLS] if lines.monitoring else []
+        tools = [sys.monitoring.get_tool(k) for k in lines.MONITORING_IDS] if lines.monitoring else []
         return sys.gettrace(), tools, tracemalloc.is_tracing(), gc.isenabled()
 
     before = state()
@@ -330,9 +330,7 @@ def recursive(x, n):
     return recursive(y, n - 1) if n else np.sum(y)
 
 
-@pytest.mark.parametrize(
-    "f", [checkpointed, overwritten, of_a_comprehension, lambda x: recursive(x, 6), of_a_list]
-)
+@pytest.mark.parametrize("f", [checkpointed, overwritten, of_a_comprehension, lambda x: recursive(x, 6), of_a_list])
 def test_a_line_has_one_row_of_a_kind_and_the_rows_are_the_peak(f: Any) -> None:
     found = wg.memory(f, X)
     assert sum(row.nbytes for row in found.lines) == found.peak
@@ -390,11 +388,11 @@ def test_an_exception_a_thread_and_a_generator_do_not_confuse_the_lines() -> Non
 
 
 def test_numbers_of_bytes_and_seconds_have_three_digits() -> None:
-    from wengert.tools.tables import bytes_text, seconds
+    from wengert.tools.tables import bytes_text, seconds_text
 
     assert [bytes_text(n) for n in (999, 1000, 999_400, 999_700, 8_000_000, 1e9, 2.5e12)] == [
         "", "1 kB", "999 kB", "1 MB", "8 MB", "1 GB", "2.5 TB",
     ]  # fmt: skip
-    assert [seconds(t) for t in (0.0, 2e-7, 0.9997e-3, 0.25, 0.99971, 4000.0)] == [
+    assert [seconds_text(t) for t in (0.0, 2e-7, 0.9997e-3, 0.25, 0.99971, 4000.0)] == [
         "", "0.2 µs", "1 ms", "250 ms", "1 s", "4000 s",
     ]  # fmt: skip

@@ -16,7 +16,7 @@ import wengert as wg
 from wengert.api.tape_page import cotangents_of_ops, page_data
 from wengert.tools import sources as read
 from wengert.tools.page import page
-from wengert.tools.sources import Sources, text_of
+from wengert.tools.sources import Sources, line_label
 from wengert.tools.values import values_of
 from wengert.tools.words import in_words
 
@@ -125,7 +125,7 @@ def test_values_are_those_before_later_stores() -> None:
 
 
 def test_values_that_would_take_too_much_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("wengert.tools.values.MOST", 10)
+    monkeypatch.setattr("wengert.tools.values.LARGEST_REPLAY", 10)
     _, tape = wg.trace(program, X)
     columns = page_data(tape)["tape"]
     assert {type(op.val) for op in tape if op not in values_of(tape)} == {np.ndarray}
@@ -134,7 +134,7 @@ def test_values_that_would_take_too_much_are_left_out(monkeypatch: pytest.Monkey
 
 def test_loops_are_found_in_the_source() -> None:
     start = program.__code__.co_firstlineno
-    lines = {text_of(__file__, n): n for n in range(start, start + 10)}
+    lines = {line_label(__file__, n): n for n in range(start, start + 10)}
     found = Sources()
     assert found.loops_around(__file__, lines["y[i] *= 0.5"]) == [
         lines["for i in range(1, len(y)):"],

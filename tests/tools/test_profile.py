@@ -22,9 +22,9 @@ import wengert as wg
 from wengert.api.gradient import measured_gradients
 from wengert.api.profiling import Spent
 from wengert.tools import lines
-from wengert.tools.lines import is_users
+from wengert.tools.lines import is_user_file
 from wengert.tools.meters import Seconds
-from wengert.tools.timing import Laps
+from wengert.tools.timing import TimedEntries
 
 X = np.linspace(0.1, 1.0, 8)
 LARGE = np.ones(1_000_000)
@@ -140,12 +140,12 @@ def by_a_generator(x):
 )
 def test_nothing_is_lost_or_counted_twice_and_the_gradient_is_the_same(f: Any) -> None:
     meter, taken = Counting(), []
-    laps = Laps(meter).over(lambda begin: taken.append(measured_gradients(f, (X.copy(),), {}, None, begin)))
+    laps = TimedEntries(meter).over(lambda begin: taken.append(measured_gradients(f, (X.copy(),), {}, None, begin)))
     assert sum(amount for amount, _ in laps.spent.values()) + laps.rest == meter.total
     value, (_, gradient) = taken[0]
     assert value == f(X)
     np.testing.assert_array_equal(gradient, wg.grad(f)(X))
-    assert all(is_users(line[0]) for key in laps.spent for line in key.stack)
+    assert all(is_user_file(line[0]) for key in laps.spent for line in key.stack)
     assert sum(count for key, (_, count) in laps.spent.items() if key.back) > 3
 
 
@@ -208,7 +208,7 @@ def test_errors_come_out_and_nobody_is_followed_any_more(error: type[Exception])
         wg.profile(f, X)
     assert sys.gettrace() is before
     with pytest.raises(error):
-        Laps(Seconds()).over(lambda begin: measured_gradients(f, (X,), {}, None, begin))
+        TimedEntries(Seconds()).over(lambda begin: measured_gradients(f, (X,), {}, None, begin))
     assert sys.gettrace() is before
     np.testing.assert_array_equal(wg.grad(np.sum)(X), np.ones(8))
 
@@ -346,7 +346,7 @@ class Model:
 def test_each_nap_counts_for_its_own_line(f: Any, naps: dict[int, int], tools: str, monkeypatch: Any) -> None:
     """Through calls, generators, exceptions, threads, recursion, methods and compiled functions."""
     if tools == "taken":
-        monkeypatch.setattr(lines, "TOOLS", ())
+        monkeypatch.setattr(lines, "MONITORING_IDS", ())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", wg.EagerWarning)
         found = wg.profile(f, X)
@@ -366,7 +366,9 @@ def test_what_a_checkpoint_waits_for_again_counts_for_the_line_that_waits() -> N
 def test_a_line_has_one_row_whatever_code_objects_it_has() -> None:
     def f(x):
         parts = [np.sin(part) for part in x]
-        a = lambda y: y * 2.0; b = lambda y: y * 3.0; total = a(b(sum(parts)))  # noqa: E702
+        a = lambda y: y * 2.0
+        b = lambda y: y * 3.0
+        total = a(b(sum(parts)))
         return total
 
     rows = [row.what for row in wg.profile(f, X).lines if row.what]

@@ -39,17 +39,18 @@ class MemoryUse(Report):
     """
 
     def __init__(self, title: str, curve: Any, look: Any) -> None:
-        from wengert.tools.lines import named
+        from wengert.tools.lines import lines_by_number
+
 
         self.title, self.turned, self.at = title, curve.turned, look.at
         self.total, self.held = np.array(curve.total), np.array(curve.held)
-        lines: dict[Any, Any] = {None: None, **named(filter(None, curve.known))}
+        lines: dict[Any, Any] = {None: None, **lines_by_number(filter(None, curve.line_numbers))}
         rows = [
             HeldMemory(place and lines.get(place, (*place, "")), kind, *amounts)
             for (place, kind), amounts in look.rows().items()
             if place or kind != "object"
         ]
-        place = [*curve.known][curve.at_work[self.at]]
+        place = [*curve.line_numbers][curve.at_work[self.at]]
         work = int(self.total[self.at]) - int(self.held[self.at - 1] if self.at else 0)
         rows.append(HeldMemory(place and lines[place[:2]], "at work", work, 1))
         attributed = sum(row.nbytes for row in rows)
@@ -65,10 +66,10 @@ class MemoryUse(Report):
     def html(self, path: str | os.PathLike[str]) -> Path:
         """Write it as an HTML page to the file `path`: a curve over time, and the source; return the path."""
         from wengert.tools.html_data import memory_data
-        from wengert.tools.page import write
+        from wengert.tools.page import write_page
         from wengert.tools.sources import Sources
 
-        return write(path, memory_data(self, Sources()))
+        return write_page(path, memory_data(self, Sources()))
 
 
 def memory(f: Callable[..., Any], *args: Any, argnums: Argnums = None, **kwargs: Any) -> MemoryUse:
@@ -91,7 +92,7 @@ def memory(f: Callable[..., Any], *args: Any, argnums: Argnums = None, **kwargs:
     other Python objects, "other" memory of no line.
     Errors: those of `grad`.
     """
-    from wengert.tools.allocations import DEEP, Curve, Holds, Look, tracing
+    from wengert.tools.allocations import FRAMES_KEPT, FollowedEntries, MemoryCurve, PeakLook, tracing
 
     refuse_swallowed(f, kwargs)
 
@@ -100,12 +101,12 @@ def memory(f: Callable[..., Any], *args: Any, argnums: Argnums = None, **kwargs:
         return partial(measured_gradients, f, own_args, own_kwargs, argnums)
 
     first, second, third = gradient(), gradient(), gradient()
-    Holds().over(first)
+    FollowedEntries().over(first)
     with tracing(1):
-        curve = Curve()
+        curve = MemoryCurve()
         curve.over(second)
-    with tracing(DEEP) as stop:
-        look = Look(int(np.argmax(curve.total)), stop)
+    with tracing(FRAMES_KEPT) as stop:
+        look = PeakLook(int(np.argmax(curve.total)), stop)
         look.over(third)
     return MemoryUse(callable_name(f), curve, look)
 

@@ -75,11 +75,12 @@ class Profile(Report):
     """
 
     def __init__(self, title: str, plain: float, gradient: float, rest: float, rows: Iterable[Spent]) -> None:
-        from wengert.tools.lines import named
+        from wengert.tools.lines import lines_by_number
+
 
         self.title, self.plain, self.gradient, self.rest = title, plain, gradient, rest
         self.rows = tuple(rows)  # by stack and primitive
-        lines = named(row.what[0][-1] for row in self.rows if row.what[0])
+        lines = lines_by_number(row.what[0][-1] for row in self.rows if row.what[0])
         self.lines = _sum_by(self.rows, lambda what: lines[what[0][-1][:2]] if what[0] else None)
         self.primitives = _sum_by(self.rows, lambda what: what[1])
 
@@ -94,12 +95,12 @@ class Profile(Report):
         If you pass a `tape` of the function, made by `gradtape`, the page shows that too, as `show` does.
         """
         from wengert.tools.html_data import profile_data
-        from wengert.tools.page import write
+        from wengert.tools.page import write_page
         from wengert.tools.sources import Sources
 
         sources = Sources()
         data = {} if tape is None else page_data(tape, sources)
-        return write(path, {**data, **profile_data(self, sources)})
+        return write_page(path, {**data, **profile_data(self, sources)})
 
     def speedscope(self, path: str | os.PathLike[str]) -> Path:
         """Write the profile to the file `path` as JSON for https://www.speedscope.app; return the path."""
@@ -134,7 +135,7 @@ def profile(f: Callable[..., Any], *args: Any, argnums: Argnums = None, **kwargs
     Errors: those of `grad`.
     """
     from wengert.tools.meters import Bytes, Seconds
-    from wengert.tools.timing import Laps, followed
+    from wengert.tools.timing import TimedEntries, time_by_line
 
     refuse_swallowed(f, kwargs)
 
@@ -147,8 +148,8 @@ def profile(f: Callable[..., Any], *args: Any, argnums: Argnums = None, **kwargs
         return partial(f, *own_args, **own_kwargs)
 
     took, plain = _fastest_time(gradient), _fastest_time(run)
-    by_line = followed(run(), Seconds())
-    timed, sized = (Laps(meter).over(gradient()) for meter in (Seconds(), Bytes()))
+    by_line = time_by_line(run(), Seconds())
+    timed, sized = (TimedEntries(meter).over(gradient()) for meter in (Seconds(), Bytes()))
     return Profile(callable_name(f), plain, took, timed.rest, _combine_laps(by_line, timed.spent, sized.spent))
 
 
@@ -172,7 +173,7 @@ def _fastest_time(make: Callable[[], Callable[[], Any]]) -> float:
 
 
 def _combine_laps(plain: Any, timed: Any, sized: Any) -> Iterator[Spent]:
-    """Combine three tables of `Laps` into one `Spent` for each stack and primitive."""
+    """Combine three tables of `TimedEntries` into one `Spent` for each stack and primitive."""
     for stack, primitive in dict.fromkeys((key.stack, key.primitive) for key in (*plain, *timed, *sized)):
         forward, calls = timed.get((stack, primitive, False), (0.0, 0))
         reverse, steps = timed.get((stack, primitive, True), (0.0, 0))

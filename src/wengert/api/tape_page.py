@@ -37,7 +37,8 @@ def show(tape: Tape, path: str | os.PathLike[str] | None = None) -> Path:
     tape of a derivative; if that is not one number, or a value is not known, there are none.
     Errors: ArgumentError if `tape` is not a tape.
     """
-    from wengert.tools.page import write
+    from wengert.tools.page import write_page
+
 
     if not isinstance(tape, Tape):
         raise ArgumentError(
@@ -46,12 +47,12 @@ def show(tape: Tape, path: str | os.PathLike[str] | None = None) -> Path:
         )
     data = page_data(tape)
     if path is not None:
-        return write(path, data)
+        return write_page(path, data)
     import tempfile
     import webbrowser
 
     with tempfile.NamedTemporaryFile("w", suffix=".html", prefix="wengert-", delete=False) as file:
-        page = write(file.name, data)
+        page = write_page(file.name, data)
     webbrowser.open(page.as_uri())
     return page
 

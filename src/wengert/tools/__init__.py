@@ -1,1 +1,1 @@
-"""Measuring: what a gradient takes, in time and in memory, by the user's lines and by primitive."""
+"""Tools: the time and memory of a gradient by the user's lines and by primitive, HTML pages, the command line."""

@@ -1,8 +1,8 @@
 """The memory that a gradient holds, as Python's tracemalloc counts it, and the lines that allocated it at the peak.
 
-A moment lies between two points at which the count is read: a new line of the user's, a recorded call, a step back.
-What is held when one begins is told by a snapshot of all blocks, by the line that allocated each; what is allocated
-within it is its own line's.
+The count is read at each new line of the user, each recorded call and each step back; a moment lies between two reads.
+A snapshot of all blocks at the start of a moment shows the memory held then, by allocating line. Memory allocated
+within a moment belongs to the line that is running.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ from wengert.recording.recording import STATE, Recording, silent
 from wengert.reverse.accumulators import Cotangents
 from wengert.reverse.walk import reverse
 from wengert.tools import lines
-from wengert.tools.lines import NO_FILE, Line, Lines, is_users
+from wengert.tools.lines import NO_FILE, Line, LineFollower, is_user_file
 from wengert.values.frames import ENGINE
 from wengert.values.numeric_trees import leaf_values
 from wengert.values.views import owner_of
 
-ARRAY, SAVED, BACK = "array", "saved before a write", "cotangent"
-OBJECT, WRITTEN_DOWN, HIDDEN = "object", "recording", "too deep"
-DEEP = 32  # frames that are kept of each block
-_OWN = (__file__, lines.__file__)
-_ROOT, _WRITTEN = ENGINE + "api/memory_profile.py", ENGINE + "mutation"
+ARRAY, SAVED, COTANGENT = "array", "saved before a write", "cotangent"
+OBJECT, RECORDED, TOO_DEEP = "object", "recording", "too deep"
+FRAMES_KEPT = 32  # frames that tracemalloc keeps of each block
+_PROFILER_FILES = (__file__, lines.__file__)
+_MEMORY_FILE, _MUTATION_FILES = ENGINE + "api/memory_profile.py", ENGINE + "mutation"
 
 FileLine = tuple[str, int] | None  # a line of a file
-Rows = dict[tuple[FileLine, str], list[int]]  # bytes and pieces, by line and kind
+MemoryRows = dict[tuple[FileLine, str], list[int]]  # bytes and pieces, by line and kind
 
 
 @contextmanager
-def uncollected() -> Iterator[None]:
-    """A block in which Python's collector of cycles does not walk through a snapshot while that grows."""
+def without_gc() -> Iterator[None]:
+    """Suspend Python's garbage collector, which would walk through a growing snapshot again and again."""
     collects = gc.isenabled()
     gc.disable()
     try:
@@ -49,75 +49,75 @@ def uncollected() -> Iterator[None]:
             gc.enable()
 
 
-class Holds(list[Any]):
-    """The entries of a recording, by which each moment is told of: `end` at its end, `begin` where the next one begins.
+class FollowedEntries(list[Any]):
+    """The entries of a recording, which call `end` and `begin` between two moments.
 
-    By itself it only counts them, in `ended`: so that what is loaded and derived for following a run is there already.
+    This base class only counts `moment`; one run with it loads modules and fills caches before anything is measured.
     The reverse pass begins with the moment `turned`.
     """
 
     def __init__(self) -> None:
-        self.lines = Lines(self.end, self.begin)
-        self.known: dict[Line | None, int] = {}
-        self.stood = array("q")  # the lines of the slots, by their number in `known`
-        self.ended = self.turned = 0
+        self.lines = LineFollower(self.end, self.begin)
+        self.line_numbers: dict[Line | None, int] = {}
+        self.slot_lines = array("q")  # for each slot, its line by its number in `line_numbers`
+        self.moment = self.turned = 0
         self.cotangents: Cotangents | None = None
 
     def over(self, gradient: Callable[[Callable[[Recording], None]], None]) -> None:
-        """Follow a gradient, which calls what it is given with its recording."""
+        """Follow a gradient, a function that calls its argument with its recording."""
         with self.lines:
             self.begin()
-            gradient(self._enter)
+            gradient(self._attach)
             self.end()
             self.begin()
-        self.turned = self.turned or self.ended
+        self.turned = self.turned or self.moment
 
     def begin(self) -> None:
-        """A moment begins."""
+        """Begin a moment."""
 
     def end(self, line: int | None = None) -> None:
-        """It ends; what was at work in it is the line of this number, by default where the user's code is."""
-        self.ended += 1
+        """End a moment, in which the line with this number was running; by default the user's current line."""
+        self.moment += 1
 
-    def _enter(self, recording: Recording) -> None:
+    def _attach(self, recording: Recording) -> None:
         recording.entries = STATE.quick = self
         recording.reverse = self.walk
 
     def walk(self, recording: Recording, here: Any, seeds: Any, depth: int, consume: bool, watching: Any) -> Any:
-        """The reverse pass; that of a gradient inside the function is the function's."""
+        """Run the reverse pass; a gradient inside the function counts as part of the function."""
         if depth:
             return reverse(recording, here, seeds, depth, consume, watching)
         self.end()
-        self.turned = self.ended
+        self.turned = self.moment
         if not recording.folds:
             self.lines.pause()
         self.lines.only_recorded = True  # only a checkpoint runs the user's code again
         self.begin()
-        return reverse(recording, here, seeds, depth, consume, watching, self._bars)
+        return reverse(recording, here, seeds, depth, consume, watching, self._make_cotangents)
 
-    def _bars(self, size: int) -> Cotangents:
+    def _make_cotangents(self, size: int) -> Cotangents:
         self.cotangents = Cotangents(size)
         return self.cotangents
 
     def append(self, entry: Any) -> None:
         list.append(self, entry)
         self.end()
-        del self.stood[len(self) - 1 :]  # where a checkpoint has dropped entries
-        self.stood.append(self.number(self.lines.place.line))
+        del self.slot_lines[len(self) - 1 :]  # if a checkpoint has dropped entries
+        self.slot_lines.append(self.number(self.lines.place.line))
         self.begin()
 
     def __setitem__(self, slot: Any, entry: Any) -> None:
         list.__setitem__(self, slot, entry)
         if entry is None and self.cotangents is not None:
-            self.end(self.stood[slot])
+            self.end(self.slot_lines[slot])
             self.begin()
 
     def number(self, line: Line | None) -> int:
-        """The number of a line."""
-        return self.known.setdefault(line, len(self.known))
+        """Return the number of a line; a new line gets the next one."""
+        return self.line_numbers.setdefault(line, len(self.line_numbers))
 
 
-class Curve(Holds):
+class MemoryCurve(FollowedEntries):
     """The bytes held in each moment: the most (`total`), those at its end (`held`), and its line (`at_work`)."""
 
     def __init__(self) -> None:
@@ -127,142 +127,142 @@ class Curve(Holds):
         self.collects = gc.isenabled()
 
     def begin(self) -> None:
-        """Begin a moment: allocations since the last one ended are this object's own."""
+        """Begin a moment; do not count allocations since the last one ended, which are this object's own."""
         if self.collects:
             gc.enable()
         tracemalloc.reset_peak()
         self.base += tracemalloc.get_traced_memory()[0] - self.now
 
     def end(self, line: int | None = None) -> None:
-        """Take down how much is held; no garbage is collected meanwhile, since that would be the user's."""
+        """Append the bytes held; no garbage is collected until `begin`, since it would be the user's."""
         self.now, most = tracemalloc.get_traced_memory()
         self.collects = gc.isenabled()
         gc.disable()
-        self.ended += 1
+        self.moment += 1
         self.total.append(most - self.base)
         self.held.append(self.now - self.base)
         self.at_work.append(self.number(self.lines.place.line) if line is None else line)
 
 
-class Look(Holds):
+class PeakLook(FollowedEntries):
     """The memory held when the moment `at` begins; `rows` list it by line and kind.
 
-    To keep all frames of each block is slow: then it calls `stop`.
+    To keep all frames of each block is slow, so it calls `stop` after that moment.
     """
 
     def __init__(self, at: int, stop: Callable[[], None]) -> None:
         super().__init__()
         self.at, self.stop = at, stop
         self.before = tracemalloc.take_snapshot()
-        self.found: tracemalloc.Snapshot | None = None
-        self.known_better: Rows = {}
+        self.snapshot: tracemalloc.Snapshot | None = None
+        self.attributed: MemoryRows = {}
 
     def begin(self) -> None:
-        """Look, where it is time."""
-        if self.ended == self.at:
-            with uncollected(), silent():  # else each of these functions is asked what it is given
-                self.found = tracemalloc.take_snapshot()
+        """Take the snapshot if the moment `at` begins."""
+        if self.moment == self.at:
+            with without_gc(), silent():  # so that these functions are not traced
+                self.snapshot = tracemalloc.take_snapshot()
                 self.stop()
                 self._look_at_entries()
                 if self.cotangents is not None:
                     self._look_at_cotangents(self.cotangents.table)
 
     def _look_at_entries(self) -> None:
-        """Count the entries of recorded calls, which are among the objects of their lines."""
+        """Attribute the entries of recorded calls to their lines, which the snapshot counts as objects."""
         seen: set[int] = set()
-        places = [line and line[:2] for line in self.known]
-        for number, entry in zip(self.stood, self, strict=True):
+        places = [line and line[:2] for line in self.line_numbers]
+        for number, entry in zip(self.slot_lines, self, strict=True):
             if entry is not None and entry[0] is not INPUT:
-                parts = [part for part in _parts(entry) if id(part) not in seen]
+                parts = [part for part in _entry_parts(entry) if id(part) not in seen]
                 seen.update(map(id, parts))
-                _add(self.known_better, (places[number], WRITTEN_DOWN), sum(map(sys.getsizeof, parts)), 1)
+                _add_to_row(self.attributed, (places[number], RECORDED), sum(map(sys.getsizeof, parts)), 1)
 
     def _look_at_cotangents(self, table: Any) -> None:
-        """The cotangents of what a line made: they are among the arrays that the reverse pass made."""
+        """Attribute the cotangents to the lines of their primals; the snapshot counts them to the reverse pass."""
         seen: set[int] = set()
-        places = [line and line[:2] for line in self.known]
-        for number, held in zip(self.stood, table, strict=False):
-            for owner in [owner_of(leaf) for leaf in leaf_values(held) if isinstance(leaf, np.ndarray)]:
+        places = [line and line[:2] for line in self.line_numbers]
+        for number, cotangent in zip(self.slot_lines, table, strict=False):
+            for owner in [owner_of(leaf) for leaf in leaf_values(cotangent) if isinstance(leaf, np.ndarray)]:
                 if places[number] and id(owner) not in seen:
                     seen.add(id(owner))
-                    _add(self.known_better, (places[number], BACK), owner.nbytes, 1)
+                    _add_to_row(self.attributed, (places[number], COTANGENT), owner.nbytes, 1)
 
-    @uncollected()
-    def rows(self) -> Rows:
-        """The bytes and the pieces of what was held, by line and kind."""
-        rows = {} if self.found is None else _blocks(self.found)
-        for row, (nbytes, pieces) in _blocks(self.before).items():
-            _take(rows, row, nbytes, pieces)
-        for (place, kind), (nbytes, pieces) in self.known_better.items():
-            nbytes = _take(rows, (None, BACK) if kind == BACK else (place, OBJECT), nbytes, pieces)
-            _add(rows, (place, kind), nbytes, pieces)
+    @without_gc()
+    def rows(self) -> MemoryRows:
+        """Return the bytes and pieces held, by line and kind."""
+        rows = {} if self.snapshot is None else _rows_of_blocks(self.snapshot)
+        for row, (nbytes, pieces) in _rows_of_blocks(self.before).items():
+            _take_from_row(rows, row, nbytes, pieces)
+        for (place, kind), (nbytes, pieces) in self.attributed.items():
+            nbytes = _take_from_row(rows, (None, COTANGENT) if kind == COTANGENT else (place, OBJECT), nbytes, pieces)
+            _add_to_row(rows, (place, kind), nbytes, pieces)
         return {row: amounts for row, amounts in rows.items() if amounts[0]}
 
 
-def _blocks(snapshot: tracemalloc.Snapshot) -> Rows:
-    """Sum the blocks of a snapshot by the line of the user's that allocated them, and by kind."""
-    rows: Rows = {}
+def _rows_of_blocks(snapshot: tracemalloc.Snapshot) -> MemoryRows:
+    """Sum the blocks of a snapshot by the user's line that allocated them, and by kind."""
+    rows: MemoryRows = {}
     for is_array in (True, False):
         only = tracemalloc.DomainFilter(is_array, np.lib.tracemalloc_domain)
         for found in snapshot.filter_traces([only]).statistics("traceback"):
-            if found.traceback[-1].filename not in _OWN:
-                place, kind = _allocated(found.traceback, is_array, snapshot.traceback_limit)
-                _add(rows, (place, kind), found.size, found.count)
+            if found.traceback[-1].filename not in _PROFILER_FILES:
+                place, kind = _line_and_kind(found.traceback, is_array, snapshot.traceback_limit)
+                _add_to_row(rows, (place, kind), found.size, found.count)
     return rows
 
 
-def _allocated(traceback: tracemalloc.Traceback, is_array: bool, limit: int) -> tuple[FileLine, str]:
-    """The innermost line of the user's that was at work when a block was allocated, and of which kind that is.
+def _line_and_kind(traceback: tracemalloc.Traceback, is_array: bool, limit: int) -> tuple[FileLine, str]:
+    """Return the innermost line of the user that was running when a block was allocated, and the block's kind.
 
-    Of at most `limit` frames of it that were kept.
+    The traceback has at most `limit` frames.
     """
-    kind = BACK if is_array else OBJECT  # of a step back, where no line of the user's is at work
+    kind = COTANGENT if is_array else OBJECT  # of a step back, during which no line of the user runs
     of_no_file = None
     for frame in reversed(traceback):
-        if frame.filename == _ROOT:
+        if frame.filename == _MEMORY_FILE:
             break
-        if frame.filename.startswith(_WRITTEN) and is_array:
+        if frame.filename.startswith(_MUTATION_FILES) and is_array:
             kind = SAVED
-        if is_users(frame.filename):
+        if is_user_file(frame.filename):
             place = (frame.filename, frame.lineno)
             if frame.filename != NO_FILE:
-                return place, ARRAY if kind == BACK else kind
+                return place, ARRAY if kind == COTANGENT else kind
             of_no_file = of_no_file or place
     else:
         if of_no_file is None and len(traceback) == limit:
-            return None, HIDDEN
-    return of_no_file, ARRAY if kind == BACK and of_no_file else kind
+            return None, TOO_DEEP
+    return of_no_file, ARRAY if kind == COTANGENT and of_no_file else kind
 
 
-def _add(rows: Rows, row: tuple[FileLine, str], nbytes: int, pieces: int) -> None:
+def _add_to_row(rows: MemoryRows, row: tuple[FileLine, str], nbytes: int, pieces: int) -> None:
     sums = rows.setdefault(row, [0, 0])
     sums[0] += nbytes
     sums[1] += pieces
 
 
-def _take(rows: Rows, row: tuple[FileLine, str], nbytes: int, pieces: int) -> int:
-    """Take bytes and pieces off a row, no more than it has; returns how many bytes."""
+def _take_from_row(rows: MemoryRows, row: tuple[FileLine, str], nbytes: int, pieces: int) -> int:
+    """Subtract bytes and pieces from a row, at most to zero; return the bytes subtracted."""
     sums = rows.get(row, [0, 0])
     nbytes = min(nbytes, sums[0])
     sums[:] = sums[0] - nbytes, max(1, sums[1] - pieces)
     return nbytes
 
 
-def _parts(held: Any) -> Iterator[Any]:
-    """An entry itself: its tuples, and the numbers in them."""
-    if isinstance(held, float | complex | np.generic):
-        yield held
-    elif type(held) is tuple:
-        yield held
-        for part in held:
-            yield from _parts(part)
+def _entry_parts(entry: Any) -> Iterator[Any]:
+    """Yield the objects that make up an entry: its tuples, and the numbers in them."""
+    if isinstance(entry, float | complex | np.generic):
+        yield entry
+    elif type(entry) is tuple:
+        yield entry
+        for part in entry:
+            yield from _entry_parts(part)
 
 
 @contextmanager
 def tracing(frames: int) -> Iterator[Callable[[], None]]:
-    """A block in which Python's tracemalloc keeps so many frames of each block, until what it gives is called.
+    """Run tracemalloc with so many frames for each block, until the `stop` that it yields is called.
 
-    Where it was at work before it goes on, as it was.
+    If tracemalloc was running before, it goes on unchanged.
     """
     is_ours = not tracemalloc.is_tracing()
     stop = tracemalloc.stop if is_ours else lambda: None

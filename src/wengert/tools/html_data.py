@@ -10,11 +10,11 @@ from wengert.tools.sources import Sources
 from wengert.values.names import in_line
 from wengert.values.sites import Site
 
-MOST = 2000  # points of a curve
+CURVE_POINTS = 2000  # points of a curve
 
 
 def profile_data(profile: Any, sources: Sources) -> dict[str, Any]:
-    """The data of the page of a profile: the source with bars, the lines and the primitives."""
+    """Return the data of the page of a profile: the source with bars, the lines and the primitives."""
     lines = [{"line": sources.line(Site(*row.what)) if row.what else -1, **_amounts(row)} for row in profile.lines]
     primitives = [{"name": in_line(row.what), **_amounts(row)} for row in profile.primitives]
     totals = {"plain": profile.plain, "gradient": profile.gradient, "rest": profile.rest}
@@ -23,7 +23,7 @@ def profile_data(profile: Any, sources: Sources) -> dict[str, Any]:
 
 
 def memory_data(use: Any, sources: Sources) -> dict[str, Any]:
-    """The data of the page of a MemoryUse: what is held over time, of which kind and which line it was at the peak."""
+    """Return the data of the page of a MemoryUse: the curves over time, and the lines and kinds at the peak."""
     rows = [
         {
             "line": sources.line(Site(*row.line)) if row.line else -1,
@@ -33,8 +33,8 @@ def memory_data(use: Any, sources: Sources) -> dict[str, Any]:
         }
         for row in use.lines
     ]
-    step = max(1, len(use.held) // MOST)
-    starts = range(0, len(use.held), step)  # each point of the curves is the most of so many moments
+    step = max(1, len(use.held) // CURVE_POINTS)
+    starts = range(0, len(use.held), step)  # each point of a curve is the maximum of so many moments
     curves = {
         name: [int(np.max(curve[k : k + step])) for k in starts]
         for name, curve in (("held", use.held), ("total", use.total))

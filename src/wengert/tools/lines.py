@@ -16,58 +16,57 @@ from wengert.values.frames import is_at_caller
 _OTHERS = ("<wengert", "<frozen", "<__array_function__", *LIBRARY_FOLDERS)
 NO_FILE = "<string>"
 """The file name of code run by `exec`. A library's code may have it too, called from a line of a file."""
-TOOLS = (2, 5, 1, 0)
-"""The identifiers of `sys.monitoring` that are tried, the profilers' first; 3 and 4 are the net's."""
-monitoring: Any = getattr(sys, "monitoring", None)  # from Python 3.12
+MONITORING_IDS = (2, 5, 1, 0)
+"""The identifiers of `sys.monitoring` that are tried, the profilers' first; the escape monitor takes 3 and 4."""
 
 Line = tuple[str, int, str]  # a file, a number, a function
-Stack = tuple[Line, ...]  # the lines of the user's that are at work, the innermost last
+LineStack = tuple[Line, ...]  # the user's active lines, the innermost last
 
 
-class Place:
-    """A line of the user's that is at work, below the place that called it; the topmost has no line."""
+class ActiveLine:
+    """An active line of the user, below the line that called it; the topmost has no line."""
 
     __slots__ = ("above", "inner", "line")
 
-    def __init__(self, line: Line | None = None, above: Place | None = None) -> None:
+    def __init__(self, line: Line | None = None, above: ActiveLine | None = None) -> None:
         self.line, self.above = line, above
-        self.inner: dict[Line, Place] = {}
+        self.inner: dict[Line, ActiveLine] = {}
 
-    def under(self, line: Line) -> Place:
-        """The place of a line that this one called."""
+    def under(self, line: Line) -> ActiveLine:
+        """Return the ActiveLine of a line that this one called."""
         found = self.inner.get(line)
         if found is None:
-            found = self.inner[line] = Place(line, self)
+            found = self.inner[line] = ActiveLine(line, self)
         return found
 
     @property
-    def stack(self) -> Stack:
-        """The lines from the topmost to this one."""
-        found, place = [], self
+    def stack(self) -> LineStack:
+        """Return the lines from the topmost to this one."""
+        lines, place = [], self
         while place.above is not None and place.line is not None:
-            found.append(place.line)
+            lines.append(place.line)
             place = place.above
-        return tuple(reversed(found))
+        return tuple(reversed(lines))
 
 
-class Lines:
-    """A context in which the user's code on this thread is followed; `place` is where it is at work.
+class LineFollower:
+    """A context that follows the user's code on this thread; `place` is its ActiveLine.
 
-    `leave()` is called when another line is about to be at work, and `begin()` when `place` is that. What a library
-    computes counts for the line that called it. With `only_recorded`, what runs unrecorded counts for nobody. Where
-    `sys.monitoring` has no tool to spare, `sys.settrace` follows: another that does so stands back meanwhile.
+    It calls `leave()` before another line becomes active, and `begin()` once `place` is that line. A library's work
+    counts for the line that called it. With `only_recorded`, unrecorded code counts for no line. If `sys.monitoring`
+    has no free tool, it uses `sys.settrace`, in place of any other trace function.
     """
 
     def __init__(self, leave: Callable[[], None], begin: Callable[[], None]) -> None:
         self.leave, self.begin = leave, begin
-        self.top = self.place = Place()
-        self.outer: list[Place] = []
+        self.top = self.place = ActiveLine()
+        self.outer: list[ActiveLine] = []
         self.only_recorded = False
 
-    def __enter__(self) -> Lines:
+    def __enter__(self) -> LineFollower:
         self.following = ExitStack()
         tool = free_tool()
-        self.following.enter_context(_traced(self) if tool is None else _monitored(self, tool))
+        self.following.enter_context(_with_settrace(self) if tool is None else _with_monitoring(self, tool))
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -101,7 +100,7 @@ class Lines:
             self.place = back
             self.begin()
 
-    def _counts(self, line: Line, above: Place) -> bool:
+    def _counts(self, line: Line, above: ActiveLine) -> bool:
         if self.only_recorded and STATE.recording is None:
             return False
         return line[0] != NO_FILE or above.line is None or above.line[0] == NO_FILE
@@ -111,15 +110,15 @@ def free_tool() -> int | None:
     """Return a free tool identifier of `sys.monitoring`; None if all are taken."""
     if monitoring is None:
         return None
-    return next((tool for tool in TOOLS if monitoring.get_tool(tool) is None), None)
+    return next((tool for tool in MONITORING_IDS if monitoring.get_tool(tool) is None), None)
 
 
 @contextmanager
-def _traced(lines: Lines) -> Iterator[None]:
-    """A block in which `sys.settrace` tells of the user's code."""
+def _with_settrace(lines: LineFollower) -> Iterator[None]:
+    """Follow the user's code by `sys.settrace`."""
 
     def started(frame: types.FrameType, event: str, arg: Any) -> Any:
-        if not _is_users_own(frame):
+        if not _is_user_frame(frame):
             return None
         lines.called(line_of(frame))
         return within
@@ -140,14 +139,14 @@ def _traced(lines: Lines) -> Iterator[None]:
 
 
 @contextmanager
-def _monitored(lines: Lines, tool: int) -> Iterator[None]:
-    """A block in which `sys.monitoring` tells of the user's code: of each start, then of what happens in that code."""
+def _with_monitoring(lines: LineFollower, tool: int) -> Iterator[None]:
+    """Follow the user's code by `sys.monitoring`: each start, then the events in that code."""
     events, thread = monitoring.events, get_ident()
     met: dict[int, types.CodeType] = {}
 
     def started(code: types.CodeType, *_: Any) -> Any:
         frame = sys._getframe(1)
-        if not _is_users_own(frame):
+        if not _is_user_frame(frame):
             return monitoring.DISABLE
         if get_ident() == thread:
             if id(code) not in met:
@@ -164,11 +163,11 @@ def _monitored(lines: Lines, tool: int) -> Iterator[None]:
         if get_ident() == thread and id(code) in met:
             lines.returned()
 
-    def thrown(code: types.CodeType, *_: Any) -> None:  # an event that cannot be declined
+    def thrown(code: types.CodeType, *_: Any) -> None:  # an event that cannot be disabled
         if get_ident() == thread and id(code) in met:
             lines.called(line_of(sys._getframe(1)))
 
-    told = {
+    callbacks = {
         events.PY_START: started,
         events.PY_RESUME: started,
         events.PY_THROW: thrown,
@@ -179,7 +178,7 @@ def _monitored(lines: Lines, tool: int) -> Iterator[None]:
     }
     monitoring.use_tool_id(tool, "wengert")
     try:
-        for event, callback in told.items():
+        for event, callback in callbacks.items():
             monitoring.register_callback(tool, event, callback)
         monitoring.set_events(tool, events.PY_START | events.PY_RESUME | events.PY_THROW | events.PY_UNWIND)
         yield
@@ -187,28 +186,30 @@ def _monitored(lines: Lines, tool: int) -> Iterator[None]:
         monitoring.set_events(tool, 0)
         for code in met.values():
             monitoring.set_local_events(tool, code, 0)
-        for event in told:
+        for event in callbacks:
             monitoring.register_callback(tool, event, None)
         monitoring.free_tool_id(tool)
 
 
 @cache
-def is_users(file: str) -> bool:
+def is_user_file(file: str) -> bool:
     """Whether a file has user code: neither a library's nor generated by one."""
-    return not (is_at_caller(file) or file.startswith(_OTHERS))
+    return not (is_at_caller(file) or file.startswith(_NOT_USERS))
 
 
-def _is_users_own(frame: types.FrameType) -> bool:
-    """Whether a frame's code is the user's; the class of a named tuple has a method of no file."""
+def _is_user_frame(frame: types.FrameType) -> bool:
+    """Whether a frame's code is the user's; a named tuple's class has a method without file, which is not."""
     file = frame.f_code.co_filename
-    return is_users(file) and not (file == NO_FILE and frame.f_globals.get("__name__", "").startswith("namedtuple_"))
+    return is_user_file(file) and not (
+        file == NO_FILE and frame.f_globals.get("__name__", "").startswith("namedtuple_")
+    )
 
 
 def line_of(frame: types.FrameType) -> Line:
-    """The line that a frame is at."""
+    """Return the line that a frame is at."""
     return frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_qualname
 
 
-def named(found: Iterable[Line]) -> dict[tuple[str, int], Line]:
-    """Each line once, by file and number, in the function of the shortest name: a comprehension is a part of it."""
+def lines_by_number(found: Iterable[Line]) -> dict[tuple[str, int], Line]:
+    """Return each line once, by file and number, in the function with the shortest name: no comprehension."""
     return {line[:2]: line for line in sorted(found, key=lambda line: -len(line[2]))}

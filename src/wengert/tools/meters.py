@@ -7,7 +7,7 @@ import tracemalloc
 
 
 class Seconds:
-    """The seconds since it was asked last."""
+    """A meter of seconds."""
 
     def __enter__(self) -> Seconds:
         self.last = time.perf_counter()
@@ -21,12 +21,12 @@ class Seconds:
         return time.perf_counter() - self.last
 
     def begin(self) -> None:
-        """Begin a lap; what lies between two of them is nobody's."""
+        """Begin a lap; the time between two laps does not count."""
         self.last = time.perf_counter()
 
 
 class Bytes:
-    """The bytes by which what Python and NumPy hold was larger, at the most, than when it was asked last."""
+    """A meter of the most bytes that Python and NumPy held more than at the start of a lap."""
 
     def __enter__(self) -> Bytes:
         self.is_mine = not tracemalloc.is_tracing()
@@ -40,7 +40,7 @@ class Bytes:
             tracemalloc.stop()
 
     def lap(self) -> float:
-        """Return the bytes allocated at once, at the most, since the last lap began."""
+        """Return the most bytes allocated at once since the last lap began."""
         return tracemalloc.get_traced_memory()[1] - self.last
 
     def begin(self) -> None:

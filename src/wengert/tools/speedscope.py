@@ -1,4 +1,4 @@
-"""A profile in the file format of speedscope: what was spent, by stacks of the user's lines, in two profiles.
+"""A profile in the file format of speedscope: seconds and bytes by stacks of the user's lines.
 
 Source: https://github.com/jlfwong/speedscope/wiki/Importing-from-custom-sources, the "sampled" profile.
 """
@@ -11,7 +11,7 @@ from typing import Any
 
 
 def speedscope_text(profile: Any) -> str:
-    """The text of the file: the stacks of the seconds, and of the bytes, each forward and in reverse."""
+    """Return the text of the file: the stacks of seconds, and of bytes, each forward and in reverse."""
     frames: dict[tuple[Any, ...], int] = {}
     seconds = _samples(profile, frames, lambda row: (row.forward, row.reverse))
     sizes = _samples(profile, frames, lambda row: (row.forward_bytes, row.reverse_bytes))
@@ -36,8 +36,8 @@ def _samples(profile: Any, frames: dict[tuple[Any, ...], int], amounts: Callable
         stack, primitive = row.what
         for name, amount in zip(("forward", "reverse"), amounts(row), strict=True):
             if amount > 0:
-                told = [(("name", name),), *map(_frame, stack), (("name", primitive or "Python"),)]
-                samples.append([frames.setdefault(frame, len(frames)) for frame in told])
+                stack_frames = [(("name", name),), *map(_frame, stack), (("name", primitive or "Python"),)]
+                samples.append([frames.setdefault(frame, len(frames)) for frame in stack_frames])
                 weights.append(amount)
     return {"startValue": 0, "endValue": sum(weights), "samples": samples, "weights": weights}
 

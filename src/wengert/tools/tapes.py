@@ -1,4 +1,4 @@
-"""A tape as the data of a page: one row an op, with what it reads, the line it came from and the memory it holds."""
+"""A tape as the data of a page: one row for each op, with its operands, line and memory."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from wengert.tools.words import in_words
 from wengert.values.functional import make_tuple
 from wengert.values.names import in_line
 
-BACK = ("pullback of", "passed through", "x̄ of", "seed of")  # what notes say of the ops of a reverse pass
+REVERSE_NOTES = ("pullback of", "passed through", "x̄ of", "seed of")  # begin the notes of ops of a reverse pass
 
 
-class Row(NamedTuple):
-    """An op on a page; `inside` says in which loop's body, and `around` is the group of that loop, or -1."""
+class OpRow(NamedTuple):
+    """An op on a page; `inside` is its place in loop bodies, `around` the group of the innermost loop, or -1."""
 
     op: Op
     inside: LoopScope
@@ -30,73 +30,73 @@ def tape_data(
     tape: AnyTape, values: Mapping[Op, Any], cotangents: Mapping[Op, Any], sources: Sources
 ) -> dict[str, Any]:
     """The data of a page that shows a tape, with the `values` and `cotangents` of its ops, as far as known."""
-    rows = list(_rows(tape, OUTERMOST, -1, sources))
-    end = _end_of_pass(tape)
+    rows = list(_op_rows(tape, OUTERMOST, -1, sources))
+    end = _end_of_reverse_pass(tape)
     places = {row.op: k for k, row in enumerate(rows)}
     name = next((op.name for op in tape if isinstance(op, Input) and op.callee), None)
     columns = {
         "id": [f"%{row.inside.path}{row.op.id}" for row in rows],
         "text": [in_line("".join(piece for piece, _ in op_pieces(row.op, row.inside))) for row in rows],
-        "type": [_type(row.op) for row in rows],
-        "kind": [_kind(row.op) for row in rows],
+        "type": [_op_type(row.op) for row in rows],
+        "kind": [_op_kind(row.op) for row in rows],
         "value": [in_words(values[row.op]) if row.op in values else "" for row in rows],
         "bar": [in_words(cotangents[row.op]) if row.op in cotangents else "" for row in rows],
         "note": [in_line(note_text(row.inside.text(row.op.note))) for row in rows],
         "line": [sources.line(row.op.site) for row in rows],
-        "group": [_group(row, sources, row.op.id > end) for row in rows],
+        "group": [_group_of(row, sources, row.op.id > end) for row in rows],
         "reads": [[places[v.op] for v in row.op.references() if v.op in places] for row in rows],
         "result": -1 if tape._result is None else places[tape.result.op],  # type: ignore[index]
-        **_memory(tape, places),
+        **_memory_columns(tape, places),
     }
     return {"title": f"{name or 'tape'}: {len(rows)} ops", "tape": columns, **sources.data()}
 
 
-def _rows(ops: Iterable[Op], inside: LoopScope, around: int, sources: Sources) -> Iterator[Row]:
+def _op_rows(ops: Iterable[Op], inside: LoopScope, around: int, sources: Sources) -> Iterator[OpRow]:
     """The ops, each loop's with those of its body."""
     for op in ops:
-        row = Row(op, inside, around)
+        row = OpRow(op, inside, around)
         yield row
         if isinstance(op, Call) and isinstance(op.fn, Loop):
-            within = sources.group(_group(row, sources, False), f"%{inside.path}{op.id} {op.fn.__name__}", "loop")
-            yield from _rows(op.fn.body, inside.body(op), within, sources)
+            within = sources.group(_group_of(row, sources, False), f"%{inside.path}{op.id} {op.fn.__name__}", "loop")
+            yield from _op_rows(op.fn.body, inside.body(op), within, sources)
 
 
-def _group(row: Row, sources: Sources, gathers: bool) -> int:
-    """The group of an op: that of its line, in its pass or the loop around it; `gathers`: it is of a tape's result."""
+def _group_of(row: OpRow, sources: Sources, in_result: bool) -> int:
+    """Return the group of an op: its line, in its pass or loop; `in_result`: it only builds the result of the tape."""
     op, parent = row.op, row.around
     if parent < 0:
-        parent = sources.group(-1, "reverse pass" if gathers or is_back(op) else "forward pass", "pass")
+        parent = sources.group(-1, "reverse pass" if in_result or is_reverse(op) else "forward pass", "pass")
     return parent if op.site is None else sources.group_of(parent, op.site)
 
 
-def _end_of_pass(tape: AnyTape) -> int:
-    """The last op of the reverse pass of which a tape is made; what follows gathers the value and the cotangents."""
+def _end_of_reverse_pass(tape: AnyTape) -> int:
+    """Return the id of the last op of a tape's reverse pass; later ops put value and cotangents into the result."""
     primal, result = primal_of(tape), tape._result
     ops = list(tape)
     if result is None or result.op is None or primal == result or primal not in list(result.op.references()):
         return len(ops)
-    return max(op.id for op in ops if is_back(op))
+    return max(op.id for op in ops if is_reverse(op))
 
 
-def is_back(op: Op) -> bool:
-    """Whether an op is of a reverse pass; a loop is, where an op of its body is."""
+def is_reverse(op: Op) -> bool:
+    """Whether an op belongs to a reverse pass; a loop does if an op of its body does."""
     if isinstance(op, Call) and isinstance(op.fn, Loop):
-        return any(map(is_back, op.fn.body))
-    return (op.note[0] if isinstance(op.note, tuple) else op.note or "").startswith(BACK)
+        return any(map(is_reverse, op.fn.body))
+    return (op.note[0] if isinstance(op.note, tuple) else op.note or "").startswith(REVERSE_NOTES)
 
 
-def _type(op: Op) -> str:
+def _op_type(op: Op) -> str:
     return "" if op.val is MISSING or (isinstance(op, Call) and op.guard) else in_line(type_text(op.val))
 
 
-def _kind(op: Op) -> str:
+def _op_kind(op: Op) -> str:
     if isinstance(op, Call):
         return "guard" if op.guard else "call"
     return "const" if isinstance(op, Constant) else "input"
 
 
-def _memory(tape: AnyTape, places: Mapping[Op, int]) -> dict[str, list[int]]:
-    """By row: the bytes of memory of its own that a value has, and the last row that needs it."""
+def _memory_columns(tape: AnyTape, places: Mapping[Op, int]) -> dict[str, list[int]]:
+    """Return for each row the bytes of its value's own memory, and the last row that needs it."""
     own, until = [0] * len(places), list(range(len(places)))
     ops = list(tape)
     if tape._result is not None:
@@ -106,10 +106,10 @@ def _memory(tape: AnyTape, places: Mapping[Op, int]) -> dict[str, list[int]]:
 
 
 def primal_of(tape: AnyTape) -> Variable | None:
-    """The value whose gradient a tape gives with it; of any other tape, the result."""
+    """Return the value whose gradient a tape computes; for any other tape, its result."""
     result = tape._result
-    made = result and result.op
-    if isinstance(made, Call) and made.fn is make_tuple and made.args and any(map(is_back, tape)):
-        first = made.args[0]
+    op = result and result.op
+    if isinstance(op, Call) and op.fn is make_tuple and op.args and any(map(is_reverse, tape)):
+        first = op.args[0]
         return first if isinstance(first, Variable) else result
     return result

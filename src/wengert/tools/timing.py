@@ -1,7 +1,7 @@
-"""A gradient measured as it runs: what passes from one recorded call to the next, and from one step back to the next.
+"""A gradient measured while it runs: from one recorded call to the next, and from one step back to the next.
 
-A gradient writes each call of a primitive down, and drops it when it has stepped back through it. A list of entries
-that looks at a meter at both tells how much each took, and nothing of the engine is another for it.
+A gradient appends an entry for each call of a primitive, and drops it after its step back. A list of entries that reads
+a meter at both measures each call and each step, without any change to the engine.
 """
 
 from __future__ import annotations
@@ -12,49 +12,49 @@ from typing import Any, NamedTuple
 from wengert.recording.primitives import INPUT
 from wengert.recording.recording import STATE, Recording
 from wengert.reverse.walk import reverse
-from wengert.tools.lines import Lines, Place, Stack
+from wengert.tools.lines import ActiveLine, LineFollower, LineStack
 from wengert.tools.meters import Bytes, Seconds
 from wengert.values.names import display
 
 Meter = Seconds | Bytes
 
 
-class Key(NamedTuple):
-    """The key of a cost: the active lines, the primitive ("" is Python itself), and whether in the reverse pass."""
+class CostKey(NamedTuple):
+    """The key of a cost: the active lines, the primitive ("" for Python itself), and whether in the reverse pass."""
 
-    stack: Stack
+    stack: LineStack
     primitive: str
     back: bool
 
 
-class Laps(list[Any]):
-    """The entries of a recording, and what was `spent` between them: by Key, the amount and how many times.
+class TimedEntries(list[Any]):
+    """The entries of a recording, and the cost `spent` between them: for each CostKey the amount and the count.
 
-    `rest` is what the gradient took beside its calls and steps: to enter arguments, to hand over the result.
+    `rest` is the cost outside of calls and steps: to enter arguments, to return the result.
     """
 
     def __init__(self, meter: Meter) -> None:
         self.meter = meter
-        self.lines = Lines(self._leave, meter.begin)
-        self.sums: dict[tuple[Place, str, bool], list[float]] = {}
-        self.places: dict[int, Place] = {}
+        self.lines = LineFollower(self._leave, meter.begin)
+        self.sums: dict[tuple[ActiveLine, str, bool], list[float]] = {}
+        self.places: dict[int, ActiveLine] = {}
         self.names: dict[int, tuple[str, Any]] = {}
         self.back = False
         self.rest = 0.0
 
-    def over(self, gradient: Callable[[Callable[[Recording], None]], None]) -> Laps:
-        """Measure a gradient, which calls what it is given with its recording; returns this."""
+    def over(self, gradient: Callable[[Callable[[Recording], None]], None]) -> TimedEntries:
+        """Measure a gradient, a function that calls its argument with its recording; return this object."""
         with self.meter, self.lines:
-            gradient(self._begin)
+            gradient(self._attach)
             self._skip()
         return self
 
     @property
-    def spent(self) -> dict[Key, list[float]]:
-        """The cost for each Key, and how many times it was incurred."""
-        return {Key(place.stack, name, back): row for (place, name, back), row in self.sums.items()}
+    def spent(self) -> dict[CostKey, list[float]]:
+        """Return the cost for each CostKey, and how many times it was incurred."""
+        return {CostKey(place.stack, name, back): row for (place, name, back), row in self.sums.items()}
 
-    def _begin(self, recording: Recording) -> None:
+    def _attach(self, recording: Recording) -> None:
         recording.entries = STATE.quick = self
         recording.reverse = self.walk
         self._skip()
@@ -62,17 +62,17 @@ class Laps(list[Any]):
     def walk(
         self, recording: Recording, here: Any, seeds: Any, depth: int, consume: bool, watching: Any, make: Any = None
     ) -> Any:
-        """The reverse pass; that of a gradient inside the function is the function's."""
+        """Run the reverse pass; a gradient inside the function counts as part of the function."""
         if depth:
             return reverse(recording, here, seeds, depth, consume, watching, make)
         self._skip()
         if not recording.folds:
             self.lines.pause()
         self.back = self.lines.only_recorded = True  # only a checkpoint runs the user's code again
-        made = reverse(recording, here, seeds, depth, consume, watching, make, once=True)
+        cotangents = reverse(recording, here, seeds, depth, consume, watching, make, once=True)
         self.back = False
         self._skip()
-        return made
+        return cotangents
 
     def append(self, entry: Any) -> None:
         self._spend(self.lines.place, entry[0])
@@ -91,7 +91,7 @@ class Laps(list[Any]):
     def _leave(self) -> None:
         self._spend(self.lines.place)
 
-    def _spend(self, place: Place, primitive: Any = None) -> None:
+    def _spend(self, place: ActiveLine, primitive: Any = None) -> None:
         amount = self.meter.lap()
         if primitive is INPUT or not (place.line or primitive):
             self.rest += amount
@@ -111,17 +111,17 @@ class Laps(list[Any]):
         fn = getattr(primitive, "fn", primitive)
         known = self.names.get(id(fn))
         if known is None:
-            known = self.names[id(fn)] = (primitive.name if fn is None else _display(fn), fn)
+            known = self.names[id(fn)] = (primitive.name if fn is None else _primitive_name(fn), fn)
         return known[0]
 
 
-def _display(fn: Any) -> str:
+def _primitive_name(fn: Any) -> str:
     return display(fn) if callable(fn) else type(fn).__name__.lower()
 
 
-def followed(run: Callable[[], Any], meter: Meter) -> dict[Key, list[float]]:
-    """Measure a plain run by line; nothing is recorded."""
-    laps = Laps(meter)
+def time_by_line(run: Callable[[], Any], meter: Meter) -> dict[CostKey, list[float]]:
+    """Measure a run by line, without a recording."""
+    laps = TimedEntries(meter)
     with meter, laps.lines:
         run()
     return laps.spent

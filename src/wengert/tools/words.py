@@ -1,4 +1,4 @@
-"""Values in a few words: numbers as they are, large arrays by range, mean, and what is not finite in them."""
+"""Values in a few words: numbers themselves, large arrays by range, mean, and counts of zeros, nan and inf."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LONGEST = 300
 
 
 def in_words(value: Any) -> str:
-    """A value as text, an array of more than a few numbers by what it holds."""
+    """Return a value as a string; a large array by its range, mean and counts."""
     if isinstance(value, np.ndarray) and value.size > SHOWN and value.dtype.kind in "biufc":
         return ", ".join(_of_array(value))
     return in_line(value_text(value))[:LONGEST]
@@ -26,7 +26,7 @@ def _of_array(x: np.ndarray) -> Iterator[str]:
         return
     good = x[np.isfinite(x)] if x.dtype.kind in "fc" else x
     if good.size:
-        yield f"|z| {_range(np.abs(good))}" if x.dtype.kind == "c" else _range(good)
+        yield f"|z| {_range_text(np.abs(good))}" if x.dtype.kind == "c" else _range_text(good)
     zeros = x.size - np.count_nonzero(x)
     if zeros:
         yield f"{zeros} of {x.size} zero"
@@ -35,6 +35,6 @@ def _of_array(x: np.ndarray) -> Iterator[str]:
         yield from [f"{count} {name}" for count, name in ((nans, "nan"), (x.size - good.size - nans, "inf")) if count]
 
 
-def _range(x: np.ndarray) -> str:
+def _range_text(x: np.ndarray) -> str:
     with np.errstate(all="ignore"):
         return f"{np.min(x):.4g} … {np.max(x):.4g}, mean {np.mean(x, dtype=float):.4g}"
