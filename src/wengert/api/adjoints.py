@@ -118,7 +118,7 @@ def _cached_backward(tape: Tape, op: Op, delta: Any) -> Backward:
 
 
 def _take_arguments_of(tape: Tape, adjoints: Tape, delta: Any) -> None:
-    """Have a tape take what the function of `tape` takes, and delta by keyword; and have delta as its value there."""
+    """Have `adjoints` take the arguments of the function of `tape`, and delta as a keyword argument; set its value."""
     arguments, inputs = current_arguments(tape.arguments, list(tape)), tuple(adjoints.inputs)
     if delta is not None and is_inexact(delta):
         adjoints[inputs[-1]].val = delta

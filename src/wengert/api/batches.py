@@ -60,19 +60,19 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable
     return on_examples
 
 
-def _on_examples(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], in_axes: Any, out_axes: Any) -> Any:
+def _map_examples(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], in_axes: Any, out_axes: Any) -> Any:
     outer = active_recording()
-    call = _plainly if outer is None else outer.call
-    given, words, size = split_arguments(args, kwargs, in_axes, _names(f, args), call)
+    call = _call_directly if outer is None else outer.call
+    batches, keywords, size = split_arguments(args, kwargs, in_axes, _positional_names(f, args), call)
     try:
-        program = trace_program(f, given, words, outer)
+        program = trace_program(f, batches, keywords, outer)
         with as_outer_variables(program, outer):
             result = play_batched(program, size, call)
     except Exception as error:
         if isinstance(error, ArgumentError | OutsideWriteError) or (outer is not None and error in outer.refusals):
             raise
-        result = _one_by_one(f, given, words, size, call)
-        _warn(f, error)
+        result = _loop_over_examples(f, batches, keywords, size, call)
+        _warn_of_loop(f, error)
     return move_examples(result, out_axes, size, call)
 
 
@@ -98,12 +98,9 @@ def _loop_over_examples(
                 return mark.value
             return call(operator.getitem, mark.batch, i) if size else first_example(mark.batch)
 
-        given, words = (
-            [replace_marks(a, example) for a in args],
-            {name: replace_marks(a, example) for name, a in kwargs.items()},
-        )
-        made.append(call(f, *given, **words))
-    return mark_leaves(call(stacked, made, size))
+        positional = [replace_marks(a, example) for a in args]
+        results.append(call(f, *positional, **{name: replace_marks(a, example) for name, a in kwargs.items()}))
+    return mark_leaves(call(stacked, results, size))
 
 
 def _warn_of_loop(f: Any, error: Exception) -> None:

@@ -195,7 +195,7 @@ def _first_derivative(f: Callable[..., Any], options: Options) -> Callable[..., 
                 "For an elementwise function of arrays use wg.elementwise_grad(f), for others wg.jacobian(f)."
             )
         y, aux, _, blocks = by_columns(call)
-        found = with_held_leaves(mirror(y, itself), [block for (block,) in blocks])
-        return (found, aux) if options.has_aux else found
+        slopes = with_held_leaves(mirror(y, itself), [block for (block,) in blocks])
+        return (slopes, aux) if options.has_aux else slopes
 
     return slope

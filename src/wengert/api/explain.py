@@ -17,7 +17,7 @@ from wengert.values.sites import Site
 
 
 class Policy(NamedTuple):
-    """How traced code treats a call: its `kind`, the reason `why`, the line `where` of that, and the `next` step."""
+    """The treatment of a call: its `kind`, `why` in a sentence, the line `where` it is decided, and the `next` step."""
 
     name: str
     kind: str
@@ -33,15 +33,15 @@ class Policy(NamedTuple):
 def policy(f: Callable[..., Any]) -> Policy:
     """Explain how traced code treats a call of `f`: it records it, enters it, calls a replacement, or refuses it.
 
-    A method of a class written in C, such as `list.append`, is treated as a call on an object.
+    A method of a class written in C, such as `list.append`, is explained for a call on an object.
 
     >>> print(wg.policy(np.sin).kind)
     recorded as one call
 
-    Errors: ArgumentError if `f` is not callable.
+    Errors: ArgumentError if `f` cannot be called.
     """
     if not callable(f):
-        raise ArgumentError(f"wg.policy explains calls, but a {type(f).__name__} is not callable; pass a function")
+        raise ArgumentError(f"policy explains the call of a function, and a {type(f).__name__} cannot be called")
     rules.load()
     owner = f.__objclass__ if isinstance(f, types.MethodDescriptorType | types.WrapperDescriptorType) else None
     decision = decide(f) if owner is None else decide_method(f, owner, f.__name__)
@@ -51,7 +51,7 @@ def policy(f: Callable[..., Any]) -> Policy:
 
 
 def _decided_at(f: Any, by: Any) -> str:
-    """Return the line behind a decision: that of a rule, a stand-in, this package or the callable itself."""
+    """Return the line behind a decision: of a rule, a stand-in, this package or the callable itself."""
     if isinstance(by, Rule):
         return f"{by.where} ({by.name})"
     if isinstance(by, Site):
@@ -63,7 +63,7 @@ def _decided_at(f: Any, by: Any) -> str:
         return _line_of_class(code)
     name = getattr(code, "__qualname__", type(code).__name__).partition(".")[
         0
-    ]  # the function that made it, if it is a closure
+    ]  # for a closure, the function that made it
     return place(code) if by is None else f"{place(code)} ({name})"
 
 
@@ -77,7 +77,7 @@ def _line_of_class(cls: type) -> str:
 def _next_step(f: Any, decision: Decision) -> str:
     """Suggest the user's next step if the call is refused, or one inside it."""
     if decision.kind is Kind.ENTERED:
-        return f"Each call inside it is treated separately. If one is refused, give the function a rule:\n\n{stub(f)}"
+        return f"Each call inside it is decided on its own. If one is refused, give the whole a rule:\n\n{stub(f)}"
     if decision.kind is Kind.SEARCHED:
         return f"To give it a rule:\n\n{stub(f)}\n\nIf it has no derivative: wg.non_differentiable({written_name(f)})."
     return ""

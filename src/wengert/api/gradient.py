@@ -351,7 +351,7 @@ def measured_gradients(
     Errors: WengertError inside another trace, since the recording would be that one's.
     """
     if active_recording() is not None:
-        raise WengertError("what a gradient takes cannot be measured inside another trace; measure it outside")
+        raise WengertError("a gradient cannot be measured inside another trace; measure it outside")
     places = (*range(len(args)), *kwargs) if argnums is None else places_of(f, args, kwargs, argnums)[0]
     try:
         return _trace_and_reverse(

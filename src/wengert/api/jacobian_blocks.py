@@ -113,8 +113,10 @@ class JacobianCall:
         return with_held_leaves(mirror(y, itself), [row[0] for row in rows] if self.single else rows)
 
     def filled(self, row: list[Any]) -> tuple[Any, ...]:
-        """A row of what belongs to the leaves, one after the other, in the structure of the arguments."""
-        return tuple([with_held_leaves(form, part) for form, part in zip(self.forms, self._parts(row), strict=True)])
+        """Arrange a row of values, one for each leaf of the arguments, in their structure."""
+        return tuple(
+            [with_held_leaves(form, part) for form, part in zip(self.forms, self._by_argument(row), strict=True)]
+        )
 
     def _by_argument(self, row: list[Any]) -> list[list[Any]]:
         """Split a row of blocks by the arguments that they belong to."""
@@ -210,7 +212,7 @@ def _cotangents_of_basis(pullback: Callable[[Any], Any], y: Any, basis: Basis) -
     seeds = basis.vectors()
     form = mirror(y, itself)
     if basis.size >= ROWS_FOR_VMAP and active_recording() is None:
-        with warnings.catch_warnings(action="ignore", category=NoBatchingRuleWarning):  # nobody asked for a batch
+        with warnings.catch_warnings(action="ignore", category=NoBatchingRuleWarning):  # the user did not ask for vmap
             cotangents = vmap(pullback)(with_held_leaves(form, seeds))
         return [leaf for part in cotangents for _, leaf in leaves(part)]
     arrays = [(seed, issubclass(y.pytype, np.ndarray)) for seed, y in zip(seeds, basis.specs, strict=True)]

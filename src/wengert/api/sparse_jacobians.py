@@ -56,8 +56,8 @@ class SparseJacobian(Remade):
         self.recipe = SparseJacobian, f, {"argnums": argnums, "pattern": pattern, "quiet": quiet}
         self.passes: int | None = None
         self._f, self._argnums, self._quiet = unwrapped(f), argnums, quiet
-        self._given = None if pattern is None else _passes_of(pattern)
-        self._read: tuple[SparsityPattern, Passes] | None = None
+        self._user_passes = None if pattern is None else _passes_of(pattern)
+        self._traced_pattern: tuple[SparsityPattern, Passes] | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Return the Jacobian at these arguments of f, a `scipy.sparse.csr_array`."""
@@ -72,18 +72,19 @@ class SparseJacobian(Remade):
     def _passes_by_tape(self, call: SparseCall) -> Passes:
         """Return the passes for the pattern of the tape of a call."""
         value, tape = trace(call.f, *call.args, **call.kwargs)
-        if self._read is None or not self._read[0].fits(tape):
+        known = self._traced_pattern
+        if known is None or not known[0].fits(tape):
             pattern = SparsityPattern(tape, call.inputs(tape))
-            is_same = self._read is not None and pattern.csr.equals(self._read[0].csr)
-            self._read = pattern, self._read[1] if self._read and is_same else fewest_passes(pattern.csr)
+            is_same = known is not None and pattern.csr.equals(known[0].csr)
+            known = self._traced_pattern = pattern, known[1] if known and is_same else fewest_passes(pattern.csr)
             if not is_same:
                 self._warn_if_dense(*known)
         call.specs_of(value, known[1])
         call.value = value
         return known[1]
 
-    def _warn_where_dense(self, pattern: SparsityPattern, passes: Passes) -> None:
-        """Name the call that made the pattern dense, where many passes follow from it."""
+    def _warn_if_dense(self, pattern: SparsityPattern, passes: Passes) -> None:
+        """Warn if the pattern needs many passes; name the call that made it dense."""
         op, most = pattern.densest, min(pattern.csr.shape)
         if op is None or most < WARN_FROM or 2 * passes.number < most:
             return
@@ -128,7 +129,7 @@ class SparseCall(JacobianCall):
         return positions[before : before + len(self.xs)]
 
     def by_rows(self, passes: Passes, *more: np.ndarray) -> np.ndarray:
-        """The products sᵀJ for the seeds s of the passes and some `more`, in rows."""
+        """Return the products sᵀJ for the seeds s of the passes and some `more`, in rows."""
         seeds = [*seed_vectors(passes.rows), *more]
         if not seeds:
             return np.zeros((0, passes.pattern.columns))
@@ -137,10 +138,10 @@ class SparseCall(JacobianCall):
         return np.array([self._count(1, _numbers_of(pullback(_with_numbers(y, ys, seed)))) for seed in seeds])
 
     def by_columns(self, passes: Passes) -> np.ndarray:
-        """The products J s for the seeds s of the passes, in rows."""
+        """Return the products J s for the seeds s of the passes, in rows."""
         seeds, found = seed_vectors(passes.columns), [np.zeros((0, passes.pattern.shape[0]))]
-        while some := list(itertools.islice(seeds, AT_ONCE)):
-            tangents = [_filled(self.forms[0], self.xs, np.array(some))]
+        while some := list(itertools.islice(seeds, DIRECTIONS_AT_ONCE)):
+            tangents = [_with_numbers(self.forms[0], self.xs, np.array(some))]
             y, y_dot, _ = jvp_of_call(self.f, self.args, self.kwargs, self.places, tangents, size=len(some))
             self.specs_of(y, passes)
             found.append(self._count(len(some), _numbers_of(y_dot, (len(some),))))
@@ -205,8 +206,8 @@ def _with_numbers(tree: Any, specs: Sequence[Spec], numbers: np.ndarray) -> Any:
     """Return a structure like `tree` with leaves of these Specs, filled with numbers, or with several rows of them."""
     parts = np.split(numbers, np.cumsum([spec.size for spec in specs])[:-1], axis=-1)
     before = numbers.shape[:-1]
-    filled = [part.astype(spec.dtype).reshape(before + spec.shape) for part, spec in zip(parts, specs, strict=True)]
-    return with_held_leaves(mirror(tree, itself), filled)
+    arrays = [part.astype(spec.dtype).reshape(before + spec.shape) for part, spec in zip(parts, specs, strict=True)]
+    return with_held_leaves(mirror(tree, itself), arrays)
 
 
 def _numbers_of(tree: Any, before: tuple[int, ...] = ()) -> np.ndarray:
@@ -305,7 +306,7 @@ def jacobian_pattern(f: Callable[..., Any], *args: Any, argnums: int | str = 0, 
     call = SparseCall(f, args, kwargs, argnums)
     _, tape = trace(f, *call.args, **call.kwargs)
     pattern = SparsityPattern(tape, call.inputs(tape)).csr
-    return _matrix(pattern, np.ones(len(pattern.indices), bool))
+    return _csr_array(pattern, np.ones(len(pattern.indices), bool))
 
 
 __all__ = ["SparseJacobian", "jacobian_pattern", "sparse_hessian", "sparse_jacobian"]

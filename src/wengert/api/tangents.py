@@ -24,7 +24,6 @@ from wengert.recording.slots import slot_of
 from wengert.values import signatures
 from wengert.values.argnums import asked_for, with_aux
 from wengert.values.cotangents import force
-from wengert.values.results import with_leaves
 from wengert.values.settings import SETTINGS
 from wengert.values.specs import Spec, as_float, is_complex, same_numbers, spec_of
 from wengert.values.trees import itself, leaves, mirror
@@ -186,9 +185,9 @@ def _fit_tangent(path: str, tangent: Any, spec: Spec, call: Callable[..., Any], 
     return tangent if type(tangent) is spec.pytype else call(spec.pytype, tangent)
 
 
-def _pushed(work: Work, tangents: Sequence[Any], size: int | None) -> tuple[Any, Any, Any]:
-    if size is None and isinstance(tangents, (tuple, list)):  # those of several directions are nobody else's
-        tangents = [_copied(tangent, calling(active_recording())) for tangent in tangents]
+def _jvp_of_call(work: DerivativeRequest, tangents: Sequence[Any], size: int | None) -> tuple[Any, Any, Any]:
+    if size is None and isinstance(tangents, (tuple, list)):  # the basis of several directions is ours
+        tangents = [_copy_tangent(tangent, calling(active_recording())) for tangent in tangents]
     with level(False) as (recording, here):
         depth = len(recording.levels) - 1
         if depth or recording.keep:
@@ -197,8 +196,8 @@ def _pushed(work: Work, tangents: Sequence[Any], size: int | None) -> tuple[Any,
             end = len(recording.entries)
             materialise(recording, here.start, end, written_only=True)
             with without_innermost_level(recording):
-                dots = forward(recording, here.start, end, seeds, recording.call, depth, size)
-                y_dot = _filled(form, dots, seeds, recording.call, size)
+                slot_tangents = forward(recording, here.start, end, seeds, recording.call, depth, size)
+                y_dot = _result_tangent(form, slot_tangents, seeds, recording.call, size)
             recording.stopped = len(recording.entries)
         else:
             stream = recording.stream = recording.entries = Stream(recording, size)  # type: ignore[assignment]
@@ -218,7 +217,7 @@ def _pushed(work: Work, tangents: Sequence[Any], size: int | None) -> tuple[Any,
 def _copy_tangent(tangent: Any, call: Callable[..., Any]) -> Any:
     """Copy the arrays of a `tangent`, since f may write into their memory."""
     if _has_parts(tangent):
-        return with_leaves(tangent, lambda _, leaf: _copy_tangent(leaf, call))
+        return with_held_leaves(tangent, lambda _, leaf: _copy_tangent(leaf, call))
     return call(np.array, tangent) if isinstance(tangent, np.ndarray) else tangent
 
 
@@ -291,17 +290,17 @@ def _result_tangent(
     used = {id(owner_of(seed)) for seed in seeds.values() if isinstance(seed, np.ndarray)}
 
     def fill(slot: int | None, spec: Spec) -> Any:
-        dot = None if slot is None else force(require_known(dots.get(slot)))
-        if dot is None:
-            return _zeros(spec, size)
-        if isinstance(dot, np.ndarray):
-            if id(owner_of(dot)) in given:
-                dot = call(np.array, dot)
-            given.add(id(owner_of(dot)))
-            return dot
-        if type(dot) is spec.pytype:
-            return dot
-        return call(np.asarray if size is not None or issubclass(spec.pytype, np.ndarray) else spec.pytype, dot)
+        tangent = None if slot is None else force(require_known(slot_tangents.get(slot)))
+        if tangent is None:
+            return _zero_tangent(spec, size)
+        if isinstance(tangent, np.ndarray):
+            if id(owner_of(tangent)) in used:
+                tangent = call(np.array, tangent)
+            used.add(id(owner_of(tangent)))
+            return tangent
+        if type(tangent) is spec.pytype:
+            return tangent
+        return call(np.asarray if size is not None or issubclass(spec.pytype, np.ndarray) else spec.pytype, tangent)
 
     return filled(form.value, [fill(slot, spec) for slot, spec in zip(form.slots, form.specs, strict=True)])
 

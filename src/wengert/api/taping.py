@@ -177,14 +177,14 @@ def _trace_to_tape(
     ctx: Context | None,
     named: Callable[..., Any],
 ) -> tuple[Any, Tape]:
-    """Run and record f, whose name and arguments are those of `named`; returns the value and the tape."""
+    """Run and record f; return the value and the tape, with the name and parameters of `named`."""
     if active_recording() is not None:
         raise WengertError("a tape cannot be made inside another trace; make it outside")
     live = None if ctx is None else LiveContext(ctx, named)
     with level(True, live) as (recording, here):
         if live is not None:
             live.watch(recording)
-        wanted, told = [*range(len(args)), *kwargs], rows_of(args, kwargs)
+        wanted, rows = [*range(len(args)), *kwargs], rows_of(args, kwargs)
         swaps, f, entered, keywords = enter_arguments(recording, here, f, args, kwargs, wanted, promote=False)
         names = [path_in(named, path) for path, _ in swaps.paths]
         if live is not None:

@@ -83,7 +83,7 @@ class Sources:
 def _file_data(file: str, shown: list[int]) -> dict[str, Any]:
     """Return a file's data for the page: `own` if it is no library's, `gone` if its text is missing."""
     own, text = not file.startswith(("<wengert", *LIBRARY_FOLDERS)), lines_of(file)
-    parts = [*_parts(text, sorted(shown))]
+    parts = [*_text_parts(text, sorted(shown))]
     return {"name": file_name(file), "path": in_line(file), "own": own, "gone": not text, "parts": parts}
 
 

@@ -29,7 +29,7 @@ class OpRow(NamedTuple):
 def tape_data(
     tape: AnyTape, values: Mapping[Op, Any], cotangents: Mapping[Op, Any], sources: Sources
 ) -> dict[str, Any]:
-    """The data of a page that shows a tape, with the `values` and `cotangents` of its ops, as far as known."""
+    """Return the data of a page that shows a tape, with the known `values` and `cotangents` of its ops."""
     rows = list(_op_rows(tape, OUTERMOST, -1, sources))
     end = _end_of_reverse_pass(tape)
     places = {row.op: k for k, row in enumerate(rows)}
@@ -52,7 +52,7 @@ def tape_data(
 
 
 def _op_rows(ops: Iterable[Op], inside: LoopScope, around: int, sources: Sources) -> Iterator[OpRow]:
-    """The ops, each loop's with those of its body."""
+    """Yield the rows of ops; after a loop, those of its body."""
     for op in ops:
         row = OpRow(op, inside, around)
         yield row
