@@ -72,7 +72,7 @@ class StaleTapeError(WengertError, RuntimeError):
 
 
 class NotCompiledError(WengertError, RuntimeError):
-    """A function that is compiled with `strict` would run as it is: what it reads or does cannot be watched."""
+    """A function compiled with `strict` cannot be: wengert cannot track what it reads, or it has side effects."""
 
 
 class NonFiniteError(WengertError, FloatingPointError):
@@ -136,7 +136,7 @@ class DensePatternWarning(WengertWarning):
 
 
 class EagerWarning(WengertWarning):
-    """A compiled function runs as if it were not, from now on: what it reads or does cannot be watched, or changes."""
+    """A function runs uncompiled from now on: wengert cannot track what it reads, or it has side effects."""
 
 
 class NoBatchingRuleWarning(WengertWarning):

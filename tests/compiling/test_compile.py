@@ -395,6 +395,20 @@ def test_strict_raises_where_it_would_run_as_it_is() -> None:
         wg.compile(wg.grad(lambda x: x * x), strict=True)(X)
 
 
+def test_reasons_about_a_whole_gradient_name_the_line_of_its_function() -> None:
+    log: list[Any] = []
+
+    def noting(x: Any) -> Any:
+        log.append(1)
+        return x * x
+
+    g = wg.compile(wg.grad(wg.grad(noting)), strict=True)
+    g(2.0)
+    line = noting.__code__.co_firstlineno
+    with pytest.raises(wg.NotCompiledError, match=rf"test_compile.py:{line} in noting: it changes a list"):
+        g(2.0)
+
+
 def test_what_is_changed_in_the_first_call_only_is_kept_from_the_second_on() -> None:
     class Model:
         def __init__(self) -> None:

@@ -27,6 +27,8 @@ from wengert.recording.session import SESSION
 from wengert.recording.slots import slot_of
 from wengert.tape.entries import Slot
 from wengert.tape.tape import Tape
+from wengert.values.callables import unwrapped
+from wengert.values.frames import ENGINE
 from wengert.values.sites import Site
 from wengert.values.specs import is_inexact
 from wengert.values.trees import walk
@@ -89,8 +91,9 @@ def _tape_of_trace(g: Any, reads: Reads, recording: Recording, slots: list[int])
 
 
 def _first_line(f: Any) -> Site | None:
-    """Return the line where a function begins, for messages about the function as a whole."""
-    code = getattr(f, "__code__", None)
+    """Return the line where a function begins, that of f for `grad(f)`, for messages about the function as a whole."""
+    while (code := getattr(f, "__code__", None)) and code.co_filename.startswith(ENGINE) and hasattr(f, "__wrapped__"):
+        f = unwrapped(f.__wrapped__)
     return STATE.site if type(code) is not types.CodeType else Site(code.co_filename, code.co_firstlineno, code.co_name)
 
 
