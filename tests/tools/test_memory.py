@@ -312,6 +312,7 @@ def of_a_library(x):
 def test_memory_that_no_recorded_call_made_counts_for_the_line_that_did(
     f: Any, after: int, kind: str, nbytes: int
 ) -> None:
+    wg.grad(f)(X)  # what the engine imports at the first string, say, is not the line's
     found = wg.memory(f, X)
     assert held_by(found, f, after)[kind].nbytes == pytest.approx(nbytes, rel=0.05)
     assert found.peak == pytest.approx(plain_peak(f, X), rel=0.02)

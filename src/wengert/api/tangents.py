@@ -24,6 +24,7 @@ from wengert.recording.slots import slot_of
 from wengert.values import signatures
 from wengert.values.argnums import asked_for, with_aux
 from wengert.values.cotangents import force
+from wengert.values.results import with_leaves
 from wengert.values.settings import SETTINGS
 from wengert.values.specs import Spec, as_float, is_complex, same_numbers, spec_of
 from wengert.values.trees import itself, leaves, mirror
@@ -217,7 +218,7 @@ def _jvp_of_call(work: DerivativeRequest, tangents: Sequence[Any], size: int | N
 def _copy_tangent(tangent: Any, call: Callable[..., Any]) -> Any:
     """Copy the arrays of a `tangent`, since f may write into their memory."""
     if _has_parts(tangent):
-        return with_held_leaves(tangent, lambda _, leaf: _copy_tangent(leaf, call))
+        return with_leaves(tangent, lambda _, leaf: _copy_tangent(leaf, call))
     return call(np.array, tangent) if isinstance(tangent, np.ndarray) else tangent
 
 
