@@ -153,11 +153,11 @@ def update(recording: Recording, fn: Callable[..., Any], inplace: Any, left: Any
     return _ask_handlers(_kinds_of_operands(recording, (left, right)), "update", recording, fn, inplace, left, right)
 
 
-def _kinds_of_operands(recording: Recording, operands: tuple[Any, ...]) -> set[ForeignKind]:
+def _kinds_of_operands(recording: Recording, operands: tuple[Any, ...]) -> Any:
     """Return the kinds of operands, and of their items if arrays may hold traced objects."""
     if recording.memory.holds_objects:
         return _kinds_among(operands, set())
-    return set().union(*map(kinds_of, operands))
+    return kinds_of(operands[0]) if len(operands) == 1 else kinds_of(operands[0]) + kinds_of(operands[1])
 
 
 def item(recording: Recording, container: Any, key: Any) -> Any:
