@@ -133,7 +133,7 @@ def test_it_is_compiled_once_in_each_process(client: Any) -> None:
     def told() -> list[str]:
         import gc
 
-        return [v.explain().splitlines()[0] for v in gc.get_objects() if type(v).__name__ == "Compiled"]
+        return [v.explain().splitlines()[0] for v in gc.get_objects() if type(v).__name__ == "CompiledFunction"]
 
     assert [lines.count("test_dask.loss: 1 traces") for lines in client.run(told).values()] == [1, 1]
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.compiling.compile import OF_A_KEY
+from wengert.compiling.compile import MOST_PER_FORM
 from wengert.compiling.entries import CompiledTrace
 
 X = np.array([0.3, -0.4, 0.5])
@@ -174,7 +174,7 @@ def test_traces_that_differ_in_objects_alone_count_as_one_way() -> None:
     for k in range(20):
         space["o"] = Plain() if k % 3 else 1
         assert g(2.0) == g(2.0) == (4.0 if k % 3 else 1.0)
-    assert traces(g) == OF_A_KEY + 1
+    assert traces(g) == MOST_PER_FORM + 1
 
 
 class Plain:

@@ -39,7 +39,7 @@ def holds(entry: Any, test: str) -> bool:
 def without(entry: Any, test: str) -> Any:
     """The entry's function without a test."""
     names = dict(entry.names)
-    exec(entry.text.replace(f"({test})", "(True)"), names)
+    exec(entry.source.replace(f"({test})", "(True)"), names)
     return names["entry"]
 
 
@@ -52,7 +52,7 @@ def test_each_form_of_test_is_needed() -> None:
         plain, g = wg.value_and_grad(f), wg.compile(wg.value_and_grad(f))
         g(X)
         for entry in [entry for entries in g._entries.values() for entry in entries]:
-            tests = [test for test in entry.tests if ":=" not in test]  # the code tests the kinds of its inputs, too
+            tests = [test for test in entry.guards if ":=" not in test]  # the code tests the kinds of its inputs, too
             forms |= {*map(form, tests)}
             exec(change, space)
             failing = [test for test in tests if not holds(entry, test)]

@@ -40,27 +40,27 @@ from wengert.values.progress import Telling
 from wengert.values.settings import SETTINGS
 from wengert.values.transformed import Remade, check_function
 
-OF_A_KEY, IN_ALL = 8, 64
-"""The largest number of entries for one form of call, and in all; also of entries with the same code."""
+MOST_PER_FORM, MOST_TRACES = 8, 64
+"""The most traces that are kept for one form of call, and in all; also the most with the same code."""
 LONGEST_WAIT = 20.0
 """Seconds that a thread waits for another one's trace before it runs the function uncompiled."""
 
-NOT_OF_A_TRACE = ArgumentError, IntegerInputError, NoDerivativeError, NoGradientPathError, NonScalarOutputError
+FUNCTION_ERRORS = ArgumentError, IntegerInputError, NoDerivativeError, NoGradientPathError, NonScalarOutputError
 """Errors that the function also raises untraced: they are raised, since a second run would repeat side effects."""
 
 
-class Compiled(Remade, Wrapper):
+class CompiledFunction(Remade, Wrapper):
     """A compiled function: it takes the arguments of the original function and returns the same result."""
 
-    mistakes: tuple[type[Exception], ...] = (Exception,)
-    """Exceptions while generating code that are reported instead of raised; tests have them raised."""
+    generation_errors: tuple[type[Exception], ...] = (Exception,)
+    """Exceptions in generating code that are reported instead of raised; tests have them raised."""
 
     def __init__(
         self, g: Callable[..., Any], exact: bool, strict: bool, native: bool | None, quiet: bool = False
     ) -> None:
         functools.update_wrapper(self, g)
         self.wrapped, self.exact, self.strict, self.native = unwrapped(g), exact, strict, native
-        self.recipe = Compiled, g, {"exact": exact, "strict": strict, "native": native, "quiet": quiet}
+        self.recipe = CompiledFunction, g, {"exact": exact, "strict": strict, "native": native, "quiet": quiet}
         self.quiet = quiet
         self.clear()
 
@@ -68,7 +68,7 @@ class Compiled(Remade, Wrapper):
         """Forget all traces, and the reason why the function ran uncompiled."""
         self._entries: dict[Any, list[CompiledTrace]] = {}
         self._eager: str | None = None
-        self._tracer: int | None = None  # the thread that traces it
+        self._tracer: int | None = None  # the thread that traces the function
         self._has_changed = False
         self._version = rules.version
 
@@ -89,35 +89,37 @@ class Compiled(Remade, Wrapper):
             result = entry.call(*given)
             if type(result) is not Miss:
                 if entry is not entries[0]:  # the next call is likely to use it, too
-                    self._entries[key] = _with_first(entries, entry)
-                if entry.derives and has_nan(result):  # perhaps 0·inf, which a reverse pass avoids
+                    self._entries[key] = _moved_to_front(entries, entry)
+                if entry.takes_derivative and has_nan(result):  # perhaps 0·inf, which a reverse pass avoids
                     return self.wrapped(*args, **kwargs)
                 return result
             if result is FAILED:
                 return self.wrapped(*args, **kwargs)
-        return self._missed(key, args, kwargs)
+        return self._trace_or_run(key, args, kwargs)
 
-    def _missed(self, key: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _trace_or_run(self, key: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Make a call that no entry fits: trace it, or run the function uncompiled."""
         tracer = self._tracer
         if tracer is not None and self._eager is None:
             return (self if self._has_waited(tracer) else self.wrapped)(*args, **kwargs)
         if SESSION.recordings:
             return self.wrapped(*args, **kwargs)
-        self._entries = {key: [entry for entry in of if not entry.is_over] for key, of in self._entries.items()}
+        self._entries = {key: [entry for entry in of if not entry.is_expired] for key, of in self._entries.items()}
         known = self._entries.get(key, [])
-        ways = {of: _count_paths(entries) for of, entries in self._entries.items()}
-        if self._eager is None and (ways.get(key, 0) >= OF_A_KEY or sum(ways.values()) >= IN_ALL):
+        counts = {of: _count_paths(entries) for of, entries in self._entries.items()}
+        if self._eager is None and (counts.get(key, 0) >= MOST_PER_FORM or sum(counts.values()) >= MOST_TRACES):
             given = (*args, *kwargs.values())
-            why = (known[0].failing(given) or known[0].stale(given)) if known else "the form of the call"
-            self._give_up(f"its calls need too many traces; the last guard that failed: {why}")
+            guard = (
+                known[0].failing_guard(given) or known[0].failing_tape_guard(given) if known else "the form of the call"
+            )
+            self._give_up(f"its calls need too many traces; the last guard that failed: {guard}")
         if self._eager is not None:
-            self._refuse()
+            self._raise_if_strict()
             return self.wrapped(*args, **kwargs)
         self._tracer = threading.get_ident()
         try:
             with Telling("trace", self.wrapped, quiet=self.quiet):
-                return self._traced(key, args, kwargs)
+                return self._trace(key, args, kwargs)
         finally:
             self._tracer = None
 
@@ -133,12 +135,13 @@ class Compiled(Remade, Wrapper):
             time.sleep(0.005)
         return self._tracer != tracer
 
-    def _traced(self, key: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _trace(self, key: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Make a call with tracing, and keep its trace if it can be compiled."""
         if self.native:
             load_compiler()  # it registers classes, which a guard of an open trace would notice
         try:
             found = trace_watched(self.wrapped, args, kwargs)
-        except NOT_OF_A_TRACE:
+        except FUNCTION_ERRORS:
             raise
         except WengertError as error:
             result = self.wrapped(*args, **kwargs)
@@ -155,17 +158,17 @@ class Compiled(Remade, Wrapper):
         parameters = [f"a{k}" for k in range(len(args) + len(kwargs))]
         given = (*args, *kwargs.values())
         try:
-            entry = self._counting(found, parameters, args, kwargs)
+            entry = self._trace_with_counters(found, parameters, args, kwargs)
             entry = entry or CompiledTrace(found, parameters, self.exact, self.native)
-        except self.mistakes as error:
+        except self.generation_errors as error:
             self._give_up(f"generating its code raised {error!r}, a bug in wengert. Please report it")
             return found.value
         is_alone = not SESSION.recordings  # traces in other threads swap code, so that guards fail
-        failing = entry.failing(given)
-        agreeing = None if failing else self._agreeing(entry, found, parameters, given)
-        if agreeing is not None:
+        failing = entry.failing_guard(given)
+        verified = None if failing else self._verified(entry, found, parameters, given)
+        if verified is not None:
             self._version = rules.version  # tracing may have loaded some
-            self._entries[key] = _with_last(self._entries.get(key, ()), agreeing)
+            self._entries[key] = _appended(self._entries.get(key, ()), verified)
         elif is_alone and not SESSION.recordings:
             self._give_up(
                 f"it changes values that it reads from outside the function; the guard that failed: {failing}"
@@ -174,39 +177,41 @@ class Compiled(Remade, Wrapper):
             )
         return found.value
 
-    def _counting(self, found: WatchedTrace, parameters: list[str], args: Any, kwargs: Any) -> CompiledTrace | None:
+    def _trace_with_counters(
+        self, found: WatchedTrace, parameters: list[str], args: Any, kwargs: Any
+    ) -> CompiledTrace | None:
         """Make an entry with symbolic loop counters, if that frees a loop from its traced number of iterations."""
         try:
             again, given = trace_with_counters(self.wrapped, args, kwargs, found), (*args, *kwargs.values())
             if again is None:
                 return None
             entry = CompiledTrace(again, parameters, self.exact, self.native)
-            is_better = again.reads.heads.frees_loops and not entry.failing(given)
-            return entry if is_better and _gives(entry, found, given) else None
-        except self.mistakes as error:
+            is_better = again.reads.heads.frees_loops and not entry.failing_guard(given)
+            return entry if is_better and _reproduces_trace(entry, found, given) else None
+        except self.generation_errors as error:
             warn_of_bug(error)
             return None
 
-    def _agreeing(
+    def _verified(
         self, entry: CompiledTrace, found: WatchedTrace, parameters: list[str], given: tuple[Any, ...]
     ) -> CompiledTrace | None:
-        """Return an entry whose code reproduces the trace: try less and less optimised ones; None if none does."""
+        """Return an entry whose code reproduces the trace, if need be a less optimised one; None if none does."""
         tape: Any = found.tape
         if found.reads.draws or not (find_reverse(tape) or any(map(is_head, tape))):
             return entry
         for exact in (self.exact, True):
-            if _gives(entry, found, given):
+            if _reproduces_trace(entry, found, given):
                 return entry
             entry = CompiledTrace(found, parameters, exact, self.native, cut=False)
-        return entry if _gives(entry, found, given) else None
+        return entry if _reproduces_trace(entry, found, given) else None
 
     def _give_up(self, reason: str) -> None:
         """Run uncompiled from now on, and warn."""
         self._eager, self._version = reason, rules.version
-        self._refuse()
+        self._raise_if_strict()
         warn(f"{callable_name(self.wrapped)} runs uncompiled: {reason}. {_STILL_CORRECT}", EagerWarning)
 
-    def _refuse(self) -> None:
+    def _raise_if_strict(self) -> None:
         """With `strict`, raise the reason why the function would run uncompiled."""
         if self.strict:
             raise NotCompiledError(
@@ -214,24 +219,24 @@ class Compiled(Remade, Wrapper):
             )
 
     def explain(self) -> str:
-        """Describe the traces so far: their inputs, guards and loops, and why the function runs uncompiled, if so."""
+        """Describe the traces so far: their inputs, guards and loops; and why the function runs uncompiled, if so."""
         lines = [f"{callable_name(self.wrapped)}: {sum(map(len, self._entries.values()))} traces"]
         for key, entries in self._entries.items():
             for entry in entries:
                 by = getattr(entry.run, "state", None)
-                ops = f"{len(entry.tape)} ops of {entry.recorded} recorded, {len(entry.tests)} guards"
+                ops = f"{len(entry.tape)} ops of {entry.recorded} recorded, {len(entry.guards)} guards"
                 lines.append(f"called with {key}: {ops}{(by and f', by {by}') or ''}")
                 lines += [f"  {site}: the loop runs {words}" for site, words in entry.loops.items()]
                 lines += [f"  {words}" for words in getattr(entry.run, "blocks", ())]
                 lines += [f"  reads {entry.describe(place)}" for place in entry.inputs]
-                lines += [f"  guard {entry.describe(test)}" for test in entry.tests]
+                lines += [f"  guard {entry.describe(guard)}" for guard in entry.guards]
         return "\n".join([*lines, *([f"runs uncompiled: {self._eager}"] if self._eager else [])])
 
     def source(self) -> str:
-        """The generated code of all entries."""
+        """Return the generated code of all traces."""
         entries = [entry for entries in self._entries.values() for entry in entries]
         loops = {loop.source: None for entry in entries for loop in free_loops_on(entry.tape)}
-        return "\n\n".join([*loops, *[f"{entry.run.source}\n\n{entry.text}" for entry in entries]])
+        return "\n\n".join([*loops, *[f"{entry.run.source}\n\n{entry.source}" for entry in entries]])
 
 
 _HOW_TO_COMPILE = """\
@@ -240,26 +245,30 @@ only the function that it calls. Without strict=True the function runs uncompile
 _STILL_CORRECT = "Its results are correct, only not faster; docs/compiled.md says what can be compiled"
 
 
-def _gives(entry: CompiledTrace, found: WatchedTrace, given: tuple[Any, ...]) -> bool:
+def _reproduces_trace(entry: CompiledTrace, found: WatchedTrace, given: tuple[Any, ...]) -> bool:
     """Whether the code of an entry returns the numbers of its trace; floating-point warnings are not repeated."""
     with np.errstate(all="ignore"):
         made = entry.call(*given)
-    return agree_numerically(made, found.value) or (entry.derives and has_nan(made) and not has_nan(found.value))
+    if agree_numerically(made, found.value):
+        return True
+    return entry.takes_derivative and has_nan(made) and not has_nan(found.value)
 
 
-def _with_first(entries: Sequence[CompiledTrace], entry: CompiledTrace) -> list[CompiledTrace]:
+def _moved_to_front(entries: Sequence[CompiledTrace], entry: CompiledTrace) -> list[CompiledTrace]:
     return [entry, *[other for other in entries if other is not entry]]
 
 
-def _with_last(entries: Sequence[CompiledTrace], entry: CompiledTrace) -> list[CompiledTrace]:
-    """Append an entry; it replaces the last one with the same code if there are OF_A_KEY of these."""
-    alike = [other for other in entries if other.alike == entry.alike]
-    return [*[other for other in entries if len(alike) < OF_A_KEY or other is not alike[-1]], entry]
+def _appended(entries: Sequence[CompiledTrace], entry: CompiledTrace) -> list[CompiledTrace]:
+    """Append an entry; it replaces the last one with the same code if there are MOST_PER_FORM of these."""
+    alike = [other for other in entries if other.code_key == entry.code_key]
+    return [*[other for other in entries if len(alike) < MOST_PER_FORM or other is not alike[-1]], entry]
 
 
 def _count_paths(entries: Sequence[CompiledTrace]) -> int:
     """Count the entries, those with the same code once."""
-    return len([entry for k, entry in enumerate(entries) if entry.alike not in [other.alike for other in entries[:k]]])
+    return len(
+        [entry for k, entry in enumerate(entries) if entry.code_key not in [other.code_key for other in entries[:k]]]
+    )
 
 
 @signatures.compile
@@ -299,8 +308,8 @@ def compile(
     native = False if exact and native is None else native
     if g is not None:
         check_function(compile, g)
-    made = functools.partial(Compiled, exact=exact, strict=strict, native=native, quiet=quiet)
+    made = functools.partial(CompiledFunction, exact=exact, strict=strict, native=native, quiet=quiet)
     return made if g is None else made(g)
 
 
-__all__ = ["Compiled", "compile"]
+__all__ = ["CompiledFunction", "compile"]

@@ -1,4 +1,4 @@
-"""An entry of the cache: the tests of one trace, and the code of its tape, as one generated function."""
+"""Cache entries: the guards of a trace and the code of its tape, as one generated function."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from wengert.recording.decisions import what_raises
 
 
 class Miss:
-    """The answer of an entry whose guards do not hold for the call, in place of a result."""
+    """Returned by an entry instead of a result: a guard fails, or the code raises an exception."""
 
     def __init__(self, words: str) -> None:
         self.words = words
@@ -33,16 +33,16 @@ class Miss:
         return self.words
 
 
-MISS = Miss("a test fails")
-FAILED = Miss("the code raises")
+MISS = Miss("a guard fails")
+FAILED = Miss("the code raises an exception")
 _entry_numbers = itertools.count(1)
 
 
 class CompiledTrace:
-    """A trace that can be used again: `call` gives the result of a call that passes its guards, else a Miss.
+    """A compiled trace: `call` returns the result of a call that passes its guards, else a Miss.
 
-    `tests` are the expressions that have to be true, in order; the names in them are those of `names`. Entries whose
-    `alike` is equal run the same code, and differ in the objects that their tests are about.
+    `guards` are expressions that have to be true, in order; `names` are their global variables. Entries with equal
+    `code_key` run the same code, and differ only in the objects that their guards check.
     """
 
     def __init__(
@@ -50,34 +50,34 @@ class CompiledTrace:
     ) -> None:
         reads = traced.reads
         assert traced.tape is not None
-        has_walked = bool(reads.recording.notes) or bool(find_reverse(traced.tape))
-        self.derives = has_walked and not reads.draws  # what was drawn is drawn
+        has_reverse_pass = bool(reads.recording.notes) or bool(find_reverse(traced.tape))
+        self.takes_derivative = has_reverse_pass and not reads.draws  # another run would draw other numbers
         heads, self.recorded = loops_ended_by_guards(traced.tape), len(traced.tape)
         self.tape = optimised(lowered(traced.tape, cut and not reads.draws, exact), exact)
         self.loops = {site: head.description for site, head in heads.items()}
         self.parameters, self.inputs, self.labels = parameters, [*reads.inputs], reads.labels
         self.run: Any = self.tape.compile("run", native=native)
         read = [(k, name, outer) for k, (name, outer) in enumerate(reads.inputs.items()) if name not in reads.draws]
-        self.tests = [
+        self.guards = [
             *reads.class_guards,
             *reads.guards,
-            *[_kind_test(f"i{k}", name, outer, reads) for k, name, outer in read],
+            *[_type_guard(f"i{k}", name, outer, reads) for k, name, outer in read],
         ]
-        self.final = [*reads.final_guards]
-        self.tests += reads.identities.all_guards()
-        self.tests += _no_alias_test(
+        self.final_guards = [*reads.final_guards]
+        self.guards += reads.identities.all_guards()
+        self.guards += _no_alias_guard(
             [name for name, outer in reads.inputs.items() if type(outer.original) is np.ndarray]
         )
         self.draws, self.generators = reads.draws, reads.generators
         self.names: dict[str, Any] = {f"k{k}": pin for k, pin in enumerate(reads.pins)}
-        run = _quiet(self.run) if reads.recording.checks_fp_errors else self.run
+        run = _without_fp_warnings(self.run) if reads.recording.checks_fp_errors else self.run
         self.names.update(run=run, MISS=MISS, FAILED=FAILED, StaleTapeError=StaleTapeError, ndarray=np.ndarray)
-        self.text = self._text(traced.returned)
-        self.alike = self._alike(reads.pins)
-        self.call = self._made()
+        self.source = self._source_text(traced.returned)
+        self.code_key = self._code_key(reads.pins)
+        self.call = self._compile()
 
-    def _text(self, returned: str) -> str:
-        tests = "\n                and ".join(f"({test})" for test in self.tests) or "True"
+    def _source_text(self, returned: str) -> str:
+        guards = "\n                and ".join(f"({guard})" for guard in self.guards) or "True"
         given = ", ".join(name if name in self.draws else f"i{k}" for k, name in enumerate(self.inputs))
         states = [saved_state(place, rng) for place, rng in self.generators.items()]
         keep = "".join(f"        s{k} = {state}\n" for k, (state, _) in enumerate(states))
@@ -86,7 +86,7 @@ class CompiledTrace:
         return (
             f"def entry({', '.join(self.parameters)}):\n"
             "    try:\n"
-            f"        if not ({tests}):\n"
+            f"        if not ({guards}):\n"
             "            return MISS\n"
             "    except (KeyError, IndexError, AttributeError, TypeError, ValueError):\n"
             "        return MISS\n"
@@ -99,75 +99,76 @@ class CompiledTrace:
             f"    return {returned}\n"
         )
 
-    def _made(self) -> Callable[..., Any]:
+    def _compile(self) -> Callable[..., Any]:
         file = f"<wengert entry {next(_entry_numbers)}>"
-        exec(compile(self.text, file, "exec"), self.names)
-        made: Callable[..., Any] = self.names.pop("entry")  # which else would hold itself, and with it its buffers
-        linecache.cache[file] = (len(self.text), None, self.text.splitlines(keepends=True), file)
+        exec(compile(self.source, file, "exec"), self.names)
+        made: Callable[..., Any] = self.names.pop("entry")  # or its globals would hold it, and its buffers, in a cycle
+        linecache.cache[file] = (len(self.source), None, self.source.splitlines(keepends=True), file)
         weakref.finalize(made, linecache.cache.pop, file, None)
         return made
 
-    def _alike(self, pins: list[Any]) -> Any:
-        return self.text, self.run.source, [_compared(pin) for pin in pins]
+    def _code_key(self, pins: list[Any]) -> Any:
+        return self.source, self.run.source, [_comparable(pin) for pin in pins]
 
     def describe(self, text: str) -> str:
         """Return an accessor or a guard with the labels of the objects in it."""
         return with_labels(text, self.labels)
 
-    def failing(self, args: tuple[Any, ...]) -> str | None:
-        """The first test that these arguments, and what is outside, do not pass; None where they pass all."""
+    def failing_guard(self, args: tuple[Any, ...]) -> str | None:
+        """Return the first guard that fails for these arguments and the current outer values, or None."""
         names = {**self.names, **dict(zip(self.parameters, args, strict=True))}
-        for test in self.tests:
+        for guard in self.guards:
             try:
-                if eval(test, names):
+                if eval(guard, names):
                     continue
             except (KeyError, IndexError, AttributeError, TypeError, ValueError):
                 pass
-            return self.describe(test)
+            return self.describe(guard)
         return None
 
     @property
-    def is_over(self) -> bool:
-        """Whether a test fails that will never hold again."""
+    def is_expired(self) -> bool:
+        """Whether a guard fails that can never pass again."""
         try:
-            return not all([eval(test, dict(self.names)) for test in self.final])
+            return not all([eval(guard, dict(self.names)) for guard in self.final_guards])
         except (KeyError, IndexError, AttributeError, TypeError, ValueError):
             return True
 
-    def stale(self, args: tuple[Any, ...]) -> str:
-        """The test in the code that does not hold of arguments which pass all others."""
+    def failing_tape_guard(self, args: tuple[Any, ...]) -> str:
+        """Describe the guard inside the code that fails for these arguments, which pass all other guards."""
         if self.draws:
-            return "a branch on what is drawn"
+            return "a branch on a random number"
         names = {**self.names, **dict(zip(self.parameters, args, strict=True))}
         try:
             self.run(*[eval(place, names) for place in self.inputs])
         except StaleTapeError as error:
             return str(error).splitlines()[0]
-        return "none any more"
+        return "none; it passes now"
 
 
-def _compared(pin: Any) -> Any:
-    """All of a value that tests compare something with, and of an object its class: they test which object it is."""
+def _comparable(pin: Any) -> Any:
+    """Return what guards read of a pinned value: its content, or its class if they check its identity only."""
     if type(pin) is np.ndarray and not pin.dtype.hasobject:
         return pin.dtype.str, pin.shape, pin.tobytes()
     if type(pin) is list:
-        return [_compared(part) for part in pin]
+        return [_comparable(item) for item in pin]
     return readable_state(pin) if has_readable_state(pin) else type(pin)
 
 
-def _quiet(run: Callable[..., Any]) -> Callable[..., Any]:
-    """The code of a function that says itself which floating-point errors are told: the caller is not told of them."""
+def _without_fp_warnings(run: Callable[..., Any]) -> Callable[..., Any]:
+    """Run the code of a function that sets `np.errstate` itself, without warnings in its caller's settings."""
 
     def call(*given: Any) -> Any:
-        told: Any = {} if what_raises()[0] else {name: "ignore" for name, how in np.geterr().items() if how == "warn"}
-        with np.errstate(**told):
+        warned = [] if what_raises()[0] else [error for error, how in np.geterr().items() if how == "warn"]
+        ignored: Any = dict.fromkeys(warned, "ignore")
+        with np.errstate(**ignored):
             return run(*given)
 
     return call
 
 
-def _no_alias_test(places: list[str]) -> list[str]:
-    """The test that no array in a container that is given stands at another place, too: then it is one input."""
+def _no_alias_guard(places: list[str]) -> list[str]:
+    """Return the guard that an array inside an argument occurs nowhere else in the arguments: each is its own input."""
     given = [place for place in places if re.match(r"a\d", place)]
     inside = [place for place in given if not place[1:].isdigit()]
     bare = [place for place in given if place[1:].isdigit()]
@@ -177,8 +178,8 @@ def _no_alias_test(places: list[str]) -> list[str]:
     return [f"len({{{parts}}}{f' - {{{whole}}}' * bool(bare)}) == {len(inside)}"]
 
 
-def _kind_test(name: str, place: str, outer: OuterInput, reads: Reads) -> str:
-    """The test that a number or an array is of the kind that it was; it also gives it its name."""
+def _type_guard(name: str, place: str, outer: OuterInput, reads: Reads) -> str:
+    """Return the guard on the type of an input, for arrays also its shape and dtype; it also binds its name."""
     value = outer.original
     if type(value) is np.ndarray:
         like = f"{name}.shape == {value.shape} and {reads.dtype_guard(name, value.dtype)}"

@@ -1,6 +1,6 @@
-"""Accounts of tests: what a pass makes of a tape tests all that the tape did, or the pass says what it need not.
+"""Check that a pass over a tape keeps all guards, but for those that it declares to be answered.
 
-Code that lost a test gives what was right for other numbers, and nothing tells of that.
+Code that lost a guard silently returns results for other inputs.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from wengert.tape.source import LostGuardError
 T = TypeVar("T", bound=Iterable[Op])
 
 
-def is_test(op: Op) -> TypeGuard[Call]:
-    """Whether an op is a guard, but for those that only mark where an iteration begins."""
+def is_guard(op: Op) -> TypeGuard[Call]:
+    """Whether an op is a guard, other than a mark of where an iteration begins."""
     return isinstance(op, Call) and op.guard and type(op.fn) is not Head
 
 
 def count_guards(ops: Iterable[Op], times: int = 1) -> Counter[Any]:
-    """How often a run makes each test, told by its function and its outcome: in a loop once an iteration."""
+    """Count how often a run checks each guard, by function and outcome: in a loop once an iteration."""
     found: Counter[Any] = Counter()
     for op in ops:
-        if is_test(op):
+        if is_guard(op):
             found[_guard_key(op)] += times
         elif isinstance(op, Call) and isinstance(op.fn, Loop):
             found += count_guards(op.fn.body, times * op.fn.count)
@@ -36,13 +36,13 @@ def count_guards(ops: Iterable[Op], times: int = 1) -> Counter[Any]:
 
 
 def check_guards_kept(old: Iterable[Op], new: T, answered: Counter[Any] | None = None) -> T:
-    """Return `new` if it has all guards of `old` but those that are `answered`; else raise LostTest."""
-    tests = count_guards(old) - count_guards(new) - (answered or Counter())
-    if tests:
-        raise LostGuardError(next(op for op in with_bodies(old) if is_test(op) and _guard_key(op) in tests))
+    """Return `new` if it has all guards of `old` but those that are `answered`; else raise LostGuardError."""
+    lost = count_guards(old) - count_guards(new) - (answered or Counter())
+    if lost:
+        raise LostGuardError(next(op for op in with_bodies(old) if is_guard(op) and _guard_key(op) in lost))
     return new
 
 
 def _guard_key(op: Call) -> Any:
-    is_bound = isinstance(op.fn, (types.BuiltinMethodType, types.MethodType))  # which may be made anew
+    is_bound = isinstance(op.fn, (types.BuiltinMethodType, types.MethodType))  # each access makes a new one
     return op.fn if is_bound else id(op.fn), outcome_key(op.val)

@@ -1,4 +1,4 @@
-"""NumPy warnings of blocks, given once, as for whole arrays."""
+"""Floating-point warnings in blocks: each is issued once, as for whole arrays."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from typing import Any
 import numpy as np
 
 
-class _Once:
-    """A log of floating-point errors that warns of each as NumPy would, the first time that it is written of."""
+class _WarningLog:
+    """A log of floating-point errors, which warns of each kind once, as NumPy would."""
 
     def __init__(self) -> None:
-        self.told: set[str] = set()
+        self.warned: set[str] = set()
 
     def write(self, text: str) -> None:
-        """Tell of "Warning: overflow encountered in exp", followed by the end of a line."""
-        if text not in self.told:
-            self.told.add(text)
+        """Warn of a line such as "Warning: overflow encountered in exp"."""
+        if text not in self.warned:
+            self.warned.add(text)
             warnings.warn(text.removeprefix("Warning: ").rstrip(), RuntimeWarning, stacklevel=2)
 
 
 def warn_once() -> Any:
-    """A context in which each warning of NumPy's about floating-point errors is given once.
+    """Return a context in which NumPy issues each floating-point warning once.
 
-    What shall raise, print, call or be ignored there does.
+    Errors that are set to raise, print, call or be ignored still are.
     """
     states = np.geterr()
     warned: Any = {error: "log" for error, how in states.items() if how == "warn"}
-    return np.errstate() if {"call", "log"} & {*states.values()} else np.errstate(call=_Once(), **warned)
+    return np.errstate() if {"call", "log"} & {*states.values()} else np.errstate(call=_WarningLog(), **warned)
