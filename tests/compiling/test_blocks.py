@@ -25,8 +25,8 @@ N = 23  # rows: a prime number, so that a rest is left
 
 def anything(patch: pytest.MonkeyPatch, block: int = 256) -> None:
     """Have everything go by blocks of so many bytes, and into buffers."""
-    always = blocking.BY_NUMPY._replace(block=block, least=0, large=0, gain=0)
-    for name, value in {"BY_NUMPY": always, "FEWEST": 1}.items():
+    always = blocking.NUMPY_LIMITS._replace(block=block, least=0, large=0, gain=0)
+    for name, value in {"NUMPY_LIMITS": always, "FEWEST_CALLS": 1}.items():
         patch.setattr(blocking, name, value)
     patch.setattr(placement, "LEAST_BYTES", 1)
 
@@ -243,7 +243,7 @@ def test_long_work_on_large_arrays_needs_buffers_of_a_blocks_size() -> None:
     g(x, 0.2)
     z = x * np.exp(-0.1)
     assert g(x, 0.1) == pytest.approx(np.sum(1.0 - 1.25 * z**2 / (1.0 + z**2 / 4.0)), rel=1e-11)
-    (line,) = [line for line in g.explain().splitlines() if " by blocks of " in line]
+    (line,) = [line for line in g.explain().splitlines() if " in blocks of " in line]
     assert "test_blocks.py" in line and line.endswith(" of 400000 rows")
     run: Any = wg.gradtape(student, x, 0.2, argnums=1).optimise().compile()
     assert 0 < run.pool.size < x.nbytes / 2

@@ -13,7 +13,7 @@ from test_native import by_python
 
 import wengert as wg
 from wengert.compiling import split_columns
-from wengert.compiling.blocking import Blocks, blocked
+from wengert.compiling.blocking import BlockLoop, with_block_loops
 from wengert.compiling.native import compiled as native_compiled
 from wengert.compiling.native.compiled import native
 from wengert.compiling.native.module import interpreted
@@ -37,8 +37,8 @@ def few_rows_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have everything that can go by blocks go so, three or four rows at a time."""
-    always = native_compiled.NATIVELY._replace(block=400, least=0, large=0, gain=0, shapes=1)
-    monkeypatch.setattr(native_compiled, "NATIVELY", always)
+    always = native_compiled.NATIVE_LIMITS._replace(block=400, least=0, large=0, gain=0, shapes=1)
+    monkeypatch.setattr(native_compiled, "NATIVE_LIMITS", always)
 
 
 def same(found: Any, expected: Any) -> None:
@@ -242,8 +242,8 @@ def test_random_programs() -> None:
 
 
 def test_random_programs_by_blocks(blocks: None) -> None:
-    tapes = [blocked(split_into_columns(tape), False, native_compiled.NATIVELY) for tape in check(EXAMPLES)]
-    assert sum([any([isinstance(op, Call) and type(op.fn) is Blocks for op in tape]) for tape in tapes]) > EXAMPLES / 4
+    tapes = [with_block_loops(split_into_columns(tape), False, native_compiled.NATIVE_LIMITS) for tape in check(EXAMPLES)]
+    assert sum([any([isinstance(op, Call) and type(op.fn) is BlockLoop for op in tape]) for tape in tapes]) > EXAMPLES / 4
 
 
 def test_compiled_by_columns() -> None:

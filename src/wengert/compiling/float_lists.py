@@ -1,4 +1,4 @@
-"""Lists: an array that loops only fill and read one float at a time is a list, which does both several times faster."""
+"""Use a list for an array whose loops only write and read single floats: lists are several times faster at both."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from wengert.values import functional
 Users = dict[Any, list[Any]]
 
 
-class _NoList(Exception):
-    """Something reads more of an array than a float, or writes more."""
+class _NotOnlyFloats(Exception):
+    """Something reads or writes more of an array than one float at a time."""
 
 
-def keep_in_lists(tape: Any) -> None:
-    """Have the code of a tape keep in lists what it can; the tape, and the bodies of its loops, are changed."""
+def keep_arrays_in_lists(tape: Any) -> None:
+    """Replace arrays by lists where possible, in place, on a tape and in the bodies of its loops."""
     users = _readers_of(tape)
     for op in list(tape):
         if isinstance(op, Call) and op.fn is np.zeros and op.val.ndim == 1 and op.val.dtype == np.float64:
             readers: list[Call] = []
             try:
-                _follow(op, users, None, readers)
-            except _NoList:
+                _follow_array(op, users, None, readers)
+            except _NotOnlyFloats:
                 continue
             op.fn, op.args, op.kwargs, op.val = operator.mul, ([0.0], op.val.size), {}, op.val.tolist()
             for reader in readers:
@@ -34,7 +34,7 @@ def keep_in_lists(tape: Any) -> None:
 
 
 def _readers_of(tape: Any) -> Users:
-    """For each op, those that read it, once for each time; the end of the tape reads its result."""
+    """Map each op to its readers, one for each read; the tape itself reads its result."""
     found: Users = {tape.result.op: [tape.result]}
     for op in tape:
         for v in op.references():
@@ -42,10 +42,10 @@ def _readers_of(tape: Any) -> Users:
     return found
 
 
-def _follow(op: Op, users: Users, end: Op | None, readers: list[Call]) -> list[int]:
-    """Find who reads a float of an array, also in loops, and after floats were stored in it.
+def _follow_array(op: Op, users: Users, end: Op | None, readers: list[Call]) -> list[int]:
+    """Collect the `readers` of single floats of an array, in loops too, and after stores into it.
 
-    It gives the places at which `end`, the tuple that a body gives, has the array then.
+    Return the positions of the array in `end`, the result tuple of a loop body.
     """
     places: list[int] = []
     for user in users.get(op, ()):
@@ -53,32 +53,32 @@ def _follow(op: Op, users: Users, end: Op | None, readers: list[Call]) -> list[i
         if user is end:
             places += at
         elif len(at) != 1 or user.kwargs or sum([v.op is op for v in user.references()]) != 1:
-            raise _NoList
+            raise _NotOnlyFloats
         elif type(user.fn) is Loop:
-            places += _lists_through_loop(user, at[0], users, end, readers)
+            places += _follow_through_loop(user, at[0], users, end, readers)
         elif at != [0] or [type(value_of(a)) for a in user.args[1:2]] != [int]:
-            raise _NoList
+            raise _NotOnlyFloats
         elif user.fn is np.ndarray.item:
             readers.append(user)
         elif user.fn is functional.setitem and type(value_of(user.args[2])) is float:
-            places += _follow(user, users, end, readers)
+            places += _follow_array(user, users, end, readers)
         else:
-            raise _NoList
+            raise _NotOnlyFloats
     return places
 
 
-def _lists_through_loop(call: Call, k: int, users: Users, end: Op | None, readers: list[Call]) -> list[int]:
-    """The same of an array that a loop is given as its k-th argument, and of what the loop makes of it."""
+def _follow_through_loop(call: Call, k: int, users: Users, end: Op | None, readers: list[Call]) -> list[int]:
+    """Do the same for an array that is the k-th argument of a loop, inside it and after it."""
     loop: Loop = call.fn
     mine = k - len(loop.steps)
     is_carried = mine < loop.carried
-    found = _follow(loop.inputs[k].op, _readers_of(loop.body), loop.body.result.op, readers)  # type: ignore[arg-type]
+    found = _follow_array(loop.inputs[k].op, _readers_of(loop.body), loop.body.result.op, readers)  # type: ignore[arg-type]
     if found != [mine] * is_carried:
-        raise _NoList
+        raise _NotOnlyFloats
     places: list[int] = []
     for user in users.get(call, ()) if is_carried else ():
         if not isinstance(user, Call) or user.fn is not functional.getfield:
-            raise _NoList
+            raise _NotOnlyFloats
         if user.args[1] == mine:
-            places += _follow(user, users, end, readers)
+            places += _follow_array(user, users, end, readers)
     return places

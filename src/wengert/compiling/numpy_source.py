@@ -1,4 +1,4 @@
-"""A tape as NumPy source that says where results go: `v7 = np.add(v5, v6, b1)`, with b1 of a pool of buffers."""
+"""Write a tape as NumPy source that names where results go: `v7 = np.add(v5, v6, b1)`, with b1 from a buffer pool."""
 
 from __future__ import annotations
 
@@ -9,22 +9,23 @@ from typing import Any, Self
 
 import numpy as np
 
-from wengert.compiling.blocking import Blocks, blocked
+from wengert.compiling.blocking import BlockLoop, with_block_loops
 from wengert.compiling.placement import (
-    MAKERS,
+    ALLOCATORS,
+    ITEM_STORES,
     Placement,
     Pool,
+    as_ufunc,
+    computed_in_stores,
+    double_buffered,
+    has_known_memory_use,
     is_elementwise_call,
-    is_plain,
     may_reuse,
-    placement,
-    rows_written,
-    taking_turns,
-    ufunc_at,
+    place_results,
 )
 from wengert.compiling.scalar_specialisation import with_floats
 from wengert.compiling.split_columns import split_into_columns
-from wengert.compiling.uninitialised import filled
+from wengert.compiling.uninitialised import zeros_filled_by_loops
 from wengert.compiling.warn_once import warn_once
 from wengert.compiling.watched.around import handles_fp_errors
 from wengert.tape.interface import AnyTape
@@ -33,49 +34,49 @@ from wengert.tape.liveness import LoopMemory, is_atom
 from wengert.tape.ops import Call, Op, Variable, references, value_of
 from wengert.tape.source import SourceWriter, compile_source
 from wengert.values import functional
-from wengert.values.identity_set import Functions
 from wengert.values.keys import as_view
 from wengert.values.lazy_attribute import computed_once
 from wengert.values.names import TIGHT
 
-_BY_KEY = Functions(functional.setitem, functional.additem)
-SHORT_ROW = 100  # elements; a row of a loop over two arrays that are widened costs as much as some 25 of them
+SHORT_ROW = 100  # elements; when two arrays are broadcast, the loop over each row costs as much as some 25 elements
 
 
 def compile_with_floats(tape: AnyTape, name: str, exact: bool) -> Callable[..., Any]:
-    """As `compile_placed`, by Python's floats where that is faster; unless `exact`, these may be rounded otherwise."""
+    """Compile like `compile_placed`, with Python floats if that is faster; unless `exact`, they may round otherwise."""
     floats = with_floats(tape, exact)
     if floats is None:
         return compile_placed(tape, name, exact)
-    return _compile_placed(FloatWriter(_arranged(floats, exact), sites=True, plain=Later(tape, name, exact)), name)
+    return _compile_placed(
+        FloatWriter(_with_blocks_and_columns(floats, exact), sites=True, plain=LazyFunction(tape, name, exact)), name
+    )
 
 
 def compile_placed(tape: AnyTape, name: str = "f", exact: bool = True) -> Callable[..., Any]:
-    """The function that computes what `tape` does, in buffers that it keeps; its text is its `source`.
+    """Compile a tape to a NumPy function that reuses buffers; its attribute `source` is the generated code.
 
-    Long work on large arrays is done by blocks; unless `exact`, sums are added up block by block.
+    Long work on large arrays is done by blocks; unless `exact`, sums are accumulated block by block.
     """
-    return _compile_placed(PlacedWriter(_arranged(tape, exact), sites=True), name)
+    return _compile_placed(PlacedWriter(_with_blocks_and_columns(tape, exact), sites=True), name)
 
 
-def _arranged(tape: AnyTape, exact: bool) -> AnyTape:
-    """The tape with what is done by blocks, or by columns."""
-    made = blocked(tape, exact)
+def _with_blocks_and_columns(tape: AnyTape, exact: bool) -> AnyTape:
+    """Return the tape with loops over blocks and, unless `exact`, short rows split into columns."""
+    made = with_block_loops(tape, exact)
     return made if exact else split_into_columns(made, faithful=True)
 
 
 def _compile_placed(writer: PlacedWriter, name: str) -> Callable[..., Any]:
-    """The function that a PlacedWriter writes; its `blocks` say which calls go by blocks."""
+    """Compile the function of a writer; its attribute `blocks` describes the calls that are computed in blocks."""
     function: Any = compile_source(writer, name)
     function.pool = writer.pool
     function.blocks = [
-        f"{op.site}: {op.fn.said()}" for op in writer.ops if isinstance(op, Call) and type(op.fn) is Blocks
+        f"{op.site}: {op.fn.describe()}" for op in writer.ops if isinstance(op, Call) and type(op.fn) is BlockLoop
     ]
     return function
 
 
-class Later:
-    """The function of a tape, which is written when it is first called."""
+class LazyFunction:
+    """The function of a tape, compiled when it is first called."""
 
     def __init__(self, tape: AnyTape, name: str, exact: bool) -> None:
         self.tape, self.name, self.exact = tape, name, exact
@@ -85,30 +86,31 @@ class Later:
 
     @computed_once
     def run(self) -> Callable[..., Any]:
-        """The function."""
+        """Return the compiled function."""
         return compile_placed(self.tape, self.name, self.exact)
 
 
 class PlacedWriter(SourceWriter):
-    """Writes the statements of one tape, with the places of results."""
+    """Writes the statements of one tape, with the buffers of results."""
 
     def __init__(self, tape: AnyTape, sites: bool, loop: LoopMemory | None = None) -> None:
-        self.reuses = may_reuse if is_plain(list(tape)) else None
+        self.reuses = may_reuse if has_known_memory_use(list(tape)) else None
         super().__init__(tape, sites, loop)
-        self.found = Placement([], {}, {}, {})
-        self.names: list[str] = []  # of the buffers
-        self.places: dict[int, str] = {}
-        self.rows, self.filled = rows_written(self.ops, self.memory), filled(self.ops)
-        self.spots: dict[int, str] = {}  # names of the parts where stores put something
+        self.placement = Placement([], {}, {}, {})
+        self.names: list[str] = []  # names of the buffers
+        self.targets: dict[int, str] = {}
+        self.stores_of = computed_in_stores(self.ops, self.memory)
+        self.overwritten_zeros = zeros_filled_by_loops(self.ops)
+        self.store_targets: dict[int, str] = {}  # names of the views that stores write
         self.pool: Pool | None = None
-        self.once = ""  # the name of what has warnings told once
-        stores = [op for op in self.ops if isinstance(op, Call) and self.begins_with_zeros(op)]
-        self.begins = {op.id: op.args[0].op for op in stores}
-        self.begun = {op.id for op in self.begins.values()}
+        self.warn_once_name = ""  # name of the context that issues each warning once
+        stores = [op for op in self.ops if isinstance(op, Call) and self.writes_most_of_zeros(op)]
+        self.zeros_of_store = {op.id: op.args[0].op for op in stores}
+        self.deferred_zeros = {op.id for op in self.zeros_of_store.values()}
 
-    def begins_with_zeros(self, op: Call) -> bool:
-        """Whether an op puts something into the larger part of zeros that nothing else reads, or adds it."""
-        if op.fn not in _BY_KEY or op.id not in self.in_place or not isinstance(op.args[0], Variable):
+    def writes_most_of_zeros(self, op: Call) -> bool:
+        """Whether an op writes or adds to at least half of an array of zeros that only it reads."""
+        if op.fn not in ITEM_STORES or op.id not in self.in_place or not isinstance(op.args[0], Variable):
             return False
         zeros, key, value = op.args[0].op, op.args[1], value_of(op.args[2])
         fresh = isinstance(zeros, Call) and zeros.fn is np.zeros and self.uses[zeros.id] == 1
@@ -119,14 +121,14 @@ class PlacedWriter(SourceWriter):
         return same and part.size * 2 >= op.val.size >= 2
 
     def body(self) -> None:
-        """Write the statements, inside of those that take buffers and give them back."""
-        self.found = placement(self.ops, self.memory)
-        buffers = self.found.buffers
+        """Write the statements, between those that take buffers from the pool and return them."""
+        self.placement = place_results(self.ops, self.memory)
+        buffers = self.placement.buffers
         if not buffers:
             super().body()
             return
         self.names = names = [self.name(f"b{k + 1}") for k in range(len(buffers))]
-        self.places = {op: names[k] for op, k in self.found.places.items()}
+        self.targets = {op: names[k] for op, k in self.placement.places.items()}
         pool, taken = self.name("pool"), self.name("buffers")
         self.pool = self.outside.constants[pool] = Pool(buffers)
         before = len(self.lines)
@@ -142,90 +144,90 @@ class PlacedWriter(SourceWriter):
 
     def inner(self, op: Call, memory: LoopMemory) -> Self:
         inner = super().inner(op, memory)
-        inner.reuses = self.reuses  # as `memory` was found
-        inner.found, inner.names = self.found.inside(op.id), self.names
-        inner.places = {each: self.names[k] for each, k in inner.found.places.items()}
+        inner.reuses = self.reuses  # `memory` was computed with it
+        inner.placement, inner.names = self.placement.inside(op.id), self.names
+        inner.targets = {each: self.names[k] for each, k in inner.placement.places.items()}
         return inner
 
     def take_turns(self, op: Call, names: Sequence[str]) -> tuple[list[str], list[str]]:
         before, after = [], []
-        for maker, k in taking_turns(op.fn, self.memory).items():
+        for maker, k in double_buffered(op.fn, self.memory).items():
             one, other = self.name(f"{names[k]}_1"), self.name(f"{names[k]}_2")
-            new = f"{self.outside.numpy('empty')}({self.like(maker.val)})"
-            pair = [self.names[n] for n in self.found.pairs.get(maker.id, ())] or [new, new]
+            new = f"{self.outside.numpy('empty')}({self.shape_and_dtype(maker.val)})"
+            pair = [self.names[n] for n in self.placement.pairs.get(maker.id, ())] or [new, new]
             before.append(f"{one}, {other} = {', '.join(pair)}")
             after.append(f"{one}, {other} = {other}, {one}")
-            self.places[maker.id] = one
+            self.targets[maker.id] = one
         return before, after
 
     def write(self, op: Op) -> None:
-        """Write an op, but for zeros that a store writes at once."""
-        if isinstance(op, Call) and op.id in self.rows:
-            self.row(op, self.rows[op.id])
+        """Write an op, unless it makes zeros that their store overwrites."""
+        if isinstance(op, Call) and op.id in self.stores_of:
+            self.write_in_store(op, self.stores_of[op.id])
         elif isinstance(op, Call) and op.id in self.memory.overwritten:
-            self.into(op, self.exprs[self.memory.overwritten[op.id].id].text)
-        elif isinstance(op, Call) and type(op.fn) is Blocks:
-            self.blocks(op)
-        elif op.id not in self.begun:
+            self.write_into(op, self.exprs[self.memory.overwritten[op.id].id].text)
+        elif isinstance(op, Call) and type(op.fn) is BlockLoop:
+            self.write_blocks(op)
+        elif op.id not in self.deferred_zeros:
             super().write(op)
 
-    def blocks(self, op: Call) -> None:
-        """Write a loop over blocks; NumPy's warnings in it are told once."""
-        self.once = self.once or self.name("warn_once")
-        self.outside.constants[self.once] = warn_once
+    def write_blocks(self, op: Call) -> None:
+        """Write a loop over blocks, in which NumPy issues each warning once."""
+        self.warn_once_name = self.warn_once_name or self.name("warn_once")
+        self.outside.constants[self.warn_once_name] = warn_once
         begin = len(self.lines)
         super().write(op)
-        self.lines[begin:] = [f"with {self.once}():", *(f"    {line}" for line in self.lines[begin:])]
+        self.lines[begin:] = [f"with {self.warn_once_name}():", *(f"    {line}" for line in self.lines[begin:])]
 
-    def row(self, op: Call, store: Call) -> None:
-        """Write an op whose result goes where a store puts it, or on the way there."""
+    def write_in_store(self, op: Call, store: Call) -> None:
+        """Write an op whose result, final or intermediate, is computed in the target of a store."""
         for v in references(store.args[1]):
             if v.id in self.pending:
                 self.settle(v.id)
-        if store.id in self.begins and self.begins[store.id].id not in self.exprs:
-            self.begin(store)
-        place = self.spots.get(store.id) or f"{self.exprs[store.args[0].id].text}[{self.key(store.args[1])}]"
-        if store.id not in self.spots and (self.uses[op.id] > 1 or store.args[2].op is not op):
+        if store.id in self.zeros_of_store and self.zeros_of_store[store.id].id not in self.exprs:
+            self.write_zeros(store)
+        place = self.store_targets.get(store.id) or f"{self.exprs[store.args[0].id].text}[{self.key(store.args[1])}]"
+        if store.id not in self.store_targets and (self.uses[op.id] > 1 or store.args[2].op is not op):
             super().assign(op, lambda: Snippet(place, TIGHT))
-            place = self.spots[store.id] = self.exprs[op.id].text
-        self.into(op, place)
+            place = self.store_targets[store.id] = self.exprs[op.id].text
+        self.write_into(op, place)
 
-    def into(self, op: Call, place: str) -> None:
-        """Write an op whose result goes into an array that is there already."""
-        self.places[op.id] = place
+    def write_into(self, op: Call, place: str) -> None:
+        """Write an op whose result goes into an existing array."""
+        self.targets[op.id] = place
         self.mutation(op, lambda: self.call(op).text)
         self.exprs[op.id] = Snippet(place, TIGHT)
 
     def store(self, op: Call, target: str) -> None:
-        """Write a store, unless what it puts there is there; the first sum into zeros writes what it adds."""
+        """Write a store, unless its value was computed in its target; the first sum into zeros overwrites them."""
         value = op.args[-1]
-        if isinstance(value, Variable) and self.rows.get(value.id) is op:
+        if isinstance(value, Variable) and self.stores_of.get(value.id) is op:
             self.exprs[op.id] = self.exprs[op.args[0].id]
             return
-        if op.id in self.begins:
-            self.begin(op)
-        if op.id not in self.begins or op.fn is functional.setitem:
+        if op.id in self.zeros_of_store:
+            self.write_zeros(op)
+        if op.id not in self.zeros_of_store or op.fn is functional.setitem:
             super().store(op, target)
             return
         name = self.exprs[op.id] = self.exprs[op.args[0].id]
         add, place = self.outside.numpy("add"), f"{name.text}[{self.key(op.args[1])}]"
         self.mutation(op, lambda: f"{add}({self.arg(value).text}, 0.0, {place})")  # 0.0 + -0.0 is 0.0
 
-    def begin(self, op: Call) -> None:
-        """Write the zeros that a store leaves of those into which it is the first to write."""
-        zeros = self.begins[op.id]
+    def write_zeros(self, op: Call) -> None:
+        """Allocate the array of zeros for its first store, and write zeros only where that store does not write."""
+        zeros = self.zeros_of_store[op.id]
         name = self.new_name(zeros)
-        new = f"{self.outside.numpy('empty')}({self.like(zeros.val)})"
-        self.lines.append(f"{name} = {self.places.get(zeros.id, new)}")
+        new = f"{self.outside.numpy('empty')}({self.shape_and_dtype(zeros.val)})"
+        self.lines.append(f"{name} = {self.targets.get(zeros.id, new)}")
         self.lines += [f"{name}[{edge}] = 0.0" for edge in edges(op.args[1], zeros.val.shape) or ()]
         self.exprs[zeros.id] = Snippet(name, TIGHT)
 
     def folds(self, op: Call) -> bool:
-        """A number that is made of arrays has a line of its own: where it is read, they may be overwritten."""
+        """Whether an op may be inlined; a number computed from arrays may not, since these may be overwritten later."""
         return super().folds(op) and (not is_atom(op.val) or all([is_atom(value_of(v)) for v in op.references()]))
 
     def type_changed(self, name: str, recorded: Any) -> str:
-        """The test of an argument, of an array's dtype by the dtype itself: several times faster than by its name."""
+        """Return the type guard of an argument; comparing dtypes is several times faster than comparing their names."""
         test = super().type_changed(name, recorded)
         if isinstance(recorded, np.ndarray) and test:
             dtype = self.outside.bind(recorded.dtype).text
@@ -233,27 +235,27 @@ class PlacedWriter(SourceWriter):
         return test
 
     def assign(self, op: Op, build: Callable[[], Snippet]) -> None:
-        """Write `name = ...`; np.full takes several times as long as what it does."""
+        """Write `name = ...`, with faster statements for np.full, zeros, copies and calls that broadcast short rows."""
         if isinstance(op, Call) and op.fn is np.full and len(op.args) == 2 and is_atom(value_of(op.args[1])):
-            super().assign(op, lambda: Snippet(f"{self.outside.numpy('empty')}({self.like(op.val)})", TIGHT))
+            super().assign(op, lambda: Snippet(f"{self.outside.numpy('empty')}({self.shape_and_dtype(op.val)})", TIGHT))
             self.statement(None, lambda: f"{self.exprs[op.id].text}.fill({self.arg(op.args[1]).text})")
-        elif isinstance(op, Call) and op.fn in MAKERS and op.id in self.places:
-            super().assign(op, lambda: Snippet(self.places[op.id], TIGHT))
-            if op.fn is np.zeros and op not in self.filled:
+        elif isinstance(op, Call) and op.fn in ALLOCATORS and op.id in self.targets:
+            super().assign(op, lambda: Snippet(self.targets[op.id], TIGHT))
+            if op.fn is np.zeros and op not in self.overwritten_zeros:
                 self.statement(None, lambda: f"{self.exprs[op.id].text}.fill(0)")
-        elif isinstance(op, Call) and op.fn is np.copy and op.id in self.places:
-            super().assign(op, lambda: Snippet(self.places[op.id], TIGHT))
+        elif isinstance(op, Call) and op.fn is np.copy and op.id in self.targets:
+            super().assign(op, lambda: Snippet(self.targets[op.id], TIGHT))
             self.statement(None, lambda: self.call(op).text)
-        elif isinstance(op, Call) and op.id in self.places and is_spread(op):
+        elif isinstance(op, Call) and op.id in self.targets and is_spread(op):
             first, second = op.args
-            copyto, place = self.outside.numpy("copyto"), Snippet(self.places[op.id], TIGHT)
+            copyto, place = self.outside.numpy("copyto"), Snippet(self.targets[op.id], TIGHT)
             self.statement(None, lambda: f"{copyto}({place.text}, {self.arg(first).text})")
-            super().assign(op, lambda: self.placed(op, [place, self.arg(second)]))
+            super().assign(op, lambda: self.call_into(op, [place, self.arg(second)]))
         else:
             super().assign(op, build)
 
-    def like(self, x: np.ndarray) -> str:
-        """The shape and dtype of an array, as arguments."""
+    def shape_and_dtype(self, x: np.ndarray) -> str:
+        """Return the shape and dtype of an array as source of arguments."""
         return f"{x.shape}" if x.dtype == np.float64 else f"{x.shape}, {self.outside.expr(x.dtype).text}"
 
     def call(self, op: Call) -> Snippet:
@@ -262,22 +264,22 @@ class PlacedWriter(SourceWriter):
         if takes_rows(op):
             rows, places = map(self.arg, op.args)
             return Snippet(f"{rows.inside(TIGHT)}.take({places.text}, 0)", TIGHT)
-        if op.id not in self.places or op.fn in MAKERS:
+        if op.id not in self.targets or op.fn in ALLOCATORS:
             return super().call(op)
-        return self.placed(op, [self.arg(arg) for arg in op.args])
+        return self.call_into(op, [self.arg(arg) for arg in op.args])
 
-    def placed(self, op: Call, args: Sequence[Snippet]) -> Snippet:
-        """The text of a call that is told where its result goes."""
-        fn, place = ufunc_at(op.fn), self.places[op.id]
+    def call_into(self, op: Call, args: Sequence[Snippet]) -> Snippet:
+        """Return the source of a call that writes its result into its target."""
+        fn, place = as_ufunc(op.fn), self.targets[op.id]
         if fn is np.copy:
             return Snippet(f"{self.outside.numpy('copyto')}({place}, {args[0].text})", TIGHT)
-        named = fn in (np.einsum, np.maximum, np.minimum)  # where a third argument by position means something else
+        named = fn in (np.einsum, np.maximum, np.minimum)  # their third positional argument is not `out`
         out = f"out={place}" if named else f"None, {place}" if not isinstance(fn, np.ufunc) else place
         return Snippet(f"{self.arg(fn).inside(TIGHT)}({', '.join([*(arg.text for arg in args), out])})", TIGHT)
 
 
 class FloatWriter(PlacedWriter):
-    """Writes a function that computes with Python's floats, and runs `plain` where these raise or are not finite."""
+    """Writes a function that computes with Python floats, and runs `plain` if these raise or are not finite."""
 
     def __init__(self, tape: AnyTape, sites: bool, loop: LoopMemory | None = None, plain: Any = None) -> None:
         super().__init__(tape, sites, loop)
@@ -285,7 +287,7 @@ class FloatWriter(PlacedWriter):
         found = results_of(tape.result) if plain else ()
         self.numbers = list(dict.fromkeys([v for v in found if type(value_of(v)) in (float, np.float64)]))
         for v in self.numbers:
-            self.uses[v.id] += 1  # each has a line of its own
+            self.uses[v.id] += 1  # so that it gets a line of its own
 
     def arguments(self) -> tuple[list[str], list[str]]:
         self.given = super().arguments()
@@ -294,27 +296,27 @@ class FloatWriter(PlacedWriter):
     def body(self) -> None:
         plain = self.name("plain")
         self.outside.constants[plain] = self.plain
-        self.otherwise = f"return {plain}({', '.join([*self.given[0], *(f'{k}={k}' for k in self.given[1])])})"
-        self.lines.append(f"if {self.outside.expr(handles_fp_errors).text}(): {self.otherwise}")
+        self.fallback = f"return {plain}({', '.join([*self.given[0], *(f'{k}={k}' for k in self.given[1])])})"
+        self.lines.append(f"if {self.outside.expr(handles_fp_errors).text}(): {self.fallback}")
         before = len(self.lines)
         super().body()
         self.lines[before:] = [
             "try:",
             *(f"    {line}" for line in self.lines[before:]),
             "except (ArithmeticError, ValueError):  # where NumPy has inf or nan",
-            f"    {self.otherwise}",
+            f"    {self.fallback}",
         ]
 
     def end(self) -> None:
         if self.numbers:
             finite = self.outside.expr(math.isfinite).text
             tests = " and ".join([f"{finite}({self.exprs[v.id].text})" for v in self.numbers])
-            self.lines.append(f"if not ({tests}): {self.otherwise}")
+            self.lines.append(f"if not ({tests}): {self.fallback}")
         super().end()
 
 
 def results_of(v: Any) -> Iterator[Variable]:
-    """The values that a result is built of."""
+    """Yield the values from which a nested result is built."""
     if isinstance(v.op, Call) and v.op.fn in functional.DISPLAYS:
         for part in v.op.references():
             yield from results_of(part)
@@ -329,7 +331,7 @@ def is_vector(v: Any) -> bool:
 
 
 def takes_rows(op: Call) -> bool:
-    """Whether a call takes rows, or many elements, at places: the method `take` does that several times faster."""
+    """Whether a call gathers rows, or many elements, by integer arrays: the method `take` is several times faster."""
     if op.fn is not operator.getitem or op.kwargs:
         return False
     x, places = map(value_of, op.args)
@@ -338,14 +340,14 @@ def takes_rows(op: Call) -> bool:
 
 
 def is_spread(op: Call) -> bool:
-    """Whether a call widens both operands to short rows: a copy of one, and the other row by row, takes less time."""
+    """Whether a call broadcasts both operands to short rows: copying one first, and then the other, is faster."""
     x, values = op.val, [value_of(arg) for arg in op.args]
     arrays = [type(a) is np.ndarray and a.dtype == x.dtype and a.size < x.size for a in values]
     return len(arrays) == 2 and all(arrays) and is_elementwise_call(op) and x.shape[-1] < SHORT_ROW
 
 
 def edges(key: Any, shape: tuple[int, ...]) -> list[str] | None:
-    """The keys of what a key of slices leaves of an array, where it is narrower along one axis; None for other keys."""
+    """Return keys of the rest of an array outside a slice along one axis; None for keys of other kinds."""
     parts = list(key) if isinstance(key, tuple) else [key]
     if not all([part is Ellipsis or type(part) is slice for part in parts]) or any(references(parts)):
         return None

@@ -1,4 +1,4 @@
-"""Optimise: a tape that computes the same and does less, and the function that it compiles to."""
+"""Optimise a tape: make one that computes the same with fewer operations, and compile it."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from wengert.compiling.loops.across_loops import optimise_across_loops
 from wengert.compiling.loops.rolling import rolled
 from wengert.compiling.native.tiering import chosen
 from wengert.compiling.numpy_source import compile_with_floats
-from wengert.compiling.rules import shifts, stores, structures, sums  # noqa: F401 -- importing them enters their rules
+from wengert.compiling.rules import shifts, stores, structures, sums  # noqa: F401 -- importing registers their rules
 from wengert.compiling.rules.rewriting import EXACT, RULES
-from wengert.compiling.views import set_apart
+from wengert.compiling.views import copy_late_views
 from wengert.tape.interface import AnyTape
 from wengert.tape.liveness import MemoryGroups, loop_memory, memory_groups
 from wengert.tape.loops import Loop
@@ -22,69 +22,68 @@ from wengert.tape.tape import Tape, verify
 
 
 class OptimisedTape(Tape):
-    """A tape whose compiled function keeps buffers for what it computes; `exact` says that it rounds as the tape."""
+    """A tape whose compiled function reuses buffers; if `exact`, it rounds as the recorded tape does."""
 
     exact = True
 
     def compile(self, name: str = "f", *, native: bool | None = False) -> Callable[..., Any]:
-        """The function that computes what this tape does, ready to call; its text is its `source`.
+        """Compile the tape to a function; its attribute `source` is the generated code.
 
-        It may be called from several threads, and inside of itself: each run has buffers of its own. With `native` it
-        is machine code, by numba, as far as there are words for that; with None from when that has paid.
-        Errors: NativeUnavailableError where native code is asked for without numba.
+        It may be called from several threads, and recursively: each run has buffers of its own. With `native`, numba
+        compiles what it supports; with None, once that pays.
+        Errors: NativeUnavailableError for native=True without numba.
         """
         return compile_with_floats(self, name, self.exact) if native is False else chosen(self, name, native)
 
 
 def optimised(tape: AnyTape, exact: bool = False) -> OptimisedTape:
-    """A new tape that computes what this one does with less work: `tape.optimise().compile()` is the fast function.
+    """Return a tape that computes the same with less work; `tape.optimise().compile()` is the fast function.
 
-    Equal calls are done once, constants are folded, what is the same everywhere is not written out, sums of products
-    are products, diagonals and outer products stay what they are, and what repeats is a loop. Results are those of
-    `play` to 1e-12 of the largest entry; with `exact` no sum and no product is computed in another order than it was
-    recorded.
+    Equal calls are made once, constants are folded, uniform arrays, diagonals and outer products are not written out,
+    sums of products become products, and repeated operations become loops. Results equal those of `play` to 1e-12 of
+    the largest entry; with `exact` all sums and products are computed in the recorded order.
 
     >>> tape = wg.gradtape(lambda x: np.trace(np.outer(x, x)), np.ones(3))
     >>> len(tape), len(tape.optimise())
     (20, 8)
     """
-    made = _optimised(rolled(tape), exact)
+    made = _apply_rules(rolled(tape), exact)
     if any([type(op.fn) is Loop for op in made.calls]):
-        made = _optimised(optimise_across_loops(made), exact)
+        made = _apply_rules(optimise_across_loops(made), exact)
     made.exact = exact
     if not exact:
-        _set_apart(made, memory_groups(list(made), made.result), set())
+        _copy_views_in_loops(made, memory_groups(list(made), made.result), set())
     return check_guards_kept(tape, made)
 
 
-def _set_apart(tape: Any, memory: MemoryGroups, seen: set[Loop]) -> None:
-    """Have views not stand in the way of stores, also in the bodies of loops."""
+def _copy_views_in_loops(tape: Any, memory: MemoryGroups, seen: set[Loop]) -> None:
+    """Copy views that prevent in-place writes, also in the bodies of loops."""
     for op in tape.calls:
         if type(op.fn) is Loop and op.fn not in seen:
             seen.add(op.fn)
-            _set_apart(op.fn.body, loop_memory(op.fn).memory, seen)
-    set_apart(tape, memory, deciding(list(tape)))
+            _copy_views_in_loops(op.fn.body, loop_memory(op.fn).memory, seen)
+    copy_late_views(tape, memory, deciding(list(tape)))
 
 
-def _optimised(tape: AnyTape, exact: bool) -> OptimisedTape:
-    """The tape with the rules applied, and its loops by themselves, each with its body optimised."""
+def _apply_rules(tape: AnyTape, exact: bool) -> OptimisedTape:
+    """Apply the rewrite rules to a tape and to the bodies of its loops."""
     made = to_tape(tape, *graph_of(tape, EXACT if exact else RULES, EXACT), OptimisedTape(tape.ctx))
     decides, known = deciding(list(made)), dict[Any, Loop]()
     for op in made.calls:
         if isinstance(op.fn, Loop):
             key = op.fn, exact or op in decides
-            op.fn = known[key] = known.get(key) or _optimised_loop(*key)
+            op.fn = known[key] = known.get(key) or _optimise_body(*key)
     return verify(made)  # type: ignore[return-value]
 
 
-def _optimised_loop(loop: Loop, exact: bool) -> Loop:
-    """A loop of an optimised body; what decides in it may come from any number in the iteration before."""
-    body = _optimised(loop.body, exact or any(map(has_steps, loop.body)))
+def _optimise_body(loop: Loop, exact: bool) -> Loop:
+    """Return a loop with an optimised body, exact if it branches: its conditions may depend on any carried number."""
+    body = _apply_rules(loop.body, exact or any(map(has_steps, loop.body)))
     return Loop(body, loop.count, loop.steps, loop.carried)
 
 
 def lower(tape: AnyTape, exact: bool = False) -> Callable[..., Any]:
-    """The compiled function of a tape, optimised; its text is its `source`."""
+    """Optimise and compile a tape; the function's `source` is the generated code."""
     return optimised(tape, exact).compile()
 
 

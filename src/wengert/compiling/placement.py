@@ -1,7 +1,7 @@
-"""Where the arrays that a tape computes go: into buffers that are kept between runs, and used again within one.
+"""Place the arrays of a tape in buffers, which are reused within a run and kept between runs.
 
-What allocating costs is not the memory but its first touch: a fresh array over the allocator's threshold is mapped,
-faulted page by page and unmapped. So the set of buffers is as small as lifetimes allow, and outlives the run.
+Allocation is expensive because of page faults: a fresh array above the allocator's threshold is mapped, faulted page by
+page and unmapped. So the set of buffers is as small as lifetimes allow, and outlives the run.
 """
 
 from __future__ import annotations
@@ -28,21 +28,23 @@ from wengert.values.names import is_of_library
 
 LEAST_BYTES = 1 << 14  # bytes; smaller arrays cost no page faults, and `x * y` is easier to read
 UFUNC_OF_OPERATOR = {sign: ufunc for ufunc, sign in SIGNS.items()}
-MAKERS = Functions(np.zeros, np.empty)
-_ALSO = (ADD_REDUCE, np.einsum)
+ALLOCATORS = Functions(np.zeros, np.empty)
+_OTHERS_WITH_OUT = (ADD_REDUCE, np.einsum)
+ITEM_STORES = Functions(functional.setitem, functional.additem)
 
 
 class Buffer(NamedTuple):
-    """The shape and dtype of an array that is kept."""
+    """The shape and dtype of a buffer."""
 
     shape: tuple[int, ...]
     dtype: np.dtype
 
 
 class Placement(NamedTuple):
-    """The buffers, and for the ids of ops which of them holds the result; that of `bodies` by the loops' calls.
+    """Buffers, and the index of the one that holds the result of each op, by the op's id.
 
-    `pairs` has for ops whose results are carried two buffers that take turns.
+    `bodies` are the placements of loop bodies, by the ids of the loops' calls. `pairs` are the two buffers of a
+    loop-carried array that alternate.
     """
 
     buffers: list[Buffer]
@@ -51,15 +53,14 @@ class Placement(NamedTuple):
     pairs: dict[int, tuple[int, int]]
 
     def inside(self, loop: int) -> Placement:
-        """The Placement of a loop's body, in the same buffers."""
+        """Return the Placement of a loop's body, with the same buffers."""
         return self.bodies.setdefault(loop, Placement(self.buffers, {}, {}, {}))
 
 
 class Pool:
-    """Sets of buffers for the runs of one function: a run takes one and gives it back, so runs may overlap.
+    """Sets of buffers for the runs of one function: a run takes a set and returns it, so runs may overlap.
 
-    All pools together keep no more than `most` bytes: where one needs another set, those that were used least recently
-    lose theirs.
+    All pools together keep at most `most` bytes: if one needs another set, the least recently used pools free theirs.
     """
 
     most = 1 << 30
@@ -75,7 +76,7 @@ class Pool:
         Pool.pools.add(self)
 
     def take(self) -> list[np.ndarray]:
-        """A set of buffers that nobody else has."""
+        """Return a set of buffers that no other run uses."""
         try:
             return self.free.pop()
         except IndexError:
@@ -98,82 +99,82 @@ class Pool:
                     pool.free.clear()
 
 
-def ufunc_at(fn: Any) -> Any:
-    """The ufunc that an operator is for arrays; any other function is itself."""
+def as_ufunc(fn: Any) -> Any:
+    """Return the ufunc of an operator, or any other function itself."""
     try:
         return UFUNC_OF_OPERATOR.get(fn, fn)
     except TypeError:
         return fn
 
 
-def placement(ops: Sequence[Op], memory: MemoryGroups) -> Placement:
-    """Which results of `ops` go into buffers: large ones that no user gets, and no function that might keep them."""
+def place_results(ops: Sequence[Op], memory: MemoryGroups) -> Placement:
+    """Place large results of `ops` in buffers, unless they are returned or a function might retain them."""
     found = Placement([], {}, {}, {})
     if not looks_at_memory(ops):
-        _Scan(ops, memory, found, {}).fill()
+        _BufferAllocator(ops, memory, found, {}).place_all()
     return found
 
 
-def is_plain(ops: Sequence[Op]) -> bool:
-    """Whether it is known of all calls what they do with memory, also in loops."""
-    return not looks_at_memory(ops) and not any([isinstance(op, Call) and may_keep(op) for op in ops])
+def has_known_memory_use(ops: Sequence[Op]) -> bool:
+    """Whether it is known how all calls use memory, also in loops."""
+    return not looks_at_memory(ops) and not any([isinstance(op, Call) and may_retain_arguments(op) for op in ops])
 
 
-def may_keep(op: Call) -> bool:
-    """Whether a call runs code that nobody here knows, which may keep what it is given."""
+def may_retain_arguments(op: Call) -> bool:
+    """Whether a call runs unknown code, which may retain its arguments."""
     if isinstance(op.fn, Loop):
-        return any([isinstance(each, Call) and may_keep(each) for each in op.fn.body])
+        return any([isinstance(each, Call) and may_retain_arguments(each) for each in op.fn.body])
     called = [fn for fn in (op.fn, *op.args, *op.kwargs.values()) if callable(fn) and not isinstance(fn, Variable)]
     return not all(map(is_of_library, called))
 
 
-class _Scan:
-    """Goes through the ops in order, and gives each group of values that share memory a buffer while it lives."""
+class _BufferAllocator:
+    """Visits ops in order, and assigns a buffer to each group of values that share memory while it is alive."""
 
     def __init__(
         self, ops: Sequence[Op], memory: MemoryGroups, found: Placement, free: dict[Buffer, list[int]]
     ) -> None:
         self.ops, self.memory, self.found, self.free = ops, memory, found, free
         self.held: dict[int, int] = {}  # group -> buffer
-        self.dying: dict[int, list[int]] = {}  # groups, by who reads them last
-        self.rows, self.makers = rows_written(ops, memory), makers_of(ops, memory)
+        self.dying: dict[int, list[int]] = {}  # groups, by their last reader
+        self.rows, self.makers = computed_in_stores(ops, memory), makers_of(ops, memory)
         for op in ops:
-            if isinstance(op, Call) and may_keep(op):
+            if isinstance(op, Call) and may_retain_arguments(op):
                 for v in op.references():
                     memory.pinned[memory.find(v.id)] = True
 
-    def fill(self) -> None:
-        """Find the places of all results."""
+    def place_all(self) -> None:
+        """Place the results of all ops."""
         for op in self.ops:
             group = self.memory.find(op.id)
             if isinstance(op, Call) and self.may_place(op, group):
-                self.place(op, group)
+                self.place_call(op, group)
             elif isinstance(op, Call) and isinstance(op.fn, Loop):
-                self.run(op)
+                self.place_loop(op)
             for dead in self.dying.pop(op.id, ()):
                 if dead in self.held:
                     k = self.held.pop(dead)
                     self.free.setdefault(self.found.buffers[k], []).append(k)
 
-    def run(self, op: Call) -> None:
-        """Find the places of results in the body of a loop: in what is free while it runs."""
+    def place_loop(self, op: Call) -> None:
+        """Place the results in the body of a loop, in buffers that are free while it runs."""
         loop, inner = loop_memory(op.fn, self.memory.reuses), self.found.inside(op.id)
-        for maker, k in taking_turns(op.fn, loop.memory).items():
+        for maker, k in double_buffered(op.fn, loop.memory).items():
             group = self.memory.find(self.memory.parts[op.id][k])
             until = self.memory.last_read[group]
             if until <= len(self.ops) and not self.memory.pinned[group]:
                 inner.pairs[maker.id] = pair = self.take(maker), self.take(maker)
                 for buffer in pair:
                     self.hold(buffer, -1 - buffer, until)
-        _Scan(list(op.fn.body), loop.memory, inner, self.free).fill()
+        _BufferAllocator(list(op.fn.body), loop.memory, inner, self.free).place_all()
 
     def hold(self, buffer: int, group: int, until: int) -> None:
-        """Have a group of values, or another holder of a negative number, have a buffer."""
+        """Reserve a buffer for a group of values (or another holder, with a negative number) up to its last reader."""
         self.held[group] = buffer
         self.dying.setdefault(until, []).append(group)
 
     def take(self, op: Call) -> int:
-        """A buffer for the result of a call: one that is free, or a new one."""
+        """Return a buffer for the result of a call: a free one, or a new one."""
         buffer = Buffer(op.val.shape, op.val.dtype)
         if self.free.get(buffer):
             return self.free[buffer].pop()
@@ -181,26 +182,26 @@ class _Scan:
         return len(self.found.buffers) - 1
 
     def may_place(self, op: Call, group: int) -> bool:
-        """Whether the result of a call can be written into a buffer."""
+        """Whether the result of a call may be written into a buffer."""
         memory = self.memory
         return (
             is_large(op)
-            and takes_out(op)
+            and accepts_out(op)
             and op.id not in self.rows
-            and [maker for maker in self.makers.get(group, ()) if not is_part(maker)] == [op]
+            and [maker for maker in self.makers.get(group, ()) if not is_getfield(maker)] == [op]
             and not memory.pinned[group]
             and memory.last_read[group] <= len(self.ops)
         )
 
-    def place(self, op: Call, group: int) -> None:
-        """Give an op the buffer of an operand that dies with it, one that is free, or a new one."""
-        heir = self.dying_operand(op, Buffer(op.val.shape, op.val.dtype))
+    def place_call(self, op: Call, group: int) -> None:
+        """Assign to an op the buffer of an operand that it reads last, a free one, or a new one."""
+        heir = self.reusable_operand(op, Buffer(op.val.shape, op.val.dtype))
         k = self.take(op) if heir is None else self.held.pop(heir)
         self.found.places[op.id] = k
         self.hold(k, group, self.memory.last_read[group])
 
-    def dying_operand(self, op: Call, buffer: Buffer) -> int | None:
-        """The group of an operand, of the same form, that nobody reads after an elementwise op."""
+    def reusable_operand(self, op: Call, buffer: Buffer) -> int | None:
+        """Return the group of an operand of the same shape that no op after this elementwise one reads, or None."""
         if not is_elementwise_call(op):
             return None
         read = [(v.id, self.memory.find(v.id)) for v in op.references()]
@@ -212,13 +213,13 @@ class _Scan:
         return None
 
 
-def is_part(op: Op) -> bool:
-    """Whether an op takes a part of what another gave, in the memory that it has."""
+def is_getfield(op: Op) -> bool:
+    """Whether an op extracts a field of another op's result, which shares its memory."""
     return isinstance(op, Call) and op.fn is functional.getfield
 
 
 def makers_of(ops: Iterable[Op], memory: MemoryGroups) -> dict[int, list[Op]]:
-    """For each group of values that share memory, the ops that make new memory for it."""
+    """Map each group of values that share memory to the ops that allocate it."""
     makers: dict[int, list[Op]] = {}
     for op in ops:
         if memory.owner[op.id] and op.id not in memory.in_place and op.id not in memory.overwritten:
@@ -227,40 +228,40 @@ def makers_of(ops: Iterable[Op], memory: MemoryGroups) -> dict[int, list[Op]]:
 
 
 def may_reuse(op: Call) -> bool:
-    """Whether a call may write over one of its operands: a large result of an elementwise function."""
-    return is_large(op) and is_elementwise_call(op) and takes_out(op)
+    """Whether a call may overwrite one of its operands: its result is large, and computed element by element."""
+    return is_large(op) and is_elementwise_call(op) and accepts_out(op)
 
 
 def is_large(op: Call) -> bool:
-    """Whether the result of a call is an array that is worth a buffer."""
+    """Whether the result of a call is an array large enough for a buffer."""
     return type(op.val) is np.ndarray and op.val.nbytes >= LEAST_BYTES
 
 
-def taking_turns(loop: Loop, memory: MemoryGroups) -> dict[Call, int]:
-    """The ops that make what a loop carries, if in two arrays in turn they would overwrite what nobody reads any more.
+def double_buffered(loop: Loop, memory: MemoryGroups) -> dict[Call, int]:
+    """Find loop-carried arrays that two alternating buffers can hold: when one is overwritten, no op reads it any more.
 
-    The value says which of what is carried it is.
+    Return the ops that compute them, each with its index among the carried values.
     """
     first = len(loop.steps)
     carried, makers = loop.inputs[first : first + loop.carried], makers_of(loop.body, memory)
     places = [memory.find(v.id) if isinstance(v, Variable) else 0 for v in loop.results]
     found: dict[Call, int] = {}
-    for k, v in enumerate(carried if is_plain(list(loop.body)) else ()):
+    for k, v in enumerate(carried if has_known_memory_use(list(loop.body)) else ()):
         made = makers.get(places[k], [])
         alone = v.id in memory.owned_inputs and memory.find(v.id) not in places
-        if alone and len(made) == 1 and isinstance(op := made[0], Call) and is_large(op) and takes_out(op):
+        if alone and len(made) == 1 and isinstance(op := made[0], Call) and is_large(op) and accepts_out(op):
             found[op] = k
     return found
 
 
-def rows_written(ops: Sequence[Op], memory: MemoryGroups) -> dict[int, Call]:
-    """The ops whose results can be computed where a store puts them, with the store: `np.add(a, b, S[k])`.
+def computed_in_stores(ops: Sequence[Op], memory: MemoryGroups) -> dict[int, Call]:
+    """Find ops whose results can be computed directly in the target of a store: `np.add(a, b, S[k])`.
 
-    So can what such an op reads last, element by element.
+    Return the store by the op's id. So can operands that such an op reads last, element by element.
     """
     found: dict[int, Call] = {}
     stores = [op for op in ops if isinstance(op, Call) and op.fn is functional.setitem and op.id in memory.in_place]
-    makers = makers_of(ops, memory) if stores and is_plain(ops) else {}
+    makers = makers_of(ops, memory) if stores and has_known_memory_use(ops) else {}
     for store in stores:
         read: list[Any] = [store.args[2]]
         while read:
@@ -275,11 +276,11 @@ def rows_written(ops: Sequence[Op], memory: MemoryGroups) -> dict[int, Call]:
 
 
 def _can_lie_in_target(ops: Sequence[Op], memory: MemoryGroups, store: Call, op: Any) -> bool:
-    """Whether the result of `op`, of memory of its own, may lie where `store` puts it."""
+    """Whether `op` may compute its result directly in the target of `store`."""
     x, key, _ = store.args
     target, row = memory.find(x.id), memory.find(op.id)
     known = key_value(key)
-    if not (isinstance(op, Call) and is_large(op) and takes_out(op) and op.fn not in MAKERS and is_basic(known)):
+    if not (isinstance(op, Call) and is_large(op) and accepts_out(op) and op.fn not in ALLOCATORS and is_basic(known)):
         return False
     part, until = value_of(x)[known], memory.last_read[row]
     same = type(part) is np.ndarray and (part.shape, part.dtype) == (op.val.shape, op.val.dtype)
@@ -287,32 +288,32 @@ def _can_lie_in_target(ops: Sequence[Op], memory: MemoryGroups, store: Call, op:
         return False
     spans = [k for k in (key if type(key) is tuple else (key,)) if type(k) is slice and any(references(k))]
     early = all([u.id < op.id for u in references((x, key))])
-    if not early or (spans and 1 in part.shape):  # one row may go to more places in another iteration
+    if not early or (spans and 1 in part.shape):  # in another iteration the slice may be longer
         return False
     between = [other for other in ops if op.id < other.id <= until and other is not store]
     return not any([memory.find(u.id) == target for other in between for u in other.references()])
 
 
 def is_elementwise_call(op: Call) -> bool:
-    """Whether a call is of a ufunc that computes element by element."""
-    ufunc = ufunc_at(op.fn)
+    """Whether a call is of an elementwise ufunc."""
+    ufunc = as_ufunc(op.fn)
     return isinstance(ufunc, np.ufunc) and ufunc.signature is None
 
 
-def is_of_numbers(op: Call) -> bool:
-    """Whether a call is of plain arrays and numbers, and gives some."""
+def is_numeric_call(op: Call) -> bool:
+    """Whether the arguments and the result of a call are plain arrays and numbers."""
     values = [value_of(v) for v in op.args]
     plain = all([(type(x) is np.ndarray and x.dtype.kind in "fciub") or not isinstance(x, np.ndarray) for x in values])
     return plain and isinstance(op.val, (np.ndarray, np.generic)) and op.val.dtype.kind in "fciub"
 
 
-def takes_out(op: Call) -> bool:
-    """Whether a call can be told where to put its result: one of plain arrays and numbers."""
-    if op.kwargs or not is_of_numbers(op):
+def accepts_out(op: Call) -> bool:
+    """Whether a call can write its result into a given array (`out`): one of plain arrays and numbers."""
+    if op.kwargs or not is_numeric_call(op):
         return False
-    if op.fn in MAKERS or op.fn is np.copy:
+    if op.fn in ALLOCATORS or op.fn is np.copy:
         return True
-    ufunc = ufunc_at(op.fn)
+    ufunc = as_ufunc(op.fn)
     if isinstance(ufunc, np.ufunc):
         return len(op.args) == ufunc.nin and ufunc.nout == 1
-    return any([op.fn is fn or op.fn == fn for fn in _ALSO])
+    return any([op.fn is fn or op.fn == fn for fn in _OTHERS_WITH_OUT])

@@ -1,4 +1,4 @@
-"""Calls that can be computed some rows at a time: elementwise functions, and sums along rows or over all of them."""
+"""Find calls that can be computed a few rows at a time: elementwise functions, and sums along or over rows."""
 
 from __future__ import annotations
 
@@ -9,36 +9,36 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.compiling.graphs.graph import ADD_REDUCE
-from wengert.compiling.placement import is_elementwise_call, is_of_numbers, takes_out
+from wengert.compiling.placement import accepts_out, is_elementwise_call, is_numeric_call
 from wengert.tape.ops import Call, Op, Variable, references, value_of
 from wengert.values.identity_set import Functions
 
 RESHAPES = Functions(np.reshape, np.ndarray.reshape)
-BY_ELEMENTS = Functions(
+ELEMENTWISE_NON_UFUNCS = Functions(
     np.where, operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne, operator.pow, operator.abs,
 )  # fmt: skip
 EXTREMA = Functions(np.max, np.min, np.ndarray.max, np.ndarray.min)
 
 
-class Rows(NamedTuple):
-    """How a call is computed row by row: what it reads so; whether it gives a view, or a sum over the rows."""
+class RowPlan(NamedTuple):
+    """A plan to compute a call row by row: the variables read by rows, and whether it returns a view or a total."""
 
     read: Sequence[Variable]
-    view: bool = False
-    total: bool = False
+    is_view: bool = False
+    is_total: bool = False
 
 
-def row_plan(op: Op, n: int, exact: bool) -> Rows | None:
-    """How a call is computed row by row of arrays of n rows, if it can be: with `exact`, to the bit."""
-    if not isinstance(op, Call) or op.guard or not op.args or not is_of_numbers(op) or n < 2:
+def row_plan(op: Op, n: int, exact: bool) -> RowPlan | None:
+    """Return a plan to compute a call on n rows row by row, with `exact` to the bit; None if there is none."""
+    if not isinstance(op, Call) or op.guard or not op.args or not is_numeric_call(op) or n < 2:
         return None
-    readers = _EXACT if exact else (*_EXACT, *_SUMS)
-    rows = next((read(op, n) for is_its, read in readers if is_its(op)), None)
-    return rows if rows is not None and (rows.view or op.val.flags.c_contiguous) else None
+    planners = _EXACT_PLANS if exact else (*_EXACT_PLANS, *_SUM_PLANS)
+    plan = next((planned(op, n) for applies, planned in planners if applies(op)), None)
+    return plan if plan is not None and (plan.is_view or op.val.flags.c_contiguous) else None
 
 
 def _has_rows(v: Any, n: int) -> bool:
-    """Whether an argument is a value of n rows."""
+    """Whether an argument is a variable of n rows."""
     return isinstance(v, Variable) and _is_of_rows(value_of(v), n)
 
 
@@ -46,48 +46,48 @@ def _is_of_rows(x: Any, n: int) -> bool:
     return type(x) is np.ndarray and x.shape[:1] == (n,) and x.size > 0
 
 
-def _by_elements(op: Call, n: int) -> Rows | None:
-    """Element by element; what has fewer axes, or one row, is read as a whole."""
-    if not _is_of_rows(op.val, n) or not (takes_out(op) or op.fn in BY_ELEMENTS):
+def _rows_of_elementwise(op: Call, n: int) -> RowPlan | None:
+    """Compute element by element; operands with fewer axes or one row are read as a whole."""
+    if not _is_of_rows(op.val, n) or not (accepts_out(op) or op.fn in ELEMENTWISE_NON_UFUNCS):
         return None
     read = [a for a in op.args if np.ndim(value_of(a)) == op.val.ndim and np.shape(value_of(a))[0] == n]
-    return Rows(read) if read and all([isinstance(a, Variable) for a in read]) else None
+    return RowPlan(read) if read and all([isinstance(a, Variable) for a in read]) else None
 
 
-def _extremum(op: Call, n: int) -> Rows | None:
-    """The largest of each row."""
+def _rows_of_extremum(op: Call, n: int) -> RowPlan | None:
+    """`np.max(x, axis=1)` and the like: the extremum along each row."""
     x, axis, *others = [*op.args, op.kwargs.get("axis")]
     plain = others in ([], [None]) and op.kwargs.keys() <= {"axis", "keepdims"} and type(axis) is int
-    return Rows([x]) if plain and _has_rows(x, n) and axis % value_of(x).ndim and _is_of_rows(op.val, n) else None
+    return RowPlan([x]) if plain and _has_rows(x, n) and axis % value_of(x).ndim and _is_of_rows(op.val, n) else None
 
 
-def _rows_of_part(op: Call, n: int) -> Rows | None:
+def _rows_of_part(op: Call, n: int) -> RowPlan | None:
     """`x[:, 1]`: a part of each row."""
     x, key = op.args
-    first, *others = key if type(key) is tuple and key else (key,)
+    first, *rest = key if type(key) is tuple and key else (key,)
     of_each = type(first) is slice and first == slice(None) and not any(references(key))
-    plain = of_each and all([part is None or type(part) in (int, slice) for part in others])
-    return Rows([x], view=True) if plain and _has_rows(x, n) and _is_of_rows(op.val, n) else None
+    plain = of_each and all([part is None or type(part) in (int, slice) for part in rest])
+    return RowPlan([x], is_view=True) if plain and _has_rows(x, n) and _is_of_rows(op.val, n) else None
 
 
-def _reshaped(op: Call, n: int) -> Rows | None:
-    """`x.reshape((n, 3))`: each row for itself."""
+def _rows_of_reshape(op: Call, n: int) -> RowPlan | None:
+    """`x.reshape((n, 3))`: each row by itself."""
     plain = len(op.args) == 2 and not op.kwargs and not any(references(op.args[1])) and _is_of_rows(op.val, n)
-    return Rows([op.args[0]], view=True) if plain and _has_rows(op.args[0], n) else None
+    return RowPlan([op.args[0]], is_view=True) if plain and _has_rows(op.args[0], n) else None
 
 
-def _rows_of_sum(op: Call, n: int) -> Rows | None:
-    """A sum along axes that are counted from the first."""
+def _rows_of_sum(op: Call, n: int) -> RowPlan | None:
+    """A sum over axes, all counted from the first."""
     plain = len(op.args) == 2 and not op.kwargs and type(op.args[1]) is tuple and min(op.args[1], default=-1) >= 0
     return _rows_of_total(op, n, [op.args[0]], 0 in op.args[1]) if plain else None
 
 
-def _rows_of_dot(op: Call, n: int) -> Rows | None:
+def _rows_of_dot(op: Call, n: int) -> RowPlan | None:
     return _rows_of_total(op, n, op.args, True) if not op.kwargs else None
 
 
-def _einsum(op: Call, n: int) -> Rows | None:
-    """A sum of products, along the rows or of each; what it reads as a whole has no axis of rows."""
+def _rows_of_einsum(op: Call, n: int) -> RowPlan | None:
+    """`np.einsum` within each row or over all rows; operands without the axis of rows are read as a whole."""
     form, args = op.args[0], op.args[1:]
     if op.kwargs or type(form) is not str or "->" not in form or not form.replace(",", "").replace("->", "").isalpha():
         return None
@@ -100,21 +100,21 @@ def _einsum(op: Call, n: int) -> Rows | None:
     return rows if rows is not None and {*references(whole)}.isdisjoint(rows.read) else None
 
 
-def _rows_of_total(op: Call, n: int, read: Sequence[Any], total: bool) -> Rows | None:
-    """Sums of floats, or complex numbers: for each row, or over all."""
+def _rows_of_total(op: Call, n: int, read: Sequence[Any], total: bool) -> RowPlan | None:
+    """Sums of floats or complex numbers, within each row or over all rows."""
     right = op.val.dtype.kind in "fc" and (total or _is_of_rows(op.val, n))
-    return Rows(read, total=total) if right and all([_has_rows(v, n) for v in read]) else None
+    return RowPlan(read, is_total=total) if right and all([_has_rows(v, n) for v in read]) else None
 
 
-_Readers = Sequence[tuple[Callable[[Call], bool], Callable[[Call, int], Rows | None]]]
-_EXACT: _Readers = (
-    (lambda op: is_elementwise_call(op) or op.fn in BY_ELEMENTS, _by_elements),
-    (lambda op: op.fn in EXTREMA, _extremum),
+_PlanTable = Sequence[tuple[Callable[[Call], bool], Callable[[Call, int], RowPlan | None]]]
+_EXACT_PLANS: _PlanTable = (
+    (lambda op: is_elementwise_call(op) or op.fn in ELEMENTWISE_NON_UFUNCS, _rows_of_elementwise),
+    (lambda op: op.fn in EXTREMA, _rows_of_extremum),
     (lambda op: op.fn is operator.getitem, _rows_of_part),
-    (lambda op: op.fn in RESHAPES, _reshaped),
+    (lambda op: op.fn in RESHAPES, _rows_of_reshape),
 )
-_SUMS: _Readers = (
+_SUM_PLANS: _PlanTable = (
     (lambda op: op.fn == ADD_REDUCE, _rows_of_sum),
     (lambda op: op.fn is np.vdot, _rows_of_dot),
-    (lambda op: op.fn is np.einsum, _einsum),
+    (lambda op: op.fn is np.einsum, _rows_of_einsum),
 )

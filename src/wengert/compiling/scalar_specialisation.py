@@ -1,8 +1,8 @@
-"""Floats: numbers of NumPy's that a tape computes by itself, in loops above all, as Python's own floats.
+"""Compute NumPy scalars as Python floats, above all in loops.
 
-Python's arithmetic gives the same bits in a third of the time, and `math.cos` stands for `np.cos` where rounding may
-differ. Where NumPy gives inf or nan and warns, Python may raise, or say nothing: then what was recorded is run. What a
-loop keeps of such numbers, a row for each iteration, goes into a list.
+Python's arithmetic returns the same bits in a third of the time; if rounding may differ, `math.cos` replaces `np.cos`.
+If NumPy returns inf or nan with a warning, Python may raise or stay silent: then the recorded tape runs. A list holds
+the floats that a loop stores, one for each iteration.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.float_lists import keep_in_lists
+from wengert.compiling.float_lists import keep_arrays_in_lists
 from wengert.compiling.graphs.from_tape import deciding, has_steps
 from wengert.compiling.guard_check import check_guards_kept, count_guards
+from wengert.compiling.placement import ITEM_STORES
 from wengert.tape.folding import is_pure
 from wengert.tape.interface import AnyTape
 from wengert.tape.loops import Loop, with_bodies
@@ -28,143 +29,146 @@ from wengert.values.identity_set import Functions
 
 
 def sign_of_float(x: float) -> float:
-    """np.sign of a float."""
+    """Return np.sign of a float."""
     return 1.0 if x > 0.0 else -1.0 if x < 0.0 else 0.0 if x == 0.0 else x
 
 
-_SAME = {id(fn): word for fn, word in ({
+_SAME_BITS = {id(fn): word for fn, word in ({
     operator.add: operator.add, operator.sub: operator.sub, operator.mul: operator.mul, operator.neg: operator.neg,
     operator.truediv: operator.truediv, operator.abs: abs, abs: abs, np.add: operator.add, np.sign: sign_of_float,
     np.subtract: operator.sub, np.multiply: operator.mul, np.divide: operator.truediv, np.negative: operator.neg,
     np.absolute: abs, np.sqrt: math.sqrt,
 }).items()}  # fmt: skip
-"""Functions that Python computes to the bit as NumPy does."""
+"""NumPy functions, by id, and the Python functions that return the same bits."""
 
-_NEAR = {id(fn): word for fn, word in ({
+_SIMILAR_BITS = {id(fn): word for fn, word in ({
     np.sin: math.sin, np.cos: math.cos, np.tan: math.tan, np.exp: math.exp, np.log: math.log, np.tanh: math.tanh,
     np.sinh: math.sinh, np.cosh: math.cosh, np.arcsin: math.asin, np.arccos: math.acos, np.arctan: math.atan,
     np.log1p: math.log1p, np.expm1: math.expm1, np.log2: math.log2, np.log10: math.log10, np.arctan2: math.atan2,
     np.hypot: math.hypot, operator.pow: operator.pow,
 }).items()}  # fmt: skip
-"""Functions that it computes as NumPy does but for rounding."""
+"""NumPy functions, by id, and the Python functions that may round otherwise."""
 
-_OF_MATH = Functions(float, sign_of_float, math.sqrt, *[fn for fn in _NEAR.values() if fn is not operator.pow])
-_SAME |= {id(fn): fn for fn in _OF_MATH if fn is not float}
+_FLOAT_RESULTS = Functions(
+    float, sign_of_float, math.sqrt, *[fn for fn in _SIMILAR_BITS.values() if fn is not operator.pow]
+)
+_SAME_BITS |= {id(fn): fn for fn in _FLOAT_RESULTS if fn is not float}
 _FLOAT_TESTS = Functions(operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne, operator.truth)
-_ELEMENT_STORES = Functions(functional.setitem, functional.additem)
 
 
 def with_floats(tape: AnyTape, exact: bool) -> Any:
-    """A tape that computes what this one does by Python's floats, and may raise instead; None where that is no gain."""
+    """Return a tape that computes the same with Python floats but may raise; None if nothing is gained."""
     ops = list(with_bodies(list(tape)))
     calls = [op for op in ops if isinstance(op, Call)]
-    if not any([type(op.val) is np.float64 for op in calls]) or not all([_may_run_twice(op.fn) for op in calls]):
+    if not any([type(op.val) is np.float64 for op in calls]) or not all([_has_no_side_effects(op.fn) for op in calls]):
         return None
     if any([op.val is MISSING for op in ops]):
         return None
     new: Any = type(tape)
     made = new(tape.ctx)
-    floats = _Floats(made, exact)
+    floats = _FloatSpecialiser(made, exact)
     floats.read(list(tape))
     if not floats.changes:
         return None
     made.result = floats.recorded(tape.result)
     given = tape.arguments
     made.arguments = given and given._replace(inputs=tuple([floats.new[v.op] for v in given.inputs]))
-    keep_in_lists(made)
+    keep_arrays_in_lists(made)
     return check_guards_kept(tape, made, floats.answered)
 
 
-def _may_run_twice(fn: Any) -> bool:
-    """Whether nothing but its result comes of a call."""
+def _has_no_side_effects(fn: Any) -> bool:
+    """Whether a call has no side effects, so that it may run again."""
     own = isinstance(fn, Loop) or is_functional(fn) or getattr(getattr(fn, "__self__", fn), "is_free_loop", False)
     return own or getattr(fn, "__module__", "") == "numpy" or is_pure(fn)
 
 
-class _Floats:
-    """Pushes on `made` what ops do; `new` has what stands there for each: a Variable, or a number."""
+class _FloatSpecialiser:
+    """Copies ops to the tape `made`, with Python floats; `new` maps each op to its Variable there, or to a number."""
 
     def __init__(self, made: Any, exact: bool) -> None:
         self.made, self.exact, self.changes = made, exact, False
         self.new: dict[Any, Any] = {}
         self.known: dict[Any, Variable] = {}
-        self.decides: set[Any] = set()
+        self.exact_ops: set[Any] = set()
         self.computed: set[Any] = set()
-        self.answered: Counter[Any] = Counter()  # tests of what numbers are
+        self.answered: Counter[Any] = Counter()  # guards on the types of numbers
 
     def read(self, ops: Sequence[Op]) -> None:
-        """Push what all these do, but for inputs that are there."""
-        self.decides = deciding(ops)
-        numbers = [op for op in ops if isinstance(op, Call) and _is_either_float(op.val) and self.word(op)]
+        """Copy these ops, except inputs that were copied already."""
+        self.exact_ops = deciding(ops)
+        numbers = [op for op in ops if isinstance(op, Call) and _is_either_float(op.val) and self.python_function(op)]
         self.computed = {v.op for op in numbers for v in op.references()}
         for op in ops:
             if op not in self.new:
-                self.new[op] = self.pushed(op)
+                self.new[op] = self.specialise(op)
 
-    def word(self, op: Call) -> Any:
-        """Return Python's function for that of a call; None if there is none."""
+    def python_function(self, op: Call) -> Any:
+        """Return the Python function that replaces that of a call; None if there is none."""
         if op.kwargs or op.guard:
             return None
-        near = {} if self.exact or op in self.decides else _NEAR
-        return _SAME.get(id(op.fn)) or near.get(id(op.fn))
+        near = {} if self.exact or op in self.exact_ops else _SIMILAR_BITS
+        return _SAME_BITS.get(id(op.fn)) or near.get(id(op.fn))
 
-    def pushed(self, op: Op) -> Any:
+    def specialise(self, op: Op) -> Any:
         if not isinstance(op, Call):
             return self.made.push(op.copy())
         if type(op.fn) is Loop:
             return self.loop(op, op.fn)
         if op.guard:
-            return self.asked(op)
+            return self.copy_guard(op)
         if op.fn is functional.getfield and type(whole := self.value(op.args[0])) is Variable:
             return self.push(op, op.fn, (whole, *op.args[1:]), op.fn(value_of(whole), *op.args[1:]))
         found = self.number(op, with_variables(op.args, lambda v: self.new[v.op])) if _is_either_float(op.val) else None
-        return self.kept(op) if found is None else found
+        return self.copy_as_recorded(op) if found is None else found
 
-    def asked(self, op: Call) -> Any:
-        """A guard, which Python's floats answer as those of NumPy do, but for what they are."""
+    def copy_guard(self, op: Call) -> Any:
+        """Copy a guard: Python floats pass it as NumPy's do, except guards on their type."""
         if op.fn is np.iscomplexobj and _is_float(x := self.value(op.args[0])):
             self.answered += count_guards([op])
-            return op.val if _is_of_math(x) else self.made.push(Call(type, (x,), val=float, site=op.site, guard=True))
-        return self.kept(op)
+            return (
+                op.val if _is_always_float(x) else self.made.push(Call(type, (x,), val=float, site=op.site, guard=True))
+            )
+        return self.copy_as_recorded(op)
 
     def value(self, a: Any) -> Any:
         return self.new[a.op] if type(a) is Variable else a
 
     def number(self, op: Call, args: Sequence[Any]) -> Any:
-        """Return the replacement of a call that gives a number, if that is one of Python's now."""
+        """Return the replacement of a call that returns a number, if a Python float can replace it."""
         if op.fn in (float, np.float64):
             return args[0] if len(args) == 1 and _is_float(args[0]) else None
         if op.fn is operator.getitem and op in self.computed and _is_element(*op.args):
             return self.push(op, np.ndarray.item, args, float(op.val))
-        word = self.word(op)
-        if word is None or not all(map(_is_operand, args)) or not any(map(_is_float, args)):
+        fn = self.python_function(op)
+        if fn is None or not all(map(_is_operand, args)) or not any(map(_is_float, args)):
             return None
-        if word is operator.pow and not float(value_of(args[1])).is_integer():
+        if fn is operator.pow and not float(value_of(args[1])).is_integer():
             return None
-        key = word, *[a.op if type(a) is Variable else None for a in args]
+        key = fn, *[a.op if type(a) is Variable else None for a in args]
         if None in key or key not in self.known:
             args = [float(a) if type(a) is np.float64 else a for a in args]
-            self.known[key] = self.push(op, word, args, float(op.val))
+            self.known[key] = self.push(op, fn, args, float(op.val))
         return self.known[key]
 
-    def kept(self, op: Call) -> Variable:
-        """The call as it was recorded, of numbers as they were, unless these are as good."""
+    def copy_as_recorded(self, op: Call) -> Variable:
+        """Copy the call as recorded; its arguments keep their types, unless Python floats do the same there."""
         copy = op.copy()
         copy.rewrite(self.value if self.takes_floats(op) else self.recorded)
         return self.made.push(copy)
 
     def takes_floats(self, op: Call) -> bool:
-        """Whether a call does the same with Python's floats as with NumPy's."""
-        if op.fn in _ELEMENT_STORES or (op.guard and op.fn in _FLOAT_TESTS):
+        """Whether a call does the same with Python floats as with NumPy's."""
+        if op.fn in ITEM_STORES or (op.guard and op.fn in _FLOAT_TESTS):
             return True
         values = [value_of(self.value(a)) for a in op.args]
         arrays = [x.dtype for x in values if type(x) is np.ndarray]
         numbers = isinstance(op.fn, np.ufunc) or np.float64 in map(type, values)
-        known = isinstance(op.fn, np.ufunc) or id(op.fn) in _SAME
+        known = isinstance(op.fn, np.ufunc) or id(op.fn) in _SAME_BITS
         return known and not op.kwargs and (all([d == np.float64 for d in arrays]) if arrays else numbers)
 
     def recorded(self, v: Variable) -> Any:
-        """Return the replacement of a Variable, of the type that it had."""
+        """Return the replacement of a Variable, with its recorded type."""
         found, was = self.new[v.op], value_of(v)
         if type(was) is not np.float64 or not _is_float(found):
             return found
@@ -176,19 +180,19 @@ class _Floats:
         return self.known[key]
 
     def push(self, like: Any, fn: Any, args: Any, value: Any) -> Variable:
-        """Push a call in the place of another."""
+        """Push a call that replaces another op."""
         self.changes = self.changes or fn is not getattr(like, "fn", None)
         return self.made.push(Call(fn, args, val=value, site=like.site, note=like.note))
 
     # -- loops
 
     def loop(self, op: Call, loop: Loop) -> Variable:
-        """Push the call of a loop, which carries floats where its iterations give such."""
+        """Push the call of a loop, which carries Python floats if its iterations compute them."""
         n, m = len(loop.steps), loop.carried
         floats = {k for k, v in enumerate(loop.inputs) if type(value_of(v)) is np.float64}
-        exact = self.exact or op in self.decides or any(map(has_steps, loop.body))
+        exact = self.exact or op in self.exact_ops or any(map(has_steps, loop.body))
         while True:
-            inner = _Floats(type(loop.body)(), exact)
+            inner = _FloatSpecialiser(type(loop.body)(), exact)
             inner.iteration(loop, floats)
             results = [inner.value(r) for r in loop.results]
             others = {n + k for k, r in enumerate(results[:m]) if n + k in floats and not _is_float(r)}
@@ -207,7 +211,7 @@ class _Floats:
         return self.made.push(Call(made, args, val=values, site=op.site, note=op.note))
 
     def iteration(self, loop: Loop, floats: set[int]) -> None:
-        """Push the body of a loop, but for its result; the inputs of these numbers are floats."""
+        """Push the body of a loop without its result; inputs with indices in `floats` are Python floats."""
         for k, v in enumerate(loop.inputs):
             copy: Any = v.op.copy()  # type: ignore[union-attr]
             copy.val = float(copy.val) if k in floats else copy.val
@@ -218,7 +222,7 @@ class _Floats:
         return self.recorded(a) if type(a) is Variable else a
 
     def as_float(self, op: Call, a: Any) -> Any:
-        """An argument of a loop as a float."""
+        """Return an argument of a loop as a Python float."""
         found = self.value(a)
         if type(found) is not Variable:
             return float(found)
@@ -234,17 +238,17 @@ def _is_float(x: Any) -> bool:
 
 
 def _is_operand(x: Any) -> bool:
-    """Whether Python's arithmetic may take an argument: a float or an int; NumPy's only where it stands in the text."""
+    """Whether Python's arithmetic may take an argument: a float, an int or a constant NumPy float."""
     return type(value_of(x)) in (float, int) or type(x) is np.float64
 
 
 def _is_element(x: Any, key: Any) -> bool:
-    """Whether an item is an element of an array of floats, by places."""
+    """Whether `x[key]` is an element of an array of floats, by integer indices."""
     parts = key if type(key) is tuple else (key,)
     array = value_of(x)
     return type(array) is np.ndarray and array.dtype == np.float64 and all([type(value_of(k)) is int for k in parts])
 
 
-def _is_of_math(x: Any) -> bool:
-    """Whether a value is certainly a float, whatever it is computed of."""
-    return type(x) is not Variable or (isinstance(x.op, Call) and x.op.fn in _OF_MATH)
+def _is_always_float(x: Any) -> bool:
+    """Whether a value is certainly a Python float, whatever its operands are."""
+    return type(x) is not Variable or (isinstance(x.op, Call) and x.op.fn in _FLOAT_RESULTS)

@@ -21,7 +21,7 @@ from wengert.compiling.graphs.ownership import is_display
 from wengert.compiling.graphs.vocabulary import axes_of
 from wengert.compiling.native.scalar_ops import word_of
 from wengert.compiling.native.values import is_whole
-from wengert.compiling.placement import MAKERS, is_plain
+from wengert.compiling.placement import ALLOCATORS, has_known_memory_use
 from wengert.compiling.tape_rewriter import TapeRewriter
 from wengert.tape.folding import is_pure
 from wengert.tape.interface import AnyTape
@@ -59,7 +59,7 @@ def split_into_columns(tape: AnyTape, faithful: bool = False) -> AnyTape:
     """
     ops = list(tape)
     some = any([_is_tall(op.val) and op.val.ndim > 1 for op in ops])
-    if not some or looks_at_memory(ops) or (faithful and not is_plain(ops)):
+    if not some or looks_at_memory(ops) or (faithful and not has_known_memory_use(ops)):
         return tape
     taking = _ColumnSplitter(tape, _as_they_are(tape) if faithful else set())
     made = taking.tape()
@@ -108,7 +108,7 @@ class _ColumnSplitter(TapeRewriter):
                 self.table[op] = self.new.push(Constant(op.val, site=op.site))
                 return
             if op not in self.as_they_are and any(map(_is_tall, [op.val, *read])) and self.by_rule(op):
-                self.gained += op.fn is not operator.getitem and op.fn not in MAKERS
+                self.gained += op.fn is not operator.getitem and op.fn not in ALLOCATORS
                 return
         self.push(op)
 

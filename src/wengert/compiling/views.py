@@ -1,4 +1,4 @@
-"""Views that are read after their array was written are copied, so that the array itself can be written in place."""
+"""Copy views that are read after their array is written, so that the array itself can be written in place."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from wengert.tape.ops import Call, Op, Variable, value_of
 from wengert.tape.tape import Tape
 
 
-def set_apart(tape: Tape, memory: MemoryGroups, decides: Container[Op | None]) -> None:
-    """Copy on `tape` the views that keep a store from writing in place, where they are smaller than the array.
+def copy_late_views(tape: Tape, memory: MemoryGroups, decides: Container[Op | None]) -> None:
+    """Copy on `tape` the views that prevent an in-place write, if together they are smaller than the array.
 
-    Values that something decides by stay: a sum over a copy may be rounded otherwise.
+    Change nothing if a branch depends on one of them: a sum over a copy may round otherwise.
     """
     ops = list(tape)
     members: dict[int, list[Op]] = {}
@@ -35,18 +35,18 @@ def set_apart(tape: Tape, memory: MemoryGroups, decides: Container[Op | None]) -
 
 
 def _late_views(store: Call, memory: MemoryGroups, members: dict[int, list[Op]]) -> Iterator[Call]:
-    """The views that are read after `store`, if it is for them alone that this writes a copy."""
+    """Yield the views that are read after `store`, if they alone prevent an in-place write."""
     x: Any = store.args[0]
     if not isinstance(x, Variable) or not memory.owner[x.id] or memory.pinned[memory.find(x.id)]:
         return
     group = members[memory.find(x.id)]
     late = [op for op in group if op.id < store.id < memory.last[op.id]]
-    if all(map(_is_view, late)) and sum([op.val.nbytes for op in late]) <= value_of(x).nbytes:
+    if all(map(_is_numeric_item, late)) and sum([op.val.nbytes for op in late]) <= value_of(x).nbytes:
         yield from late  # type: ignore[misc]
 
 
-def _is_view(op: Op) -> bool:
-    """Whether an op takes a part of an array of numbers."""
+def _is_numeric_item(op: Op) -> bool:
+    """Whether an op is an item access that returns a numeric array."""
     return (
         isinstance(op, Call)
         and op.fn is operator.getitem

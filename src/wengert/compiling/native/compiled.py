@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from wengert.compiling.blocking import NATIVELY, blocked
+from wengert.compiling.blocking import NATIVE_LIMITS, with_block_loops
 from wengert.compiling.native.module import compile_program
 from wengert.compiling.native.stencil_fusion import by_pieces
 from wengert.compiling.native.values import UnsupportedOp
@@ -31,7 +31,7 @@ def native(tape: AnyRunningTape, name: str = "f", build: Callable[..., Any] = co
 
 def _whole_tape(tape: AnyRunningTape, name: str, build: Callable[..., Any]) -> Callable[..., Any]:
     columns = split_into_columns(by_pieces(tape))
-    for each in dict.fromkeys([blocked(columns, False, NATIVELY), columns, tape]):
+    for each in dict.fromkeys([with_block_loops(columns, False, NATIVE_LIMITS), columns, tape]):
         try:
             writer = NativeWriter(each, tape)
             break

@@ -21,7 +21,7 @@ from wengert.compiling.native.values import (
     is_native_array,
     is_table,
 )
-from wengert.compiling.uninitialised import fills
+from wengert.compiling.uninitialised import fills_carried_array
 from wengert.tape.ops import Call
 
 
@@ -86,10 +86,10 @@ class Repeated:
         return x
 
     def carried(self) -> list[Any]:
-        return [self.carry(x, fills(self.loop, k, self.places)) for k, x in enumerate(self.begin)]
+        return [self.carry(x, fills_carried_array(self.loop, k, self.places)) for k, x in enumerate(self.begin)]
 
     def carry(self, x: Any, filled: bool) -> Any:
-        """The variable, or the memory, of what is carried, with its first value in it unless that is `filled` anew."""
+        """The variable, or the memory, of what is carried, with its first value in it unless that is `zeros_filled_by_loops` anew."""
         level = self.body.level
         if not is_native_array(x):
             x = self.body.operand(x)

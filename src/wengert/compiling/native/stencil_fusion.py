@@ -16,6 +16,7 @@ import numpy as np
 
 from wengert.compiling.graphs.from_tape import looks_at_memory
 from wengert.compiling.native.scalar_ops import word_of
+from wengert.compiling.placement import ITEM_STORES
 from wengert.compiling.tape_rewriter import TapeRewriter
 from wengert.tape.interface import AnyTape
 from wengert.tape.ops import Call, Op, Variable, value_of, with_variables
@@ -23,8 +24,6 @@ from wengert.values import functional
 
 LEAST_FUSED = 1 << 12  # elements of what is put together
 MOST_RECOMPUTED = 24  # calls that are made again for a part
-
-_FUSED_STORES = (functional.setitem, functional.additem)
 
 
 def by_pieces(tape: AnyTape) -> AnyTape:
@@ -52,7 +51,7 @@ def _stores(op: Any, readers: dict[Op | None, list[Op | None]]) -> list[Call] | 
 
 def _is_store(op: Any) -> bool:
     """Whether an op puts an array at a slice of another one, along the first axis."""
-    if not isinstance(op, Call) or op.fn not in _FUSED_STORES or type(op.args[0]) is not Variable or op.kwargs:
+    if not isinstance(op, Call) or op.fn not in ITEM_STORES or type(op.args[0]) is not Variable or op.kwargs:
         return False
     whole, (_, key, value) = op.val, op.args
     if type(whole) is not np.ndarray or whole.dtype != np.float64 or whole.size < LEAST_FUSED or not _is_span(key):
