@@ -1,6 +1,7 @@
 """Gradients of ordinary Python: wengert differentiates the NumPy code you already have, and shows the derivative.
 
-`__all__` is the table of contents, by subject; `wengert.extend` is the door for rules, `wengert.tensor` the language.
+`__all__` is the table of contents, by subject; `wengert.extend` is the interface for rules, `wengert.tensor` the tensor
+language.
 """
 # isort: skip_file
 
@@ -53,7 +54,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
-    # derivatives, what they keep, what they may leave out, and how they are checked
+    # derivatives, checkpoints, constants, and checks of derivatives
     "grad", "value_and_grad", "vjp", "jvp", "linearize", "Gradients", "stop_gradient", "strict", "debug_nans",
     "check_grads", "ngradient", "jacobian", "jacrev", "jacfwd", "value_and_jacobian", "hessian", "hvp", "vhp",
     "derivative", "elementwise_grad", "ravel", "sparse_jacobian", "sparse_hessian", "jacobian_pattern",
@@ -62,12 +63,12 @@ __all__ = [
     "rules", "partials", "pullback", "rrule", "pushforward", "custom", "scalar_rule", "jacobian_rule", "accumulates",
     "non_differentiable", "primitivize", "test_rrule", "policy", "missing", "extend", "ProjectTo", "Tangent", "Thunk",
     "InplaceableThunk", "NoTangent", "ZeroTangent", "unthunk", "add_inplace", "debug",
-    # a language of its own
+    # the tensor language
     "tensor",
     # tapes
     "compile", "trace", "gradtape", "jvptape", "hvptape", "post_mortem", "PostMortem", "Tape", "Input", "Constant",
     "Call", "Variable", "Context", "RRuleContext", "rrule_tape", "mkcall", "bound", "verify", "fold_constants",
-    # seen
+    # pages and measurements
     "show", "profile", "Profile", "memory", "MemoryUse",
     # errors and warnings
     "errors", "AliasedArgumentsError", "ArgumentError", "BytecodeError", "CacheWarning", "DensePatternWarning",
@@ -81,10 +82,10 @@ __all__ = [
 _LATE = {"tensor", "dask"}
 
 
-if not TYPE_CHECKING:  # for whom every name would be there
+if not TYPE_CHECKING:  # a type checker would take every name for present
 
     def __getattr__(name: str) -> Any:
-        """A part of the package that is imported when it is first used."""
+        """Import a part of the package when it is first used."""
         if name in _LATE:
             return import_module(f"wengert.{name}")
         from wengert.values.foreign_names import no_such_name

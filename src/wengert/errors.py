@@ -26,19 +26,19 @@ class NoRuleError(WengertError, NotImplementedError):
 
 
 class RefusedCallError(WengertError, TypeError):
-    """A traced value reached code that cannot be seen into; going on could give a silently wrong gradient."""
+    """A traced value reached code that cannot be traced; going on could return a wrong gradient silently."""
 
 
 class EscapedFrameError(RefusedCallError):
-    """C code called a Python function with a traced value, where it runs unseen (found on Python 3.12 and later)."""
+    """C code called a Python function with a traced value, and it ran untraced (found on Python 3.12 and later)."""
 
 
 class ArgumentError(WengertError, TypeError):
-    """A function of this package is called with arguments that it would drop; the message has the right spelling."""
+    """A function of this package was called with wrong arguments; the message shows the right call."""
 
 
 class NonScalarOutputError(WengertError, TypeError):
-    """The function's result is not a scalar and no seed was given."""
+    """The function's result is not a scalar, and there is no seed."""
 
 
 class IntegerInputError(WengertError, TypeError):
@@ -76,15 +76,15 @@ class NotCompiledError(WengertError, RuntimeError):
 
 
 class NonFiniteError(WengertError, FloatingPointError):
-    """Under `wg.debug_nans`: a call, or a step back, made a nan or an inf out of finite values, or was given one."""
+    """Under `wg.debug_nans`, a call or a step back made a nan or an inf from finite values, or an argument had one."""
 
 
 class RecomputationError(WengertError, RuntimeError):
-    """A function under `wg.checkpoint` did something else when the reverse pass ran it again."""
+    """A function did something else when it ran again, under `wg.checkpoint` or for a sparse Jacobian."""
 
 
 class AliasedArgumentsError(WengertError, ValueError):
-    """Two arguments share memory which the function writes: the derivative with respect to one is not defined."""
+    """The function writes into memory that two arguments share: the derivative by one of them is not defined."""
 
 
 class GradientCheckError(WengertError, AssertionError):
@@ -108,31 +108,31 @@ class BytecodeError(WengertError, NotImplementedError):
 
 
 class TensorLanguageError(WengertError, TypeError):
-    """A function for `wengert.tensor` says something that the tensor language cannot."""
+    """A function for `wengert.tensor` has a construct that the tensor language does not support."""
 
 
 class OutOfRangeError(TensorLanguageError, IndexError):
-    """An access in a function for `wengert.tensor` is not known to stay inside its array."""
+    """An access in a function for `wengert.tensor` may leave its array."""
 
 
 class NativeUnavailableError(WengertError, ImportError):
-    """Compiled loops were asked for, and there is no compiler."""
+    """Compiled loops were requested, but there is no compiler."""
 
 
 class WengertWarning(UserWarning):
-    """The base class of all warnings of this package, each of which is given at a line of the user's code."""
+    """The base class of all warnings of this package; each is issued at a line of the user's code."""
 
 
 class CacheWarning(WengertWarning):
-    """A traced value equals one kept from before the derivative began: what a cache gives for it is constant."""
+    """A traced value equals one kept from before the derivative began: a cached result for it is a constant."""
 
 
 class NoPathWarning(WengertWarning):
-    """A result depends on nothing of what its derivative is asked for, so that this is zero; it names the last line."""
+    """A result depends on no argument that it is differentiated by: the derivative is zero. Names the last line."""
 
 
 class DensePatternWarning(WengertWarning):
-    """A sparse Jacobian takes about as many passes as a dense one: nothing is known of a call on its way."""
+    """A sparse Jacobian takes about as many passes as a dense one: the pattern of a call is not known."""
 
 
 class EagerWarning(WengertWarning):
@@ -140,12 +140,12 @@ class EagerWarning(WengertWarning):
 
 
 class NoBatchingRuleWarning(WengertWarning):
-    """A function is called on the examples of a batch one by one: it has no batching rule, or they do not run alike."""
+    """A function is called on the examples of a batch one by one: no batching rule, or different branches."""
 
 
 class NotConvergedWarning(WengertWarning):
-    """A solver's result is no solution, as far as the equation tells by which it is differentiated."""
+    """A solver's result does not solve the equation by which it is differentiated, or an integral did not converge."""
 
 
 class PluginWarning(WengertWarning):
-    """The rules that another distribution brings could not be loaded, and are left out."""
+    """The rules of another distribution could not be loaded, and are left out."""

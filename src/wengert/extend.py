@@ -1,4 +1,4 @@
-"""The public door for rules; those of this package come in through it too."""
+"""The public interface for rules; the rules of this package use it too."""
 
 from wengert.api.gradient import grad
 from wengert.api.implicit import followed

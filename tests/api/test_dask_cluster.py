@@ -163,7 +163,7 @@ def test_a_loss_goes_as_it_was_written_while_a_thread_traces_it(client: Any) -> 
 
 def test_what_cannot_travel_is_named(client: Any) -> None:
     lock = threading.Lock()
-    with pytest.raises(wg.ArgumentError, match=r"<lambda> cannot go to other processes .*lock"):
+    with pytest.raises(wg.ArgumentError, match=r"<lambda> reads an object that cannot be pickled .*lock"):
         wg.dask.value_and_grad(lambda p, x: p * x if lock else p)(2.0, [1.0])
 
 

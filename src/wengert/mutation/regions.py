@@ -20,7 +20,7 @@ from wengert.values.views import Lens, basic_key, covers, is_field, lens_of, mem
 
 
 def read_region(recording: Recording, view: np.ndarray, owner: np.ndarray, slot: int) -> int:
-    """Record a read of `view` from the variable of its owner, at `slot`; returns the slot of what was read."""
+    """Record a read of `view` from the variable of its owner, at `slot`; return the slot of the view."""
     if view.dtype != owner.dtype:
         return _read_part(recording, view, owner, slot)
     lens = lens_of(view, owner)
@@ -31,52 +31,54 @@ def read_region(recording: Recording, view: np.ndarray, owner: np.ndarray, slot:
     if key is not None:
         if view.ndim == 0:
             key = (*key, ...) if type(key) is tuple else (key, ...)
-        return append(recording, getitem, view, (slot, None), (kept, key))
+        return append_call(recording, getitem, view, (slot, None), (kept, key))
     flat, kept = _flatten(recording, slot, owner, kept)
     if is_field(owner):
-        return append(recording, getitem, view, (flat, None), (kept, ranks_of(lens, owner)))
-    return append(recording, read_lens, view, (flat, None, None, None), (kept, *lens))
+        return append_call(recording, getitem, view, (flat, None), (kept, ranks_of(lens, owner)))
+    return append_call(recording, read_lens, view, (flat, None, None, None), (kept, *lens))
 
 
 def _read_part(recording: Recording, view: np.ndarray, owner: np.ndarray, slot: int) -> int:
-    """Record a read of real or imaginary parts, by a view of them."""
+    """Record a read through a view of real or imaginary parts. Errors: RefusedCallError for another dtype."""
     found = part_of(view, owner)
     if found is None:
         raise recording.refuse(
             RefusedCallError(
-                f"{here()}: an array of {view.dtype} is read after its memory was written through one of "
+                f"{here()}: this line reads an array of {view.dtype} whose memory was written through an array of "
                 f"{owner.dtype}. Copy the part (.real.copy(), .astype(...)) before the write."
             )
         )
     part, region = found
     slot = read_region(recording, region, owner, slot)
-    return append(recording, PARTS[part], view, (slot,), (recording.unread(region),))
+    return append_call(recording, PARTS[part], view, (slot,), (recording.unread(region),))
 
 
 PARTS = {"real": np.real, "imag": np.imag}
 
 
 def _flatten(recording: Recording, slot: int | None, owner: np.ndarray, kept: Any) -> tuple[Any, Any]:
-    """Record the owner as one row in the order of its memory, so that a lens on it means the same in any layout."""
+    """Record the owner as one row in the order of its memory, so that a lens is valid in any layout."""
     order = memory_order(owner)
     if order is not None:
-        slot, kept = _shaped(recording, np.transpose, slot, kept, order, tuple(owner.shape[k] for k in order))
-    return _shaped(recording, np.ravel, slot, kept, None, (owner.size,))
+        slot, kept = _record_reshape(recording, np.transpose, slot, kept, order, tuple(owner.shape[k] for k in order))
+    return _record_reshape(recording, np.ravel, slot, kept, None, (owner.size,))
 
 
 def _unflatten(recording: Recording, slot: int, owner: np.ndarray, kept: Any) -> int:
-    """Record the owner made of such a row again."""
+    """Record the owner restored from such a row."""
     order = memory_order(owner)
     shape = owner.shape if order is None else tuple(owner.shape[k] for k in order)
-    slot, kept = _shaped(recording, np.reshape, slot, kept, shape, shape)
+    slot, kept = _record_reshape(recording, np.reshape, slot, kept, shape, shape)
     if order is not None:
         back = tuple(order.index(k) for k in range(owner.ndim))
-        slot, _ = _shaped(recording, np.transpose, slot, kept, back, owner.shape)
+        slot, _ = _record_reshape(recording, np.transpose, slot, kept, back, owner.shape)
     return slot
 
 
-def _shaped(recording: Recording, fn: Any, slot: Any, kept: Any, how: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
-    """Record a change of shape of a value that only the recording sees."""
+def _record_reshape(
+    recording: Recording, fn: Any, slot: Any, kept: Any, how: Any, shape: tuple[int, ...]
+) -> tuple[Any, Any]:
+    """Record a change of shape of a value that only the recording has; return its slot and value."""
     args = (kept,) if how is None else (kept, how)
     value = fn(*args) if recording.keep else Spec(shape, kept.dtype)
     if slot is None:
@@ -87,19 +89,19 @@ def _shaped(recording: Recording, fn: Any, slot: Any, kept: Any, how: Any, shape
     return recording.append((bound, value, ins, args, None, STATE.site)), value
 
 
-def append(recording: Recording, fn: Any, value: np.ndarray, ins: tuple[Any, ...], args: tuple[Any, ...]) -> int:
-    """Record a call whose value is known already; returns its slot."""
+def append_call(recording: Recording, fn: Any, value: np.ndarray, ins: tuple[Any, ...], args: tuple[Any, ...]) -> int:
+    """Record a call whose value is known already; return its slot."""
     primitive = ruled(fn)
     mask = recording.mask([None if type(slot) is tuple else slot for slot in ins])
     bound = primitive.bound(len(args), mask, ())
-    if fn in _STORES and not recording.keep:
+    if fn in _STORE_FUNCTIONS and not recording.keep:
         return recording.append((bound, None, ins, args, None, STATE.site))
     slot = recording.append((bound, held(value, recording.holds), ins, args, None, STATE.site))
     SHADOW[id(value)] = slot
     return slot
 
 
-_STORES = (setitem, setpart)  # what they give is the written array itself
+_STORE_FUNCTIONS = (setitem, setpart)  # which return the written array itself
 
 
 def store_region(
@@ -111,14 +113,14 @@ def store_region(
     value: Any,
     value_slot: int | None,
 ) -> int:
-    """Record a store into an owner, and return the slot of what it then holds.
+    """Record a store into an owner, and return its new slot.
 
     The owner was `before`, at `slot`; `value`, at `value_slot`, is stored at `lens`.
     """
     key = basic_key(lens, owner)
-    slot = known(recording, slot, before)
+    slot = slot_before(recording, slot, before)
     if key is not None:
-        return append(recording, setitem, owner, (slot, None, value_slot), (before, key, value))
+        return append_call(recording, setitem, owner, (slot, None, value_slot), (before, key, value))
     flat, row = _flatten(recording, slot, owner, before)
     fn: Any = setitem if is_field(owner) else setlens
     where: tuple[Any, ...] = (ranks_of(lens, owner),) if is_field(owner) else tuple(lens)
@@ -129,6 +131,6 @@ def store_region(
     return _unflatten(recording, flat, owner, after)
 
 
-def known(recording: Recording, slot: int | None, before: Any) -> int | None:
-    """The slot of an owner before a store; on a tape, a content that was not traced becomes a constant."""
+def slot_before(recording: Recording, slot: int | None, before: Any) -> int | None:
+    """Return the slot of an owner before a store; on a tape, an untraced content becomes a constant."""
     return recording.constant(before) if slot is None and recording.keep else slot

@@ -1,4 +1,4 @@
-"""Residuals with memory of their own: what pullbacks read, as it was when it was kept."""
+"""Residuals with memory of their own: the values that pullbacks read, as they were when they were captured."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from wengert.values.views import owner_of
 
 
 def materialise(recording: Recording, start: int, end: int, written_only: bool, constants_only: bool = False) -> None:
-    """Give the entries from `start` to `end` residuals of their own, with the content they had when they were kept.
+    """Copy the residuals of the entries from `start` to `end`, with the content they had when they were captured.
 
-    A pullback that is kept, or that an outer trace sees, must not depend on memory that is written later; nor must a
-    tape's constants and inputs (`constants_only`). With `written_only`, only what was written is copied.
+    A pullback that the user keeps, or that an outer trace records, must not depend on later writes; nor must a tape's
+    constants and inputs (`constants_only`). With `written_only`, copy only written memory.
     """
     if recording.keep:
-        views_or_copies(recording)  # of the arrays themselves, not of copies
+        views_or_copies(recording)  # of the arrays, not of their copies
     memory = recording.memory
     written = {id(owner_of(record[1])) for record in memory.undo if record[0] > start}
     if written_only and not written:
@@ -58,7 +58,7 @@ def excerpt(recording: Recording, start: int) -> Recording:
     materialise(recording, start, len(recording.entries), written_only=False)
     recording.pin(start)
     made = Recording(False)
-    made.memory = Memory(recording)  # not its own: what a cycle holds is alive for checkpoints around the vjp
+    made.memory = Memory(recording)  # of another recording: a cycle would keep arrays alive for checkpoints
     made.memory.has_pulls = recording.memory.has_pulls
     made.notes = recording.notes
     made.entries = dict(enumerate(recording.entries[start:], start))  # type: ignore[assignment]
@@ -66,9 +66,9 @@ def excerpt(recording: Recording, start: int) -> Recording:
 
 
 class _Copies:
-    """Makes copies of residuals, one for each variable, array and state of its memory.
+    """Copies of residuals, one for each variable, array and state of its memory.
 
-    The guards of a tape are written down later than what they are about, so an array may be two variables in one state.
+    The guards of a tape are recorded after the values that they check, so an array may be two variables in one state.
     """
 
     def __init__(self, written: set[int] | None, constants_only: bool) -> None:
@@ -77,7 +77,7 @@ class _Copies:
         self.made: dict[tuple[int, int, Any], tuple[np.ndarray, np.ndarray, Any]] = {}
 
     def of(self, entry: Entry, slot: int, done: int) -> Entry:
-        """The entry with copies in place of what it keeps."""
+        """Return the entry with copies of its residuals."""
         bound, y, ins, args, kwargs, site = entry
         if bound is INPUT:
             return bound, self.copy(y, None, done), ins, args, kwargs, site
@@ -95,7 +95,7 @@ class _Copies:
         return bound, self._result(y, slot, done) if reads_y else y, ins, kept, kwargs, site
 
     def _result(self, y: Any, slot: int, done: int) -> Any:
-        """A copy of what a pullback reads of its result; the parts of a tuple have variables of their own, after it."""
+        """Copy the result that a pullback reads; the parts of a tuple have the slots after its own."""
         if not isinstance(y, tuple):
             return self.copy(y, slot, done)
         slots = count(slot + 1)
@@ -103,7 +103,7 @@ class _Copies:
         return tuple.__new__(type(y), parts)
 
     def copy(self, value: Any, variable: Any, done: int) -> Any:
-        """The copy of a value in the state after `done` writes were undone, which stands for the same variable."""
+        """Return the copy of a value, as the same variable, in the state after `done` writes were undone."""
         if type(value) is list or type(value) is tuple:
             variables = variable if type(variable) is tuple else (None,) * len(value)
             return type(value)([self.copy(v, s, done) for v, s in zip(value, variables, strict=True)])
@@ -116,7 +116,7 @@ class _Copies:
         key = id(value), done, variable
         if key not in self.made:
             copy = value.copy(order="K")
-            self.made[key] = copy, value, variable  # the value too: its id stands in the shadow table
+            self.made[key] = copy, value, variable  # the value too: its id is in the shadow table
             if type(variable) is int and STATE.recording is not None:
                 SHADOW[id(copy)] = variable
         return self.made[key][0]

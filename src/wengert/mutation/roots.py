@@ -1,4 +1,4 @@
-"""Traced arrays whose owner is not traced: views, of memory that was there, that are arguments or that a call gave."""
+"""Traced arrays whose owner is not traced: views of earlier memory that are arguments or results of calls."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from wengert.values.views import lens_of, owner_of, view_of
 
 
 class Root(list[tuple[Any, int, Level | None]]):
-    """Those in one owner's memory: (lens, slot, level); the level is None for the outermost."""
+    """The traced arrays in the memory of one untraced owner: (lens, slot, level); None is the outermost level."""
 
     def __init__(self) -> None:
-        self.shared: list[Level | None] = []  # those of which two arguments lie here
-        self.has_others = False  # arrays of another dtype than the owner's
+        self.shared: list[Level | None] = []  # those with two arguments in this memory
+        self.has_others = False  # whether there are arrays of another dtype than the owner's
         self.waiting: list[tuple[Any, int, Level | None]] = []  # not yet in the version of the owner
 
     def locate(self, owner: np.ndarray) -> None:
-        """Find the lenses of those that were noted as arrays."""
+        """Replace arrays that are arguments by their lenses."""
         self[:] = [
             (lens_of(place, owner) if isinstance(place, np.ndarray) else place, slot, level)
             for place, slot, level in self
         ]
 
     def begin(self, array: np.ndarray, owner: np.ndarray, slot: int, level: Level | None, argument: bool) -> None:
-        """Note the first array."""
+        """Add the first array."""
         place = array if argument else lens_of(array, owner)  # an argument stays alive: its lens can wait
         self.has_others = array.dtype != owner.dtype
         self._note(place, slot, level, argument)
@@ -38,10 +38,10 @@ class Root(list[tuple[Any, int, Level | None]]):
     def add(
         self, array: np.ndarray, owner: np.ndarray, slot: int, level: Level | None, argument: bool, apart: bool
     ) -> None:
-        """Note another one; `apart`: it is no part of what is noted."""
+        """Add another array; `apart`: it is not a part of one present."""
         if array.dtype != owner.dtype:
             self.has_others |= argument
-            if not argument:  # the parts of what is noted
+            if not argument:  # real or imaginary parts of an array present
                 return
         lens = lens_of(array, owner)
         self.locate(owner)
@@ -57,7 +57,7 @@ class Root(list[tuple[Any, int, Level | None]]):
         self.waiting.append((place, slot, level if argument else None))
 
     def put_into(self, recording: Recording, owner: np.ndarray, slot: int | None) -> int | None:
-        """The variable of an owner that was at `slot`, with what stands for its regions since: arguments of levels."""
+        """Record stores of the waiting arrays into their owner, which was at `slot`; return its new slot."""
         waiting, self.waiting = self.waiting, []
         for place, root, level in waiting:
             if not is_open(recording, level):
@@ -75,15 +75,17 @@ class Root(list[tuple[Any, int, Level | None]]):
 Roots = dict[int, tuple[weakref.ref[np.ndarray], Root]]  # by the owner's id
 
 
-def file(roots: Roots, array: np.ndarray, slot: int, level: Level | None, argument: bool, apart: bool = False) -> None:
-    """Note an array with those that lie in the same memory."""
+def file_array(
+    roots: Roots, array: np.ndarray, slot: int, level: Level | None, argument: bool, apart: bool = False
+) -> None:
+    """Add an array to the Root of its memory; make that if it is the first."""
     owner = owner_of(array)
     found = root_of(roots, owner)
     if found is None:
         ref = weakref.ref(owner, forgetting(roots, id(owner)))
-        made = Root()
-        made.begin(array, owner, slot, level, argument)
-        roots[id(owner)] = ref, made
+        root = Root()
+        root.begin(array, owner, slot, level, argument)
+        roots[id(owner)] = ref, root
     else:
         found.add(array, owner, slot, level, argument, apart)
 
@@ -95,5 +97,5 @@ def root_of(roots: Roots, owner: np.ndarray) -> Root | None:
 
 
 def is_open(recording: Recording, level: Level | None) -> bool:
-    """Whether a level goes on; the outermost does as long as anything is recorded."""
+    """Whether a level has not ended; the outermost is open as long as anything is recorded."""
     return level is None or level in recording.levels

@@ -1,10 +1,10 @@
 """Written memory: versions of the arrays that own it, views as lenses onto them, and the undo log.
 
-An array's variable is its object until its memory is first written. From then on the owner has a version (a slot), and
-every view of it, made before or after, is read through its lens from the current version.
+An array's variable belongs to the object until its memory is first written. From then on the owner has a version (a
+slot), and every view of it, made before or after, is read through its lens from the current version.
 
-Residuals are never copied when they are kept. Their owner is marked, and a write to marked memory first saves the
-region that it overwrites; the reverse pass puts the regions back as it walks, and as they were when it ends.
+Residuals are not copied when they are captured. Their owner is marked, and a write to marked memory first saves the
+region that it overwrites. The reverse pass restores the regions as it walks, and the final contents when it ends.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ import numpy as np
 
 from wengert.errors import RefusedCallError
 from wengert.mutation.fields import Fields
-from wengert.mutation.lent_views import Lent
-from wengert.mutation.regions import append, known, read_region, store_region
-from wengert.mutation.roots import Root, Roots, file, is_open, root_of
-from wengert.mutation.undo import Everything, Finals, Undo, undo
+from wengert.mutation.lent_views import LentViews
+from wengert.mutation.regions import append_call, read_region, slot_before, store_region
+from wengert.mutation.roots import Root, Roots, file_array, is_open, root_of
+from wengert.mutation.undo import EveryOwner, FinalContents, UndoRecord, undo_write
 from wengert.recording.aliases import check_alone, check_elsewhere, check_unseen, overlaps_any
 from wengert.recording.primitives import Bound
 from wengert.recording.recording import Entry, Level, Recording, here, watch_arrays
@@ -42,18 +42,18 @@ from wengert.values.views import (
     part_of,
 )
 
-_AT_THE_OUTSET = (IndexError, TypeError, ValueError)
-_NUMPY = (ENGINE, os.path.dirname(np.__file__) + os.sep)
+_BEFORE_WRITE = (IndexError, TypeError, ValueError)
+_ENGINE_AND_NUMPY = (ENGINE, os.path.dirname(np.__file__) + os.sep)
 
 
 class Storage:
-    """The current version of an owner's content; `slot` is None where it no longer depends on an input."""
+    """The current version of an owner's content; `slot` is None if it does not depend on an input."""
 
     __slots__ = ("is_float64", "owner", "shadowed", "slot", "spec", "stamp", "views")
 
     def __init__(self, owner: weakref.ref[np.ndarray], slot: int | None, spec: Spec) -> None:
         self.owner = owner
-        self.shadowed: weakref.ref[np.ndarray] | None = None  # forgets what the owner is traced as
+        self.shadowed: weakref.ref[np.ndarray] | None = None  # removes the owner from the shadow table
         self.slot = slot
         self.spec = spec
         self.is_float64 = spec.dtype == np.float64
@@ -62,7 +62,7 @@ class Storage:
 
 
 class Owner(NamedTuple):
-    """An array that is about to be written: the version of its content, and what an entry keeps of that."""
+    """An owner that is about to be written: its version, and the content that an entry keeps (`before`)."""
 
     array: np.ndarray
     storage: Storage
@@ -70,7 +70,7 @@ class Owner(NamedTuple):
 
 
 class Memory:
-    """The written arrays of one recording, and those that its entries keep."""
+    """The written arrays of one recording, and those that its entries have captured."""
 
     __slots__ = (
         "_captured",
@@ -93,31 +93,31 @@ class Memory:
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
         self.storages: dict[int, Storage] = {}  # of the owners that were written, by id
-        self._captured: dict[int, np.ndarray] = {}  # owners of what pullbacks keep, by id
+        self._captured: dict[int, np.ndarray] = {}  # owners of the residuals of pullbacks, by id
         self._captured_to = 0  # `_captured` has the owners of all entries below this one
         self._roots: Roots = {}
         self.arguments: list[tuple[np.ndarray, int]] = []  # of the outermost level, not yet among the roots
-        self.undo: list[Undo] = []
-        self.finals: Finals | None = None  # where memory is to be restored after the log is used up
-        self.replaced: list[Any] = []  # residuals that entries hold copies of now: alive, for their ids mean variables
+        self.undo: list[UndoRecord] = []
+        self.finals: FinalContents | None = None  # set once memory is to be restored after the log is used up
+        self.replaced: list[Any] = []  # copied residuals, kept alive since their ids are in the shadow table
         self.has_pulls = False  # whether there are pullbacks of users' rules, which may read anything
-        self.runs_others = False  # whether a user's rule was called, whose pullback may do anything
-        self.lent = Lent()
-        self.holds_objects = False  # whether traced values were put into arrays of Python objects, or of records
+        self.runs_others = False  # whether a user's rule was called: its pullback may have side effects
+        self.lent = LentViews()
+        self.holds_objects = False  # whether object arrays or structured arrays hold traced values
         self.fields = Fields()
         self.unfinished = 0  # how many writes have begun and not ended; one that an exception cut short never ends
 
     @property
     def roots(self) -> Roots:
-        """Traced arrays by the owner of their memory; few traces ask, so arguments (2 µs each) are filed late."""
+        """Return the Roots by owner; arguments (2 µs each) are added at the first call, which few traces make."""
         while self.arguments:
             array, slot = self.arguments.pop(0)
-            file(self._roots, array, slot, None, True)
+            file_array(self._roots, array, slot, None, True)
         return self._roots
 
     @property
     def captured(self) -> dict[int, np.ndarray]:
-        """The owners of what pullbacks keep; those of simple calls are filed when a write asks, which few traces do."""
+        """Return the owners of residuals; those of simple calls are added at the first write, which few traces make."""
         entries = self.recording.entries
         while self._captured_to < len(entries):
             entry = entries[self._captured_to]
@@ -134,7 +134,7 @@ class Memory:
                 self._captured[id(owner)] = owner
 
     def slot(self, array: np.ndarray) -> int | None:
-        """The slot of an array as it is now, or None."""
+        """Return the slot of an array's current content, or None."""
         if self.holds_objects and array.dtype.char in "OV":
             self._check_objects(array)
         if not self.storages:
@@ -154,19 +154,19 @@ class Memory:
         seen = storage.views.get(id(array))
         if seen is not None and seen[0]() is array and seen[1] == storage.stamp:
             return seen[2]
-        if self.lent.spoilt:
+        if self.lent.overwritten:
             self.lent.refuse_spoilt(self.recording, array)
         slot = None if storage.slot is None else read_region(self.recording, array, owner, storage.slot)
         storage.views[id(array)] = (weakref.ref(array), storage.stamp, slot)
         return slot
 
     def _check_objects(self, array: np.ndarray) -> None:
-        """Refuse an array of Python objects that holds traced values, where what is done with it is not followed."""
+        """Refuse a structured or object array that holds traced values, in an operation without its own support."""
         if array.dtype.names is not None and self.is_traced(array):
             raise self.recording.refuse(
                 RefusedCallError(
-                    f"{here()}: what is done here with an array of records that holds traced values cannot be "
-                    "followed. Compute with its fields one by one: a['x']."
+                    f"{here()}: wengert cannot trace this operation on a structured array that holds traced values. "
+                    "Compute with its fields one by one: a['x']."
                 )
             )
         if not array.dtype.hasobject:
@@ -174,20 +174,20 @@ class Memory:
         if array.dtype != object or any([slot_of(self.recording, item) is not None for item in elements(array)]):
             raise self.recording.refuse(
                 RefusedCallError(
-                    f"{here()}: what is done here with an array of Python objects that holds traced values cannot be "
-                    "followed. Convert it first (a.astype(float)), or compute with its elements one by one."
+                    f"{here()}: wengert cannot trace this operation on an object array that holds traced values. "
+                    "Convert it first (a.astype(float)), or compute with its elements one by one."
                 )
             )
 
     def slot_in_place(self, array: np.ndarray) -> int | None:
-        """The slot of an array, made where nothing saw it, that shows traced memory: from now on of its place there."""
+        """Return the slot of an array made by untraced code that shows traced memory; track it there from now on."""
         if array.base is None or self.lent.shows(array) or not (is_inexact(array) and self.is_traced(array)):
             return None
         self.join(array)
         return self.slot(array)
 
     def add_view(self, view: np.ndarray, slot: int | None) -> None:
-        """Note a view that an operation made of written memory, and its slot."""
+        """Add a view that an operation made of written memory, with its slot."""
         storage = self.storages.get(id(owner_of(view)))
         if storage is None and self.fields:
             storage = self._storage(view)
@@ -195,17 +195,17 @@ class Memory:
             storage.views[id(view)] = (weakref.ref(view), storage.stamp, slot)
 
     def add_root(self, array: np.ndarray, slot: int, argument: bool = False, apart: bool = False) -> None:
-        """A traced array that lies in memory whose owner is not traced; `apart`: it is no part of what is filed."""
+        """Add a traced array whose owner is not traced; `apart`: it is not a part of one added before."""
         owner = owner_of(array)
         if argument or not (owner is array or id(owner) in SHADOW or id(owner) in self.storages):
-            file(self.roots, array, slot, self._inner_level(), argument, apart)
+            file_array(self.roots, array, slot, self._inner_level(), argument, apart)
 
     def _inner_level(self) -> Level | None:
         levels = self.recording.levels
         return levels[-1] if len(levels) > 1 else None
 
     def note_argument(self, array: np.ndarray) -> None:
-        """Note an array argument that is not wanted: a write to memory that it shares with others is ambiguous."""
+        """Add an array argument not differentiated by: a write to memory that it shares with others is ambiguous."""
         root, level = root_of(self.roots, owner_of(array)), self._inner_level()
         if root is not None and any([other is level for _, _, other in root]):
             root.shared.append(level)
@@ -221,7 +221,7 @@ class Memory:
         return key in SHADOW or key in self.roots or id(array) in SHADOW
 
     def whole(self, owner: np.ndarray) -> Any:
-        """The traced array that shows all of an owner's memory: itself, or the argument made of it; else None."""
+        """Return the traced array that shows all of an owner's memory, the owner or an argument; None if none does."""
         if id(owner) in self.storages or id(owner) in SHADOW:
             return owner
         root = root_of(self.roots, owner)
@@ -234,16 +234,16 @@ class Memory:
     def log_all(self) -> None:
         """Log each write from now on: a user's rule may read anything."""
         self.runs_others = True
-        if type(self._captured) is not Everything:
-            self._captured = Everything()
+        if type(self._captured) is not EveryOwner:
+            self._captured = EveryOwner()
 
     def version(self, array: np.ndarray) -> int | None:
-        """The number of the write that made what a traced array holds."""
+        """Return the number of the write that made a traced array's current content; None if there was none."""
         storage = self._storage(array)
         return None if storage is None else storage.stamp
 
     def _storage(self, array: np.ndarray) -> Storage | None:
-        """The current version of what owns the memory of an array, if that was written; of records, of its field."""
+        """Return the version of an array's owner, or of its field in a structured array; None if not written."""
         owner = owner_of(array)
         storage = self.storages.get(id(owner))
         if storage is not None or not self.fields:
@@ -252,17 +252,17 @@ class Memory:
         return None if field is None else self.storages.get(id(field))
 
     def is_followed(self, array: np.ndarray) -> bool:
-        """Whether an array is read by its place in written memory, whichever object stands for it."""
+        """Whether an array lies in written memory, and is read through its lens."""
         return self._storage(array) is not None
 
-    def give_way(self, owner: np.ndarray) -> None:
-        """An owner was overwritten by the function that gave views of it: refuse these from now on."""
+    def refuse_views_of(self, owner: np.ndarray) -> None:
+        """Refuse the views of an owner from now on: the function that returned them has overwritten it."""
         self.lent.before_write(owner, False)
         storage = self.storages.get(id(owner)) or self.follow(owner, None)
         self.written(storage, owner, None)
 
-    def stood(self, array: np.ndarray, place: int) -> bool:
-        """Whether the memory of an array held a variable before this place on the recording."""
+    def held_before(self, array: np.ndarray, place: int) -> bool:
+        """Whether the memory of an array held a variable before this slot of the recording."""
         owner = owner_of(array)
         storage = self.storages.get(id(owner))
         slots = [SHADOW.get(id(owner)) if storage is None else storage.slot]
@@ -270,7 +270,7 @@ class Memory:
         return any([slot is not None and slot < place for slot in slots])
 
     def before_write(self, array: np.ndarray, key: Any, threshold: int) -> None:
-        """Save the region `array[key]`, which is about to be overwritten, if a pullback keeps memory of its owner.
+        """Save the region `array[key]` before it is overwritten, if its owner is captured.
 
         Entries below `threshold` see the memory as it is now.
         """
@@ -282,14 +282,14 @@ class Memory:
             self.undo.append([threshold, array, key, np.array(array[key])])
 
     def join(self, array: np.ndarray) -> Owner:
-        """The Owner of an array that is about to be written into, where the array or the value is traced."""
+        """Return the Owner of an array that is about to be written, if the array or the value is traced."""
         owner = owner_of(array)
         if owner.dtype.names is not None:
             owner = self._field(array, owner)
         storage = self.storages.get(id(owner))
         if storage is None or storage.slot is None:
             check_unseen(self.recording, owner)
-        root = root_of(self.roots, owner)  # before the shadow table: it files the arguments
+        root = root_of(self.roots, owner)  # before reading the shadow table: it adds the arguments
         root = Root() if root is None else root
         if storage is None or root.waiting:
             is_shared = any([is_open(self.recording, level) for level in root.shared])
@@ -300,10 +300,12 @@ class Memory:
         storage.slot = slot
         if not self.recording.keep:
             return Owner(owner, storage, storage.spec)
-        return Owner(owner, storage, owner.copy(order="K") if slot is None else owner)  # else a variable stands for it
+        return Owner(
+            owner, storage, owner.copy(order="K") if slot is None else owner
+        )  # if traced, its variable is enough
 
     def _field(self, array: np.ndarray, owner: np.ndarray) -> np.ndarray:
-        """The field of an array of records that is about to be written into."""
+        """Return the field of a structured array that is about to be written."""
         check_unseen(self.recording, owner)
         check_alone(self.recording, owner, False, root_of(self.roots, owner) is not None)
         self.fields.enter(self.recording, owner)
@@ -312,7 +314,7 @@ class Memory:
         return owner if field is None else field
 
     def follow(self, owner: np.ndarray, slot: int | None) -> Storage:
-        """Have the content of an owner at this slot from now on, and its views read through their lenses."""
+        """Start a version of an owner at this slot: from now on its views are read through their lenses."""
         ref = weakref.ref(owner, forgetting(self.storages, id(owner)))
         storage = self.storages[id(owner)] = Storage(ref, slot, spec_of(owner))
         storage.shadowed = weakref.ref(owner, forgetting(SHADOW, id(owner)))
@@ -357,25 +359,25 @@ class Memory:
     def put_at(
         self, owner: Owner, array: np.ndarray, key: Any, value: Any, value_slot: int | None, key_slot: Any
     ) -> None:
-        """Record `array[key] = value` as it stands: for an owner itself, and for keys that give no view."""
+        """Record `array[key] = value` as setitem: for an owner itself, and for keys that make no view."""
         ins = key_slot, value_slot
         args = self.capture(key), self.capture(self.recording.unread(value))
         if array is not owner.array and not covers(array, owner.array):
             self._change(owner, array, setitem, ins, args)
             return
-        slot = known(self.recording, owner.storage.slot, owner.before)
-        slot = append(self.recording, setitem, owner.array, (slot, *ins), (owner.before, *args))
+        slot = slot_before(self.recording, owner.storage.slot, owner.before)
+        slot = append_call(self.recording, setitem, owner.array, (slot, *ins), (owner.before, *args))
         self.written(owner.storage, owner.array, slot)
 
     def _change(self, owner: Owner, view: np.ndarray, fn: Any, ins: tuple[Any, ...], args: tuple[Any, ...]) -> None:
-        """Record that a view of the owner now holds `fn(before, *args)`, of what it held before."""
+        """Record that a view of the owner now holds `fn(before, *args)`, with `before` its content until now."""
         recording, slot = self.recording, owner.storage.slot
         was = content_of(view, owner.array, owner.before) if recording.keep else spec_of(view)
-        slot = known(recording, None if slot is None else read_region(recording, view, owner.array, slot), was)
-        self.put(owner, view, view, append(recording, fn, view, (slot, *ins), (was, *args)))
+        slot = slot_before(recording, None if slot is None else read_region(recording, view, owner.array, slot), was)
+        self.put(owner, view, view, append_call(recording, fn, view, (slot, *ins), (was, *args)))
 
     def capture(self, value: Any) -> Any:
-        """Return the residual of a value that a pullback will read. From now on writes into its memory are logged."""
+        """Return the residual of a value that a pullback will read; log writes into its memory from now on."""
         if isinstance(value, np.ndarray):
             owner = owner_of(value)
             if is_foreign(owner):
@@ -388,7 +390,7 @@ class Memory:
         return value
 
     def _copy(self, value: np.ndarray) -> np.ndarray:
-        """A copy of a value that stands for the same variable."""
+        """Copy a value, as the same variable."""
         copy, slot = np.array(value, order="C"), self.slot(value)
         if slot is not None:
             self.replaced.append({0: (copy, value, slot)})
@@ -396,23 +398,23 @@ class Memory:
         return copy
 
     def rewind(self, position: int, done: int) -> int:
-        """Put memory back as the entry at `position` saw it; `done` counts the writes undone so far.
+        """Restore memory as the entry at `position` saw it; `done` counts the writes undone so far, and is returned.
 
-        What is undone is owed to the recording, which does it again at the end.
+        The undone writes are pushed to the recording's `owed`, which repeats them at the end.
         """
         log = self.undo
         while done < len(log) and log[-1 - done][0] > position:
-            undo(log[-1 - done], self.recording.owed)
+            undo_write(log[-1 - done], self.recording.owed)
             done += 1
         return done
 
     def use_up(self) -> None:
-        """Have the log used up by `unwind` from now on: no write follows, and what pullbacks keep is theirs alone."""
+        """Let `unwind` use up the log from now on: no write follows, and residuals need no undo log any more."""
         self._captured, self._captured_to = {}, len(self.recording.entries)
-        self.finals = Finals(self.recording.owed)
+        self.finals = FinalContents(self.recording.owed)
 
     def unwind(self, position: int) -> int:
-        """`rewind` for the last time, which frees what the log saved; the writes are done again in the end."""
+        """Do `rewind` for the last time, and free the saved contents; the final contents are restored in the end."""
         while self.undo and self.undo[-1][0] > position:
             record = self.undo.pop()
             if self.finals is None:
@@ -422,11 +424,11 @@ class Memory:
         return 0
 
     def forget_kept(self) -> None:
-        """Forget what was kept for pullbacks: none will read it."""
+        """Forget the captured residuals: no pullback will read them."""
         self._captured, self._captured_to = {}, len(self.recording.entries)
         self.undo.clear()
         for copies in self.replaced:
-            for key in [key for key, made in copies.items() if _references(made) == ALONE]:
+            for key in [key for key, made in copies.items() if _reference_count(made) == SINGLE_REFERENCE]:
                 copy, _, variable = copies[key]
                 if SHADOW.get(id(copy), -1) == variable:
                     del SHADOW[id(copy)]
@@ -434,29 +436,29 @@ class Memory:
         self.replaced = [copies for copies in self.replaced if copies]
 
     def ended_by(self, error: BaseException) -> None:
-        """A write that had begun raised `error`: where NumPy refused it at the outset, nothing is written.
+        """Handle the `error` of a write: if NumPy raised it before it wrote anything, the write did not happen.
 
-        Else some of it may be written: a floating-point error is raised afterwards, a signal's handler at any time.
+        Otherwise part may be written: a floating-point error is raised afterwards, a signal handler's at any time.
         """
         files = [frame.f_code.co_filename for frame, _ in traceback.walk_tb(error.__traceback__)]
-        if isinstance(error, _AT_THE_OUTSET) and files[-1].startswith(_NUMPY):
+        if isinstance(error, _BEFORE_WRITE) and files[-1].startswith(_ENGINE_AND_NUMPY):
             self.unfinished -= 1
 
 
-def _references(made: tuple[Any, ...]) -> int:
+def _reference_count(made: tuple[Any, ...]) -> int:
     return sys.getrefcount(made[0])
 
 
-ALONE = _references((object(),))  # of an object that one tuple holds and nothing else
+SINGLE_REFERENCE = _reference_count((object(),))  # of an object that only one tuple holds
 
 
 def memory_of(recording: Recording) -> Memory:
-    """The Memory of a recording, with all that it can do; the recording knows only what it needs of it itself."""
+    """Return the Memory of a recording with its full type; the recording declares only the part that it uses."""
     return recording.memory  # type: ignore[return-value]
 
 
 def _is_like(value: Any, owner: np.ndarray, in_memory: bool) -> bool:
-    """Whether a value can stand for an owner; on a tape also `in_memory`, where views are made of it."""
-    # a Python float has no dtype of its own; None would not do for it, because np.dtype("float64") == None
+    """Whether a value can become an owner's content; `in_memory` also compares strides, since views are made of it."""
+    # a Python float has no dtype; comparing None would not do, because np.dtype("float64") == None
     is_like = np.shape(value) == owner.shape and hasattr(value, "dtype") and value.dtype == owner.dtype
     return is_like and not (in_memory and value.strides != owner.strides)

@@ -1,6 +1,6 @@
-"""The undo log: what memory held before each write, which is put back as the reverse pass walks.
+"""The undo log: the content of memory before each write, which the reverse pass restores as it walks back.
 
-A record is `[threshold, array, key, saved]`: entries below the threshold saw the memory as it was saved.
+A record is `[threshold, array, key, saved]`: entries below the threshold saw the saved content.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import numpy as np
 from wengert.recording.shadow import WEAKLY_HELD_ABOVE
 from wengert.values.undo_stack import Owed
 
-Undo = list[Any]
+UndoRecord = list[Any]
 
 
-class Everything(dict[int, np.ndarray]):
-    """Stands for the owners of kept memory where each write is to be logged, whatever it writes into."""
+class EveryOwner(dict[int, np.ndarray]):
+    """A table of captured owners that contains every owner: each write is logged."""
 
     def __contains__(self, key: object) -> bool:
         return True
@@ -26,15 +26,15 @@ class Everything(dict[int, np.ndarray]):
         pass
 
 
-def undo(record: Undo, owed: Owed) -> None:
-    """Put back what a record saved; `owed` gets what brings the present content back."""
+def undo_write(record: UndoRecord, owed: Owed) -> None:
+    """Restore the content that a record saved; push to `owed` the write that brings the present content back."""
     _, array, key, saved = record
     owed.append(partial(array.__setitem__, key, np.array(array[key])))
     array[key] = saved
 
 
-class Finals:
-    """The contents to restore after an undo log has been used up: each region once, as its latest record finds it."""
+class FinalContents:
+    """The final contents to restore after an undo log is used up: each region once, as its last write left it."""
 
     __slots__ = ("_owed", "_regions")
 
@@ -42,19 +42,19 @@ class Finals:
         self._owed = owed
         self._regions: set[Any] = set()
 
-    def undo(self, record: Undo) -> None:
-        """Put back what a record saved; the record is free then, unless it holds the last content of its region."""
-        region = _region(record)
+    def undo(self, record: UndoRecord) -> None:
+        """Restore the content that a record saved; save the final content first, if the region has not had it yet."""
+        region = _large_region(record)
         if region in self._regions:
             record[1][record[2]] = record[3]
             return
-        undo(record, self._owed)
+        undo_write(record, self._owed)
         if region is not None:
             self._regions.add(region)
 
 
-def _region(record: Undo) -> Any:
-    """The place in memory of a large record, if a view shows it; None for others."""
+def _large_region(record: UndoRecord) -> Any:
+    """Return the address and layout of a large record's region, if a view shows it; None for others."""
     _, array, key, saved = record
     if saved.nbytes <= WEAKLY_HELD_ABOVE:
         return None

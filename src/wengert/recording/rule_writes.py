@@ -55,7 +55,7 @@ def note_writes(
             if recording.keep:
                 raise recording.refuse(_overwritten())
             if not seen:
-                recording.memory.give_way(array)  # nobody may read its views any more, but for the reverse pass
+                recording.memory.refuse_views_of(array)  # nobody may read its views any more, but for the reverse pass
         elif slot_of(recording, array) not in {None, *recording.memory.lent.unspoken}:
             raise recording.refuse(
                 RefusedCallError(

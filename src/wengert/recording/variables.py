@@ -36,7 +36,7 @@ def register(recording: Recording, value: Any, slot: int, args: tuple[Any, ...] 
         if lends is None:
             is_lent = bool(lent) and any([lent.shows(a) for a in args])
         else:
-            is_lent = lent.is_workspace(owner_of(value)) or recording.memory.stood(value, lends)
+            is_lent = lent.is_workspace(owner_of(value)) or recording.memory.held_before(value, lends)
         if is_lent:
             lent.note(value)
     SHADOW[id(value)] = slot

@@ -19,7 +19,7 @@ import numpy as np
 from wengert.errors import ArgumentError, RecomputationError
 from wengert.hooks.classes import as_traced
 from wengert.mutation.storage import Memory, memory_of
-from wengert.mutation.undo import Everything, undo
+from wengert.mutation.undo import EveryOwner, undo_write
 from wengert.recording.digest import Trail
 from wengert.recording.primitives import ruled
 from wengert.recording.recording import STATE, Level, Recording
@@ -125,7 +125,7 @@ class _Stretch:
         memory = self.memory
         self.start = len(self.recording.entries)
         self.outside = memory.undo, memory.finals, memory._captured, memory._captured_to, self.recording.specs
-        memory.undo, memory.finals, memory._captured, memory._captured_to = [], None, Everything(), self.start
+        memory.undo, memory.finals, memory._captured, memory._captured_to = [], None, EveryOwner(), self.start
         self.recording.specs = {}
         self.is_kept = False
         memory.unfinished += 1
@@ -152,7 +152,7 @@ class _Stretch:
         """Keep the stretch on the recording, and move its undo log to the recording's."""
         undo, finals, _, captured_to, specs = self.outside
         undo.extend(self.memory.undo)
-        self.outside, self.is_kept = (undo, finals, Everything(), captured_to, specs), True
+        self.outside, self.is_kept = (undo, finals, EveryOwner(), captured_to, specs), True
 
 
 class _RepeatableCall:
@@ -271,7 +271,7 @@ def _content_before(recording: Recording, owner: np.ndarray, records: list[Any])
         return [(record[1], record[2], record[3]) for record in records]
     owed = len(recording.owed)
     for record in reversed(records):
-        undo(record, recording.owed)
+        undo_write(record, recording.owed)
     content = owner.copy()
     recording.owed.pay(owed)
     return [(owner.view(), ..., content)]
