@@ -56,13 +56,13 @@ def main(words: list[str] | None = None) -> int:
     parser = _parser()
     with contextlib.suppress(ImportError):
         importlib.import_module("argcomplete").autocomplete(parser)
-    given, more = parser.parse_known_args([_with_space(word) for word in (sys.argv[1:] if words is None else words)])
-    if strange := [word for word in more if word.startswith("-") or not hasattr(given, "values")]:
-        parser.error(f"{' '.join(strange)}: no such option. See: {parser.prog} {given.command} --help")
+    options, more = parser.parse_known_args([_with_space(word) for word in (sys.argv[1:] if words is None else words)])
+    if strange := [word for word in more if word.startswith("-") or not hasattr(options, "values")]:
+        parser.error(f"{' '.join(strange)}: no such option. See: {parser.prog} {options.command} --help")
     if more:  # arguments after options
-        given.values += more
+        options.values += more
     try:
-        code: int = given.run(given)
+        code: int = options.run(options)
         sys.stdout.flush()
         return code
     except UsageError as error:
@@ -179,79 +179,79 @@ def _file_to_write(word: str) -> str:
     return word
 
 
-def _parse_call(given: argparse.Namespace) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
-    f = find_callable(given.function)
-    return (f, *arguments(f, [*given.values, *given.late]))
+def _parse_call(options: argparse.Namespace) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
+    f = find_callable(options.function)
+    return (f, *arguments(f, [*options.values, *options.late]))
 
 
-def _parse_differentiable_call(given: argparse.Namespace) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
-    called = _parse_call(given)
+def _parse_differentiable_call(options: argparse.Namespace) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
+    called = _parse_call(options)
     if not called[1] and not called[2]:
-        raise UsageError(f"{given.function} got no arguments: there is nothing to differentiate by")
+        raise UsageError(f"{options.function} got no arguments: there is nothing to differentiate by")
     return called
 
 
-def _argnums(given: argparse.Namespace) -> tuple[str, ...] | None:
-    return given.wrt and tuple(given.wrt)
+def _argnums(options: argparse.Namespace) -> tuple[str, ...] | None:
+    return options.wrt and tuple(options.wrt)
 
 
-def _is_gradient(given: argparse.Namespace) -> bool:
-    return given.of == "gradient" or given.wrt is not None
+def _is_gradient(options: argparse.Namespace) -> bool:
+    return options.of == "gradient" or options.wrt is not None
 
 
-def _make_tape(given: argparse.Namespace) -> Tape:
-    if _is_gradient(given):
-        f, args, kwargs = _parse_differentiable_call(given)
-        return gradtape(f, *args, argnums=_argnums(given), **kwargs)
-    f, args, kwargs = _parse_call(given)
+def _make_tape(options: argparse.Namespace) -> Tape:
+    if _is_gradient(options):
+        f, args, kwargs = _parse_differentiable_call(options)
+        return gradtape(f, *args, argnums=_argnums(options), **kwargs)
+    f, args, kwargs = _parse_call(options)
     return trace(f, *args, **kwargs)[1]
 
 
-def _run_trace(given: argparse.Namespace) -> int:
-    _make_tape(given).show()
+def _run_trace(options: argparse.Namespace) -> int:
+    _make_tape(options).show()
     return 0
 
 
-def _run_source(given: argparse.Namespace) -> int:
-    name = given.function.rpartition(":")[2].rpartition(".")[2]
-    print(_make_tape(given).to_source(f"d{name}" if _is_gradient(given) else name), end="")
+def _run_source(options: argparse.Namespace) -> int:
+    name = options.function.rpartition(":")[2].rpartition(".")[2]
+    print(_make_tape(options).to_source(f"d{name}" if _is_gradient(options) else name), end="")
     return 0
 
 
-def _run_measure(given: argparse.Namespace) -> int:
-    f, args, kwargs = _parse_differentiable_call(given)
-    found = given.measure(f, *args, argnums=_argnums(given), **kwargs)
+def _run_measure(options: argparse.Namespace) -> int:
+    f, args, kwargs = _parse_differentiable_call(options)
+    found = options.measure(f, *args, argnums=_argnums(options), **kwargs)
     found.show()
     for form in ("html", "speedscope"):
-        if file := getattr(given, form, None):
+        if file := getattr(options, form, None):
             print(getattr(found, form)(file))
     return 0
 
 
-def _run_check(given: argparse.Namespace) -> int:
-    f, args = by_position(*_parse_differentiable_call(given), given.wrt)
-    modes = tuple(given.mode or ["rev"])
-    options: dict[str, Any] = {"rtol": given.rtol, "atol": given.atol, "quiet": given.quiet}
-    worst = check_grads(f, *args, order=given.order, modes=modes, **options)
+def _run_check(options: argparse.Namespace) -> int:
+    f, args = by_position(*_parse_differentiable_call(options), options.wrt)
+    modes = tuple(options.mode or ["rev"])
+    tolerances: dict[str, Any] = {"rtol": options.rtol, "atol": options.atol}
+    worst = check_grads(f, *args, order=options.order, modes=modes, quiet=options.quiet, **tolerances)
     error = f"the largest relative error is {worst:.1e}" if worst else "all errors are below the absolute tolerance"
-    print(f"{given.function}: OK, its derivatives agree with finite differences; {error}")
+    print(f"{options.function}: OK, its derivatives agree with finite differences; {error}")
     return 0
 
 
-def _run_missing(given: argparse.Namespace) -> int:
-    f, args, kwargs = _parse_call(given)
+def _run_missing(options: argparse.Namespace) -> int:
+    f, args, kwargs = _parse_call(options)
     found = missing(f, *args, **kwargs)
     found.show() if found or found.constant or found.stopped else print(found)
     return int(bool(found) or found.stopped is not None)
 
 
-def _run_policy(given: argparse.Namespace) -> int:
-    print("\n\n".join([str(policy(find_callable(name))._replace(name=name)) for name in given.names]))
+def _run_policy(options: argparse.Namespace) -> int:
+    print("\n\n".join([str(policy(find_callable(name))._replace(name=name)) for name in options.names]))
     return 0
 
 
-def _run_view(given: argparse.Namespace) -> int:
-    print(show(_make_tape(given), given.out))
+def _run_view(options: argparse.Namespace) -> int:
+    print(show(_make_tape(options), options.out))
     return 0
 
 

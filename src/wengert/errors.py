@@ -92,7 +92,7 @@ class GradientCheckError(WengertError, AssertionError):
 
 
 class DuplicateRuleError(WengertError, ValueError):
-    """A primitive was given a second rule."""
+    """A second rule was declared for a primitive."""
 
 
 class RuleError(WengertError, TypeError):
@@ -144,7 +144,7 @@ class NoBatchingRuleWarning(WengertWarning):
 
 
 class NotConvergedWarning(WengertWarning):
-    """A solver's result does not solve the equation by which it is differentiated, or an integral did not converge."""
+    """A solver's result does not solve its equation, or an integral did not converge: the derivative is inaccurate."""
 
 
 class PluginWarning(WengertWarning):

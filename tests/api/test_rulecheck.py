@@ -298,9 +298,9 @@ def set_instead(x_bar: np.ndarray, value: Any) -> np.ndarray:
     (elsewhere, "argument 0 against [+] val"),
     (set_instead, "argument 0 against [+] val"),
     (in_one_order, "argument 0 in Fortran order against [+] val"),
-    (lambda x_bar, value: x_bar + value, "does not return the array it was given"),
-    (lambda x_bar, value: plus_equals(x_bar, value)[:], "does not return the array it was given"),
-    (lambda x_bar, value: None, "does not return the array it was given"),
+    (lambda x_bar, value: x_bar + value, "does not return its buffer"),
+    (lambda x_bar, value: plus_equals(x_bar, value)[:], "does not return its buffer"),
+    (lambda x_bar, value: None, "does not return its buffer"),
 ])  # fmt: skip
 def test_wrong_add(add: Any, match: str) -> None:
     fails(match, acting(add=add), B, B)

@@ -240,11 +240,11 @@ def test_errors() -> None:
         wg.jvp(np.sin, (X,), (1.0,))
     with pytest.raises(wg.ArgumentError, match="complex"):
         wg.jvp(np.sin, (X,), (V * 1j,))
-    with pytest.raises(wg.ArgumentError, match="one tangent for each"):
+    with pytest.raises(wg.ArgumentError, match="tangents must be a tuple of 1"):
         wg.jvp(np.sin, (X,), ())
     with pytest.raises(wg.ArgumentError, match=r"\['b'\]"):
         wg.jvp(lambda p: p["a"], ({"a": X, "b": X.copy()},), ({"a": V},))
-    with pytest.raises(wg.ArgumentError, match=r"\['b'\] is an array that stands elsewhere"):
+    with pytest.raises(wg.ArgumentError, match=r"\['b'\] is an array that the primals hold twice"):
         wg.jvp(lambda p: p["a"], ({"a": X, "b": X},), ({"a": V, "b": X},))
     with pytest.raises(wg.ArgumentError, match="holds no float"):
         wg.jvp(lambda p: p["a"], ({"a": X, "b": 3},), ({"a": V, "b": 1.0},))

@@ -117,8 +117,8 @@ def _check_next_order(
     xs = tuple([args[k] for k in places])
 
     def of_floats(*xs: Any) -> Any:
-        given = dict(zip(places, xs, strict=True))
-        return f(*[given.get(k, x) for k, x in enumerate(args)], **kwargs)
+        floats = dict(zip(places, xs, strict=True))
+        return f(*[floats.get(k, x) for k, x in enumerate(args)], **kwargs)
 
     def pullback(y_bar: Any, *xs: Any) -> Any:
         return vjp(of_floats, *xs)[1](y_bar)

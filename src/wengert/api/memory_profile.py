@@ -41,7 +41,6 @@ class MemoryUse(Report):
     def __init__(self, title: str, curve: Any, look: Any) -> None:
         from wengert.tools.lines import lines_by_number
 
-
         self.title, self.turned, self.at = title, curve.turned, look.at
         self.total, self.held = np.array(curve.total), np.array(curve.held)
         lines: dict[Any, Any] = {None: None, **lines_by_number(filter(None, curve.line_numbers))}

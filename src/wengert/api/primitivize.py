@@ -89,11 +89,11 @@ def _inline_function(tape: Tape, op: Call, ctx: Context | None) -> list[Op]:
     if not _equal_results(value, call(*second)):
         raise _inlining_error(op, "it returns another result when it runs again", "trace a function that calls it")
     places = [place for place in inner if isinstance(place, Input) and not place.callee]
-    made: list[Op] = []
-    leaves = [leaf for v in traced for leaf in _argument_leaves(tape, op, v, value_of(v), made)]
+    new_ops: list[Op] = []
+    leaves = [leaf for v in traced for leaf in _argument_leaves(tape, op, v, value_of(v), new_ops)]
     if len(places) != len(leaves):
         raise _inlining_error(op, "a container that it reads holds an array twice", "pass the array once")
-    return _splice(tape, op, inner, dict(zip(places, leaves, strict=True)), made)
+    return _splice(tape, op, inner, dict(zip(places, leaves, strict=True)), new_ops)
 
 
 def _is_trace_input(op: Call, v: Variable) -> bool:
@@ -125,19 +125,21 @@ def _function_of_inputs(op: Call, traced: list[Variable]) -> Callable[..., Any]:
     return call
 
 
-def _argument_leaves(tape: Tape, op: Call, v: Variable, value: Any, made: list[Op]) -> Iterator[Variable]:
-    """Yield the Variables of an argument's leaves; append to `made` the ops that take them out of a container."""
+def _argument_leaves(tape: Tape, op: Call, v: Variable, value: Any, new_ops: list[Op]) -> Iterator[Variable]:
+    """Yield the Variables of an argument's leaves; append to `new_ops` the ops that take them out of a container."""
     if not isinstance(value, tuple | list | dict):
         yield v
         return
     for key in value if isinstance(value, dict) else range(len(value)):
         part = mkcall(getfield, v, key)
         part.site = op.site
-        made.append(part)
-        yield from _argument_leaves(tape, op, Variable(part), part.val, made)
+        new_ops.append(part)
+        yield from _argument_leaves(tape, op, Variable(part), part.val, new_ops)
 
 
-def _splice(tape: Tape, op: Call, inner: Tape, table: dict[Op, Any], made: list[Op], again: bool = False) -> list[Op]:
+def _splice(
+    tape: Tape, op: Call, inner: Tape, table: dict[Op, Any], new_ops: list[Op], again: bool = False
+) -> list[Op]:
     """Replace an op by the inner tape's ops, with their inputs replaced from the table.
 
     With `again`, run them on the values that they have here.
@@ -151,24 +153,24 @@ def _splice(tape: Tape, op: Call, inner: Tape, table: dict[Op, Any], made: list[
         new.site = new.site or op.site
         if again and isinstance(new, Call):
             new.val = run_call(new, value_of)
-        made.append(new)
+        new_ops.append(new)
         table[each] = Variable(new)
-    _replace_op(tape, op, made, table[inner.result.op])  # type: ignore[index]
-    return made
+    _replace_op(tape, op, new_ops, table[inner.result.op])  # type: ignore[index]
+    return new_ops
 
 
-def _replace_op(tape: Tape, op: Call, made: list[Op], result: Any) -> None:
+def _replace_op(tape: Tape, op: Call, new_ops: list[Op], result: Any) -> None:
     """Replace an op by new ones; its readers then read `result`, which may be an existing value."""
     if not isinstance(result, Variable):
-        made.append(Constant(result, site=op.site))
-        result = Variable(made[-1])
-    last = next((k for k, new in enumerate(made) if result.op is new), None)
+        new_ops.append(Constant(result, site=op.site))
+        result = Variable(new_ops[-1])
+    last = next((k for k, new in enumerate(new_ops) if result.op is new), None)
     if last is None:
-        tape.insert(Variable(op), *made)
+        tape.insert(Variable(op), *new_ops)
         tape.delete(Variable(op), rebind_to=result)
     else:
-        made[last].note = made[last].note or op.note
-        tape.replace(Variable(op), *made, rebind_to=last)
+        new_ops[last].note = new_ops[last].note or op.note
+        tape.replace(Variable(op), *new_ops, rebind_to=last)
 
 
 def _equal_results(a: Any, b: Any) -> bool:

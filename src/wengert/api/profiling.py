@@ -23,7 +23,7 @@ class Spent(NamedTuple):
     """The cost of `what`, a line or a primitive: seconds and bytes, forward and in reverse.
 
     `plain` are the seconds that the line takes when the function runs without a derivative. The bytes of a call are the
-    most that it held at one moment. `calls` and `steps` count the calls of primitives recorded, and walked back.
+    most that it had allocated at one time. `calls` and `steps` count the calls of primitives recorded, and walked back.
     """
 
     what: Any
@@ -76,7 +76,6 @@ class Profile(Report):
 
     def __init__(self, title: str, plain: float, gradient: float, rest: float, rows: Iterable[Spent]) -> None:
         from wengert.tools.lines import lines_by_number
-
 
         self.title, self.plain, self.gradient, self.rest = title, plain, gradient, rest
         self.rows = tuple(rows)  # by stack and primitive

@@ -324,7 +324,7 @@ class _RuleCheck:
         for name, buffer in (("", start.copy()), (" in Fortran order", start.copy(order="F")), (" of a view", view)):
             made = thunk.add(buffer)
             if made is not buffer:
-                raise self.error(f"add of the InplaceableThunk of argument {k} does not return the array it was given")
+                raise self.error(f"add of the InplaceableThunk of argument {k} does not return its buffer")
             self.close(f"add of the InplaceableThunk of argument {k}{name} against + val", buffer, start + x_bar)
 
     def accumulators_add(self, cotangents: Any, y_bar: Any) -> None:
@@ -344,7 +344,7 @@ class _RuleCheck:
             if made is NotImplemented:
                 self.close(f"{what} does nothing", buffer, start)
             elif made is not buffer:
-                raise self.error(f"{what} does not return the array that it was given")
+                raise self.error(f"{what} does not return its buffer")
             else:
                 self.close(f"{what} against +", buffer, start + x_bar)
 

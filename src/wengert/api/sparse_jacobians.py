@@ -1,4 +1,4 @@
-"""Sparse Jacobians and Hessians: a tape gives the pattern, its colouring few passes, which compute all entries.
+"""Sparse Jacobians and Hessians: the pattern is read from a tape and coloured, so that few passes find all entries.
 
 Each call traces the function at its arguments; the pattern and its colouring are computed again only if the tape has
 changed. So no entry is missed, whichever branches the function takes.

@@ -39,7 +39,6 @@ def show(tape: Tape, path: str | os.PathLike[str] | None = None) -> Path:
     """
     from wengert.tools.page import write_page
 
-
     if not isinstance(tape, Tape):
         raise ArgumentError(
             f"show takes a tape, not a {type(tape).__name__}\n"
