@@ -242,8 +242,10 @@ def test_random_programs() -> None:
 
 
 def test_random_programs_by_blocks(blocks: None) -> None:
-    tapes = [with_block_loops(split_into_columns(tape), False, native_compiled.NATIVE_LIMITS) for tape in check(EXAMPLES)]
-    assert sum([any([isinstance(op, Call) and type(op.fn) is BlockLoop for op in tape]) for tape in tapes]) > EXAMPLES / 4
+    columns = map(split_into_columns, check(EXAMPLES))
+    tapes = [with_block_loops(tape, False, native_compiled.NATIVE_LIMITS) for tape in columns]
+    with_blocks = [any([isinstance(op, Call) and type(op.fn) is BlockLoop for op in tape]) for tape in tapes]
+    assert sum(with_blocks) > EXAMPLES / 4
 
 
 def test_compiled_by_columns() -> None:

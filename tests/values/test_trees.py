@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import wengert as wg
 from wengert.recording.inputs import Swaps, enter, enter_callable
 from wengert.recording.subclasses import renewed
-from wengert.values.trees import is_container, leaves, mirror, rebuild, written
+from wengert.values.trees import is_container, leaves, mirror, path_text, rebuild
 
 T = TypeVar("T")
 
@@ -32,7 +32,7 @@ class Fresh:
 
     def __call__(self, leaf: Any, path: str) -> Any:
         new = renewed(leaf)
-        self.made.append((written(path), leaf, new))
+        self.made.append((path_text(path), leaf, new))
         return new
 
     def paths(self) -> list[str]:
@@ -386,7 +386,7 @@ def test_restored_when_making_a_leaf_fails() -> None:
     own_tuple = params["n"][1]  # type: ignore[index]
 
     def make(leaf: Any, path: str) -> Any:
-        if written(path).endswith("['z']"):
+        if path_text(path).endswith("['z']"):
             raise KeyboardInterrupt
         return renewed(leaf)
 
@@ -540,7 +540,7 @@ def test_a_closure_is_restored_when_making_a_leaf_fails() -> None:
         return a + b
 
     def make(leaf: Any, path: str) -> Any:
-        if written(path) == "f.b":
+        if path_text(path) == "f.b":
             raise ValueError
         return renewed(leaf)
 

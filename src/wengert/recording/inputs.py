@@ -19,9 +19,9 @@ from wengert.rulebook.registry import rules
 from wengert.values.callables import unwrapped
 from wengert.values.specs import is_inexact
 from wengert.values.transformed import Transformed
-from wengert.values.trees import Leaf, Seen, TreePath, is_filled, itself, leaves, load_cell, mirror, walk, written
+from wengert.values.trees import Leaf, Seen, TreePath, is_filled, itself, leaves, load_cell, mirror, path_text, walk
 
-Make: TypeAlias = Callable[[Leaf, TreePath], Leaf]  # what stands in place of the leaf at the path `written(path)`
+Make: TypeAlias = Callable[[Leaf, TreePath], Leaf]  # what stands in place of the leaf at the path `path_text(path)`
 
 
 class Leaves:
@@ -82,7 +82,7 @@ class Swaps:
     @property
     def paths(self) -> list[tuple[str, Leaf]]:
         """The pairs (path, fresh leaf), in order."""
-        return [(written(path), fresh) for fresh, _, path in self._leaves]
+        return [(path_text(path), fresh) for fresh, _, path in self._leaves]
 
     def enter(self, value: Any, name: str = "") -> Any:
         """`value` with fresh leaves: a container with an identity is changed in place, a tuple rebuilt."""

@@ -16,7 +16,7 @@ import numpy as np
 from wengert.rulebook.declare import adjoint
 from wengert.rulebook.rule_variants import RuleBody
 from wengert.rulebook.steps import Step, is_none, take
-from wengert.rulebook.syntax import DERIVING, named_object, parts_of, unit, walk
+from wengert.rulebook.syntax import DERIVING, named_object, parts_of, unit, walk_tree
 from wengert.values.specs import is_complex
 
 ArrayStep = Callable[[Any, Any, Any, Any], None]  # step(cotangents, table, y_bar, entry)
@@ -51,8 +51,8 @@ def array_step(
 def _rebinds(body: RuleBody) -> bool:
     """Whether the body gives one of its parameters another value."""
     assert body.node is not None
-    parameters = {n.arg for n in walk(body.node.args) if isinstance(n, ast.arg)}
-    names = [n for n in walk(body.node) if isinstance(n, ast.Name)]
+    parameters = {n.arg for n in walk_tree(body.node.args) if isinstance(n, ast.arg)}
+    names = [n for n in walk_tree(body.node) if isinstance(n, ast.Name)]
     return any(n.id in parameters and not isinstance(n.ctx, ast.Load) for n in names)
 
 
@@ -93,7 +93,7 @@ class _ArrayStep(Step):
     def _is_asked(self, name: str) -> bool:
         """Whether the body asks the parameter `name` for an attribute that only arrays have."""
         asking = {*_METADATA, id(adjoint)}
-        calls = [n for n in walk(self.node) if isinstance(n, ast.Call) and n.args]
+        calls = [n for n in walk_tree(self.node) if isinstance(n, ast.Call) and n.args]
         return any(_name(n.args[0]) == name and id(named_object(n.func, self.function)) in asking for n in calls)
 
     def _guard(self, reads_y: bool, above: int | None) -> str:

@@ -24,7 +24,7 @@ ENTERED = "It takes the examples of a batch one by one, also where a derivative 
 __all__ = ["Batch", "batched", "batching"]
 
 F = TypeVar("F", bound=Callable[..., Any])
-_METHODS = (np.ndarray, np.generic)
+_METHOD_OWNERS = (np.ndarray, np.generic)
 
 
 class Batch(NamedTuple):
@@ -137,7 +137,7 @@ def _rule_of(fn: Any) -> tuple[Any, Any]:
         found = rules.batching_of(getattr(np.ufunc, fn.__name__))
     elif found is None and isinstance(fn, np.ufunc) and fn.signature is None:
         found = rules.batching_of(np.ufunc)
-    elif found is None and getattr(fn, "__objclass__", None) in _METHODS and hasattr(np, fn.__name__):
+    elif found is None and getattr(fn, "__objclass__", None) in _METHOD_OWNERS and hasattr(np, fn.__name__):
         return _rule_of(getattr(np, fn.__name__))
     return found, fn
 
@@ -154,7 +154,7 @@ def _warn(fn: Any) -> None:
 def one_by_one(batch: Batch, *args: Any, **kwargs: Any) -> Any:
     """The values of the function for each example, stacked; of an empty batch that of ones has their shape."""
     made = each(batch, *args, **kwargs)
-    if len({_kind(result) for result in made}) > 1:
+    if len({_dtype_or_type(result) for result in made}) > 1:
         raise TypeError(f"{callable_name(batch.fn)} gives results of different kinds for the examples")
     return stacked(made, batch.size)
 
@@ -164,7 +164,7 @@ def each(batch: Batch, *args: Any, **kwargs: Any) -> list[Any]:
     return [batch.fn(*given, **words) for given, words in examples(batch, args, kwargs)]
 
 
-def _kind(result: Any) -> Any:
+def _dtype_or_type(result: Any) -> Any:
     """The dtype of a number or array, the type of anything else."""
     is_number = isinstance(result, np.ndarray | np.generic | float | complex | int)
     return np.result_type(result) if is_number else type(result)

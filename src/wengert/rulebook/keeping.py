@@ -24,7 +24,7 @@ from wengert.rulebook.syntax import (
     definition,
     named_object,
     unused,
-    walk,
+    walk_tree,
 )
 from wengert.values.cotangents import AbstractTangent, Thunk, force
 from wengert.values.specs import is_complex
@@ -32,7 +32,7 @@ from wengert.values.specs import is_complex
 ENTERED = "Pullbacks compute with it, also on values that an outer derivative watches."
 
 
-_DOUBLE = np.dtype(float)
+_FLOAT64 = np.dtype(float)
 _dot = getattr(np.vdot, "_implementation", np.vdot)  # without a look for `__array_function__`
 
 
@@ -40,7 +40,7 @@ def has_nan(value: Any) -> bool:
     """Whether a number, an array, or one in a tuple or dictionary, is or holds a nan."""
     if value is None:
         return False
-    if type(value) is np.ndarray and value.dtype is _DOUBLE:
+    if type(value) is np.ndarray and value.dtype is _FLOAT64:
         square = _dot(value, value)  # nan only where an element is: one pass, without an array of bools
         return square != square
     if isinstance(value, np.ndarray):
@@ -169,7 +169,7 @@ class _Keeping(ast.NodeTransformer):
         size = -1
         while size != len(self.carrying):
             size = len(self.carrying)
-            for n in walk(self.node):
+            for n in walk_tree(self.node):
                 if isinstance(n, (ast.Assign, ast.AugAssign, ast.AnnAssign)):
                     targets, value = (n.targets if isinstance(n, ast.Assign) else [n.target]), n.value
                 elif isinstance(n, (ast.For, ast.comprehension)):
@@ -177,7 +177,7 @@ class _Keeping(ast.NodeTransformer):
                 else:
                     continue
                 if value is not None and self._carries(value):
-                    self.carrying |= {t.id for target in targets for t in walk(target) if isinstance(t, ast.Name)}
+                    self.carrying |= {t.id for target in targets for t in walk_tree(target) if isinstance(t, ast.Name)}
 
     def _carries(self, n: ast.AST) -> bool:
         """Whether an expression is computed from more than the shape of a name that carries."""

@@ -65,7 +65,7 @@ def unpacked(code: bytes) -> Any:
     """Unpickle a function and declare its rules here. The same bytes give the same function in a process."""
     f, given = _loaded(code)
     for rule in given:
-        _declare(rule)
+        _declare_from_pickle(rule)
     return f
 
 
@@ -83,7 +83,7 @@ def _loaded(code: bytes) -> tuple[Any, list[Rule]]:
     return found
 
 
-def _declare(rule: Rule) -> None:
+def _declare_from_pickle(rule: Rule) -> None:
     """Have a rule stand in this process, in place of what stands for the same functions."""
     known = [rules.get(f) for f in rule.targets]
     if not all(old is not None and (old.kind, old.body) == (rule.kind, rule.body) for old in known):

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from wengert.rulebook.syntax import UNKNOWN, defined, named_object, walk
+from wengert.rulebook.syntax import UNKNOWN, defined, named_object, walk_tree
 from wengert.values import functional
 from wengert.values.callables import named_parameters
 from wengert.values.names import home_of
@@ -39,7 +39,7 @@ _ATTRIBUTES = {
 }  # fmt: skip
 
 # Functions of NumPy and methods of its arrays that compute a new value, or show one; `out=` makes them write.
-_NUMPY = """
+_PURE_NUMPY = """
 abs all allclose amax amin angle any append arange argmax argmin argsort argwhere around array array_equal asarray
 ascontiguousarray atleast_1d atleast_2d atleast_3d average bincount block broadcast_shapes broadcast_to clip
 column_stack concatenate convolve copy correlate count_nonzero cov cross cumprod cumsum delete diag diagflat diagonal
@@ -57,7 +57,7 @@ fft.fft fft.ifft fft.rfft fft.irfft fft.hfft fft.ihfft fft.fft2 fft.ifft2 fft.rf
 fft.rfftn fft.irfftn fft.fftshift fft.ifftshift fft.fftfreq fft.rfftfreq
 add.reduce multiply.reduce maximum.reduce minimum.reduce add.outer multiply.outer
 """
-_METHODS = {
+_PURE_METHODS = {
     "all", "any", "argmax", "argmin", "argsort", "astype", "clip", "conj", "conjugate", "copy", "cumprod", "cumsum",
     "diagonal", "dot", "flatten", "item", "max", "mean", "min", "nonzero", "prod", "ravel", "repeat", "reshape",
     "round", "squeeze", "std", "sum", "swapaxes", "take", "tolist", "trace", "transpose", "var",
@@ -86,12 +86,12 @@ _ALLOWED = {
         *_BUILTINS,
         *_OWN,
         *[f for name, f in vars(math).items() if callable(f) and not name.startswith("_")],
-        *[_numpy(name) for name in _NUMPY.split()],
+        *[_numpy(name) for name in _PURE_NUMPY.split()],
     ]
 }
 
 TESTED = "wengert_rules."  # what our rules call writes into nothing that it is given: `test_rrule` compares
-_settled: dict[Any, int] = {}
+_purity_by_function: dict[Any, int] = {}
 
 
 def computes(f: F) -> F:
@@ -110,7 +110,7 @@ def computes(f: F) -> F:
     >>> wg.grad(power)(2.0, 3.0)
     12.0
     """
-    _settled[f] = FREE
+    _purity_by_function[f] = FREE
     return f
 
 
@@ -127,9 +127,9 @@ class Effects:
         self.node, self.function, self.busy = node, function, (*busy, function)
         self.is_ours = home_of(function).startswith(TESTED)
         self.helpers: dict[int, int] = {}
-        parameters = {a.arg for a in walk(node.args) if isinstance(a, ast.arg)}
+        parameters = {a.arg for a in walk_tree(node.args) if isinstance(a, ast.arg)}
         bound: dict[str, list[ast.AST | None]] = {name: [] for name in parameters}
-        for n in walk(ast.Module(node.body, [])):
+        for n in walk_tree(ast.Module(node.body, [])):
             for name, value in _bindings(n):
                 bound.setdefault(name, []).append(value)
         self.bound = set(bound)
@@ -154,7 +154,7 @@ class Effects:
 
     def is_blind(self) -> bool:
         """Whether variables are read and set by the text that names them only: no `locals()`, no frame, no `exec`."""
-        return all([self._is_blind(n) for n in walk(ast.Module(self.node.body, []))])
+        return all([self._is_blind(n) for n in walk_tree(ast.Module(self.node.body, []))])
 
     def of(self, n: ast.AST) -> int:
         """The effect of a statement or expression. Unless it is ACTS, the value is a number, an array or a sequence."""
@@ -164,11 +164,11 @@ class Effects:
             case ast.Starred(value=value):
                 return self._stream(value)
             case ast.Name():
-                known = n.id in self.plain or _is_plain(self._found(n))
+                known = n.id in self.plain or _is_plain_constant(self._found(n))
                 return FREE if known else ACTS
             case ast.Attribute():
                 shown = n.attr in _ATTRIBUTES and self.of(n.value) == FREE
-                return FREE if shown or _is_plain(self._found(n)) else ACTS
+                return FREE if shown or _is_plain_constant(self._found(n)) else ACTS
             case ast.Call():
                 return self._call(n)
             case ast.Assign(targets=[ast.Subscript(value=ast.Name(id=name), slice=key)], value=value):
@@ -194,7 +194,7 @@ class Effects:
                 return max(RAISES, self._most(list(ast.iter_child_nodes(n))))
         if isinstance(n, _LISTS):
             return self._comprehension(n)
-        return self._most(_parts(n)) if isinstance(n, _PARTS) else ACTS
+        return self._most(_child_nodes(n)) if isinstance(n, _PARTS) else ACTS
 
     def _most(self, nodes: Sequence[ast.AST]) -> int:
         return max(map(self.of, nodes), default=FREE)
@@ -254,7 +254,7 @@ class Effects:
 
     def _method(self, n: ast.Call) -> int:
         func = n.func
-        if not isinstance(func, ast.Attribute) or func.attr not in _METHODS:
+        if not isinstance(func, ast.Attribute) or func.attr not in _PURE_METHODS:
             return ACTS
         return self.of(func.value) if len(n.args) <= 1 or func.attr in _WITHOUT_OUT else ACTS
 
@@ -269,7 +269,7 @@ class Effects:
             return ACTS if "out" in names[:count] else FREE
         if not isinstance(f, types.FunctionType):
             return ACTS
-        return self._tested(f) if f in _settled or home_of(f).startswith(TESTED) else self._helper(f)
+        return self._tested(f) if f in _purity_by_function or home_of(f).startswith(TESTED) else self._helper(f)
 
     def _helper(self, f: types.FunctionType) -> int:
         if f in self.busy:
@@ -280,9 +280,9 @@ class Effects:
         return self.helpers[id(f)]
 
     def _tested(self, f: types.FunctionType) -> int:
-        if f not in _settled:
-            _settled[f] = min(self._helper(f), RAISES)
-        return _settled[f]
+        if f not in _purity_by_function:
+            _purity_by_function[f] = min(self._helper(f), RAISES)
+        return _purity_by_function[f]
 
     def _is_errstate(self, item: ast.withitem) -> bool:
         call = item.context_expr
@@ -336,7 +336,7 @@ def _bindings(n: ast.AST) -> Iterator[tuple[str, ast.AST | None]]:
             targets = [target]
         case ast.Global(names=others) | ast.Nonlocal(names=others):
             yield from [(name, None) for name in others]
-    names = [part for target in targets for part in walk(target) if isinstance(part, ast.Name)]
+    names = [part for target in targets for part in walk_tree(target) if isinstance(part, ast.Name)]
     yield from [(part.id, value) for part in names if isinstance(part.ctx, ast.Store)]
 
 
@@ -370,13 +370,13 @@ def _names_only(target: ast.AST) -> bool:
     return isinstance(target, ast.Name) or (isinstance(target, ast.Starred) and _names_only(target.value))
 
 
-def _parts(n: ast.AST) -> list[ast.AST]:
+def _child_nodes(n: ast.AST) -> list[ast.AST]:
     return [part for part in ast.iter_child_nodes(n) if isinstance(part, (ast.expr, ast.stmt))]
 
 
-def _is_plain(value: Any) -> bool:
+def _is_plain_constant(value: Any) -> bool:
     """Whether an object is a number, an array, a text, a class, or a tuple or list of such."""
-    return all(map(_is_plain, value)) if type(value) in (tuple, list) else isinstance(value, _PLAIN)
+    return all(map(_is_plain_constant, value)) if type(value) in (tuple, list) else isinstance(value, _PLAIN)
 
 
 __all__ = ["ACTS", "FREE", "RAISES", "TESTED", "Effects", "computes"]

@@ -125,7 +125,7 @@ class _Pushed(NamedTuple):
         if forward is not None and forward.kind != "declared" and not is_sum:
             made = self.total([self.called(forward, *term, size) for term in self.terms(forward, tangents)])
         elif not is_sum and (self.rule.kind == "partials" if forward is None else forward.broadcasts):
-            ndims = {spec.ndim for spec in _parts(self.y).specs.values()}
+            ndims = {spec.ndim for spec in _result_parts(self.y).specs.values()}
             ndim = ndims.pop() if len(ndims) == 1 else 0
             stacks = tuple([None if tangent is None else self.call(_aligned, tangent, ndim) for tangent in tangents])
             if forward is None:
@@ -171,7 +171,7 @@ class _Pushed(NamedTuple):
         if forward.kind == "linear":
             places = range(len(tangents)) if forward.args is None else forward.args
             front = [
-                tangent if tangent is not None else _zero(x) if k in places else x
+                tangent if tangent is not None else _zeros_like_primal(x) if k in places else x
                 for k, (tangent, x) in enumerate(zip(tangents, self.flat, strict=False))
             ]
             return [((*front, *self.flat[len(tangents) :]), (*given, *[False] * rest))]
@@ -211,7 +211,7 @@ def _joined(rule: AnyRule, flat: Args, args: Args) -> Args:
     return (*flat[:k], tuple(flat[k : k + n]), *flat[k + n :])
 
 
-def _zero(x: Any) -> Any:
+def _zeros_like_primal(x: Any) -> Any:
     """Zeros like an argument without tangent."""
     return np.zeros(np.shape(x), x.dtype if isinstance(x, (np.ndarray, Spec)) else float)
 
@@ -259,7 +259,7 @@ def transposed(
 
     Errors: RuleError where the pullback cannot be traced.
     """
-    parts = _parts(y)
+    parts = _result_parts(y)
     specs = [None if tangent is None else spec_of(x) for x, tangent in zip(primals, tangents, strict=False)]
 
     def paired(*cotangents: Any) -> Any:
@@ -303,7 +303,7 @@ class _Parts(NamedTuple):
         return cotangent(self.form, found, False)
 
 
-def _parts(y: Any) -> _Parts:
+def _result_parts(y: Any) -> _Parts:
     if not (isinstance(y, tuple) or is_container(y)):
         return _Parts(None, {None: spec_of(y)} if is_inexact(y) or isinstance(y, Spec) else {})
     found: dict[Any, Spec] = {}

@@ -134,7 +134,7 @@ class Rule:
     def __reduce__(self) -> Any:
         options = {name: getattr(self, name) for name in _OPTIONS}
         given = self.name, self.targets, self.kind, self.body, self.where
-        return _remade, (given, options, self.accumulators, self.pushforwards)
+        return _rule_from_pickle, (given, options, self.accumulators, self.pushforwards)
 
     @property
     def primitive(self) -> str:
@@ -342,7 +342,7 @@ class Rule:
 _OPTIONS = "broadcasts", "view", "identity", "sequence", "parts", "names"
 
 
-def _remade(given: Args, options: dict[str, Any], accumulators: Any, pushforwards: Any) -> Rule:
+def _rule_from_pickle(given: Args, options: dict[str, Any], accumulators: Any, pushforwards: Any) -> Rule:
     """A rule that comes from another process."""
     made = Rule(*given, **options)
     made.accumulators, made.pushforwards = accumulators, pushforwards

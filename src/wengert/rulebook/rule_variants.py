@@ -30,7 +30,7 @@ from wengert.rulebook.syntax import (
     returns,
     unit,
     unused,
-    walk,
+    walk_tree,
 )
 from wengert.values.codes import code_of
 from wengert.values.cotangents import InplaceableThunk
@@ -116,7 +116,7 @@ class RuleBody:
     @computed_once
     def acts(self) -> bool:
         """Whether the body may make InplaceableThunks, as far as the names in it tell."""
-        names = _names(code_of(self.function))
+        names = _names_in_code(code_of(self.function))
         known = [self.function.__globals__.get(name) for name in names]
         return InplaceableThunk.__name__ in names or any(value is InplaceableThunk for value in known)
 
@@ -128,7 +128,7 @@ class RuleBody:
         if self.multiplies:
             return all([unit(part) > 0 for part in parts])
         y_bar = (self.node.args.posonlyargs + self.node.args.args)[0].arg
-        names = [n for n in walk(self.node) if isinstance(n, ast.Name) and n.id == y_bar]
+        names = [n for n in walk_tree(self.node) if isinstance(n, ast.Name) and n.id == y_bar]
         is_itself = all([isinstance(part, ast.Name) and part.id == y_bar for part in parts])
         return is_itself and all([isinstance(n.ctx, ast.Load) for n in names])
 
@@ -220,9 +220,9 @@ class RuleBody:
         return tuple(found[name] for name in names), found[self.y]
 
 
-def _names(code: types.CodeType) -> set[str]:
+def _names_in_code(code: types.CodeType) -> set[str]:
     """The names of globals and attributes in a code object and in those of the functions that it makes."""
-    inner = [_names(const) for const in code.co_consts if isinstance(const, types.CodeType)]
+    inner = [_names_in_code(const) for const in code.co_consts if isinstance(const, types.CodeType)]
     return {*code.co_names, *code.co_freevars}.union(*inner)
 
 

@@ -23,7 +23,7 @@ from wengert.rulebook.syntax import (
     reads,
     unit,
     unused,
-    walk,
+    walk_tree,
 )
 from wengert.values.codes import code_of
 from wengert.values.cotangents import AbstractTangent
@@ -49,7 +49,7 @@ _MATH = {
     np.isnan: math.isnan, np.isinf: math.isinf, np.isfinite: math.isfinite,
     np.deg2rad: math.radians, np.radians: math.radians, np.rad2deg: math.degrees, np.degrees: math.degrees,
 }  # fmt: skip
-_DOUBLE = Spec((), float, float)
+_FLOAT_SPEC = Spec((), float, float)
 
 
 def scalar_step(body: RuleBody, wanted: tuple[bool, ...]) -> Callable[[Any, Any, Any], None]:
@@ -74,7 +74,7 @@ def _slow_step(body: RuleBody, wanted: tuple[bool, ...]) -> Callable[[Any, Any, 
         made = call(np.float64(g), np.float64(e[1]), *[np.float64(x) for x in e[3]])
         for slot, want, d in zip(e[2], wanted, made, strict=True):
             if want and d is not None:
-                d = project(d, _DOUBLE) if isinstance(d, AbstractTangent) else d
+                d = project(d, _FLOAT_SPEC) if isinstance(d, AbstractTangent) else d
                 t = cotangents[slot]
                 cotangents[slot] = d if t is None else t + d
 
@@ -87,7 +87,7 @@ def _differs_on_floats(body: RuleBody) -> bool:
     An argument's attribute (a float has no shape), `~` (of True it is -2), a sum of two truths (2, not True).
     """
     assert body.node is not None
-    nodes = list(walk(body.node))
+    nodes = list(walk_tree(body.node))
     assigned = [n for n in nodes if isinstance(n, ast.Assign) and isinstance(n.value, ast.Compare)]
     truths = {target.id for n in assigned for target in n.targets if isinstance(target, ast.Name)}
     arguments = {body.y, *body.names}

@@ -34,7 +34,7 @@ def definition(function: Callable[..., Any]) -> ast.FunctionDef | None:
     return node
 
 
-def walk(node: ast.AST) -> list[ast.AST]:
+def walk_tree(node: ast.AST) -> list[ast.AST]:
     """All nodes of a syntax tree, from the top down, as `ast.walk` gives them in four times as long."""
     found = [node]
     for n in found:  # which grows
@@ -89,7 +89,7 @@ def _definitions(text: str, file: str, flags: int) -> dict[tuple[str, int], tupl
         return {}
     codes = {(c.co_name, c.co_firstlineno): c for c in _codes(module)}
     found = {}
-    for node in walk(tree):
+    for node in walk_tree(tree):
         if isinstance(node, ast.FunctionDef):
             key = (node.name, min([node.lineno, *[n.lineno for n in node.decorator_list]]))
             if key in codes:
@@ -107,7 +107,7 @@ def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
 def reads(node: ast.AST, name: str, function: types.FunctionType, variadic: bool = False) -> str:
     """Return what the body `node` reads of its parameter `name`: "value", "shape" (and dtype), or "nothing"."""
     harmless: set[int] = set()
-    for n in walk(node):
+    for n in walk_tree(node):
         if isinstance(n, ast.Call) and n.args and isinstance(n.args[0], ast.Name):
             found = named_object(n.func, function)
             if any(found is f for f in ([len] if variadic else SHAPE_FUNCTIONS)):
@@ -116,8 +116,8 @@ def reads(node: ast.AST, name: str, function: types.FunctionType, variadic: bool
             harmless.add(id(n.value))
         elif variadic and isinstance(n, (ast.ListComp, ast.GeneratorExp)):
             harmless.update(_harmless_iteration(n, name, function))
-    uses = [id(n) for n in walk(node) if isinstance(n, ast.Name) and n.id == name and _is_read(n)]
-    uses += [0 for n in walk(node) if isinstance(n, ast.AugAssign) and _name(n.target) == name]
+    uses = [id(n) for n in walk_tree(node) if isinstance(n, ast.Name) and n.id == name and _is_read(n)]
+    uses += [0 for n in walk_tree(node) if isinstance(n, ast.AugAssign) and _name_of(n.target) == name]
     if not uses:
         return "nothing"
     return "shape" if all(use in harmless for use in uses) else "value"
@@ -126,7 +126,7 @@ def reads(node: ast.AST, name: str, function: types.FunctionType, variadic: bool
 def _harmless_iteration(node: Any, name: str, function: types.FunctionType) -> Iterator[int]:
     """Yield the id of the name `arrays` in `... for a in arrays`, where the loop reads no value of any `a`."""
     first = node.generators[0]
-    simple = _name(first.iter) == name and isinstance(first.target, ast.Name)
+    simple = _name_of(first.iter) == name and isinstance(first.target, ast.Name)
     if simple and reads(node, first.target.id, function) != "value":
         yield id(first.iter)
 
@@ -138,7 +138,7 @@ def is_exact(node: ast.FunctionDef, count: int) -> bool:
     """Whether each `return` of the body is a tuple of `count` results written out, which the text tells apart."""
     results = [parts_of(r) for r in returns(node.body)]
     told_apart = all(len(parts) == count and not any(map(_is_starred, parts)) for parts in results)
-    odd = any(isinstance(n, (ast.Global, ast.Yield, ast.YieldFrom, ast.Await)) for n in walk(node))
+    odd = any(isinstance(n, (ast.Global, ast.Yield, ast.YieldFrom, ast.Await)) for n in walk_tree(node))
     return count > 0 and told_apart and not odd and _ends(node.body)
 
 
@@ -240,7 +240,7 @@ def _emptied(s: ast.If | ast.With) -> ast.stmt:
 
 def _stored(s: ast.stmt) -> set[str]:
     """The variables that a statement binds, or writes into."""
-    stored = [n.value if isinstance(n, ast.Subscript) else n for n in walk(s) if _is_stored(n)]
+    stored = [n.value if isinstance(n, ast.Subscript) else n for n in walk_tree(s) if _is_stored(n)]
     return {n.id for n in stored if isinstance(n, ast.Name)}
 
 
@@ -249,8 +249,8 @@ def _is_stored(n: ast.AST) -> bool:
 
 
 def _loads(node: ast.AST) -> set[str]:
-    found = {n.id for n in walk(node) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Store)}
-    return found | {str(_name(n.target)) for n in walk(node) if isinstance(n, ast.AugAssign)}
+    found = {n.id for n in walk_tree(node) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Store)}
+    return found | {str(_name_of(n.target)) for n in walk_tree(node) if isinstance(n, ast.AugAssign)}
 
 
 def _is_read(n: ast.Name | ast.Attribute) -> bool:
@@ -261,7 +261,7 @@ def _is_starred(n: ast.expr) -> bool:
     return isinstance(n, ast.Starred)
 
 
-def _name(node: ast.AST) -> str | None:
+def _name_of(node: ast.AST) -> str | None:
     return node.id if isinstance(node, ast.Name) else None
 
 
@@ -304,7 +304,7 @@ def unused(name: str, node: ast.AST, function: types.FunctionType) -> str:
 def all_unused(names: Sequence[str], node: ast.AST, function: types.FunctionType) -> dict[str, str]:
     """For each of several names one that is `unused`."""
     taken = set(code_of(function).co_freevars) | set(code_of(function).co_names)
-    for n in walk(node):
+    for n in walk_tree(node):
         if isinstance(n, ast.Name):
             taken.add(n.id)
         elif isinstance(n, ast.arg):

@@ -27,7 +27,7 @@ from wengert.values.names import is_heap_type
 from wengert.values.specs import is_inexact
 
 Leaf: TypeAlias = Any
-TreePath: TypeAlias = Any  # the name of the whole, or (path to the container, how to write the key, key); see `written`
+TreePath: TypeAlias = Any  # the name of the whole, or (path to the container, writer of the key, key); see `path_text`
 Seen: TypeAlias = dict[int, tuple[Any, Any]]  # id -> (the object, kept alive; what stands in its place)
 
 _BASES = (object, list, tuple, dict, SimpleNamespace)
@@ -190,7 +190,7 @@ def namespace(value: Any) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def written(path: TreePath) -> str:
+def path_text(path: TreePath) -> str:
     """A path as Python writes it: `x['w'][0].bias`."""
     steps: list[str] = []
     while type(path) is tuple:
@@ -427,7 +427,7 @@ def leaves(value: Any, name: str = "") -> list[tuple[str, Leaf]]:
     found: list[tuple[str, Leaf]] = []
 
     def note(leaf: Leaf, path: TreePath) -> Leaf:
-        found.append((written(path), leaf))
+        found.append((path_text(path), leaf))
         return leaf
 
     walk(value, name, {}, at_leaf=note)

@@ -23,7 +23,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 _warnings: Any = warnings
 _shown: Callable[[Any], None] = _warnings._showwarnmsg
 _steps: dict[types.CodeType, str] = {}
-_told: weakref.WeakKeyDictionary[Any, set[Any]] = weakref.WeakKeyDictionary()
+_warned_before: weakref.WeakKeyDictionary[Any, set[Any]] = weakref.WeakKeyDictionary()
 _SITE = re.compile(r"# (.+):(\d+) in .*$")
 
 
@@ -50,7 +50,7 @@ def steps(one_pass: str) -> Callable[[F], F]:
 
 def go_on(first: Any, second: Any) -> None:
     """Count the pass that `second` names as one with that of `first`: it takes the same steps again."""
-    _told[second] = _told.setdefault(first, set())
+    _warned_before[second] = _warned_before.setdefault(first, set())
 
 
 class _Repeating(threading.local):
@@ -73,7 +73,7 @@ def repeating() -> Iterator[None]:
         _repeating.filters = before
 
 
-def show(message: Any) -> None:
+def show_warning(message: Any) -> None:
     """Show a warning, at the user's line; C and `warnings.warn` call this where a filter lets a warning pass."""
     if _repeating.filters is warnings.filters:
         return
@@ -82,7 +82,7 @@ def show(message: Any) -> None:
         _shown(message)
         return
     found.f_globals.get("__warningregistry__", {}).clear()  # which would hold back the next one, of another line
-    place = _place(found, message)
+    place = _place_of_warning(found, message)
     if place is None:
         return
     warnings.warn_explicit(
@@ -109,7 +109,7 @@ def _frame_of(frame: types.FrameType | None, message: Any) -> types.FrameType | 
     return None
 
 
-def _place(frame: types.FrameType, message: Any) -> _Place | None:
+def _place_of_warning(frame: types.FrameType, message: Any) -> _Place | None:
     """Where a warning of one of our frames belongs; None where it was given there in this pass."""
     here = frame
     while _is_ours(here):
@@ -128,7 +128,7 @@ def _place(frame: types.FrameType, message: Any) -> _Place | None:
 def _place_of_step(frame: types.FrameType, message: Any) -> _Place | None:
     names = frame.f_locals
     site = names["entry"][5] if names.get("entry") else None
-    told = _told.setdefault(names.get(_steps[frame.f_code], frame.f_code), set())
+    told = _warned_before.setdefault(names.get(_steps[frame.f_code], frame.f_code), set())
     key = (site, message.category, str(message.message))
     if key in told:
         return None
@@ -147,4 +147,4 @@ def _of_file(file: str, line: int) -> _Place:
     return _Place(file, line, {"__name__": file})
 
 
-_warnings._showwarnmsg = show
+_warnings._showwarnmsg = show_warning

@@ -89,7 +89,7 @@ class Repeated:
         return [self.carry(x, fills_carried_array(self.loop, k, self.places)) for k, x in enumerate(self.begin)]
 
     def carry(self, x: Any, filled: bool) -> Any:
-        """The variable, or the memory, of what is carried, with its first value in it unless that is `zeros_filled_by_loops` anew."""
+        """Return the variable or memory of a carried value, which holds its first value unless it is `filled` anew."""
         level = self.body.level
         if not is_native_array(x):
             x = self.body.operand(x)
