@@ -18,7 +18,7 @@ PLACES = np.arange(N) * 7 % 5
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Even a few rows are many here, and all that can be turned is."""
-    monkeypatch.setattr(split_columns, "MOST_COLUMNS", N)
+    monkeypatch.setattr(split_columns, "FEWEST_ROWS", N)
     monkeypatch.setattr(split_columns, "GAIN", -10)
     monkeypatch.setattr(placement, "LEAST_BYTES", 1)
 
@@ -87,7 +87,7 @@ def test_columns_give_what_rows_give(name: str, derivative: bool, small: None, m
     args = drawn(0)
     tape = wg.gradtape(total(f), *args, argnums=(0, 1, 2)) if derivative else wg.trace(f, *args)[1]
     run: Any = tape.optimise().compile()
-    monkeypatch.setattr(split_columns, "MOST_COLUMNS", 10 * N)
+    monkeypatch.setattr(split_columns, "FEWEST_ROWS", 10 * N)
     plain = tape.optimise().compile()
     assert run.source != plain.source
     for seed in range(6):

@@ -31,7 +31,7 @@ PLACES = RNG.integers(-5, 5, N)
 
 @pytest.fixture(autouse=True)
 def few_rows_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(split_columns, "MOST_COLUMNS", N)
+    monkeypatch.setattr(split_columns, "FEWEST_ROWS", N)
 
 
 @pytest.fixture

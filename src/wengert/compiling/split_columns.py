@@ -1,7 +1,7 @@
-"""Columns: an array of many rows with a few elements each becomes an array for each of these, all of one shape.
+"""Split arrays of many short rows into columns: one array for each element of a row (AoS to SoA).
 
-What is computed of them row by row then goes into one nest of loops, in which nothing but what others read needs an
-array: sums along rows are written out, a part of a row is one of the arrays, stacks and stores cost nothing.
+Operations on rows then share one loop nest, in which only results that other ops read need an array. Sums along rows
+are written out, a part of a row is one of the columns, and stacks and stores cost nothing.
 """
 
 from __future__ import annotations
@@ -28,46 +28,47 @@ from wengert.tape.interface import AnyTape
 from wengert.tape.ops import Call, Constant, Op, Variable, references, value_of
 from wengert.values import functional
 
-MOST_COLUMNS, FEWEST_ROWS, GAIN = 256, 8, 2
-"""An array is split from so many rows on, of at most so many elements; NumPy code has to gain so many calls by it."""
+FEWEST_ROWS, MOST_COLUMNS, GAIN = 256, 8, 2
+"""The fewest rows and most columns of an array that is split, and the calls that NumPy code has to gain per split."""
 
 
 class Columns(NamedTuple):
-    """An array of n rows: for each element of a row, in their order, an array of n, or a number that stands in all."""
+    """An array of n rows, by columns: for each element of a row, in C order, an array of n or a number for all rows."""
 
     shape: tuple[int, ...]
     parts: tuple[Any, ...]
 
     @property
     def table(self) -> np.ndarray:
-        """The places in `parts` of the elements of a row."""
+        """Return the indices into `parts` of the elements of a row."""
         return np.arange(len(self.parts)).reshape(self.shape[1:])
 
-    def over(self, row: tuple[int, ...]) -> tuple[Any, ...]:
-        """The parts for rows of another shape, to which these are broadcast."""
-        return self.at(np.broadcast_to(self.table, row))
+    def broadcast(self, row: tuple[int, ...]) -> tuple[Any, ...]:
+        """Return the parts for rows that are broadcast to another shape."""
+        return self.select(np.broadcast_to(self.table, row))
 
-    def at(self, places: np.ndarray) -> tuple[Any, ...]:
+    def select(self, places: np.ndarray) -> tuple[Any, ...]:
+        """Return the parts with these indices."""
         return tuple([self.parts[k] for k in places.flat])
 
 
 def split_into_columns(tape: AnyTape, faithful: bool = False) -> AnyTape:
-    """Return a tape that computes the same by columns; the tape itself where there is nothing to gain.
+    """Return a tape that computes the same by columns; the tape itself if nothing is gained.
 
-    With `faithful`, for NumPy code, values that decide a branch keep their rounding, and results keep sharing memory.
-    Arrays are then split only where more than GAIN calls by columns pay for each array that is split or stacked.
+    With `faithful`, for NumPy code, values that a branch depends on keep their rounding, and results keep sharing
+    memory. Then arrays are split only if this turns more than GAIN calls for each split or stack into calls on columns.
     """
     ops = list(tape)
     some = any([_is_tall(op.val) and op.val.ndim > 1 for op in ops])
     if not some or looks_at_memory(ops) or (faithful and not has_known_memory_use(ops)):
         return tape
-    taking = _ColumnSplitter(tape, _as_they_are(tape) if faithful else set())
-    made = taking.tape()
-    return tape if faithful and taking.gained <= GAIN * taking.moved else made
+    splitter = _ColumnSplitter(tape, _ops_to_preserve(tape) if faithful else set())
+    made = splitter.tape()
+    return tape if faithful and splitter.n_gained <= GAIN * splitter.n_moved else made
 
 
-def _as_they_are(tape: AnyTape) -> set[Any]:
-    """Return the ops that something decides by, and those that the result is built of."""
+def _ops_to_preserve(tape: AnyTape) -> set[Any]:
+    """Return the ops that a branch depends on, and those from which the result is built."""
     found, parts = deciding(list(tape)), [tape.result.op]
     while parts:
         op = parts.pop()
@@ -79,70 +80,70 @@ def _as_they_are(tape: AnyTape) -> set[Any]:
 def _is_tall(x: Any) -> bool:
     """Whether a value is an array of many rows with a few elements each."""
     floats = type(x) is np.ndarray and x.dtype in (np.float64, np.bool_) and x.ndim > 0
-    return floats and len(x) >= MOST_COLUMNS and 0 < math.prod(x.shape[1:]) <= FEWEST_ROWS
+    return floats and len(x) >= FEWEST_ROWS and 0 < math.prod(x.shape[1:]) <= MOST_COLUMNS
 
 
 class _ColumnSplitter(TapeRewriter):
-    """Takes the arrays of a tape apart, op by op, on a new one; `table` has those that are there as they were."""
+    """Copies a tape op by op and splits arrays into columns; `table` has those that are whole on the new tape."""
 
-    def __init__(self, tape: AnyTape, as_they_are: Container[Any]) -> None:
+    def __init__(self, tape: AnyTape, preserved: Container[Any]) -> None:
         super().__init__(tape)
-        self.as_they_are = as_they_are
-        self.gained = self.moved = 0
+        self.preserved = preserved
+        self.n_gained = self.n_moved = 0
         self.columns: dict[Op | None, Columns] = {}
-        self.flat: dict[Op | None, Columns] = {}  # the columns of an array whose rows are written one after the other
+        self.interleaved: dict[Op | None, Columns] = {}  # columns of flattened arrays, row after row
         self.op: Any = None
 
     def tape(self) -> AnyTape:
         with np.errstate(all="ignore"):
             for op in self.old:
                 self.op = op
-                self.take(op)
+                self.add(op)
             return self.finished()
 
-    def take(self, op: Op) -> None:
-        """Take in an op: by columns, or as it is."""
+    def add(self, op: Op) -> None:
+        """Add an op, by columns or unchanged."""
         if isinstance(op, Call) and not op.guard:
             read = [value_of(v) for v in op.references()]
-            if _is_known(op) and all([self.known(v) is not None for v in op.references()]):
+            if _is_constant_int_call(op) and all([self.known_ints(v) is not None for v in op.references()]):
                 self.table[op] = self.new.push(Constant(op.val, site=op.site))
                 return
-            if op not in self.as_they_are and any(map(_is_tall, [op.val, *read])) and self.by_rule(op):
-                self.gained += op.fn is not operator.getitem and op.fn not in ALLOCATORS
+            if op not in self.preserved and any(map(_is_tall, [op.val, *read])) and self.split(op):
+                self.n_gained += op.fn is not operator.getitem and op.fn not in ALLOCATORS
                 return
         self.push(op)
 
-    def by_rule(self, op: Call) -> bool:
-        """Take in a call by columns; False where nobody knows how."""
-        word = word_of(op.fn, len(op.args)) if not op.kwargs else None
+    def split(self, op: Call) -> bool:
+        """Add a call by columns; return False if no rule applies."""
+        operation = word_of(op.fn, len(op.args)) if not op.kwargs else None
         try:
             power = op.fn in _POWER_FUNCTIONS and not op.kwargs and isinstance(op.args[-1], (int, float))
-            rule = _elementwise if word is not None or power else _COLUMN_RULES.get(op.fn)
+            rule = _elementwise_columns if operation is not None or power else _COLUMN_RULES.get(op.fn)
             found = None if rule is None else rule(self, op, *op.args, **op.kwargs)
         except TypeError:
-            return False  # called in another way
+            return False  # the call has other arguments than its rule
         if found is None:
             return False
         parts = [found] if isinstance(found, Variable) else found.parts
-        if any([np.asarray(_valued(x)).dtype != op.val.dtype for x in parts]):
+        if any([np.asarray(_recorded_value(x)).dtype != op.val.dtype for x in parts]):
             return False
         if isinstance(found, Variable):
             self.table[op] = found
         elif found.shape != op.val.shape:
-            self.flat[op] = found
+            self.interleaved[op] = found
         else:
             self.columns[op] = found
         return True
 
     def call(self, fn: Any, *args: Any, **kwargs: Any) -> Any:
-        """Append a call; its value is that of the numbers recorded."""
-        value = fn(*[_valued(a) for a in args], **kwargs)
+        """Append a call; compute its value from the recorded ones."""
+        value = fn(*[_recorded_value(a) for a in args], **kwargs)
         return self.new.push(Call(fn, list(args), kwargs, val=value, site=self.op.site, note=self.op.note))
 
-    # -- what was taken apart, and what was not
+    # -- columns and whole arrays
 
-    def of(self, v: Any) -> Columns | None:
-        """The columns of an argument; None if it has none."""
+    def columns_of(self, v: Any) -> Columns | None:
+        """Return the columns of an argument; None if it has none."""
         if not isinstance(v, Variable) or not _is_tall(value_of(v)):
             return None
         if v.op not in self.columns:
@@ -152,31 +153,31 @@ class _ColumnSplitter(TapeRewriter):
             shape = value_of(v).shape
             keys = [(slice(None), *at) for at in np.ndindex(shape[1:])]
             parts = [self.call(operator.getitem, whole, key) for key in keys] if len(shape) > 1 else [whole]
-            self.moved += len(shape) > 1
+            self.n_moved += len(shape) > 1
             self.columns[v.op] = Columns(shape, tuple(parts))
         return self.columns[v.op]
 
-    def over(self, v: Any, shape: tuple[int, ...]) -> Sequence[Any] | None:
-        """For each element of a row of a shape what is read of an argument: an array, or a number."""
+    def elements(self, v: Any, shape: tuple[int, ...]) -> Sequence[Any] | None:
+        """Return an argument broadcast to `shape` as one operand for each element of a row: an array or a number."""
         row, x = shape[1:], value_of(v) if isinstance(v, Variable) else v
         if isinstance(x, (bool, np.bool_, int, float, np.floating)) or np.ndim(x) == 0:
             number = self.table[v.op] if isinstance(v, Variable) else np.float64(x) if type(x) is float else x
             return [number] * math.prod(row)
         if x.ndim == len(shape) and len(x) == shape[0] > 1:
-            mine = self.of(v)
-            return None if mine is None else mine.over(row)
+            mine = self.columns_of(v)
+            return None if mine is None else mine.broadcast(row)
         rows = x.ndim == len(shape) and len(x) > 1
-        if not isinstance(v, Variable) or v.op not in self.table or x.size > FEWEST_ROWS or rows:
+        if not isinstance(v, Variable) or v.op not in self.table or x.size > MOST_COLUMNS or rows:
             return None
         places = np.broadcast_to(np.arange(x.size).reshape(x.shape), (1, *row)).flat
         keys = [tuple(map(int, np.unravel_index(k, x.shape))) for k in places]
         return [self.call(operator.getitem, self.table[v.op], key) for key in keys]
 
-    def at(self, op: Any) -> Variable:
-        """An array as one, put together where it was taken apart."""
+    def variable(self, op: Any) -> Variable:
+        """Return the variable for a whole array; stack its columns if it was split."""
         if op not in self.table:
-            mine = self.columns.get(op) or self.flat[op]
-            self.moved += len(mine.shape) > 1
+            mine = self.columns.get(op) or self.interleaved[op]
+            self.n_moved += len(mine.shape) > 1
             parts = [self.column(x, mine.shape[0]) for x in mine.parts]
             made = parts[0] if len(mine.shape) == 1 else self.call(np.stack, parts, axis=1)
             shape = op.val.shape
@@ -184,87 +185,87 @@ class _ColumnSplitter(TapeRewriter):
         return self.table[op]
 
     def column(self, x: Any, n: int) -> Variable:
-        """A part as an array."""
-        return x if np.ndim(_valued(x)) else self.call(np.full, (n,), x)
+        """Return a column as an array, also if it is one number."""
+        return x if np.ndim(_recorded_value(x)) else self.call(np.full, (n,), x)
 
-    def floats(self, parts: Sequence[Any]) -> tuple[Any, ...]:
-        """Parts as what an array of floats has of them: sums of bools, and quotients of ints, are others."""
-        made = [x if np.asarray(_valued(x)).dtype == np.float64 else self.float(x) for x in parts]
+    def as_floats(self, parts: Sequence[Any]) -> tuple[Any, ...]:
+        """Convert columns to floats, as in an array of floats: sums of bools and quotients of ints differ."""
+        made = [x if np.asarray(_recorded_value(x)).dtype == np.float64 else self.as_float(x) for x in parts]
         return tuple(made)
 
-    def float(self, x: Any) -> Any:
+    def as_float(self, x: Any) -> Any:
         return self.call(operator.mul, x, 1.0) if isinstance(x, Variable) else np.float64(x)
 
-    def known(self, x: Any) -> np.ndarray | None:
-        """An array of whole numbers, if it is known."""
+    def known_ints(self, x: Any) -> np.ndarray | None:
+        """Return an integer array if it is constant, else None."""
         op = self.table[x.op].op if isinstance(x, Variable) and x.op in self.table else Constant(x)
         return op.val if isinstance(op, Constant) and is_whole(op.val) else None
 
 
-def _valued(x: Any) -> Any:
-    return [_valued(v) for v in x] if type(x) is list else value_of(x) if isinstance(x, Variable) else x
+def _recorded_value(x: Any) -> Any:
+    return [_recorded_value(v) for v in x] if type(x) is list else value_of(x) if isinstance(x, Variable) else x
 
 
-def _is_known(op: Call) -> bool:
-    """Whether what a call gives is whole numbers, as often as it is made of the same."""
+def _is_constant_int_call(op: Call) -> bool:
+    """Whether a call is a pure function of integer arrays that returns one."""
     arrays = [op.val, *references((op.args, op.kwargs), np.ndarray)]
     pure = type(op.fn) is not Variable and (op.fn is np.arange or is_pure(op.fn)) and "out" not in op.kwargs
     return pure and all(map(is_whole, arrays))
 
 
-# -- rules: (taking, op, arguments) -> the Columns, or a Variable of the new tape; None where they do not hold
+# -- rules: (splitter, op, arguments) -> the Columns, or a Variable of the new tape; None if the rule does not apply
 
 
-def _elementwise(taking: _ColumnSplitter, op: Call, *args: Any) -> Columns | None:
+def _elementwise_columns(splitter: _ColumnSplitter, op: Call, *args: Any) -> Columns | None:
     if not _is_tall(op.val):
         return None
-    parts = [part for a in args if (part := taking.over(a, op.val.shape)) is not None]
+    parts = [part for a in args if (part := splitter.elements(a, op.val.shape)) is not None]
     if len(parts) < len(args):
         return None
-    return Columns(op.val.shape, tuple([taking.call(op.fn, *row) for row in zip(*parts, strict=True)]))
+    return Columns(op.val.shape, tuple([splitter.call(op.fn, *row) for row in zip(*parts, strict=True)]))
 
 
-def _getitem(taking: _ColumnSplitter, op: Call, x: Any, key: Any) -> Columns | None:
-    mine, (first, *rest) = taking.of(x), key if type(key) is tuple else (key,)
-    if taking.known(first) is not None:
-        return _gather_columns(taking, op, x, first, rest)
+def _getitem_columns(splitter: _ColumnSplitter, op: Call, x: Any, key: Any) -> Columns | None:
+    mine, (first, *rest) = splitter.columns_of(x), key if type(key) is tuple else (key,)
+    if splitter.known_ints(first) is not None:
+        return _gather_columns(splitter, op, x, first, rest)
     basic = all([part is None or part is Ellipsis or type(part) in (int, slice) for part in rest])
     if mine is None or not basic or type(first) is not slice or first != slice(None):
         return None
-    return Columns(op.val.shape, mine.at(mine.table[tuple(rest)])) if _is_tall(op.val) else None
+    return Columns(op.val.shape, mine.select(mine.table[tuple(rest)])) if _is_tall(op.val) else None
 
 
-def _gather_columns(taking: _ColumnSplitter, op: Call, x: Any, places: Any, rest: list[Any]) -> Columns | None:
-    """Rows at places that are known, or parts of them."""
-    known, basic = taking.known(places), all([type(part) in (int, slice) for part in rest])
+def _gather_columns(splitter: _ColumnSplitter, op: Call, x: Any, places: Any, rest: list[Any]) -> Columns | None:
+    """Rows at constant indices, or parts of these rows."""
+    known, basic = splitter.known_ints(places), all([type(part) in (int, slice) for part in rest])
     if not isinstance(x, Variable) or known is None or known.ndim != 1 or not basic or not _is_tall(op.val):
         return None
-    rows, at = taking.at(x.op), taking.new.push(Constant(known))
+    rows, at = splitter.variable(x.op), splitter.new.push(Constant(known))
     if rest:
-        rows = taking.call(operator.getitem, rows, (slice(None), *rest))
+        rows = splitter.call(operator.getitem, rows, (slice(None), *rest))
     keys = [(slice(None), *k) for k in np.ndindex(op.val.shape[1:])]
-    read = [taking.call(operator.getitem, rows, key) for key in keys] if len(keys[0]) > 1 else [rows]
-    return Columns(op.val.shape, tuple([taking.call(operator.getitem, column, at) for column in read]))
+    read = [splitter.call(operator.getitem, rows, key) for key in keys] if len(keys[0]) > 1 else [rows]
+    return Columns(op.val.shape, tuple([splitter.call(operator.getitem, column, at) for column in read]))
 
 
-def _scattered(taking: _ColumnSplitter, op: Call, x: Variable, places: Any, value: Any) -> Variable | None:
-    """Rows that are added at places that are known."""
-    known, n = taking.known(places), len(op.val)
+def _scatter_columns(splitter: _ColumnSplitter, op: Call, x: Variable, places: Any, value: Any) -> Variable | None:
+    """Add rows at constant indices."""
+    known, n = splitter.known_ints(places), len(op.val)
     if known is None or known.ndim != 1 or not isinstance(x, Variable) or abs(known + 0.5).max(initial=0.0) > n:
         return None
-    parts = taking.over(value, (known.size, *op.val.shape[1:])) if _is_tall(value_of(value)) else None
+    parts = splitter.elements(value, (known.size, *op.val.shape[1:])) if _is_tall(value_of(value)) else None
     if parts is None or op.val.ndim > 2:
         return None
-    at = taking.new.push(Constant(known % n))
-    made = [taking.call(np.bincount, at, taking.column(part, known.size), n) for part in parts]
-    sums = made[0] if op.val.ndim == 1 else taking.call(np.stack, made, axis=1)
+    at = splitter.new.push(Constant(known % n))
+    made = [splitter.call(np.bincount, at, splitter.column(part, known.size), n) for part in parts]
+    sums = made[0] if op.val.ndim == 1 else splitter.call(np.stack, made, axis=1)
     blank = isinstance(x.op, Call) and x.op.fn is np.zeros
-    found: Variable = sums if blank else taking.call(operator.add, taking.at(x.op), sums)
+    found: Variable = sums if blank else splitter.call(operator.add, splitter.variable(x.op), sums)
     return found
 
 
-def _reshape_columns(taking: _ColumnSplitter, op: Call, x: Any, *_: Any) -> Columns | None:
-    mine = taking.of(x)
+def _reshape_columns(splitter: _ColumnSplitter, op: Call, x: Any, *_: Any) -> Columns | None:
+    mine = splitter.columns_of(x)
     if mine is None or not _is_in_order(_):
         return None
     if _is_tall(op.val) and len(op.val) == mine.shape[0]:
@@ -276,92 +277,98 @@ def _is_in_order(args: Sequence[Any]) -> bool:
     return not any([type(a) is str for a in args])
 
 
-def _broadcast_columns(taking: _ColumnSplitter, op: Call, x: Any, shape: Any) -> Columns | None:
-    parts = taking.over(x, op.val.shape) if _is_tall(op.val) else None
+def _broadcast_columns(splitter: _ColumnSplitter, op: Call, x: Any, shape: Any) -> Columns | None:
+    parts = splitter.elements(x, op.val.shape) if _is_tall(op.val) else None
     return None if parts is None else Columns(op.val.shape, tuple(parts))
 
 
-def _uniform_columns(taking: _ColumnSplitter, op: Call, *_: Any, **__: Any) -> Columns | None:
+def _uniform_columns(splitter: _ColumnSplitter, op: Call, *_: Any, **__: Any) -> Columns | None:
     row = math.prod(op.val.shape[1:])
     if not _is_tall(op.val) or op.val.ndim < 2 or op.val.dtype != np.float64:
         return None
-    value: Any = taking.over(_[1], (1,)) if op.fn is np.full else [np.float64(op.fn is np.ones)]
-    return None if value is None or np.ndim(_valued(value[0])) else Columns(op.val.shape, taking.floats(value) * row)
+    value: Any = splitter.elements(_[1], (1,)) if op.fn is np.full else [np.float64(op.fn is np.ones)]
+    return (
+        None
+        if value is None or np.ndim(_recorded_value(value[0]))
+        else Columns(op.val.shape, splitter.as_floats(value) * row)
+    )
 
 
-def _stack_columns(taking: _ColumnSplitter, op: Call, parts: Any, axis: Any = 0) -> Columns | None:
-    """np.stack and np.concatenate, along another axis than the first."""
+def _stack_columns(splitter: _ColumnSplitter, op: Call, parts: Any, axis: Any = 0) -> Columns | None:
+    """np.stack and np.concatenate along an axis other than the first."""
     if type(parts) not in (tuple, list) or type(axis) is not int or axis % op.val.ndim == 0 or not _is_tall(op.val):
         return None
-    mine = [one for part in parts if (one := taking.of(part)) is not None and one.shape[0] == len(op.val)]
+    mine = [one for part in parts if (one := splitter.columns_of(part)) is not None and one.shape[0] == len(op.val)]
     if len(mine) < len(parts):
         return None
     starts = itertools.accumulate([len(one.parts) for one in mine], initial=0)
     tables = [one.table[None] + start for one, start in zip(mine, starts, strict=False)]
     parts = [part for one in mine for part in one.parts]
-    every = taking.floats(parts) if op.val.dtype == np.float64 else parts
+    every = splitter.as_floats(parts) if op.val.dtype == np.float64 else parts
     return Columns(op.val.shape, tuple([every[k] for k in op.fn(tables, axis=axis).flat]))
 
 
-def _store_columns(taking: _ColumnSplitter, op: Call, x: Any, key: Any, value: Any) -> Columns | Variable | None:
-    """A store into the same places of all rows."""
-    if op.fn is functional.additem and taking.known(key) is not None:
-        return _scattered(taking, op, x, key, value)
-    mine, (first, *rest) = taking.of(x), key if type(key) is tuple else (key,)
+def _store_columns(splitter: _ColumnSplitter, op: Call, x: Any, key: Any, value: Any) -> Columns | Variable | None:
+    """A store into the same elements of all rows."""
+    if op.fn is functional.additem and splitter.known_ints(key) is not None:
+        return _scatter_columns(splitter, op, x, key, value)
+    mine, (first, *rest) = splitter.columns_of(x), key if type(key) is tuple else (key,)
     basic = all([part is None or part is Ellipsis or type(part) in (int, slice) for part in rest])
     if mine is None or not basic or type(first) is not slice or first != slice(None) or op.val.dtype != np.float64:
         return None
     places = mine.table[tuple(rest)]
-    given = taking.over(value, (mine.shape[0], *np.shape(places)))
+    given = splitter.elements(value, (mine.shape[0], *np.shape(places)))
     if given is None:
         return None
     parts = [*mine.parts]
-    for k, part in zip(np.ravel(places), taking.floats(given), strict=True):
-        parts[k] = taking.call(operator.add, parts[k], part) if op.fn is functional.additem else part
+    for k, part in zip(np.ravel(places), splitter.as_floats(given), strict=True):
+        parts[k] = splitter.call(operator.add, parts[k], part) if op.fn is functional.additem else part
     return Columns(mine.shape, tuple(parts))
 
 
-def _reduce_columns(fn: Any, taking: _ColumnSplitter, op: Call, x: Any, axis: Any = None, keepdims: Any = False) -> Any:
+def _reduce_columns(
+    fn: Any, splitter: _ColumnSplitter, op: Call, x: Any, axis: Any = None, keepdims: Any = False
+) -> Any:
     """Reduce along rows by a function of two arguments."""
-    mine, axes = taking.of(x), axes_of(axis, value_of(x).ndim)
+    mine, axes = splitter.columns_of(x), axes_of(axis, value_of(x).ndim)
     if mine is None or not axes or 0 in axes or value_of(x).dtype != np.float64:
         return None
     table = np.moveaxis(mine.table, [a - 1 for a in axes], range(-len(axes), 0))
     rows = table.reshape(-1, math.prod([mine.shape[a] for a in axes]))
-    return Columns(op.val.shape, tuple([_combined(taking, fn, mine.at(row)) for row in rows]))
+    return Columns(op.val.shape, tuple([_fold_calls(splitter, fn, mine.select(row)) for row in rows]))
 
 
-def _dot_of_columns(taking: _ColumnSplitter, op: Call, a: Any, b: Any) -> Any:
-    mine, other = taking.of(a), taking.of(b)
+def _dot_of_columns(splitter: _ColumnSplitter, op: Call, a: Any, b: Any) -> Any:
+    mine, other = splitter.columns_of(a), splitter.columns_of(b)
     if mine is None or other is None or mine.shape != other.shape or len(mine.shape) == 1:
         return None
     pairs = zip(mine.parts, other.parts, strict=True)
-    arrays = [[taking.column(x, mine.shape[0]) for x in pair] for pair in pairs]
-    return _combined(taking, operator.add, [taking.call(np.vdot, *pair) for pair in arrays])
+    arrays = [[splitter.column(x, mine.shape[0]) for x in pair] for pair in pairs]
+    return _fold_calls(splitter, operator.add, [splitter.call(np.vdot, *pair) for pair in arrays])
 
 
-def _combined(taking: _ColumnSplitter, fn: Any, parts: Sequence[Any]) -> Any:
-    return functools.reduce(lambda p, q: taking.call(fn, p, q), parts)
+def _fold_calls(splitter: _ColumnSplitter, fn: Any, parts: Sequence[Any]) -> Any:
+    return functools.reduce(lambda p, q: splitter.call(fn, p, q), parts)
 
 
-def _einsum_of_columns(taking: _ColumnSplitter, op: Call, subscripts: Any, *operands: Any) -> Columns | None:
+def _einsum_of_columns(splitter: _ColumnSplitter, op: Call, subscripts: Any, *operands: Any) -> Columns | None:
     if type(subscripts) is not str or "->" not in subscripts or "." in subscripts:
         return None
     inputs, output = subscripts.replace(" ", "").split("->")
-    return _contracted(taking, op, inputs.split(","), output, operands)
+    return _contract_columns(splitter, op, inputs.split(","), output, operands)
 
 
-def _matmul(taking: _ColumnSplitter, op: Call, a: Any, b: Any) -> Columns | None:
+def _matmul_columns(splitter: _ColumnSplitter, op: Call, a: Any, b: Any) -> Columns | None:
     m, n = value_of(a).ndim, value_of(b).ndim
     if m == n == 3:
-        return _contracted(taking, op, ["nij", "njk"], "nik", (a, b))
-    return _contracted(taking, op, ["nj", "jk"[:n]], "nk"[:n], (a, b)) if m == 2 and n <= 2 else None
+        return _contract_columns(splitter, op, ["nij", "njk"], "nik", (a, b))
+    return _contract_columns(splitter, op, ["nj", "jk"[:n]], "nk"[:n], (a, b)) if m == 2 and n <= 2 else None
 
 
-def _contracted(
-    taking: _ColumnSplitter, op: Call, words: list[str], output: str, operands: Sequence[Any]
+def _contract_columns(
+    splitter: _ColumnSplitter, op: Call, words: list[str], output: str, operands: Sequence[Any]
 ) -> Columns | None:
-    """A sum of products over letters, where the first letter counts rows."""
+    """A sum of products as in einsum, whose first output letter is the axis of rows."""
     if not _is_tall(op.val) or not all([value_of(x).dtype == np.float64 for x in operands]):
         return None
     row, letters = output[0], [*output[1:]]
@@ -373,7 +380,7 @@ def _contracted(
     read = []
     for word, x in zip(words, operands, strict=True):
         tail = [*word][word[:1] == row :]
-        parts = taking.over(x, (len(op.val), *[sizes[k] for k in tail]))
+        parts = splitter.elements(x, (len(op.val), *[sizes[k] for k in tail]))
         if parts is None or value_of(x).shape[word[:1] == row :] != tuple([sizes[k] for k in tail]):
             return None
         read.append((tail, dict(zip(itertools.product(*[range(sizes[k]) for k in tail]), parts, strict=True))))
@@ -383,30 +390,35 @@ def _contracted(
         for at in itertools.product(*[range(sizes[k]) for k in inner]):
             place = dict(zip([*letters, *inner], (*outer, *at), strict=True))
             factors = [parts[tuple([place[k] for k in tail])] for tail, parts in read]
-            terms.append(_combined(taking, operator.mul, factors))
-        found.append(_combined(taking, operator.add, terms))
+            terms.append(_fold_calls(splitter, operator.mul, factors))
+        found.append(_fold_calls(splitter, operator.add, terms))
     return Columns(op.val.shape, tuple(found))
 
 
-def _count_columns(taking: _ColumnSplitter, op: Call, places: Any, weights: Any = None, n: Any = 0) -> Variable | None:
-    """np.bincount with rows as weights, whose elements go to neighbouring places."""
-    flat, known = taking.flat.get(weights.op) if isinstance(weights, Variable) else None, taking.known(places)
+def _count_columns(
+    splitter: _ColumnSplitter, op: Call, places: Any, weights: Any = None, n: Any = 0
+) -> Variable | None:
+    """np.bincount whose weights are rows, each added to consecutive bins."""
+    flat, known = (
+        splitter.interleaved.get(weights.op) if isinstance(weights, Variable) else None,
+        splitter.known_ints(places),
+    )
     if flat is None or known is None:
         return None
     width = len(flat.parts)
     rows = known.reshape(-1, width)
     if n % width or len(op.val) != n or (rows != rows[:, :1] + np.arange(width)).any() or (rows[:, 0] % width).any():
         return None
-    at = taking.new.push(Constant(rows[:, 0] // width))
-    columns = [taking.column(x, len(rows)) for x in flat.parts]
-    made = [taking.call(np.bincount, at, column, n // width) for column in columns]
-    found: Variable = taking.call(np.reshape, taking.call(np.stack, made, axis=1), (n,))
+    at = splitter.new.push(Constant(rows[:, 0] // width))
+    columns = [splitter.column(x, len(rows)) for x in flat.parts]
+    made = [splitter.call(np.bincount, at, column, n // width) for column in columns]
+    found: Variable = splitter.call(np.reshape, splitter.call(np.stack, made, axis=1), (n,))
     return found
 
 
 _POWER_FUNCTIONS = (operator.pow, np.power, pow)
 _COLUMN_RULES: dict[Any, Callable[..., Any]] = {
-    operator.getitem: _getitem, functional.setitem: _store_columns, functional.additem: _store_columns,
+    operator.getitem: _getitem_columns, functional.setitem: _store_columns, functional.additem: _store_columns,
     **dict.fromkeys(
         [np.reshape, np.ndarray.reshape, np.expand_dims, np.squeeze, np.ravel, np.ndarray.ravel, np.ndarray.squeeze],
         _reshape_columns,
@@ -416,6 +428,7 @@ _COLUMN_RULES: dict[Any, Callable[..., Any]] = {
     **dict.fromkeys([np.sum, np.ndarray.sum, ADD_REDUCE], functools.partial(_reduce_columns, operator.add)),
     **dict.fromkeys([np.max, np.ndarray.max], functools.partial(_reduce_columns, np.maximum)),
     **dict.fromkeys([np.min, np.ndarray.min], functools.partial(_reduce_columns, np.minimum)),
-    np.vdot: _dot_of_columns, np.einsum: _einsum_of_columns, np.matmul: _matmul, operator.matmul: _matmul,
+    np.vdot: _dot_of_columns, np.einsum: _einsum_of_columns,
+    np.matmul: _matmul_columns, operator.matmul: _matmul_columns,
     np.bincount: _count_columns,
 }  # fmt: skip
