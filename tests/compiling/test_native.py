@@ -18,9 +18,9 @@ from random_tapes import arguments, random_tape
 import wengert as wg
 from wengert.compiling.native import module as native_module
 from wengert.compiling.native import tiering as native_choosing
-from wengert.compiling.native.compiled import native
-from wengert.compiling.native.module import interpreted
-from wengert.compiling.native.tiering import Chosen
+from wengert.compiling.native.compiled import compile_native
+from wengert.compiling.native.module import interpret_program
+from wengert.compiling.native.tiering import TieredFunction
 from wengert.compiling.native.values import Affine, FlatMemory, UnsupportedOp, View
 from wengert.errors import NativeUnavailableError
 from wengert.tape.loops import Loop
@@ -37,7 +37,7 @@ def of(f: Callable[..., Any], *args: Any) -> wg.Tape:
 
 def by_python(tape: wg.Tape) -> Any:
     """The native code of all of a tape, run by Python; what NumPy runs where it fails gives None."""
-    run: Any = native(tape, build=interpreted)
+    run: Any = compile_native(tape, build=interpret_program)
     assert "plain" in run.__kwdefaults__
     run.__kwdefaults__["plain"] = lambda *args: None
     return run
@@ -64,7 +64,7 @@ def test_random_tapes() -> None:
     for seed in range(EXAMPLES):
         tape = random_tape(seed)
         try:
-            run: Any = native(tape, build=interpreted)
+            run: Any = compile_native(tape, build=interpret_program)
         except UnsupportedOp:
             continue
         if "plain" not in run.__kwdefaults__:
@@ -149,7 +149,7 @@ def test_what_is_told_apart_is_apart() -> None:
         places = [
             {view.offset.first + sum(np.multiply(at, view.strides)) for at in np.ndindex(view.shape)} for view in views
         ]
-        if views[0].is_apart(views[1]):
+        if views[0].is_disjoint(views[1]):
             assert not places[0] & places[1]
 
 
@@ -287,7 +287,7 @@ def test_arguments_need_not_be_contiguous() -> None:
 def test_what_python_raises(f: Callable[..., Any], x: float, error: type[Exception]) -> None:
     tape = of(f, 0.5)
     assert by_python(tape)(x) is None
-    run: Any = native(tape, build=interpreted)
+    run: Any = compile_native(tape, build=interpret_program)
     assert run(0.25) == f(0.25)
     with pytest.raises(error):
         run(x)
@@ -295,7 +295,7 @@ def test_what_python_raises(f: Callable[..., Any], x: float, error: type[Excepti
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_nan_and_inf_are_numpys() -> None:
-    run: Any = native(of(lambda x: (1 / x, np.max(x), np.maximum(x, 0.0)), X), build=interpreted)
+    run: Any = compile_native(of(lambda x: (1 / x, np.max(x), np.maximum(x, 0.0)), X), build=interpret_program)
     for bad in (0.0, -0.0, math.nan, math.inf):
         x = X.copy()
         x[3] = bad
@@ -305,8 +305,8 @@ def test_nan_and_inf_are_numpys() -> None:
 
 @pytest.mark.parametrize("f", [lambda x: np.sum(x * 2.0, 1, np.float32), lambda x: (x * 2.0).sum(1, np.float32)])
 def test_there_are_no_words_for_sums_of_another_kind(f: Callable[..., Any]) -> None:
-    with pytest.raises(UnsupportedOp, match="a sum of no array of floats"):
-        native(of(f, np.ones((600, 3))), build=interpreted)
+    with pytest.raises(UnsupportedOp, match="a reduction of anything but a float array"):
+        compile_native(of(f, np.ones((600, 3))), build=interpret_program)
 
 
 def test_another_kind_of_argument_is_stale() -> None:
@@ -339,7 +339,7 @@ def test_a_loop_is_native_where_the_rest_is_not() -> None:
     call = tape.push(Call(loop, [0, x, start], val=(1.0, np.ones(5))))
     part = tape.push(Call(functional.getfield, [call, 1], val=np.ones(5)))
     tape.result = tape.push(Call(np.sort, [part], val=np.ones(5)))
-    run: Any = native(tape, build=interpreted)
+    run: Any = compile_native(tape, build=interpret_program)
     assert run.source.count("def native") == 1
     values = [1.0]
     for k in range(4):
@@ -368,9 +368,9 @@ def test_rows_that_are_not_yet_written_are_zero() -> None:
 
 def test_what_there_are_no_words_for_stays_numpy() -> None:
     with pytest.raises(UnsupportedOp, match=r"np.sort \(.*test_native.py:\d+ in test_what"):
-        native(of(lambda x: np.sort(x), X), build=interpreted)
-    with pytest.raises(UnsupportedOp, match="sin or its like of a large array"):
-        native(of(np.sin, np.ones(100_000)), build=interpreted)
+        compile_native(of(lambda x: np.sort(x), X), build=interpret_program)
+    with pytest.raises(UnsupportedOp, match="sin and similar functions of large arrays"):
+        compile_native(of(np.sin, np.ones(100_000)), build=interpret_program)
 
 
 # -- compiled
@@ -387,7 +387,7 @@ def test_compiled_tapes(folder: Path) -> None:
     tapes = [(wg.gradtape(rosenbrock, X).optimise(), (X,))]
     tapes += [(random_tape(seed), tuple(arguments(seed))) for seed in (16, 317, 318)]
     for tape, args in tapes:
-        run: Any = native(tape)
+        run: Any = compile_native(tape)
         expected = tape.play(*args)
         same(run(*args), expected)
         for x in args:
@@ -396,7 +396,7 @@ def test_compiled_tapes(folder: Path) -> None:
         same(run(*args), expected)
     assert {path.suffix for path in folder.iterdir()} >= {".py", ".nbi", ".nbc"} or (folder / "__pycache__").exists()
     unaligned = np.frombuffer(b"x" + X.tobytes(), np.uint8)[1:].view(np.float64)
-    run = native(tapes[0][0])
+    run = compile_native(tapes[0][0])
     same(run(unaligned), run(X))
 
 
@@ -408,7 +408,7 @@ def test_functions_without_branches(fn: Any) -> None:
     many = [np.linspace(-700, 700, 5000), np.linspace(-1, 1, 5000), np.geomspace(1e-300, 1, 5000)]
     x = np.concatenate([*many, special])
     x = x[np.isfinite(fn(x))]
-    run: Any = native(of(fn, x))
+    run: Any = compile_native(of(fn, x))
     assert "fast_" in run.source
     np.testing.assert_allclose(run(x), fn(x), rtol=1e-15, atol=1e-307)
     np.testing.assert_array_equal(np.signbit(run(x)), np.signbit(fn(x)))
@@ -422,27 +422,27 @@ def test_functions_without_branches(fn: Any) -> None:
 def test_a_folder_that_others_can_write_is_left_alone(folder: Path) -> None:
     folder.mkdir(parents=True)
     folder.chmod(stat.S_IRWXU | stat.S_IWOTH)
-    run: Any = native(of(lambda x: x * 2.0, 1.0))
+    run: Any = compile_native(of(lambda x: x * 2.0, 1.0))
     assert run(3.0) == 6.0
     assert not [*folder.iterdir()]
 
 
 def test_compiled_in_the_background(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(native_choosing, "SECONDS", 0.0)
-    monkeypatch.setattr(native_choosing, "EACH", 0.0)
+    monkeypatch.setattr(native_choosing, "COMPILE_SECONDS", 0.0)
+    monkeypatch.setattr(native_choosing, "SECONDS_PER_OP", 0.0)
     done = threading.Event()
-    monkeypatch.setattr(Chosen, "settle", _then(Chosen.settle, done))
+    monkeypatch.setattr(TieredFunction, "use", _then(TieredFunction.use, done))
     run: Any = wg.gradtape(rosenbrock, X).optimise().compile(native=None)
     expected = run(X)
     assert done.wait(60)
     assert run.state == "native code, on trial"
-    for _ in range(native_choosing.TRIED + 1):
+    for _ in range(native_choosing.TRIAL_CALLS + 1):
         same(run(X), expected)
     assert run.state in ("native code", "NumPy: native code is slower")
 
 
 def _then(settle: Callable[..., None], done: threading.Event) -> Callable[..., None]:
-    def settled(self: Chosen, run: Any, state: str) -> None:
+    def settled(self: TieredFunction, run: Any, state: str) -> None:
         settle(self, run, state)
         if "until" not in state:
             done.set()
@@ -456,14 +456,14 @@ def test_a_compiler_that_fails_leaves_numpys_code(monkeypatch: pytest.MonkeyPatc
 
     done = threading.Event()
     monkeypatch.setattr(native_choosing, "has_compiler", lambda: True)
-    monkeypatch.setattr(native_choosing, "SECONDS", 0.0)
-    monkeypatch.setattr(native_choosing, "EACH", 0.0)
-    monkeypatch.setattr(native_choosing, "native", fails)
-    monkeypatch.setattr(Chosen, "settle", _then(Chosen.settle, done))
+    monkeypatch.setattr(native_choosing, "COMPILE_SECONDS", 0.0)
+    monkeypatch.setattr(native_choosing, "SECONDS_PER_OP", 0.0)
+    monkeypatch.setattr(native_choosing, "compile_native", fails)
+    monkeypatch.setattr(TieredFunction, "use", _then(TieredFunction.use, done))
     run: Any = of(lambda x: x * 2.0, 1.0).compile(native=None)
     assert run(3.0) == 6.0
     assert done.wait(60)
-    assert run(3.0) == 6.0 and run.state == "NumPy: compiling ended with RuntimeError"
+    assert run(3.0) == 6.0 and run.state == "NumPy: compiling raised RuntimeError"
 
 
 def test_without_numba(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -487,7 +487,7 @@ def test_what_is_not_finite_is_told_by_compiled_code(bad: float) -> None:
         return np.sum(np.where(x > -3.0, x, 0.0)), x.copy(), np.concatenate([u, x]), np.outer(x[:3], x)
 
     x = np.linspace(-1.0, 2.0, 5003)
-    run: Any = native(of(f, x))
+    run: Any = compile_native(of(f, x))
     called = []
     plain = run.__kwdefaults__["plain"]
     run.__kwdefaults__["plain"] = lambda *args: called.append(1) or plain(*args)

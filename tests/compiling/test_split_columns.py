@@ -15,8 +15,8 @@ import wengert as wg
 from wengert.compiling import split_columns
 from wengert.compiling.blocking import BlockLoop, with_block_loops
 from wengert.compiling.native import compiled as native_compiled
-from wengert.compiling.native.compiled import native
-from wengert.compiling.native.module import interpreted
+from wengert.compiling.native.compiled import compile_native
+from wengert.compiling.native.module import interpret_program
 from wengert.compiling.native.values import UnsupportedOp
 from wengert.compiling.split_columns import split_into_columns
 from wengert.tape.ops import Call
@@ -142,7 +142,7 @@ def test_places_that_are_written_over() -> None:
     def f(x: Any) -> Any:
         return x[places] * 2.0
 
-    run: Any = native(wg.trace(f, X)[1].optimise(), build=interpreted)
+    run: Any = compile_native(wg.trace(f, X)[1].optimise(), build=interpret_program)
     same(run(X), X * 2.0)
     places[:] = places[::-1].copy()
     same(run(X), X[::-1] * 2.0)
@@ -158,7 +158,7 @@ def test_rows_that_a_column_chooses() -> None:
 
 
 def test_a_division_by_zero_is_numpys() -> None:
-    run: Any = native(wg.trace(lambda x: np.zeros((N, 2)) / x[:, :2], Y)[1].optimise(), build=interpreted)
+    run: Any = compile_native(wg.trace(lambda x: np.zeros((N, 2)) / x[:, :2], Y)[1].optimise(), build=interpret_program)
     bad = np.where(np.arange(3 * N).reshape(N, 3) % 7 == 0, 0.0, Y)
     with np.errstate(all="ignore"):
         np.testing.assert_array_equal(run(bad), np.zeros((N, 2)) / bad[:, :2])
@@ -252,7 +252,7 @@ def test_compiled_by_columns() -> None:
     pytest.importorskip("numba")
     for f in (turned, gathered):
         tape = wg.gradtape(first(f), X, Y, V)
-        run: Any = native(tape.optimise())
+        run: Any = compile_native(tape.optimise())
         assert "plain" in run.__kwdefaults__
         run.__kwdefaults__["plain"] = lambda *args: None
         same(run(-X * 1.3, Y, V), tape.play(-X * 1.3, Y, V))

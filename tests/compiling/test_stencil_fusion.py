@@ -11,9 +11,9 @@ import pytest
 
 import wengert as wg
 from wengert.compiling.native import stencil_fusion
-from wengert.compiling.native.compiled import native
-from wengert.compiling.native.module import interpreted
-from wengert.compiling.native.stencil_fusion import by_pieces
+from wengert.compiling.native.compiled import compile_native
+from wengert.compiling.native.module import interpret_program
+from wengert.compiling.native.stencil_fusion import fuse_stencils
 from wengert.tape.ops import Call
 from wengert.values import functional
 
@@ -58,9 +58,9 @@ def rows(x: Any, y: Any) -> Any:
 @pytest.mark.parametrize("f", [rosenbrock, waves, slow, rows])
 def test_gradients_by_pieces(f: Callable[..., Any]) -> None:
     tape = wg.gradtape(f, X, Y).optimise()
-    apart = by_pieces(tape)
+    apart = fuse_stencils(tape)
     assert stores(tape) > 1 >= stores(apart)
-    run: Any = native(tape, build=interpreted)
+    run: Any = compile_native(tape, build=interpret_program)
     run.__kwdefaults__["plain"] = lambda *args: None
     for k in range(3):
         rng = np.random.default_rng(k)
@@ -94,7 +94,7 @@ def test_random_pieces() -> None:
             value = fn(value, slice(first, end), a * b - 0.5)
             whole = tape.push(Call(fn, [whole, slice(first, end), what], val=value))
         tape.result = whole
-        found = by_pieces(tape)
+        found = fuse_stencils(tape)
         apart += not stores(found)
         np.testing.assert_array_equal(found.play(-Y, X), tape.play(-Y, X))
     assert apart > 150
@@ -111,5 +111,5 @@ def test_what_others_read_stays() -> None:
         return u + v, v
 
     tape = wg.trace(f, X)[1].optimise()
-    for a, b in zip(by_pieces(tape).play(Y), f(Y), strict=True):
+    for a, b in zip(fuse_stencils(tape).play(Y), f(Y), strict=True):
         np.testing.assert_array_equal(a, b)

@@ -10,7 +10,7 @@ from wengert.compiling.graphs.to_tape import to_tape
 from wengert.compiling.guard_check import check_guards_kept
 from wengert.compiling.loops.across_loops import optimise_across_loops
 from wengert.compiling.loops.rolling import rolled
-from wengert.compiling.native.tiering import chosen
+from wengert.compiling.native.tiering import choose_code
 from wengert.compiling.numpy_source import compile_with_floats
 from wengert.compiling.rules import shifts, stores, structures, sums  # noqa: F401 -- importing registers their rules
 from wengert.compiling.rules.rewriting import EXACT, RULES
@@ -33,7 +33,7 @@ class OptimisedTape(Tape):
         compiles what it supports; with None, once that pays.
         Errors: NativeUnavailableError for native=True without numba.
         """
-        return compile_with_floats(self, name, self.exact) if native is False else chosen(self, name, native)
+        return compile_with_floats(self, name, self.exact) if native is False else choose_code(self, name, native)
 
 
 def optimised(tape: AnyTape, exact: bool = False) -> OptimisedTape:

@@ -19,8 +19,8 @@ from wengert.compiling.graphs.from_tape import deciding, looks_at_memory
 from wengert.compiling.graphs.graph import ADD_REDUCE
 from wengert.compiling.graphs.ownership import is_display
 from wengert.compiling.graphs.vocabulary import axes_of
-from wengert.compiling.native.scalar_ops import word_of
-from wengert.compiling.native.values import is_whole
+from wengert.compiling.native.scalar_ops import scalar_op
+from wengert.compiling.native.values import is_int_array
 from wengert.compiling.placement import ALLOCATORS, has_known_memory_use
 from wengert.compiling.tape_rewriter import TapeRewriter
 from wengert.tape.folding import is_pure
@@ -115,7 +115,7 @@ class _ColumnSplitter(TapeRewriter):
 
     def split(self, op: Call) -> bool:
         """Add a call by columns; return False if no rule applies."""
-        operation = word_of(op.fn, len(op.args)) if not op.kwargs else None
+        operation = scalar_op(op.fn, len(op.args)) if not op.kwargs else None
         try:
             power = op.fn in _POWER_FUNCTIONS and not op.kwargs and isinstance(op.args[-1], (int, float))
             rule = _elementwise_columns if operation is not None or power else _COLUMN_RULES.get(op.fn)
@@ -199,7 +199,7 @@ class _ColumnSplitter(TapeRewriter):
     def known_ints(self, x: Any) -> np.ndarray | None:
         """Return an integer array if it is constant, else None."""
         op = self.table[x.op].op if isinstance(x, Variable) and x.op in self.table else Constant(x)
-        return op.val if isinstance(op, Constant) and is_whole(op.val) else None
+        return op.val if isinstance(op, Constant) and is_int_array(op.val) else None
 
 
 def _recorded_value(x: Any) -> Any:
@@ -210,7 +210,7 @@ def _is_constant_int_call(op: Call) -> bool:
     """Whether a call is a pure function of integer arrays that returns one."""
     arrays = [op.val, *references((op.args, op.kwargs), np.ndarray)]
     pure = type(op.fn) is not Variable and (op.fn is np.arange or is_pure(op.fn)) and "out" not in op.kwargs
-    return pure and all(map(is_whole, arrays))
+    return pure and all(map(is_int_array, arrays))
 
 
 # -- rules: (splitter, op, arguments) -> the Columns, or a Variable of the new tape; None if the rule does not apply

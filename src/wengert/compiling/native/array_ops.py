@@ -1,4 +1,4 @@
-"""Native code for calls that are not elementwise."""
+"""The table of emitters: the native code of calls that are not elementwise."""
 
 from __future__ import annotations
 
@@ -10,61 +10,62 @@ import numpy as np
 
 from wengert.compiling.graphs.graph import ADD_REDUCE
 from wengert.compiling.native.sums import (
-    einsum,
-    matmul,
-    maximum,
-    mean,
-    minimum_native,
-    norm,
-    outer,
-    powered,
-    sum_native,
-    vdot,
+    emit_einsum,
+    emit_matmul,
+    emit_max,
+    emit_mean,
+    emit_min,
+    emit_norm,
+    emit_outer,
+    emit_power,
+    emit_sum,
+    emit_vdot,
 )
 from wengert.compiling.native.views import (
-    additem_native,
-    attribute_native,
-    bincount,
-    broadcast_to,
-    concatenate,
-    empty,
-    full,
-    gathered,
-    getfield_native,
-    getitem_native,
-    item_native,
-    make_tuple_native,
-    ones,
-    reshape,
-    setitem_native,
-    stack,
-    swapaxes,
-    transpose,
-    zeros,
+    emit_additem,
+    emit_array,
+    emit_attribute,
+    emit_bincount,
+    emit_broadcast_to,
+    emit_concatenate,
+    emit_empty,
+    emit_full,
+    emit_getfield,
+    emit_getitem,
+    emit_item,
+    emit_ones,
+    emit_reshape,
+    emit_setitem,
+    emit_stack,
+    emit_swapaxes,
+    emit_transpose,
+    emit_tuple,
+    emit_zeros,
 )
 from wengert.values import functional
 
-OPS: dict[Any, Callable[..., Any]] = {
-    operator.getitem: getitem_native,
-    np.ndarray.item: item_native,
-    np.reshape: reshape, np.ndarray.reshape: reshape, np.expand_dims: reshape, np.squeeze: reshape,
-    np.ravel: reshape, np.ndarray.ravel: reshape, np.ndarray.flatten: reshape, np.ndarray.squeeze: reshape,
-    np.transpose: transpose, np.ndarray.transpose: transpose, getattr: attribute_native,
-    np.swapaxes: swapaxes, np.ndarray.swapaxes: swapaxes,
-    np.broadcast_to: broadcast_to,
-    np.zeros: zeros, np.zeros_like: zeros, np.ones: ones, np.ones_like: ones,
-    np.empty: empty, np.empty_like: empty, np.full: full, np.full_like: full,
-    functional.setitem: setitem_native, functional.additem: additem_native,
-    np.concatenate: concatenate, np.stack: stack, np.array: gathered, np.asarray: gathered,
-    functional.make_tuple: make_tuple_native, functional.make_list: make_tuple_native,
-    functional.getfield: getfield_native,
-    np.sum: sum_native, np.ndarray.sum: sum_native, ADD_REDUCE: sum_native, np.mean: mean, np.ndarray.mean: mean,
-    np.max: maximum, np.ndarray.max: maximum, np.min: minimum_native, np.ndarray.min: minimum_native,
-    np.linalg.norm: norm, np.vdot: vdot, operator.pow: powered, np.power: powered, pow: powered,
-    np.outer: outer, np.matmul: matmul, operator.matmul: matmul, np.einsum: einsum,
-    np.bincount: bincount,
+EMITTERS: dict[Any, Callable[..., Any]] = {
+    operator.getitem: emit_getitem,
+    np.ndarray.item: emit_item,
+    np.reshape: emit_reshape, np.ndarray.reshape: emit_reshape, np.expand_dims: emit_reshape, np.squeeze: emit_reshape,
+    np.ravel: emit_reshape, np.ndarray.ravel: emit_reshape, np.ndarray.flatten: emit_reshape,
+    np.ndarray.squeeze: emit_reshape,
+    np.transpose: emit_transpose, np.ndarray.transpose: emit_transpose, getattr: emit_attribute,
+    np.swapaxes: emit_swapaxes, np.ndarray.swapaxes: emit_swapaxes,
+    np.broadcast_to: emit_broadcast_to,
+    np.zeros: emit_zeros, np.zeros_like: emit_zeros, np.ones: emit_ones, np.ones_like: emit_ones,
+    np.empty: emit_empty, np.empty_like: emit_empty, np.full: emit_full, np.full_like: emit_full,
+    functional.setitem: emit_setitem, functional.additem: emit_additem,
+    np.concatenate: emit_concatenate, np.stack: emit_stack, np.array: emit_array, np.asarray: emit_array,
+    functional.make_tuple: emit_tuple, functional.make_list: emit_tuple,
+    functional.getfield: emit_getfield,
+    np.sum: emit_sum, np.ndarray.sum: emit_sum, ADD_REDUCE: emit_sum, np.mean: emit_mean, np.ndarray.mean: emit_mean,
+    np.max: emit_max, np.ndarray.max: emit_max, np.min: emit_min, np.ndarray.min: emit_min,
+    np.linalg.norm: emit_norm, np.vdot: emit_vdot, operator.pow: emit_power, np.power: emit_power, pow: emit_power,
+    np.outer: emit_outer, np.matmul: emit_matmul, operator.matmul: emit_matmul, np.einsum: emit_einsum,
+    np.bincount: emit_bincount,
 }  # fmt: skip
-"""For a function, what native code does for a call of it: (body, op, the arguments' values) -> the value."""
+"""Emitters of calls, by function: (body, op, values of the arguments) -> value of the call."""
 
-STATIC = (np.iscomplexobj, np.isrealobj, np.ndim, np.shape, np.size, len, type)
-"""Functions whose result is known before the value is computed."""
+STATIC_FUNCTIONS = (np.iscomplexobj, np.isrealobj, np.ndim, np.shape, np.size, len, type)
+"""Functions whose result depends only on types and shapes."""

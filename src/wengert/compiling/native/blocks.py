@@ -1,7 +1,7 @@
-"""Blocks of native code: nests of loops that compute many arrays at once, in an order that keeps what each reads.
+"""Blocks of native code: loop nests that compute many arrays at once, ordered by data dependence.
 
-Each op of a tape goes into the first nest of its shape that comes after all it depends on. What is read in its own nest
-alone is a number there, and never an array.
+Each op of a tape goes into the first nest of its shape after all its operands. A result that only its own nest reads is
+a number there, and never an array.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from wengert.compiling.native.nests import Let, Nest, NestStore, Reduce, Text, element
-from wengert.compiling.native.values import BOOL, FLOAT, Computed, Counter, FlatMemory, Scalar, View
+from wengert.compiling.native.nests import Let, Nest, NestStore, Reduce, SourceText, element
+from wengert.compiling.native.values import BOOL_KIND, FLOAT_KIND, ComputedArray, Counter, FlatMemory, Scalar, View
 
 
 @dataclass(eq=False)
-class Repeat:
-    """A loop of the tape: its blocks, and what each iteration hands on."""
+class LoopBlock:
+    """A loop of the tape: its blocks, and lines before it and at the end of each iteration."""
 
     counter: Counter
     level: BlockLevel
     before: list[str]
     after: list[str]
 
-    def write(self, text: Text) -> None:
+    def write(self, text: SourceText) -> None:
         for line in self.before:
             text.line(line)
         text.begin(f"for {self.counter.name} in range({self.counter.count}):")
@@ -36,190 +36,198 @@ class Repeat:
 
 
 class BlockLevel:
-    """The blocks of a tape, or of the body of a loop, and lines of numbers before each."""
+    """The blocks of a tape or of the body of a loop, and the lines before each, which compute numbers."""
 
     def __init__(self, names: Iterator[int]) -> None:
         self.names = names
         self.blocks: list[Any] = []
-        self.slots: list[list[Any]] = [[]]
-        self.known: dict[str, int] = {}
+        self.lines_before: list[list[Any]] = [[]]
+        self.slot_of_number: dict[str, int] = {}
         self.reads: dict[FlatMemory, list[tuple[int, View | None]]] = {}
         self.writes: dict[FlatMemory, list[tuple[int, View | None]]] = {}
         self.touched: dict[FlatMemory, bool] = {}
 
     # -- numbers
 
-    def number(self, template: str, *operands: Scalar, kind: str = FLOAT, check: str = "") -> Scalar:
-        """A number computed of others; `check` says when Python would not give it a value."""
-        slot = max([self.known.get(x.text, 0) for x in operands], default=0)
+    def compute_number(self, template: str, *operands: Scalar, kind: str = FLOAT_KIND, check: str = "") -> Scalar:
+        """Compute a number from others; `check` is the condition under which Python would raise instead."""
+        slot = max([self.slot_of_number.get(x.text, 0) for x in operands], default=0)
         made = Scalar(f"t{next(self.names)}", kind)
         texts = [x.text for x in operands]
-        self.slots[slot].append(f"{made.text} = {template.format(*texts)}")
+        self.lines_before[slot].append(f"{made.text} = {template.format(*texts)}")
         if check:
-            self.slots[slot].append(f"if {check.format(made.text, *texts)}: return FAILED")
-        self.known[made.text] = slot
+            self.lines_before[slot].append(f"if {check.format(made.text, *texts)}: return FAILED")
+        self.slot_of_number[made.text] = slot
         return made
 
-    def test(self, stale: str, x: Scalar) -> None:
-        """End where a test of a number is true."""
-        self.slots[self.known.get(x.text, 0)].append(f"if {stale.format(x.text)}: return FAILED")
+    def guard(self, stale: str, x: Scalar) -> None:
+        """Let the native function fail if the condition `stale` holds for a number."""
+        self.lines_before[self.slot_of_number.get(x.text, 0)].append(f"if {stale.format(x.text)}: return FAILED")
 
     def load(self, view: View) -> Scalar:
-        """The number at a view of one element."""
-        slot = self.after(view, None)
+        """Load the element of a view that has only one."""
+        slot = self.first_block(view, None)
         made = Scalar(f"t{next(self.names)}", view.kind)
-        self.slots[slot].append((made, view))
-        self.known[made.text] = slot
-        before = replace(view, strides=(1,), shape=(1,))  # no nest's own element: a store there comes after the line
-        self.touch(view.memory, slot - 1, before, self.reads)
+        self.lines_before[slot].append((made, view))
+        self.slot_of_number[made.text] = slot
+        # like no view in a nest, so that stores come after the line
+        before = replace(view, strides=(1,), shape=(1,))
+        self.note_access(view.memory, slot - 1, before, self.reads)
         return made
 
     # -- nests
 
-    def let(self, template: str, operands: Sequence[Any], shape: tuple[int, ...], kind: str = FLOAT) -> Computed:
-        """An array computed element by element of arrays and numbers."""
-        at, read = self.place(shape, operands)
-        made = Computed(f"t{next(self.names)}", shape, kind, self, at)
+    def let(
+        self, template: str, operands: Sequence[Any], shape: tuple[int, ...], kind: str = FLOAT_KIND
+    ) -> ComputedArray:
+        """Compute an array element by element from arrays and numbers."""
+        at, read = self.choose_nest(shape, operands)
+        made = ComputedArray(f"t{next(self.names)}", shape, kind, self, at)
         self.blocks[at].statements.append(Let(made, template, read))
         return made
 
     def store(self, view: View, sign: str, *operands: Any, template: str = "{0}") -> None:
-        """Write what is computed of operands, element by element, into a view, or add it."""
-        operands = tuple([self.apart(x, view) for x in operands])
-        at, read = self.place(view.shape, operands, view)
-        if getattr(operands[0], "kind", FLOAT) == BOOL:
+        """Compute elements from operands and write them into a view, or add them."""
+        operands = tuple([self.copy_if_overlapping(x, view) for x in operands])
+        at, read = self.choose_nest(view.shape, operands, view)
+        if getattr(operands[0], "kind", FLOAT_KIND) == BOOL_KIND:
             template = "(1.0 if {0} else 0.0)"
         self.blocks[at].statements.append(NestStore(view, sign, template, read))
-        self.touch(view.memory, at, view, self.writes)
+        self.note_access(view.memory, at, view, self.writes)
 
     def scatter(self, view: View, x: Any) -> View:
-        """New memory of zeros, to which all elements of an operand are added at the places of a view of it."""
+        """Return new memory of zeros, to which the elements of `x` are added through a view of it."""
         whole = View.whole(view.memory, (view.memory.size,))
-        at, read = self.place(view.shape, [x])
+        at, read = self.choose_nest(view.shape, [x])
         self.blocks[at].cleared.append(whole)
         self.blocks[at].statements.append(NestStore(view, "+=", "{0}", read))
-        self.touch(view.memory, at, view, self.writes)
+        self.note_access(view.memory, at, view, self.writes)
         return whole
 
-    def apart(self, x: Any, view: View) -> Any:
-        """An operand, in a copy where it shows other places of the memory that is written."""
-        if isinstance(x, View) and x.memory is view.memory and not x.over(view.shape).is_like(view):
+    def copy_if_overlapping(self, x: Any, view: View) -> Any:
+        """Return an operand, copied if it shows other elements of the memory that is written."""
+        if isinstance(x, View) and x.memory is view.memory and not x.broadcast(view.shape).has_same_elements(view):
             return self.let("{0}", [x], x.shape, x.kind)
         return x
 
     def reduce(self, begin: str, template: str, operand: Any, shape: tuple[int, ...], keep: int, view: Any) -> Any:
-        """Gather an operand over the axes of a shape from `keep` on: into a view, or a number."""
-        at, read = self.place(shape, [operand], None if view is None else view, keep)
+        """Reduce an operand over the axes of a shape from `keep` on, into a view or a number."""
+        at, read = self.choose_nest(shape, [operand], None if view is None else view, keep)
         name = f"s{next(self.names)}"
         nest = self.blocks[at]
         nest.keep = keep
         nest.statements.append(Reduce(name, begin, template, read, view))
-        self.known[name] = at + 1
+        self.slot_of_number[name] = at + 1
         if view is not None:
-            self.touch(view.memory, at, view, self.writes)
+            self.note_access(view.memory, at, view, self.writes)
         return Scalar(name)
 
-    def place(
+    def choose_nest(
         self, shape: tuple[int, ...], operands: Sequence[Any], target: View | None = None, keep: int | None = None
     ) -> tuple[int, list[Any]]:
-        """Where a statement goes, and how it reads its operands there."""
-        least = max([self.after(x, shape) for x in operands], default=0)
+        """Choose the nest for a statement; return its index, and the operands as the statement reads them there."""
+        least = max([self.first_block(x, shape) for x in operands], default=0)
         if target is not None:
-            least = max([least, *self.hindrances(target)])
+            least = max([least, *self.write_bounds(target)])
         fits = (k for k in range(least, len(self.blocks)) if isinstance(self.blocks[k], Nest))
-        at = next((k for k in fits if self.blocks[k].takes(shape, keep)), len(self.blocks))
+        at = next((k for k in fits if self.blocks[k].can_add(shape, keep)), len(self.blocks))
         if at == len(self.blocks):
             self.append(Nest(shape, keep))
         return at, [self.operand(x, shape, at) for x in operands]
 
     def append(self, block: Any) -> int:
         self.blocks.append(block)
-        self.slots.append([])
+        self.lines_before.append([])
         return len(self.blocks) - 1
 
-    def after(self, x: Any, shape: tuple[int, ...] | None) -> int:
-        """The first block, or the slot before it, in which an operand can be read."""
+    def first_block(self, x: Any, shape: tuple[int, ...] | None) -> int:
+        """Return the first block, or the line before it, at which an operand can be read."""
         if isinstance(x, Scalar):
-            return self.known.get(x.text, 0)
-        if isinstance(x, Computed) and x.view is None:
+            return self.slot_of_number.get(x.text, 0)
+        if isinstance(x, ComputedArray) and x.view is None:
             return 0 if x.level is not self else x.at + (x.shape != shape)
-        view: Any = x.view if isinstance(x, Computed) else x
+        view: Any = x.view if isinstance(x, ComputedArray) else x
         same = shape == view.shape
         found = 0
         for at, written in self.writes.get(view.memory, ()):
-            if not view.is_apart(written):
-                found = max(found, at + (not (same and view.is_like(written))))
+            if not view.is_disjoint(written):
+                found = max(found, at + (not (same and view.has_same_elements(written))))
         return found
 
-    def hindrances(self, target: View) -> Iterator[int]:
-        """For all that reads or writes elements of a view, from which block on the view may be written."""
+    def write_bounds(self, target: View) -> Iterator[int]:
+        """Yield, for each read and write of elements of a view, the first block that may write the view after it."""
         for at, view in itertools.chain(self.reads.get(target.memory, ()), self.writes.get(target.memory, ())):
-            if not target.is_apart(view):
-                yield at + (not target.is_like(view))
+            if not target.is_disjoint(view):
+                yield at + (not target.has_same_elements(view))
 
     def operand(self, x: Any, shape: tuple[int, ...], at: int) -> Any:
-        """An operand as a statement of the nest `at` reads it."""
+        """Return an operand as a statement of the nest `at` reads it."""
         if isinstance(x, Scalar):
             return x
-        if isinstance(x, Computed):
+        if isinstance(x, ComputedArray):
             if x.level is self and x.at == at and x.shape == shape:
                 return x
             x = self.view(x)
-        view = x.over(shape)
-        self.touch(view.memory, at, view, self.reads)
+        view = x.broadcast(shape)
+        self.note_access(view.memory, at, view, self.reads)
         return view
 
     # -- memory
 
     def view(self, x: Any) -> View:
-        """An array as a view; what a nest computes gets memory for it."""
+        """Return an array as a view; allocate memory for a computed array."""
         if isinstance(x, View):
             return x
         if x.view is None:
             level: BlockLevel = x.level
-            self.give_memory(x, View.whole(level.memory(x.shape), x.shape, x.kind))
+            self.write_to(x, View.whole(level.new_memory(x.shape), x.shape, x.kind))
         return x.view
 
-    def give_memory(self, x: Computed, view: View) -> None:
-        """Let what a nest computes be written to a view."""
+    def write_to(self, x: ComputedArray, view: View) -> None:
+        """Let a nest write an array that it computes into a view."""
         x.view = view
         view.memory.aliases += x.aliases
         x.aliases = view.memory.aliases
-        x.level.touch(view.memory, x.at, view, x.level.writes)
+        x.level.note_access(view.memory, x.at, view, x.level.writes)
 
-    def may_write_at(self, x: Computed, view: View) -> bool:
-        """Whether what a nest of this level computes can be written to a view by it: all who read it come before."""
-        if x.level is not self or x.view is not None or x.kind != FLOAT or max(self.hindrances(view), default=0) > x.at:
+    def may_write_at(self, x: ComputedArray, view: View) -> bool:
+        """Whether the nest that computes an array can write it into a view, which nothing reads later."""
+        if (
+            x.level is not self
+            or x.view is not None
+            or x.kind != FLOAT_KIND
+            or max(self.write_bounds(view), default=0) > x.at
+        ):
             return False
         statements = self.blocks[x.at].statements
         k = next(k for k, s in enumerate(statements) if isinstance(s, Let) and s.made is x)
         return not any([other.memory is view.memory for other in Nest(x.shape, None, statements[k + 1 :]).views()])
 
-    def memory(self, shape: tuple[int, ...]) -> FlatMemory:
-        """New memory for an array, which this level may write."""
+    def new_memory(self, shape: tuple[int, ...]) -> FlatMemory:
+        """Return new memory for an array, which this level may write."""
         return FlatMemory(math.prod(shape), home=self, owner=self)
 
-    def touch(self, memory: FlatMemory, at: int, view: View | None, kind: dict[FlatMemory, Any]) -> None:
-        """Note that memory is read or written by a block."""
+    def note_access(self, memory: FlatMemory, at: int, view: View | None, kind: dict[FlatMemory, Any]) -> None:
+        """Note that a block reads or writes memory."""
         kind.setdefault(memory, []).append((at, view))
         self.touched[memory] = True
         if memory.home is self:
             memory.first = at if memory.first < 0 else min(memory.first, at)
             memory.last = max(memory.last, at)
 
-    def repeat(self, counter: Counter, level: BlockLevel, before: list[str], after: list[str]) -> int:
-        """Append a loop whose blocks are another level's."""
-        at = self.append(Repeat(counter, level, before, after))
+    def append_loop(self, counter: Counter, level: BlockLevel, before: list[str], after: list[str]) -> int:
+        """Append a loop, whose body is another level."""
+        at = self.append(LoopBlock(counter, level, before, after))
         for memory in level.touched:
             if memory.home is not level:
                 if memory in level.reads:
-                    self.touch(memory, at, None, self.reads)
+                    self.note_access(memory, at, None, self.reads)
                 if memory in level.writes:
-                    self.touch(memory, at, None, self.writes)
+                    self.note_access(memory, at, None, self.writes)
         return at
 
-    def finite(self, memory: FlatMemory) -> list[str] | None:
-        """Have nests tell by names whether all that they write to memory is finite; None where they cannot."""
+    def track_finite(self, memory: FlatMemory) -> list[str] | None:
+        """Return names of sums that are zero if all values written to memory are finite; None if nests cannot do so."""
         found: dict[int, str] = {}
         for at, _ in self.writes.get(memory, ()):
             nest, name = self.blocks[at], f"s{next(self.names)}"
@@ -230,38 +238,38 @@ class BlockLevel:
             self.blocks[at].gather_finite(memory, name)
         return [*found.values()] or None
 
-    # -- written
+    # -- source
 
-    def nests(self) -> int:
-        """How many nests there are."""
-        return sum([1 if isinstance(block, Nest) else block.level.nests() for block in self.blocks])
+    def count_nests(self) -> int:
+        """Count the nests, also in loops."""
+        return sum([1 if isinstance(block, Nest) else block.level.count_nests() for block in self.blocks])
 
-    def write(self, text: Text) -> None:
+    def write(self, text: SourceText) -> None:
         begins: dict[int, list[FlatMemory]] = {}
         ends: dict[int, list[FlatMemory]] = {}
         for memory in self.touched:
             if memory.home is self and not memory.name:
                 begins.setdefault(memory.first, []).append(memory)
                 ends.setdefault(memory.last, []).append(memory)
-        text.begun = len(text.lines)
-        for at, slot in enumerate(self.slots):
+        text.first_line = len(text.lines)
+        for at, slot in enumerate(self.lines_before):
             block = self.blocks[at] if at < len(self.blocks) else None
             if slot or not isinstance(block, Nest):
                 text.close()
             for line in slot:
                 text.line(line if isinstance(line, str) else _load_statement(*line))
             if slot:
-                text.begun = len(text.lines)
+                text.first_line = len(text.lines)
             for memory in begins.get(at, ()):
                 text.take(memory)
             if isinstance(block, Nest):
                 text.nest(block)
             elif block is not None:
                 block.write(text)
-                text.begun = len(text.lines)
+                text.first_line = len(text.lines)
             for memory in ends.get(at, ()):
                 text.give(memory)
 
 
 def _load_statement(made: Scalar, view: View) -> str:
-    return f"{made.text} = {element(view, {})}" + (" != 0.0" if made.kind == BOOL else "")
+    return f"{made.text} = {element(view, {})}" + (" != 0.0" if made.kind == BOOL_KIND else "")

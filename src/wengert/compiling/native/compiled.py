@@ -1,4 +1,4 @@
-"""Native: a tape as compiled code, where numba is there and it has the words; loops alone where the rest has none."""
+"""Compile a tape to native code; only its loops, if native code does not support the rest."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from wengert.compiling.blocking import NATIVE_LIMITS, with_block_loops
 from wengert.compiling.native.module import compile_program
-from wengert.compiling.native.stencil_fusion import by_pieces
+from wengert.compiling.native.stencil_fusion import fuse_stencils
 from wengert.compiling.native.values import UnsupportedOp
 from wengert.compiling.native.writer import NativeWriter
 from wengert.compiling.split_columns import split_into_columns
@@ -18,19 +18,21 @@ from wengert.tape.ops import Call, Constant, Input, Op, Variable, value_of
 from wengert.values import functional
 
 
-def native(tape: AnyRunningTape, name: str = "f", build: Callable[..., Any] = compile_program) -> Callable[..., Any]:
-    """The function that computes what a tape does by native code; its `state` says what of it does.
+def compile_native(
+    tape: AnyRunningTape, name: str = "f", build: Callable[..., Any] = compile_program
+) -> Callable[..., Any]:
+    """Compile a tape to native code; the function's `state` tells which part runs natively.
 
-    Errors: UnsupportedOp where that has no words for it.
+    Errors: UnsupportedOp if native code supports neither the tape nor one of its loops.
     """
     try:
-        return _whole_tape(tape, name, build)
+        return _compile_whole(tape, name, build)
     except UnsupportedOp as error:
-        return _loops(tape, name, build, error)
+        return _compile_loops_only(tape, name, build, error)
 
 
-def _whole_tape(tape: AnyRunningTape, name: str, build: Callable[..., Any]) -> Callable[..., Any]:
-    columns = split_into_columns(by_pieces(tape))
+def _compile_whole(tape: AnyRunningTape, name: str, build: Callable[..., Any]) -> Callable[..., Any]:
+    columns = split_into_columns(fuse_stencils(tape))
     for each in dict.fromkeys([with_block_loops(columns, False, NATIVE_LIMITS), columns, tape]):
         try:
             writer = NativeWriter(each, tape)
@@ -45,15 +47,17 @@ def _whole_tape(tape: AnyRunningTape, name: str, build: Callable[..., Any]) -> C
     return found
 
 
-def _loops(tape: AnyRunningTape, name: str, build: Callable[..., Any], error: UnsupportedOp) -> Callable[..., Any]:
-    """The function of a tape whose loops alone are native, since the whole has an error."""
+def _compile_loops_only(
+    tape: AnyRunningTape, name: str, build: Callable[..., Any], error: UnsupportedOp
+) -> Callable[..., Any]:
+    """Compile only the loops of a tape to native code, since compiling the whole tape raised `error`."""
     new = TapeRewriter(tape, type(tape)(tape.ctx))
     texts: list[str] = []
     others: list[Op] = []
     for op in tape:
         copy = new.copy(op)
         if isinstance(copy, Call) and isinstance(copy.fn, Loop):
-            found = _loop(copy, type(tape), build)
+            found = _native_loop_call(copy, type(tape), build)
             if found is not None:
                 texts.append(found.fn.source)
                 copy = found
@@ -64,20 +68,20 @@ def _loops(tape: AnyRunningTape, name: str, build: Callable[..., Any], error: Un
         raise error
     made: Any = new.finished(others).compile(name)
     made.source = "\n\n".join([*texts, made.source])
-    made.state = f"native code for loops; it has no words for {error}"
+    made.state = f"native code for loops only; it does not support {error}"
     return made
 
 
-def _loop(op: Call, made: Callable[[], Any], build: Callable[..., Any]) -> Any:
-    """A call of a loop as one of a native function; None where there are no words for it."""
-    tape = made()
+def _native_loop_call(op: Call, new_tape: Callable[[], Any], build: Callable[..., Any]) -> Any:
+    """Return a call of a native function that replaces a call of a loop; None if native code does not support it."""
+    tape = new_tape()
     given = dict.fromkeys([a for a in op.args if isinstance(a, Variable)])
     inside = {v: tape.push(v.op.copy() if isinstance(v.op, Constant) else Input(value_of(v))) for v in given}
     call = tape.push(Call(op.fn, [inside[a] if isinstance(a, Variable) else a for a in op.args], val=op.val))
     parts = [tape.push(Call(functional.getfield, [call, k], val=part)) for k, part in enumerate(op.val)]
     tape.result = tape.push(Call(functional.make_tuple, parts, val=op.val))
     try:
-        found = _whole_tape(tape, "loop", build)
+        found = _compile_whole(tape, "loop", build)
     except UnsupportedOp:
         return None
     read = [v for v in inside if not isinstance(v.op, Constant)]

@@ -1,4 +1,4 @@
-"""The module in which a native function stands: compiled by numba, or run as it is."""
+"""Write the module of a native function; compile it with numba, or run it in Python."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.native.scalar_ops import CALLED
-from wengert.compiling.native.source import NativeProgram
+from wengert.compiling.native.scalar_ops import MATH_FUNCTIONS
+from wengert.compiling.native.source import TapeProgram
 from wengert.compiling.native.values import Scalar
 from wengert.values import kernel_cache
 from wengert.values.kernel_cache import has_compiler
@@ -20,7 +20,7 @@ _TERMS = [f"({1 / math.factorial(k)!r} + r * {1 / math.factorial(k + 1)!r})" for
 _ATANH = " + z * (".join([repr(2 / k) for k in range(3, 25, 2)]) + ")" * 10
 _HEAD = f'''"""{{about}}"""
 
-from math import {", ".join((*CALLED, "inf", "nan"))}
+from math import {", ".join((*MATH_FUNCTIONS, "inf", "nan"))}
 
 from llvmlite import ir
 from numba import njit, types
@@ -34,7 +34,7 @@ WRITE = types.Array(types.float64, 1, "C")
 
 @intrinsic
 def radd(context, a, b):
-    """A sum that may be taken in any order."""
+    """Add; the compiler may reassociate."""
 
     def built(context, builder, signature, args):
         return builder.fadd(*args, flags=("reassoc",))
@@ -44,7 +44,7 @@ def radd(context, a, b):
 
 @intrinsic
 def scaled(context, x, bits):
-    """x times two to the power that stands in the lowest bits of another number."""
+    """Return x times two to the power in the lowest bits of another number."""
 
     def built(context, builder, signature, args):
         whole = ir.IntType(64)
@@ -56,7 +56,7 @@ def scaled(context, x, bits):
 
 @intrinsic
 def parted(context, x):
-    """x as a number from about sqrt(1/2) to sqrt(2), times two to the power of another, for normal positive x."""
+    """Split a normal positive x into a number from about sqrt(1/2) to sqrt(2), times a power of two."""
 
     def built(context, builder, signature, args):
         whole = ir.IntType(64)
@@ -71,7 +71,7 @@ def parted(context, x):
 
 @njit(types.float64(types.float64), error_model="numpy", fastmath={{{{"contract"}}}}, forceinline=True)
 def fast_log(x):
-    """log without branches: of x = 2**k (1 + s) / (1 - s), by the series of the inverse of tanh."""
+    """log without branches: of x = 2**k (1 + s) / (1 - s), by the series of artanh."""
     small = x < 2.2250738585072014e-308
     m, k = parted(x * 18014398509481984.0 if small else x)
     k = k - 6755399441055744.0 - (54.0 if small else 0.0)
@@ -87,7 +87,7 @@ def fast_log(x):
 
 @njit(types.float64(types.float64), error_model="numpy", fastmath={{{{"contract"}}}}, forceinline=True)
 def fast_exp(x):
-    """exp without branches, for many elements at once: 2**k exp(r), by the series of exp."""
+    """exp without branches, for SIMD: 2**k exp(r), by the series of exp."""
     n = x * 1.4426950408889634 + 6755399441055744.0
     k = n - 6755399441055744.0
     r = (x - k * 0.693147180369123816490) - k * 1.90821492927058770002e-10
@@ -103,7 +103,7 @@ def fast_exp(x):
 
 @njit(types.float64(types.float64), error_model="numpy", fastmath={{{{"contract"}}}}, forceinline=True)
 def fast_tanh(x):
-    """tanh without branches: by exp, and by a continued fraction where x is small."""
+    """tanh without branches: by exp, or by a continued fraction for small x."""
     a = abs(x)
     a = a if a < 20.0 else 20.0
     s = x * x
@@ -118,14 +118,14 @@ def fast_tanh(x):
 
 
 def load_compiler() -> None:
-    """Import numba where it is there."""
+    """Import numba if it is installed."""
     if has_compiler():
         importlib.import_module("numba")
 
 
-def text_of(program: NativeProgram, cached: bool = True) -> str:
-    """The whole text of the module."""
-    names = [_type_of(source, x) for source, x in program.parameters.values()]
+def module_source(program: TapeProgram, cached: bool = True) -> str:
+    """Return the source of the module."""
+    names = [_parameter_type(source, x) for source, x in program.parameters.values()]
     names += ["WRITE" for _, x in program.results if not isinstance(x, Scalar)] + ["WRITE"] * bool(program.size)
     numbers = ["types.int64", *["types.float64" for _, x in program.results if isinstance(x, Scalar)]]
     signature = f"types.Tuple(({', '.join(numbers)},))({', '.join(names)})"
@@ -134,8 +134,8 @@ def text_of(program: NativeProgram, cached: bool = True) -> str:
     return f"{_HEAD.format(about=_versions())}{parts}@njit({signature}, {options})\n{program.text}"
 
 
-def _type_of(source: Any, x: Any) -> str:
-    """The type of a parameter."""
+def _parameter_type(source: Any, x: Any) -> str:
+    """Return the numba type of a parameter."""
     if isinstance(x, Scalar):
         return "types.float64"
     return "PLACES" if getattr(source, "dtype", None) == np.int64 else "READ"
@@ -143,28 +143,28 @@ def _type_of(source: Any, x: Any) -> str:
 
 @cache
 def _versions() -> str:
-    """Return the versions that machine code depends on, as text for the key of the cache."""
-    from importlib.metadata import version  # 25 ms, which importing wengert need not take
+    """Return the versions that machine code depends on, for the cache key."""
+    from importlib.metadata import version  # 25 ms, so not imported with wengert
 
     others = ", ".join([f"{name} {version(name)}" for name in ("numba", "numpy")])
     return f"Emitted by wengert, for {others}, Python {platform.python_version()}."
 
 
-def compile_program(program: NativeProgram) -> Any:
-    """The native function, compiled, from the disk where it was kept there; others' folders are not used."""
+def compile_program(program: TapeProgram) -> Any:
+    """Return the compiled native function, from the cache on disk if that is safe to use."""
     try:
-        return kernel_cache.kernels(text_of(program)).functions["native"]
+        return kernel_cache.kernels(module_source(program)).functions["native"]
     except (OSError, kernel_cache.CacheFolderError):
         space: dict[str, Any] = {"__name__": "native"}
-        exec(compile(text_of(program, cached=False), "<native>", "exec"), space)
+        exec(compile(module_source(program, cached=False), "<native>", "exec"), space)
         return space["native"]
 
 
-def interpreted(program: NativeProgram) -> Any:
-    """The native function, run by Python: for tests."""
+def interpret_program(program: TapeProgram) -> Any:
+    """Return the native function run by Python, for tests."""
     space: dict[str, Any] = {"radd": lambda a, b: a + b, "u": int, "inf": math.inf, "nan": math.nan}
     renamed = {"acos": "arccos", "asin": "arcsin", "atan": "arctan", "atan2": "arctan2", "pow": "power"}
-    space |= {name: getattr(np, renamed.get(name, name), getattr(math, name)) for name in CALLED}
+    space |= {name: getattr(np, renamed.get(name, name), getattr(math, name)) for name in MATH_FUNCTIONS}
     space |= {"fast_exp": np.exp, "fast_log": np.log, "fast_tanh": np.tanh}
     exec(compile("\n".join([*program.functions, program.text]), "<native>", "exec"), space)
 

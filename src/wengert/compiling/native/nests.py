@@ -1,4 +1,4 @@
-"""Nests of loops: what native code computes, element by element, for arrays of one shape."""
+"""Loop nests of native code: statements that compute arrays of one shape, element by element."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from wengert.compiling.native.values import BOOL, Computed, FlatMemory, Scalar, View
+from wengert.compiling.native.values import BOOL_KIND, ComputedArray, FlatMemory, Scalar, View
 
-MOST_STATEMENTS = 1000  # statements of a nest
-LINES = 24  # of nests in a function
+MOST_STATEMENTS = 1000  # in a nest
+LINES_PER_FUNCTION = 24  # after which nests begin another function
 
 
 @dataclass(eq=False)
 class Let:
-    """`name = ...` for each element; written to memory too where others read it."""
+    """`name = ...` for each element; also written to memory if other nests read it."""
 
-    made: Computed
+    made: ComputedArray
     template: str
     operands: list[Any]
 
@@ -39,7 +39,7 @@ class NestStore:
 
 @dataclass(eq=False)
 class Reduce:
-    """A number that all elements along the inner axes are gathered into; with a `view`, one for each row."""
+    """A reduction of all elements along the inner axes to a number; with a `view`, to one number for each row."""
 
     name: str
     begin: str
@@ -52,33 +52,33 @@ class Reduce:
 
 @dataclass(eq=False)
 class Nest:
-    """Loops over a shape; the axes from `keep` on are summed over. What is `cleared` is zero before."""
+    """Loops over a shape; axes from `keep` on are reduced. Views in `cleared` are set to zero before."""
 
     shape: tuple[int, ...]
     keep: int | None = None
     statements: list[Any] = field(default_factory=list)
-    kept: dict[str, str] = field(default_factory=dict)
+    hoisted: dict[str, str] = field(default_factory=dict)
     cleared: list[View] = field(default_factory=list)
 
-    def takes(self, shape: tuple[int, ...], keep: int | None) -> bool:
+    def can_add(self, shape: tuple[int, ...], keep: int | None) -> bool:
         same = self.keep is None or keep is None or self.keep == keep
         return self.shape == shape and same and len(self.statements) < MOST_STATEMENTS
 
     def views(self) -> Iterator[View]:
-        """The views that are read and written, as they are over the shape."""
+        """Yield all views that are read or written, over the shape."""
         for statement in self.statements:
             yield from statement.reads()
             target = statement.made.view if isinstance(statement, Let) else statement.view
             if target is not None:
-                yield self.spread(target)
+                yield self.over_all_axes(target)
 
-    def spread(self, view: View) -> View:
-        """A view as one over all axes: along those that are summed over it stays where it is."""
+    def over_all_axes(self, view: View) -> View:
+        """Return a view over all axes, with stride zero along the reduced ones."""
         more = len(self.shape) - len(view.shape)
         return View(view.memory, view.offset, view.strides + (0,) * more, self.shape, view.kind) if more else view
 
-    def axes(self) -> list[tuple[int, list[int]]]:
-        """The loops: how often each runs, and the axes of the shape that are one loop."""
+    def loops(self) -> list[tuple[int, list[int]]]:
+        """Return the loops: for each its number of iterations, and the axes that it merges."""
         strides = [view.strides for view in self.views()]
         found: list[tuple[int, list[int]]] = []
         for axis, n in enumerate(self.shape):
@@ -90,26 +90,26 @@ class Nest:
         return found
 
     def targets(self, memory: FlatMemory) -> list[Any]:
-        """The statements that write to memory."""
+        """Return the statements that write to memory."""
         views = [(s, s.made.view if isinstance(s, Let) else s.view) for s in self.statements]
         return [s for s, view in views if view is not None and view.memory is memory]
 
     def writes_once(self, memory: FlatMemory) -> bool:
-        """Whether what is written to memory is not added to it."""
+        """Whether statements only assign to memory, and do not add to it."""
         sums = any(
             [isinstance(s, Reduce) or (isinstance(s, NestStore) and s.sign != "=") for s in self.targets(memory)]
         )
         return not sums and not any([view.memory is memory for view in self.cleared])
 
     def gather_finite(self, memory: FlatMemory, name: str) -> None:
-        """Gather x - x of all that is written to memory, which is zero if that is finite."""
+        """Sum x - x over all values written to memory: the sum is zero if all are finite."""
         self.keep = 0
         for s in self.targets(memory):
             x = s.made if isinstance(s, Let) else s.operands[0]
             self.statements.append(Reduce(name, "0.0", "radd({0}, {1} - {1})", [x], None))
 
-    def write(self, text: Text) -> None:
-        loops = self.axes()
+    def write(self, text: SourceText) -> None:
+        loops = self.loops()
         inner = [k for k, (_, axes) in enumerate(loops) if axes[0] == self.keep]
         outer = len(loops) if self.keep is None or self.keep >= len(self.shape) else inner[0]
         counters = [f"i{k}" for k in range(len(loops))]
@@ -121,39 +121,41 @@ class Nest:
             text.end(1)
         for k, (n, axes) in enumerate(loops):
             if k == outer:
-                text.lines_of([f"{r.name} = {r.begin}" for r in reduced])
+                text.add_lines([f"{r.name} = {r.begin}" for r in reduced])
             if k == len(loops) - 1:
-                self.kept = self.invariant(axes, dict(zip(last, counters, strict=True)))
-                text.lines_of([f"{name} = {found}" for found, name in self.kept.items()])
+                self.hoisted = self.invariant(axes, dict(zip(last, counters, strict=True)))
+                text.add_lines([f"{name} = {found}" for found, name in self.hoisted.items()])
             text.begin(f"for {counters[k]} in range({n}):")
         if outer == len(loops):
-            text.lines_of([f"{r.name} = {r.begin}" for r in reduced])
+            text.add_lines([f"{r.name} = {r.begin}" for r in reduced])
         for statement in self.statements:
             self.element(text, statement, dict(zip(last, counters, strict=True)))
         text.end(len(loops) - outer)
         for r in reduced:
             if r.view is not None:
-                text.line(f"{element(self.spread(r.view), dict(zip(last[:outer], counters, strict=False)))} = {r.name}")
+                text.line(
+                    f"{element(self.over_all_axes(r.view), dict(zip(last[:outer], counters, strict=False)))} = {r.name}"
+                )
         text.end(outer)
 
     def invariant(self, axes: list[int], at: dict[int, str]) -> dict[str, str]:
-        """Names for elements that are the same all along the innermost loop, over these axes.
+        """Return names for elements that are loop-invariant in the innermost loop, which runs over these axes.
 
-        That they are not written there the compiler cannot know, and computes one after the other.
+        The compiler cannot see that the loop does not write them, and would not vectorise it.
         """
         written = {id(x.memory) for s in self.statements if (x := s.made.view if isinstance(s, Let) else s.view)}
         views = [view for s in self.statements for view in s.reads() if id(view.memory) not in written]
         found = [element(view, at) for view in views if not any([view.strides[axis] for axis in axes])]
         return {text: f"h{k}" for k, text in enumerate(dict.fromkeys(found))}
 
-    def element(self, text: Text, statement: Any, at: dict[int, str]) -> None:
+    def element(self, text: SourceText, statement: Any, at: dict[int, str]) -> None:
         """Write a statement for one element."""
         read = [self.read(x, at) for x in statement.operands]
         if isinstance(statement, Let):
             made = statement.made
             text.line(f"{made.name} = {statement.template.format(*read)}")
             if made.view is not None:
-                text.line(f"{element(made.view, at)} = {float_text(made.name, made.kind)}")
+                text.line(f"{element(made.view, at)} = {bool_as_float(made.name, made.kind)}")
             return
         if isinstance(statement, NestStore):
             text.line(f"{element(statement.view, at)} {statement.sign} {statement.template.format(*read)}")
@@ -163,17 +165,17 @@ class Nest:
     def read(self, x: Any, at: dict[int, str]) -> str:
         if isinstance(x, View):
             found = element(x, at)
-            found = self.kept.get(found, found)
-            return f"({found} != 0.0)" if x.kind == BOOL else found
+            found = self.hoisted.get(found, found)
+            return f"({found} != 0.0)" if x.kind == BOOL_KIND else found
         return x.text if isinstance(x, Scalar) else str(x.name)
 
 
-def float_text(text: str, kind: str) -> str:
-    return f"(1.0 if {text} else 0.0)" if kind == BOOL else text
+def bool_as_float(text: str, kind: str) -> str:
+    return f"(1.0 if {text} else 0.0)" if kind == BOOL_KIND else text
 
 
 def element(view: View, at: dict[int, str]) -> str:
-    """The text of an element of a view, where the counters of some axes are given."""
+    """Return the source of an element of a view; `at` are the loop counters by axis."""
     memory = view.memory
     where = view.offset + memory.base
     scattered = view.places is not None
@@ -187,18 +189,18 @@ def element(view: View, at: dict[int, str]) -> str:
     return f"{memory.name or 'w'}[{f'u({index})' if where.steps or scattered else index}]"
 
 
-class Text:
-    """Lines with their indents, and the workspace in which memory gets its place as blocks are written.
+class SourceText:
+    """Indented source lines, and the workspace in which memory is placed as blocks are written.
 
-    With `apart`, nests go into functions of their own, a few in each: the compiler's time grows faster than a function.
+    With `in_functions`, nests go into functions, a few in each: compile time grows faster than the size of a function.
     """
 
-    def __init__(self, apart: bool) -> None:
-        self.apart = apart
+    def __init__(self, in_functions: bool) -> None:
+        self.in_functions = in_functions
         self.lines: list[str] = []
         self.functions: list[str] = []
-        self.begun = 0
-        self.given: list[str] = []
+        self.first_line = 0
+        self.sums: list[str] = []
         self.depth = 1
         self.size = 0
         self.free: dict[int, list[int]] = {}
@@ -206,7 +208,7 @@ class Text:
     def line(self, line: str) -> None:
         self.lines.append("    " * self.depth + line)
 
-    def lines_of(self, lines: Iterable[str]) -> None:
+    def add_lines(self, lines: Iterable[str]) -> None:
         for line in lines:
             self.line(line)
 
@@ -220,26 +222,28 @@ class Text:
         self.depth -= levels
 
     def nest(self, nest: Nest) -> None:
-        """Write a nest, into the function that is begun if there is one."""
-        if self.begun == len(self.lines):
-            self.given = []
+        """Write a nest, into the current function if there is one."""
+        if self.first_line == len(self.lines):
+            self.sums = []
         nest.write(self)
-        self.given += dict.fromkeys([s.name for s in nest.statements if isinstance(s, Reduce) and s.view is None])
-        if len(self.lines) - self.begun >= LINES:
+        self.sums += dict.fromkeys([s.name for s in nest.statements if isinstance(s, Reduce) and s.view is None])
+        if len(self.lines) - self.first_line >= LINES_PER_FUNCTION:
             self.close()
 
     def close(self) -> None:
-        """Put the lines of nests that were written since the last call into a function."""
-        lines, indent = self.lines[self.begun :], "    " * self.depth
-        if self.apart and lines:
+        """Move the lines of nests that were written since the last call into a function."""
+        lines, indent = self.lines[self.first_line :], "    " * self.depth
+        if self.in_functions and lines:
             words = re.findall(r"\b[acortskw]\d*\b", "\n".join(lines))
             made = {*re.findall(r"^ *([ts]\d+) = ", "\n".join(lines), re.MULTILINE)}
-            taken = ", ".join(sorted({*words} - made))
-            name, given = f"part{len(self.functions) + 1}", ", ".join(self.given)
+            parameters = ", ".join(sorted({*words} - made))
+            name, returned = f"part{len(self.functions) + 1}", ", ".join(self.sums)
             body = [f"    {line.removeprefix(indent)}" for line in lines]
-            self.functions.append("\n".join([f"def {name}({taken}):", *body, *[f"    return {given}"] * bool(given)]))
-            self.lines[self.begun :] = [f"{indent}{given}{' = ' * bool(given)}{name}({taken})"]
-        self.begun = len(self.lines)
+            self.functions.append(
+                "\n".join([f"def {name}({parameters}):", *body, *[f"    return {returned}"] * bool(returned)])
+            )
+            self.lines[self.first_line :] = [f"{indent}{returned}{' = ' * bool(returned)}{name}({parameters})"]
+        self.first_line = len(self.lines)
 
     def take(self, memory: FlatMemory) -> None:
         free = self.free.get(memory.size)

@@ -1,4 +1,4 @@
-"""The words of native code: what is computed element by element, and what Python would raise for it."""
+"""Elementwise operations of native code, and the conditions under which Python would raise."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.compiling.native.values import BOOL, FLOAT
+from wengert.compiling.native.values import BOOL_KIND, FLOAT_KIND
 
 
-class Word(NamedTuple):
-    """The text of a function of numbers.
+class ScalarOp(NamedTuple):
+    """The source of a function of numbers.
 
-    `raises` says when Python's own raises, where NumPy's gives nan or inf; `slow` that NumPy's vector code is faster;
-    `bools` are the operands that are read as they are, and not as floats; `fast` is the text for many elements.
+    `raises` is the condition under which Python's function raises where NumPy's returns nan or inf. `slow` tells that
+    NumPy's vector code is faster. Operands in `bools` are not converted to floats. `fast` is the source for arrays.
     """
 
     template: str
-    kind: str = FLOAT
+    kind: str = FLOAT_KIND
     raises: str = ""
     slow: bool = False
     bools: tuple[int, ...] = ()
@@ -27,53 +27,61 @@ class Word(NamedTuple):
 
 
 _NOT_FINITE = "{0} - {0} != 0.0"
-_BOTH = (0, 1)
-_RAISED = "({1} if {0} < {1} else {0})"
-_ABOVE = "{0} + log1p(exp({1} - {0})) if {0} > {1} else {1} + log1p(exp({0} - {1}))"
+_BOTH_OPERANDS = (0, 1)
+_CLIPPED_BELOW = "({1} if {0} < {1} else {0})"
+_LOGADDEXP = "{0} + log1p(exp({1} - {0})) if {0} > {1} else {1} + log1p(exp({0} - {1}))"
 
 
-def _math_call(name: str) -> Word:
-    return Word(f"{name}({{0}})", FLOAT, _NOT_FINITE, True)
+def _math_call(name: str) -> ScalarOp:
+    return ScalarOp(f"{name}({{0}})", FLOAT_KIND, _NOT_FINITE, True)
 
 
-def _test(sign: str) -> Word:
-    return Word(f"{{0}} {sign} {{1}}", BOOL)
+def _comparison(sign: str) -> ScalarOp:
+    return ScalarOp(f"{{0}} {sign} {{1}}", BOOL_KIND)
 
 
-_WORD_ROWS: list[tuple[Word, int, list[Any]]] = [
-    (Word("{0} + {1}"), 2, [operator.add, np.add]),
-    (Word("{0} - {1}"), 2, [operator.sub, np.subtract]),
-    (Word("{0} * {1}"), 2, [operator.mul, np.multiply]),
-    (Word("{0} / {1}", FLOAT, "{2} == 0.0"), 2, [operator.truediv, np.divide]),
-    (Word("-{0}"), 1, [operator.neg, np.negative]),
-    (Word("{0}"), 1, [operator.pos, np.positive, float, np.float64, np.copy, np.array, np.asarray, np.ndarray.copy]),
-    (Word("abs({0})"), 1, [abs, operator.abs, np.absolute, np.fabs, math.fabs]),
-    (Word("{0} * {0}"), 1, [np.square]),
-    (Word("1.0 / {0}"), 1, [np.reciprocal]),
-    (Word("sqrt({0})", FLOAT, _NOT_FINITE), 1, [np.sqrt, math.sqrt]),
-    (Word("({0} if {0} >= {1} or {0} != {0} else {1})"), 2, [np.maximum]),
-    (Word("({0} if {0} <= {1} or {0} != {0} else {1})"), 2, [np.minimum]),
-    (Word("({1} if {1} > {0} else {0})"), 2, [max]),
-    (Word("({1} if {1} < {0} else {0})"), 2, [min]),
-    (Word(f"({{2}} if {_RAISED} > {{2}} else {_RAISED})"), 3, [np.clip, np.ndarray.clip]),
-    (Word("(1.0 if {0} > 0.0 else -1.0 if {0} < 0.0 else {0} - {0})"), 1, [np.sign]),
-    (Word("({1} if {0} else {2})", bools=(0,)), 3, [np.where]),
-    (Word("hypot({0}, {1})", FLOAT, _NOT_FINITE, True), 2, [np.hypot]),
-    (Word("atan2({0}, {1})", FLOAT, _NOT_FINITE, True), 2, [np.arctan2, math.atan2]),
-    (_test("<"), 2, [operator.lt, np.less]),
-    (_test("<="), 2, [operator.le, np.less_equal]),
-    (_test(">"), 2, [operator.gt, np.greater]),
-    (_test(">="), 2, [operator.ge, np.greater_equal]),
-    (_test("=="), 2, [operator.eq, np.equal]),
-    (_test("!="), 2, [operator.ne, np.not_equal]),
-    (Word("{0} != 0.0", BOOL), 1, [operator.truth, bool]),
-    (Word("not {0}", BOOL, bools=_BOTH), 1, [operator.not_, np.logical_not, operator.invert, np.invert]),
-    (Word("({0} and {1})", BOOL, bools=_BOTH), 2, [np.logical_and, operator.and_, np.bitwise_and]),
-    (Word("({0} or {1})", BOOL, bools=_BOTH), 2, [np.logical_or, operator.or_, np.bitwise_or]),
-    (Word("({0} != {1})", BOOL, bools=_BOTH), 2, [operator.xor, np.bitwise_xor]),
-    (Word("{0} - {0} == 0.0", BOOL), 1, [np.isfinite, math.isfinite]),
-    (Word("{0} != {0}", BOOL), 1, [np.isnan, math.isnan]),
-    (Word(f"({_ABOVE})", FLOAT, _NOT_FINITE, True), 2, [np.logaddexp]),
+_SCALAR_OP_ROWS: list[tuple[ScalarOp, int, list[Any]]] = [
+    (ScalarOp("{0} + {1}"), 2, [operator.add, np.add]),
+    (ScalarOp("{0} - {1}"), 2, [operator.sub, np.subtract]),
+    (ScalarOp("{0} * {1}"), 2, [operator.mul, np.multiply]),
+    (ScalarOp("{0} / {1}", FLOAT_KIND, "{2} == 0.0"), 2, [operator.truediv, np.divide]),
+    (ScalarOp("-{0}"), 1, [operator.neg, np.negative]),
+    (
+        ScalarOp("{0}"),
+        1,
+        [operator.pos, np.positive, float, np.float64, np.copy, np.array, np.asarray, np.ndarray.copy],
+    ),
+    (ScalarOp("abs({0})"), 1, [abs, operator.abs, np.absolute, np.fabs, math.fabs]),
+    (ScalarOp("{0} * {0}"), 1, [np.square]),
+    (ScalarOp("1.0 / {0}"), 1, [np.reciprocal]),
+    (ScalarOp("sqrt({0})", FLOAT_KIND, _NOT_FINITE), 1, [np.sqrt, math.sqrt]),
+    (ScalarOp("({0} if {0} >= {1} or {0} != {0} else {1})"), 2, [np.maximum]),
+    (ScalarOp("({0} if {0} <= {1} or {0} != {0} else {1})"), 2, [np.minimum]),
+    (ScalarOp("({1} if {1} > {0} else {0})"), 2, [max]),
+    (ScalarOp("({1} if {1} < {0} else {0})"), 2, [min]),
+    (ScalarOp(f"({{2}} if {_CLIPPED_BELOW} > {{2}} else {_CLIPPED_BELOW})"), 3, [np.clip, np.ndarray.clip]),
+    (ScalarOp("(1.0 if {0} > 0.0 else -1.0 if {0} < 0.0 else {0} - {0})"), 1, [np.sign]),
+    (ScalarOp("({1} if {0} else {2})", bools=(0,)), 3, [np.where]),
+    (ScalarOp("hypot({0}, {1})", FLOAT_KIND, _NOT_FINITE, True), 2, [np.hypot]),
+    (ScalarOp("atan2({0}, {1})", FLOAT_KIND, _NOT_FINITE, True), 2, [np.arctan2, math.atan2]),
+    (_comparison("<"), 2, [operator.lt, np.less]),
+    (_comparison("<="), 2, [operator.le, np.less_equal]),
+    (_comparison(">"), 2, [operator.gt, np.greater]),
+    (_comparison(">="), 2, [operator.ge, np.greater_equal]),
+    (_comparison("=="), 2, [operator.eq, np.equal]),
+    (_comparison("!="), 2, [operator.ne, np.not_equal]),
+    (ScalarOp("{0} != 0.0", BOOL_KIND), 1, [operator.truth, bool]),
+    (
+        ScalarOp("not {0}", BOOL_KIND, bools=_BOTH_OPERANDS),
+        1,
+        [operator.not_, np.logical_not, operator.invert, np.invert],
+    ),
+    (ScalarOp("({0} and {1})", BOOL_KIND, bools=_BOTH_OPERANDS), 2, [np.logical_and, operator.and_, np.bitwise_and]),
+    (ScalarOp("({0} or {1})", BOOL_KIND, bools=_BOTH_OPERANDS), 2, [np.logical_or, operator.or_, np.bitwise_or]),
+    (ScalarOp("({0} != {1})", BOOL_KIND, bools=_BOTH_OPERANDS), 2, [operator.xor, np.bitwise_xor]),
+    (ScalarOp("{0} - {0} == 0.0", BOOL_KIND), 1, [np.isfinite, math.isfinite]),
+    (ScalarOp("{0} != {0}", BOOL_KIND), 1, [np.isnan, math.isnan]),
+    (ScalarOp(f"({_LOGADDEXP})", FLOAT_KIND, _NOT_FINITE, True), 2, [np.logaddexp]),
     (_math_call("exp")._replace(fast="fast_exp({0})"), 1, [np.exp, math.exp]),
     (_math_call("expm1"), 1, [np.expm1, math.expm1]),
     (_math_call("log")._replace(fast="fast_log({0})"), 1, [np.log, math.log]),
@@ -91,30 +99,30 @@ _WORD_ROWS: list[tuple[Word, int, list[Any]]] = [
     (_math_call("tanh")._replace(fast="fast_tanh({0})"), 1, [np.tanh, math.tanh]),
     (_math_call("erf"), 1, [math.erf]),
 ]
-WORDS: dict[Any, tuple[Word, int]] = {fn: (word, n) for word, n, fns in _WORD_ROWS for fn in fns}
+SCALAR_OPS: dict[Any, tuple[ScalarOp, int]] = {fn: (op, n) for op, n, fns in _SCALAR_OP_ROWS for fn in fns}
 
-CALLED = (
+MATH_FUNCTIONS = (
     "acos", "asin", "atan", "atan2", "cos", "cosh", "erf", "exp", "expm1", "hypot", "log", "log10", "log1p", "log2",
     "pow", "sin", "sinh", "sqrt", "tan", "tanh",
 )  # fmt: skip
-"""The functions of `math` that templates call."""
+"""The `math` functions that templates call."""
 
 
-def word_of(fn: Any, args: int) -> Word | None:
-    """The word for a function of so many arguments."""
+def scalar_op(fn: Any, args: int) -> ScalarOp | None:
+    """Return the operation for a function of `args` arguments; None if there is none."""
     try:
-        word, n = WORDS.get(fn, (None, args))
+        op, n = SCALAR_OPS.get(fn, (None, args))
     except TypeError:
         return None
-    return word if n == args else None
+    return op if n == args else None
 
 
-def power(e: float) -> Word:
-    """The word for a power whose exponent is known."""
+def power_op(e: float) -> ScalarOp:
+    """Return the operation for a power with a constant exponent."""
     if e in (0.0, 1.0):
-        return Word("{0}" if e else "1.0")
+        return ScalarOp("{0}" if e else "1.0")
     if e in (2.0, 3.0, 4.0):
-        return Word(" * ".join(["{0}"] * int(e)), FLOAT, _NOT_FINITE)
+        return ScalarOp(" * ".join(["{0}"] * int(e)), FLOAT_KIND, _NOT_FINITE)
     if e == -1.0:
-        return Word("1.0 / {0}", FLOAT, "{1} == 0.0")
-    return Word(f"pow({{0}}, {e!r})", FLOAT, _NOT_FINITE, True)
+        return ScalarOp("1.0 / {0}", FLOAT_KIND, "{1} == 0.0")
+    return ScalarOp(f"pow({{0}}, {e!r})", FLOAT_KIND, _NOT_FINITE, True)

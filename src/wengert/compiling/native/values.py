@@ -1,7 +1,7 @@
-"""Values of native code: flat memory, views of it with static strides, and named numbers.
+"""Values of native code: flat memory, views of it with constant strides, and named numbers.
 
-An array is a View: a place in flat memory, and how many elements lie between neighbours along each axis. So slices,
-transposes, reshapes and broadcasts are no code, and there is one type of array for the compiler to know.
+An array is a View: an offset into flat memory, and a stride in elements for each axis. So slices, transposes, reshapes
+and broadcasts need no code, and the compiler sees only one type of array.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import numpy as np
 
 from wengert.values.names import in_line
 
-FLOAT, BOOL = "float", "bool"
+FLOAT_KIND, BOOL_KIND = "float", "bool"
 
 
 class UnsupportedOp(Exception):
-    """Native code has no word for something on a tape: NumPy runs it; `site` is the line where that is."""
+    """Native code does not support an op on a tape, so NumPy runs it; `site` is the user's line."""
 
     site: Any = None
 
@@ -29,7 +29,7 @@ class UnsupportedOp(Exception):
 
 @dataclass(frozen=True)
 class Counter:
-    """The variable of a loop, which counts from 0 to below `count`."""
+    """A loop variable, which counts from 0 to `count` - 1."""
 
     name: str
     count: int
@@ -37,7 +37,7 @@ class Counter:
 
 @dataclass(frozen=True)
 class Affine:
-    """An int: `first`, plus a multiple of each of some counters."""
+    """An integer: `first` plus a constant multiple of each of some counters."""
 
     first: int
     steps: tuple[tuple[Counter, int], ...] = ()
@@ -69,18 +69,18 @@ class Affine:
 
 @dataclass(frozen=True)
 class Scalar:
-    """A number by its name, or written out."""
+    """A number, by its name or as a literal."""
 
     text: str
-    kind: str = FLOAT
+    kind: str = FLOAT_KIND
 
 
 @dataclass(eq=False)
 class FlatMemory:
-    """Some flat memory: an argument of the native function, `name`, or a part of its workspace.
+    """Flat memory: the argument `name` of the native function, or a part of its workspace.
 
-    `home` is the Level whose blocks decide how long a part of the workspace is in use; `owner` is the Level at which it
-    may be written; `wanted` says that it is read, or given back.
+    `home` is the BlockLevel of whose blocks `first` to `last` use a part of the workspace; `owner` is the BlockLevel
+    that may overwrite it. `base` is the offset in the workspace.
     """
 
     size: int
@@ -104,32 +104,32 @@ class View:
     offset: Affine
     strides: tuple[int, ...]
     shape: tuple[int, ...]
-    kind: str = FLOAT
+    kind: str = FLOAT_KIND
     places: View | None = None
 
     @classmethod
-    def whole(cls, memory: FlatMemory, shape: tuple[int, ...], kind: str = FLOAT) -> View:
+    def whole(cls, memory: FlatMemory, shape: tuple[int, ...], kind: str = FLOAT_KIND) -> View:
         return cls(memory, Affine(0), row_major(shape), shape, kind)
 
-    def over(self, shape: tuple[int, ...]) -> View:
-        """This view as an operand in a nest of loops over a shape."""
+    def broadcast(self, shape: tuple[int, ...]) -> View:
+        """Return this view as an operand in a loop nest over a shape."""
         if shape == self.shape:
             return self
         more = len(shape) - len(self.shape)
         if more < 0:
-            raise UnsupportedOp("operand of more axes than the result")
+            raise UnsupportedOp("an operand with more axes than the result")
         strides = tuple([s if n != 1 else 0 for s, n in zip(self.strides, self.shape, strict=True)])
         return View(self.memory, self.offset, (0,) * more + strides, shape, self.kind)
 
-    def is_like(self, other: View | None) -> bool:
-        """Whether this view has the same elements at the same places, each once."""
+    def has_same_elements(self, other: View | None) -> bool:
+        """Whether both views have the same elements at the same indices, each once."""
         if other is None or (self.offset, self.shape) != (other.offset, other.shape) or self.places or other.places:
             return False
         rows = zip(self.strides, other.strides, self.shape, strict=True)
         return all([n == 1 or s == t for s, t, n in rows]) and self.is_injective
 
-    def is_apart(self, other: View | None) -> bool:
-        """Whether this view certainly has no element in common with another one of the same memory."""
+    def is_disjoint(self, other: View | None) -> bool:
+        """Whether this view certainly shares no element with another one of the same memory."""
         if other is None or self.offset.steps != other.offset.steps or self.places or other.places:
             return False
         (a, b), (c, d) = self.reach, other.reach
@@ -138,19 +138,19 @@ class View:
 
     @property
     def reach(self) -> tuple[int, int]:
-        """The places of the first and the last element, counters aside."""
+        """Return the lowest and highest offset of elements, without counters."""
         steps = [(n - 1) * s for n, s in zip(self.shape, self.strides, strict=True)]
         low = sum([step for step in steps if step < 0])
         return self.offset.first + low, self.offset.first + sum([step for step in steps if step > 0])
 
     @property
-    def is_whole(self) -> bool:
-        """Whether this is all of its memory, in order."""
+    def covers_memory(self) -> bool:
+        """Whether the view is all of its memory, in C order."""
         return self.memory.size == math.prod(self.shape) and self.is_contiguous and self.offset == Affine(0)
 
     @property
     def is_injective(self) -> bool:
-        """Whether no two elements lie at one place."""
+        """Whether all elements have different offsets."""
         reach = 1
         for stride, n in sorted([(abs(s), n) for s, n in zip(self.strides, self.shape, strict=True) if n > 1]):
             if stride < reach:
@@ -165,8 +165,8 @@ class View:
 
 
 @dataclass(eq=False)
-class Computed:
-    """An array that a nest of loops computes element by element; it has memory where it is read by others."""
+class ComputedArray:
+    """An array that a loop nest computes element by element; it has memory only if other nests read it."""
 
     name: str
     shape: tuple[int, ...]
@@ -179,27 +179,27 @@ class Computed:
 
 @dataclass(frozen=True)
 class Splat:
-    """An array that is one number everywhere; with `blank`, whatever it is."""
+    """An array with the same number everywhere; with `blank`, the elements are arbitrary."""
 
     number: Scalar
     shape: tuple[int, ...]
     blank: bool = False
 
 
-def is_whole(x: Any) -> bool:
-    """Whether a value is an array of whole numbers."""
+def is_int_array(x: Any) -> bool:
+    """Whether a value is an array of integers."""
     return type(x) is np.ndarray and x.dtype.kind in "iu"
 
 
 @dataclass(frozen=True, eq=False)
-class Known:
-    """An array of whole numbers, which are what they are in each call."""
+class KnownInts:
+    """An array of integers, the same in each call."""
 
     array: np.ndarray
 
 
 def row_major(shape: Iterable[int]) -> tuple[int, ...]:
-    """The strides, in elements, of an array of C's order."""
+    """Return the strides, in elements, of an array in C order."""
     strides, step = [], 1
     for n in reversed(tuple(shape)):
         strides.append(step)
@@ -207,24 +207,24 @@ def row_major(shape: Iterable[int]) -> tuple[int, ...]:
     return tuple(reversed(strides))
 
 
-def number(x: Any) -> Scalar:
-    """A number that is known."""
+def number_literal(x: Any) -> Scalar:
+    """Return the literal of a constant number."""
     if isinstance(x, (bool, np.bool_)):
-        return Scalar(str(bool(x)), BOOL)
+        return Scalar(str(bool(x)), BOOL_KIND)
     if isinstance(x, int) and abs(x) > 2**53:
-        raise UnsupportedOp("int that no float holds")
+        raise UnsupportedOp("an integer beyond 2**53")
     if isinstance(x, (int, float, np.integer)):
         text = repr(float(x))
         return Scalar(f"({text})" if text[0] == "-" else text)
-    raise UnsupportedOp(f"constant {in_line(repr(x))[:40]}")
+    raise UnsupportedOp(f"the constant {in_line(repr(x))[:40]}")
 
 
 def is_native_array(x: Any) -> bool:
-    return isinstance(x, (View, Computed, Splat))
+    return isinstance(x, (View, ComputedArray, Splat))
 
 
-def is_table(x: Any) -> bool:
-    """Whether a value is a tuple of what is known: whole numbers that a float holds, floats, or arrays of one shape."""
+def is_constant_table(x: Any) -> bool:
+    """Whether a value is a tuple of constants: integers up to 2**53, floats, or float arrays of one shape."""
     if type(x) is not tuple or not x or bool in map(type, x):
         return False
     if all([isinstance(part, (int, np.integer)) for part in x]):

@@ -1,4 +1,4 @@
-"""The function around native code: it tests its arguments, makes room for the results, and knows the way out."""
+"""Write the function around native code: it checks arguments, allocates results, and falls back to NumPy code."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from wengert.compiling.graphs.ownership import is_display
-from wengert.compiling.native.source import NativeProgram
-from wengert.compiling.native.values import FlatMemory, Scalar, UnsupportedOp, View, is_whole
+from wengert.compiling.native.source import TapeProgram
+from wengert.compiling.native.values import FlatMemory, Scalar, UnsupportedOp, View, is_int_array
 from wengert.compiling.numpy_source import PlacedWriter
 from wengert.compiling.placement import Buffer, Pool
 from wengert.tape.interface import AnyTape
@@ -21,41 +21,41 @@ from wengert.values.names import TIGHT
 
 
 class NativeWriter(PlacedWriter):
-    """Writes a function that calls native code, and `plain`, which does the same in NumPy, where that fails.
+    """Writes a function that calls native code and, if that fails, `plain`, which does the same in NumPy.
 
-    What arrays of whole numbers are on the tape as `recorded` is known to the code, and tested.
+    Native code may depend on the values of integer arrays on the `recorded` tape; the function checks these.
     """
 
     def __init__(self, tape: AnyTape, recorded: AnyTape) -> None:
         super().__init__(tape, sites=True)
         self.recorded = recorded
-        self.built = set(_built(tape.result.op))
-        self.tests = [op for op in self.ops if self.is_test(op)]
-        elsewhere = {*self.built, *self.tests}
-        needed = [op for op in self.ops if op.id in self.needed and op not in elsewhere]
-        self.program = NativeProgram(tape, needed, list(dict.fromkeys(self.read_by_result())))
-        self.tested |= self.program.tested
-        self.separate()
+        self.display_calls = set(_display_calls(tape.result.op))
+        self.argument_guards = [op for op in self.ops if self.is_argument_guard(op)]
+        others = {*self.display_calls, *self.argument_guards}
+        needed = [op for op in self.ops if op.id in self.needed and op not in others]
+        self.program = TapeProgram(tape, needed, list(dict.fromkeys(self.read_by_result())))
+        self.tested |= self.program.guarded
+        self.check_separate_results()
 
-    def known(self) -> list[np.ndarray]:
-        """The arrays of whole numbers that are recorded."""
-        found = [a for op in with_bodies(list(self.recorded)) for a in arrays_of(op) if is_whole(a)]
+    def recorded_ints(self) -> list[np.ndarray]:
+        """Return the integer arrays on the recorded tape."""
+        found = [a for op in with_bodies(list(self.recorded)) for a in arrays_of(op) if is_int_array(a)]
         return list({id(a): a for a in found}.values())
 
-    def is_test(self, op: Op) -> bool:
-        """Whether an op tests what an argument is like, before anything is computed."""
+    def is_argument_guard(self, op: Op) -> bool:
+        """Whether an op is a guard on an attribute of an argument, checked before anything is computed."""
         known = isinstance(op, Call) and op.guard and op.fn is getattr and not self.uses[op.id]
         return known and all([isinstance(v.op, Input) for v in op.references()])
 
     def read_by_result(self) -> Iterator[Op]:
-        """The calls whose values the result is built of."""
-        ops = [op for op in self.ops if op in self.built]
+        """Yield the calls from whose values the result is built."""
+        ops = [op for op in self.ops if op in self.display_calls]
         for v in (self.tape.result, *(v for op in ops for v in op.references())):
-            if v.op not in self.built and isinstance(v.op, Call):
+            if v.op not in self.display_calls and isinstance(v.op, Call):
                 yield v.op
 
-    def separate(self) -> None:
-        """Refuse results that share memory with one another or with arguments: native code makes each its own."""
+    def check_separate_results(self) -> None:
+        """Refuse results that share memory with each other or with arguments: native code allocates each separately."""
         given = [op.val for op in self.ops if not isinstance(op, Call) and isinstance(op.val, np.ndarray)]
         for op, _ in self.program.results:
             if isinstance(op.val, np.ndarray):
@@ -64,7 +64,7 @@ class NativeWriter(PlacedWriter):
                 given.append(op.val)
 
     def function(self, native: Any, plain: Callable[..., Any], name: str) -> Callable[..., Any]:
-        """The function, given the compiled native code."""
+        """Compile the function around the compiled native code."""
         self.native, self.plain = native, plain
         return compile_source(self, name)
 
@@ -75,22 +75,22 @@ class NativeWriter(PlacedWriter):
 
     def body(self) -> None:
         """Write the call, and the result."""
-        for op in self.tests:
+        for op in self.argument_guards:
             self.write(op)
         native, plain = self.name("native"), self.name("plain")
         self.outside.constants[native], self.outside.constants[plain] = self.native, self.plain
-        otherwise = f"return {plain}({', '.join([*self.given[0], *(f'{k}={k}' for k in self.given[1])])})"
+        fallback = f"return {plain}({', '.join([*self.given[0], *(f'{k}={k}' for k in self.given[1])])})"
         args = [self.argument(op, x) for op, x in self.program.parameters.values()]
-        for x in self.known() if self.program.known else ():
+        for x in self.recorded_ints() if self.program.depends_on_ints else ():
             now, then = self.outside.bind(x).text, self.outside.bind(x.copy()).text
-            self.lines.append(f"if not {self.outside.numpy('array_equal')}({now}, {then}): {otherwise}")
+            self.lines.append(f"if not {self.outside.numpy('array_equal')}({now}, {then}): {fallback}")
         numbers, arrays = [], []
         for op, x in self.program.results:
             if isinstance(x, Scalar):
                 numbers.append(self.name(f"v{op.id}"))
                 self.exprs[op.id] = Snippet(self.as_recorded(op, numbers[-1]), TIGHT)
             else:
-                arrays.append(self.room(op, x))
+                arrays.append(self.allocate_result(op, x))
         failed = self.name("failed")
         begin, end, space = self.workspace() if self.program.size else ([], [], [])
         self.lines += [
@@ -99,23 +99,23 @@ class NativeWriter(PlacedWriter):
             f"    {', '.join([failed, *numbers])}{',' * (not numbers)} = "
             f"{native}({', '.join([*args, *arrays, *space])})",
             "except TypeError:  # an array that is not aligned",
-            f"    {otherwise}",
+            f"    {fallback}",
             *end,
-            f"if {failed}: {otherwise}",
+            f"if {failed}: {fallback}",
         ]
         for op in self.ops:
-            if not isinstance(op, (Input, Call)) or op in self.built:
+            if not isinstance(op, (Input, Call)) or op in self.display_calls:
                 self.write(op)
         self.statement(None, lambda: f"return {self.arg(self.tape.result).text}")
 
     def workspace(self) -> tuple[list[str], list[str], list[str]]:
-        """The lines that take memory for the native code, those that give it back, and its name."""
+        """Return the lines that take workspace from a pool, those that return it, and its expression."""
         taken, pool = self.name("w"), self.name("pool")
         self.pool = self.outside.constants[pool] = Pool([Buffer((self.program.size,), np.dtype(float))])
         return [f"{taken} = {pool}.take()"], ["finally:", f"    {pool}.give({taken})"], [f"{taken}[0]"]
 
     def argument(self, source: Any, x: FlatMemory | Scalar) -> str:
-        """The text of an argument of the native code."""
+        """Return the source of an argument of the native code."""
         if isinstance(source, Input):
             name = self.exprs[source.id].text
             return name if isinstance(x, Scalar) else f"{name}.ravel()"
@@ -125,11 +125,11 @@ class NativeWriter(PlacedWriter):
         return bound if flat else f"{bound}.ravel()"
 
     def as_recorded(self, op: Op, name: str) -> str:
-        """A number of the type that it had."""
+        """Return a number converted to its recorded type."""
         return name if type(op.val) is float else f"{self.outside.numpy('float64')}({name})"
 
-    def room(self, op: Op, view: View) -> str:
-        """Write the line that makes room for an array; the text of its memory."""
+    def allocate_result(self, op: Op, view: View) -> str:
+        """Write the line that allocates a result array; return the source of its flat memory."""
         name = self.name(f"v{op.id}")
         fortran = not view.is_contiguous
         shape = op.val.shape[::-1] if fortran else op.val.shape
@@ -139,16 +139,16 @@ class NativeWriter(PlacedWriter):
 
 
 def arrays_of(op: Op) -> Iterator[np.ndarray]:
-    """The arrays that an op holds."""
+    """Yield the arrays in an op."""
     if isinstance(op, Constant):
         yield from references(op.val, np.ndarray)
     if isinstance(op, Call):
         yield from references((op.args, op.kwargs), np.ndarray)
 
 
-def _built(op: Op | None) -> Iterator[Op]:
-    """The calls that only build the result, of values and of one another."""
+def _display_calls(op: Op | None) -> Iterator[Op]:
+    """Yield the calls that only build the result from values and from each other."""
     if isinstance(op, Call) and is_display(op.fn):
         yield op
         for v in op.references():
-            yield from _built(v.op)
+            yield from _display_calls(v.op)
