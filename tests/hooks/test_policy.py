@@ -274,5 +274,5 @@ def test_the_command_says_what_is_wrong(words: list[str], said: str, capsys: pyt
 
 
 def test_what_cannot_be_called_has_no_policy() -> None:
-    with pytest.raises(wg.ArgumentError, match="a float is not callable"):
+    with pytest.raises(wg.ArgumentError, match="a float cannot be called"):
         wg.policy(3.0)  # type: ignore[arg-type]

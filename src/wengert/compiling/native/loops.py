@@ -96,7 +96,7 @@ class _LoopEmitter:
         ]
 
     def carry(self, x: Any, is_overwritten: bool) -> Any:
-        """Return the variable or memory of a carried value, which holds its first value unless it is `is_overwritten` anew."""
+        """Return the variable or memory of a carried value, set to its first value unless the loop overwrites that."""
         level = self.body.level
         if not is_native_array(x):
             x = self.body.operand(x)
