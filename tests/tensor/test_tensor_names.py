@@ -62,3 +62,21 @@ def test_no_name_is_captured(backend: str, monkeypatch: pytest.MonkeyPatch) -> N
         np.testing.assert_allclose(tensor(*args), f(*args), rtol=1e-9)
         for mine, theirs in zip(tensor.grad((0, 1))(*args), wg.ngradient(f, *args), strict=False):
             np.testing.assert_allclose(mine, theirs, rtol=1e-5, atol=1e-6)
+
+
+OF_THE_RULE = [
+    "pullback", "differentiable_positions", "cotangent_parts", "iter", "tuple", "next", "range", "len", "args", "at",
+    "found", "k", "y", "y_bar",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OF_THE_RULE)
+def test_a_parameter_may_have_any_name_of_the_rule(name: str) -> None:
+    source, file = f"def f({name}, other):\n    return sum(v * v for v in {name})\n", f"<rule with {name}>"
+    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+    space: dict[str, Any] = {}
+    exec(compile(source, file, "exec"), space)
+    f = wg.tensor.function(backend="numpy")(space["f"])
+    x = np.array([1.0, 2.0, 3.0])
+    np.testing.assert_allclose(wg.grad(lambda x: f(x, 1.0) ** 2)(x), 4.0 * np.sum(x * x) * x)
+    np.testing.assert_allclose(wg.hessian(lambda x: f(x, 1.0))(x), 2.0 * np.eye(3))

@@ -325,28 +325,28 @@ def differentiable(name: str, meaning: Meaning) -> Meaning:
 
 
 RULE = """
-def tensor_rule({cotangent}, {value}, {parameters}):
-    args = ({names},)
-    at = differentiable_positions(args)
-    cotangents = iter(pullback(at)(*args, *parts({cotangent})))
-    return tuple([next(cotangents) if k in at else None for k in range(len(args) - {only})])
+def tensor_rule({y_bar}, {y}, {parameters}):
+    {args} = ({listed},)
+    {at} = {differentiable_positions}({args})
+    {found} = {iter}({pullback}({at})(*{args}, *{cotangent_parts}({y_bar})))
+    return {tuple}([{next}({found}) if {k} in {at} else None for {k} in {range}({len}({args}) - {only})])
 """
+"""The names in it are none of the function's parameters."""
 
 
 def rule_of_adjoint(f: TensorFunction) -> Rule:
     """Make the rule of a tensor function: it has the same parameters, and x̄ is the value of the adjoint."""
-    cotangent, value = unused_name("y_bar", f.parameters), unused_name("y", f.parameters)
     plain, only = f.like, f.only
+    values: dict[str, Any] = {"iter": iter, "tuple": tuple, "next": next, "range": range, "len": len}
+    values |= {"differentiable_positions": differentiable_positions, "cotangent_parts": cotangent_parts}
+    values["pullback"] = f.pullback
+    names = {name: unused_name(name, f.parameters) for name in ("y_bar", "y", "args", "at", "found", "k", *values)}
     listed = [name for name in f.parameters if name not in only] + (["*", *only] if only else [])
     if plain is None:
         listed = ["*args"]  # as many cotangents as the result has parts
-    names = "*args" if plain is None else ", ".join(f.parameters)
-    text = RULE.format(cotangent=cotangent, value=value, parameters=", ".join(listed), names=names, only=len(only))
-    space: dict[str, Any] = {
-        "pullback": f.pullback,
-        "differentiable_positions": differentiable_positions,
-        "parts": cotangent_parts,
-    }
+    given = "*args" if plain is None else ", ".join(f.parameters)
+    text = RULE.format(parameters=", ".join(listed), listed=given, only=len(only), **names)
+    space = {names[name]: value for name, value in values.items()}
     exec(compile(text, f"<rule of {f.__name__!r}>", "exec"), space)
     body = space["tensor_rule"]
     if plain is not None:
