@@ -223,9 +223,9 @@ class CompiledFunction(Remade, Wrapper):
         lines = [f"{callable_name(self.wrapped)}: {sum(map(len, self._entries.values()))} traces"]
         for key, entries in self._entries.items():
             for entry in entries:
-                by = getattr(entry.run, "state", None)
+                state = getattr(entry.run, "state", None)
                 ops = f"{len(entry.tape)} ops of {entry.recorded} recorded, {len(entry.guards)} guards"
-                lines.append(f"called with {key}: {ops}{(by and f', by {by}') or ''}")
+                lines.append(f"called with {key}: {ops}{(state and f', run by {state}') or ''}")
                 lines += [f"  {site}: the loop runs {words}" for site, words in entry.loops.items()]
                 lines += [f"  {words}" for words in getattr(entry.run, "blocks", ())]
                 lines += [f"  reads {entry.describe(place)}" for place in entry.inputs]

@@ -68,7 +68,7 @@ def _compile_loops_only(
         raise error
     made: Any = new.finished(others).compile(name)
     made.source = "\n\n".join([*texts, made.source])
-    made.state = f"native code for loops only; it does not support {error}"
+    made.state = f"native code for loops only, since it does not support {error}"
     return made
 
 

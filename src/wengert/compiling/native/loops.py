@@ -20,6 +20,7 @@ from wengert.compiling.native.values import (
     View,
     is_constant_table,
     is_native_array,
+    splat_number,
 )
 from wengert.compiling.uninitialised import fills_carried_array
 from wengert.tape.ops import Call
@@ -183,5 +184,5 @@ class _LoopEmitter:
         if isinstance(x, ComputedArray) and self.inner.may_write_at(x, carried):
             self.inner.write_to(x, carried)
         else:
-            self.inner.store(carried, "=", x.number if isinstance(x, Splat) else x)
+            self.inner.store(carried, "=", splat_number(x))
         return None

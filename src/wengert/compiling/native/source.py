@@ -32,6 +32,7 @@ from wengert.compiling.native.values import (
     is_int_array,
     is_native_array,
     number_literal,
+    splat_number,
 )
 from wengert.tape.interface import AnyTape
 from wengert.tape.liveness import last_readers
@@ -121,7 +122,7 @@ class TapeProgram:
         if mine and x.covers_memory and view.is_contiguous:
             x.memory.name = view.memory.name
             return x.memory
-        self.level.store(view, "=", x.number if isinstance(x, Splat) else x)
+        self.level.store(view, "=", splat_number(x))
         return view.memory
 
     def source_text(self) -> str:
@@ -150,7 +151,7 @@ class TapeProgram:
 
 
 class Body:
-    """Reads the ops of a tape, or of the body of a loop, into the blocks of a Level."""
+    """Reads the ops of a tape, or of the body of a loop, into the blocks of a BlockLevel."""
 
     def __init__(self, program: TapeProgram, tape: AnyTape, level: BlockLevel) -> None:
         self.program, self.level = program, level
@@ -260,7 +261,7 @@ class Body:
             raise UnsupportedOp("a branch on an array")
         self.program.elements += op.val.size
         self.program.slow += op.val.size if operation.slow and not operation.fast else 0
-        flat = [x.number if isinstance(x, Splat) else x for x in operands]
+        flat = [splat_number(x) for x in operands]
         if all([isinstance(x, Scalar) for x in flat]):
             return Splat(self.level.compute_number(operation.template, *flat, kind=operation.kind), op.val.shape)
         return self.level.let(operation.fast or operation.template, flat, op.val.shape, operation.kind)

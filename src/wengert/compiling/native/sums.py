@@ -21,8 +21,9 @@ from wengert.compiling.native.values import (
     is_native_array,
     number_literal,
     row_major,
+    splat_number,
 )
-from wengert.compiling.native.views import array_of_parts, emit_reshape, splat_number
+from wengert.compiling.native.views import array_of_parts, emit_reshape
 from wengert.tape.ops import Call
 
 BLAS_ABOVE = 1 << 15  # products; above, BLAS is faster than loops

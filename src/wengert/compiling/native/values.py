@@ -186,6 +186,11 @@ class Splat:
     blank: bool = False
 
 
+def splat_number(x: Any) -> Any:
+    """Return the number of a Splat; other operands unchanged."""
+    return x.number if isinstance(x, Splat) else x
+
+
 def is_int_array(x: Any) -> bool:
     """Whether a value is an array of integers."""
     return type(x) is np.ndarray and x.dtype.kind in "iu"

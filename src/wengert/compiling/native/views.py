@@ -21,6 +21,7 @@ from wengert.compiling.native.values import (
     is_native_array,
     number_literal,
     row_major,
+    splat_number,
 )
 from wengert.tape.ops import Call
 
@@ -279,10 +280,6 @@ def _drop_leading_ones(body: Any, value: Any, axes: int) -> Any:
     if any([n != 1 for n in view.shape[:more]]):
         raise UnsupportedOp("a store of a value with more axes than its target")
     return View(view.memory, view.offset, view.strides[more:], view.shape[more:], view.kind)
-
-
-def splat_number(x: Any) -> Any:
-    return x.number if isinstance(x, Splat) else x
 
 
 def emit_concatenate(body: Any, op: Call, parts: Any, axis: Any = 0) -> Any:
