@@ -168,7 +168,7 @@ class CompiledFunction(Remade, Wrapper):
         verified = None if failing else self._verified(entry, found, parameters, given)
         if verified is not None:
             self._version = rules.version  # tracing may have loaded some
-            self._entries[key] = _appended(self._entries.get(key, ()), verified)
+            self._entries[key] = _with_entry(self._entries.get(key, ()), verified)
         elif is_alone and not SESSION.recordings:
             self._give_up(
                 f"it changes values that it reads from outside the function; the guard that failed: {failing}"
@@ -242,7 +242,7 @@ class CompiledFunction(Remade, Wrapper):
 _HOW_TO_COMPILE = """\
 To compile it, pass as arguments what this line reads or changes, move the line before or after the call, or compile
 only the function that it calls. Without strict=True the function runs uncompiled. See docs/compiled.md."""
-_STILL_CORRECT = "Its results are correct, only not faster; docs/compiled.md says what can be compiled"
+_STILL_CORRECT = "Its results are correct, only not faster; docs/compiled.md lists what can be compiled"
 
 
 def _reproduces_trace(entry: CompiledTrace, found: WatchedTrace, given: tuple[Any, ...]) -> bool:
@@ -258,7 +258,7 @@ def _moved_to_front(entries: Sequence[CompiledTrace], entry: CompiledTrace) -> l
     return [entry, *[other for other in entries if other is not entry]]
 
 
-def _appended(entries: Sequence[CompiledTrace], entry: CompiledTrace) -> list[CompiledTrace]:
+def _with_entry(entries: Sequence[CompiledTrace], entry: CompiledTrace) -> list[CompiledTrace]:
     """Append an entry; it replaces the last one with the same code if there are MOST_PER_FORM of these."""
     alike = [other for other in entries if other.code_key == entry.code_key]
     return [*[other for other in entries if len(alike) < MOST_PER_FORM or other is not alike[-1]], entry]

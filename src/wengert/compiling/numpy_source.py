@@ -129,17 +129,17 @@ class PlacedWriter(SourceWriter):
             return
         self.names = names = [self.name(f"b{k + 1}") for k in range(len(buffers))]
         self.targets = {op: names[k] for op, k in self.placement.places.items()}
-        pool, taken = self.name("pool"), self.name("buffers")
+        pool, buffers_name = self.name("pool"), self.name("buffers")
         self.pool = self.outside.constants[pool] = Pool(buffers)
         before = len(self.lines)
         super().body()
-        inside = [f"{', '.join(names)}{',' * (len(names) == 1)} = {taken}", *self.lines[before:]]
+        inside = [f"{', '.join(names)}{',' * (len(names) == 1)} = {buffers_name}", *self.lines[before:]]
         self.lines[before:] = [
-            f"{taken} = {pool}.take()",
+            f"{buffers_name} = {pool}.take()",
             "try:",
             *(f"    {line}" for line in inside),
             "finally:",
-            f"    {pool}.give({taken})",
+            f"    {pool}.give({buffers_name})",
         ]
 
     def inner(self, op: Call, memory: LoopMemory) -> Self:

@@ -91,13 +91,14 @@ def _rows_of_einsum(op: Call, n: int) -> RowPlan | None:
     form, args = op.args[0], op.args[1:]
     if op.kwargs or type(form) is not str or "->" not in form or not form.replace(",", "").replace("->", "").isalpha():
         return None
-    *words, kept = form.replace("->", ",").split(",")
-    letter = next((word[0] for word, v in zip(words, args, strict=True) if word and _has_rows(v, n)), None)
-    if letter is None or any([word.count(letter) > word.startswith(letter) for word in (*words, kept)]):
+    *inputs, output = form.replace("->", ",").split(",")
+    operands = list(zip(inputs, args, strict=True))
+    row = next((letters[0] for letters, v in operands if letters and _has_rows(v, n)), None)
+    if row is None or any([letters.count(row) > letters.startswith(row) for letters in (*inputs, output)]):
         return None
-    rows = _rows_of_total(op, n, [v for word, v in zip(words, args, strict=True) if letter in word], letter not in kept)
-    whole = [v for word, v in zip(words, args, strict=True) if letter not in word]
-    return rows if rows is not None and {*references(whole)}.isdisjoint(rows.read) else None
+    plan = _rows_of_total(op, n, [v for letters, v in operands if row in letters], row not in output)
+    whole = [v for letters, v in operands if row not in letters]
+    return plan if plan is not None and {*references(whole)}.isdisjoint(plan.read) else None
 
 
 def _rows_of_total(op: Call, n: int, read: Sequence[Any], total: bool) -> RowPlan | None:

@@ -36,7 +36,7 @@ def _math_call(name: str) -> ScalarOp:
     return ScalarOp(f"{name}({{0}})", FLOAT_KIND, _NOT_FINITE, True)
 
 
-def _comparison(sign: str) -> ScalarOp:
+def _comparison_op(sign: str) -> ScalarOp:
     return ScalarOp(f"{{0}} {sign} {{1}}", BOOL_KIND)
 
 
@@ -64,12 +64,12 @@ _SCALAR_OP_ROWS: list[tuple[ScalarOp, int, list[Any]]] = [
     (ScalarOp("({1} if {0} else {2})", bools=(0,)), 3, [np.where]),
     (ScalarOp("hypot({0}, {1})", FLOAT_KIND, _NOT_FINITE, True), 2, [np.hypot]),
     (ScalarOp("atan2({0}, {1})", FLOAT_KIND, _NOT_FINITE, True), 2, [np.arctan2, math.atan2]),
-    (_comparison("<"), 2, [operator.lt, np.less]),
-    (_comparison("<="), 2, [operator.le, np.less_equal]),
-    (_comparison(">"), 2, [operator.gt, np.greater]),
-    (_comparison(">="), 2, [operator.ge, np.greater_equal]),
-    (_comparison("=="), 2, [operator.eq, np.equal]),
-    (_comparison("!="), 2, [operator.ne, np.not_equal]),
+    (_comparison_op("<"), 2, [operator.lt, np.less]),
+    (_comparison_op("<="), 2, [operator.le, np.less_equal]),
+    (_comparison_op(">"), 2, [operator.gt, np.greater]),
+    (_comparison_op(">="), 2, [operator.ge, np.greater_equal]),
+    (_comparison_op("=="), 2, [operator.eq, np.equal]),
+    (_comparison_op("!="), 2, [operator.ne, np.not_equal]),
     (ScalarOp("{0} != 0.0", BOOL_KIND), 1, [operator.truth, bool]),
     (
         ScalarOp("not {0}", BOOL_KIND, bools=_BOTH_OPERANDS),

@@ -110,8 +110,8 @@ def emit_vdot(body: Any, op: Call, a: Any, b: Any) -> Any:
 def emit_power(body: Any, op: Call, x: Any, e: Any) -> Any:
     if isinstance(e, (int, float, np.integer)) and not isinstance(e, bool):
         return body.compute(op, power_op(float(e)), [body.operand(x)])
-    word = ScalarOp("pow({0}, {1})", FLOAT_KIND, "{0} - {0} != 0.0", True)
-    return body.compute(op, word, [body.operand(x), body.operand(e)])
+    power = ScalarOp("pow({0}, {1})", FLOAT_KIND, "{0} - {0} != 0.0", True)
+    return body.compute(op, power, [body.operand(x), body.operand(e)])
 
 
 def emit_outer(body: Any, op: Call, a: Any, b: Any) -> Any:
