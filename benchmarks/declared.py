@@ -1,4 +1,4 @@
-"""What declared pushforwards and accumulations gain over those that the engine derives from a rule.
+"""The gain of declared pushforwards and accumulations over those that the engine derives from a rule.
 
 Run by hand: `python benchmarks/declared.py [repeats [least]]`. The first table has each rule that declares a
 pushforward, on the first of its samples: the times in microseconds of the declared one and of the one derived from its

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import operator
 import subprocess
 import sys
 from typing import Any
@@ -135,3 +136,44 @@ def test_a_dtype_that_is_none_is_the_error_of_numpy() -> None:
     with pytest.raises(TypeError):
         wg.grad(lambda x: np.sum(np.array([x[0]], dtype="no dtype")))(np.ones(2))
     assert not foreign._kinds_made(np.array, "no dtype")
+
+
+def concatenated(x: np.ndarray) -> Any:
+    a = np.array([x[0], x[1]], dtype=object)
+    rows = [a] + [a * 2.0]
+    rows *= 2
+    rows += [a]
+    return sum([row[0] * row[1] for row in rows]) * len(rows)
+
+
+def repeated(x: np.ndarray) -> Any:
+    a = np.array([x[0], x[1]], dtype=object)
+    rows = ((a,) + (a, a)) * 2
+    return sum([row[0] for row in rows]) * len(rows)
+
+
+def by_functions(x: np.ndarray) -> Any:
+    a = np.array([x[0], x[1]], dtype=object)
+    rows = operator.iadd(operator.mul(operator.add([a], [a * 2.0]), 2), [a])
+    return sum([row[0] * row[1] for row in rows]) * len(rows)
+
+
+def with_a_class(x: np.ndarray) -> Any:
+    a = np.array([x[0], x[1]], dtype=object)
+    parts = ([x.view(Classed)] + [x]) * 2
+    parts += [x.view(Classed)]
+    return a[0] * a[1] + sum([np.sum(np.asarray(part) ** 2) for part in parts]) + len(parts)
+
+
+def beside_an_array(x: np.ndarray) -> Any:
+    a = np.array([x[0], x[1]], dtype=object)
+    return np.sum([1.0, 2.0] * a) + np.sum(a * [3.0, 4.0]) + np.sum(np.add([a], [a * 2.0]))
+
+
+@pytest.mark.parametrize("f", [concatenated, repeated, by_functions, with_a_class, beside_an_array])
+def test_operators_of_lists_of_foreign_values_are_those_of_python(f: Any) -> None:
+    """Lists of arrays of objects were added element by element, where Python concatenates them."""
+    x, h = np.array([0.3, 0.7]), 1e-6
+    value, gradient = wg.value_and_grad(f)(x)
+    assert value == f(x)
+    np.testing.assert_allclose(gradient, [(f(x + h * d) - f(x - h * d)) / (2 * h) for d in np.eye(2)], rtol=1e-8)

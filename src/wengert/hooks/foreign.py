@@ -95,6 +95,11 @@ def kinds_of(a: Any) -> tuple[ForeignKind, ...]:
     return (OVERRIDES, TEXT) if issubclass(t, io.StringIO) else (OVERRIDES,)
 
 
+def has_array(operands: Iterable[Any]) -> bool:
+    """Whether NumPy, not Python, applies an operator to these operands: Python concatenates lists, for example."""
+    return any([isinstance(a, (np.ndarray, np.generic)) for a in operands])
+
+
 def nested_items(things: Iterable[Any]) -> Iterator[Any]:
     """Yield the things; for lists and tuples among them their items, nested ones too."""
     for thing in things:
@@ -154,10 +159,11 @@ def update(recording: Recording, fn: Callable[..., Any], inplace: Any, left: Any
 
 
 def _kinds_of_operands(recording: Recording, operands: tuple[Any, ...]) -> Any:
-    """Return the kinds of operands, and of their items if arrays may hold traced objects."""
-    if recording.memory.holds_objects:
-        return _kinds_among(operands, set())
-    return kinds_of(operands[0]) if len(operands) == 1 else kinds_of(operands[0]) + kinds_of(operands[1])
+    """Return the kinds of operands. Beside an array, NumPy converts a list, whose items count too."""
+    kinds = kinds_of(operands[0]) if len(operands) == 1 else kinds_of(operands[0]) + kinds_of(operands[1])
+    if recording.memory.holds_objects and has_array(operands) and OBJECTS in _kinds_among(operands, set()):
+        return (*kinds, OBJECTS)
+    return kinds
 
 
 def item(recording: Recording, container: Any, key: Any) -> Any:

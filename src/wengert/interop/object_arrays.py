@@ -15,7 +15,7 @@ import numpy as np
 
 from wengert.errors import RefusedCallError
 from wengert.hooks.classes import as_traced
-from wengert.hooks.foreign import NOT_FOREIGN, ForeignHandler, nested_items
+from wengert.hooks.foreign import NOT_FOREIGN, ForeignHandler, has_array, nested_items
 from wengert.hooks.search import search
 from wengert.recording.primitives import Primitive, primitive_of
 from wengert.recording.recording import STATE, Recording, here, watch_arrays
@@ -34,6 +34,7 @@ _OPERATORS: dict[Any, Callable[..., Any]] = {
     np.positive: operator.pos,
     np.absolute: abs,
 }
+_PYTHON_OPERATORS = {*_OPERATORS.values(), operator.matmul}
 _OPERATORS |= {f: f for f in _OPERATORS.values()}
 _FOLDS = {
     **dict.fromkeys((np.sum, np.ndarray.sum, np.add.reduce), operator.add),
@@ -51,7 +52,7 @@ class _ObjectArrayHandler(ForeignHandler):
         is_wanted = is_constructor and search(recording, args[:1])
         if not (is_wanted or (recording.memory.holds_objects and holds_object_array((*args, *kwargs.values())))):
             return NOT_FOREIGN
-        if recording.keep or recording.context is not None:
+        if recording.keep or recording.context is not None or (fn in _PYTHON_OPERATORS and not has_array(args)):
             return NOT_FOREIGN
         if "out" in kwargs and kwargs["out"] is not None:
             raise _object_array_error(recording, f"{primitive.name} with out=")
