@@ -135,7 +135,7 @@ def test_it_is_compiled_once_in_each_process(client: Any) -> None:
 
         return [v.explain().splitlines()[0] for v in gc.get_objects() if type(v).__name__ == "CompiledFunction"]
 
-    assert [lines.count("test_dask.loss: 1 traces") for lines in client.run(told).values()] == [1, 1]
+    assert [lines.count("test_dask.loss: 1 trace") for lines in client.run(told).values()] == [1, 1]
 
 
 def test_a_loss_goes_as_it_was_written_while_a_thread_traces_it(client: Any) -> None:

@@ -108,7 +108,7 @@ def test_what_is_compiled_is_compiled_again() -> None:
     other = pickle.loads(pickle.dumps(made))
     assert other.explain().splitlines()[0] == "test_pickling.energy: 0 traces"
     assert same(other(X), 3 * X**2)
-    assert other.explain().splitlines()[0] == "test_pickling.energy: 1 traces"
+    assert other.explain().splitlines()[0] == "test_pickling.energy: 1 trace"
     assert (other.strict, other.native, other.exact) == (True, False, False)
 
 

@@ -62,7 +62,7 @@ def test_what_is_compiled_keeps_its_type_and_tells_of_itself() -> None:
     assert assert_type(wg.compile(wg.value_and_grad(square))(2.0), tuple[float, float]) == (4.0, 4.0)
     assert assert_type(wg.compile(square)(2.0), float) == 4.0
     assert assert_type(wg.compile(wg.jacobian(square))(2.0), Any) == 4.0
-    assert "1 traces" in assert_type(compiled.explain(), str)
+    assert "1 trace" in assert_type(compiled.explain(), str)
     assert compiled(x=3.0, n=2) == 6.0
 
 

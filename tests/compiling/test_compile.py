@@ -23,7 +23,7 @@ def f(x: Any, scale: float = 2.0) -> Any:
 
 
 def traces(g: Any) -> int:
-    return int(g.explain().partition(" traces")[0].rpartition(" ")[2])
+    return int(g.explain().partition(" trace")[0].rpartition(" ")[2])
 
 
 DERIVATIVES = {
@@ -325,7 +325,7 @@ def test_what_another_thread_traces_meanwhile_is_no_change_of_what_is_read_outsi
     ended.set()
     thread.join()
     assert (g(2.0), g(3.0)) == (5.0, 7.0)
-    assert "1 traces" in g.explain()
+    assert "1 trace" in g.explain()
 
 
 def test_a_thread_waits_for_what_another_one_traces() -> None:
@@ -339,7 +339,7 @@ def test_a_thread_waits_for_what_another_one_traces() -> None:
     assert thread.is_alive() and "0 traces" in g.explain()
     g._tracer = None
     thread.join(60.0)
-    assert got == [6.0] and "1 traces" in g.explain()
+    assert got == [6.0] and "1 trace" in g.explain()
 
 
 @pytest.mark.filterwarnings("ignore::wengert.EagerWarning")

@@ -285,7 +285,7 @@ def test_one_trace_serves_any_number_of_iterations(f, some, most):
         for x in given:
             for a, b in zip(wg.ravel(compiled(x))[0], wg.ravel(g(x))[0], strict=True):
                 near(a, b)
-        assert int(compiled.explain().split(" traces")[0].split(" ")[-1]) <= most
+        assert int(compiled.explain().split(" trace")[0].split(" ")[-1]) <= most
 
 
 def an_index(x):
@@ -540,7 +540,7 @@ def test_counters_that_are_returned_are_ints():
     compiled = wg.compile(counted, strict=True)
     for x in R.uniform(1.5, 1e6, 20).tolist():
         assert repr(compiled(x)) == repr(counted(x))
-    assert "1 traces" in compiled.explain()
+    assert "1 trace" in compiled.explain()
 
 
 def test_whole_numbers_are_those_of_python():

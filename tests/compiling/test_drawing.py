@@ -95,7 +95,7 @@ def test_a_draw_is_an_input_and_no_trace() -> None:
     space = space_of(DRAWS[0])
     g = wg.compile(wg.grad(space["f"]))
     assert len({g(X)[0] for _ in range(10)}) == 10
-    assert g.explain().startswith("f: 1 traces")
+    assert g.explain().startswith("f: 1 trace")
 
 
 REFUSED = [

@@ -125,7 +125,7 @@ def test_compiled_gradients_of_loops_are_those_of_grad(monkeypatch, f, x):
     compiled = wg.compile(both)
     for factor in (1.0, 1.01, 1.02):
         near(compiled(factor * x), both(factor * x))
-    assert f"{f.__name__}: 1 traces" in compiled.explain()
+    assert f"{f.__name__}: 1 trace" in compiled.explain()
 
 
 def test_what_a_loop_reads_from_outside_is_read_anew(monkeypatch):
@@ -135,7 +135,7 @@ def test_what_a_loop_reads_from_outside_is_read_anew(monkeypatch):
     compiled(x)
     monkeypatch.setattr(settings, "rate", 0.03)
     near(compiled(x), wg.grad(reads_outside)(x))
-    assert "reads_outside: 1 traces" in compiled.explain()
+    assert "reads_outside: 1 trace" in compiled.explain()
 
 
 def test_a_derivative_is_taken_of_a_few_iterations(monkeypatch):
@@ -186,7 +186,7 @@ def test_code_that_does_not_agree_with_the_trace_is_not_used(monkeypatch):
     for factor in (1.0, 1.1):
         near(compiled(factor * x), wg.grad(f)(factor * x))
     assert changed
-    assert "1 traces" in compiled.explain()
+    assert "1 trace" in compiled.explain()
 
 
 def triangle(x):
@@ -254,7 +254,7 @@ def test_a_first_call_at_zero_says_nothing_of_the_next(monkeypatch, f):
     compiled, x = wg.compile(both), R.normal(size=400)
     for factor in (0.0, 1.0, 1.01):
         near(compiled(factor * x), both(factor * x))
-    assert f"{f.__name__}: 1 traces" in compiled.explain()
+    assert f"{f.__name__}: 1 trace" in compiled.explain()
 
 
 def test_a_first_call_may_give_no_numbers(monkeypatch):
@@ -301,7 +301,7 @@ def test_complex_numbers_that_were_real_at_first(monkeypatch, f, least):
     compiled, x = wg.compile(gradient, strict=True), R.uniform(0.2, 0.8, size=3)
     for z in (x + 0j, x + 1j * x[::-1], x[::-1] - 0.5j * x):
         near(compiled(z), gradient(z))
-    assert f"{f.__name__}: 1 traces" in compiled.explain()
+    assert f"{f.__name__}: 1 trace" in compiled.explain()
 
 
 def test_complex_gradients_of_loops_are_those_of_differences(monkeypatch):

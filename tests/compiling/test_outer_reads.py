@@ -372,7 +372,7 @@ def test_what_is_read_outside_is_never_stale(head: str, body: str, change: str, 
 
 
 def traces(g: Any) -> int:
-    return int(g.explain().partition(" traces")[0].rpartition(" ")[2])
+    return int(g.explain().partition(" trace")[0].rpartition(" ")[2])
 
 
 EFFECTS = [

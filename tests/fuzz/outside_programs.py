@@ -298,7 +298,7 @@ class Fuzzed:
 
 
 def count(g: Any) -> int:
-    return int(g.explain().partition(" traces")[0].rpartition(" ")[2])
+    return int(g.explain().partition(" trace")[0].rpartition(" ")[2])
 
 
 def outcome(g: Any, *args: Any) -> Outcome:

@@ -88,7 +88,7 @@ def long(x: float) -> float:
 
 def compiled(quiet: bool) -> None:
     f = wg.compile(long, quiet=quiet)
-    assert f(0.3) == pytest.approx(long(0.3)) and "1 traces" in f.explain()
+    assert f(0.3) == pytest.approx(long(0.3)) and "1 trace" in f.explain()
 
 
 WORK = {

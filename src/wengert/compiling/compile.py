@@ -220,7 +220,8 @@ class CompiledFunction(Remade, Wrapper):
 
     def explain(self) -> str:
         """Describe the traces so far: their inputs, guards and loops; and why the function runs uncompiled, if so."""
-        lines = [f"{callable_name(self.wrapped)}: {sum(map(len, self._entries.values()))} traces"]
+        count = sum(map(len, self._entries.values()))
+        lines = [f"{callable_name(self.wrapped)}: {count} trace{'s' * (count != 1)}"]
         for key, entries in self._entries.items():
             for entry in entries:
                 state = getattr(entry.run, "state", None)

@@ -10,7 +10,7 @@ _ADVICE_ON_CALLS = {
     "array.array": "Keep the numbers in a list or a NumPy array.",
     "memoryview": "Index the array itself.",
     "np.frombuffer": "Use the array itself, or np.array(a).",
-    "_struct": "Do not pack the numbers: keep them in a tuple or an array of records.",
+    "_struct": "Do not pack the numbers: keep them in a tuple or a structured array.",
     "float.hex": "Keep the number itself beside its string.",
     "float.as_integer_ratio": "Compute with the number itself: it is the quotient.",
     "np.ma.core.MaskedIterator": "Read the elements of m.ravel().",

@@ -60,7 +60,7 @@ def record_by_element(ufunc: np.ufunc, record: Callable[..., Any]) -> Callable[.
         if recording.keep or recording.context is not None:
             raise recording.refuse(
                 RefusedCallError(
-                    f"{here()}: {callable_name(ufunc)} returns an array of Python objects, which a tape cannot record. "
+                    f"{here()}: {callable_name(ufunc)} returns an object array, which a tape cannot record. "
                     "Call it for each element, and make an array of the numbers: np.array([f(a) for a in x])."
                 )
             )

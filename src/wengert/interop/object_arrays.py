@@ -231,7 +231,7 @@ def _object_array_error(
 ) -> Exception:
     return recording.refuse(
         RefusedCallError(
-            f"{here()}: {what} of an array of Python objects that holds traced values cannot be traced. {advice}"
+            f"{here()}: {what} of an object array that holds traced values cannot be traced. {advice}"
         )
     )
 

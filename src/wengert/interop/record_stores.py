@@ -54,7 +54,7 @@ def _values_by_field(array: np.ndarray, value: Any) -> Any:
 def _store_error(recording: Recording) -> Exception:
     return recording.refuse(
         RefusedCallError(
-            f"{here()}: this store of traced values into an array of records cannot be traced. "
+            f"{here()}: wengert cannot trace this store of traced values into a structured array. "
             "Store into its fields one by one: a['x'][...] = x."
         )
     )

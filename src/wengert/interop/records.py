@@ -124,7 +124,7 @@ def _record_moves(
         if np.shape(value) != part.shape or not same_numbers(np.asarray(value, part.dtype), part):
             raise recording.refuse(
                 RefusedCallError(
-                    f"{here()}: this operation on an array of records cannot be traced. "
+                    f"{here()}: wengert cannot trace this operation on a structured array. "
                     "Do it for its fields one by one: a['x']."
                 )
             )

@@ -23,7 +23,7 @@ def write_whole(
     if not isinstance(out, np.ndarray):
         error = recording.refuse(
             RefusedCallError(
-                f"{here()}: {primitive.name} writes into out= of type {type(out).__name__}, which cannot be followed. "
+                f"{here()}: {primitive.name} writes into out= of type {type(out).__name__}, which cannot be traced. "
                 "Assign the result instead."
             )
         )

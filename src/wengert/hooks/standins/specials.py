@@ -38,7 +38,7 @@ from wengert.values.specs import is_certain
 
 @stand_in_for(np.broadcast)
 def _broadcast(*args: Any) -> np.broadcast:
-    """Stand in for `np.broadcast`: its shape can be used, but iterating over it cannot be followed."""
+    """Stand in for `np.broadcast`: its shape can be used, but iterating over it cannot be traced."""
     made = np.broadcast(*args)
     recording = STATE.recording
     if recording is not None and search(recording, args):

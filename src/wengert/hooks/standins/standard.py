@@ -62,7 +62,7 @@ def _getter_in_python(f: Any) -> Any:
 
 @decides_type(type(functools.cmp_to_key(operator.lt)))
 def _of_order(f: Any) -> Decision:
-    return stand_in_call("It compares by a function, which is followed.", _order_in_python)
+    return stand_in_call("It compares by a function, which is traced.", _order_in_python)
 
 
 def _order_in_python(f: Any) -> Any:

@@ -1,4 +1,4 @@
-"""`re.sub` and `subn` with a function: they call it for each match, and it is followed."""
+"""`re.sub` and `subn` with a function: they call it for each match, and the trace enters it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _of_module(f: Any) -> Callable[..., Any]:
 
 @decides_methods_of(re.Pattern)
 def _of_pattern(f: Any, t: type, name: str) -> Decision | None:
-    return stand_in_call("It calls a function for each match, which is followed.", _method) if name in _MADE else None
+    return stand_in_call("It calls a function for each match, which is traced.", _method) if name in _MADE else None
 
 
 def _method(f: Any) -> Callable[..., Any]:

@@ -65,7 +65,7 @@ def _standin_of(f: Any, ufunc: np.ufunc, name: str) -> Callable[..., Any]:
 
 
 def _folded(f: Any, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Replace `reduce` of a ufunc of `np.frompyfunc`: its function is followed along an array of one axis."""
+    """Replace `reduce` of a ufunc of `np.frompyfunc`: its function is traced along an array of one axis."""
     guard = guarded(f, function)
 
     def call(array: Any, *args: Any, **kwargs: Any) -> Any:

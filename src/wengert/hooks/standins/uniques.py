@@ -38,7 +38,7 @@ def _unique(
     values = as_traced(np.take)(ar, index, axis)
     if not same_numbers(values, found[0]):
         raise recording.refuse(
-            RefusedCallError(f"{here()}: np.unique of these rows, some of which are nan, cannot be followed.")
+            RefusedCallError(f"{here()}: np.unique cannot be traced for rows with nans. Remove these rows first.")
         )
     others = index, as_traced(np.reshape)(inverse, found[2].shape), counts
     chosen = [other for other, is_wanted in zip(others, wanted, strict=True) if is_wanted]

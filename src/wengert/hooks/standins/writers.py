@@ -51,7 +51,7 @@ def _writer_refused(array: Any, f: Any, *args: Any, **kwargs: Any) -> Any:
     if recording.memory.is_traced(array) or search(recording, (*args, *kwargs.values())):
         raise recording.refuse(
             RefusedCallError(
-                f"{here()}: ndarray.{f.__name__} changes a traced array in place and cannot be followed yet. "
+                f"{here()}: ndarray.{f.__name__} changes a traced array in place, which wengert cannot trace. "
                 "Assign a new array instead."
             )
         )
