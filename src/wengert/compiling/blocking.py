@@ -17,8 +17,9 @@ import numpy as np
 
 from wengert.compiling.graphs.from_tape import deciding, looks_at_memory
 from wengert.compiling.graphs.to_tape import must_run
-from wengert.compiling.placement import is_elementwise_call, may_retain_arguments
-from wengert.compiling.row_ops import RESHAPES, RowPlan, row_plan
+from wengert.compiling.ops import info, is_ufunc_call
+from wengert.compiling.placement import may_retain_arguments
+from wengert.compiling.row_ops import RowPlan, row_plan
 from wengert.compiling.tape_rewriter import TapeRewriter
 from wengert.tape.interface import AnyTape
 from wengert.tape.liveness import is_store
@@ -83,7 +84,7 @@ def _may_begin_group(op: Op, large: int) -> bool:
         not isinstance(op, Call)
         or type(op.val) is not np.ndarray
         or op.val.nbytes < large
-        or not is_elementwise_call(op)
+        or not is_ufunc_call(op)
     ):
         return False
     return op.val.ndim > 0 and row_plan(op, op.val.shape[0], True) is not None
@@ -271,7 +272,7 @@ def _push_rows(
         if group.rows[op].is_total:
             found[op] = tape.push(Call(operator.add, [found[op], tape.push(copy)], val=op.val))
             continue
-        if copy.fn in RESHAPES:
+        if info(copy.fn).name == "reshape":
             copy.args = copy.args[0], (height, *op.val.shape[1:])
         copy.val = op.val[:height]
         inside[op] = tape.push(copy)

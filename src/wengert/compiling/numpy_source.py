@@ -10,16 +10,13 @@ from typing import Any, Self
 import numpy as np
 
 from wengert.compiling.blocking import BlockLoop, with_block_loops
+from wengert.compiling.ops import as_ufunc, is_allocation, is_item_store, is_ufunc_call
 from wengert.compiling.placement import (
-    ALLOCATORS,
-    ITEM_STORES,
     Placement,
     Pool,
-    as_ufunc,
     computed_in_stores,
     double_buffered,
     has_known_memory_use,
-    is_elementwise_call,
     may_reuse,
     place_results,
 )
@@ -110,7 +107,7 @@ class PlacedWriter(SourceWriter):
 
     def writes_most_of_zeros(self, op: Call) -> bool:
         """Whether an op writes or adds to at least half of an array of zeros that only it reads."""
-        if op.fn not in ITEM_STORES or op.id not in self.in_place or not isinstance(op.args[0], Variable):
+        if not is_item_store(op) or op.id not in self.in_place or not isinstance(op.args[0], Variable):
             return False
         zeros, key, value = op.args[0].op, op.args[1], value_of(op.args[2])
         fresh = isinstance(zeros, Call) and zeros.fn is np.zeros and self.uses[zeros.id] == 1
@@ -239,7 +236,7 @@ class PlacedWriter(SourceWriter):
         if isinstance(op, Call) and op.fn is np.full and len(op.args) == 2 and is_atom(value_of(op.args[1])):
             super().assign(op, lambda: Snippet(f"{self.outside.numpy('empty')}({self.shape_and_dtype(op.val)})", TIGHT))
             self.statement(None, lambda: f"{self.exprs[op.id].text}.fill({self.arg(op.args[1]).text})")
-        elif isinstance(op, Call) and op.fn in ALLOCATORS and op.id in self.targets:
+        elif isinstance(op, Call) and is_allocation(op.fn) and op.id in self.targets:
             super().assign(op, lambda: Snippet(self.targets[op.id], TIGHT))
             if op.fn is np.zeros and op not in self.overwritten_zeros:
                 self.statement(None, lambda: f"{self.exprs[op.id].text}.fill(0)")
@@ -264,7 +261,7 @@ class PlacedWriter(SourceWriter):
         if takes_rows(op):
             rows, places = map(self.arg, op.args)
             return Snippet(f"{rows.inside(TIGHT)}.take({places.text}, 0)", TIGHT)
-        if op.id not in self.targets or op.fn in ALLOCATORS:
+        if op.id not in self.targets or is_allocation(op.fn):
             return super().call(op)
         return self.call_into(op, [self.arg(arg) for arg in op.args])
 
@@ -343,7 +340,7 @@ def is_spread(op: Call) -> bool:
     """Whether a call broadcasts both operands to short rows: copying one first, and then the other, is faster."""
     x, values = op.val, [value_of(arg) for arg in op.args]
     arrays = [type(a) is np.ndarray and a.dtype == x.dtype and a.size < x.size for a in values]
-    return len(arrays) == 2 and all(arrays) and is_elementwise_call(op) and x.shape[-1] < SHORT_ROW
+    return len(arrays) == 2 and all(arrays) and is_ufunc_call(op) and x.shape[-1] < SHORT_ROW
 
 
 def edges(key: Any, shape: tuple[int, ...]) -> list[str] | None:

@@ -16,21 +16,15 @@ from weakref import WeakSet
 import numpy as np
 
 from wengert.compiling.graphs.from_tape import looks_at_memory
-from wengert.compiling.graphs.graph import ADD_REDUCE
-from wengert.compiling.graphs.vocabulary import SIGNS
+from wengert.compiling.ops import as_ufunc, info, is_allocation, is_ufunc_call
 from wengert.tape.liveness import MemoryGroups, loop_memory
 from wengert.tape.loops import Loop
 from wengert.tape.ops import Call, Op, Variable, key_value, references, value_of
 from wengert.values import functional
-from wengert.values.identity_set import Functions
 from wengert.values.keys import is_basic
 from wengert.values.names import is_of_library
 
 LEAST_BYTES = 1 << 14  # bytes; smaller arrays cost no page faults, and `x * y` is easier to read
-UFUNC_OF_OPERATOR = {sign: ufunc for ufunc, sign in SIGNS.items()}
-ALLOCATORS = Functions(np.zeros, np.empty)
-_OTHERS_WITH_OUT = (ADD_REDUCE, np.einsum)
-ITEM_STORES = Functions(functional.setitem, functional.additem)
 
 
 class Buffer(NamedTuple):
@@ -97,14 +91,6 @@ class Pool:
                 if kept > self.most:
                     kept -= pool.size * len(pool.free)
                     pool.free.clear()
-
-
-def as_ufunc(fn: Any) -> Any:
-    """Return the ufunc of an operator, or any other function itself."""
-    try:
-        return UFUNC_OF_OPERATOR.get(fn, fn)
-    except TypeError:
-        return fn
 
 
 def place_results(ops: Sequence[Op], memory: MemoryGroups) -> Placement:
@@ -202,7 +188,7 @@ class _BufferAllocator:
 
     def reusable_operand(self, op: Call, buffer: Buffer) -> int | None:
         """Return the group of an operand of the same shape that no op after this elementwise one reads, or None."""
-        if not is_elementwise_call(op):
+        if not is_ufunc_call(op):
             return None
         read = [(v.id, self.memory.find(v.id)) for v in op.references()]
         for group in dict.fromkeys([group for _, group in read]):
@@ -229,7 +215,7 @@ def makers_of(ops: Iterable[Op], memory: MemoryGroups) -> dict[int, list[Op]]:
 
 def may_reuse(op: Call) -> bool:
     """Whether a call may overwrite one of its operands: its result is large, and computed element by element."""
-    return is_large(op) and is_elementwise_call(op) and accepts_out(op)
+    return is_large(op) and is_ufunc_call(op) and accepts_out(op)
 
 
 def is_large(op: Call) -> bool:
@@ -270,7 +256,7 @@ def computed_in_stores(ops: Sequence[Op], memory: MemoryGroups) -> dict[int, Cal
             if op is None:
                 break
             found[op.id] = store
-            inside = is_elementwise_call(op) and value_of(store.args[0])[key_value(store.args[1])].flags.c_contiguous
+            inside = is_ufunc_call(op) and value_of(store.args[0])[key_value(store.args[1])].flags.c_contiguous
             read = [v for v in op.references() if memory.last_read[memory.find(v.id)] == op.id] if inside else []
     return found
 
@@ -280,7 +266,7 @@ def _can_lie_in_target(ops: Sequence[Op], memory: MemoryGroups, store: Call, op:
     x, key, _ = store.args
     target, row = memory.find(x.id), memory.find(op.id)
     known = key_value(key)
-    if not (isinstance(op, Call) and is_large(op) and accepts_out(op) and op.fn not in ALLOCATORS and is_basic(known)):
+    if not (isinstance(op, Call) and is_large(op) and accepts_out(op) and not is_allocation(op.fn) and is_basic(known)):
         return False
     part, until = value_of(x)[known], memory.last_read[row]
     same = type(part) is np.ndarray and (part.shape, part.dtype) == (op.val.shape, op.val.dtype)
@@ -294,12 +280,6 @@ def _can_lie_in_target(ops: Sequence[Op], memory: MemoryGroups, store: Call, op:
     return not any([memory.find(u.id) == target for other in between for u in other.references()])
 
 
-def is_elementwise_call(op: Call) -> bool:
-    """Whether a call is of an elementwise ufunc."""
-    ufunc = as_ufunc(op.fn)
-    return isinstance(ufunc, np.ufunc) and ufunc.signature is None
-
-
 def is_numeric_call(op: Call) -> bool:
     """Whether the arguments and the result of a call are plain arrays and numbers."""
     values = [value_of(v) for v in op.args]
@@ -311,9 +291,9 @@ def accepts_out(op: Call) -> bool:
     """Whether a call can write its result into a given array (`out`): one of plain arrays and numbers."""
     if op.kwargs or not is_numeric_call(op):
         return False
-    if op.fn in ALLOCATORS or op.fn is np.copy:
+    if is_allocation(op.fn) or op.fn is np.copy:
         return True
     ufunc = as_ufunc(op.fn)
     if isinstance(ufunc, np.ufunc):
         return len(op.args) == ufunc.nin and ufunc.nout == 1
-    return any([op.fn is fn or op.fn == fn for fn in _OTHERS_WITH_OUT])
+    return info(op.fn).takes_out

@@ -8,16 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.compiling.graphs.graph import ADD_REDUCE
-from wengert.compiling.placement import accepts_out, is_elementwise_call, is_numeric_call
+from wengert.compiling.ops import info, is_ufunc_call
+from wengert.compiling.placement import accepts_out, is_numeric_call
 from wengert.tape.ops import Call, Op, Variable, references, value_of
-from wengert.values.identity_set import Functions
-
-RESHAPES = Functions(np.reshape, np.ndarray.reshape)
-ELEMENTWISE_NON_UFUNCS = Functions(
-    np.where, operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne, operator.pow, operator.abs,
-)  # fmt: skip
-EXTREMA = Functions(np.max, np.min, np.ndarray.max, np.ndarray.min)
 
 
 class RowPlan(NamedTuple):
@@ -46,9 +39,15 @@ def _is_of_rows(x: Any, n: int) -> bool:
     return type(x) is np.ndarray and x.shape[:1] == (n,) and x.size > 0
 
 
+def _is_elementwise(op: Call) -> bool:
+    """Whether a call computes each element from those of its operands, all of them arrays and numbers."""
+    plain = not op.kwargs and not any([isinstance(a, (list, tuple)) for a in op.args])
+    return plain and info(op.fn).arity == len(op.args)
+
+
 def _rows_of_elementwise(op: Call, n: int) -> RowPlan | None:
     """Compute element by element; operands with fewer axes or one row are read as a whole."""
-    if not _is_of_rows(op.val, n) or not (accepts_out(op) or op.fn in ELEMENTWISE_NON_UFUNCS):
+    if not _is_of_rows(op.val, n) or not (accepts_out(op) or _is_elementwise(op)):
         return None
     read = [a for a in op.args if np.ndim(value_of(a)) == op.val.ndim and np.shape(value_of(a))[0] == n]
     return RowPlan(read) if read and all([isinstance(a, Variable) for a in read]) else None
@@ -109,13 +108,13 @@ def _rows_of_total(op: Call, n: int, read: Sequence[Any], total: bool) -> RowPla
 
 _PlanTable = Sequence[tuple[Callable[[Call], bool], Callable[[Call, int], RowPlan | None]]]
 _EXACT_PLANS: _PlanTable = (
-    (lambda op: is_elementwise_call(op) or op.fn in ELEMENTWISE_NON_UFUNCS, _rows_of_elementwise),
-    (lambda op: op.fn in EXTREMA, _rows_of_extremum),
+    (lambda op: is_ufunc_call(op) or _is_elementwise(op), _rows_of_elementwise),
+    (lambda op: info(op.fn).name in ("max", "min"), _rows_of_extremum),
     (lambda op: op.fn is operator.getitem, _rows_of_part),
-    (lambda op: op.fn in RESHAPES, _rows_of_reshape),
+    (lambda op: info(op.fn).name == "reshape", _rows_of_reshape),
 )
 _SUM_PLANS: _PlanTable = (
-    (lambda op: op.fn == ADD_REDUCE, _rows_of_sum),
+    (lambda op: info(op.fn).name == "add_reduce", _rows_of_sum),
     (lambda op: op.fn is np.vdot, _rows_of_dot),
     (lambda op: op.fn is np.einsum, _rows_of_einsum),
 )

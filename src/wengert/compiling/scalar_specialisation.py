@@ -7,7 +7,6 @@ the floats that a loop stores, one for each iteration.
 
 from __future__ import annotations
 
-import math
 import operator
 from collections import Counter
 from collections.abc import Sequence
@@ -18,42 +17,15 @@ import numpy as np
 from wengert.compiling.float_lists import keep_arrays_in_lists
 from wengert.compiling.graphs.from_tape import deciding, has_steps
 from wengert.compiling.guard_check import check_guards_kept, count_guards
-from wengert.compiling.placement import ITEM_STORES
+from wengert.compiling.ops import info, is_item_store, sign_of_float
 from wengert.tape.folding import is_pure
 from wengert.tape.interface import AnyTape
 from wengert.tape.loops import Loop, with_bodies
 from wengert.tape.needed import is_functional
 from wengert.tape.ops import MISSING, Call, Op, Variable, value_of, with_variables
 from wengert.values import functional
-from wengert.values.identity_set import Functions
 
-
-def sign_of_float(x: float) -> float:
-    """Return np.sign of a float."""
-    return 1.0 if x > 0.0 else -1.0 if x < 0.0 else 0.0 if x == 0.0 else x
-
-
-_SAME_BITS = {id(fn): word for fn, word in ({
-    operator.add: operator.add, operator.sub: operator.sub, operator.mul: operator.mul, operator.neg: operator.neg,
-    operator.truediv: operator.truediv, operator.abs: abs, abs: abs, np.add: operator.add, np.sign: sign_of_float,
-    np.subtract: operator.sub, np.multiply: operator.mul, np.divide: operator.truediv, np.negative: operator.neg,
-    np.absolute: abs, np.sqrt: math.sqrt,
-}).items()}  # fmt: skip
-"""NumPy functions, by id, and the Python functions that return the same bits."""
-
-_SIMILAR_BITS = {id(fn): word for fn, word in ({
-    np.sin: math.sin, np.cos: math.cos, np.tan: math.tan, np.exp: math.exp, np.log: math.log, np.tanh: math.tanh,
-    np.sinh: math.sinh, np.cosh: math.cosh, np.arcsin: math.asin, np.arccos: math.acos, np.arctan: math.atan,
-    np.log1p: math.log1p, np.expm1: math.expm1, np.log2: math.log2, np.log10: math.log10, np.arctan2: math.atan2,
-    np.hypot: math.hypot, operator.pow: operator.pow,
-}).items()}  # fmt: skip
-"""NumPy functions, by id, and the Python functions that may round otherwise."""
-
-_FLOAT_RESULTS = Functions(
-    float, sign_of_float, math.sqrt, *[fn for fn in _SIMILAR_BITS.values() if fn is not operator.pow]
-)
-_SAME_BITS |= {id(fn): fn for fn in _FLOAT_RESULTS if fn is not float}
-_FLOAT_TESTS = Functions(operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne, operator.truth)
+_FLOAT_TESTS = ("less", "less_equal", "greater", "greater_equal", "equal", "not_equal", "truth")
 
 
 def with_floats(tape: AnyTape, exact: bool) -> Any:
@@ -107,8 +79,9 @@ class _FloatSpecialiser:
         """Return the Python function that replaces that of a call; None if there is none."""
         if op.kwargs or op.guard:
             return None
-        near = {} if self.exact or op in self.exact_ops else _SIMILAR_BITS
-        return _SAME_BITS.get(id(op.fn)) or near.get(id(op.fn))
+        row = info(op.fn)
+        same = row.exact or _is_of_floats(op.fn) or not (self.exact or op in self.exact_ops)
+        return row.on_floats if same and row.arity == len(op.args) else None
 
     def specialise(self, op: Op) -> Any:
         if not isinstance(op, Call):
@@ -159,12 +132,12 @@ class _FloatSpecialiser:
 
     def takes_floats(self, op: Call) -> bool:
         """Whether a call does the same with Python floats as with NumPy's."""
-        if op.fn in ITEM_STORES or (op.guard and op.fn in _FLOAT_TESTS):
+        if is_item_store(op) or (op.guard and info(op.fn).name in _FLOAT_TESTS):
             return True
         values = [value_of(self.value(a)) for a in op.args]
         arrays = [x.dtype for x in values if type(x) is np.ndarray]
         numbers = isinstance(op.fn, np.ufunc) or np.float64 in map(type, values)
-        known = isinstance(op.fn, np.ufunc) or id(op.fn) in _SAME_BITS
+        known = isinstance(op.fn, np.ufunc) or info(op.fn).exact or _is_of_floats(op.fn)
         return known and not op.kwargs and (all([d == np.float64 for d in arrays]) if arrays else numbers)
 
     def recorded(self, v: Variable) -> Any:
@@ -251,4 +224,9 @@ def _is_element(x: Any, key: Any) -> bool:
 
 def _is_always_float(x: Any) -> bool:
     """Whether a value is certainly a Python float, whatever its operands are."""
-    return type(x) is not Variable or (isinstance(x.op, Call) and x.op.fn in _FLOAT_RESULTS)
+    return type(x) is not Variable or (isinstance(x.op, Call) and (x.op.fn is float or _is_of_floats(x.op.fn)))
+
+
+def _is_of_floats(fn: Any) -> bool:
+    """Whether a function computes with Python floats itself, and always returns one."""
+    return fn is info(fn).on_floats and (fn is sign_of_float or fn.__module__ == "math")

@@ -16,12 +16,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.compiling.graphs.from_tape import deciding, looks_at_memory
-from wengert.compiling.graphs.graph import ADD_REDUCE
 from wengert.compiling.graphs.ownership import is_display
 from wengert.compiling.graphs.vocabulary import axes_of
-from wengert.compiling.native.scalar_ops import scalar_op
 from wengert.compiling.native.values import is_int_array
-from wengert.compiling.placement import ALLOCATORS, has_known_memory_use
+from wengert.compiling.ops import info, is_allocation, scalar_op
+from wengert.compiling.placement import has_known_memory_use
 from wengert.compiling.tape_rewriter import TapeRewriter
 from wengert.tape.folding import is_pure
 from wengert.tape.interface import AnyTape
@@ -109,16 +108,16 @@ class _ColumnSplitter(TapeRewriter):
                 self.table[op] = self.new.push(Constant(op.val, site=op.site))
                 return
             if op not in self.preserved and any(map(_is_tall, [op.val, *read])) and self.split(op):
-                self.n_gained += op.fn is not operator.getitem and op.fn not in ALLOCATORS
+                self.n_gained += op.fn is not operator.getitem and not is_allocation(op.fn)
                 return
         self.push(op)
 
     def split(self, op: Call) -> bool:
         """Add a call by columns; return False if no rule applies."""
         operation = scalar_op(op.fn, len(op.args)) if not op.kwargs else None
+        power = info(op.fn).name == "power" and not op.kwargs and isinstance(op.args[-1], (int, float))
+        rule = _elementwise_columns if operation is not None or power else _COLUMN_RULES.get(info(op.fn).name)
         try:
-            power = op.fn in _POWER_FUNCTIONS and not op.kwargs and isinstance(op.args[-1], (int, float))
-            rule = _elementwise_columns if operation is not None or power else _COLUMN_RULES.get(op.fn)
             found = None if rule is None else rule(self, op, *op.args, **op.kwargs)
         except TypeError:
             return False  # the call has other arguments than its rule
@@ -338,6 +337,10 @@ def _reduce_columns(
     return Columns(op.val.shape, tuple([_fold_calls(splitter, fn, mine.select(row)) for row in rows]))
 
 
+def _add_reduce_columns(splitter: _ColumnSplitter, op: Call, x: Any, axis: Any = 0, keepdims: Any = False) -> Any:
+    return _reduce_columns(operator.add, splitter, op, x, axis, keepdims)
+
+
 def _dot_of_columns(splitter: _ColumnSplitter, op: Call, a: Any, b: Any) -> Any:
     mine, other = splitter.columns_of(a), splitter.columns_of(b)
     if mine is None or other is None or mine.shape != other.shape or len(mine.shape) == 1:
@@ -416,19 +419,13 @@ def _count_columns(
     return found
 
 
-_POWER_FUNCTIONS = (operator.pow, np.power, pow)
-_COLUMN_RULES: dict[Any, Callable[..., Any]] = {
-    operator.getitem: _getitem_columns, functional.setitem: _store_columns, functional.additem: _store_columns,
-    **dict.fromkeys(
-        [np.reshape, np.ndarray.reshape, np.expand_dims, np.squeeze, np.ravel, np.ndarray.ravel, np.ndarray.squeeze],
-        _reshape_columns,
-    ),
-    np.broadcast_to: _broadcast_columns, np.stack: _stack_columns, np.concatenate: _stack_columns,
-    np.zeros: _uniform_columns, np.ones: _uniform_columns, np.full: _uniform_columns,
-    **dict.fromkeys([np.sum, np.ndarray.sum, ADD_REDUCE], functools.partial(_reduce_columns, operator.add)),
-    **dict.fromkeys([np.max, np.ndarray.max], functools.partial(_reduce_columns, np.maximum)),
-    **dict.fromkeys([np.min, np.ndarray.min], functools.partial(_reduce_columns, np.minimum)),
-    np.vdot: _dot_of_columns, np.einsum: _einsum_of_columns,
-    np.matmul: _matmul_columns, operator.matmul: _matmul_columns,
-    np.bincount: _count_columns,
+_COLUMN_RULES: dict[str, Callable[..., Any]] = {
+    "getitem": _getitem_columns, "setitem": _store_columns, "additem": _store_columns,
+    "reshape": _reshape_columns, "expand_dims": _reshape_columns, "squeeze": _reshape_columns,
+    "ravel": _reshape_columns, "broadcast_to": _broadcast_columns, "stack": _stack_columns,
+    "concatenate": _stack_columns,
+    "zeros": _uniform_columns, "ones": _uniform_columns, "full": _uniform_columns,
+    "sum": functools.partial(_reduce_columns, operator.add), "add_reduce": _add_reduce_columns,
+    "max": functools.partial(_reduce_columns, np.maximum), "min": functools.partial(_reduce_columns, np.minimum),
+    "vdot": _dot_of_columns, "einsum": _einsum_of_columns, "matmul": _matmul_columns, "bincount": _count_columns,
 }  # fmt: skip

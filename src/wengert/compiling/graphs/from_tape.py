@@ -6,7 +6,6 @@ recorded.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,28 +13,14 @@ import numpy as np
 
 from wengert.compiling.graphs.graph import FLOAT, Graph, Node, Rules, ValueSpec
 from wengert.compiling.graphs.vocabulary import translate_call
+from wengert.compiling.ops import info
 from wengert.tape.folding import is_pure
 from wengert.tape.interface import AnyTape
 from wengert.tape.liveness import is_atom
 from wengert.tape.loops import Loop, with_bodies
 from wengert.tape.ops import Call, Constant, Op, Variable, with_variables
 from wengert.values import functional
-from wengert.values.identity_set import Functions
 
-_MEMORY_QUERIES = Functions(
-    operator.is_, operator.is_not, id, np.shares_memory, np.may_share_memory, *functional.WINDOWED,
-)  # fmt: skip
-_STEP_FUNCTIONS = Functions(
-    np.floor, np.ceil, np.rint, np.trunc, np.round, round, np.sign, np.heaviside, np.mod, np.fmod, np.modf, divmod,
-    np.floor_divide, operator.mod, operator.floordiv, np.divmod, np.spacing, np.nextafter, np.copysign,
-)  # fmt: skip
-_IN_ANY_ORDER = Functions(
-    np.copy, np.ndarray.copy, np.array, np.asarray, np.ndarray.astype, np.einsum, np.empty_like, np.zeros_like,
-    np.ones_like, np.full_like,
-)  # fmt: skip
-"""Functions whose result has the same elements at the same indices for every memory order."""
-_EXTREMA = Functions(np.max, np.min, np.ndarray.max, np.ndarray.min)
-_BROADCASTS = Functions(np.broadcast_to, np.expand_dims, np.full)
 _CONTINUOUS = (np.dtype(np.float64), np.dtype(np.complex128))
 
 
@@ -58,12 +43,12 @@ def graph_of(tape: AnyTape, rules: Rules, exact: Rules) -> tuple[Graph, dict[Op,
 def looks_at_memory(ops: Sequence[Op]) -> bool:
     """Whether a tape asks for memory addresses or memory order, so that equal values cannot replace each other."""
     calls = [op for op in with_bodies(ops) if isinstance(op, Call)]
-    return any([op.fn in _MEMORY_QUERIES or _names_order(op) for op in calls])
+    return any([info(op.fn).name == "memory_query" or _names_order(op) for op in calls])
 
 
 def _names_order(op: Call) -> bool:
     words = [a for a in (*op.args, *op.kwargs.values()) if type(a) is str]
-    return op.fn not in _IN_ANY_ORDER and any([word in ("K", "A") for word in words])
+    return not info(op.fn).in_any_order and any([word in ("K", "A") for word in words])
 
 
 def deciding(ops: Sequence[Op]) -> set[Op | None]:
@@ -77,12 +62,12 @@ def deciding(ops: Sequence[Op]) -> set[Op | None]:
 
 def _finds_largest(op: Op) -> bool:
     """Whether an op compares an array with its own extremum: some element equals it, whatever the rounding."""
-    if not isinstance(op, Call) or op.fn not in (operator.eq, np.equal) or len(op.args) != 2:
+    if not isinstance(op, Call) or info(op.fn).name != "equal" or len(op.args) != 2:
         return False
     x, y = (v.op if isinstance(v, Variable) else None for v in op.args)
-    while isinstance(y, Call) and y.fn in _BROADCASTS:
+    while isinstance(y, Call) and info(y.fn).name in ("broadcast_to", "expand_dims", "full"):
         y = next((v.op for v in y.references()), None)
-    return isinstance(y, Call) and y.fn in _EXTREMA and next(y.references()).op is x
+    return isinstance(y, Call) and info(y.fn).name in ("max", "min") and next(y.references()).op is x
 
 
 def has_steps(op: Op) -> bool:
@@ -91,7 +76,7 @@ def has_steps(op: Op) -> bool:
         return False
     if isinstance(op.fn, Loop):
         return any(map(has_steps, op.fn.body))
-    if op.guard or op.fn in _STEP_FUNCTIONS:
+    if op.guard or info(op.fn).has_steps:
         return True
     if op.fn in functional.DISPLAYS:
         return False

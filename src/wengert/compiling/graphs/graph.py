@@ -7,19 +7,18 @@ one pass optimises straight-line code.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.compiling.ops import info
 from wengert.tape.ops import Constant, Op, references
 from wengert.values.callables import TOLD_APART
 
 Rules = Mapping[Any, Iterable[Callable[..., Any]]]
 
 FLOAT = np.dtype(np.float64)
-ADD_REDUCE = np.add.reduce
 
 
 class ValueSpec(NamedTuple):
@@ -90,14 +89,23 @@ class Graph:
 
     def call(self, fn: Any, *args: Any, **kwargs: Any) -> Any:
         """Return the node of a call that `spec_of_call` knows, or the node or number that a rule replaces it by."""
-        for rule in self.rules.get(fn, ()):
-            found = rule(self, *args, **kwargs)
+        for rule, given in self.rules_of(fn, args):
+            found = rule(self, *given, **kwargs)
             if found is not None:
                 return found
         spec = spec_of_call(fn, args, kwargs)
         if spec.kind is np.ndarray:  # with an array, a np.float64 computes the same as a float
             args = tuple([float(a) if type(a) is np.float64 else a for a in args])
         return self.make(fn, args, kwargs, spec, in_vocabulary=True)
+
+    def rules_of(self, fn: Any, args: tuple[Any, ...]) -> Iterator[tuple[Callable[..., Any], tuple[Any, ...]]]:
+        """Yield the rules of a function with their arguments: those of all elementwise ufuncs, then its own.
+
+        A power of a number rounds otherwise than one of an array, so it counts as no elementwise ufunc here.
+        """
+        if isinstance(fn, np.ufunc) and fn.signature is None and fn is not np.power:
+            yield from [(rule, (fn, *args)) for rule in self.rules.get(np.ufunc, ())]
+        yield from [(rule, args) for rule in self.rules.get(fn, ())]
 
     def make(
         self,
@@ -205,9 +213,11 @@ def fill_value_of(x: Any) -> Any:
 
 
 def spec_of_call(fn: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> ValueSpec:
-    """Return the ValueSpec of a call of a ufunc on real arguments, or of a function in `_SHAPES`."""
-    shape = _SHAPES[fn](*args, **kwargs) if fn in _SHAPES else broadcast(args)
-    return ValueSpec(np.ndarray if shape or fn in _ALWAYS_ARRAYS else np.float64, shape, FLOAT)
+    """Return the ValueSpec of a call of a ufunc on real arguments, or of a function whose shape is known."""
+    row = info(fn)
+    shapes = [shape_of(a) if type(a) is Node else a for a in args]
+    shape = broadcast(args) if row.shape is None else row.shape(*shapes, **kwargs)
+    return ValueSpec(np.ndarray if shape or row.is_array else np.float64, shape, FLOAT)
 
 
 def broadcast(args: Iterable[Any]) -> tuple[int, ...]:
@@ -215,47 +225,3 @@ def broadcast(args: Iterable[Any]) -> tuple[int, ...]:
     shapes = {*map(shape_of, args)} - {()}
     return shapes.pop() if len(shapes) == 1 else np.broadcast_shapes(*shapes)
 
-
-def _matmul_shape(a: Any, b: Any) -> tuple[int, ...]:
-    m, n = shape_of(a), shape_of(b)
-    if len(m) == 1 or len(n) == 1:
-        return m[:-1] + (n[:-2] + n[-1:] if len(n) > 1 else ())
-    return np.broadcast_shapes(m[:-2], n[:-2]) + (m[-2], n[-1])
-
-
-def _sum_shape(x: Any, axes: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple([n for axis, n in enumerate(shape_of(x)) if axis not in axes])
-
-
-def _einsum_shape(subscripts: str, *operands: Any) -> tuple[int, ...]:
-    inputs, output = subscripts.split("->")
-    named = [
-        pair
-        for word, x in zip(inputs.split(","), operands, strict=True)
-        for pair in zip(word, shape_of(x), strict=True)
-    ]
-    sizes = {letter: n for letter, n in named if n != 1}
-    return tuple([sizes.get(k, 1) for k in output])
-
-
-def _diag_shape(x: Any) -> tuple[int, ...]:
-    shape = shape_of(x)
-    return (shape[0], shape[0]) if len(shape) == 1 else (min(shape),)
-
-
-_SHAPES: dict[Any, Callable[..., tuple[int, ...]]] = {
-    np.matmul: _matmul_shape,
-    ADD_REDUCE: _sum_shape,
-    np.vdot: lambda a, b: (),
-    np.einsum: _einsum_shape,
-    np.full: lambda shape, value: shape,
-    np.broadcast_to: lambda x, shape: shape,
-    np.reshape: lambda x, shape: shape,
-    np.transpose: lambda x, axes: tuple([shape_of(x)[axis] for axis in axes]),
-    np.outer: lambda a, b: (math.prod(shape_of(a)), math.prod(shape_of(b))),
-    np.diag: _diag_shape,
-    np.trace: lambda x: (),
-    np.copy: shape_of,
-    np.bincount: lambda places, weights, n: (n,),
-}
-_ALWAYS_ARRAYS = (np.where, np.full, np.broadcast_to, np.reshape, np.transpose, np.copy)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.compiling.graphs.graph import ADD_REDUCE
+from wengert.compiling.ops import info
 from wengert.tape.entries import ContainerBuilder
 from wengert.tape.interface import AnyTape
 from wengert.tape.liveness import is_atom, is_new_memory, is_store, loop_memory
@@ -19,7 +19,6 @@ from wengert.tape.ops import Call, Constant, Input, Op, Variable, value_of
 from wengert.tape.tape import Tape
 from wengert.values import functional
 
-_ALLOCATORS = (ADD_REDUCE, np.einsum, np.vdot, np.full, np.copy, np.zeros)
 MemoryRoots = frozenset[Any]
 
 
@@ -116,9 +115,7 @@ class _Memory(dict[Op, MemoryRoots]):
 
 def _is_new(op: Call) -> bool:
     """Whether a value is a number, or in memory that its call allocates."""
-    return (
-        is_atom(op.val) or is_store(op) or is_new_memory(op) or any([op.fn is fn or op.fn == fn for fn in _ALLOCATORS])
-    )
+    return is_atom(op.val) or is_store(op) or is_new_memory(op) or info(op.fn).allocates
 
 
 def _roots_of_call(op: Call, table: _Memory) -> MemoryRoots:

@@ -6,23 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.graphs.graph import ADD_REDUCE, Graph, Node
+from wengert.compiling.graphs.graph import Graph, Node
 from wengert.compiling.graphs.order import readers_first
 from wengert.compiling.graphs.ownership import own_results
-from wengert.compiling.graphs.vocabulary import ARRAY_METHODS, SIGNS
+from wengert.compiling.ops import info
 from wengert.tape.arguments import current_arguments
 from wengert.tape.interface import AnyTape
 from wengert.tape.needed import stays
 from wengert.tape.ops import Call, Constant, Input, Op, Variable, references, value_of, with_variables
 from wengert.tape.tape import Tape
-from wengert.values.identity_set import Functions
 
-_NEVER_RAISING = Functions(
-    np.sum, np.mean, np.max, np.min, np.where, np.full, np.zeros, np.ones, np.broadcast_to, np.reshape, np.expand_dims,
-    np.transpose, np.copy, np.array, np.outer, np.diag, np.trace, np.diagonal, np.stack, np.concatenate, np.matmul,
-    np.ndarray.sum, np.ndarray.mean, np.ndarray.reshape, np.einsum, np.vdot, ADD_REDUCE,
-)  # fmt: skip
-"""Functions that raise for no values of the shapes that were recorded."""
+_ARRAY_METHODS = {np.reshape: np.ndarray.reshape, np.transpose: np.ndarray.transpose, np.copy: np.ndarray.copy}
+"""Map from functions to the array methods that are faster."""
+
 
 
 def to_tape(tape: AnyTape, graph: Graph, made: dict[Op, Any], new: Tape) -> Tape:
@@ -64,7 +60,7 @@ def _must_stay(node: Node) -> bool:
 
 def must_run(op: Op) -> bool:
     """Whether a call has to run although nobody reads its result."""
-    return isinstance(op, Call) and stays(op) and (op.guard or op.fn not in _NEVER_RAISING)
+    return isinstance(op, Call) and stays(op) and (op.guard or not info(op.fn).never_raises)
 
 
 def _op(node: Node, variables: dict[Node, Variable]) -> Op:
@@ -78,7 +74,7 @@ def _op(node: Node, variables: dict[Node, Variable]) -> Op:
         made = Call(fn, args, kwargs, origin.val, guard=origin.guard)
     else:
         of_numpy = any([isinstance(value_of(a), (np.ndarray, np.generic)) for a in args])
-        written = ARRAY_METHODS.get(fn, SIGNS.get(fn, fn) if of_numpy else fn)
+        written = _ARRAY_METHODS.get(fn, info(fn).sign or fn if of_numpy else fn)
         made = Call(written, args, kwargs, _value_of_call(written, args, kwargs))
     made.site, made.note = provenance(origin)
     return made

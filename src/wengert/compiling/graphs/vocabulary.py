@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from wengert.compiling.graphs.graph import (
-    ADD_REDUCE,
     FLOAT,
     Graph,
     Node,
@@ -25,29 +24,10 @@ from wengert.compiling.graphs.graph import (
     is_real,
     shape_of,
 )
+from wengert.compiling.ops import ADD_REDUCE, float_ufunc, info
 from wengert.tape.ops import Constant, references
 from wengert.values import functional
 from wengert.values.keys import is_basic
-
-UFUNCS: dict[Any, np.ufunc] = {
-    operator.add: np.add, operator.sub: np.subtract, operator.mul: np.multiply, operator.truediv: np.divide,
-    operator.neg: np.negative, operator.abs: np.absolute, abs: np.absolute,
-    **{fn: fn for fn in (
-        np.add, np.subtract, np.multiply, np.divide, np.negative, np.absolute, np.exp, np.log, np.sqrt, np.square,
-        np.sin, np.cos, np.tan, np.tanh, np.sinh, np.cosh, np.arctan, np.arcsin, np.arccos, np.log1p, np.expm1,
-        np.maximum, np.minimum, np.reciprocal, np.exp2, np.log2, np.log10, np.hypot, np.arctan2,
-    )},
-}  # fmt: skip
-"""Map from elementwise functions to their ufuncs: operators on arrays, and the ufuncs themselves."""
-
-SIGNS = {
-    np.add: operator.add, np.subtract: operator.sub, np.multiply: operator.mul, np.divide: operator.truediv,
-    np.negative: operator.neg, np.matmul: operator.matmul,
-}  # fmt: skip
-"""Map from ufuncs to the operators that are written on tapes and in source for them."""
-
-ARRAY_METHODS = {np.reshape: np.ndarray.reshape, np.transpose: np.ndarray.transpose, np.copy: np.ndarray.copy}
-"""Map from functions to the array methods that are faster."""
 
 Translator = Callable[..., Any]
 _FEW = 16  # at most so many columns are summed one by one
@@ -55,21 +35,17 @@ _FEW = 16  # at most so many columns are summed one by one
 
 def translate_call(graph: Graph, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], spec: ValueSpec) -> Any:
     """Translate a recorded call into a node of the graph or a number; return None if it is not in the vocabulary."""
-    try:
-        ufunc, translator = UFUNCS.get(fn), _TRANSLATORS.get(fn)
-    except TypeError:
-        return None
+    row = info(fn)
+    ufunc, translator = float_ufunc(fn), _TRANSLATORS.get(row.name)
+    if row.name == "power" and fn is not operator.pow:
+        return None  # np.power rounds otherwise
     args = tuple([_as_node(graph, a) for a in args])
-    if ufunc is not None and spec.kind is float:
+    if spec.kind is float and row.arity:
         return _of_floats(fn, args)
-    if ufunc is not None:
-        known = not kwargs and len(args) == ufunc.nin and all(map(is_real, args))
+    if translator is None:
+        known = ufunc is not None and not kwargs and len(args) == ufunc.nin and all(map(is_real, args))
         return graph.call(ufunc, *map(_python_number, args)) if known else None
-    return (
-        translator(graph, spec, *args, **kwargs)
-        if translator is not None and _accepts(translator, args, kwargs)
-        else None
-    )
+    return translator(graph, spec, *args, **kwargs) if _accepts(translator, args, kwargs) else None
 
 
 def _as_node(graph: Graph, a: Any) -> Any:
@@ -151,8 +127,8 @@ def _translate_broadcast_to(graph: Graph, spec: ValueSpec, array: Any, shape: An
     return graph.call(np.broadcast_to, _python_number(array), spec.shape) if is_real(array) else None
 
 
-def _translate_reshape(graph: Graph, spec: ValueSpec, a: Any, shape: Any) -> Any:
-    if not is_real(a):
+def _translate_reshape(graph: Graph, spec: ValueSpec, a: Any, shape: Any = None) -> Any:
+    if not is_real(a) or type(shape) is str:  # ravel(a, "F")
         return None
     return (
         graph.call(np.reshape, a, spec.shape)
@@ -290,31 +266,13 @@ def _translate_getitem(graph: Graph, spec: ValueSpec, x: Any, key: Any) -> Any:
     return graph.call(np.full, spec.shape, number) if spec.shape else number
 
 
-_TRANSLATORS: dict[Any, Translator] = {
-    operator.pow: _translate_power,
-    np.sum: _translate_sum,
-    np.ndarray.sum: _translate_sum,
-    np.mean: _translate_mean,
-    np.ndarray.mean: _translate_mean,
-    np.full: _translate_full,
-    np.zeros: _translate_zeros,
-    np.broadcast_to: _translate_broadcast_to,
-    np.reshape: _translate_reshape,
-    np.ndarray.reshape: _translate_reshape,
-    np.expand_dims: _translate_reshape,
-    np.transpose: _translate_transpose,
-    np.ndarray.transpose: _translate_transpose,
-    operator.matmul: _translate_matmul,
-    np.matmul: _translate_matmul,
-    np.outer: _translate_outer,
-    np.diag: _translator_of_matrices(np.diag),
-    np.trace: _translator_of_matrices(np.trace),
-    np.diagonal: _translate_diagonal,
-    np.where: _translate_where,
-    np.copy: _translate_copy,
-    np.array: _translate_copy,
-    np.ndarray.copy: _translate_copy,
-    functional.setitem: _translate_setitem,
-    functional.additem: _translate_additem,
-    operator.getitem: _translate_getitem,
-}
+_TRANSLATORS: dict[str, Translator] = {
+    "power": _translate_power, "sum": _translate_sum, "mean": _translate_mean, "full": _translate_full,
+    "zeros": _translate_zeros, "broadcast_to": _translate_broadcast_to,
+    "reshape": _translate_reshape, "expand_dims": _translate_reshape, "squeeze": _translate_reshape,
+    "ravel": _translate_reshape,
+    "transpose": _translate_transpose, "matmul": _translate_matmul, "outer": _translate_outer,
+    "diag": _translator_of_matrices(np.diag), "trace": _translator_of_matrices(np.trace),
+    "diagonal": _translate_diagonal, "where": _translate_where, "copy": _translate_copy, "array": _translate_copy,
+    "setitem": _translate_setitem, "additem": _translate_additem, "getitem": _translate_getitem,
+}  # fmt: skip

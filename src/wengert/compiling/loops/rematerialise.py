@@ -6,10 +6,7 @@ value is a view or a cheap function of invariants and of other stored values, th
 
 from __future__ import annotations
 
-import operator
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from wengert.compiling.loops.open_loops import OpenLoop, Region, is_loop
 from wengert.compiling.loops.residual_rows import (
@@ -22,19 +19,11 @@ from wengert.compiling.loops.residual_rows import (
     row_call,
     stacks_of,
 )
+from wengert.compiling.ops import info
 from wengert.tape.ops import Call, Constant, Op, Variable, references, value_of
 from wengert.values import functional
-from wengert.values.identity_set import Functions
 from wengert.values.keys import is_basic
 
-_VIEWS = Functions(
-    np.transpose, np.ndarray.transpose, np.reshape, np.ndarray.reshape, np.expand_dims, np.broadcast_to, np.swapaxes,
-    np.squeeze, np.full, np.ndarray.item, float,
-)  # fmt: skip
-_CHEAP = Functions(
-    operator.add, operator.sub, operator.mul, operator.neg, np.add, np.subtract, np.multiply, np.negative, np.square,
-)  # fmt: skip
-_POWERS = Functions(operator.pow, np.power)
 _SMALL_ROW = 4096  # bytes: for smaller rows, the overhead of a call dominates
 
 
@@ -150,10 +139,11 @@ def _recomputation_cost(op: Op) -> int | None:
     """Return 0 for a view, 1 for a call that is about as fast as a store, else None."""
     if not isinstance(op, Call) or op.guard or "out" in op.kwargs:
         return None
-    if op.fn in _VIEWS or (op.fn is operator.getitem and is_basic(_recorded_key(op.args[1]))):
+    row = info(op.fn)
+    if row.name == "getitem" and is_basic(_recorded_key(op.args[1])):
         return 0
-    small = op.fn in _POWERS and type(op.args[1]) in (int, float) and op.args[1] in (1, 2)
-    return 1 if small or op.fn in _CHEAP else None
+    small = row.name == "power" and type(op.args[1]) in (int, float) and op.args[1] in (1, 2)
+    return 1 if small else row.cost
 
 
 def _recorded_key(key: Any) -> Any:

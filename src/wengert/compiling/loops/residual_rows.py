@@ -10,12 +10,11 @@ import numpy as np
 
 from wengert.compiling.loops.open_loops import OpenLoop, Region, is_loop, loop_result
 from wengert.compiling.loops.periodicity import static_spec
+from wengert.compiling.ops import info
 from wengert.tape.ops import Call, Op, Variable, references, value_of
 from wengert.values import functional
-from wengert.values.identity_set import Functions
 
 PYTHON_NUMBERS = (float, bool, complex)  # `item` of an array returns them
-_ROWS = Functions(operator.getitem, np.ndarray.item)
 Loops = tuple[OpenLoop, ...]
 
 
@@ -127,7 +126,7 @@ def readers_of(stack: ResidualStack, users: ReadersByOp) -> list[RowReader] | No
 
 def _row_reader(op: Any, loops: Loops, array: Op, stack: ResidualStack) -> RowReader | None:
     """Return the RowReader of an op that takes a row of a stack; None for any other op."""
-    if not isinstance(op, Call) or op.fn not in _ROWS or len(op.args) != 2:
+    if not isinstance(op, Call) or info(op.fn).name not in ("getitem", "item") or len(op.args) != 2:
         return None
     row = _row_index(op.args[1], loops)
     if op.args[0] != Variable(array) or row is None or static_spec(op.val) != static_spec(stack.value.val):

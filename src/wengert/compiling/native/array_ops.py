@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
-from wengert.compiling.graphs.graph import ADD_REDUCE
 from wengert.compiling.native.sums import (
+    emit_add_reduce,
     emit_einsum,
     emit_matmul,
     emit_max,
@@ -42,30 +39,17 @@ from wengert.compiling.native.views import (
     emit_tuple,
     emit_zeros,
 )
-from wengert.values import functional
 
-EMITTERS: dict[Any, Callable[..., Any]] = {
-    operator.getitem: emit_getitem,
-    np.ndarray.item: emit_item,
-    np.reshape: emit_reshape, np.ndarray.reshape: emit_reshape, np.expand_dims: emit_reshape, np.squeeze: emit_reshape,
-    np.ravel: emit_reshape, np.ndarray.ravel: emit_reshape, np.ndarray.flatten: emit_reshape,
-    np.ndarray.squeeze: emit_reshape,
-    np.transpose: emit_transpose, np.ndarray.transpose: emit_transpose, getattr: emit_attribute,
-    np.swapaxes: emit_swapaxes, np.ndarray.swapaxes: emit_swapaxes,
-    np.broadcast_to: emit_broadcast_to,
-    np.zeros: emit_zeros, np.zeros_like: emit_zeros, np.ones: emit_ones, np.ones_like: emit_ones,
-    np.empty: emit_empty, np.empty_like: emit_empty, np.full: emit_full, np.full_like: emit_full,
-    functional.setitem: emit_setitem, functional.additem: emit_additem,
-    np.concatenate: emit_concatenate, np.stack: emit_stack, np.array: emit_array, np.asarray: emit_array,
-    functional.make_tuple: emit_tuple, functional.make_list: emit_tuple,
-    functional.getfield: emit_getfield,
-    np.sum: emit_sum, np.ndarray.sum: emit_sum, ADD_REDUCE: emit_sum, np.mean: emit_mean, np.ndarray.mean: emit_mean,
-    np.max: emit_max, np.ndarray.max: emit_max, np.min: emit_min, np.ndarray.min: emit_min,
-    np.linalg.norm: emit_norm, np.vdot: emit_vdot, operator.pow: emit_power, np.power: emit_power, pow: emit_power,
-    np.outer: emit_outer, np.matmul: emit_matmul, operator.matmul: emit_matmul, np.einsum: emit_einsum,
-    np.bincount: emit_bincount,
+EMITTERS: dict[str, Callable[..., Any]] = {
+    "getitem": emit_getitem, "item": emit_item, "getattr": emit_attribute, "getfield": emit_getfield,
+    "setitem": emit_setitem, "additem": emit_additem, "tuple": emit_tuple,
+    "reshape": emit_reshape, "expand_dims": emit_reshape, "squeeze": emit_reshape, "ravel": emit_reshape,
+    "transpose": emit_transpose, "swapaxes": emit_swapaxes, "broadcast_to": emit_broadcast_to,
+    "zeros": emit_zeros, "zeros_like": emit_zeros, "ones": emit_ones, "ones_like": emit_ones,
+    "empty": emit_empty, "empty_like": emit_empty, "full": emit_full, "full_like": emit_full,
+    "concatenate": emit_concatenate, "stack": emit_stack, "copy": emit_array, "array": emit_array,
+    "sum": emit_sum, "add_reduce": emit_add_reduce, "mean": emit_mean, "max": emit_max, "min": emit_min,
+    "norm": emit_norm, "vdot": emit_vdot, "power": emit_power, "bincount": emit_bincount,
+    "outer": emit_outer, "matmul": emit_matmul, "einsum": emit_einsum,
 }  # fmt: skip
-"""Emitters of calls, by function: (body, op, values of the arguments) -> value of the call."""
-
-STATIC_FUNCTIONS = (np.iscomplexobj, np.isrealobj, np.ndim, np.shape, np.size, len, type)
-"""Functions whose result depends only on types and shapes."""
+"""Emitters of calls, by the name of the operation: (body, op, values of the arguments) -> value of the call."""

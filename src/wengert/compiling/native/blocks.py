@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from wengert.compiling.native.nests import Let, Nest, NestStore, Reduce, SourceText, element
-from wengert.compiling.native.values import BOOL_KIND, FLOAT_KIND, ComputedArray, Counter, FlatMemory, Scalar, View
+from wengert.compiling.native.values import ComputedArray, Counter, FlatMemory, Scalar, View
+from wengert.compiling.ops import BOOL_KIND, FLOAT_KIND
 
 
 @dataclass(eq=False)

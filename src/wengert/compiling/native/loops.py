@@ -9,7 +9,6 @@ import numpy as np
 
 from wengert.compiling.native.blocks import BlockLevel
 from wengert.compiling.native.values import (
-    FLOAT_KIND,
     Affine,
     ComputedArray,
     Counter,
@@ -22,6 +21,7 @@ from wengert.compiling.native.values import (
     is_native_array,
     splat_number,
 )
+from wengert.compiling.ops import FLOAT_KIND
 from wengert.compiling.uninitialised import fills_carried_array
 from wengert.tape.ops import Call
 

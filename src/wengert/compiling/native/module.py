@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.native.scalar_ops import MATH_FUNCTIONS
 from wengert.compiling.native.source import TapeProgram
 from wengert.compiling.native.values import Scalar
+from wengert.compiling.ops import math_functions
 from wengert.values import kernel_cache
 from wengert.values.kernel_cache import has_compiler
 
@@ -20,8 +20,9 @@ _TERMS = [f"({1 / math.factorial(k)!r} + r * {1 / math.factorial(k + 1)!r})" for
 _ATANH = " + z * (".join([repr(2 / k) for k in range(3, 25, 2)]) + ")" * 10
 _HEAD = f'''"""{{about}}"""
 
-from math import {", ".join((*MATH_FUNCTIONS, "inf", "nan"))}
+from math import {{functions}}, inf, nan
 
+import numpy as np
 from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
@@ -131,7 +132,8 @@ def module_source(program: TapeProgram, cached: bool = True) -> str:
     signature = f"types.Tuple(({', '.join(numbers)},))({', '.join(names)})"
     options = f"error_model='numpy', cache={cached}"
     parts = "".join([f"@njit({options})\n{function}\n\n\n" for function in program.functions])
-    return f"{_HEAD.format(about=_versions())}{parts}@njit({signature}, {options})\n{program.text}"
+    head = _HEAD.format(about=_versions(), functions=", ".join(math_functions()))
+    return f"{head}{parts}@njit({signature}, {options})\n{program.text}"
 
 
 def _parameter_type(source: Any, x: Any) -> str:
@@ -160,11 +162,14 @@ def compile_program(program: TapeProgram) -> Any:
         return space["native"]
 
 
+_INVERSES = ("sin", "cos", "tan", "sinh", "cosh", "tanh")
+
+
 def interpret_program(program: TapeProgram) -> Any:
     """Return the native function run by Python, for tests."""
-    space: dict[str, Any] = {"radd": lambda a, b: a + b, "u": int, "inf": math.inf, "nan": math.nan}
-    renamed = {"acos": "arccos", "asin": "arcsin", "atan": "arctan", "atan2": "arctan2", "pow": "power"}
-    space |= {name: getattr(np, renamed.get(name, name), getattr(math, name)) for name in MATH_FUNCTIONS}
+    space: dict[str, Any] = {"np": np, "radd": lambda a, b: a + b, "u": int, "inf": math.inf, "nan": math.nan}
+    renamed = {"atan2": "arctan2", "pow": "power", **{f"a{name}": f"arc{name}" for name in _INVERSES}}
+    space |= {name: getattr(np, renamed.get(name, name), getattr(math, name)) for name in math_functions()}
     space |= {"fast_exp": np.exp, "fast_log": np.log, "fast_tanh": np.tanh}
     exec(compile("\n".join([*program.functions, program.text]), "<native>", "exec"), space)
 

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from wengert.compiling.native.values import BOOL_KIND, ComputedArray, FlatMemory, Scalar, View
+from wengert.compiling.native.values import ComputedArray, FlatMemory, Scalar, View
+from wengert.compiling.ops import BOOL_KIND
 
 MOST_STATEMENTS = 1000  # in a nest
 LINES_PER_FUNCTION = 24  # after which nests begin another function

@@ -13,14 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.native.array_ops import EMITTERS, STATIC_FUNCTIONS
+from wengert.compiling.native.array_ops import EMITTERS
 from wengert.compiling.native.blocks import BlockLevel
 from wengert.compiling.native.loops import emit_loop
 from wengert.compiling.native.nests import SourceText, element
-from wengert.compiling.native.scalar_ops import ScalarOp, scalar_op
 from wengert.compiling.native.values import (
-    BOOL_KIND,
-    FLOAT_KIND,
     Affine,
     ComputedArray,
     FlatMemory,
@@ -34,6 +31,7 @@ from wengert.compiling.native.values import (
     number_literal,
     splat_number,
 )
+from wengert.compiling.ops import BOOL_KIND, FLOAT_KIND, ScalarOp, info, scalar_op
 from wengert.tape.interface import AnyTape
 from wengert.tape.liveness import last_readers
 from wengert.tape.loops import Loop
@@ -223,13 +221,10 @@ class Body:
         operation = scalar_op(fn, len(args))
         if operation is not None and not op.kwargs and not any([isinstance(x, (list, tuple)) for x in args]):
             return self.compute(op, operation, [self.operand(x) for x in args])
-        try:
-            known = EMITTERS.get(fn)
-            if fn in STATIC_FUNCTIONS:
-                self.program.guarded.add(op)
-                return op.val
-        except TypeError:
-            known = None
+        if info(fn).name == "static":
+            self.program.guarded.add(op)
+            return op.val
+        known = EMITTERS.get(info(fn).name)
         if known is None or op.guard:
             raise UnsupportedOp(callable_name(fn))
         try:

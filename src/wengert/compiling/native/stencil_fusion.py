@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from wengert.compiling.graphs.from_tape import looks_at_memory
-from wengert.compiling.native.scalar_ops import scalar_op
-from wengert.compiling.placement import ITEM_STORES
+from wengert.compiling.ops import is_item_store, scalar_op
 from wengert.compiling.tape_rewriter import TapeRewriter
 from wengert.tape.interface import AnyTape
 from wengert.tape.ops import Call, Op, Variable, value_of, with_variables
@@ -51,7 +50,7 @@ def _stores_into_zeros(op: Any, readers: dict[Op | None, list[Op | None]]) -> li
 
 def _is_slice_store(op: Any) -> bool:
     """Whether an op stores an array into a slice of another one along the first axis."""
-    if not isinstance(op, Call) or op.fn not in ITEM_STORES or type(op.args[0]) is not Variable or op.kwargs:
+    if not isinstance(op, Call) or not is_item_store(op) or type(op.args[0]) is not Variable or op.kwargs:
         return False
     whole, (_, key, value) = op.val, op.args
     if (

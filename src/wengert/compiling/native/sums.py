@@ -10,9 +10,7 @@ from typing import Any
 import numpy as np
 
 from wengert.compiling.graphs.vocabulary import axes_of
-from wengert.compiling.native.scalar_ops import SCALAR_OPS, ScalarOp, power_op
 from wengert.compiling.native.values import (
-    FLOAT_KIND,
     Affine,
     Scalar,
     Splat,
@@ -24,6 +22,7 @@ from wengert.compiling.native.values import (
     splat_number,
 )
 from wengert.compiling.native.views import array_of_parts, emit_reshape
+from wengert.compiling.ops import FLOAT_KIND, ScalarOp, info, power_op
 from wengert.tape.ops import Call
 
 BLAS_ABOVE = 1 << 15  # products; above, BLAS is faster than loops
@@ -32,6 +31,10 @@ SHORT = 4  # most products whose sum is written out for each element
 
 def emit_sum(body: Any, op: Call, a: Any, axis: Any = None, dtype: Any = None, keepdims: Any = False) -> Any:
     return _reduce(body, op, "0.0", "radd({0}, {1})", a, axis, "+=")
+
+
+def emit_add_reduce(body: Any, op: Call, a: Any, axis: Any = 0, keepdims: Any = False) -> Any:
+    return emit_sum(body, op, a, axis)
 
 
 def emit_max(body: Any, op: Call, a: Any, axis: Any = None, keepdims: Any = False) -> Any:
@@ -54,7 +57,7 @@ def emit_norm(body: Any, op: Call, x: Any, ord: Any = None, axis: Any = None, ke
     if ord is not None or not is_native_array(x):
         raise UnsupportedOp("np.linalg.norm with these arguments")
     squares = body.level.let("{0} * {0}", [splat_number(body.as_float(x))], x.shape)
-    return body.compute(op, SCALAR_OPS[np.sqrt][0], [_reduce(body, op, "0.0", "radd({0}, {1})", squares, axis, "+=")])
+    return body.compute(op, info(np.sqrt).word, [_reduce(body, op, "0.0", "radd({0}, {1})", squares, axis, "+=")])
 
 
 def _reduce(body: Any, op: Call, begin: str, template: str, a: Any, axis: Any, sign: str = "") -> Any:
@@ -69,6 +72,8 @@ def _reduce(body: Any, op: Call, begin: str, template: str, a: Any, axis: Any, s
     if axes is None or (begin != "0.0" and 0 in a.shape):
         raise UnsupportedOp("a reduction over these axes")
     kept = tuple([n for k, n in enumerate(a.shape) if k not in axes])
+    if math.prod(kept) != np.size(op.val):
+        raise UnsupportedOp("a reduction with these defaults")
     n, keep = len(a.shape), len(kept)
     if isinstance(a, Splat):
         a = body.level.let("{0}", [a.number], a.shape)

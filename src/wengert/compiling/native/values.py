@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from wengert.compiling.ops import BOOL_KIND, FLOAT_KIND
 from wengert.values.names import in_line
-
-FLOAT_KIND, BOOL_KIND = "float", "bool"
 
 
 class UnsupportedOp(Exception):

@@ -24,7 +24,6 @@ from wengert.compiling.graphs.graph import (
     is_known_number,
     shape_of,
 )
-from wengert.compiling.graphs.vocabulary import UFUNCS
 
 RewriteRule = Callable[..., Any]
 RULES: dict[Any, list[RewriteRule]] = {}
@@ -33,7 +32,10 @@ _MODERATE = 2.0**60  # the largest constant that rules move; it hardly ever make
 
 
 def rule(*fns: Any, reassociates: bool = False) -> Callable[[RewriteRule], RewriteRule]:
-    """Register a rule for calls of `fns`: it gets the graph and the arguments, and returns a node, a number or None."""
+    """Register a rule for calls of `fns`: it gets the graph and the arguments, and returns a node, a number or None.
+
+    A rule for np.ufunc is one of each elementwise ufunc, which it gets after the graph.
+    """
 
     def register(body: RewriteRule) -> RewriteRule:
         for fn in fns:
@@ -45,9 +47,6 @@ def rule(*fns: Any, reassociates: bool = False) -> Callable[[RewriteRule], Rewri
     return register
 
 
-_ELEMENTWISE = tuple(dict.fromkeys(UFUNCS.values()))
-
-
 def _rule_with_function(fn: Any) -> Callable[[Callable[..., Any]], RewriteRule]:
     """Register a rule of one elementwise function, which gets the function after the graph."""
 
@@ -57,6 +56,7 @@ def _rule_with_function(fn: Any) -> Callable[[Callable[..., Any]], RewriteRule]:
     return register
 
 
+@rule(np.ufunc)
 def _fold_constants(graph: Graph, fn: Any, *args: Any) -> Any:
     """Compute a call on numbers."""
     if not all(map(is_known_number, args)):
@@ -65,6 +65,7 @@ def _fold_constants(graph: Graph, fn: Any, *args: Any) -> Any:
         return fn(*args)
 
 
+@rule(np.ufunc)
 def _broadcast_last(graph: Graph, fn: Any, *args: Any) -> Any:
     """f(broadcast x, broadcast y) = broadcast f(x, y)."""
     if not any([is_call(a, np.full, np.broadcast_to) for a in args]):
@@ -90,11 +91,6 @@ def broadcast_node(graph: Graph, x: Any, shape: tuple[int, ...]) -> Any:
     if not is_array_node(x):
         return graph.call(np.full, shape, float(x) if is_known_number(x) else x)
     return graph.call(np.broadcast_to, x, shape)
-
-
-for _fn in _ELEMENTWISE:
-    _rule_with_function(_fn)(_fold_constants)
-    _rule_with_function(_fn)(_broadcast_last)
 
 
 # -- drop factors of one and terms of zero; move signs outwards

@@ -6,18 +6,14 @@ The pullback of the maximum computes p − S·(p / S), with S = Σ exp(x − m).
 from __future__ import annotations
 
 import math
-import operator
 from collections import Counter
 from typing import Any
 
 import numpy as np
 
-from wengert.compiling.graphs.graph import ADD_REDUCE, Graph, Node, is_call, is_known_number, shape_of
+from wengert.compiling.graphs.graph import Graph, Node, is_call, is_known_number, shape_of
+from wengert.compiling.ops import ADD_REDUCE, info
 from wengert.compiling.rules.rewriting import rule
-from wengert.values.identity_set import Functions
-
-_EQUALITIES = Functions(operator.eq, np.equal)
-_MAXIMA = Functions(np.max, np.ndarray.max)
 
 
 @rule(np.where, reassociates=True)
@@ -40,10 +36,10 @@ def _without_layout(x: Any) -> Any:
 
 def _maximum_compared(at: Node) -> Node | None:
     """Return the maximum of x if `at` is the comparison of x with it; else None."""
-    if type(at) is not Node or at.fn not in _EQUALITIES:
+    if type(at) is not Node or info(at.fn).name != "equal":
         return None
     largest = _without_layout(at.args[1])
-    is_maximum = type(largest) is Node and largest.fn in _MAXIMA and largest.args[0] is at.args[0]
+    is_maximum = type(largest) is Node and info(largest.fn).name == "max" and largest.args[0] is at.args[0]
     return largest if is_maximum else None
 
 

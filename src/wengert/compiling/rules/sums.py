@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.graphs.graph import ADD_REDUCE, Graph, fill_value_of, is_call, is_known_number, shape_of
+from wengert.compiling.graphs.graph import Graph, fill_value_of, is_call, is_known_number, shape_of
 from wengert.compiling.graphs.vocabulary import summed
+from wengert.compiling.ops import ADD_REDUCE
 from wengert.compiling.rules.rewriting import broadcast_node, factors, is_moderate, rule
 
 _LETTERS = "ijklmnopqrst"

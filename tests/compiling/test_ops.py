@@ -1,0 +1,230 @@
+"""The table of operations: its words, twins and shapes agree with NumPy, and one row is enough for every pass."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert.compiling import ops
+from wengert.compiling.native.compiled import compile_native
+from wengert.compiling.native.module import interpret_program
+from wengert.compiling.row_ops import row_plan
+from wengert.compiling.scalar_specialisation import with_floats
+from wengert.compiling.split_columns import split_into_columns
+
+ROWS = {row.name: row for row in ops._TABLE.values()}
+VALUES = [0.3, -1.7, 2.5, 0.0, -0.0, 1.0, -1.0, 0.5, 1e-9, 40.0, -40.0, math.inf, -math.inf, math.nan]
+SPACE = {"np": np, "fast_exp": np.exp, **{name: getattr(math, name) for name in ops.math_functions()}}
+
+
+def by_word(word: ops.ScalarOp, *args: Any) -> Any:
+    given = {f"x{k}": np.float64(x) if type(x) is float else x for k, x in enumerate(args)}
+    try:
+        return eval(word.template.format(*given), SPACE, given)
+    except (ValueError, OverflowError, ZeroDivisionError):
+        return None  # Python raises, where compiled code returns nan or inf
+
+
+def functions_of(rows: Any) -> list[Any]:
+    return [
+        pytest.param(fn, row, id=f"{row.name}: {getattr(fn, '__name__', fn)}")
+        for row in rows
+        for fn in row.functions
+        if row.word is not None and fn not in (np.ndarray.copy, np.ndarray.clip, np.ndarray.round)
+    ]
+
+
+def scipy_rows() -> Iterator[ops.OpInfo]:
+    special = pytest.importorskip("scipy.special")
+    for name in ops._OF_SCIPY:
+        row = ops.info(getattr(special, name))
+        assert row.name == name, name
+        yield row
+
+
+def check_word(fn: Any, row: ops.OpInfo) -> None:
+    assert row.word is not None
+    for k, x in enumerate(VALUES):
+        args: list[Any] = [x, *(VALUES[k + 3 :] + VALUES)[: row.arity - 1]]
+        args = [bool(a > 0.0) if place in row.word.bools else a for place, a in enumerate(args)]
+        if "and" in (row.name,) or row.name in ("or", "xor", "not"):
+            args = [np.bool_(a) for a in args]
+        try:
+            with np.errstate(all="ignore"):
+                expected = fn(*args)
+        except (ValueError, OverflowError, ZeroDivisionError):
+            continue
+        with np.errstate(all="ignore"):
+            got = by_word(row.word, *args)
+        if not np.isfinite(expected):
+            assert got is None or not np.isfinite(got), args  # compiled code is run again by NumPy then
+        elif got is not None:
+            np.testing.assert_allclose(float(got), float(expected), rtol=1e-12, atol=1e-300, err_msg=f"{args}")
+
+
+@pytest.mark.parametrize(("fn", "row"), functions_of(ROWS.values()))
+def test_words_are_the_function(fn: Any, row: ops.OpInfo) -> None:
+    check_word(fn, row)
+
+
+def test_words_of_scipy_are_the_function() -> None:
+    for row in scipy_rows():
+        check_word(row.functions[0], row)
+
+
+def test_words_in_native_code() -> None:
+    """Numba's functions are those of Python, which `check_word` runs: all words in one function, on floats."""
+    numba = pytest.importorskip("numba")
+    rows = [row for row in (*ROWS.values(), *scipy_rows()) if row.word is not None and not row.word.bools]
+    space = {**SPACE, "njit": numba.njit}
+    words = [row.word.template.format("x", "y", "z") for row in rows if row.word]
+    lines = [f"(1.0 * ({word}))" for word in words if "fast_" not in word]
+    stores = [f"    out[{k}] = {line}" for k, line in enumerate(lines)]
+    exec("\n".join(["@njit(error_model='numpy')", "def native(x, y, z, out):", *stores]), space)
+    for point in ((0.3, 0.7, 0.9), (0.9, -0.4, 0.2), (0.5, 0.25, 2.0)):
+        given = dict(zip("xyz", point, strict=True))
+        out = np.zeros(len(lines))
+        space["native"](*point, out)
+        for line, got in zip(lines, out, strict=True):
+            try:
+                expected = float(eval(line, SPACE, {k: np.float64(v) for k, v in given.items()}))
+            except ValueError:
+                continue
+            assert got == pytest.approx(expected, rel=1e-13, nan_ok=True), (line, point)
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS.values() if row.on_floats is not None], ids=lambda row: row.name)
+def test_twins_of_floats(row: ops.OpInfo) -> None:
+    for k, x in enumerate(VALUES):
+        args = [x, *(VALUES[k + 3 :] + VALUES)[: row.arity - 1]]
+        try:
+            got = row.on_floats(*args)
+        except (ValueError, OverflowError, ZeroDivisionError):
+            continue
+        if isinstance(got, complex):
+            continue
+        with np.errstate(all="ignore"):
+            expected = row.functions[0](*map(np.float64, args))
+        if row.exact:
+            assert np.float64(got).tobytes() == np.float64(expected).tobytes() or (got != got and expected != expected)
+        else:
+            np.testing.assert_allclose(got, expected, rtol=1e-14)
+
+
+SHAPES: dict[str, tuple[tuple[Any, ...], Any]] = {
+    "add_reduce": (((2, 3, 4), (0, 2)), np.add.reduce),
+    "vdot": (((3,), (3,)), np.vdot),
+    "einsum": (("ij,jk->ik", (2, 3), (3, 4)), np.einsum),
+    "matmul": (((5, 2, 3), (3, 4)), np.matmul),
+    "outer": (((3,), (4,)), np.outer),
+    "trace": (((3, 3),), np.trace),
+    "diag": (((3,),), np.diag),
+    "transpose": (((2, 3, 4), (2, 0, 1)), np.transpose),
+    "copy": (((2, 3),), np.copy),
+}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_shapes(name: str) -> None:
+    """An argument that is a shape stands for an array, but for axes, which come second."""
+    args, fn = SHAPES[name]
+    arrays = [np.ones(a) if type(a) is tuple and (k != 1 or name not in ("add_reduce", "transpose")) else a
+              for k, a in enumerate(args)]  # fmt: skip
+    shape = ROWS[name].shape
+    assert shape is not None and shape(*args) == np.shape(fn(*arrays))
+
+
+def test_every_spelling_is_of_one_row() -> None:
+    spellings = [fn for row in ROWS.values() for fn in row.functions]
+    assert len(spellings) == len({*spellings}) and len(ROWS) == len({*ops._TABLE.values()})
+
+
+def test_what_numpy_says_is_asked() -> None:
+    assert ops.float_ufunc(np.logaddexp2) is np.logaddexp2 and ops.float_ufunc(np.fix) is np.trunc
+    assert ops.float_ufunc(np.ldexp) is None and ops.float_ufunc(np.matmul) is None
+    assert ops.float_ufunc(np.modf) is None and ops.float_ufunc(np.frompyfunc(abs, 1, 1)) is None
+
+
+# -- one row is enough
+
+
+@pytest.fixture
+def new_row() -> Iterator[Any]:
+    """np.logaddexp2, which has no row, with one."""
+    assert ops.info(np.logaddexp2) is ops.UNKNOWN
+
+    def on_floats(x: float, y: float) -> float:
+        return math.log2(2.0**x + 2.0**y)
+
+    ops.enter(
+        ops.OpInfo("logaddexp2", (np.logaddexp2,), 2, ops.ScalarOp("log2(pow(2.0, {0}) + pow(2.0, {1}))"), on_floats)
+    )
+    yield np.logaddexp2
+    del ops._TABLE[np.logaddexp2]
+
+
+def test_a_new_function_is_native(new_row: Any) -> None:
+    def f(x: np.ndarray) -> Any:
+        return np.sum(new_row(x, 0.5) * x)
+
+    x = np.linspace(-1.0, 2.0, 50)
+    _, tape = wg.trace(f, x)
+    run = compile_native(tape.optimise(), "f", interpret_program)
+    assert run.state == "native code" and run(x) == pytest.approx(f(x), rel=1e-12)
+
+
+def test_a_new_function_is_computed_by_columns_and_by_rows(new_row: Any) -> None:
+    def f(x: np.ndarray) -> Any:
+        y = new_row(x, 0.5)
+        return np.sum(y * y, axis=1)
+
+    x = np.linspace(-1.0, 2.0, 900).reshape(300, 3)
+    _, tape = wg.trace(f, x)
+    calls = [op for op in tape.calls if op.fn is new_row]
+    assert row_plan(calls[0], 300, True) is not None
+    columns = split_into_columns(tape.optimise())
+    assert sum([op.fn is new_row for op in columns.calls]) == 3
+    np.testing.assert_allclose(columns.play(x), f(x), rtol=1e-14)
+
+
+def test_a_new_function_takes_floats(new_row: Any) -> None:
+    def f(x: Any) -> Any:
+        return new_row(np.sin(x[0]), 0.5) * 2.0
+
+    x = np.array([0.7])
+    _, tape = wg.trace(f, x)
+    made = with_floats(tape.optimise(), False)
+    assert made is not None and not any([op.fn is new_row for op in made.calls])
+    assert made.play(x) == pytest.approx(f(x), rel=1e-15)
+
+
+def test_a_new_function_folds_and_is_shared(new_row: Any) -> None:
+    def f(x: np.ndarray) -> Any:
+        return np.sum(new_row(x, 1.0) + new_row(x, 1)) + new_row(np.full(3, 2.0), 1.0)[0]
+
+    _, tape = wg.trace(f, np.ones(4))
+    fns = [op.fn for op in tape.optimise().calls]
+    assert fns.count(new_row) == 1
+
+
+# -- found by the table
+
+
+def test_defaults_are_those_of_the_function() -> None:
+    """np.add.reduce sums along the first axis, np.sum along all."""
+
+    def f(x: np.ndarray) -> Any:
+        return np.sum(np.add.reduce(x * 2.0) ** 2)
+
+    x = np.arange(12.0).reshape(3, 4)
+    _, tape = wg.trace(wg.grad(f), x)
+    try:
+        run = compile_native(tape.optimise(), "f", interpret_program)
+    except Exception as error:
+        pytest.skip(f"not native: {error}")
+    np.testing.assert_allclose(run(x), 8.0 * x.sum(0) + 0.0 * x)
