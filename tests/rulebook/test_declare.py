@@ -97,7 +97,7 @@ def test_rrule_is_a_decorator_and_with_arguments_a_call(table: Registry) -> None
 def test_a_rule_that_cannot_be_one_is_refused_where_it_stands(table: Registry) -> None:
     with pytest.raises(RuleError, match=r"@partials\(np\.sin, math\.sin\)"):
         partials(registry=table)
-    with pytest.raises(RuleError, match=r"takes y_bar, y and then the arguments.*got bad\(y\)"):
+    with pytest.raises(RuleError, match=r"must take y_bar, y and then the arguments.*got bad\(y\)"):
 
         @pullback(np.sin, registry=table)
         def bad(y):

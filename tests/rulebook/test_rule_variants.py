@@ -267,7 +267,7 @@ def test_a_variant_shows_the_rules_own_lines_in_a_traceback() -> None:
 
 def test_a_rule_takes_the_cotangent_and_the_result_first() -> None:
     for kind, bad in [("pullback", lambda y_bar: None), ("partials", lambda: None)]:
-        with pytest.raises(RuleError, match=f"a {kind} rule takes y"):
+        with pytest.raises(RuleError, match=f"a {kind} rule must take y"):
             RuleBody(bad, kind)
     with pytest.raises(RuleError, match="Python function"):
         RuleBody(math.sin, "rrule")

@@ -77,7 +77,7 @@ def test_a_rule_without_source_says_so() -> None:
     exec(compile("def rule(y, x):\n    return 2 * x", "<no file>", "exec"), names)  # a worker runs "<string>"
     wg.partials(np.square, registry=table)(names["rule"])
     text = str(table[np.square])
-    assert "(its source is not at hand)" in text and "np.square(0.6) = 0.36; its pullback takes 1 to (1.2,)" in text
+    assert "(its source is not available)" in text and "np.square(0.6) = 0.36; its pullback takes 1 to (1.2,)" in text
 
 
 def test_show_is_plain_in_a_file_and_coloured_on_a_terminal(capsys: Any) -> None:

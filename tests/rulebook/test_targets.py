@@ -103,7 +103,7 @@ def test_a_static_method() -> None:
 
 
 def test_a_property_says_what_to_do() -> None:
-    with pytest.raises(RuleError, match=r"not callable: the function of a property is its \.fget"):
+    with pytest.raises(RuleError, match=r"not callable: pass the property's function, its \.fget"):
         wg.rrule(Spring.length)(lambda x: (x, lambda y_bar: y_bar))
 
     @wg.rrule(Spring.length.fget)

@@ -1,1 +1,1 @@
-"""Rules: how they are declared, found, read, derived from, called and checked."""
+"""Derivative rules: declare, look up, analyse, specialise, call and check them."""

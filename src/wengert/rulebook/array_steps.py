@@ -1,7 +1,7 @@
-"""The reverse step of a call on real arrays, as generated source: the rule's formula, and its results set or added.
+"""Reverse steps for calls on real arrays, as generated source: the rule's formula, then set or add its results.
 
-It saves the calls between the engine and the rule, half of what a step on small arrays costs. Complex arrays, numbers
-that come out where arrays are expected and whatever else is not usual take the general step.
+A generated step saves the calls between the engine and the rule, half of the cost of a step on small arrays. Complex
+arrays, scalars where arrays are expected, and any other unusual operand take the general step.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ def array_step(
     slow: ArrayStep,
     fit: Callable[[Any, Any], Any],
 ) -> ArrayStep:
-    """The reverse step of a call on real arrays; what is not usual it leaves to `slow`, which does the same.
+    """Return the reverse step of a call on real arrays; for unusual operands it calls `slow`, the general step.
 
-    `body` is the rule's and `wanted` says which arguments' cotangents it adds. `reads_y`: the pullback reads the value
-    of the result, not only its shape. `above`: for an argument of so many elements `slow` adds in place. `fit(x_bar,
-    x)` brings a cotangent to the form of its primal where it has another.
+    `body` is the rule's. `wanted` flags the arguments whose cotangents the step adds. `reads_y`: the pullback reads
+    the result's value, not only its shape. `above`: for arguments of at least that many elements, `slow` adds in
+    place. `fit(x_bar, x)` converts a cotangent to the form of its primal.
     """
     defaults = body.defaults.keys() | body.kwdefaults.keys()
     with DERIVING:
@@ -49,7 +49,7 @@ def array_step(
 
 
 def _rebinds(body: RuleBody) -> bool:
-    """Whether the body gives one of its parameters another value."""
+    """Whether the body rebinds one of its parameters."""
     assert body.node is not None
     parameters = {n.arg for n in walk_tree(body.node.args) if isinstance(n, ast.arg)}
     names = [n for n in walk_tree(body.node) if isinstance(n, ast.Name)]
@@ -57,7 +57,7 @@ def _rebinds(body: RuleBody) -> bool:
 
 
 class _ArrayStep(Step):
-    """Generates `step(cotangents, table, g, e)`; as a transformer, specialises the formula to real arrays."""
+    """Generator of `step(cotangents, table, g, e)`; as a transformer, it specialises the formula to real arrays."""
 
     title = "array step"
 
@@ -72,7 +72,7 @@ class _ArrayStep(Step):
         self.arrays = {name for name, want in zip(body.names, wanted, strict=False) if want}
 
     def build(self, reads_y: bool, above: int | None) -> ArrayStep:
-        """The generated step."""
+        """Generate, compile and return the step."""
         if not self.body.multiplies:
             self.name["g"] = (self.node.args.posonlyargs or self.node.args.args)[0].arg
         self.prune(self._stores)
@@ -91,28 +91,31 @@ class _ArrayStep(Step):
         return self.compile("\n".join([*text, ""]))
 
     def _is_asked(self, name: str) -> bool:
-        """Whether the body asks the parameter `name` for an attribute that only arrays have."""
+        """Whether the body reads the shape, or takes the adjoint, of the parameter `name`."""
         asking = {*_METADATA, id(adjoint)}
         calls = [n for n in walk_tree(self.node) if isinstance(n, ast.Call) and n.args]
         return any(_name(n.args[0]) == name and id(named_object(n.func, self.function)) in asking for n in calls)
 
     def _guard(self, reads_y: bool, above: int | None) -> str:
-        """The test for what is not usual: a wanted argument that is no array of doubles, another that is not real."""
-        double, kind, floating, whole = (self.name[n] for n in ("double", "type", "float", "int"))
-        odd = [f"{self.body.y}.dtype is not {double}"] if reads_y else []
+        """Return the source of a test that is true for unusual operands.
+
+        Arguments that are wanted, or whose shape is read, must be arrays of float64; others may also be real numbers.
+        """
+        double, kind, floating, integer = (self.name[n] for n in ("double", "type", "float", "int"))
+        unusual = [f"{self.body.y}.dtype is not {double}"] if reads_y else []
         for name, want in zip(self.body.names, self.wanted, strict=False):
             if want and above is not None:
-                odd.append(f"{name}.dtype is not {double} or not {name}.ndim or {name}.size >= {above}")
+                unusual.append(f"{name}.dtype is not {double} or not {name}.ndim or {name}.size >= {above}")
             elif want or name in self.arrays:
-                odd.append(f"{name}.dtype is not {double} or not {name}.ndim")
+                unusual.append(f"{name}.dtype is not {double} or not {name}.ndim")
             elif self.uses(name):
-                number = f"{kind}({name}) is {floating} or {kind}({name}) is {whole}"
-                odd.append(f"not ({number} or {name}.dtype is {double})")
-        return " or ".join(odd)
+                number = f"{kind}({name}) is {floating} or {kind}({name}) is {integer}"
+                unusual.append(f"not ({number} or {name}.dtype is {double})")
+        return " or ".join(unusual)
 
     def _unpack(self, reads_y: bool) -> Iterator[str]:
         e, y = self.name["e"], self.body.y
-        if self.uses(y):  # of which only the shape is read, it may be gone; its cotangent has that too
+        if self.uses(y):  # if only its shape is read, y may be gone; its cotangent has the same shape
             yield f"{y} = {e}[1]" if reads_y else f"{y} = {self.name['g']}"
         count = len(self.wanted)
         yield from take(f"{e}[2]", [self.name[f"i{k}"] for k in range(count)], self.wanted)
@@ -120,7 +123,7 @@ class _ArrayStep(Step):
         yield from take(f"{e}[3]", names, tuple(n in self.arrays or self.uses(n) for n in names))
 
     def _stores(self, statement: ast.Return) -> list[ast.stmt]:
-        """Compute all, then store: the statements for a `return`, whose exceptions leave `cotangents` alone."""
+        """Return the statements for a `return`: compute all, then store, so that an exception changes nothing."""
         cotangents, table, fit, kind, ndarray = (
             self.name[n] for n in ("cotangents", "table", "fit", "type", "ndarray")
         )
@@ -144,7 +147,7 @@ class _ArrayStep(Step):
         return ast.parse("\n".join([*first, *then, *ending]) or "pass").body
 
     def _bar(self, part: ast.expr) -> str:
-        """The text of the cotangent that one result of the body stands for."""
+        """Return the source of the cotangent for one result `part` of the body: times ȳ if it is a partial."""
         g, text = self.name["g"], ast.unparse(part)
         if not self.body.multiplies:
             return text
@@ -152,7 +155,7 @@ class _ArrayStep(Step):
         return f"{g} * ({text})" if not sign else g if sign > 0 else f"-{g}"
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """A call in the formula, with what is known of real arrays: `np.conj(x)` is x."""
+        """Simplify a call in the formula for real arrays: `np.conj(x)` is x."""
         found = named_object(node.func, self.function)
         self.generic_visit(node)
         if len(node.args) != 1 or node.keywords:

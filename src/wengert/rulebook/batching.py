@@ -1,6 +1,6 @@
-"""Batches: the call of a primitive on many examples at once, along a leading axis.
+"""Batching: call a primitive on many examples at once, along a leading axis.
 
-A batching rule is found by the callable, as a rule is. Where there is none, the examples are taken one by one.
+A batching rule is looked up by the callable, as a rule is. Without one, the primitive is called once per example.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _METHOD_OWNERS = (np.ndarray, np.generic)
 
 
 class Batch(NamedTuple):
-    """The call that a batching rule is asked about: the function `fn` and the number of examples, `size`.
+    """The call that a batching rule handles: the function `fn` and the number of examples, `size`.
 
-    `axes` says for each argument whether it has a leading axis of the examples; it is a tuple for a sequence of
-    arguments. `named` are the keywords whose arguments have one. `strides` are those of the first argument's examples,
-    where `fn` speaks of memory; None where they are as they lie in the batch.
+    `axes` says for each argument whether it has a leading axis of examples; for a sequence it is a tuple. `named` are
+    the keyword arguments that have one. `strides` are those of one example of the first argument, if `fn` reads memory
+    layout; None means the strides that it has in the batch.
 
     >>> batch = wg.extend.Batch(np.sum, 8, (True,))
     >>> batch.first
@@ -47,17 +47,17 @@ class Batch(NamedTuple):
 
     @property
     def first(self) -> bool:
-        """Whether the first argument has the examples, and no other."""
+        """Whether the first argument has the axis of examples, and no other argument has it."""
         return bool(self.axes) and self.axes[0] is True and not any(self.axes[1:]) and not self.named
 
 
 def batching(*targets: Any, registry: Registry = rules) -> Callable[[F], F]:
-    """Declare how functions are called on a batch: below it stands `(batch, *args, **kwargs) -> value`.
+    """Declare how functions are called on a batch, by decorating a function `(batch, *args, **kwargs) -> value`.
 
-    `batch` is a `Batch`; the arguments that it names have a leading axis of `batch.size` examples, and so has the
-    value, which is for each example what `batch.fn` gives for it. NotImplemented has the examples taken one by one.
-    `targets` are the functions; `np.ufunc` stands for all that work element by element, and a method of it, such as
-    `np.ufunc.reduce`, for that method of all. `registry` is the table that the batching rule goes into.
+    `batch` is a `Batch`. The arguments that it flags have a leading axis of `batch.size` examples, and so has the
+    value: at each index it is the result of `batch.fn` for that example. Return NotImplemented to have `batch.fn`
+    called once per example. `targets` are the functions. `np.ufunc` means every elementwise ufunc, and a method such
+    as `np.ufunc.reduce` means that method of every ufunc. `registry` is the table that stores the batching rule.
 
     >>> def norm2(x):
     ...     return np.sum(x * x)
@@ -77,15 +77,14 @@ def batched(
     call: Callable[..., Any], fn: Any, args: Sequence[Any], kwargs: Mapping[str, Any], axes: Sequence[Any], size: int,
     named: Sequence[str] = (), strides: tuple[int, ...] | None = None, quiet: bool = False,
 ) -> Any:  # fmt: skip
-    """The value of `fn(*args, **kwargs)` on a batch of `size` examples: each leaf of it has them as its first axis.
+    """Return `fn(*args, **kwargs)` for a batch of `size` examples, which are the first axis of each leaf.
 
-    `axes` says for each argument whether it has that axis, in a tuple for a sequence of arguments; `named` are the
-    keywords whose arguments have it; `strides` are as in `Batch`. `call(f, *args, **kwargs)` runs what is computed, so
-    that an outer level sees it. With `quiet`, no warning says that the examples are taken one by one.
+    `axes`, `named` and `strides` are as in `Batch`. `call(f, *args, **kwargs)` runs each computation, so that an outer
+    level can record it. With `quiet`, do not warn that `fn` is called once per example.
     """
     rule, fn = _rule_of(fn)
     if not kwargs and rule is rules.batching_of(np.ufunc) and _stand_aligned(args, axes):
-        return call(fn, *args)  # what a rule would do, without a look at each of its steps where a derivative watches
+        return call(fn, *args)  # as the rule would; one call, so that an outer derivative records only one
     batch = Batch(fn, size, tuple(axes), tuple(named), strides)
     value = NotImplemented if rule is None else _by_rule(call, rule, batch, args, kwargs)
     if value is NotImplemented:
@@ -96,7 +95,7 @@ def batched(
 
 
 def _by_rule(call: Callable[..., Any], rule: Any, batch: Batch, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-    """Call a batching rule. Keywords become positional, in the axes too, where they are its next parameters."""
+    """Call a batching rule. Keyword arguments that are its next parameters become positional, in the axes too."""
     if kwargs:
         names = list(itertools.takewhile(kwargs.__contains__, _names_of(rule)[len(args) :]))
         args = [*args, *map(kwargs.__getitem__, names)]
@@ -108,12 +107,12 @@ def _by_rule(call: Callable[..., Any], rule: Any, batch: Batch, args: Sequence[A
 
 @functools.lru_cache
 def _names_of(rule: Any) -> list[str]:
-    """The names of the arguments that a batching rule has by position."""
+    """Return the names of a batching rule's positional parameters, without `batch`."""
     return named_parameters(rule)[1:]
 
 
 def outcomes(call: Callable[..., Any], batch: Batch, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-    """Return the results of all examples: an array of them by the batching rule, else a list, one call each."""
+    """Return the results of all examples: an array if the batching rule returns one, else a list, one call each."""
     rule, fn = _rule_of(batch.fn)
     batch = batch._replace(fn=fn)
     found = NotImplemented if rule is None else _by_rule(call, rule, batch, args, kwargs)
@@ -123,14 +122,14 @@ def outcomes(call: Callable[..., Any], batch: Batch, args: Sequence[Any], kwargs
 
 
 def _stand_aligned(args: Sequence[Any], axes: Sequence[Any]) -> bool:
-    """Whether arguments broadcast against each other as they stand: the examples have all axes that there are."""
+    """Whether a ufunc can take the arguments unchanged: the batched ones have equally many axes, and the most."""
     ndims = [np.ndim(x) for x, on in zip(args, axes, strict=True) if on]
     shared = [np.ndim(x) for x, on in zip(args, axes, strict=True) if not on]
     return min(ndims, default=0) > max(shared, default=0) and min(ndims) == max(ndims)
 
 
 def _rule_of(fn: Any) -> tuple[Any, Any]:
-    """The batching rule of a function, and the function as it is called on batches."""
+    """Return the batching rule of a function, and the function to call on batches."""
     found = rules.batching_of(fn)
     owner = getattr(fn, "__self__", None)
     if found is None and isinstance(owner, np.ufunc):
@@ -144,28 +143,28 @@ def _rule_of(fn: Any) -> tuple[Any, Any]:
 
 def _warn(fn: Any) -> None:
     warnings.warn(
-        f"{callable_name(fn)} has no batching rule for this call: its examples are taken one by one. "
-        "wengert.extend.batching gives it one.",
+        f"{callable_name(fn)} has no batching rule for this call: it is called once per example, which is slow. "
+        "Declare a rule with wengert.extend.batching.",
         NoBatchingRuleWarning,
         levels_above(1, sys._getframe()),
     )
 
 
 def one_by_one(batch: Batch, *args: Any, **kwargs: Any) -> Any:
-    """The values of the function for each example, stacked; of an empty batch that of ones has their shape."""
+    """Call the function once per example and stack the results. An empty batch calls it on ones, for the shape."""
     made = each(batch, *args, **kwargs)
     if len({_dtype_or_type(result) for result in made}) > 1:
-        raise TypeError(f"{callable_name(batch.fn)} gives results of different kinds for the examples")
+        raise TypeError(f"{callable_name(batch.fn)} returns results of different types or dtypes for the examples")
     return stacked(made, batch.size)
 
 
 def each(batch: Batch, *args: Any, **kwargs: Any) -> list[Any]:
-    """The values of the function for each example."""
-    return [batch.fn(*given, **words) for given, words in examples(batch, args, kwargs)]
+    """Call the function once per example and return the list of results."""
+    return [batch.fn(*given, **named) for given, named in examples(batch, args, kwargs)]
 
 
 def _dtype_or_type(result: Any) -> Any:
-    """The dtype of a number or array, the type of anything else."""
+    """Return the dtype of a number or array, and the type of any other object."""
     is_number = isinstance(result, np.ndarray | np.generic | float | complex | int)
     return np.result_type(result) if is_number else type(result)
 
@@ -173,16 +172,16 @@ def _dtype_or_type(result: Any) -> Any:
 def examples(
     batch: Batch, args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> Iterator[tuple[list[Any], dict[str, Any]]]:
-    """The arguments of the function for each example, by position and by name; of an empty batch ones."""
-    whole = getattr(batch.fn, "__objclass__", None) is np.ndarray  # whose methods do not take numbers
+    """Yield the positional and keyword arguments for each example; for an empty batch, one set of ones."""
+    whole = getattr(batch.fn, "__objclass__", None) is np.ndarray  # its methods do not take scalars
     for i in range(batch.size or 1):
         given = [example(x, on, i, whole) for x, on in zip(args, batch.axes, strict=False)]
-        words = {name: example(x, name in batch.named, i, whole) for name, x in kwargs.items()}
-        yield [*given, *args[len(given) :]], words
+        named = {name: example(x, name in batch.named, i, whole) for name, x in kwargs.items()}
+        yield [*given, *args[len(given) :]], named
 
 
 def example(x: Any, on: Any, i: int, whole: bool) -> Any:
-    """Example `i` of an argument; of scalars a number, with `whole` an array without axes."""
+    """Return example `i` of an argument. With `whole`, a scalar example is an array of no axes, not a number."""
     if type(on) is tuple:
         return type(x)([example(part, has, i, whole) for part, has in zip(x, on, strict=True)])
     if not on:
@@ -197,7 +196,7 @@ def example(x: Any, on: Any, i: int, whole: bool) -> Any:
 
 
 def stacked(made: list[Any], size: int) -> Any:
-    """The results of the examples as one: each leaf with a leading axis of them."""
+    """Stack the results of the examples into one: each leaf gets a leading axis of examples."""
     first = made[0]
     if isinstance(first, tuple | list):
         parts = [stacked([result[k] for result in made], size) for k in range(len(first))]

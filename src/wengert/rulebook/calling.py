@@ -1,4 +1,4 @@
-"""Calling any rule in the general form: the value of a call and its pullback."""
+"""Call a rule of any form: return the value of a call and its pullback."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def by_hand(f: Function) -> Function:
-    """Mark what calls a rule for a user: a trace does not see what the rule computes, and lets no traced value in."""
+    """Mark a function that calls a rule for a user: a trace does not record it, and refuses traced arguments."""
     f.by_hand = True  # type: ignore[attr-defined]
     return f
 
 
 def rrule(rule: AnyRule, f: Callable[..., Any], args: Args, kwargs: Mapping[str, Any]) -> tuple[Any, Pullback]:
-    """The value of `f(*args, **kwargs)` and its pullback, by whichever form its rule has."""
+    """Return the value of `f(*args, **kwargs)` and its pullback, from a rule of any form."""
     args, kwargs = rule.normalise(args, kwargs)
     if getattr(f, "__objclass__", None) is np.ndarray and isinstance(args[0], np.generic):
-        args = (np.asarray(args[0]), *args[1:])  # an array of no dimension that a call gave as a number
+        args = (np.asarray(args[0]), *args[1:])  # NumPy returned an array of no axes as a scalar
     plan = rule.plan(len(rule.splat(args)), tuple(kwargs))
     primals, static = plan.bind(rule.splat(args), kwargs)
     specs = [spec_of(x) if is_inexact(x) else None for x in primals]
@@ -52,7 +52,7 @@ def rrule(rule: AnyRule, f: Callable[..., Any], args: Args, kwargs: Mapping[str,
 
 
 def _derived(rule: AnyRule, specs: Sequence[Spec | None], y: Any, primals: Args, static: Mapping[str, Any]) -> Pullback:
-    """The pullback of a rule that states partials or a pullback; it keeps only what it reads."""
+    """Return the pullback of a rule that states partials or a pullback; it keeps only the residuals that it reads."""
     if rule.kind == "constant":
         return lambda y_bar: ()
     variant = rule.variant(tuple(spec is not None for spec in specs))
@@ -61,7 +61,7 @@ def _derived(rule: AnyRule, specs: Sequence[Spec | None], y: Any, primals: Args,
 
 
 def _called(rule: AnyRule, args: Args, static: Mapping[str, Any]) -> tuple[Any, Pullback]:
-    """The value and pullback that a rule of the general form gives, checked."""
+    """Call a rule of the general form, and return its value and a pullback whose results are checked."""
     assert rule.body is not None
     y, inner = value_and_pullback(rule, rule.body(*args, **static))
 
@@ -69,7 +69,7 @@ def _called(rule: AnyRule, args: Args, static: Mapping[str, Any]) -> tuple[Any, 
 
 
 def value_and_pullback(rule: AnyRule, made: Any) -> tuple[Any, Pullback]:
-    """`made`, what a rule of the general form returned, if it is a pair of a value and a pullback; else a RuleError."""
+    """Return `made`, the result of a rule of the general form, if it is (value, pullback); else raise a RuleError."""
     if not isinstance(made, tuple) or len(made) != 2 or not callable(made[1]):
         raise RuleError(
             f"the rule of {rule.primitive} ({rule.where}) must return (y, pullback), not {type(made).__name__}"
@@ -78,7 +78,7 @@ def value_and_pullback(rule: AnyRule, made: Any) -> tuple[Any, Pullback]:
 
 
 def _projected(rule: AnyRule, cotangents: Sequence[Any], primals: Args, specs: Sequence[Spec | None]) -> Args:
-    """The cotangents that a pullback returned, each in the form of its primal."""
+    """Convert each cotangent that a pullback returned to the form of its primal."""
     made = []
     for i, (x_bar, x, spec) in enumerate(zip(cotangents, primals, specs, strict=True)):
         try:
@@ -89,7 +89,7 @@ def _projected(rule: AnyRule, cotangents: Sequence[Any], primals: Args, specs: S
 
 
 def _settled(x_bar: Any, x: Any, spec: Spec | None, broadcasts: bool) -> Any:
-    """A cotangent as a number, array or container in the form of its primal `x`; None where it is certainly zero."""
+    """Return a cotangent as a number, array or container like its primal `x`, or None if it is certainly zero."""
     if x_bar is None or is_zero(x_bar):
         return None
     if spec is not None:
@@ -100,7 +100,8 @@ def _settled(x_bar: Any, x: Any, spec: Spec | None, broadcasts: bool) -> Any:
     parts = x_bar.parts if isinstance(x_bar, Tangent) else _items(x_bar)
     inner = _items(x)
     if not parts.keys() <= inner.keys():
-        raise RuleError(f"the cotangent of a {type(x).__name__} of {len(x)} values has other parts: {x_bar!r}")
+        name = type(x).__name__
+        raise RuleError(f"the cotangent of a {name} of {len(x)} values has parts that the {name} lacks: {x_bar!r}")
     made = {
         key: _settled(parts.get(key), part, spec_of(part) if is_inexact(part) else None, broadcasts)
         for key, part in inner.items()
@@ -112,5 +113,5 @@ def _items(container: Any) -> dict[Any, Any]:
     if isinstance(container, dict):
         return container
     if not isinstance(container, (tuple, list, np.ndarray)):
-        raise RuleError(f"the cotangent of a container is one too, or a Tangent, not {type(container).__name__}")
+        raise RuleError(f"the cotangent of a container must be a container or Tangent, not {type(container).__name__}")
     return dict(enumerate(container))

@@ -1,4 +1,4 @@
-"""The forms in which a rule is written, as decorators; each enters the rule in the registry."""
+"""Decorators that declare rules; each adds a rule to the registry."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ def partials(
     *targets: Callable[..., Any], broadcasts: bool = True, view: bool = False, identity: bool = False,
     names: Mapping[str, str] | None = None, registry: Registry = rules,
 ) -> Callable[[F], F]:  # fmt: skip
-    """Declare the rule of elementwise functions: below it stands `(y, a, b, ...) -> (∂y/∂a, ∂y/∂b, ...)`.
+    """Declare the rule of elementwise functions, by decorating a function `(y, a, b, ...) -> (∂y/∂a, ∂y/∂b, ...)`.
 
-    `targets` are the functions that the rule is for. y is the result; a single argument has a bare partial. The
-    parameters are those of the call; what stands after `*` is not differentiated.
-    `broadcasts`: the arguments broadcast against each other, so that the engine sums cotangents back to their shapes.
+    `targets` are the functions that the rule is for. y is the result. For a single argument, return the partial without
+    a tuple. The parameters are those of the call; parameters after `*` are not differentiated.
+    `broadcasts`: the arguments broadcast against each other, so the engine sums cotangents back to their shapes.
     `view`: the result may share memory with argument 0; `identity`: it may be argument 0 itself.
-    `names` are further keywords of the targets for parameters of the rule, as `{"min": "a_min"}`.
-    `registry` is the table that the rule goes into.
+    `names` maps further keyword arguments of the targets to parameters of the rule, as `{"min": "a_min"}`.
+    `registry` is the table that stores the rule.
 
     >>> def softplus(x):
     ...     return np.log1p(np.exp(x))
@@ -71,14 +71,15 @@ def pullback(
     sequence: int | None = None, parts: bool = False, names: Mapping[str, str] | None = None,
     registry: Registry = rules,
 ) -> Callable[[F], F]:  # fmt: skip
-    """Declare the rule of any functions: below it stands `(y_bar, y, a, b, ...) -> (a_bar, b_bar, ...)`.
+    """Declare the rule of any functions, by decorating a function `(y_bar, y, a, b, ...) -> (a_bar, b_bar, ...)`.
 
-    `y_bar` is the cotangent of the result y, of its shape. A single argument has a bare cotangent; None stands for one
-    without derivative. `targets`, `view`, `identity`, `names` and `registry` are as in `partials`.
-    `broadcasts`: a cotangent may have the shape of y instead of its argument's, and the engine sums it.
-    `sequence` is the position of an argument that is a sequence of arrays, which the rule takes one by one.
-    `parts`: where y is a tuple, `y_bar` holds None for each part that nothing used, instead of zeros.
-    A rule with `*args` and a keyword `wanted` is told which of its arguments are wanted; it gives None for the others.
+    `y_bar` is the cotangent of the result y and has its shape. For a single argument, return the cotangent without a
+    tuple; return None for an argument without derivative. `targets`, `view`, `identity`, `names` and `registry` are as
+    in `partials`.
+    `broadcasts`: a cotangent may have the shape of y instead of its argument's; the engine sums it.
+    `sequence` is the position of an argument that is a sequence of arrays; the rule takes its items one by one.
+    `parts`: if y is a tuple, `y_bar` has None, not zeros, for each part that is not used.
+    A rule with `*args` and a keyword `wanted` gets a flag for each argument; return None for those not wanted.
 
     >>> def norm2(x):
     ...     return np.sum(x * x)
@@ -97,10 +98,10 @@ def pullback(
 
 @signatures.rrule
 def rrule(f: Callable[..., Any], *args: Any, registry: Registry = rules, **kwargs: Any) -> Any:
-    """Declare the rule of `f` in its general form: below it stands `(*args, **kwargs) -> (y, pullback)`.
+    """Declare the rule of `f` in its general form, by decorating a function `(*args, **kwargs) -> (y, pullback)`.
 
-    y is the value of `f(*args, **kwargs)`; `pullback(y_bar)` takes the cotangent of y and returns one for each argument
-    by position, or None where there is none. `registry` is the table that the rule goes into.
+    y is the value of `f(*args, **kwargs)`. `pullback(y_bar)` takes the cotangent of y and returns one for each
+    positional argument, or None if it has none. `registry` is the table that stores the rule.
 
     >>> def square(x):
     ...     return x * x
@@ -126,8 +127,8 @@ def rrule(f: Callable[..., Any], *args: Any, registry: Registry = rules, **kwarg
 def non_differentiable(*targets: Callable[..., Any], registry: Registry = rules) -> Any:
     """Declare that the results of the functions `targets` are constants, whose derivative is zero.
 
-    With one function it returns that function, so that it can stand as a decorator above it. `registry` is the table
-    that the rules go into.
+    With one function it returns that function, so it can be used as a decorator. `registry` is the table that stores
+    the rules.
 
     >>> @wg.non_differentiable
     ... def scale(x):
@@ -149,15 +150,15 @@ def non_differentiable(*targets: Callable[..., Any], registry: Registry = rules)
 def accumulates(
     *targets: Callable[..., Any], arg: int, scatters: bool = False, above: int = 0, registry: Registry = rules
 ) -> Callable[[F], F]:
-    """Declare how the cotangent of argument `arg` is added in place: `(x_bar, y_bar, y, *args) -> x_bar`.
+    """Declare how to add the cotangent of argument `arg` in place: `(x_bar, y_bar, y, *args) -> x_bar`.
 
-    `targets` are functions that have a rule. The function below does `x_bar += ...` and returns `x_bar`. The engine
-    calls it instead of the rule where x̄ holds a sum already, in a buffer of the engine's own, so that no array is made
-    for the summand. It reads no more of the arguments than the rule does. Where it returns NotImplemented, having
-    changed nothing, the rule is called after all.
-    `scatters`: what it adds is zero in most places, so that the first contribution too is added, to zeros.
-    `above` is the number of elements of x̄ from which on it pays.
-    `registry` is the table in which the rules stand.
+    `targets` are functions that have a rule. The decorated function does `x_bar += ...` and returns `x_bar`. The engine
+    calls it instead of the rule if x̄ already holds a sum, in a buffer of the engine's own; no array is made for the
+    summand. The function may read no more of the arguments than the rule does. If it returns NotImplemented, it must
+    not have changed `x_bar`; the engine then calls the rule.
+    `scatters`: most added elements are zero, so the engine adds the first contribution in place too, to zeros.
+    `above` is the smallest number of elements of x̄ for which the engine calls the function.
+    `registry` is the table that has the rules.
 
     >>> def first(x):
     ...     return x[:1].copy()
@@ -184,15 +185,15 @@ def accumulates(
 
 
 def pushforward(*targets: Callable[..., Any], broadcasts: bool = False, registry: Registry = rules) -> Callable[[F], F]:
-    """Declare how tangents are pushed through the functions `targets`: `(tangents, y, a, b, ...) -> y_dot`.
+    """Declare how to push tangents through the functions `targets`: `(tangents, y, a, b, ...) -> y_dot`.
 
-    `targets` have a rule already. `tangents` is a tuple: the tangent of each of the rule's arguments, None where it is
-    zero; a sequence's items stand in it one by one, as they do in the rule. y is the result, a, b, ... the
-    arguments; what stands after `*` is static, as in the rule. `registry` is the table in which the rules stand.
-    `broadcasts`: tangents may come with one more, leading, axis, for several directions at once, and the formula
-    leaves it where it is. They are then brought to one axis more than y has, if they have fewer.
+    `targets` already have a rule. `tangents` is a tuple with the tangent of each of the rule's arguments, or None for
+    zero; it has the items of a sequence one by one, as the rule does. y is the result; a, b, ... are the arguments.
+    Parameters after `*` are static, as in the rule. `registry` is the table that has the rules.
+    `broadcasts`: tangents may have one more, leading, axis, for several directions at once, and the formula keeps it.
+    Tangents of fewer axes are then reshaped to one axis more than y has.
 
-    Without such a declaration forward mode takes the partials of a rule, or transposes its pullback, which costs more.
+    Without this declaration forward mode uses the partials of a rule, or transposes its pullback, which costs more.
 
     >>> def cube(x):
     ...     return x * x * x
@@ -222,9 +223,9 @@ def linear(
 ) -> None:  # fmt: skip
     """Declare that the functions `targets`, which have a rule, are linear in all differentiable arguments together.
 
-    Their tangent is then their value at the tangents. `args` are the positions of these arguments where they are not
-    all that the rule has by position; `without` names static arguments that only add a constant. `registry` is the
-    table in which the rules stand.
+    Forward mode then calls the function on the tangents. `args` are the positions of the linear arguments, by default
+    all positional ones of the rule. `without` names static arguments that only add a constant. `registry` is the table
+    that has the rules.
 
     >>> def swapped(x):
     ...     return x[::-1].copy()
@@ -242,8 +243,8 @@ def linear(
 def multilinear(*targets: Callable[..., Any], registry: Registry = rules) -> None:
     """Declare that the functions `targets`, which have a rule, are linear in each differentiable argument.
 
-    Their tangent is then the sum of their values with one argument exchanged for its tangent. `registry` is the table
-    in which the rules stand.
+    The tangent of the result is then a sum: in each term, one argument is replaced by its tangent. `registry` is the
+    table that has the rules.
 
     >>> def scaled(c, x):
     ...     return c * x
@@ -259,12 +260,12 @@ def multilinear(*targets: Callable[..., Any], registry: Registry = rules) -> Non
 
 
 def stands_for(*targets: Callable[..., Any], registry: Registry = rules) -> Callable[[F], F]:
-    """Have a function in Python run in place of the functions of C `targets`, where a traced value can reach a call.
+    """Declare a stand-in: a Python function that runs in place of the C functions `targets` on traced values.
 
-    Below it stands what they compute and write, in the same arguments: what it calls is recorded one by one, as in
-    the user's own code. So a function can be followed that writes into an array which it is given, or that takes or
-    makes an object: no rule can speak of these. Where nothing traced reaches the call, the target itself runs. A rule
-    of a target goes before. `registry` is the table that it goes into.
+    The decorated function takes the same arguments, and computes and writes the same. Its calls are recorded one by
+    one, like the user's own code. A stand-in can write into an argument, or take and return objects; a rule cannot.
+    If no traced value reaches the call, the target itself runs. A rule of a target takes precedence. `registry` is the
+    table that stores the stand-in.
 
     >>> from scipy.linalg.lapack import dlarfg
     >>> @wg.extend.stands_for(dlarfg)
@@ -285,11 +286,10 @@ def stands_for(*targets: Callable[..., Any], registry: Registry = rules) -> Call
 
 
 def computes_nothing(*targets: Callable[..., Any], registry: Registry = rules) -> None:
-    """Declare that the functions of C `targets` compute nothing on numbers that they are given: they run as they are.
+    """Declare that the C functions `targets` compute nothing from the numbers in their arguments, and may run as is.
 
-    They hold on to arrays and give them back, the same objects, or ask for types and shapes; they read no number.
-    Of a class of C its `__new__` or `__init__` says so of all classes made from it. `registry` is the table that it
-    goes into.
+    They store arrays and return the same objects, or read types and shapes, but never a number. To declare a C class
+    and all its subclasses, pass its `__new__` or `__init__`. `registry` is the table that stores the declaration.
 
     >>> import sys
     >>> wg.extend.computes_nothing(sys.intern)
@@ -308,12 +308,12 @@ def holds(
     copy: Callable[[Any], Any],
     is_array: bool = False,
 ) -> None:
-    """Declare how objects of these `classes` hold arrays of floats, so that they can be differentiated as arguments.
+    """Declare how objects of these `classes` store arrays of floats, so that they can be differentiated as arguments.
 
-    `keys(obj)` are the places, `load(obj, key)` gives the array there, `store(obj, key, array)` exchanges it, and
-    `copy(obj)` is an object that shares all with it, until another array is stored in one of the two. Their gradient
-    is such a copy with gradients in these places; all else in it stays as it is. `is_array`: an object is one array,
-    with labels, and where it has one number, a function may return it for that.
+    `keys(obj)` returns a key for each array, `load(obj, key)` returns that array, and `store(obj, key, array)` replaces
+    it. `copy(obj)` returns an object that shares everything with `obj` until a `store` on either. A gradient is such a
+    copy with gradients in place of the arrays; its other attributes stay. `is_array`: an object is one labelled array;
+    if that has a single element, a differentiated function may return the object as its scalar.
 
     >>> class Column:
     ...     def __init__(self, name, numbers):
@@ -334,7 +334,7 @@ def holds(
 
 
 def adjoint(a: Any) -> Any:
-    """Aᴴ, the conjugate transpose of `a` in its last two axes.
+    """Return Aᴴ, the conjugate transpose of `a` in its last two axes.
 
     >>> wg.extend.adjoint(np.array([[1.0, 2j]]))
     array([[1.-0.j],
@@ -348,7 +348,7 @@ def _declare(
     kind: str, targets: tuple[Callable[..., Any], ...], registry: Registry, **options: Any
 ) -> Callable[[F], F]:
     if not targets:
-        raise RuleError(f"@{kind} needs the functions that the rule is for: @{kind}(np.sin, math.sin)")
+        raise RuleError(f"name the functions that the rule is for, as in @{kind}(np.sin, math.sin)")
 
     def declare(function: F) -> F:
         registry.add(Rule(function.__name__, targets, kind, function, place(function), **options))

@@ -1,4 +1,4 @@
-"""The forward step of a call on one or two floats, as generated source: it runs once per call while tangents stream."""
+"""Forward steps for calls on one or two floats, as generated source: one run per call while tangents stream."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ Pushing = Callable[[tuple[bool, ...]], Callable[..., Any]]
 
 
 def forward_step(body: RuleBody, wanted: tuple[bool, ...], pushing: Pushing) -> Callable[[Any, Any], Any]:
-    """The function `step(entry, tangents)` that gives the tangent of a call on floats; `tangents` has tangents by slot.
+    """Return `step(entry, tangents)`, which returns the tangent of a call on floats; `tangents` has them by slot.
 
-    `wanted` are the arguments that have slots; `pushing(mask)` gives the function of partials that takes what is not
-    usual: a tangent of None, which is zero, and floats of which Python's functions make no number.
+    `wanted` flags the arguments that have slots. `pushing(mask)` returns the general function of partials. The step
+    calls it for tangents of None (zero), and for floats for which Python's functions raise.
     """
 
     def slow(entry: Any, tangents: Any) -> Any:
@@ -30,7 +30,7 @@ def forward_step(body: RuleBody, wanted: tuple[bool, ...], pushing: Pushing) -> 
 
 
 class _ForwardStep(ScalarStep):
-    """Generates `step(e, tangents)`."""
+    """Generator of `step(e, tangents)`."""
 
     title = "wengert forward step"
 
@@ -45,7 +45,7 @@ class _ForwardStep(ScalarStep):
         return self.compile("\n".join(text))
 
     def _returns(self, statement: ast.Return) -> list[ast.stmt]:
-        """The sum of partials times tangents, in place of a `return`."""
+        """Return the statement that returns the sum of partials times tangents."""
         terms = []
         for n, part, want in zip("ij", parts_of(statement), self.wanted, strict=False):
             if want and not is_none(part):

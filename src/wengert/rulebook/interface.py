@@ -1,4 +1,4 @@
-"""Protocols of Rule, for modules that call or print a rule and need not import `rule`."""
+"""Protocols of Rule, for modules that call or print a rule without importing `rule`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Args = tuple[Any, ...]
 
 
 class AnyArgumentPlan(Protocol):
-    """How the arguments of a call are bound to a rule's parameters."""
+    """Protocol of ArgumentPlan: it binds the arguments of a call to a rule's parameters."""
 
     static: tuple[str, ...]
 
@@ -19,7 +19,7 @@ class AnyArgumentPlan(Protocol):
 
 
 class AnyPushforward(Protocol):
-    """How a rule pushes tangents."""
+    """Protocol of Pushforward: it says how a rule pushes tangents."""
 
     @property
     def kind(self) -> str: ...
@@ -36,7 +36,7 @@ class AnyPushforward(Protocol):
 
 
 class AnyRule(Protocol):
-    """A `Rule`, as the modules see it through which it calls itself and prints itself."""
+    """Protocol of Rule, for the modules that `rule` itself imports."""
 
     name: str
     kind: str

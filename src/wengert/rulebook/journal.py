@@ -1,4 +1,4 @@
-"""Changes of tables that can be undone, by the thread that made them."""
+"""A journal of table changes, which the thread that made them can undo."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ Undo = Callable[[], None]
 
 
 class Journal(threading.local):
-    """The changes of this thread, for each block that may undo them, the innermost block last."""
+    """The changes of this thread, one list per open block that may undo them, the innermost last."""
 
     def __init__(self) -> None:
         self.blocks: list[list[Undo]] = []
 
     def put(self, table: dict[Any, Any], key: Any, new: Any) -> None:
-        """Set an item of a table to `new`, or take it out (None), and note how to undo that."""
+        """Set an item of a table to `new`, or delete it if `new` is None, and note how to undo that."""
         old = table.get(key)
         _put(table, key, new)
         if self.blocks:
@@ -25,7 +25,7 @@ class Journal(threading.local):
 
     @contextmanager
     def block(self, undone: Callable[[BaseException | None], bool]) -> Iterator[list[Undo]]:
-        """A block at whose end its changes are undone if `undone(error)`; it gives the list of them."""
+        """Yield the list of changes made in this block; at its end, undo them if `undone(error)`."""
         changes: list[Undo] = []
         self.blocks.append(changes)
         error: BaseException | None = None
@@ -41,9 +41,9 @@ class Journal(threading.local):
                     undo()
 
     def apart(self, run: Callable[[], None]) -> None:
-        """Run what changes tables so that none of the blocks around it undoes that.
+        """Run a function so that no enclosing block undoes its changes.
 
-        It is no context manager: a trace may follow the class of those, and look up rules for what its methods call.
+        Not a context manager: a trace may enter contextlib's class, and then look up rules for what its methods call.
         """
         blocks, self.blocks = self.blocks, []
         try:

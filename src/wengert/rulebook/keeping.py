@@ -1,8 +1,8 @@
-"""Products in which a zero stays zero, also times an infinity or a nan, and the text of rules with these products.
+"""Products in which zero times an infinity or a nan is zero, and rules rewritten to use them.
 
 A cotangent of exactly zero has no share in the result, and a tangent of exactly zero does not change it, whatever the
-partial is there. So a product along a path is zero if one of its factors is: from either end it is the same. A step
-back or forward is taken in this form only where plain products made a nan.
+partial is. So a product along a path is zero if one of its factors is, in reverse and in forward mode alike. A step
+back or forward uses these products only if plain products made a nan.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ ENTERED = "Pullbacks compute with it, also on values that an outer derivative wa
 
 
 _FLOAT64 = np.dtype(float)
-_dot = getattr(np.vdot, "_implementation", np.vdot)  # without a look for `__array_function__`
+_dot = getattr(np.vdot, "_implementation", np.vdot)  # without NumPy's `__array_function__` dispatch
 
 
 def has_nan(value: Any) -> bool:
-    """Whether a number, an array, or one in a tuple or dictionary, is or holds a nan."""
+    """Whether there is a nan in a number or an array, or in a tuple, list or dictionary of them."""
     if value is None:
         return False
     if type(value) is np.ndarray and value.dtype is _FLOAT64:
-        square = _dot(value, value)  # nan only where an element is: one pass, without an array of bools
+        square = _dot(value, value)  # nan only if an element is: one pass, without an array of booleans
         return square != square
     if isinstance(value, np.ndarray):
         if value.dtype.kind == "c":
@@ -55,12 +55,12 @@ def has_nan(value: Any) -> bool:
 
 
 def are_finite(*values: Any) -> bool:
-    """Whether all numbers in arrays are finite; what is no array counts for nothing."""
+    """Whether all elements of float and complex arrays are finite; other values are ignored."""
     return all([bool(np.isfinite(x).all()) for x in values if isinstance(x, np.ndarray) and x.dtype.kind in "fc"])
 
 
 def is_all_zero(value: Any) -> bool:
-    """Whether each number in a cotangent is exactly zero."""
+    """Whether every number in a cotangent is exactly zero; a delayed cotangent counts as nonzero."""
     if isinstance(value, (tuple, list)):
         return all(map(is_all_zero, value))
     if isinstance(value, dict):
@@ -71,34 +71,34 @@ def is_all_zero(value: Any) -> bool:
 
 
 def times_kept(cotangent: Any, p: Any) -> Any:
-    """cotangent · conj(p); zero where one of them is zero, whatever the other is."""
+    """Return cotangent · conj(p), with zero where either factor is zero."""
     if isinstance(p, Thunk):
         p = force(p)
     return product_kept(cotangent, np.conj(p) if is_complex(p) else p)
 
 
 def product_kept(a: Any, b: Any) -> Any:
-    """a · b; zero where one of them is zero, whatever the other is.
+    """Return a · b, with zero where either factor is zero.
 
-    Its derivatives are those of the product, but for an infinity or a nan beside a zero: that counts as a constant 0.
+    Its derivatives are those of the product, but zero times an infinity or a nan counts as a constant 0.
     """
     return _beside(b == 0, a) * _beside(a == 0, b)
 
 
 def quotient_kept(a: Any, b: Any) -> Any:
-    """a / b; zero where `a` is zero or `b` infinite, whatever the other is."""
+    """Return a / b, with zero where `a` is zero or `b` is infinite."""
     a = _beside(np.isinf(b), a)
     return a / np.where((a == 0) & ((b == 0) | np.isnan(b)), 1.0, b)
 
 
 def _beside(is_zero: Any, x: Any) -> Any:
-    """`x` with zeros for what is not finite beside a zero."""
+    """Replace infinities and nans in `x` by zero where the other factor `is_zero`."""
     lost = is_zero & ~np.isfinite(x)
     return np.where(lost, 0.0, x) if np.ndim(lost) else 0.0 if lost else x
 
 
 def contracted_kept(contract: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """contract(*args), a sum of products, in which a term with a factor of zero is zero whatever the others are."""
+    """Return contract(*args), a sum of products, in which each term with a factor of zero is zero."""
     finite = [np.where(np.isfinite(a), a, 0.0) if _is_factor(a) else a for a in args]
     touched = 0.0
     for k, a in enumerate(args):
@@ -109,7 +109,7 @@ def contracted_kept(contract: Callable[..., Any], *args: Any, **kwargs: Any) -> 
 
 
 def _hits(a: Any, is_lost: bool) -> Any:
-    """1 where `a` is not finite, or else where it is not zero; 0 elsewhere."""
+    """Return 1 where `a` is not finite (with `is_lost`) or not zero (without), and 0 elsewhere."""
     return np.where(~np.isfinite(a) if is_lost else a != 0, 1.0, 0.0)
 
 
@@ -126,14 +126,14 @@ CONTRACTIONS = (
 
 
 _UNDERWAY: set[Any] = set()
-"""The functions whose text is being written: those that call themselves."""
+"""Functions that are being rewritten now; a call of one of them is recursive, and stays as it is."""
 
 
 @lru_cache(maxsize=1024)
 def keeping(function: Callable[..., Any], carrying: tuple[str, ...]) -> Callable[..., Any]:
-    """The `function` with products that keep zeros of its parameters `carrying`, and of all computed from them.
+    """Return `function` with products that keep zeros of its parameters `carrying`, and of values computed from them.
 
-    Where its text is not known it is returned as it is, and so is what it calls that calls it.
+    A function without known source is returned unchanged; recursive calls stay unchanged, too.
     """
     with DERIVING:
         node = definition(function) if isinstance(function, types.FunctionType) else None
@@ -147,12 +147,12 @@ def keeping(function: Callable[..., Any], carrying: tuple[str, ...]) -> Callable
 
 
 def kept_text(function: Any, node: ast.FunctionDef, carrying: Sequence[str]) -> Callable[..., Any]:
-    """The function of `node`, a text of `function`, with products that keep zeros."""
+    """Compile `node`, a version of the source of `function`, with products that keep zeros."""
     return _Keeping(function, node, {*carrying}).build()
 
 
 class _Keeping(ast.NodeTransformer):
-    """Writes products that keep zeros into the text of a function."""
+    """Transformer that replaces products in a function's syntax tree by products that keep zeros."""
 
     def __init__(self, function: Any, node: ast.FunctionDef, carrying: set[str]) -> None:
         self.function, self.node, self.carrying = function, node, carrying
@@ -161,11 +161,11 @@ class _Keeping(ast.NodeTransformer):
     def build(self) -> Callable[..., Any]:
         self._follow()
         node = ast.fix_missing_locations(self.visit(self.node))
-        node.name = unused(f"{node.name}_kept", node, self.function)  # else what calls itself would be a closure
+        node.name = unused(f"{node.name}_kept", node, self.function)  # else a recursive call would read a closure
         return compiled(node, self.function, self.cells)
 
     def _follow(self) -> None:
-        """Add the names that hold what is computed from the names that carry."""
+        """Add to `carrying` the variables that are computed from those in it."""
         size = -1
         while size != len(self.carrying):
             size = len(self.carrying)
@@ -227,7 +227,7 @@ class _Keeping(ast.NodeTransformer):
         return ast.Call(self._name(f), list(args), [])
 
     def _name(self, f: Any) -> ast.expr:
-        """A name for an object in the text: a cell."""
+        """Return a name for an object in the new source, bound by a closure cell."""
         name = next((name for name, cell in self.cells.items() if cell.cell_contents is f), None)
         if name is None:
             name = unused(f"kept_{len(self.cells)}", self.node, self.function)

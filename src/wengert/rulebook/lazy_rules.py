@@ -1,4 +1,4 @@
-"""Rules for the functions of a library, loaded when a rule is looked for after that library has been imported."""
+"""Rules for a library's functions, loaded at the first lookup after the library has been imported."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from wengert.values.fork_lock import lock_of_process
 
 
 class Companions:
-    """Modules that register rules when they are imported, each waiting for the module whose functions these are for."""
+    """Modules whose import registers rules, each waiting for the import of the library that the rules are for."""
 
     def __init__(self) -> None:
         self._waiting: dict[str, list[str]] = {}
@@ -20,19 +20,19 @@ class Companions:
         self._lock = lock_of_process()
 
     def add(self, library: str, rules: str) -> None:
-        """Have the module `rules` imported once the module `library` is."""
+        """Import the module `rules` as soon as a lookup finds the module `library` imported."""
         with self._lock:
             self._waiting.setdefault(library, []).append(rules)
             self._seen = 0
 
     def are_due(self) -> bool:
-        """Whether modules were imported since the last look: only then can one be among them that is waited for."""
+        """Whether modules were imported since the last check, so that an awaited library may be among them."""
         return bool(self._waiting) and self._seen != len(sys.modules)
 
     def load(self) -> None:
-        """Import the rules of the libraries that have been imported; a thread that comes meanwhile waits for them.
+        """Import the rules of the libraries that have been imported; other threads wait meanwhile.
 
-        Errors: RuleError where one cannot be imported; it is tried again at the next lookup.
+        Errors: RuleError if an import fails; the next lookup tries it again.
         """
         with self._lock:
             while found := next(filter(self._is_due, self._waiting), None):
@@ -41,7 +41,7 @@ class Companions:
                 self._seen = len(sys.modules)
 
     def load_before(self) -> None:
-        """`load`, before a rule is declared: by these modules themselves too, while they are imported."""
+        """Call `load` before a rule is declared, unless a waiting module declares it during its own import."""
         with self._lock:
             rules = itertools.chain(*self._waiting.values())
             if not self._importing and self.are_due() and not any(map(_is_begun, rules)):
@@ -61,7 +61,7 @@ class Companions:
         except Exception as error:
             raise RuleError(
                 f"the rules for {library} could not be loaded: importing {rules[0]} raised "
-                f"{type(error).__name__}: {error}. Mend it, or uninstall the distribution that brings it"
+                f"{type(error).__name__}: {error}. Repair that module, or uninstall the distribution that provides it"
             ) from error
         finally:
             self._importing.discard(library)

@@ -1,4 +1,4 @@
-"""Functions on their way to other processes: as they were written, with the rules that a user has declared here."""
+"""Pickle functions for other processes: their original code, with the rules that the user declared."""
 
 from __future__ import annotations
 
@@ -20,36 +20,36 @@ __all__ = ["pack", "unpacked"]
 
 
 def pack(f: Callable[..., Any]) -> bytes:
-    """The function `f` as bytes, of which `unpacked` makes it in another process.
+    """Pickle the function `f` as bytes, from which `unpacked` rebuilds it in another process.
 
-    What cannot be imported there (of `__main__`, a notebook, lambdas) goes along, by cloudpickle. So do the user's
-    rules: of all functions that can be imported, which any code may call, and of those that go along.
+    Code that cannot be imported there (from `__main__`, a notebook, lambdas) is pickled by value, with cloudpickle. So
+    are the user's rules: those of importable functions, which any code may call, and of functions pickled by value.
     """
-    going = [rule for rule in _users() if all(map(import_path, rule.targets))]
-    code, met = _pickled((f, going))
+    included = [rule for rule in _users() if all(map(import_path, rule.targets))]
+    code, met = _pickled((f, included))
     while met:
-        going += met
-        code, met = _pickled((f, going))
+        included += met
+        code, met = _pickled((f, included))
     return code
 
 
 def _users() -> list[Rule]:
-    """The rules that do not come with this package."""
+    """Return the rules that are not part of this package."""
     return [*dict.fromkeys(rule for rule in map(rules.get, rules) if rule and not is_at_caller(rule.where))]
 
 
 def _pickled(whole: tuple[Any, list[Rule]]) -> tuple[bytes, list[Rule]]:
-    """A function and rules as bytes, and the user's further rules, of functions that go along."""
-    import cloudpickle  # Dask's; its import takes 20 ms
+    """Pickle a function and rules; return the bytes, and the user's rules of further functions pickled by value."""
+    import cloudpickle  # installed with Dask; its import takes 20 ms
 
     file = io.BytesIO()
     pickler = cloudpickle.Pickler(file)
     plainly, known, met = pickler.reducer_override, whole[1], []
 
     def reduce(obj: Any) -> Any:
-        if type(obj) is types.CodeType and (written := original(obj)) is not None:  # another thread traces it just now
+        if type(obj) is types.CodeType and (written := original(obj)) is not None:  # another thread is tracing it
             return pickler.dispatch_table[types.CodeType](written)
-        if isinstance(obj, Remade) and import_path(obj) is None:  # a decorator has put it into `__main__`
+        if isinstance(obj, Remade) and import_path(obj) is None:  # not importable: a decorator made it in `__main__`
             return obj.by_recipe()
         found = rules.get(obj) if type(obj) in rules.types else None
         if found is not None and found not in known and found not in met and not is_at_caller(found.where):
@@ -62,7 +62,7 @@ def _pickled(whole: tuple[Any, list[Rule]]) -> tuple[bytes, list[Rule]]:
 
 
 def unpacked(code: bytes) -> Any:
-    """Unpickle a function and declare its rules here. The same bytes give the same function in a process."""
+    """Unpickle a function and declare its rules here. In one process, the same bytes return the same function."""
     f, given = _loaded(code)
     for rule in given:
         _declare_from_pickle(rule)
@@ -75,8 +75,8 @@ def _loaded(code: bytes) -> tuple[Any, list[Rule]]:
         found: tuple[Any, list[Rule]] = pickle.loads(code)
     except ModuleNotFoundError as error:
         error.add_note(
-            "What a function reads of a module is imported where it runs, and there is no such module. Install it "
-            "there, send it by client.upload_file, or have its functions go along as those of __main__ do: "
+            "The function reads from this module, which the process that runs it cannot import. Install the module "
+            "there, send it with client.upload_file, or pickle its functions by value: "
             "cloudpickle.register_pickle_by_value(module)."
         )
         raise
@@ -84,7 +84,7 @@ def _loaded(code: bytes) -> tuple[Any, list[Rule]]:
 
 
 def _declare_from_pickle(rule: Rule) -> None:
-    """Have a rule stand in this process, in place of what stands for the same functions."""
+    """Declare an unpickled rule in this process, in place of other rules for the same functions."""
     known = [rules.get(f) for f in rule.targets]
     if not all(old is not None and (old.kind, old.body) == (rule.kind, rule.body) for old in known):
         for f in rule.targets:

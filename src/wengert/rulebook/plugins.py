@@ -1,4 +1,4 @@
-"""Rules that other distributions bring by entry points of the group `wengert.rules`, loaded when first needed."""
+"""Rules that other distributions provide, by entry points of the group `wengert.rules`; loaded when first needed."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ SWITCH = "WENGERT_SKIP_RULES"
 
 
 class Plugins:
-    """The entry points of a group, each loaded once, whole or not at all.
+    """The entry points of a group. Each is loaded once, completely or not at all.
 
-    An entry point names a module, whose import registers rules, or a function that is given the registry.
+    An entry point names a module, whose import registers rules, or a function that takes the registry.
     """
 
     def __init__(self, group: str, registry: Any, undone_on_error: Callable[[], AbstractContextManager[Any]]) -> None:
@@ -32,19 +32,19 @@ class Plugins:
         self._lock = lock_of_process()
 
     def skip(self, distributions: Iterable[str]) -> None:
-        """Leave these distributions out; all, where none is named.
+        """Skip these distributions, or all if none is named.
 
-        Errors: RuleError once they have been loaded.
+        Errors: RuleError once the entry points have been loaded.
         """
         if self.done:
             raise RuleError(
-                "the rules of other distributions are loaded at the first gradient or lookup, which has been; "
-                f"skip them before it, or set {SWITCH} in the environment"
+                "the first gradient or lookup has already loaded the rules of other distributions; "
+                f"skip them before that, or set {SWITCH} in the environment"
             )
         self.skipped |= _names(distributions) or {"all"}
 
     def load(self) -> None:
-        """Load the entry points that are not loaded; a thread that comes meanwhile waits until they are."""
+        """Load the entry points unless that is done; other threads wait meanwhile."""
         with self._lock:
             if not self.done and not self._loading:  # a plugin being loaded may look up rules itself
                 self._loading = True
@@ -53,12 +53,12 @@ class Plugins:
                 self.done = True
 
     def _points(self) -> Iterable[EntryPoint]:
-        from importlib.metadata import entry_points  # 35 ms, which importing wengert need not take
+        from importlib.metadata import entry_points  # 35 ms, not spent when wengert is imported
 
         return [] if "all" in self.skipped else entry_points(group=self.group)
 
     def _load(self, point: EntryPoint) -> None:
-        """Load one entry point; a PluginWarning tells of one that fails, of which nothing stays."""
+        """Load one entry point. If it fails, undo its changes and warn with a PluginWarning."""
         name = point.dist.name if point.dist else "an unnamed distribution"
         if _names([name]) & self.skipped:
             return
@@ -69,8 +69,8 @@ class Plugins:
                     found(self.registry)
         except Exception as error:
             warnings.warn(
-                f"the rules that {name} brings (entry point {point.name} = {point.value}) are left out: "
-                f"{type(error).__name__}: {error}. To silence this, mend or uninstall {name}, or set {SWITCH}={name}",
+                f"the rules of {name} (entry point {point.name} = {point.value}) are not loaded: "
+                f"{type(error).__name__}: {error}. Repair or uninstall {name}, or skip it by setting {SWITCH}={name}",
                 PluginWarning,
                 stacklevel=2,
             )
@@ -79,5 +79,5 @@ class Plugins:
 
 
 def _names(distributions: Iterable[str]) -> set[str]:
-    """The names of distributions in the form in which packaging compares them."""
+    """Normalise the names of distributions, as packaging tools do to compare them."""
     return {re.sub(r"[-_.]+", "-", name.strip()).lower() for name in distributions if name.strip()}

@@ -1,8 +1,8 @@
-"""Side effects of the code of a rule. An allowlist of syntax and functions says what only computes.
+"""Side effects of a rule's code, found with an allowlist of pure syntax and functions.
 
-A statement that only computes may be left out where nobody reads it, and may run again. Parameters count as numbers,
-arrays and sequences of them, on which operators and indices have no effect; a variable that is bound to anything else
-does not. An effect is FREE, RAISES or ACTS, and that of a whole is the greatest of its parts'.
+A pure statement may be removed if its result is unused, and may run again. Parameters are taken to be numbers, arrays
+and sequences of them, whose operators and indexing are pure; a variable bound to anything else is not. An effect is
+FREE, RAISES or ACTS, and that of a compound is the maximum over its parts.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from wengert.values.specs import is_complex, spec_of
 
 F = TypeVar("F", bound=Callable[..., Any])
 FREE, RAISES, ACTS = range(3)
-"""Only computes; may also raise an error, as a check does; may do anything else."""
+"""The effects: no side effect; may raise an error, as a check does; may have any side effect."""
 
 _PARTS = (
     ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Tuple, ast.List, ast.Set, ast.Dict,
@@ -38,7 +38,7 @@ _ATTRIBUTES = {
     "eps", "tiny", "max", "min",
 }  # fmt: skip
 
-# Functions of NumPy and methods of its arrays that compute a new value, or show one; `out=` makes them write.
+# Functions of NumPy and methods of its arrays that return a new value or a view; only with `out=` do they write.
 _PURE_NUMPY = """
 abs all allclose amax amin angle any append arange argmax argmin argsort argwhere around array array_equal asarray
 ascontiguousarray atleast_1d atleast_2d atleast_3d average bincount block broadcast_shapes broadcast_to clip
@@ -62,13 +62,13 @@ _PURE_METHODS = {
     "diagonal", "dot", "flatten", "item", "max", "mean", "min", "nonzero", "prod", "ravel", "repeat", "reshape",
     "round", "squeeze", "std", "sum", "swapaxes", "take", "tolist", "trace", "transpose", "var",
 }  # fmt: skip
-_WITHOUT_OUT = {"reshape", "transpose", "swapaxes", "repeat", "item"}  # whose arguments may come one by one
+_WITHOUT_OUT = {"reshape", "transpose", "swapaxes", "repeat", "item"}  # no further positional argument is `out`
 
 
 def _numpy(name: str) -> Any:
     found: Any = np
     for part in name.split("."):
-        found = getattr(found, part, UNKNOWN)  # some came with later versions of NumPy
+        found = getattr(found, part, UNKNOWN)  # older versions of NumPy lack some
     return found
 
 
@@ -76,7 +76,7 @@ _BUILTINS = [
     abs, all, any, bool, complex, dict, divmod, float, frozenset, int, isinstance, len, list, max, min, pow, range,
     repr, round, set, slice, sorted, str, sum, tuple, type,
 ]  # fmt: skip
-_STREAMS = (zip, enumerate, reversed, itertools.product)  # each is used up by who reads it first
+_STREAMS = (zip, enumerate, reversed, itertools.product)  # iterators, which the first reader exhausts
 _MAKERS = (np.zeros, np.zeros_like, np.ones, np.ones_like, np.empty, np.empty_like, np.full, np.full_like, np.copy)
 _CONSUMERS = (all, any, dict, frozenset, list, max, min, set, sorted, sum, tuple, math.prod, math.fsum)
 _OWN = [getattr(functional, name) for name in functional.__all__] + [is_complex, spec_of, unbroadcast]
@@ -90,14 +90,14 @@ _ALLOWED = {
     ]
 }
 
-TESTED = "wengert_rules."  # what our rules call writes into nothing that it is given: `test_rrule` compares
+TESTED = "wengert_rules."  # our rules and their helpers write into no argument: `test_rrule` checks it
 _purity_by_function: dict[Any, int] = {}
 
 
 def computes(f: F) -> F:
-    """Declare that the function `f` only computes: a rule's call of it is left out where nobody wants its value.
+    """Declare that the function `f` has no side effects, so that a rule's call of it is removed if its value is unused.
 
-    This says it of a function whose text does not show it: one that loops, calls C code, or refuses an argument.
+    Use it for a function whose source does not show this: one that loops, calls C code, or raises to refuse arguments.
 
     >>> @wg.extend.computes
     ... def refused(why):
@@ -106,7 +106,7 @@ def computes(f: F) -> F:
     ...     return x**n
     >>> @wg.partials(power)
     ... def power_rule(y, x, n):
-    ...     return n * x ** (n - 1), refused("n is a whole number")
+    ...     return n * x ** (n - 1), refused("n is an integer")
     >>> wg.grad(power)(2.0, 3.0)
     12.0
     """
@@ -114,14 +114,14 @@ def computes(f: F) -> F:
     return f
 
 
-# Code that may look at the variables of its caller: whatever is not known not to.
+# Code may read or write its caller's variables unless it is known not to.
 _LOOKERS = (locals, vars, dir, eval, exec, breakpoint)
 _BLIND = {"numpy", "scipy", "math", "cmath", "operator", "builtins", "functools", "itertools", "statistics", "wengert"}
 _KNOWN_METHODS = {name for kind in (list, dict, set, tuple, str, np.ndarray) for name in dir(kind)}
 
 
 class Effects:
-    """Finds the effect of each statement of a function; `busy` are the functions that are being looked at."""
+    """The effects of a function's statements; `busy` are the functions under analysis, to stop at recursive calls."""
 
     def __init__(self, node: ast.FunctionDef, function: types.FunctionType, busy: tuple[Any, ...] = ()) -> None:
         self.node, self.function, self.busy = node, function, (*busy, function)
@@ -134,10 +134,10 @@ class Effects:
                 bound.setdefault(name, []).append(value)
         self.bound = set(bound)
         self.plain = set(bound)
-        odd = {""}
-        while odd:  # what is bound to something odd, and then what is computed from that
-            odd = {name for name in self.plain if any(v is None or self.of(v) == ACTS for v in bound[name])}
-            self.plain -= odd
+        impure = {""}
+        while impure:  # variables bound to something impure, then those computed from them
+            impure = {name for name in self.plain if any(v is None or self.of(v) == ACTS for v in bound[name])}
+            self.plain -= impure
         self.inner = {n.name for n in node.body if isinstance(n, ast.FunctionDef) and len(bound[n.name]) == 1}
         self.inner -= parameters
         made = self.plain - parameters
@@ -145,19 +145,19 @@ class Effects:
         self.lists = {name for name in made if all(map(_makes_list, bound[name]))}
 
     def is_free(self, n: ast.AST) -> bool:
-        """Whether the piece of syntax `n` does nothing but compute."""
+        """Whether the syntax node `n` has no side effect and raises no error of its own."""
         return self.of(n) == FREE
 
     def whole(self) -> int:
-        """The effect of the whole body."""
+        """Return the effect of the whole body."""
         return self._most(self.node.body)
 
     def is_blind(self) -> bool:
-        """Whether variables are read and set by the text that names them only: no `locals()`, no frame, no `exec`."""
+        """Whether only code that names a variable can read or set it: no `locals()`, frames or `exec`."""
         return all([self._is_blind(n) for n in walk_tree(ast.Module(self.node.body, []))])
 
     def of(self, n: ast.AST) -> int:
-        """The effect of a statement or expression. Unless it is ACTS, the value is a number, an array or a sequence."""
+        """Return the effect of a statement or expression; below ACTS, its value is a number, array or sequence."""
         match n:
             case ast.Constant():
                 return FREE
@@ -200,24 +200,24 @@ class Effects:
         return max(map(self.of, nodes), default=FREE)
 
     def _found(self, n: ast.AST) -> Any:
-        """The object that a global, a closure variable or a module's attribute names; MISSING for anything else."""
+        """Return the object that a global, closure variable or module attribute names; UNKNOWN for other nodes."""
         root = n
         while isinstance(root, ast.Attribute):
             root = root.value
         return UNKNOWN if isinstance(root, ast.Name) and root.id in self.bound else named_object(n, self.function)
 
     def _makes(self, v: ast.AST | None) -> bool:
-        """Whether an expression gives an array that nobody else has, or a number."""
+        """Whether an expression returns a new array, which nothing else refers to, or a constant."""
         made = isinstance(v, ast.Call) and any(self._found(v.func) is f for f in _MAKERS)
         return made or isinstance(v, ast.Constant)
 
     def _lets_write(self, k: ast.keyword) -> bool:
-        """Whether a function may write into what it is given as the keyword `k`, as NumPy's do into `out=`."""
+        """Whether a function may write into the keyword argument `k`, as NumPy's functions do into `out=`."""
         own = isinstance(k.value, ast.Call) and self._makes(k.value)
         return k.arg is None or k.arg.startswith("overwrite_") or (k.arg in ("out", "output") and not own)
 
     def _loop(self, n: ast.For | ast.While) -> int:
-        """The effect of a loop, which stays as a whole or goes."""
+        """Return the effect of a loop, which is kept or removed as a whole."""
         if isinstance(n, ast.For) and not _names_only(n.target):
             return ACTS
         head = self._stream(n.iter) if isinstance(n, ast.For) else self.of(n.test)
@@ -231,7 +231,7 @@ class Effects:
         return max([self._stream(g.iter) for g in n.generators] + [self._most([*inside, *conditions])])
 
     def _stream(self, n: ast.AST) -> int:
-        """The effect of an expression whose values are read one by one at this very place."""
+        """Return the effect of an expression that is iterated over right here, so an iterator may be in it."""
         if isinstance(n, ast.GeneratorExp):
             return self._comprehension(n)
         if isinstance(n, ast.Call) and any(self._found(n.func) is f for f in _STREAMS):
@@ -239,7 +239,7 @@ class Effects:
         return self.of(n)
 
     def _call(self, n: ast.Call) -> int:
-        """The effect of a call: that of the function, on top of its arguments'."""
+        """Return the effect of a call: the maximum over the function and its arguments."""
         f, given = self._found(n.func), [*n.args, *[k.value for k in n.keywords]]
         if any([self._lets_write(k) for k in n.keywords]):
             return ACTS
@@ -248,7 +248,7 @@ class Effects:
         else:
             called = self._called(f, len(n.args))
         if any([isinstance(a, ast.Starred) for a in n.args]) and not _counts_all(f):
-            called = ACTS  # one of them may be `out`
+            called = ACTS  # one of the unpacked arguments may be `out`
         consumes = any(f is known for known in _CONSUMERS)
         return max([called, *[self._stream(a) if consumes else self.of(a) for a in given]])
 
@@ -259,7 +259,7 @@ class Effects:
         return self.of(func.value) if len(n.args) <= 1 or func.attr in _WITHOUT_OUT else ACTS
 
     def _called(self, f: Any, count: int) -> int:
-        """The effect of calling the function `f` with `count` arguments by position."""
+        """Return the effect of calling the function `f` with `count` positional arguments."""
         if isinstance(f, np.ufunc):
             return FREE if count <= f.nin and not f.types[0].startswith("O") else ACTS
         if isinstance(f, type) and issubclass(f, (BaseException, np.generic)):
@@ -273,7 +273,7 @@ class Effects:
 
     def _helper(self, f: types.FunctionType) -> int:
         if f in self.busy:
-            return FREE  # as far as this call of it goes
+            return FREE  # a recursive call adds no further effect
         if id(f) not in self.helpers:
             node = defined(f)
             self.helpers[id(f)] = ACTS if node is None else Effects(node, f, self.busy).whole()
@@ -314,7 +314,7 @@ class Effects:
 
 
 def _bindings(n: ast.AST) -> Iterator[tuple[str, ast.AST | None]]:
-    """The names that a piece of syntax binds, each with the expression whose value or part it gets, or None."""
+    """Yield the names that a syntax node binds, each with the expression bound or unpacked to it, or None."""
     targets: Sequence[ast.AST] = ()
     value: ast.AST | None = None
     match n:
@@ -341,12 +341,12 @@ def _bindings(n: ast.AST) -> Iterator[tuple[str, ast.AST | None]]:
 
 
 def _items_or_value(target: ast.AST, value: ast.expr) -> ast.expr:
-    """Return the expression that an assignment to `target` reads: `*value` where it unpacks, else `value`."""
+    """Return the expression that an assignment to `target` reads: `*value` if it unpacks, else `value`."""
     return value if isinstance(target, ast.Name) else ast.Starred(value)
 
 
 def _base(target: ast.AST) -> str:
-    """The name of the variable that a statement stores in, whole or at an index; None where there is none."""
+    """Return the name of the variable that an assignment sets, whole or at an index; "" if there is none."""
     if isinstance(target, ast.Subscript):
         return _base(target.value) if isinstance(target.value, ast.Name) else ""
     return target.id if isinstance(target, ast.Name) else ""
@@ -358,13 +358,13 @@ def _makes_list(v: ast.AST | None) -> bool:
 
 
 def _counts_all(f: Any) -> bool:
-    """Whether a function may be given any number of arguments."""
+    """Whether a call may have any number of positional arguments, because none of them can be `out`."""
     own = isinstance(f, types.FunctionType) and id(f) not in _ALLOWED
     return own or any([f is known for known in _BUILTINS])
 
 
 def _names_only(target: ast.AST) -> bool:
-    """Whether an assignment to `target` binds names and does no more."""
+    """Whether an assignment to `target` only binds names."""
     if isinstance(target, (ast.Tuple, ast.List)):
         return all(map(_names_only, target.elts))
     return isinstance(target, ast.Name) or (isinstance(target, ast.Starred) and _names_only(target.value))
@@ -375,7 +375,7 @@ def _child_nodes(n: ast.AST) -> list[ast.AST]:
 
 
 def _is_plain_constant(value: Any) -> bool:
-    """Whether an object is a number, an array, a text, a class, or a tuple or list of such."""
+    """Whether an object is a number, array, string or class, or a tuple or list of these."""
     return all(map(_is_plain_constant, value)) if type(value) in (tuple, list) else isinstance(value, _PLAIN)
 
 

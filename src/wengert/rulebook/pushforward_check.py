@@ -1,4 +1,4 @@
-"""Whether a pushforward agrees with the pullback, which is tested against numbers: a part of `test_rrule`."""
+"""Compare a pushforward with its pullback, a part of `test_rrule`; the pullback is tested against differences."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from wengert.values.numeric_trees import map_numbers
 
 
 class Called(NamedTuple):
-    """A call of `f` by its rule, and its value y."""
+    """A call of `f` with a rule, and its value y."""
 
     f: Callable[..., Any]
     rule: Rule
@@ -23,11 +23,11 @@ class Called(NamedTuple):
     kwargs: dict[str, Any]
 
     def pushed(self, tangents: tuple[Any, ...], size: int | None = None) -> Any:
-        """The tangent of y."""
+        """Push the tangents through the call, and return the tangent of y."""
         return push(plainly, self.f, self.rule, self.y, self.args, self.kwargs, tangents, size)
 
     def zeros(self) -> tuple[Any, ...]:
-        """No tangent for any argument, or for any item of the sequence."""
+        """Return None, a zero tangent, for each argument, and for each item of a sequence."""
         k = self.rule.sequence
         parts = [(None,) * len(x) if i == k and not self.rule.is_single(x) else None for i, x in enumerate(self.args)]
         return tuple(parts)
@@ -37,9 +37,10 @@ def pushforward_agrees(
     call: Called, places: Sequence[Any], y_bar: Any, cotangents: Any, random_like: Callable[[Any], Any],
     close: Callable[[str, Any, Any], None],
 ) -> None:  # fmt: skip
-    """Check that Re⟨ȳ, ẏ⟩ is Re⟨x̄, ẋ⟩ for random tangents, of all arguments and of each, and in two directions.
+    """Check Re⟨ȳ, ẏ⟩ = Re⟨x̄, ẋ⟩ for random tangents of all arguments and of each alone, and in two directions at once.
 
-    `places` are those of the arguments, `cotangents` their cotangents for `y_bar`; `close(what, got, expected)` raises.
+    `places` locate the differentiated arguments. `cotangents` are theirs for `y_bar`. `close(what, got, expected)`
+    raises if the numbers differ.
     """
     for some in [places, *[[place] for place in places]] if len(places) > 1 else [places]:
         tangents = call.zeros()
@@ -54,7 +55,7 @@ def pushforward_agrees(
 
 
 def paired(cotangents: Any, tangents: Any) -> float:
-    """Re⟨x̄, ẋ⟩ over the parts of a value; None is zero, and so is a tangent that refuses to be known."""
+    """Return Re⟨x̄, ẋ⟩ over the parts of a value; None and delayed tangents count as zero."""
     if cotangents is None or tangents is None or isinstance(tangents, Thunk):
         return 0.0
     if isinstance(cotangents, (tuple, list)):

@@ -1,7 +1,7 @@
-"""The pushforward of a call: the tangent of its result, from those of its arguments.
+"""Push tangents through a call: from the tangents of its arguments to the tangent of its result.
 
-A tangent ẋ has the shape of its primal, and is real where that is. Partials and declarations are tried first; what has
-neither is the transpose of the pullback: Re⟨x̄, ẋ⟩ = Re⟨ȳ, ẏ⟩.
+A tangent ẋ has the shape of its primal, and is real if that is. A declared pushforward or partials are used first;
+without either, the pullback is transposed: Re⟨x̄, ẋ⟩ = Re⟨ȳ, ẏ⟩.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ ENTERED = "Pushforwards compute with it, also on values that an outer derivative
 
 Args = tuple[Any, ...]
 Caller = Callable[..., Any]
-FORMS = {np.ndarray, float, np.float64}  # of most tangents, which need no look
+FORMS = {np.ndarray, float, np.float64}  # types of most tangents, which need no conversion
 
 
 class ReverseMode:
-    """A slot for reverse mode, which transposes a pullback. Reverse mode imports the rules, so it fills this in itself.
+    """A slot for reverse mode, which transposes pullbacks. Reverse mode imports the rules, so it sets this itself.
 
-    `gradients(call, f, args)` are those of f's real result, as JAX has them.
+    `gradients(call, f, args)` returns the gradients of f's real result, in JAX's convention for complex arguments.
     """
 
     gradients: Callable[[Caller, Callable[..., Any], Args], Sequence[Any]]
 
 
 def plainly(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Run a piece of a pushforward that no outer derivative watches: `fn(*args, **kwargs)`."""
+    """Return `fn(*args, **kwargs)`: a `call` for pushforwards that no outer derivative records."""
     return fn(*args, **kwargs)
 
 
@@ -47,12 +47,12 @@ def push(
     call: Caller, fn: Callable[..., Any], rule: AnyRule, y: Any, args: Args, kwargs: Mapping[str, Any] | None,
     tangents: Args, size: int | None = None, keeps: bool = False,
 ) -> Any:  # fmt: skip
-    """Return the tangent of y = `fn(*args, **kwargs)`, from the `tangents` of `args`; None where it is certainly zero.
+    """Return the tangent of y = `fn(*args, **kwargs)`, from the `tangents` of `args`; None if it is certainly zero.
 
-    `call(f, *args)` runs each piece of the arithmetic. `args` are normalised, Specs or None where the `rule` reads no
-    values. None stands for a tangent of zero, a sequence has a tuple of them. With `size` each tangent has a leading
-    axis of that length, and so has the result: one for each direction. With `keeps`, products with a factor of zero
-    are zero, whatever the other factor is.
+    `call(f, *args)` runs each piece of the arithmetic. `args` are normalised; they are Specs or None where the `rule`
+    reads no values. A tangent of None is zero; a sequence has a tuple of tangents. With `size`, each tangent and the
+    result have a leading axis of that length, for several directions. With `keeps`, a product with a factor of zero is
+    zero, even if the other factor is infinite or nan.
     """
     if rule.kind == "constant":
         return None
@@ -82,7 +82,7 @@ def _is_linear_in_first(rule: AnyRule, tangents: Args) -> bool:
 
 
 def _splat(rule: AnyRule, args: Args, tangents: Args) -> Args:
-    """The tangents as the rule takes the arguments: those of the items of the sequence one by one."""
+    """Return the tangents as the rule takes the arguments, with those of a sequence's items one by one."""
     k = rule.sequence
     if k is None or rule.is_single(args[k]):
         return tangents
@@ -90,10 +90,10 @@ def _splat(rule: AnyRule, args: Args, tangents: Args) -> Args:
 
 
 class _Pushed(NamedTuple):
-    """A call of a function with a rule, as tangents are pushed through it.
+    """A call of a function with a rule, through which tangents are pushed.
 
-    Of its arguments, `flat` are those of `args` with the items of a sequence one by one, `primals` the differentiable
-    ones and `static` the others by name.
+    `flat` are the arguments `args` with the items of a sequence one by one, `primals` the differentiable ones among
+    these, and `static` the other arguments by name.
     """
 
     call: Caller
@@ -108,7 +108,7 @@ class _Pushed(NamedTuple):
     keeps: bool
 
     def along(self, tangents: Args) -> Any:
-        """ẏ in one direction."""
+        """Return ẏ in one direction."""
         forward = self.rule.forward
         if forward is None:
             made = self.by_partials(tangents) if self.rule.kind == "partials" else self.by_transpose(tangents)
@@ -119,7 +119,7 @@ class _Pushed(NamedTuple):
         return fitted(self.call, made, self.y)
 
     def along_all(self, tangents: Args, size: int) -> Any:
-        """ẏ in `size` directions, at once where the pushforward broadcasts or the function has a batching rule."""
+        """Return ẏ in `size` directions: at once if the pushforward broadcasts or calls `fn`, else in a loop."""
         forward = self.rule.forward
         is_sum = self.keeps and any([self.fn is f for f in CONTRACTIONS])
         if forward is not None and forward.kind != "declared" and not is_sum:
@@ -138,17 +138,17 @@ class _Pushed(NamedTuple):
         return fitted(self.call, made, self.y, size)
 
     def by_partials(self, tangents: Args) -> Any:
-        """ẏ = Σ pₖ ẋₖ."""
+        """Return ẏ = Σ pₖ ẋₖ."""
         pushing = self.rule.pushing(tuple([tangent is not None for tangent in tangents]), self.keeps)
         return self.call(pushing, tangents, self.y, *self.primals, **self.static)
 
     def declared(self, forward: AnyPushforward, tangents: Args) -> Any:
-        """ẏ by the function that was declared."""
+        """Return ẏ from the declared function."""
         action = forward.keeping if self.keeps else forward.action
         return self.call(action, tangents, self.y, *self.primals, **self.static)
 
     def by_transpose(self, tangents: Args) -> Any:
-        """ẏ by the transpose of the rule's pullback."""
+        """Return ẏ from the transpose of the rule's pullback."""
         if self.rule.kind == "rrule":
             raise RuleError(f"{self.rule.primitive}: the pullback of its rule ({self.rule.where}) is not known here")
         wanted = tuple([tangent is not None for tangent in tangents])
@@ -160,9 +160,9 @@ class _Pushed(NamedTuple):
         return transposed(self.call, self.rule, pullback, self.y, self.primals, tangents)
 
     def terms(self, forward: AnyPushforward, tangents: Args) -> list[tuple[Args, tuple[bool, ...]]]:
-        """The calls whose sum is ẏ: of all tangents together, or of each beside the other values.
+        """Return the calls whose sum is ẏ: for each its arguments, and a flag for each argument that is a tangent.
 
-        For each the arguments, and which of them are tangents.
+        A linear function has one call, on all tangents; a multilinear one has a call for each tangent.
         """
         rest = len(self.flat) - len(tangents)
         if forward.kind == "linear" and len(tangents) == 1:
@@ -183,7 +183,7 @@ class _Pushed(NamedTuple):
         ]
 
     def called(self, forward: AnyPushforward, term: Args, moved: tuple[bool, ...] = (), size: int | None = None) -> Any:
-        """The value of the function at a term; with `size`, of the arguments that are `moved` there are so many."""
+        """Call the function on the arguments `term`; with `size`, those flagged in `moved` are stacks of directions."""
         fn, static = self.fn, self.kwargs
         if forward.without and static:
             static = {name: value for name, value in static.items() if name not in forward.without}
@@ -191,19 +191,19 @@ class _Pushed(NamedTuple):
             term = _joined(self.rule, term, self.args)
         if size is not None:
             return batched(self.call, fn, term, static, _joined(self.rule, moved, self.args), size, quiet=True)
-        if getattr(fn, "__objclass__", None) in (np.ndarray, np.generic):  # a tangent may be of the other
+        if getattr(fn, "__objclass__", None) in (np.ndarray, np.generic):  # a tangent may be of the other class
             fn, term = getattr(np.ndarray, fn.__name__), (self.call(np.asarray, term[0]), *term[1:])
         if self.keeps and any([fn is f for f in CONTRACTIONS]):
             return self.call(contracted_kept, fn, *term, **static)
         return self.call(fn, *term, **static)
 
     def total(self, terms: list[Any]) -> Any:
-        """The sum of the values of all terms."""
+        """Return the sum of the values of all terms."""
         return terms[0] if len(terms) == 1 else self.call(_sum, *terms)
 
 
 def _joined(rule: AnyRule, flat: Args, args: Args) -> Args:
-    """The inverse of `rule.splat`: `flat`, values for the arguments one by one, in the form of `args`."""
+    """Undo `rule.splat`: return the values `flat` in the form of `args`, with those of a sequence in a tuple."""
     k = rule.sequence
     if k is None or rule.is_single(args[k]):
         return flat
@@ -212,7 +212,7 @@ def _joined(rule: AnyRule, flat: Args, args: Args) -> Args:
 
 
 def _zeros_like_primal(x: Any) -> Any:
-    """Zeros like an argument without tangent."""
+    """Return zeros with the shape and dtype of an argument without tangent."""
     return np.zeros(np.shape(x), x.dtype if isinstance(x, (np.ndarray, Spec)) else float)
 
 
@@ -224,13 +224,13 @@ def _sum(*terms: Any) -> Any:
 
 
 def _aligned(tangent: Any, ndim: int) -> Any:
-    """A stack of tangents whose further axes stand against those of a result of `ndim` axes."""
+    """Insert axes after the first, so that a stack of tangents broadcasts against a result of `ndim` axes."""
     shape = np.shape(tangent)
     return np.reshape(tangent, (shape[0], *(1,) * (ndim + 1 - len(shape)), *shape[1:]))
 
 
 def row_of(call: Caller, tangents: Args, k: int) -> Args:
-    """The tangents in direction `k`, of those in all directions."""
+    """Return the tangents in direction `k`."""
     rows: list[Any] = []
     for tangent in tangents:
         is_sequence = type(tangent) is tuple
@@ -241,7 +241,7 @@ def row_of(call: Caller, tangents: Args, k: int) -> Args:
 
 
 def _stack(call: Caller, made: Sequence[Any]) -> Any:
-    """The tangents of all directions along a new first axis."""
+    """Stack the tangents of all directions along a new first axis."""
     if isinstance(made[0], tuple):
         return tuple([None if part[0] is None else _stack(call, part) for part in zip(*made, strict=True)])
     return call(np.stack, [*made])
@@ -253,17 +253,17 @@ def _stack(call: Caller, made: Sequence[Any]) -> Any:
 def transposed(
     call: Caller, rule: AnyRule, pullback: Callable[[Any], Sequence[Any]], y: Any, primals: Args, tangents: Args
 ) -> Any:
-    """ẏ by the transpose of a `pullback` of `rule`, which is linear: its derivative at ȳ = 0, by reverse mode.
+    """Return ẏ from the transpose of a linear `pullback` of `rule`: its derivative at ȳ = 0, by reverse mode.
 
-    `primals` and `tangents` are aligned with what the pullback returns; of the former only the Specs are read.
+    `primals` and `tangents` match the cotangents that the pullback returns; only the Specs of the primals are read.
 
-    Errors: RuleError where the pullback cannot be traced.
+    Errors: RuleError if the pullback cannot be traced.
     """
     parts = _result_parts(y)
     specs = [None if tangent is None else spec_of(x) for x, tangent in zip(primals, tangents, strict=False)]
 
     def paired(*cotangents: Any) -> Any:
-        """Re⟨x̄, ẋ⟩ of the cotangents of the parts of y."""
+        """Return Re⟨x̄, ẋ⟩ for the cotangents of the parts of y."""
         y_bar = (
             cotangents[0]
             if parts.form is None
@@ -282,19 +282,20 @@ def transposed(
     except WengertError as error:
         raise RuleError(
             f"{rule.primitive} has no pushforward: the pullback of its rule ({rule.where}) cannot be transposed. "
-            f"Declare one, @wg.pushforward({rule.primitive}), above `(tangents, y, *args) -> ẏ`. The reason:\n{error}"
+            f"Declare one: decorate `(tangents, y, *args) -> ẏ` with @wg.pushforward({rule.primitive}). "
+            f"The reason:\n{error}"
         ) from error
     return parts.joined([call(np.conj, slope) if is_complex(slope) else slope for slope in slopes])
 
 
 class _Parts(NamedTuple):
-    """The inexact parts of a result: its form, or None where it is one number or array, and a Spec for each part."""
+    """The inexact parts of a result: its form (None for one number or array), and a Spec for each part."""
 
     form: Any
     specs: dict[Any, Spec]
 
     def joined(self, tangents: Sequence[Any]) -> Any:
-        """The tangent of the result, from those of its parts."""
+        """Return the tangent of the result, from those of its parts."""
         if self.form is None:
             return tangents[0] if tangents else None
         found = dict(zip(self.specs, tangents, strict=True))
@@ -329,7 +330,7 @@ def _zeros(spec: Spec) -> Any:
 
 
 def _inner(x_bar: Any, tangent: Any) -> Any:
-    """Re Σ x̄* ẋ."""
+    """Return Re Σ x̄* ẋ."""
     product = (np.conj(x_bar) if is_complex(x_bar) else x_bar) * tangent
     total = np.sum(product)
     return np.real(total) if is_complex(total) else total
@@ -339,7 +340,7 @@ def _inner(x_bar: Any, tangent: Any) -> Any:
 
 
 def fitted(call: Caller, y_dot: Any, y: Any, size: int | None = None) -> Any:
-    """The tangent `y_dot` in the shape and realness of the result `y`, and with a leading axis if there is a `size`."""
+    """Convert the tangent `y_dot` to the shape and realness of the result `y`; with `size`, keep the leading axis."""
     usual = size is None and type(y_dot) in FORMS and type(y) in FORMS
     if usual and (type(y_dot) is not np.ndarray is not type(y)):
         return y_dot

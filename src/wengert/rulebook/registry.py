@@ -1,4 +1,4 @@
-"""The rule registry: one rule per primitive, found by the callable itself."""
+"""The rule registry: one rule per primitive, looked up by the callable."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ T = TypeVar("T")
 
 
 class Registry:
-    """The table of rules, `wg.rules`: `f in rules`, `rules[f]`, and how many there are.
+    """The table of rules, `wg.rules`: use `f in rules`, `rules[f]`, `len(rules)`, and iterate over its callables.
 
-    One table serves all threads. A lookup sees it as it is at that moment; `version` grows with each change. Rules that
-    other distributions bring, by entry points named `group`, are loaded at the first lookup; those for the functions of
-    a library (`when_imported`) at the first lookup after it has been imported.
+    All threads share the table, and a lookup sees its current state; `version` grows with each change. The first lookup
+    loads the rules that other distributions provide, by entry points of the `group`. The first lookup after a library
+    is imported loads the rules for its functions (`when_imported`).
 
     >>> np.sin in wg.rules, np.pad in wg.rules
     (True, False)
@@ -37,7 +37,7 @@ class Registry:
         self.version = 0
         self.watchers: list[Callable[[], None]] = []  # called after each change
         self._made: dict[Callable[[], Any], Any] = {}
-        self.types: set[type] = set()  # those of what ever was a target
+        self.types: set[type] = set()  # the types of all targets so far
         self._rules: dict[Any, Rule] = {}
         self._batching: dict[Any, Callable[..., Any]] = {}
         self._standins: dict[Any, Callable[..., Any]] = {}
@@ -47,7 +47,7 @@ class Registry:
         self._plugins = None if group is None else Plugins(group, self, lambda: self._undone(_on_error))
 
     def __reduce__(self) -> str | tuple[Any, ...]:
-        """A pickle or copy of what reaches the table of the process, as a rule's function may, means this table."""
+        """Pickle `wg.rules` by name: a function that refers to it gets, elsewhere, the table of that process."""
         return "rules" if self is rules else super().__reduce__()
 
     def __getitem__(self, f: Callable[..., Any]) -> Rule:
@@ -55,13 +55,13 @@ class Registry:
         if rule is None:
             name = callable_name(f)
             raise NoRuleError(
-                f"{name} has no rule. It may need none: wg.policy({name}) says what becomes of its calls. "
-                f"To give it one:\n\n{stub(f)}"
+                f"{name} has no rule. It may not need one: wg.policy({name}) says how its calls are handled. "
+                f"To declare a rule:\n\n{stub(f)}"
             )
         return rule
 
     def get(self, f: Any) -> Rule | None:
-        """The rule of the callable `f`, or None."""
+        """Return the rule of the callable `f`, or None."""
         if self._plugins is not None and not self._plugins.done:
             self._plugins.load()
         rule = self._find(f)
@@ -82,9 +82,9 @@ class Registry:
         return len(self._rules)
 
     def load(self) -> dict[str, list[str]]:
-        """Load the rules that other distributions bring, if that is not done; returns what each of them brought.
+        """Load the rules of other distributions, unless that is done; return the entry points loaded from each.
 
-        So are those for the functions of libraries that have been imported.
+        Also load the rules for the functions of imported libraries.
         """
         if self._companions.are_due():
             self._load_companions()
@@ -95,9 +95,9 @@ class Registry:
         return self._plugins.loaded
 
     def when_imported(self, library: str, rules: str) -> None:
-        """Let the import of the module `rules`, which registers rules, follow that of the module `library`.
+        """Import the module `rules`, which registers rules, once the module `library` has been imported.
 
-        It happens at the first lookup of a rule after that, so that neither is imported where nobody uses the library.
+        The first lookup of a rule after that imports it, so that nothing is imported for a library that is not used.
         """
         self._companions.add(library, rules)
 
@@ -105,31 +105,31 @@ class Registry:
         self._journal.apart(self._companions.load)
 
     def _load_before(self) -> None:
-        """Load what may have a rule of its own for the target of a rule that is declared: the later is the second."""
+        """Load pending rules before one is declared, so that a duplicate is reported as the second."""
         self._journal.apart(self._companions.load_before)
 
     def skip(self, *distributions: str) -> None:
-        """Leave out the rules that these `distributions` bring, or all where none is named; before the first lookup."""
+        """Skip the rules of these `distributions`, or of all if none is named. Call this before the first lookup."""
         if self._plugins is not None:
             self._plugins.skip(distributions)
 
     def add(self, rule: Rule) -> Rule:
-        """Enter `rule` under each of its targets.
+        """Add `rule` for each of its targets.
 
-        Errors: DuplicateRuleError where another rule stands; the same line of code run again replaces itself.
+        Errors: DuplicateRuleError if a target has another rule. The same line of code, run again, replaces its rule.
         """
         self._load_before()
         with self._lock:
             for f in rule.targets:
                 if not callable(f):
-                    of = ": the function of a property is its .fget" if isinstance(f, property) else ""
-                    raise RuleError(f"{rule.name} ({rule.where}): {f!r} is not callable{of}")
+                    remedy = ": pass the property's function, its .fget" if isinstance(f, property) else ""
+                    raise RuleError(f"{rule.name} ({rule.where}): {f!r} is not callable{remedy}")
                 old = self._find(f)
                 if old is not None and (old.where, old.name) != (rule.where, rule.name):
                     raise DuplicateRuleError(
                         f"{callable_name(f)} already has a rule, {old.name} at {old.where}; "
                         f"the second is {rule.name} at {rule.where}. "
-                        f"To replace the first, take it out: rules.remove({callable_name(f)})"
+                        f"To replace the first, remove it: rules.remove({callable_name(f)})"
                     )
             for f in rule.targets:
                 self._journal.put(self._rules, key_of(f), rule)
@@ -138,10 +138,10 @@ class Registry:
         return rule
 
     def remove(self, f: Callable[..., Any]) -> None:
-        """Take out the rule of `f`, also of the other functions that it was declared for."""
+        """Remove the rule of `f`, for all functions that it was declared for."""
         rule = self[f]
         if isinstance(f, Carrier):
-            raise RuleError(f"{callable_name(f)} is differentiated by a rule of its own, which goes where it goes")
+            raise RuleError(f"the rule of {callable_name(f)} is part of that object and cannot be removed")
         with self._lock:
             for target in rule.targets:
                 if self._find(target) is rule:
@@ -149,7 +149,7 @@ class Registry:
             self._changed()
 
     def accumulate(self, f: Callable[..., Any], arg: int, accumulator: Accumulator) -> None:
-        """Let `accumulator` add to the cotangent of argument `arg` of `f` in place: what `@accumulates` does."""
+        """Let `accumulator` add to the cotangent of argument `arg` of `f` in place, as `@accumulates` declares."""
         rule, where = self._find(f) or self[f], place(accumulator.add)
         old = rule.accumulators.get(arg)
         if old is not None and place(old.add) != where:
@@ -161,7 +161,7 @@ class Registry:
             self._changed()
 
     def push_by(self, f: Callable[..., Any], pushforward: Pushforward) -> None:
-        """Let `pushforward` push tangents through calls of `f`: what `@pushforward` and `linear` do."""
+        """Let `pushforward` push tangents through calls of `f`, as `@pushforward` and `linear` declare."""
         rule, where = self._find(f) or self[f], place(pushforward.function)
         old = rule.forward
         if old is not None and place(old.function) != where:
@@ -173,7 +173,7 @@ class Registry:
             self._changed()
 
     def batch(self, targets: tuple[Any, ...], body: Callable[..., Any]) -> None:
-        """Let `body` be the batching rule of the functions `targets`: what `@batching` does."""
+        """Let `body` be the batching rule of the functions `targets`, as `@batching` declares."""
         self._load_before()
         with self._lock:
             for f in targets:
@@ -183,36 +183,36 @@ class Registry:
                 self._journal.put(self._batching, key_of(f), body)
 
     def batching_of(self, f: Any) -> Callable[..., Any] | None:
-        """The batching rule of the function `f`, or None."""
+        """Return the batching rule of the function `f`, or None."""
         self.load()
         return self._batching.get(key_of(f))
 
-    def stand_in(self, targets: tuple[Any, ...], text: Callable[..., Any]) -> None:
-        """Let `text` run, recorded, in place of the functions `targets`: what `@stands_for` does."""
+    def stand_in(self, targets: tuple[Any, ...], standin: Callable[..., Any]) -> None:
+        """Let `standin` run, recorded, in place of the functions `targets`, as `@stands_for` declares."""
         self._load_before()
         with self._lock:
             for f in targets:
                 old = self._standins.get(key_of(f))
-                if old is not None and place(old) != place(text):
+                if old is not None and place(old) != place(standin):
                     raise DuplicateRuleError(f"{callable_name(f)} already has a stand-in, at {place(old)}")
-                self._journal.put(self._standins, key_of(f), text)
+                self._journal.put(self._standins, key_of(f), standin)
             self._changed()
 
     def standin_of(self, f: Any) -> Callable[..., Any] | None:
-        """The function that stands for the function `f`, or None."""
+        """Return the stand-in of the function `f`, or None."""
         self.load()
         return self._standins.get(key_of(f))
 
     @contextmanager
     def scope(self) -> Iterator[Registry]:
-        """Undo, at the end of the `with` block, what this thread changed inside; meanwhile all threads see it."""
+        """Undo this thread's changes at the end of the `with` block; until then, all threads see them."""
         self.load()
         with self._undone(lambda error: True):
             yield self
 
     @contextmanager
     def _undone(self, when: Callable[[BaseException | None], bool]) -> Iterator[None]:
-        """Undo what this thread changes inside, if `when(error)`."""
+        """Undo this thread's changes at the end of the block if `when(error)`."""
         changes: list[Any] = []
         try:
             with self._journal.block(when) as changes:
@@ -235,16 +235,16 @@ class Registry:
 
     def _changed(self) -> None:
         self.version += 1
-        self._made = {}  # another, lest what is made meanwhile of the rules before be entered in it
+        self._made = {}  # a new dict: a `make` that is running has read the old rules and fills the old dict
         for watcher in self.watchers:
             watcher()
 
     @by_hand
     def rrule(self, f: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, Pullback]:
-        """The value of `f(*args, **kwargs)` and its pullback, by the rule of `f`, in whichever form it is declared.
+        """Return the value of `f(*args, **kwargs)` and its pullback, from the rule of `f`, whatever its form.
 
-        The pullback returns one cotangent (or None) for each argument by position; an argument that is given by name
-        counts as one by position where the rule has it so.
+        The pullback returns one cotangent (or None) for each positional argument. A keyword argument counts as
+        positional if the rule has it as a positional parameter.
         """
         return rrule(self[f], f, args, kwargs)
 

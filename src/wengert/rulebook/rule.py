@@ -1,4 +1,4 @@
-"""One rule, and how the arguments of a call are bound to its parameters."""
+"""A derivative rule, and the binding of a call's arguments to its parameters."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from wengert.values.specs import Spec
 
 __all__ = ["Accumulator", "ArgumentPlan", "Carrier", "Rule", "Variant"]
 
-MOST_ARGUMENTS = 256  # arguments; what is derived for longer calls is not remembered: each length would be kept
+MOST_ARGUMENTS = 256  # plans and variants for longer calls are not cached: each length would add an entry
 
 Args = tuple[Any, ...]
 
 
 class Accumulator(NamedTuple):
-    """Adds the cotangent of one argument in place: `add(x_bar, y_bar, y, *args) -> x_bar`.
+    """A function that adds the cotangent of one argument in place: `add(x_bar, y_bar, y, *args) -> x_bar`.
 
-    `scatters`: the contribution is zero in most places, so that the first one too is added, to zeros. `above`: it pays
-    where x̄ has so many elements.
+    `scatters`: most elements of a contribution are zero, so that the first one too is added in place, to zeros.
+    `above` is the smallest number of elements of x̄ for which it is called.
     """
 
     add: Callable[..., Any]
@@ -42,7 +42,7 @@ class Accumulator(NamedTuple):
 
     @property
     def action(self) -> Callable[..., Any]:
-        """`add`, with a copy of ȳ if it may write into that."""
+        """`add`, called with a copy of ȳ if it may write into ȳ."""
         return self.add if _is_tested(self.add) else given_own(self.add, 1)
 
 
@@ -52,11 +52,11 @@ def _is_tested(function: Callable[..., Any]) -> bool:
 
 @dataclass(frozen=True)
 class Pushforward:
-    """How a rule pushes tangents: `kind` is "declared", "linear" or "multilinear".
+    """The way a rule pushes tangents: `kind` is "declared", "linear" or "multilinear".
 
-    A declared one is `function(tangents, y, *args, **static) -> ẏ`; the others call the primitive itself. A linear rule
-    is so in the arguments `args` (None: in all), without the static ones `without`, which add a constant. `broadcasts`:
-    the function takes several directions at once, along a leading axis of the tangents.
+    A declared one calls `function(tangents, y, *args, **static) -> ẏ`; the others call the primitive itself. A linear
+    primitive is linear in the arguments `args` (None means all); its static arguments `without` only add a constant.
+    `broadcasts`: the function takes several directions at once, along a leading axis of the tangents.
     """
 
     kind: str
@@ -72,17 +72,17 @@ class Pushforward:
 
     @computed_once
     def action(self) -> Callable[..., Any]:
-        """`function`, with copies of the tangents and of its result if it may write into these."""
+        """`function`, with copies of the tangents and of its result if it may write into them."""
         return self.function if _is_tested(self.function) or self.body.computes else apart(self.function)
 
     @computed_once
     def keeping(self) -> Callable[..., Any]:
-        """`action` in which a tangent of zero stays zero in products."""
+        """`action` with products in which a tangent of zero stays zero."""
         kept = keeping(self.function, (next(iter(inspect.signature(self.function).parameters)),))
         return kept if self.action is self.function else apart(kept)
 
     def reads(self, count: int) -> tuple[tuple[str, ...], str]:
-        """Return what it reads of each of `count` arguments and of the result: "value", "shape" or "nothing"."""
+        """Return what it reads of each of `count` arguments, and of the result: "value", "shape" or "nothing"."""
         if self.kind == "declared":
             variant = self.body.variant((True,) * count)
             return variant.reads, variant.reads_y
@@ -92,9 +92,9 @@ class Pushforward:
 
 
 class Rule:
-    """How one primitive is differentiated, under all its names (`targets`).
+    """The derivative rule of one primitive, under all its names (`targets`).
 
-    `kind` is "partials", "pullback", "rrule" or "constant", `body` the function that states it, `where` its file:line.
+    `kind` is "partials", "pullback", "rrule" or "constant", `body` the decorated function, `where` its file:line.
     The other options are those of the decorators in `declare.py`.
     """
 
@@ -142,9 +142,9 @@ class Rule:
         return callable_name(self.targets[0])
 
     def normalise(self, args: Args, kwargs: Mapping[str, Any] | None) -> tuple[Args, dict[str, Any]]:
-        """The arguments of a call with each differentiable one by position: `(args, kwargs)`.
+        """Return the `(args, kwargs)` of a call with each differentiable argument by position.
 
-        Errors: NoRuleError where an argument before one by name is missing.
+        Errors: NoRuleError if an argument before one given by name is missing.
         """
         last = len(args) if self.sequence is None else self.sequence + 1
         if self.analysis is None or (not kwargs and len(args) <= last):
@@ -165,7 +165,7 @@ class Rule:
         return tuple(filled), kwargs
 
     def plan(self, nargs: int, kwnames: tuple[str, ...] = ()) -> ArgumentPlan:
-        """The ArgumentPlan for normalised calls: `nargs` arguments, those of a sequence one by one, and keywords."""
+        """Return the ArgumentPlan for normalised calls with `nargs` positional arguments, splatted, and `kwnames`."""
         key = (nargs, kwnames)
         found = self._plans.get(key)
         if found is None:
@@ -175,18 +175,18 @@ class Rule:
         return found
 
     def variant(self, wanted: tuple[bool, ...]) -> Variant:
-        """The Variant for the wanted among the first arguments."""
+        """Return the Variant that computes cotangents for the arguments flagged in `wanted`."""
         found = self._variants.get(wanted)
         if found is None:
             if self.kind == "rrule" or self.analysis is None:
-                raise RuleError(f"{self!r} states no pullback that could be derived from; call the rule")
+                raise RuleError(f"{self!r} declares neither partials nor a pullback, so call the rule itself")
             found = self.analysis.variant(wanted)
             if len(wanted) <= MOST_ARGUMENTS:
                 self._variants[wanted] = found
         return found
 
     def keeping(self, wanted: tuple[bool, ...]) -> Callable[..., tuple[Any, ...]]:
-        """The call of the Variant for the wanted in which a cotangent of zero stays zero in products."""
+        """Return the call of the Variant for `wanted`, with products in which a cotangent of zero stays zero."""
         found = self._keeping.get(wanted)
         if found is None:
             assert self.analysis is not None
@@ -195,16 +195,16 @@ class Rule:
 
     @property
     def forward(self) -> Pushforward | None:
-        """The Pushforward that was declared for this rule."""
+        """The Pushforward declared for this rule, or None."""
         return self.pushforwards.get("push")
 
     def forward_reads(self, count: int) -> tuple[tuple[str, ...], str] | None:
-        """Return what the pushforward reads; None if that is no more than the pullback reads, as tested of our own."""
+        """Return what the pushforward reads; None if no more than the pullback, as tests check for our own rules."""
         forward = self.forward
         return None if forward is None or (self.body and _is_tested(self.body)) else forward.reads(count)
 
     def pushing(self, wanted: tuple[bool, ...], keeps: bool = False) -> Callable[..., Any]:
-        """The function `(tangents, y, *args) -> ẏ` of a rule that states partials, for the wanted among its arguments.
+        """Return the function `(tangents, y, *args) -> ẏ` of a rule that states partials, for the `wanted` arguments.
 
         With `keeps`, a tangent of zero stays zero in products.
         """
@@ -220,9 +220,9 @@ class Rule:
     def forward_step(
         self, wanted: tuple[bool, ...], pushing: Callable[[tuple[bool, ...]], Callable[..., Any]] | None = None
     ) -> Callable[[Any, Any], Any]:
-        """The forward step of a call on one or two floats, `step(entry, tangents)`, where `tangents` are by slot.
+        """Return the forward step of a call on one or two floats, `step(entry, tangents)`; `tangents` are by slot.
 
-        `pushing` gives the function for what is not usual, by default that of the rule.
+        `pushing` returns the general function for unusual tangents, by default that of the rule.
         """
         assert self.analysis is not None
         return forward_step(self.analysis, wanted, pushing or self.pushing)
@@ -245,41 +245,41 @@ class Rule:
         return found
 
     def cotangents(self, cotangents: Any, args: Args) -> Args:
-        """Check what the pullback of an rrule returned, and give one cotangent for each argument of the call.
+        """Check what the pullback of an rrule returned, and return one cotangent for each argument of the call.
 
         Those of parameters that the call left at their defaults are dropped.
         """
         assert self.analysis is not None
-        whole = len(args) == 1 and isinstance(args[0], tuple)  # the cotangent of a tuple is one too
+        whole = len(args) == 1 and isinstance(args[0], tuple)  # its cotangent is itself a tuple
         if not isinstance(cotangents, (tuple, list)) or (whole and len(cotangents) != 1):
             cotangents = (cotangents,)
         if not len(args) <= len(cotangents) <= max(len(args), len(self.analysis.names)):
             raise RuleError(
                 f"the pullback of {self.primitive} ({self.where}) returned {len(cotangents)} cotangents for "
-                f"{len(args)} arguments. Return one for each, None where there is no derivative."
+                f"{len(args)} arguments. Return one for each, or None for an argument without derivative."
             )
         return tuple(cotangents[: len(args)])
 
     def splat(self, args: Args) -> Args:
-        """The arguments as the rule takes them: the items of the sequence one by one."""
+        """Return the arguments as the rule takes them, with the items of the sequence one by one."""
         k = self.sequence
         return args if k is None or self.is_single(args[k]) else (*args[:k], *args[k], *args[k + 1 :])
 
     def gather(self, cotangents: Sequence[Any], args: Args) -> Args:
-        """The inverse of `splat`, for cotangents: one for each argument of the call, a list for a sequence."""
+        """Undo `splat` for cotangents: return one for each argument of the call, a list for a sequence."""
         k = self.sequence
         if k is not None and not self.is_single(args[k]):
             n = len(args[k])
             inner: Any = list(cotangents[k : k + n])
-            if isinstance(args[k], np.ndarray):  # its rows were the sequence
+            if isinstance(args[k], np.ndarray):  # the sequence is the rows of an array
                 inner = np.stack(inner) if all(x is not None for x in inner) else None
             cotangents = (*cotangents[:k], inner, *cotangents[k + n :])
         return (*cotangents, *[None] * (len(args) - len(cotangents)))
 
     def result_bar(self, y_bar: Mapping[Any, Any], y: Any) -> Any:
-        """The cotangent of a result of several leaves, given a dict `y_bar` of those used: zero for the others.
+        """Return the cotangent of a result of several leaves, from a dict `y_bar` of those used; the others are zero.
 
-        With `parts`, the others have None. `y` is a flat tuple, or the form of another container.
+        With `parts`, the others are None. `y` is a flat tuple, or the form of another container.
         """
         if not is_flat(y):
             return cotangent(y, y_bar, not self.parts)
@@ -292,11 +292,11 @@ class Rule:
         return tuple.__new__(type(y), filled)
 
     def is_single(self, value: Any) -> bool:
-        """Whether an argument where the rule takes a sequence is one array or number, as in `np.asarray(x)`."""
+        """Whether the argument for the rule's sequence is a single array or number, as in `np.asarray(x)`."""
         return self.identity and not isinstance(value, (list, tuple))
 
     def _parameter(self, name: str) -> str:
-        """The rule's parameter for the keyword `name` of a call."""
+        """Return the rule's parameter for the keyword argument `name` of a call."""
         assert self.analysis is not None
         known = self.analysis
         if name in known.names or name in known.static or name in self.names:
@@ -305,7 +305,7 @@ class Rule:
 
     @computed_once
     def _foreign_names(self) -> dict[str, str]:
-        """The rule's parameters by the names that its targets give them, where all targets that tell agree."""
+        """The rule's parameters by the names in its targets' signatures, if all known signatures agree."""
         assert self.analysis is not None
         own = [*self.analysis.names]
         if self.sequence is not None:
@@ -319,7 +319,7 @@ class Rule:
         return {name: parameters.pop() for name, parameters in found.items() if len(parameters) == 1}
 
     def _after_sequence(self, args: Args, kwargs: dict[str, Any]) -> tuple[Args, dict[str, Any]]:
-        """Give arguments after the sequence by name: behind splatted items their position would say nothing."""
+        """Turn positional arguments after the sequence into keyword arguments: splatted items would shift them."""
         assert self.analysis is not None
         assert self.sequence is not None
         k, variadic, static = self.sequence, self.analysis.variadic, self.analysis.static
@@ -329,7 +329,7 @@ class Rule:
             args = (*args, kwargs.pop(variadic))
         extra = args[k + 1 :]
         if len(extra) > len(static):
-            raise NoRuleError(f"{self.primitive}: {len(args)} arguments by position ({self._declares()})")
+            raise NoRuleError(f"{self.primitive}: {len(args)} positional arguments are too many ({self._declares()})")
         return args[: k + 1], kwargs | dict(zip(static, extra, strict=False))
 
     def _declares(self) -> str:
@@ -343,7 +343,7 @@ _OPTIONS = "broadcasts", "view", "identity", "sequence", "parts", "names"
 
 
 def _rule_from_pickle(given: Args, options: dict[str, Any], accumulators: Any, pushforwards: Any) -> Rule:
-    """A rule that comes from another process."""
+    """Rebuild a rule from its pickle."""
     made = Rule(*given, **options)
     made.accumulators, made.pushforwards = accumulators, pushforwards
     return made
@@ -354,7 +354,7 @@ def _zero_like(part: Any) -> Any:
 
 
 class Carrier:
-    """A callable that brings its own rule (`own_rule`) and stands in no table, so that both are freed together."""
+    """A callable that has its own rule (`own_rule`) and is in no registry, so that both are freed together."""
 
     @property
     def own_rule(self) -> Rule:
@@ -362,7 +362,7 @@ class Carrier:
 
 
 class ArgumentPlan:
-    """How the arguments of one form of call are bound to a rule: the first are differentiable, others static."""
+    """The binding of one form of call to a rule's parameters: the first arguments are differentiable, others static."""
 
     def __init__(self, rule: Rule, nargs: int, kwnames: tuple[str, ...]) -> None:
         self.rule = rule
@@ -375,7 +375,7 @@ class ArgumentPlan:
             if name not in analysis.static and not analysis.open:
                 raise NoRuleError(
                     f"{rule.primitive}: the rule does not know the argument {name!r} ({rule._declares()}). "
-                    f"Declare it after the `*` of the rule, and use it there"
+                    f"Add it to the rule as a keyword-only parameter, after `*`, and use it there"
                 )
         count = nargs if analysis.variadic else min(nargs, len(analysis.names))
         self.positions = tuple(range(count))
@@ -387,11 +387,11 @@ class ArgumentPlan:
             )
 
     def bind(self, args: Args, kwargs: Mapping[str, Any] | None = None) -> tuple[Args, dict[str, Any]]:
-        """The differentiable arguments of a normalised, splatted call by position, and the static ones by name."""
+        """Return the differentiable arguments of a normalised, splatted call, and the static ones by name."""
         count = len(self.positions)
         static = dict(zip(self.static, args[count:], strict=False))
         return args[:count], static | dict(kwargs or {})
 
     def variant(self, wanted: tuple[bool, ...]) -> Variant:
-        """The Variant for a wanted set, with a flag for each position."""
+        """Return the rule's Variant for `wanted`, a flag for each position."""
         return self.rule.variant(wanted)

@@ -1,7 +1,7 @@
-"""Variants of a rule: its body cut down to the wanted arguments, with what each variant reads.
+"""Variants of a rule: its body without the dead code for unwanted arguments, and what each variant reads.
 
-The body is read as a syntax tree. Where there is none (a rule typed at a prompt), or where its results cannot be told
-apart in the text, or do more than compute, the whole body is called, and what is not wanted is dropped.
+Variants are made from the body's syntax tree. The whole body is called, and unwanted results are dropped, if there is
+no source (a rule typed at a prompt), if the source does not show its results one by one, or if they have side effects.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ from wengert.values.specs import spec_of
 class Variant(NamedTuple):
     """The pullback of a rule for one set of wanted arguments: `call(y_bar, y, *args) -> (a_bar, None, ...)`.
 
-    `reads` says, for each argument by position, whether it takes its "value", its "shape" or "nothing"; `reads_y` says
-    it of the result. So an entry keeps no more than that.
+    `reads` says for each positional argument whether the call reads its "value", its "shape" or "nothing"; `reads_y`
+    says it for the result. An entry keeps only these residuals.
     """
 
     call: Callable[..., tuple[Any, ...]]
@@ -56,11 +56,11 @@ class Variant(NamedTuple):
 
 
 class RuleBody:
-    """The function of a rule: its parameters, and what can be derived from it where it states a pullback."""
+    """The decorated function of a rule: its parameters, and the variants made from its source."""
 
     def __init__(self, function: Callable[..., Any], kind: str) -> None:
         if not isinstance(function, types.FunctionType):
-            raise RuleError(f"a rule is a Python function, not {type(function).__name__}")
+            raise RuleError(f"a rule must be a Python function, not {type(function).__name__}")
         self.function, self.name = function, function.__name__
         self.multiplies = kind == "partials"
         leading = {"partials": ("y",), "pullback": ("y_bar", "y"), "rrule": ()}[kind]
@@ -69,7 +69,7 @@ class RuleBody:
         lead = len(leading)
         if len(named) < lead:
             raise RuleError(
-                f"a {kind} rule takes {', '.join(leading)} and then the arguments of its primitive; "
+                f"a {kind} rule must take {', '.join(leading)} and then the arguments of its primitive; "
                 f"got {self.name}{inspect.signature(function)}"
             )
         self.y = named[lead - 1].name if lead else ""
@@ -85,37 +85,37 @@ class RuleBody:
 
     @computed_once
     def node(self) -> ast.FunctionDef | None:
-        """The body as a syntax tree, or None; read when first asked for, since importing a rule must cost nothing."""
+        """The body's syntax tree, or None; read at its first use, since importing a rule must cost nothing."""
         return definition(self.function)
 
     @computed_once
     def effects(self) -> Effects | None:
-        """The side effects of the body; None where its source is not known."""
+        """The side effects of the body; None if its source is not known."""
         return Effects(self.node, self.function) if self.node is not None else None
 
     @computed_once
     def exact(self) -> bool:
-        """Whether the text tells the results apart and each may be left out: only then are variants made of it."""
+        """Whether the source shows each result, and each can be removed: only then are variants made from it."""
         if self.node is None or self.effects is None or self.variadic or not is_exact(self.node, len(self.names)):
             return False
         parts = [part for statement in returns(self.node.body) for part in parts_of(statement)]
-        all_free = len(self.names) == 1 or all(map(self.effects.is_free, parts))  # one alone is always wanted
-        once = self.multiplies and not self.computes  # for NumPy's answer it would run again
+        all_free = len(self.names) == 1 or all(map(self.effects.is_free, parts))  # a single result is always wanted
+        once = self.multiplies and not self.computes  # a retry with NumPy's floats would run it twice
         return all_free and not once and self.effects.is_blind()
 
     @computed_once
     def computes(self) -> bool:
-        """Whether the body does nothing but compute, or raise an error, so that it may run again."""
+        """Whether the body has no side effect, except to raise errors, so that it may run again."""
         return self.effects is not None and self.effects.whole() < ACTS
 
     @property
     def inlines(self) -> bool:
-        """Whether the text may be copied into a generated step, which calls the body where the copy raises."""
+        """Whether the source may be copied into a generated step, which calls the body if the copy raises."""
         return self.exact and self.computes
 
     @computed_once
     def acts(self) -> bool:
-        """Whether the body may make InplaceableThunks, as far as the names in it tell."""
+        """Whether the body may make InplaceableThunks, judged by the names in it."""
         names = _names_in_code(code_of(self.function))
         known = [self.function.__globals__.get(name) for name in names]
         return InplaceableThunk.__name__ in names or any(value is InplaceableThunk for value in known)
@@ -133,9 +133,9 @@ class RuleBody:
         return is_itself and all([isinstance(n.ctx, ast.Load) for n in names])
 
     def variant(self, wanted: tuple[bool, ...], keeps: bool = False) -> Variant:
-        """The Variant that computes the wanted cotangents only; `wanted` has a flag for each argument by position.
+        """Return the Variant that computes only the wanted cotangents; `wanted` flags the positional arguments.
 
-        With `keeps`, where ȳ is exactly zero its products are zero as well.
+        With `keeps`, products with a ȳ of exactly zero are zero.
         """
         with DERIVING:
             if self.node is None or not self.exact:
@@ -145,7 +145,7 @@ class RuleBody:
             return made if self.computes else made._replace(call=apart(made.call))
 
     def _pruned(self, node: ast.FunctionDef, wanted: tuple[bool, ...], keeps: bool) -> Variant:
-        """The variant made of the text: what is not wanted becomes None, and what only that reads goes."""
+        """Make the variant from the source: replace unwanted results by None, and remove the dead code."""
         y_bar = unused("y_bar", node, self.function)
         multiply = unused("times", node, self.function)
         wants = (*wanted, *[False] * (len(self.names) - len(wanted)))
@@ -172,7 +172,7 @@ class RuleBody:
         return Variant(call, *found, source)
 
     def _with_retry(self, node: ast.FunctionDef, cells: dict[str, types.CellType]) -> Callable[..., Any]:
-        """The function of partials `node`, for which NumPy's floats answer where Python's raise."""
+        """Compile the function of partials `node`, and retry with NumPy's floats if Python's raise."""
         retry = unused("retry", node, self.function)
         _catch(node, retry)
         cells[retry] = types.CellType()
@@ -181,9 +181,9 @@ class RuleBody:
         return call
 
     def pushing(self, wanted: tuple[bool, ...], keeps: bool = False) -> Callable[..., Any]:
-        """The function `(tangents, y, *args) -> ẏ` of a body that states partials: Σ pₖ ẋₖ over the `wanted`, or None.
+        """Return the function `(tangents, y, *args) -> ẏ` of a body of partials: Σ pₖ ẋₖ over the `wanted`, or None.
 
-        With `keeps`, where ẋₖ is exactly zero its product is zero as well.
+        With `keeps`, products with an ẋₖ of exactly zero are zero.
         """
         with DERIVING:
             if self.node is None or not self.exact:
@@ -204,7 +204,7 @@ class RuleBody:
             return self._with_retry(node, {multiply: types.CellType(product_kept)} if keeps else {})
 
     def _whole(self, wanted: tuple[bool, ...], keeps: bool) -> Variant:
-        """The variant that calls the whole body and drops what is not wanted."""
+        """Make the variant that calls the whole body and drops unwanted results."""
         asked = {"wanted": wanted} if self.asks else {}
         multiply = (times_kept if keeps else times) if self.multiplies else None
         function = keeping(self.function, (self.y_bar,)) if keeps and not multiply else self.function
@@ -221,13 +221,13 @@ class RuleBody:
 
 
 def _names_in_code(code: types.CodeType) -> set[str]:
-    """The names of globals and attributes in a code object and in those of the functions that it makes."""
+    """Return the names of globals and attributes in a code object and in the functions that it makes."""
     inner = [_names_in_code(const) for const in code.co_consts if isinstance(const, types.CodeType)]
     return {*code.co_names, *code.co_freevars}.union(*inner)
 
 
 def _catch(node: ast.FunctionDef, retry: str) -> None:
-    """Put the body of `node` in a `try` that calls `retry` on NumPy's floats: they give inf where Python's raise."""
+    """Put the body of `node` in a `try` that calls `retry` on NumPy's floats, which return inf where Python's raise."""
     args = node.args
     names = [a.arg for a in [*args.posonlyargs, *args.args]] + [f"{a.arg}={a.arg}" for a in args.kwonlyargs]
     given = ", ".join([f"{retry}_error", *names])
@@ -241,13 +241,13 @@ def _keep(x: Any, what: str) -> Any:
 
 
 def _total(parts: Sequence[ast.expr | None]) -> ast.expr:
-    """The sum of expressions, without those that are None; None where nothing is left."""
+    """Return the sum of the expressions that are not None, or the literal None if there is none."""
     left = [part for part in parts if part is not None]
     return functools.reduce(lambda a, b: ast.BinOp(a, ast.Add(), b), left) if left else ast.Constant(None)
 
 
 def _scaled(tangent: str, part: ast.expr, multiply: str) -> ast.expr | None:
-    """The product of a tangent, the text `tangent`, and a partial; by the function `multiply` where that is a name."""
+    """Return the product of the source `tangent` and a partial; by a call of `multiply` unless that is empty."""
     if isinstance(part, ast.Constant) and part.value is None:
         return None
     sign, factor = unit(part), ast.parse(tangent, mode="eval").body

@@ -1,4 +1,4 @@
-"""Helpers that the generated variants of rules call at run time."""
+"""Functions that the generated variants of rules call at run time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ENTERED = "Pullbacks compute with it, also on values that an outer derivative wa
 
 
 def times(y_bar: Any, p: Any) -> Any:
-    """ȳ · conj(∂y/∂x), with the partial `p` for ∂y/∂x: the pullback of an elementwise function.
+    """Return ȳ · conj(∂y/∂x), with the partial `p` for ∂y/∂x: the pullback of an elementwise function.
 
     >>> wg.extend.times(np.array([1.0, 2.0]), 3.0)  # `y_bar`, `p`
     array([3., 6.])
@@ -36,9 +36,9 @@ def whole(
     most: int,
     asked: dict[str, Any],
 ) -> Callable[..., tuple[Any, ...]]:
-    """The pullback that calls all of a `function`, given `asked`, and drops what of `most` results is not `wanted`.
+    """Return the pullback that calls a whole `function`, and drops those of its `most` results that are not `wanted`.
 
-    `multiply(y_bar, p)`, where these results are partials; else None.
+    `asked` are further keyword arguments. `multiply(y_bar, p)` is for a function of partials, and None otherwise.
     """
 
     def call(y_bar: Any, y: Any, *args: Any, **static: Any) -> tuple[Any, ...]:
@@ -62,7 +62,7 @@ def whole(
 def whole_sum(
     function: Callable[..., Any], wanted: tuple[bool, ...], multiply: Callable[[Any, Any], Any] = operator.mul
 ) -> Callable[..., Any]:
-    """Return `(tangents, y, *args) -> ẏ`, which calls all of a `function` of partials: Σ pₖ ẋₖ over the `wanted`."""
+    """Return `(tangents, y, *args) -> ẏ`, which calls a whole `function` of partials: Σ pₖ ẋₖ over the `wanted`."""
 
     def call(tangents: Any, y: Any, *args: Any, **static: Any) -> Any:
         got = function(y, *args, **static)
@@ -74,7 +74,7 @@ def whole_sum(
 
 
 def own(x: Any) -> Any:
-    """A copy of a cotangent with copies of its arrays, so that a body may write into them."""
+    """Copy a cotangent and its arrays, so that a body may write into them."""
     if isinstance(x, np.ndarray):
         return x.copy(order="K")
     if isinstance(x, tuple):
@@ -85,7 +85,7 @@ def own(x: Any) -> Any:
 
 
 def given_own(call: Callable[..., Any], place: int = 0) -> Callable[..., Any]:
-    """The function `call` with a copy for its argument `place`, a cotangent: it may write there."""
+    """Wrap the function `call`, so that it gets a copy of the cotangent at position `place` and may write into it."""
 
     @functools.wraps(call)
     def call_with_own(*args: Any, **static: Any) -> Any:
@@ -95,7 +95,7 @@ def given_own(call: Callable[..., Any], place: int = 0) -> Callable[..., Any]:
 
 
 def apart(call: Callable[..., Any]) -> Callable[..., Any]:
-    """The function `call` of a body that may write into its ȳ, and later into what it returned: both are copies."""
+    """Wrap the function `call` of a body that may write into ȳ, or later into its result: copy both."""
     call = given_own(call)
 
     @functools.wraps(call)
@@ -106,7 +106,7 @@ def apart(call: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def retrying(call: Callable[..., Any]) -> Callable[..., Any]:
-    """The function `(error, *args)` that calls `call` on NumPy's floats in place of Python's, or raises `error`."""
+    """Return a function `(error, *args)` that calls `call` with NumPy's floats for Python's, or raises `error`."""
 
     def retry(error: ArithmeticError, *args: Any, **static: Any) -> Any:
         if not any(type(a) is float for a in args):

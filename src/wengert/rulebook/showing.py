@@ -1,4 +1,4 @@
-"""A rule as text: what it is for, where it stands, its source, and a call of it with its derivative."""
+"""Print a rule: its functions, its place, its source, and a sample call with its derivative."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ _PYTHON = (types.FunctionType, types.MethodType)
 
 
 def parts_of_rule(rule: AnyRule) -> Iterator[tuple[str, str]]:
-    """The pairs (kind, text) of a rule's parts: "head", "source" if it is at hand, "sample" if a call can be run."""
+    """Yield pairs (kind, text): the "head" of a rule, its "source" if available, a "sample" if a call can be run."""
     yield "head", f"{rule.name}: {rule.kind} rule of {', '.join(map(callable_name, rule.targets))}\n{_where(rule)}"
     if rule.body is not None:
         try:
             yield "source", textwrap.dedent(inspect.getsource(rule.body)).rstrip()
         except (OSError, TypeError):
-            yield "head", "(its source is not at hand)"
+            yield "head", "(its source is not available)"
     sample = _sample(rule)
     if sample:
         yield "sample", sample
 
 
 def rule_text(rule: AnyRule) -> str:
-    """A rule as plain text."""
+    """Format a rule as plain text."""
     return "\n\n".join(part for _, part in parts_of_rule(rule))
 
 
 def rich_rule(rule: AnyRule) -> Any:
-    """A rule as a text of the rich package, its source in colour."""
+    """Format a rule for the rich package, with its source in colour."""
     from rich.console import Group
     from rich.syntax import Syntax
     from rich.text import Text
@@ -53,7 +53,7 @@ def rich_rule(rule: AnyRule) -> Any:
 
 
 def show_rule(rule: AnyRule) -> None:
-    """Print a rule; in colour where the output is a terminal."""
+    """Print a rule, in colour if the output is a terminal."""
     from rich.console import Console
 
     console = Console()
@@ -72,9 +72,9 @@ def _where(rule: AnyRule) -> str:
 
 
 def _sample(rule: AnyRule) -> str:
-    """A call of the function and what its pullback makes of ȳ = 1, as text; empty where no guess at arguments works.
+    """Describe a call of the function and its pullback for ȳ = 1; return "" if no guess at its arguments works.
 
-    Only functions written in C are called: those of the user may do more than compute.
+    Only functions written in C are called: a user's function may have side effects.
     """
     f = rule.targets[0]
     if rule.analysis is None or isinstance(f, _PYTHON):
@@ -83,16 +83,16 @@ def _sample(rule: AnyRule) -> str:
         try:
             with np.errstate(all="raise"):
                 y = f(*args)
-        except Exception:  # whatever a function written in C says of arguments that it does not take
+        except Exception:  # C functions raise all kinds of errors for arguments that they do not take
             continue
-        told = _derivative(rule, f, args) if is_inexact(y) else ""
-        if told:
-            return f"{callable_name(f)}({', '.join(map(_short, args))}) = {_short(y)}; {told}"
+        derivative = _derivative(rule, f, args) if is_inexact(y) else ""
+        if derivative:
+            return f"{callable_name(f)}({', '.join(map(_short, args))}) = {_short(y)}; {derivative}"
     return ""
 
 
 def _derivative(rule: AnyRule, f: Any, args: tuple[Any, ...]) -> str:
-    """Describe the cotangents that the pullback gives for ȳ = 1, or its error; empty where there are none."""
+    """Describe the cotangents that the pullback returns for ȳ = 1, or its error; return "" if there are none."""
     try:
         y, pullback = rrule(rule, f, args, {})
         cotangents = pullback(np.ones_like(y) if isinstance(y, np.ndarray) else type(y)(1))
@@ -114,7 +114,7 @@ def _guesses(rule: AnyRule) -> Iterator[tuple[Any, ...]]:
 
 
 def _short(x: Any) -> str:
-    """Numbers to four digits, arrays as lists."""
+    """Format numbers to four digits, and arrays as lists."""
     if isinstance(x, (tuple, list)):
         inside = ", ".join(map(_short, x))
         return f"({inside}{',' * (len(x) == 1)})" if isinstance(x, tuple) else f"[{inside}]"

@@ -1,4 +1,4 @@
-"""The reverse step of a call on one or two floats, as generated source: it runs once per recorded call."""
+"""Reverse steps for calls on one or two floats, as generated source: one run per recorded call."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from wengert.values.specs import Spec, is_complex
 
 
 def sign(x: float) -> float:
-    """-1, 0 or 1, and nan of nan, as `np.sign` has it."""
+    """Return the sign of `x` as `np.sign` does: -1, 0 or 1, and nan for nan."""
     return 1.0 if x > 0 else -1.0 if x < 0 else x
 
 
@@ -53,24 +53,24 @@ _FLOAT_SPEC = Spec((), float, float)
 
 
 def scalar_step(body: RuleBody, wanted: tuple[bool, ...]) -> Callable[[Any, Any, Any], None]:
-    """Return `step(g, entry, cotangents)`, which adds the cotangents of a call on floats; `g` is that of its result."""
+    """Return `step(g, entry, cotangents)`, which adds the cotangents of a call on floats; `g` is its result's."""
     slow = _slow_step(body, wanted)
     with DERIVING:
         return ScalarStep(body, wanted, slow).build() if may_step(body, wanted) else slow
 
 
 def may_step(body: RuleBody, wanted: tuple[bool, ...]) -> bool:
-    """Whether the text of partials can be copied into a step of a call on floats."""
+    """Whether the source of partials can be copied into a step for a call on floats."""
     rest_has_defaults = body.defaults.keys() >= {*body.names[len(wanted) :]}
     return body.inlines and len(wanted) <= 2 and rest_has_defaults and not _differs_on_floats(body)
 
 
 def _slow_step(body: RuleBody, wanted: tuple[bool, ...]) -> Callable[[Any, Any, Any], None]:
-    """The step that calls the variant on NumPy's floats, for bodies whose text cannot be copied."""
+    """Return the step that calls the variant on NumPy's floats, for bodies whose source cannot be copied."""
     call = body.variant(wanted).call
 
     def step(g: Any, e: Any, cotangents: Any) -> None:
-        # NumPy's floats, because theirs are the answers (inf, nan) where Python's raise
+        # NumPy's floats return inf or nan where Python's raise
         made = call(np.float64(g), np.float64(e[1]), *[np.float64(x) for x in e[3]])
         for slot, want, d in zip(e[2], wanted, made, strict=True):
             if want and d is not None:
@@ -82,9 +82,10 @@ def _slow_step(body: RuleBody, wanted: tuple[bool, ...]) -> Callable[[Any, Any, 
 
 
 def _differs_on_floats(body: RuleBody) -> bool:
-    """Whether the body may mean something else on Python's floats and bools than on NumPy's.
+    """Whether the body may give other results on Python's floats and booleans than on NumPy's.
 
-    An argument's attribute (a float has no shape), `~` (of True it is -2), a sum of two truths (2, not True).
+    It does so with an argument's attributes (a float has no shape), `~` (~True is -2), and arithmetic on comparisons
+    (True + True is 2).
     """
     assert body.node is not None
     nodes = list(walk_tree(body.node))
@@ -110,7 +111,7 @@ def is_none(n: ast.expr) -> bool:
 
 
 class Step(ast.NodeTransformer):
-    """Base class of the generators of steps: the body of the rule, unused names, and the compiler of the function."""
+    """Base class of step generators: it has the rule's body, unused variable names, and compiles the step."""
 
     title = "step"
 
@@ -127,7 +128,7 @@ class Step(ast.NodeTransformer):
         self.cells |= {n: types.CellType(body.defaults[n]) for n in body.names[len(wanted) :]}
 
     def compile(self, text: str) -> Callable[..., None]:
-        """The function `step` that the text defines, with the globals and closure of the rule's body."""
+        """Compile the function that `text` defines, with the globals and closure of the rule's body."""
         code = code_of(self.function)
         wants = "".join("01"[w] for w in self.wanted)
         file = f"<{self.title} {wants} of {self.function.__qualname__}, {code.co_filename}:{code.co_firstlineno}>"
@@ -138,17 +139,17 @@ class Step(ast.NodeTransformer):
         return made
 
     def prune(self, results: Callable[[ast.Return], list[ast.stmt]]) -> None:
-        """Replace each `return` by `results(statement)`, and leave out what nobody reads any more."""
+        """Replace each `return` by `results(statement)`, and remove the dead code."""
         assert self.body.effects is not None
         prune(self.node, results, self.body.effects.is_free)
 
     def uses(self, name: str) -> bool:
-        """Whether the body, as it is now, reads the name."""
+        """Whether the body, in its present state, reads the name."""
         return reads(self.node, name, self.function) != "nothing"
 
 
 class ScalarStep(Step):
-    """Generates `step(g, e, cotangents)`; as a transformer, replaces NumPy's functions by those of `math`."""
+    """Generator of `step(g, e, cotangents)`; as a transformer, it replaces NumPy's functions by those of `math`."""
 
     def __init__(self, body: RuleBody, wanted: tuple[bool, ...], slow: Callable[..., None]) -> None:
         super().__init__(body, wanted, slow, ("i", "j", "t", "d", "k"))
@@ -164,7 +165,7 @@ class ScalarStep(Step):
         return self.compile("\n".join(text))
 
     def _unpack(self) -> Iterator[str]:
-        """The statements that take from the entry what the step reads, and nothing else."""
+        """Yield the statements that unpack the values that the step reads from the entry."""
         e = self.name["e"]
         if self.uses(self.body.y):
             yield f"{self.body.y} = {e}[1]"
@@ -173,7 +174,7 @@ class ScalarStep(Step):
         yield from take(f"{e}[3]", names, tuple(map(self.uses, names)))
 
     def _stores(self, statement: ast.Return) -> list[ast.stmt]:
-        """Compute all, then store: the statements for a `return`, whose exceptions leave `cotangents` alone."""
+        """Return the statements for a `return`: compute all, then store, so that an exception changes nothing."""
         given = zip("ij", parts_of(statement), self.wanted, strict=False)
         parts = [(n, part) for n, part, want in given if want and not is_none(part)]
         g, cotangents, t = (self.name[n] for n in ("g", "cotangents", "t"))
@@ -189,7 +190,7 @@ class ScalarStep(Step):
         return ast.parse("\n".join([*first, *then, *ending])).body
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """A call in the partial, by the function of `math` where NumPy's has one."""
+        """Replace a call in the partial by its simpler form on floats, or by a function of `math`."""
         found = named_object(node.func, self.function)
         if found is np.where and len(node.args) == 3:
             c, x, y = map(self.visit, node.args)
@@ -220,7 +221,7 @@ class ScalarStep(Step):
 
 
 def take(of: str, names: Sequence[str], used: Sequence[bool]) -> Iterator[str]:
-    """The line, if any, that unpacks the tuple `of` into `names`, of which only the `used` ones are named."""
+    """Yield the line, if any is needed, that unpacks the `used` items of the tuple `of` into `names`."""
     if sum(used) == 1:
         k = used.index(True)
         yield f"{names[k]} = {of}[{k}]"
