@@ -1,4 +1,4 @@
-"""Bytecode rewriting: every site that can compute on values goes through a hook."""
+"""Bytecode rewriting: every instruction that can compute on values calls a hook."""
 
 from wengert.rewrite.rewriter import instrument, rewriter_of
 from wengert.values.codes import original

@@ -1,4 +1,4 @@
-"""Heads of loops: the labels that backward jumps go to, with the way in told from the way back."""
+"""Loop heads: the labels that backward jumps go to, with a separate label for entering the loop."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from wengert.rewrite.liveness import live_at, set_within, target_is_read
 
 
 class LoopHead(NamedTuple):
-    """The head of a loop: its place, the local variables that are live there, and its kind.
+    """The head of a loop: its index in the program, the local variables that are live there, and its kind.
 
-    Local variables that are not among those that are `set` in the loop stay as they are.
-    `is_for` says that a `for` begins there, and `counts` that its variable is not read: it counts iterations alone.
+    The loop may change only the local variables in `set`. `is_for` says that a `for` begins there; `counts`, that its
+    loop variable is not read, so that it only counts iterations.
     """
 
     number: int
@@ -25,9 +25,9 @@ class LoopHead(NamedTuple):
 
 
 def set_apart(items: list[Any], places: int) -> tuple[list[Any], dict[Label, LoopHead]]:
-    """The items of a program, and the Heads at the labels that jumps go back to, but for those that change the stack.
+    """Return a program's items, and the LoopHeads at the labels of backward jumps, except loops that change the stack.
 
-    A jump from before goes to a label of its own, right in front of the head. An iterator takes so many `places`.
+    A forward jump to a head gets a label of its own, right in front of it. An iterator takes `places` stack slots.
     """
     place = {item: k for k, item in enumerate(items) if isinstance(item, Label)}
     jumps: list[tuple[int, Any]] = [
@@ -54,8 +54,10 @@ def set_apart(items: list[Any], places: int) -> tuple[list[Any], dict[Label, Loo
 
 
 def _changing_the_stack(items: list[Any], loops: list[tuple[int, int, Label]], places: int) -> set[Label]:
-    """The labels of loops whose iterations change what no name leads to: the container of a comprehension, which lies
-    on the stack under their iterators, or, by yielding, what iterates over a generator."""
+    """Return the labels of loops whose iterations have effects that no variable shows.
+
+    They add to a comprehension's container, which is on the stack below the iterators, or they yield to a consumer.
+    """
     found = set[Label]()
     adding = ADDING if places == 1 else ADDING | UNPACKING
     for k, item in enumerate(items):
@@ -76,4 +78,4 @@ def _is_for(items: list[Any], head: int) -> bool:
 
 ADDING = {"LIST_APPEND", "SET_ADD", "MAP_ADD"}
 UNPACKING = {"LIST_EXTEND", "SET_UPDATE", "DICT_UPDATE"}
-"""Opcodes of comprehensions that add all of an iterable, from 3.15."""
+"""Opcodes that add all items of an iterable in a comprehension, from 3.15."""

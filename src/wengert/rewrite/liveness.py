@@ -1,4 +1,4 @@
-"""Liveness: which local variables may still be read, at places of a program."""
+"""Liveness analysis: which local variables may still be read at each index of a program."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bytecode.instr import TryBegin, TryEnd
 
 
 def live_at(items: Sequence[Any]) -> list[frozenset[str]]:
-    """For each place of a program, the names of fast local variables that may be read from there on."""
+    """Return for each index of a program the names of fast local variables that may be read from there on."""
     place = {item: k for k, item in enumerate(items) if isinstance(item, Label)}
     handlers = _handlers(items, place)
     live: list[frozenset[str]] = [frozenset()] * (len(items) + 1)
@@ -35,7 +35,7 @@ def live_at(items: Sequence[Any]) -> list[frozenset[str]]:
 
 
 def set_within(items: Sequence[Any], head: int) -> frozenset[str]:
-    """The names of fast local variables that the loop with its head at this place may set, or delete."""
+    """Return the names of fast local variables that the loop with its head at this index may set or delete."""
     place = {item: k for k, item in enumerate(items) if isinstance(item, Label)}
     handlers = _handlers(items, place)
     before: list[set[int]] = [set() for _ in range(len(items) + 1)]
@@ -60,7 +60,7 @@ def _may_set(name: str) -> bool:
 
 
 def _handlers(items: Sequence[Any], place: dict[Label, int]) -> list[tuple[int, ...]]:
-    """For each place, where the handlers begin that an exception may be caught by there."""
+    """Return for each index where the handlers begin that may catch an exception raised there."""
     found, open_ones = [], list[TryBegin]()
     for item in items:
         if isinstance(item, TryBegin):
@@ -72,7 +72,7 @@ def _handlers(items: Sequence[Any], place: dict[Label, int]) -> list[tuple[int, 
 
 
 def _effect(instr: Instr) -> tuple[frozenset[str], frozenset[str]]:
-    """The names of the variables that an instruction sets for certain, and of those that it may read before."""
+    """Return the variables that an instruction certainly sets, and those that it may read before that."""
     name, arg = instr.name, instr.arg
     if "_FAST" not in name:
         return frozenset(), frozenset()
@@ -85,7 +85,7 @@ def _effect(instr: Instr) -> tuple[frozenset[str], frozenset[str]]:
 
 
 def target_is_read(items: Sequence[Any], live: Sequence[frozenset[str]], head: int) -> bool:
-    """Whether what a `for` that begins at this place sets its variable to may be read."""
+    """Whether the loop variable of the `for` that begins at this index may be read."""
     instrs: list[tuple[int, Any]] = [
         (k, item) for k, item in enumerate(items[head : head + 8], head) if isinstance(item, Instr)
     ]

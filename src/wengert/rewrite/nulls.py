@@ -1,4 +1,4 @@
-"""Where the NULLs of calls lie on the stack: up to Python 3.12 this decides where the callable of a call lies."""
+"""Find the NULLs of calls on the stack: up to Python 3.12 they determine the stack slot of a call's callable."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from wengert.errors import BytecodeError
 from wengert.rewrite.emitter import OpcodeTable, StackEffect
 
 Stack = list[bool]
-"""One flag per slot: is it NULL?"""
+"""One flag per stack slot: whether it is NULL."""
 
 
 def calls_without_self(program: Bytecode, table: OpcodeTable) -> dict[int, bool]:
-    """For each reachable CALL, by its id, whether there is a NULL on the stack where self would be.
+    """Return for each reachable CALL, by its id, whether the stack has a NULL in the slot of self.
 
-    Errors: BytecodeError if two ways to an instruction disagree about the stack's depth.
+    Errors: BytecodeError if two paths reach an instruction with different stack depths.
     """
     if table.effects is None:
         return {}
@@ -51,11 +51,11 @@ def below_arguments(call: Any, stack: Stack) -> bool:
 
 def check(known: int, depth: int) -> None:
     if known != depth:
-        raise BytecodeError("the stack is not equally deep on all ways to an instruction")
+        raise BytecodeError(f"two paths reach an instruction with different stack depths, {known} and {depth}")
 
 
 def exits(item: Any, stack: Stack, effects: Mapping[str, StackEffect]) -> Iterator[tuple[Any, Stack]]:
-    """Where control can go from an instruction besides to the next one, each with the stack found there."""
+    """Yield the targets of control flow from an instruction, except the next one, each with the stack there."""
     if isinstance(item, TryBegin):
         yield item.target, stack[: item.stack_depth] + [False] * (1 + item.push_lasti)
     elif isinstance(item, Instr) and item.has_jump():
@@ -63,7 +63,7 @@ def exits(item: Any, stack: Stack, effects: Mapping[str, StackEffect]) -> Iterat
 
 
 def after(instr: Any, stack: Stack, effects: Mapping[str, StackEffect], jump: bool) -> Stack:
-    """The stack after an instruction; one without an entry in the table takes no NULL and leaves none."""
+    """Return the stack after an instruction. An instruction that is not in `effects` takes and leaves no NULL."""
     special = effects.get(instr.name)
     if special:
         stack = stack.copy()

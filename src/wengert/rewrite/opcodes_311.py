@@ -1,7 +1,7 @@
 """The opcodes of Python 3.11, and the handlers that later Pythons share.
 
-Stack of a call: [NULL, callable, arguments..] or [callable, self, arguments..]. Only LOAD_METHOD (rewritten
-here), decorators, comprehensions, `assert` and the end of `with` make the second form; a walk over the NULLs
+The stack of a call is [NULL, callable, arguments..] or [callable, self, arguments..]. Only LOAD_METHOD (rewritten
+here), decorators, comprehensions, `assert` and the end of `with` produce the second form; an analysis of the NULLs
 (`effects`) tells them apart.
 """
 
@@ -28,17 +28,17 @@ def operator_hook(op: BinaryOp) -> str:
 
 
 def replaced(hook: str, operands: int) -> Handler:
-    """A handler: the hook takes the place of the instruction, and gives its result."""
+    """Return a handler that replaces an instruction by a hook, which returns its result."""
     return lambda e, instr: e.hook(hook, operands)
 
 
 def commanded(hook: str, operands: int) -> Handler:
-    """A handler: the hook takes the place of an instruction that has no result."""
+    """Return a handler that replaces an instruction without result by a hook."""
     return lambda e, instr: e.command(hook, operands)
 
 
 def preceded(hook: str) -> Handler:
-    """A handler: the hook exchanges the top of the stack, then the instruction runs."""
+    """Return a handler that replaces the top of the stack by the hook's result, and then runs the instruction."""
 
     def handler(e: Emitter, instr: Instruction) -> None:
         e.hook(hook, 1)
@@ -68,7 +68,7 @@ def is_op(e: Emitter, instr: Instruction) -> None:
 
 
 SINGLE = (None, True, False, ...)
-"""Constants that nothing which is traced can be."""
+"""Constants that a traced value never is."""
 
 
 def match_class(e: Emitter, instr: Instruction) -> None:
@@ -110,7 +110,7 @@ def delete_attr(e: Emitter, instr: Instruction) -> None:
 
 def call(e: Emitter, instr: Instruction) -> None:
     prefix = e.take_back("KW_NAMES", "PRECALL")
-    e.resolve(instr.arg + (1 if e.no_self.get(id(instr), True) else 2))  # one that is never reached has any form
+    e.resolve(instr.arg + (1 if e.no_self.get(id(instr), True) else 2))  # for an unreachable call, either form will do
     e.out.extend(prefix)
     e.keep(instr)
 
@@ -133,7 +133,7 @@ def expand_arguments(e: Emitter, instr: Instruction) -> None:
 
 
 def push_exc_info(e: Emitter, instr: Instruction) -> None:
-    """An exception arrives at its handler: it lies on top, above the one that was handled before."""
+    """Call the hook `caught` at the start of a handler; the new exception is on top of the stack."""
     e.keep(instr)
     e.op("COPY", 1)
     e.command("caught", 1)
@@ -197,7 +197,7 @@ def set_update(e: Emitter, instr: Instruction) -> None:
 
 
 def match_keys(e: Emitter, instr: Instruction) -> None:
-    """On the stack: [subject, keys]."""
+    """Call the hook `match_keys` first. The stack is [subject, keys]."""
     e.op("COPY", 2)
     e.op("COPY", 2)
     e.command("match_keys", 2)
@@ -218,13 +218,13 @@ def make_function(e: Emitter, instr: Instruction) -> None:
 
 
 def note_made(e: Emitter, code: CodeType) -> None:
-    """Tell the hook `made` of a function that has all that its code needs."""
+    """Call the hook `made` on a function that has all attributes that its code needs."""
     if e.nested is not None and code.co_name not in UNSEEN:
         e.hook("made", 1)
 
 
 def store_name(e: Emitter, instr: Instruction) -> None:
-    """Report a name that the body of a class binds: the value may have a `__set_name__`."""
+    """Call the hook `touched` on a value that a class body binds to a name: it may have a `__set_name__`."""
     if e.nested is not None:
         e.hook("touched", 1)
     e.keep(instr)
@@ -237,7 +237,7 @@ def return_value(e: Emitter, instr: Instruction) -> None:
 
 
 UNSEEN = {"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"}
-"""Functions that nobody has but the code that calls them at once."""
+"""Functions that only the code that makes them can call, and calls at once."""
 
 
 def read(code: CodeType) -> Bytecode:

@@ -18,7 +18,7 @@ def load_attr(e: Emitter, instr: Instruction) -> None:
 
 
 def load_super_attr(e: Emitter, instr: Instruction) -> None:
-    """On the stack: [super, class, self]. Called is super_getattr(class, self, super, name, has arguments, site)."""
+    """Call super_getattr(class, self, super, name, has arguments, site). The stack is [super, class, self]."""
     is_method, has_arguments, name = instr.arg
     e.hook("super_getattr", 3, name, has_arguments)
     if is_method:

@@ -1,7 +1,7 @@
-"""The opcodes of Python 3.13: NULL or self lies above the callable; truth tests are explicit; CALL_KW.
+"""The opcodes of Python 3.13: NULL or self is above the callable; truth tests are explicit; CALL_KW.
 
-Conditional jumps and UNARY_NOT take exact bools only, which TO_BOOL makes: the hook `truth` stands there, and
-`not_` is never called. The compiler drops TO_BOOL after `in`, whose hooks must therefore give exact bools.
+Conditional jumps and UNARY_NOT accept only exact bools, which TO_BOOL makes: the hook `truth` replaces it, and `not_`
+is never called. The compiler omits TO_BOOL after `in`, so the hooks of `in` must return exact bools.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def call(e: Emitter, instr: Instruction) -> None:
 
 
 def call_kw(e: Emitter, instr: Instruction) -> None:
-    """On top of the stack lie the names of the keyword arguments."""
+    """Resolve the callable; the names of the keyword arguments are on top of the stack."""
     e.resolve(instr.arg + 3)
     e.keep(instr)
 
@@ -44,7 +44,7 @@ def convert_value(e: Emitter, instr: Instruction) -> None:
 
 
 def make_function(e: Emitter, instr: Instruction) -> None:
-    """The hook `made` is told of a function once it has its closure, without which it takes no other code."""
+    """Call the hook `made` on a function without closure; on others once the closure is set."""
     code = e.out[-1].arg
     e.keep(instr)
     if not code.co_freevars:
@@ -52,7 +52,7 @@ def make_function(e: Emitter, instr: Instruction) -> None:
 
 
 def set_function_attribute(e: Emitter, instr: Instruction) -> None:
-    """The closure is the first attribute that is set, right after MAKE_FUNCTION."""
+    """Call the hook `made` on a function once its closure is set, its first attribute after MAKE_FUNCTION."""
     e.keep(instr)
     if instr.arg == CLOSURE:
         opcodes_311.note_made(e, e.out[-3].arg)

@@ -1,7 +1,7 @@
 """The opcodes of Python 3.14.
 
-Subscription is a BINARY_OP; `with` copies the manager and loads its two methods by LOAD_SPECIAL;
-CALL_FUNCTION_EX always finds four slots (NULL where there is no mapping); t-strings.
+Subscription is a BINARY_OP. `with` copies the manager and loads its two methods with LOAD_SPECIAL.
+CALL_FUNCTION_EX always has four stack slots, with NULL for a missing mapping. There are t-strings.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def binary_op(e: Emitter, instr: Instruction) -> None:
 
 
 def load_special(e: Emitter, instr: Instruction) -> None:
-    """On the stack: [manager, manager]; the exit method is loaded first, so the manager is exchanged here."""
+    """Call the hook on the manager before the exit method is loaded, the first. The stack is [manager, manager]."""
     if instr.arg.name in ("EXIT", "AEXIT"):
         e.op("POP_TOP")
         e.hook("context" if instr.arg.name == "EXIT" else "touched", 1)
@@ -43,7 +43,7 @@ def call_function_ex(e: Emitter, instr: Instruction) -> None:
 
 
 def build_interpolation(e: Emitter, instr: Instruction) -> None:
-    """On the stack: [value, expression] or [value, expression, spec]; `read` has put the argument in front."""
+    """Call the hook on [value, expression] or [value, expression, spec]; `read` has put the argument in front."""
     argument = e.out.pop().arg
     if not argument & 1:
         e.op("LOAD_CONST", "")
@@ -51,11 +51,11 @@ def build_interpolation(e: Emitter, instr: Instruction) -> None:
 
 
 INTERPOLATION = opcode.opmap.get("BUILD_INTERPOLATION", -1)
-BARE = 2  # the argument without conversion and spec
+BARE = 2  # the argument of an interpolation without conversion and spec
 
 
 def read(code: CodeType) -> Bytecode:
-    """As before, but for the arguments of t-strings, which `bytecode` 0.19 misreads: each is put in front."""
+    """Disassemble as before, but load the argument of each t-string in front of it: `bytecode` 0.19 misreads it."""
     if INTERPOLATION not in [*code.co_code[::2]]:
         return opcodes_311.read(code)
     concrete = ConcreteBytecode.from_code(code)

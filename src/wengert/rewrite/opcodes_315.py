@@ -1,7 +1,7 @@
 """The opcodes of Python 3.15.
 
-An iterator takes two places: GET_ITER leaves a list or tuple as it is, with an index above, else the iterator and NULL.
-So it makes the iterator of `yield from`, too. None, True, False, "" and -1 are common constants.
+An iterator takes two stack slots: GET_ITER leaves a list or tuple with an index above it, or an iterator with NULL.
+It also makes the iterator of `yield from`. None, True, False, "" and -1 are common constants.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ CONSTANTS = {
 
 
 def read(code: CodeType) -> Bytecode:
-    """As before, with LOAD_CONST for common constants, so that handlers know them as they know others."""
+    """Disassemble as before, with LOAD_CONST for common constants, so that handlers treat them like other constants."""
     program = opcodes_314.read(code)
     loads: list[Any] = [item for item in program if getattr(item, "name", "") == "LOAD_COMMON_CONSTANT"]
     for load in loads:

@@ -1,7 +1,7 @@
-"""A second table for each Python: the same hooks, and besides them one at each opcode that reads or sets outside names.
+"""A second table for each Python, with further hooks at opcodes that read or set names from outside a function.
 
-What a function reads from outside it finds by a global name, a free variable or an import; all else it reads from
-there. The hooks of these opcodes see what was read, and give what the code goes on with.
+A function reads from outside through a global name, a free variable or an import; everything else it reaches from
+there. The hooks of these opcodes take the value that was read, and return the value to continue with.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from wengert.rewrite.tables import table_for
 
 @cache
 def reading_table(version: tuple[int, int]) -> OpcodeTable:
-    """The table of this version of Python, with hooks at what reads outside names, and at the heads of loops."""
+    """Return the table of this version of Python, with hooks where outside names are read, and at loop heads."""
     base = table_for(version)
     handlers = {name: handler for name, handler in HANDLERS.items() if name in base.passed}
     if base.iterator_places > 1:
@@ -27,9 +27,9 @@ def reading_table(version: tuple[int, int]) -> OpcodeTable:
 
 
 def write_head(e: Emitter, label: Any, head: LoopHead) -> None:
-    """Write the head of a loop: the hook `loop_entered` on the way in, and `loop_head` at each iteration.
+    """Write the head of a loop: the hook `loop_entered` at its start, and `loop_head` at each iteration.
 
-    Those of a `for` get the iterator, too, and the first gives what is iterated over instead.
+    In a `for` loop, both also get the iterator, and `loop_entered` returns the iterator to use instead.
     """
     places = e.table.iterator_places
     if head.is_for:
@@ -45,9 +45,9 @@ def write_head(e: Emitter, label: Any, head: LoopHead) -> None:
 
 
 def get_iter(e: Emitter, instr: Instruction) -> None:
-    """Make the iterator of a `for` first: else a list and an index may lie on the stack, which no hook can be given."""
+    """Make the iterator of a `for` explicitly: GET_ITER may leave a list and an index, which no hook can take."""
     e.iterable()
-    if instr.arg == 0:  # not that of `yield from`
+    if instr.arg == 0:  # not for `yield from`
         e.op("LOAD_CONST", iter)
         e.op("SWAP", 2)
         e.op("CALL", 0)
@@ -55,7 +55,7 @@ def get_iter(e: Emitter, instr: Instruction) -> None:
 
 
 def load_global(e: Emitter, instr: Instruction) -> None:
-    """Where the NULL of a call lies above the callable it is pushed after the hook."""
+    """Call the hook on the global's value; push a call's NULL after that if it belongs above the callable."""
     is_called, name = instr.arg
     if e.table.null_below or not is_called:
         e.keep(instr)
@@ -86,34 +86,34 @@ def set_deref(e: Emitter, instr: Instruction) -> None:
 
 
 def load_cell(e: Emitter, instr: Instruction) -> None:
-    """Push the cell itself, which from 3.13 on is a local variable like any other."""
+    """Push the cell itself; from 3.13 on, LOAD_FAST loads it like any local variable."""
     e.op("LOAD_CLOSURE" if "LOAD_CLOSURE" in e.table.passed else "LOAD_FAST", instr.arg)
 
 
 def import_name(e: Emitter, instr: Instruction) -> None:
     e.keep(instr)
-    e.hook("imported", 1, instr.arg if isinstance(instr.arg, str) else instr.arg[-1])  # before it: whether it is lazy
+    e.hook("imported", 1, instr.arg if isinstance(instr.arg, str) else instr.arg[-1])  # or (is lazy, name)
 
 
 def import_from(e: Emitter, instr: Instruction) -> None:
-    """On the stack: [module], and then [module, what it has under the name]."""
+    """Call the hook on a module and an attribute imported from it. The stack is [module], then [module, attribute]."""
     e.keep(instr)
     e.op("COPY", 2)
     e.hook("imported_from", 2, instr.arg)
 
 
-def unwatched(words: str) -> Handler:
-    """The handler of an opcode after which nothing is watched any more, because of what it does."""
+def unwatched(reason: str) -> Handler:
+    """Return the handler of an opcode at which the hook `unwatched` gives up watching, with the `reason`."""
 
     def handler(e: Emitter, instr: Instruction) -> None:
-        e.op("LOAD_CONST", words)
+        e.op("LOAD_CONST", reason)
         e.command("unwatched", 1)
         e.keep(instr)
 
     return handler
 
 
-_OF_CLASS = "the body of a class, or an annotation, reads a name that may be its own or one from outside"
+_OF_CLASS = "a class body or an annotation reads a name that may be its own or come from outside"
 
 HANDLERS: dict[str, Handler] = {
     "LOAD_GLOBAL": load_global,

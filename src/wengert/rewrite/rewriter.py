@@ -1,8 +1,8 @@
-"""Code in, code out: the same program, in which each site that can compute on values calls a hook.
+"""Rewrite a code object into its twin: the same program, which calls a hook wherever it can compute on values.
 
-It knows no opcode: what to do at each stands in the tables. CPython runs the result as it runs any code, so control
-flow, exceptions, generators and closures stay its own. Nested code constants are rewritten too where that is asked for
-(`deep`): functions made from them are born instrumented. Else they are instrumented when they are called.
+This module knows no opcode: the tables say how to rewrite each. CPython runs the twin like any code, so control flow,
+exceptions, generators and closures stay native. With `deep`, nested code constants are rewritten too, so functions made
+from them are instrumented from the start. Otherwise they are instrumented when they are called.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ from wengert.values.frames import is_at_caller
 from wengert.values.sites import Site, StoringSite
 
 ROOM = 5
-"""Stack slots that a hook call needs above the instruction that it replaces: hook, constants, site."""
+"""Further stack slots that a hook call needs, for the hook, constants and the site."""
 
 DEPTH = 100
-"""Frames that rewriting may take."""
+"""The number of stack frames that rewriting may need."""
 
 _rewriters: dict[tuple[int, bool, bool, bool], Rewriter] = {}
 
 
 def instrument(code: CodeType, hooks: Mapping[str, Callable], deep: bool = False) -> CodeType:
-    """The twin of a code object: the same program, which calls `hooks` wherever it computes on values.
+    """Return the twin of a code object: the same program, which calls `hooks` wherever it computes on values.
 
-    `hooks` maps the names in `emitter.HOOK_NAMES` to functions. `deep`: functions that the code makes are born with
-    twins too, and the hook `made` is told of them. Errors: BytecodeError for an opcode that the table of this Python
-    does not know or refuses.
+    `hooks` maps the names in `emitter.HOOK_NAMES` to functions. `deep`: functions that the code makes get twins, too,
+    and the hook `made` is called on them. Errors: BytecodeError for an opcode that is unknown or refused in the table
+    of this Python.
     """
     return rewriter_of(hooks, deep).twin(code)
 
@@ -49,9 +49,10 @@ def instrument(code: CodeType, hooks: Mapping[str, Callable], deep: bool = False
 def rewriter_of(
     hooks: Mapping[str, Callable], deep: bool = False, giving: bool = False, reading: bool = False
 ) -> Rewriter:
-    """The Rewriter for a mapping of hooks, made once.
+    """Return the Rewriter for a mapping of hooks and these options, made once.
 
-    Twins that are `giving` tell `touched` what they return; those that are `reading` tell what they read from outside.
+    `giving`: twins call `touched` on the values that they return. `reading`: twins call hooks on the values that they
+    read from outside.
     """
     key = id(hooks), deep, giving, reading
     rewriter = _rewriters.get(key)
@@ -63,9 +64,9 @@ def rewriter_of(
 
 
 class Rewriter:
-    """Makes twins for one mapping of hooks, and keeps them by the identity of the code, not by its equality.
+    """A maker of twins for one mapping of hooks, with a cache by the identity of the code.
 
-    Equal codes may come from two files. A twin lives as long as the code that it was made from, or as it runs.
+    Equality would not do: equal codes may come from two files. A twin lives as long as its original, or as it runs.
     """
 
     def __init__(
@@ -73,7 +74,7 @@ class Rewriter:
     ) -> None:
         missing = HOOK_NAMES - set(hooks)
         if missing:
-            raise ValueError(f"no hook is given for {', '.join(sorted(missing))}")
+            raise ValueError(f"hooks are missing: {', '.join(sorted(missing))}")
         self.hooks = hooks
         self.table = table
         self.nested = None if not deep else nested or self.twin
@@ -81,7 +82,7 @@ class Rewriter:
         self.twins: dict[int, tuple[weakref.ref[CodeType], CodeType]] = {}
 
     def twin(self, code: CodeType) -> CodeType:
-        """The twin of a code, made at the first time; that of a twin is the twin itself."""
+        """Return the twin of a code, cached; the twin of a twin is itself."""
         found = self.twins.get(id(code))
         if found is None:
             source = original(code)
@@ -90,7 +91,7 @@ class Rewriter:
                 return code if own else self.twin(source)
             with deeper():
                 made = rewritten(code, self.hooks, self.table, self.nested, self.giving)
-            forget: Any = functools.partial(self.twins.pop, id(code))  # the reference is the default
+            forget: Any = functools.partial(self.twins.pop, id(code))  # the weak reference becomes pop's default
             found = self.twins.setdefault(id(code), (weakref.ref(code, forget), made))
             if found[1] is made:
                 note_original(made, code)
@@ -98,9 +99,9 @@ class Rewriter:
 
 
 class deeper:
-    """A context with room on the stack that the user's code does not need: rewriting may be asked for with little left.
+    """A context with a higher recursion limit: rewriting may start when the user's code has few frames left.
 
-    It is a class because `contextmanager` is Python code, which may be what is being rewritten.
+    A class, because `contextmanager` is Python code, which may be the code being rewritten.
     """
 
     def __enter__(self) -> None:
@@ -114,9 +115,9 @@ class deeper:
 def rewritten(
     code: CodeType, hooks: Mapping[str, Callable], table: OpcodeTable, nested: Nested = None, giving: bool = False
 ) -> CodeType:
-    """Rewrite one code object, and those in it by `nested`.
+    """Rewrite one code object, and the code constants in it with `nested`.
 
-    Between instructions the stack is as deep as before, so that handlers unwind as before.
+    Between instructions the stack has the same depth as before, so that exception handlers unwind as before.
     """
     free = with_distinct_names(code)
     program = read(free, table)
@@ -141,7 +142,7 @@ def rewritten(
 
 
 def with_distinct_names(code: CodeType) -> CodeType:
-    """The code with distinct names for its free variables: an inlined comprehension may bring one of the same name."""
+    """Rename free variables that share a local variable's name, as an inlined comprehension's variable may."""
     shared = {*code.co_freevars} & {*code.co_varnames, *code.co_cellvars}
     if not shared:
         return code
@@ -149,19 +150,19 @@ def with_distinct_names(code: CodeType) -> CodeType:
 
 
 def read(code: CodeType, table: OpcodeTable) -> Bytecode:
-    """The instructions of a code object. Errors: BytecodeError where the package `bytecode` misreads one."""
+    """Disassemble a code object. Errors: BytecodeError if the package `bytecode` cannot read it."""
     try:
         return table.read(code)
     except ValueError as error:
         place = Site(code.co_filename, code.co_firstlineno, code.co_qualname)
         raise BytecodeError(
-            f"{place}: its bytecode cannot be read: {error}. Define outside the traced function what the line defines, "
+            f"{place}: the bytecode of this code cannot be read: {error}. Define it outside the traced function, "
             "or update the package `bytecode`."
         ) from error
 
 
 def rewrite_one(emitter: Emitter, instr: Any, site: Callable[[], Site | None]) -> None:
-    """Write what stands for one instruction, at a `site()`: it itself, or what its handler writes."""
+    """Write one instruction at a `site()`: unchanged, or rewritten by its handler."""
     table, name = emitter.table, instr.name
     if emitter.nested is not None and type(instr.arg) is CodeType:
         instr.arg = emitter.nested(instr.arg)
@@ -173,23 +174,26 @@ def rewrite_one(emitter: Emitter, instr: Any, site: Callable[[], Site | None]) -
     elif name in table.passed:
         emitter.keep(instr)
     else:
-        why = "is refused" if name in table.refused else "is not known"
+        why = "is not supported by" if name in table.refused else "is not known to"
         version = ".".join(map(str, table.version))
-        raise BytecodeError(f"{site()}: opcode {name} of Python {version} {why} by wengert")
+        raise BytecodeError(
+            f"{site()}: opcode {name} of Python {version} {why} wengert. "
+            "Move this line out of the traced function, or update wengert."
+        )
     if (name, instr.arg) != table.duplicate:
         leaves_null = name == "LOAD_GLOBAL" and not table.null_below and isinstance(instr.arg, tuple) and instr.arg[0]
         emitter.previous = "PUSH_NULL" if leaves_null else name
 
 
 class Sites:
-    """The Site of each instruction of a code object, one object for each line, and variable that is stored in there."""
+    """The Sites of a code object's instructions: one for each line, or line and variable that it stores in."""
 
     def __init__(self, code: CodeType) -> None:
         self.code = code
         self.by_line: dict[int, Site] = {}
 
     def at(self, items: list[Any], k: int) -> Callable[[], Site | None]:
-        """Return a function that gives the Site of the instruction at `k`."""
+        """Return a function that returns the Site of the instruction at `k`."""
         return functools.partial(self._storing, items, k)
 
     def _storing(self, items: list[Any], k: int) -> Site | None:

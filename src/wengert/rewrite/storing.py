@@ -1,4 +1,4 @@
-"""Where a result goes: the variable that the instruction after a site stores it in, and the name of what is called."""
+"""The variable that the next instruction stores a result in, and the name of the function that a call calls."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from bytecode import Instr
 
 STORES = {"STORE_FAST", "STORE_DEREF", "STORE_FAST_STORE_FAST", "STORE_FAST_LOAD_FAST"}
 CALLS = {"CALL": 1, "CALL_KW": 2}
-"""Calls by opcode, with how many places the callable lies below the arguments: the names of keywords lie above them."""
+"""Opcodes of calls, each with the depth of the callable, or its NULL, on the stack without the arguments."""
 
 
 COMPUTING = {"BINARY_OP", "BINARY_SUBSCR", "BINARY_SLICE", "COMPARE_OP", "UNARY_NEGATIVE", "UNARY_INVERT", *CALLS}
 
 
 def stored_in(program: list[Any], k: int) -> str | None:
-    """The variable in which the result of a computing instruction at `k` is stored, as soon as it is there."""
+    """Return the variable in which the result of a computing instruction at `k` is stored at once, or None."""
     if program[k].name not in COMPUTING:
         return None
     items = [item for item in program[k + 1 : k + 8] if isinstance(item, Instr)]
@@ -25,7 +25,7 @@ def stored_in(program: list[Any], k: int) -> str | None:
 
 
 def called_at(program: list[Any], k: int) -> str | None:
-    """The name by which what the call at `k` calls was loaded; None where the arguments branch, or it has none."""
+    """Return the name of the callable of the call at `k`; None if its arguments branch, or it has no name."""
     if program[k].name not in CALLS:
         return None
     place = program[k].arg + CALLS[program[k].name]
@@ -43,7 +43,7 @@ def called_at(program: list[Any], k: int) -> str | None:
 
 
 def _variable(arg: Any) -> str | None:
-    """The name in the argument of an instruction that loads or stores one; of two it stores the first."""
+    """Return the name in the argument of an instruction that loads or stores; of two names, the first is stored."""
     if isinstance(arg, tuple):
         arg = arg[0] if isinstance(arg[0], str) else arg[-1]
     name = getattr(arg, "name", arg)

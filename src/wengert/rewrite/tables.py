@@ -14,26 +14,26 @@ TABLES = {module.TABLE.version: module.TABLE for module in MODULES}
 
 
 def table_for(version: tuple[int, int]) -> OpcodeTable:
-    """The OpcodeTable of this version of Python. Errors: BytecodeError where there is none."""
+    """Return the OpcodeTable of this version of Python. Errors: BytecodeError if there is none."""
     table = TABLES.get(version)
     if table is None:
         known = ", ".join(f"{major}.{minor}" for major, minor in TABLES)
         raise BytecodeError(
             f"wengert cannot read the bytecode of Python {version[0]}.{version[1]}, only that of {known}.{_unknown()}\n"
-            "Run with one of those, or update wengert."
+            "Run one of those versions, or update wengert."
         )
     return table
 
 
 def _unknown() -> str:
-    """The opcodes of this Python that the newest table does not hold, for a message."""
+    """Return a sentence with the opcodes of this Python that the newest table does not have, or ""."""
     newest = TABLES[max(TABLES)]
     unknown = sorted(real_opcodes() - newest.passed - newest.refused - set(newest.hooked))
-    return f" It does not know {', '.join(unknown)}." if unknown else ""
+    return f" Unknown opcodes: {', '.join(unknown)}." if unknown else ""
 
 
 def real_opcodes() -> set[str]:
-    """The opcodes that code objects of the running Python are made of: no pseudo, specialised or instrumented ones."""
+    """Return the opcodes in code objects of the running Python, without pseudo, specialised or instrumented ones."""
     special = {*getattr(opcode, "_specialized_instructions", ()), *getattr(opcode, "_specialized_opmap", ())}
     return {
         name
