@@ -12,12 +12,11 @@ from wengert_rules.elementwise import nonzero
 from wengert_rules.products import conj
 
 ADDED = (
-    "the vectors that full_matrices=True adds to a singular value decomposition are any basis of a plane and "
+    "the vectors that full_matrices=True adds to a singular value decomposition are an arbitrary basis and "
     "have no derivative. Use full_matrices=False"
 )
 ZERO = (
-    "a singular value is zero, so that its vectors have no derivative. The singular values alone have one; "
-    "or move the matrix off the point"
+    "a singular value is zero, so its vectors have no derivative. Use only the singular values, or perturb the matrix"
 )
 
 

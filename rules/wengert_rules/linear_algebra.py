@@ -17,7 +17,7 @@ def inverse(a):
         return np.linalg.inv(a)
     except np.linalg.LinAlgError:
         raise NoDerivativeError(
-            "the logarithm of a determinant has no derivative here: this matrix is singular"
+            "the logarithm of the determinant has no derivative, because this matrix is singular"
         ) from None
 
 

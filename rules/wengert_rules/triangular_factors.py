@@ -8,9 +8,9 @@ from wengert.extend import NoDerivativeError, adjoint, pullback, pushforward
 from wengert_rules.decompositions import completed, from_triangle, half, refusal
 
 ADDED_TO_Q = (
-    "the columns that mode='complete' adds to Q are any basis of a plane and have no derivative. Use mode='reduced'"
+    "the columns that mode='complete' adds to Q are an arbitrary basis and have no derivative. Use mode='reduced'"
 )
-DEPENDENT = "the columns of the matrix are linearly dependent, where its QR factors have no derivative"
+DEPENDENT = "the columns of the matrix are linearly dependent, so its QR factors have no derivative"
 
 
 @pullback(np.linalg.cholesky)

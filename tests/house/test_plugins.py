@@ -152,8 +152,8 @@ print(sorted(wg.rules.load()), len(wg.rules) - before)
 """
     text = run(site, program)
     assert "1.0\n['Quads', 'third-party-cubes'] 2\n" in text
-    assert "PluginWarning: the rules that broken-rules brings" in text and "no_such_module" in text
-    assert "PluginWarning: the rules that twice brings" in text and "DuplicateRuleError: math.sin" in text
+    assert "PluginWarning: the rules of broken-rules (entry point" in text and "no_such_module" in text
+    assert "PluginWarning: the rules of twice (entry point" in text and "DuplicateRuleError: math.sin" in text
 
 
 def test_threads_wait_until_the_rules_are_there(site: Path) -> None:

@@ -48,8 +48,8 @@ def solve_ivp(*given: Any, **words: Any) -> Any:
         return written(*given, **words)  # in Python all through: its steps, and how long they are, are followed
     if call.get("events") is not None:
         raise RefusedCallError(
-            "scipy.integrate.solve_ivp(events=) has no derivative here: find the time as a root of your own, by "
-            "wg.implicit or scipy.optimize.brentq, and give it as the end of t_span."
+            "scipy.integrate.solve_ivp(events=) has no derivative. Find the time of the event as a root, with "
+            "wg.implicit or scipy.optimize.brentq, and pass it as the end of t_span."
         )
     y0, (start, end) = np.asarray(call["y0"]), call["t_span"]
     found = unseen(integrate.solve_ivp, **{**call, "dense_output": True})
@@ -106,7 +106,9 @@ def chosen(steps: Any, f: Any, native: Any, relative: float, absolute: Any) -> A
         ):
             return step, parts
     warnings.warn(
-        "no steps come to the values of this solution: its derivatives are inaccurate", NotConvergedWarning, 2
+        "wengert's steps do not reproduce the values of this solution, so its derivatives are inaccurate",
+        NotConvergedWarning,
+        2,
     )
     return steps[-1]
 

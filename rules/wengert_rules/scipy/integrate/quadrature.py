@@ -64,8 +64,8 @@ def called(f: Any) -> Any:
         return f
     if getattr(f.function, "argtypes", None) != (ctypes.c_double,):
         raise RefusedCallError(
-            "scipy.integrate.quad has no derivative of this LowLevelCallable: give it a function of Python, or one of "
-            "C that takes and returns a double, with a rule (wg.rrule) for that."
+            "scipy.integrate.quad has no derivative of this LowLevelCallable. Pass a Python function, or a C function "
+            "that takes and returns a double, and declare its rule with wg.rrule."
         )
     return f.function
 
@@ -85,13 +85,13 @@ def weighted(call: Any) -> Any:
             * (np.log(x - a) if left else 1.0) * (np.log(b - x) if right else 1.0)
         )  # fmt: skip
     raise RefusedCallError(
-        f"scipy.integrate.quad(weight={weight!r}) has no derivative here for these bounds: write the weight into the "
-        "integrand."
+        f"scipy.integrate.quad(weight={weight!r}) has no derivative for these bounds. Multiply the integrand "
+        "by the weight yourself."
     )
 
 
 def _refuse_sum(*given: Any, **words: Any) -> Any:
-    raise RefusedCallError("scipy.integrate.nsum has no derivative here: add up the terms that count yourself.")
+    raise RefusedCallError("scipy.integrate.nsum has no derivative. Sum enough terms yourself, for example in NumPy.")
 
 
 for _native in present("integrate.nsum"):

@@ -126,7 +126,7 @@ def derived(c, t, k, nu):
 def insert(iopt, t, c, k, x, m):
     """Boehm's: one knot after the other."""
     if iopt:
-        raise NoDerivativeError("a knot put into a periodic spline of FITPACK has no derivative here")
+        raise NoDerivativeError("inserting a knot into a periodic FITPACK spline has no derivative here")
     for _ in range(m):
         at = intervals(t, k, x)
         i = np.arange(at - k + 1, at + 1)
@@ -166,8 +166,8 @@ def fitted(x, y, w, xb, xe, k, s, task, t):
     ier = ended(x, y, w, xb, xe, k, s, task, t) if task < 1 else 0
     if task == 1 or (task == 0 and ier not in (-1, -2, 10)):
         raise NoDerivativeError(
-            "a smoothing spline of FITPACK is fitted by an iteration that stops within a thousandth of s, and has no "
-            "derivative with respect to the values. Take s=0, knots of your own, or make_smoothing_spline"
+            "FITPACK fits a smoothing spline by an iteration that stops within a thousandth of s, so the spline has no "
+            "derivative with respect to the values. Use s=0, your own knots, or make_smoothing_spline"
         )
     inner = t[k + 1 : -k - 1] if task == -1 else inner_knots(x, k) if ier == -1 else np.zeros(0)
     knots = between_ends(inner, k, xb, xe)
@@ -219,7 +219,7 @@ REGRID = LIBRARY.regrid_smth if IN_FORTRAN else _fitpack2._regrid_smth
 @stands_for(REGRID)
 def regrid(x, y, z, xb=None, xe=None, yb=None, ye=None, kx=3, ky=3, s=0.0, maxit=20):
     if s != 0:
-        raise NoDerivativeError("a smoothing surface of FITPACK has no derivative with respect to the values: take s=0")
+        raise NoDerivativeError("a smoothing FITPACK surface has no derivative with respect to the values. Use s=0")
     tx, a = on_side(x, kx, xb, xe)
     ty, b = on_side(y, ky, yb, ye)
     c = np.linalg.solve(a, np.linalg.solve(b, np.reshape(z, (np.size(x), np.size(y))).T).T)

@@ -11,7 +11,7 @@ from wengert_rules.scipy.linalg.triangles import solved, triangle
 from wengert_rules.scipy.optional import present
 
 LIBRARIES = ("linalg._fblas", "linalg._fblas_64")
-STEPS = "a triangular routine of BLAS is followed only where it takes each number of a vector"
+STEPS = "a triangular BLAS routine has a derivative only for incx=1 and offx=0. Pass a contiguous vector"
 TYPES = {
     "s": np.float32,
     "d": np.float64,

@@ -198,8 +198,8 @@ def push_eigvals_banded(
 
 
 TURNED = (
-    "the result depends on the basis of the null space that LAPACK found, which is any of it. Use what does not depend "
-    "on it, such as N N^H"
+    "the result depends on the basis of the null space that LAPACK found, which is arbitrary. Use a result that does "
+    "not depend on it, such as N N^H"
 )
 
 

@@ -16,7 +16,7 @@ from wengert_rules.scipy.linalg.structures import in_double, read, read_bar
 
 FREE = (
     "the phases of complex eigenvectors of a pair of matrices are arbitrary, and have no derivative in forward mode. "
-    "Take the gradient in reverse, of what does not depend on them"
+    "Use reverse mode, and a result that does not depend on them"
 )
 
 

@@ -104,7 +104,9 @@ def sosfilt_in_python(sos, x, zi):
 def upfirdn_(y_bar, y, h, x, *, up=1, down=1, axis=-1, mode="constant", cval=0):
     """yₙ = Σ hᵢ xₖ over i + k up = n down: the adjoint in x goes from the rate of y to that of x."""
     if mode != "constant" or cval != 0:
-        raise RuleError(f"upfirdn has a derivative with mode='constant' and cval=0, not with {mode!r} and {cval!r}")
+        raise RuleError(
+            f"upfirdn has no derivative with mode={mode!r} and cval={cval!r}. Use mode='constant' and cval=0"
+        )
     late = -(np.size(h) - 1) % up
     mirrored = np.concatenate([np.zeros(late, h.dtype), np.flip(conj(h))])
     first, count = (np.size(h) - 1 + late) // up, np.shape(x)[axis]

@@ -11,10 +11,10 @@ from wengert_rules.products import conj
 from wengert_rules.scipy.sparse.products import along, by_columns, by_rows, rows_of
 
 INCOMPLETE = (
-    "the factors of spilu solve another system than the matrix's, of which no derivative is known. Use splu, or take "
-    "the factors of a matrix that does not depend on the inputs"
+    "the factors of spilu are incomplete: they solve a different system, whose derivative is not known. Use splu, or "
+    "factor a matrix that does not depend on the inputs"
 )
-INSIDE = "the factors L and U that splu gives have no derivative; what its solve gives has one"
+INSIDE = "the factors L and U of splu have no derivative. Use its solve, whose result has one"
 
 
 def solved(like, indices, indptr, data, b, is_columns, options):

@@ -49,8 +49,8 @@ def delaunay(self, points, furthest_site=False, incremental=False, qhull_options
 
 
 LIFTED = (
-    "the equations, scale and shift of a Delaunay triangulation are of points lifted to a paraboloid by Qhull, and "
-    "have no derivative here. Take the points and simplices, or scipy.spatial.ConvexHull"
+    "the equations, scale and shift of a Delaunay triangulation describe points that Qhull lifted to a paraboloid, and "
+    "have no derivative here. Use the points and simplices, or scipy.spatial.ConvexHull"
 )
 
 

@@ -19,7 +19,7 @@ def next_order(diff_n):
     Errors: NoDerivativeError where SciPy gives none.
     """
     if diff_n >= HIGHEST:
-        raise NoDerivativeError("SciPy gives no third derivative of this function; scipy.special.lpmv has all")
+        raise NoDerivativeError("SciPy has no third derivative of this function. Use scipy.special.lpmv, which has all")
     return diff_n + 1
 
 
@@ -62,7 +62,7 @@ if hasattr(special, "legendre_p"):  # from SciPy 1.15
     @computes
     def alone(diff_n):
         """1, where spherical harmonics come without derivatives; those have no rule."""
-        return refused("sph_harm_y with diff_n has no rule: call it without, and differentiate it") if diff_n else 1
+        return refused("sph_harm_y has no rule for diff_n. Call it without, and differentiate it") if diff_n else 1
 
     @partials(special.sph_harm_y)
     def sph_harm_y(y, n, m, theta, phi, *, diff_n=0):

@@ -8,7 +8,7 @@ from scipy import special
 from wengert.extend import partials, pullback
 from wengert_rules.scipy.special.refusals import PARAMETER, refused
 
-WHOLE_DEGREE = "the derivative of a polynomial with respect to its degree is not given: pass the degree as an int"
+WHOLE_DEGREE = "a polynomial has no derivative with respect to its degree. Pass the degree as an integer"
 
 
 def below(n):

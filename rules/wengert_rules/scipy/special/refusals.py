@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from wengert.extend import NoDerivativeError, computes
 
-WHOLE = (
-    "this function has no derivative with respect to an argument that is a whole number, as an order is: pass an int"
-)
+WHOLE = "this function has no derivative with respect to an integer argument, such as an order. Pass it as an integer"
 
-ORDER = "the derivative with respect to the order of this function is not given: pass it as a constant, such as an int"
-PARAMETER = "the derivative with respect to this parameter is not given: pass it as a constant, such as an int"
+ORDER = "this function has no derivative with respect to its order. Pass the order as a constant, such as an integer"
+PARAMETER = "this function has no derivative with respect to this parameter. Pass it as a constant, such as an integer"
 
 
 @computes

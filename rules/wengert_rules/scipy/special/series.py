@@ -42,8 +42,8 @@ def hypergeometric(a, b, c, z, orders, shape):
     known = (size * np.finfo(float).eps <= ALLOWED * np.absolute(total)) & np.isfinite(total)
     if calm <= 3 or not np.all(known | (size == 0) | np.isnan(a + b + c + z)):
         raise NoDerivativeError(
-            "a parameter of a hypergeometric function has its derivative by the series, which converges too slowly "
-            "here, cancels or overflows: pass the parameter as a constant"
+            "the derivative of a hypergeometric function with respect to a parameter is computed by a series, which "
+            "converges too slowly, cancels or overflows here. Pass the parameter as a constant"
         )
     return (math.prod(map(math.factorial, orders[:3])) * total)[()]
 
