@@ -82,10 +82,10 @@ def used(vectors_bar):
 
 
 def equal(what):
-    """Why the vectors of equal eigenvalues or singular values are refused."""
+    """Return the error message for the vectors of equal eigenvalues or singular values."""
     return (
-        f"two {what} are equal, so that their vectors are any of a plane and have no derivative. "
-        f"The {what} alone have one; or move the matrix off the point"
+        f"two {what} are equal, so their vectors are an arbitrary basis and have no derivative. "
+        f"Use only the {what}, or perturb the matrix"
     )
 
 

@@ -124,5 +124,5 @@ def test_another_low_level_callable_is_refused():
         lambda b: integrate.quad(low, 0.0, 1.0, args=(b,))[0],
         lambda b: integrate.dblquad(low, 0.0, b, 0.0, 1.0)[0],
     ):
-        with pytest.raises(wg.RefusedCallError, match=r"no derivative of this LowLevelCallable. Pass a Python function"):
+        with pytest.raises(wg.RefusedCallError, match=r"this LowLevelCallable\. Pass a Python function"):
             wg.grad(f)(1.2)
