@@ -99,6 +99,7 @@ class SourceWriter(Parameters):
         self.in_place = self.memory.in_place
         self.tested: set[Op] = set()  # the guards written so far, with those of bodies
         self.folded_at: dict[int, Site | None] = {}
+        self.name_counts: dict[str, int] = {}  # by variable of the user's: the number of its next name
         self.reusable_names: set[str] = set()  # names that another value may take when theirs is dead
         self.parts: dict[int, list[Snippet]] = {}  # of the results of loops
         self.next_names: dict[int, str] = {}  # the names under which the next iteration reads values
@@ -265,8 +266,10 @@ class SourceWriter(Parameters):
         if preferred is None or as_name(preferred, "") != preferred or re.fullmatch(r"v[\d_]+", preferred):
             name = self.name(f"v{self.prefix}{op.id}")
         else:
-            names = itertools.chain([preferred], (f"{preferred}{n}" for n in itertools.count(2)))
-            name = self.name(next(name for name in names if name not in self.taken))
+            numbers = itertools.count(self.name_counts.get(preferred, 1))
+            n = next(n for n in numbers if f"{preferred}{n if n > 1 else ''}" not in self.taken)
+            self.name_counts[preferred] = n + 1
+            name = self.name(f"{preferred}{n if n > 1 else ''}")
         self.reusable_names.add(name)
         return name
 
@@ -287,7 +290,7 @@ class SourceWriter(Parameters):
         inner = type(self)(op.fn.body, self.sites, memory)
         inner.prefix = f"{self.prefix}{op.id}_"
         inner.outside, inner.taken, inner.hoisted = self.outside, self.taken, self.hoisted
-        inner.tested = self.tested
+        inner.tested, inner.name_counts = self.tested, self.name_counts
         return inner
 
     def take_turns(self, op: Call, names: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -8,6 +8,7 @@ from collections.abc import Container, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from wengert.compiling.graphs.graph import ValueSpec
 from wengert.tape.loops import Loop
@@ -45,6 +46,8 @@ def runs_of(ops: Sequence[Op], crossings: Any, cut: Container[int] = ()) -> list
     work = np.cumsum([0, *map(_op_weight, ops)])
     found = []
     for period in _periods(marks, LEAST_COUNT if cut or work[-1] > 2 * len(ops) else LEAST_OPS):
+        if not _may_repeat(marks, period):
+            continue
         same = (marks[period:] == marks[:-period]) & ~taken[:-period] & ~taken[period:]
         edges = np.flatnonzero(np.diff(np.concatenate(([0], same.view(np.int8), [0]))))
         for start, end in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
@@ -57,6 +60,15 @@ def runs_of(ops: Sequence[Op], crossings: Any, cut: Container[int] = ()) -> list
                 taken[run.start : run.end] = True
                 found.append(run)
     return sorted(found)
+
+
+def _may_repeat(marks: np.ndarray, period: int) -> bool:
+    """Whether there may be enough iterations of this period: every period-th op recurs.
+
+    It takes n / period steps, so that all periods of a tape together take n log n.
+    """
+    same = marks[period::period] == marks[:-period:period]
+    return len(same) >= LEAST_COUNT - 1 and bool(sliding_window_view(same, LEAST_COUNT - 1).all(1).any())
 
 
 def _op_weight(op: Op) -> int:
