@@ -152,7 +152,7 @@ def check(
 
 
 def main() -> None:
-    from wengert.hooks.generated import HOOKS
+    from wengert.hooks.code_swap import HOOKS
     from wengert.rewrite.rewriter import rewritten
     from wengert.rewrite.tables import running_table
 

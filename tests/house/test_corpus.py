@@ -6,7 +6,7 @@ import cpython_corpus as corpus
 import pytest
 import rewrite_corpus
 
-from wengert.hooks.generated import HOOKS
+from wengert.hooks.code_swap import HOOKS
 from wengert.rewrite import instrument
 
 

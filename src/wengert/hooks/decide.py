@@ -45,11 +45,10 @@ from wengert.hooks.standins.compiled import source_of
 from wengert.hooks.standins.functions import recorded, recorder
 from wengert.recording.primitives import Primitive, hashable, primitive_of
 from wengert.recording.recording import STATE, here
-from wengert.rewrite import original
 from wengert.rulebook.registry import rules
 from wengert.rulebook.rule import Carrier
 from wengert.values.callables import TOLD_APART
-from wengert.values.codes import code_of
+from wengert.values.codes import code_of, original
 from wengert.values.frames import ENGINE
 from wengert.values.names import LIBRARIES, home_of
 from wengert.values.transformed import Transformed

@@ -24,9 +24,8 @@ from wengert.recording.recording import STATE, Recording, here
 from wengert.recording.session import SESSION
 from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import slot_of
-from wengert.rewrite import original
 from wengert.rulebook.registry import rules
-from wengert.values.codes import code_of
+from wengert.values.codes import code_of, original
 from wengert.values.fork_lock import lock_of_process
 from wengert.values.frames import ENGINE
 from wengert.values.settings import SETTINGS

@@ -15,7 +15,7 @@ import numpy as np
 
 from wengert.hooks.attributes import delete_attribute, get_attribute, set_attribute, super_attribute
 from wengert.hooks.classes import IMMUTABLE, lookup, python_method
-from wengert.hooks.code_swap import HOOKS as HOOKS
+from wengert.hooks.code_swap import HOOKS
 from wengert.hooks.items import (
     ShortForms,
     build_dict,

@@ -16,7 +16,7 @@ from wengert.recording.rule_reads import reads_traced
 from wengert.recording.session import run_aside
 from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import slot_of
-from wengert.rewrite import original
+from wengert.values.codes import original
 from wengert.values.frames import ENGINE
 from wengert.values.names import is_heap_type
 from wengert.values.specs import is_array, is_inexact

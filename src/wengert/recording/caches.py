@@ -22,7 +22,7 @@ from wengert.recording.nondifferentiable import refuse_digit
 from wengert.recording.reachability import is_within
 from wengert.recording.recording import STATE, Recording, here
 from wengert.recording.slots import slot_of
-from wengert.rewrite import original
+from wengert.values.codes import original
 from wengert.values.frames import is_at_caller, user_frame, warn
 from wengert.values.specs import elements, is_certain
 from wengert.values.trees import form_of, shelves

@@ -20,8 +20,7 @@ import numpy as np
 from wengert.recording.item_stores import UNKNOWN_CONTAINER as UNKNOWN_CONTAINER
 from wengert.recording.item_stores import stored_into
 from wengert.recording.recording import Recording
-from wengert.rewrite import original
-from wengert.values.codes import code_of
+from wengert.values.codes import code_of, original
 from wengert.values.frames import ENGINE, is_ours
 from wengert.values.names import is_heap_type
 from wengert.values.specs import elements

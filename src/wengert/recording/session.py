@@ -27,7 +27,7 @@ from wengert.recording.recording import OPERANDS, PLAIN, STATE, Around, Aside, M
 from wengert.recording.shadow import SHADOW
 from wengert.recording.swapped_code import give_back
 from wengert.recording.trace_caches import forget
-from wengert.rewrite import original
+from wengert.values.codes import original
 from wengert.values.frames import ENGINE
 
 RARER = 20

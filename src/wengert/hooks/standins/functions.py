@@ -11,8 +11,8 @@ import numpy as np
 
 from wengert.hooks import foreign
 from wengert.hooks.classes import as_traced, python_method
+from wengert.hooks.code_swap import HOOKS
 from wengert.hooks.foreign import NOT_FOREIGN
-from wengert.hooks.generated import HOOKS
 from wengert.hooks.integers import with_integers
 from wengert.hooks.policy import IN_C, Decision, Kind, decides_type, opaque_call, stand_in_call
 from wengert.hooks.search import (
