@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.api.tangents import jvp_many
+from wengert.api.tangents import jvp_of_call
 
 X, V = np.array([0.5, -1.5, 2.0]), np.array([1.0, 10.0, -3.0])
 BIG, BIG_V = np.linspace(0.5, 2.0, 20_000), np.linspace(-1.0, 1.0, 20_000)
@@ -114,7 +114,7 @@ def test_linear_and_multilinear_ones() -> None:
     f = lambda c, x: scaled(c, swapped(x, by=1)) * 2.0
     expected = 2 * (np.roll(X[::-1], 1) * 0.5 + 3.0 * np.roll(V[::-1], 1))
     np.testing.assert_allclose(wg.jvp(f, (3.0, X), (0.5, V))[1], expected, rtol=1e-15)
-    rows = jvp_many(f, (3.0, X), (None, np.eye(3)), 3)[1]
+    _, rows, _ = jvp_of_call(f, (3.0, X), {}, (0, 1), (None, np.eye(3)), size=3)
     np.testing.assert_allclose(rows, [6 * np.roll(row[::-1], 1) for row in np.eye(3)], rtol=1e-15)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.api.tangents import jvp_many
+from wengert.api.tangents import jvp_of_call
 from wengert.forward.stream import Stream
 
 X, V = np.array([0.5, 1.5, -0.75]), np.array([1.0, -2.0, 0.25])
@@ -58,7 +58,7 @@ def test_against_the_complex_step(f: Any) -> None:
 
 @pytest.mark.parametrize("f", [elementwise, written, overwritten])
 def test_all_directions_at_once(f: Any) -> None:
-    y, rows = jvp_many(f, (X,), (np.eye(3),), 3)
+    y, rows, _ = jvp_of_call(f, (X,), {}, (0,), (np.eye(3),), size=3)
     assert np.array_equal(y, f(X))
     assert rows.shape == (3, *y.shape)
     for row, v in zip(rows, np.eye(3), strict=True):

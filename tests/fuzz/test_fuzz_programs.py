@@ -15,7 +15,7 @@ from random_programs import TABLE, arguments, gradients, program, programs
 from tapes import same_bits
 
 import wengert as wg
-from wengert.api.tangents import jvp_many
+from wengert.api.tangents import jvp_of_call
 
 EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "100"))
 fuzz = settings(
@@ -68,7 +68,8 @@ def check_tangent(f: Any, want: Any, plain: Any, held: np.ndarray, exact: list[n
     value, found = wg.jvp(f, args, directions())
     assert same_bits(value, want) and all(map(same_bits, args, plain)) and same_bits(TABLE, held)
     np.testing.assert_allclose(found, slope, rtol=1e-8, atol=1e-7)
-    _, rows = jvp_many(f, arguments(), [np.stack([dot, 0.0 * dot, 2.0 * dot]) for dot in directions()], 3)
+    several = [np.stack([dot, 0.0 * dot, 2.0 * dot]) for dot in directions()]
+    _, rows, _ = jvp_of_call(f, arguments(), {}, (0, 1, 2), several, size=3)
     np.testing.assert_allclose(rows, [slope, 0.0, 2.0 * slope], rtol=1e-8, atol=1e-7)
     value, push = wg.linearize(f, *arguments())
     assert same_bits(value, want)

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import wengert as wg
-from wengert.recording.inputs import Swaps, enter, enter_callable
+from wengert.recording.inputs import Swaps
 from wengert.recording.subclasses import renewed
 from wengert.values.trees import is_container, leaves, mirror, path_text, rebuild
 
@@ -41,8 +41,13 @@ class Fresh:
 
 def entered(value: Any, name: str = "x") -> tuple[Any, Swaps, Fresh]:
     make = Fresh()
-    inside, swaps = enter(value, make, name=name)
-    return inside, swaps, make
+    swaps = Swaps(make)
+    return swaps.enter(value, name), swaps, make
+
+
+def entered_callable(f: Any, make: Any) -> tuple[Any, Swaps]:
+    swaps = Swaps(make)
+    return swaps.enter_callable(f), swaps
 
 
 def tags(value: Any) -> Any:
@@ -391,7 +396,7 @@ def test_restored_when_making_a_leaf_fails() -> None:
         return renewed(leaf)
 
     with pytest.raises(KeyboardInterrupt):
-        enter(params, make)
+        Swaps(make).enter(params)
     assert params["a"] is a and params["n"][1] is own_tuple  # type: ignore[index]
 
 
@@ -428,7 +433,7 @@ def test_two_calls_one_inside_the_other() -> None:
 
 def callable_tags(f: Any) -> Any:
     make = Fresh()
-    _, swaps = enter_callable(f, make)
+    _, swaps = entered_callable(f, make)
     names = {id(new): path for path, _, new in make.made}
     (form,) = swaps.mirrors(lambda leaf: names[id(leaf)])
     swaps.restore()
@@ -445,7 +450,7 @@ def test_a_closure() -> None:
         return a * x + c * n + params["w"]
 
     assert callable_tags(f) == {"a": "f.a", "c": "f.c", "params": {"w": "f.params['w']"}}
-    inside, swaps = enter_callable(f, Fresh())
+    inside, swaps = entered_callable(f, Fresh())
     assert inside is f
     a_inside = f.__closure__[0].cell_contents  # type: ignore[index]
     assert a_inside is a and params["w"] is not own  # this scope sees the same cell
@@ -501,7 +506,7 @@ def test_methods_partials_and_callable_objects() -> None:
 
     own = functools.partial(g, 2.0, k=[4.0, 1])
     make = Fresh()
-    inside, swaps = enter_callable(own, make)
+    inside, swaps = entered_callable(own, make)
     assert inside(3.0, k=1.0) == 6.0 and inside.args[0] is make.made[0][2]
     assert swaps.leave(inside) is own
     assert callable_tags(own) == {
@@ -527,7 +532,7 @@ def test_a_method_of_a_tuple() -> None:
             return self.slope * x
 
     f = Line(2.0).at
-    inside, swaps = enter_callable(f, Fresh())
+    inside, swaps = entered_callable(f, Fresh())
     assert inside(3.0) == 6.0 and inside.__self__.slope is not f.__self__.slope  # type: ignore[attr-defined]
     assert swaps.mirrors(lambda leaf: "g") == (Line("g"),)  # type: ignore[arg-type]
 
@@ -545,7 +550,7 @@ def test_a_closure_is_restored_when_making_a_leaf_fails() -> None:
         return renewed(leaf)
 
     with pytest.raises(ValueError):  # noqa: PT011
-        enter_callable(f, make)
+        entered_callable(f, make)
     assert a is own
 
 

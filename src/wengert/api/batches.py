@@ -12,7 +12,8 @@ from wengert.batching.axes import Examples, Shared, mark_leaves, move_examples, 
 from wengert.batching.example import OutsideWriteError, as_outer_variables, first_example, trace_program
 from wengert.batching.play import play_batched
 from wengert.errors import ArgumentError, NoBatchingRuleWarning
-from wengert.recording.session import SESSION, active_recording
+from wengert.recording.recording import calling
+from wengert.recording.session import active_recording, tidying
 from wengert.rulebook.batching import stacked
 from wengert.values.callables import callable_name, named_parameters, unwrapped
 from wengert.values.frames import levels_above
@@ -52,17 +53,15 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable
 
     @transforms(vmap, original, in_axes=in_axes, out_axes=out_axes)
     def on_examples(*args: Any, **kwargs: Any) -> Any:
-        try:
-            return _map_examples(f, args, kwargs, in_axes, out_axes)
-        finally:
-            SESSION.tidy()
+        return _map_examples(f, args, kwargs, in_axes, out_axes)
 
     return on_examples
 
 
+@tidying
 def _map_examples(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], in_axes: Any, out_axes: Any) -> Any:
     outer = active_recording()
-    call = _call_directly if outer is None else outer.call
+    call = calling(outer)
     batches, keywords, size = split_arguments(args, kwargs, in_axes, _positional_names(f, args), call)
     try:
         program = trace_program(f, batches, keywords, outer)
@@ -74,10 +73,6 @@ def _map_examples(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], in_axes
         result = _loop_over_examples(f, batches, keywords, size, call)
         _warn_of_loop(f, error)
     return move_examples(result, out_axes, size, call)
-
-
-def _call_directly(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    return f(*args, **kwargs)
 
 
 def _positional_names(f: Any, args: tuple[Any, ...]) -> list[str]:

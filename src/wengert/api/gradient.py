@@ -14,7 +14,7 @@ from wengert.mutation.residuals import excerpt
 from wengert.recording.inputs import Leaves, Swaps, gradient_form
 from wengert.recording.no_path import is_lost, warn_of_loss
 from wengert.recording.recording import STATE, Level, Recording, calling, silent
-from wengert.recording.session import SESSION, active_recording
+from wengert.recording.session import SESSION, active_recording, tidying
 from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import slot_of
 from wengert.reverse.leaf_gradients import LeafGradients
@@ -153,7 +153,7 @@ def _value_and_gradient(f: Any, args: Args, kwargs: dict[str, Any], argnums: Arg
     else:
         places, single = places_of(f, args, kwargs, argnums)
     try:
-        value, gradients = _trace_and_reverse(f, args, kwargs, places, None, False, **options)
+        value, gradients = _trace_and_reverse(f, args, kwargs, places, **options)
     finally:
         SESSION.tidy()
     return value, gradients[0] if single else tuple(gradients)
@@ -177,6 +177,7 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     return (y, pullback, aux) if has_aux else (y, pullback)
 
 
+@tidying
 def vjp_of_call(
     f: Callable[..., Any], args: Args, kwargs: dict[str, Any], wanted: Places, has_aux: bool, quiet: bool = False
 ) -> tuple[Any, Callable[[Any], Args], Any]:
@@ -184,16 +185,6 @@ def vjp_of_call(
 
     `quiet`: do not warn if these arguments hold nothing that has a derivative.
     """
-    try:
-        return _vjp_of_call(f, args, kwargs, wanted, has_aux, quiet)
-    finally:
-        SESSION.tidy()
-
-
-def _vjp_of_call(
-    f: Callable[..., Any], args: Args, kwargs: dict[str, Any], wanted: Places, has_aux: bool, quiet: bool
-) -> tuple[Any, Callable[[Any], Args], Any]:
-    """Do the work of `vjp_of_call`, which tidies up after an interrupt."""
     with level(False) as (recording, here):
         depth = len(recording.levels) - 1
         swaps, f, entered, named = enter_arguments(recording, here, f, args, kwargs, wanted)
@@ -270,7 +261,9 @@ def _value_and_gradients(
         check_argnums(argnums)
         places, _ = places_of(f, args, kwargs, argnums)
     try:
-        value, gradients = _trace_and_reverse(f, args, kwargs, places, seed, True, lenient=argnums is None, **options)
+        value, gradients = _trace_and_reverse(
+            f, args, kwargs, places, seed, itself=True, lenient=argnums is None, **options
+        )
     finally:
         SESSION.tidy()
     result = Gradients(gradients)
@@ -283,17 +276,18 @@ def _trace_and_reverse(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     wanted: tuple[int | str, ...],
-    seed: Any,
-    itself: bool,
-    has_aux: bool,
-    holomorphic: bool,
-    allow_int: bool,
+    seed: Any = None,
+    itself: bool = False,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
     lenient: bool = False,
     quiet: bool = False,
     begin: Callable[[Recording], None] | None = None,
 ) -> tuple[Any, list[Any]]:
     """Return the value, and the gradients in the order of `wanted`, with that of f in front if `itself`.
 
+    `lenient`: take the arguments as they are, also such as hold no floats. `quiet`: do not warn if nothing is reached.
     `begin` is called with the recording before its first entry.
     """
     simple = wanted == _ALL_POSITIONS.get(len(args)) and not kwargs and not itself and _are_plain_leaves(args)
@@ -340,9 +334,10 @@ def _trace_and_reverse(
 
 def quiet_gradients(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], places: tuple[int, ...]) -> list[Any]:
     """Return the gradients with respect to arguments, without a warning if the result does not depend on them."""
-    return _trace_and_reverse(f, args, kwargs, places, None, False, False, False, False, quiet=True)[1]
+    return _trace_and_reverse(f, args, kwargs, places, quiet=True)[1]
 
 
+@tidying
 def measured_gradients(
     f: Any, args: Args, kwargs: dict[str, Any], argnums: Argnums, begin: Any = None
 ) -> tuple[Any, list[Any]]:
@@ -353,18 +348,13 @@ def measured_gradients(
     if active_recording() is not None:
         raise WengertError("a gradient cannot be measured inside another trace; measure it outside")
     places = (*range(len(args)), *kwargs) if argnums is None else places_of(f, args, kwargs, argnums)[0]
-    try:
-        return _trace_and_reverse(
-            f, args, kwargs, places, None, argnums is None, False, False, False, argnums is None, begin=begin
-        )
-    finally:
-        SESSION.tidy()
+    return _trace_and_reverse(f, args, kwargs, places, itself=argnums is None, lenient=argnums is None, begin=begin)
 
 
 def gradients_with_closure(f: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, list[Any]]:
     """Return the value of f(*args), a float, and its gradients with respect to f's own arrays and to args[1:]."""
     wanted = (*range(1, len(args)),)
-    return _trace_and_reverse(f, args, kwargs, wanted, None, True, False, False, True, lenient=True, quiet=True)
+    return _trace_and_reverse(f, args, kwargs, wanted, itself=True, allow_int=True, lenient=True, quiet=True)
 
 
 def _gradients_to_transpose(call: Callable[..., Any], f: Callable[..., Any], args: tuple[Any, ...]) -> Any:

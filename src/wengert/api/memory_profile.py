@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.api.gradient import measured_gradients
-from wengert.api.profiling import Report, copy_arguments
+from wengert.api.profiling import Report, gradient_of_copies
 from wengert.values.argnums import Argnums, refuse_swallowed
 from wengert.values.callables import callable_name
 
@@ -60,7 +58,7 @@ class MemoryUse(Report):
     def _tables(self, width: int) -> Iterator[Any]:
         from wengert.tools.tables import memory_table
 
-        return memory_table(self, width)
+        return memory_table(self)
 
     def html(self, path: str | os.PathLike[str]) -> Path:
         """Write it as an HTML page to the file `path`: a curve over time, and the source; return the path."""
@@ -95,11 +93,7 @@ def memory(f: Callable[..., Any], *args: Any, argnums: Argnums = None, **kwargs:
 
     refuse_swallowed(f, kwargs)
 
-    def gradient() -> Callable[..., Any]:
-        own_args, own_kwargs = copy_arguments(args, kwargs)
-        return partial(measured_gradients, f, own_args, own_kwargs, argnums)
-
-    first, second, third = gradient(), gradient(), gradient()
+    first, second, third = [gradient_of_copies(f, args, kwargs, argnums) for _ in range(3)]
     FollowedEntries().over(first)
     with tracing(1):
         curve = MemoryCurve()

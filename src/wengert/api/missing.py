@@ -10,7 +10,7 @@ import numpy as np
 from wengert.errors import WengertError
 from wengert.hooks.tracer import enter_arguments, level, run
 from wengert.recording.recording import Survey
-from wengert.recording.session import SESSION
+from wengert.recording.session import tidying
 from wengert.values.argnums import Argnums, places_of, refuse_swallowed
 from wengert.values.callables import callable_name, stub
 from wengert.values.sites import Site
@@ -106,12 +106,10 @@ def missing(f: Callable[..., Any], *args: Any, argnums: Argnums = None, **kwargs
     Errors: those of f. A refusal of another kind ends the run; it is in the report, as `stopped`.
     """
     refuse_swallowed(f, kwargs)
-    try:
-        return _survey(f, args, kwargs, argnums)
-    finally:
-        SESSION.tidy()
+    return _survey(f, args, kwargs, argnums)
 
 
+@tidying
 def _survey(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Argnums) -> Missing:
     wanted = (*range(len(args)), *kwargs) if argnums is None else places_of(f, args, kwargs, argnums)[0]
     stopped = None

@@ -139,8 +139,7 @@ def profile(f: Callable[..., Any], *args: Any, argnums: Argnums = None, **kwargs
     refuse_swallowed(f, kwargs)
 
     def gradient() -> Callable[..., Any]:
-        own_args, own_kwargs = copy_arguments(args, kwargs)
-        return partial(measured_gradients, f, own_args, own_kwargs, argnums)
+        return gradient_of_copies(f, args, kwargs, argnums)
 
     def run() -> Callable[[], Any]:
         own_args, own_kwargs = copy_arguments(args, kwargs)
@@ -153,6 +152,12 @@ def profile(f: Callable[..., Any], *args: Any, argnums: Argnums = None, **kwargs
 
 
 LONGEST_TIMING = 3.0  # seconds after which no run is repeated only to be timed
+
+
+def gradient_of_copies(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Argnums) -> Callable[..., Any]:
+    """Return a function that computes the gradients once, on copies of the arguments; it takes `begin`."""
+    own_args, own_kwargs = copy_arguments(args, kwargs)
+    return partial(measured_gradients, f, own_args, own_kwargs, argnums)
 
 
 def copy_arguments(*arguments: Any) -> Any:

@@ -15,11 +15,11 @@ from wengert.forward.stream import Stream
 from wengert.forward.walk import Tangents, forward
 from wengert.hooks.tracer import enter_arguments, level, run, without_innermost_level
 from wengert.mutation.residuals import excerpt, materialise
-from wengert.recording.container_arguments import with_held_leaves as filled
+from wengert.recording.container_arguments import with_held_leaves
 from wengert.recording.inputs import Swaps
 from wengert.recording.no_path import is_lost, warn_of_loss
 from wengert.recording.recording import STATE, Level, Recording, calling
-from wengert.recording.session import SESSION, active_recording
+from wengert.recording.session import active_recording, tidying
 from wengert.recording.slots import slot_of
 from wengert.values import signatures
 from wengert.values.argnums import asked_for, with_aux
@@ -56,11 +56,7 @@ def jvp(
     return (y, y_dot, aux) if has_aux else (y, y_dot)
 
 
-def jvp_many(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], size: int) -> tuple[Any, Any]:
-    """Compute `jvp` in `size` directions at once: each tangent, and ẏ, has one more axis of that length in front."""
-    return jvp_of_call(f, tuple(primals), {}, tuple(range(len(primals))), tangents, size=size)[:2]
-
-
+@tidying
 def jvp_of_call(
     f: Callable[..., Any], args: Args, kwargs: dict[str, Any], wanted: Places, tangents: Sequence[Any],
     has_aux: bool = False, size: int | None = None, quiet: bool = False,
@@ -70,10 +66,33 @@ def jvp_of_call(
     With `size`, push so many directions at once: each tangent, and ẏ, has one more axis of that length in front.
     `quiet`: do not warn if the arguments hold nothing that has a derivative.
     """
-    try:
-        return _jvp_of_call(DerivativeRequest(f, args, kwargs, wanted, has_aux, quiet), tangents, size)
-    finally:
-        SESSION.tidy()
+    work = DerivativeRequest(f, args, kwargs, wanted, has_aux, quiet)
+    if size is None and isinstance(tangents, (tuple, list)):  # the basis of several directions is ours
+        tangents = [_copy_tangent(tangent, calling(active_recording())) for tangent in tangents]
+    with level(False) as (recording, here):
+        depth = len(recording.levels) - 1
+        if depth or recording.keep:
+            value, form, aux, swaps, asked = _record_call(recording, here, work)
+            seeds = asked.seeds(tangents, calling(recording), size)
+            end = len(recording.entries)
+            materialise(recording, here.start, end, written_only=True)
+            with without_innermost_level(recording):
+                slot_tangents = forward(recording, here.start, end, seeds, recording.call, depth, size)
+                y_dot = _result_tangent(form, slot_tangents, seeds, recording.call, size)
+            recording.stopped = len(recording.entries)
+        else:
+            stream = recording.stream = recording.entries = Stream(recording, size)  # type: ignore[assignment]
+            STATE.quick = stream if recording.watch is None else None  # type: ignore[assignment]
+            try:
+                value, form, aux, swaps, asked = _record_call(recording, here, work, (tangents, size))
+                seeds = {slot: stream.tangents[slot] for slot in here.inputs}
+                y_dot = _result_tangent(form, stream.tangents, seeds, calling(None), size)
+            finally:
+                recording.stream, recording.entries = None, []  # break the cycle
+        if SETTINGS.debug_nans and not depth:
+            check_finite_result(recording, value, y_dot)
+        value = swaps.leave(value)
+    return value, y_dot, swaps.leave(aux)
 
 
 @signatures.linearize
@@ -90,10 +109,7 @@ def linearize(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tu
     Shapes: those of `jvp`.
     Errors: those of `jvp`.
     """
-    try:
-        y, push, _, aux = _linearize_call(DerivativeRequest(f, primals, {}, tuple(range(len(primals))), has_aux, False))
-    finally:
-        SESSION.tidy()
+    y, push, _, aux = _linearize_call(DerivativeRequest(f, primals, {}, tuple(range(len(primals))), has_aux, False))
 
     def push_one(*tangents: Any) -> Any:
         return push(tangents, None)
@@ -108,10 +124,7 @@ def vjp_and_jvp_of_call(
 
     The parameters are those of `jvp_of_call`; f runs once for both.
     """
-    try:
-        return _linearize_call(DerivativeRequest(f, args, kwargs, wanted, has_aux, quiet), True)
-    finally:
-        SESSION.tidy()
+    return _linearize_call(DerivativeRequest(f, args, kwargs, wanted, has_aux, quiet), backward=True)
 
 
 class DerivativeRequest(NamedTuple):
@@ -186,35 +199,6 @@ def _fit_tangent(path: str, tangent: Any, spec: Spec, call: Callable[..., Any], 
     return tangent if type(tangent) is spec.pytype else call(spec.pytype, tangent)
 
 
-def _jvp_of_call(work: DerivativeRequest, tangents: Sequence[Any], size: int | None) -> tuple[Any, Any, Any]:
-    if size is None and isinstance(tangents, (tuple, list)):  # the basis of several directions is ours
-        tangents = [_copy_tangent(tangent, calling(active_recording())) for tangent in tangents]
-    with level(False) as (recording, here):
-        depth = len(recording.levels) - 1
-        if depth or recording.keep:
-            value, form, aux, swaps, asked = _record_call(recording, here, work)
-            seeds = asked.seeds(tangents, calling(recording), size)
-            end = len(recording.entries)
-            materialise(recording, here.start, end, written_only=True)
-            with without_innermost_level(recording):
-                slot_tangents = forward(recording, here.start, end, seeds, recording.call, depth, size)
-                y_dot = _result_tangent(form, slot_tangents, seeds, recording.call, size)
-            recording.stopped = len(recording.entries)
-        else:
-            stream = recording.stream = recording.entries = Stream(recording, size)  # type: ignore[assignment]
-            STATE.quick = stream if recording.watch is None else None  # type: ignore[assignment]
-            try:
-                value, form, aux, swaps, asked = _record_call(recording, here, work, (tangents, size))
-                seeds = {slot: stream.tangents[slot] for slot in here.inputs}
-                y_dot = _result_tangent(form, stream.tangents, seeds, calling(None), size)
-            finally:
-                recording.stream, recording.entries = None, []  # break the cycle
-        if SETTINGS.debug_nans and not depth:
-            check_finite_result(recording, value, y_dot)
-        value = swaps.leave(value)
-    return value, y_dot, swaps.leave(aux)
-
-
 def _copy_tangent(tangent: Any, call: Callable[..., Any]) -> Any:
     """Copy the arrays of a `tangent`, since f may write into their memory."""
     if _has_parts(tangent):
@@ -222,6 +206,7 @@ def _copy_tangent(tangent: Any, call: Callable[..., Any]) -> Any:
     return call(np.array, tangent) if isinstance(tangent, np.ndarray) else tangent
 
 
+@tidying
 def _linearize_call(work: DerivativeRequest, backward: bool = False) -> tuple[Any, Any, Any, Any]:
     """Return the value of a call, its pushforward, its pullback if `backward`, and aux or None."""
     with level(False) as (recording, here):
@@ -303,7 +288,7 @@ def _result_tangent(
             return tangent
         return call(np.asarray if size is not None or issubclass(spec.pytype, np.ndarray) else spec.pytype, tangent)
 
-    return filled(form.value, [fill(slot, spec) for slot, spec in zip(form.slots, form.specs, strict=True)])
+    return with_held_leaves(form.value, [fill(slot, spec) for slot, spec in zip(form.slots, form.specs, strict=True)])
 
 
 def _zero_tangent(spec: Spec, size: int | None) -> Any:

@@ -19,7 +19,7 @@ from wengert.mutation.residuals import materialise
 from wengert.recording.decisions import kinds_stay
 from wengert.recording.layout import kept_apart, views_or_copies
 from wengert.recording.recording import PUSHED, STATE, Recording, calling
-from wengert.recording.session import SESSION, active_recording
+from wengert.recording.session import active_recording, tidying
 from wengert.recording.slots import slot_of
 from wengert.tape.arguments import arguments_of, rows_of
 from wengert.tape.contexts import Context
@@ -29,7 +29,7 @@ from wengert.tape.tape import Tape
 from wengert.values.argnums import refuse_swallowed
 from wengert.values.callables import path_in
 from wengert.values.names import is_name
-from wengert.values.settings import SETTINGS, accumulation
+from wengert.values.settings import accumulation
 from wengert.values.sites import Site
 from wengert.values.specs import is_complex
 from wengert.values.trees import rebuild
@@ -52,10 +52,7 @@ def trace(f: Callable[..., R], *args: Any, ctx: Context | None = None, **kwargs:
     Errors: NoRuleError and RefusedCallError for code that cannot be traced; WengertError inside another trace.
     """
     refuse_swallowed(f, kwargs)
-    try:
-        return _trace_to_tape(f, args, kwargs, ctx, f)
-    finally:
-        SESSION.tidy()
+    return _trace_to_tape(f, args, kwargs, ctx, f)
 
 
 def gradtape(
@@ -77,13 +74,8 @@ def gradtape(
         value, gradients = grad(f, *args, argnums=argnums, **kwargs)
         return value, tuple(gradients)
 
-    before = {**vars(SETTINGS)}
-    try:
-        with accumulation(strategy=strategy):
-            return _trace_to_tape(gradient, args, kwargs, None, f)[1]
-    finally:
-        vars(SETTINGS).update(before)
-        SESSION.tidy()
+    with accumulation(strategy=strategy):
+        return _trace_to_tape(gradient, args, kwargs, None, f)[1]
 
 
 def jvptape(f: Callable[..., Any], primals: Any, tangents: Any) -> Tape:
@@ -138,10 +130,7 @@ def _directional_input_name(f: Callable[..., Any], path: str) -> str:
 
 def tape_of(f: Callable[..., Any], args: tuple[Any, ...], named: Callable[..., Any]) -> Tape:
     """Return the tape of a call of f, with the name and parameters of `named`."""
-    try:
-        return _trace_to_tape(f, args, {}, None, named)[1]
-    finally:
-        SESSION.tidy()
+    return _trace_to_tape(f, args, {}, None, named)[1]
 
 
 def _pullback_tape(f: Callable[..., Any], wanted: int, values: list[Any], seeds: list[Any]) -> Tape:
@@ -170,6 +159,7 @@ def _conjugates(cotangents: Iterable[Any]) -> tuple[Any, ...]:
 Reverse.taped, Reverse.eager = staticmethod(_pullback_tape), staticmethod(_eager_pullback)
 
 
+@tidying
 def _trace_to_tape(
     f: Callable[..., Any],
     args: tuple[Any, ...],

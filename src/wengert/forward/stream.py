@@ -10,7 +10,6 @@ While an inner derivative is open, its entries are kept, because it needs them.
 from __future__ import annotations
 
 import contextvars
-import sys
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from itertools import takewhile
@@ -20,7 +19,7 @@ import numpy as np
 
 from wengert.errors import WengertError, of_rule
 from wengert.forward.step import ForwardStep, require_known
-from wengert.mutation.storage import memory_of
+from wengert.mutation.storage import SINGLE_REFERENCE, memory_of, reference_count
 from wengert.recording.nans import check_push
 from wengert.recording.primitives import INPUT, Bound
 from wengert.recording.recording import STATE, Entry, Recording, flat_slots, silent
@@ -262,7 +261,7 @@ class Stream:
         old = [*takewhile(self.old.__gt__, self.values)]
         for slot in old:
             kept = self.values[slot]
-            if _count_references(kept) == ONLY_REFERENCE and SHADOW.get(id(kept[0])) == slot:
+            if reference_count(kept) == SINGLE_REFERENCE and SHADOW.get(id(kept[0])) == slot:
                 del SHADOW[id(kept[0])]
         live = {*SHADOW.values(), *self._needed(), *self._current_views()}
         for slot in old:
@@ -298,7 +297,7 @@ class Stream:
             storage.views = {key: view for key, view in storage.views.items() if view[0]() is not None}
             now = [slot for _, stamp, slot in storage.views.values() if stamp == storage.stamp]
             current += [
-                slot for slot in now if slot not in self.values or _count_references(self.values[slot]) > ONLY_REFERENCE
+                slot for slot in now if slot not in self.values or reference_count(self.values[slot]) > SINGLE_REFERENCE
             ]
         return current
 
@@ -328,10 +327,3 @@ def _silenced(push: Callable[..., Any]) -> Callable[..., Any]:
             return push(*given)
 
     return silenced
-
-
-def _count_references(kept: tuple[Any]) -> int:
-    return sys.getrefcount(kept[0])
-
-
-ONLY_REFERENCE = _count_references((object(),))  # the count of a value to which only its tuple refers

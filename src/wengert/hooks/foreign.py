@@ -122,12 +122,7 @@ def call_primitive(recording: Recording, primitive: Primitive, args: tuple[Any, 
     kinds = _kinds_among((*args, *kwargs.values()), set())
     if len(args) > 1 or "dtype" in kwargs:
         kinds |= _kinds_made(primitive.fn, kwargs["dtype"] if "dtype" in kwargs else args[1])
-    for kind in KINDS if kinds else ():
-        if kind in kinds:
-            value = kind.handler.call(recording, primitive, args, kwargs)
-            if value is not NOT_FOREIGN:
-                return value
-    return NOT_FOREIGN
+    return _ask_handlers(kinds, "call", recording, primitive, args, kwargs)
 
 
 def _kinds_made(fn: Callable[..., Any], dtype: Any) -> set[ForeignKind]:

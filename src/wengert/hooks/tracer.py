@@ -184,8 +184,8 @@ def enter_leaves(recording: Recording, here: Level, args: tuple[Any, ...]) -> Le
     arguments.extend([(value, slot) for value, slot in zip(made, slots, strict=True) if type(value) is np.ndarray])
     here.leading = len(made)
     here.inputs.update(slots)
-    leaves = here.swaps = Leaves(made, args)
-    return leaves
+    here.swaps = Leaves(made, args)
+    return here.swaps
 
 
 class without_innermost_level:

@@ -17,7 +17,7 @@ from wengert.errors import RefusedCallError
 from wengert.hooks import foreign
 from wengert.hooks.search import refuse_hidden
 from wengert.mutation.roots import root_of
-from wengert.mutation.storage import Memory
+from wengert.mutation.storage import Memory, memory_of
 from wengert.recording.decisions import guard, raised, unharmed
 from wengert.recording.interface import WrittenMemory
 from wengert.recording.layout import writable
@@ -41,7 +41,7 @@ def record_store(array: np.ndarray, key: Any, value: Any) -> None:
     if recording is None:
         array[key] = value
         return
-    memory: Memory = recording.memory  # type: ignore[assignment]
+    memory = memory_of(recording)
     array = plain(array)
     if type(value) in FLOATS and _store_entry(recording, memory, array, key, value):
         return
@@ -175,7 +175,7 @@ def record_write(
 ) -> Any:
     """Do and record a call that writes its whole result into `target`: `a += b`, `np.add(a, b, out=c)`."""
     recording = recording_here() if STATE.recording is None else STATE.recording
-    memory: Memory = recording.memory  # type: ignore[assignment]
+    memory = memory_of(recording)
     rule = primitive.rule
     assert rule is not None
     if any([type(a) is list or type(a) is tuple for a in args]) and primitive.is_array_function:

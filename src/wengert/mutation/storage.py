@@ -428,7 +428,7 @@ class Memory:
         self._captured, self._captured_to = {}, len(self.recording.entries)
         self.undo.clear()
         for copies in self.replaced:
-            for key in [key for key, made in copies.items() if _reference_count(made) == SINGLE_REFERENCE]:
+            for key in [key for key, made in copies.items() if reference_count(made) == SINGLE_REFERENCE]:
                 copy, _, variable = copies[key]
                 if SHADOW.get(id(copy), -1) == variable:
                     del SHADOW[id(copy)]
@@ -445,11 +445,12 @@ class Memory:
             self.unfinished -= 1
 
 
-def _reference_count(made: tuple[Any, ...]) -> int:
+def reference_count(made: tuple[Any, ...]) -> int:
+    """Count the references to the first item of a tuple that only one local variable holds."""
     return sys.getrefcount(made[0])
 
 
-SINGLE_REFERENCE = _reference_count((object(),))  # of an object that only one tuple holds
+SINGLE_REFERENCE = reference_count((object(),))  # of an object that only one tuple holds
 
 
 def memory_of(recording: Recording) -> Memory:

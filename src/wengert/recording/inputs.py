@@ -258,20 +258,3 @@ def _gradient_form(f: Any, seen: set[int]) -> Any:
         form = {"func": _gradient_form(f.func, seen), "args": f.args, "keywords": f.keywords}
         return form if leaves(form) else None
     return f
-
-
-def enter(value: Any, make: Make, swaps: Swaps | None = None, name: str = "") -> tuple[Any, Swaps]:
-    """`value` with `make(leaf, path)` in place of each leaf, and the Swaps that undo it.
-
-    Values that may share containers (the arguments of one call) go into one Swaps: each is entered once.
-    """
-    swaps = Swaps(make) if swaps is None else swaps
-    return swaps.enter(value, name), swaps
-
-
-def enter_callable(
-    f: Callable[..., Any], make: Make, swaps: Swaps | None = None, name: str = "f"
-) -> tuple[Callable[..., Any], Swaps]:
-    """`f` with fresh leaves in its closure, bound object, partial arguments or attributes, and the Swaps."""
-    swaps = Swaps(make) if swaps is None else swaps
-    return swaps.enter_callable(f, name), swaps

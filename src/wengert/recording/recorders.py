@@ -1,6 +1,8 @@
 """The short paths of recording, for calls by position on arrays and numbers of the common kinds.
 
-They do for most calls what `record_call` does for all, in a third of the time, and pass the others to it.
+They do for most calls what `record_call` does for all, in a third of the time, and pass the others to it. Each writes
+out how an entry is appended and its result entered in the shadow table, as do the hooks of operators, items and writes:
+to call a function for that would cost more.
 """
 
 from __future__ import annotations

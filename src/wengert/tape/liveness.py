@@ -20,8 +20,8 @@ from wengert.values import functional
 from wengert.values.identity_set import Functions
 from wengert.values.keys import is_basic
 
-STORE_FUNCTIONS = Functions(functional.setitem, functional.additem, functional.setlens, functional.addlens)
-_ALLOCATING = Functions(*STORE_FUNCTIONS, functional.lens, functional.setpart)
+_IN_PLACE_STORES = Functions(functional.setitem, functional.additem, functional.setlens, functional.addlens)
+_ALLOCATING = Functions(*_IN_PLACE_STORES, functional.lens, functional.setpart)
 
 
 InPlace = frozenset[Any]
@@ -262,7 +262,7 @@ def _shared_arguments(loop: Loop, memory: MemoryGroups, places: list[int]) -> tu
 
 def is_store(op: Op) -> bool:
     """Whether an op is a functional store."""
-    return isinstance(op, Call) and op.fn in STORE_FUNCTIONS
+    return isinstance(op, Call) and op.fn in _IN_PLACE_STORES
 
 
 def is_new_memory(op: Call) -> bool:

@@ -32,7 +32,7 @@ def profile_table(profile: Any, width: int) -> Iterator[Any]:
     yield _primitive_table(profile, columns)
 
 
-def memory_table(use: Any, width: int) -> Iterator[Any]:
+def memory_table(use: Any) -> Iterator[Any]:
     """Yield a table of the memory held at the peak, the largest first, with bars beside the source."""
     most = bytes_text(use.peak) or f"{use.peak} B"
     yield Text(f"{use.title}: {most} at the most, {_moment_of_peak(use)}")

@@ -170,6 +170,11 @@ class LetIn:
 Expr = Var | Const | Add | Mul | Apply | Pair | Proj | Gen | Sum | Access | Bracket | LetIn
 
 
+def bracket_of(p: Predicate, e: Expr) -> Expr:
+    """Return the bracket [p]·e, or e itself if p is TRUE."""
+    return e if p == TRUE else Bracket(p, e)
+
+
 @dataclass(frozen=True, slots=True)
 class TensorProgram:
     """An expression with its typed inputs, and the relations and sizes that its types and predicates name."""

@@ -24,12 +24,10 @@ from wengert.tensor.language.notation import show_program
 from wengert.tensor.language.predicates import fresh_name, substituted
 from wengert.tensor.language.ranges import simplify_predicate
 from wengert.tensor.language.terms import (
-    TRUE,
     Add,
     AffineExpr,
     Apply,
     BlackBox,
-    Bracket,
     Const,
     Expr,
     Mul,
@@ -40,6 +38,7 @@ from wengert.tensor.language.terms import (
     Type,
     Var,
     affine,
+    bracket_of,
 )
 from wengert.tensor.passes.gen_pushout import accessed, with_gens
 from wengert.tensor.passes.let_lifting import with_lets
@@ -173,20 +172,16 @@ def expression(statement: Statement) -> Expr:
         case Load(of, at):
             body = accessed(of, tuple(map(affine, at)))
         case Fill(where, value):
-            body = _bracketed(where, Const(value))
+            body = bracket_of(where, Const(value))
         case Sum2(p, x, q, y):
-            body = Add(_bracketed(p, read(x)), _bracketed(q, read(y)))
+            body = Add(bracket_of(p, read(x)), bracket_of(q, read(y)))
         case Pointwise(where, f, args):
-            body = _bracketed(where, Apply(f, tuple(map(read, args))))
+            body = bracket_of(where, Apply(f, tuple(map(read, args))))
         case Contract(sums, where, factors):
-            body = _bracketed(where, reduce(Mul, (read(name, at) for name, at in factors)))
+            body = bracket_of(where, reduce(Mul, (read(name, at) for name, at in factors)))
             for index, size in reversed(sums):
                 body = Sum(index, size, body)
     return with_gens(statement.gens, body)
-
-
-def _bracketed(p: Predicate, e: Expr) -> Expr:
-    return e if p == TRUE else Bracket(p, e)
 
 
 def to_program(ssa: SSA) -> TensorProgram:

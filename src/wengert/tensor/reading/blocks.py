@@ -6,9 +6,9 @@ import ast
 import types
 from collections.abc import Sequence
 
-from wengert.tensor.language.terms import AffineExpr, And, Bracket, Compare, Const, Expr, Or, Predicate, Sum
+from wengert.tensor.language.terms import AffineExpr, And, Bracket, Compare, Const, Expr, Or, Predicate, Sum, bracket_of
 from wengert.tensor.reading.arithmetic import negative
-from wengert.tensor.reading.comprehensions import bracket_of, read_iterable
+from wengert.tensor.reading.comprehensions import read_iterable
 from wengert.tensor.reading.conditions import branch_conditions
 from wengert.tensor.reading.meanings import REAL_KIND, Group, Iteration, Meaning, RunningSum, Value
 from wengert.tensor.reading.reading import as_value, choice_of_values, read_expr, read_scalar, read_truth

@@ -8,12 +8,12 @@ from collections.abc import Callable, Sequence
 from wengert.tensor.language.terms import (
     TRUE,
     AffineExpr,
-    Bracket,
     Const,
     Expr,
     Gen,
     Predicate,
     Sum,
+    bracket_of,
     compare_to_zero,
     conjoin,
 )
@@ -220,7 +220,3 @@ def _unrolled_sum(
         body = bracket_of(conjoin(p, q), inner.with_lets(nested_sum(rest, inner, TRUE, leaf)))
         terms = add_folded(terms, body)
     return terms
-
-
-def bracket_of(p: Predicate, e: Expr) -> Expr:
-    return e if p == TRUE else Bracket(p, e)
