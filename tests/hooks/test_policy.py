@@ -33,7 +33,7 @@ from wengert.errors import NoRuleError
 from wengert.hooks import calls, code_swap, decide, standins
 from wengert.hooks.policy import Kind
 from wengert.hooks.search import ASKING_TYPES
-from wengert.hooks.tracer import level
+from wengert.hooks.tracer import open_level
 from wengert.recording.primitives import INPUT, primitive_of
 from wengert.recording.recording import Recording
 from wengert.recording.shadow import SHADOW
@@ -112,7 +112,7 @@ def boxed(recording: Recording) -> Any:
 
 def disagreeing(callables: list[Any], entered: set[Any]) -> list[Any]:
     kinds = [decide.decide(f).kind for f in callables]
-    with level(keep=False) as (recording, _):
+    with open_level() as (recording, _):
         box = boxed(recording)
         found = [agrees(f, kind, calls.resolve(f), entered, box) for f, kind in zip(callables, kinds, strict=True)]
         recording.refusals.clear()
@@ -150,7 +150,7 @@ OBJECTS: list[Any] = [
 def test_methods_of_objects(owner: Any, entered: set[Any]) -> None:
     methods = [getattr(owner, name, None) for name in dir(owner) if name != "__class__"]
     bound = [f for f in methods if type(f) is types.BuiltinFunctionType and f.__self__ is owner]
-    with level(keep=False) as (recording, _):
+    with open_level() as (recording, _):
         box = boxed(recording)
         if isinstance(owner, int | float | complex | np.generic):  # of others the methods run as they are
             SHADOW[id(owner)] = 0

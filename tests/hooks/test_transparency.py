@@ -17,15 +17,15 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.recording.recording import PLAIN, STATE, Modes
+from wengert.recording.recording import C_ONLY_TYPES, STATE, OpenCounts
 from wengert.recording.session import SESSION
 from wengert.recording.shadow import SHADOW
 
 
 def assert_clean() -> None:
     assert not SHADOW and not SESSION.recordings
-    assert STATE.recording is None and STATE.quick is None
-    assert Modes.guarding == Modes.asking == 0 and np.ndarray in PLAIN
+    assert STATE.recording is None and STATE.fast_entries is None
+    assert OpenCounts.tapes == OpenCounts.contexts == 0 and np.ndarray in C_ONLY_TYPES
 
 
 def broken(x: Any) -> Any:

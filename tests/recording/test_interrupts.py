@@ -21,7 +21,7 @@ from instructions import Watch, instructions
 import wengert as wg
 from wengert.hooks import tracer
 from wengert.recording import trace_caches
-from wengert.recording.recording import OPERANDS, PLAIN, STATE, Modes
+from wengert.recording.recording import C_ONLY_TYPES, OPERANDS, STATE, OpenCounts
 from wengert.recording.session import SESSION
 from wengert.recording.shadow import SHADOW
 from wengert.values.settings import SETTINGS
@@ -96,9 +96,9 @@ def _state() -> tuple[Any, ...]:
         ([*SESSION.recordings], [*SESSION.turns], SESSION.shown),
         {**SHADOW},
         STATE.recording,
-        STATE.quick,
-        (Modes.guarding, Modes.asking, SESSION.inside),
-        (np.ndarray in PLAIN, np.ndarray in OPERANDS),
+        STATE.fast_entries,
+        (OpenCounts.tapes, OpenCounts.contexts, SESSION.inside),
+        (np.ndarray in C_ONLY_TYPES, np.ndarray in OPERANDS),
         (gc.get_threshold(), sys.getrecursionlimit()),
         (SETTINGS.add, SETTINGS.strategy),
         _learnt(),
@@ -301,7 +301,7 @@ def test_another_thread_goes_on_where_one_was_stopped_for_good() -> None:
     """A recording whose frame runs no more does not keep others waiting, even where nothing closed it."""
 
     def leave_open() -> None:
-        level = tracer.level(False)
+        level = tracer.open_level()
         level.__enter__()
 
     stopped = threading.Thread(target=leave_open)

@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert.api.nan_checks import check_finite_result
 from wengert.errors import RefusedCallError, WengertError
-from wengert.hooks.tracer import enter_arguments, enter_leaves, level, run, without_innermost_level
+from wengert.hooks.tracer import enter_arguments, enter_leaves, open_level, run, without_innermost_level
 from wengert.mutation.residuals import excerpt
 from wengert.recording.inputs import Leaves, Swaps, gradient_form
 from wengert.recording.no_path import is_lost, warn_of_loss
@@ -185,7 +185,7 @@ def vjp_of_call(
 
     `quiet`: do not warn if these arguments hold nothing that has a derivative.
     """
-    with level(False) as (recording, here):
+    with open_level() as (recording, here):
         depth = len(recording.levels) - 1
         swaps, f, entered, named = enter_arguments(recording, here, f, args, kwargs, wanted)
         slots = {id(leaf): slot_of(recording, leaf) for leaf in swaps.made}
@@ -293,7 +293,7 @@ def _trace_and_reverse(
     simple = wanted == _ALL_POSITIONS.get(len(args)) and not kwargs and not itself and _are_plain_leaves(args)
     if not simple and not (allow_int or lenient):
         check_inputs(f, args, kwargs, wanted)
-    with level(False) as (recording, here):
+    with open_level() as (recording, here):
         depth = len(recording.levels) - 1
         recording.reruns |= not depth
         if begin is not None:

@@ -18,7 +18,7 @@ from wengert.api.parameters import ravel, stop_gradient, stopped
 from wengert.api.tangents import jvp_of_call
 from wengert.errors import ArgumentError, NoDerivativeError, NotConvergedWarning
 from wengert.hooks.solver_callbacks import is_traced, order, unseen
-from wengert.recording.recording import here
+from wengert.recording.recording import users_line
 from wengert.values import signatures
 from wengert.values.callables import callable_name
 from wengert.values.specs import is_inexact, number_type
@@ -170,9 +170,9 @@ def _allowed_change(residual: Any, x: Any, step: Any) -> Any:
     size = np.max(np.abs(x), initial=0.0)
     if np.max(np.abs(step), initial=0.0) > RELATIVE_STEP * size + ABSOLUTE_STEP:
         warnings.warn(
-            f"{here()}: the solver's result is not a root of {callable_name(residual)}: Newton's step from there is "
-            f"{np.max(np.abs(step)):.2g}. The derivative is taken at this point. Give the solver more iterations or a "
-            "smaller tolerance.",
+            f"{users_line()}: the solver's result is not a root of {callable_name(residual)}: Newton's step from there "
+            f"is {np.max(np.abs(step)):.2g}. The derivative is taken at this point. Give the solver more iterations or "
+            "a smaller tolerance.",
             NotConvergedWarning,
             stacklevel=2,
         )

@@ -13,7 +13,7 @@ import numpy as np
 
 from wengert.api.gradient import gradients_with_closure
 from wengert.errors import NotConvergedWarning
-from wengert.recording.recording import here
+from wengert.recording.recording import users_line
 from wengert.values.callables import callable_name
 from wengert.values.trees import leaves
 
@@ -134,8 +134,9 @@ def _weighted_sum_of(f: Any) -> Any:
 
 def _warn_not_converged(f: Any) -> None:
     warnings.warn(
-        f"{here()}: the integral of {callable_name(f)}, or of its derivative with respect to its parameters, does not "
-        "converge within the limit on intervals: the derivative is inaccurate or does not exist. Raise limit=.",
+        f"{users_line()}: the integral of {callable_name(f)}, or of its derivative with respect to its parameters, "
+        "does not converge within the limit on intervals: the derivative is inaccurate or does not exist. Raise "
+        "limit=.",
         NotConvergedWarning,
         stacklevel=2,
     )

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.errors import WengertError
-from wengert.hooks.tracer import enter_arguments, level, run
+from wengert.hooks.tracer import enter_arguments, open_level, run
 from wengert.recording.recording import Survey
 from wengert.recording.session import tidying
 from wengert.values.argnums import Argnums, places_of, refuse_swallowed
@@ -113,7 +113,7 @@ def missing(f: Callable[..., Any], *args: Any, argnums: Argnums = None, **kwargs
 def _survey(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Argnums) -> Missing:
     wanted = (*range(len(args)), *kwargs) if argnums is None else places_of(f, args, kwargs, argnums)[0]
     stopped = None
-    with level(False) as (recording, here):
+    with open_level() as (recording, here):
         before, recording.survey = recording.survey, Survey([], [])
         survey = recording.survey
         try:

@@ -6,7 +6,7 @@ from contextlib import ContextDecorator
 from typing import Any
 
 from wengert.errors import NonFiniteError
-from wengert.recording.nans import first_bad, watch
+from wengert.recording.nans import check_every_call, first_bad
 from wengert.recording.recording import STATE, Recording
 from wengert.values.settings import SETTINGS
 
@@ -30,7 +30,7 @@ class debug_nans(ContextDecorator):
         self.changed = SETTINGS.changed(debug_nans=True)
         self.changed.__enter__()
         if STATE.recording is not None:
-            watch(STATE.recording)
+            check_every_call(STATE.recording)
 
     def __exit__(self, *error: object) -> None:
         self.changed.__exit__(None, None, None)
@@ -38,8 +38,8 @@ class debug_nans(ContextDecorator):
 
 def check_finite_result(recording: Recording, *found: Any) -> None:
     """Raise if a result is not finite although no call made it so: name the argument that was not finite."""
-    if SETTINGS.debug_nans and recording.watch is not None and (bad := first_bad(found)) is not None:
+    if SETTINGS.debug_nans and recording.nan_checker is not None and (bad := first_bad(found)) is not None:
         raise NonFiniteError(
             f"the result or the derivative is {bad.number}, but no call made it from finite values: "
-            f"{recording.watch.given or 'the seed cotangent, or a constant, is not finite'}."
+            f"{recording.nan_checker.given or 'the seed cotangent, or a constant, is not finite'}."
         )

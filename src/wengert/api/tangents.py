@@ -13,7 +13,7 @@ from wengert.errors import ArgumentError
 from wengert.forward.step import require_known
 from wengert.forward.stream import Stream
 from wengert.forward.walk import Tangents, forward
-from wengert.hooks.tracer import enter_arguments, level, run, without_innermost_level
+from wengert.hooks.tracer import enter_arguments, open_level, run, without_innermost_level
 from wengert.mutation.residuals import excerpt, materialise
 from wengert.recording.container_arguments import with_held_leaves
 from wengert.recording.inputs import Swaps
@@ -69,7 +69,7 @@ def jvp_of_call(
     work = DerivativeRequest(f, args, kwargs, wanted, has_aux, quiet)
     if size is None and isinstance(tangents, (tuple, list)):  # the basis of several directions is ours
         tangents = [_copy_tangent(tangent, calling(active_recording())) for tangent in tangents]
-    with level(False) as (recording, here):
+    with open_level() as (recording, here):
         depth = len(recording.levels) - 1
         if depth or recording.keep:
             value, form, aux, swaps, asked = _record_call(recording, here, work)
@@ -82,7 +82,7 @@ def jvp_of_call(
             recording.stopped = len(recording.entries)
         else:
             stream = recording.stream = recording.entries = Stream(recording, size)  # type: ignore[assignment]
-            STATE.quick = stream if recording.watch is None else None  # type: ignore[assignment]
+            STATE.fast_entries = stream if recording.nan_checker is None else None  # type: ignore[assignment]
             try:
                 value, form, aux, swaps, asked = _record_call(recording, here, work, (tangents, size))
                 seeds = {slot: stream.tangents[slot] for slot in here.inputs}
@@ -209,7 +209,7 @@ def _copy_tangent(tangent: Any, call: Callable[..., Any]) -> Any:
 @tidying
 def _linearize_call(work: DerivativeRequest, backward: bool = False) -> tuple[Any, Any, Any, Any]:
     """Return the value of a call, its pushforward, its pullback if `backward`, and aux or None."""
-    with level(False) as (recording, here):
+    with open_level() as (recording, here):
         depth = len(recording.levels) - 1
         result, form, aux, swaps, asked = _record_call(recording, here, work)
         kept, end, pullback = excerpt(recording, here.start), len(recording.entries), None
@@ -242,10 +242,10 @@ def _record_call(
 
     Entries keep the shapes that forward mode needs. `streamed` are the tangents to push meanwhile, and the `size`.
     """
-    holds, quick = recording.holds, STATE.quick
-    recording.holds = True
+    keeps_results, fast_entries = recording.keeps_results, STATE.fast_entries
+    recording.keeps_results = True
     if streamed is None:
-        STATE.quick = None  # the short path drops shapes
+        STATE.fast_entries = None  # the short path drops shapes
     try:
         swaps, f, entered, named = enter_arguments(recording, here, work.f, work.args, work.kwargs, work.wanted)
         primals = [named[key] if isinstance(key, str) else entered[key] for key in work.wanted]
@@ -265,7 +265,7 @@ def _record_call(
         if slots and (swaps.made or not work.quiet) and all(is_lost(recording, here, slot) for slot in slots):
             warn_of_loss(recording, here, f, asked_for(*work[:4]))
     finally:
-        recording.holds, STATE.quick = holds, quick
+        recording.keeps_results, STATE.fast_entries = keeps_results, fast_entries
     return value, form, aux, swaps, known
 
 

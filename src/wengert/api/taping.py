@@ -14,7 +14,7 @@ from wengert.api.gradient import grad, vjp_of_call
 from wengert.api.tangents import jvp
 from wengert.compiling.loops.deferred_reverse import Reverse
 from wengert.errors import WengertError
-from wengert.hooks.tracer import enter_arguments, level, run
+from wengert.hooks.tracer import enter_arguments, open_level, run
 from wengert.mutation.residuals import materialise
 from wengert.recording.decisions import kinds_stay
 from wengert.recording.layout import kept_apart, views_or_copies
@@ -171,7 +171,7 @@ def _trace_to_tape(
     if active_recording() is not None:
         raise WengertError("a tape cannot be made inside another trace; make it outside")
     live = None if ctx is None else LiveContext(ctx, named)
-    with level(True, live) as (recording, here):
+    with open_level(keep=True, context=live) as (recording, here):
         if live is not None:
             live.watch(recording)
         wanted, rows = [*range(len(args)), *kwargs], rows_of(args, kwargs)

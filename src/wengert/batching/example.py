@@ -15,7 +15,7 @@ import numpy as np
 from wengert.batching.axes import CONTAINERS, Examples, Shared, keyed_items, replace_marks, with_items
 from wengert.errors import ArgumentError, RefusedCallError
 from wengert.hooks.code_swap import prepare
-from wengert.hooks.tracer import level, make_input, run
+from wengert.hooks.tracer import make_input, open_level, run
 from wengert.mutation.residuals import materialise
 from wengert.mutation.storage import Storage, memory_of
 from wengert.recording.decisions import kinds_stay
@@ -60,7 +60,7 @@ def trace_program(
     f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], outer: Recording | None
 ) -> Program:
     """Trace the Program of `f(*args, **kwargs)`, on the first of the Examples in the arguments."""
-    with nullcontext() if outer is None else silent(), level(True) as (recording, here):
+    with nullcontext() if outer is None else silent(), open_level(True) as (recording, here):
         if outer is not None:
             _share_variables(recording, here, outer)
             recording.reads, recording.enter = outer.reads, outer.enter

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert.recording.container_arguments import Place, spread, with_held_leaves
-from wengert.recording.user_pullbacks import Pull
+from wengert.recording.user_pullbacks import RruleCall
 from wengert.rulebook.pushforwards import plainly, push, row_of, transposed
 from wengert.values.results import cotangent, form_of, is_flat, keys_of
 from wengert.values.trees import is_container, leaves, walk
@@ -17,7 +17,13 @@ ENTERED = "The pullback is called here, on traced values, in order to transpose 
 
 
 def pushed_by_rule(
-    call: Callable[..., Any], pull: Pull, y: Any, args: tuple[Any, ...], kwargs: Any, tangents: Any, size: int | None
+    call: Callable[..., Any],
+    pull: RruleCall,
+    y: Any,
+    args: tuple[Any, ...],
+    kwargs: Any,
+    tangents: Any,
+    size: int | None,
 ) -> Any:
     """Push tangents through a user's rule that declares a pushforward, which takes containers of tangents."""
     if size is not None and (pull.forms or is_container(y)):
@@ -39,7 +45,12 @@ def _with_zero_tangents(form: Any, tangents: tuple[Any, ...]) -> list[Any]:
 
 
 def pushed_by_transpose(
-    call: Callable[..., Any], pull: Pull, y: Any, args: tuple[Any, ...], tangents: tuple[Any, ...], size: int | None
+    call: Callable[..., Any],
+    pull: RruleCall,
+    y: Any,
+    args: tuple[Any, ...],
+    tangents: tuple[Any, ...],
+    size: int | None,
 ) -> Any:
     """Push tangents through a user's rule by its pullback; a container has a tuple with a tangent for each leaf."""
     if size is not None:
@@ -70,7 +81,7 @@ def body_tangent(y: Any, inner: Any) -> Any:
     return cotangent(form, dict(zip(keys_of(form), inner, strict=True)), False)
 
 
-def _flat_cotangents(pull: Pull, x_bars: tuple[Any, ...]) -> list[Any]:
+def _flat_cotangents(pull: RruleCall, x_bars: tuple[Any, ...]) -> list[Any]:
     """List the cotangents of the arguments; a container has one for each leaf."""
     flat: list[Any] = []
     for k, x_bar in enumerate(x_bars):

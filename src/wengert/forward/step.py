@@ -12,9 +12,10 @@ import numpy as np
 from wengert.errors import RuleError
 from wengert.forward.pulled import body_tangent, pushed_by_rule, pushed_by_transpose
 from wengert.recording.primitives import INPUT, Bound
+from wengert.recording.pullback_reads import OuterState
 from wengert.recording.recording import STATE, Entry, Recording, Traced
 from wengert.recording.subclasses import viewed_plain
-from wengert.recording.user_pullbacks import Pull
+from wengert.recording.user_pullbacks import RruleCall
 from wengert.rulebook.keeping import has_nan, is_all_zero
 from wengert.rulebook.pushforwards import fitted, push
 from wengert.values.functional import getfield
@@ -44,7 +45,7 @@ class ForwardStep:
         bound, y, _, args, kwargs, _ = entry
         if bound is INPUT:
             return tangents[0]
-        if type(bound) is Pull:
+        if type(bound) is RruleCall:
             if y is None:  # an undeclared write of a rule's function: an error if anything reads it
                 return UnknownTangent(partial(bound.pullback, None))
             if bound.level != self.depth:  # this level recorded the rule's body
@@ -73,7 +74,7 @@ class ForwardStep:
             return tangent if fits else fitted(self.call, tangent, y)
         if kwargs:
             kwargs = {name: value.value if type(value) is Traced else value for name, value in kwargs.items()}
-        if type(bound) is Pull:
+        if type(bound) is RruleCall:
             return pushed_by_rule(self.call, bound, y, args, kwargs, tangents[:-1], self.size)
         if bound.of_subclass:
             y, *args = [viewed_plain(x, self.call) for x in (y, *args)]  # type: ignore[assignment]
@@ -82,10 +83,10 @@ class ForwardStep:
 
     def _with_old_values(self, bound: Any) -> AbstractContextManager[None]:
         """Make a context in which values that the rule reads besides its arguments are as they were at the call."""
-        if bound.seen is None:
+        if bound.outer_state is None:
             return nullcontext()
-        shown: AbstractContextManager[None] = bound.seen.shown(STATE.recording is not None, self.recording.owed)
-        return shown
+        state: OuterState = bound.outer_state
+        return state.restored(STATE.recording is not None, self.recording.owed)
 
 
 class UnknownTangent:

@@ -84,7 +84,7 @@ class Stream:
     def append(self, entry: Entry) -> None:
         """Record an entry, push its tangent, and drop the values that only this step needed."""
         is_number = entry[0].step is not None and self.size is None  # by far the most frequent calls, on floats
-        if is_number and self.is_alone and self.recording.watch is None:
+        if is_number and self.is_alone and self.recording.nan_checker is None:
             self._append_number(entry)
             return
         slot = self.count
@@ -92,7 +92,7 @@ class Stream:
         self.entries[slot] = entry
         try:
             tangent = self.tangents[slot] = self.rule_context.run(self._push_entry, slot, entry)
-            if self.recording.watch is not None:
+            if self.recording.nan_checker is not None:
                 check_push(self.recording, slot, tuple(map(self._tangents_at, entry[2])), tangent)
         except Exception as error:
             raise self.recording.refuse(of_rule(error, entry[5])) from error.__cause__  # type: ignore[arg-type]

@@ -10,6 +10,7 @@ import numpy as np
 from wengert.errors import NoDerivativeError, of_rule
 from wengert.forward.step import ForwardStep
 from wengert.recording.nans import check_push
+from wengert.recording.pullback_reads import note_outer_changes
 from wengert.recording.recording import PUSHED, STATE, Recording
 from wengert.values.settings import SETTINGS
 from wengert.values.warned import steps
@@ -34,10 +35,8 @@ def forward(
     """
     step, site, tangents = ForwardStep(recording, call, depth, size), STATE.site, dict(tangents)
     notes = recording.notes if STATE.recording is recording else []
-    if recording.memory.has_pulls:
-        for entry in map(recording.entries.__getitem__, range(start, end)):
-            if entry is not None and getattr(entry[0], "seen", None) is not None:
-                entry[0].seen.look_again()
+    if recording.memory.has_outer_reads:
+        note_outer_changes(map(recording.entries.__getitem__, range(start, end)))
     try:
         for slot in range(start, end):
             entry = recording.entries[slot]

@@ -20,7 +20,7 @@ from wengert.recording.aliases import READING_BY_NAME
 from wengert.recording.identity import given
 from wengert.recording.layout import is_of_an_argument, laid_out, writable
 from wengert.recording.record import record_call
-from wengert.recording.recording import STATE, here
+from wengert.recording.recording import STATE, users_line
 from wengert.recording.slots import slot_of
 from wengert.recording.trace_caches import forget, of_values, plain_names, plain_names_of_classes, twins
 from wengert.rulebook.registry import rules
@@ -132,13 +132,13 @@ def _value_attribute(recording: Any, obj: Any, name: str) -> Any:
     if name == "base" and recording.keep:
         laid_out(recording)
     if name == "base" and not (recording.keep and is_of_an_argument(recording, obj)):
-        owner = recording.memory.whole(owner_of(obj)) if isinstance(obj, np.ndarray) else obj
+        owner = recording.memory.array_covering(owner_of(obj)) if isinstance(obj, np.ndarray) else obj
         if owner is not None:
             return None if owner is obj else owner
     if fn is None:
         raise recording.refuse(
             RefusedCallError(
-                f"{here()}: .{name} of a traced array exposes its memory to code that cannot be traced. "
+                f"{users_line()}: .{name} of a traced array exposes its memory to code that cannot be traced. "
                 "Index or copy the array instead."
             )
         )
@@ -162,7 +162,7 @@ def set_attribute(obj: Any, value: Any, name: str, site: Site | None) -> None:
         if hasattr(np.ndarray, name) and slot_of(STATE.recording, obj) is not None:
             raise STATE.recording.refuse(
                 RefusedCallError(
-                    f"{here()}: .{name} of a traced array is set in place. Make a new array (astype, as_strided)."
+                    f"{users_line()}: .{name} of a traced array is set in place. Make a new array (astype, as_strided)."
                 )
             )
     _store_attribute(setattr, obj, value, name)
@@ -212,7 +212,7 @@ def _check_keeps_identity(obj: Any, value: Any, name: str) -> None:
         return
     raise recording.refuse(
         RefusedCallError(
-            f"{here()}: a traced value is stored in .{name} of a {type(obj).__name__}, which keeps its own copy. "
+            f"{users_line()}: a traced value is stored in .{name} of a {type(obj).__name__}, which keeps its own copy. "
             "Keep it in a Python object instead."
         )
     )

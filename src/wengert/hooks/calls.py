@@ -37,7 +37,7 @@ from wengert.hooks.standins import (  # noqa: F401 (they register their decision
     uniques,
 )
 from wengert.recording.primitives import primitive_of
-from wengert.recording.recording import STATE, Modes
+from wengert.recording.recording import STATE, OpenCounts
 from wengert.recording.session import SESSION
 from wengert.recording.trace_caches import calling_on, forget, twins
 from wengert.rulebook.registry import rules
@@ -86,7 +86,7 @@ def resolve(f: Any, site: Site | None = None) -> Any:
         if owner is not None and type(owner) is not types.ModuleType:
             return resolve_c_method(f, owner)
     found = _resolved.get(f) if t in HASHABLE else f if t in calling_on else None
-    if found is None or (Modes.asking and primitive_of(f) is not None):  # a context decides anew at each call
+    if found is None or (OpenCounts.contexts and primitive_of(f) is not None):  # a context decides anew at each call
         return resolve_other(f, t)
     return found
 
@@ -135,7 +135,7 @@ def _guard_fp_errors() -> None:
     """From now on guard that a replay raises no new floating-point error; turn the short paths off."""
     recording = kept_recording()
     assert recording is not None
-    recording.checks_fp_errors, STATE.quick = True, None
+    recording.checks_fp_errors, STATE.fast_entries = True, None
 
 
 def resolve_method(f: types.MethodType) -> Any:

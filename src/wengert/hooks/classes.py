@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert.hooks.code_swap import prepare
 from wengert.recording.primitives import Primitive, primitive_of
-from wengert.recording.recording import PLAIN, STATE
+from wengert.recording.recording import C_ONLY_TYPES, STATE
 from wengert.recording.trace_caches import methods
 from wengert.rulebook.registry import rules
 
@@ -46,7 +46,7 @@ def python_method(t: type, name: str) -> Any:
     key = (t, name)
     found = methods.get(key, _ABSENT)
     if found is _ABSENT:
-        found = None if t in PLAIN or t is np.ndarray else lookup(t, name)
+        found = None if t in C_ONLY_TYPES or t is np.ndarray else lookup(t, name)
         if isinstance(found, (types.WrapperDescriptorType, types.MethodDescriptorType, types.BuiltinFunctionType)):
             found = None
         if prepare(t):

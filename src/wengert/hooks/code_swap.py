@@ -20,7 +20,7 @@ from wengert.hooks.modules import MODULE_DECISIONS
 from wengert.recording.aliases import PASSING
 from wengert.recording.primitives import primitive_of
 from wengert.recording.reachability import nested
-from wengert.recording.recording import STATE, Recording, silent, watch_arrays
+from wengert.recording.recording import STATE, Recording, leave_array_fast_path, silent
 from wengert.recording.swapped_code import exchange, note_born, replace
 from wengert.recording.trace_caches import prepared
 from wengert.rewrite import rewriter_of
@@ -156,7 +156,7 @@ def _prepare_elements(array: np.ndarray) -> None:
         for kind in kinds:
             prepare(kind)
         if kinds:
-            watch_arrays()
+            leave_array_fast_path()
 
 
 def _prepare_if_called_by_c(t: type) -> None:
@@ -255,7 +255,7 @@ def _swap_in_functions(value: Any, sees_result: bool) -> None:
     """Swap the code of the functions that run for an attribute of a class."""
     for f in _functions_in(value):
         primitive = primitive_of(f)
-        if primitive is not None and not primitive.vouched:
+        if primitive is not None and not primitive.is_trusted:
             exchange(f, code_of(f), _dispatching_code(f, _recorder_by_rule))
         elif (sees_result or original(f.__code__) is None) and _is_instrumentable(f) and not _is_for_numpy_alone(f):
             if may_be_lazy(f) and type(value) is not property:

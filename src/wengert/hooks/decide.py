@@ -44,7 +44,7 @@ from wengert.hooks.solver_callbacks import reaches_traced, unseen
 from wengert.hooks.standins.compiled import source_of
 from wengert.hooks.standins.functions import recorded, recorder
 from wengert.recording.primitives import Primitive, hashable, primitive_of
-from wengert.recording.recording import STATE, here
+from wengert.recording.recording import STATE, users_line
 from wengert.rulebook.registry import rules
 from wengert.rulebook.rule import Carrier
 from wengert.values.callables import TOLD_APART
@@ -167,8 +167,9 @@ def _refuse_traced(f: types.FunctionType) -> Any:
         if recording is not None and search(recording, [a for a in (*args, *kwargs.values()) if a is not rules]):
             raise recording.refuse(
                 RefusedCallError(
-                    f"{here()}: {f.__qualname__} calls a rule by hand, and gets a traced value. Call the function "
-                    "itself. For derivatives of derivatives use wg.grad inside, or play the tape of wg.gradtape."
+                    f"{users_line()}: {f.__qualname__} calls a rule by hand, and gets a traced value. Call the "
+                    "function itself. For derivatives of derivatives use wg.grad inside, or play the tape of "
+                    "wg.gradtape."
                 )
             )
         return f(*args, **kwargs)

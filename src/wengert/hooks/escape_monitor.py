@@ -20,7 +20,7 @@ import numpy as np
 from wengert.errors import EscapedFrameError, WengertError
 from wengert.hooks.modules import MODULE_DECISIONS
 from wengert.hooks.readers import readable_objects
-from wengert.recording.recording import STATE, Recording, here
+from wengert.recording.recording import STATE, Recording, users_line
 from wengert.recording.session import SESSION
 from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import slot_of
@@ -269,8 +269,8 @@ def _escape_error(recording: Recording, code: types.CodeType) -> WengertError:
     """Refuse an escaped function, and return the error."""
     return recording.refuse(
         EscapedFrameError(
-            f"{here()}: C code called {Site(code.co_filename, code.co_firstlineno, code.co_qualname)} with a traced "
-            "value. That call cannot be traced; its derivative would be silently zero. Call the function from "
+            f"{users_line()}: C code called {Site(code.co_filename, code.co_firstlineno, code.co_qualname)} with a "
+            "traced value. That call cannot be traced; its derivative would be silently zero. Call the function from "
             "Python, or give the C function a rule (wg.rrule)."
         )
     )

@@ -12,7 +12,7 @@ from wengert.errors import RefusedCallError
 from wengert.hooks.writes import record_store, slot_of_key
 from wengert.recording.primitives import ruled
 from wengert.recording.record import as_array, as_plain, record_call
-from wengert.recording.recording import here
+from wengert.recording.recording import users_line
 from wengert.recording.slots import holds_traced, recording_here, slot_of
 from wengert.values.functional import setitem
 
@@ -56,7 +56,7 @@ def assign_flat(array: np.ndarray, key: Any, value: Any) -> None:
     traced = recording.memory.is_traced(array) or slot_of(recording, value) is not None
     if traced and isinstance(value, np.ndarray) and np.may_share_memory(array, value):
         raise recording.refuse(
-            RefusedCallError(f"{here()}: .flat is assigned values from the memory that it writes. Assign a copy.")
+            RefusedCallError(f"{users_line()}: .flat is assigned values from the memory that it writes. Assign a copy.")
         )
     write_flat(array, key, value)
 

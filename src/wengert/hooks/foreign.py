@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from wengert.recording.primitives import Primitive
-from wengert.recording.recording import PLAIN, Recording, silent
+from wengert.recording.recording import C_ONLY_TYPES, Recording, silent
 
 NOT_FOREIGN: Any = object()
 """The result if no handler takes an operation: the operation is done as for other values."""
@@ -86,7 +86,7 @@ def kinds_of(a: Any) -> tuple[ForeignKind, ...]:
     t = type(a)
     if t is np.ndarray:
         return _OF_DTYPE.get(a.dtype.char, ())
-    if t in _OF_TYPE or t in PLAIN:
+    if t in _OF_TYPE or t in C_ONLY_TYPES:
         return _OF_TYPE.get(t, ())
     if issubclass(t, np.ndarray):
         return (OVERRIDES, SUBCLASSES, *_OF_DTYPE.get(a.dtype.char, ()))

@@ -39,7 +39,7 @@ from wengert.recording.decisions import made_text, raised
 from wengert.recording.identity import is_, is_not
 from wengert.recording.primitives import primitive_of
 from wengert.recording.recorders import record_two
-from wengert.recording.recording import OPERANDS, PLAIN, STATE, Modes
+from wengert.recording.recording import C_ONLY_TYPES, OPERANDS, STATE, OpenCounts
 from wengert.recording.shadow import SHADOW
 from wengert.values.frames import caught
 from wengert.values.sites import Site
@@ -53,7 +53,7 @@ def {name}(right, left, site):
         if type(left) in {plain} and type(right) in OPERANDS:
             return left {symbol} right
     elif type(left) in SCALARS and type(right) in SCALARS:
-        entries = STATE.quick
+        entries = STATE.fast_entries
         if entries is not None:
             try:
                 value = left {symbol} right
@@ -68,7 +68,7 @@ def {name}(right, left, site):
                 entries.append(entry)
                 SHADOW[id(value)] = slot
                 return value
-    elif {quick}type(left) in NUMERIC and type(right) in NUMERIC and ndarray in PLAIN:
+    elif {quick}type(left) in NUMERIC and type(right) in NUMERIC and ndarray in C_ONLY_TYPES:
         recording = STATE.recording
         if recording is not None and recording.context is None:
             return record_two(recording, PRIMITIVE, left, right, i, j, site)
@@ -78,7 +78,7 @@ def {name}(right, left, site):
 
 _COMPARE = """
 def {name}(right, left, site):
-    if type(left) in PLAIN and type(right) in PLAIN and not Modes.guarding:
+    if type(left) in C_ONLY_TYPES and type(right) in C_ONLY_TYPES and not OpenCounts.tapes:
         return left {symbol} right
     STATE.site = site
     return slow(left, right)
@@ -86,7 +86,7 @@ def {name}(right, left, site):
 
 _EQUAL = """
 def {name}(right, left, site):
-    if type(left) in PLAIN and type(right) in PLAIN and not Modes.guarding:
+    if type(left) in C_ONLY_TYPES and type(right) in C_ONLY_TYPES and not OpenCounts.tapes:
         value = left {symbol} right
         if value is not {unequal} and (
             (type(left) not in CERTAIN and type(right) not in CERTAIN)
@@ -103,10 +103,10 @@ _UNARY = """
 def {name}(a, site):
     i = get(id(a))
     if i is None:
-        if type(a) in PLAIN:
+        if type(a) in C_ONLY_TYPES:
             return {symbol}a
     elif type(a) in FLOATS:
-        entries = STATE.quick
+        entries = STATE.fast_entries
         if entries is not None:
             value = {symbol}a
             entry = ONE, value, (i,), (a,), None, site
@@ -129,10 +129,10 @@ def _generate(template: str, name: str, **names: Any) -> Callable[..., Any]:
         "get": SHADOW.get,
         "SHADOW": SHADOW,
         "OPERANDS": OPERANDS,
-        "PLAIN": PLAIN,
+        "C_ONLY_TYPES": C_ONLY_TYPES,
         "SCALARS": SCALARS,
         "FLOATS": FLOATS,
-        "Modes": Modes,
+        "OpenCounts": OpenCounts,
         "IMMUTABLE": IMMUTABLE,
         "NUMERIC": NUMERIC,
         "ndarray": np.ndarray,

@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert.hooks.classes import bind_method, python_method
 from wengert.recording.primitives import Primitive
-from wengert.recording.recording import PLAIN
+from wengert.recording.recording import C_ONLY_TYPES
 from wengert.values.names import home_of, is_heap_type
 
 _OTHER_CONVERSIONS = ("__float__", "__int__", "__trunc__", "__array__", "__len__", "__getitem__")
@@ -31,7 +31,7 @@ def integer(a: Any) -> Any:
 def may_be_integer(a: Any) -> bool:
     """Whether an argument is an object of a class in Python, or a tuple that holds one."""
     t = type(a)
-    return any(map(may_be_integer, a)) if t is tuple else t not in PLAIN and is_heap_type(t)
+    return any(map(may_be_integer, a)) if t is tuple else t not in C_ONLY_TYPES and is_heap_type(t)
 
 
 def with_integers(

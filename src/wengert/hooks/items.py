@@ -26,7 +26,7 @@ from wengert.recording.aliases import READERS, behind
 from wengert.recording.caches import found
 from wengert.recording.identity import found_by_identity
 from wengert.recording.record import record_call
-from wengert.recording.recording import MOST_SEARCHED, PLAIN, STATE, Modes, here
+from wengert.recording.recording import C_ONLY_TYPES, MOST_SEARCHED, STATE, OpenCounts, users_line
 from wengert.recording.shadow import SHADOW, held
 from wengert.values.names import home_of
 from wengert.values.sites import Site
@@ -39,7 +39,7 @@ def get_item(key: Any, container: Any, site: Site | None) -> Any:
     """`container[key]`."""
     t = type(container)
     if t in _ITEMS:
-        if Modes.guarding:
+        if OpenCounts.tapes:
             STATE.site = site
             guard_index(container, key)
             if t is bytes:
@@ -58,20 +58,20 @@ def get_item(key: Any, container: Any, site: Site | None) -> Any:
             found(container, key)
         return value
     if t is np.ndarray:
-        if Modes.guarding and STATE.recording is not None and STATE.recording.keep:
+        if OpenCounts.tapes and STATE.recording is not None and STATE.recording.keep:
             STATE.site = site
             if slot_of_key(STATE.recording, key) is not None:
                 return _get_item_slowly(container, key)
         slot = SHADOW.get(id(container))
-        if t in PLAIN:
+        if t in C_ONLY_TYPES:
             if slot is None and id(key) not in SHADOW:
                 return container[key]
-            if slot is not None and type(key) in _BASIC_KEYS and STATE.quick is not None:
+            if slot is not None and type(key) in _BASIC_KEYS and STATE.fast_entries is not None:
                 return _record_item(container, key, slot, site)
         elif container.dtype.char in "OV" and STATE.recording is not None and STATE.recording.memory.holds_objects:
             STATE.site = site
             return foreign.item(STATE.recording, container, key)
-        elif type(key) in _BASIC_KEYS and STATE.quick is not None:
+        elif type(key) in _BASIC_KEYS and STATE.fast_entries is not None:
             STATE.site = site
             slot = STATE.recording.memory.slot(container)  # type: ignore[union-attr]
             return container[key] if slot is None else _record_item(container, key, slot, site)
@@ -85,7 +85,7 @@ def _record_item(container: np.ndarray, key: Any, slot: int, site: Site | None) 
     recording = STATE.recording
     assert recording is not None
     entries = recording.entries
-    strong = recording.holds or type(value) is not np.ndarray
+    strong = recording.keeps_results or type(value) is not np.ndarray
     if (
         (strong and type(value) is not np.float64 and type(value) is not np.ndarray)
         or container.dtype.kind not in "fc"
@@ -117,7 +117,7 @@ def _get_item_slowly(container: Any, key: Any) -> Any:
     if python_method(t, "__getitem__") is not None:
         return container[key]
     recording = STATE.recording
-    if Modes.guarding and not issubclass(t, (np.ndarray, np.generic)):
+    if OpenCounts.tapes and not issubclass(t, (np.ndarray, np.generic)):
         guard_index(container, key)
     value = NOT_FOREIGN if recording is None else foreign.item(recording, container, key)
     if value is not NOT_FOREIGN:
@@ -156,7 +156,7 @@ def default_item(container: Any, key: Any) -> Any:
 def set_item(container: Any, key: Any, value: Any, site: Site | None) -> None:
     """`container[key] = value`."""
     t = type(container)
-    if Modes.guarding:
+    if OpenCounts.tapes:
         STATE.site = site
         if python_method(t, "__setitem__") is None and not issubclass(t, np.ndarray):
             guard_index(container, key)
@@ -183,8 +183,8 @@ def _refuse_store(container: Any, key: Any, value: Any) -> NoReturn:
     assert STATE.recording is not None
     raise STATE.recording.refuse(
         RefusedCallError(
-            f"{here()}: a traced value is stored in memory of type {type(container).__name__}, which cannot be traced. "
-            "Use a list, or a NumPy array: np.zeros(n)."
+            f"{users_line()}: a traced value is stored in memory of type {type(container).__name__}, which cannot be "
+            "traced. Use a list, or a NumPy array: np.zeros(n)."
         )
     )
 
@@ -201,13 +201,13 @@ def iterable(obj: Any, site: Site | None) -> Any:
     """Return the iterable for the interpreter: the object itself, or an iterator that records its items."""
     t = type(obj)
     if t in (list, tuple, dict, set, range, types.GeneratorType):
-        if Modes.guarding:
+        if OpenCounts.tapes:
             guard_set_order(obj)
         if t is types.GeneratorType and runs_unseen(obj):
             STATE.site = site
             return checked_items(obj)
         return obj
-    if t is frozenset and Modes.guarding:
+    if t is frozenset and OpenCounts.tapes:
         guard_set_order(obj)
     if issubclass(t, np.ndarray) and obj.ndim and STATE.recording is not None:
         return _array_items(obj, site)
@@ -280,7 +280,7 @@ class UnpackedMapping(InterpreterWrapper):
 def mapping(obj: Any, site: Site | None) -> Any:
     """Return the mapping that `**` unpacks in place of an object."""
     t = type(obj)
-    if Modes.guarding and issubclass(t, dict):
+    if OpenCounts.tapes and issubclass(t, dict):
         guard_reachable(*dict.keys(obj))
     if python_method(t, "keys") is None or lookup(t, "__iter__") is _OF_DICT:  # CPython ignores its methods
         return obj
@@ -329,7 +329,7 @@ ERROR_CONTEXTS = {np.errstate, warnings.catch_warnings}
 
 def make_set(items: tuple[Any, ...], site: Site | None) -> set[Any]:
     """`{a, b}`."""
-    if Modes.guarding:
+    if OpenCounts.tapes:
         STATE.site = site
         guard_hashing(items)
     return set(items)
@@ -337,7 +337,7 @@ def make_set(items: tuple[Any, ...], site: Site | None) -> set[Any]:
 
 def build_dict(items: tuple[Any, ...], site: Site | None) -> dict[Any, Any]:
     """`{a: b, c: d}`, passed as keys and values in turn."""
-    if Modes.guarding:
+    if OpenCounts.tapes:
         STATE.site = site
         guard_hashing(items[::2])
     return dict(zip(items[::2], items[1::2], strict=True))
@@ -346,7 +346,7 @@ def build_dict(items: tuple[Any, ...], site: Site | None) -> dict[Any, Any]:
 def guard_pattern_keys(keys: tuple[Any, ...], subject: Any, site: Site | None) -> None:
     """The hook of a mapping pattern, which is about to look up these keys: guard which items they are."""
     prepare(type(subject))
-    if Modes.guarding:
+    if OpenCounts.tapes:
         STATE.site = site
         for key in keys:
             guard_index(subject, key)
@@ -354,7 +354,7 @@ def guard_pattern_keys(keys: tuple[Any, ...], subject: Any, site: Site | None) -
 
 def guard_added_key(key: Any, site: Site | None) -> Any:
     """Guard an item that a comprehension adds to a set, or a key that it adds to a dictionary, and return it."""
-    if Modes.guarding:
+    if OpenCounts.tapes:
         STATE.site = site
         guard_reachable(key)
     return key
@@ -362,7 +362,7 @@ def guard_added_key(key: Any, site: Site | None) -> Any:
 
 def guard_added_items(items: Any, site: Site | None) -> Any:
     """Guard items that are added to a set one by one, and return them."""
-    if not Modes.guarding:
+    if not OpenCounts.tapes:
         return items
     STATE.site = site
     items = list(items)

@@ -15,7 +15,7 @@ from wengert.errors import RefusedCallError
 from wengert.hooks.search import MAX_SEARCHED, TooLarge, traced_in
 from wengert.recording.decisions import decided, exact, variables
 from wengert.recording.identity import given, is_one
-from wengert.recording.recording import STATE, Modes, Recording, here
+from wengert.recording.recording import STATE, OpenCounts, Recording, users_line
 from wengert.recording.slots import slot_of
 
 MAX_COMPARED_KEYS = 20  # keys that are compared in pairs, to guard which are equal
@@ -27,7 +27,7 @@ _BY_IDENTITY: Any = object.__hash__
 
 def kept_recording() -> Recording | None:
     """Return this thread's recording if it is kept as a tape; else None."""
-    recording = STATE.recording if Modes.guarding else None
+    recording = STATE.recording if OpenCounts.tapes else None
     return recording if recording is not None and recording.keep else None
 
 
@@ -54,8 +54,8 @@ def find_traced(recording: Recording, things: Iterable[Any]) -> list[Any]:
     except TooLarge:
         raise recording.refuse(
             RefusedCallError(
-                f"{here()}: C code branches on an object that refers to more than {MAX_SEARCHED} others, too many to "
-                "search for traced values. A replay of the tape might branch differently, unnoticed."
+                f"{users_line()}: C code branches on an object that refers to more than {MAX_SEARCHED} others, too "
+                "many to search for traced values. A replay of the tape might branch differently, unnoticed."
             )
         ) from None
 
@@ -91,7 +91,7 @@ def guard_lookup(recording: Recording, key: Any, keys: Any) -> None:
         if k is key:
             return
         if is_one(k, key):
-            message = f"{here()}: two traced copies of one nan are keys; untraced they are one key. Use np.isnan."
+            message = f"{users_line()}: two traced copies of one nan are keys; untraced they are one key. Use np.isnan."
             raise recording.refuse(RefusedCallError(message))
         if _is_traced_key(recording, k):
             decided(recording, operator.eq, (k, key), k == key)

@@ -28,7 +28,7 @@ from wengert.recording.identity import NUMBERS, found_by_identity, is_one
 from wengert.recording.primitives import primitive_of
 from wengert.recording.record import as_array, record_call
 from wengert.recording.recorders import record_one, record_two
-from wengert.recording.recording import PLAIN, STATE, Modes, here
+from wengert.recording.recording import C_ONLY_TYPES, STATE, OpenCounts, users_line
 from wengert.recording.slots import holds_traced, slot_of
 from wengert.values.names import is_heap_type
 from wengert.values.sites import Site
@@ -57,7 +57,7 @@ def apply_protocol(op: Binary, left: Any, right: Any) -> Any:
 
 def _is_third_party_method(a: Any, name: str) -> bool:
     """Whether the method `name` of an object is C code of a third-party package."""
-    if type(a) in PLAIN:
+    if type(a) in C_ONLY_TYPES:
         return False
     found = lookup(type(a), name)
     return type(found) is types.WrapperDescriptorType and is_third_party(found.__objclass__)
@@ -105,7 +105,7 @@ def _apply_with_object(op: Binary, left: Any, right: Any) -> Any:
         return value
     raise recording.refuse(
         RefusedCallError(
-            f"{here()}: NumPy would apply {op.symbol} to the items of {type(obj).__name__} one by one, untraced. "
+            f"{users_line()}: NumPy would apply {op.symbol} to the items of {type(obj).__name__} one by one, untraced. "
             "Set __array_ufunc__ = None in the class, so that its own methods are called."
         )
     )
@@ -147,7 +147,7 @@ def _ask_methods(op: Binary, left: Any, right: Any) -> Any:
 def binary(op: Binary, left: Any, right: Any) -> Any:
     """`left op right`, recorded if an operand is traced."""
     tl, tr = type(left), type(right)
-    if tl in NUMERIC and tr in NUMERIC and STATE.quick is not None:
+    if tl in NUMERIC and tr in NUMERIC and STATE.fast_entries is not None:
         return _record_numeric(op, left, right)
     if python_method(tl, op.method) or python_method(tr, op.reflected) or _is_object(left) or _is_object(right):
         return apply_protocol(op, left, right)
@@ -253,7 +253,7 @@ def inplace(op: Binary, fn: Callable[[Any, Any], Any], method: str, left: Any, r
 
 def _update_container(op: Binary, fn: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
     """Do `left op= right` for a container in C."""
-    if Modes.guarding:
+    if OpenCounts.tapes:
         _guard_operands(op, left, right)
     if _is_object(right):
         prepare(type(right))
@@ -292,7 +292,7 @@ def compare(op: Binary, left: Any, right: Any) -> Any:
         if both and search(recording, [[*it] if type(it) is _DICT_KEYS else it for it in (left, right)]):
             raise recording.refuse(
                 RefusedCallError(
-                    f"{here()}: containers of traced values are compared in C, so that a tape cannot guard this. "
+                    f"{users_line()}: containers of traced values are compared in C, so that a tape cannot guard this. "
                     "A replay might branch differently, unnoticed. Compare their items."
                 )
             )
@@ -336,7 +336,7 @@ def unary(fn: Callable[[Any], Any], method: str, a: Any) -> Any:
     slot = None if recording is None else slot_of(recording, a)
     if recording is None or slot is None:
         return _run_opaque(fn, a) if _is_third_party_method(a, method) else fn(a)
-    if type(a) in NUMERIC and STATE.quick is not None:
+    if type(a) in NUMERIC and STATE.fast_entries is not None:
         return record_one(recording, require_primitive(fn), a, slot)
     return record_call(require_primitive(fn), (a,), {})
 
@@ -346,7 +346,7 @@ def truth(a: Any, site: Site | None) -> bool:
     if a is True or a is False or a is None:
         return a is True
     t = type(a)
-    if t in PLAIN and not Modes.guarding:
+    if t in C_ONLY_TYPES and not OpenCounts.tapes:
         return bool(a)
     STATE.site = site
     if python_method(t, "__bool__") is not None or (not defines(t, "__bool__") and python_method(t, "__len__")):
@@ -374,7 +374,7 @@ def contains(right: Any, left: Any, site: Site | None) -> bool:
         STATE.site = site
         left = found_by_identity(left, right)
     t = type(right)
-    if t in PLAIN and not Modes.guarding:
+    if t in C_ONLY_TYPES and not OpenCounts.tapes:
         is_in = left in right
         if is_in and t is not str and not is_certain(left):
             STATE.site = site
@@ -392,7 +392,7 @@ def contains(right: Any, left: Any, site: Site | None) -> bool:
             return bool(record_call(require_primitive(operator.contains), (right, left), {}))
         if issubclass(t, _SEARCHED_IN_ORDER):
             items = [*next(base for base in _SEARCHED_IN_ORDER if issubclass(t, base)).__iter__(right)]
-            if type(left) not in PLAIN or variables(recording, (left, items)) is not None:
+            if type(left) not in C_ONLY_TYPES or variables(recording, (left, items)) is not None:
                 return any(is_one(left, item) or truth(compare(COMPARISONS["eq"], item, left), site) for item in items)
         if not defines(t, "__contains__") and (python_method(t, "__iter__") or python_method(t, "__getitem__")):
             return any(

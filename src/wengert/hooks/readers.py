@@ -11,7 +11,7 @@ from typing import Any
 from wengert.errors import RefusedCallError
 from wengert.hooks.classes import IMMUTABLE
 from wengert.recording.aliases import PASSING, READERS, behind
-from wengert.recording.recording import STATE, Recording, here
+from wengert.recording.recording import STATE, Recording, users_line
 from wengert.recording.rule_reads import reads_traced
 from wengert.recording.session import run_aside
 from wengert.recording.shadow import SHADOW
@@ -119,7 +119,7 @@ def _refuse_if_traced(
 ) -> None:
     if is_read or any([_is_traced_value(recording, value) for value in values]):
         raise recording.refuse(
-            RefusedCallError(f"{here()}: {who} traced values, and returns numbers that are not traced. {remedy}")
+            RefusedCallError(f"{users_line()}: {who} traced values, and returns numbers that are not traced. {remedy}")
         )
 
 

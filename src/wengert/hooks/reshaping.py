@@ -11,7 +11,7 @@ from wengert.mutation.storage import memory_of
 from wengert.recording.layout import laid_out
 from wengert.recording.primitives import ruled
 from wengert.recording.record import bind
-from wengert.recording.recording import STATE, Recording, here
+from wengert.recording.recording import STATE, Recording, users_line
 from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import slot_of
 from wengert.recording.variables import append_result
@@ -34,7 +34,7 @@ def set_shape(array: np.ndarray, shape: Any) -> None:
     if entry is not None and entry[0].kind == "input" and entry[1] is array:
         raise recording.refuse(
             RefusedCallError(
-                f"{here()}: .shape of an argument, the caller's own array, is set. Use a.reshape(...) instead."
+                f"{users_line()}: .shape of an argument, the caller's own array, is set. Use a.reshape(...) instead."
             )
         )
     owner, before = owner_of(array), np.ndarray.view(array, np.ndarray)

@@ -23,7 +23,7 @@ from wengert.hooks.advice import advice_on_call
 from wengert.mutation.fields import is_record, is_traced_record
 from wengert.recording.aliases import READERS, behind
 from wengert.recording.decisions import decided, exact, guard, made_text
-from wengert.recording.recording import PLAIN, STATE, Recording, called_by_user, here, users_site
+from wengert.recording.recording import C_ONLY_TYPES, STATE, Recording, called_by_user, users_line, users_site
 from wengert.recording.rule_reads import reads_traced
 from wengert.recording.session import run_aside
 from wengert.recording.shadow import SHADOW
@@ -187,7 +187,7 @@ def refuse_object_results(recording: Recording, result: Any) -> None:
         if is_traced_record(recording, thing):
             raise recording.refuse(
                 RefusedCallError(
-                    f"{here()}: the function returns records with traced values, which have no derivative. "
+                    f"{users_line()}: the function returns records with traced values, which have no derivative. "
                     "Return their fields as arrays: a['x'].copy()."
                 )
             )
@@ -218,10 +218,10 @@ def _objects_asked_by_c(things: Any) -> Iterator[Any]:
         t = type(thing)
         if t is list or t is tuple:
             yield from _objects_asked_by_c(thing)
-        elif t not in PLAIN and issubclass(t, np.ndarray):
+        elif t not in C_ONLY_TYPES and issubclass(t, np.ndarray):
             yield getattr(thing, "__dict__", None) if takes_over(thing) else None  # other methods are traced
             yield from [a for a in elements(thing) if is_heap_type(type(a))] if _has_objects(thing) else ()
-        elif t not in PLAIN and not issubclass(t, np.generic) and not _is_number(t):
+        elif t not in C_ONLY_TYPES and not issubclass(t, np.generic) and not _is_number(t):
             yield thing
 
 
@@ -244,8 +244,8 @@ def refuse_hidden(recording: Recording, what: str, things: Any) -> None:
     if shows_traced_unseen(recording, things):
         raise recording.refuse(
             RefusedCallError(
-                f"{here()}: {what} gets an object that holds traced values, and would convert it to numbers untraced. "
-                "Pass the numbers themselves: float(x), np.asarray(x)."
+                f"{users_line()}: {what} gets an object that holds traced values, and would convert it to numbers "
+                "untraced. Pass the numbers themselves: float(x), np.asarray(x)."
             )
         )
 
@@ -377,7 +377,7 @@ def no_rule_error(recording: Recording, fn: Any, why: str, args: tuple[Any, ...]
         f"{request}:\n\n{stubbed}\n\nIf it has no derivative: wg.non_differentiable({spelled or written_name(called)})."
     )
     error = NoRuleError(
-        f"{here()}: {name}{through} has no rule, and {why}. Its derivative is unknown here; a zero would be "
+        f"{users_line()}: {name}{through} has no rule, and {why}. Its derivative is unknown here; a zero would be "
         f"silently wrong. {remedy}"
     )
     recording.refuse(error)
@@ -421,7 +421,7 @@ def unreached_error(recording: Recording, fn: Any, why: str) -> NoRuleError:
             "iterator, an attribute of an argument, or, on a tape, a dict. Pass the value as an argument of its own, "
             "or in an array (`np.asarray`)."
         )
-    error = NoRuleError(f"{here()}: {reason}")
+    error = NoRuleError(f"{users_line()}: {reason}")
     recording.refuse(error)
     return error
 

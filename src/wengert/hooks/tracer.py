@@ -17,7 +17,7 @@ from wengert.hooks.code_swap import prepare, prepare_value
 from wengert.hooks.search import refuse_object_results
 from wengert.mutation.storage import Memory
 from wengert.recording.inputs import Leaves, Swaps
-from wengert.recording.nans import watch
+from wengert.recording.nans import check_every_call
 from wengert.recording.primitives import INPUT
 from wengert.recording.recording import STATE, Level, Recording, flat_slots
 from wengert.recording.rule_reads import search_rest
@@ -31,15 +31,16 @@ from wengert.values.settings import SETTINGS
 from wengert.values.specs import as_float
 
 
-class level:
-    """A context with a new level on this thread's recording; the outermost opens and closes the recording.
+class open_level:
+    """A context that opens a Level on this thread's recording; the outermost opens and closes the recording.
 
-    It is a class because `contextmanager` costs 2 µs more, of the 30 that the fastest gradient takes.
+    `keep`: an outermost recording is for a tape, under `context` if that is given. It is a class because
+    `contextmanager` costs 2 µs more, of the 30 that the fastest gradient takes.
     """
 
     __slots__ = ("context", "depth", "here", "keep", "outermost", "owed", "recording", "site")
 
-    def __init__(self, keep: bool, context: Any = None) -> None:
+    def __init__(self, keep: bool = False, context: Any = None) -> None:
         self.keep, self.context = keep, context
 
     def __enter__(self) -> tuple[Recording, Level]:
@@ -64,9 +65,9 @@ class level:
             rules.once(generated.bind_hooks)
             if escape_monitor.Monitor.needs_restart:
                 escape_monitor.turn_reports_on()
-        STATE.recording, STATE.quick = recording, recording.entries if self.context is None else None
+        STATE.recording, STATE.fast_entries = recording, recording.entries if self.context is None else None
         if SETTINGS.debug_nans:
-            watch(recording)
+            check_every_call(recording)
         return recording
 
     def __exit__(self, *error: object) -> None:
@@ -203,7 +204,7 @@ class without_innermost_level:
     def __enter__(self) -> None:
         self.hidden = self.recording.levels.pop()
         if not self.recording.levels:
-            STATE.recording = STATE.quick = None
+            STATE.recording = STATE.fast_entries = None
             SESSION.forget_values()
             if self.recording.memory.runs_others:
                 SESSION.leave_turn(self.recording)

@@ -23,7 +23,7 @@ from wengert.recording.interface import WrittenMemory
 from wengert.recording.layout import writable
 from wengert.recording.primitives import Primitive, ruled
 from wengert.recording.record import arrays_for_lists, as_array, bind
-from wengert.recording.recording import PLAIN, STATE, Recording, flat_slots, here
+from wengert.recording.recording import C_ONLY_TYPES, STATE, Recording, flat_slots, users_line
 from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import holds_traced, recording_here, slot_of, slots_of
 from wengert.recording.static_arguments import check_keywords, check_statics
@@ -50,7 +50,7 @@ def record_store(array: np.ndarray, key: Any, value: Any) -> None:
     if isinstance(value, np.ndarray) and _writes_itself_back(memory, array, key, value):
         array[key] = value  # `a[1:] *= 2` ends with this: the region is stored back, and nothing changes
         return
-    if type(value) not in PLAIN or type(value) is list or type(value) is tuple:
+    if type(value) not in C_ONLY_TYPES or type(value) is list or type(value) is tuple:
         refuse_hidden(recording, "a store into an array", (value,))
     if type(value) in (list, tuple) and holds_traced(value):
         value = _array_to_store(array, key, value)
@@ -62,7 +62,7 @@ def record_store(array: np.ndarray, key: Any, value: Any) -> None:
         return
     if is_inexact(array) and np.iscomplexobj(value) and not np.iscomplexobj(array):
         array[key] = value  # NumPy warns or raises; a derivative of the discarded part would be wrong
-        raise recording.refuse(RefusedCallError(f"{here()}: a complex value is stored in a real array."))
+        raise recording.refuse(RefusedCallError(f"{users_line()}: a complex value is stored in a real array."))
     _check_dtype(recording, array, (value_slot,))
     if memory.lent:
         basic = is_basic(key)
@@ -160,7 +160,7 @@ def _check_dtype(recording: Recording, target: np.ndarray, ins: tuple[Any, ...])
     if not is_inexact(target) and any(recording.mask(flat_slots(ins))):
         raise recording.refuse(
             RefusedCallError(
-                f"{here()}: a traced value is written into an array of {target.dtype}, which has no derivative. "
+                f"{users_line()}: a traced value is written into an array of {target.dtype}, which has no derivative. "
                 "Give the array a float dtype."
             )
         )
@@ -180,7 +180,7 @@ def record_write(
     assert rule is not None
     if any([type(a) is list or type(a) is tuple for a in args]) and primitive.is_array_function:
         args = arrays_for_lists(recording, primitive, args)
-    if any([type(a) not in PLAIN or type(a) is list or type(a) is tuple for a in args]):
+    if any([type(a) not in C_ONLY_TYPES or type(a) is list or type(a) is tuple for a in args]):
         refuse_hidden(recording, primitive.name, args)
     ins = tuple([slots_of(recording, a) for a in args])
     constant = rule.kind == "constant"
@@ -191,8 +191,8 @@ def record_write(
         return run()
     if not constant:
         _check_dtype(recording, target, ins)
-    if recording.watch is not None:
-        run = recording.watch.around(recording, primitive.fn, run, args, kwargs, target)
+    if recording.nan_checker is not None:
+        run = recording.nan_checker.around(recording, primitive.fn, run, args, kwargs, target)
     if memory.lent:
         memory.lent.before_write(target, True)
     owner = memory.join(target)
@@ -334,8 +334,8 @@ def _check_broadcast(recording: Recording, primitive: Primitive, raw: Any, targe
     if raw.shape != target.shape and not np.array_equal(target, broadcast, equal_nan=True):
         raise recording.refuse(
             RefusedCallError(
-                f"{here()}: {primitive.name} writes into an array of shape {target.shape}, but its result has the "
-                f"shape {raw.shape}. Give an array of that shape as out=."
+                f"{users_line()}: {primitive.name} writes into an array of shape {target.shape}, but its result has "
+                f"the shape {raw.shape}. Give an array of that shape as out=."
             )
         )
 
@@ -343,7 +343,7 @@ def _check_broadcast(recording: Recording, primitive: Primitive, raw: Any, targe
 def _record_cast(recording: Recording, slot: int, spec: Spec, target: np.ndarray) -> int:
     """Record the silent cast of a write into an array of another dtype; return the slot of the value after it."""
     if spec.dtype.kind == "c" and target.dtype.kind != "c":
-        raise recording.refuse(RefusedCallError(f"{here()}: a complex result is written into a real array."))
+        raise recording.refuse(RefusedCallError(f"{users_line()}: a complex result is written into a real array."))
     bound = ruled(np.ndarray.astype).bound(2, recording.mask((slot, None)), ())
     cast = Spec(spec.shape, target.dtype)
     value = recording.value(slot)

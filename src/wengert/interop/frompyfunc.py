@@ -13,7 +13,7 @@ from wengert.hooks.search import can_read_traced, function_of, opaque, run_watch
 from wengert.hooks.standins import plain
 from wengert.interop import object_arrays
 from wengert.recording.primitives import Primitive
-from wengert.recording.recording import STATE, here
+from wengert.recording.recording import STATE, users_line
 from wengert.rulebook.rule import Rule
 from wengert.values.callables import callable_name
 from wengert.values.views import axes_in_memory
@@ -60,7 +60,7 @@ def record_by_element(ufunc: np.ufunc, record: Callable[..., Any]) -> Callable[.
         if recording.keep or recording.context is not None:
             raise recording.refuse(
                 RefusedCallError(
-                    f"{here()}: {callable_name(ufunc)} returns an object array, which a tape cannot record. "
+                    f"{users_line()}: {callable_name(ufunc)} returns an object array, which a tape cannot record. "
                     "Call it for each element, and make an array of the numbers: np.array([f(a) for a in x])."
                 )
             )

@@ -18,7 +18,7 @@ from wengert.hooks.classes import as_traced
 from wengert.hooks.foreign import NOT_FOREIGN, ForeignHandler, has_array, nested_items
 from wengert.hooks.search import search
 from wengert.recording.primitives import Primitive, primitive_of
-from wengert.recording.recording import STATE, Recording, here, watch_arrays
+from wengert.recording.recording import STATE, Recording, leave_array_fast_path, users_line
 from wengert.recording.subclasses import is_of_subclass
 from wengert.values.specs import is_inexact, same_numbers
 
@@ -217,7 +217,7 @@ def as_traced_objects(recording: Recording, numbers: np.ndarray) -> np.ndarray:
 def _note_objects(recording: Recording) -> None:
     """Note that from now on arrays of objects may hold traced values."""
     recording.memory.holds_objects = True
-    watch_arrays()
+    leave_array_fast_path()
 
 
 def _note_and_return(recording: Any, value: Any) -> Any:
@@ -231,7 +231,7 @@ def _object_array_error(
 ) -> Exception:
     return recording.refuse(
         RefusedCallError(
-            f"{here()}: {what} of an object array that holds traced values cannot be traced. {advice}"
+            f"{users_line()}: {what} of an object array that holds traced values cannot be traced. {advice}"
         )
     )
 

@@ -15,7 +15,7 @@ from wengert.hooks.foreign import NOT_FOREIGN, ForeignHandler
 from wengert.hooks.standins.functions import recorder
 from wengert.hooks.standins.subclasses import by_numpy, has_own_float, is_in_python, wrapped
 from wengert.recording.primitives import Primitive
-from wengert.recording.recording import PLAIN, Recording
+from wengert.recording.recording import C_ONLY_TYPES, Recording
 from wengert.recording.subclasses import has_own_methods, is_of_subclass
 from wengert.values.callables import callable_name
 
@@ -108,7 +108,7 @@ class _ArrayProbe(_TypesProbe):
 def _override_of(a: Any, name: str) -> Any:
     """Find the Python method by which the class of an argument overrides calls; None if there is none."""
     t = type(a)
-    return None if t in PLAIN or t is np.ndarray else python_method(t, name)
+    return None if t in C_ONLY_TYPES or t is np.ndarray else python_method(t, name)
 
 
 def converts_arguments(f: Callable[..., Any], args: tuple[Any, ...]) -> bool:

@@ -10,7 +10,7 @@ from wengert.errors import RefusedCallError
 from wengert.hooks.classes import as_traced
 from wengert.hooks.search import search
 from wengert.mutation.fields import is_record
-from wengert.recording.recording import Recording, here
+from wengert.recording.recording import Recording, users_line
 
 Store = tuple[np.ndarray, Any, Any]
 """The array, key and value of a store."""
@@ -54,7 +54,7 @@ def _values_by_field(array: np.ndarray, value: Any) -> Any:
 def _store_error(recording: Recording) -> Exception:
     return recording.refuse(
         RefusedCallError(
-            f"{here()}: wengert cannot trace this store of traced values into a structured array. "
+            f"{users_line()}: wengert cannot trace this store of traced values into a structured array. "
             "Store into its fields one by one: a['x'][...] = x."
         )
     )

@@ -21,7 +21,7 @@ from wengert.interop.record_stores import stores_in_fields
 from wengert.mutation.fields import is_record, is_traced_record, number_fields
 from wengert.recording.decisions import exact, guard
 from wengert.recording.primitives import Primitive
-from wengert.recording.recording import STATE, Recording, here
+from wengert.recording.recording import STATE, Recording, users_line
 from wengert.recording.slots import slot_of
 from wengert.values.callables import named_parameters
 from wengert.values.sites import Site
@@ -124,7 +124,7 @@ def _record_moves(
         if np.shape(value) != part.shape or not same_numbers(np.asarray(value, part.dtype), part):
             raise recording.refuse(
                 RefusedCallError(
-                    f"{here()}: wengert cannot trace this operation on a structured array. "
+                    f"{users_line()}: wengert cannot trace this operation on a structured array. "
                     "Do it for its fields one by one: a['x']."
                 )
             )

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.errors import RefusedCallError
-from wengert.recording.recording import Recording, here
+from wengert.recording.recording import Recording, users_line
 
 _MOST_PER_RECORD = 4096
 """The most numbers of one record that a view may show."""
@@ -82,7 +82,7 @@ class Fields:
 def _refused_view(recording: Recording, which: str, remedy: str) -> Exception:
     return recording.refuse(
         RefusedCallError(
-            f"{here()}: this line uses a view {which}, of a structured array with traced values. {remedy}."
+            f"{users_line()}: this line uses a view {which}, of a structured array with traced values. {remedy}."
         )
     )
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import RefusedCallError
-from wengert.recording.recording import Recording, here
+from wengert.recording.recording import Recording, users_line
 from wengert.values.views import owner_of
 
 Ref = weakref.ref[np.ndarray]
@@ -66,9 +66,9 @@ class LentViews(dict[int, list[Ref]]):
         if ref is not None and ref() is array:
             raise recording.refuse(
                 RefusedCallError(
-                    f"{here()}: this line reads a view that a function with a rule returned of existing memory, which "
-                    "was written since: its values have two derivatives, the rule's and the memory's. Let the function "
-                    "return a copy."
+                    f"{users_line()}: this line reads a view that a function with a rule returned of existing memory, "
+                    "which was written since: its values have two derivatives, the rule's and the memory's. Let the "
+                    "function return a copy."
                 )
             )
 

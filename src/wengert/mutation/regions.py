@@ -11,7 +11,7 @@ import numpy as np
 
 from wengert.errors import RefusedCallError
 from wengert.recording.primitives import ruled
-from wengert.recording.recording import STATE, Recording, here
+from wengert.recording.recording import STATE, Recording, users_line
 from wengert.recording.shadow import SHADOW, held
 from wengert.values.functional import getitem, setitem, setlens, setpart
 from wengert.values.functional import lens as read_lens
@@ -44,8 +44,8 @@ def _read_part(recording: Recording, view: np.ndarray, owner: np.ndarray, slot: 
     if found is None:
         raise recording.refuse(
             RefusedCallError(
-                f"{here()}: this line reads an array of {view.dtype} whose memory was written through an array of "
-                f"{owner.dtype}. Copy the part (.real.copy(), .astype(...)) before the write."
+                f"{users_line()}: this line reads an array of {view.dtype} whose memory was written through an array "
+                f"of {owner.dtype}. Copy the part (.real.copy(), .astype(...)) before the write."
             )
         )
     part, region = found
@@ -96,7 +96,7 @@ def append_call(recording: Recording, fn: Any, value: np.ndarray, ins: tuple[Any
     bound = primitive.bound(len(args), mask, ())
     if fn in _STORE_FUNCTIONS and not recording.keep:
         return recording.append((bound, None, ins, args, None, STATE.site))
-    slot = recording.append((bound, held(value, recording.holds), ins, args, None, STATE.site))
+    slot = recording.append((bound, held(value, recording.keeps_results), ins, args, None, STATE.site))
     SHADOW[id(value)] = slot
     return slot
 

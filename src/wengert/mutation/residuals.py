@@ -12,7 +12,7 @@ from wengert.recording.layout import views_or_copies
 from wengert.recording.primitives import INPUT, Bound, Primitive
 from wengert.recording.recording import STATE, Entry, Recording
 from wengert.recording.shadow import SHADOW
-from wengert.recording.user_pullbacks import Pull
+from wengert.recording.user_pullbacks import RruleCall
 from wengert.values.specs import is_inexact
 from wengert.values.views import owner_of
 
@@ -36,15 +36,15 @@ def materialise(recording: Recording, start: int, end: int, written_only: bool, 
     try:
         for slot in range(end - 1, start - 1, -1):
             entry = recording.entries[slot]
-            if entry is None or not isinstance(entry[0], (Bound, Primitive, Pull)):
+            if entry is None or not isinstance(entry[0], (Bound, Primitive, RruleCall)):
                 continue
             if entry[0] is INPUT and not constants_only:
                 continue
             done = memory.rewind(slot, done)
-            seen = getattr(entry[0], "seen", None)
-            if seen is not None:
-                seen.settle(copies.written)
-            if type(entry[0]) is not Pull:
+            state = getattr(entry[0], "outer_state", None)
+            if state is not None:
+                state.settle(copies.written)
+            if type(entry[0]) is not RruleCall:
                 recording.entries[slot] = copies.of(entry, slot, done)
     finally:
         recording.owed.pay(owed)
@@ -59,7 +59,7 @@ def excerpt(recording: Recording, start: int) -> Recording:
     recording.pin(start)
     made = Recording(False)
     made.memory = Memory(recording)  # of another recording: a cycle would keep arrays alive for checkpoints
-    made.memory.has_pulls = recording.memory.has_pulls
+    made.memory.has_outer_reads = recording.memory.has_outer_reads
     made.notes = recording.notes
     made.entries = dict(enumerate(recording.entries[start:], start))  # type: ignore[assignment]
     return made
@@ -81,14 +81,14 @@ class _Copies:
         bound, y, ins, args, kwargs, site = entry
         if bound is INPUT:
             return bound, self.copy(y, None, done), ins, args, kwargs, site
-        keeps = getattr(bound, "keeps", ("static",) * len(args))
+        kinds = getattr(bound, "residual_kinds", ("static",) * len(args))
         sequence = bound.rule.sequence if bound.rule is not None else None
         if sequence is not None:
-            keeps = ("value",) * len(args)
+            kinds = ("value",) * len(args)
         kept = tuple(
             [
                 self.copy(a, variable, done) if how in ("value", "static") or variable is None else a
-                for a, variable, how in zip(args, ins, keeps, strict=False)
+                for a, variable, how in zip(args, ins, kinds, strict=False)
             ]
         )
         reads_y = not self.constants_only and getattr(bound, "reads_y", None) == "value"

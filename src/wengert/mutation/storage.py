@@ -25,7 +25,7 @@ from wengert.mutation.roots import Root, Roots, file_array, is_open, root_of
 from wengert.mutation.undo import EveryOwner, FinalContents, UndoRecord, undo_write
 from wengert.recording.aliases import check_alone, check_elsewhere, check_unseen, overlaps_any
 from wengert.recording.primitives import Bound
-from wengert.recording.recording import Entry, Level, Recording, here, watch_arrays
+from wengert.recording.recording import Entry, Level, Recording, leave_array_fast_path, users_line
 from wengert.recording.shadow import SHADOW, forgetting
 from wengert.recording.slots import slot_of
 from wengert.values.frames import ENGINE
@@ -79,7 +79,7 @@ class Memory:
         "arguments",
         "fields",
         "finals",
-        "has_pulls",
+        "has_outer_reads",
         "holds_objects",
         "lent",
         "recording",
@@ -100,7 +100,7 @@ class Memory:
         self.undo: list[UndoRecord] = []
         self.finals: FinalContents | None = None  # set once memory is to be restored after the log is used up
         self.replaced: list[Any] = []  # copied residuals, kept alive since their ids are in the shadow table
-        self.has_pulls = False  # whether there are pullbacks of users' rules, which may read anything
+        self.has_outer_reads = False  # whether users' rules were called, whose pullbacks may read anything
         self.runs_others = False  # whether a user's rule was called: its pullback may have side effects
         self.lent = LentViews()
         self.holds_objects = False  # whether object arrays or structured arrays hold traced values
@@ -128,7 +128,7 @@ class Memory:
 
     def _capture_simple(self, entry: Entry) -> None:
         bound, y, _, args, _, _ = entry
-        for how, value in ((bound.reads_y, y), *zip(bound.keeps, args, strict=True)):
+        for how, value in ((bound.reads_y, y), *zip(bound.residual_kinds, args, strict=True)):
             if (how == "value" or self.recording.keep) and isinstance(value, np.ndarray):
                 owner = owner_of(value)
                 self._captured[id(owner)] = owner
@@ -165,8 +165,8 @@ class Memory:
         if array.dtype.names is not None and self.is_traced(array):
             raise self.recording.refuse(
                 RefusedCallError(
-                    f"{here()}: wengert cannot trace this operation on a structured array that holds traced values. "
-                    "Compute with its fields one by one: a['x']."
+                    f"{users_line()}: wengert cannot trace this operation on a structured array that holds traced "
+                    "values. Compute with its fields one by one: a['x']."
                 )
             )
         if not array.dtype.hasobject:
@@ -174,7 +174,7 @@ class Memory:
         if array.dtype != object or any([slot_of(self.recording, item) is not None for item in elements(array)]):
             raise self.recording.refuse(
                 RefusedCallError(
-                    f"{here()}: wengert cannot trace this operation on an object array that holds traced values. "
+                    f"{users_line()}: wengert cannot trace this operation on an object array that holds traced values. "
                     "Convert it first (a.astype(float)), or compute with its elements one by one."
                 )
             )
@@ -220,7 +220,7 @@ class Memory:
             return any([storage is not None and storage.slot is not None for storage in storages])
         return key in SHADOW or key in self.roots or id(array) in SHADOW
 
-    def whole(self, owner: np.ndarray) -> Any:
+    def array_covering(self, owner: np.ndarray) -> Any:
         """Return the traced array that shows all of an owner's memory, the owner or an argument; None if none does."""
         if id(owner) in self.storages or id(owner) in SHADOW:
             return owner
@@ -318,7 +318,7 @@ class Memory:
         ref = weakref.ref(owner, forgetting(self.storages, id(owner)))
         storage = self.storages[id(owner)] = Storage(ref, slot, spec_of(owner))
         storage.shadowed = weakref.ref(owner, forgetting(SHADOW, id(owner)))
-        watch_arrays()
+        leave_array_fast_path()
         return storage
 
     def written(self, storage: Storage, owner: np.ndarray, slot: int | None) -> None:
@@ -344,7 +344,7 @@ class Memory:
         if overlaps_itself(view) or (part is None and view.dtype != array.dtype):
             raise self.recording.refuse(
                 RefusedCallError(
-                    f"{here()}: this line writes through a view whose entries overlap or have another dtype. "
+                    f"{users_line()}: this line writes through a view whose entries overlap or have another dtype. "
                     "Write through the array itself."
                 )
             )

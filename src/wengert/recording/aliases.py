@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import AliasedArgumentsError, RefusedCallError
-from wengert.recording.recording import Recording, here
+from wengert.recording.recording import Recording, users_line
 from wengert.values.specs import is_array
 from wengert.values.views import is_foreign
 
@@ -118,21 +118,21 @@ def check_alone(recording: Recording, owner: np.ndarray, is_shared: bool, shows_
     if is_shared:
         raise recording.refuse(
             AliasedArgumentsError(
-                f"{here()}: this line writes memory that two arguments share, so the derivative with respect to "
+                f"{users_line()}: this line writes memory that two arguments share, so the derivative with respect to "
                 "either is not defined. Pass copies: f(a, a.copy())."
             )
         )
     if shows_parts:
         raise recording.refuse(
             RefusedCallError(
-                f"{here()}: this line writes memory of which an argument shows parts (x.real, or x.view(...) of "
+                f"{users_line()}: this line writes memory of which an argument shows parts (x.real, or x.view(...) of "
                 "another dtype). Pass a copy of the part."
             )
         )
     if is_foreign(owner):
         raise recording.refuse(
             RefusedCallError(
-                f"{here()}: this line writes traced values into an array over foreign memory (a buffer, a file). "
+                f"{users_line()}: this line writes traced values into an array over foreign memory (a buffer, a file). "
                 "Write into an array of its own: np.array(a)."
             )
         )
@@ -143,8 +143,9 @@ def check_unseen(recording: Recording, owner: np.ndarray) -> None:
     if is_exported(owner):
         raise recording.refuse(
             RefusedCallError(
-                f"{here()}: this line writes traced values into an array whose memory is open to others: a memoryview "
-                "of it, ctypes or C code holds a buffer, and would read them unseen. Write into a copy: a.copy()."
+                f"{users_line()}: this line writes traced values into an array whose memory is open to others: a "
+                "memoryview of it, ctypes or C code holds a buffer, and would read them unseen. Write into a copy: "
+                "a.copy()."
             )
         )
 
@@ -154,8 +155,8 @@ def check_elsewhere(recording: Recording, array: np.ndarray, storages: Iterable[
     if overlaps_any(array, [storage.owner() for storage in storages if storage.slot is not None]):
         raise recording.refuse(
             RefusedCallError(
-                f"{here()}: this line reads memory that was written with traced values through another array, and "
-                "nothing tells where in it (dlpack, __array_interface__, ctypes). Read the array itself."
+                f"{users_line()}: this line reads memory that was written with traced values through another array, "
+                "and nothing tells where in it (dlpack, __array_interface__, ctypes). Read the array itself."
             )
         )
 

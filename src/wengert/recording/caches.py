@@ -20,7 +20,7 @@ import numpy as np
 from wengert.errors import CacheWarning
 from wengert.recording.nondifferentiable import refuse_digit
 from wengert.recording.reachability import is_within
-from wengert.recording.recording import STATE, Recording, here
+from wengert.recording.recording import STATE, Recording, users_line
 from wengert.recording.slots import slot_of
 from wengert.values.codes import original
 from wengert.values.frames import is_at_caller, user_frame, warn
@@ -144,10 +144,10 @@ def _is_traced(recording: Recording, leaf: Any) -> bool:
 
 def _warn_of_cache() -> None:
     warn(
-        f"{here()}: a traced value equals one that was kept from before this derivative began. If a cache decides by "
-        "it, what it gives was computed earlier and is a constant here: its part of the derivative is lost. Clear the "
-        "cache first, keep it inside the function, or use functools.lru_cache, which starts anew in each derivative. "
-        "If no value is kept by it, nothing is lost.",
+        f"{users_line()}: a traced value equals one that was kept from before this derivative began. If a cache "
+        "decides by it, what it gives was computed earlier and is a constant here: its part of the derivative is lost. "
+        "Clear the cache first, keep it inside the function, or use functools.lru_cache, which starts anew in each "
+        "derivative. If no value is kept by it, nothing is lost.",
         CacheWarning,
     )
 

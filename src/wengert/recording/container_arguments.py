@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.errors import NoRuleError, RuleError
-from wengert.recording.recording import PLAIN, Recording, flat_slots, here
+from wengert.recording.recording import C_ONLY_TYPES, Recording, flat_slots, users_line
 from wengert.rulebook.rule import Rule
 from wengert.values.cotangents import AbstractTangent, Tangent, force, is_zero
 from wengert.values.specs import Spec, spec_of
@@ -42,7 +42,7 @@ def inside(recording: Recording, rule: Rule, args: Args, ins: Args, slot_of: Slo
     tuples only can be named.
     """
     general = rule.kind == "rrule"
-    if rule.kind == "constant" or not (general or any([type(a) not in PLAIN or type(a) is dict for a in args])):
+    if rule.kind == "constant" or not (general or any([type(a) not in C_ONLY_TYPES or type(a) is dict for a in args])):
         return {}
     found = {}
     for k, (a, slot) in enumerate(zip(args, ins, strict=True)):
@@ -66,8 +66,8 @@ def not_taken(rule: Rule, k: int, argument: Any) -> NoRuleError:
     elif rule.kind == "pullback" and type(argument) in (list, tuple):
         instead = f"where the rule is yours, declare it with sequence={k}"
     return NoRuleError(
-        f"{here()}: argument {k + 1} of {rule.primitive}, a {type(argument).__name__}, holds values that depend on an "
-        f"input, and {why}. Give them to it as arguments of their own, or {instead}."
+        f"{users_line()}: argument {k + 1} of {rule.primitive}, a {type(argument).__name__}, holds values that depend "
+        f"on an input, and {why}. Give them to it as arguments of their own, or {instead}."
     )
 
 

@@ -7,7 +7,7 @@ a value gets there calls one of the functions below. What is promised:
 - A guard repeats the decision, not the value: `x in {0, 1}` is asked again, and x may be another number that is not in
   it. Where only the value itself tells what C code decided, the guard is on that (`exact`).
 - Played on the recorded inputs, every guard holds.
-- Only a recording that is kept as a tape gets guards: who calls asks `Modes.guarding` or `recording.keep` first, so a
+- Only a recording that is kept as a tape gets guards: who calls asks `OpenCounts.tapes` or `recording.keep` first, so a
   gradient at once pays nothing.
 """
 
@@ -23,7 +23,7 @@ import numpy as np
 
 from wengert.errors import RefusedCallError, WengertError
 from wengert.recording.primitives import Primitive
-from wengert.recording.recording import STATE, Recording, Traced, here, users_site
+from wengert.recording.recording import STATE, Recording, Traced, users_line, users_site
 from wengert.recording.session import run_aside
 from wengert.recording.slots import slot_of
 from wengert.values.functional import getfield, raises
@@ -197,8 +197,8 @@ def attempt(recording: Recording, fn: Callable[..., Any], args: tuple[Any, ...],
         raise
     if recording.checks_fp_errors:
         unharmed(recording, fn, args, kwargs)
-        if recording.watch is not None:
-            recording.watch.look(recording, fn, args, kwargs, value)
+        if recording.nan_checker is not None:
+            recording.nan_checker.look(recording, fn, args, kwargs, value)
     return value
 
 
@@ -213,7 +213,7 @@ def raised(
     if outcome is None:
         raise recording.refuse(
             RefusedCallError(
-                f"{here()}: {type(error).__name__} is raised by a warning that depends on an input, which a tape "
+                f"{users_line()}: {type(error).__name__} is raised by a warning that depends on an input, which a tape "
                 "cannot repeat. Test for what it warns of instead."
             )
         ) from None
@@ -227,7 +227,7 @@ def unharmed(recording: Recording, fn: Callable[..., Any], args: tuple[Any, ...]
     if {"call", "log"} & {*np.geterr().values()}:
         raise recording.refuse(
             RefusedCallError(
-                f"{here()}: floating-point errors are reported to a function, which a tape cannot repeat. "
+                f"{users_line()}: floating-point errors are reported to a function, which a tape cannot repeat. "
                 "Let them raise: np.errstate(all='raise')."
             )
         )

@@ -72,7 +72,8 @@ def _read_by_pullback(entry: Entry) -> Any:
     if type(primitive) is not Bound or primitive.rule.sequence is not None:
         digest = getattr(primitive, "digest", type(primitive).__qualname__)  # that of a checkpoint inside
         return primitive.name, _marshallable(args), _marshallable(kwargs), digest
-    kept = [a if type(a) in _SCALARS else _kept_part(how, a) for how, a in zip(primitive.keeps, args, strict=True)]
+    pairs = zip(primitive.residual_kinds, args, strict=True)
+    kept = [a if type(a) in _SCALARS else _kept_part(how, a) for how, a in pairs]
     if primitive.reads_y == "value":
         kept.append(y if type(y) in _SCALARS else _marshallable(y))
     return primitive.name, primitive.wanted, kept, None if kwargs is None else _marshallable(kwargs)

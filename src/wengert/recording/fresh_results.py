@@ -13,7 +13,7 @@ from wengert.recording.nondifferentiable import LARGE_INTEGER, taken_apart
 from wengert.recording.primitives import Primitive
 from wengert.recording.pullback_reads import FarReach
 from wengert.recording.reachability import nested
-from wengert.recording.recording import STATE, Recording, here
+from wengert.recording.recording import STATE, Recording, users_line
 from wengert.recording.slots import flat, slot_of
 from wengert.recording.subclasses import renewed
 from wengert.values.codes import code_of
@@ -32,18 +32,18 @@ def made_new(held: list[Any], args: Sequence[Any] = (), by: Primitive | None = N
     container are renewed. `by` is the primitive that returned it, if any.
     """
     value = held[0]
-    if by is not None and by.anew:
+    if by is not None and by.returns_new:
         return value
     if is_container(value):
         held.clear()
         return with_leaves(value, lambda _, leaf: made_new([leaf], args, by))
     if not is_inexact(value):
         return value
-    vouched = by is not None and by.vouched
-    was_there = not vouched or any([value is a for a in flat(args)])
+    is_trusted = by is not None and by.is_trusted
+    was_there = not is_trusted or any([value is a for a in flat(args)])
     if not isinstance(value, np.ndarray):
         made = _new_number(value)
-    elif vouched:
+    elif is_trusted:
         made = renewed(value) if was_there else value if _lends(by) else _whole(value)
     else:
         del value
@@ -79,8 +79,8 @@ def _new_number(value: Any) -> Any:
     made = fresh(value)
     if made is value:  # a member of an Enum, say: its copy is itself
         raise NoRuleError(
-            f"{here()}: a function with a rule gave {value!r}, a {type(value).__name__}, of which there is but one. "
-            "Return its number, or declare the function constant: wg.non_differentiable."
+            f"{users_line()}: a function with a rule gave {value!r}, a {type(value).__name__}, of which there is but "
+            "one. Return its number, or declare the function constant: wg.non_differentiable."
         )
     return made
 
@@ -95,8 +95,8 @@ def made_constant(recording: Recording, primitive: Primitive, value: Any) -> Any
     if what is not None:
         raise recording.refuse(
             NoRuleError(
-                f"{here()}: {primitive.name}, which is declared constant, gave a {type(what).__name__} with traced "
-                "values, which would go on as they are. Give wg.stop_gradient(...) of them."
+                f"{users_line()}: {primitive.name}, which is declared constant, gave a {type(what).__name__} with "
+                "traced values, which would go on as they are. Give wg.stop_gradient(...) of them."
             )
         )
     if not any([is_traced(leaf) or _is_of_traced(recording, leaf) for _, leaf in leaves(value)]):
@@ -139,7 +139,7 @@ def check_result(recording: Recording, primitive: Primitive, value: Any, args: S
     else:
         with_leaves(value, lambda _, leaf: leaf, lambda part: in_other_form(recording, primitive, part))
         return
-    raise recording.refuse(NoRuleError(f"{here()}: {primitive.name} gave a {type(value).__name__}, {why}."))
+    raise recording.refuse(NoRuleError(f"{users_line()}: {primitive.name} gave a {type(value).__name__}, {why}."))
 
 
 class _Known:

@@ -19,7 +19,7 @@ from wengert.errors import RefusedCallError
 from wengert.recording.caches import recognised
 from wengert.recording.decisions import decided, exact
 from wengert.recording.layout import sameness_asked
-from wengert.recording.recording import STATE, Modes, Recording, here
+from wengert.recording.recording import STATE, OpenCounts, Recording, users_line
 from wengert.recording.slots import slot_of
 from wengert.values.sites import Site
 
@@ -39,7 +39,7 @@ def given(recording: Recording, thing: Any) -> Any:
 def is_one(a: Any, b: Any) -> bool:
     """Whether two values are one object, as containers test before `==`; a watching trace notes the test."""
     recording = STATE.recording
-    if Modes.guarding:
+    if OpenCounts.tapes:
         sameness_asked(a, b)
     reads = None if a is b or recording is None else recording.reads
     if reads is None:
@@ -62,7 +62,7 @@ def found_by_identity(thing: Any, container: Any) -> Any:
     if same and recording.keep:
         raise recording.refuse(
             RefusedCallError(
-                f"{here()}: a nan is found as the same object, which a tape could not tell from another nan. "
+                f"{users_line()}: a nan is found as the same object, which a tape could not tell from another nan. "
                 "Ask np.isnan."
             )
         )
@@ -91,11 +91,11 @@ def _gone() -> None:
 
 def is_(right: Any, left: Any, site: Site | None) -> bool:
     """The hook of `left is right`."""
-    if Modes.guarding:
+    if OpenCounts.tapes:
         sameness_asked(left, right)
     if left is right:
         return True
-    if type(left) is not type(right) and not Modes.guarding:
+    if type(left) is not type(right) and not OpenCounts.tapes:
         return False
     if not issubclass(type(left), MADE_ANEW) or not issubclass(type(right), MADE_ANEW):
         return False

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert.recording.primitives import Primitive
-from wengert.recording.recording import PLAIN, STATE, Recording, users_site
+from wengert.recording.recording import C_ONLY_TYPES, STATE, Recording, users_site
 from wengert.recording.subclasses import plain
 from wengert.values.functional import Path, getfield, lens
 from wengert.values.views import owner_of
@@ -49,7 +49,7 @@ def _arrays_given(recording: Recording) -> list[tuple[int, np.ndarray]]:
 
 def views_or_copies(recording: Recording) -> None:
     """Guard that a result is again a view or a copy of its argument, where the memory layout decides."""
-    if np.ndarray in PLAIN:
+    if np.ndarray in C_ONLY_TYPES:
         return
     written, shares = recording.memory.storages, Primitive(np.shares_memory, None, "guard")
     known = recording.caches.setdefault(views_or_copies, {})

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.errors import NonFiniteError, WengertError
-from wengert.recording.recording import PUSHED, STATE, Recording, users_site, watch_arrays
+from wengert.recording.recording import PUSHED, STATE, Recording, leave_array_fast_path, users_site
 from wengert.rulebook.registry import rules
 from wengert.values.callables import path_in
 from wengert.values.names import display, infix
@@ -41,13 +41,13 @@ def first_bad(value: Any) -> Bad | None:
     return None
 
 
-def watch(recording: Recording) -> None:
+def check_every_call(recording: Recording) -> None:
     """Check every recorded call from now on; the short paths are off."""
-    recording.watch, recording.checks_fp_errors, STATE.quick = Watch(), True, None
-    watch_arrays()
+    recording.nan_checker, recording.checks_fp_errors, STATE.fast_entries = NanChecker(), True, None
+    leave_array_fast_path()
 
 
-class Watch:
+class NanChecker:
     """Checks the calls of one recording; `given` says where a non-finite number first entered."""
 
     def __init__(self) -> None:

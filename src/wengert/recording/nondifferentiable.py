@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert.errors import RefusedCallError
 from wengert.recording.primitives import Primitive
-from wengert.recording.recording import STATE, Recording, here, users_site
+from wengert.recording.recording import STATE, Recording, users_line, users_site
 from wengert.values.specs import is_certain, is_inexact
 
 LARGE_INTEGER = 2**52
@@ -24,7 +24,7 @@ def note_cut(recording: Recording, primitive: Primitive, ins: tuple[Any, ...], v
         return
     slot = len(recording.entries)
     recording.last_nondifferentiable = slot, primitive.name, STATE.site
-    if primitive.stops:
+    if primitive.has_users_rule:
         recording.stopped = slot
     elif recording.survey is not None and is_inexact(value):
         recording.survey.cut.append((primitive.fn, users_site(), "what it gives is constant"))
@@ -45,7 +45,7 @@ def refuse_odd(recording: Recording, name: str, value: Any) -> None:
         kind = "Python objects" if value.dtype.kind == "O" else str(value.dtype)
         raise recording.refuse(
             RefusedCallError(
-                f"{here()}: {name} gave an array of {kind}, which cannot be differentiated. "
+                f"{users_line()}: {name} gave an array of {kind}, which cannot be differentiated. "
                 "Build it with a float dtype."
             )
         )
@@ -78,7 +78,7 @@ def digits_told(recording: Recording, name: str) -> RefusedCallError:
 
 def _digits_refusal(recording: Recording, name: str, why: str, what: str) -> RefusedCallError:
     error = RefusedCallError(
-        f"{here()}: {name} takes a traced float apart: {why}, and what is computed from them would have no "
+        f"{users_line()}: {name} takes a traced float apart: {why}, and what is computed from them would have no "
         f"derivative. Compute with the float itself; where {what} is meant (a hash, a seed, a label), give it "
         "wg.stop_gradient(x)."
     )

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.recording.pullback_reads import Hindsight
+from wengert.recording.pullback_reads import OuterState
 from wengert.rulebook.registry import rules
 from wengert.rulebook.rule import MOST_ARGUMENTS, ArgumentPlan, Carrier, Rule, Variant
 from wengert.values.functional import getfield, setitem
@@ -54,25 +54,25 @@ class Primitive:
 
     is_simple = False
     __slots__ = (
-        "anew",
         "asks_subclasses",
         "bounds",
         "fn",
+        "has_users_rule",
         "is_array_function",
         "is_python",
+        "is_trusted",
         "kind",
-        "lends",
+        "may_return_foreign_view",
         "name",
         "on_floats",
         "pairs",
         "reads_outside",
         "recorder",
+        "returns_new",
         "rule",
         "scalars",
         "simple",
         "step",
-        "stops",
-        "vouched",
     )
 
     def __init__(self, fn: Any, rule: Rule | None, kind: str = "call", name: str | None = None) -> None:
@@ -85,14 +85,15 @@ class Primitive:
         own = getattr(fn, "__name__", type(fn).__name__)
         self.name = name or (own if ufunc is None else f"{ufunc.__name__}.{own}")
         self.recorder: Any = None
-        self.anew = makes_new(fn)  # each number and array that it gives is a new one
+        self.returns_new = makes_new(fn)  # each number and array that it returns is a new one
         self.reads_outside = rule is not None and _reads_outside(rule)
-        self.vouched = (self.anew or is_of_library(fn)) and not self.reads_outside  # new, or one of its arguments
-        self.is_python = not self.vouched and runs_python(fn)  # the user's, which nobody follows
-        self.lends = not self.vouched and rule is not None and not rule.view  # a view that it gives is not just one
-        self.stops = rule is not None and _OF_WENGERT not in rule.where  # where it is constant, the user has said so
+        # a library's function: it calls no code of the user's, and its result is new or one of its arguments
+        self.is_trusted = (self.returns_new or is_of_library(fn)) and not self.reads_outside
+        self.is_python = not self.is_trusted and runs_python(fn)  # the user's, which nobody follows
+        self.may_return_foreign_view = not self.is_trusted and rule is not None and not rule.view
+        self.has_users_rule = rule is not None and _OF_WENGERT not in rule.where
         is_formula = rule is not None and rule.kind == "partials" and not rule.identity
-        self.on_floats = is_formula and self.anew and self.vouched
+        self.on_floats = is_formula and self.returns_new and self.is_trusted
         home = home_of(fn)
         on_operands = (home == "_operator" or fn is pow or fn is divmod) and rule is not None and rule.broadcasts
         of_numpy = isinstance(ufunc or fn, np.ufunc) or home.startswith("numpy") or on_operands
@@ -119,7 +120,7 @@ class Primitive:
         bound = self.simple.get(mask)
         if bound is None:
             bound = self.simple[mask] = self.bound(len(mask), mask, ())
-            if bound.is_simple and self.vouched and len(mask) <= 2:
+            if bound.is_simple and self.is_trusted and len(mask) <= 2:
                 self.pairs[mask[0] + 2 * mask[1] if len(mask) == 2 else 0] = bound
         return bound
 
@@ -138,10 +139,11 @@ class Primitive:
 class Bound:
     """A primitive in one form of call: which arguments are wanted, and what of each its pullback reads.
 
-    `keeps[k]` is "value", "shape", "static" or "nothing"; `step` is its part of the reverse pass on floats and
-    `array_step` that on arrays, generated after some uses; `forth` is that of forward mode on floats. `scatter` adds to
-    the cotangent of the only wanted argument, the first; `above`: so many elements has an x̄ to which it pays to add in
-    place, or None. `of_subclass`: an argument is of a class made from `np.ndarray`, whose operators no rule must meet.
+    `residual_kinds[k]` says what an entry keeps of argument k: "value", "shape", "static" or "nothing". `step` is its
+    part of the reverse pass on floats and `array_step` that on arrays, generated after some uses; `forth` is that of
+    forward mode on floats. `scatter` adds to the cotangent of the only wanted argument, the first; `above`: so many
+    elements has an x̄ to which it pays to add in place, or None. `of_subclass`: an argument is of a class made from
+    `np.ndarray`, whose operators no rule must meet.
     """
 
     __slots__ = (
@@ -151,18 +153,18 @@ class Bound:
         "fn",
         "forth",
         "is_simple",
-        "keeps",
         "kind",
         "name",
         "of_subclass",
+        "outer_state",
         "places",
         "plan",
         "positions",
         "primitive",
         "reads_y",
+        "residual_kinds",
         "rule",
         "scatter",
-        "seen",
         "step",
         "uses",
         "variant",
@@ -178,27 +180,27 @@ class Bound:
         self.forth: Callable[[Any, Any], Any] | None = None
         self.array_step: Callable[..., None] | None = None
         self.uses = 0
-        self.seen: Hindsight | None = None
+        self.outer_state: OuterState | None = None
         self.of_subclass = False
         self.plan: ArgumentPlan = rule.plan(nargs, kwnames)
         self.positions = self.plan.positions
         self.wanted = tuple(mask[p] for p in self.positions)
         self.variant: Variant | None = None
         self.call: Callable[..., Any] | None = None
-        keeps = ["static"] * nargs
+        kinds = ["static"] * nargs
         self.reads_y = "value"
         if rule.kind in ("partials", "pullback") and any(self.wanted):
             self.variant = self.plan.variant(self.wanted)
             self.call = self.variant.call
             self.reads_y = self.variant.reads_y
             for place, reads, wanted in zip(self.positions, self.variant.reads, self.wanted, strict=True):
-                keeps[place] = "shape" if reads == "nothing" and wanted else reads
+                kinds[place] = "shape" if reads == "nothing" and wanted else reads
             forward = rule.forward_reads(len(self.positions))
             if forward is not None:
                 self.reads_y = max(self.reads_y, forward[1], key=_HOW.index)
                 for place, reads in zip(self.positions, forward[0], strict=True):
-                    keeps[place] = max(keeps[place], reads, key=_HOW.index)
-        self.keeps = tuple(keeps)
+                    kinds[place] = max(kinds[place], reads, key=_HOW.index)
+        self.residual_kinds = tuple(kinds)
         self.places = tuple(k for k, wanted in enumerate(self.wanted) if wanted)
         self.is_simple = (
             self.variant is not None
@@ -215,10 +217,10 @@ class Bound:
         alone = first is not None and first.scatters and not kwnames and self.places == (0,)
         self.scatter = first.action if first is not None and alone else None
 
-    def seeing(self, seen: Hindsight) -> Bound:
-        """Return this form for one call whose rule must see its outer reads as they are now."""
+    def with_outer_state(self, state: OuterState) -> Bound:
+        """Return this form for one call whose rule must read everything outside its arguments as it is now."""
         made = self.in_general()
-        made.seen = seen
+        made.outer_state = state
         return made
 
     def with_subclass(self) -> Bound:
@@ -237,7 +239,7 @@ class Bound:
 def _reads_outside(rule: Rule) -> bool:
     """Whether a rule that runs only in the reverse pass reads state that may change before it."""
     derived = rule.kind in ("partials", "pullback") and not home_of(rule.body).startswith("wengert")
-    return derived and Hindsight(rule.body, None, id).finds_any()
+    return derived and OuterState(rule.body, None, id).finds_any()
 
 
 INPUT = Primitive(None, None, "input", "input")

@@ -139,8 +139,8 @@ class FarReach(Reach):
                 yield value.fget if type(value) is property else getattr(value, "__func__", value)
 
 
-class Hindsight(FarReach):
-    """The present state of everything reachable from a pullback; `version(array)` is the last write to an array."""
+class OuterState(FarReach):
+    """The state at the call of everything that a pullback can reach; `version(array)` is the last write to an array."""
 
     def __init__(self, pullback: Any, site: Site | None, version: Callable[[np.ndarray], Any]) -> None:
         super().__init__(pullback)
@@ -153,7 +153,7 @@ class Hindsight(FarReach):
         """Whether a function reaches mutable state, other than its own attributes."""
         return bool(len(self._places) > 1 or self._contents)
 
-    def look_again(self) -> None:
+    def note_changes(self) -> None:
         """Note which containers have changed since the call."""
         self._changed = [place for place in self._places if not identical(place.read(), place.was)]
 
@@ -167,7 +167,7 @@ class Hindsight(FarReach):
         ]
 
     @contextmanager
-    def shown(self, traced: bool, owed: Owed) -> Iterator[None]:
+    def restored(self, traced: bool, owed: Owed) -> Iterator[None]:
         """Return a context in which everything a pullback reads is as at the call; its own writes stay.
 
         `owed` gets the functions that restore the present state.
@@ -175,7 +175,7 @@ class Hindsight(FarReach):
         looks on.
         """
         if self._changed is None:
-            self.look_again()
+            self.note_changes()
         mark = len(owed)
         reshaped = [(array, was, array.shape) for array, was in self._shapes if array.shape != was]
         for array, shape, new_shape in reshaped:
@@ -218,6 +218,14 @@ class Hindsight(FarReach):
             f"{self.site}: the pullback of the rule called here can read {what}. "
             "Let the rule copy what its pullback reads: x = x.copy()."
         )
+
+
+def note_outer_changes(entries: Iterable[Any]) -> None:
+    """Note what has changed since each of these calls of a user's rule, before a pass restores it."""
+    for entry in entries:
+        state = None if entry is None else getattr(entry[0], "outer_state", None)
+        if state is not None:
+            state.note_changes()
 
 
 _reshape: Any = vars(np.ndarray)["shape"].__set__  # also of a class that has a `shape` of its own
@@ -340,4 +348,4 @@ def _one(was: Any, after: Any, now: Any) -> Any:
     return after
 
 
-__all__ = ["FarReach", "Hindsight"]
+__all__ = ["FarReach", "OuterState", "note_outer_changes"]

@@ -20,8 +20,8 @@ from wengert.recording.fresh_results import check_result, kept_parts, made_const
 from wengert.recording.layout import unchanged
 from wengert.recording.nondifferentiable import note_cut
 from wengert.recording.primitives import Bound, Primitive, ruled
-from wengert.recording.pullback_reads import Hindsight
-from wengert.recording.recording import STATE, Recording, here, silent
+from wengert.recording.pullback_reads import OuterState
+from wengert.recording.recording import STATE, Recording, silent, users_line
 from wengert.recording.rule_reads import refuse_unspoken
 from wengert.recording.rule_writes import UNWATCHED, call_watched, note_kept, note_writes, watched_by
 from wengert.recording.session import run_aside
@@ -33,7 +33,7 @@ from wengert.recording.subclasses import (
     of_plain,
     plain,
 )
-from wengert.recording.user_pullbacks import Pull
+from wengert.recording.user_pullbacks import RruleCall
 from wengert.recording.variables import (
     append_result,
     fields,
@@ -74,7 +74,7 @@ def _at_line(recording: Recording, ask: Callable[..., Any], *args: Any) -> Any:
     try:
         return ask(*args)
     except NoRuleError as error:
-        raise recording.refuse(NoRuleError(f"{here()}: {error}")) from None
+        raise recording.refuse(NoRuleError(f"{users_line()}: {error}")) from None
 
 
 def record_call(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -92,7 +92,7 @@ def as_called(
     recording: Recording, primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any], refusal: WengertError
 ) -> Exception:
     """Return the error to raise for a refusal: the function's own, if it raises one for these arguments."""
-    if not primitive.vouched or recording.survey is not None:
+    if not primitive.is_trusted or recording.survey is not None:
         return refusal
     try:
         attempt(recording, primitive.fn, args, kwargs)
@@ -128,12 +128,12 @@ def _run_and_record(recording: Recording, primitive: Primitive, args: tuple[Any,
             compared(args[0], args[1])
         (value,) = call_watched(recording, primitive, args, (), attempt, recording, fn, run_args, run_kwargs)
         note_cut(recording, primitive, ins, value)
-        value = value if primitive.vouched else made_constant(recording, primitive, value)
+        value = value if primitive.is_trusted else made_constant(recording, primitive, value)
         return record_constant(recording, primitive, args, ins, kwargs, value)
     check_keywords(recording, primitive, kwargs)
     decides = recording.keep and slots_in(recording, kwargs.values()) is not None
     if all(slot is None for slot in ins) and not contained and not decides:
-        if not primitive.vouched:
+        if not primitive.is_trusted:
             refuse_unspoken(recording, primitive, 0)
         run = partial(run_aside, recording, fn) if primitive.is_python else fn
         return call_watched(recording, primitive, args, (), partial(run, *run_args, **run_kwargs)).pop()
@@ -144,7 +144,7 @@ def _run_and_record(recording: Recording, primitive: Primitive, args: tuple[Any,
         args = tuple(map(as_plain, args))
         ins = tuple([slots_of(recording, a) for a in args])
     check_statics(recording, bound, args, ins)
-    if not primitive.vouched:
+    if not primitive.is_trusted:
         refuse_unspoken(recording, primitive, 0)
     given = (*args, *kwargs.values()) if kwargs else args
     made = call_watched(recording, primitive, given, ins, attempt, recording, fn, run_args, run_kwargs)
@@ -152,12 +152,12 @@ def _run_and_record(recording: Recording, primitive: Primitive, args: tuple[Any,
         if recording.keep:
             unchanged(recording, primitive, made[0], args, ins, kwargs)
         return made[0]
-    if not primitive.vouched or is_container(made[0]):
+    if not primitive.is_trusted or is_container(made[0]):
         check_result(recording, primitive, made[0], args)
     if bound.of_subclass:
         return _record_of_subclass(recording, bound, fn, made, (args, ins, kwargs), run_args, run_kwargs)
     value = made_new(made, args, primitive)
-    if not primitive.vouched:
+    if not primitive.is_trusted:
         note_kept(recording, value)
     if recording.keep:
         kwargs = {name: keep_keyword(recording, v) for name, v in kwargs.items()}
@@ -253,7 +253,7 @@ def _record_rrule(
     slots = tuple([contained[k].slots if k in contained else slot for k, slot in enumerate(ins)])
     level, site, start = recording.innermost(slots), STATE.site, len(recording.entries)
     inner: Any = None
-    if not primitive.vouched:
+    if not primitive.is_trusted:
         refuse_unspoken(recording, primitive, level)
     given = () if home_of(rule.body).startswith("wengert") else (*args, *kwargs.values())
     watched = watched_by(recording, given, slots) if given else UNWATCHED
@@ -283,20 +283,20 @@ def _record_rrule(
         note_kept(recording, value, pullback)
     if not (is_inexact(value) or is_container(value)):
         return record_constant(recording, primitive, args, ins, kwargs, value)
-    whole = recording.keep or (recording.holds and rule.forward is not None)
+    whole = recording.keep or (recording.keeps_results and rule.forward is not None)
     kept = tuple(recording.memory.capture(a) if whole else light(a) for a in args)
     static = {name: keep_keyword(recording, v) for name, v in kwargs.items()} if whole else None
     slot = len(recording.entries)
     recording.memory.log_all()
-    recording.memory.has_pulls = True
-    seen = Hindsight(pullback, site, recording.memory.version)
-    pull = Pull(primitive, rule, pullback, level, {k: form for k, (form, _) in contained.items()}, seen)
+    recording.memory.has_outer_reads = True
+    state = OuterState(pullback, site, recording.memory.version)
+    pull = RruleCall(primitive, rule, pullback, level, {k: form for k, (form, _) in contained.items()}, state)
     if is_container(value):
         recording.append((pull, kept_parts(recording, value), (*slots, inner), kept, static, site))
-        if recording.keep and inner is None and not primitive.vouched:
+        if recording.keep and inner is None and not primitive.is_trusted:
             guard_outline(recording, value, slot)
         return fields(recording, value, slot, start)
-    recording.append((pull, held(value, recording.holds), (*slots, inner), kept, static, site))
+    recording.append((pull, held(value, recording.keeps_results), (*slots, inner), kept, static, site))
     register(recording, value, slot, (), start)
     return value
 

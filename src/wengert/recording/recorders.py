@@ -17,7 +17,7 @@ from wengert.recording.decisions import attempt, raised
 from wengert.recording.fresh_results import check_result, made_new
 from wengert.recording.primitives import Primitive
 from wengert.recording.record import record_call
-from wengert.recording.recording import PLAIN, STATE, Recording
+from wengert.recording.recording import C_ONLY_TYPES, STATE, Recording
 from wengert.recording.shadow import SHADOW, WEAKLY_HELD_ABOVE, weak
 from wengert.recording.slots import slot_of
 from wengert.recording.variables import append_result
@@ -36,14 +36,14 @@ def record_plain(primitive: Primitive, args: tuple[Any, ...], slowly: Callable[.
     for a in args:
         if type(a) not in NUMERIC:
             return slowly(primitive, args, {})
-    if np.ndarray in PLAIN:
+    if np.ndarray in C_ONLY_TYPES:
         if len(args) == 1:
             return record_one(recording, primitive, args[0], SHADOW.get(id(args[0])))
         return record_quick(primitive, args, tuple([SHADOW.get(id(a)) for a in args]))
     if recording.memory.holds_objects and any([type(a) is _ndarray and a.dtype.char in "OV" for a in args]):
         return slowly(primitive, args, {})
     ins = tuple([slot_of(recording, a) for a in args])
-    if primitive.vouched and all([slot is None for slot in ins]):
+    if primitive.is_trusted and all([slot is None for slot in ins]):
         return primitive.fn(*args)
     return record_quick(primitive, args, ins)
 
@@ -58,7 +58,7 @@ def record_quick(primitive: Primitive, args: tuple[Any, ...], ins: tuple[int | N
         bound = primitive.simple_bound(mask)
     except NoRuleError:  # the rule has other parameters
         return record_call(primitive, args, {})
-    if not bound.is_simple or not primitive.vouched:
+    if not bound.is_simple or not primitive.is_trusted:
         return record_call(primitive, args, {})
     value = attempt(recording, primitive.fn, args, {})
     kind = type(value)
@@ -69,7 +69,7 @@ def record_quick(primitive: Primitive, args: tuple[Any, ...], ins: tuple[int | N
             entries.append(entry)
             SHADOW[id(value)] = slot
             return value
-        if not primitive.anew:
+        if not primitive.returns_new:
             value = made_new([value], args, primitive)
     elif kind is not np.ndarray or value.base is not None or value.dtype.kind not in "fc":
         if is_container(value):
@@ -79,11 +79,12 @@ def record_quick(primitive: Primitive, args: tuple[Any, ...], ins: tuple[int | N
     kept = tuple(
         [
             _kept_array(recording, how, a) if type(a) is np.ndarray else a
-            for how, a in zip(bound.keeps, args, strict=True)
+            for how, a in zip(bound.residual_kinds, args, strict=True)
         ]
     )
-    large = kind is np.ndarray and value.nbytes > WEAKLY_HELD_ABOVE and bound.reads_y != "value" and not recording.holds
-    entry = bound, weak(value) if large else value, ins, kept, None, STATE.site
+    large = kind is np.ndarray and value.nbytes > WEAKLY_HELD_ABOVE
+    droppable = large and bound.reads_y != "value" and not recording.keeps_results
+    entry = bound, weak(value) if droppable else value, ins, kept, None, STATE.site
     slot = len(entries)
     entries.append(entry)
     SHADOW[id(value)] = slot
@@ -95,7 +96,7 @@ def record_two(
 ) -> Any:
     """`record_quick` for two arguments, given one by one: to put them into lists takes 1 µs more."""
     bound = primitive.pairs[(i is not None) + 2 * (j is not None)]
-    if bound is None or recording.holds:
+    if bound is None or recording.keeps_results:
         STATE.site = site
         return record_quick(primitive, (left, right), (i, j))
     value = primitive.fn(left, right)
@@ -105,7 +106,7 @@ def record_two(
             check_result(recording, primitive, value, (left, right))
         value = made_new([value], (left, right), primitive)
         return append_result(recording, bound, value, (left, right), (i, j), None)
-    how_left, how_right = bound.keeps
+    how_left, how_right = bound.residual_kinds
     if type(left) is _ndarray and (left.base is not None or left.nbytes > WEAKLY_HELD_ABOVE):
         left = _kept_array(recording, how_left, left)
     if type(right) is _ndarray and (right.base is not None or right.nbytes > WEAKLY_HELD_ABOVE):
@@ -154,9 +155,10 @@ def record_one(recording: Recording, primitive: Primitive, a: Any, i: int | None
         value = made_new([value], (a,), primitive)
         return append_result(recording, bound, value, (a,), (i,), None)
     if a.base is not None or a.nbytes > WEAKLY_HELD_ABOVE:
-        a = _kept_array(recording, bound.keeps[0], a)
+        a = _kept_array(recording, bound.residual_kinds[0], a)
     kept = value
-    if kind is _ndarray and value.nbytes > WEAKLY_HELD_ABOVE and bound.reads_y != "value" and not recording.holds:
+    large = kind is _ndarray and value.nbytes > WEAKLY_HELD_ABOVE
+    if large and bound.reads_y != "value" and not recording.keeps_results:
         kept = weak(value)
     entry = bound, kept, (i,), (a,), None, STATE.site
     entries = recording.entries
@@ -168,10 +170,10 @@ def record_one(recording: Recording, primitive: Primitive, a: Any, i: int | None
 
 def _kept_array(recording: Recording, how: str, a: np.ndarray) -> Any:
     """Return the residual of an array; a small one that owns its memory is kept as it is, as callers may expect."""
-    if how == "value" or recording.keep or (recording.holds and a.dtype.kind not in "fc"):
+    if how == "value" or recording.keep or (recording.keeps_results and a.dtype.kind not in "fc"):
         base = a.base
         if base is not None and (type(base) is not _ndarray or base.base is not None):
             return recording.memory.capture(a)
     elif a.nbytes > WEAKLY_HELD_ABOVE:
-        return spec(a.shape, a.dtype) if how == "shape" or recording.holds else None
+        return spec(a.shape, a.dtype) if how == "shape" or recording.keeps_results else None
     return a

@@ -66,7 +66,7 @@ class Around(NamedTuple):
     """The state of a thread in the middle of which a recording was opened; it is restored when that is closed."""
 
     recording: Recording | None
-    quick: list[Any] | None
+    fast_entries: list[Any] | None
     site: Site | None
     silenced: Recording | None
 
@@ -112,14 +112,15 @@ class Recording:
         "folds",
         "frame",
         "fresh_objects",
-        "holds",
         "inert",
         "inner",
         "is_open",
         "keep",
+        "keeps_results",
         "last_nondifferentiable",
         "levels",
         "memory",
+        "nan_checker",
         "notes",
         "origins",
         "owed",
@@ -138,15 +139,14 @@ class Recording:
         "thread",
         "turn_lock",
         "unsearched",
-        "watch",
     )
 
     def __init__(self, keep: bool, context: Any = None) -> None:
         self.entries: list[Entry | None] = []
         self.levels: list[Level] = []
         self.inner = 0  # how many levels are open inside of the outermost, also where one is hidden from what runs
-        self.keep = keep
-        self.holds = keep  # whether entries hold all results, and the shape of each array: forward mode needs them
+        self.keep = keep  # whether it is recorded for a tape
+        self.keeps_results = keep  # whether entries keep all results and shapes of arrays, as forward mode needs
         self.pinned: int | None = None  # entries from here on are read by pullbacks that may be called later
         self.context = context
         self.refusals: list[WengertError] = []
@@ -158,13 +158,13 @@ class Recording:
         self.inert: set[int] = set()  # slots that a tape needs and no derivative passes through
         self.notes: list[tuple[int, str, int]] = []  # (slot, what the entries from it on are, the slot it is about)
         self.checks_fp_errors = False  # no short paths: each call is watched, or the code has set which errors raise
-        self.watch: Any = None  # looks at what each call is given and gives
+        self.nan_checker: Any = None  # checks the arguments and the result of each call
         self.batched = False  # whether its tape is played on many examples, each of which has bools of its own
         self.reruns = False  # whether the reverse pass follows at once, so that a checkpoint may run again in it
         self.last_nondifferentiable: tuple[int, str, Site | None] = (-1, "", None)  # entries before it, name, site
         self.closure_slots = NOTHING  # the slots of what the function itself holds
         self.reads: WatchedReads | None = None  # what the code reads from outside, where that is watched
-        self.reverse: Any = None  # what walks back over a level, where that is not `reverse` itself
+        self.reverse: Any = None  # called in place of `reverse.walk.reverse`, to defer or to measure the reverse pass
         self.rounded: dict[int, Any] = {}  # constants that were rounded from traced values, by id: keys of caches
         self.roots: Any = None  # the outermost function, and what it is given
         self.stopped = -1  # how many entries there were when a derivative was last stopped on purpose
@@ -255,12 +255,12 @@ class Recording:
 class State(threading.local):
     """The state of a thread, which hooks look up first: its recording, and the user's line `site`.
 
-    `quick` is the list of entries where the short path may append to it, else None; `silenced` is the recording while
-    what runs is recorded as one call.
+    `fast_entries` is the list of entries if the short paths may append to it, else None. `silenced` is the recording
+    while what runs is recorded as one call.
     """
 
     recording: Recording | None = None
-    quick: list[Any] | None = None
+    fast_entries: list[Any] | None = None
     site: Site | None = None
     silenced: Recording | None = None
 
@@ -291,13 +291,13 @@ class silent:
         self.is_python = is_python
 
     def __enter__(self) -> None:
-        self.before = STATE.silenced, STATE.quick, STATE.recording
+        self.before = STATE.silenced, STATE.fast_entries, STATE.recording
         if self.is_python:
-            STATE.recording = STATE.quick = None
+            STATE.recording = STATE.fast_entries = None
             STATE.silenced = self.before[2] or self.before[0]
 
     def __exit__(self, *error: object) -> None:
-        STATE.silenced, STATE.quick, STATE.recording = self.before
+        STATE.silenced, STATE.fast_entries, STATE.recording = self.before
 
 
 LIBRARY_FOLDERS = tuple(
@@ -308,7 +308,7 @@ LIBRARY_FOLDERS = tuple(
 _OTHERS = ("<string>", *LIBRARY_FOLDERS)  # the methods of dataclasses are of no file
 
 
-def here() -> str:
+def users_line() -> str:
     """Format the user's line that is running, with the library's line that it led to, if any."""
     return str(users_site())
 
@@ -360,16 +360,16 @@ def _function_of(frame: types.FrameType) -> Any:
     return found if callable(found) else None
 
 
-class Modes:
-    """Process-wide switches read by the hooks: how many recordings keep guards, and how many ask a context."""
+class OpenCounts:
+    """Counts of the open recordings of this process, read by the hooks: those for a tape, and those under a Context."""
 
-    guarding = 0
-    asking = 0
+    tapes = 0
+    contexts = 0
 
 
 # Types whose operators are C code all through and run no Python of the user's. Arrays leave the set while written
 # memory is traced, because then an array that is no traced object may still show traced values.
-PLAIN: set[type] = {
+C_ONLY_TYPES: set[type] = {
     float,
     int,
     bool,
@@ -397,10 +397,10 @@ PLAIN: set[type] = {
     np.uint8,
 }
 # An array takes what is in a list, sets ask which items are equal, and a text may be made from a traced value.
-OPERANDS = PLAIN - {list, tuple, set, frozenset, dict, str, bytes}
+OPERANDS = C_ONLY_TYPES - {list, tuple, set, frozenset, dict, str, bytes}
 
 
-def watch_arrays() -> None:
-    """Have the hooks inspect arrays from now on."""
-    PLAIN.discard(np.ndarray)
+def leave_array_fast_path() -> None:
+    """Have the hooks inspect arrays from now on, also where all operands are arrays and numbers."""
+    C_ONLY_TYPES.discard(np.ndarray)
     OPERANDS.discard(np.ndarray)

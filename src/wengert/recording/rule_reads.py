@@ -15,7 +15,7 @@ import numpy as np
 
 from wengert.errors import RefusedCallError
 from wengert.recording.primitives import Primitive
-from wengert.recording.recording import MOST_SEARCHED, Recording, here
+from wengert.recording.recording import MOST_SEARCHED, Recording, users_line
 from wengert.recording.slots import slot_of
 from wengert.recording.traced_search import TracedSearch
 from wengert.values.codes import code_of
@@ -79,9 +79,9 @@ def refuse_unspoken(recording: Recording, primitive: Primitive, level: int) -> N
     """
     search = _Search(recording, primitive.fn, level, MOST_SEARCHED)
     if search.is_cut:
-        recording.unsearched.setdefault((primitive, level), (len(recording.levels), here()))
+        recording.unsearched.setdefault((primitive, level), (len(recording.levels), users_line()))
     if search.found:
-        _refuse(recording, primitive, level, here())
+        _refuse(recording, primitive, level, users_line())
 
 
 def reads_traced(recording: Recording, thing: Any) -> bool:

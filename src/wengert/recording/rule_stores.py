@@ -13,7 +13,7 @@ from wengert.errors import NoRuleError, RefusedCallError
 from wengert.recording.fresh_results import in_other_form, note_stand
 from wengert.recording.primitives import Primitive
 from wengert.recording.pullback_reads import COMMON, FarReach
-from wengert.recording.recording import Recording, here
+from wengert.recording.recording import Recording, users_line
 from wengert.values.lazy_attribute import computed_once
 from wengert.values.results import MOST_OBJECTS, hidden, with_leaves
 from wengert.values.snapshots import Contents, identical
@@ -116,8 +116,8 @@ def stored(recording: Recording, primitive: Primitive, given: Given) -> list[Any
     if given.is_cut:
         raise recording.refuse(
             RefusedCallError(
-                f"{here()}: {primitive.name} is given containers with more than {MOST_OBJECTS} objects, too many to "
-                "search for what it puts there. Give it the numbers and arrays that it reads."
+                f"{users_line()}: {primitive.name} is given containers with more than {MOST_OBJECTS} objects, too many "
+                "to search for what it puts there. Give it the numbers and arrays that it reads."
             )
         )
     what, made = given.closed_to(), _Made(recording, primitive, given)
@@ -128,8 +128,8 @@ def stored(recording: Recording, primitive: Primitive, given: Given) -> list[Any
     if what is not None:
         raise recording.refuse(
             NoRuleError(
-                f"{here()}: {primitive.name} has put numbers into an argument, in a {type(what).__name__}, in which no "
-                "derivative is looked for. Let it give them as its result."
+                f"{users_line()}: {primitive.name} has put numbers into an argument, in a {type(what).__name__}, in "
+                "which no derivative is looked for. Let it give them as its result."
             )
         )
     return made.leaves

@@ -11,12 +11,12 @@ import numpy as np
 
 from wengert.errors import RefusedCallError
 from wengert.recording.primitives import Primitive
-from wengert.recording.pullback_reads import Hindsight
-from wengert.recording.recording import STATE, Recording, flat_slots, here, silent
+from wengert.recording.pullback_reads import OuterState
+from wengert.recording.recording import STATE, Recording, flat_slots, silent, users_line
 from wengert.recording.rule_stores import Given, given_to, stored
 from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import flat, slot_of
-from wengert.recording.user_pullbacks import Pull
+from wengert.recording.user_pullbacks import RruleCall
 from wengert.values.results import leaves_of
 from wengert.values.specs import is_inexact, same_numbers
 from wengert.values.trees import is_container
@@ -59,8 +59,9 @@ def note_writes(
         elif slot_of(recording, array) not in {None, *recording.memory.lent.unspoken}:
             raise recording.refuse(
                 RefusedCallError(
-                    f"{here()}: {primitive.name} has written an array that it was given and whose derivative is known, "
-                    "which no rule can tell of. Let it write a copy, or take its rule away, so that it is traced."
+                    f"{users_line()}: {primitive.name} has written an array that it was given and whose derivative is "
+                    "known, which no rule can tell of. Let it write a copy, or take its rule away, so that it is "
+                    "traced."
                 )
             )
         if not seen:
@@ -75,8 +76,8 @@ def _leave_unspoken(recording: Recording, primitive: Primitive, value: Any, ins:
     """Make a variable of what a call wrote into an argument, of which its rule gives no derivative."""
     what = "written an array that it was given" if isinstance(value, np.ndarray) else "put a number into an argument"
     error = RefusedCallError(
-        f"{here()}: {primitive.name} has {what}, and the result depends on it. The rule gives no derivative of that: "
-        "return the value instead."
+        f"{users_line()}: {primitive.name} has {what}, and the result depends on it. The rule gives no derivative of "
+        "that: return the value instead."
     )
     if recording.keep:
         raise recording.refuse(error)
@@ -86,7 +87,7 @@ def _leave_unspoken(recording: Recording, primitive: Primitive, value: Any, ins:
 
     memory, site = recording.memory, STATE.site
     owner = memory.join(value) if isinstance(value, np.ndarray) else None
-    pull = Pull(primitive, primitive.rule, pullback, 0, {}, Hindsight(pullback, site, memory.version))
+    pull = RruleCall(primitive, primitive.rule, pullback, 0, {}, OuterState(pullback, site, memory.version))
     slot = recording.append((pull, None, (*ins, None), (None,) * len(ins), None, site))
     if owner is None:
         SHADOW[id(value)] = slot
@@ -97,8 +98,8 @@ def _leave_unspoken(recording: Recording, primitive: Primitive, value: Any, ins:
 
 def _overwritten() -> RefusedCallError:
     return RefusedCallError(
-        f"{here()}: a function with a rule has overwritten what it gave before, which a tape cannot repeat. Let it "
-        "give a new array, or a copy."
+        f"{users_line()}: a function with a rule has overwritten what it gave before, which a tape cannot repeat. Let "
+        "it give a new array, or a copy."
     )
 
 
@@ -111,7 +112,7 @@ def call_watched(
     *given: Any,
 ) -> list[Any]:
     """The result of a primitive, from `call(*given)`, handed over in a list; its writes into `args` are noted."""
-    if primitive.vouched:
+    if primitive.is_trusted:
         return [call(*given)]
     watched = watched_by(recording, args, ins)
     try:

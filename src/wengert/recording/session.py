@@ -24,7 +24,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from wengert.recording.recording import OPERANDS, PLAIN, STATE, Around, Aside, Modes, Recording
+from wengert.recording.recording import C_ONLY_TYPES, OPERANDS, STATE, Around, Aside, OpenCounts, Recording
 from wengert.recording.shadow import SHADOW
 from wengert.recording.swapped_code import give_back
 from wengert.recording.trace_caches import forget
@@ -132,7 +132,7 @@ class Session:
         The table holds what it held then: what breaks in between two steps of changing it leaves it to them as it was.
         """
         around = recording.around or Around(None, None, None, None)
-        STATE.recording, STATE.quick, STATE.site, STATE.silenced = around
+        STATE.recording, STATE.fast_entries, STATE.site, STATE.silenced = around
         if recording.displaced is not None and recording.displaced[0] in self.recordings:
             shown, aside = recording.displaced
             self._show(shown)
@@ -182,16 +182,16 @@ class Session:
 
         If at most `anew` of them have begun, no array has been written in any.
         """
-        begun = guarding = asking = 0
+        begun = tapes = contexts = 0
         for recording in self.recordings:
             if recording.is_open:
                 begun += 1
-                guarding += recording.keep
-                asking += recording.context is not None
-        if (guarding, asking) != (Modes.guarding, Modes.asking):  # to set them takes caches from the hooks
-            Modes.guarding, Modes.asking = guarding, asking
+                tapes += recording.keep
+                contexts += recording.context is not None
+        if (tapes, contexts) != (OpenCounts.tapes, OpenCounts.contexts):  # to set them takes caches from the hooks
+            OpenCounts.tapes, OpenCounts.contexts = tapes, contexts
         if begun <= anew:
-            PLAIN.add(np.ndarray)
+            C_ONLY_TYPES.add(np.ndarray)
             OPERANDS.add(np.ndarray)
         if begun:
             self._postpone_full_collections()
@@ -249,7 +249,7 @@ def _around() -> Around | None:
     recording = STATE.recording or silenced
     if recording is None or not recording.is_open:
         return None
-    return Around(STATE.recording, STATE.quick, STATE.site, silenced)
+    return Around(STATE.recording, STATE.fast_entries, STATE.site, silenced)
 
 
 def _is_over(recording: Recording) -> bool:
@@ -292,14 +292,14 @@ class aside:
         self.recording = recording
 
     def __enter__(self) -> None:
-        self.before = Around(STATE.recording, STATE.quick, STATE.site, STATE.silenced)
-        STATE.silenced, STATE.recording, STATE.quick = self.recording, None, None
+        self.before = Around(STATE.recording, STATE.fast_entries, STATE.site, STATE.silenced)
+        STATE.silenced, STATE.recording, STATE.fast_entries = self.recording, None, None
         SESSION.leave_turn(self.recording)
 
     def __exit__(self, *error: object) -> None:
         SESSION.take_turn(self.recording)
         SESSION.settle(-1)
-        STATE.recording, STATE.quick, STATE.site, STATE.silenced = self.before
+        STATE.recording, STATE.fast_entries, STATE.site, STATE.silenced = self.before
 
 
 def run_aside(recording: Recording, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import RefusedCallError
-from wengert.recording.recording import PLAIN, STATE, Recording, here
+from wengert.recording.recording import C_ONLY_TYPES, STATE, Recording, users_line
 from wengert.recording.shadow import SHADOW
 
 
@@ -17,7 +17,7 @@ def recording_here() -> Recording:
     recording = STATE.recording
     if recording is None:
         raise RefusedCallError(
-            f"{here()}: a value traced by another thread is used here. Call wengert inside the thread instead."
+            f"{users_line()}: a value traced by another thread is used here. Call wengert inside the thread instead."
         )
     return recording
 
@@ -25,7 +25,8 @@ def recording_here() -> Recording:
 def slot_of(recording: Recording, value: Any) -> int | None:
     """The slot of a value on this recording; None where it is not traced."""
     t = type(value)  # `isinstance` would ask an object its own `__class__`
-    if t is np.ndarray or (t not in PLAIN and issubclass(t, (np.ndarray, np.void))):  # a record shows an array, too
+    if t is np.ndarray or (t not in C_ONLY_TYPES and issubclass(t, (np.ndarray, np.void))):
+        # a record shows an array, too
         slot = recording.memory.slot(value)
         return recording.memory.slot_in_place(value) if slot is None and t is not np.ndarray else slot
     return SHADOW.get(id(value))

@@ -7,7 +7,7 @@ from typing import Any
 from wengert.errors import NoRuleError
 from wengert.recording.container_arguments import not_taken
 from wengert.recording.primitives import Bound, Primitive
-from wengert.recording.recording import Recording, here
+from wengert.recording.recording import Recording, users_line
 from wengert.recording.slots import slots_of
 from wengert.values.specs import is_inexact
 
@@ -45,7 +45,7 @@ def _has_derivative(recording: Recording, value: Any, slot: Any) -> bool:
 def _no_derivative(recording: Recording, bound: Bound | Primitive, what: str) -> NoRuleError:
     assert bound.rule is not None
     error = NoRuleError(
-        f"{here()}: {what} of {bound.name} depends on an input, and its rule ({bound.rule.where}) gives no "
+        f"{users_line()}: {what} of {bound.name} depends on an input, and its rule ({bound.rule.where}) gives no "
         "derivative with respect to it. Use wg.stop_gradient on it, or write a rule with @wg.rrule."
     )
     recording.refuse(error)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import RefusedCallError
-from wengert.recording.recording import PLAIN, Recording, here, silent
+from wengert.recording.recording import C_ONLY_TYPES, Recording, silent, users_line
 from wengert.recording.slots import flat
 from wengert.values.callables import callable_name
 from wengert.values.results import with_leaves
@@ -23,7 +23,7 @@ from wengert.values.specs import fresh, same_numbers
 
 def is_of_subclass(a: Any) -> bool:
     """Whether `a` is an array of a class made from `np.ndarray`."""
-    return type(a) not in PLAIN and type(a) is not np.ndarray and issubclass(type(a), np.ndarray)
+    return type(a) not in C_ONLY_TYPES and type(a) is not np.ndarray and issubclass(type(a), np.ndarray)
 
 
 def takes_over(a: Any) -> bool:
@@ -116,6 +116,6 @@ def is_same(made: Any, value: Any) -> bool:
 def _own_value(fn: Callable[..., Any], args: tuple[Any, ...]) -> RefusedCallError:
     names = " and ".join(sorted({type(a).__name__ for a in flat(args) if is_of_subclass(a)}))
     return RefusedCallError(
-        f"{here()}: {callable_name(fn)} of {names} gives something else than of a plain array, for which its rule "
-        "is. Convert it first: np.asarray(x)."
+        f"{users_line()}: {callable_name(fn)} of {names} gives something else than of a plain array, for which its "
+        "rule is. Convert it first: np.asarray(x)."
     )

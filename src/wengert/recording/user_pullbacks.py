@@ -1,21 +1,22 @@
-"""Entries for calls of users' rules, which hold a pullback in place of a primitive."""
+"""The first item of an entry for a call of an rrule, which holds a pullback in place of a Bound."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from wengert.recording.primitives import Primitive
-from wengert.recording.pullback_reads import Hindsight
+from wengert.recording.pullback_reads import OuterState
 
 
-class Pull:
-    """A call of a user's rule: its pullback, the level that this belongs to, and the forms of its containers."""
+class RruleCall:
+    """A call of an rrule: the pullback that it returned, the level of this, and the forms of its containers."""
 
     is_simple = False
-    __slots__ = ("fn", "forms", "kind", "level", "name", "pullback", "rule", "seen", "step")
+    __slots__ = ("fn", "forms", "kind", "level", "name", "outer_state", "pullback", "rule", "step")
 
     def __init__(
-        self, primitive: Primitive, rule: Any, pullback: Any, level: int, forms: dict[int, Any], seen: Hindsight
+        self, primitive: Primitive, rule: Any, pullback: Any, level: int, forms: dict[int, Any], outer_state: OuterState
     ) -> None:
         self.fn, self.name, self.rule, self.kind = primitive.fn, primitive.name, rule, "call"
-        self.pullback, self.level, self.forms, self.seen, self.step = pullback, level, forms, seen, None
+        self.pullback, self.level, self.forms, self.step = pullback, level, forms, None
+        self.outer_state = outer_state

@@ -11,7 +11,7 @@ from wengert.recording.decisions import exact, guard
 from wengert.recording.fresh_results import kept_parts, made_new
 from wengert.recording.nondifferentiable import refuse_odd
 from wengert.recording.primitives import Bound, Primitive, ruled
-from wengert.recording.pullback_reads import Hindsight
+from wengert.recording.pullback_reads import OuterState
 from wengert.recording.recording import STATE, Recording, Traced, users_site
 from wengert.recording.shadow import SHADOW, has_identity, held
 from wengert.recording.slots import flat, slot_of
@@ -68,29 +68,29 @@ def append_result(
     kwargs: dict[str, Any] | None,
 ) -> Any:
     """Record a call whose value is known, and make the value a variable."""
-    if not bound.primitive.vouched:
+    if not bound.primitive.is_trusted:
         recording.memory.log_all()  # the rule's body may read arrays beside its arguments
     if bound.primitive.reads_outside:
-        recording.memory.has_pulls = True
-        bound = bound.seeing(Hindsight(bound.rule.body, STATE.site, recording.memory.version))
+        recording.memory.has_outer_reads = True
+        bound = bound.with_outer_state(OuterState(bound.rule.body, STATE.site, recording.memory.version))
     kept_args = keep_args(recording, bound, args)
     slot = len(recording.entries)
     if is_container(value):
         recording.append((bound, kept_parts(recording, value), ins, kept_args, kwargs, STATE.site))
-        if recording.keep and not bound.primitive.vouched:
+        if recording.keep and not bound.primitive.is_trusted:
             guard_outline(recording, value, slot)
-        fields(recording, value, slot, slot if bound.primitive.lends else None)
-        if recording.keep and bound.primitive.vouched:
+        fields(recording, value, slot, slot if bound.primitive.may_return_foreign_view else None)
+        if recording.keep and bound.primitive.is_trusted:
             _constant_fields(recording, value, slot)
         return value
     if not is_inexact(value):
         refuse_odd(recording, bound.name, value)
         return record_constant(recording, bound, args, ins, kwargs or {}, value)
-    needed = recording.holds or bound.reads_y == "value"
+    needed = recording.keeps_results or bound.reads_y == "value"
     if needed and isinstance(value, np.ndarray):
         recording.memory.capture(value)
     slot = recording.append((bound, held(value, needed), ins, kept_args, kwargs, STATE.site))
-    register(recording, value, slot, args, slot if bound.primitive.lends else None)
+    register(recording, value, slot, args, slot if bound.primitive.may_return_foreign_view else None)
     if recording.keep and _sized_by_values(recording, bound.fn, args, kwargs):
         guard(recording, np.shape, value, slot)
     return value
@@ -104,7 +104,7 @@ def fields(recording: Recording, value: Any, slot: int, lends: int | None) -> An
     for key, part in leaves_of(value):
         if isinstance(part, np.ndarray):
             recording.memory.capture(part)
-        kept = held(part, recording.holds)
+        kept = held(part, recording.keeps_results)
         place = recording.append((bound, kept, (slot, None), (whole, key), None, STATE.site))
         register(recording, part, place, (), lends)
     return value
@@ -135,7 +135,7 @@ def record_constant(
             guard(recording, np.shape, value, slot)
         return value
     of = primitive if type(primitive) is Primitive else primitive.primitive
-    if is_tree(value) or (is_container(value) and not of.vouched):
+    if is_tree(value) or (is_container(value) and not of.is_trusted):
         recording.append((primitive, with_leaves(value, lambda _, leaf: leaf), ins, args, kwargs or None, STATE.site))
         guard_outline(recording, value, slot)
         return _inert_fields(recording, value, slot)
@@ -188,8 +188,9 @@ def keep_args(recording: Recording, bound: Bound, args: tuple[Any, ...]) -> tupl
     k = bound.rule.sequence
     if k is None or type(args[k]) not in (list, tuple):
         args = _operands(bound, args) if k is None else args
-        return tuple([_kept_argument(recording, how, a) for how, a in zip(bound.keeps, args, strict=True)])
-    flat = [_kept_argument(recording, how, a) for how, a in zip(bound.keeps, splat(k, args, args[k]), strict=True)]
+        return tuple([_kept_argument(recording, how, a) for how, a in zip(bound.residual_kinds, args, strict=True)])
+    pairs = zip(bound.residual_kinds, splat(k, args, args[k]), strict=True)
+    flat = [_kept_argument(recording, how, a) for how, a in pairs]
     end = k + len(args[k])
     return (*flat[:k], flat[k:end], *flat[end:])
 
@@ -198,7 +199,7 @@ def _operands(bound: Bound, args: tuple[Any, ...]) -> tuple[Any, ...]:
     """The arguments, with arrays in place of lists of constants, as NumPy made them: rules index and transpose them."""
     if not bound.primitive.is_array_function:
         return args
-    pairs = zip(bound.keeps, args, strict=True)
+    pairs = zip(bound.residual_kinds, args, strict=True)
     return tuple([np.asarray(a) if how == "value" and type(a) in (list, tuple) else a for how, a in pairs])
 
 
@@ -208,9 +209,9 @@ def splat(k: int, items: tuple[Any, ...], inner: Any) -> tuple[Any, ...]:
 
 
 def _kept_argument(recording: Recording, how: str, value: Any) -> Any:
-    if recording.keep or how == "value" or how == "static" or (recording.holds and not is_inexact(value)):
+    if recording.keep or how == "value" or how == "static" or (recording.keeps_results and not is_inexact(value)):
         return recording.memory.capture(value)
-    if how == "shape" or recording.holds:
+    if how == "shape" or recording.keeps_results:
         return light(value)
     return None if isinstance(value, np.ndarray) else value
 

@@ -64,7 +64,7 @@ def checkpoint(f: F) -> F:
         recording = active_recording()
         if recording is None:
             return f(*args, **kwargs)
-        if recording.reruns and len(recording.levels) == 1 and recording.watch is None:
+        if recording.reruns and len(recording.levels) == 1 and recording.nan_checker is None:
             return _run_and_fold(recording, f, args, kwargs)
         return recording.enter(f)(*args, **kwargs)
 
@@ -393,7 +393,7 @@ class _RestoredRecording:
         SESSION.take_turn(recording)
         self.later = memory.storages, recording.caches, recording.texts, recording.fresh_objects, STATE.site
         recording.levels.append(Level(len(recording.entries)))
-        STATE.recording, STATE.quick, STATE.site = recording, recording.entries, self.folded.site
+        STATE.recording, STATE.fast_entries, STATE.site = recording, recording.entries, self.folded.site
         SHADOW.clear()  # ids of freed values may be in use again; the values that the call read are among its inputs
         SHADOW.update(call.traced)
         for slot in self.folded.trail.inputs:
@@ -418,7 +418,7 @@ class _RestoredRecording:
         recording = self.recording
         recording.memory.storages, recording.caches, recording.texts, recording.fresh_objects, STATE.site = self.later
         recording.levels.pop()
-        STATE.recording = STATE.quick = None
+        STATE.recording = STATE.fast_entries = None
         SESSION.forget_values()
         if self.waited:
             SESSION.leave_turn(recording)

@@ -16,7 +16,7 @@ import numpy as np
 
 from wengert.recording.primitives import Bound
 from wengert.recording.recording import Level, Recording, flat_slots
-from wengert.recording.user_pullbacks import Pull
+from wengert.recording.user_pullbacks import RruleCall
 from wengert.reverse.accumulators import Cotangents, TracedCotangents
 from wengert.values.functional import getfield, setitem
 from wengert.values.settings import SETTINGS
@@ -56,7 +56,7 @@ def _may_pass(entry: Any) -> bool:
     primitive, value = entry[0], entry[1]
     if is_container(value):
         return False
-    return type(primitive) is Pull or (
+    return type(primitive) is RruleCall or (
         type(primitive) is Bound and primitive.variant is not None and primitive.fn is not getfield
     )
 

@@ -14,9 +14,10 @@ from wengert.mutation.residuals import materialise
 from wengert.recording.container_arguments import spread
 from wengert.recording.nans import check_step, first_bad
 from wengert.recording.primitives import INPUT, Bound
+from wengert.recording.pullback_reads import note_outer_changes
 from wengert.recording.recording import STATE, Entry, Level, Recording, Traced, flat_slots
 from wengert.recording.subclasses import viewed_plain
-from wengert.recording.user_pullbacks import Pull
+from wengert.recording.user_pullbacks import RruleCall
 from wengert.recording.variables import splat
 from wengert.reverse.accumulators import EAGER, Cotangents
 from wengert.reverse.checkpoint import CheckpointEntry
@@ -71,10 +72,8 @@ def reverse(
         cotangents: Cotangents = choose_passed_slots(made, recording, here, seeds)
     else:
         cotangents = _new_cotangents(recording, end, make)
-    if recording.memory.has_pulls:
-        for entry in map(recording.entries.__getitem__, range(here.start, end + 1)):
-            if entry is not None and getattr(entry[0], "seen", None) is not None:
-                entry[0].seen.look_again()
+    if recording.memory.has_outer_reads:
+        note_outer_changes(map(recording.entries.__getitem__, range(here.start, end + 1)))
     _add_seeds(cotangents, seeds)
     cotangents.owed, owed = recording.owed, len(recording.owed)
     try:
@@ -237,7 +236,7 @@ def general_step(cotangents: Cotangents, slot: int, entry: Entry, depth: int) ->
     if primitive is INPUT:  # of an inner level; without an outer variable it is a constant for this one
         if ins and ins[0] is not None:
             cotangents.add(ins[0], cotangent, owned)
-    elif type(primitive) is Pull:
+    elif type(primitive) is RruleCall:
         _custom_step(cotangents, cotangent, owned, primitive, y, ins, args, depth)
     elif type(primitive) is CheckpointEntry:
         primitive.step_back(cotangents, cotangent, _walk_stretch)
@@ -271,7 +270,7 @@ def _at_this_level(primitive: Any, ins: Any, args: Any, kwargs: Any, live: set[i
     mask = tuple([slot is not None for slot in flat])
     bound = primitive.primitive.bound(len(mask), mask, tuple(kwargs or ()))
     bound = bound.with_subclass() if primitive.of_subclass else bound
-    return bound if primitive.seen is None else bound.seeing(primitive.seen), ins
+    return bound if primitive.outer_state is None else bound.with_outer_state(primitive.outer_state), ins
 
 
 def _live_slots(ins: Any, live: set[int]) -> Any:
@@ -337,16 +336,17 @@ def _rule_step(cotangents: Cotangents, y_bar: Any, bound: Bound, y: Any, ins: An
     if bound.of_subclass:
         y, *rest = [viewed_plain(x, cotangents.call) for x in (y, *primals)]
         primals = tuple(rest)
-    if rule.accumulators and bound.seen is None and not (cotangents.checks_nans and not are_finite(y_bar, *primals)):
+    state = bound.outer_state
+    if rule.accumulators and state is None and not (cotangents.checks_nans and not are_finite(y_bar, *primals)):
         wanted = cotangents.let_rule_add(rule, ins, y_bar, y, primals, static, wanted)
         if not any(wanted):
             return
         variant = plan.variant(wanted)
     assert variant is not None
-    if bound.seen is None:
+    if state is None:
         _derived_step(cotangents, y_bar, rule, variant, y, ins, primals, static, wanted)
     else:
-        with bound.seen.shown(STATE.recording is not None, cotangents.owed):
+        with state.restored(STATE.recording is not None, cotangents.owed):
             _derived_step(cotangents, y_bar, rule, variant, y, ins, primals, static, wanted)
 
 
@@ -381,7 +381,7 @@ def _add_contribution(cotangents: Cotangents, slot: int, held: list[Any], x: Any
 
 
 def _custom_step(
-    cotangents: Cotangents, y_bar: Any, owned: bool, pull: Pull, y: Any, ins: Any, args: Any, depth: int
+    cotangents: Cotangents, y_bar: Any, owned: bool, pull: RruleCall, y: Any, ins: Any, args: Any, depth: int
 ) -> None:
     """Step back by the pullback that an rrule returned."""
     if pull.level != depth and y is not None:  # y is None for an undeclared write of the rule's function
@@ -390,7 +390,7 @@ def _custom_step(
     rule = pull.rule
     y_bar = y_bar if owned else cotangents.call(own, y_bar)
     y_bar = rule.result_bar(y_bar, y if is_flat(y) else form_of(y)) if type(y_bar) is dict else y_bar
-    with pull.seen.shown(STATE.recording is not None, cotangents.owed):
+    with pull.outer_state.restored(STATE.recording is not None, cotangents.owed):
         x_bars = list(rule.cotangents(cotangents.call(pull.pullback, y_bar), args))
         if cotangents.checks_nans and STATE.recording is None and is_all_zero(y_bar) and has_nan(x_bars):
             return

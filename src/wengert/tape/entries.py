@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from wengert.recording.recording import Traced
-from wengert.recording.user_pullbacks import Pull
+from wengert.recording.user_pullbacks import RruleCall
 from wengert.tape.interface import AnyWritableTape
 from wengert.tape.ops import MISSING, Call, Constant, Input, Variable, mkcall, sequence_like
 from wengert.values import functional
@@ -70,7 +70,7 @@ def push_entry(tape: AnyWritableTape, entry: Any, slots: Mapping[int, Variable],
         return slots[entry[2][0]] if entry[2] else tape.push(Input(entry_value(entry[1]), name))
     if kind == "constant":
         return tape.push(Constant(entry_value(entry[1]), site=entry[5]))
-    if type(entry[0]) is Pull and entry[2][-1] is not None:  # the ops of its rule's body are already on the tape
+    if type(entry[0]) is RruleCall and entry[2][-1] is not None:  # the ops of its rule's body are already on the tape
         value = tuple([leaf for _, leaf in leaves_of(entry[1])]) if is_tree(entry[1]) else entry[1]
         made = tape_argument(value, entry[2][-1], slots)
         return made if isinstance(made, Variable) else tape.push(mkcall(functional.make_tuple, *made))
@@ -90,7 +90,7 @@ def entry_value(value: Any) -> Any:
 def entry_call(entry: Any, slots: Mapping[int, Variable]) -> Call:
     """Make the Call of a primitive's entry, with Variables for its traced arguments."""
     prim, value, ins, args, kwargs, site = entry
-    ins = ins[:-1] if type(prim) is Pull else ins
+    ins = ins[:-1] if type(prim) is RruleCall else ins
     traced = [tape_argument(args[k] if k < len(args) else None, slot, slots) for k, slot in enumerate(ins)]
     static = {name: _keyword_argument(value, slots) for name, value in (kwargs or {}).items()}
     return Call(prim.fn, [*traced, *args[len(ins) :]], static, entry_value(value), site, guard=prim.kind == "guard")

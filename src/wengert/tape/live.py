@@ -17,12 +17,12 @@ from wengert.mutation.storage import Memory, Storage
 from wengert.recording.fresh_results import check_result, made_new
 from wengert.recording.primitives import Bound, Primitive, ruled
 from wengert.recording.record import record_call
-from wengert.recording.recording import STATE, Entry, Recording, Traced, here, silent
+from wengert.recording.recording import STATE, Entry, Recording, Traced, silent, users_line
 from wengert.recording.rule_writes import UNWATCHED, note_kept, note_writes, watched_by
 from wengert.recording.shadow import has_identity
 from wengert.recording.slots import slot_of, slots_of
 from wengert.recording.subclasses import is_same
-from wengert.recording.user_pullbacks import Pull
+from wengert.recording.user_pullbacks import RruleCall
 from wengert.recording.variables import METADATA, append_result, guard_outline, register
 from wengert.rulebook.registry import rules
 from wengert.tape.contexts import Context
@@ -95,8 +95,9 @@ class LiveContext:
         if search(recording, [f, *_untraced(args, ins), *named]):
             raise recording.refuse(
                 RefusedCallError(
-                    f"{here()}: the context records {getattr(f, '__name__', f)} as a primitive, but a traced value "
-                    "reaches it inside a dictionary, an object or a closure. Pass that value as a separate argument."
+                    f"{users_line()}: the context records {getattr(f, '__name__', f)} as a primitive, but a traced "
+                    "value reaches it inside a dictionary, an object or a closure. Pass that value as a separate "
+                    "argument."
                 )
             )
 
@@ -114,10 +115,10 @@ class LiveContext:
         if primitive.fn in METADATA:
             return primitive.fn(*args, **kwargs)
         named = {name: _keyword_value(recording, value) for name, value in kwargs.items()}
-        watched = UNWATCHED if primitive.vouched else watched_by(recording, ())
+        watched = UNWATCHED if primitive.is_trusted else watched_by(recording, ())
         self.sync(recording)
         v = self._record(primitive.fn, args, ins, named)
-        if not primitive.vouched:
+        if not primitive.is_trusted:
             note_writes(recording, primitive, watched)
             note_kept(recording, self.tape[v].val)
         value = self._value_for_function(recording, primitive, v, args, kwargs)
@@ -169,8 +170,8 @@ class LiveContext:
             v = self.user.record_primitive(self.tape, fn, *given, **named)
         if not isinstance(v, Variable) or self.tape[v].val is MISSING:
             raise TapeError(
-                f"{here()}: record_primitive of {type(self.user).__name__} returned {v!r}, whose value is not known\n"
-                "  fix: return the Variable that tape.push(mkcall(...)) returns"
+                f"{users_line()}: record_primitive of {type(self.user).__name__} returned {v!r}, whose value is not "
+                "known\n  fix: return the Variable that tape.push(mkcall(...)) returns"
             )
         op = self.tape[v]
         op.val = read_only(op.val) if isinstance(op.val, np.ndarray) else op.val
@@ -218,12 +219,12 @@ class LiveContext:
         """
         if primitive.rule is not None and primitive.rule.kind == "constant":
             recording.inert.add(slot)
-        elif primitive.rule is not None and not primitive.vouched and not is_inexact(value):
+        elif primitive.rule is not None and not primitive.is_trusted and not is_inexact(value):
             check_result(recording, primitive, value, args)
         if has_identity(value):
             register(recording, value, slot)
         elif is_flat(value) or (primitive.rule is not None and is_tree(value)):
-            if not primitive.vouched:
+            if not primitive.is_trusted:
                 guard_outline(recording, value, slot)
             part = ruled(functional.getfield)
             return with_leaves(value, lambda key, _: self.call(recording, part, (value, key), (slot, None), {}))
@@ -234,7 +235,7 @@ class LiveContext:
         else:
             raise recording.refuse(
                 RefusedCallError(
-                    f"{here()}: {primitive.name}, which the context records as a primitive, returned a "
+                    f"{users_line()}: {primitive.name}, which the context records as a primitive, returned a "
                     f"{type(value).__name__}. It must return a number, an array or a tuple of these."
                 )
             )
@@ -256,7 +257,7 @@ class LiveContext:
             return self.tape.push(Input(self.with_tape_copies(value, None), next(self.names, None)))
         if entry[0].kind == "constant":
             return self.tape.push(Constant(self.with_tape_copies(value, None), site=site))
-        if entry[0].kind in ("guard", "input", "text") or (type(entry[0]) is Pull and ins[-1] is not None):
+        if entry[0].kind in ("guard", "input", "text") or (type(entry[0]) is RruleCall and ins[-1] is not None):
             return push_entry(self.tape, entry, self.variables)
         return self._record(fn, args, ins, kwargs or {})
 
@@ -265,8 +266,9 @@ class LiveContext:
         if not is_same(self.tape[v].val, value):
             raise recording.refuse(
                 RefusedCallError(
-                    f"{here()}: the context recorded another value than this line computes, for an in-place write, a "
-                    "view or an array of a subclass. A context may count or refuse these, but not replace them."
+                    f"{users_line()}: the context recorded another value than this line computes, for an in-place "
+                    "write, a view or an array of a subclass. A context may count or refuse these, but not replace "
+                    "them."
                 )
             )
 

@@ -80,7 +80,7 @@ class FollowedEntries(list[Any]):
         self.moment += 1
 
     def _attach(self, recording: Recording) -> None:
-        recording.entries = STATE.quick = self
+        recording.entries = STATE.fast_entries = self
         recording.reverse = self.walk
 
     def walk(self, recording: Recording, here: Any, seeds: Any, depth: int, consume: bool, watching: Any) -> Any:

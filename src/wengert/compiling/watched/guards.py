@@ -36,7 +36,7 @@ from wengert.compiling.watched.watchable_types import (
 from wengert.errors import RefusedCallError
 from wengert.hooks.code_swap import prepare
 from wengert.recording.primitives import INPUT
-from wengert.recording.recording import STATE, Recording, here
+from wengert.recording.recording import STATE, Recording, users_line
 from wengert.recording.shadow import SHADOW
 from wengert.recording.subclasses import renewed
 from wengert.values.callables import unwrapped
@@ -130,7 +130,7 @@ class GuardBuilder:
     def give_up(self, reason: str, may_retry: bool = False) -> None:
         """Finish the trace, but do not keep it, for this reason. `may_retry`: a second trace may do better."""
         if self.obstacle is None:
-            self.obstacle, self.may_retry = f"{here()}: {reason}", may_retry
+            self.obstacle, self.may_retry = f"{users_line()}: {reason}", may_retry
 
     def pin(self, thing: Any, label: str = "") -> str:
         """Keep an object, and return its name in accessors and guards."""
@@ -287,7 +287,7 @@ class GuardBuilder:
         if t is not tuple:
             self.known_objects[id(value)] = value, accessor
         elif id(value) in self._open_containers:
-            message = f"{here()}: wg.compile cannot read a tuple that contains itself ({self.describe(accessor)})"
+            message = f"{users_line()}: wg.compile cannot read a tuple that contains itself ({self.describe(accessor)})"
             raise self.recording.refuse(RefusedCallError(message))
         self._open_containers.add(id(value))
         parts = {key: self.read(value[key], f"{accessor}[{text}]") for key, text in items.items()}

@@ -14,7 +14,7 @@ from typing import Any
 from wengert.errors import RefusedCallError
 from wengert.recording.primitives import ruled
 from wengert.recording.record import record_call
-from wengert.recording.recording import STATE, Recording, here
+from wengert.recording.recording import STATE, Recording, users_line
 from wengert.recording.shadow import SHADOW
 from wengert.values.functional import WHOLE, whole
 from wengert.values.specs import fresh
@@ -44,7 +44,7 @@ SymbolicInt: Any = type("SymbolicInt", (int,), {
 def refuse_counter(reason: str) -> Any:
     """Raise SymbolicIntError at the user's line."""
     recording = STATE.recording
-    error = SymbolicIntError(f"{here()}: {reason}")
+    error = SymbolicIntError(f"{users_line()}: {reason}")
     raise error if recording is None else recording.refuse(error)
 
 

@@ -18,7 +18,7 @@ from wengert.compiling.watched.symbolic_ints import SymbolicInt
 from wengert.compiling.watched.watchable_types import ATOMS, can_be_rebuilt, new_with_attributes
 from wengert.compiling.watched.watching import WATCHING_HOOKS
 from wengert.errors import WengertError
-from wengert.hooks.tracer import level, run
+from wengert.hooks.tracer import open_level, run
 from wengert.mutation.residuals import materialise
 from wengert.recording.decisions import exact, kinds_stay
 from wengert.recording.layout import views_or_copies
@@ -53,7 +53,7 @@ def trace_watched(
 
     The tape computes the constant variables that `lifts` names.
     """
-    with level(True) as (recording, _):
+    with open_level(True) as (recording, _):
         reads = recording.reads = Reads(recording, COUNTING_HOOKS if lifts else WATCHING_HOOKS)
         reads.heads.lifts = lifts or {}
         recording.enter, recording.reverse = resolve_without_site, defer_reverse

@@ -21,7 +21,7 @@ from wengert.compiling.watched.sameness import is_same_value
 from wengert.errors import RefusedCallError
 from wengert.hooks.code_swap import HOOKS
 from wengert.recording.identity import given
-from wengert.recording.recording import STATE, here
+from wengert.recording.recording import STATE, users_line
 from wengert.recording.slots import holds_traced
 from wengert.rewrite.heads import LoopHead
 from wengert.values.sites import Site
@@ -53,8 +53,8 @@ def _compare_identity(hook: str, right: Any, left: Any, site: Site | None) -> bo
             is_hidden = left is not right and asked
         if is_hidden:
             # the trace has two objects for one: the code may have got a wrong answer already
-            message = f"{here()}: wg.compile cannot tell whether two values from outside the function are one object"
-            raise recording.refuse(RefusedCallError(message))  # type: ignore[union-attr]
+            problem = "wg.compile cannot tell whether two values from outside the function are one object"
+            raise recording.refuse(RefusedCallError(f"{users_line()}: {problem}"))  # type: ignore[union-attr]
         are_copyable = any([id(thing) in reads.identities.copyable for thing in things])
         if are_copyable and is_same_value(left, right) and not is_own_or_library_code(frame):
             give_up_at("it compares equal values by `is`, whose answer may differ in the next call", site)

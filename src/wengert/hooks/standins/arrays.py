@@ -44,7 +44,7 @@ from wengert.recording.decisions import guard
 from wengert.recording.layout import laid_out
 from wengert.recording.primitives import Primitive, primitive_of
 from wengert.recording.record import as_plain, view_of_traced
-from wengert.recording.recording import PLAIN, STATE, here
+from wengert.recording.recording import C_ONLY_TYPES, STATE, users_line
 from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import slot_of, slots_in
 from wengert.values.views import axes_in_memory
@@ -93,7 +93,7 @@ def view(primitive: Primitive, owner: Any, *args: Any, **kwargs: Any) -> Any:
     if recording is not None and slot_of(recording, owner) is not None:
         raise recording.refuse(
             RefusedCallError(
-                f"{here()}: a traced {type(owner).__name__} of {owner.dtype} is viewed as {made.dtype}. "
+                f"{users_line()}: a traced {type(owner).__name__} of {owner.dtype} is viewed as {made.dtype}. "
                 "Convert it with .astype, or take .real and .imag. To hash or compare its bits, view "
                 "wg.stop_gradient(x); to find different rows, call np.unique(a, axis=0)."
             )
@@ -241,7 +241,7 @@ def _method_of_number(f: Any, t: type, name: str) -> Decision:
         write = ARRAY_WRITERS[name]
         return stand_in_call("It writes into the array.", lambda f: functools.partial(write, f.__self__, f), write)
     decision = _of_value(t, name)
-    if is_array or t not in PLAIN:
+    if is_array or t not in C_ONLY_TYPES:
         return decision
     return decision._replace(of=lambda f: decision.of(f) if id(f.__self__) in SHADOW else f)
 

@@ -45,7 +45,7 @@ from wengert.hooks.standins.writers import WRITERS
 from wengert.recording.primitives import Primitive
 from wengert.recording.record import record_call
 from wengert.recording.recorders import record_one, record_plain
-from wengert.recording.recording import PLAIN, STATE, Recording, silent
+from wengert.recording.recording import C_ONLY_TYPES, STATE, Recording, silent
 from wengert.recording.rule_reads import reads_traced, refuse_unspoken
 from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import slot_of, slots_in
@@ -84,7 +84,7 @@ def recorder(primitive: Primitive) -> Callable[..., Any]:
 def native_of(primitive: Primitive) -> Callable[..., Any]:
     """Return the function of a primitive, to be run unrecorded, together with all that it calls."""
     fn: Callable[..., Any] = primitive.fn
-    if primitive.vouched or not primitive.is_python:
+    if primitive.is_trusted or not primitive.is_python:
         return fn
 
     def run(*args: Any, **kwargs: Any) -> Any:
@@ -109,7 +109,7 @@ def _recorder(primitive: Primitive) -> Callable[..., Any]:
             if i is None:
                 if t in FLOATS:
                     return fn(args[0])
-            elif t in FLOATS or np.ndarray in PLAIN:
+            elif t in FLOATS or np.ndarray in C_ONLY_TYPES:
                 recording = STATE.recording
                 if recording is not None and recording.context is None:
                     return record_one(recording, primitive, args[0], i)
@@ -122,7 +122,7 @@ def _recorder(primitive: Primitive) -> Callable[..., Any]:
                     return record_plain(primitive, args, _record_odd)
                 return _write_out(primitive, args, kwargs) if "out" in kwargs else _record_odd(primitive, args, kwargs)
             t = type(a)
-            if t not in PLAIN or t is list or t is tuple or t is str:
+            if t not in C_ONLY_TYPES or t is list or t is tuple or t is str:
                 plain = False
         return fn(*args, **kwargs) if plain else _careful(primitive, args, kwargs)
 
@@ -177,12 +177,12 @@ def _watchful(primitive: Primitive) -> Callable[..., Any]:
         if recording is None or kwargs.get("out") is not None:
             return record(*args, **kwargs)
         args, kwargs = with_integers(primitive, args, kwargs)
-        odd = [a for a in (*args, *kwargs.values()) if type(a) not in PLAIN or type(a) in _HOLDERS]
-        if not odd and not general and primitive.vouched:
+        odd = [a for a in (*args, *kwargs.values()) if type(a) not in C_ONLY_TYPES or type(a) in _HOLDERS]
+        if not odd and not general and primitive.is_trusted:
             return record(*args, **kwargs)
         if any([_hides(recording, a, True) for a in args]) or any([_hides(recording, a) for a in kwargs.values()]):
             return opaque(recording, fn, args, kwargs, run=native_of(primitive))
-        if primitive.vouched and answers_traced(recording, odd):
+        if primitive.is_trusted and answers_traced(recording, odd):
             return opaque(recording, fn, args, kwargs)
         return record_call(primitive, args, kwargs)
 
@@ -192,7 +192,7 @@ def _watchful(primitive: Primitive) -> Callable[..., Any]:
 def _is_declared_constant(primitive: Primitive) -> bool:
     """Whether a primitive is a function, in Python or not NumPy's, that is declared to have no derivative."""
     is_constant = primitive.rule is not None and primitive.rule.kind == "constant"
-    return is_constant and (isinstance(primitive.fn, types.FunctionType) or not primitive.vouched)
+    return is_constant and (isinstance(primitive.fn, types.FunctionType) or not primitive.is_trusted)
 
 
 def _naming(primitive: Primitive) -> Callable[..., Any]:
@@ -205,7 +205,7 @@ def _naming(primitive: Primitive) -> Callable[..., Any]:
             args, kwargs = with_integers(primitive, args, kwargs)
             if any([_hides(recording, a) for a in (*args, *kwargs.values())]):
                 return opaque(recording, primitive.fn, args, kwargs, run=native_of(primitive))
-            if not primitive.vouched:
+            if not primitive.is_trusted:
                 refuse_unspoken(recording, primitive, 0)
         return record(*args, **kwargs)
 
@@ -227,7 +227,7 @@ def _hides(recording: Recording, a: Any, with_leaves: bool = False) -> bool:
     From a function they are reachable by global names.
     """
     t = type(a)
-    if (t in PLAIN and t not in _HOLDERS) or slot_of(recording, a) is not None:
+    if (t in C_ONLY_TYPES and t not in _HOLDERS) or slot_of(recording, a) is not None:
         return False
     functions: list[Any] = []
     try:
@@ -261,7 +261,7 @@ def _careful(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]
         return record_call(primitive, args, kwargs)
     if primitive.fn is np.asarray and args and isinstance(args[0], np.ndarray) and "like" not in kwargs:
         return native_of(primitive)(*args, **kwargs)  # which asks nobody: it shows the memory
-    if any([type(a) not in PLAIN and shows_traced_unseen(recording, (a,)) for a in (*args, *kwargs.values())]):
+    if any([type(a) not in C_ONLY_TYPES and shows_traced_unseen(recording, (a,)) for a in (*args, *kwargs.values())]):
         return opaque(recording, primitive.fn, args, kwargs, run=native_of(primitive))
     return native_of(primitive)(*args, **kwargs)
 
@@ -302,7 +302,7 @@ def _ufunc_recorder(primitive: Primitive) -> Callable[..., Any]:
     def record(*args: Any, **kwargs: Any) -> Any:
         if nin == 1 == len(args) and not kwargs:
             i = SHADOW.get(id(args[0]))
-            if i is not None and type(args[0]) in NUMERIC and np.ndarray in PLAIN:
+            if i is not None and type(args[0]) in NUMERIC and np.ndarray in C_ONLY_TYPES:
                 recording = STATE.recording
                 if recording is not None and recording.context is None:
                     return record_one(recording, primitive, args[0], i)
@@ -318,7 +318,7 @@ def _ufunc_recorder(primitive: Primitive) -> Callable[..., Any]:
                 return record_plain(primitive, args, _record_odd)
         for a in args:
             t = type(a)
-            if t not in PLAIN or t is list or t is tuple:
+            if t not in C_ONLY_TYPES or t is list or t is tuple:
                 return _careful(primitive, args, kwargs)
         return fn(*args)
 

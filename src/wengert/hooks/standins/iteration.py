@@ -28,7 +28,7 @@ from wengert.hooks.standins import plain
 from wengert.hooks.standins.containers import same
 from wengert.hooks.standins.ordering import ordered
 from wengert.hooks.standins.texts import characters
-from wengert.recording.recording import PLAIN, STATE, Modes
+from wengert.recording.recording import C_ONLY_TYPES, STATE, OpenCounts
 from wengert.recording.slots import holds_traced
 
 
@@ -39,7 +39,7 @@ def _with_entered_arguments(f: Any) -> Any:
     def call(*args: Any, **kwargs: Any) -> Any:
         if f is itertools.groupby and len(args) == 1:
             args = (*args, kwargs.pop("key", None))
-        if Modes.guarding:
+        if OpenCounts.tapes:
             counts = (*args[f is itertools.repeat :], *kwargs.values())
             guard_reachable(*[a for a in counts if isinstance(a, np.integer)])
         given = [role(a) for role, a in zip((first, *middle), args, strict=False)]
@@ -88,9 +88,9 @@ def _grouping(a: Any) -> Any:
 
 
 def items_of(a: Any) -> Any:
-    if Modes.guarding:
+    if OpenCounts.tapes:
         guard_set_order(a)
-    return a if type(a) in PLAIN and type(a) not in _ITERATED_TYPES else iterable(a, STATE.site)
+    return a if type(a) in C_ONLY_TYPES and type(a) not in _ITERATED_TYPES else iterable(a, STATE.site)
 
 
 def _later(a: Any) -> Any:

@@ -18,7 +18,7 @@ from wengert.hooks.standins.probes import by_ufunc
 from wengert.hooks.writes import record_store
 from wengert.recording.primitives import primitive_of
 from wengert.recording.record import record_as
-from wengert.recording.recording import PLAIN
+from wengert.recording.recording import C_ONLY_TYPES
 from wengert.recording.slots import holds_traced
 from wengert.recording.subclasses import is_of_subclass
 
@@ -67,7 +67,7 @@ _CONVERTERS = {float: float.__float__, complex: complex.__complex__}
 def _plain_number(x: Any) -> Any:
     """Convert an instance of a `float` or `complex` subclass to its plain number, recorded; return others unchanged."""
     t = type(x)
-    base = None if t in PLAIN else next((base for base in _CONVERTERS if issubclass(t, base)), None)
+    base = None if t in C_ONLY_TYPES else next((base for base in _CONVERTERS if issubclass(t, base)), None)
     if base is None or not holds_traced((x,)):
         return x if base is None else _CONVERTERS[base](x)
     primitive = primitive_of(base)

@@ -11,7 +11,7 @@ from wengert.hooks.standins.ufuncs import LAYOUT
 from wengert.hooks.writes import record_write
 from wengert.recording.primitives import Primitive
 from wengert.recording.record import as_called
-from wengert.recording.recording import Recording, here
+from wengert.recording.recording import Recording, users_line
 
 
 def write_whole(
@@ -23,8 +23,8 @@ def write_whole(
     if not isinstance(out, np.ndarray):
         error = recording.refuse(
             RefusedCallError(
-                f"{here()}: {primitive.name} writes into out= of type {type(out).__name__}, which cannot be traced. "
-                "Assign the result instead."
+                f"{users_line()}: {primitive.name} writes into out= of type {type(out).__name__}, which cannot be "
+                "traced. Assign the result instead."
             )
         )
         raise as_called(recording, primitive, args, {**words, "out": out}, error)
@@ -36,11 +36,11 @@ def write_whole(
 
     def run() -> Any:
         made = primitive.fn(*args, out=out, **words)
-        if made is not out and not primitive.vouched:
+        if made is not out and not primitive.is_trusted:
             raise recording.refuse(
                 RefusedCallError(
-                    f"{here()}: {primitive.name} does not give its out=, and may write another value there, of which "
-                    "its rule cannot tell. Give the parameter another name, or return the array."
+                    f"{users_line()}: {primitive.name} does not give its out=, and may write another value there, of "
+                    "which its rule cannot tell. Give the parameter another name, or return the array."
                 )
             )
         return made

@@ -12,7 +12,7 @@ from wengert.errors import RefusedCallError
 from wengert.hooks.classes import as_traced
 from wengert.hooks.writes import record_store
 from wengert.recording.record import as_array
-from wengert.recording.recording import Recording, here
+from wengert.recording.recording import Recording, users_line
 from wengert.recording.slots import holds_traced
 
 LAYOUT = {"casting", "subok", "order", "out"}  # say how a result is stored, not which
@@ -30,7 +30,7 @@ def with_options(recording: Recording, ufunc: np.ufunc, args: tuple[Any, ...], w
     if not _everywhere(words.get("where", True)):
         raise recording.refuse(
             RefusedCallError(
-                f"{here()}: {ufunc.__name__} with where= and without out= leaves what is masked unset. "
+                f"{users_line()}: {ufunc.__name__} with where= and without out= leaves what is masked unset. "
                 f"Give it out=, an array of what stands there."
             )
         )

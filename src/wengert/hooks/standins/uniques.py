@@ -11,7 +11,7 @@ from wengert.errors import RefusedCallError
 from wengert.hooks.classes import as_traced
 from wengert.hooks.policy import stand_in_for
 from wengert.hooks.search import search
-from wengert.recording.recording import STATE, here
+from wengert.recording.recording import STATE, users_line
 from wengert.values.specs import same_numbers
 
 _native: Any = np.unique
@@ -38,7 +38,7 @@ def _unique(
     values = as_traced(np.take)(ar, index, axis)
     if not same_numbers(values, found[0]):
         raise recording.refuse(
-            RefusedCallError(f"{here()}: np.unique cannot be traced for rows with nans. Remove these rows first.")
+            RefusedCallError(f"{users_line()}: np.unique cannot be traced for rows with nans. Remove these rows first.")
         )
     others = index, as_traced(np.reshape)(inverse, found[2].shape), counts
     chosen = [other for other, is_wanted in zip(others, wanted, strict=True) if is_wanted]

@@ -14,7 +14,7 @@ from wengert.hooks.search import search
 from wengert.hooks.standins.ufuncs import as_mask
 from wengert.hooks.writes import record_store
 from wengert.recording.record import as_array, as_plain
-from wengert.recording.recording import STATE, here
+from wengert.recording.recording import STATE, users_line
 from wengert.recording.slots import holds_traced
 from wengert.values.specs import is_inexact
 
@@ -51,7 +51,7 @@ def _writer_refused(array: Any, f: Any, *args: Any, **kwargs: Any) -> Any:
     if recording.memory.is_traced(array) or search(recording, (*args, *kwargs.values())):
         raise recording.refuse(
             RefusedCallError(
-                f"{here()}: ndarray.{f.__name__} changes a traced array in place, which wengert cannot trace. "
+                f"{users_line()}: ndarray.{f.__name__} changes a traced array in place, which wengert cannot trace. "
                 "Assign a new array instead."
             )
         )
@@ -112,7 +112,7 @@ def _place_array(f: Any, arr: np.ndarray, mask: Any, vals: Any) -> None:
     recording = STATE.recording
     if recording is not None and isinstance(vals, np.ndarray) and np.may_share_memory(arr, vals):
         raise recording.refuse(
-            RefusedCallError(f"{here()}: np.place reads values from the memory that it writes. Pass vals.copy().")
+            RefusedCallError(f"{users_line()}: np.place reads values from the memory that it writes. Pass vals.copy().")
         )
     _raise_as_numpy(f, arr, mask, vals)
     places = as_traced(np.flatnonzero)(mask)
