@@ -99,7 +99,7 @@ def grad(
     """
     options: dict[str, Any] = {"has_aux": has_aux, "holomorphic": holomorphic, "allow_int": allow_int}
     if args:
-        return _value_and_gradients(f, args, kwargs, argnums, seed, options)
+        return _gradient_at_once(f, args, kwargs, argnums, seed, options)
     refuse_words(f, kwargs, seed)
     if f is None:
         return lambda f: grad(f, argnums=argnums, **options)
@@ -109,7 +109,7 @@ def grad(
 
     @transforms(grad, original, argnums=argnums, **options)
     def gradient(*args: Any, **kwargs: Any) -> Any:
-        value, result = _value_and_gradient(f, args, kwargs, argnums, options)
+        value, result = _gradient_when_called(f, args, kwargs, argnums, options)
         return (result, value[1]) if has_aux else result
 
     return gradient
@@ -139,13 +139,13 @@ def value_and_grad(
 
     @transforms(value_and_grad, original, argnums=argnums, **options)
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
-        return _value_and_gradient(f, args, kwargs, argnums, options)
+        return _gradient_when_called(f, args, kwargs, argnums, options)
 
     return value_and_gradient
 
 
-def _value_and_gradient(f: Any, args: Args, kwargs: dict[str, Any], argnums: Argnums, options: dict[str, Any]) -> Any:
-    """Return the value of a call, and the gradients of the arguments that `argnums` names."""
+def _gradient_when_called(f: Any, args: Args, kwargs: dict[str, Any], argnums: Argnums, options: dict[str, Any]) -> Any:
+    """Compute `grad(f, argnums=...)(*args)`: return the value, and the gradient or the tuple of gradients."""
     if kwargs:
         refuse_swallowed(f, kwargs)
     if type(argnums) is tuple and argnums == _ALL_POSITIONS.get(len(args)):  # all of them: nothing to look up
@@ -241,7 +241,7 @@ def pullback_of(
     return pullback
 
 
-def _value_and_gradients(
+def _gradient_at_once(
     f: Any,
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
@@ -249,7 +249,7 @@ def _value_and_gradients(
     seed: Any,
     options: dict[str, Any],
 ) -> Any:
-    """Compute `grad(f, *args)` with arguments: return the value and the Gradients."""
+    """Compute `grad(f, *args)`: return the value and the Gradients, by default of all arguments and of f itself."""
     check_function(grad, f)
     refuse_swallowed(f, kwargs)
     refuse_shared(f, {"argnums": argnums, "seed": seed, **options})

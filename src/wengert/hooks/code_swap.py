@@ -292,8 +292,13 @@ def _is_for_numpy_alone(f: types.FunctionType) -> bool:
 
 
 def _is_instrumentable(f: types.FunctionType) -> bool:
-    """Whether a function is the user's, or a stand-in of this package that is written to be traced."""
-    return "ENTERED" in f.__globals__ if f.__code__.co_filename.startswith(ENGINE) else of_user(f)
+    """Whether a function is the user's, or one of this package that may be traced."""
+    return is_entered(f) if f.__code__.co_filename.startswith(ENGINE) else of_user(f)
+
+
+def is_entered(f: types.FunctionType) -> bool:
+    """Whether a function of this package may be traced: its module has a global `ENTERED`, a string that says why."""
+    return "ENTERED" in f.__globals__
 
 
 def _recorder_by_rule(f: types.FunctionType, recording: Recording) -> Any:

@@ -17,7 +17,7 @@ import numpy as np
 from wengert.errors import NoDerivativeError, RefusedCallError
 from wengert.hooks import foreign
 from wengert.hooks.classes import REDUCED_BY, as_traced, bind_method, lookup, python_method
-from wengert.hooks.code_swap import copy_function, prepare, swap_in, twin_of
+from wengert.hooks.code_swap import copy_function, is_entered, prepare, swap_in, twin_of
 from wengert.hooks.lazy_instrumentation import is_lazy
 from wengert.hooks.modules import MODULE_DECISIONS
 from wengert.hooks.native_values import with_values_of
@@ -152,7 +152,7 @@ def _decide_function(f: types.FunctionType, by_rule: bool) -> Decision:
     home, is_ours = home_of(f).partition(".")[0], f.__code__.co_filename.startswith(ENGINE)
     if is_ours and getattr(f, "by_hand", False):
         return _CALLS_RULE_BY_HAND
-    if is_ours and "ENTERED" not in f.__globals__:
+    if is_ours and not is_entered(f):
         return _OWN_FUNCTION
     if home in MODULE_DECISIONS and not is_ours:
         return MODULE_DECISIONS[home]

@@ -190,9 +190,9 @@ def enter_leaves(recording: Recording, here: Level, args: tuple[Any, ...]) -> Le
 
 
 class without_innermost_level:
-    """A context that hides the innermost level: only outer levels record what runs in it.
+    """A context in which only outer derivatives record; if there is none, tracing is off and the shadow table empty.
 
-    If there is no outer level, no value is traced any more. A gradient inside a pullback then has its own recording and
+    A gradient inside a pullback then has its own recording and
     shadow table, and a pullback of the user's may wait for other threads.
     """
 

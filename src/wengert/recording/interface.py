@@ -14,7 +14,7 @@ class WrittenMemory(Protocol):
 
     recording: Any
     storages: dict[int, Any]  # of arrays that own memory, by their ids: what stands in it now
-    lent: Any  # memory that C code goes on reading after a call
+    lent: Any  # views that functions with rules returned of existing memory
     undo: list[Any]
     replaced: list[Any]
     has_outer_reads: bool

@@ -1,8 +1,8 @@
 """The recording: a list of entries, and the state needed to read it back.
 
-An entry is `(primitive, value, ins, args, kwargs, site)`. `ins` is aligned with `args`: a slot (an index into the
-list), None, or a tuple of these where the argument is a list or tuple. The tape, the reverse pass and nested levels all
-read this list; nothing else is written down during a run.
+An entry is `(op, value, ins, args, kwargs, site)`. `op` is a Bound, an RruleCall or a CheckpointEntry; for inputs,
+constants and guards it is a Primitive. `ins` is aligned with `args`: a slot (an index into the list), None, or a tuple
+of these where the argument is a list or tuple. The tape, the reverse pass and nested levels all read this list.
 """
 
 from __future__ import annotations
@@ -49,7 +49,10 @@ def flat_slots(ins: tuple[Any, ...]) -> list[int]:
 
 
 class Level:
-    """One derivative on the recording: its start and its inputs, of which the first `leading` are consecutive."""
+    """One open derivative: its first entry, and its inputs, of which the first `leading` are consecutive entries.
+
+    Variables of this type are called `here`.
+    """
 
     __slots__ = ("dependent", "inputs", "leading", "seen", "start", "swaps")
 
@@ -72,7 +75,7 @@ class Around(NamedTuple):
 
 
 class Aside(NamedTuple):
-    """The traced values of a suspended recording, while another's are in the shadow table."""
+    """The shadow table of a suspended recording, saved while another recording's values are in the table."""
 
     shadow: dict[int, int]
     held: list[Any]  # arrays that the table does not hold itself: none may go meanwhile
@@ -94,7 +97,7 @@ MOST_SEARCHED = 1000  # objects searched in each call of a rule; more are search
 class Recording:
     """The recording of one thread: entries, levels, refusals, and the state of written memory.
 
-    With `keep`, every value, guard and constant is kept, as a tape needs; without, residuals only, as a gradient does.
+    With `keep` it is for a tape, and keeps every value, guard and constant; without, it keeps residuals only.
     """
 
     __slots__ = (
@@ -182,6 +185,7 @@ class Recording:
         self.owed = Owed()
         self.stream: Any = None  # the entries, where each pushes its tangent as it comes
         self.memory: WrittenMemory = None  # type: ignore[assignment]
+        # `enter(f)` returns the callable that traced code calls in place of `f`: the tracer sets `calls.resolve_plain`
         self.enter: Callable[[Any], Any] = None  # type: ignore[assignment]
 
     @property

@@ -281,9 +281,9 @@ def active_recording() -> Recording | None:
 
 
 class aside:
-    """A context in which a thread waits for others, or runs code of the user's that may: another thread may record.
+    """A context that gives up this thread's turn: another may record while this one waits, or runs code that may wait.
 
-    What runs in it is seen by no trace.
+    No trace sees what runs in it. `silent` is another context: it keeps the turn.
     """
 
     __slots__ = ("before", "recording")

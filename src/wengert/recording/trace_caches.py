@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 twins: dict[Any, Any] = {}
-"""Substitutes for functions without a closure and for classes: mostly themselves."""
+"""The callable that traced code calls in place of a function without a closure, or of a class: mostly itself."""
 prepared: dict[int, type] = {}
 """Classes of which all functions have been exchanged, by their ids: a metaclass may say that they have no hash."""
 calling_on: set[type] = set()

@@ -47,16 +47,17 @@ def reverse(
     here: Level,
     seeds: Seeds,
     depth: int,
-    consume: bool,
+    may_drop_entries: bool,
     watching: Recording | None,
     make: Callable[[int], Cotangents] | None = None,
     once: bool = False,
 ) -> Cotangents:
     """Walk back over a level, from the seeds at some slots, and return the cotangents of all slots.
 
-    `depth` counts the outer levels. With `consume`, residuals are dropped as they are used. Memory written since the
-    call is restored for each pullback, and put back at the end. The computations are recorded by `watching`, the
-    recording open on this thread: the same one for an inner level, None for the outermost, any for a later pullback.
+    `depth` counts the outer levels. With `may_drop_entries`, the walk takes checked steps from the first large
+    cotangent on, and drops each entry after its step; before that all entries stay. Memory written since the call is
+    restored for each pullback, and put back at the end. The computations are recorded by `watching`, the recording open
+    on this thread: the same one for an inner level, None for the outermost, any for a later pullback.
     If there is no outer trace, `make(size)` makes the Cotangents. With `once`, no step is then repeated, and each entry
     is dropped after its step; timing needs this.
 
@@ -82,9 +83,9 @@ def reverse(
             return cotangents
         if once:
             recording.memory.use_up()
-            _walk_quickly(recording, here, cotangents, end, depth, math.inf, consume)
+            _walk_quickly(recording, here, cotangents, end, depth, math.inf, may_drop_entries)
             return cotangents
-        large = LARGE_COTANGENT if consume else math.inf
+        large = LARGE_COTANGENT if may_drop_entries else math.inf
         last = _walk_quickly(recording, here, cotangents, end, depth, large)
         if last < 0 and not any(map(has_nan, [cotangents.table[slot] for slot in here.inputs if slot <= end])):
             return cotangents
@@ -95,10 +96,10 @@ def reverse(
             _add_seeds(cotangents, seeds)
             cotangents.owed, last = recording.owed, end
         cotangents.checks_nans = True
-        if consume:
+        if may_drop_entries:
             recording.memory.use_up()
             recording.entries[last + 1 : end + 1] = [None] * (end - last)
-        _walk_carefully(recording, here, cotangents, last, depth, consume)
+        _walk_carefully(recording, here, cotangents, last, depth, may_drop_entries)
     finally:
         recording.owed.pay(owed)
     return cotangents
@@ -117,12 +118,18 @@ def _add_seeds(cotangents: Cotangents, seeds: Seeds) -> None:
 
 @steps("cotangents")
 def _walk_quickly(
-    recording: Recording, here: Level, cotangents: Cotangents, end: int, depth: int, large: float, consume: bool = False
+    recording: Recording,
+    here: Level,
+    cotangents: Cotangents,
+    end: int,
+    depth: int,
+    large: float,
+    drop_entries: bool = False,
 ) -> int:
     """Walk back from `end` to the start of the level, without an outer trace, and return -1.
 
     Most steps are generated; `general_step` takes the others. If a cotangent has `large` bytes or more, stop before its
-    step and return its slot. With `consume`, drop the entries.
+    step and return its slot. With `drop_entries`, drop each entry after its step.
     """
     entries: Any = recording.entries
     table, memory = cotangents.table, recording.memory
@@ -134,21 +141,21 @@ def _walk_quickly(
             if cotangent is None:
                 continue
             if log and done < len(log) and log[-1 - done][0] > slot:
-                done = memory.unwind(slot) if consume else memory.rewind(slot, done)
+                done = memory.unwind(slot) if drop_entries else memory.rewind(slot, done)
             entry = entries[slot]
-            primitive = entry[0]
-            step = primitive.step
+            op = entry[0]
+            step = op.step
             if step is not None:
                 step(cotangent, entry, table)
                 table[slot] = None
             elif type(cotangent) is _array_type and cotangent.nbytes >= large:
                 return slot
-            elif primitive.is_simple and type(cotangent) is not dict:
+            elif op.is_simple and type(cotangent) is not dict:
                 table[slot] = None
-                (primitive.array_step or _simple_step)(cotangents, table, cotangent, entry)
+                (op.array_step or _simple_step)(cotangents, table, cotangent, entry)
             elif slot not in inputs:
                 general_step(cotangents, slot, entry, depth)
-            if consume:
+            if drop_entries:
                 entries[slot] = None
     except (NoDerivativeError, np.linalg.LinAlgError) as error:
         raise of_rule(error, entry[5]) from error.__cause__
@@ -157,9 +164,9 @@ def _walk_quickly(
 
 @steps("cotangents")
 def _walk_carefully(
-    recording: Recording, here: Level, cotangents: Cotangents, end: int, depth: int, consume: bool
+    recording: Recording, here: Level, cotangents: Cotangents, end: int, depth: int, drop_entries: bool
 ) -> None:
-    """Walk back in general steps, each checked for nans; with `consume`, drop the entries."""
+    """Walk back in general steps, each checked for nans; with `drop_entries`, drop each entry after its step."""
     entries: Any = recording.entries
     table, memory = cotangents.table, recording.memory
     done, log = 0, memory.undo
@@ -168,10 +175,10 @@ def _walk_carefully(
             if table[slot] is None or slot in here.inputs:
                 continue
             if log and done < len(log) and log[-1 - done][0] > slot:
-                done = memory.unwind(slot) if consume else memory.rewind(slot, done)
+                done = memory.unwind(slot) if drop_entries else memory.rewind(slot, done)
             entry = entries[slot]
             general_step(cotangents, slot, entry, depth)
-            if consume:
+            if drop_entries:
                 entries[slot] = None
     except (NoDerivativeError, np.linalg.LinAlgError) as error:
         raise of_rule(error, entry[5]) from error.__cause__
@@ -229,48 +236,48 @@ def _before_step(cotangents: Cotangents, slot: int, entry: Entry) -> tuple[list[
 
 def general_step(cotangents: Cotangents, slot: int, entry: Entry, depth: int) -> None:
     """Take one step back, through an entry of any kind."""
-    primitive, y, ins, args, kwargs, _ = entry
+    op, y, ins, args, kwargs, _ = entry
     cotangent, owned = cotangents.take(slot)
     if cotangents.live is not None:
-        primitive, ins = _at_this_level(primitive, ins, args, kwargs, cotangents.live)
-    if primitive is INPUT:  # of an inner level; without an outer variable it is a constant for this one
+        op, ins = _at_this_level(op, ins, args, kwargs, cotangents.live)
+    if op is INPUT:  # of an inner level; without an outer variable it is a constant for this one
         if ins and ins[0] is not None:
             cotangents.add(ins[0], cotangent, owned)
-    elif type(primitive) is RruleCall:
-        _custom_step(cotangents, cotangent, owned, primitive, y, ins, args, depth)
-    elif type(primitive) is CheckpointEntry:
-        primitive.step_back(cotangents, cotangent, _walk_stretch)
-    elif type(primitive) is not Bound or primitive.variant is None:
+    elif type(op) is RruleCall:
+        _custom_step(cotangents, cotangent, owned, op, y, ins, args, depth)
+    elif type(op) is CheckpointEntry:
+        op.step_back(cotangents, cotangent, _walk_stretch)
+    elif type(op) is not Bound or op.variant is None:
         return
-    elif primitive.fn is getfield:
+    elif op.fn is getfield:
         field_step(cotangents, ins[0], args, cotangent)
-    elif primitive.fn is setitem and cotangents.can_unstore(cotangent, args[1]):
+    elif op.fn is setitem and cotangents.can_unstore(cotangent, args[1]):
         store_step(cotangents, cotangent, owned, ins, args)
     else:
         if type(y) is weakref.ref:  # y may be gone; the rule reads at most its shape and dtype, which ȳ has too
             y = cotangent
         added = (
-            primitive.scatter is not None
+            op.scatter is not None
             and np.ndim(args[0])
-            and cotangents.scatter(primitive, ins[0], cotangent, y, args)
+            and cotangents.scatter(op, ins[0], cotangent, y, args)
         )
         if not added:
-            _rule_step(cotangents, cotangent, primitive, y, ins, args, kwargs)
+            _rule_step(cotangents, cotangent, op, y, ins, args, kwargs)
 
 
-def _at_this_level(primitive: Any, ins: Any, args: Any, kwargs: Any, live: set[int]) -> tuple[Any, Any]:
+def _at_this_level(op: Any, ins: Any, args: Any, kwargs: Any, live: set[int]) -> tuple[Any, Any]:
     """Return an entry's primitive and slots for this level: values that do not depend on its inputs are constants."""
     ins = _live_slots(ins, live)
-    if type(primitive) is not Bound or primitive.variant is None:
-        return primitive, ins
+    if type(op) is not Bound or op.variant is None:
+        return op, ins
     flat = ins
-    k = primitive.rule.sequence
+    k = op.rule.sequence
     if k is not None and type(args[k]) in (list, tuple):
         flat = splat(k, ins, ins[k] or (None,) * len(args[k]))
     mask = tuple([slot is not None for slot in flat])
-    bound = primitive.primitive.bound(len(mask), mask, tuple(kwargs or ()))
-    bound = bound.with_subclass() if primitive.of_subclass else bound
-    return bound if primitive.outer_state is None else bound.with_outer_state(primitive.outer_state), ins
+    bound = op.primitive.bound(len(mask), mask, tuple(kwargs or ()))
+    bound = bound.with_subclass() if op.of_subclass else bound
+    return bound if op.outer_state is None else bound.with_outer_state(op.outer_state), ins
 
 
 def _live_slots(ins: Any, live: set[int]) -> Any:

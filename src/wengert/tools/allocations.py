@@ -83,17 +83,19 @@ class FollowedEntries(list[Any]):
         recording.entries = STATE.fast_entries = self
         recording.reverse = self.walk
 
-    def walk(self, recording: Recording, here: Any, seeds: Any, depth: int, consume: bool, watching: Any) -> Any:
+    def walk(
+        self, recording: Recording, here: Any, seeds: Any, depth: int, may_drop_entries: bool, watching: Any
+    ) -> Any:
         """Run the reverse pass; a gradient inside the function counts as part of the function."""
         if depth:
-            return reverse(recording, here, seeds, depth, consume, watching)
+            return reverse(recording, here, seeds, depth, may_drop_entries, watching)
         self.end()
         self.turned = self.moment
         if not recording.folds:
             self.lines.pause()
         self.lines.only_recorded = True  # only a checkpoint runs the user's code again
         self.begin()
-        return reverse(recording, here, seeds, depth, consume, watching, self._make_cotangents)
+        return reverse(recording, here, seeds, depth, may_drop_entries, watching, self._make_cotangents)
 
     def _make_cotangents(self, size: int) -> Cotangents:
         self.cotangents = Cotangents(size)

@@ -60,16 +60,23 @@ class TimedEntries(list[Any]):
         self._skip()
 
     def walk(
-        self, recording: Recording, here: Any, seeds: Any, depth: int, consume: bool, watching: Any, make: Any = None
+        self,
+        recording: Recording,
+        here: Any,
+        seeds: Any,
+        depth: int,
+        may_drop_entries: bool,
+        watching: Any,
+        make: Any = None,
     ) -> Any:
         """Run the reverse pass; a gradient inside the function counts as part of the function."""
         if depth:
-            return reverse(recording, here, seeds, depth, consume, watching, make)
+            return reverse(recording, here, seeds, depth, may_drop_entries, watching, make)
         self._skip()
         if not recording.folds:
             self.lines.pause()
         self.back = self.lines.only_recorded = True  # only a checkpoint runs the user's code again
-        cotangents = reverse(recording, here, seeds, depth, consume, watching, make, once=True)
+        cotangents = reverse(recording, here, seeds, depth, may_drop_entries, watching, make, once=True)
         self.back = False
         self._skip()
         return cotangents
