@@ -126,11 +126,11 @@ def _read_only(leaf: Any) -> Any:
 
 def _share_variables(recording: Recording, here: Level, outer: Recording) -> None:
     """Make the outer recording's variables known to a new one, by their slots there."""
-    assert outer.aside is not None
+    assert outer.saved_shadow is not None
     recording.entries.extend([None] * len(outer.entries))
     here.start = here.seen = len(outer.entries)
     recording.inert |= outer.inert
-    SHADOW.update(outer.aside.shadow)
+    SHADOW.update(outer.saved_shadow.shadow)
     memory = memory_of(recording)
     for key, storage in memory_of(outer).storages.items():
         memory.storages[key] = made = Storage(storage.owner, storage.slot, storage.spec)
@@ -161,9 +161,8 @@ def _refuse_writes(recording: Recording, outer: Recording | None, f: Any) -> Non
 
 def _outer_follows(outer: Recording | None, key: int) -> bool:
     """Whether an outer trace follows the array with this id."""
-    return (
-        outer is not None and outer.aside is not None and (key in outer.aside.shadow or key in memory_of(outer).roots)
-    )
+    saved = None if outer is None else outer.saved_shadow
+    return saved is not None and (key in saved.shadow or key in memory_of(outer).roots)  # type: ignore[arg-type]
 
 
 def _result_outline(recording: Recording, result: Any, slots: list[Slot]) -> Any:

@@ -13,7 +13,7 @@ from wengert.hooks.classes import IMMUTABLE
 from wengert.recording.aliases import PASSING, READERS, behind
 from wengert.recording.recording import STATE, Recording, users_line
 from wengert.recording.rule_reads import reads_traced
-from wengert.recording.session import run_aside
+from wengert.recording.session import run_outside_turn
 from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import slot_of
 from wengert.values.codes import original
@@ -56,7 +56,7 @@ def read_next(reader: Any, *default: Any) -> Any:
     """Check a reader and return `next(reader)`; a generator may wait for other threads."""
     check_reader(reader)
     recording = STATE.recording if type(reader) is types.GeneratorType else None
-    return next(reader, *default) if recording is None else run_aside(recording, next, reader, *default)
+    return next(reader, *default) if recording is None else run_outside_turn(recording, next, reader, *default)
 
 
 def check_reader(reader: Any) -> None:

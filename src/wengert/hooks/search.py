@@ -25,7 +25,7 @@ from wengert.recording.aliases import READERS, behind
 from wengert.recording.decisions import decided, exact, guard, made_text
 from wengert.recording.recording import C_ONLY_TYPES, STATE, Recording, called_by_user, users_line, users_site
 from wengert.recording.rule_reads import reads_traced
-from wengert.recording.session import run_aside
+from wengert.recording.session import run_outside_turn
 from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import slot_of
 from wengert.recording.subclasses import takes_over
@@ -291,7 +291,7 @@ def opaque(
         _refuse_or_survey(recording, fn, why, args)
     call = run or fn
     return run_watching_writes(
-        recording, partial(run_aside, recording, call) if may_wait_for_threads(fn) else call, args, kwargs
+        recording, partial(run_outside_turn, recording, call) if may_wait_for_threads(fn) else call, args, kwargs
     )
 
 

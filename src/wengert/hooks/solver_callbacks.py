@@ -85,5 +85,5 @@ def order() -> int:
 
 def _outer_recording(recording: Recording) -> Recording | None:
     """Return the recording around this one, also while it is silenced."""
-    around = recording.around
+    around = recording.saved_state
     return None if around is None else around.recording or around.silenced

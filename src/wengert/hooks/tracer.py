@@ -60,7 +60,7 @@ class open_level:
         recording.memory = Memory(recording)
         recording.enter = calls.resolve_plain
         SESSION.open(recording, sys._getframe(2))
-        if recording.around is None:
+        if recording.saved_state is None:
             rules.load()
             rules.once(generated.bind_hooks)
             if escape_monitor.Monitor.needs_restart:

@@ -24,7 +24,7 @@ import numpy as np
 from wengert.errors import RefusedCallError, WengertError
 from wengert.recording.primitives import Primitive
 from wengert.recording.recording import STATE, Recording, Traced, users_line, users_site
-from wengert.recording.session import run_aside
+from wengert.recording.session import run_outside_turn
 from wengert.recording.slots import slot_of
 from wengert.values.functional import getfield, raises
 from wengert.values.names import home_of, is_of_library
@@ -191,7 +191,7 @@ def _power_is_real(recording: Recording, slot: int, entry: Any, seen: set[Any]) 
 def attempt(recording: Recording, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call `fn(*args, **kwargs)`; guard it if it raises, since the user's code may catch the exception."""
     try:
-        value = fn(*args, **kwargs) if STATE.silenced is None else run_aside(recording, fn, *args, **kwargs)
+        value = fn(*args, **kwargs) if STATE.silenced is None else run_outside_turn(recording, fn, *args, **kwargs)
     except Exception as error:
         raised(recording, error, fn, args, kwargs)
         raise

@@ -24,7 +24,7 @@ from wengert.recording.pullback_reads import OuterState
 from wengert.recording.recording import STATE, Recording, silent, users_line
 from wengert.recording.rule_reads import refuse_unspoken
 from wengert.recording.rule_writes import UNWATCHED, call_watched, note_kept, note_writes, watched_by
-from wengert.recording.session import run_aside
+from wengert.recording.session import run_outside_turn
 from wengert.recording.shadow import SHADOW, held
 from wengert.recording.slots import flat, holds_traced, recording_here, slot_of, slots_in, slots_of
 from wengert.recording.static_arguments import check_keywords, check_statics
@@ -135,7 +135,7 @@ def _run_and_record(recording: Recording, primitive: Primitive, args: tuple[Any,
     if all(slot is None for slot in ins) and not contained and not decides:
         if not primitive.is_trusted:
             refuse_unspoken(recording, primitive, 0)
-        run = partial(run_aside, recording, fn) if primitive.is_python else fn
+        run = partial(run_outside_turn, recording, fn) if primitive.is_python else fn
         return call_watched(recording, primitive, args, (), partial(run, *run_args, **run_kwargs)).pop()
     if rule.kind == "rrule":
         return _record_rrule(recording, primitive, args, ins, kwargs, contained)

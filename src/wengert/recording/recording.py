@@ -65,7 +65,7 @@ class Level:
         self.dependent: set[int] = set()
 
 
-class Around(NamedTuple):
+class SavedState(NamedTuple):
     """The state of a thread in the middle of which a recording was opened; it is restored when that is closed."""
 
     recording: Recording | None
@@ -74,7 +74,7 @@ class Around(NamedTuple):
     silenced: Recording | None
 
 
-class Aside(NamedTuple):
+class SavedShadow(NamedTuple):
     """The shadow table of a suspended recording, saved while another recording's values are in the table."""
 
     shadow: dict[int, int]
@@ -101,8 +101,6 @@ class Recording:
     """
 
     __slots__ = (
-        "around",
-        "aside",
         "batched",
         "caches",
         "checks_fp_errors",
@@ -134,6 +132,8 @@ class Recording:
         "reverse",
         "roots",
         "rounded",
+        "saved_shadow",
+        "saved_state",
         "specs",
         "stopped",
         "stream",
@@ -178,9 +178,9 @@ class Recording:
         self.unsearched: dict[Any, Any] = {}  # functions with rules that reach too much to be searched in each call
         self.thread: int | None = None  # where it is open
         self.is_open = False
-        self.around: Around | None = None
-        self.aside: Aside | None = None
-        self.displaced: tuple[Recording, Aside | None] | None = None  # the one whose values its own displaced
+        self.saved_state: SavedState | None = None
+        self.saved_shadow: SavedShadow | None = None
+        self.displaced: tuple[Recording, SavedShadow | None] | None = None  # the one whose values its own displaced
         self.turn_lock: Any = None  # rung when its turn may have come, where it waits
         self.owed = Owed()
         self.stream: Any = None  # the entries, where each pushes its tangent as it comes

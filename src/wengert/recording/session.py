@@ -24,7 +24,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from wengert.recording.recording import C_ONLY_TYPES, OPERANDS, STATE, Around, Aside, OpenCounts, Recording
+from wengert.recording.recording import C_ONLY_TYPES, OPERANDS, STATE, OpenCounts, Recording, SavedShadow, SavedState
 from wengert.recording.shadow import SHADOW
 from wengert.recording.swapped_code import give_back
 from wengert.recording.trace_caches import forget
@@ -56,10 +56,10 @@ class Session:
         """Have this thread's turn to record, in a frame that will close the recording."""
         recording.frame, recording.thread = frame, threading.get_ident()
         if STATE.recording is not STATE.silenced:  # else both are None
-            recording.around = _around()
+            recording.saved_state = _save_state()
         shown = self.shown
         if shown is not None and shown.thread == recording.thread:
-            recording.displaced = shown, shown.aside
+            recording.displaced = shown, shown.saved_shadow
         self.recordings.append(recording)
         is_alone = len(self.recordings) == 1
         self.turns.append(recording)
@@ -71,7 +71,7 @@ class Session:
             self.take_turn(recording)
             recording.is_open = True
         self.settle(1)
-        if not is_alone and recording.around is None:
+        if not is_alone and recording.saved_state is None:
             forget()  # what the others have learnt: with the last of them it is forgotten
 
     def close(self, recording: Recording) -> None:
@@ -91,7 +91,7 @@ class Session:
                 self.settle(0)
             self.leave_turn(recording)
             self.recordings.remove(recording)
-        recording.thread = recording.frame = recording.around = recording.aside = recording.displaced = None
+        recording.thread = recording.frame = recording.saved_state = recording.saved_shadow = recording.displaced = None
 
     def take_turn(self, recording: Recording) -> None:
         """Wait until no other thread records; may be repeated."""
@@ -131,12 +131,12 @@ class Session:
 
         The table holds what it held then: what breaks in between two steps of changing it leaves it to them as it was.
         """
-        around = recording.around or Around(None, None, None, None)
+        around = recording.saved_state or SavedState(None, None, None, None)
         STATE.recording, STATE.fast_entries, STATE.site, STATE.silenced = around
         if recording.displaced is not None and recording.displaced[0] in self.recordings:
-            shown, aside = recording.displaced
+            shown, saved_shadow = recording.displaced
             self._show(shown)
-            shown.aside = aside
+            shown.saved_shadow = saved_shadow
         elif (outer := around.recording or around.silenced) in self.turns:
             self._show(outer)
         else:
@@ -145,17 +145,17 @@ class Session:
     def _show(self, recording: Recording) -> None:
         """Put the values of a recording into the shadow table; those of another one are put aside."""
         shown = self.shown
-        if shown is recording and recording.aside is None:
+        if shown is recording and recording.saved_shadow is None:
             return
-        if shown is not None and shown is not recording and shown.is_open and shown.aside is None:
+        if shown is not None and shown is not recording and shown.is_open and shown.saved_shadow is None:
             held = [entry[1]() for entry in shown.entries if entry is not None and type(entry[1]) is weakref.ref]
             held += [storage.owner() for storage in [*shown.memory.storages.values()]]
-            shown.aside = Aside(dict(SHADOW), held)
+            shown.saved_shadow = SavedShadow(dict(SHADOW), held)
         self.shown = recording
         SHADOW.clear()
-        if recording.aside is not None:
-            SHADOW.update(recording.aside.shadow)
-            recording.aside = None
+        if recording.saved_shadow is not None:
+            SHADOW.update(recording.saved_shadow.shadow)
+            recording.saved_shadow = None
 
     def _is_next(self, recording: Recording) -> bool:
         """Whether it is this thread's turn; what stands before it on the list it waits for."""
@@ -243,13 +243,13 @@ def tidying(f: F) -> F:
     return tidied  # type: ignore[return-value]
 
 
-def _around() -> Around | None:
+def _save_state() -> SavedState | None:
     """Save the state that a recording is opened in the middle of, if that goes on afterwards."""
     silenced, STATE.silenced = STATE.silenced, None
     recording = STATE.recording or silenced
     if recording is None or not recording.is_open:
         return None
-    return Around(STATE.recording, STATE.fast_entries, STATE.site, silenced)
+    return SavedState(STATE.recording, STATE.fast_entries, STATE.site, silenced)
 
 
 def _is_over(recording: Recording) -> bool:
@@ -280,7 +280,7 @@ def active_recording() -> Recording | None:
     return recording
 
 
-class aside:
+class outside_turn:
     """A context that gives up this thread's turn: another may record while this one waits, or runs code that may wait.
 
     No trace sees what runs in it. `silent` is another context: it keeps the turn.
@@ -292,7 +292,7 @@ class aside:
         self.recording = recording
 
     def __enter__(self) -> None:
-        self.before = Around(STATE.recording, STATE.fast_entries, STATE.site, STATE.silenced)
+        self.before = SavedState(STATE.recording, STATE.fast_entries, STATE.site, STATE.silenced)
         STATE.silenced, STATE.recording, STATE.fast_entries = self.recording, None, None
         SESSION.leave_turn(self.recording)
 
@@ -302,9 +302,9 @@ class aside:
         STATE.recording, STATE.fast_entries, STATE.site, STATE.silenced = self.before
 
 
-def run_aside(recording: Recording, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """`fn(*args, **kwargs)` in the context `aside`."""
-    with aside(recording):
+def run_outside_turn(recording: Recording, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """`fn(*args, **kwargs)` in the context `outside_turn`."""
+    with outside_turn(recording):
         return fn(*args, **kwargs)
 
 

@@ -21,7 +21,7 @@ from wengert.hooks.policy import (
 )
 from wengert.hooks.search import FROZEN
 from wengert.recording.recording import STATE
-from wengert.recording.session import run_aside
+from wengert.recording.session import run_outside_turn
 from wengert.recording.shadow import SHADOW
 
 
@@ -64,7 +64,7 @@ def _of_queue(f: Any, t: type, name: str) -> Decision | None:
 
 def _waited_for(f: Any) -> Any:
     def call(*args: Any, **kwargs: Any) -> Any:
-        return f(*args, **kwargs) if STATE.recording is None else run_aside(STATE.recording, f, *args, **kwargs)
+        return f(*args, **kwargs) if STATE.recording is None else run_outside_turn(STATE.recording, f, *args, **kwargs)
 
     return call
 
