@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from wengert.compiling.entries import FAILED, CompiledTrace, Miss
-from wengert.compiling.loops.lowering import agree_numerically, find_reverse, warn_of_bug
+from wengert.compiling.loops.lowering import find_reverse, warn_of_bug
 from wengert.compiling.loops.while_call import free_loops_on
 from wengert.compiling.loops.while_loops import is_head
 from wengert.compiling.native.module import load_compiler
@@ -39,6 +39,7 @@ from wengert.values.frames import warn
 from wengert.values.progress import Telling
 from wengert.values.settings import SETTINGS
 from wengert.values.transformed import Remade, check_function
+from wengert.values.trees import leaves
 
 MOST_PER_FORM, MOST_TRACES = 8, 64
 """The most traces that are kept for one form of call, and in all; also the most with the same code."""
@@ -202,7 +203,7 @@ class CompiledFunction(Remade, Wrapper):
         for exact in (self.exact, True):
             if _reproduces_trace(entry, found, given):
                 return entry
-            entry = CompiledTrace(found, parameters, exact, self.native, cut=False)
+            entry = CompiledTrace(found, parameters, exact, self.native, loops=False)
         return entry if _reproduces_trace(entry, found, given) else None
 
     def _give_up(self, reason: str) -> None:
@@ -250,9 +251,22 @@ def _reproduces_trace(entry: CompiledTrace, found: WatchedTrace, given: tuple[An
     """Whether the code of an entry returns the numbers of its trace; floating-point warnings are not repeated."""
     with np.errstate(all="ignore"):
         made = entry.call(*given)
-    if agree_numerically(made, found.value):
+    if _agree_numerically(made, found.value):
         return True
     return entry.takes_derivative and has_nan(made) and not has_nan(found.value)
+
+
+def _agree_numerically(found: Any, expected: Any) -> bool:
+    """Whether two results are equal up to rounding."""
+    mine, theirs = leaves(found), leaves(expected)
+    return len(mine) == len(theirs) and all(
+        [_are_close(np.asarray(a), np.asarray(b)) for (_, a), (_, b) in zip(mine, theirs, strict=True)]
+    )
+
+
+def _are_close(a: np.ndarray, b: np.ndarray) -> bool:
+    size = np.max(np.abs(b), initial=0, where=np.isfinite(b))
+    return a.shape == b.shape and np.allclose(a, b, rtol=0, atol=1e-9 * float(size), equal_nan=True)
 
 
 def _moved_to_front(entries: Sequence[CompiledTrace], entry: CompiledTrace) -> list[CompiledTrace]:

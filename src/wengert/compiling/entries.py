@@ -46,14 +46,14 @@ class CompiledTrace:
     """
 
     def __init__(
-        self, traced: WatchedTrace, parameters: list[str], exact: bool, native: bool | None, cut: bool = True
+        self, traced: WatchedTrace, parameters: list[str], exact: bool, native: bool | None, loops: bool = True
     ) -> None:
         reads = traced.reads
         assert traced.tape is not None
         has_reverse_pass = bool(reads.recording.notes) or bool(find_reverse(traced.tape))
         self.takes_derivative = has_reverse_pass and not reads.draws  # another run would draw other numbers
         heads, self.recorded = loops_ended_by_guards(traced.tape), len(traced.tape)
-        self.tape = optimised(lowered(traced.tape, cut and not reads.draws, exact), exact)
+        self.tape = optimised(lowered(traced.tape, loops and not reads.draws, exact), exact)
         self.loops = {site: head.description for site, head in heads.items()}
         self.parameters, self.inputs, self.labels = parameters, [*reads.inputs], reads.labels
         self.run: Any = self.tape.compile("run", native=native)

@@ -36,7 +36,7 @@ def play(tape: AnyTape, *args: Any, debug: bool = False, **kwargs: Any) -> Any:
 
     for position, op in enumerate(ops, 1):
         if isinstance(op, Call):
-            values[position] = run_call(op, value_at, position in in_place)
+            values[position] = run_call(op, value_at, in_place[position])
         else:
             values[position] = given.get(position, op.val)
         if watch is not None:

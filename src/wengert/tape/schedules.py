@@ -17,14 +17,15 @@ from wengert.tape.ops import MISSING, Input, Op
 
 
 class Schedule(NamedTuple):
-    """The schedule of a tape's run: its ops, inputs by position, in-place stores, and the result's position.
+    """The schedule of a tape's run: its ops, inputs by position, and the result's position.
 
-    `dead[k]` are the positions of the values that no op reads after the k-th.
+    `in_place[k]` tells whether op k is a store that may write in place: a list, since a trace of a play asks it at each
+    op. `dead[k]` are the positions of the values that no op reads after the k-th.
     """
 
     ops: list[Op]
     given: dict[int, Any]
-    in_place: frozenset[int]
+    in_place: list[bool]
     dead: list[list[int]]
     result: int
 
@@ -37,7 +38,8 @@ def schedule(tape: AnyTape, args: tuple[Any, ...], kwargs: Mapping[str, Any] | N
     ops = list(tape)
     inputs = bind_inputs(tape.arguments, ops, args, kwargs or {}) if args or kwargs else ()
     live = liveness(ops, tape.result)
-    return Schedule(ops, _checked_inputs(ops, inputs), live.in_place, values_to_free(live, ops), tape.result.id)
+    in_place = [position in live.in_place for position in range(len(ops) + 1)]
+    return Schedule(ops, _checked_inputs(ops, inputs), in_place, values_to_free(live, ops), tape.result.id)
 
 
 def _checked_inputs(ops: list[Op], inputs: tuple[Any, ...]) -> dict[int, Any]:

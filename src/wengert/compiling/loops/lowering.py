@@ -1,9 +1,7 @@
-"""Derivatives of tapes with loops: derived from a few iterations, rolled, and extrapolated to all of them.
+"""Lower the derivatives on a tape: replace each deferred reverse pass by its derivative, and roll loops.
 
-All iterations of a derivative's loop are alike, so ten iterations determine it. What depends on their number (counts,
-shapes of residuals, where the reverse pass begins) is determined by one more iteration, and confirmed by two more. The
-result is compared with eager values before it is used: at the values of the trace, and at others nearby, since at zero
-or after an overflow two different programs may agree.
+The derivative of a loop is constructed from that of its body; if an op does not allow that, it is that of the unrolled
+tape, rolled afterwards.
 """
 
 from __future__ import annotations
@@ -16,10 +14,8 @@ import numpy as np
 from wengert.compiling.graphs.to_tape import provenance
 from wengert.compiling.guard_check import check_guards_kept
 from wengert.compiling.loops.deferred_reverse import Reverse
-from wengert.compiling.loops.extrapolation import extrapolate
-from wengert.compiling.loops.periodicity import INEXACT, constant_key
+from wengert.compiling.loops.loop_derivative import UnsupportedLoopError, constructed_derivative
 from wengert.compiling.loops.rolling import rolled
-from wengert.compiling.loops.unrolling import CannotExtrapolate, unrolled
 from wengert.compiling.loops.while_call import FreeLoop, tape_with_ops, with_trails
 from wengert.compiling.loops.while_loops import (
     is_head,
@@ -29,27 +25,25 @@ from wengert.compiling.loops.while_loops import (
     without_heads,
 )
 from wengert.errors import RuleError
-from wengert.tape.loops import Loop, with_bodies
+from wengert.tape.loops import Loop
 from wengert.tape.ops import Call, Constant, Input, Op, Variable, value_of
 from wengert.tape.tape import Tape
 from wengert.values import functional
 from wengert.values.frames import warn
-from wengert.values.specs import FLOATS, is_complex, is_inexact
-from wengert.values.trees import leaves
-
-CUT = 10
-LIKE_CUT = range(CUT - 3, CUT + 3)
-"""Long loops are cut to so many iterations, and found again with so many: the first and the last may differ."""
+from wengert.values.specs import FLOATS, is_inexact
 
 
-def lowered(tape: Any, cut: bool = True, exact: bool = False) -> Any:
-    """Replace each Reverse on a tape by its derivative, and roll the tape; with `cut`, derive from a few iterations."""
+def lowered(tape: Any, loops: bool = True, exact: bool = False) -> Any:
+    """Replace each Reverse on a tape by its derivative, and roll the tape.
+
+    With `loops`, loops are differentiated as such, and may become free; else each iteration is differentiated.
+    """
     if may_have_free_loops(tape) and (early := with_early_guards([*tape])) != [*tape]:
         tape = tape_with_ops(tape, early)
     with np.errstate(all="ignore"):  # the user was warned when the function ran
         while (back := find_reverse(tape)) is not None:
-            tape = _lower_reverse(tape, back, cut, exact)
-    tape = _try_free_loops(tape, 0, exact) if cut else without_heads(tape)
+            tape = _lower_reverse(tape, back, loops, exact)
+    tape = _try_free_loops(tape, 0, exact) if loops else without_heads(tape)
     return check_guards_kept(tape, rolled(with_trails(tape)))
 
 
@@ -62,11 +56,11 @@ def _try_free_loops(tape: Any, wanted: int, exact: bool) -> Any:
 def _try(make: Callable[..., Any], *args: Any) -> Any:
     """Return `make(*args)`; return None if it fails, so that the tape stays as recorded.
 
-    A loop that cannot be extrapolated raises CannotExtrapolate, or the exception of a rule. Any other is a bug of ours.
+    A loop that is not supported raises UnsupportedLoopError, or the exception of a rule. Any other is a bug of ours.
     """
     try:
         return make(*args)
-    except (CannotExtrapolate, RuleError):
+    except (UnsupportedLoopError, RuleError):
         return None
     except Exception as error:
         warn_of_bug(error)
@@ -84,9 +78,9 @@ def find_reverse(tape: Any) -> Any:
     return next((op for op in tape if isinstance(op, Call) and type(op.fn) is Reverse), None)
 
 
-def _lower_reverse(tape: Any, back: Call, cut: bool, exact: bool) -> Tape:
+def _lower_reverse(tape: Any, back: Call, loops: bool, exact: bool) -> Tape:
     forward = _Forward(tape, back)
-    return _replace_reverse(tape, back, forward, _derivative_tape(forward, cut, exact))
+    return _replace_reverse(tape, back, forward, _derivative_tape(forward, loops, exact))
 
 
 class _Forward:
@@ -144,7 +138,7 @@ class _Forward:
             copy.rewrite(lambda v: new[v.op])  # type: ignore[index]
             new[op] = made.push(copy)
         else:
-            raise CannotExtrapolate("an input of the tape is not a number")
+            raise UnsupportedLoopError("an input of the tape is not a number")
 
 
 def _forward_ops(ops: Sequence[Op], back: Call, inputs: Sequence[Op], has_free: bool) -> dict[Op, None]:
@@ -170,85 +164,19 @@ def _forward_ops(ops: Sequence[Op], back: Call, inputs: Sequence[Op], has_free: 
     return dict.fromkeys([op for op in before if op in found])
 
 
-def _derivative_tape(forward: _Forward, cut: bool, exact: bool) -> Any:
+def _derivative_tape(forward: _Forward, loops: bool, exact: bool) -> Any:
     """Return the tape from the inputs of a forward part and the seeds to its outputs, later values and cotangents."""
-    free = _try_free_loops(forward.tape, len(forward.inputs), exact) if cut else None
+    free = _try_free_loops(forward.tape, len(forward.inputs), exact) if loops else None
     without_heads(forward.tape)
     if free is not None and any([type(op.fn) is FreeLoop for op in free.calls]):
         found = _try(_reverse_tape, forward, free)
         if found is not None:
             return found
-    whole = rolled(forward.tape)
-    counts = _shortened_counts([op.fn for op in whole if isinstance(op, Call) and type(op.fn) is Loop]) if cut else {}
-    if not counts:
-        return _reverse_tape(forward, forward.tape)
-    found = _try(_extrapolate_derivative, forward, whole, counts)
-    if found is not None and _try(_matches_eager, found, forward):
-        return found
-    return _reverse_tape(forward, forward.tape)
-
-
-def _extrapolate_derivative(forward: _Forward, whole: Any, counts: dict[int, int]) -> Any:
-    """Extrapolate the derivative from a few iterations, from one more of each loop, and from two more of all."""
-    tables = [op.val for op in with_bodies(whole) if isinstance(op, Constant) and type(op.val) is tuple]
-    if not all(map(_has_distinct_floats, tables)):
-        raise CannotExtrapolate("a table of constants has equal elements, or elements that are not floats")
-    cuts = [counts, *[{**counts, n: keep + 1} for n, keep in counts.items()], {n: k + 2 for n, k in counts.items()}]
-    base, *mores, further = [rolled(_reverse_of_few(forward, _shortened(whole, cut)), LIKE_CUT) for cut in cuts]
-    return extrapolate(base, mores, further, [n - keep for n, keep in counts.items()], tables)
-
-
-def _has_distinct_floats(table: tuple[Any, ...]) -> bool:
-    """Whether the elements of a table are distinct floats, which identify their positions; integers do not."""
-    return all([type(x) in INEXACT for x in table]) and len({*map(constant_key, table)}) == len(table)
-
-
-def _matches_eager(found: Tape, forward: _Forward) -> bool:
-    """Whether a derivative agrees with the eager one at generic values, since many derivatives are zero at zero.
-
-    If the values of the trace are generic, return True: the code is compared at these later.
-    """
-    if all(map(_is_generic, (*forward.inputs, *forward.others))) and all(
-        [np.all(cotangent) and np.isfinite(cotangent).all() for cotangent in forward.cotangents]
-    ):
-        return True
-    run, fn, rng = found.compile(), Reverse.eager, np.random.default_rng(0)
-    for size in (1e-3, -1e-3, 1e-6):
-        given = [_perturbed(op.val, size, rng) for op in (*forward.inputs, *forward.others)]
-        seeds = [_perturbed(value_of(seed), size, rng) for seed in forward.seeds]
-        try:
-            expected = fn(forward.tape, len(forward.inputs), [*map(_fresh_value, given)], [*map(_fresh_value, seeds)])
-        except Exception:  # a guard fails there, or the function is not defined
-            continue
-        if all([np.isfinite(leaf).all() for _, leaf in leaves(expected)]):
-            try:
-                return agree_numerically(run(*given, *seeds), expected)
-            except Exception:  # this derivative fails where the function has one
-                return False
-    return False
-
-
-def _is_generic(op: Op) -> bool:
-    """Whether the real and imaginary parts of a value are all finite, different, and not integers."""
-    x = np.asarray(op.val)
-    parts = np.stack([x.real, x.imag]) if is_complex(x) else x
-    return bool(np.isfinite(parts).all() and (parts != np.rint(parts)).all() and np.unique(parts).size == parts.size)
-
-
-def _perturbed(value: Any, size: float, rng: np.random.Generator) -> Any:
-    """Return a number or array like `value`, with each element changed slightly."""
-    step = size * (1 + 1j) if is_complex(value) else size
-    near = value + step * rng.uniform(0.5, 1.0, np.shape(value)) * np.where(value == 0, 1.0, np.abs(value))
-    return near.astype(value.dtype) if isinstance(value, np.ndarray) else type(value)(near)
-
-
-def _shortened_counts(loops: Sequence[Loop]) -> dict[int, int]:
-    """Map the counts of loops that are long enough to the counts that they are cut to."""
-    return {loop.count: CUT for loop in loops if loop.count >= 3 * CUT}
-
-
-def _shortened(whole: Any, counts: dict[int, int]) -> Tape:
-    return unrolled(whole, lambda loop: counts.get(loop.count, loop.count))
+    whole = rolled(forward.tape) if loops else forward.tape
+    found = None
+    if any([isinstance(op, Call) and type(op.fn) is Loop for op in whole]):
+        found = _try(constructed_derivative, whole, len(forward.inputs), forward.seeds)
+    return _reverse_tape(forward, forward.tape) if found is None else found
 
 
 def _reverse_tape(forward: _Forward, tape: Tape) -> Any:
@@ -256,14 +184,6 @@ def _reverse_tape(forward: _Forward, tape: Tape) -> Any:
     n = len(forward.inputs)
     given = [_fresh_value(op.val) for op in (*forward.inputs, *forward.others)]
     return Reverse.taped(tape, n, given, [_fresh_value(value_of(seed)) for seed in forward.seeds])
-
-
-def _reverse_of_few(forward: _Forward, tape: Tape) -> Any:
-    """Return `_reverse_tape` of fewer iterations; raise CannotExtrapolate if these calls fail."""
-    try:
-        return _reverse_tape(forward, tape)
-    except Exception as error:
-        raise CannotExtrapolate(f"fewer iterations raise {error!r}") from error
 
 
 def _fresh_value(value: Any) -> Any:
@@ -311,16 +231,3 @@ def _part_values(part: Any, new: dict[Op, Any]) -> list[Any]:
     """Return the values in a part of a derivative's result."""
     parts = part.op.args if type(part) is Variable and isinstance(part.op, Call) else part
     return [new[v.op] if type(v) is Variable else v for v in parts]  # type: ignore[index]
-
-
-def agree_numerically(found: Any, expected: Any) -> bool:
-    """Whether two results are equal up to rounding."""
-    mine, theirs = leaves(found), leaves(expected)
-    return len(mine) == len(theirs) and all(
-        [_are_close(np.asarray(a), np.asarray(b)) for (_, a), (_, b) in zip(mine, theirs, strict=True)]
-    )
-
-
-def _are_close(a: np.ndarray, b: np.ndarray) -> bool:
-    size = np.max(np.abs(b), initial=0, where=np.isfinite(b))
-    return a.shape == b.shape and np.allclose(a, b, rtol=0, atol=1e-9 * float(size), equal_nan=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import types
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,16 +36,15 @@ class Run(NamedTuple):
         return self.start + self.period * self.count
 
 
-def runs_of(ops: Sequence[Op], crossings: Any, cut: Container[int] = ()) -> list[Run]:
+def runs_of(ops: Sequence[Op], crossings: Any) -> list[Run]:
     """Return the runs in order; if several overlap, take the one of the shortest period.
 
     `crossings(run)` returns for each op of an iteration how many values cross it: a run begins where these are fewest.
-    Runs of `cut` iterations represent longer loops, so they are long enough.
     """
     marks, taken = _signature_numbers(ops), np.zeros(len(ops), bool)
     work = np.cumsum([0, *map(_op_weight, ops)])
     found = []
-    for period in _periods(marks, LEAST_COUNT if cut or work[-1] > 2 * len(ops) else LEAST_OPS):
+    for period in _periods(marks, LEAST_COUNT if work[-1] > 2 * len(ops) else LEAST_OPS):
         if not _may_repeat(marks, period):
             continue
         same = (marks[period:] == marks[:-period]) & ~taken[:-period] & ~taken[period:]
@@ -53,7 +52,7 @@ def runs_of(ops: Sequence[Op], crossings: Any, cut: Container[int] = ()) -> list
         for start, end in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
             length = end - start + period
             count = length // period
-            is_long = count in cut or work[end + period] - work[start] >= 2 * LEAST_OPS
+            is_long = work[end + period] - work[start] >= 2 * LEAST_OPS
             enough = count >= LEAST_COUNT and is_long and work[start + period] > work[start] + period
             if enough and not taken[start : end + period].any():
                 run = _rotate_run(Run(start, period, count), length, crossings)

@@ -8,7 +8,7 @@ residuals, the loop stores it in an array with one row for each iteration.
 from __future__ import annotations
 
 import operator
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -34,10 +34,8 @@ from wengert.tape.ops import Call, Constant, Variable, value_of, with_variables
 from wengert.tape.tape import Tape
 
 
-def rolled(tape: AnyTape, cut: Container[int] = ()) -> Any:
+def rolled(tape: AnyTape) -> Any:
     """Return a tape that computes the same as `tape`, with equal iterations replaced by Loops, which may be nested.
-
-    Runs of `cut` iterations represent longer ones.
 
     >>> def f(x):
     ...     for _ in range(100):
@@ -48,9 +46,9 @@ def rolled(tape: AnyTape, cut: Container[int] = ()) -> Any:
     (808, 43)
     """
     loops: dict[Any, Loop] = {}
-    found, again = tape, _Roller(tape, loops).tape(cut)
+    found, again = tape, _Roller(tape, loops).tape()
     while again is not None:
-        found, again = again, _Roller(again, loops).tape(cut)
+        found, again = again, _Roller(again, loops).tape()
     return found if found is tape else inline_constants(found)
 
 
@@ -66,9 +64,9 @@ class _Roller:
         self.new: dict[int, Variable] = {}
         self.stacks: dict[tuple[int, int], Variable] = {}
 
-    def tape(self, cut: Container[int]) -> Tape | None:
+    def tape(self) -> Tape | None:
         """Return the tape with loops; None if nothing repeats."""
-        runs = runs_of(self.ops, self.crossings, cut)
+        runs = runs_of(self.ops, self.crossings)
         self.patterns = self.fitting(patterns_of(self.ops, self.place, runs, self.literals))
         if not self.patterns:
             return None

@@ -1,0 +1,175 @@
+"""The derivative of a loop is constructed from that of its body: equal to the gradient of the function as it runs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from loop_sources import loop_arguments, loop_function
+
+import wengert as wg
+from wengert.compiling.loops import deferred_reverse, loop_derivative, lowering
+
+R = np.random.default_rng(3)
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The lengths of the derivatives that are constructed; short functions defer their reverse pass, too."""
+    found: list[int] = []
+
+    def noted(*args: Any) -> Any:
+        tape = loop_derivative.constructed_derivative(*args)
+        found.append(len(tape))
+        return tape
+
+    monkeypatch.setattr(lowering, "constructed_derivative", noted)
+    monkeypatch.setattr(deferred_reverse, "LEAST_ENTRIES", 20)
+    return found
+
+
+def by_differences(f: Any, x: np.ndarray) -> np.ndarray:
+    """The gradient by Richardson's differences of fourth order."""
+    found = []
+    for e in np.eye(x.size).reshape(-1, *x.shape):
+        d = [(f(x + h * e) - f(x - h * e)) / (2 * h) for h in (1e-3, 2e-3)]
+        found.append((4 * d[0] - d[1]) / 3)
+    return np.reshape(found, x.shape)
+
+
+def item_of_an_argument(x: np.ndarray) -> Any:
+    s = 0.0
+    for _ in range(200):
+        s = s * 0.9 + math.sin(s + x[0]) * x[1]
+    return s
+
+
+def recurrence(x: np.ndarray) -> Any:
+    u = np.zeros(120)
+    u[0], u[1] = x[0], x[1]
+    for i in range(2, 120):
+        u[i] = 0.5 * u[i - 1] - 0.3 * u[i - 2] + 0.1 * np.sin(u[i - 1] * x[2])
+    return np.sum(u * u)
+
+
+def loop_in_a_loop(x: np.ndarray) -> Any:
+    s = x[0]
+    for i in range(20):
+        for j in range(30):
+            s = s + 0.01 * np.sin(s + j) * x[1]
+        s = s * 0.9 + x[2] * i * 0.01
+    return s
+
+
+def table(x: np.ndarray) -> Any:
+    t = np.zeros((12, 12))
+    t[0, :] = x[0]
+    for i in range(1, 12):
+        for j in range(1, 12):
+            t[i, j] = 0.5 * t[i - 1, j] + 0.3 * t[i, j - 1] * x[1] + 0.1 * t[i - 1, j - 1] ** 2
+    return t[-1, -1] + np.sum(t[5])
+
+
+def adds_to_items(x: np.ndarray) -> Any:
+    u = np.zeros(5)
+    for i in range(100):
+        u[i % 5] += x[0] * math.cos(0.1 * i)
+    return np.sum(u**2 * x[1])
+
+
+def shift_register(x: np.ndarray) -> Any:
+    a, b, c = x[0], x[1], x[2]
+    for _ in range(80):
+        a, b, c = b, c, 0.4 * a + 0.3 * b * c
+    return a * b + c
+
+
+def matrix_power(x: np.ndarray) -> Any:
+    m = np.array([[0.5, 0.1], [0.2, 0.4]]) * x[0]
+    v = np.array([1.0, 2.0]) * x[1]
+    for _ in range(60):
+        v = np.tanh(m @ v) + x[2]
+    return np.sum(v * v)
+
+
+def last_value(x: np.ndarray) -> Any:
+    s, t = x[0], 0.0
+    for _ in range(50):
+        t = np.sin(s) * x[1]
+        s = s * 0.9 + t * x[2]
+    return s * t
+
+
+ONE_LEVEL = [item_of_an_argument, recurrence, adds_to_items, shift_register, matrix_power, last_value]
+CASES = [*ONE_LEVEL, loop_in_a_loop, table]
+
+
+@pytest.mark.parametrize("f", CASES, ids=lambda f: f.__name__)
+def test_gradients(made: list[int], f: Any) -> None:
+    compiled = wg.compile(wg.grad(f), strict=True)
+    for x in (np.array([0.4, 0.7, 0.2]), np.array([-0.3, 0.5, 0.9]), np.zeros(3)):
+        np.testing.assert_allclose(compiled(x), wg.grad(f)(x), rtol=1e-12, atol=1e-13)
+        np.testing.assert_allclose(compiled(x), by_differences(f, x), rtol=1e-6, atol=1e-8)
+    assert made and "1 trace" in compiled.explain()
+
+
+@pytest.mark.parametrize("f", [item_of_an_argument, recurrence, shift_register], ids=lambda f: f.__name__)
+def test_second_derivatives(made: list[int], f: Any) -> None:
+    def along(x: np.ndarray) -> Any:
+        return np.sum(wg.grad(f)(x) * np.array([1.0, -2.0, 0.5]))
+
+    x = np.array([0.4, 0.7, 0.2])
+    np.testing.assert_allclose(wg.compile(wg.grad(along))(x), by_differences(along, x), rtol=1e-6, atol=1e-8)
+
+
+def test_the_derivative_does_not_grow_with_the_loop(made: list[int]) -> None:
+    def f(x: np.ndarray, n: int) -> Any:
+        s = x[0]
+        for _ in range(n):
+            s = s * 0.99 + np.sin(s) * x[1]
+        return s
+
+    compiled = wg.compile(wg.grad(f))
+    for n in (100, 200, 400):
+        compiled(np.array([0.3, 0.4]), n)
+    assert len({*made}) == 1 and made[0] < 40
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("seed", range(40))
+def test_random_loops(made: list[int], seed: int) -> None:
+    text, f = loop_function(seed)
+    gradient = wg.grad(f, argnums=(0, 1, 2, 3))
+    compiled = wg.compile(gradient, native=False)
+    for args in (loop_arguments(seed), loop_arguments(seed + 1000)):
+        for found, expected in zip(compiled(*args), gradient(*args), strict=True):
+            size = np.max(np.abs(expected), initial=0.0, where=np.isfinite(expected))
+            np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9 * float(size), err_msg=text)
+
+
+def unsupported() -> Iterator[Any]:
+    def stores_at_many(x: np.ndarray) -> Any:
+        u = x * 1.0
+        for _ in range(60):
+            u[np.array([0, 2])] = np.sin(u[np.array([0, 2])]) + x[1]
+        return np.sum(u)
+
+    def spreads_a_row(x: np.ndarray) -> Any:
+        m = np.zeros((3, 3))
+        for _ in range(60):
+            m[:] = x * 0.5 + m[0, 1]
+        return np.sum(m)
+
+    yield from (stores_at_many, spreads_a_row)
+
+
+@pytest.mark.parametrize("f", unsupported(), ids=lambda f: f.__name__)
+def test_what_is_not_constructed_is_differentiated_by_iterations(monkeypatch: pytest.MonkeyPatch, f: Any) -> None:
+    monkeypatch.setattr(deferred_reverse, "LEAST_ENTRIES", 20)
+    x = np.array([0.4, 0.7, 0.2])
+    compiled = wg.compile(wg.grad(f), strict=True)
+    compiled(x)
+    np.testing.assert_allclose(compiled(1.1 * x), by_differences(f, 1.1 * x), rtol=1e-6, atol=1e-8)
