@@ -371,6 +371,11 @@ class _Segment:
                 cotangents.add(op, x_bar)
 
 
+def _is_view(op: Op) -> bool:
+    """Whether an op shows all elements of its operand, in another shape or order: its operand is stored instead."""
+    return isinstance(op, Call) and not op.guard and info(op.fn).cost == 0 and info(op.fn).name != "item"
+
+
 def _asks_for_memory(op: Op) -> bool:
     """Whether an op is a guard on the memory of inputs, which are copies here."""
     return isinstance(op, Call) and op.guard and info(op.fn).name == "memory_query"
@@ -526,7 +531,7 @@ class _BackwardLoop:
             self.outer.append(self.places[op])
             self.inner.append(Input(op.val))
             return Variable(self.inner[-1])
-        if self.is_recomputed(op):
+        if self.is_recomputed(op) or _is_view(op):
             return self.code.copy_of(op, self.get)
         if not is_stacked(op.val):
             raise UnsupportedLoopError("a residual of a loop is not a number or an array")
