@@ -242,7 +242,7 @@ def test_a_mistaken_call_is_told_what_is_right(mistake: str) -> None:
 
 @pytest.mark.parametrize("way", [wg.grad, wg.value_and_grad, wg.jacfwd, wg.jacrev, wg.jacobian, wg.hessian])
 def test_has_aux_asks_for_a_pair(way: Any) -> None:
-    with pytest.raises(wg.ArgumentError, match=r"has_aux=True asks for .* \(value, aux\), but .* returned a float64"):
+    with pytest.raises(wg.ArgumentError, match=r"has_aux=True needs .* \(value, aux\), but .* returned a float64"):
         way(lambda x: np.sum(x * x), has_aux=True)(X)
     with pytest.raises(wg.ArgumentError, match="returned a ndarray"):  # of two numbers, which is no pair
         way(lambda x: x[:2] * x[:2], has_aux=True)(X)

@@ -90,7 +90,7 @@ PAIRS = [(a, b) for a in KINDS for b in KINDS]
 def test_sum(a: str, b: str) -> None:
     expected = summed(a, b)
     if expected is RuleError:
-        with pytest.raises(RuleError, match="cannot be added"):
+        with pytest.raises(RuleError, match="cannot add"):
             KINDS[a]() + KINDS[b]()
     else:
         assert plain(KINDS[a]() + KINDS[b]()) == expected
@@ -106,7 +106,7 @@ def test_sum_in_place(a: str, b: str) -> None:
         with pytest.raises(RuleError, match="shapes"):
             add_inplace(x, y)
     elif expected is RuleError:
-        with pytest.raises(RuleError, match="cannot be added"):
+        with pytest.raises(RuleError, match="cannot add"):
             add_inplace(x, y)
     else:
         made = add_inplace(x, y)
@@ -195,7 +195,7 @@ def test_structural_tangents() -> None:
     assert t.x == 1.0 == t["x"] and t.y == ZeroTangent()
     assert plain(t + Tangent(Point, y=2.0)) == ("Point", {"x": 1.0, "y": 2.0})
     assert copy.deepcopy(t).x == 1.0
-    with pytest.raises(RuleError, match="cannot be added"):
+    with pytest.raises(RuleError, match="cannot add"):
         t + Tangent(tuple, 1.0)
     with pytest.raises(RuleError, match="class of its primal"):
         Tangent(1.0)  # type: ignore[arg-type]
@@ -698,7 +698,7 @@ def test_container_as_an_argument_of_the_gradient() -> None:
     (lambda g: Tangent(Pair, x=g), "Tangent of Pair"),
     (lambda g: g, "not float"),
     (lambda g: {"x": g, "z": g}, "dict with x, z"),
-    (lambda g: Tangent(Point, x=Tangent(tuple, g)), "is one too, not Tangent"),
+    (lambda g: Tangent(Point, x=Tangent(tuple, g)), "must be a number or an array, not Tangent"),
 ])  # fmt: skip
 def test_a_tangent_of_another_form_is_refused(bar: Callable[[Any], Any], match: str) -> None:
     f = ruled(lambda p: p.x * p.y, lambda y_bar, p: (bar(y_bar),))
@@ -761,7 +761,7 @@ def test_debug_asks_for_the_very_object() -> None:
     with wg.debug():
         with pytest.raises(RuleError, match=r"test_cotangents\.py:"):
             wg.grad(lambda a: f(a) + f(a))(A)
-        with pytest.raises(RuleError, match="not the array that it was given"):
+        with pytest.raises(RuleError, match="not the array that it received"):
             add_inplace(A.copy(), InplaceableThunk(val=lambda: B, add=lambda x: x + B))
     assert wg.grad(lambda a: f(a) + f(a))(A).tolist() == [2.0] * 3
 

@@ -37,7 +37,7 @@ def test_the_folder_is_its_owners_alone(base: Path) -> None:
 def test_a_folder_that_others_can_write_is_refused(mode: int) -> None:
     folder().mkdir(parents=True)
     folder().chmod(mode)
-    with pytest.raises(CacheFolderError, match="others can write"):
+    with pytest.raises(CacheFolderError, match="other users can write"):
         kernels(TEXT)
 
 

@@ -1,1 +1,1 @@
-"""Values, views, trees, cotangents and places in the user's code; this package knows no rule and no trace."""
+"""Values, views, trees, cotangents and lines of the user's code. This package imports neither rules nor traces."""

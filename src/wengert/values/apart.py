@@ -1,4 +1,4 @@
-"""Objects of C that hold values for each thread or context, where the collector of cycles does not show them."""
+"""Objects written in C that hold a value per thread or context, which the garbage collector does not list."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 
 
 def is_apart(t: type) -> bool:
-    """Whether objects of a class hold values for each thread or context, and are none of this package's own."""
+    """Whether objects of a class hold a value per thread or context; False for classes of this package."""
     return issubclass(t, _APART) and t.__module__.partition(".")[0] != "wengert"
 
 
 def held_apart(thing: Any) -> Any:
-    """The value that a context variable has now, or the attributes that this thread has of a `threading.local`."""
+    """Return the current value of a context variable, or this thread's attributes of a `threading.local`."""
     if isinstance(thing, contextvars.ContextVar):
         return thing.get(None)
     return threading.local.__getattribute__(thing, "__dict__")

@@ -1,8 +1,8 @@
-"""Which arguments a derivative is asked for, whether they can have one, and what was said of them by mistake.
+"""Arguments of a derivative: find those in `argnums`, check that they have one, and explain mistakes in options.
 
-One rule for all numbers: what is asked for by position or name holds a float or complex number, or is a whole number
-(`int`, `np.integer`), which counts as the float that equals it. Any other number is refused, or has None with
-`allow_int`. Where nothing is named (`grad(f, x, y)` at once), what holds no float has None.
+One rule serves all arguments in `argnums`: each must hold a float or complex number, or be an integer (`int`,
+`np.integer`), which counts as the float that equals it. Others raise an error, or have the gradient None with
+`allow_int`. Without `argnums`, as in `grad(f, x, y)`, an argument that holds no float has the gradient None.
 """
 
 from __future__ import annotations
@@ -27,26 +27,26 @@ OPTIONS = ("argnums", "has_aux", "holomorphic", "allow_int", "seed")
 def places_of(
     f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Argnums
 ) -> tuple[tuple[int | str, ...], bool]:
-    """The wanted arguments as positions and keywords, and whether one was asked for, bare."""
+    """Return the arguments in `argnums` as positions and keywords, and whether `argnums` was one key, not a tuple."""
     if isinstance(argnums, int) and 0 <= argnums < len(args):
         return (argnums,), True
     single = isinstance(argnums, (int, str))
-    asked: Sequence[Any] = (argnums,) if single else tuple(argnums or ())  # type: ignore[arg-type]
-    found = tuple([_place(key, f, args, kwargs) for key in asked])
+    keys: Sequence[Any] = (argnums,) if single else tuple(argnums or ())  # type: ignore[arg-type]
+    found = tuple([_place(key, f, args, kwargs) for key in keys])
     if len(set(found)) < len(found):
-        raise ArgumentError(f"argnums={argnums!r} names an argument twice; its gradient is given once.")
+        raise ArgumentError(f"argnums={argnums!r} names an argument twice. Name it once.")
     return found, single
 
 
 def _place(key: int | str, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int | str:
-    """Where the call gives the argument that argnums asks for."""
+    """Return the position or keyword by which a call passes the argument that `argnums` calls `key`."""
     if isinstance(key, str):
         if key in kwargs:
             return key
-        names = named_parameters(f)  # 30 µs: asked only where they are needed
+        names = named_parameters(f)  # takes 30 µs
         if key in names and names.index(key) < len(args):
             return names.index(key)
-        raise ArgumentError(f"argnums names {key!r}, but the call gives no such argument. {_parameters(names)}")
+        raise ArgumentError(f"argnums names {key!r}, but the call passes no such argument. {_parameters(names)}")
     place = key + len(args) if key < 0 else key
     if 0 <= place < len(args):
         return place
@@ -54,16 +54,16 @@ def _place(key: int | str, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     if 0 <= place < len(names) and names[place] in kwargs:
         return names[place]
     raise ArgumentError(
-        f"argnums={key}, but the call gives {len(args)} positional arguments. They count from 0. {_parameters(names)}"
+        f"argnums={key}, but the call has {len(args)} positional arguments, counted from 0. {_parameters(names)}"
     )
 
 
 def _parameters(names: list[str]) -> str:
-    return f"The parameters of the function are {', '.join(names)}." if names else "The function names no parameters."
+    return f"The parameters of the function are {', '.join(names)}." if names else "Its parameters have no names."
 
 
 def argument_names(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], wanted: tuple[int | str, ...]) -> list[str]:
-    """The names of arguments, as their function has them."""
+    """Return the names that the function `f` has for these arguments."""
     names = named_parameters(f)
     return [
         key if isinstance(key, str) else names[key] if key < len(names) else f"argument {key + 1}" for key in wanted
@@ -71,7 +71,7 @@ def argument_names(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], wanted
 
 
 def asked_for(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], wanted: tuple[int | str, ...]) -> str:
-    """The arguments that a derivative is asked for, in a message."""
+    """Name the arguments in `argnums` for a message."""
     return " or ".join(argument_names(f, args, kwargs, wanted)) or "any argument"
 
 
@@ -79,7 +79,7 @@ def asked_for(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], wanted: tup
 
 
 def check_inputs(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], wanted: tuple[int | str, ...]) -> None:
-    """Refuse what is asked for and holds numbers without a derivative only."""
+    """Raise IntegerInputError for an argument that holds only numbers without a derivative, such as integers."""
     for key in wanted:
         value = kwargs[key] if isinstance(key, str) else args[key]
         found = None if is_inexact(value) else _without_derivative(value)
@@ -89,17 +89,17 @@ def check_inputs(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], wanted: 
         if isinstance(value, np.ndarray):
             raise IntegerInputError(
                 f"argument {name!r} is an array of {value.dtype}, which has no derivative. Pass {name}.astype(float), "
-                "or allow_int=True, which gives None for it."
+                "or allow_int=True to get None for it."
             )
         what = f"is a {type(found).__name__}" if found is value else f"holds no float, only {type(found).__name__}"
         raise IntegerInputError(
-            f"argument {name!r} {what}, which has no derivative. Pass a float for it, or leave it out of argnums; "
-            "allow_int=True gives None for it."
+            f"argument {name!r} {what}, which has no derivative. Pass a float, leave it out of argnums, "
+            "or pass allow_int=True to get None for it."
         )
 
 
 def _without_derivative(value: Any) -> Any:
-    """A number in what holds no other ones than such as have no derivative; else None."""
+    """Return a number in `value` if it holds numbers, but none with a derivative; else None."""
     found = None
     for part in _parts(value, 0):
         if is_inexact(as_float(part) if part is value else part):
@@ -119,49 +119,49 @@ def _parts(value: Any, depth: int) -> Iterator[Any]:
 
 
 def check_complex(paths: list[tuple[str, Any]], value: Any) -> None:
-    """A holomorphic function is one of complex numbers to complex numbers: else a part of its derivative is dropped."""
+    """Refuse real arguments and results of a holomorphic function, which would lose a part of its derivative."""
     real = [path for path, leaf in paths if not is_complex(leaf)]
     if real:
         raise ArgumentError(
             f"holomorphic=True needs complex arguments, but {real[0]} is real. Pass it as a complex number, or leave "
-            "it out: of argnums=, and what f itself holds by grad(f, argnums=...)(x) in place of grad(f, x)."
+            "it out of argnums. If f itself holds it, call grad(f, argnums=...)(x) instead of grad(f, x)."
         )
     if not is_complex(value):
         raise NonScalarOutputError(
-            "holomorphic=True needs a complex result, but the function returned a real number. Leave holomorphic=True "
-            "out: np.real, np.abs and the like are not holomorphic."
+            "holomorphic=True needs a complex result, but the function returned a real number. Leave out "
+            "holomorphic=True: np.real, np.abs and the like are not holomorphic."
         )
 
 
-# What was said of them by mistake
+# Mistakes in options
 
 
 def check_argnums(argnums: Any) -> None:
-    """Refuse what names no arguments, as early as it is said."""
+    """Raise ArgumentError if `argnums` is not an int, a string, or a tuple or list of these."""
     keys = argnums if isinstance(argnums, (tuple, list)) else (argnums,)
     for key in keys:
         if type(key) is not int and not isinstance(key, str):
             raise ArgumentError(
-                f"argnums={argnums!r} names no arguments: it is a position, a name, or a tuple of these. "
-                "The arguments themselves are given to the function that this makes: grad(f)(x, y)."
+                f"argnums={argnums!r} names no arguments: pass a position (int), a name (str), or a tuple of these. "
+                "Pass the arguments of f to the function that this returns, as in grad(f)(x, y)."
             )
 
 
 def with_aux(f: Any, result: Any) -> Any:
-    """The pair (value, aux) that a function differentiated with `has_aux` returned; ArgumentError where it is none."""
+    """Return the pair (value, aux) that a function returned under `has_aux`. Errors: ArgumentError if it is no pair."""
     if isinstance(result, (tuple, list)) and len(result) == 2:
         return result
     raise ArgumentError(
-        f"has_aux=True asks for a function that returns a pair (value, aux), but {callable_name(f)} returned "
+        f"has_aux=True needs a function that returns a pair (value, aux), but {callable_name(f)} returned "
         f"a {type(result).__name__}. Return a pair, or leave has_aux out."
     )
 
 
 def refuse_words(f: Any, words: Mapping[str, Any], seed: Any) -> None:
-    """Refuse keywords of a `grad` that is given no arguments: it would drop them."""
+    """Refuse unknown keywords, and a seed, of `grad` without arguments: it would ignore them."""
     if seed is not None:
         raise ArgumentError(
-            "grad(f, seed=...) without arguments would drop the seed. Say grad(f, x, seed=...) with them, "
+            "grad(f, seed=...) would ignore the seed: f has no arguments here. Write grad(f, x, seed=...) "
             "or wg.vjp(f, x)[1](seed)."
         )
     for name, value in words.items():
@@ -169,56 +169,56 @@ def refuse_words(f: Any, words: Mapping[str, Any], seed: Any) -> None:
 
 
 def _meant(f: Any, name: str, value: Any) -> str:
-    """Say what a keyword that `grad` does not have was probably meant to be."""
+    """Suggest what a keyword that `grad` does not have was meant to be."""
     if f is not None and name in parameter_names(f):
-        return f"It is one of {callable_name(f)}: grad(f)(..., {name}=...) gives it."
+        return f"It is a parameter of {callable_name(f)}: write grad(f)(..., {name}=...)."
     near = "argnums" if name in _ALIASES else next(iter(difflib.get_close_matches(name, OPTIONS, 1)), None)
     if near is None:
-        return f"Its own are {', '.join(OPTIONS)}; those of f are given to what it makes: grad(f)(..., {name}=...)."
+        return f"Its options are {', '.join(OPTIONS)}. Pass a keyword of f as grad(f)(..., {name}=...)."
     shown = repr(value) if isinstance(value, (int, str, tuple, list)) else "..."
-    return f"Say {near}={shown}."
+    return f"Write {near}={shown}."
 
 
 _ALIASES = ("wrt", "with_respect_to", "params", "parameters", "variables", "inputs", "names", "index", "arg", "args")
 
 
 def refuse_shared(f: Any, options: Mapping[str, Any]) -> None:
-    """Refuse an option of `grad` given together with the arguments of a function that has one of that name."""
+    """Refuse an option of `grad(f, x)` if f has a parameter of the same name."""
     given = [name for name, value in options.items() if value is not None and value is not False]
     shared = [name for name in parameter_names(f) if name in given] if given else []
     if shared:
         raise ArgumentError(
-            f"{shared[0]}= is an argument of grad and of {callable_name(f)}. For the function's own, call "
-            f"functools.partial(f, {shared[0]}=...); for that of grad, wrap f in a lambda without it."
+            f"{shared[0]}= is an argument of grad and of {callable_name(f)}. To pass it to the function, "
+            f"differentiate functools.partial(f, {shared[0]}=...). To pass it to grad, wrap f in a lambda without it."
         )
 
 
 def refuse_swallowed(f: Any, words: Mapping[str, Any]) -> None:
-    """Refuse an option of `grad`, spelt right or nearly, that a function which takes any keyword would swallow."""
+    """Refuse a keyword for f that is an option of `grad`, or nearly, and that f does not name."""
     for name in words:
-        near = difflib.get_close_matches(name, _NO_WORDS_OF_OTHERS, 1, 0.8) if name.startswith(_BEGINNINGS) else []
+        near = difflib.get_close_matches(name, _ONLY_OF_GRAD, 1, 0.8) if name.startswith(_BEGINNINGS) else []
         if not near or name in parameter_names(f):
             continue
         if not takes_any_keyword(f):
-            raise ArgumentError(f"neither grad nor {callable_name(f)} has an argument {name!r}. Say {near[0]}=.")
+            raise ArgumentError(f"neither grad nor {callable_name(f)} has an argument {name!r}. Write {near[0]}=.")
         raise ArgumentError(
-            f"{name}= would go to {callable_name(f)}, which takes any keyword. If {near[0]} of grad is meant, say "
-            f"grad(f, {near[0]}=...)(x); for the function's own, call functools.partial(f, {name}=...)."
+            f"{name}= would go to {callable_name(f)}, which takes any keyword. For grad's option, write "
+            f"grad(f, {near[0]}=...)(x). To pass it to the function, use functools.partial(f, {name}=...)."
         )
 
 
-_NO_WORDS_OF_OTHERS = ("argnums", "has_aux", "holomorphic", "allow_int")  # as `seed` is, which functions have too
+_ONLY_OF_GRAD = ("argnums", "has_aux", "holomorphic", "allow_int")  # not `seed`, which functions have too
 _BEGINNINGS = ("arg", "has", "hol", "all")
 
 
 def refuse_positions(f: Callable[..., Any], args: tuple[Any, ...], holds_floats: Callable[[], bool]) -> None:
-    """Refuse `grad(f, 1)` and `grad(f, (0, 1))`, where positions are meant: as arguments they have no gradient."""
+    """Refuse `grad(f, 1)` and `grad(f, (0, 1))`, which mean positions: as arguments, integers have no gradient."""
     keys = args[0] if type(args[0]) in (tuple, list) else args
     if len(args) > 1 or not keys or not all([_is_key(f, key) for key in keys]) or holds_floats():
         return
     raise ArgumentError(
-        f"grad(f, {args[0]!r}) calls f at once, with the argument {args[0]!r}, which holds no float. If it says which "
-        f"arguments: grad(f, argnums={args[0]!r}). A number to differentiate at is a float: 1.0."
+        f"grad(f, {args[0]!r}) calls f immediately with the argument {args[0]!r}, which holds no float. To select "
+        f"arguments, write grad(f, argnums={args[0]!r}). To differentiate at a number, pass a float: 1.0."
     )
 
 

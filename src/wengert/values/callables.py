@@ -1,4 +1,4 @@
-"""Callables as a user writes them: their dotted names, their places, a rule to paste for them."""
+"""Callables as a user writes them: their dotted names, definition lines, parameters, and a rule to paste for them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = [
     "unwrapped", "written_name",
 ]  # fmt: skip
 
-# Callables that are told apart by identity, and hash so, or as a method of the same object.
+# Types of callables that compare and hash by identity, or as a method of the same object.
 TOLD_APART = {
     types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.MethodDescriptorType,
     types.WrapperDescriptorType, types.ClassMethodDescriptorType, type, abc.ABCMeta, np.ufunc,
@@ -30,16 +30,12 @@ TOLD_APART = {
 
 
 _MAIN = "__main__", "__mp_main__"  # one module: `multiprocessing` gives it a second name
-
-
 _NOT_PLACES = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-
-
-_NO_SIGNATURE = TypeError, ValueError, AttributeError, NameError  # the latter of C functions, for their defaults' names
+_NO_SIGNATURE = TypeError, ValueError, AttributeError, NameError  # NameError: a default of a C function names nothing
 
 
 class Same:
-    """A key for a callable object in a table: equal to a key of the same object only, whatever its `==` says."""
+    """A dictionary key for a callable object that compares by identity, whatever the object's own `==` returns."""
 
     __slots__ = ("it",)
 
@@ -54,24 +50,24 @@ class Same:
 
 
 def key_of(f: Any) -> Any:
-    """The key under which the table of rules has a callable: itself, or a Same where its own `==` cannot be trusted."""
+    """Return the key of a callable in the rule registry: itself, or a Same if its `==` may not compare identities."""
     if type(f) in TOLD_APART:
         return f
     return f.__func__ if type(f) is Transformed else Same(f)
 
 
 def callable_of(key: Any) -> Any:
-    """The callable that `key_of` made this key of."""
+    """Return the callable from which `key_of` made this key."""
     return key.it if type(key) is Same else key
 
 
 def unwrapped(f: Any) -> Any:
-    """The function in a static method, a class method or a Transformed, which is what a call of it reaches."""
+    """Return the function that a call of `f` reaches, if `f` is a static method, a class method or a Transformed."""
     return f.__func__ if isinstance(f, (staticmethod, classmethod, Transformed)) else f
 
 
 def callable_name(f: Any) -> str:
-    """The dotted name under which a user would write the callable `f`, such as `np.linalg.solve`."""
+    """Return the dotted name by which a user would write the callable `f`, such as `np.linalg.solve`."""
     owner = _owner(f)
     if owner is not None:
         return f"{callable_name(owner)}.{f.__name__}"
@@ -86,25 +82,25 @@ def callable_name(f: Any) -> str:
 
 
 def _owner(f: Any) -> Any:
-    """The class or ufunc of which a callable is a method written in C, or bound."""
+    """Return the class or ufunc of a method that is bound or written in C; None for other callables."""
     if isinstance(f, (types.MethodDescriptorType, types.WrapperDescriptorType, types.ClassMethodDescriptorType)):
         return f.__objclass__
     bound = None if isinstance(f, type) else getattr(f, "__self__", None)
     if bound is None or isinstance(bound, types.ModuleType) or not hasattr(f, "__name__"):
         return None
-    if isinstance(f, types.BuiltinFunctionType) and f.__module__ is not None:  # it keeps something of its own there
+    if isinstance(f, types.BuiltinFunctionType) and f.__module__ is not None:  # `__self__` is its own C data
         return None
     return bound if isinstance(bound, (type, np.ufunc)) else type(bound)
 
 
 def _of_object(f: Any) -> str:
-    """`np.vectorize(f)`, `functools.partial(f)`, `Model(...)`."""
+    """Name a callable object, such as `np.vectorize(f)`, `functools.partial(f)` or `Model(...)`."""
     inside = getattr(f, "pyfunc", getattr(f, "func", None))
     return f"{callable_name(type(f))}({callable_name(inside) if callable(inside) else '...'})"
 
 
 def _where_defined(f: Any) -> str:
-    """The name of what cannot be imported from where it says: a local function, a ufunc of another package."""
+    """Name a callable that its own module does not export: a local function, a ufunc of another package."""
     if isinstance(f, np.ufunc) and f.__name__.endswith(" (vectorized)"):
         return f"np.frompyfunc({f.__name__.partition(' ')[0]}, {f.nin}, {f.nout})"
     modules = [(name, vars(m)) for name, m in sys.modules.copy().items() if hasattr(m, "__dict__")]
@@ -119,15 +115,15 @@ def _where_defined(f: Any) -> str:
 
 
 def place(function: Any) -> str:
-    """Where a Python function stands, as "file:line"."""
+    """Return the line of a Python function's definition as "file:line"; the name of a callable without code."""
     code = getattr(inspect.unwrap(function), "__code__", None)
     return f"{code.co_filename}:{code.co_firstlineno}" if code else callable_name(function)
 
 
 def signature(f: Callable[..., Any]) -> inspect.Signature:
-    """The signature of a callable, without annotations: Python 3.14 runs the user's code to make these.
+    """Return the signature of a callable without annotations: Python 3.14 runs the user's code to evaluate these.
 
-    Errors: TypeError, ValueError where the callable does not tell.
+    Errors: TypeError, ValueError if the callable has no signature.
     """
     if isinstance(f, types.MethodType):
         return inspect.signature(types.MethodType(_bare(f.__func__), f.__self__))
@@ -143,7 +139,7 @@ def _bare(f: Any) -> Any:
 
 
 def named_parameters(f: Callable[..., Any]) -> list[str]:
-    """The names of the parameters of `f` that can be given by position; empty where it does not tell."""
+    """List the parameters of `f` that can be passed by position; empty if it has no signature."""
     try:
         parameters = signature(f).parameters.values()
     except _NO_SIGNATURE:
@@ -152,7 +148,7 @@ def named_parameters(f: Callable[..., Any]) -> list[str]:
 
 
 def parameter_names(f: Callable[..., Any]) -> list[str]:
-    """The names of all parameters of `f`; empty where it does not tell."""
+    """List all parameters of `f`; empty if it has no signature."""
     try:
         return list(signature(f).parameters)
     except _NO_SIGNATURE:
@@ -160,14 +156,14 @@ def parameter_names(f: Callable[..., Any]) -> list[str]:
 
 
 def path_in(f: Callable[..., Any], path: str) -> str:
-    """A path such as `argument 1['w']` with the name that the first parameter of `f` has."""
+    """Replace the number in a path such as `argument 1['w']` by the name of that parameter of `f`."""
     head = re.match(r"argument (\d+)", path)
     names = parameter_names(f) if head else []
     return path if not head or int(head[1]) > len(names) else names[int(head[1]) - 1] + path[head.end() :]
 
 
 def takes_any_keyword(f: Callable[..., Any]) -> bool:
-    """Whether `f` has a `**` parameter; False where it does not tell."""
+    """Whether `f` has a `**` parameter; False if it has no signature."""
     try:
         return any([p.kind is p.VAR_KEYWORD for p in signature(f).parameters.values()])
     except _NO_SIGNATURE:
@@ -175,16 +171,16 @@ def takes_any_keyword(f: Callable[..., Any]) -> bool:
 
 
 def written_name(f: Any) -> str:
-    """The name of a callable in a piece of code: `f` where its own name is no dotted name."""
+    """Return the name of a callable for use in source: `f` if its own name is not a dotted name."""
     name = callable_name(f)
     return name if all(map(is_name, name.split("."))) else "f"
 
 
 def stub(f: Callable[..., Any], nargs: int | None = None, name: str | None = None) -> str:
-    """The text of a rule for `f` that a user can paste and fill in: its name, parameters and decorator.
+    """Return the source of a rule for `f` that a user can paste and complete.
 
-    `nargs` is how many arguments by position it takes; by default as many as `f` cannot do without. `name` is how the
-    user's code spells it, if that is known.
+    `nargs` is its number of positional arguments, by default the parameters of `f` without default. `name` is how
+    the user's code spells `f`, if known.
     """
     name = name or written_name(f)
     note = f"  # f is {in_line(callable_name(f))}" if name == "f" else ""
@@ -207,7 +203,7 @@ def stub(f: Callable[..., Any], nargs: int | None = None, name: str | None = Non
 
 
 def _needed(f: Any) -> list[str]:
-    """The names of the parameters without a default; `x` where they are not known."""
+    """List the positional parameters without a default; `x` if there are none, or `f` has no signature."""
     try:
         parameters = list(inspect.signature(f).parameters.values())
     except _NO_SIGNATURE:
@@ -216,7 +212,7 @@ def _needed(f: Any) -> list[str]:
 
 
 def fits(native: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Whether a callable of C takes such arguments, as far as its signature says."""
+    """Whether a callable written in C takes these arguments by its signature; True if it has none."""
     if isinstance(native, np.ufunc):
         return native.nin <= len(args) <= native.nargs
     try:

@@ -1,4 +1,4 @@
-"""Cotangents that are no arrays: certainly zero, without derivative, structural, delayed; and how they add up.
+"""Cotangents other than arrays: certain zeros, cotangents of containers, delayed ones; and how they add up.
 
     +            ZeroTangent  NoTangent  Tangent  Thunk      value
     ZeroTangent  ZeroTangent  NoTangent  Tangent  the thunk  value
@@ -6,8 +6,8 @@
     Tangent      Tangent      Tangent    by part  its value  -
     Thunk        the thunk    the thunk  its value + ...
 
-Times anything, ZeroTangent is ZeroTangent and NoTangent is NoTangent; of the two, ZeroTangent. Neither forces a thunk.
-Source: the seed "Gradient Accumulation" (ChainRulesCore.jl).
+A product with ZeroTangent is ZeroTangent, any other with NoTangent is NoTangent. Neither evaluates a thunk.
+Source: "Gradient Accumulation" (ChainRulesCore.jl).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from wengert.errors import NoDerivativeError, RuleError
 from wengert.values import functional
 from wengert.values.settings import SETTINGS
 
-ENTERED = "Pullbacks compute with it, also on values that an outer derivative watches."
+ENTERED = "Pullbacks call this module, also with values that an outer derivative traces."
 
 __all__ = [
     "AbstractTangent",
@@ -43,7 +43,7 @@ __all__ = [
 
 
 class AbstractTangent:
-    """The base of cotangents that are no arrays; arrays and numbers leave arithmetic with one to it."""
+    """The base class of cotangents other than arrays; arrays and numbers leave arithmetic with them to it."""
 
     __slots__ = ()
     __array_ufunc__ = None
@@ -59,7 +59,7 @@ class AbstractTangent:
 
 
 class _Nothing(AbstractTangent):
-    """A cotangent that adds nothing: it vanishes in a sum, and a product with it is it again."""
+    """A cotangent that adds nothing to a sum; a product with it is the same cotangent."""
 
     __slots__ = ()
 
@@ -91,7 +91,7 @@ class _Nothing(AbstractTangent):
 
 
 class ZeroTangent(_Nothing):
-    """A cotangent that is certainly zero, of whatever shape: it vanishes in sums.
+    """A cotangent that is certainly zero, of any shape. It adds nothing to a sum.
 
     >>> wg.ZeroTangent() + 2.0, wg.ZeroTangent() * 2.0
     (2.0, ZeroTangent())
@@ -123,7 +123,7 @@ class NoTangent(_Nothing):
 class Tangent(AbstractTangent):
     """The cotangent of a container of the class `of`, by part: `Tangent(Point, x=...)`, `Tangent(tuple, a_bar, b_bar)`.
 
-    Parts are given, and read, by attribute, key or position. A part that is not given is zero.
+    Parts are passed by position or keyword, and read by index, key or attribute. Missing parts are zero.
 
     >>> t = wg.Tangent(tuple, 1.0, 2.0) + wg.Tangent(tuple, 10.0)
     >>> t, t[1], t[7]
@@ -134,7 +134,7 @@ class Tangent(AbstractTangent):
 
     def __init__(self, of: type, *items: Any, **fields: Any) -> None:
         if not isinstance(of, type):
-            raise RuleError(f"a Tangent names the class of its primal first, as Tangent(Point, x=...): got {of!r}")
+            raise RuleError(f"Tangent needs the class of its primal first, as in Tangent(Point, x=...): got {of!r}")
         self.of = of
         self.parts: dict[Any, Any] = {**dict(enumerate(items)), **fields}
 
@@ -142,7 +142,7 @@ class Tangent(AbstractTangent):
         return self.parts.get(key, ZeroTangent())
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name in ("of", "parts"):  # asked for while it is made or copied
+        if name.startswith("__") or name in ("of", "parts"):  # looked up while an instance is made or copied
             raise AttributeError(name)
         return self[name]
 
@@ -166,12 +166,12 @@ class Tangent(AbstractTangent):
         return self * (1 / other)
 
     def merge(self, other: Any, plus: Callable[[Any, Any], Any]) -> Any:
-        """The sum with `other`, of the same class, part by part; `plus` adds two cotangents of one part."""
+        """Add `other`, of the same class, part by part; `plus` adds two cotangents of one part."""
         other = force(other)
         if is_zero(other):
             return self
         if not isinstance(other, Tangent) or other.of is not self.of:
-            raise RuleError(f"a cotangent of {self.of.__name__} and {_what(other)} cannot be added")
+            raise RuleError(f"cannot add a cotangent of {self.of.__name__} and {_what(other)}")
         both = {key: plus(part, other.parts[key]) for key, part in self.parts.items() if key in other.parts}
         return _like(self, {**self.parts, **other.parts, **both})
 
@@ -191,7 +191,7 @@ def _what(x: Any) -> str:
 
 
 class Thunk(AbstractTangent):
-    """A cotangent that is computed only if it is wanted: `make()` computes it, anew at each call.
+    """A cotangent that is computed on demand: `make()` computes it, again at each call.
 
     >>> x_bar = wg.Thunk(lambda: np.ones(2) * 3.0)
     >>> x_bar, wg.unthunk(x_bar)
@@ -202,7 +202,7 @@ class Thunk(AbstractTangent):
 
     def __init__(self, make: Callable[[], Any]) -> None:
         if not callable(make):
-            raise RuleError(f"a Thunk holds a function of no arguments, as Thunk(lambda: ...): got {_what(make)}")
+            raise RuleError(f"Thunk needs a function without arguments, as in Thunk(lambda: ...): got {_what(make)}")
         self.make = make
 
     def __call__(self) -> Any:
@@ -239,8 +239,7 @@ class Thunk(AbstractTangent):
 class InplaceableThunk(Thunk):
     """A thunk that can also add its value to an array: `add(x_bar)` does `x_bar += val()` and returns x_bar.
 
-    `val` computes the value. The array that `add` is given has the shape and dtype of the argument; it is the engine's
-    own, and nobody else reads it.
+    `val` computes the value. `add` receives an array of the argument's shape and dtype, which only the engine uses.
 
     >>> row = wg.InplaceableThunk(val=lambda: np.array([0.0, 5.0]), add=lambda x_bar: np.add(x_bar, [0, 5], out=x_bar))
     >>> wg.add_inplace(np.ones(2), row)
@@ -252,7 +251,7 @@ class InplaceableThunk(Thunk):
     def __init__(self, *, val: Callable[[], Any], add: Callable[[np.ndarray], np.ndarray]) -> None:
         super().__init__(val)
         if not callable(add):
-            raise RuleError(f"add= is a function that adds to an array and returns it: got {_what(add)}")
+            raise RuleError(f"add= must be a function that adds to an array and returns it, but is {_what(add)}")
         self.add = add
 
     @property
@@ -262,9 +261,9 @@ class InplaceableThunk(Thunk):
 
 
 class KnownInPart(Thunk):
-    """A `tangent` that is nan in the elements that have no derivative; `why` says so to whoever reads one.
+    """A `tangent` that is nan in the elements without a derivative; evaluating it raises NoDerivativeError(`why`).
 
-    What a linear function takes of the others, as an index does, is known.
+    A linear function that reads only the other elements, such as an index, has a known result.
 
     >>> y_dot = wg.extend.KnownInPart(np.array([2.0, np.nan]), "the second has no derivative")
     >>> y_dot.through(lambda tangent: tangent[:1]), y_dot.through(lambda tangent: tangent[1:])
@@ -281,13 +280,13 @@ class KnownInPart(Thunk):
         raise NoDerivativeError(self.why)
 
     def through(self, linear: Callable[[Any], Any]) -> Any:
-        """Apply the function `linear` to it; the result is a plain tangent where it holds no nan."""
+        """Apply the function `linear` to the tangent; return the result alone if it holds no nan."""
         made = linear(self.tangent)
         return KnownInPart(made, self.why) if np.any(np.isnan(made)) else made
 
 
 def unthunk(x: Any) -> Any:
-    """The value of `x` if it is a thunk, which may be a thunk again; anything else as it is.
+    """Return the value of a thunk `x`, which may be another thunk; any other `x` unchanged.
 
     >>> wg.unthunk(wg.Thunk(lambda: 2.0)), wg.unthunk(3.0)
     (2.0, 3.0)
@@ -296,28 +295,28 @@ def unthunk(x: Any) -> Any:
 
 
 def force(x: Any) -> Any:
-    """The value under all layers of thunks."""
+    """Return the value of nested thunks; any other `x` unchanged."""
     while isinstance(x, Thunk):
         x = x()
     return x
 
 
 def is_zero(x: Any) -> bool:
-    """Whether `x` is ZeroTangent or NoTangent: nothing to add."""
+    """Whether `x` is ZeroTangent or NoTangent."""
     return isinstance(x, _Nothing)
 
 
 def add_inplace(x: Any, y: Any) -> Any:
-    """The sum `x` + `y` of two cotangents, written into x where that is possible.
+    """Return the sum `x` + `y` of two cotangents, written into x if possible.
 
-    Use what is returned, and x no more. It is possible for a plain, writeable array x of floats or complex numbers, on
-    memory of NumPy's own, that can hold the sum and shares nothing with y. An InplaceableThunk y then adds itself.
+    Use the result, and no longer x. x is written if it is a plain, writeable array of floats or complex numbers in
+    NumPy's own memory, its dtype holds the sum, and it shares no memory with y. An InplaceableThunk y then adds itself.
 
     >>> x = np.array([1.0, 2.0])
     >>> wg.add_inplace(x, np.array([10.0, 10.0])) is x, x
     (True, array([11., 12.]))
 
-    Errors: RuleError where the shapes differ: nothing is broadcast.
+    Errors: RuleError if the shapes differ: nothing is broadcast.
     """
     if is_zero(x) or is_zero(y):
         return x + y
@@ -330,39 +329,39 @@ def add_inplace(x: Any, y: Any) -> Any:
     if isinstance(x, AbstractTangent) or isinstance(y, AbstractTangent):
         return x + y
     if np.shape(x) != np.shape(y):
-        raise RuleError(f"cotangents of shapes {np.shape(x)} and {np.shape(y)} cannot be added")
+        raise RuleError(f"cannot add cotangents of shapes {np.shape(x)} and {np.shape(y)}")
     if writes and np.result_type(x, y) == x.dtype and not np.may_share_memory(x, y):
         return np.add(x, y, out=x)
     return x + y
 
 
 def add_into(buffer: np.ndarray, thunk: InplaceableThunk) -> np.ndarray:
-    """Add a thunk to `buffer` by its action; returns what that returned.
+    """Add a thunk to `buffer` by its `add`, and return the result of that.
 
-    Errors: RuleError where that is no array like the buffer; in `debug` also where it is not the buffer itself.
+    Errors: RuleError if that is not an array like the buffer; in `debug`, if it is not the buffer itself.
     """
     return as_given(thunk.add(buffer), buffer, "add of an InplaceableThunk")
 
 
 def as_given(made: Any, buffer: np.ndarray, action: str) -> np.ndarray:
-    """`made`, which an action returned for `buffer`, if it may stand for it: an array like it; in `debug`, itself.
+    """Return `made`, the result of adding to `buffer`. Errors: RuleError unless it is an array like the buffer.
 
-    `action` names the action in the error, a RuleError.
+    In `debug` it must be the buffer itself. The error calls the function that returned it `action`.
     """
     if made is buffer:
         return buffer
     if SETTINGS.debug or type(made) is not np.ndarray or made.shape != buffer.shape or made.dtype != buffer.dtype:
         raise RuleError(
-            f"{action} returned {_what(made)}, not the array that it was given\n"
+            f"{action} returned {_what(made)}, not the array that it received\n"
             "  fix: add to x_bar in place (x_bar[key] += ..., x_bar += ...) and `return x_bar`"
         )
     return made
 
 
 def is_exclusive(held: list[Any], k: int = 0, own: int = 0) -> bool:
-    """Whether `held[k]` is an array that nothing else refers to, so that it may be written into.
+    """Whether only `held[k]` refers to its array, by the reference count, so that it may be overwritten.
 
-    It is known from the count of references. `own` is how many variables of the caller refer to the array.
+    `own` is the number of the caller's variables that refer to the array.
     """
     array = held[k]
     if type(array) is not np.ndarray or array.base is not None or sys.getrefcount(array) > _ALONE + own:
@@ -371,9 +370,9 @@ def is_exclusive(held: list[Any], k: int = 0, own: int = 0) -> bool:
 
 
 def _references(held: list[Any], k: int) -> int:
-    """How many references `is_exclusive` counts to the array `held[k]`, if there is no other one."""
+    """Count the references that `is_exclusive` finds to the array `held[k]` if there are no others."""
     array = held[k]
     return sys.getrefcount(array)
 
 
-_ALONE = _references([np.empty(1)], 0)  # as this Python counts: what is on its stack counts in some versions only
+_ALONE = _references([np.empty(1)], 0)  # only some versions of Python count references on the stack

@@ -1,18 +1,18 @@
-"""Names of autograd, JAX and PyTorch, and what they are called here."""
+"""Names of autograd, JAX and PyTorch, and what to use instead of them here."""
 
 from __future__ import annotations
 
-_NUMPY = "NumPy and SciPy are used as they are: import numpy as np"
+_NUMPY = "use NumPy and SciPy directly: import numpy as np"
 _RULES = "wg.rrule gives a function a rule: its value, and a pullback"
-_LOOPS = "Python's own if, for and while are traced as they are"
-_COMPILE = "wg.compile(f) traces once and runs generated code; without it f runs as it is"
+_LOOPS = "Python's own if, for and while are traced"
+_COMPILE = "wg.compile(f) traces f once and then runs generated code; without it f runs uncompiled"
 _PARALLEL = "wg.dask.value_and_grad(loss) sums gradients over chunks of data, on all cores"
-_TREES = "containers need no registration: gradients mirror them, and wg.ravel makes one vector of them"
-_TAPES = "print(wg.gradtape(f, x)) shows what is computed"
-_STOP = "wg.stop_gradient(x) is a constant; outside of a derivative nothing is recorded"
-_VECTOR = "wg.vjp(f, x) gives the value and the pullback"
-_HVP = "wg.hvp(f, x, v) is the product of the Hessian with v"
-_KEYS = "np.random is used as it is, without keys: rng = np.random.default_rng(0)"
+_TREES = "containers need no registration: gradients have the same structure, and wg.ravel makes a vector of one"
+_TAPES = "print(wg.gradtape(f, x)) shows the recorded operations"
+_STOP = "wg.stop_gradient(x) makes x a constant; outside of a derivative nothing is recorded"
+_VECTOR = "wg.vjp(f, x) returns the value and the pullback"
+_HVP = "wg.hvp(f, x, v) returns the product of the Hessian with v"
+_KEYS = "use np.random directly, without keys: rng = np.random.default_rng(0)"
 
 INSTEAD = {
     **dict.fromkeys(("np", "numpy", "scipy", "sp"), _NUMPY),
@@ -26,25 +26,25 @@ INSTEAD = {
     **dict.fromkeys(("make_vjp", "vector_jacobian_product", "tensor_jacobian_product"), _VECTOR),
     **dict.fromkeys(("make_hvp", "hessian_vector_product", "hessian_tensor_product"), _HVP),
     **dict.fromkeys(("random", "PRNGKey", "key"), _KEYS),
-    "make_jvp": "wg.jvp(f, (x,), (v,)) gives the value and its derivative along v",
-    "make_ggnvp": "with y, J = wg.linearize(f, x) and wg.vjp(f, x)[1] products with JᵀJ are two calls",
-    "egrad": "wg.elementwise_grad(f) is that of each element",
-    "deriv": "wg.derivative(f) is that of a function of one number",
-    "holomorphic_grad": "say wg.grad(f, holomorphic=True)",
-    "multigrad": "say wg.grad(f, argnums=(0, 1))",
-    "multigrad_dict": 'say wg.grad(f, argnums=("w", "b"))',
-    "grad_and_aux": "say wg.grad(f, has_aux=True)",
-    "value_and_gradient": "it is wg.value_and_grad(f)",
-    "remat": "it is wg.checkpoint(f)",
+    "make_jvp": "wg.jvp(f, (x,), (v,)) returns the value and its derivative along v",
+    "make_ggnvp": "for a product with JᵀJ, call J from y, J = wg.linearize(f, x), then wg.vjp(f, x)[1]",
+    "egrad": "use wg.elementwise_grad(f)",
+    "deriv": "use wg.derivative(f), the derivative of a function of one number",
+    "holomorphic_grad": "use wg.grad(f, holomorphic=True)",
+    "multigrad": "use wg.grad(f, argnums=(0, 1))",
+    "multigrad_dict": 'use wg.grad(f, argnums=("w", "b"))',
+    "grad_and_aux": "use wg.grad(f, has_aux=True)",
+    "value_and_gradient": "use wg.value_and_grad(f)",
+    "remat": "use wg.checkpoint(f)",
     "nn": "write it with NumPy: np.maximum(x, 0)",
-    "config": "there is nothing to set: numbers are float64 unless they are given as float32",
-    "backward": "wg.grad(loss)(params) returns the gradient; nothing is kept in the parameters",
+    "config": "nothing needs to be set: numbers are float64 unless you pass float32",
+    "backward": "wg.grad(loss)(params) returns the gradient; the parameters store none",
     "autograd": "wg.grad(f)(x) returns the gradient of a function",
-    "test_util": "wg.check_grads(f, x) compares with differences",
+    "test_util": "wg.check_grads(f, x) compares gradients with finite differences",
 }  # fmt: skip
 
 
 def no_such_name(name: str) -> str:
     """Return the message for a name that wengert does not have."""
-    said = INSTEAD.get(name)
-    return f"module 'wengert' has no attribute {name!r}" + (f": {said}. See docs/coming-from." if said else "")
+    instead = INSTEAD.get(name)
+    return f"module 'wengert' has no attribute {name!r}" + (f": {instead}. See docs/coming-from." if instead else "")

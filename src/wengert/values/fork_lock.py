@@ -1,4 +1,4 @@
-"""Locks that are free again in the child of a fork, where the thread that held one is gone, and Python's own lock."""
+"""Locks that a fork releases in the child, which lacks the thread that held them; and Python's global lock."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def lock_of_process() -> Any:
-    """A lock for this module's tables; the thread that holds it may take it again."""
+    """Make a reentrant lock that is released in the child of a fork."""
     made: Any = threading.RLock()
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=made._at_fork_reinit)
@@ -17,7 +17,7 @@ def lock_of_process() -> Any:
 
 
 def refuse_without_global_lock() -> None:
-    """Refuse a free-threaded build of Python whose global lock is off. Errors: ImportError there."""
+    """Raise ImportError in a free-threaded build of Python whose global lock is off."""
     if not getattr(sys, "_is_gil_enabled", lambda: True)():  # from Python 3.13
         version = ".".join(map(str, sys.version_info[:2]))
         raise ImportError(

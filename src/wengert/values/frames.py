@@ -1,4 +1,4 @@
-"""This package's own frames, kept out of the sight of the user's code: tracebacks, `sys._getframe`, warnings."""
+"""Frames of this package, hidden from the user's code: in tracebacks, `sys._getframe` and warnings."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from wengert.values.sites import Site
 ENGINE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _OURS = (ENGINE, "<wengert")
 STANDARD = "<wengert standard library>"
-_STANDING = os.path.join("wengert_rules", "")
+_RULE_FILES = os.path.join("wengert_rules", "")
 
 
 def is_at_caller(file: str) -> bool:
-    """Whether a file's code, where it is instrumented, counts as being at the line that calls it."""
-    return file.startswith(ENGINE) or file == STANDARD or _STANDING in file
+    """Whether instrumented code of a file reports its caller's line as its site."""
+    return file.startswith(ENGINE) or file == STANDARD or _RULE_FILES in file
 
 
 def is_ours(frame: types.FrameType) -> bool:
@@ -27,7 +27,7 @@ def is_ours(frame: types.FrameType) -> bool:
 
 
 def users_frames(traceback: types.TracebackType | None) -> types.TracebackType | None:
-    """The traceback without this package's frames; they are taken out of its chain in place."""
+    """Remove this package's frames from a traceback, in place; return its first remaining entry."""
     kept = []
     while traceback is not None:
         if not is_ours(traceback.tb_frame):
@@ -40,7 +40,7 @@ def users_frames(traceback: types.TracebackType | None) -> types.TracebackType |
 
 
 def caught(error: BaseException, site: Site | None) -> None:
-    """Take this package's frames out of the traceback of `error`, which the user's code at `site` has caught."""
+    """Remove this package's frames from the traceback of `error`, which the user's code at `site` has caught."""
     found = error.__traceback__
     kept = users_frames(found)
     if kept is not found:
@@ -48,14 +48,14 @@ def caught(error: BaseException, site: Site | None) -> None:
 
 
 def set_local(frame: types.FrameType, name: str, value: Any) -> None:
-    """Set a local variable of a function that runs."""
+    """Set a local variable of a running function."""
     frame.f_locals[name] = value
-    if sys.version_info < (3, 13):  # where that is a copy
+    if sys.version_info < (3, 13):  # `f_locals` is a copy
         ctypes.pythonapi.PyFrame_LocalsToFast(ctypes.py_object(frame), 0)
 
 
 def user_frame(frame: types.FrameType | None) -> types.FrameType | None:
-    """The frame itself if it is of the user's code, else the first above it that is."""
+    """Return the first frame of the user's code, from `frame` outwards."""
     while frame is not None and is_ours(frame):
         frame = frame.f_back
     return frame
@@ -85,7 +85,7 @@ def warn(message: Any, category: Any = None, stacklevel: int = 1, source: Any = 
 
 
 def levels_above(stacklevel: int, frame: types.FrameType) -> int:
-    """The `stacklevel` that reaches, from `frame`, what the user's would reach if only the user's frames counted."""
+    """Convert a `stacklevel` that counts only the user's frames into one that counts all frames from `frame` on."""
     level, found = 1, frame.f_back
     while found is not None and stacklevel > 0:
         level, stacklevel, found = level + 1, stacklevel - (not is_ours(found)), found.f_back

@@ -1,4 +1,4 @@
-"""Functional primitives: what an in-place change and the building of a container are recorded as."""
+"""Functional primitives, as which in-place writes and new containers are recorded."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ __all__ = [
 
 
 def setitem(x: np.ndarray, key: Any, value: Any) -> np.ndarray:
-    """A copy of `x` after `x[key] = value`: what such a write is recorded as.
+    """Return a copy of `x` after `x[key] = value`, as which such a write is recorded.
 
     >>> wg.extend.setitem(np.zeros(3), slice(1, None), 5.0)
     array([0., 5., 5.])
@@ -52,7 +52,7 @@ def setitem(x: np.ndarray, key: Any, value: Any) -> np.ndarray:
 
 
 def additem(x: np.ndarray, key: Any, value: Any) -> np.ndarray:
-    """A copy of `x` with `value` added at `key`; an index that is repeated is added to each time.
+    """Return a copy of `x` with `value` added at `key`, once for each time that an index occurs.
 
     >>> wg.extend.additem(np.zeros(3), [1, 1], 5.0)
     array([ 0., 10.,  0.])
@@ -67,19 +67,19 @@ def additem(x: np.ndarray, key: Any, value: Any) -> np.ndarray:
 
 
 def lens(x: np.ndarray, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> np.ndarray:
-    """A copy of a strided window onto the memory of `x`, of shape `shape`: what a read of a view is recorded as.
+    """Return a copy of a strided window onto the memory of `x`, as which a read of a view is recorded.
 
     >>> wg.extend.lens(np.arange(6.0), 8, (2,), (16,))
     array([1., 3.])
 
     Units: `offset`, from the first element of `x` to that of the window, and `strides` are in bytes.
-    Errors: ValueError where the window leaves the memory of `x`.
+    Errors: ValueError if the window leaves the memory of `x`.
     """
     return _window(x, offset, shape, strides).copy()
 
 
 def setlens(x: np.ndarray, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], value: Any) -> np.ndarray:
-    """A copy of `x` with `value` written through the window that `lens` has of `offset`, `shape` and `strides`.
+    """Return a copy of `x` with `value` written through the window that `lens` reads.
 
     >>> wg.extend.setlens(np.zeros(4), 8, (2,), (16,), 5.0)
     array([0., 5., 0., 5.])
@@ -90,9 +90,9 @@ def setlens(x: np.ndarray, offset: int, shape: tuple[int, ...], strides: tuple[i
 
 
 def addlens(x: np.ndarray, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], value: Any) -> np.ndarray:
-    """A copy of `x` with `value` added through the window that `lens` has of `offset`, `shape` and `strides`.
+    """Return a copy of `x` with `value` added through the window that `lens` reads.
 
-    An element that the window shows twice is added to twice.
+    An element that appears twice in the window is added to twice.
 
     >>> wg.extend.addlens(np.zeros(2), 8, (3,), (0,), 1.0)
     array([0., 3.])
@@ -122,7 +122,7 @@ def setpart(x: np.ndarray, part: str, value: Any) -> np.ndarray:
 
 
 def make_tuple(*xs: Any) -> tuple[Any, ...]:
-    """The tuple of `xs`: a tuple with traced values in it is recorded as a call of this.
+    """Return the tuple of `xs`; a new tuple that holds traced values is recorded as a call of this.
 
     >>> wg.extend.make_tuple(1.0, 2.0)
     (1.0, 2.0)
@@ -131,7 +131,7 @@ def make_tuple(*xs: Any) -> tuple[Any, ...]:
 
 
 def make_list(*xs: Any) -> list[Any]:
-    """The list of `xs`, as `make_tuple`.
+    """Return the list of `xs`; recorded like `make_tuple`.
 
     >>> wg.extend.make_list(1.0, 2.0)
     [1.0, 2.0]
@@ -140,7 +140,7 @@ def make_list(*xs: Any) -> list[Any]:
 
 
 def make_dict(keys: tuple[Any, ...], *values: Any) -> dict[Any, Any]:
-    """The dictionary that gives the tuple `keys` their `values`, as `make_tuple`.
+    """Return the dictionary from `keys` to `values`; recorded like `make_tuple`.
 
     >>> wg.extend.make_dict(("a", "b"), 1.0, 2.0)
     {'a': 1.0, 'b': 2.0}
@@ -149,7 +149,7 @@ def make_dict(keys: tuple[Any, ...], *values: Any) -> dict[Any, Any]:
 
 
 class Path(tuple[tuple[str, Any], ...]):
-    """The way to a leaf of a container: `("[]", key)` for each item on it, `(".", name)` for each attribute.
+    """A path to a leaf of a container: `("[]", key)` for each item, `(".", name)` for each attribute.
 
     The leaf `t["w"][0].bias` has the path `(("[]", "w"), ("[]", 0), (".", "bias"))`.
     """
@@ -157,7 +157,7 @@ class Path(tuple[tuple[str, Any], ...]):
     __slots__ = ()
 
     def of(self, container: Any) -> Any:
-        """The leaf of `container` to which this path leads."""
+        """Return the leaf of `container` at this path."""
         for how, key in self:
             container = container[key] if how == "[]" else getattr(container, key)
         return container
@@ -167,7 +167,7 @@ class Path(tuple[tuple[str, Any], ...]):
 
 
 def getfield(t: Any, i: Any) -> Any:
-    """Item `i` of a tuple, list or dictionary `t`; where i is a Path, the leaf that stands there.
+    """Return item `i` of a tuple, list or dictionary `t`; if i is a Path, the leaf at that path.
 
     >>> wg.extend.getfield({"w": 2.0}, "w")
     2.0
@@ -176,9 +176,9 @@ def getfield(t: Any, i: Any) -> Any:
 
 
 def raises(fn: Any, errors: dict[str, Any], warned: type[Warning] | None, *args: Any, **kwargs: Any) -> type | None:
-    """The class of the exception that `fn(*args, **kwargs)` raises, or None: what a caught exception is recorded as.
+    """Return the class of the exception that `fn(*args, **kwargs)` raises, or None; a caught exception is recorded so.
 
-    `errors` are NumPy's settings for floating-point errors (`np.errstate`); warnings of the class `warned` are raised.
+    `errors` are arguments of `np.errstate`. Warnings of the class `warned` are raised as errors.
     """
     try:
         with np.errstate(**errors), _raised(warned):
@@ -189,31 +189,31 @@ def raises(fn: Any, errors: dict[str, Any], warned: type[Warning] | None, *args:
 
 
 def whole(fn: Any, *numbers: float) -> float:
-    """`fn` of whole numbers that stand as floats, as Python computes it of ints: what a counter is recorded as.
+    """Compute `fn` of integers that are stored as floats as Python does with ints; a loop counter is recorded so.
 
-    Errors: StaleTapeError where that is no whole number, or one that a float may not tell from others.
+    Errors: StaleTapeError if the result is not an integer, or exceeds 2**53, above which floats are not exact.
 
     >>> wg.extend.whole(lambda n, m: n // m, -7.0, 2.0)
     -4.0
     """
     ints = [*map(int, numbers)]
     if fn in _GROWING and abs(ints[0]) > 1 and ints[1] > 64:
-        raise StaleTapeError("a whole number grows beyond those that floats tell apart")
+        raise StaleTapeError("an integer power or shift exceeds 2**53; record the tape again")
     made = fn(*ints)
     if type(made) is not int or not -WHOLE <= made <= WHOLE:
-        raise StaleTapeError("a whole number is none any more, or beyond those that floats tell apart")
+        raise StaleTapeError(f"{made!r}, computed from integers, is no integer of at most 2**53; record the tape again")
     return float(made)
 
 
 WHOLE = 2**53
-"""Up to here each whole number is a float."""
+"""The largest n such that floats represent every integer up to n exactly."""
 _GROWING = Functions(operator.pow, operator.lshift)
 
 
 def sumprod(p: np.ndarray, q: np.ndarray) -> float:
-    """Σ pₖ qₖ of the arrays `p` and `q`, rounded once, as `math.sumprod` rounds for Python floats but not for arrays.
+    """Compute Σ pₖ qₖ rounded once, as `math.sumprod` does for Python floats but not for arrays.
 
-    Needs Python 3.12. On earlier ones nothing calls it.
+    Requires Python 3.12; earlier versions never call it.
 
     >>> import math
     >>> wg.extend.sumprod(np.ones(2), np.ones(2)) if hasattr(math, "sumprod") else 2.0
@@ -228,12 +228,12 @@ def _raised(warned: type[Warning] | None) -> Any:
 
 
 def _places_apart(x: np.ndarray) -> np.ndarray:
-    """A copy in which each place has a number of its own: one that is shown at many would be written at all of them."""
+    """Return a copy in which no two elements share memory, so that a write changes one element only."""
     return np.array(x, order="K") if overlaps(np.asarray(x)) else strided_copy(x)
 
 
 def strided_copy(x: np.ndarray) -> np.ndarray:
-    """A copy with the strides of `x`: a window is stated in bytes, and must mean the same on the copy."""
+    """Return a copy with the strides of `x`, on which a window given in bytes shows the same elements."""
     x = np.asarray(x)  # a cotangent of a 0-d array may be a NumPy scalar
     out = x.copy(order="K")
     same = all(a == b or n <= 1 for a, b, n in zip(out.strides, x.strides, x.shape, strict=True))
@@ -247,7 +247,7 @@ def strided_copy(x: np.ndarray) -> np.ndarray:
 
 
 def _window(x: np.ndarray, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> np.ndarray:
-    """The strided window onto the memory of `x` itself, not a copy; the parameters and errors are those of `lens`."""
+    """Return the strided window of `lens` onto the memory of `x` itself, not a copy."""
     before, memory = _memory(x)
     steps = [(n - 1) * stride for n, stride in zip(shape, strides, strict=True)]
     first = offset + before + sum(step for step in steps if step < 0)
@@ -255,12 +255,12 @@ def _window(x: np.ndarray, offset: int, shape: tuple[int, ...], strides: tuple[i
     if 0 in shape:
         return np.empty(shape, x.dtype)
     if first < 0 or last > memory.nbytes or (offset + before) % x.itemsize:
-        raise ValueError(f"a window {shape} at byte {offset}, strides {strides}, leaves the array")
+        raise ValueError(f"the window of shape {shape} and strides {strides} at byte {offset} leaves the array")
     return as_strided(memory[(offset + before) // x.itemsize :], shape, strides)
 
 
 def _memory(x: np.ndarray) -> tuple[int, np.ndarray]:
-    """The bytes of memory before the first element of `x`, and all of it as one flat array."""
+    """Return the number of bytes before the first element of `x`, and all its memory as a flat array."""
     if not x.size:
         return 0, np.empty(0, x.dtype)
     low, high = byte_bounds(x)
@@ -270,7 +270,7 @@ def _memory(x: np.ndarray) -> tuple[int, np.ndarray]:
 
 
 def overlaps(window: np.ndarray) -> bool:
-    """Whether two elements of the array `window` may share memory; where it says False, no two do.
+    """Whether two elements of the array `window` may share memory; if False, no two do.
 
     >>> wg.extend.overlaps(np.broadcast_to(1.0, (3,))), wg.extend.overlaps(np.ones((2, 3)).T)
     (True, False)
@@ -293,6 +293,6 @@ def is_destination(x: Any) -> bool:
     return type(owner) is np.ndarray and not overlaps(x)
 
 
-STORES = Functions(setitem, setlens, setpart)  # what an in-place change of an array is recorded as
-WINDOWED = Functions(lens, setlens, addlens)  # speak of memory by strides
+STORES = Functions(setitem, setlens, setpart)  # record in-place writes of an array
+WINDOWED = Functions(lens, setlens, addlens)  # take strides in bytes
 DISPLAYS = Functions(make_tuple, make_list, make_dict)

@@ -1,4 +1,4 @@
-"""Gradients that are read by number and by name."""
+"""Gradients that are indexed by position or by parameter name."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import Any
 
 
 class Gradients(tuple[Any, ...]):
-    """The gradients that `grad(f, x, y)` returns: that of f's own arrays, then one for each argument.
+    """The gradients that `grad(f, x, y)` returns: that of arrays captured in f, then one for each argument.
 
-    It is a tuple that is also read by the parameters' names.
+    This is a tuple; the names of f's parameters are indices, too.
 
     >>> _, gradients = wg.grad(lambda x, y: x * y, 2.0, 3.0)
     >>> gradients
@@ -22,6 +22,6 @@ class Gradients(tuple[Any, ...]):
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, str):
             if key not in self.names:
-                raise KeyError(f"no argument {key!r}; there are {', '.join(self.names[1:])}")
+                raise KeyError(f"no argument {key!r}; the arguments are {', '.join(self.names[1:])}")
             return tuple.__getitem__(self, self.names.index(key))
         return tuple.__getitem__(self, key)

@@ -1,4 +1,4 @@
-"""Sets of functions that are told apart by identity: what a tape calls may be any object, hashable or not."""
+"""Sets of functions compared by identity: a tape may call any object, hashable or not."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class Functions(tuple[Any, ...]):
-    """Some functions; `fn in` them compares nothing but identities."""
+    """A tuple of functions; `fn in` it compares identities only."""
 
     ids: frozenset[int]
 

@@ -1,7 +1,7 @@
-"""Compiled kernels on disk: each text is a module of its own, beside which numba keeps what it compiles.
+"""Compiled kernels on disk: each source is a module of its own, beside which numba caches its compiled code.
 
-What lies in the folder is run. So it belongs to this user, nobody else can write into it, and a text is compared with
-the one that was asked for, not trusted by its name.
+Code in the folder is executed. So the folder must belong to this user and be writable by nobody else, and a file is
+used only if its content equals the source.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
 class CacheFolderError(WengertError):
-    """The folder for compiled kernels can be written by others than this user."""
+    """The folder for compiled kernels is writable by other users."""
 
 
 @cache
 def has_compiler() -> bool:
-    """Whether numba is there."""
+    """Whether numba is installed."""
     return importlib.util.find_spec("numba") is not None
 
 
 def folder() -> Path:
-    """Where the texts are: in the folder of the user's that the platform has for what can be made again."""
+    """Return the folder of the sources, below the platform's cache folder of this user or `WENGERT_CACHE`."""
     places = {"win32": os.environ.get("LOCALAPPDATA", "~/AppData/Local"), "darwin": "~/Library/Caches"}
     usual = os.environ.get("XDG_CACHE_HOME") or places.get(sys.platform, "~/.cache")
     base = os.environ.get("WENGERT_CACHE") or os.path.join(usual, "wengert")
@@ -44,7 +44,7 @@ def folder() -> Path:
 
 @dataclass(eq=False)
 class Kernels:
-    """The functions that a text defines; while it is alive, code read from the disk finds its module by name."""
+    """The functions that a source defines. While it is alive, code loaded from disk finds its module by name."""
 
     functions: dict[str, Any]
 
@@ -53,7 +53,7 @@ _had: weakref.WeakValueDictionary[str, Kernels] = weakref.WeakValueDictionary()
 
 
 def kernels(text: str) -> Kernels:
-    """The Kernels of a text, imported from a file of its own. Errors: CacheFolderError."""
+    """Import a source from its file, written if missing. Errors: CacheFolderError."""
     name = f"kernels_{hashlib.sha256(text.encode()).hexdigest()[:24]}"
     found = _had.get(name)
     if found is None:
@@ -75,7 +75,7 @@ def _module(name: str, text: str) -> types.ModuleType:
     made = types.ModuleType(name)
     made.__file__ = str(path)
     sys.modules[name] = made
-    exec(compile(text, str(path), "exec"), vars(made))  # the text itself: a file may be changed after it was compared
+    exec(compile(text, str(path), "exec"), vars(made))  # not the file: it may have changed since it was compared
     return made
 
 
@@ -86,8 +86,8 @@ def _own_folder() -> Path:
     found = path.stat()
     if os.name == "posix" and (found.st_uid != os.geteuid() or found.st_mode & OTHERS):
         raise CacheFolderError(
-            f"others can write into {path}, and what lies there is run: make it yours alone (chmod 700) after looking "
-            "at what is in it, or let WENGERT_CACHE name another place, or choose backend='numpy'"
+            f"other users can write into {path}, from which compiled code is loaded. Check its files and run chmod 700 "
+            "on it, set WENGERT_CACHE to another folder, or pass backend='numpy'"
         )
     return path
 
@@ -100,7 +100,7 @@ def _holds(path: Path, text: str) -> bool:
 
 
 def _write(path: Path, text: str) -> None:
-    """Write the file as a whole or not at all, also where several processes write it."""
+    """Write the file atomically, since several processes may write it."""
     draft = path.with_suffix(f".{os.getpid()}.{threading.get_ident()}")
     draft.write_bytes(text.encode())
     draft.replace(path)

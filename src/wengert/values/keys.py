@@ -1,4 +1,4 @@
-"""Keys of indexing, such as that of `x[1:, None]`: what their form alone says of the elements that they name."""
+"""Keys of indexing, such as `1:, None` in `x[1:, None]`: properties that need no array."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ INTEGERS = (int, np.int64)
 
 
 def is_basic(key: Any) -> bool:
-    """True where a key of integers, slices, None and Ellipsis names a part by its place."""
+    """Whether a key consists of integers, slices, None and Ellipsis."""
     if type(key) is tuple:
         return all([type(part) is not tuple and is_basic(part) for part in key])
     return key is None or key is Ellipsis or type(key) is slice or type(key) in INTEGERS
 
 
 def may_be_all(key: Any) -> bool:
-    """True where a key may name the whole array."""
+    """Whether a key may select the whole array."""
     if type(key) is tuple:
         return all(map(may_be_all, key))
     return key is Ellipsis or type(key) is slice
 
 
 def may_repeat(key: Any) -> bool:
-    """True where a key may name an element twice: only an array of integers can."""
+    """Whether a key may select an element twice, as only an array of integers can."""
     if type(key) is tuple:
         return any(map(may_repeat, key))
     if key is None or key is Ellipsis or isinstance(key, (int, slice, np.integer)):
@@ -33,21 +33,21 @@ def may_repeat(key: Any) -> bool:
 
 
 def has_mask(key: Any) -> bool:
-    """True where a key holds an array of bools: how many elements it names depends on its values."""
+    """Whether a key holds an array of bools, whose values decide how many elements it selects."""
     if type(key) is tuple:
         return any(map(has_mask, key))
     return isinstance(key, (np.ndarray, list)) and np.asarray(key).dtype.kind == "b"
 
 
 def as_view(key: Any) -> Any:
-    """The key with an Ellipsis, with which a single element too is given as a view."""
+    """Append an Ellipsis to a key, so that even a single element is returned as a view."""
     if type(key) is tuple:
         return key if any([part is Ellipsis for part in key]) else (*key, ...)
     return (key, ...) if isinstance(key, (int, np.integer)) and not isinstance(key, bool) else key
 
 
 def frozen(key: Any) -> Any:
-    """The key with copies of its index arrays, so that later writes to these do not change it."""
+    """Copy the index arrays in a key, so that later writes to these do not change it."""
     if type(key) is tuple:
         return tuple(map(frozen, key))
     return key.copy() if isinstance(key, np.ndarray) else list(key) if type(key) is list else key

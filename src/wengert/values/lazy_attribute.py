@@ -1,4 +1,4 @@
-"""Attributes that are computed at their first reading."""
+"""Attributes that are computed when first read."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 
 class computed_once(Generic[T]):
-    """Like `functools.cached_property`, which a trace would run with instrumented code."""
+    """A replacement of `functools.cached_property`, whose code a trace would instrument."""
 
     def __init__(self, compute: Callable[[Any], T]) -> None:
         self.compute = compute

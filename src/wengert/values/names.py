@@ -1,4 +1,4 @@
-"""Names of functions: where one can be imported from, and its short name on a tape."""
+"""Names of functions: their import paths, and short names on a tape."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ import numpy as np
 
 
 class ImportPath(NamedTuple):
-    """Where a function can be imported from: `import module`, and then `module.path` names it."""
+    """The import path of a function: `import module`, and then `module.path` names it."""
 
     module: str
     path: str
 
 
 def is_name(text: Any) -> bool:
-    """Whether `text` can stand in source as a name, and means the same there: it is an identifier and no keyword."""
+    """Whether `text` is a valid name in source: an identifier, not a keyword, which Python does not normalise."""
     return (
         type(text) is str
         and text.isidentifier()
@@ -32,26 +32,26 @@ def is_name(text: Any) -> bool:
 
 
 def in_line(text: str) -> str:
-    """The text with what would end a line written out as escapes, so that it can stand behind a # or in a dump."""
+    """Escape the unprintable characters of a text, such as newlines, for a comment or one line of a dump."""
     if text.isprintable():
         return text
     return "".join([c if c.isprintable() else c.encode("unicode_escape").decode() for c in text])
 
 
 def ufunc_of(fn: Any) -> np.ufunc | None:
-    """The ufunc of which a function is a method, such as `np.add.reduce`; None where it is not."""
+    """Return the ufunc of a method such as `np.add.reduce`; None for any other function."""
     owner = getattr(fn, "__self__", None) if isinstance(fn, types.BuiltinFunctionType) else None
     return owner if isinstance(owner, np.ufunc) else None
 
 
 def home_of(fn: Any) -> str:
-    """The name of the module that a callable says it belongs to; empty where it says none."""
+    """Return the `__module__` of a callable; empty if that is not a string."""
     home = getattr(fn, "__module__", None)
     return home if isinstance(home, str) else ""
 
 
 def import_path(fn: Any) -> ImportPath | None:
-    """Where a function, class or ufunc can be imported from, by the shortest public way; None where it cannot."""
+    """Return the shortest public import path of a function, class or ufunc; None if it cannot be imported."""
     ufunc = ufunc_of(fn)
     if ufunc is not None:
         home = import_path(ufunc)
@@ -66,7 +66,7 @@ def import_path(fn: Any) -> ImportPath | None:
 
 
 def _modules(fn: Any) -> list[str]:
-    """The modules that may export a function, in the order in which a reader would look."""
+    """List the modules that may export a function, the shortest public path first."""
     if isinstance(fn, np.ufunc):
         return ["numpy", "scipy.special", "scipy.special._ufuncs"]
     home = getattr(fn, "__module__", None)
@@ -83,7 +83,7 @@ def _modules(fn: Any) -> list[str]:
 
 
 def imported(module: str, path: str) -> Any:
-    """The object at a dotted path of a module that is already imported, or None."""
+    """Return the object at a dotted path of a module that is already imported, or None."""
     here: Any = sys.modules.get(module)
     for part in path.split("."):
         here = getattr(here, part, None)
@@ -96,12 +96,12 @@ LIBRARIES = {"builtins", "math", "cmath", "_operator", "statistics", "numpy", "s
 
 
 def is_heap_type(cls: type) -> bool:
-    """Whether a class was made by a class statement; a few that C code makes are of that kind, too."""
+    """Whether a class is a heap type: made by a class statement, or one of a few made in C."""
     return bool(cls.__flags__ & 1 << 9)  # Py_TPFLAGS_HEAPTYPE
 
 
 def runs_python(fn: Any) -> bool:
-    """Whether a call of `fn` runs Python code that somebody wrote before anything else."""
+    """Whether a call of `fn` begins with Python code."""
     if isinstance(fn, (types.MethodType, functools.partial)):
         return runs_python(fn.__func__ if isinstance(fn, types.MethodType) else fn.func)
     if isinstance(fn, type):
@@ -114,9 +114,9 @@ def runs_python(fn: Any) -> bool:
 def is_of_library(fn: Any) -> bool:
     """Whether `fn` is a function of Python, NumPy or SciPy, whose result is a new object or one of its arguments.
 
-    What anybody else's function returns may have existed before: a literal, a global, a workspace, a kept result.
+    Other functions may return an object that existed before: a literal, a global, a workspace, a cached result.
     """
-    if isinstance(fn, types.FunctionType):  # `functools.wraps` gives it another's name and module
+    if isinstance(fn, types.FunctionType):  # not its `__module__`, which `functools.wraps` copies
         home: Any = fn.__globals__.get("__name__")
     elif isinstance(fn, _METHODS):
         home = fn.__objclass__.__module__
@@ -125,7 +125,7 @@ def is_of_library(fn: Any) -> bool:
         home = "numpy" if isinstance(owner, np.ufunc | np.ndarray) else getattr(fn, "__module__", None) or "builtins"
     elif type(fn).__module__ == "uarray":  # the functions of scipy.fft
         home = fn.__module__
-    elif isinstance(fn, type):  # of C: int, float, np.float64
+    elif isinstance(fn, type):  # made in C: int, float, np.float64
         home = "" if is_heap_type(fn) else fn.__module__
     else:
         home = type(fn).__module__ if str(type(fn).__module__).startswith("wengert.") else ""
@@ -140,7 +140,7 @@ def makes_new(fn: Any) -> bool:
         return True
     home = fn.__module__ if isinstance(fn, types.BuiltinFunctionType) else None
     if home is None and fn in (float.__new__, complex.__new__):
-        return True  # of a class made from these: a number is float(x)
+        return True  # called by subclasses; a plain number is made by float(x)
     return home in ("math", "cmath", "_operator") and fn is not operator.pos
 
 
@@ -151,7 +151,7 @@ def _is_from_python(fn: Any) -> bool:
 
 
 def method_name(fn: Any) -> str | None:
-    """The name by which an unbound method is called on its object, or None."""
+    """Return the name by which an unbound method written in C is called on its object, or None."""
     if not isinstance(fn, types.MethodDescriptorType | types.WrapperDescriptorType):
         return None
     name = fn.__name__
@@ -159,7 +159,7 @@ def method_name(fn: Any) -> str | None:
 
 
 def display(fn: Any) -> str:
-    """A function's name on a tape: `mul`, `np.sin`, `math.exp`, `ndarray.sum`, or its own."""
+    """Return a function's name on a tape: `mul`, `np.sin`, `math.exp`, `ndarray.sum`, or its own."""
     if method_name(fn):
         return f"{fn.__objclass__.__name__}.{fn.__name__}"
     place = import_path(fn)
@@ -174,12 +174,12 @@ def display(fn: Any) -> str:
 
 
 def infix(fn: Any) -> tuple[str, int] | None:
-    """The sign of a binary operator, and how tightly it binds."""
+    """Return the sign and the precedence of a binary operator; None for other functions."""
     return _INFIX.get(fn) if isinstance(fn, types.BuiltinFunctionType) else None
 
 
 def prefix(fn: Any) -> tuple[str, int] | None:
-    """The sign of a unary operator, and how tightly it binds."""
+    """Return the sign and the precedence of a unary operator; None for other functions."""
     return _PREFIX.get(fn) if isinstance(fn, types.BuiltinFunctionType) else None
 
 

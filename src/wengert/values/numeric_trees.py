@@ -1,4 +1,4 @@
-"""Numbers in nested tuples, lists and dicts: found, changed, compared bit for bit."""
+"""Numbers in nested tuples, lists and dicts: list, replace, and compare them bit for bit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _WIDE = {np.dtype("e"): np.float64, np.dtype("f"): np.float64, np.dtype("F"): np
 
 
 def parts(x: Any) -> Iterator[Any]:
-    """The leaves of nested tuples, lists and dicts, and the keys of the dicts."""
+    """Yield the leaves of nested tuples, lists and dicts, and the keys of the dicts."""
     if isinstance(x, (tuple, list)):
         for item in x:
             yield from parts(item)
@@ -24,7 +24,7 @@ def parts(x: Any) -> Iterator[Any]:
 
 
 def leaf_values(x: Any) -> Iterator[Any]:
-    """The leaves of nested tuples, lists and dicts."""
+    """Yield the leaves of nested tuples, lists and dicts."""
     if isinstance(x, (tuple, list, dict)):
         for part in x.values() if isinstance(x, dict) else x:
             yield from leaf_values(part)
@@ -33,12 +33,12 @@ def leaf_values(x: Any) -> Iterator[Any]:
 
 
 def numbers(x: Any) -> Iterator[Any]:
-    """The inexact numbers and arrays in nested tuples, lists and dicts."""
+    """Yield the inexact numbers and arrays in nested tuples, lists and dicts."""
     return (leaf for leaf in leaf_values(x) if is_inexact(leaf))
 
 
 def map_numbers(f: Callable[..., Any], x: Any, *others: Any) -> Any:
-    """The structure `x` with `f(number, ...)` for each inexact number, and for those at the same place in `others`."""
+    """Return the structure `x` with `f(number, *those at the same place in others)` for each inexact number."""
     if isinstance(x, (tuple, list)):
         items = [map_numbers(f, *parts) for parts in zip(x, *others, strict=True)]
         return items if isinstance(x, list) else tuple(items)
@@ -48,7 +48,7 @@ def map_numbers(f: Callable[..., Any], x: Any, *others: Any) -> Any:
 
 
 def widened(x: Any) -> Any:
-    """A copy of `x` as the same kind (array, NumPy or Python number), in double precision if its own is lower."""
+    """Copy `x` as the same kind (array, NumPy or Python number), in double precision if its own is lower."""
     if not is_inexact(x) or not hasattr(x, "dtype"):
         return x
     wide = _WIDE.get(x.dtype, x.dtype)
@@ -56,15 +56,15 @@ def widened(x: Any) -> Any:
 
 
 def as_kind(x: Any, moved: np.ndarray) -> Any:
-    """`moved` as the same kind as `x`: an array, a NumPy number or a Python number."""
+    """Convert `moved` to the kind of `x`: an array, a NumPy number or a Python number."""
     if isinstance(x, np.ndarray):
         return moved
     return moved[()] if isinstance(x, np.generic) else number_type(type(x))(moved[()])
 
 
 def bits(x: Any) -> Any:
-    """A key that two values share if and only if they are the same bit for bit."""
+    """Return a key that two values share if and only if their bits are the same."""
     if isinstance(x, (np.ndarray, np.generic)):
-        padded = x.dtype.char in "gG"  # the bytes that fill up a long double are of no meaning
+        padded = x.dtype.char in "gG"  # a long double has padding bytes without meaning
         return x.shape, x.dtype, repr(x.tolist()) if padded else x.tobytes()
     return np.asarray(x).tobytes() if isinstance(x, (float, complex)) else x

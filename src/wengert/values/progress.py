@@ -1,4 +1,4 @@
-"""Long work tells how far it is: on a terminal after two seconds, and on the exception that interrupts it."""
+"""Progress of long work: on a terminal after two seconds, and in a note of the KeyboardInterrupt that stops it."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from typing import Any
 
 from wengert.values.callables import callable_name
 
-AFTER = 2.0  # seconds until it tells
-PERIOD = 0.1  # seconds between two looks at the work
-_begun: list[Telling] = []  # what may be shown, of which one is at a time: the outermost, which began first
+AFTER = 2.0  # seconds until progress is shown
+PERIOD = 0.1  # seconds between two updates
+_begun: list[Telling] = []  # only one is shown: the outermost, which began first
 
 
 class Telling:
-    """A context around long work, of which `done` of `total` parts are done; the total is 0 where it is not known.
+    """A context manager for long work, of which `done` of `total` parts are done; the total is 0 if unknown.
 
-    `words` say what is done with `f`, `parts` what there are of it; without these it is a trace that is watched. A
-    thread of its own shows it on the standard error, where that is a terminal and unless it is to be `quiet`: the one
-    that works may trace, and only counts.
+    `words` name the work on `f`, `parts` its units; without `parts` it is a watched trace. Unless `quiet`, a separate
+    thread shows the progress on the standard error if that is a terminal. The working thread may be traced, so it
+    only counts.
     """
 
     def __init__(self, words: str, f: Any, parts: str = "", total: int = 0, quiet: bool = False) -> None:
         self.words, self.f, self.parts, self.total, self.done, self.quiet = words, f, parts, total, 0, quiet
-        self.back: Telling | None = None  # what tells of the way back
+        self.back: Telling | None = None  # the progress of the reverse pass
         self._over = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -34,7 +34,7 @@ class Telling:
 
     @property
     def title(self) -> str:
-        """The label; computed when it is shown, because finding the name of the function takes time."""
+        """The label, computed when shown because finding the name of the function takes time."""
         return f"{self.words} of {callable_name(self.f)}"
 
     @property
@@ -42,11 +42,11 @@ class Telling:
         return self._over.is_set()
 
     def count(self, parts: int = 1) -> None:
-        """So many parts more are done."""
+        """Count further parts as done."""
         self.done += parts
 
     def begin(self, goes_on: Callable[[], bool] = lambda: True) -> None:
-        """Have it shown from when it has taken long, as long as it `goes_on`."""
+        """Show progress once the work has taken AFTER seconds, while `goes_on()` is true."""
         if self.quiet or not _is_terminal(sys.stderr):
             return
         self._thread = threading.Thread(target=self._show, args=(goes_on,), name=self.title, daemon=True)
@@ -80,7 +80,7 @@ class Telling:
             _begun.remove(self)
 
     def _say(self) -> None:
-        """Show the words alone, without rich: its classes would be a change outside to a trace that is watched."""
+        """Show the title without rich: a watched trace would see rich's new classes as a change outside."""
         sys.stderr.write(f"{self.title} …")
         sys.stderr.flush()
         self._over.wait()
@@ -88,7 +88,7 @@ class Telling:
         sys.stderr.flush()
 
     def _follow(self, goes_on: Callable[[], bool]) -> None:
-        """Show it until it is over."""
+        """Show a progress bar until the work is over."""
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
 
@@ -112,7 +112,7 @@ class Telling:
 def _is_terminal(stream: Any) -> bool:
     try:
         return bool(stream.isatty())
-    except (AttributeError, ValueError):  # there is none, or it is closed, or it is what can only be written to
+    except (AttributeError, ValueError):  # None, closed, or an object with `write` only
         return False
 
 

@@ -1,4 +1,4 @@
-"""ProjectTo: bring a cotangent back to its primal's shape, dtype and realness, once for all rules."""
+"""ProjectTo: bring a cotangent to its primal's shape, dtype and realness, on behalf of all rules."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from wengert.errors import RuleError
 from wengert.values.cotangents import AbstractTangent, NoTangent, Tangent, Thunk, ZeroTangent, force, is_zero
 from wengert.values.specs import Spec, has_dtype, is_complex, is_inexact, spec_of
 
-ENTERED = "Pullbacks compute with it, also on values that an outer derivative watches."
+ENTERED = "Pullbacks call this module, also with values that an outer derivative traces."
 
 
 def unbroadcast(x_bar: Any, shape: tuple[int, ...]) -> Any:
-    """The transpose of broadcasting from `shape`: sum over the axes that broadcasting made or stretched."""
+    """Apply the transpose of broadcasting from `shape`: sum over the axes that it added or stretched."""
     have = np.shape(x_bar)
     if have == shape:
         return x_bar
     lead = len(have) - len(shape)
-    if lead == 1 and have[1:] == shape:  # a bias: met most often, and done in half the time
+    if lead == 1 and have[1:] == shape:  # a bias: the most frequent case, in half the time
         return x_bar.sum(axis=0)
     if lead < 0:
         raise RuleError(_misfit(have, shape))
@@ -34,16 +34,16 @@ def unbroadcast(x_bar: Any, shape: tuple[int, ...]) -> Any:
 
 
 class ProjectTo:
-    """Brings cotangents to the shape, dtype and realness of `x`: `ProjectTo(x)(x_bar)`.
+    """A projection of cotangents onto the shape, dtype and realness of `x`: `ProjectTo(x)(x_bar)`.
 
-    The engine projects what rules return, so that a rule may ignore broadcasting and dtypes. Where `broadcasts`, axes
-    along which x was stretched are summed; otherwise only axes of length 1 may come and go. What is certainly zero
-    stays so; of a thunk the value is projected when it is computed.
+    The engine projects the results of rules, so a rule may ignore broadcasting and dtypes. With `broadcasts`, axes
+    along which x was stretched are summed; otherwise only axes of length 1 may be added or removed. A certain zero
+    becomes ZeroTangent. The value of a thunk is projected when it is computed.
 
     >>> wg.ProjectTo(np.ones(2))(np.array([[1j, 2.0], [3.0, 4.0]]))
     array([3., 6.])
 
-    Errors: RuleError where the shapes do not fit.
+    Errors: RuleError if the shapes do not fit.
     """
 
     __slots__ = ("broadcasts", "spec")
@@ -67,10 +67,10 @@ class ProjectTo:
 
 
 def project(x_bar: Any, spec: Spec, broadcasts: bool = True) -> Any:
-    """The cotangent `x_bar` brought to the shape, dtype and realness of `spec`; itself where nothing has to change.
+    """Bring the cotangent `x_bar` to the shape, dtype and realness of `spec`; return itself if nothing changes.
 
-    A thunk is computed. Axes of length 1 may come and go; other axes are summed where `broadcasts`.
-    Errors: RuleError where the shapes do not fit.
+    A thunk is evaluated. Axes of length 1 may be added or removed; with `broadcasts`, other axes are summed.
+    Errors: RuleError if the shapes do not fit.
     """
     if isinstance(x_bar, np.ndarray):
         if x_bar.dtype == spec.dtype and x_bar.shape == spec.shape != ():
@@ -85,12 +85,12 @@ def project(x_bar: Any, spec: Spec, broadcasts: bool = True) -> Any:
 
 
 def _number(x_bar: Any, spec: Spec) -> Any:
-    """The array or number that a cotangent which is no array stands for."""
+    """Convert a cotangent other than an array to an array or a number."""
     x_bar = force(x_bar)
     if is_zero(x_bar) or x_bar is None:
         return np.zeros(spec.shape, spec.dtype) if spec.shape else 0.0
     if isinstance(x_bar, Tangent):
-        raise RuleError(f"the cotangent of a number or an array is one too, not {x_bar!r}")
+        raise RuleError(f"the cotangent of a number or an array must be a number or an array, not {x_bar!r}")
     return x_bar
 
 
@@ -110,7 +110,7 @@ def _to_dtype(x_bar: Any, spec: Spec) -> Any:
         if x_bar.dtype != spec.dtype:
             x_bar = x_bar.astype(spec.dtype)
     if not spec.shape and not issubclass(spec.pytype, np.ndarray) and isinstance(x_bar, np.ndarray):
-        return x_bar[()]  # of a number, a number
+        return x_bar[()]  # the cotangent of a number is a number
     return x_bar
 
 

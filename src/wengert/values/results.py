@@ -1,6 +1,6 @@
-"""The result of a function with a rule, as a tree: each inexact leaf of it is a variable of its own on the tape.
+"""The result of a function with a rule, as a tree: each inexact leaf is a separate variable on the tape.
 
-A leaf is named by a key: its index in a flat tuple, its Path in any other container.
+Each leaf has a key: its index in a flat tuple, its Path in any other container.
 """
 
 from __future__ import annotations
@@ -22,29 +22,29 @@ from wengert.values.names import is_heap_type
 from wengert.values.specs import Spec, elements, is_inexact, spec_of
 from wengert.values.trees import is_container, namespace, shallow_copy, walk
 
-MOST_OBJECTS = 10_000  # objects; a larger one is not searched through
+MOST_OBJECTS = 10_000  # searched at most
 _ATOMS = (str, bytes, int, type(None), types.CodeType, np.dtype, np.integer, np.bool_)
 
 
 class LeafForm(NamedTuple):
-    """A leaf in the form of a result: its key, and the Spec of its value."""
+    """A leaf in the form of a result: its key and the Spec of its value."""
 
     key: Any
     spec: Spec
 
 
 def is_flat(value: Any) -> bool:
-    """Whether the result `value` is a tuple without containers in it, whose leaves are named by their indices."""
+    """Whether the result `value` is a tuple that holds no containers, so that indices are the keys of its leaves."""
     return isinstance(value, tuple) and not any(map(is_container, tuple.__iter__(value)))
 
 
 def is_tree(value: Any) -> bool:
-    """Whether the result `value` is any other container, whose leaves are named by Paths."""
+    """Whether the result `value` is any other container, so that Paths are the keys of its leaves."""
     return is_container(value) and not is_flat(value)
 
 
 def with_leaves(value: Any, new: Callable[[Any, Any], Any], other: Callable[[Any], Any] = lambda x: x) -> Any:
-    """A copy of the result `value` with `new(key, leaf)` for each leaf and `other(part)` for what else it holds."""
+    """Copy the result `value` with `new(key, leaf)` for each leaf and `other(part)` for each other part."""
     if is_flat(value):
         parts = [new(k, part) if is_inexact(part) else other(part) for k, part in enumerate(value)]
         return tuple.__new__(type(value), parts)
@@ -52,7 +52,7 @@ def with_leaves(value: Any, new: Callable[[Any, Any], Any], other: Callable[[Any
 
 
 def leaves_of(value: Any) -> list[tuple[Any, Any]]:
-    """The pairs (key, leaf) of the result `value`."""
+    """List the pairs (key, leaf) of the result `value`."""
     found: list[tuple[Any, Any]] = []
 
     def note(key: Any, leaf: Any) -> Any:
@@ -64,12 +64,12 @@ def leaves_of(value: Any) -> list[tuple[Any, Any]]:
 
 
 def form_of(value: Any) -> Any:
-    """The form of a result: the same tree with a LeafForm for each leaf. The form of a form is itself."""
+    """Return the form of a result: the same tree with a LeafForm for each leaf. A form is its own form."""
     return with_leaves(value, lambda key, leaf: LeafForm(key, spec_of(leaf)))
 
 
 def keys_of(value: Any) -> list[Any]:
-    """The keys of the leaves of `value`, a result or the form of one."""
+    """List the keys of the leaves of `value`, a result or a form."""
     found = []
 
     def note(part: Any) -> Any:
@@ -82,14 +82,14 @@ def keys_of(value: Any) -> list[Any]:
 
 
 def outline(value: Any) -> tuple[str, ...]:
-    """A description of a result without its numbers: which leaves of which kinds it has, and what stands beside them.
+    """Describe a result without its numbers: the keys and kinds of its leaves, and its other parts.
 
-    A guard compares it: a tape is stale where a function returns a result of another outline.
+    A guard compares this: a tape is stale if a function returns a result with another outline.
     """
     others: list[str] = []
 
     def note(part: Any) -> Any:
-        others.append(_told(part))
+        others.append(_description(part))
         return part
 
     with_leaves(value, lambda _, leaf: leaf, note)
@@ -102,9 +102,9 @@ def _kind(leaf: Any) -> str:
 
 
 def cotangent(form: Any, cotangents: Mapping[Any, Any], fill: bool = True) -> Any:
-    """Return the cotangent of a result of this `form`: `cotangents[key]` for a leaf, zero without one, None for others.
+    """Return the cotangent of a result of this `form`: `cotangents[key]` for a leaf, None for any other part.
 
-    With `fill` False, a leaf without cotangent has None.
+    A leaf without cotangent has zero; None if `fill` is False.
     """
 
     def cotangent(part: Any) -> Any:
@@ -119,19 +119,19 @@ def cotangent(form: Any, cotangents: Mapping[Any, Any], fill: bool = True) -> An
 
 
 def names_parts(y_bar: Any, y: Any) -> bool:
-    """Whether the cotangent `y_bar` is a dict from keys of the result `y` to cotangents of the parts that were used."""
+    """Whether the cotangent `y_bar` is a dict from keys of the result `y` to cotangents of the used parts."""
     return type(y_bar) is dict and (isinstance(y, tuple) or any([type(key) is Path for key in y_bar]))
 
 
 def is_number(part: Any) -> bool:
-    """Whether `part` is a number that may depend on others continuously, or memory that is read as such numbers."""
+    """Whether `part` is a number other than an integer, or holds floats in its memory."""
     return is_inexact(part) or (isinstance(part, Number) and not isinstance(part, Integral)) or _is_packed(part)
 
 
 def _is_packed(part: Any) -> bool:
-    """Whether the memory of `part` holds floats, as that of structured arrays, `array.array` and ctypes does."""
+    """Whether the memory of `part` holds floats, as in structured arrays, `array.array` and ctypes."""
     if any([type(vars(base).get("__buffer__")) is types.FunctionType for base in type(part).__mro__]):
-        return False  # a method of the user's
+        return False  # a method written in Python
     try:
         with memoryview(part) as view:
             return bool(set("efdg") & set(re.sub(":.*?:", "", view.format)))  # without the names of fields
@@ -140,7 +140,7 @@ def _is_packed(part: Any) -> bool:
 
 
 def is_standing(thing: Any) -> bool:
-    """Whether a class or module can be imported under its name, so that the call of a function has not made it."""
+    """Whether a class or module can be imported by its name, and so was not made by a function call."""
     if isinstance(thing, types.ModuleType):
         return sys.modules.get(thing.__name__) is thing
     if not is_heap_type(thing):
@@ -157,10 +157,10 @@ def hidden(
     is_old: Callable[[Any], bool] = lambda _: True,
     is_key: Callable[[Any], bool] = lambda _: True,
 ) -> Any:
-    """Something in the result `value` that can hold numbers and is no part of its tree: a set, an iterator, a closure.
+    """Find an object in the result `value` that holds numbers outside its tree: a set, an iterator, a closure.
 
-    None where there is nothing. Numbers are what `counts` says; classes and modules that `is_old` are not looked into;
-    numbers that `is_key` may stand as keys of dictionaries.
+    Return None if there is none. `counts` decides what a number is. Classes and modules for which `is_old` is true
+    are not searched, and numbers for which `is_key` is true may be keys of dictionaries.
     """
     found: list[Any] = []
 
@@ -177,7 +177,7 @@ def hidden(
         return container
 
     def carry(leaf: Any, _: Any) -> Any:
-        """A number or array of a class of the user's, or a tuple: it may have attributes."""
+        """Search the attributes of a tuple, number or array, which may be of a user's class."""
         look([*namespace(leaf).values()] if not is_standing(type(leaf)) else None)
         return leaf
 
@@ -188,7 +188,7 @@ def hidden(
 
 
 def reaches(thing: Any, counts: Callable[[Any], bool], is_old: Callable[[Any], bool] = lambda _: True) -> bool:
-    """Whether `thing` leads to something that `counts`; True also where it leads to more than can be searched."""
+    """Whether `thing` refers, directly or not, to an object that `counts`; True after MOST_OBJECTS objects."""
     stack, seen = [thing], set[int]()
     while stack:
         part = stack.pop()
@@ -215,8 +215,8 @@ def _inside(part: Any, is_old: Callable[[Any], bool]) -> Iterator[Any]:
         yield from gc.get_referents(part)
 
 
-def _told(part: Any) -> str:
-    """Describe a part that is no leaf, for `outline`."""
+def _description(part: Any) -> str:
+    """Describe a part other than a leaf for `outline`."""
     if part is None or isinstance(part, (int, str, bytes, np.integer, np.bool_)):
         return repr(part)
     if isinstance(part, np.ndarray) and part.dtype.kind != "O":
@@ -225,7 +225,7 @@ def _told(part: Any) -> str:
 
 
 def _path(at: Any) -> Path:
-    """The Path that `walk` gives in pairs."""
+    """Convert a path of `walk`, which is nested tuples, to a Path."""
     steps = []
     while type(at) is tuple:
         at, write, key = at

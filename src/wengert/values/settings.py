@@ -1,4 +1,4 @@
-"""Settings of a `with` block of the user's: how cotangents are summed, and what is checked."""
+"""Settings that a `with` block changes: how cotangents are summed, and which checks run."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ STRATEGIES = ("auto", "accumulate", "pass through")
 
 
 class Settings(threading.local):
-    """Of this thread: by what kind of addition, when a sum goes on to the arguments of a call, and what is checked.
+    """The settings of this thread: kind of addition, strategy of accumulation, and checks.
 
-    `are_default` is False inside each block that changes a setting: compiled functions run uncompiled there.
+    `are_default` is False inside a block that changes a setting: compiled functions run uncompiled there.
     """
 
     def __init__(self) -> None:
@@ -40,19 +40,18 @@ SETTINGS = Settings()
 
 @contextmanager
 def accumulation(*, add: str | None = None, strategy: str | None = None) -> Iterator[None]:
-    """Say how gradients on this thread sum cotangents inside the `with` block: to compare ways, or to debug.
+    """Choose how gradients on this thread sum cotangents inside the `with` block, to compare or to debug.
 
-    `add`: "plus" makes a new array for each sum, "in place" adds into buffers that nobody else can read, "actions" (the
-    default) also lets rules and thunks add themselves to a buffer. `strategy`: "accumulate" sums what the uses of a
-    value contribute and runs its pullback once, "pass through" runs it for each use; "auto" (the default) chooses the
-    cheaper one for each value. The gradients agree to rounding.
+    `add`: "plus" makes a new array for each sum; "in place" adds into buffers that only the engine reads; "actions"
+    (the default) also lets rules and thunks add to a buffer themselves. `strategy`: "accumulate" sums the
+    contributions of all uses of a value and runs its pullback once; "pass through" runs it for each use; "auto" (the
+    default) chooses the cheaper one for each value. The gradients agree up to rounding.
 
     >>> with wg.accumulation(add="plus"):
     ...     wg.grad(lambda x: np.sum(x * x))(np.array([1.0, 2.0]))
     array([2., 4.])
 
-    Errors: ValueError for another word.
-    Source: the seeds "Autodiff" (nGraph) and "Gradient Accumulation" (ChainRulesCore.jl).
+    Errors: ValueError for any other string.
     """
     add = _one_of(ADDITIONS, add or SETTINGS.add, "add")
     strategy = _one_of(STRATEGIES, strategy or SETTINGS.strategy, "strategy")
@@ -62,21 +61,21 @@ def accumulation(*, add: str | None = None, strategy: str | None = None) -> Iter
 
 def _one_of(words: tuple[str, ...], word: str, name: str) -> str:
     if word not in words:
-        raise ValueError(f"{name}={word!r}: it is one of {', '.join(map(repr, words))}")
+        raise ValueError(f"{name}={word!r}: pass one of {', '.join(map(repr, words))}")
     return word
 
 
 @contextmanager
 def debug() -> Iterator[None]:
-    """Check, inside the `with` block and on this thread, each thunk that adds itself to a buffer.
+    """Check, inside the `with` block and on this thread, each rule and thunk that adds to a buffer in place.
 
-    What is checked: its `add` returns the very array that it was given, and no other cotangent shares that memory.
+    It must return the array that it received, and no other cotangent may share that memory.
 
     >>> with wg.debug():
     ...     wg.grad(lambda x: np.sum(x * x) + np.sum(x[:1]))(np.array([1.0, 2.0]))
     array([3., 4.])
 
-    Errors: RuleError, which names the rule and its line.
+    Errors: RuleError with the name and line of the rule.
     """
     with SETTINGS.changed(debug=True):
         yield

@@ -1,6 +1,6 @@
-"""Signatures for type checkers, of functions whose result's type depends on their arguments.
+"""Signatures, for type checkers, of functions whose result type depends on their arguments.
 
-Parameters and docstrings are those of the functions; here stands, by overloads, what comes out for what goes in.
+The overloads give the result type for each form of call. Parameters and docstrings are those of the functions.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Several = tuple[int | str, ...] | list[int] | list[str]
 
 
 class Made(Protocol):
-    """A transformed function: named and bound like the original (mypy does not tell static methods apart)."""
+    """A transformed function: named and bound like the original (mypy does not distinguish static methods)."""
 
     __name__: str
     __qualname__: str
@@ -35,13 +35,13 @@ class Made(Protocol):
 
 
 class Function(Made, Protocol[P, Result]):
-    """A function of f's parameters."""
+    """A function with f's parameters."""
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Result: ...
 
 
 class LikeItsArgument(Made, Protocol[P]):
-    """A function that is called as a gradient is."""
+    """A function whose result has the type of its first argument, as that of a gradient."""
 
     @overload
     def __call__(self: LikeItsArgument[Concatenate[X, Q]], x: X, /, *args: Q.args, **kwargs: Q.kwargs) -> X: ...
@@ -50,7 +50,7 @@ class LikeItsArgument(Made, Protocol[P]):
 
 
 class WithItsValue(Made, Protocol[P, Result]):
-    """A function that is called as a value and gradient is."""
+    """A function that returns f's value, and a second result of the type of its first argument."""
 
     @overload
     def __call__(
@@ -61,15 +61,15 @@ class WithItsValue(Made, Protocol[P, Result]):
 
 
 class Gradient(LikeItsArgument[P]):
-    """A function of f's parameters that gives what is like its first argument; no other function is one."""
+    """A gradient: a function with f's parameters whose result has the type of the first."""
 
 
 class ValueAndGradient(WithItsValue[P, Result]):
-    """A function of f's parameters that gives f's value, and what is like its first argument."""
+    """A function with f's parameters that returns f's value and its gradient, of the type of the first argument."""
 
 
 class Traces(Protocol):
-    """An object that explains its traces."""
+    """An object that describes its traces."""
 
     def explain(self) -> str: ...
     def source(self) -> str: ...
@@ -77,7 +77,7 @@ class Traces(Protocol):
 
 
 class Compiled(Function[P, Result], Traces, Protocol):
-    """A function of f's parameters that gives what f gives."""
+    """A compiled function, with f's parameters and result."""
 
     @overload
     def __get__(self, obj: None, cls: Any = None, /) -> Self: ...
@@ -88,22 +88,22 @@ class Compiled(Function[P, Result], Traces, Protocol):
 
 
 class CompiledGradient(Gradient[P], Traces):
-    """A gradient, which has not lost the names of its parameters."""
+    """A compiled gradient, which keeps the names of its parameters."""
 
 
 class CompiledValueAndGradient(ValueAndGradient[P, Result], Traces):
-    """A value and gradient, likewise."""
+    """A compiled value and gradient, likewise."""
 
 
 class Custom(Function[P, Result], Protocol):
-    """A function, below which its derivative is stated."""
+    """A function with decorators that declare its derivative."""
 
     def pullback(self, function: F) -> F: ...
     def pushforward(self, function: F) -> F: ...
 
 
 class Sparse(Function[P, Any], Protocol):
-    """A function of f's parameters that gives a sparse matrix, and how many passes the last one took."""
+    """A function with f's parameters that returns a sparse matrix; `passes` counts those of the last call."""
 
     passes: int | None
 

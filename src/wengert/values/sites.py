@@ -1,4 +1,4 @@
-"""Where in the user's code something happened."""
+"""Lines of the user's code."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class Site(NamedTuple):
 
 
 class StoringSite(Site):
-    """A Site whose result goes into the user's variable `target` as it is.
+    """A Site whose result is assigned to the user's variable `target`.
 
-    Where it is a call, `called` is the name of what is called: only a result of that goes there.
+    If it is a call, `called` is the name of the callee: only its own result is assigned.
     """
 
     target: str
@@ -27,7 +27,7 @@ class StoringSite(Site):
 
     @classmethod
     def of(cls, site: Site, target: str, called: str | None) -> StoringSite:
-        """The site with what is known of its result."""
+        """Make the StoringSite of `site`."""
         made = cls(*site)
         made.target, made.called = target, called
         return made

@@ -1,7 +1,7 @@
-"""Snapshots of what a function can reach and change, so that it can be run again as if for the first time.
+"""Snapshots of the state that a function can reach and change, so that it can run again as if for the first time.
 
-It reaches its arguments, closure, defaults and object, and what these hold, and generators of random numbers; what only
-a global name leads to does not count.
+A snapshot covers its arguments, closure, defaults and bound object with their contents, and random number generators.
+Of objects that only a global name refers to, it covers generators alone.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ WriteAll = Callable[[list[Any]], None]
 
 
 class Contents(NamedTuple):
-    """A container at the time of the snapshot: what it held, and functions that read and write all that it holds."""
+    """The contents of a container at the time of the snapshot, and functions that read and write them."""
 
     read: ReadAll
     write: WriteAll
@@ -34,7 +34,7 @@ class Contents(NamedTuple):
 
 
 class Reach:
-    """A snapshot of the containers and generators of random numbers that `things` lead to."""
+    """A snapshot of the containers and random number generators that `things` refer to, directly or not."""
 
     def __init__(self, things: Iterable[Any], generators: Iterable[Any] | None = None) -> None:
         self.arrays: list[np.ndarray] = []
@@ -51,11 +51,11 @@ class Reach:
         del self._seen
 
     def _entered(self, parts: Iterable[Any]) -> Iterable[Any]:
-        """Those of the parts that are followed; a subclass may leave out some."""
+        """Return the parts to follow; a subclass may omit some."""
         return parts
 
     def _parts(self, thing: Any) -> Iterable[Any]:
-        """Yield the objects that a thing refers to directly; note arrays and generators."""
+        """Yield the objects that `thing` refers to directly; record arrays and generators."""
         if isinstance(thing, np.ndarray):
             self.arrays.append(thing)
         elif isinstance(thing, FunctionType):
@@ -74,7 +74,7 @@ class Reach:
             yield from self._held(thing)
 
     def _held(self, thing: Any) -> Iterator[Any]:
-        """The contents of a container, which is noted."""
+        """Yield the contents of a container, and record them."""
         form = form_of(type(thing))
         if form is None:
             return
@@ -86,11 +86,11 @@ class Reach:
             yield from was
 
     def drop_unused_random(self) -> None:
-        """Forget those generators from which nothing has been drawn since."""
+        """Drop the generators whose state has not changed since the snapshot."""
         self._random = [(it, state) for it, state in self._random if not _same(state, _random_state(it))]
 
     def put_back(self, owed: Owed) -> None:
-        """Put all contents back as they were at the snapshot; `owed` gets what brings the present ones back again."""
+        """Restore all contents of the snapshot; append to `owed` functions that restore the present ones."""
         for place in self._places:
             if not identical(now := place.read(), place.was):
                 owed.append(partial(place.write, now))
@@ -101,7 +101,7 @@ class Reach:
 
 
 def _access(thing: Any, form: Any) -> Iterator[tuple[ReadAll, WriteAll]]:
-    """The functions that read and write the contents of a container, past the methods of its class."""
+    """Yield functions that read and write the contents of a container, past the methods of its class."""
     if form.items is list:
         yield partial(list.__getitem__, thing, slice(None)), partial(list.__setitem__, thing, slice(None))
     elif form.items is CellType:
@@ -117,7 +117,7 @@ def _access(thing: Any, form: Any) -> Iterator[tuple[ReadAll, WriteAll]]:
 
 
 def _items_access(base: Any, thing: Any) -> tuple[ReadAll, WriteAll]:
-    """The functions that read and write a dictionary, as the list of its keys and values in turn."""
+    """Return functions that read and write a dictionary as a list of alternating keys and values."""
 
     def write(contents: list[Any]) -> None:
         base.clear(thing)
@@ -131,7 +131,7 @@ _EMPTY = object()
 
 
 def _slots_access(slots: list[Any], thing: Any) -> tuple[ReadAll, WriteAll]:
-    """The functions that read and write slots or a cell, each of which may be empty."""
+    """Return functions that read and write slots or a cell, which may be empty."""
 
     def read() -> list[Any]:
         return [load(thing, None) if is_filled(thing, None, load) else _EMPTY for load, _, _ in slots]

@@ -1,4 +1,4 @@
-"""Specs of values: shape and dtype, whether a value has a derivative, and a new object like it."""
+"""Specs of values (shape, dtype and type), whether a value has a derivative, and copies of numbers."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ _DTYPES = {
 FLOATS = frozenset((float, np.float64))
 SCALARS = FLOATS | {int}
 NUMERIC = SCALARS | {np.ndarray}
-"""Types, as they are, of nearly all values that are computed with."""
+"""The exact types of nearly all operands."""
 
 CERTAIN = {int, bool, type(None), type(...), type}
-"""Types of which an equality says nothing of floats, but for whole numbers that hold many digits of one."""
+"""Types whose equality reveals nothing about a float, except large integers, which may hold its digits."""
 
-MANY = 257  # CPython has one object of each smaller whole number, by which nothing can be told
+MANY = 257  # CPython shares one object for each smaller integer, so that these reveal nothing
 
 
 class Spec:
-    """Stands, in a rule's pullback, for an argument of which only `shape`, `dtype` and type (`pytype`) were kept.
+    """The `shape`, `dtype` and type (`pytype`) of an argument whose value is not kept.
 
-    The engine gives it to a rule that reads no more than that of an argument.
+    The engine passes it to the pullback of a rule that reads nothing else of the argument.
 
     >>> spec = wg.extend.Spec((2, 3), float)
     >>> np.shape(spec), spec.ndim, spec.size
@@ -65,7 +65,7 @@ _specs: dict[tuple[tuple[int, ...], Any], Spec] = {}
 
 
 def spec(shape: tuple[int, ...], dtype: Any) -> Spec:
-    """The Spec of an array, made once for each shape and dtype."""
+    """Return the Spec of an array, made once for each shape and dtype."""
     found = _specs.get((shape, dtype))
     if found is None:
         if len(_specs) > 10_000:
@@ -75,7 +75,7 @@ def spec(shape: tuple[int, ...], dtype: Any) -> Spec:
 
 
 def spec_of(x: Any) -> Spec:
-    """The shape, dtype and type of `x`; a Python float counts as a float64 of shape ()."""
+    """Return the Spec of `x`; a Python float counts as a float64 of shape ()."""
     if type(x) is np.ndarray:
         return spec(x.shape, x.dtype)
     if isinstance(x, (np.ndarray, np.generic)):
@@ -91,19 +91,19 @@ def spec_of(x: Any) -> Spec:
 
 
 def number_type(t: type) -> type:
-    """The type of the cotangents of numbers of type `t`: float for a class made from float, none of whose code runs."""
+    """Return the type of cotangents of a number of type `t`: float for a subclass of float, whose code never runs."""
     if t in _DTYPES or issubclass(t, np.generic):
         return t
     return float if issubclass(t, float) else complex if issubclass(t, complex) else t
 
 
 def is_array(x: Any) -> bool:
-    """Whether `x` is an array; asked by type, of which no code of the user's knows."""
+    """Whether `x` is an array by its type, without running code of the user."""
     return issubclass(type(x), np.ndarray)
 
 
 def elements(array: np.ndarray) -> Iterator[Any]:
-    """The elements of an array, past its class: a masked array's own `flat` reads views of it."""
+    """Return an iterator over an array past its class: the `flat` of a masked array reads views of it."""
     return _flat_of(array)
 
 
@@ -118,7 +118,7 @@ def is_inexact(x: Any) -> bool:
 
 
 def as_float(x: Any) -> Any:
-    """A whole number as the float that equals it; anything else, and a number that no float equals, as it is."""
+    """Convert an integer to the float that equals it; return anything else, or an integer without one, unchanged."""
     if type(x) is not int and not (isinstance(x, np.integer) and x.dtype.kind in "iu"):  # a timedelta64 is one
         return x
     try:
@@ -140,30 +140,30 @@ def is_complex(x: Any) -> bool:
 
 
 def is_certain(x: Any) -> bool:
-    """Whether `x` is True, False, None, a type or a small whole number: to be equal to it says nothing of any float."""
+    """Whether `x` is True, False, None, a type or a small integer, so that equality to it reveals nothing of a float."""
     return type(x) in CERTAIN and (type(x) is not int or -MANY < x < MANY)
 
 
 def has_dtype(x: Any) -> bool:
-    """Whether `x` is of NumPy or a Spec; it is told by type, since to ask `x` for a dtype would be traced."""
+    """Whether `x` is an array, a NumPy scalar or a Spec, by its type: reading `x.dtype` would be traced."""
     return isinstance(x, (np.ndarray, np.generic, Spec))
 
 
 def fresh(x: Any) -> Any:
-    """A new object with the bits of `x`, a number."""
+    """Return a new object with the bits of the number `x`."""
     if type(x) is float:
-        return -(-x)  # noqa: B002 -- not a decrement: the shortest way to a new float with the same bits
+        return -(-x)  # noqa: B002 -- not a decrement: the fastest expression for a new float with the same bits
     if type(x) is complex:
-        return complex(x.real, x.imag)  # arithmetic on the whole would turn -0.0 and infinities into others
+        return complex(x.real, x.imag)  # complex arithmetic would change -0.0 and infinities
     if isinstance(x, np.generic):
         return x.copy()
     if isinstance(x, (float, complex)):
         return _of_class(x)
-    raise TypeError(f"only numbers can be made anew, not {type(x).__name__}")
+    raise TypeError(f"cannot copy a {type(x).__name__}, only a float or complex number")
 
 
 def _of_class(x: Any) -> Any:
-    """A new object of a class made from float or complex, with the attributes of `x`; no code of the class runs."""
+    """Copy `x`, of a subclass of float or complex, with its attributes; no code of the class runs."""
     t = type(x)
     made: Any = (
         float.__new__(t, float.__float__(x)) if isinstance(x, float) else complex.__new__(t, complex.__complex__(x))
@@ -177,7 +177,7 @@ def _of_class(x: Any) -> Any:
 
 
 def same_numbers(a: Any, b: Any) -> bool:
-    """Whether two numbers or arrays have one shape and the same numbers, nan beside nan, whatever their classes say."""
+    """Whether two numbers or arrays have equal shapes and numbers, with nan equal to nan, whatever their classes."""
     a, b = np.asarray(a), np.asarray(b)
     return a.shape == b.shape and np.array_equal(a, b, equal_nan=a.dtype.kind in "fc")
 

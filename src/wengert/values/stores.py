@@ -1,4 +1,4 @@
-"""Functional stores done in place, where the others store in a copy."""
+"""Functional stores carried out in place instead of in a copy."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import numpy as np
 from wengert.values import functional
 from wengert.values.keys import may_repeat
 
-ENTERED = "A tape that is played in traced code writes its arrays here, which an outer derivative watches."
+ENTERED = "A tape that is played in traced code writes its arrays here, which an outer derivative traces."
 
 
 def written(store: Any, x: np.ndarray, *args: Any) -> np.ndarray:
-    """`x` itself, after what the functional store `store` does in a copy of it was done in place."""
+    """Apply the functional store `store` to `x` in place; return `x`, or a copy if an added window overlaps itself."""
     if store is functional.setitem:
         key, value = args
         x[key] = value

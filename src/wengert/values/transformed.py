@@ -1,4 +1,4 @@
-"""Functions that this package makes of others: called and bound as functions are, and pickled by how they were made."""
+"""Functions made from others, such as `grad(f)`: called and bound like functions, and pickled by their recipe."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ Recipe = tuple[Callable[..., Any], Any, dict[str, Any]]
 
 
 class Remade:
-    """A callable object that is bound as functions are, and pickled by its recipe, or by the name a decorator gave it.
+    """A callable object that is bound like a function, and pickled by its name, or else by its recipe.
 
-    Functions are pickled by name only, so that what is made of them has to be objects. A deep copy is made of a copy of
-    what the function is bound to.
+    It is an object because Python pickles functions by name only. A deep copy of one that is made from a bound method
+    contains a copy of the method's object.
     """
 
     __slots__ = ()
@@ -29,7 +29,7 @@ class Remade:
         return name if imported(self.__module__, name) is self else self.by_recipe()
 
     def by_recipe(self) -> tuple[Any, ...]:
-        """Return the pickle of a callable that no name leads to: its recipe."""
+        """Return the pickle of a callable that cannot be imported by name: its recipe."""
         return _remade, self.recipe
 
     def __get__(self, obj: Any, cls: Any = None) -> Any:
@@ -37,7 +37,7 @@ class Remade:
         return self if obj is None or self._is_static() else types.MethodType(function, obj)
 
     def _is_static(self) -> bool:
-        """Whether it was made of a static method, which is not bound."""
+        """Whether it was made from a static method, which is not bound."""
         f = self.recipe[1]
         return f._is_static() if isinstance(f, Remade) else isinstance(f, staticmethod)
 
@@ -64,19 +64,19 @@ class Transformed(Remade):
 
 
 def check_function(make: Callable[..., Any], f: Any) -> None:
-    """Refuse a value where a function is meant, as in `grad(f(x))`."""
+    """Raise ArgumentError if `f` is not callable, as in `grad(f(x))`."""
     if not callable(f):
         name = make.__name__
         raise ArgumentError(
-            f"{name} takes a function, not its value: {type(f).__name__} cannot be called. Say {name}(f)(x), or "
+            f"{name} needs a function, not its value: a {type(f).__name__} cannot be called. Write {name}(f)(x) or "
             f"{name}(lambda x: ...)(x)."
         )
 
 
 def transforms(make: Callable[..., Any], f: Any, **options: Any) -> Callable[[Callable[..., Any]], Transformed]:
-    """Have a function stand for `make(f, **options)`.
+    """Return a decorator that makes a function the Transformed of `make(f, **options)`.
 
-    Errors: ArgumentError where `f` is no function.
+    Errors: ArgumentError if `f` is not callable.
     """
     check_function(make, f)
 

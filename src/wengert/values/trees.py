@@ -1,7 +1,7 @@
 """Values as structures of leaves: lists, tuples, dicts and objects with attributes, nested, shared or cyclic.
 
-A leaf is an inexact array or scalar. No code of the user runs in a traversal: attributes are read and written
-in the instance's dict and slots, past properties and `__setattr__`; items past the overrides of a subclass.
+A leaf is an inexact array or scalar. A traversal runs no code of the user: it reads and writes attributes in the
+instance's dict and slots, past properties and `__setattr__`, and items past the overrides of a subclass.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from wengert.values.names import is_heap_type
 from wengert.values.specs import is_inexact
 
 Leaf: TypeAlias = Any
-TreePath: TypeAlias = Any  # the name of the whole, or (path to the container, writer of the key, key); see `path_text`
-Seen: TypeAlias = dict[int, tuple[Any, Any]]  # id -> (the object, kept alive; what stands in its place)
+TreePath: TypeAlias = Any  # the name of the root, or (path to the container, writer of the key, key); see `path_text`
+Seen: TypeAlias = dict[int, tuple[Any, Any]]  # id -> (the object, kept alive; its replacement)
 
 _BASES = (object, list, tuple, dict, SimpleNamespace)
 _OPEN = (list, tuple, dict, SimpleNamespace, OrderedDict, defaultdict, CellType)
@@ -36,9 +36,9 @@ _CLOSED_LIBRARIES = (sys.stdlib_module_names - {"collections"}) | {"wengert", "w
 
 
 class Holding(NamedTuple):
-    """How instances of a class of a library hold arrays: which, and how one is read, exchanged, and the whole copied.
+    """The arrays in instances of a library's class: functions that list, read and replace them, and copy an instance.
 
-    What else they hold stays as it is, also in gradients, which so show what numbers belong to.
+    All other contents stay unchanged, also in gradients, which so keep the labels.
     """
 
     keys: Callable[[Any], Iterable[Any]]
@@ -49,7 +49,7 @@ class Holding(NamedTuple):
 
 
 class Form(NamedTuple):
-    """How instances of a container class hold what they hold, read past the methods of the class."""
+    """The layout of instances of a container class, for access past the methods of the class."""
 
     maker: Any  # the class whose C-level `__new__` makes them
     items: type | None  # the C class whose methods reach the items
@@ -58,21 +58,21 @@ class Form(NamedTuple):
     holding: Holding | None = None
 
 
-_forms: dict[type, Form | None] = {}  # of the classes below, and of those that are there for ever
+_forms: dict[type, Form | None] = {}  # of the classes below, and of classes that are never freed
 _other_forms: WeakKeyDictionary[type, Form | None] = WeakKeyDictionary()
 _holdings: WeakKeyDictionary[type, Holding] = WeakKeyDictionary()
 
 
 def hold_by(cls: type, holding: Holding) -> None:
-    """Have the instances of a class, and of those made from it, be searched for leaves as `holding` says."""
+    """Register where instances of a class and of its subclasses hold leaves."""
     _holdings[cls] = holding
     _other_forms.clear()
 
 
 def form_of(cls: type) -> Form | None:
-    """The Form of a container class; None for a class whose instances are not searched for leaves.
+    """Return the Form of a container class; None for a class whose instances are not searched for leaves.
 
-    These are sets, enums, classes, functions and modules, and whatever C code or the standard library makes.
+    These are sets, enums, classes, functions, modules, and classes of C code or the standard library.
     """
     try:
         return _forms[cls]
@@ -93,7 +93,7 @@ def _held(cls: type) -> Form | None:
 
 
 def held_by_library(value: Any) -> str | None:
-    """The class of an object in a structure that holds arrays as its library's rules say; None if there is none."""
+    """Return the class name of an object in a structure whose class has a Holding; None if there is none."""
     found = []
 
     def note(container: Any) -> Any:
@@ -106,7 +106,7 @@ def held_by_library(value: Any) -> str | None:
 
 
 def array_in(value: Any) -> Any:
-    """The array that an object of a library is, with labels; None where the object is no such one."""
+    """Return the array in a library's object that is one array with labels; None for any other object."""
     holding = getattr(form_of(type(value)), "holding", None)
     if holding is None or not holding.is_array:
         return None
@@ -135,31 +135,31 @@ def _formed(cls: type) -> Form:
 
 def _slots(cls: type) -> Iterator[MemberDescriptorType]:
     for base in cls.__mro__:
-        if "__slots__" in vars(base):  # only a class statement leaves it, so these are no C structure members
+        if "__slots__" in vars(base):  # only a class statement sets it, so these are not members of a C structure
             yield from (slot for slot in vars(base).values() if isinstance(slot, MemberDescriptorType))
 
 
 _forms.update({cls: _formed(cls) for cls in _OPEN})
 
 
-# Shelves: rows of places that are read and written alike
+# Shelves: places of a container with the same access
 
 
 class Shelf(NamedTuple):
-    """A row of places in a container that are read and written alike: its items, attributes or slots.
+    """The places in a container that are read and written by the same functions: its items, attributes or slots.
 
-    `load(holder, key)` reads a place, `store(holder, key, value)` writes it, `write(key)` is how a path writes the key.
+    `load(holder, key)` reads a place, `store(holder, key, value)` writes it, `write(key)` spells the key in a path.
     """
 
     holder: Any
     keys: Iterable[Any]
     load: Callable[[Any, Any], Any]
     store: Callable[[Any, Any, Any], None]
-    write: Callable[[Any], str]  # a key as it stands in a path
+    write: Callable[[Any], str]
 
 
 def shelves(container: Any, form: Form) -> list[Shelf]:
-    """The shelves of a container that is no tuple."""
+    """List the shelves of a container other than a tuple."""
     items, found = form.items, []
     if form.holding is not None:
         keys, load, store, *_ = form.holding
@@ -182,7 +182,7 @@ def shelves(container: Any, form: Form) -> list[Shelf]:
 
 
 def namespace(value: Any) -> dict[str, Any]:
-    """The `__dict__` of an instance, read past its class's `__getattribute__`; empty where there is none."""
+    """Return the `__dict__` of an instance past its class's `__getattribute__`; empty if it has none."""
     try:
         found = object.__getattribute__(value, "__dict__")
     except AttributeError:
@@ -191,7 +191,7 @@ def namespace(value: Any) -> dict[str, Any]:
 
 
 def path_text(path: TreePath) -> str:
-    """A path as Python writes it: `x['w'][0].bias`."""
+    """Spell a path as in Python: `x['w'][0].bias`."""
     steps: list[str] = []
     while type(path) is tuple:
         path, write, key = path
@@ -232,7 +232,7 @@ def _store_cell(cell: CellType, _: None, value: Any) -> None:
 
 
 def is_filled(holder: Any, key: Any, load: Callable[[Any, Any], Any]) -> bool:
-    """Whether the place holds anything: a slot may be unset, a cell empty."""
+    """Whether the place holds a value: a slot or a cell may be empty."""
     try:
         load(holder, key)
     except (AttributeError, ValueError):
@@ -244,11 +244,11 @@ def _filled(holder: Any, keys: Iterable[Any], load: Callable[[Any, Any], Any]) -
     return [key for key in keys if is_filled(holder, key, load)]
 
 
-# Walking: one traversal serves to enter, to give back, to copy and to mirror
+# Walking: one traversal replaces leaves, restores, copies and mirrors
 
 
 def itself(value: Any, *_: Any) -> Any:
-    """The default of what a traversal does with what it finds: nothing."""
+    """Return `value` unchanged: the default action of a traversal."""
     return value
 
 
@@ -262,17 +262,17 @@ def walk(
     hold: Callable[[Any], Any] = itself,
     rebuilt: Callable[[Any, Any], Any] = itself,
 ) -> Any:
-    """Walk through the structure `value`, and return what stands in its place.
+    """Walk through the structure `value`, and return its replacement.
 
-    Each leaf is replaced by `at_leaf(leaf, path)`, and what is no container by `at_other(value)`. A container is
-    changed in place, unless `hold(container)` returns another one (a copy) to fill. A tuple is made anew where
-    something in it is replaced, and `rebuilt(new, old)` may exchange it. What `seen` knows is not walked through again.
+    Each leaf is replaced by `at_leaf(leaf, path)`, any other value that is not a container by `at_other(value)`. A
+    container is changed in place, unless `hold(container)` returns another one (a copy) to fill. If an item of a tuple
+    is replaced, a new tuple `new` is made and `rebuilt(new, old)` used. Objects in `seen` are not walked again.
     """
     met: list[tuple[TreePath, Shelf, Iterator[Any]]] = []  # the shelves of containers just met
     pending: list[tuple[TreePath, Shelf, Iterator[Any]]] = []  # those being read, the innermost last
 
-    def stand_in(old: Any, path: TreePath) -> Any:
-        """Return the substitute for `old`; note a container in `met`, to be read afterwards."""
+    def replacement(old: Any, path: TreePath) -> Any:
+        """Return the replacement of `old`; append the shelves of a container to `met`, to be read afterwards."""
         if id(old) in seen:
             return seen[id(old)][1]
         if is_inexact(old):
@@ -282,7 +282,7 @@ def walk(
             return at_other(old)
         if form.items is tuple:
             steps = zip(tuple_steps(old), tuple.__iter__(old), strict=False)
-            items = [stand_in(item, (path, *step)) for step, item in steps]
+            items = [replacement(item, (path, *step)) for step, item in steps]
             changed = any(map(is_not, items, tuple.__iter__(old)))
             return rebuilt(_tuple_like(old, items), old) if changed else old
         held = hold(old)
@@ -290,7 +290,7 @@ def walk(
         met.extend((path, shelf, iter(shelf.keys)) for shelf in shelves(held, form))
         return held
 
-    result = stand_in(value, path)
+    result = replacement(value, path)
     while met or pending:
         pending.extend(reversed(met))
         met.clear()
@@ -299,25 +299,25 @@ def walk(
             try:
                 old, is_there = load(holder, key), True
             except KeyError:
-                old, is_there = _by_itself(holder, key), False
-            new = stand_in(old, (path, write, key))
+                old, is_there = _value_by_identity(holder, key), False
+            new = replacement(old, (path, write, key))
             if new is not old and is_there:
                 store(holder, key, new)
             if met:  # a container: read it before going on
                 break
         else:
             pending.pop()
-    stand_in = itself  # type: ignore[assignment]  # a cycle, which would keep what it met until the next collection
+    replacement = itself  # type: ignore[assignment]  # break a cycle that would keep objects until the next collection
     return result
 
 
-def _by_itself(holder: dict[Any, Any], key: Any) -> Any:
-    """The value at a key that look-up does not find, since the key's hash or equality has changed after it was set."""
+def _value_by_identity(holder: dict[Any, Any], key: Any) -> Any:
+    """Return the value at a key that lookup misses because its hash or equality has changed since it was set."""
     return next(held for known, held in dict.items(holder) if known is key)
 
 
 def tuple_steps(value: tuple[Any, ...]) -> Iterable[tuple[Callable[[Any], str], Any]]:
-    """For each item of a tuple, how a path writes the way to it: by index, or by field of a named tuple."""
+    """Yield, for each item of a tuple, its writer and key in a path: an index, or a field of a named tuple."""
     fields = getattr(type(value), "_fields", None)
     if isinstance(fields, tuple) and len(fields) == tuple.__len__(value):
         return zip(repeat(_attribute), fields, strict=False)
@@ -331,7 +331,7 @@ def _tuple_like(old: tuple[Any, ...], items: list[Any]) -> tuple[Any, ...]:
 
 
 def shallow_copy(container: Any) -> Any:
-    """A container of the same class with the same contents, made without running code of that class."""
+    """Return a container of the same class with the same contents, without running code of that class."""
     cls = type(container)
     if cls is list or cls is dict:
         return container.copy()
@@ -356,7 +356,7 @@ def shallow_copy(container: Any) -> Any:
 
 
 def _copy_held(container: Any, holding: Holding) -> Any:
-    """A copy of an object that holds arrays as it is declared: it holds the very same, not views of them."""
+    """Copy an object of a class with a Holding; the copy holds the same arrays, not views of them."""
     new = holding.copy(container)
     for key in holding.keys(container):
         holding.store(new, key, holding.load(container, key))
@@ -369,9 +369,9 @@ def rebuild(
     at_other: Callable[[Any], Any] = itself,
     seen: Seen | None = None,
 ) -> Any:
-    """A copy of a structure with `at_leaf(leaf, path)` for each leaf, once for an array that is reached twice.
+    """Copy a structure with `at_leaf(leaf, path)` for each leaf, once for an array that it holds twice.
 
-    Values that are copied with the same `seen` share in their copies the containers that they share.
+    If two structures share a container and are copied with the same `seen`, their copies share its copy.
     """
     arrays: Seen = {}
 
@@ -387,14 +387,14 @@ def rebuild(
 
 
 def mirror(value: Any, gradient_of: Callable[[Leaf], Any]) -> Any:
-    """The gradient of a structure: the same structure with `gradient_of(leaf)` for a leaf and None for all else."""
+    """Return the gradient of a structure: its copy with `gradient_of(leaf)` for a leaf and None for other values."""
     if _is_plain(value, set(), 0):
         return _mirror_plain(value, gradient_of)
     return rebuild(value, lambda leaf, _: gradient_of(leaf), at_other=lambda _: None)
 
 
 def _is_plain(value: Any, seen: set[int], depth: int) -> bool:
-    """Whether a value is a tree of plain lists, tuples and dicts, as most parameters are: it is mirrored faster."""
+    """Whether a value is a tree of plain lists, tuples and dicts, as most parameters are, with a faster mirror."""
     cls = type(value)
     if cls is float:
         return True
@@ -420,9 +420,9 @@ def _mirror_plain(value: Any, gradient_of: Callable[[Leaf], Any]) -> Any:
 
 
 def leaves(value: Any, name: str = "") -> list[tuple[str, Leaf]]:
-    """The pairs (path, leaf) of a structure, the path as text beginning with `name`: `("x['w'][0]", 2.0)`.
+    """List the pairs (path, leaf) of a structure, with paths that begin with `name`: `("x['w'][0]", 2.0)`.
 
-    An array that is reached twice is given twice.
+    An array that the structure holds twice is listed twice.
     """
     found: list[tuple[str, Leaf]] = []
 

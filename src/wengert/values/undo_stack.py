@@ -1,4 +1,4 @@
-"""A stack of what must be undone: for a while, leaves in the user's containers and contents of memory are changed."""
+"""A stack of changes to undo: of leaves in the user's containers, and of contents of memory."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Callable
 
 
 class Owed(list[Callable[[], object]]):
-    """A list of functions, each of which undoes one change to something of the user's, in the order of the changes.
+    """A list of functions that each undo one change to the user's objects, in the order of the changes.
 
-    A function is noted before its change is made, and forgotten after it has been called, so it may be called twice:
-    wherever an interrupt hits, the next `pay` completes the work.
+    A function is appended before its change and removed after its call, so it may be called twice. If an interrupt
+    occurs at any point, the next `pay` completes the work.
     """
 
     __slots__ = ()
 
     def pay(self, mark: int = 0) -> None:
-        """Undo the changes noted since the list had `mark` items, the last first."""
+        """Undo the changes appended since the list had `mark` items, the last first."""
         while len(self) > mark:
             self[-1]()
             self.pop()

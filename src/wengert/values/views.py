@@ -1,4 +1,4 @@
-"""Where a view lies in the array that owns its memory: as a basic key where one exists, else as offset and strides."""
+"""The position of a view in the array that owns its memory: a basic key if one exists, else offset and strides."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-DummyArray: Any = type(as_strided(np.zeros(1), (2,), (0,)).base)  # what NumPy puts between a strided view and its array
-# Kept for its keys: strings that die with each such dictionary are interned anew each time, until Python rebuilds its
-# table of all strings, of 2 MB and more.
+DummyArray: Any = type(as_strided(np.zeros(1), (2,), (0,)).base)  # between a strided view and its array
+# Keeps the keys of such dictionaries interned: interning them again each time makes Python rebuild its table of
+# strings, of 2 MB and more.
 _INTERFACE = np.zeros(0).__array_interface__
 
 
 class Lens(NamedTuple):
-    """Where a view lies in the array that owns its memory: offset from the owner's first element, shape and strides.
+    """The position of a view in the array that owns its memory: offset from its first element, shape and strides.
 
     Units: offset and strides in bytes.
     """
@@ -25,7 +25,7 @@ class Lens(NamedTuple):
 
 
 def owner_of(array: Any) -> np.ndarray:
-    """The array that owns the memory of a view; an array over a foreign buffer is its own owner."""
+    """Return the array that owns the memory of a view; an array over a foreign buffer is its own owner."""
     while True:
         base = array.base
         if base is None:
@@ -34,7 +34,7 @@ def owner_of(array: Any) -> np.ndarray:
             base = base.base
         if type(base) is memoryview:
             base = base.obj
-        if isinstance(base, np.void):  # a record, which shows its place in an array
+        if isinstance(base, np.void):  # a record, which is a view of an array's element
             base = base.base
         if not isinstance(base, np.ndarray):
             return array
@@ -42,30 +42,30 @@ def owner_of(array: Any) -> np.ndarray:
 
 
 def read_only(array: np.ndarray) -> np.ndarray:
-    """A view of an array that cannot be written into."""
+    """Return a read-only view of an array."""
     view = array.view()
     view.flags.writeable = False
     return view
 
 
 def is_foreign(owner: np.ndarray) -> bool:
-    """True where the memory belongs to an object that is no array, and may be written behind its back."""
+    """Whether the memory belongs to an object other than an array, which may write it unseen."""
     return owner.base is not None and not is_field(owner)
 
 
 def is_field(owner: np.ndarray) -> bool:
-    """True for a field of an array of records, whose numbers do not lie side by side, as those of other owners do."""
+    """Whether an owner is a field of an array of records, whose elements have gaps between them in memory."""
     return isinstance(owner.base, np.ndarray)
 
 
 def lens_of(view: np.ndarray, owner: np.ndarray) -> Lens:
-    """The Lens of `view` in `owner`."""
+    """Return the Lens of `view` in `owner`."""
     start = owner.__array_interface__["data"][0]
     return Lens(view.__array_interface__["data"][0] - start, view.shape, view.strides)
 
 
 def memory_order(owner: np.ndarray) -> tuple[int, ...] | None:
-    """The axes of an owner from the longest stride to the shortest; None where they stand in this order already."""
+    """Return the axes of an owner from the longest stride to the shortest; None if they are in this order."""
     if owner.flags.c_contiguous:
         return None
     order = tuple(sorted(range(owner.ndim), key=lambda k: -owner.strides[k]))
@@ -73,7 +73,7 @@ def memory_order(owner: np.ndarray) -> tuple[int, ...] | None:
 
 
 def axes_in_memory(array: np.ndarray) -> list[int]:
-    """The axes in the order in which NumPy iterates with order="K": by stride, but where one is zero, as they stand."""
+    """List the axes in NumPy's order="K": by stride, except that an axis of stride 0 keeps its position."""
     strides = [0 if n == 1 else abs(stride) for n, stride in zip(array.shape, array.strides, strict=True)]
     inwards: list[int] = []  # the innermost first
     for axis in reversed(range(array.ndim)):
@@ -89,7 +89,7 @@ def axes_in_memory(array: np.ndarray) -> list[int]:
 
 
 def ranks_of(lens: Lens, owner: np.ndarray) -> np.ndarray:
-    """For each number at `lens` in a field how many numbers of the field lie before it in memory."""
+    """Count, for each element at `lens` in a field, the elements of the field before it in memory."""
     own = np.sort(_addresses(lens_of(owner, owner)), axis=None)
     return np.searchsorted(own, _addresses(lens))
 
@@ -100,14 +100,14 @@ def _addresses(lens: Lens) -> Any:
 
 
 def view_of(array: np.ndarray, owner: np.ndarray, lens: Lens) -> np.ndarray:
-    """The view of `array` at `lens`, a place in `owner`; the array is the owner, or another one laid out like it."""
+    """Return the view of `array` at `lens`, a position in `owner`; the array has the memory layout of the owner."""
     order = memory_order(owner)
     buffer = array if order is None else array.transpose(order)
     return np.ndarray(lens.shape, array.dtype, buffer, lens.offset, lens.strides)
 
 
 def covers(view: np.ndarray, owner: np.ndarray) -> bool:
-    """True where a view shows the whole owner as it is."""
+    """Whether a view shows the whole owner with the same shape, dtype and strides."""
     return view is owner or (
         view.shape == owner.shape
         and view.dtype == owner.dtype
@@ -117,7 +117,7 @@ def covers(view: np.ndarray, owner: np.ndarray) -> bool:
 
 
 def overlaps_itself(view: np.ndarray) -> bool:
-    """True where two entries of a view may be one place in memory (zero strides, sliding windows)."""
+    """Whether two elements of a view may share memory (zero strides, sliding windows)."""
     reach = view.itemsize
     for step, n in sorted((abs(s), n) for s, n in zip(view.strides, view.shape, strict=True) if n > 1):
         if step < reach:
@@ -127,9 +127,9 @@ def overlaps_itself(view: np.ndarray) -> bool:
 
 
 def part_of(view: np.ndarray, owner: np.ndarray) -> tuple[str, np.ndarray] | None:
-    """For a view of the real or imaginary parts of a complex owner: "real" or "imag", and the complex numbers' view.
+    """Return "real" or "imag" and the view of the complex numbers, if `view` shows such parts of a complex owner.
 
-    None where `view` is no such view.
+    Return None for any other view.
     """
     size = owner.itemsize
     offset, shape, strides = lens_of(view, owner)
@@ -161,7 +161,7 @@ def content_of(view: np.ndarray, owner: np.ndarray, content: np.ndarray) -> np.n
 
 
 def basic_key(lens: Lens, owner: np.ndarray) -> Any:
-    """The basic key with which the owner gives the view, or None where there is none.
+    """Return the basic key that selects the view from its owner; None if there is none.
 
     Each dimension of the view must be a dimension of the owner, in the owner's order, with a stride that is a multiple
     of the owner's; dimensions of the owner that the view lacks become integers.

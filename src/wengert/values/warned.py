@@ -1,7 +1,7 @@
-"""Warnings at the user's line, where C or a library gives them at a line of this package.
+"""Warnings of primitives and rules, shown at the user's line.
 
-C warns at the innermost frame of Python. Where that is one of ours, which calls a primitive or a rule, the warning is
-given again at the line that the user would see without us, where the filters and the registry of that module decide.
+C code warns at the innermost Python frame. If that is a frame of this package, the warning is issued again at the line
+that the user would see without it, subject to the filters and the registry of that module.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SITE = re.compile(r"# (.+):(\d+) in .*$")
 
 
 class _Place(NamedTuple):
-    """A line of the user's code, and the globals of its module."""
+    """A line of the user's code and the globals of its module."""
 
     file: str
     line: int
@@ -36,9 +36,9 @@ class _Place(NamedTuple):
 
 
 def steps(one_pass: str) -> Callable[[F], F]:
-    """Declare a function that takes the derivative of its local variable `entry`, in the pass that `one_pass` names.
+    """Declare a function that differentiates its local variable `entry`; `one_pass` names the local of the pass.
 
-    In one pass each warning of the derivative is given once a line.
+    In one pass, each warning is shown once per line of the user.
     """
 
     def declared(function: F) -> F:
@@ -49,7 +49,7 @@ def steps(one_pass: str) -> Callable[[F], F]:
 
 
 def go_on(first: Any, second: Any) -> None:
-    """Count the pass that `second` names as one with that of `first`: it takes the same steps again."""
+    """Treat the pass of `second` as part of that of `first`, whose steps it repeats."""
     _warned_before[second] = _warned_before.setdefault(first, set())
 
 
@@ -62,9 +62,9 @@ _repeating = _Repeating()
 
 @contextmanager
 def repeating() -> Iterator[None]:
-    """A context in which the user's code runs a second time: nobody is shown again what it warns of.
+    """Hide the warnings of a block that runs the user's code a second time.
 
-    Where it has filters of its own meanwhile, it may listen to its warnings, and gets them.
+    Warnings are shown while the code has filters of its own, since it may record them.
     """
     before, _repeating.filters = _repeating.filters, warnings.filters
     try:
@@ -74,14 +74,14 @@ def repeating() -> Iterator[None]:
 
 
 def show_warning(message: Any) -> None:
-    """Show a warning, at the user's line; C and `warnings.warn` call this where a filter lets a warning pass."""
+    """Show a warning at the user's line; Python calls this for each warning that passes the filters."""
     if _repeating.filters is warnings.filters:
         return
     found = _frame_of(sys._getframe(1), message)
     if found is None:
         _shown(message)
         return
-    found.f_globals.get("__warningregistry__", {}).clear()  # which would hold back the next one, of another line
+    found.f_globals.get("__warningregistry__", {}).clear()  # it would suppress the same warning of another user line
     place = _place_of_warning(found, message)
     if place is None:
         return
@@ -101,7 +101,7 @@ def _is_ours(frame: types.FrameType) -> bool:
 
 
 def _frame_of(frame: types.FrameType | None, message: Any) -> types.FrameType | None:
-    """The frame of ours at whose line a warning was given; None where it was given at another's."""
+    """Return the frame that warned if it is one of this package; None otherwise."""
     while frame is not None:
         if frame.f_lineno == message.lineno and frame.f_code.co_filename == message.filename:
             return frame if _is_ours(frame) else None
@@ -110,7 +110,7 @@ def _frame_of(frame: types.FrameType | None, message: Any) -> types.FrameType | 
 
 
 def _place_of_warning(frame: types.FrameType, message: Any) -> _Place | None:
-    """Where a warning of one of our frames belongs; None where it was given there in this pass."""
+    """Return the user's line for a warning of a frame of this package; None if it was shown there in this pass."""
     here = frame
     while _is_ours(here):
         if here.f_code in _steps:
@@ -128,11 +128,11 @@ def _place_of_warning(frame: types.FrameType, message: Any) -> _Place | None:
 def _place_of_step(frame: types.FrameType, message: Any) -> _Place | None:
     names = frame.f_locals
     site = names["entry"][5] if names.get("entry") else None
-    told = _warned_before.setdefault(names.get(_steps[frame.f_code], frame.f_code), set())
+    shown = _warned_before.setdefault(names.get(_steps[frame.f_code], frame.f_code), set())
     key = (site, message.category, str(message.message))
-    if key in told:
+    if key in shown:
         return None
-    told.add(key)
+    shown.add(key)
     if site is not None:
         return _of_file(site.file, site.line)
     while _is_ours(frame) and frame.f_back is not None:
