@@ -43,7 +43,7 @@ class Model:
 
 MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     # what is differentiated
-    "the value in place of the function": (lambda: wg.grad(total(X)), wg.ArgumentError, "Say grad(f)(x)"),
+    "the value in place of the function": (lambda: wg.grad(total(X)), wg.ArgumentError, "Write grad(f)(x)"),
     "an array in place of the function": (lambda: wg.value_and_grad(X), wg.ArgumentError, "value_and_grad(f)(x)"),
     "jit of a value": (lambda: wg.compile(total(X)), wg.ArgumentError, "compile(f)(x)"),
     "vmap of an array": (lambda: wg.vmap(X), wg.ArgumentError, "vmap(lambda x: ...)(x)"),

@@ -182,7 +182,7 @@ def test_thunks() -> None:
     assert len(calls) == 2  # each time anew
     with pytest.raises(TypeError):
         Thunk(lambda: A)[0] = 1.0  # type: ignore[index]
-    with pytest.raises(RuleError, match="function of no arguments"):
+    with pytest.raises(RuleError, match="function without arguments"):
         Thunk(3.0)  # type: ignore[arg-type]
     with pytest.raises(RuleError, match="add="):
         InplaceableThunk(val=lambda: 1.0, add=None)  # type: ignore[arg-type]

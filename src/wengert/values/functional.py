@@ -211,7 +211,7 @@ _GROWING = Functions(operator.pow, operator.lshift)
 
 
 def sumprod(p: np.ndarray, q: np.ndarray) -> float:
-    """Compute Σ pₖ qₖ rounded once, as `math.sumprod` does for Python floats but not for arrays.
+    """Compute Σ pₖ qₖ of the vectors `p` and `q`, rounded once, as `math.sumprod` does for Python floats only.
 
     Requires Python 3.12; earlier versions never call it.
 

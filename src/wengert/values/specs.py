@@ -140,7 +140,7 @@ def is_complex(x: Any) -> bool:
 
 
 def is_certain(x: Any) -> bool:
-    """Whether `x` is True, False, None, a type or a small integer, so that equality to it reveals nothing of a float."""
+    """Whether `x` is True, False, None, a type or a small integer, so that equality to it tells nothing of a float."""
     return type(x) in CERTAIN and (type(x) is not int or -MANY < x < MANY)
 
 
