@@ -67,7 +67,7 @@ def additem(x: np.ndarray, key: Any, value: Any) -> np.ndarray:
 
 
 def lens(x: np.ndarray, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> np.ndarray:
-    """Return a copy of a strided window onto the memory of `x`, as which a read of a view is recorded.
+    """Return a copy of a window of `shape` and `strides` onto the memory of `x`: a read of a view is recorded so.
 
     >>> wg.extend.lens(np.arange(6.0), 8, (2,), (16,))
     array([1., 3.])
@@ -79,7 +79,7 @@ def lens(x: np.ndarray, offset: int, shape: tuple[int, ...], strides: tuple[int,
 
 
 def setlens(x: np.ndarray, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], value: Any) -> np.ndarray:
-    """Return a copy of `x` with `value` written through the window that `lens` reads.
+    """Return a copy of `x` with `value` written through the window that `lens(x, offset, shape, strides)` reads.
 
     >>> wg.extend.setlens(np.zeros(4), 8, (2,), (16,), 5.0)
     array([0., 5., 0., 5.])
@@ -90,7 +90,7 @@ def setlens(x: np.ndarray, offset: int, shape: tuple[int, ...], strides: tuple[i
 
 
 def addlens(x: np.ndarray, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], value: Any) -> np.ndarray:
-    """Return a copy of `x` with `value` added through the window that `lens` reads.
+    """Return a copy of `x` with `value` added through the window that `lens(x, offset, shape, strides)` reads.
 
     An element that appears twice in the window is added to twice.
 
