@@ -29,7 +29,7 @@ from wengert.recording.recording import Entry, Level, Recording, leave_array_fas
 from wengert.recording.shadow import SHADOW, forgetting
 from wengert.recording.slots import slot_of
 from wengert.values.frames import ENGINE
-from wengert.values.functional import setitem, setpart
+from wengert.values.functional import overlaps, setitem, setpart
 from wengert.values.keys import frozen
 from wengert.values.specs import Spec, elements, is_inexact, spec_of
 from wengert.values.views import (
@@ -37,7 +37,6 @@ from wengert.values.views import (
     covers,
     is_foreign,
     lens_of,
-    overlaps_itself,
     owner_of,
     part_of,
 )
@@ -341,7 +340,7 @@ class Memory:
             self.written(storage, array, value_slot)
             return
         part = None if view.dtype == array.dtype else part_of(view, array)
-        if overlaps_itself(view) or (part is None and view.dtype != array.dtype):
+        if overlaps(view) or (part is None and view.dtype != array.dtype):
             raise self.recording.refuse(
                 RefusedCallError(
                     f"{users_line()}: this line writes through a view whose entries overlap or have another dtype. "

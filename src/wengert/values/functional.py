@@ -111,7 +111,7 @@ def addlens(x: np.ndarray, offset: int, shape: tuple[int, ...], strides: tuple[i
 
 
 def setpart(x: np.ndarray, part: str, value: Any) -> np.ndarray:
-    """A copy of a complex array `x` with its `part`, "real" or "imag", set to `value`.
+    """Return a copy of a complex array `x` with its `part`, "real" or "imag", set to `value`.
 
     >>> wg.extend.setpart(np.zeros(2, complex), "imag", 5.0)
     array([0.+5.j, 0.+5.j])

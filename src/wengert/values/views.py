@@ -116,16 +116,6 @@ def covers(view: np.ndarray, owner: np.ndarray) -> bool:
     )
 
 
-def overlaps_itself(view: np.ndarray) -> bool:
-    """Whether two elements of a view may share memory (zero strides, sliding windows)."""
-    reach = view.itemsize
-    for step, n in sorted((abs(s), n) for s, n in zip(view.strides, view.shape, strict=True) if n > 1):
-        if step < reach:
-            return True
-        reach = step * (n - 1) + reach
-    return False
-
-
 def part_of(view: np.ndarray, owner: np.ndarray) -> tuple[str, np.ndarray] | None:
     """Return "real" or "imag" and the view of the complex numbers, if `view` shows such parts of a complex owner.
 
