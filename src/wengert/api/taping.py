@@ -29,7 +29,7 @@ from wengert.tape.tape import Tape
 from wengert.values.argnums import refuse_swallowed
 from wengert.values.callables import path_in
 from wengert.values.names import is_name
-from wengert.values.settings import accumulation
+from wengert.values.settings import SETTINGS, accumulation
 from wengert.values.sites import Site
 from wengert.values.specs import is_complex
 from wengert.values.trees import rebuild
@@ -74,8 +74,12 @@ def gradtape(
         value, gradients = grad(f, *args, argnums=argnums, **kwargs)
         return value, tuple(gradients)
 
-    with accumulation(strategy=strategy):
-        return _trace_to_tape(gradient, args, kwargs, None, f)[1]
+    before = {**vars(SETTINGS)}
+    try:
+        with accumulation(strategy=strategy):
+            return _trace_to_tape(gradient, args, kwargs, None, f)[1]
+    finally:
+        vars(SETTINGS).update(before)  # also if an interrupt hits as the context begins or ends
 
 
 def jvptape(f: Callable[..., Any], primals: Any, tangents: Any) -> Tape:
