@@ -228,3 +228,39 @@ def test_defaults_are_those_of_the_function() -> None:
     except Exception as error:
         pytest.skip(f"not native: {error}")
     np.testing.assert_allclose(run(x), 8.0 * x.sum(0) + 0.0 * x)
+
+
+RNG = np.random.default_rng(0)
+V, M = RNG.normal(size=5), RNG.normal(size=(5, 5))
+IN_NATIVE_CODE: dict[str, Any] = {
+    "var": lambda a: np.var(a),
+    "var along an axis": lambda a: np.sum(np.var(a, axis=1, ddof=1) * V),
+    "std": lambda a: np.sum(np.std(a, axis=0) * a),
+    "std that keeps its axis": lambda a: np.sum(a / a.std(axis=1, keepdims=True)),
+    "mean along an axis": lambda a: np.sum(a.mean(axis=0) ** 2),
+    "mean that keeps its axis": lambda a: np.sum((a - np.mean(a, axis=1, keepdims=True)) ** 3),
+    "matrix of a diagonal": lambda a: np.sum(np.diag(a[0]) @ M @ a[1]),
+    "diag of a matrix": lambda a: np.sum(np.diag(a) ** 2),
+    "diagonal": lambda a: np.sum(np.diagonal(a) * V),
+    "trace": lambda a: np.trace(a @ a),
+    "dot": lambda a: np.dot(np.dot(M, a[0]), a[1]) + np.sum(M.dot(a) ** 2),
+    "least of three": lambda a: min(float(a[0, 0]), float(a[0, 1]) * 2.0, float(a[1, 1])) * a[2, 2],
+    "sum of a list": lambda a: sum([float(a[0, k]) * float(a[1, k]) for k in range(5)]),
+}
+
+
+@pytest.mark.parametrize("name", IN_NATIVE_CODE)
+def test_functions_of_arrays_are_native(name: str) -> None:
+    f = IN_NATIVE_CODE[name]
+    gradient = wg.value_and_grad(f)
+    _, tape = wg.trace(gradient, M)
+    run = compile_native(tape.optimise(), "f", interpret_program)
+    assert run.state == "native code"
+    exact = wg.compile(gradient, exact=True)
+    exact(M)
+    for a in (M, 1.1 * M, M + 0.01 * V):
+        (value, x_bar), expected = run(a), gradient(a)
+        assert value == pytest.approx(expected[0], rel=1e-12)
+        np.testing.assert_allclose(x_bar, expected[1], rtol=1e-11, atol=1e-13)
+        assert exact(a)[0] == expected[0]
+        np.testing.assert_array_equal(exact(a)[1], expected[1])

@@ -69,6 +69,8 @@ def _accepts(translator: Translator, args: tuple[Any, ...], kwargs: dict[str, An
     """Whether a translator accepts the arguments of a call."""
     code = translator.__code__
     names = code.co_varnames[2 : code.co_argcount]
+    if translator is _translate_std:
+        return _accepts(_translate_var, args, kwargs)
     least = len(names) - len(translator.__defaults__ or ())
     return least <= len(args) + len(kwargs) and len(args) <= len(names) and {*kwargs} <= {*names[len(args) :]}
 
@@ -79,8 +81,10 @@ def _translate_power(graph: Graph, spec: ValueSpec, x: Any, e: Any) -> Any:
     return graph.call(np.power, x, float(e))
 
 
-def _translate_sum(graph: Graph, spec: ValueSpec, a: Any, axis: Any = None, keepdims: Any = False) -> Any:
-    if not (is_real(a) and is_array_node(a)) or type(keepdims) is not bool:
+def _translate_sum(
+    graph: Graph, spec: ValueSpec, a: Any, axis: Any = None, keepdims: Any = False, where: Any = True
+) -> Any:
+    if not (is_real(a) and is_array_node(a)) or type(keepdims) is not bool or where is not True:
         return None
     axes = axes_of(axis, len(a.shape))
     return None if axes is None else summed(graph, a, axes, keepdims)
@@ -103,10 +107,55 @@ def summed(graph: Graph, x: Any, axes: tuple[int, ...], keepdims: bool = False) 
     return graph.call(np.reshape, total, shape) if is_array_node(total) else graph.call(np.full, shape, total)
 
 
-def _translate_mean(graph: Graph, spec: ValueSpec, a: Any) -> Any:
-    if not (is_real(a) and is_array_node(a)) or 0 in a.shape:
+def _translate_mean(
+    graph: Graph,
+    spec: ValueSpec,
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: Any = False,
+    where: Any = True,
+) -> Any:
+    axes = _axes_with_elements(a, axis, dtype, out, keepdims) if where is True else None
+    return None if axes is None else _mean(graph, a, axes, keepdims)
+
+
+def _mean(graph: Graph, a: Any, axes: tuple[int, ...], keepdims: bool, ddof: float = 0.0) -> Any:
+    """Return Σ a / (n - ddof), for n elements along these axes."""
+    count = float(math.prod([shape_of(a)[axis] for axis in axes]))
+    return graph.call(np.divide, summed(graph, a, axes, keepdims), count - ddof)
+
+
+def _axes_with_elements(a: Any, axis: Any, dtype: Any, out: Any, keepdims: Any) -> tuple[int, ...] | None:
+    """Return the axes of a mean of floats; None if it has no elements, or other arguments."""
+    if not (is_real(a) and is_array_node(a)) or 0 in a.shape or dtype is not None or out is not None:
         return None
-    return graph.call(np.divide, summed(graph, a, tuple(range(len(a.shape)))), float(math.prod(a.shape)))
+    return axes_of(axis, len(a.shape)) if type(keepdims) is bool else None
+
+
+def _translate_var(
+    graph: Graph,
+    spec: ValueSpec,
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: Any = 0,
+    keepdims: Any = False,
+    where: Any = True,
+) -> Any:
+    """Translate to the mean of (a - mean a)², as NumPy computes it."""
+    axes = _axes_with_elements(a, axis, dtype, out, keepdims) if where is True else None
+    if axes is None or not is_known_number(ddof) or ddof >= math.prod([a.shape[k] for k in axes]):
+        return None
+    squares = graph.call(np.square, graph.call(np.subtract, a, _mean(graph, a, axes, True)))
+    return _mean(graph, squares, axes, keepdims, float(ddof))
+
+
+def _translate_std(graph: Graph, spec: ValueSpec, a: Any, *args: Any, **kwargs: Any) -> Any:
+    found = _translate_var(graph, spec, a, *args, **kwargs)
+    return None if found is None else graph.call(np.sqrt, found)
 
 
 def _translate_full(graph: Graph, spec: ValueSpec, shape: Any, fill_value: Any, dtype: Any = None) -> Any:
@@ -267,7 +316,8 @@ def _translate_getitem(graph: Graph, spec: ValueSpec, x: Any, key: Any) -> Any:
 
 
 _TRANSLATORS: dict[str, Translator] = {
-    "power": _translate_power, "sum": _translate_sum, "mean": _translate_mean, "full": _translate_full,
+    "power": _translate_power, "sum": _translate_sum, "mean": _translate_mean, "var": _translate_var,
+    "std": _translate_std, "full": _translate_full,
     "zeros": _translate_zeros, "broadcast_to": _translate_broadcast_to,
     "reshape": _translate_reshape, "expand_dims": _translate_reshape, "squeeze": _translate_reshape,
     "ravel": _translate_reshape,

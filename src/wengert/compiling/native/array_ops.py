@@ -7,7 +7,9 @@ from typing import Any
 
 from wengert.compiling.native.sums import (
     emit_add_reduce,
+    emit_dot,
     emit_einsum,
+    emit_extremum,
     emit_matmul,
     emit_max,
     emit_mean,
@@ -16,6 +18,8 @@ from wengert.compiling.native.sums import (
     emit_outer,
     emit_power,
     emit_sum,
+    emit_total,
+    emit_trace,
     emit_vdot,
 )
 from wengert.compiling.native.views import (
@@ -25,6 +29,8 @@ from wengert.compiling.native.views import (
     emit_bincount,
     emit_broadcast_to,
     emit_concatenate,
+    emit_copy,
+    emit_diag,
     emit_empty,
     emit_full,
     emit_getfield,
@@ -47,9 +53,11 @@ EMITTERS: dict[str, Callable[..., Any]] = {
     "transpose": emit_transpose, "swapaxes": emit_swapaxes, "broadcast_to": emit_broadcast_to,
     "zeros": emit_zeros, "zeros_like": emit_zeros, "ones": emit_ones, "ones_like": emit_ones,
     "empty": emit_empty, "empty_like": emit_empty, "full": emit_full, "full_like": emit_full,
-    "concatenate": emit_concatenate, "stack": emit_stack, "copy": emit_array, "array": emit_array,
+    "concatenate": emit_concatenate, "stack": emit_stack, "copy": emit_copy, "array": emit_array,
     "sum": emit_sum, "add_reduce": emit_add_reduce, "mean": emit_mean, "max": emit_max, "min": emit_min,
     "norm": emit_norm, "vdot": emit_vdot, "power": emit_power, "bincount": emit_bincount,
+    "diag": emit_diag, "diagonal": emit_diag, "trace": emit_trace, "dot": emit_dot,
+    "total": emit_total, "larger": emit_extremum, "smaller": emit_extremum,
     "outer": emit_outer, "matmul": emit_matmul, "einsum": emit_einsum,
 }  # fmt: skip
 """Emitters of calls, by the name of the operation: (body, op, values of the arguments) -> value of the call."""

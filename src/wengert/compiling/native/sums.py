@@ -21,7 +21,7 @@ from wengert.compiling.native.values import (
     row_major,
     splat_number,
 )
-from wengert.compiling.native.views import array_of_parts, emit_reshape
+from wengert.compiling.native.views import array_of_parts, diagonal_of_matrix, emit_reshape
 from wengert.compiling.ops import FLOAT_KIND, ScalarOp, info, power_op
 from wengert.tape.ops import Call
 
@@ -117,6 +117,41 @@ def emit_power(body: Any, op: Call, x: Any, e: Any) -> Any:
         return body.compute(op, power_op(float(e)), [body.operand(x)])
     power = ScalarOp("pow({0}, {1})", FLOAT_KIND, "{0} - {0} != 0.0", True)
     return body.compute(op, power, [body.operand(x), body.operand(e)])
+
+
+def emit_trace(body: Any, op: Call, x: Any) -> Any:
+    if not is_native_array(x) or len(x.shape) != 2 or type(op.val) is not np.float64 or isinstance(x, Splat):
+        raise UnsupportedOp("np.trace of other than a matrix of floats")
+    view = diagonal_of_matrix(body, body.as_float(x))
+    return body.level.reduce("0.0", "radd({0}, {1})", view, view.shape, 0, None)
+
+
+def emit_dot(body: Any, op: Call, a: Any, b: Any) -> Any:
+    return emit_matmul(body, op, a, b)
+
+
+def emit_total(body: Any, op: Call, parts: Any) -> Any:
+    """Return the sum of a list of numbers, from left to right."""
+    if type(parts) not in (tuple, list) or type(op.val) not in (float, np.float64) or not parts:
+        raise UnsupportedOp("sum of anything but a list of numbers")
+    numbers = [body.operand(x) for x in parts]
+    if not all([isinstance(x, Scalar) for x in numbers]):
+        raise UnsupportedOp("sum of anything but a list of numbers")
+    found = numbers[0]
+    for x in numbers[1:]:
+        found = body.compute(op, ScalarOp("{0} + {1}"), [found, x])
+    return found
+
+
+def emit_extremum(body: Any, op: Call, *numbers: Any) -> Any:
+    """Return the largest or smallest of several numbers, as Python's max and min compare them: from left to right."""
+    if len(numbers) < 3 or type(op.val) is not float or op.guard:
+        raise UnsupportedOp("max or min with these arguments")
+    word = info(op.fn).word
+    found = body.operand(numbers[0])
+    for x in numbers[1:]:
+        found = body.compute(op, word, [found, body.operand(x)])
+    return found
 
 
 def emit_outer(body: Any, op: Call, a: Any, b: Any) -> Any:

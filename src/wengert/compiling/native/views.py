@@ -23,6 +23,7 @@ from wengert.compiling.native.values import (
     row_major,
     splat_number,
 )
+from wengert.compiling.ops import FLOAT_KIND
 from wengert.tape.ops import Call
 
 # -- views
@@ -193,6 +194,25 @@ def emit_transpose(body: Any, op: Call, x: Any, *axes: Any, **named: Any) -> Any
     return View(view.memory, view.offset, strides, shape, view.kind)
 
 
+def emit_diag(body: Any, op: Call, x: Any, k: Any = 0) -> Any:
+    """Return the diagonal of a matrix as a view, or a matrix with a diagonal."""
+    if k != 0 or not is_native_array(x) or x.kind != FLOAT_KIND or len(op.val.shape) > 2:
+        raise UnsupportedOp("np.diag with these arguments")
+    if len(x.shape) == 2:
+        return diagonal_of_matrix(body, x)
+    n = x.shape[0]
+    made = View.whole(body.level.new_memory((n, n)), (n, n))
+    body.level.store(made, "=", number_literal(0.0))
+    body.level.store(View(made.memory, Affine(0), (n + 1,), (n,)), "=", splat_number(x))
+    return made
+
+
+def diagonal_of_matrix(body: Any, x: Any) -> View:
+    """Return the diagonal of a matrix as a view."""
+    view = body.view(x)
+    return View(view.memory, view.offset, (sum(view.strides),), (min(view.shape),), view.kind)
+
+
 def emit_attribute(body: Any, op: Call, x: Any, name: Any) -> Any:
     if name != "T" or not is_native_array(x):
         raise UnsupportedOp(f"the attribute {name}")
@@ -299,6 +319,13 @@ def emit_array(body: Any, op: Call, parts: Any) -> Any:
     if not isinstance(parts, (tuple, list)) or op.val.dtype != np.float64:
         raise UnsupportedOp("np.array of anything but a list of floats")
     return array_of_parts(body, parts)
+
+
+def emit_copy(body: Any, op: Call, x: Any, order: Any) -> Any:
+    """Copy an array in another memory order, which values of native code do not have."""
+    if not is_native_array(x) or type(order) is not str:
+        raise UnsupportedOp("a copy with these arguments")
+    return body.level.let("{0}", [splat_number(x)], x.shape, x.kind)
 
 
 def array_of_parts(body: Any, parts: Any) -> Any:
