@@ -21,6 +21,7 @@ from wengert.compiling.native.values import (
     is_native_array,
     splat_number,
 )
+from wengert.compiling.native.views import array_of_parts
 from wengert.compiling.ops import FLOAT_KIND
 from wengert.compiling.uninitialised import fills_carried_array
 from wengert.tape.ops import Call
@@ -86,9 +87,14 @@ class _LoopEmitter:
         """Return a loop-invariant value as the body reads it."""
         if isinstance(x, ComputedArray):
             return self.body.level.view(x)
-        if isinstance(x, tuple) and not is_constant_table(x):
+        return x if not isinstance(x, tuple) or is_constant_table(x) else self.table_of(x)
+
+    def table_of(self, parts: tuple[Any, ...]) -> Any:
+        """Return an array of the numbers or arrays of a tuple, of which each iteration reads one."""
+        shapes = {x.shape if is_native_array(x) else () for x in parts}
+        if len(shapes) != 1 or not all([is_native_array(x) or isinstance(x, Scalar) for x in parts]):
             raise UnsupportedOp("a tuple as a loop argument")
-        return x
+        return array_of_parts(self.body, parts)
 
     def carried_values(self) -> list[Any]:
         return [
