@@ -245,6 +245,13 @@ IN_NATIVE_CODE: dict[str, Any] = {
     "trace": lambda a: np.trace(a @ a),
     "dot": lambda a: np.dot(np.dot(M, a[0]), a[1]) + np.sum(M.dot(a) ** 2),
     "least of three": lambda a: min(float(a[0, 0]), float(a[0, 1]) * 2.0, float(a[1, 1])) * a[2, 2],
+    "inverse": lambda a: np.sum(np.linalg.inv(a + 5.0 * np.eye(5)) * a),
+    "solve": lambda a: np.sum(np.linalg.solve(a + 5.0 * np.eye(5), a[0]) ** 2),
+    "solve for a matrix": lambda a: np.sum(np.linalg.solve(a.T + 5.0 * np.eye(5), a[:, :2])),
+    "Cholesky": lambda a: np.sum(np.linalg.cholesky(a @ a.T + np.eye(5)) ** 3),
+    "slogdet": lambda a: np.linalg.slogdet(a @ a.T + np.eye(5))[1],
+    "triangles": lambda a: np.sum(np.tril(a) ** 2 + np.triu(a, 1) ** 3 + np.tril(a, -2)),
+    "mask": lambda a: np.sum(np.where(M > 0.1, a**2, 0.5 * a) * (V > 0.0)),
     "sum of a list": lambda a: sum([float(a[0, k]) * float(a[1, k]) for k in range(5)]),
 }
 
@@ -264,3 +271,41 @@ def test_functions_of_arrays_are_native(name: str) -> None:
         np.testing.assert_allclose(x_bar, expected[1], rtol=1e-11, atol=1e-13)
         assert exact(a)[0] == expected[0]
         np.testing.assert_array_equal(exact(a)[1], expected[1])
+
+
+def test_a_singular_matrix_raises_as_in_numpy() -> None:
+    def f(a: np.ndarray) -> Any:
+        return np.sum(np.linalg.inv(a)) + np.linalg.slogdet(a)[1]
+
+    _, tape = wg.trace(f, M)
+    run = compile_native(tape.optimise(), "f", interpret_program)
+    assert run.state == "native code" and run(M) == pytest.approx(f(M), rel=1e-11)
+    with pytest.raises(np.linalg.LinAlgError, match="Singular"):
+        run(np.zeros((5, 5)))
+
+
+def kalman(x: np.ndarray) -> Any:
+    """The log-likelihood of a filter of two states: inverses, determinants and a table of data in a loop."""
+    data, p, m, total = np.sin(np.arange(40.0)), np.eye(2), np.zeros(2), 0.0
+    step, seen = np.array([[1.0, 0.1], [0.0, 1.0]]) * x[0], np.array([[1.0, 0.0]])
+    for y in data:
+        m, p = step @ m, step @ p @ step.T + np.diag(x[1:3] ** 2)
+        s = seen @ p @ seen.T + x[3] ** 2
+        gain = p @ seen.T @ np.linalg.inv(s)
+        miss = y - seen @ m
+        m, p = m + gain @ miss, p - gain @ seen @ p
+        total = total - 0.5 * (np.linalg.slogdet(s)[1] + miss @ np.linalg.inv(s) @ miss)
+    return total
+
+
+def test_a_filter_is_native() -> None:
+    gradient, x = wg.value_and_grad(kalman), np.array([0.9, 0.3, 0.2, 0.5])
+    compiled = wg.compile(gradient, native=False)
+    compiled(x)
+    (entries,) = compiled._entries.values()
+    run = compile_native(entries[0].tape, "run", interpret_program)
+    assert run.state == "native code"
+    for other in (x, 1.1 * x):
+        (value, x_bar), expected = run(other)[0:2], gradient(other)
+        assert value == pytest.approx(expected[0], rel=1e-11)
+        np.testing.assert_allclose(x_bar, expected[1], rtol=1e-9)

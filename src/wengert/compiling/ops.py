@@ -270,6 +270,13 @@ _OF_ARRAYS = (
     OpInfo("max", (np.max, np.ndarray.max), never_raises=True),
     OpInfo("min", (np.min, np.ndarray.min), never_raises=True),
     OpInfo("total", (sum,)),
+    OpInfo("inv", (np.linalg.inv,)),
+    OpInfo("solve", (np.linalg.solve,)),
+    OpInfo("cholesky", (np.linalg.cholesky,)),
+    OpInfo("slogdet", (np.linalg.slogdet,)),
+    OpInfo("det", (np.linalg.det,)),
+    OpInfo("tril", (np.tril,)),
+    OpInfo("triu", (np.triu,)),
     OpInfo("norm", (np.linalg.norm,)),
     OpInfo("vdot", (np.vdot,), shape=lambda a, b: (), allocates=True, never_raises=True),
     OpInfo(

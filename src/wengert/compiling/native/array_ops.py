@@ -5,6 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from wengert.compiling.native.small_matrices import (
+    emit_cholesky,
+    emit_det,
+    emit_inv,
+    emit_slogdet,
+    emit_solve,
+    emit_tril,
+    emit_triu,
+)
 from wengert.compiling.native.sums import (
     emit_add_reduce,
     emit_dot,
@@ -58,6 +67,8 @@ EMITTERS: dict[str, Callable[..., Any]] = {
     "norm": emit_norm, "vdot": emit_vdot, "power": emit_power, "bincount": emit_bincount,
     "diag": emit_diag, "diagonal": emit_diag, "trace": emit_trace, "dot": emit_dot,
     "total": emit_total, "larger": emit_extremum, "smaller": emit_extremum,
+    "inv": emit_inv, "solve": emit_solve, "cholesky": emit_cholesky,
+    "slogdet": emit_slogdet, "det": emit_det, "tril": emit_tril, "triu": emit_triu,
     "outer": emit_outer, "matmul": emit_matmul, "einsum": emit_einsum,
 }  # fmt: skip
 """Emitters of calls, by the name of the operation: (body, op, values of the arguments) -> value of the call."""

@@ -227,6 +227,13 @@ class BlockLevel:
                     self.note_access(memory, at, None, self.writes)
         return at
 
+    def append_call(self, call: Any) -> None:
+        """Append a call that reads the views of its operands, and fills the view `made`."""
+        at = self.append(call)
+        for view in call.operands:
+            self.note_access(view.memory, at, None, self.reads)
+        self.note_access(call.made.memory, at, None, self.writes)
+
     def track_finite(self, memory: FlatMemory) -> list[str] | None:
         """Return names of sums that are zero if all values written to memory are finite; None if nests cannot do so."""
         found: dict[int, str] = {}
@@ -243,7 +250,7 @@ class BlockLevel:
 
     def count_nests(self) -> int:
         """Count the nests, also in loops."""
-        return sum([1 if isinstance(block, Nest) else block.level.count_nests() for block in self.blocks])
+        return sum([block.level.count_nests() if isinstance(block, LoopBlock) else 1 for block in self.blocks])
 
     def write(self, text: SourceText) -> None:
         begins: dict[int, list[FlatMemory]] = {}

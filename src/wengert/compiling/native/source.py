@@ -55,6 +55,7 @@ class TapeProgram:
     def __init__(self, tape: AnyTape, ops: Sequence[Op], results: Sequence[Op]) -> None:
         self.names = itertools.count(1)
         self.parameters: dict[Any, tuple[Any, Any]] = {}
+        self.helpers: dict[str, str] = {}  # the sources of functions that the code calls, by name
         self.depends_on_ints = False  # whether the code depends on the values of integer arrays
         self.ops = self.elements = self.slow = 0
         self.guarded: set[Op] = set()
@@ -71,7 +72,7 @@ class TapeProgram:
         """Return an input or a constant as a parameter."""
         if key not in self.parameters:
             name = f"a{len(self.parameters)}"
-            if type(value) is np.ndarray and value.dtype == np.float64:
+            if type(value) is np.ndarray and value.dtype in (np.float64, np.bool_):
                 found: Any = FlatMemory(value.size, name)
             elif type(value) in (float, np.float64):
                 found = Scalar(name)
@@ -79,7 +80,7 @@ class TapeProgram:
                 raise UnsupportedOp(f"an argument of type {type(value).__name__}")
             self.parameters[key] = source, found
         found = self.parameters[key][1]
-        return View.whole(found, value.shape) if isinstance(found, FlatMemory) else found
+        return View.whole(found, value.shape, _kind_of_value(value)) if isinstance(found, FlatMemory) else found
 
     def known_indices(self, known: KnownInts, n: int) -> View:
         """Return constant indices along an axis of n elements, made non-negative, as a parameter."""

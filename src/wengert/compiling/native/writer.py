@@ -116,10 +116,12 @@ class NativeWriter(PlacedWriter):
 
     def argument(self, source: Any, x: FlatMemory | Scalar) -> str:
         """Return the source of an argument of the native code."""
+        value = source.val if isinstance(source, Op) else source
+        is_mask = getattr(value, "dtype", None) == np.bool_
         if isinstance(source, Input):
             name = self.exprs[source.id].text
-            return name if isinstance(x, Scalar) else f"{name}.ravel()"
-        value = source.val if isinstance(source, Op) else source
+            return name if isinstance(x, Scalar) else f"{name}.ravel(){'.astype(float)' * is_mask}"
+        value = value.astype(float) if is_mask else value
         flat = value.flags.c_contiguous
         bound = self.outside.bind(value.reshape(-1) if flat else value).text
         return bound if flat else f"{bound}.ravel()"

@@ -1,0 +1,213 @@
+"""Native code for linear algebra of small matrices: LU with partial pivoting, Cholesky factors, and triangles.
+
+Each is a function of flat memory, to which offsets and strides are passed. It returns whether it failed: for a singular
+matrix, NumPy then runs, and raises its error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from wengert.compiling.native.nests import SourceText
+from wengert.compiling.native.values import UnsupportedOp, View, is_native_array
+from wengert.tape.ops import Call
+
+LARGEST = 16  # rows; above, LAPACK is faster
+
+SOLVE = '''
+@njit(error_model="numpy", cache={cached})
+def solve(x, o, a, p, p0, p1, b, q, q0, q1, n, m):
+    """Solve a x = b for n x n matrices a, and m columns of b; return whether a is singular."""
+    lu = np.empty((n, n))
+    for i in range(n):
+        for j in range(n):
+            lu[i, j] = a[p + i * p0 + j * p1]
+        for j in range(m):
+            x[o + i * m + j] = b[q + i * q0 + j * q1]
+    for k in range(n):
+        r = k
+        for i in range(k + 1, n):
+            if abs(lu[i, k]) > abs(lu[r, k]):
+                r = i
+        if not abs(lu[r, k]) > 0.0:
+            return True
+        if r != k:
+            for j in range(n):
+                lu[k, j], lu[r, j] = lu[r, j], lu[k, j]
+            for j in range(m):
+                x[o + k * m + j], x[o + r * m + j] = x[o + r * m + j], x[o + k * m + j]
+        for i in range(k + 1, n):
+            f = lu[i, k] / lu[k, k]
+            for j in range(k + 1, n):
+                lu[i, j] -= f * lu[k, j]
+            for j in range(m):
+                x[o + i * m + j] -= f * x[o + k * m + j]
+    for k in range(n - 1, -1, -1):
+        for j in range(m):
+            s = x[o + k * m + j]
+            for i in range(k + 1, n):
+                s -= lu[k, i] * x[o + i * m + j]
+            x[o + k * m + j] = s / lu[k, k]
+    return False
+'''
+
+CHOLESKY = '''
+@njit(error_model="numpy", cache={cached})
+def cholesky(x, o, a, p, p0, p1, n):
+    """Factor a positive definite matrix; return whether it is not."""
+    for i in range(n):
+        for j in range(n):
+            x[o + i * n + j] = 0.0
+    for i in range(n):
+        for j in range(i + 1):
+            s = a[p + i * p0 + j * p1]
+            for k in range(j):
+                s -= x[o + i * n + k] * x[o + j * n + k]
+            if i == j:
+                if not s > 0.0:
+                    return True
+                x[o + i * n + i] = sqrt(s)
+            else:
+                x[o + i * n + j] = s / x[o + j * n + j]
+    return False
+'''
+
+
+DETERMINANT = '''
+@njit(error_model="numpy", cache={cached})
+def determinant(x, o, a, p, p0, p1, n):
+    """Write the sign of a determinant, the logarithm of its size, and itself; return whether it is zero."""
+    lu = np.empty((n, n))
+    for i in range(n):
+        for j in range(n):
+            lu[i, j] = a[p + i * p0 + j * p1]
+    sign, size, product = 1.0, 0.0, 1.0
+    for k in range(n):
+        r = k
+        for i in range(k + 1, n):
+            if abs(lu[i, k]) > abs(lu[r, k]):
+                r = i
+        if not abs(lu[r, k]) > 0.0:
+            return True
+        if r != k:
+            sign, product = -sign, -product
+            for j in range(n):
+                lu[k, j], lu[r, j] = lu[r, j], lu[k, j]
+        for i in range(k + 1, n):
+            f = lu[i, k] / lu[k, k]
+            for j in range(k + 1, n):
+                lu[i, j] -= f * lu[k, j]
+        sign = -sign if lu[k, k] < 0.0 else sign
+        size += log(abs(lu[k, k]))
+        product *= lu[k, k]
+    x[o], x[o + 1], x[o + 2] = sign, size, product
+    return False
+'''
+
+
+@dataclass(eq=False)
+class CallBlock:
+    """A call of one of these functions on views, between the nests; `sizes` are its last arguments."""
+
+    name: str
+    made: View
+    operands: list[View]
+    sizes: tuple[int, ...]
+
+    def write(self, text: SourceText) -> None:
+        args = [*_memory_and_offset(self.made)]
+        for view in self.operands:
+            strides = (*view.strides, 0)[:2]
+            args += [*_memory_and_offset(view), *map(str, strides)]
+        text.line(f"if {self.name}({', '.join([*args, *map(str, self.sizes)])}): return FAILED")
+
+
+def _memory_and_offset(view: View) -> tuple[str, str]:
+    return view.memory.name or "w", (view.offset + view.memory.base).text
+
+
+def emit_inv(body: Any, op: Call, a: Any) -> Any:
+    matrix = _matrix(body, op, a)
+    n = matrix.shape[0]
+    one = View.whole(body.level.new_memory((n, n)), (n, n))
+    body.level.store(one, "=", body.operand(0.0))
+    diagonal = View(one.memory, one.offset, (n + 1,), (n,))
+    body.level.store(diagonal, "=", body.operand(1.0))
+    return _call(body, "solve", SOLVE, [matrix, one], (n, n), op.val.shape)
+
+
+def emit_solve(body: Any, op: Call, a: Any, b: Any) -> Any:
+    matrix = _matrix(body, op, a)
+    if not is_native_array(b) or len(b.shape) > 2:
+        raise UnsupportedOp("np.linalg.solve of stacks of matrices")
+    right = body.view(body.as_float(b))
+    sizes = matrix.shape[0], (*right.shape, 1)[1]
+    return _call(body, "solve", SOLVE, [matrix, right], sizes, op.val.shape)
+
+
+def emit_cholesky(body: Any, op: Call, a: Any) -> Any:
+    matrix = _matrix(body, op, a)
+    return _call(body, "cholesky", CHOLESKY, [matrix], (matrix.shape[0],), op.val.shape)
+
+
+def emit_slogdet(body: Any, op: Call, a: Any) -> Any:
+    return _determinant(body, op, a)[:2]
+
+
+def emit_det(body: Any, op: Call, a: Any) -> Any:
+    return _determinant(body, op, a)[2]
+
+
+def _determinant(body: Any, op: Call, a: Any) -> tuple[Any, ...]:
+    """Return the sign, the logarithm of the size, and the determinant, as numbers."""
+    matrix = _matrix(body, op, a)
+    made = _call(body, "determinant", DETERMINANT, [matrix], (matrix.shape[0],), (3,))
+    return tuple([body.level.load(View(made.memory, made.offset + k, (), ())) for k in range(3)])
+
+
+def emit_tril(body: Any, op: Call, a: Any, k: Any = 0) -> Any:
+    return _triangle(body, op, a, k, lambda i, n: (0, min(max(i + k + 1, 0), n)))
+
+
+def emit_triu(body: Any, op: Call, a: Any, k: Any = 0) -> Any:
+    return _triangle(body, op, a, k, lambda i, n: (min(max(i + k, 0), n), n))
+
+
+def _triangle(body: Any, op: Call, a: Any, k: Any, columns: Callable[[int, int], tuple[int, int]]) -> Any:
+    """Copy the columns from `first` to `end` of each row, where `columns(row, n)` is (first, end)."""
+    matrix = _matrix(body, op, a)
+    if type(k) is not int:
+        raise UnsupportedOp("np.tril with a computed diagonal")
+    made = View.whole(body.level.new_memory(op.val.shape), op.val.shape)
+    body.level.store(made, "=", body.operand(0.0))
+    n = matrix.shape[1]
+    for i in range(matrix.shape[0]):
+        first, end = columns(i, n)
+        if first < end:
+            row = View(made.memory, made.offset + (i * n + first), (1,), (end - first,))
+            start = matrix.offset + (i * matrix.strides[0] + first * matrix.strides[1])
+            given = View(matrix.memory, start, matrix.strides[1:], (end - first,), matrix.kind)
+            body.level.store(row, "=", given)
+    return made
+
+
+def _matrix(body: Any, op: Call, a: Any) -> View:
+    """Return a small matrix as a view of memory."""
+    if not is_native_array(a) or len(a.shape) != 2 or not 0 < a.shape[0] <= LARGEST:
+        raise UnsupportedOp("linear algebra of large matrices, or of stacks of matrices")
+    found: View = body.view(body.as_float(a))
+    if found.places is not None:
+        raise UnsupportedOp("linear algebra of gathered rows")
+    return found
+
+
+def _call(
+    body: Any, name: str, source: str, operands: list[View], sizes: tuple[int, ...], shape: tuple[int, ...]
+) -> View:
+    """Append the call that fills new memory."""
+    body.program.helpers[name] = source
+    made = View.whole(body.level.new_memory(shape), shape)
+    body.level.append_call(CallBlock(name, made, operands, sizes))
+    return made
