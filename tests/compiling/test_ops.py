@@ -11,6 +11,7 @@ import pytest
 
 import wengert as wg
 from wengert.compiling import ops
+from wengert.compiling.loops import deferred_reverse
 from wengert.compiling.native.compiled import compile_native
 from wengert.compiling.native.module import interpret_program
 from wengert.compiling.row_ops import row_plan
@@ -296,6 +297,28 @@ def kalman(x: np.ndarray) -> Any:
         m, p = m + gain @ miss, p - gain @ seen @ p
         total = total - 0.5 * (np.linalg.slogdet(s)[1] + miss @ np.linalg.inv(s) @ miss)
     return total
+
+
+def masked_steps(x: np.ndarray) -> Any:
+    """A loop whose backward loop reads masks."""
+    s = x[:3] * 1.0
+    for _ in range(60):
+        s = np.where(s > x[3], s * 0.9, s + 0.1 * np.sin(s))
+    return np.sum(s * s)
+
+
+def test_masks_that_a_loop_keeps_are_native(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deferred_reverse, "LEAST_ENTRIES", 20)
+    gradient, x = wg.value_and_grad(masked_steps), np.array([0.9, -0.3, 0.2, 0.5])
+    compiled = wg.compile(gradient, native=False)
+    compiled(x)
+    (entries,) = compiled._entries.values()
+    run = compile_native(entries[0].tape, "run", interpret_program)
+    assert run.state == "native code"
+    for other in (x, x[::-1].copy()):
+        value, x_bar = run(other)[0:2]
+        assert value == pytest.approx(gradient(other)[0], rel=1e-12)
+        np.testing.assert_allclose(x_bar, gradient(other)[1], rtol=1e-12)
 
 
 def test_a_filter_is_native() -> None:

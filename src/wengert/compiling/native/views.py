@@ -254,7 +254,8 @@ def emit_full(body: Any, op: Call, shape: Any, value: Any, *_: Any, **__: Any) -
 
 
 def _splat_of(op: Call, value: Scalar) -> Splat:
-    if op.val.dtype != np.float64:
+    """Return an array with a number everywhere; bools in memory are floats."""
+    if op.val.dtype not in (np.float64, np.bool_):
         raise UnsupportedOp(f"arrays of dtype {op.val.dtype}")
     return Splat(value, op.val.shape)
 
@@ -269,8 +270,9 @@ def emit_additem(body: Any, op: Call, x: Any, key: Any, value: Any) -> Any:
 
 def _store_into(body: Any, op: Call, x: Any, key: Any, value: Any, sign: str) -> Any:
     """Emit a store into the array itself if nothing reads it afterwards, else into a copy."""
-    if not is_native_array(x) or op.val.dtype != np.float64:
-        raise UnsupportedOp("a store into anything but a float array")
+    known = (np.float64, np.bool_) if sign == "=" else (np.float64,)
+    if not is_native_array(x) or op.val.dtype not in known:
+        raise UnsupportedOp("a store into anything but an array of floats or bools")
     value = body.as_float(body.operand(value))
     if isinstance(x, Splat):
         blank = View(None, Affine(0), row_major(x.shape), x.shape)  # type: ignore[arg-type]
