@@ -500,7 +500,7 @@ def test_a_new_python_is_refused_and_its_new_opcodes_named(monkeypatch: pytest.M
 def test_what_the_reader_of_bytecode_does_not_know_is_named() -> None:
     space: dict = {}
     exec("def f(x):\n    class Box[T = float]: pass\n    return x * x", space)
-    with pytest.raises(BytecodeError, match=r"<string>:2 .*5 is not a valid Intrinsic2Op.* Define outside"):
+    with pytest.raises(BytecodeError, match=r"<string>:2 .*5 is not a valid Intrinsic2Op.* Define it outside"):
         wg.grad(space["f"])(2.0)
 
 
