@@ -37,12 +37,17 @@ def emit_add_reduce(body: Any, op: Call, a: Any, axis: Any = 0, keepdims: Any = 
     return emit_sum(body, op, a, axis)
 
 
-def emit_max(body: Any, op: Call, a: Any, axis: Any = None, keepdims: Any = False) -> Any:
-    return _reduce(body, op, "-inf", "({1} if {1} >= {0} or {1} != {1} else {0})", a, axis)
+def emit_max(body: Any, op: Call, a: Any, axis: Any = None, keepdims: Any = False, initial: Any = None) -> Any:
+    return _reduce(body, op, _first_of("-inf", initial), "({1} if {1} >= {0} or {1} != {1} else {0})", a, axis)
 
 
-def emit_min(body: Any, op: Call, a: Any, axis: Any = None, keepdims: Any = False) -> Any:
-    return _reduce(body, op, "inf", "({1} if {1} <= {0} or {1} != {1} else {0})", a, axis)
+def emit_min(body: Any, op: Call, a: Any, axis: Any = None, keepdims: Any = False, initial: Any = None) -> Any:
+    return _reduce(body, op, _first_of("inf", initial), "({1} if {1} <= {0} or {1} != {1} else {0})", a, axis)
+
+
+def _first_of(begin: str, initial: Any) -> str:
+    """Return the number with which an extremum begins."""
+    return begin if initial is None else number_literal(initial).text
 
 
 def emit_mean(body: Any, op: Call, a: Any, axis: Any = None, keepdims: Any = False) -> Any:
@@ -145,7 +150,7 @@ def emit_total(body: Any, op: Call, parts: Any) -> Any:
 
 def emit_extremum(body: Any, op: Call, *numbers: Any) -> Any:
     """Return the largest or smallest of several numbers, as Python's max and min compare them: from left to right."""
-    if len(numbers) < 3 or type(op.val) is not float or op.guard:
+    if len(numbers) < 3 or type(op.val) not in (float, np.float64) or op.guard:
         raise UnsupportedOp("max or min with these arguments")
     word = info(op.fn).word
     found = body.operand(numbers[0])

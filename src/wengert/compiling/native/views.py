@@ -23,10 +23,13 @@ from wengert.compiling.native.values import (
     row_major,
     splat_number,
 )
-from wengert.compiling.ops import FLOAT_KIND
 from wengert.tape.ops import Call
 
 # -- views
+
+
+STORED_AS_FLOATS = (np.float64, np.bool_, np.uint8)
+"""Types of arrays whose elements are floats in memory: masks and counts of ties are exact so."""
 
 
 def emit_getitem(body: Any, op: Call, x: Any, key: Any) -> Any:
@@ -196,10 +199,11 @@ def emit_transpose(body: Any, op: Call, x: Any, *axes: Any, **named: Any) -> Any
 
 def emit_diag(body: Any, op: Call, x: Any, k: Any = 0) -> Any:
     """Return the diagonal of a matrix as a view, or a matrix with a diagonal."""
-    if k != 0 or not is_native_array(x) or x.kind != FLOAT_KIND or len(op.val.shape) > 2:
+    if k != 0 or not is_native_array(x) or len(op.val.shape) > 2:
         raise UnsupportedOp("np.diag with these arguments")
+    x = body.as_float(x)
     if len(x.shape) == 2:
-        return diagonal_of_matrix(body, x)
+        return replace(x, shape=op.val.shape) if isinstance(x, Splat) else diagonal_of_matrix(body, x)
     n = x.shape[0]
     made = View.whole(body.level.new_memory((n, n)), (n, n))
     body.level.store(made, "=", number_literal(0.0))
@@ -254,8 +258,8 @@ def emit_full(body: Any, op: Call, shape: Any, value: Any, *_: Any, **__: Any) -
 
 
 def _splat_of(op: Call, value: Scalar) -> Splat:
-    """Return an array with a number everywhere; bools in memory are floats."""
-    if op.val.dtype not in (np.float64, np.bool_):
+    """Return an array with a number everywhere."""
+    if op.val.dtype not in STORED_AS_FLOATS:
         raise UnsupportedOp(f"arrays of dtype {op.val.dtype}")
     return Splat(value, op.val.shape)
 
@@ -270,8 +274,7 @@ def emit_additem(body: Any, op: Call, x: Any, key: Any, value: Any) -> Any:
 
 def _store_into(body: Any, op: Call, x: Any, key: Any, value: Any, sign: str) -> Any:
     """Emit a store into the array itself if nothing reads it afterwards, else into a copy."""
-    known = (np.float64, np.bool_) if sign == "=" else (np.float64,)
-    if not is_native_array(x) or op.val.dtype not in known:
+    if not is_native_array(x) or op.val.dtype not in (STORED_AS_FLOATS if sign == "=" else STORED_AS_FLOATS[:1]):
         raise UnsupportedOp("a store into anything but an array of floats or bools")
     value = body.as_float(body.operand(value))
     if isinstance(x, Splat):
