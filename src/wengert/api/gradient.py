@@ -150,6 +150,8 @@ def _gradient_when_called(f: Any, args: Args, kwargs: dict[str, Any], argnums: A
         refuse_swallowed(f, kwargs)
     if type(argnums) is tuple and argnums == _ALL_POSITIONS.get(len(args)):  # all of them: nothing to look up
         places, single = argnums, False
+    elif type(argnums) is int and 0 <= argnums < len(args):
+        places, single = (argnums,), True
     else:
         places, single = places_of(f, args, kwargs, argnums)
     try:

@@ -101,7 +101,8 @@ def reverse(
             recording.entries[last + 1 : end + 1] = [None] * (end - last)
         _walk_carefully(recording, here, cotangents, last, depth, may_drop_entries)
     finally:
-        recording.owed.pay(owed)
+        if len(recording.owed) > owed:
+            recording.owed.pay(owed)
     return cotangents
 
 
