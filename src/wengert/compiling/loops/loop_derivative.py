@@ -47,7 +47,7 @@ def constructed_derivative(whole: Any, wanted: int, seeds: Sequence[Any]) -> Tap
     inputs: list[Any] = [v.op for v in whole.inputs if not v.op.callee]
     given, seeded = [Input(op.val) for op in inputs], [Input(value_of(seed)) for seed in seeds]
     outputs, others = _parts_of_pair(whole)
-    built = {whole.result.op, *[part.op for part in _parts(whole.result) if isinstance(part, Variable)]}
+    built = {whole.result.op, *[part.op for part in built_items(whole.result) if isinstance(part, Variable)]}
     ops = [op for op in whole if op not in built and op not in inputs]
     region = _Region(ops, inputs[:wanted], [*outputs, *others])
     code, new = _Code(), dict(zip(inputs, map(Variable, given), strict=True))
@@ -64,14 +64,14 @@ def constructed_derivative(whole: Any, wanted: int, seeds: Sequence[Any]) -> Tap
     return _closed([*given, *seeded], code, pairs)
 
 
-def _parts(v: Any) -> Sequence[Any]:
+def built_items(v: Any) -> Sequence[Any]:
     """Return the items of a tuple that a tape builds."""
     op = v.op if isinstance(v, Variable) else None
     return v if op is None else op.args if isinstance(op, Call) else op.val
 
 
 def _parts_of_pair(tape: Any) -> list[Sequence[Any]]:
-    return [_parts(part) for part in _parts(tape.result)]
+    return [built_items(part) for part in built_items(tape.result)]
 
 
 def _renewed(tree: Any, new: Environment) -> Any:
@@ -333,7 +333,7 @@ class _Segment:
         given: list[Any] = [v.op for v in traced.inputs if not v.op.callee]
         self.given, self.seeds = given[: -len(self.outputs) or None], given[len(given) - len(self.outputs) :]
         *self.results, self.cotangents = _parts_of_pair(traced)
-        built = {traced.result.op, *[part.op for part in _parts(traced.result) if isinstance(part, Variable)]}
+        built = {traced.result.op, *[part.op for part in built_items(traced.result) if isinstance(part, Variable)]}
         self.early, self.late = list[Op](), list[Op]()
         depends = {*self.seeds}
         for op in traced:
@@ -550,4 +550,4 @@ class _BackwardLoop:
         return is_pure(op.fn) and all([self.is_recomputed(v.op) for v in op.references()])
 
 
-__all__ = ["UnsupportedLoopError", "constructed_derivative"]
+__all__ = ["UnsupportedLoopError", "built_items", "constructed_derivative"]

@@ -14,7 +14,7 @@ import numpy as np
 from wengert.compiling.graphs.to_tape import provenance
 from wengert.compiling.guard_check import check_guards_kept
 from wengert.compiling.loops.deferred_reverse import Reverse
-from wengert.compiling.loops.loop_derivative import UnsupportedLoopError, constructed_derivative
+from wengert.compiling.loops.loop_derivative import UnsupportedLoopError, built_items, constructed_derivative
 from wengert.compiling.loops.rolling import rolled
 from wengert.compiling.loops.while_call import FreeLoop, tape_with_ops, with_trails
 from wengert.compiling.loops.while_loops import (
@@ -229,5 +229,4 @@ def _is_callee(op: Op) -> bool:
 
 def _part_values(part: Any, new: dict[Op, Any]) -> list[Any]:
     """Return the values in a part of a derivative's result."""
-    parts = part.op.args if type(part) is Variable and isinstance(part.op, Call) else part
-    return [new[v.op] if type(v) is Variable else v for v in parts]  # type: ignore[index]
+    return [new[v.op] if type(v) is Variable else v for v in built_items(part)]  # type: ignore[index]
