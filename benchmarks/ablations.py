@@ -1,7 +1,7 @@
-"""What each pass of the compiler gains: the time of each row with the pass switched off, as a ratio to that with it.
+"""The gain of each compiler pass: the time of each row without the pass, as a ratio to the time with it.
 
 Run by hand: `python benchmarks/ablations.py [repeats [pass ...]]`. Rows are those of `compiled.py` and
-`compiled_loops.py`, as NumPy code; medians of turns in one process. A pass that moves no row by 5 % is to be deleted.
+`compiled_loops.py`, as NumPy code; medians of turns in one process. Delete a pass that changes no row by 5 %.
 """
 
 from __future__ import annotations

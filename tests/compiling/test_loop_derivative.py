@@ -1,4 +1,4 @@
-"""The derivative of a loop is constructed from that of its body: equal to the gradient of the function as it runs."""
+"""Derivatives of loops that are constructed from their bodies equal the uncompiled gradients."""
 
 from __future__ import annotations
 
@@ -136,6 +136,50 @@ def test_the_derivative_does_not_grow_with_the_loop(made: list[int]) -> None:
     for n in (100, 200, 400):
         compiled(np.array([0.3, 0.4]), n)
     assert len({*made}) == 1 and made[0] < 40
+
+
+def test_invariants_that_read_each_other_twice_are_looked_at_once(made: list[int]) -> None:
+    """Each doubles the paths to the first one: searched path by path, thirty take for ever."""
+
+    def f(x: np.ndarray, w: float) -> Any:
+        s = x[0]
+        for _ in range(60):
+            y = w
+            y = np.cos(y) * y + y
+            y = y * y * 0.1 + y; y = y * y * 0.1 + y; y = y * y * 0.1 + y; y = y * y * 0.1 + y; y = y * y * 0.1 + y  # noqa: E702
+            y = y * y * 0.1 + y; y = y * y * 0.1 + y; y = y * y * 0.1 + y; y = y * y * 0.1 + y; y = y * y * 0.1 + y  # noqa: E702
+            y = y * y * 0.1 + y; y = y * y * 0.1 + y; y = y * y * 0.1 + y; y = y * y * 0.1 + y; y = y * y * 0.1 + y  # noqa: E702
+            s = np.sin(s) * y + 0.1 * x[1]
+        return s
+
+    x, compiled = np.array([0.3, 0.4]), wg.compile(wg.grad(f), native=False)
+    for w in (0.1, 0.05):
+        np.testing.assert_allclose(compiled(x, w), wg.grad(f)(x, w), rtol=1e-12)
+    assert made
+
+
+def test_the_body_of_each_nested_loop_is_traced_once(made: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    taken, count = deferred_reverse.Reverse.taped, []
+
+    def noted(*args: Any) -> Any:
+        count.append(args)
+        return taken(*args)
+
+    monkeypatch.setattr(deferred_reverse.Reverse, "taped", staticmethod(noted))
+
+    def f(x: np.ndarray) -> Any:
+        s = x[0]
+        for _ in range(10):
+            for _ in range(10):
+                for _ in range(12):
+                    s = np.sin(s) * x[1]
+                s = s + 0.1 * np.cos(s)
+            s = s * 0.9 + np.tanh(s)
+        return s
+
+    x = np.array([0.3, 0.4])
+    np.testing.assert_allclose(wg.compile(wg.grad(f), native=False)(x), wg.grad(f)(x), rtol=1e-12)
+    assert made and len(count) <= 2 * 4
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")

@@ -270,8 +270,8 @@ class PlacedWriter(SourceWriter):
         fn, place = as_ufunc(op.fn), self.targets[op.id]
         if fn is np.copy:
             return Snippet(f"{self.outside.numpy('copyto')}({place}, {args[0].text})", TIGHT)
-        named = fn in (np.einsum, np.maximum, np.minimum)  # their third positional argument is not `out`
-        out = f"out={place}" if named else f"None, {place}" if not isinstance(fn, np.ufunc) else place
+        named = not isinstance(fn, np.ufunc) or fn in (np.maximum, np.minimum)  # where `out` is no third argument
+        out = f"out={place}" if named else place
         return Snippet(f"{self.arg(fn).inside(TIGHT)}({', '.join([*(arg.text for arg in args), out])})", TIGHT)
 
 

@@ -1,8 +1,8 @@
 """The table of operations: what the compiler knows of each function, in one row.
 
-A row has all spellings of an operation: `x * y`, `np.multiply(x, y)` and `operator.mul` are one. Passes ask `info(fn)`
-for its properties, or have a table of their own by its name. What NumPy knows of a ufunc (operands, loops, signature)
-is asked of the ufunc: a function that has no row is still elementwise if it is a ufunc.
+A row lists all functions that mean the same operation: `operator.mul` and `np.multiply`. A pass asks `info(fn)` for the
+properties of a function, or has a table of its own by the names of operations. The table does not repeat what NumPy
+knows of a ufunc (operands, loops, signature): a ufunc without a row counts as elementwise, too.
 
 To add an elementwise function, write one row.
 """
@@ -43,10 +43,10 @@ class ScalarOp(NamedTuple):
 
 
 class OpInfo(NamedTuple):
-    """The properties of an operation; `functions` are its spellings, the first one that of the graph's vocabulary.
+    """The properties of an operation, and its `functions`; the graph's vocabulary has the first one.
 
-    Elementwise operations have `arity` operands, and may have a `word` in native code and a twin `on_floats`: the same
-    function of Python floats, which returns the same bits if it is `exact`. `sign` is the operator of a ufunc.
+    An elementwise operation has `arity` operands. `word` is its source in native code. `on_floats` is the same function
+    for Python floats, and returns the same bits if the row is `exact`. `sign` is the operator of a ufunc.
     `shape` computes the shape of the result from the arguments, with shapes in place of arrays. With `is_array` the
     result is an array also if it has no axes.
     `allocates`: the result is new memory, whatever a rule says. `takes_out`: it can write its result into an array.

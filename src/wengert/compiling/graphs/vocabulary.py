@@ -69,8 +69,6 @@ def _accepts(translator: Translator, args: tuple[Any, ...], kwargs: dict[str, An
     """Whether a translator accepts the arguments of a call."""
     code = translator.__code__
     names = code.co_varnames[2 : code.co_argcount]
-    if translator is _translate_std:
-        return _accepts(_translate_var, args, kwargs)
     least = len(names) - len(translator.__defaults__ or ())
     return least <= len(args) + len(kwargs) and len(args) <= len(names) and {*kwargs} <= {*names[len(args) :]}
 
@@ -117,7 +115,7 @@ def _translate_mean(
     keepdims: Any = False,
     where: Any = True,
 ) -> Any:
-    axes = _axes_with_elements(a, axis, dtype, out, keepdims) if where is True else None
+    axes = _axes_of_mean(a, axis, dtype, out, keepdims, where)
     return None if axes is None else _mean(graph, a, axes, keepdims)
 
 
@@ -127,35 +125,35 @@ def _mean(graph: Graph, a: Any, axes: tuple[int, ...], keepdims: bool, ddof: flo
     return graph.call(np.divide, summed(graph, a, axes, keepdims), count - ddof)
 
 
-def _axes_with_elements(a: Any, axis: Any, dtype: Any, out: Any, keepdims: Any) -> tuple[int, ...] | None:
+def _axes_of_mean(a: Any, axis: Any, dtype: Any, out: Any, keepdims: Any, where: Any) -> tuple[int, ...] | None:
     """Return the axes of a mean of floats; None if it has no elements, or other arguments."""
-    if not (is_real(a) and is_array_node(a)) or 0 in a.shape or dtype is not None or out is not None:
+    if not (is_real(a) and is_array_node(a)) or 0 in a.shape or type(keepdims) is not bool:
         return None
-    return axes_of(axis, len(a.shape)) if type(keepdims) is bool else None
+    return axes_of(axis, len(a.shape)) if dtype is None and out is None and where is True else None
 
 
-def _translate_var(
-    graph: Graph,
-    spec: ValueSpec,
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
-    ddof: Any = 0,
-    keepdims: Any = False,
-    where: Any = True,
-) -> Any:
-    """Translate to the mean of (a - mean a)², as NumPy computes it."""
-    axes = _axes_with_elements(a, axis, dtype, out, keepdims) if where is True else None
-    if axes is None or not is_known_number(ddof) or ddof >= math.prod([a.shape[k] for k in axes]):
-        return None
-    squares = graph.call(np.square, graph.call(np.subtract, a, _mean(graph, a, axes, True)))
-    return _mean(graph, squares, axes, keepdims, float(ddof))
+def _translator_of_spread(is_root: bool) -> Translator:
+    """Return the translator of np.var, or of np.std: the mean of (a - mean a)², as NumPy computes it."""
 
+    def translator(
+        graph: Graph,
+        spec: ValueSpec,
+        a: Any,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        ddof: Any = 0,
+        keepdims: Any = False,
+        where: Any = True,
+    ) -> Any:
+        axes = _axes_of_mean(a, axis, dtype, out, keepdims, where)
+        if axes is None or not is_known_number(ddof) or ddof >= math.prod([a.shape[k] for k in axes]):
+            return None
+        squares = graph.call(np.square, graph.call(np.subtract, a, _mean(graph, a, axes, True)))
+        variance = _mean(graph, squares, axes, keepdims, float(ddof))
+        return graph.call(np.sqrt, variance) if is_root else variance
 
-def _translate_std(graph: Graph, spec: ValueSpec, a: Any, *args: Any, **kwargs: Any) -> Any:
-    found = _translate_var(graph, spec, a, *args, **kwargs)
-    return None if found is None else graph.call(np.sqrt, found)
+    return translator
 
 
 def _translate_full(graph: Graph, spec: ValueSpec, shape: Any, fill_value: Any, dtype: Any = None) -> Any:
@@ -316,8 +314,8 @@ def _translate_getitem(graph: Graph, spec: ValueSpec, x: Any, key: Any) -> Any:
 
 
 _TRANSLATORS: dict[str, Translator] = {
-    "power": _translate_power, "sum": _translate_sum, "mean": _translate_mean, "var": _translate_var,
-    "std": _translate_std, "full": _translate_full,
+    "power": _translate_power, "sum": _translate_sum, "mean": _translate_mean, "var": _translator_of_spread(False),
+    "std": _translator_of_spread(True), "full": _translate_full,
     "zeros": _translate_zeros, "broadcast_to": _translate_broadcast_to,
     "reshape": _translate_reshape, "expand_dims": _translate_reshape, "squeeze": _translate_reshape,
     "ravel": _translate_reshape,

@@ -13,8 +13,9 @@ import numpy as np
 
 from wengert.compiling.graphs.to_tape import provenance
 from wengert.compiling.guard_check import check_guards_kept
+from wengert.compiling.loops.adjoint_code import UnsupportedLoopError, built_items
 from wengert.compiling.loops.deferred_reverse import Reverse
-from wengert.compiling.loops.loop_derivative import UnsupportedLoopError, built_items, constructed_derivative
+from wengert.compiling.loops.loop_derivative import constructed_derivative
 from wengert.compiling.loops.rolling import rolled
 from wengert.compiling.loops.while_call import FreeLoop, tape_with_ops, with_trails
 from wengert.compiling.loops.while_loops import (

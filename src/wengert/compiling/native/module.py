@@ -131,7 +131,7 @@ def module_source(program: TapeProgram, cached: bool = True) -> str:
     numbers = ["types.int64", *["types.float64" for _, x in program.results if isinstance(x, Scalar)]]
     signature = f"types.Tuple(({', '.join(numbers)},))({', '.join(names)})"
     options = f"error_model='numpy', cache={cached}"
-    parts = "".join([f"{helper.format(cached=cached).strip()}\n\n\n" for helper in program.helpers.values()])
+    parts = "".join([f"{helper.format(cached=cached).strip()}\n\n\n" for helper in program.helpers])
     parts += "".join([f"@njit({options})\n{function}\n\n\n" for function in program.functions])
     head = _HEAD.format(about=_versions(), functions=", ".join(math_functions()))
     return f"{head}{parts}@njit({signature}, {options})\n{program.text}"
@@ -173,7 +173,7 @@ def interpret_program(program: TapeProgram) -> Any:
     space |= {name: getattr(np, renamed.get(name, name), getattr(math, name)) for name in math_functions()}
     space |= {"fast_exp": np.exp, "fast_log": np.log, "fast_tanh": np.tanh}
     space["njit"] = lambda **_: lambda function: function
-    helpers = [helper.format(cached=False) for helper in program.helpers.values()]
+    helpers = [helper.format(cached=False) for helper in program.helpers]
     exec(compile("\n".join([*helpers, *program.functions, program.text]), "<native>", "exec"), space)
 
     def run(*args: Any) -> Any:

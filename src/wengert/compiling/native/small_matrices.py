@@ -6,7 +6,7 @@ matrix, NumPy then runs, and raises its error.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,24 +16,24 @@ from wengert.tape.ops import Call
 
 LARGEST = 16  # rows; above, LAPACK is faster
 
-SOLVE = '''
+ELIMINATE = '''
 @njit(error_model="numpy", cache={cached})
-def solve(x, o, a, p, p0, p1, b, q, q0, q1, n, m):
-    """Solve a x = b for n x n matrices a, and m columns of b; return whether a is singular."""
+def eliminate(a, p, p0, p1, x, o, n, m):
+    """Return the upper triangle of an n x n matrix, with m columns of x brought along, and its sign; 0 if singular."""
     lu = np.empty((n, n))
     for i in range(n):
         for j in range(n):
             lu[i, j] = a[p + i * p0 + j * p1]
-        for j in range(m):
-            x[o + i * m + j] = b[q + i * q0 + j * q1]
+    sign = 1.0
     for k in range(n):
         r = k
         for i in range(k + 1, n):
             if abs(lu[i, k]) > abs(lu[r, k]):
                 r = i
         if not abs(lu[r, k]) > 0.0:
-            return True
+            return lu, 0.0
         if r != k:
+            sign = -sign
             for j in range(n):
                 lu[k, j], lu[r, j] = lu[r, j], lu[k, j]
             for j in range(m):
@@ -44,6 +44,19 @@ def solve(x, o, a, p, p0, p1, b, q, q0, q1, n, m):
                 lu[i, j] -= f * lu[k, j]
             for j in range(m):
                 x[o + i * m + j] -= f * x[o + k * m + j]
+    return lu, sign
+'''
+
+SOLVE = '''
+@njit(error_model="numpy", cache={cached})
+def solve(x, o, a, p, p0, p1, b, q, q0, q1, n, m):
+    """Solve a x = b for m columns of b; return whether a is singular."""
+    for i in range(n):
+        for j in range(m):
+            x[o + i * m + j] = b[q + i * q0 + j * q1]
+    lu, sign = eliminate(a, p, p0, p1, x, o, n, m)
+    if sign == 0.0:
+        return True
     for k in range(n - 1, -1, -1):
         for j in range(m):
             s = x[o + k * m + j]
@@ -51,6 +64,20 @@ def solve(x, o, a, p, p0, p1, b, q, q0, q1, n, m):
                 s -= lu[k, i] * x[o + i * m + j]
             x[o + k * m + j] = s / lu[k, k]
     return False
+'''
+
+DETERMINANT = '''
+@njit(error_model="numpy", cache={cached})
+def determinant(x, o, a, p, p0, p1, n):
+    """Write the sign of a determinant, the logarithm of its size, and itself; return whether it is zero."""
+    lu, sign = eliminate(a, p, p0, p1, x, o, n, 0)
+    size, product = 0.0, sign
+    for k in range(n):
+        sign = -sign if lu[k, k] < 0.0 else sign
+        size += log(abs(lu[k, k])) if sign != 0.0 else 0.0
+        product *= lu[k, k]
+    x[o], x[o + 1], x[o + 2] = sign, size, product
+    return sign == 0.0
 '''
 
 CHOLESKY = '''
@@ -75,41 +102,9 @@ def cholesky(x, o, a, p, p0, p1, n):
 '''
 
 
-DETERMINANT = '''
-@njit(error_model="numpy", cache={cached})
-def determinant(x, o, a, p, p0, p1, n):
-    """Write the sign of a determinant, the logarithm of its size, and itself; return whether it is zero."""
-    lu = np.empty((n, n))
-    for i in range(n):
-        for j in range(n):
-            lu[i, j] = a[p + i * p0 + j * p1]
-    sign, size, product = 1.0, 0.0, 1.0
-    for k in range(n):
-        r = k
-        for i in range(k + 1, n):
-            if abs(lu[i, k]) > abs(lu[r, k]):
-                r = i
-        if not abs(lu[r, k]) > 0.0:
-            return True
-        if r != k:
-            sign, product = -sign, -product
-            for j in range(n):
-                lu[k, j], lu[r, j] = lu[r, j], lu[k, j]
-        for i in range(k + 1, n):
-            f = lu[i, k] / lu[k, k]
-            for j in range(k + 1, n):
-                lu[i, j] -= f * lu[k, j]
-        sign = -sign if lu[k, k] < 0.0 else sign
-        size += log(abs(lu[k, k]))
-        product *= lu[k, k]
-    x[o], x[o + 1], x[o + 2] = sign, size, product
-    return False
-'''
-
-
 @dataclass(eq=False)
 class CallBlock:
-    """A call of one of these functions on views, between the nests; `sizes` are its last arguments."""
+    """A call of one of these functions that fills the view `made`, between nests; `sizes` are its last arguments."""
 
     name: str
     made: View
@@ -135,7 +130,7 @@ def emit_inv(body: Any, op: Call, a: Any) -> Any:
     body.level.store(one, "=", body.operand(0.0))
     diagonal = View(one.memory, one.offset, (n + 1,), (n,))
     body.level.store(diagonal, "=", body.operand(1.0))
-    return _call(body, "solve", SOLVE, [matrix, one], (n, n), op.val.shape)
+    return _call(body, "solve", (ELIMINATE, SOLVE), [matrix, one], (n, n), op.val.shape)
 
 
 def emit_solve(body: Any, op: Call, a: Any, b: Any) -> Any:
@@ -144,12 +139,12 @@ def emit_solve(body: Any, op: Call, a: Any, b: Any) -> Any:
         raise UnsupportedOp("np.linalg.solve of stacks of matrices")
     right = body.view(body.as_float(b))
     sizes = matrix.shape[0], (*right.shape, 1)[1]
-    return _call(body, "solve", SOLVE, [matrix, right], sizes, op.val.shape)
+    return _call(body, "solve", (ELIMINATE, SOLVE), [matrix, right], sizes, op.val.shape)
 
 
 def emit_cholesky(body: Any, op: Call, a: Any) -> Any:
     matrix = _matrix(body, op, a)
-    return _call(body, "cholesky", CHOLESKY, [matrix], (matrix.shape[0],), op.val.shape)
+    return _call(body, "cholesky", (CHOLESKY,), [matrix], (matrix.shape[0],), op.val.shape)
 
 
 def emit_slogdet(body: Any, op: Call, a: Any) -> Any:
@@ -163,7 +158,7 @@ def emit_det(body: Any, op: Call, a: Any) -> Any:
 def _determinant(body: Any, op: Call, a: Any) -> tuple[Any, ...]:
     """Return the sign, the logarithm of the size, and the determinant, as numbers."""
     matrix = _matrix(body, op, a)
-    made = _call(body, "determinant", DETERMINANT, [matrix], (matrix.shape[0],), (3,))
+    made = _call(body, "determinant", (ELIMINATE, DETERMINANT), [matrix], (matrix.shape[0],), (3,))
     return tuple([body.level.load(View(made.memory, made.offset + k, (), ())) for k in range(3)])
 
 
@@ -204,10 +199,10 @@ def _matrix(body: Any, op: Call, a: Any) -> View:
 
 
 def _call(
-    body: Any, name: str, source: str, operands: list[View], sizes: tuple[int, ...], shape: tuple[int, ...]
+    body: Any, name: str, sources: Sequence[str], operands: list[View], sizes: tuple[int, ...], shape: tuple[int, ...]
 ) -> View:
-    """Append the call that fills new memory."""
-    body.program.helpers[name] = source
+    """Append the call of a function, of which the native module needs these sources, and which fills new memory."""
+    body.program.helpers.update(dict.fromkeys(sources))
     made = View.whole(body.level.new_memory(shape), shape)
     body.level.append_call(CallBlock(name, made, operands, sizes))
     return made

@@ -55,7 +55,7 @@ class TapeProgram:
     def __init__(self, tape: AnyTape, ops: Sequence[Op], results: Sequence[Op]) -> None:
         self.names = itertools.count(1)
         self.parameters: dict[Any, tuple[Any, Any]] = {}
-        self.helpers: dict[str, str] = {}  # the sources of functions that the code calls, by name
+        self.helpers: dict[str, None] = {}  # the sources of functions that the code calls, in order
         self.depends_on_ints = False  # whether the code depends on the values of integer arrays
         self.ops = self.elements = self.slow = 0
         self.guarded: set[Op] = set()

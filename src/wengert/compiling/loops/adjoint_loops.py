@@ -1,0 +1,219 @@
+"""The derivative of a loop on a tape: a forward loop that stores rows of residuals, and a backward loop."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert.compiling.loops.adjoint_code import (
+    AdjointCode,
+    CotangentTable,
+    Environment,
+    Get,
+    UnsupportedLoopError,
+    closed_tape,
+    renewed,
+)
+from wengert.compiling.loops.residual_rows import row_call
+from wengert.compiling.loops.rolled_body import ROWS, is_stacked
+from wengert.compiling.ops import info
+from wengert.tape.folding import is_pure
+from wengert.tape.loops import Loop
+from wengert.tape.ops import Call, Constant, Input, Op, Variable, value_of
+from wengert.values import functional
+from wengert.values.specs import is_inexact
+
+
+class LoopCall:
+    """A call of a loop, as a forward loop and a backward one.
+
+    All results count as loop-carried in both: those of which the last iteration is read begin with zeros.
+    """
+
+    def __init__(self, op: Call, around: Any) -> None:
+        self.op, self.around, self.loop = op, around, op.fn
+        loop, first = self.loop, len(self.loop.steps)
+        self.carried = loop.carried
+        inputs: list[Any] = [v.op for v in loop.inputs]
+        self.counters, self.inputs, self.given = inputs[:first], inputs[first:], op.args[first:]
+        ops = [each for each in loop.body if each not in {*inputs, loop.body.result.op}]
+        active = {k for k, a in enumerate(self.given) if around.is_active(a)}
+        known: set[int] = set()
+        while active != known:  # a value that depends on an active one may be carried to another iteration
+            known, found = active, dependents(ops, [self.inputs[k] for k in active])
+            active = active | {k for k, v in enumerate(loop.results[: self.carried]) if is_active(v, found)}
+        if any([not is_inexact(self.inputs[k].val) for k in active]):
+            raise UnsupportedLoopError("a loop-carried value becomes a float")
+        self.region = type(around)(ops, [self.inputs[k] for k in active], loop.results)
+
+    def run_forward(self, code: AdjointCode, new: Environment) -> None:
+        """Build both loops, and write the call of the forward one."""
+        loop, body = self.loop, AdjointCode()
+        counters, values = [[Input(x.val) for x in some] for some in (self.counters, self.inputs)]
+        index = Input(loop.count - 1)
+        inner: Environment = dict(zip([*self.counters, *self.inputs], map(Variable, [*counters, *values]), strict=True))
+        self.region.run_forward(body, inner)
+        results = [renewed(v, inner) for v in loop.results]
+        self.backward = back = _BackwardLoop(self, counters, values, body)
+        last = [Input(value_of(v)) for v in results[self.carried :]]
+        stacks = [Input(x.val) for x in back.stacks]
+        stores = [
+            body.push(Call(functional.setitem, [Variable(stack), Variable(index), row], val=stack.val))
+            for stack, row in zip(stacks, back.rows, strict=True)
+        ]
+        order = [*counters, index, *values[: self.carried], *last, *stacks, *values[self.carried :]]
+        results += stores
+        made = Loop(closed_tape(order, body, results), loop.count, [*loop.steps, 1], len(results))
+        self.args = renewed(self.op.args, new)
+        firsts, given = self.args[: len(counters)], self.args[len(counters) :]
+        zeros = [CotangentTable(code).zero(x.val) if is_inexact(x.val) else x.val for x in last]
+        blank = [code.push(Call(np.zeros, [x.val.shape, x.val.dtype], val=x.val, note=ROWS)) for x in stacks]
+        args = [*firsts, 0, *given[: self.carried], *zeros, *blank, *given[self.carried :]]
+        call = new[self.op] = code.push(Call(made, args, val=tuple(map(value_of, results)), site=self.op.site))
+        self.stacked = code.parts_of(call, [x.val for x in stacks], len(results) - len(stacks))
+        for field in self.around.fields[self.op]:
+            new[field] = code.copy_of(field, lambda v: new[v.op])
+
+    def run_backward(self, code: AdjointCode, cotangents: CotangentTable, get: Get) -> None:
+        """Write the call of the backward loop."""
+        back, loop = self.backward, self.loop
+        code.site = self.op.site
+        y_bars = CotangentTable(code)
+        for field in self.around.fields[self.op]:
+            y_bar = cotangents.take(field)
+            if y_bar is not None:
+                y_bars.add(field.args[1], y_bar)
+        if not y_bars.table:
+            return
+        seeds = [y_bars.table[k] if k in y_bars.table else cotangents.zero(x.val) for k, x in back.seeds.items()]
+        sums = []
+        for k, x in back.sums.items():
+            known = cotangents.take(self.given[k].op) if self.around.is_active(self.given[k]) else None
+            sums.append(cotangents.zero(x.val) if known is None else known)
+        firsts = [self.last(code, k, get) for k in range(len(self.counters))]
+        outer = [get(self.args[len(firsts) + k]) for k in back.outer]
+        args = [*firsts, loop.count - 1, *seeds, *sums, *outer, *map(get, self.stacked)]
+        values = tuple(map(value_of, back.results))
+        parts = code.parts_of(code.push(Call(back.loop, args, val=values, site=self.op.site)), values)
+        n = len(back.seeds)
+        begun = [(k, part) for k, part in zip(back.seeds, parts[:n], strict=True) if k < self.carried]
+        for k, part in (*begun, *zip(back.sums, parts[n:], strict=True)):
+            if self.around.is_active(self.given[k]):
+                cotangents.add(self.given[k].op, part)
+
+    def last(self, code: AdjointCode, k: int, get: Get) -> Any:
+        """Return the value of counter k in the last iteration."""
+        first, more = get(self.args[k]), (self.loop.count - 1) * self.loop.steps[k]
+        return first + more if type(first) is int else code.call(operator.add, first, more)
+
+
+class _BackwardLoop:
+    """The backward loop of a `LoopCall`.
+
+    `seeds` has the inputs for the cotangents of results, by their numbers; `sums` those for the cotangents of
+    invariants, by the numbers of arguments. `rows` are the values of the forward body that it reads from `stacks`, and
+    `outer` the numbers of the arguments of the forward loop that it reads.
+    """
+
+    def __init__(self, call: LoopCall, counters: list[Input], values: list[Input], body: Sequence[Op]) -> None:
+        loop, region = call.loop, call.region
+        self.count, self.carried = loop.count, call.carried
+        self.counters = {op: Input(op.val) for op in counters}
+        self.index, self.code = Input(0), AdjointCode()
+        self.places: dict[Any, int] = {op: k for k, op in enumerate(values)}
+        self.copied = self.ops_to_copy(counters, values[call.carried :], body)
+        self.found: Environment = {}
+        self.rows: list[Variable] = []
+        self.stacks: list[Input] = []
+        self.outer: list[int] = []
+        self.inner: list[Input] = []
+        self.seeds = {k: Input(value_of(v)) for k, v in enumerate(loop.results) if region.is_active(v)}
+        active = [k for k, x in enumerate(call.inputs) if k >= call.carried and region.is_active(Variable(x))]
+        self.sums = {k: Input(call.inputs[k].val) for k in active}
+        cotangents = CotangentTable(self.code)
+        for k, seed in self.seeds.items():
+            cotangents.add(loop.results[k].op, Variable(seed))
+        for k, so_far in self.sums.items():
+            cotangents.add(call.inputs[k], Variable(so_far))
+        region.run_backward(self.code, cotangents, self.get)
+        self.results = [
+            cotangents.of(call.inputs[k]) if k < call.carried else cotangents.zero(seed.val)
+            for k, seed in self.seeds.items()
+        ]
+        self.results += [cotangents.of(call.inputs[k]) for k in self.sums]
+        carried = [*self.seeds.values(), *self.sums.values()]
+        order = [*self.counters.values(), self.index, *carried, *self.inner, *self.stacks]
+        steps = [*[-step for step in loop.steps], -1]
+        self.loop = Loop(closed_tape(order, self.code, self.results), loop.count, steps, len(self.results))
+
+    def get(self, v: Any) -> Any:
+        """Return a value of the forward body in the backward one."""
+        if not isinstance(v, Variable):
+            return v
+        waiting: list[Any] = [v.op]
+        while waiting:
+            op = waiting[-1]
+            missing = [u.op for u in op.references() if u.op not in self.found] if op in self.copied else []
+            if op not in self.found and not missing:
+                self.found[op] = self.fetched(op)
+            waiting += missing
+            if not missing:
+                waiting.pop()
+        return self.found[v.op]
+
+    def fetched(self, op: Any) -> Any:
+        """Return a value of the forward body: passed from outside, computed again, or read from a row."""
+        if op in self.counters:
+            return Variable(self.counters[op])
+        if self.places.get(op, -1) >= self.carried:
+            self.outer.append(self.places[op])
+            self.inner.append(Input(op.val))
+            return Variable(self.inner[-1])
+        if op in self.copied:
+            return self.code.copy_of(op, lambda v: self.found[v.op])
+        if not is_stacked(op.val):
+            raise UnsupportedLoopError("a residual of a loop is not a number or an array")
+        rows = np.zeros((self.count, *np.shape(op.val)), np.asarray(op.val).dtype)
+        rows[-1] = op.val
+        self.rows.append(Variable(op))
+        self.stacks.append(Input(rows))
+        return self.code.push(row_call(Variable(self.stacks[-1]), Variable(self.index), op.val))
+
+    def ops_to_copy(self, counters: Sequence[Op], invariants: Sequence[Op], body: Sequence[Op]) -> set[Any]:
+        """Find the ops to compute again: views, and those that depend on counters, invariants and constants only."""
+        fixed: set[Any] = {*counters, *invariants}
+        views: set[Any] = set()
+        for op in body:
+            is_fixed = all([v.op in fixed for v in op.references()])
+            if isinstance(op, Constant) or (isinstance(op, Call) and is_fixed and _is_repeatable(op)):
+                fixed.add(op)
+            elif _is_view(op):
+                views.add(op)
+        return fixed.union(views).difference(counters, invariants)
+
+
+def dependents(ops: Sequence[Op], active: Iterable[Any]) -> set[Any]:
+    """Return the active ops, and the calls that depend on them."""
+    found: set[Any] = {*active}
+    for op in ops:
+        if isinstance(op, Call) and not found.isdisjoint([v.op for v in op.references()]):
+            found.add(op)
+    return found
+
+
+def is_active(v: Any, dependent: set[Any]) -> bool:
+    """Whether a value has a cotangent: it is a dependent float or complex number, or an array of these."""
+    return isinstance(v, Variable) and v.op in dependent and is_inexact(value_of(v))
+
+
+def _is_repeatable(op: Call) -> bool:
+    """Whether a call may run again: it is pure, and no guard."""
+    return not op.guard and "out" not in op.kwargs and is_pure(op.fn)
+
+
+def _is_view(op: Op) -> bool:
+    """Whether an op shows all elements of its operand, in another shape or order: its operand is stored instead."""
+    return isinstance(op, Call) and not op.guard and info(op.fn).cost == 0 and info(op.fn).name != "item"

@@ -1,0 +1,212 @@
+"""The steps of a derivative: each writes its forward code, and later its backward code."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from wengert.compiling.loops.adjoint_code import (
+    AdjointCode,
+    CotangentTable,
+    Environment,
+    Get,
+    UnsupportedLoopError,
+    built_items,
+    parts_of_pair,
+    renewed,
+)
+from wengert.compiling.loops.deferred_reverse import Reverse
+from wengert.compiling.ops import info
+from wengert.tape.ops import Call, Constant, Input, Op, Variable, references, value_of, with_variables
+from wengert.tape.tape import Tape
+from wengert.values import functional
+from wengert.values.specs import is_inexact
+
+KEYED = ("getitem", "item", "setitem", "additem")
+"""The names of the operations that read or store items."""
+
+
+class CopiedOp:
+    """An op that depends on no active input, or that builds a tuple."""
+
+    def __init__(self, op: Op, region: Any = None) -> None:
+        self.op = op
+
+    def run_forward(self, code: AdjointCode, new: Environment) -> None:
+        new[self.op] = code.copy_of(self.op, lambda v: new[v.op])
+
+    def run_backward(self, code: AdjointCode, cotangents: CotangentTable, get: Get) -> None:
+        """Pass nothing on."""
+
+
+class TupleItem:
+    """An item of a tuple that the tape builds."""
+
+    def __init__(self, op: Op, item: Any) -> None:
+        self.op, self.item = op, item
+
+    def run_forward(self, code: AdjointCode, new: Environment) -> None:
+        new[self.op] = renewed(self.item, new)
+
+    def run_backward(self, code: AdjointCode, cotangents: CotangentTable, get: Get) -> None:
+        y_bar = cotangents.take(self.op)
+        if y_bar is not None and isinstance(self.item, Variable):
+            cotangents.add(self.item.op, y_bar)
+
+
+class KeyedCall:
+    """A read or a store of an item; its adjoint stores or reads at the same key."""
+
+    def __init__(self, op: Call, region: Any) -> None:
+        self.op, self.region, self.name = op, region, info(op.fn).name
+        x, *rest = op.args
+        if op.kwargs or not rest or type(value_of(x)) is not np.ndarray:
+            raise UnsupportedLoopError(f"{self.name} of other than arrays")
+        self.key: Any = rest[0] if self.name != "item" or len(rest) == 1 else tuple(rest)
+        numbers = [a for a in (op.val, *map(value_of, rest[1:])) if is_inexact(a)]
+        if any([np.asarray(a).dtype != value_of(x).dtype for a in numbers]):
+            raise UnsupportedLoopError(f"{self.name} of values of several types")
+        if not region.dependent.isdisjoint([v.op for v in references(self.key)]):
+            raise UnsupportedLoopError("a key depends on the inputs")
+        arrays = [*references(self.key, np.ndarray), *map(value_of, references(self.key))]
+        if self.name == "setitem" and np.ndarray in map(type, arrays):
+            raise UnsupportedLoopError("a store at many indices, of which some may be equal")
+
+    def run_forward(self, code: AdjointCode, new: Environment) -> None:
+        new[self.op] = code.copy_of(self.op, lambda v: new[v.op])
+        self.new_key = renewed(self.key, new)
+
+    def run_backward(self, code: AdjointCode, cotangents: CotangentTable, get: Get) -> None:
+        x: Any = self.op.args[0]
+        y_bar = cotangents.take(self.op)
+        if y_bar is None:
+            return
+        key, code.site = with_variables(self.new_key, get), self.op.site
+        if self.name in ("getitem", "item"):
+            cotangents.table[x.op] = code.call(functional.additem, cotangents.of(x.op), key, y_bar)
+            return
+        value = self.op.args[2]
+        if self.region.is_active(value):
+            cotangents.add(value.op, _summed_to(code, code.call(operator.getitem, y_bar, key), value_of(value)))
+        if self.region.is_active(x):
+            cotangents.add(x.op, code.call(functional.setitem, y_bar, key, 0.0) if self.name == "setitem" else y_bar)
+
+
+def _summed_to(code: AdjointCode, v: Variable, x: Any) -> Any:
+    """Return a cotangent of the shape of the number or array x, which was stored where v is."""
+    shape, stored = np.shape(x), np.shape(value_of(v))
+    if shape == stored:
+        return v
+    if not shape:
+        return code.call(np.sum, v)
+    if math.prod(shape) == math.prod(stored):
+        return code.call(np.reshape, v, shape)
+    raise UnsupportedLoopError("a store broadcasts its value")
+
+
+class Segment:
+    """Calls that are differentiated together, by a trace of their pullback.
+
+    `early` and `late` are the ops of that trace: those that depend on no cotangent run forward, the others backward.
+    """
+
+    def __init__(self, ops: list[Any], region: Any) -> None:
+        self.ops, inside = ops, {*ops}
+        within = Counter([v.op for op in ops for v in op.references()])
+        outside = [op for op in ops if region.readers[op] > within[op]]
+        self.outputs = [op for op in outside if is_inexact(op.val)]
+        self.others = [op for op in outside if not is_inexact(op.val)]
+        read: list[Any] = [op for op in within if op not in inside and not isinstance(op, Constant)]
+        self.constants: list[Any] = [op for op in within if isinstance(op, Constant)]
+        self.ints = [op for op in read if type(op.val) is int]
+        numbers = [op for op in read if is_inexact(op.val)]
+        if len(numbers) + len(self.ints) < len(read):
+            raise UnsupportedLoopError("a value that is not a number is read in a loop")
+        self.wanted = [op for op in numbers if op in region.dependent]
+        self.inputs = [*self.wanted, *[op for op in numbers if op not in region.dependent]]
+        values = [*[_fresh_value_of(op.val) for op in self.inputs], *[float(op.val) for op in self.ints]]
+        traced = Reverse.taped(self.tape(), len(self.wanted), values, [_fresh_value_of(op.val) for op in self.outputs])
+        self.split(traced)
+
+    def tape(self) -> Tape:
+        """Return the calls as a tape of their own; integers that a loop counts are floats there."""
+        tape, new = Tape(), dict[Any, Any]()
+        for op in self.constants:
+            new[op] = tape.push(op.copy()) if isinstance(op.val, np.ndarray) else op.val
+        for op in (*self.inputs, *self.ints):
+            new[op] = tape.push(Input(float(op.val) if type(op.val) is int else op.val))
+        counted = {*self.ints}
+        for op in self.ops:
+            if not counted.isdisjoint([v.op for v in op.references()]) and not _takes_float(op):
+                raise UnsupportedLoopError("an integer that a loop counts is read by a function")
+            copy = op.copy()
+            copy.rewrite(lambda v: new[v.op])
+            copy.note = None
+            new[op] = tape.push(copy)
+        pair = [[new[op] for op in some] for some in (self.outputs, self.others)]
+        calls = [Call(functional.make_tuple, part, val=tuple(map(value_of, part))) for part in pair]
+        tuples = [tape.push(call) for call in calls]
+        tape.result = tape.push(Call(functional.make_tuple, tuples, val=tuple(map(value_of, tuples))))
+        return tape
+
+    def split(self, traced: Any) -> None:
+        """Split the ops of the trace of the pullback by their dependence on the cotangents of the outputs."""
+        given: list[Any] = [v.op for v in traced.inputs if not v.op.callee]
+        self.given, self.seeds = given[: -len(self.outputs) or None], given[len(given) - len(self.outputs) :]
+        *self.results, self.cotangents = parts_of_pair(traced)
+        built = {traced.result.op, *[part.op for part in built_items(traced.result) if isinstance(part, Variable)]}
+        self.early, self.late = list[Op](), list[Op]()
+        depends = {*self.seeds}
+        for op in traced:
+            if op in built or isinstance(op, Input) or _asks_for_memory(op):
+                continue
+            is_late = any([v.op in depends for v in op.references()])
+            (self.late if is_late else self.early).append(op)
+            depends.update([op] * is_late)
+
+    def run_forward(self, code: AdjointCode, new: Environment) -> None:
+        floats = [code.push(Call(float, [new[op]], val=float(op.val))) for op in self.ints]
+        values = [*[new[op] for op in self.inputs], *floats]
+        moved = self.moved = dict(zip(self.given, values, strict=True))
+        for op in self.early:
+            moved[op] = code.copy_of(op, lambda v: moved[v.op])
+        outputs, others = self.results
+        for op, v in (*zip(self.outputs, outputs, strict=True), *zip(self.others, others, strict=True)):
+            new[op] = renewed(v, moved)
+
+    def run_backward(self, code: AdjointCode, cotangents: CotangentTable, get: Get) -> None:
+        y_bars = [cotangents.take(op) for op in self.outputs]
+        if all([y_bar is None for y_bar in y_bars]):
+            return
+        filled = [cotangents.zero(op.val) if y is None else y for op, y in zip(self.outputs, y_bars, strict=True)]
+        moved = dict(zip(self.seeds, filled, strict=True))
+
+        def value(v: Variable) -> Any:
+            return moved[v.op] if v.op in moved else get(self.moved[v.op])
+
+        for op in self.late:
+            moved[op] = code.copy_of(op, value)
+        for op, v in zip(self.wanted, self.cotangents, strict=True):
+            x_bar = value(v) if isinstance(v, Variable) else v
+            if isinstance(x_bar, Variable) or np.any(x_bar):
+                cotangents.add(op, x_bar)
+
+
+def _asks_for_memory(op: Op) -> bool:
+    """Whether an op is a guard on the memory of inputs, which are copies here."""
+    return isinstance(op, Call) and op.guard and info(op.fn).name == "memory_query"
+
+
+def _takes_float(op: Call) -> bool:
+    """Whether a call does the same with the float of an integer: arithmetic of floats."""
+    row = info(op.fn)
+    plain = not any([isinstance(a, (tuple, list, slice)) for a in op.args])
+    return bool(row.arity) and row.name != "power" and is_inexact(op.val) and plain
+
+
+def _fresh_value_of(value: Any) -> Any:
+    return value.copy(order="K") if isinstance(value, np.ndarray) else value * 1.0
