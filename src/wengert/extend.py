@@ -39,6 +39,7 @@ from wengert.values.cotangents import (
 from wengert.values.functional import (
     additem,
     addlens,
+    as_index,
     getfield,
     getitem,
     lens,
@@ -75,6 +76,7 @@ __all__ = [
     "additem",
     "addlens",
     "adjoint",
+    "as_index",
     "batching",
     "computes",
     "computes_nothing",

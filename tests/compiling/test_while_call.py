@@ -13,7 +13,7 @@ import pytest
 
 import wengert as wg
 from wengert.compiling.loops import while_loops
-from wengert.compiling.loops.branch_tree import Fork, PathEnd, PathStep, WhileLoop, find_while_loop
+from wengert.compiling.loops.branch_tree import Fork, PathEnd, PathStep, WhileLoop, find_while_loops
 from wengert.compiling.loops.sharing import share_loops
 from wengert.tape.ops import Call, Input, Op, Variable
 
@@ -603,5 +603,5 @@ def test_a_loop_that_calls_what_is_computed_is_not_free(is_computed):
         ops += [x, Call(operator.gt, [Variable(x), 1.1], val=x.val > 1.1, guard=True)]
     ops.append(Call(operator.mul, [Variable(x), 2.0], val=2.0 * x.val))
     read = {v.op: k for k, op in enumerate(ops) if isinstance(op, Call) for v in op.references()}
-    found = find_while_loop(ops, {op: k for k, op in enumerate(ops)}, heads, read)
-    assert (found is None) == is_computed
+    found = find_while_loops(ops, {op: k for k, op in enumerate(ops)}, [heads], read)
+    assert (not found) == is_computed

@@ -79,7 +79,7 @@ def _apply_rules(tape: AnyTape, exact: bool) -> OptimisedTape:
 def _optimise_body(loop: Loop, exact: bool) -> Loop:
     """Return a loop with an optimised body, exact if it branches: its conditions may depend on any carried number."""
     body = _apply_rules(loop.body, exact or any(map(has_steps, loop.body)))
-    return Loop(body, loop.count, loop.steps, loop.carried)
+    return loop.with_body(body)
 
 
 def lower(tape: AnyTape, exact: bool = False) -> Callable[..., Any]:

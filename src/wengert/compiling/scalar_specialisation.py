@@ -180,8 +180,7 @@ class _FloatSpecialiser:
         args = [self.as_float(op, a) if k in floats else self.as_recorded(a) for k, a in enumerate(op.args)]
         self.changes = self.changes or inner.changes
         self.answered += Counter({test: n * loop.count for test, n in inner.answered.items()})
-        made = Loop(inner.made, loop.count, loop.steps, loop.carried)
-        return self.made.push(Call(made, args, val=values, site=op.site, note=op.note))
+        return self.made.push(Call(loop.with_body(inner.made), args, val=values, site=op.site, note=op.note))
 
     def iteration(self, loop: Loop, floats: set[int]) -> None:
         """Push the body of a loop without its result; inputs with indices in `floats` are Python floats."""

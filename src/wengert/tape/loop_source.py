@@ -76,7 +76,9 @@ class _LoopWriter:
         before, after = inner.take_turns(self.op, names)
         self.body(names)
         inner.lines += after
-        w.lines += [*before, _for_statement(counters, loop.count), *(f"    {line}" for line in inner.lines or ["pass"])]
+        test = inner.exprs[self.inputs[loop.carried].id].text if loop.conditional else ""
+        head = f"if {test}:" if test else _for_statement(counters, loop.count)
+        w.lines += [*before, head, *(f"    {line}" for line in inner.lines or ["pass"])]
         w.reusable_names.update(names)
         w.last_comment = ""
         w.taken.difference_update(name for name, _ in counters)

@@ -24,17 +24,28 @@ class Loop:
     iteration's are read. The result of the loop is the last iteration's tuple, so there is at least one iteration. A
     store in the body into a loop-carried array writes in place, into a copy made once if need be. So a loop fills an
     array, one row at a time.
+
+    A `conditional` loop is an `if`: it has no counters, and runs once if its first invariant value is true, else never.
+    Its results are the loop-carried values.
     """
 
-    def __init__(self, body: AnyRunningTape, count: int, steps: Sequence[int], carried: int) -> None:
+    def __init__(
+        self, body: AnyRunningTape, count: int, steps: Sequence[int], carried: int, conditional: bool = False
+    ) -> None:
         result = body.result.op
         if not isinstance(result, Call) or result.fn is not functional.make_tuple:
             raise reference_error("the body of a loop does not return a tuple", "make its result a call of make_tuple")
         self.body, self.count, self.steps, self.carried = body, count, tuple(steps), carried
+        self.conditional = conditional
+
+    def with_body(self, body: AnyRunningTape, steps: Sequence[int] | None = None, carried: int | None = None) -> Loop:
+        """Return a loop that runs another body as often."""
+        steps = self.steps if steps is None else steps
+        return Loop(body, self.count, steps, self.carried if carried is None else carried, self.conditional)
 
     @property
     def __name__(self) -> str:
-        return f"loop of {self.count}"
+        return "branch" if self.conditional else f"loop of {self.count}"
 
     @property
     def inputs(self) -> list[Variable]:

@@ -24,6 +24,7 @@ __all__ = [
     "Path",
     "additem",
     "addlens",
+    "as_index",
     "getfield",
     "getitem",
     "lens",
@@ -203,6 +204,15 @@ def whole(fn: Any, *numbers: float) -> float:
     if type(made) is not int or not -WHOLE <= made <= WHOLE:
         raise StaleTapeError("a result of integers is no integer, or exceeds 2**53; record the tape again")
     return float(made)
+
+
+def as_index(number: float) -> np.int64:
+    """Return the integer that is stored as a float, for use in a key; a loop counter in a key is recorded so.
+
+    >>> wg.extend.as_index(2.0)
+    np.int64(2)
+    """
+    return np.int64(number)
 
 
 WHOLE = 2**53

@@ -21,7 +21,6 @@ from wengert.compiling.loops.residual_rows import row_call
 from wengert.compiling.loops.rolled_body import ROWS, is_stacked
 from wengert.compiling.ops import info
 from wengert.tape.folding import is_pure
-from wengert.tape.loops import Loop
 from wengert.tape.ops import Call, Constant, Input, Op, Variable, value_of
 from wengert.values import functional
 from wengert.values.specs import is_inexact
@@ -30,7 +29,8 @@ from wengert.values.specs import is_inexact
 class LoopCall:
     """A call of a loop, as a forward loop and a backward one.
 
-    All results count as loop-carried in both: those of which the last iteration is read begin with zeros.
+    All results count as loop-carried in both: those of which the last iteration is read begin with zeros. A conditional
+    loop returns its residuals as they are, without rows.
     """
 
     def __init__(self, op: Call, around: Any) -> None:
@@ -60,18 +60,23 @@ class LoopCall:
         self.backward = back = _BackwardLoop(self, counters, values, body)
         last = [Input(value_of(v)) for v in results[self.carried :]]
         stacks = [Input(x.val) for x in back.stacks]
-        stores = [
-            body.push(Call(functional.setitem, [Variable(stack), Variable(index), row], val=stack.val))
-            for stack, row in zip(stacks, back.rows, strict=True)
-        ]
-        order = [*counters, index, *values[: self.carried], *last, *stacks, *values[self.carried :]]
-        results += stores
-        made = Loop(closed_tape(order, body, results), loop.count, [*loop.steps, 1], len(results))
         self.args = renewed(self.op.args, new)
         firsts, given = self.args[: len(counters)], self.args[len(counters) :]
         zeros = [CotangentTable(code).zero(x.val) if is_inexact(x.val) else x.val for x in last]
-        blank = [code.push(Call(np.zeros, [x.val.shape, x.val.dtype], val=x.val, note=ROWS)) for x in stacks]
-        args = [*firsts, 0, *given[: self.carried], *zeros, *blank, *given[self.carried :]]
+        if loop.conditional:
+            indices, first, steps = [], [], ()
+            results += back.rows
+            blank = [CotangentTable(code).zero(x.val) for x in stacks]
+        else:
+            indices, first, steps = [index], [0], (*loop.steps, 1)
+            results += [
+                body.push(Call(functional.setitem, [Variable(stack), Variable(index), row], val=stack.val))
+                for stack, row in zip(stacks, back.rows, strict=True)
+            ]
+            blank = [code.push(Call(np.zeros, [x.val.shape, x.val.dtype], val=x.val, note=ROWS)) for x in stacks]
+        order = [*counters, *indices, *values[: self.carried], *last, *stacks, *values[self.carried :]]
+        made = loop.with_body(closed_tape(order, body, results), steps, len(results))
+        args = [*firsts, *first, *given[: self.carried], *zeros, *blank, *given[self.carried :]]
         call = new[self.op] = code.push(Call(made, args, val=tuple(map(value_of, results)), site=self.op.site))
         self.stacked = code.parts_of(call, [x.val for x in stacks], len(results) - len(stacks))
         for field in self.around.fields[self.op]:
@@ -95,7 +100,8 @@ class LoopCall:
             sums.append(cotangents.zero(x.val) if known is None else known)
         firsts = [self.last(code, k, get) for k in range(len(self.counters))]
         outer = [get(self.args[len(firsts) + k]) for k in back.outer]
-        args = [*firsts, loop.count - 1, *seeds, *sums, *outer, *map(get, self.stacked)]
+        index = [] if loop.conditional else [loop.count - 1]
+        args = [*firsts, *index, *seeds, *sums, *outer, *map(get, self.stacked)]
         values = tuple(map(value_of, back.results))
         parts = code.parts_of(code.push(Call(back.loop, args, val=values, site=self.op.site)), values)
         n = len(back.seeds)
@@ -120,7 +126,7 @@ class _BackwardLoop:
 
     def __init__(self, call: LoopCall, counters: list[Input], values: list[Input], body: Sequence[Op]) -> None:
         loop, region = call.loop, call.region
-        self.count, self.carried = loop.count, call.carried
+        self.forward, self.carried = loop, call.carried
         self.counters = {op: Input(op.val) for op in counters}
         self.index, self.code = Input(0), AdjointCode()
         self.places: dict[Any, int] = {op: k for k, op in enumerate(values)}
@@ -138,6 +144,8 @@ class _BackwardLoop:
             cotangents.add(loop.results[k].op, Variable(seed))
         for k, so_far in self.sums.items():
             cotangents.add(call.inputs[k], Variable(so_far))
+        if loop.conditional:
+            self.get(Variable(values[self.carried]))  # the test is the first invariant
         region.run_backward(self.code, cotangents, self.get)
         self.results = [
             cotangents.of(call.inputs[k]) if k < call.carried else cotangents.zero(seed.val)
@@ -145,9 +153,10 @@ class _BackwardLoop:
         ]
         self.results += [cotangents.of(call.inputs[k]) for k in self.sums]
         carried = [*self.seeds.values(), *self.sums.values()]
-        order = [*self.counters.values(), self.index, *carried, *self.inner, *self.stacks]
-        steps = [*[-step for step in loop.steps], -1]
-        self.loop = Loop(closed_tape(order, self.code, self.results), loop.count, steps, len(self.results))
+        indices = [] if loop.conditional else [self.index]
+        order = [*self.counters.values(), *indices, *carried, *self.inner, *self.stacks]
+        steps = [-step for step in (*loop.steps, 1)][: len(self.counters) + len(indices)]
+        self.loop = loop.with_body(closed_tape(order, self.code, self.results), steps, len(self.results))
 
     def get(self, v: Any) -> Any:
         """Return a value of the forward body in the backward one."""
@@ -176,9 +185,12 @@ class _BackwardLoop:
             return self.code.copy_of(op, lambda v: self.found[v.op])
         if not is_stacked(op.val):
             raise UnsupportedLoopError("a residual of a loop is not a number or an array")
-        rows = np.zeros((self.count, *np.shape(op.val)), np.asarray(op.val).dtype)
-        rows[-1] = op.val
         self.rows.append(Variable(op))
+        if self.forward.conditional:
+            self.stacks.append(Input(op.val))
+            return Variable(self.stacks[-1])
+        rows = np.zeros((self.forward.count, *np.shape(op.val)), np.asarray(op.val).dtype)
+        rows[-1] = op.val
         self.stacks.append(Input(rows))
         return self.code.push(row_call(Variable(self.stacks[-1]), Variable(self.index), op.val))
 

@@ -112,73 +112,105 @@ class WhileLoop(NamedTuple):
 
 
 class _Iteration(NamedTuple):
-    """An iteration: its number, its ops, the variables at its head, and the index of each op."""
+    """An iteration: that of the loop and its number, its ops, the variables at its head, and the index of each op."""
 
+    run: int
     number: int
     ops: Sequence[Op]
     variables: list[Op]
     index_of: dict[Op, int]
 
 
-def find_while_loop(
-    ops: Sequence[Op], place: dict[Op, int], heads: list[int], last: dict[Any, int]
-) -> WhileLoop | None:
-    """Return the loop with these positions of heads; None if its iterations are not a function of their variables.
+class _Irregular(NotUniform):
+    """The iteration of this number, or one near it, of this run of a loop differs from the others."""
 
+    def __init__(self, row: _Iteration) -> None:
+        self.row = row
+
+
+def find_while_loops(
+    ops: Sequence[Op], place: dict[Op, int], runs: Sequence[list[int]], last: dict[Any, int]
+) -> list[WhileLoop]:
+    """Return the loop that was run so often, one for each run; each run has the positions of its heads.
+
+    Runs whose iterations are not a function of their variables are left out, as are the first iterations of others.
     `place` maps ops to their positions, `last` to the positions where they are read last.
     """
-    if not all([ops[k].fn.is_all for k in heads]):  # type: ignore[attr-defined]
-        return None
-    first = len(heads) - 1
-    while first and ops[heads[first]].fn.same:  # type: ignore[attr-defined]
-        first -= 1
-    while first < len(heads) - 1:
+    heads = [_recurring(ops, run) for run in runs if all([ops[k].fn.is_all for k in run])]  # type: ignore[attr-defined]
+    tries = 0
+    while heads := [run for run in heads if len(run) > 1]:
         try:
-            return _LoopFinder(ops, place, heads[first:], last).loop()
-        except NotUniform as error:
-            first += error.args[0] + 1
-    return None
+            return _LoopFinder(ops, place, heads, last).loops()
+        except _Irregular as error:
+            heads[error.row.run] = heads[error.row.run][error.row.number + 1 :] if tries < MOST_TRIES else []
+        tries += 1
+    return []
+
+
+MOST_TRIES = 20
+"""How often a loop is searched for without its first iterations; after it, without the run that is irregular."""
+
+
+def _recurring(ops: Sequence[Any], heads: list[int]) -> list[int]:
+    """Return the heads from which on the state recurs."""
+    first = len(heads) - 1
+    while first and ops[heads[first]].fn.same:
+        first -= 1
+    return heads[first:]
 
 
 class _LoopFinder:
-    """Builds the branch tree of a loop; raises NotUniform where iterations differ without a test."""
+    """Builds the branch tree of the runs of a loop; raises _Irregular where iterations differ without a test."""
 
-    def __init__(self, ops: Sequence[Op], place: dict[Op, int], heads: list[int], last: dict[Any, int]) -> None:
-        self.ops, self.place, self.heads, self.last = ops, place, heads, last
-        states: list[list[Any]] = [[v.op for v in ops[k].references()] for k in heads]
-        columns = [*zip(*states, strict=True)]
-        fixed = ops[heads[0]].fn.fixed  # type: ignore[attr-defined]
+    def __init__(
+        self, ops: Sequence[Op], place: dict[Op, int], runs: Sequence[list[int]], last: dict[Any, int]
+    ) -> None:
+        self.ops, self.place, self.runs, self.last = ops, place, runs, last
+        states: list[list[list[Any]]] = [[[v.op for v in ops[k].references()] for k in heads] for heads in runs]
+        columns = [*zip(*[[*zip(*state, strict=True)] for state in states], strict=True)]
+        fixed = frozenset.intersection(*[ops[heads[0]].fn.fixed for heads in runs])  # type: ignore[attr-defined]
         self.kept: dict[Any, int] = {}  # the columns that change, of equal ones the first
-        self.unchanged: list[Op] = []  # variables that the loop sets, to the same value in each iteration
+        self.unchanged: list[tuple[Op, ...]] = []  # variables that the loop sets, to the same value in each iteration
+        self.given: dict[tuple[Op, ...], None] = {}  # variables that have one value in each run
         for j, column in enumerate(columns):
-            if any([op is not column[0] for op in column]) or not self.is_before(column[0]):
-                self.kept.setdefault(tuple(map(id, column)), j)
-            elif j not in fixed:
-                self.unchanged.append(column[0])
-        self.outer_values: list[Op] = []
-        longest = max([b - a for a, b in itertools.pairwise(heads)])
-        stops = [*heads[1:], min(heads[-1] + 1 + longest, len(ops))]
+            firsts = tuple([values[0] for values in column])
+            changes = any([op is not values[0] for values in column for op in values])
+            if changes or not all(map(self.is_before, firsts, range(len(runs)))):
+                self.kept.setdefault(tuple([id(op) for values in column for op in values]), j)
+            else:
+                self.given[firsts] = None
+                self.unchanged += [firsts] * (j not in fixed)
+        self.outer_values: list[tuple[Op, ...]] = []
         self.iterations = []
-        for k, (a, b) in enumerate(zip(heads, stops, strict=True)):
-            inside = [op for op in ops[a + 1 : b] if isinstance(op, Call)]
-            variables = [states[k][j] for j in self.kept.values()]
-            self.iterations.append(_Iteration(k, inside, variables, {op: n for n, op in enumerate(inside)}))
-        self.left = ops[heads[0]].fn.left  # type: ignore[attr-defined]
-        self.last_iteration = self.iterations[-1]
-        self.stop = -1
-        self.results: list[Op] = []
+        for run, heads in enumerate(runs):
+            longest = max([b - a for a, b in itertools.pairwise(heads)])
+            stops = [*heads[1:], min(heads[-1] + 1 + longest, len(ops))]
+            rows = []
+            for k, (a, b) in enumerate(zip(heads, stops, strict=True)):
+                inside = [op for op in ops[a + 1 : b] if isinstance(op, Call)]
+                variables = [states[run][k][j] for j in self.kept.values()]
+                rows.append(_Iteration(run, k, inside, variables, {op: n for n, op in enumerate(inside)}))
+            self.iterations.append(rows)
+        self.last_iteration = self.iterations[0][-1]
+        self.stops = [-1] * len(runs)
+        self.results: list[list[Op]] = []
 
-    def is_before(self, op: Op) -> bool:
-        return not isinstance(op, Call) or self.place[op] < self.heads[0]
+    def is_before(self, op: Op, run: int) -> bool:
+        return not isinstance(op, Call) or self.place[op] < self.runs[run][0]
 
-    def loop(self) -> WhileLoop:
-        is_exhausted = self.left == len(self.iterations) - 1
-        tree = self.fork(self.iterations[:-1] if is_exhausted else self.iterations, 0)
-        exhausted = self.exit_end(0) if is_exhausted else None
-        if self.stop < 0 or not tree.branches:  # a loop of one path and a fixed count is found by rolling
-            raise NotUniform(len(self.iterations))
-        variables, start = self.iterations[0].variables, self.heads[0]
-        return WhileLoop(tree, variables, self.outer_values, start, self.stop, self.results, self.left, exhausted)
+    def loops(self) -> list[WhileLoop]:
+        """Return the loop for each run; several runs have a fixed number of iterations each."""
+        lefts = [self.ops[heads[0]].fn.left for heads in self.runs]  # type: ignore[attr-defined]
+        is_exhausted = lefts == [len(rows) - 1 for rows in self.iterations]
+        tree = self.fork([row for rows in self.iterations for row in (rows[:-1] if is_exhausted else rows)], 0)
+        exhausted = self.exhausted_end() if is_exhausted else None
+        if min(self.stops) < 0 or not tree.branches:  # a loop of one path and a fixed count is found by rolling
+            return []
+        found = []
+        for run, (rows, heads) in enumerate(zip(self.iterations, self.runs, strict=True)):
+            outer, ends = [ops[run] for ops in self.outer_values], (self.stops[run], self.results[run], lefts[run])
+            found.append(WhileLoop(tree, rows[0].variables, outer, heads[0], *ends, exhausted))
+        return found
 
     def fork(self, rows: list[_Iteration], start: int) -> Fork:
         """Build the branch tree for these iterations, from op `start` on."""
@@ -202,29 +234,43 @@ class _LoopFinder:
     def end(self, rows: list[_Iteration], at: int) -> PathEnd:
         """Return the end of iterations that others follow."""
         for row in rows:
-            if len(row.ops) != at or row is self.last_iteration:
-                raise NotUniform(row.number)
+            if len(row.ops) != at or row is self.iterations[row.run][-1]:
+                raise _Irregular(row)
         self.check_unambiguous(rows, self.unchanged)
-        nexts = [[self.iterations[row.number + 1].variables[j] for row in rows] for j in range(len(self.kept))]
-        return PathEnd(False, [self.link(rows, ops, at) for ops in nexts], rows[-1].variables)
+        nexts = [self.iterations[row.run][row.number + 1].variables for row in rows]
+        columns = [[variables[j] for variables in nexts] for j in range(len(self.kept))]
+        return PathEnd(False, [self.link(rows, ops, at) for ops in columns], rows[-1].variables)
 
     def exit_end(self, at: int) -> PathEnd:
         """Return the end of the last iteration, after step `at - 1`; its outputs are the ops that are read later."""
         row = self.last_iteration
-        self.stop = (self.place[row.ops[at - 1]] if at else self.heads[-1]) + 1
-        inside = self.ops[self.heads[0] : self.stop]
-        self.results = [op for op in inside if isinstance(op, Call) and self.is_read_later(op)]
-        others = [op for op in row.variables if op not in self.results and self.is_read_later(op)]
-        self.check_unambiguous([row], others)
-        return PathEnd(True, [self.link([row], [op], at) for op in self.results], row.variables)
+        if len(self.runs) > 1:
+            raise _Irregular(row)
+        later: list[Op] = self.read_later(0, at)
+        self.results = [later]
+        return PathEnd(True, [self.link([row], [op], at) for op in later], row.variables)
 
-    def is_read_later(self, op: Op) -> bool:
-        return self.last.get(op, -1) >= self.stop
+    def exhausted_end(self) -> PathEnd:
+        """Return the end of a `for` after its last iteration; its outputs are the variables that are read later."""
+        pairs = [(rows[-1], op) for run, rows in enumerate(self.iterations) for op in self.read_later(run, 0)]
+        outputs: list[Any] = sorted({self.link([row], [op], 0) for row, op in pairs})
+        self.results = [[rows[-1].variables[link.number] for link in outputs] for rows in self.iterations]
+        return PathEnd(True, outputs, self.last_iteration.variables)
 
-    def check_unambiguous(self, rows: list[_Iteration], outer: list[Any]) -> None:
-        """Raise NotUniform if a variable coincides in these iterations with one of the values from outside."""
-        if any([all([row.variables[j] is op for row in rows]) for op in outer for j in range(len(self.kept))]):
-            raise NotUniform(rows[0].number)
+    def read_later(self, run: int, at: int) -> list[Op]:
+        """Return the ops of a run, up to step `at - 1` of the last iteration, that are read after it."""
+        row, heads = self.iterations[run][-1], self.runs[run]
+        stop = self.stops[run] = (self.place[row.ops[at - 1]] if at else heads[-1]) + 1
+        later: list[Op] = [op for op in self.ops[heads[0] : stop] if type(op) is Call and self.last.get(op, -1) >= stop]
+        others = [op for op in row.variables if op not in later and self.last.get(op, -1) >= stop]
+        self.check_unambiguous([row], [(op,) * len(self.runs) for op in others])
+        return later
+
+    def check_unambiguous(self, rows: list[_Iteration], outer: list[tuple[Op, ...]]) -> None:
+        """Raise _Irregular if a variable coincides in these iterations with one of the values from outside."""
+        for ops in outer:
+            if any([all([row.variables[j] is ops[row.run] for row in rows]) for j in range(len(self.kept))]):
+                raise _Irregular(rows[0])
 
     def step(self, rows: list[_Iteration], at: int) -> PathStep:
         """Return the call that all iterations make at this index."""
@@ -232,7 +278,7 @@ class _LoopFinder:
         like = _step_signature(calls[-1])
         for row, call in zip(rows, calls, strict=True):
             if _step_signature(call) != like or like is None:
-                raise NotUniform(row.number)
+                raise _Irregular(row)
         args = self.tree(rows, [call.args for call in calls], at)
         return PathStep(args, self.tree(rows, [call.kwargs for call in calls], at), calls[-1])
 
@@ -240,7 +286,7 @@ class _LoopFinder:
         first, t = trees[-1], type(trees[-1])
         for row, x in zip(rows, trees, strict=True):
             if (type(x) is Variable) is not (t is Variable):  # a computed number equals a constant only by chance
-                raise NotUniform(row.number)
+                raise _Irregular(row)
         if t is Variable:
             return self.link(rows, [v.op for v in trees], at)
         if t is tuple or t is list:
@@ -251,7 +297,7 @@ class _LoopFinder:
             return slice(*[self.tree(rows, [getattr(s, name) for s in trees], at) for name in _BOUNDS])
         for row, x in zip(rows, trees, strict=True):
             if not _same_constant(x, first):
-                raise NotUniform(row.number)
+                raise _Irregular(row)
         return first
 
     def link(self, rows: list[_Iteration], ops: list[Any], at: int) -> Link:
@@ -260,21 +306,23 @@ class _LoopFinder:
         if len(places) == 1 and min(places) < at:
             return StepValue(places.pop())
         if min(places) < at or not all([is_inexact(op.val) for op in ops]):
-            raise NotUniform(rows[0].number)
+            raise _Irregular(rows[0])
         pairs = [*zip(rows, ops, strict=True)]
         found: list[Link] = [
             LoopVariable(j) for j in range(len(self.kept)) if all([row.variables[j] is op for row, op in pairs])
         ]
-        if all([op is ops[0] for op in ops]) and self.is_before(ops[0]):
-            found.append(OuterValue(self.number(ops[0])))
+        outer = {given for given in self.given if all([given[row.run] is op for row, op in pairs])}
+        if all([op is ops[0] for op in ops]) and self.is_before(ops[0], 0):
+            outer.add((ops[0],) * len(self.runs))
+        found += [OuterValue(self.number(given)) for given in outer]
         if len(found) != 1:  # these iterations do not say which it is
-            raise NotUniform(rows[0].number)
+            raise _Irregular(rows[0])
         return found[0]
 
-    def number(self, op: Op) -> int:
-        if op not in self.outer_values:
-            self.outer_values.append(op)
-        return self.outer_values.index(op)
+    def number(self, given: tuple[Op, ...]) -> int:
+        if given not in self.outer_values:
+            self.outer_values.append(given)
+        return self.outer_values.index(given)
 
 
 _BOUNDS = ("start", "stop", "step")
@@ -337,8 +385,11 @@ def links_in(tree: Any) -> list[Any]:
     return list(references(tree, Link))
 
 
-def drop_unread_variables(loop: WhileLoop) -> WhileLoop:
-    """Return the loop without the variables that iterations only pass on."""
+def drop_unread_variables(runs: list[WhileLoop]) -> list[WhileLoop]:
+    """Return the runs of a loop without the variables that iterations only pass on."""
+    if not runs:
+        return []
+    loop = runs[0]
     paths = [*loop.paths()]
     read = {link for steps, end in paths for step in steps for link in links_in((step.args, step.kwargs))}
     read |= {link for _, end in paths if end.exits for link in end.outputs}
@@ -364,5 +415,5 @@ def drop_unread_variables(loop: WhileLoop) -> WhileLoop:
         outputs = end.outputs if end.exits else [end.outputs[j] for j in numbers]
         return PathEnd(end.exits, renumbered(outputs), [end.variables[j] for j in numbers])
 
-    variables = [loop.variables[j] for j in numbers]
-    return loop._replace(tree=new_fork(loop.tree), variables=variables, exhausted=new_end(loop.exhausted))
+    tree, exhausted = new_fork(loop.tree), new_end(loop.exhausted)
+    return [one._replace(tree=tree, variables=[one.variables[j] for j in numbers], exhausted=exhausted) for one in runs]

@@ -25,7 +25,7 @@ def _inline_in_loop(loop: Loop, args: tuple[Any, ...]) -> tuple[Loop, tuple[Any,
     new: dict[Any, Any] = {}
     for k, op in enumerate(loop.body):
         if isinstance(op, Input):
-            if k >= varying and not isinstance(args[k], Variable):
+            if k >= varying + loop.conditional and not isinstance(args[k], Variable):
                 new[op] = args[k]
                 continue
             remaining.append(args[k])
@@ -36,4 +36,4 @@ def _inline_in_loop(loop: Loop, args: tuple[Any, ...]) -> tuple[Loop, tuple[Any,
                 made.fn, made.args = _inline_in_loop(made.fn, made.args)
         new[op] = body.push(made)
     body.result = new[loop.body.result.op]
-    return Loop(body, loop.count, loop.steps, loop.carried), tuple(remaining)
+    return loop.with_body(body), tuple(remaining)

@@ -46,6 +46,7 @@ class _LiveOps(set[Op]):
             elif must_run(op):
                 self.waiting.append(op)
                 self.called.update(around)
+                self.waiting += [call.fn.test for call in around if call.fn.conditional]  # type: ignore[attr-defined]
 
     def reads(self, op: Op) -> Iterator[Variable]:
         """Yield the Variables that a needed op reads."""
@@ -65,7 +66,9 @@ class _LiveOps(set[Op]):
 
     def result(self, loop: OpenLoop, k: int) -> Iterator[Variable]:
         self.results[loop].add(k)
-        return references(loop.results[k])
+        yield from references(loop.results[k])
+        if loop.conditional:
+            yield Variable(loop.test)
 
     def sweep(self, region: Region) -> None:
         region.ops = [op for op in region.ops if op in self or op in self.called]

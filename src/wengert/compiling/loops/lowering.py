@@ -167,17 +167,20 @@ def _forward_ops(ops: Sequence[Op], back: Call, inputs: Sequence[Op], has_free: 
 
 def _derivative_tape(forward: _Forward, loops: bool, exact: bool) -> Any:
     """Return the tape from the inputs of a forward part and the seeds to its outputs, later values and cotangents."""
-    free = _try_free_loops(forward.tape, len(forward.inputs), exact) if loops else None
+    has_free = loops and may_have_free_loops(forward.tape)
+    free = _try(with_free_loops, forward.tape, len(forward.inputs), exact) if has_free else None
     without_heads(forward.tape)
-    if free is not None and any([type(op.fn) is FreeLoop for op in free.calls]):
-        found = _try(_reverse_tape, forward, free)
+    for tape in [forward.tape] if free is None else [free, forward.tape]:
+        whole = rolled(tape) if loops else tape
+        called = {type(op.fn) for op in whole.calls}
+        found = None
+        if Loop in called:
+            found = _try(constructed_derivative, whole, len(forward.inputs), forward.seeds)
+        elif FreeLoop in called:
+            found = _try(_reverse_tape, forward, tape)
         if found is not None:
             return found
-    whole = rolled(forward.tape) if loops else forward.tape
-    found = None
-    if any([isinstance(op, Call) and type(op.fn) is Loop for op in whole]):
-        found = _try(constructed_derivative, whole, len(forward.inputs), forward.seeds)
-    return _reverse_tape(forward, forward.tape) if found is None else found
+    return _reverse_tape(forward, forward.tape)
 
 
 def _reverse_tape(forward: _Forward, tape: Tape) -> Any:

@@ -61,10 +61,16 @@ class OpenLoop(Region):
     def __init__(self, loop: Loop, call: Call) -> None:
         super().__init__(loop.body)
         self.call, self.count, self.steps, self.carried = call, loop.count, list(loop.steps), loop.carried
+        self.loop, self.conditional = loop, loop.conditional
         self.body_type = type(loop.body)
         made: Any = self.results[0].op
         self.ops.remove(made)
         self.results = [*made.args]
+
+    @property
+    def test(self) -> Op:
+        """The input of the body that tells whether a conditional loop runs."""
+        return self.inputs[self.carried]
 
     def argument_for(self, op: Op | None) -> Any:
         """Return the argument of the loop for an input of its body."""
@@ -122,7 +128,7 @@ class OpenLoop(Region):
         values = tuple([value_of(v) for v in self.results])
         body.result = body.push(Call(functional.make_tuple, self.results, val=values))
         self.call.val = values
-        return Loop(body, self.count, self.steps, self.carried)
+        return self.loop.with_body(body, self.steps, self.carried)
 
 
 def close_region(region: Region, tape: AnyTape, new: Tape) -> Tape:

@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 
 from wengert.compiling.guard_check import check_guards_kept, count_guards
-from wengert.compiling.loops.branch_tree import WhileLoop, drop_unread_variables, find_while_loop
+from wengert.compiling.loops.branch_tree import WhileLoop, drop_unread_variables, find_while_loops
+from wengert.compiling.loops.branching_loops import BranchingLoop, UnsupportedTreeError
+from wengert.compiling.loops.periodicity import static_spec
 from wengert.compiling.loops.sharing import share_loops
 from wengert.compiling.loops.while_call import FreeLoop, tape_with_ops
 from wengert.compiling.watched.loop_states import Head
@@ -36,7 +38,7 @@ def may_have_free_loops(tape: Any) -> bool:
     return any([_has_open_count(ops, heads) for heads in _loops_on(ops)])
 
 
-def _has_open_count(ops: list[Any], heads: list[int]) -> bool:
+def _has_open_count(ops: Sequence[Any], heads: list[int]) -> bool:
     """Whether the state recurred at some head, and tests decide on the path or the number of iterations."""
     if not any([ops[k].fn.same and ops[k].fn.is_all for k in heads]):
         return False
@@ -65,10 +67,9 @@ def with_free_loops(tape: Any, wanted: int, exact: bool) -> Any:
     while loops := _innermost(ops):
         place = {op: k for k, op in enumerate(ops)}
         last = {v.op: k for k, op in enumerate(ops) for v in op.references()} | {made.result.op: len(ops)}
-        found = [find_while_loop(ops, place, heads, last) for heads in loops if _has_open_count(ops, heads)]
         done = {ops[k] for heads in loops for k in heads}
-        loops_found = share_loops([drop_unread_variables(one) for one in found if one is not None])
-        ops = _insert_free_loops(ops, loops_found, depending, exact, known)
+        counted, free = _found_loops(ops, place, loops, last)
+        ops = _insert_free_loops(ops, counted, share_loops(free), depending, exact, known)
         ops = [op for op in ops if op not in done]
     return tape_with_ops(made, ops)
 
@@ -109,10 +110,47 @@ def _innermost(ops: Sequence[Any]) -> list[list[int]]:
     return sorted(inmost)
 
 
+def _found_loops(
+    ops: Sequence[Op], place: dict[Op, int], loops: list[list[int]], last: dict[Any, int]
+) -> tuple[dict[int, tuple[BranchingLoop, WhileLoop]], list[WhileLoop]]:
+    """Return the runs of loops that become a Loop, by where they begin, and those that become free loops."""
+    groups: dict[Any, list[list[int]]] = {}
+    for heads in loops:
+        if _has_open_count(ops, heads):
+            first: Any = ops[heads[0]]
+            is_counted = first.fn.left == len(heads) - 1
+            state = tuple([static_spec(v.op.val) for v in ops[heads[-1]].references()])  # type: ignore[union-attr]
+            groups.setdefault((first.fn.loop.key, state) if is_counted else heads[0], []).append(heads)
+    counted: dict[int, tuple[BranchingLoop, WhileLoop]] = {}
+    free: list[WhileLoop] = []
+    for key, runs in groups.items():
+        found = drop_unread_variables(find_while_loops(ops, place, runs, last))
+        loop = _branching_loop(found[0]) if found and type(key) is tuple else None
+        if loop is None:
+            free += found
+        else:
+            counted.update({one.start: (loop, one) for one in found})
+    return counted, sorted(free, key=lambda one: one.start)
+
+
+def _branching_loop(one: WhileLoop) -> BranchingLoop | None:
+    """Return the Loop with branches that a loop becomes; None if it cannot become one."""
+    try:
+        return BranchingLoop(one)
+    except UnsupportedTreeError:
+        return None
+
+
 def _insert_free_loops(
-    ops: list[Op], found: list[WhileLoop], depending: set[Op], exact: bool, known: dict[Any, FreeLoop]
+    ops: list[Op],
+    counted: dict[int, tuple[BranchingLoop, WhileLoop]],
+    free: list[WhileLoop],
+    depending: set[Op],
+    exact: bool,
+    known: dict[Any, FreeLoop],
 ) -> list[Op]:
-    """Replace the ops of each loop by a call of a free loop; loops of the same code share one."""
+    """Replace the ops of each loop by a call; loops of the same code share one."""
+    found = sorted([*[one for _, one in counted.values()], *free], key=lambda one: one.start)
     made: list[Op] = []
     new: dict[Any, Op] = {}
 
@@ -138,6 +176,14 @@ def _insert_free_loops(
         copy(end, one.start)
         end, head = one.stop, ops[one.start]
         head.fn.loop.is_free = True  # type: ignore[attr-defined]
+        if one.start in counted:
+            calls, parts = counted[one.start][0].call(one, head.site)
+            for op in calls:
+                op.rewrite(renewed)
+            made += [*[op for op in ops[one.start : end] if not isinstance(op, Call)], *calls]
+            new.update(zip(one.results, parts, strict=True))
+            _depending(calls, depending)
+            continue
         args = [*one.variables, *one.outer_values]
         actives = [op in depending for op in args]
         key = one.key, tuple(actives)

@@ -104,13 +104,14 @@ _PLAIN_VALUES = {float, complex, range, slice, tuple}
 class LoopRun:
     """One execution of a loop. With `is_free`, its generated code runs any number of iterations.
 
-    `begin` and `end` are the slots of its first and last head.
+    `begin` and `end` are the slots of its first and last head; `key` is its place in the code.
     """
 
     is_free = False
 
-    def __init__(self, begin: int) -> None:
+    def __init__(self, begin: int, key: LoopKey) -> None:
         self.begin = self.end = begin
+        self.key = key
 
 
 VariableName = tuple[int, str, str]
@@ -158,9 +159,9 @@ class Heads:
 
     def enter_loop(self, frame: types.FrameType, head: LoopHead, iterator: list[Any]) -> Any:
         """Enter a loop; return the iterator that a `for` uses, None for other loops."""
-        loop = LoopRun(len(self.reads.recording.entries))
+        loop = LoopRun(len(self.reads.recording.entries), _key_of_loop(frame, head))
         self.loops[id(frame), head.number] = loop, None
-        if _key_of_loop(frame, head) in self.lifts:
+        if loop.key in self.lifts:
             self.lifted_loops.append(loop)
             if iterator and not head.counts and type(iterator[0]) is _RANGE_ITERATOR:
                 return SymbolicRange(self.reads.recording, iterator[0])
@@ -173,17 +174,16 @@ class Heads:
         if loop is None or self.seen > MOST_PARTS:
             return
         loop.end = len(self.reads.recording.entries)
-        loop_key = _key_of_loop(frame, head)
         if (
             head.is_for
             and not (head.counts and type(iterator[0]) is _RANGE_ITERATOR)
             and type(iterator[0]) is not SymbolicRange
         ):
             if type(iterator[0]) is _RANGE_ITERATOR:
-                self.liftable[loop] = loop_key, set()
+                self.liftable[loop] = loop.key, set()
             return
         try:
-            self.lift(frame, self.lifts.get(loop_key, ()))
+            self.lift(frame, self.lifts.get(loop.key, ()))
             if self.reads.has_changed_containers():
                 raise IncomparableError("the content of a container from outside the function")
             state = _StateWalk(self).state(frame, head, iterator)
@@ -195,7 +195,7 @@ class Heads:
             )
             names = _constants_that_differ(before, state) if difference and before is not None else set()
             if names:
-                self.liftable.setdefault(loop, (loop_key, set()))[1].update(names)
+                self.liftable.setdefault(loop, (loop.key, set()))[1].update(names)
             elif before is not None:
                 self.liftable.pop(loop, None)  # no difference now, or one that lifting does not remove
         self.loops[key] = loop, state

@@ -11,7 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.watched.symbolic_ints import SymbolicInt, float_of, record_integer_call, refuse_counter
+from wengert.compiling.watched.symbolic_ints import (
+    SymbolicInt,
+    float_of,
+    record_integer_call,
+    recorded_key,
+    refuse_counter,
+)
 from wengert.compiling.watched.trusted import belongs_to_user
 from wengert.compiling.watched.watching import WATCHING_HOOKS
 from wengert.hooks.classes import python_method
@@ -112,19 +118,28 @@ _SEARCHED_CONTAINERS = {list, set, frozenset}
 
 
 def _counting_setitem(container: Any, key: Any, value: Any, site: Site | None) -> None:
-    if _contains_counter(key) or (
-        isinstance(container, np.ndarray) and (_contains_counter(value) and not is_inexact(container))
-    ):
-        STATE.site = site
-        refuse_counter("a loop counter is used as a key or written into an array of integers")
-    WATCHING_HOOKS["setitem"](container, key, float_of(value) if isinstance(container, np.ndarray) else value, site)
+    if isinstance(container, np.ndarray):
+        if _contains_counter(value) and not is_inexact(container):
+            STATE.site = site
+            refuse_counter("a loop counter is written into an array of integers")
+        value = float_of(value)
+    WATCHING_HOOKS["setitem"](container, _key(container, key, site), value, site)
 
 
 def _counting_getitem(key: Any, container: Any, site: Site | None) -> Any:
-    if _contains_counter(key) or type(container) is SymbolicInt:
+    return WATCHING_HOOKS["getitem"](_key(container, key, site), container, site)
+
+
+def _key(container: Any, key: Any, site: Site | None) -> Any:
+    """Return the key for a container: the tape computes the counters in it, if they are indices of an array."""
+    if type(container) is SymbolicInt or _contains_counter(key):
         STATE.site = site
-        refuse_counter("a loop counter is used as a key")
-    return WATCHING_HOOKS["getitem"](key, container, site)
+        parts = key if type(key) is tuple else (key,)
+        if type(container) is not np.ndarray or any([_contains_counter(part) and type(part) is not SymbolicInt
+                                                     for part in parts]):  # fmt: skip
+            refuse_counter("a loop counter is used as a key of other than an array, or in a slice")
+        return recorded_key(key)
+    return key
 
 
 def _counting_resolve(f: Any, site: Site | None = None) -> Any:

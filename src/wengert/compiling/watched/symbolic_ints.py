@@ -16,7 +16,7 @@ from wengert.recording.primitives import ruled
 from wengert.recording.record import record_call
 from wengert.recording.recording import STATE, Recording, users_line
 from wengert.recording.shadow import SHADOW
-from wengert.values.functional import WHOLE, whole
+from wengert.values.functional import WHOLE, as_index, whole
 from wengert.values.specs import fresh
 
 
@@ -81,6 +81,13 @@ def record_integer_call(fn: Callable[..., Any], *numbers: Any) -> Any:
         refuse_counter("a loop counter is no longer an integer or exceeds 2**53")
     recording: Any = STATE.recording
     return _symbolic_int(recording, record_call(ruled(whole), (fn, *floats), {}))
+
+
+def recorded_key(key: Any) -> Any:
+    """Return a key of an array, with each symbolic integer in it replaced by an integer that the tape computes."""
+    if type(key) is tuple:
+        return tuple(map(recorded_key, key))
+    return record_call(ruled(as_index), (float_of(key),), {}) if type(key) is SymbolicInt else key
 
 
 class SymbolicRange:

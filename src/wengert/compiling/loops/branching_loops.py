@@ -1,0 +1,356 @@
+"""Write the branch tree of a counted loop as a Loop, in whose body the branches are conditional loops.
+
+Loop counters, which the trace computes as floats, become counters of the Loop: integers that keys and arithmetic read.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.compiling.loops.adjoint_code import AdjointCode
+from wengert.compiling.loops.branch_tree import (
+    Fork,
+    Link,
+    LoopVariable,
+    OuterValue,
+    PathEnd,
+    PathStep,
+    StepValue,
+    WhileLoop,
+    links_in,
+)
+from wengert.compiling.loops.rolling import rolled
+from wengert.tape.loops import Loop
+from wengert.tape.ops import Call, Constant, Input, Op, Variable, value_of, with_variables
+from wengert.tape.tape import Tape
+from wengert.values import functional
+from wengert.values.functional import as_index, whole
+
+_STORES = (functional.setitem, functional.additem)
+
+
+class UnsupportedTreeError(Exception):
+    """A branch tree cannot be written as a Loop."""
+
+
+class AffineForm(NamedTuple):
+    """An integer as a sum: of a constant, and of links with integer factors, in order."""
+
+    constant: int
+    terms: tuple[tuple[Any, int], ...] = ()
+
+    def __add__(self, other: Any) -> AffineForm:
+        factors = dict(self.terms)
+        for link, factor in other.terms:
+            factors[link] = factors.get(link, 0) + factor
+        terms = sorted(
+            [term for term in factors.items() if term[1]], key=lambda term: (type(term[0]).__name__, term[0])
+        )
+        return AffineForm(self.constant + other.constant, tuple(terms))
+
+    def times(self, factor: int) -> AffineForm:
+        """Return the form of `factor` times this integer."""
+        terms = tuple([(link, factor * n) for link, n in self.terms if factor])
+        return AffineForm(factor * self.constant, terms)
+
+    def step(self, counters: dict[Link, int]) -> int:
+        """Return how much the integer grows in each iteration."""
+        return sum([factor * counters.get(link, 0) for link, factor in self.terms])
+
+
+class BranchingLoop:
+    """The body of a loop for all of its runs; `call` returns the ops of one run."""
+
+    def __init__(self, one: WhileLoop) -> None:
+        self.one = one
+        self.counters = _counters_of(one)
+        self.carried = [j for j in range(len(one.variables)) if LoopVariable(j) not in self.counters]
+        self.loops: dict[int, Loop] = {}
+        self.forms: dict[AffineForm, Variable] = {}  # the integers that the body counts or reads
+        self.begun: dict[Link, Variable] = {LoopVariable(j): _input(one.variables[j]) for j in self.carried}
+        self.outer: dict[Link, Variable] = {}
+        scope = _Scope(self)
+        ends = scope.run(one.tree, self.carried)
+        self.body = self._body(scope.code, ends)
+
+    def _body(self, code: AdjointCode, ends: Sequence[Any]) -> Tape:
+        counting, fixed = [
+            [form for form in self.forms if bool(form.step(self.counters)) is grows] for grows in (True, False)
+        ]
+        self.steps = [form.step(self.counters) for form in counting]
+        self.given = [*counting, *self.begun, *fixed, *self.outer]
+        body = Tape()
+        known: dict[Any, Any] = {**self.forms, **self.begun, **self.outer}
+        for op in (*[known[given].op for given in self.given], *code):
+            body.push(op)
+        body.result = body.push(Call(functional.make_tuple, list(ends), val=tuple(map(value_of, ends))))
+        return rolled(body)
+
+    def integer(self, form: AffineForm) -> Any:
+        """Return an integer in the body of the loop: a constant, a counter, or an invariant."""
+        if not form.terms:
+            return form.constant
+        if form not in self.forms:
+            recorded = form.constant + sum([factor * int(self.one.op_of(link).val) for link, factor in form.terms])
+            self.forms[form] = Variable(Input(recorded))
+        return self.forms[form]
+
+    def value(self, link: Any) -> Any:
+        """Return the value of a link in the body of the loop; a counter is None."""
+        if link in self.begun:
+            return self.begun[link]
+        if type(link) is LoopVariable:
+            return None
+        op = self.one.op_of(link)
+        if type(op) is Constant and type(op.val) is float:
+            return op.val
+        if link not in self.outer:
+            self.outer[link] = _input(op)
+        return self.outer[link]
+
+    def call(self, run: WhileLoop, site: Any) -> tuple[list[Op], list[Op]]:
+        """Return the ops that run the loop as one of its runs was recorded, and those that are its results."""
+        code, count = AdjointCode(), run.max_count
+        assert count is not None
+        assert run.exhausted is not None
+        if count not in self.loops:
+            self.loops[count] = Loop(self.body, count, self.steps, len(self.carried))
+        args = [_integer_outside(code, x, run) if type(x) is AffineForm else _outside(run.op_of(x)) for x in self.given]
+        call = code.push(Call(self.loops[count], args, val=self.body.result.op.val, site=site))  # type: ignore[union-attr]
+        results: list[Any] = []
+        for link, op in zip(run.exhausted.outputs, run.results, strict=True):
+            if link in self.counters:
+                made = Call(whole, [operator.add, _outside(run.op_of(link)), float(self.counters[link] * count)])
+            else:
+                made = Call(functional.getfield, [call, self.carried.index(link.number)])  # type: ignore[attr-defined]
+            made.val = op.val
+            results.append(code.push(made).op)
+        return code, results
+
+
+def _counters_of(one: WhileLoop) -> dict[Link, int]:
+    """Return the variables that each iteration changes by the same integer, and these integers."""
+    paths = [(steps, end) for steps, end in one.paths() if not end.exits]
+    found: dict[Link, int] = {}
+    for j in range(len(one.variables)):
+        steps = {_increment(steps, end.outputs[j], LoopVariable(j)) for steps, end in paths}
+        if len(steps) == 1 and None not in steps:
+            found[LoopVariable(j)] = steps.pop()  # type: ignore[assignment]
+    return found
+
+
+def _increment(steps: Sequence[PathStep], link: Any, variable: Link) -> int | None:
+    """Return the integer that is added to a variable; None if another value takes its place."""
+    if type(link) is not StepValue or steps[link.at].op.fn is not whole:
+        return None
+    fn, a, b = (*steps[link.at].args, None, None)[:3]
+    return int(b) if fn is operator.add and a == variable and type(b) in (int, float) else None
+
+
+def _input(op: Any) -> Variable:
+    return Variable(Input(op.val))
+
+
+def _outside(op: Op) -> Any:
+    """Return the argument for an op before the loop; a float constant is inlined."""
+    return op.val if type(op) is Constant and type(op.val) is float else Variable(op)
+
+
+def _integer_outside(code: AdjointCode, form: AffineForm, run: WhileLoop) -> Any:
+    """Return the value of an integer in the first iteration of a run."""
+    constant, total = form.constant, None
+    for link, factor in form.terms:
+        op = run.op_of(link)
+        if type(op) is Constant:
+            constant += factor * int(op.val)
+            continue
+        term = Variable(op) if factor == 1 else code.call(whole, operator.mul, Variable(op), float(factor))
+        total = term if total is None else code.call(whole, operator.add, total, term)
+    if total is None:
+        return constant
+    return code.call(as_index, code.call(whole, operator.add, total, float(constant)) if constant else total)
+
+
+class _Scope:
+    """The code of the body of the loop, or of a branch in it; a branch has a scope `around` it.
+
+    `steps` are those on the path so far; `values` their values, and the inputs of a branch. The steps that compute
+    integers are written when another step reads them.
+    """
+
+    def __init__(self, loop: BranchingLoop, around: _Scope | None = None, steps: Sequence[PathStep] = ()) -> None:
+        self.loop, self.around, self.steps = loop, around, [*steps]
+        self.code = AdjointCode()
+        self.values: dict[Any, Any] = {}
+        self.captured: dict[Any, tuple[Any, Variable]] = {}  # the values from around, and the inputs for them
+
+    # -- values
+
+    def value(self, link: Any) -> Any:
+        """Return the value of a link."""
+        if link not in self.values:
+            self.values[link] = self._compute(link)
+        return self.values[link]
+
+    def _compute(self, link: Any) -> Any:
+        step = self.steps[link.at] if type(link) is StepValue else None
+        if step is not None and step.op.fn is as_index:
+            return self.index(step.args[0])
+        if (step is not None and step.op.fn is whole) or link in self.loop.counters:
+            form = self.form(link)
+            if form is None:
+                return self.push(step)  # type: ignore[arg-type]
+            n = self.integer(form)
+            return float(n) if type(n) is int else self.code.push(Call(float, [n], val=float(value_of(n))))
+        return self.loop.value(link) if self.around is None else self.capture(self.around.value(link))
+
+    def index(self, link: Any) -> Any:
+        """Return the integer that the trace stores as a float."""
+        form = self.form(link)
+        return self.code.call(as_index, self.value(link)) if form is None else self.integer(form)
+
+    def integer(self, form: AffineForm) -> Any:
+        """Return an integer in this scope."""
+        return self.loop.integer(form) if self.around is None else self.capture(self.around.integer(form))
+
+    def form(self, link: Any) -> AffineForm | None:
+        """Return the sum of counters and outer values that an integer is; None if it is no such sum."""
+        if type(link) in (int, float):
+            return AffineForm(int(link))
+        if type(link) is OuterValue or link in self.loop.counters:
+            return AffineForm(0, ((link, 1),))
+        if type(link) is not StepValue or self.steps[link.at].op.fn is not whole:
+            return None
+        fn, *args = self.steps[link.at].args
+        forms = [self.form(a) for a in args]
+        return _AFFINE[fn](*forms) if fn in _AFFINE and None not in forms else None
+
+    def capture(self, x: Any) -> Any:
+        """Return a value from around a branch in it."""
+        if not isinstance(x, Variable):
+            return x
+        if x.op not in self.captured:
+            self.captured[x.op] = x, _input(x.op)
+        return self.captured[x.op][1]
+
+    # -- steps
+
+    def push(self, step: PathStep, guard: bool = False) -> Variable:
+        """Write the call of a step."""
+        op = step.op
+        args, kwargs = with_variables((step.args, step.kwargs), self.value, Link)
+        return self.code.push(Call(op.fn, args, kwargs, op.val, op.site, guard=guard))
+
+    def run(self, fork: Fork, wanted: Sequence[int]) -> list[Any]:
+        """Write the steps from a fork on; return the values of the variables `wanted` at the end of the iteration."""
+        for step in fork.steps:
+            link = StepValue(len(self.steps))
+            self.steps.append(step)
+            if step.op.fn not in (whole, as_index):
+                is_test = bool(fork.branches) and step is fork.steps[-1]
+                self.values[link] = self.push(step, step.op.guard and not is_test)
+        if fork.end is not None:
+            return [self.value(fork.end.outputs[j]) for j in wanted]
+        if fork.branches.keys() != {True, False}:
+            raise UnsupportedTreeError("a test with other outcomes than True and False")
+        return self.branch(fork, wanted)
+
+    def branch(self, fork: Fork, wanted: Sequence[int]) -> list[Any]:
+        """Write the branches of a fork; return the values of the variables `wanted` after them."""
+        known = len(self.steps)
+        passed = {j: [_passed_on(fork.branches[outcome], j, known) for outcome in (True, False)] for j in wanted}
+        changed = [j for j in wanted if passed[j][0] is None or passed[j][0] != passed[j][1]]
+        bases = {j: self.base(fork, j, passed[j], known) for j in changed}
+        now = {j: self.value(bases[j]) for j in changed}
+        test: Any = self.values[StepValue(known - 1)]
+        for outcome in (True, False):
+            is_needed = any([passed[j][not outcome] != bases[j] for j in changed])
+            if is_needed or _has_guards(fork.branches[outcome]):
+                test = test if outcome else self.code.push(Call(operator.not_, [test], val=not value_of(test)))
+                now = dict(zip(changed, self.conditional(fork.branches[outcome], test, now, bases), strict=True))
+        return [now[j] if j in now else self.value(passed[j][0]) for j in wanted]
+
+    def conditional(self, fork: Fork, test: Any, now: dict[int, Any], bases: dict[int, Any]) -> list[Variable]:
+        """Write a branch; return the values after it of the variables that have the values `now`."""
+        inner = _Scope(self.loop, self, self.steps)
+        begun = [Input(value_of(v)) for v in now.values()]
+        for j, x in reversed([*zip(now, begun, strict=True)]):
+            inner.values[bases[j]] = Variable(x)
+        ends = inner.run(fork, [*now])
+        body, captured = Tape(), [*inner.captured.values()]
+        for op in (*begun, Input(value_of(test)), *[v.op for _, v in captured], *inner.code):
+            body.push(op)
+        values = tuple(map(value_of, ends))
+        body.result = body.push(Call(functional.make_tuple, ends, val=values))
+        args = [*now.values(), test, *[outer for outer, _ in captured]]
+        call = self.code.push(Call(Loop(body, 1, (), len(ends), True), args, val=values, site=test.op.site))
+        return self.code.parts_of(call, values)
+
+    def base(self, fork: Fork, j: int, passed: list[Any], known: int) -> Any:
+        """Return the value that the branches change to the next value of variable j, or with which it may begin.
+
+        For an array it is that into which they store, so that they can store in place.
+        """
+        found = [link for link in passed if link is not None]
+        found += [_stored_into(inner, j, known) for inner in fork.branches.values()]
+        like = self.loop.one.variables[j].val
+        for link in [*found, LoopVariable(j)]:
+            if link is not None and _alike(value_of(self.value(link)), like):
+                return link
+        raise UnsupportedTreeError("a variable changes its type in a branch")
+
+
+def _alike(a: Any, b: Any) -> bool:
+    return type(a) is type(b) and np.shape(a) == np.shape(b) and getattr(a, "dtype", 0) == getattr(b, "dtype", 0)
+
+
+def _passed_on(fork: Fork, j: int, known: int) -> Any:
+    """Return the source of variable j at the end of all paths, if it is one and was there before the fork."""
+    ends = [end for _, end in _ends(fork)]
+    links = {end.outputs[j] for end in ends}
+    link: Any = links.pop()
+    return None if links or (type(link) is StepValue and link.at >= known) else link
+
+
+def _ends(fork: Fork, steps: Sequence[PathStep] = ()) -> list[tuple[dict[int, PathStep], PathEnd]]:
+    """Return the ends of all paths, with the steps of the path by their indices."""
+    found = {fork.start + k: step for k, step in enumerate(fork.steps)}
+    inner = [pair for branch in fork.branches.values() for pair in _ends(branch)]
+    return [({**found, **more}, end) for more, end in inner] if fork.end is None else [(found, fork.end)]
+
+
+def _has_guards(fork: Fork) -> bool:
+    """Whether a path from a fork on has a guard: a test with one recorded outcome."""
+    steps = fork.steps[:-1] if fork.branches else fork.steps
+    return any([step.op.guard for step in steps]) or any(map(_has_guards, fork.branches.values()))
+
+
+def _stored_into(fork: Fork, j: int, known: int) -> Any:
+    """Return the array from before the fork into which the first path stores to make variable j."""
+    steps, end = _ends(fork)[0]
+    link: Any = end.outputs[j]
+    while type(link) is StepValue and link.at >= known:
+        if steps[link.at].op.fn not in _STORES or not links_in(steps[link.at].args[0]):
+            return None
+        link = steps[link.at].args[0]
+    return link
+
+
+def _product(a: AffineForm, b: AffineForm) -> AffineForm | None:
+    if a.terms and b.terms:
+        return None
+    return b.times(a.constant) if b.terms else a.times(b.constant)
+
+
+_AFFINE: dict[Any, Any] = {
+    operator.add: operator.add,
+    operator.sub: lambda a, b: a + b.times(-1),
+    operator.mul: _product,
+    operator.neg: lambda a: a.times(-1),
+    operator.pos: lambda a: a,
+}
+"""The functions of integers whose values are sums of counters, if their operands are."""
