@@ -19,6 +19,7 @@ from wengert.compiling.loops.loop_derivative import constructed_derivative
 from wengert.compiling.loops.rolling import rolled
 from wengert.compiling.loops.while_call import FreeLoop, tape_with_ops, with_trails
 from wengert.compiling.loops.while_loops import (
+    fold_counters,
     is_head,
     may_have_free_loops,
     with_early_guards,
@@ -45,7 +46,7 @@ def lowered(tape: Any, loops: bool = True, exact: bool = False) -> Any:
         while (back := find_reverse(tape)) is not None:
             tape = _lower_reverse(tape, back, loops, exact)
     tape = _try_free_loops(tape, 0, exact) if loops else without_heads(tape)
-    return check_guards_kept(tape, rolled(with_trails(tape)))
+    return check_guards_kept(tape, rolled(with_trails(fold_counters(tape))))
 
 
 def _try_free_loops(tape: Any, wanted: int, exact: bool) -> Any:

@@ -5,6 +5,7 @@ All other loops keep the number of iterations that was recorded, see `rolling.py
 
 from __future__ import annotations
 
+import operator
 from bisect import bisect
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -23,6 +24,7 @@ from wengert.values import functional
 from wengert.values.identity_set import Functions
 from wengert.values.specs import FLOATS
 
+_OF_COUNTERS = Functions(functional.whole, functional.as_index)
 _CALLED_AT_END = Functions(type, np.shape, np.result_type, np.shares_memory, getattr, functional.getfield)
 """Functions that a trace calls on values when it ends."""
 
@@ -72,6 +74,26 @@ def with_free_loops(tape: Any, wanted: int, exact: bool) -> Any:
         ops = _insert_free_loops(ops, counted, share_loops(free), depending, exact, known)
         ops = [op for op in ops if op not in done]
     return tape_with_ops(made, ops)
+
+
+def fold_counters(tape: Any) -> Any:
+    """Replace the integers that a tape computes from constants only, for loop counters, by these; return the tape."""
+    known: dict[Any, Any] = {}
+    kept: list[Op] = []
+    for op in tape:
+        read = [v.op for v in op.references()]
+        is_of_constants = all([type(v) is Constant or v in known for v in read])
+        if isinstance(op, Call) and is_of_constants and (op.fn in _OF_COUNTERS or _continues(op, known)):
+            known[op] = int(op.val) if isinstance(op.val, np.integer) else op.val
+        if op not in known or op is tape.result.op:
+            op.rewrite(lambda v: known.get(v.op, v))
+            kept.append(op)
+    return tape_with_ops(tape, kept) if known else tape
+
+
+def _continues(op: Call, known: dict[Any, Any]) -> bool:
+    """Whether a call computes another number from a folded counter."""
+    return op.fn in (operator.add, float) and any([v.op in known for v in op.references()])
 
 
 def with_early_guards(ops: list[Op]) -> list[Op]:

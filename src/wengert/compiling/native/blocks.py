@@ -13,15 +13,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from wengert.compiling.native.nests import Let, Nest, NestStore, Reduce, SourceText, element
-from wengert.compiling.native.values import ComputedArray, Counter, FlatMemory, Scalar, View
+from wengert.compiling.native.values import ComputedArray, FlatMemory, Scalar, View
 from wengert.compiling.ops import BOOL_KIND, FLOAT_KIND
 
 
 @dataclass(eq=False)
 class LoopBlock:
-    """A loop of the tape: its blocks, and lines before it and at the end of each iteration."""
+    """A loop of the tape or a branch: its first line and blocks, and lines before it and at the end of each iteration."""
 
-    counter: Counter
+    head: str
     level: BlockLevel
     before: list[str]
     after: list[str]
@@ -29,7 +29,7 @@ class LoopBlock:
     def write(self, text: SourceText) -> None:
         for line in self.before:
             text.line(line)
-        text.begin(f"for {self.counter.name} in range({self.counter.count}):")
+        text.begin(self.head)
         self.level.write(text)
         for line in self.after:
             text.line(line)
@@ -216,9 +216,9 @@ class BlockLevel:
             memory.first = at if memory.first < 0 else min(memory.first, at)
             memory.last = max(memory.last, at)
 
-    def append_loop(self, counter: Counter, level: BlockLevel, before: list[str], after: list[str]) -> int:
-        """Append a loop, whose body is another level."""
-        at = self.append(LoopBlock(counter, level, before, after))
+    def append_loop(self, head: str, level: BlockLevel, before: list[str], after: list[str]) -> int:
+        """Append a loop or branch that begins with this line, and whose body is another level."""
+        at = self.append(LoopBlock(head, level, before, after))
         for memory in level.touched:
             if memory.home is not level:
                 if memory in level.reads:

@@ -67,13 +67,19 @@ class _LoopEmitter:
         pairs = [self.pass_on(x, c) for x, c in zip(passed, carried, strict=True)]
         if ends := [pair for pair in pairs if pair is not None]:
             self.after.append(f"{', '.join([a for a, _ in ends])} = {', '.join([b for _, b in ends])}")
-        at = self.body.level.append_loop(self.counter, self.inner, self.before, self.after)
+        at = self.body.level.append_loop(self.head(), self.inner, self.before, self.after)
         for x in (*carried, *last):
             if isinstance(x, Scalar):
                 self.body.level.slot_of_number[x.text] = at + 1
             else:
                 x.memory.owner = self.body.level
         return (*carried, *last)
+
+    def head(self) -> str:
+        """Return the first line of the loop or branch."""
+        if self.loop.conditional:
+            return f"if {self.body.operand(self.outer_values[0]).text}:"
+        return f"for {self.counter.name} in range({self.counter.count}):"
 
     # -- inputs of an iteration
 
@@ -107,11 +113,9 @@ class _LoopEmitter:
         level = self.body.level
         if not is_native_array(x):
             x = self.body.operand(x)
-            if x.kind != FLOAT_KIND:
-                raise UnsupportedOp("a loop-carried bool")
             name = f"c{next(level.names)}"
             self.before.append(f"{name} = {x.text}")
-            return Scalar(name)
+            return Scalar(name, x.kind)
         x = self.body.as_float(x)
         if self.may_overwrite(x):
             view = level.view(x)
@@ -180,7 +184,7 @@ class _LoopEmitter:
         """Pass a value to the next iteration: return the assignment of a number, store an array in carried memory."""
         if isinstance(carried, Scalar):
             x = self.body.operand(x)
-            if not isinstance(x, Scalar) or x.kind != FLOAT_KIND:
+            if not isinstance(x, Scalar) or x.kind != carried.kind:
                 raise UnsupportedOp("a loop-carried number that changes its type")
             return None if x.text == carried.text else (carried.text, x.text)
         if not is_native_array(x) or x.shape != carried.shape:
