@@ -67,8 +67,8 @@ class _LiveOps(set[Op]):
     def result(self, loop: OpenLoop, k: int) -> Iterator[Variable]:
         self.results[loop].add(k)
         yield from references(loop.results[k])
-        if loop.conditional:
-            yield Variable(loop.test)
+        if loop.conditional:  # without its body, the result is the input
+            yield from (Variable(loop.test), Variable(loop.inputs[k]))
 
     def sweep(self, region: Region) -> None:
         region.ops = [op for op in region.ops if op in self or op in self.called]

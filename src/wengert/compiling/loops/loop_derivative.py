@@ -98,9 +98,9 @@ class _Region:
         if op.fn is functional.make_tuple:
             self.tuples[op] = op
             return CopiedOp
-        if isinstance(op.val, (bool, np.bool_)) and not op.guard:
-            return CopiedOp  # the test of a branch
-        return KeyedCall if info(op.fn).name in KEYED and not op.guard else None
+        if op.guard or isinstance(op.val, (bool, np.bool_)):
+            return CopiedOp  # a guard, or the test of a branch
+        return KeyedCall if info(op.fn).name in KEYED else None
 
     def end_segment(self) -> None:
         """End the segment of calls that are differentiated together."""

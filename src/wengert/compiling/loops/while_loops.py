@@ -197,8 +197,8 @@ def _insert_free_loops(
     for one in found:
         copy(end, one.start)
         end, head = one.stop, ops[one.start]
-        head.fn.loop.is_free = True  # type: ignore[attr-defined]
         if one.start in counted:
+            head.fn.loop.branches = True  # type: ignore[attr-defined]
             calls, parts = counted[one.start][0].call(one, head.site)
             for op in calls:
                 op.rewrite(renewed)
@@ -206,6 +206,7 @@ def _insert_free_loops(
             new.update(zip(one.results, parts, strict=True))
             _depending(calls, depending)
             continue
+        head.fn.loop.is_free = True  # type: ignore[attr-defined]
         args = [*one.variables, *one.outer_values]
         actives = [op in depending for op in args]
         key = one.key, tuple(actives)

@@ -77,6 +77,8 @@ class Head:
         """Tell how often the generated loop runs, and why not more often."""
         if self.loop.is_free:
             return "until its condition ends it"
+        if self.loop.branches:
+            return "the traced number of iterations, and takes either branch in each"
         why: Any = f"{self.difference}{self.heads.refusal}" if self.difference else ""
         why = why or (self.heads.reads.draws and "random numbers are drawn")
         why = why or (self.heads.compares_identity and "it compares the identity of equal objects")
@@ -104,10 +106,12 @@ _PLAIN_VALUES = {float, complex, range, slice, tuple}
 class LoopRun:
     """One execution of a loop. With `is_free`, its generated code runs any number of iterations.
 
+    With `branches`, it runs the traced number of iterations, each of which takes any of the traced branches.
+
     `begin` and `end` are the slots of its first and last head; `key` is its place in the code.
     """
 
-    is_free = False
+    is_free = branches = False
 
     def __init__(self, begin: int, key: LoopKey) -> None:
         self.begin = self.end = begin
@@ -219,7 +223,7 @@ class Heads:
     @property
     def frees_loops(self) -> bool:
         """Whether a loop for which variables were lifted now runs any number of iterations."""
-        return any([loop.is_free for loop in self.lifted_loops])
+        return any([loop.is_free or loop.branches for loop in self.lifted_loops])
 
     def needed_lifts(self) -> Lifts:
         """Return the variables that must be lifted to free loops which contain guards."""

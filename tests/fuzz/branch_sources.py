@@ -1,0 +1,59 @@
+"""Random loops with branches, as text: stores and reads at loop counters, tests of values and of counters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+TESTS = [
+    "x[i] > 0.1", "c < 0.5", "s[i - 1] > x[i]", "i % 2 == 0", "i > n // 2", "abs(c) < 1.0 and x[i] < 0.3", "not c > 0.2",
+    "c > x[i] or i == 3", "w[1] * x[i - 1] > c", "x[i] * x[i - 1] < 0.0",
+]  # fmt: skip
+STATEMENTS = [
+    "s[i] = 0.5 * c + x[i]", "s[i] += 0.3 * s[i - 1]", "s[i] -= w[0] * x[i]", "c = 0.7 * c + s[i] * x[i]",
+    "c += w[1] * x[i - 1]", "c = np.tanh(c) + 0.1", "c = math.exp(-c * c) + s[i - 1]", "d = c * w[2]; c = d + 0.1 * x[i]",
+    "s[i] = s[i] * s[i]", "k += 1", "c = c + 0.01 * i", "m[i, 0] = c", "m[i, 1] = m[i - 1, 0] * 0.5 + x[i]",
+    "m[i] = m[i - 1] * 0.5 + x[i]", "c = c + m[i, 1] * 0.1", "c = min(c, 2.0, s[i] + 1.0)", "c = max(c, x[i])",
+    "v = v * 0.9 + x[i]", "v[0] += c", "c = c * 0.9 + v[1] * 0.1", "s[n - i] = s[n - i] * 0.5 + c", "c = abs(c) * 0.8",
+    "c = c + 0.1 * float(k)", "c = 0.5 * c + 0.1 * x[2 * i // 3]", "v = np.where(v > c, v, 0.3 * v)",
+]  # fmt: skip
+
+
+def branch_function(seed: int) -> tuple[str, Callable[..., Any]]:
+    """A random function of two vectors, with branches in a loop, and its text."""
+    rng = np.random.default_rng(seed)
+    lines = ["def f(x, w):", "    n, k, c, v = len(x), 0, w[0] * 1.0, w * 0.5"]
+    lines += ["    s, m = np.zeros(n + 1) + x[0], np.zeros((n, 2)) + x[1]"]
+    loop = [f"    for i in range({rng.integers(1, 3)}, n):", *_block(rng, 2, int(rng.integers(2, 5)), 2)]
+    if rng.random() < 0.3:
+        loop = ["    for j in range(3):", "        c = c * 0.9 + 0.1 * w[j]", *[f"    {line}" for line in loop]]
+    lines += [*loop, "    return np.sum(s) + c + np.sum(m * m) + np.sum(v)"]
+    space: dict[str, Any] = {}
+    exec("import math\nimport numpy as np\n" + "\n".join(lines), space)
+    return "\n".join(lines), space["f"]
+
+
+def _block(rng: np.random.Generator, depth: int, count: int, most: int) -> list[str]:
+    """Return the lines of a block with `count` statements, of which some are branches, nested at most so often."""
+    lines = []
+    for _ in range(count):
+        kind = rng.random() if most else 1.0
+        if kind < 0.45:
+            lines.append("    " * depth + f"if {rng.choice(TESTS)}:")
+            lines += _block(rng, depth + 1, int(rng.integers(1, 3)), most - 1)
+            if rng.random() < 0.1:
+                lines.append("    " * (depth + 1) + "continue")
+            if rng.random() < 0.5:
+                lines.append("    " * depth + "else:")
+                lines += _block(rng, depth + 1, int(rng.integers(1, 3)), most - 1)
+        else:
+            lines.append("    " * depth + str(rng.choice(STATEMENTS)))
+    return lines
+
+
+def branch_arguments(seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Arguments for a random function."""
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=int(rng.integers(8, 30))) * 0.7, rng.normal(size=3) * 0.5
