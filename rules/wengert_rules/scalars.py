@@ -123,9 +123,9 @@ linear(builtins.sum, without=("start",))
 @pullback(builtins.max, builtins.min)
 def extremum(y_bar, y, *candidates):
     """ȳ is shared equally by the arguments that tie. A call on one iterable is recorded on its items."""
-    ties = [x == y for x in candidates]
-    share = y_bar / max(sum(ties), 1)
-    return tuple(share * tie for tie in ties)
+    ties = [np.where(x == y, 1.0, 0.0) for x in candidates]
+    share = y_bar / np.maximum(sum(ties), 1.0)
+    return tuple([share * tie for tie in ties])
 
 
 @pushforward(builtins.max, builtins.min)

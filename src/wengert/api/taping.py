@@ -132,18 +132,23 @@ def _directional_input_name(f: Callable[..., Any], path: str) -> str:
     return f"{head}{tangent}{found[3]}" if is_name(head) else f"x{int(found[2] or 0) + 1}{tangent}{found[3]}"
 
 
-def tape_of(f: Callable[..., Any], args: tuple[Any, ...], named: Callable[..., Any]) -> Tape:
-    """Return the tape of a call of f, with the name and parameters of `named`."""
-    return _trace_to_tape(f, args, {}, None, named)[1]
+def tape_of(f: Callable[..., Any], args: tuple[Any, ...], named: Callable[..., Any], batched: bool = False) -> Tape:
+    """Return the tape of a call of f, with the name and parameters of `named`; `batched` is that of `Recording`."""
+    return _trace_to_tape(f, args, {}, None, named, batched)[1]
 
 
-def _pullback_tape(f: Callable[..., Any], wanted: int, values: list[Any], seeds: list[Any]) -> Tape:
-    """Return the tape of `_eager_pullback`; its inputs are the `values` and the `seeds`."""
+def _pullback_tape(
+    f: Callable[..., Any], wanted: int, values: list[Any], seeds: list[Any], batched: bool = False
+) -> Tape:
+    """Return the tape of `_eager_pullback`; its inputs are the `values` and the `seeds`.
+
+    With `batched`, it is right for other values, too: where a pullback compares numbers, the tape does.
+    """
 
     def back(values: Any, seeds: Any) -> Any:
         return _eager_pullback(f, wanted, values, seeds)
 
-    return tape_of(back, (values, seeds), back)
+    return tape_of(back, (values, seeds), back, batched)
 
 
 def _eager_pullback(f: Callable[..., Any], wanted: int, values: list[Any], seeds: list[Any]) -> Any:
@@ -170,12 +175,14 @@ def _trace_to_tape(
     kwargs: dict[str, Any],
     ctx: Context | None,
     named: Callable[..., Any],
+    batched: bool = False,
 ) -> tuple[Any, Tape]:
     """Run and record f; return the value and the tape, with the name and parameters of `named`."""
     if active_recording() is not None:
         raise WengertError("a tape cannot be made inside another trace; make it outside")
     live = None if ctx is None else LiveContext(ctx, named)
     with open_level(keep=True, context=live) as (recording, here):
+        recording.batched = batched
         if live is not None:
             live.watch(recording)
         wanted, rows = [*range(len(args)), *kwargs], rows_of(args, kwargs)

@@ -162,7 +162,7 @@ class Recording:
         self.notes: list[tuple[int, str, int]] = []  # (slot, what the entries from it on are, the slot it is about)
         self.checks_fp_errors = False  # no short paths: each call is watched, or the code has set which errors raise
         self.nan_checker: Any = None  # checks the arguments and the result of each call
-        self.batched = False  # whether its tape is played on many examples, each of which has bools of its own
+        self.batched = False  # whether its tape is for other values, too: bools are arrays, which it computes
         self.reruns = False  # whether the reverse pass follows at once, so that a checkpoint may run again in it
         self.last_nondifferentiable: tuple[int, str, Site | None] = (-1, "", None)  # entries before it, name, site
         self.closure_slots = NOTHING  # the slots of what the function itself holds

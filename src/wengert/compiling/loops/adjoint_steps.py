@@ -129,7 +129,8 @@ class Segment:
         self.wanted = [op for op in numbers if op in region.dependent]
         self.inputs = [*self.wanted, *[op for op in numbers if op not in region.dependent]]
         values = [*[_fresh_value_of(op.val) for op in self.inputs], *[float(op.val) for op in self.ints]]
-        traced = Reverse.taped(self.tape(), len(self.wanted), values, [_fresh_value_of(op.val) for op in self.outputs])
+        seeds = [_fresh_value_of(op.val) for op in self.outputs]
+        traced = Reverse.taped(self.tape(), len(self.wanted), values, seeds, batched=True)
         self.split(traced)
 
     def tape(self) -> Tape:
