@@ -165,6 +165,8 @@ class Segment:
         for op in traced:
             if op in built or isinstance(op, Input) or _asks_for_memory(op):
                 continue
+            if type(op.val) is np.ndarray and not op.val.ndim and isinstance(op, Call) and info(op.fn).arity:
+                op.val = op.val[()]  # the pullback of numbers; an array of no axes stood for a bool
             is_late = any([v.op in depends for v in op.references()])
             (self.late if is_late else self.early).append(op)
             depends.update([op] * is_late)
