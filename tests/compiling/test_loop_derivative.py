@@ -21,7 +21,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The lengths of the derivatives that are constructed; short functions defer their reverse pass, too."""
     found: list[int] = []
 
-    def noted(*args: Any) -> Any:
+    def noted(*args: Any, **named: Any) -> Any:
         tape = loop_derivative.constructed_derivative(*args)
         found.append(len(tape))
         return tape
@@ -163,7 +163,7 @@ def test_the_body_of_each_nested_loop_is_traced_once(made: list[int], monkeypatc
 
     def noted(*args: Any) -> Any:
         count.append(args)
-        return taken(*args)
+        return taken(*args, **named)
 
     monkeypatch.setattr(deferred_reverse.Reverse, "taped", staticmethod(noted))
 

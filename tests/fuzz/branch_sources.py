@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 TESTS = [
-    "x[i] > 0.1", "c < 0.5", "s[i - 1] > x[i]", "i % 2 == 0", "i > n // 2", "abs(c) < 1.0 and x[i] < 0.3", "not c > 0.2",
-    "c > x[i] or i == 3", "w[1] * x[i - 1] > c", "x[i] * x[i - 1] < 0.0",
+    "x[i] > 0.1", "c < 0.5", "s[i - 1] > x[i]", "i % 2 == 0", "i > n // 2", "abs(c) < 1.0 and x[i] < 0.3",
+    "not c > 0.2", "c > x[i] or i == 3", "w[1] * x[i - 1] > c", "x[i] * x[i - 1] < 0.0",
 ]  # fmt: skip
 STATEMENTS = [
     "s[i] = 0.5 * c + x[i]", "s[i] += 0.3 * s[i - 1]", "s[i] -= w[0] * x[i]", "c = 0.7 * c + s[i] * x[i]",
-    "c += w[1] * x[i - 1]", "c = np.tanh(c) + 0.1", "c = math.exp(-c * c) + s[i - 1]", "d = c * w[2]; c = d + 0.1 * x[i]",
-    "s[i] = s[i] * s[i]", "k += 1", "c = c + 0.01 * i", "m[i, 0] = c", "m[i, 1] = m[i - 1, 0] * 0.5 + x[i]",
+    "c += w[1] * x[i - 1]", "c = np.tanh(c) + 0.1", "c = math.exp(-c * c) + s[i - 1]",
+    "d = c * w[2]; c = d + 0.1 * x[i]", "s[i] = s[i] * s[i]", "k += 1", "c = c + 0.01 * i",
+    "m[i, 0] = c", "m[i, 1] = m[i - 1, 0] * 0.5 + x[i]",
     "m[i] = m[i - 1] * 0.5 + x[i]", "c = c + m[i, 1] * 0.1", "c = min(c, 2.0, s[i] + 1.0)", "c = max(c, x[i])",
     "v = v * 0.9 + x[i]", "v[0] += c", "c = c * 0.9 + v[1] * 0.1", "s[n - i] = s[n - i] * 0.5 + c", "c = abs(c) * 0.8",
     "c = c + 0.1 * float(k)", "c = 0.5 * c + 0.1 * x[2 * i // 3]", "v = np.where(v > c, v, 0.3 * v)",

@@ -51,7 +51,8 @@ class OpInfo(NamedTuple):
     result is an array also if it has no axes.
     `allocates`: the result is new memory, whatever a rule says. `takes_out`: it can write its result into an array.
     `never_raises`: for no values of the recorded shapes. `has_steps`: it is discontinuous. `in_any_order`: each memory
-    order gives the same elements. `cost`: 0 for a view, 1 for about the time of a store; None if it is more.
+    order gives the same elements. `is_variadic`: it takes more operands than `arity`, too. `cost`: 0 for a view, 1 for
+    about the time of a store; None if it is more.
     """
 
     name: str
@@ -68,6 +69,7 @@ class OpInfo(NamedTuple):
     never_raises: bool = False
     has_steps: bool = False
     in_any_order: bool = False
+    is_variadic: bool = False
     cost: int | None = None
 
 
@@ -78,6 +80,23 @@ def sign_of_float(x: float) -> float:
     """Return np.sign of a float."""
     return 1.0 if x > 0.0 else -1.0 if x < 0.0 else 0.0 if x == 0.0 else x
 
+
+def larger_of_floats(x: float, y: float) -> float:
+    """Return np.maximum of floats."""
+    return x if x >= y or x != x else y
+
+
+def smaller_of_floats(x: float, y: float) -> float:
+    """Return np.minimum of floats."""
+    return x if x <= y or x != x else y
+
+
+def chosen_float(condition: bool, x: float, y: float) -> float:
+    """Return np.where of floats."""
+    return x if condition else y
+
+
+CHOICES_OF_FLOATS = (larger_of_floats, smaller_of_floats, chosen_float)
 
 # -- elementwise
 
@@ -129,10 +148,16 @@ _ELEMENTWISE = (
         word=ScalarOp("sqrt({0})", FLOAT_KIND, _NOT_FINITE), on_floats=math.sqrt, exact=True,
     ),
     _elementwise("power", 2, np.power, operator.pow, pow, on_floats=operator.pow),
-    _elementwise("maximum", 2, np.maximum, word="({0} if {0} >= {1} or {0} != {0} else {1})"),
-    _elementwise("minimum", 2, np.minimum, word="({0} if {0} <= {1} or {0} != {0} else {1})"),
-    _elementwise("larger", 2, max, word="({1} if {1} > {0} else {0})"),
-    _elementwise("smaller", 2, min, word="({1} if {1} < {0} else {0})"),
+    _elementwise(
+        "maximum", 2, np.maximum, larger_of_floats, word="({0} if {0} >= {1} or {0} != {0} else {1})",
+        on_floats=larger_of_floats, exact=True,
+    ),
+    _elementwise(
+        "minimum", 2, np.minimum, smaller_of_floats, word="({0} if {0} <= {1} or {0} != {0} else {1})",
+        on_floats=smaller_of_floats, exact=True,
+    ),
+    _elementwise("larger", 2, max, word="({1} if {1} > {0} else {0})", on_floats=max, exact=True, is_variadic=True),
+    _elementwise("smaller", 2, min, word="({1} if {1} < {0} else {0})", on_floats=min, exact=True, is_variadic=True),
     _elementwise(
         "clip", 3, np.clip, np.ndarray.clip,
         word=f"({{2}} if {_CLIPPED_BELOW} > {{2}} or {{2}} != {{2}} else {_CLIPPED_BELOW})",
@@ -143,7 +168,8 @@ _ELEMENTWISE = (
         on_floats=sign_of_float, exact=True, has_steps=True,
     ),
     _elementwise(
-        "where", 3, np.where, word=ScalarOp("({1} if {0} else {2})", bools=(0,)), is_array=True, never_raises=True
+        "where", 3, np.where, chosen_float, word=ScalarOp("({1} if {0} else {2})", bools=(0,)),
+        on_floats=chosen_float, exact=True, is_array=True, never_raises=True,
     ),
     _elementwise(
         "hypot", 2, np.hypot, math.hypot,

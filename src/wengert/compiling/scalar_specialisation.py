@@ -17,7 +17,7 @@ import numpy as np
 from wengert.compiling.float_lists import keep_arrays_in_lists
 from wengert.compiling.graphs.from_tape import deciding, has_steps
 from wengert.compiling.guard_check import check_guards_kept, count_guards
-from wengert.compiling.ops import info, is_item_store, sign_of_float
+from wengert.compiling.ops import CHOICES_OF_FLOATS, info, is_item_store, sign_of_float
 from wengert.tape.folding import is_pure
 from wengert.tape.interface import AnyTape
 from wengert.tape.loops import Loop, with_bodies
@@ -25,6 +25,7 @@ from wengert.tape.needed import is_functional
 from wengert.tape.ops import MISSING, Call, Op, Variable, value_of, with_variables
 from wengert.values import functional
 
+_OF_FLOATS = (sign_of_float, *CHOICES_OF_FLOATS)
 _FLOAT_TESTS = ("less", "less_equal", "greater", "greater_equal", "equal", "not_equal", "truth")
 
 
@@ -52,7 +53,7 @@ def with_floats(tape: AnyTape, exact: bool) -> Any:
 def _has_no_side_effects(fn: Any) -> bool:
     """Whether a call has no side effects, so that it may run again."""
     own = isinstance(fn, Loop) or is_functional(fn) or getattr(getattr(fn, "__self__", fn), "is_free_loop", False)
-    return own or getattr(fn, "__module__", "") == "numpy" or is_pure(fn)
+    return own or bool(info(fn).name) or getattr(fn, "__module__", "") == "numpy" or is_pure(fn)
 
 
 class _FloatSpecialiser:
@@ -81,7 +82,8 @@ class _FloatSpecialiser:
             return None
         row = info(op.fn)
         same = row.exact or _is_of_floats(op.fn) or not (self.exact or op in self.exact_ops)
-        return row.on_floats if same and row.arity == len(op.args) else None
+        fits = len(op.args) == row.arity or (row.is_variadic and len(op.args) > row.arity)
+        return row.on_floats if same and fits else None
 
     def specialise(self, op: Op) -> Any:
         if not isinstance(op, Call):
@@ -114,7 +116,9 @@ class _FloatSpecialiser:
         if op.fn is operator.getitem and op in self.computed and _is_element(*op.args):
             return self.push(op, np.ndarray.item, args, float(op.val))
         fn = self.python_function(op)
-        if fn is None or not all(map(_is_operand, args)) or not any(map(_is_float, args)):
+        bools = () if fn is None or info(op.fn).word is None else info(op.fn).word.bools  # type: ignore[union-attr]
+        operands = [a for k, a in enumerate(args) if k not in bools]
+        if fn is None or not all(map(_is_operand, operands)) or not any(map(_is_float, operands)):
             return None
         if fn is operator.pow and not float(value_of(args[1])).is_integer():
             return None
@@ -132,10 +136,12 @@ class _FloatSpecialiser:
 
     def takes_floats(self, op: Call) -> bool:
         """Whether a call does the same with Python floats as with NumPy's."""
-        if is_item_store(op) or (op.guard and info(op.fn).name in _FLOAT_TESTS):
+        if is_item_store(op):
             return True
         values = [value_of(self.value(a)) for a in op.args]
         arrays = [x.dtype for x in values if type(x) is np.ndarray]
+        if info(op.fn).name in _FLOAT_TESTS and (op.guard or not arrays):
+            return True
         numbers = isinstance(op.fn, np.ufunc) or np.float64 in map(type, values)
         known = isinstance(op.fn, np.ufunc) or info(op.fn).exact or _is_of_floats(op.fn)
         return known and not op.kwargs and (all([d == np.float64 for d in arrays]) if arrays else numbers)
@@ -228,4 +234,4 @@ def _is_always_float(x: Any) -> bool:
 
 def _is_of_floats(fn: Any) -> bool:
     """Whether a function computes with Python floats itself, and always returns one."""
-    return fn is info(fn).on_floats and (fn is sign_of_float or fn.__module__ == "math")
+    return fn is info(fn).on_floats and (fn in _OF_FLOATS or fn.__module__ == "math")

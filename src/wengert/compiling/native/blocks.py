@@ -19,7 +19,7 @@ from wengert.compiling.ops import BOOL_KIND, FLOAT_KIND
 
 @dataclass(eq=False)
 class LoopBlock:
-    """A loop of the tape or a branch: its first line and blocks, and lines before it and at the end of each iteration."""
+    """A loop or branch: its first line and its blocks, and lines before it and at the end of each iteration."""
 
     head: str
     level: BlockLevel
