@@ -161,7 +161,7 @@ def test_invariants_that_read_each_other_twice_are_looked_at_once(made: list[int
 def test_the_body_of_each_nested_loop_is_traced_once(made: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     taken, count = deferred_reverse.Reverse.taped, []
 
-    def noted(*args: Any) -> Any:
+    def noted(*args: Any, **named: Any) -> Any:
         count.append(args)
         return taken(*args, **named)
 
