@@ -21,7 +21,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The lengths of the derivatives that are constructed; short functions defer their reverse pass, too."""
     found: list[int] = []
 
-    def noted(*args: Any, **named: Any) -> Any:
+    def noted(*args: Any) -> Any:
         tape = loop_derivative.constructed_derivative(*args)
         found.append(len(tape))
         return tape

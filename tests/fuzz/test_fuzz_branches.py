@@ -22,7 +22,7 @@ def compiled_without_warnings(f: Any) -> Any:
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::wengert.NoPathWarning")
-@pytest.mark.parametrize("seed", range(100))
+@pytest.mark.parametrize("seed", range(40))
 def test_loops_with_branches(seed: int) -> None:
     text, f = branch_function(seed)
     plain, compiled, args = wg.value_and_grad(f, argnums=(0, 1)), compiled_without_warnings(f), branch_arguments(seed)
@@ -47,8 +47,8 @@ def test_loops_with_branches(seed: int) -> None:
 def test_most_of_them_are_one_loop() -> None:
     """A trace serves other arguments, which take other branches."""
     loops = 0
-    for seed in range(40):
+    for seed in range(20):
         compiled = compiled_without_warnings(branch_function(seed)[1])
         compiled(*branch_arguments(seed))
         loops += "takes either branch in each" in compiled.explain()
-    assert loops >= 25
+    assert loops >= 12

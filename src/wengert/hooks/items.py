@@ -210,7 +210,7 @@ def iterable(obj: Any, site: Site | None) -> Any:
     if t is frozenset and OpenCounts.tapes:
         guard_set_order(obj)
     if issubclass(t, np.ndarray) and obj.ndim and STATE.recording is not None:
-        return _array_items(obj, site)
+        return array_items(obj, site)
     recording = STATE.recording
     if t is not str and t is not bytes:
         STATE.site = site
@@ -245,7 +245,7 @@ def _iterate_and_wait(iterator: Any) -> Iterator[Any]:
         yield item
 
 
-def _array_items(array: np.ndarray, site: Site | None) -> Iterator[Any]:
+def array_items(array: np.ndarray, site: Site | None) -> Iterator[Any]:
     """Yield the items of an array along its first axis, each recorded."""
     recording = STATE.recording
     rounded = recording is not None and id(array) in recording.rounded

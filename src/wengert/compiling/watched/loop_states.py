@@ -19,7 +19,12 @@ import numpy as np
 from wengert.compiling.loops.periodicity import constant_key, static_spec
 from wengert.compiling.watched.guards import is_root_of_trace
 from wengert.compiling.watched.sameness import has_readable_state, readable_state
-from wengert.compiling.watched.symbolic_ints import SymbolicRange, lift_constant
+from wengert.compiling.watched.symbolic_ints import (
+    SYMBOLIC_ITERATORS,
+    lift_constant,
+    may_be_symbolic,
+    symbolic_iterator,
+)
 from wengert.compiling.watched.trusted import belongs_to_user
 from wengert.compiling.watched.watchable_types import (
     ATOMS,
@@ -167,8 +172,8 @@ class Heads:
         self.loops[id(frame), head.number] = loop, None
         if loop.key in self.lifts:
             self.lifted_loops.append(loop)
-            if iterator and not head.counts and type(iterator[0]) is _RANGE_ITERATOR:
-                return SymbolicRange(self.reads.recording, iterator[0])
+            if iterator and not _only_counts(head, iterator):
+                return symbolic_iterator(self.reads.recording, iterator[0]) or iterator[0]
         return iterator[0] if iterator else None
 
     def begin_iteration(self, frame: types.FrameType, head: LoopHead, iterator: list[Any], site: Site | None) -> None:
@@ -178,12 +183,8 @@ class Heads:
         if loop is None or self.seen > MOST_PARTS:
             return
         loop.end = len(self.reads.recording.entries)
-        if (
-            head.is_for
-            and not (head.counts and type(iterator[0]) is _RANGE_ITERATOR)
-            and type(iterator[0]) is not SymbolicRange
-        ):
-            if type(iterator[0]) is _RANGE_ITERATOR:
+        if head.is_for and not _only_counts(head, iterator) and type(iterator[0]) not in SYMBOLIC_ITERATORS:
+            if may_be_symbolic(iterator[0]):
                 self.liftable[loop] = loop.key, set()
             return
         try:
@@ -235,8 +236,12 @@ class Heads:
         return found
 
 
+def _only_counts(head: LoopHead, iterator: list[Any]) -> bool:
+    """Whether a loop runs over a range whose numbers it does not read."""
+    return head.counts and type(iterator[0]) is type(iter(range(0)))
+
+
 _LIFTABLE = {int, float, np.float64}
-_RANGE_ITERATOR = type(iter(range(0)))
 
 
 def loops_ended_by_guards(tape: Any) -> dict[Site, Head]:
@@ -287,8 +292,8 @@ class _StateWalk:
     def state(self, frame: types.FrameType, head: LoopHead, iterator: list[Any]) -> LoopState:
         """Return the state of the program, without the variables of this frame that are not live."""
         forms: dict[VariableName, Any] = {}
-        if iterator and type(iterator[0]) is SymbolicRange:
-            forms[0, frame.f_code.co_name, "the next number of its range"] = self.form(iterator[0].next)
+        if iterator and type(iterator[0]) in SYMBOLIC_ITERATORS:
+            forms[0, frame.f_code.co_name, "the next number of its range"] = [*map(self.form, iterator[0].counters)]
         fixed: list[int] = []
         for depth, f in enumerate(_frames(frame)):
             forms[depth, f.f_code.co_name, "the position in the code"] = id(f.f_code), f.f_lasti

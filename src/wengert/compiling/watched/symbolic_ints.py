@@ -8,10 +8,15 @@ A SymbolicInt is an int to the code, and a float on the tape. Integer arithmetic
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+import sys
+import types
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from wengert.errors import RefusedCallError
+from wengert.hooks.items import array_items
 from wengert.recording.primitives import ruled
 from wengert.recording.record import record_call
 from wengert.recording.recording import STATE, Recording, users_line
@@ -99,6 +104,11 @@ class SymbolicRange:
         self.iterator, self.step = iterator, numbers.step
         self.next = lift_constant(recording, numbers.start)
 
+    @property
+    def counters(self) -> list[Any]:
+        """The symbolic integers that the next iteration reads."""
+        return [self.next]
+
     def __iter__(self) -> SymbolicRange:
         return self
 
@@ -111,3 +121,84 @@ class SymbolicRange:
             refuse_counter("other code advances the iterator of a loop")
         self.next = record_integer_call(operator.add, expected, self.step)
         return expected
+
+
+class SymbolicItems(SymbolicRange):
+    """A replacement of an iterator over an array, which reads its items at a symbolic integer."""
+
+    def __init__(self, recording: Recording, array: np.ndarray) -> None:
+        super().__init__(recording, iter(range(len(array))))
+        self.array = array
+
+    def __next__(self) -> Any:
+        return record_call(ruled(operator.getitem), (self.array, recorded_key(super().__next__())), {})
+
+
+class SymbolicTuples:
+    """A replacement of a `zip` or `enumerate` of symbolic iterators."""
+
+    def __init__(self, parts: Sequence[Any]) -> None:
+        self.parts = parts
+
+    @property
+    def counters(self) -> list[Any]:
+        """The symbolic integers that the next iteration reads."""
+        return [counter for part in self.parts for counter in part.counters]
+
+    def __iter__(self) -> SymbolicTuples:
+        return self
+
+    def __length_hint__(self) -> int:
+        return min(map(operator.length_hint, self.parts))
+
+    def __next__(self) -> Any:
+        if not operator.length_hint(self):
+            raise StopIteration
+        return tuple([next(part) for part in self.parts])
+
+
+SYMBOLIC_ITERATORS = (SymbolicRange, SymbolicItems, SymbolicTuples)
+
+
+def symbolic_iterator(recording: Recording, iterator: Any) -> Any:
+    """Return the replacement of an iterator that has not begun; None if there is none."""
+    t = type(iterator)
+    if t is _RANGE_ITERATOR:
+        return SymbolicRange(recording, iterator)
+    array = _array_behind(iterator)
+    if array is not None:
+        return SymbolicItems(recording, array)
+    parts = _parts_of(iterator)
+    found = [symbolic_iterator(recording, part) for part in parts]
+    return SymbolicTuples(found) if parts and None not in found else None
+
+
+def may_be_symbolic(iterator: Any) -> bool:
+    """Whether an iterator has a replacement."""
+    if type(iterator) is _RANGE_ITERATOR or _array_behind(iterator) is not None:
+        return True
+    parts = _parts_of(iterator)
+    return bool(parts) and all(map(may_be_symbolic, parts))
+
+
+def _array_behind(iterator: Any) -> np.ndarray | None:
+    """Return the array whose items a hook iterates over."""
+    if type(iterator) is not types.GeneratorType or iterator.gi_code is not _ARRAY_ITEMS or iterator.gi_frame is None:
+        return None
+    array: np.ndarray = iterator.gi_frame.f_locals["array"]
+    return array if type(array) is np.ndarray and array.dtype.kind in "fciu" else None
+
+
+def _parts_of(iterator: Any) -> Sequence[Any]:
+    """Return the iterators that a `zip` or `enumerate` advances together."""
+    if type(iterator) is zip:
+        parts: Sequence[Any] = iterator.__reduce__()[1]
+        return parts
+    if type(iterator) is enumerate:
+        items, first = iterator.__reduce__()[1]
+        return (iter(range(first, first + operator.length_hint(items, 0) or sys.maxsize)), items)
+    return ()
+
+
+_RANGE_ITERATOR = type(iter(range(0)))
+_ARRAY_ITEMS = array_items.__code__
