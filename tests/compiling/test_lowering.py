@@ -139,8 +139,8 @@ def test_a_derivative_is_taken_of_one_iteration(monkeypatch):
     lengths = []
     taken = deferred_reverse.Reverse.taped
 
-    def noted(*args):
-        tape = taken(*args)
+    def noted(*args, **named):
+        tape = taken(*args, **named)
         lengths.append(len(tape))
         return tape
 

@@ -178,6 +178,8 @@ class Segment:
         for op in self.early:
             moved[op] = code.copy_of(op, lambda v: moved[v.op])
         outputs, others = self.results
+        if not all([isinstance(v, Variable) for v in others]):
+            raise UnsupportedLoopError("a value without derivative became a constant")
         for op, v in (*zip(self.outputs, outputs, strict=True), *zip(self.others, others, strict=True)):
             new[op] = renewed(v, moved)
 

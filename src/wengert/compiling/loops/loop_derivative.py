@@ -30,6 +30,7 @@ from wengert.tape.loops import Loop
 from wengert.tape.ops import Call, Input, Op, Variable, references, value_of
 from wengert.tape.tape import Tape
 from wengert.values import functional
+from wengert.values.specs import is_inexact
 
 
 def constructed_derivative(whole: Any, wanted: int, seeds: Sequence[Any]) -> Tape:
@@ -98,8 +99,8 @@ class _Region:
         if op.fn is functional.make_tuple:
             self.tuples[op] = op
             return CopiedOp
-        if op.guard or isinstance(op.val, (bool, np.bool_)):
-            return CopiedOp  # a guard, or the test of a branch
+        if op.guard or not (is_inexact(op.val) or isinstance(op.val, np.ndarray)):
+            return CopiedOp  # a guard, the test of a branch, or what they read
         return KeyedCall if info(op.fn).name in KEYED else None
 
     def end_segment(self) -> None:

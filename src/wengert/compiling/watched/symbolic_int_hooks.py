@@ -137,7 +137,7 @@ def _key(container: Any, key: Any, site: Site | None) -> Any:
         parts = key if type(key) is tuple else (key,)
         if type(container) is not np.ndarray or any([_contains_counter(part) and type(part) is not SymbolicInt
                                                      for part in parts]):  # fmt: skip
-            refuse_counter("a loop counter is used as a key of other than an array, or in a slice")
+            refuse_counter("a loop counter is a key of another thing than an array, or is in a slice")
         return recorded_key(key)
     return key
 
