@@ -132,14 +132,13 @@ def _counting_getitem(key: Any, container: Any, site: Site | None) -> Any:
 
 def _key(container: Any, key: Any, site: Site | None) -> Any:
     """Return the key for a container: the tape computes the counters in it, if they are indices of an array."""
-    if type(container) is SymbolicInt or _contains_counter(key):
-        STATE.site = site
-        parts = key if type(key) is tuple else (key,)
-        if type(container) is not np.ndarray or any([_contains_counter(part) and type(part) is not SymbolicInt
-                                                     for part in parts]):  # fmt: skip
-            refuse_counter("a loop counter is a key of another thing than an array, or is in a slice")
-        return recorded_key(key)
-    return key
+    if type(container) is not SymbolicInt and not _contains_counter(key):
+        return key
+    STATE.site = site
+    parts = key if type(key) is tuple else (key,)
+    if type(container) is not np.ndarray or not all([type(p) is SymbolicInt or not _contains_counter(p) for p in parts]):
+        refuse_counter(f"a loop counter is used {'in a slice' if type(container) is np.ndarray else 'as a key'}")
+    return recorded_key(key)
 
 
 def _counting_resolve(f: Any, site: Site | None = None) -> Any:

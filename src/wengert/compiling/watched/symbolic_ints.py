@@ -195,8 +195,8 @@ def _parts_of(iterator: Any) -> Sequence[Any]:
         parts: Sequence[Any] = iterator.__reduce__()[1]
         return parts
     if type(iterator) is enumerate:
-        items, first = iterator.__reduce__()[1]
-        return (iter(range(first, first + operator.length_hint(items, 0) or sys.maxsize)), items)
+        items, first = iterator.__reduce__()[1]  # type: ignore[misc]
+        return iter(range(first, sys.maxsize)), items  # type: ignore[arg-type]
     return ()
 
 
