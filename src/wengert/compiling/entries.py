@@ -14,11 +14,12 @@ import numpy as np
 from wengert.compiling.loops.lowering import find_reverse, lowered
 from wengert.compiling.optimising import optimised
 from wengert.compiling.watched.drawing import saved_state
-from wengert.compiling.watched.guards import OuterInput, with_labels
+from wengert.compiling.watched.guards import with_labels
+from wengert.compiling.watched.inputs import OuterInput
 from wengert.compiling.watched.loop_states import loops_ended_by_guards
 from wengert.compiling.watched.outer_reads import Reads
-from wengert.compiling.watched.sameness import has_readable_state, readable_state
 from wengert.compiling.watched.tracing import WatchedTrace
+from wengert.compiling.watched.watchable import has_readable_state, readable_state
 from wengert.errors import StaleTapeError
 from wengert.recording.decisions import what_raises
 

@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.watched.guards import GENERATORS
 from wengert.compiling.watched.outer_reads import Reads
-from wengert.compiling.watched.watchable_types import ATOMS, nested_leaves
+from wengert.compiling.watched.watchable import ATOMS, GENERATORS, nested_leaves
 from wengert.hooks.calls import resolve
 from wengert.hooks.standins.randomness import FAMILIES
 from wengert.recording.recording import STATE

@@ -1,7 +1,7 @@
 """The hooks of a watched trace: those of any trace, which also tell the Reads what is read from outside.
 
 Here are the hooks of identity, caught errors, loops and methods that C code calls; those of names and attributes are in
-`read_hooks.py`, those of calls in `call_hooks.py`.
+`read_hooks.py`, those of calls in `call_hooks.py`. If something cannot be watched, the trace goes on, and is not kept.
 """
 
 from __future__ import annotations
@@ -9,21 +9,25 @@ from __future__ import annotations
 import copy
 import operator
 import sys
+import types
 from typing import Any
 
-from wengert.compiling.watched.asked import is_asked_by_c
 from wengert.compiling.watched.call_hooks import watch_resolve
-from wengert.compiling.watched.identities import MUTABLE
+from wengert.compiling.watched.guards import MUTABLE
 from wengert.compiling.watched.loop_states import is_compared_by_value
-from wengert.compiling.watched.printing import PRINTING_HOOKS
-from wengert.compiling.watched.read_hooks import READ_HOOKS, give_up_at, is_own_or_library_code, reads_here
-from wengert.compiling.watched.sameness import is_same_value
+from wengert.compiling.watched.outer_reads import reads_here
+from wengert.compiling.watched.read_hooks import READ_HOOKS, give_up_at
+from wengert.compiling.watched.trusted import is_own_or_library_code
+from wengert.compiling.watched.watchable import is_same_value
 from wengert.errors import RefusedCallError
+from wengert.hooks.classes import lookup
 from wengert.hooks.code_swap import HOOKS
 from wengert.recording.identity import given
 from wengert.recording.recording import STATE, users_line
 from wengert.recording.slots import holds_traced
 from wengert.rewrite.heads import LoopHead
+from wengert.values.codes import original
+from wengert.values.frames import ENGINE
 from wengert.values.sites import Site
 
 
@@ -94,7 +98,7 @@ def _watch_loop_head(head: LoopHead, *iterator_and_site: Any) -> None:
 def _watch_touched(value: Any, site: Site | None) -> Any:
     """Give up if a traced value that a method returns goes to C code, which uses it unrecorded."""
     frame, reads = sys._getframe(1), reads_here()
-    if reads is not None and (holds_traced((value,)) or id(value) in reads.recording.origins) and is_asked_by_c(frame):
+    if reads is not None and (holds_traced((value,)) or id(value) in reads.recording.origins) and _is_asked_by_c(frame):
         reads.give_up(f"C code calls {frame.f_code.co_qualname} for a number or string, and uses it unrecorded")
     return HOOKS["touched"](value, site)
 
@@ -105,7 +109,6 @@ def _watch_side_effect(reason: str, site: Site | None) -> None:
 
 WATCHING_HOOKS = {
     **HOOKS,
-    **PRINTING_HOOKS,
     **READ_HOOKS,
     "resolve": watch_resolve,
     "touched": _watch_touched,
@@ -116,3 +119,51 @@ WATCHING_HOOKS = {
     "loop_entered": _watch_loop_entry,
     "loop_head": _watch_loop_head,
 }
+
+
+# -- methods that C code calls for a number or string
+#
+# The hooks of `float(a)` and `a[0]` go on with the very number that the method returns. In `math.sqrt(a)`,
+# `np.array([a], float)`, `w[0] = a` and `repr([a])` C takes its value: the result would become a constant of the code.
+
+_NUMBER_METHODS = ("__float__", "__complex__")
+_STRING_METHODS = ("__repr__", "__str__", "__format__")
+_FILES_ASKING_FOR_ITEMS = {
+    f"{ENGINE}{name}.py"
+    for name in (
+        "hooks/construction", "hooks/items", "hooks/standins/containers", "hooks/standins/iteration",
+        "hooks/standins/listing", "hooks/standins/ordering", "hooks/standins/plain", "hooks/standins/totals",
+        "interop/overrides",
+    )
+}  # fmt: skip
+"""Files of this package that call a method for items or an array, and keep the returned object."""
+_FILE_ASKING_FOR_NUMBERS = f"{ENGINE}hooks/standins/conversions.py"
+
+
+def _is_asked_by_c(frame: types.FrameType) -> bool:
+    """Whether C code, not instrumented code, called the method that runs in a frame and uses its result."""
+    caller = frame.f_back
+    assert caller is not None
+    if original(caller.f_code) is not None:
+        return False
+    if frame.f_code.co_name in _STRING_METHODS:
+        return not _is_formatted_by(caller, _self_of(frame))
+    file = caller.f_code.co_filename
+    return file != _FILE_ASKING_FOR_NUMBERS if _converts(frame) else file not in _FILES_ASKING_FOR_ITEMS
+
+
+def _converts(frame: types.FrameType) -> bool:
+    """Whether a frame runs `__float__` or `__complex__` of its first argument."""
+    t = type(_self_of(frame))
+    return any([getattr(lookup(t, name), "__code__", None) is frame.f_code for name in _NUMBER_METHODS])
+
+
+def _self_of(frame: types.FrameType) -> Any:
+    """The first argument of the method that runs in a frame."""
+    return frame.f_locals[frame.f_code.co_varnames[0]] if frame.f_code.co_argcount else None
+
+
+def _is_formatted_by(caller: types.FrameType, owner: Any) -> bool:
+    """Whether this package converts that very object to a string, and not a container that holds it."""
+    names = caller.f_locals
+    return names.get("value") is owner or any([a is owner for a in names.get("args", ())])
