@@ -58,6 +58,7 @@ class Reads(Inputs):
         super().__init__(recording, hooks)
         self.cells: dict[int, tuple[Any, str]] = {}  # by id: a cell of a function that runs, and its accessor
         self.checked_calls: dict[int, Any] = {}  # callables that may be called, by id
+        self.flags: dict[int, Any] = {}  # flags of arrays from outside, which are guarded as a whole, by id
         self.read_names: dict[tuple[int, str], tuple[Any, Any]] = {}  # of namespaces: original and counterpart
         self.heads = Heads(self)
 
@@ -165,7 +166,8 @@ class Reads(Inputs):
         for accessor, own in found:
             if name == "flags":
                 self.add_guard(f"{accessor}.flags.num == {own.flags.num}")
-                self.known_objects[id(value := own.flags)] = value, accessor
+                value = own.flags
+                self.flags[id(value)] = value
             elif own.base is not None:
                 self.give_up(f"it reads .{name} of an array that is a view", accessor)
         return value

@@ -200,9 +200,10 @@ def _watch_delattr(obj: Any, name: str, site: Site | None) -> None:
 def watch_write(obj: Any, name: str, site: Site | None) -> None:
     """Give up if the code sets or deletes an attribute of an object from outside."""
     reads = reads_here()
+    if reads is None or is_born(obj):
+        return
     is_shared = issubclass(type(obj), (type, types.ModuleType, types.FunctionType))
-    is_outside = reads is not None and (id(obj) in reads.known_objects or is_shared)
-    if reads is not None and is_outside and not is_born(obj):
+    if is_shared or id(obj) in reads.known_objects or id(obj) in reads.flags:
         attribute = f"the attribute .{name}" if name else "an attribute"
         give_up_at(f"it sets {attribute} of an object from outside the function", site, may_retry=True)
 
