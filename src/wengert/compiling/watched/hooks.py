@@ -7,6 +7,7 @@ Here are the hooks of identity, caught errors, loops and methods that C code cal
 from __future__ import annotations
 
 import copy
+import functools
 import operator
 import sys
 import types
@@ -31,21 +32,11 @@ from wengert.values.frames import ENGINE
 from wengert.values.sites import Site
 
 
-def _watch_is(right: Any, left: Any, site: Site | None) -> bool:
-    return _compare_identity("is_", right, left, site)
-
-
-def _watch_is_not(right: Any, left: Any, site: Site | None) -> bool:
-    return _compare_identity("is_not", right, left, site)
-
-
 def _compare_identity(hook: str, right: Any, left: Any, site: Site | None) -> bool:
-    recording = STATE.recording
-    reads: Any = None if recording is None else recording.reads
-    frame = sys._getframe(2)
-    if (
-        reads is not None and type(right) is type(left) and frame.f_globals is not vars(copy)
-    ):  # `copy` only looks up its own copies
+    """Guard the answer of `is` or `is not`, or give up; refuse if the trace has two objects for one."""
+    recording, frame = STATE.recording, sys._getframe(1)
+    reads: Any = None if recording is None or type(right) is not type(left) else recording.reads
+    if reads is not None and frame.f_globals is not vars(copy):  # `copy` only looks up its own copies
         STATE.site = site
         things = [given(recording, thing) for thing in (left, right)]  # type: ignore[arg-type]
         if issubclass(type(left), MUTABLE):
@@ -55,24 +46,22 @@ def _compare_identity(hook: str, right: Any, left: Any, site: Site | None) -> bo
         else:
             asked = any(map(reads.may_be_replaced, (left, right))) or all(map(reads.may_be_replaced, things))
             is_hidden = left is not right and asked
-        if is_hidden:
-            # the trace has two objects for one: the code may have got a wrong answer already
+        if is_hidden:  # the code may have got a wrong answer already
             problem = "wg.compile cannot tell whether two values from outside the function are one object"
             raise recording.refuse(RefusedCallError(f"{users_line()}: {problem}"))  # type: ignore[union-attr]
         are_copyable = any([id(thing) in reads.identities.copyable for thing in things])
         if are_copyable and is_same_value(left, right) and not is_own_or_library_code(frame):
             give_up_at("it compares equal values by `is`, whose answer may differ in the next call", site)
-    if reads is not None and type(right) is type(left) and is_compared_by_value(left):
+    if reads is not None and is_compared_by_value(left):
         reads.heads.compares_identity = True
     answer: bool = HOOKS[hook](right, left, site)
     return answer
 
 
-_ERRORS_OF_ABSENCE = (NameError, AttributeError, ImportError)
-
-
 def _watch_caught(error: BaseException, site: Site | None) -> None:
-    is_absence = isinstance(error, _ERRORS_OF_ABSENCE) and not isinstance(error, UnboundLocalError)
+    is_absence = isinstance(error, (NameError, AttributeError, ImportError)) and not isinstance(
+        error, UnboundLocalError
+    )
     if is_absence and not is_own_or_library_code(sys._getframe(1)):
         give_up_at(f"it catches a {type(error).__name__}, but wengert does not guard that a name is missing", site)
     HOOKS["caught"](error, site)
@@ -103,19 +92,14 @@ def _watch_touched(value: Any, site: Site | None) -> Any:
     return HOOKS["touched"](value, site)
 
 
-def _watch_side_effect(reason: str, site: Site | None) -> None:
-    give_up_at(reason, site, may_retry=True)
-
-
 WATCHING_HOOKS = {
     **HOOKS,
     **READ_HOOKS,
     "resolve": watch_resolve,
     "touched": _watch_touched,
-    "is_": _watch_is,
-    "is_not": _watch_is_not,
+    **{name: functools.partial(_compare_identity, name) for name in ("is_", "is_not")},
     "caught": _watch_caught,
-    "unwatched": _watch_side_effect,
+    "unwatched": functools.partial(give_up_at, may_retry=True),
     "loop_entered": _watch_loop_entry,
     "loop_head": _watch_loop_head,
 }

@@ -32,6 +32,7 @@ from wengert.compiling.watched.watchable import (
     hides_python_function,
     is_unbound,
     may_have_copies,
+    walked,
 )
 from wengert.hooks.code_swap import prepare
 from wengert.recording.primitives import INPUT
@@ -204,21 +205,12 @@ class Inputs(Guards):
 
     def read_callable(self, f: Any) -> None:
         """Watch the objects and callables of the user that a function of this package, such as `grad(f)`, holds."""
-        todo, seen = [f], set()
-        while todo:
-            g = todo.pop()
-            if id(g) in seen:
-                continue
-            seen.add(id(g))
+        for g, todo in walked([f]):
             if type(g) is types.FunctionType and is_engine_code(g.__code__):
                 todo += [cell.cell_contents for cell in g.__closure__ or ()]
             elif type(g) is Transformed:
                 todo.append(g.__func__)
             elif type(g) is types.MethodType:
                 self.read(g.__self__, f"{self.pin(g)}.__self__")
-            elif issubclass(type(g), (list, tuple)):
-                todo += g
-            elif issubclass(type(g), dict):
-                todo += g.values()
             elif not issubclass(type(g), (types.FunctionType, type, *CONSTANT_CALLABLES, *ATOMS, float)):
                 self._read_object(g, self.pin(g), type(g))

@@ -36,6 +36,7 @@ from wengert.compiling.watched.watchable import (
     lookup_with_owner,
     runs_functions_only,
     slot_names,
+    walked,
 )
 from wengert.recording.recording import STATE, Recording
 from wengert.recording.swapped_code import is_born
@@ -66,9 +67,6 @@ class Reads(Inputs):
 
     def global_name(self, value: Any, name: str, space: dict[str, Any], builtins: Any) -> Any:
         """Guard a global or builtin name, and return its value in the trace."""
-        known, made = self.read_names.get((id(space), name), (None, None))
-        if known is value is not None:
-            return made
         if is_library_namespace(space):
             return value
         if name in space:
@@ -174,17 +172,8 @@ class Reads(Inputs):
 
     def parts(self, things: list[Any]) -> None:
         """Guard all attributes of the outer objects among `things`, and of the objects in them."""
-        todo, seen = [*things], set()
-        while todo:
-            thing = todo.pop()
-            if id(thing) in seen:
-                continue
-            seen.add(id(thing))
-            if issubclass(type(thing), (list, tuple)):
-                todo += thing
-            elif issubclass(type(thing), dict):
-                todo += thing.values()
-            elif id(thing) in self.known_objects and type(thing) not in GENERATORS:
+        for thing, todo in walked(things):
+            if id(thing) in self.known_objects and type(thing) not in GENERATORS:
                 self.read_all_attributes(thing)
                 todo += vars(thing).values() if self.obstacle is None else ()
 
@@ -250,16 +239,12 @@ class Reads(Inputs):
     def module_attribute(self, module: Any, name: str, value: Any) -> Any:
         """Read a global name of a module, and guard it."""
         space = vars(module)
-        known, made = self.read_names.get((id(space), name), (None, None))
-        if known is value is not None:
-            return made
         if is_library_namespace(space):
             if name in space and not module.__name__.startswith("wengert"):
                 accessor = f"{self.pin(space, module.__name__)}[{name!r}]"
                 if is_library_only(space):  # user code may set it
                     return self.read(value, accessor)
                 self.guard_is(accessor, value)
-                self.read_names[id(space), name] = value, value
             return value
         if name not in space:
             self.give_up(f"it reads {module.__name__}.{name}, which the module computes")
@@ -267,8 +252,10 @@ class Reads(Inputs):
         return self._read_global(value, name, space)
 
     def _read_global(self, value: Any, name: str, space: dict[str, Any]) -> Any:
-        made = self.read(value, f"{self.pin(space, str(space.get('__name__')))}[{name!r}]")
-        self.read_names[id(space), name] = value, made
+        known, made = self.read_names.get((id(space), name), (None, None))
+        if known is not value or value is None:
+            made = self.read(value, f"{self.pin(space, str(space.get('__name__')))}[{name!r}]")
+            self.read_names[id(space), name] = value, made
         return made
 
     # -- checks of classes

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import functools
 import types
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ COMPARED_BY_VALUE = (np.bool_, np.integer, np.datetime64, np.dtype, range, slice
 GENERATORS = (np.random.Generator, np.random.RandomState)
 """Random generators: each draw changes their state, which `drawing.py` handles."""
 _HARMLESS_DESCRIPTORS = (
-    types.FunctionType, types.WrapperDescriptorType, types.MemberDescriptorType, types.NoneType, Transformed,
+    *CONSTANT_CALLABLES, types.FunctionType, types.MemberDescriptorType, types.NoneType, Transformed,
     type(vars(collections.namedtuple("_", "item"))["item"]),
 )  # fmt: skip
 """Types of descriptors that read no hidden state. NoneType is that of a name which only `__getattr__` finds."""
@@ -66,6 +67,20 @@ def nested_leaves(thing: Any) -> list[Any]:
     return nested_leaves([*thing.values()]) if type(thing) is dict else [thing]
 
 
+def walked(things: list[Any]) -> Iterator[tuple[Any, list[Any]]]:
+    """Yield each object in these things and in containers among them once, and the list of what is left to walk."""
+    todo, seen = [*things], set()
+    while todo:
+        thing = todo.pop()
+        if id(thing) in seen:
+            continue
+        seen.add(id(thing))
+        if issubclass(type(thing), (list, tuple, dict)):
+            todo += thing.values() if issubclass(type(thing), dict) else thing
+        else:
+            yield thing, todo
+
+
 def slot_names(t: Any) -> list[str]:
     """Return the names of the slots of a class."""
     found = [item for base in t.__mro__ for item in vars(base).items()]
@@ -88,10 +103,8 @@ def runs_functions_only(raw: Any) -> bool:
     if type(raw) is functools.cached_property:
         return issubclass(type(raw.func), types.FunctionType)
     if type(raw) is property or issubclass(type(raw), types.DynamicClassAttribute):
-        return all(
-            issubclass(type(f), (*_HARMLESS_DESCRIPTORS, *CONSTANT_CALLABLES)) for f in (raw.fget, raw.fset, raw.fdel)
-        )
-    return issubclass(type(raw), (*_HARMLESS_DESCRIPTORS, *CONSTANT_CALLABLES))
+        return all(issubclass(type(f), _HARMLESS_DESCRIPTORS) for f in (raw.fget, raw.fset, raw.fdel))
+    return issubclass(type(raw), _HARMLESS_DESCRIPTORS)
 
 
 def runs_code(t: Any, name: str) -> bool:
