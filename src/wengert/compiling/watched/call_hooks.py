@@ -102,7 +102,7 @@ def _replacement_of(f: Any, reads: Reads) -> Any:
     _check_call(reads, f)
     if f is str or (type(f) in (types.BuiltinFunctionType, types.WrapperDescriptorType) and f in _BUILTIN_HOOKS):
         return _BUILTIN_HOOKS[f]
-    if _has_rule(f):
+    if is_user_function(f) and primitive_of(f) is not None:
         return _recorded_if_traced(f, reads)
     return _with_attributes_read(f, reads) if _may_read_attributes(f) else None
 
@@ -211,7 +211,7 @@ def _why_not_entered(f: Any) -> str | None:
     """Return why a call of Python code cannot be watched: the code is not entered. None if it is."""
     t = type(f)
     if is_user_function(f):
-        is_watched = decide(f).kind is Kind.ENTERED or _has_rule(f)
+        is_watched = decide(f).kind is Kind.ENTERED or primitive_of(f) is not None
         return None if is_watched else f"it calls {f.__qualname__}, which wengert does not trace"
     if t is types.FunctionType and home_of(f).startswith(_SOLVERS) and decide(f).kind is not Kind.ENTERED:
         public = home_of(f).partition("._")[0]
@@ -220,11 +220,6 @@ def _why_not_entered(f: Any) -> str | None:
     if is_user_code and decide(f).kind is not Kind.ENTERED:
         return f"it calls a {t.__name__} with a custom rule or a replacement, which wengert does not trace"
     return None
-
-
-def _has_rule(f: Any) -> bool:
-    """Whether a plain user function has a rule."""
-    return is_user_function(f) and primitive_of(f) is not None
 
 
 def _calls_python(t: Any) -> bool:
@@ -251,21 +246,25 @@ def _refused_call(f: Any, inside: bool = False) -> str | None:
     trusted = LIBRARY_MODULES if inside else TRUSTED_LIBRARIES
     if issubclass(t, type):
         return None if belongs_to_user(f) or top_package(home) in trusted else f"it creates a {home}.{name}"
-    is_allowed = name not in _WITH_SIDE_EFFECTS or (inside and name in _ALLOWED_IN_LIBRARIES)
-    if top_package(home) not in trusted or not is_allowed:
+    if top_package(home) not in trusted or _has_side_effects(name, inside):
         return f"it calls {home + '.' if home else ''}{name}, which may have side effects or hidden inputs"
     return None
 
 
 def _refused_function(f: types.FunctionType, inside: bool) -> str | None:
-    home = top_package(str(f.__globals__.get("__name__")))
+    module = str(f.__globals__.get("__name__"))
+    home = top_package(module)
     if is_engine_code(f.__code__):
         return None
     if is_library_namespace(f.__globals__) and (inside or home not in LIBRARY_ONLY):
-        is_drawing = str(f.__globals__.get("__name__")).startswith(_RANDOM_MODULES)
-        is_refused = f.__name__ in _WITH_SIDE_EFFECTS and not (inside and f.__name__ in _ALLOWED_IN_LIBRARIES)
-        return f"it calls {f.__qualname__}" if is_drawing or is_refused else None
+        is_refused = module.startswith(_RANDOM_MODULES) or _has_side_effects(f.__name__, inside)
+        return f"it calls {f.__qualname__}" if is_refused else None
     return f"it calls {home}.{f.__qualname__}" if home in sys.stdlib_module_names else None
+
+
+def _has_side_effects(name: str, inside: bool) -> bool:
+    """Whether a library function of this name has side effects or hidden inputs, and none that a library may have."""
+    return name in _WITH_SIDE_EFFECTS and not (inside and name in _ALLOWED_IN_LIBRARIES)
 
 
 def _format_reads_attributes(template: Any) -> bool:

@@ -7,6 +7,7 @@ names. Containers are read as a whole, objects attribute by attribute as the cod
 from __future__ import annotations
 
 import enum
+import re
 import sys
 import types
 from collections.abc import Callable, Mapping
@@ -145,6 +146,30 @@ class Inputs(Guards):
             if outer.traced is made:
                 return name if name in self.draws else f"i{k}"
         return None
+
+    def all_guards(self) -> list[str]:
+        """Return the guards in the order in which they are checked; those of inputs bind their names for the others."""
+        outside = [(f"i{k}", *item) for k, item in enumerate(self.inputs.items()) if item[0] not in self.draws]
+        of_inputs = [self._type_guard(name, accessor, outer.original) for name, accessor, outer in outside]
+        return [*self.class_guards, *self.guards, *of_inputs, *self.identities.all_guards(), *self._alias_guard()]
+
+    def _type_guard(self, name: str, accessor: str, value: Any) -> str:
+        """Return the guard on the type of an input, for arrays also its shape and dtype; it also binds its name."""
+        if type(value) is np.ndarray:
+            like = f"{name}.shape == {value.shape} and {self.dtype_guard(name, value.dtype)}"
+            return f"type({name} := {accessor}) is ndarray and {like}"
+        return f"type({name} := {accessor}) is {'float' if type(value) is float else self.pin(type(value))}"
+
+    def _alias_guard(self) -> list[str]:
+        """Return the guard that an array inside an argument occurs nowhere else in them: each is its own input."""
+        arrays = [accessor for accessor, outer in self.inputs.items() if type(outer.original) is np.ndarray]
+        given = [accessor for accessor in arrays if re.match(r"a\d", accessor)]
+        inside = [f"id({accessor})" for accessor in given if not accessor[1:].isdigit()]
+        whole = [f"id({accessor})" for accessor in given if accessor[1:].isdigit()]
+        if not inside or len(given) < 2:
+            return []
+        others = f" - {{{', '.join(whole)}}}" if whole else ""
+        return [f"len({{{', '.join(inside)}}}{others}) == {len(inside)}"]
 
     # -- objects, classes and functions
 
