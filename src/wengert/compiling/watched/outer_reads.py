@@ -20,11 +20,12 @@ import numpy as np
 from wengert.compiling.watched.inputs import Inputs
 from wengert.compiling.watched.loop_states import Heads
 from wengert.compiling.watched.trusted import (
+    LIBRARY_ONLY,
     belongs_to_user,
     is_engine_code,
     is_library_namespace,
-    is_library_only,
     is_tensor_function,
+    top_package,
 )
 from wengert.compiling.watched.watchable import (
     ATOMS,
@@ -74,6 +75,30 @@ class Reads(Inputs):
         self.add_guard(f"{name!r} not in {self.pin(space, str(space.get('__name__')))}")
         return self.read(value, f"{self.pin(builtins, 'builtins')}[{name!r}]")
 
+    def module_attribute(self, module: Any, name: str, value: Any) -> Any:
+        """Read a global name of a module, and guard it."""
+        space = vars(module)
+        if is_library_namespace(space):
+            if name in space and not module.__name__.startswith("wengert"):
+                accessor = f"{self.pin(space, module.__name__)}[{name!r}]"
+                if top_package(space["__name__"]) in LIBRARY_ONLY:  # user code may set it
+                    return self.read(value, accessor)
+                self.guard_is(accessor, value)
+            return value
+        if name not in space:
+            self.give_up(f"it reads {module.__name__}.{name}, which the module computes")
+            return value
+        return self._read_global(value, name, space)
+
+    def _read_global(self, value: Any, name: str, space: dict[str, Any]) -> Any:
+        known, made = self.read_names.get((id(space), name), (None, None))
+        if known is not value or value is None:
+            made = self.read(value, f"{self.pin(space, str(space.get('__name__')))}[{name!r}]")
+            self.read_names[id(space), name] = value, made
+        return made
+
+    # -- functions
+
     def entered(self, f: types.FunctionType, code: types.CodeType) -> None:
         """Guard the code and defaults of a function that now runs instrumented, and note its cells."""
         if is_engine_code(code) or is_library_namespace(f.__globals__) or self.obstacle is not None:
@@ -89,6 +114,14 @@ class Reads(Inputs):
             self.read(f.__kwdefaults__, f"{accessor}.__kwdefaults__")
         for name, cell in zip(code.co_freevars, f.__closure__ or (), strict=True):
             self.cells[id(cell)] = cell, f"{self.pin(cell, f'{f.__qualname__}.{name}')}.cell_contents"
+
+    def holder(self, f: Any) -> None:
+        """Guard the object that a method is bound to: its arrays are differentiated, too. Give up on closures."""
+        if type(f) is types.MethodType:
+            f = f.__self__
+        if type(f) is types.FunctionType and f.__closure__ and not is_born(f):
+            self.give_up(f"it differentiates with respect to variables that {f.__qualname__} captures")
+        self.parts([f])
 
     def function_attribute(self, f: types.FunctionType, name: str, value: Any) -> Any:
         """Guard an attribute of a function from outside; give up on those that are hard to guard."""
@@ -106,6 +139,8 @@ class Reads(Inputs):
         else:
             self.give_up(f"it reads .{name} of a function, which wengert does not guard")
         return value
+
+    # -- attributes
 
     def object_attribute(self, obj: Any, name: str, value: Any) -> Any:
         """Guard an attribute of an object from outside, or a class attribute of one created in the trace."""
@@ -144,18 +179,25 @@ class Reads(Inputs):
         if not runs_functions_only(raw):
             self.give_up(f"it reads .{name}, whose descriptor {type(raw).__name__} may have state")
 
-    def _guard_unset(self, accessor: str, slot: types.MemberDescriptorType) -> None:
-        self.add_guard(f"{self.pin(is_unset)}({accessor}, {self.pin(slot)})")
+    def _class_attribute(self, cls: Any, name: str, value: Any) -> Any:
+        if not belongs_to_user(cls):
+            return value
+        if issubclass(type(cls), enum.EnumType) and _is_enum_internal(self, cls, name, value):
+            return value
+        raw, owner = lookup_with_owner(cls, name)
+        if raw is None and name in ("__name__", "__qualname__", "__module__"):
+            return self.read(value, f"{self.pin(cls)}.{name}")
+        if home_of(type(cls)) not in ("builtins", "abc", "enum") or owner is None:
+            self.give_up(f"it reads .{name} of a class, which its metaclass defines")
+            return value
+        if not hasattr(type(raw), "__get__"):
+            return self._read_class_data(owner, name, value)
+        if belongs_to_user(owner):
+            self._check_descriptor(raw, name)
+        return value
 
-    def read_all_attributes(self, obj: Any) -> None:
-        """Guard all attributes of an object, if it is from outside."""
-        accessor = self.accessor_of(obj)
-        if accessor is None or self.obstacle is not None:
-            return
-        if not has_only_attributes(type(obj)) or slot_names(type(obj)):
-            self.give_up(f"it reads all attributes of a {type(obj).__name__} from outside the function")
-            return
-        self.read(vars(obj), f"{accessor}.__dict__")
+    def _read_class_data(self, owner: Any, name: str, value: Any) -> Any:
+        return self.read(value, f"{self.namespace(owner)}[{name!r}]") if belongs_to_user(owner) else value
 
     def array_attribute(self, array: np.ndarray, name: str, value: Any) -> Any:
         """Guard an attribute of an array from outside that tells of its memory."""
@@ -170,20 +212,22 @@ class Reads(Inputs):
                 self.give_up(f"it reads .{name} of an array that is a view", accessor)
         return value
 
+    def read_all_attributes(self, obj: Any) -> None:
+        """Guard all attributes of an object, if it is from outside."""
+        accessor = self.accessor_of(obj)
+        if accessor is None or self.obstacle is not None:
+            return
+        if not has_only_attributes(type(obj)) or slot_names(type(obj)):
+            self.give_up(f"it reads all attributes of a {type(obj).__name__} from outside the function")
+            return
+        self.read(vars(obj), f"{accessor}.__dict__")
+
     def parts(self, things: list[Any]) -> None:
         """Guard all attributes of the outer objects among `things`, and of the objects in them."""
         for thing, todo in walked(things):
             if id(thing) in self.known_objects and type(thing) not in GENERATORS:
                 self.read_all_attributes(thing)
                 todo += vars(thing).values() if self.obstacle is None else ()
-
-    def holder(self, f: Any) -> None:
-        """Guard the object that a method is bound to: its arrays are differentiated, too. Give up on closures."""
-        if type(f) is types.MethodType:
-            f = f.__self__
-        if type(f) is types.FunctionType and f.__closure__ and not is_born(f):
-            self.give_up(f"it differentiates with respect to variables that {f.__qualname__} captures")
-        self.parts([f])
 
     def guard_absence(self, obj: Any, name: str) -> None:
         """Guard that an attribute which the code looked for is still missing."""
@@ -216,47 +260,8 @@ class Reads(Inputs):
             elif absent not in space:
                 self.add_guard(f"{absent!r} not in {self.pin(space, module.__name__)}")
 
-    def _class_attribute(self, cls: Any, name: str, value: Any) -> Any:
-        if not belongs_to_user(cls):
-            return value
-        if issubclass(type(cls), enum.EnumType) and _is_enum_internal(self, cls, name, value):
-            return value
-        raw, owner = lookup_with_owner(cls, name)
-        if raw is None and name in ("__name__", "__qualname__", "__module__"):
-            return self.read(value, f"{self.pin(cls)}.{name}")
-        if home_of(type(cls)) not in ("builtins", "abc", "enum") or owner is None:
-            self.give_up(f"it reads .{name} of a class, which its metaclass defines")
-            return value
-        if not hasattr(type(raw), "__get__"):
-            return self._read_class_data(owner, name, value)
-        if belongs_to_user(owner):
-            self._check_descriptor(raw, name)
-        return value
-
-    def _read_class_data(self, owner: Any, name: str, value: Any) -> Any:
-        return self.read(value, f"{self.namespace(owner)}[{name!r}]") if belongs_to_user(owner) else value
-
-    def module_attribute(self, module: Any, name: str, value: Any) -> Any:
-        """Read a global name of a module, and guard it."""
-        space = vars(module)
-        if is_library_namespace(space):
-            if name in space and not module.__name__.startswith("wengert"):
-                accessor = f"{self.pin(space, module.__name__)}[{name!r}]"
-                if is_library_only(space):  # user code may set it
-                    return self.read(value, accessor)
-                self.guard_is(accessor, value)
-            return value
-        if name not in space:
-            self.give_up(f"it reads {module.__name__}.{name}, which the module computes")
-            return value
-        return self._read_global(value, name, space)
-
-    def _read_global(self, value: Any, name: str, space: dict[str, Any]) -> Any:
-        known, made = self.read_names.get((id(space), name), (None, None))
-        if known is not value or value is None:
-            made = self.read(value, f"{self.pin(space, str(space.get('__name__')))}[{name!r}]")
-            self.read_names[id(space), name] = value, made
-        return made
+    def _guard_unset(self, accessor: str, slot: types.MemberDescriptorType) -> None:
+        self.add_guard(f"{self.pin(is_unset)}({accessor}, {self.pin(slot)})")
 
     # -- checks of classes
 

@@ -22,7 +22,7 @@ LIBRARY_ONLY = {
     "inspect", "warnings", "_warnings", "contextvars", "_contextvars", "threading", "_thread", "weakref", "_weakref",
     "_weakrefset", "copyreg", "sre_compile", "keyword", "reprlib", "sys", "ast", "_ast_unparse", "annotationlib",
 }  # fmt: skip
-"""Modules of the standard library that these libraries may call, but user code may not."""
+"""Modules of the standard library that these may call, but user code may not; its reads of their state are guarded."""
 LIBRARY_MODULES = TRUSTED_LIBRARIES | LIBRARY_ONLY
 
 
@@ -38,11 +38,6 @@ def is_library_namespace(space: dict[str, Any]) -> bool:
         module = sys.modules.get(name)
         return (module is not None and vars(module) is space) or any([space is vars(made) for made in COPIES])
     return False
-
-
-def is_library_only(space: dict[str, Any]) -> bool:
-    """Whether a library namespace is one of LIBRARY_ONLY, whose state is guarded if user code reads it."""
-    return top_package(space["__name__"]) in LIBRARY_ONLY
 
 
 def belongs_to_user(thing: Any) -> bool:
