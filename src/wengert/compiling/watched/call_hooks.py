@@ -73,8 +73,8 @@ def _watched_id(thing: Any) -> int:
     """
     reads: Any = None if STATE.recording is None else STATE.recording.reads
     if reads is not None:
-        reads.identities.ask(thing)
-        thing = reads.identities.original_of(thing)
+        reads.ask_identity(thing)
+        thing = reads.original_of(thing)
     number: int = resolve(id, STATE.site)(thing)
     return number
 

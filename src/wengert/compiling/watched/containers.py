@@ -57,7 +57,7 @@ def _read_container(reads: Any, value: Any, accessor: str) -> Any:
 def _guard_keys(reads: Any, value: dict[Any, Any], accessor: str) -> dict[Any, str] | None:
     """Guard the keys of a dictionary, and return their expressions; None if they cannot be compared."""
     types = [type(key) for key in value]
-    reads.identities.copyable.update({id(key): key for key in value if may_have_copies(key)})
+    reads.copyable.update({id(key): key for key in value if may_have_copies(key)})
     if {*types} <= {str, int}:
         keys = reads.pin([*value], f"[{', '.join([literal(key) or 'an integer' for key in value])}]")
         reads.add_guard(f"[*map(type, {accessor})] == {reads.pin(types, 'their types')} and [*{accessor}] == {keys}")
@@ -78,9 +78,9 @@ def _read_set(reads: Any, value: Any, accessor: str) -> Any:
     t = type(value)
     same = f"{reads.pin(is_same_value)}((*{accessor},), {reads.pin((*value,))})"
     reads.add_guard(f"type({accessor}) is {t.__name__} and {same}")
-    reads.identities.copyable.update({id(item): item for item in value if may_have_copies(item)})
+    reads.copyable.update({id(item): item for item in value if may_have_copies(item)})
     if t is set:
-        reads.identities.shared[id(value)] = value, value, accessor
+        reads.shared[id(value)] = value, value, accessor
         reads.swapped.put(value, t(value))
     return value
 

@@ -12,7 +12,7 @@ import itertools
 import re
 import types
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -40,6 +40,13 @@ def with_labels(text: str, labels: Mapping[str, str]) -> str:
     return re.sub(r"\b[kd]\d+\b", lambda k: labels.get(k[0], k[0]), text)
 
 
+class OuterInput(NamedTuple):
+    """A number or an array from outside: the fresh object that the trace uses, and the original."""
+
+    traced: Any
+    original: Any
+
+
 class Guards:
     """The guards of one trace; `obstacle` is the reason why the trace cannot be kept, if it gave up."""
 
@@ -52,9 +59,15 @@ class Guards:
         self.guards: dict[str, None] = {}
         self.class_guards: dict[str, None] = {}  # checked first: if they hold, reading an attribute runs no code
         self.final_guards: dict[str, None] = {}  # those guards that never hold again once they failed
-        self.identities = Identities(self)
+        self.inputs: dict[str, OuterInput] = {}
+        self.draws: dict[str, str] = {}  # random draws: the expression of each by its name
+        # by id: an object, its counterpart in the trace, and its first accessor
+        self.shared: dict[int, tuple[Any, Any, str]] = {}
+        self.copyable: dict[int, Any] = {}  # by id: values that guards compare by value, so that the next may be a copy
         self.known_objects: dict[int, tuple[Any, str]] = {}  # by id: an object from outside and its first accessor
         self.originals: dict[int, tuple[Any, Any]] = {}  # by id: an object made for the trace, and its original
+        self._asked: dict[int, Any] = {}  # objects that must be distinct, by id
+        self._identity_guards: dict[str, None] = {}  # with the names of inputs in them
         self._compared_arrays: list[tuple[str, np.ndarray, np.ndarray, int]] = []
         self._pin_names: dict[int, str] = {}
         self._namespaces: dict[int, Any] = {}  # the mappingproxies of classes, by id
@@ -126,7 +139,7 @@ class Guards:
         """Guard the content of an array of integers, bools, strings or records, on which code may branch."""
         kept = value.copy()
         self._compared_arrays.append((accessor, value, kept, value.flags.num))
-        self.identities.shared[id(value)] = value, value, accessor
+        self.shared[id(value)] = value, value, accessor
         like = f"type({accessor}) is {self.pin(np.ndarray)} and {self.dtype_guard(accessor, value.dtype)}"
         lies = f"{accessor}.strides == {value.strides} and {accessor}.flags.num == {value.flags.num}"
         self.add_guard(f"{like} and {accessor}.shape == {value.shape} and {lies}")
@@ -149,15 +162,71 @@ class Guards:
                 self.give_up("it writes into an array from outside the function", accessor)
 
     # -- guards of identity
+    #
+    # A mutable object is one object in the trace, whichever accessors reach it; so is a nan, since containers search by
+    # identity. Guards check that each further accessor reaches it, too. Containers and integer arrays, into which the
+    # code may write, are guarded to be distinct objects. Float arrays and nans are if code asks, by `is`, `id` (and so
+    # `copy.deepcopy`) or a search in a container. Other numbers get a fresh object for each accessor.
+
+    def ask_identity(self, thing: Any) -> None:
+        """Guard that a thing of the trace is distinct from all others that are asked about."""
+        if issubclass(type(thing), MUTABLE) or is_nan(thing):
+            self._asked[id(thing)] = thing
+
+    def original_of(self, thing: Any) -> Any:
+        """Return the original of an object that was made for the trace, or the thing itself."""
+        return self.originals.get(id(thing), (thing, thing))[1]
 
     def are_one(self, a: Any, b: Any) -> bool:
-        """Whether containers treat two numbers of the trace as one object, as they are one nan outside."""
-        return self.identities.are_one(a, b)
+        """Whether two numbers of the trace, of which one is an input, are the same nan outside.
+
+        If they are two objects now, a guard holds that they stay two, or are no nan.
+        """
+        names = [*filter(None, map(self._identity_name, (a, b)))] if type(a) is type(b) else []
+        if len(names) < 2 or not any([name.startswith("i") for name in names]):
+            return False
+        one, other = self.original_of(a), self.original_of(b)
+        if one is other:
+            if is_nan(one):
+                self._identity_guards[" is ".join(names)] = None
+            return is_nan(one)
+        either = "" if type(a) is np.ndarray else f" or {names[0]} == {names[0]}"
+        self._identity_guards[f"{' is not '.join(names)}{either}"] = None
+        return False
+
+    def _identity_name(self, thing: Any) -> str | None:
+        """Return the expression of an input, a constant nan or a constant array; None for all else."""
+        is_number = issubclass(type(thing), (*_NUMBER_TYPES, np.ndarray))
+        name: str | None = self.input_name(thing) if is_number else None
+        is_constant = slot_of(self.recording, thing) is None and (type(thing) is np.ndarray or is_nan(thing))
+        return self.pin(thing) if name is None and is_constant else name
+
+    def _guards_of_identity(self) -> list[str]:
+        """Return all guards of identity; they come after the guards that bind the names of inputs.
+
+        Containers and integer arrays are always guarded to be distinct: the code may write into one of them.
+        """
+        shared = self.shared.values()
+        accessors = {id(made): (made, accessor) for _, made, accessor in shared} | self.known_objects
+        held = {key for key, (thing, accessor) in accessors.items() if accessor and type(thing) in (list, dict, set)}
+        contents = [(made, accessor) for own, made, accessor in shared if own is made and type(made) is np.ndarray]
+        apart = {*self._asked, *held, *[id(array) for array, _ in contents]}
+        asked = [accessors[key] for key in accessors if key in apart]
+        kinds = {type(thing) for thing, _ in asked}
+        groups = [[f"id({accessor})" for thing, accessor in asked if type(thing) is t] for t in kinds]
+        guards = [
+            *self._identity_guards,
+            *[f"len({{{', '.join(ids)}}}) == {len(ids)}" for ids in groups if len(ids) > 1],
+        ]
+        if len(contents) > 1 and any([array.base is not None for array, _ in contents]):
+            arrays, reached = zip(*contents, strict=True)
+            guards.append(f"{self.pin(memory_distances)}({', '.join(reached)}) == {memory_distances(*arrays)}")
+        return guards
 
     def asked_by_identity(self, numbers: list[Any]) -> None:
         """Note that C code searches by these numbers, and so by the identity of nans."""
         for number in filter(is_nan, numbers):
-            self.identities.ask(number)
+            self.ask_identity(number)
 
     def may_be_replaced(self, thing: Any) -> bool:
         """Whether a thing is from outside, and another one may pass its guards in the next call."""
@@ -215,6 +284,39 @@ class Guards:
                 if is_object and not runs_functions_only(raw):
                     self.give_up(f"{cls.__qualname__}.{name} is a {type(raw).__name__}, which may have state")
 
+    # -- inputs, and all guards together
+
+    def input_name(self, made: Any) -> str | None:
+        """Return the variable of the generated code for an input of the trace; None for other objects."""
+        for k, (name, outer) in enumerate(self.inputs.items()):
+            if outer.traced is made:
+                return name if name in self.draws else f"i{k}"
+        return None
+
+    def all_guards(self) -> list[str]:
+        """Return the guards in the order in which they are checked; those of inputs bind their names for the others."""
+        outside = [(f"i{k}", *item) for k, item in enumerate(self.inputs.items()) if item[0] not in self.draws]
+        of_inputs = [self._type_guard(name, accessor, outer.original) for name, accessor, outer in outside]
+        return [*self.class_guards, *self.guards, *of_inputs, *self._guards_of_identity(), *self._alias_guard()]
+
+    def _type_guard(self, name: str, accessor: str, value: Any) -> str:
+        """Return the guard on the type of an input, for arrays also its shape and dtype; it also binds its name."""
+        if type(value) is np.ndarray:
+            like = f"{name}.shape == {value.shape} and {self.dtype_guard(name, value.dtype)}"
+            return f"type({name} := {accessor}) is ndarray and {like}"
+        return f"type({name} := {accessor}) is {'float' if type(value) is float else self.pin(type(value))}"
+
+    def _alias_guard(self) -> list[str]:
+        """Return the guard that an array inside an argument occurs nowhere else in them: each is its own input."""
+        arrays = [accessor for accessor, outer in self.inputs.items() if type(outer.original) is np.ndarray]
+        given = [accessor for accessor in arrays if re.match(r"a\d", accessor)]
+        inside = [f"id({accessor})" for accessor in given if not accessor[1:].isdigit()]
+        whole = [f"id({accessor})" for accessor in given if accessor[1:].isdigit()]
+        if not inside or len(given) < 2:
+            return []
+        others = f" - {{{', '.join(whole)}}}" if whole else ""
+        return [f"len({{{', '.join(inside)}}}{others}) == {len(inside)}"]
+
 
 _PATTERN_FLAGS = 1 << 5 | 1 << 6
 """The flags by which `match` takes a class for a sequence or mapping; registering with an ABC sets them."""
@@ -249,73 +351,3 @@ def memory_distances(*arrays: Any) -> dict[tuple[int, int], int]:
     near = [((i, j), a, b) for (i, a), (j, b) in pairs if np.may_share_memory(a, b)]
     starts = [(pair, *[array.__array_interface__["data"][0] for array in (a, b)]) for pair, a, b in near]
     return {pair: one - other for pair, one, other in starts}
-
-
-class Identities:
-    """Guards that two accessors reach one object, or that they reach two, where the code can tell.
-
-    A mutable object is one object in the trace, whichever accessors reach it; so is a nan, since containers search by
-    identity. Guards check that each further accessor reaches it, too. Containers and integer arrays, into which the
-    code may write, are guarded to be distinct objects. Float arrays and nans are if code asks, by `is`, `id` (and so
-    `copy.deepcopy`) or a search in a container. Other numbers get a fresh object for each accessor.
-    """
-
-    def __init__(self, reads: Any) -> None:
-        self.reads = reads
-        # by id: an object, its counterpart in the trace, and its first accessor
-        self.shared: dict[int, tuple[Any, Any, str]] = {}
-        self.guards: dict[str, None] = {}  # with the names of inputs in them
-        self.copyable: dict[int, Any] = {}  # by id: values that guards compare by value, so that the next may be a copy
-        self._asked: dict[int, Any] = {}
-
-    def ask(self, thing: Any) -> None:
-        """Guard that a thing of the trace is distinct from all others that are asked about."""
-        if issubclass(type(thing), MUTABLE) or is_nan(thing):
-            self._asked[id(thing)] = thing
-
-    def original_of(self, thing: Any) -> Any:
-        """Return the original of an object that was made for the trace, or the thing itself."""
-        return self.reads.originals.get(id(thing), (thing, thing))[1]
-
-    def are_one(self, a: Any, b: Any) -> bool:
-        """Whether two numbers of the trace, of which one is an input, are the same nan outside.
-
-        If they are two objects now, a guard holds that they stay two, or are no nan.
-        """
-        names = [*filter(None, map(self._name, (a, b)))] if type(a) is type(b) else []
-        if len(names) < 2 or not any([name.startswith("i") for name in names]):
-            return False
-        one, other = self.original_of(a), self.original_of(b)
-        if one is other:
-            if is_nan(one):
-                self.guards[" is ".join(names)] = None
-            return is_nan(one)
-        either = "" if type(a) is np.ndarray else f" or {names[0]} == {names[0]}"
-        self.guards[f"{' is not '.join(names)}{either}"] = None
-        return False
-
-    def _name(self, thing: Any) -> str | None:
-        """Return the expression of an input, a constant nan or a constant array; None for all else."""
-        is_number = issubclass(type(thing), (*_NUMBER_TYPES, np.ndarray))
-        name: str | None = self.reads.input_name(thing) if is_number else None
-        is_constant = slot_of(self.reads.recording, thing) is None and (type(thing) is np.ndarray or is_nan(thing))
-        return self.reads.pin(thing) if name is None and is_constant else name
-
-    def all_guards(self) -> list[str]:
-        """Return all guards of identity; they come after the guards that bind the names of inputs.
-
-        Containers and integer arrays are always guarded to be distinct: the code may write into one of them.
-        """
-        shared = self.shared.values()
-        accessors = {id(made): (made, accessor) for _, made, accessor in shared} | self.reads.known_objects
-        held = {key for key, (thing, accessor) in accessors.items() if accessor and type(thing) in (list, dict, set)}
-        contents = [(made, accessor) for own, made, accessor in shared if own is made and type(made) is np.ndarray]
-        apart = {*self._asked, *held, *[id(array) for array, _ in contents]}
-        asked = [accessors[key] for key in accessors if key in apart]
-        kinds = {type(thing) for thing, _ in asked}
-        groups = [[f"id({accessor})" for thing, accessor in asked if type(thing) is t] for t in kinds]
-        guards = [*self.guards, *[f"len({{{', '.join(ids)}}}) == {len(ids)}" for ids in groups if len(ids) > 1]]
-        if len(contents) > 1 and any([array.base is not None for array, _ in contents]):
-            arrays, reached = zip(*contents, strict=True)
-            guards.append(f"{self.reads.pin(memory_distances)}({', '.join(reached)}) == {memory_distances(*arrays)}")
-        return guards

@@ -41,15 +41,15 @@ def _compare_identity(hook: str, right: Any, left: Any, site: Site | None) -> bo
         things = [given(recording, thing) for thing in (left, right)]  # type: ignore[arg-type]
         if issubclass(type(left), MUTABLE):
             for thing in things:
-                reads.identities.ask(thing)
-            is_hidden = things[0] is not things[1] and operator.is_(*map(reads.identities.original_of, things))
+                reads.ask_identity(thing)
+            is_hidden = things[0] is not things[1] and operator.is_(*map(reads.original_of, things))
         else:
             asked = any(map(reads.may_be_replaced, (left, right))) or all(map(reads.may_be_replaced, things))
             is_hidden = left is not right and asked
         if is_hidden:  # the code may have got a wrong answer already
             problem = "wg.compile cannot tell whether two values from outside the function are one object"
             raise recording.refuse(RefusedCallError(f"{users_line()}: {problem}"))  # type: ignore[union-attr]
-        are_copyable = any([id(thing) in reads.identities.copyable for thing in things])
+        are_copyable = any([id(thing) in reads.copyable for thing in things])
         if are_copyable and is_same_value(left, right) and not is_own_or_library_code(frame):
             give_up_at("it compares equal values by `is`, whose answer may differ in the next call", site)
     if reads is not None and is_compared_by_value(left):

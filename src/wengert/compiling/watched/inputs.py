@@ -7,16 +7,15 @@ names. Containers are read as a whole, objects attribute by attribute as the cod
 from __future__ import annotations
 
 import enum
-import re
 import sys
 import types
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from wengert.compiling.watched.containers import SwappedContainers, reader_of
-from wengert.compiling.watched.guards import MOST_GUARDS, Guards, is_nan
+from wengert.compiling.watched.guards import MOST_GUARDS, Guards, OuterInput, is_nan
 from wengert.compiling.watched.trusted import (
     is_engine_code,
     is_library_namespace,
@@ -48,20 +47,11 @@ LONGEST_ACCESSOR = 400
 """Characters of the longest accessor; a trace that reads a value deeper than that is not kept."""
 
 
-class OuterInput(NamedTuple):
-    """A number or an array from outside: the fresh object that the trace uses, and the original."""
-
-    traced: Any
-    original: Any
-
-
 class Inputs(Guards):
     """The inputs and guards of one trace, built as it reads values from outside."""
 
     def __init__(self, recording: Recording, hooks: Mapping[str, Callable[..., Any]]) -> None:
         super().__init__(recording, hooks)
-        self.inputs: dict[str, OuterInput] = {}
-        self.draws: dict[str, str] = {}  # random draws: the expression of each by its name
         self.generators: dict[str, Any] = {}  # the generators drawn from, by their accessors
         self.seeded_generators: dict[int, Any] = {}  # made in the trace from a constant seed, by id
         self.classes: dict[int, Any] = {}  # classes that the code read, by id
@@ -72,8 +62,8 @@ class Inputs(Guards):
         """Make a value from outside an input, or guard it, or give up; return the object that the trace uses for it."""
         if len(accessor) > LONGEST_ACCESSOR or len(self.inputs) > MOST_GUARDS:
             self.give_up(f"it reads too large or too deep a structure ({self.describe(accessor)[:LONGEST_ACCESSOR]} …)")
-        if id(value) in self.identities.shared:
-            _, made, first = self.identities.shared[id(value)]
+        if id(value) in self.shared:
+            _, made, first = self.shared[id(value)]
             if accessor != first:
                 self.add_guard(f"{accessor} is {first}")
             return made
@@ -84,7 +74,7 @@ class Inputs(Guards):
             return value
         t = type(value)
         if t is not set and may_have_copies(value):
-            self.identities.copyable[id(value)] = value
+            self.copyable[id(value)] = value
         if t is float or is_inexact(value):
             return self._read_number(value, accessor)
         if self.guard_value(value, accessor):
@@ -132,44 +122,13 @@ class Inputs(Guards):
         SHADOW[id(made)] = slot
         self.inputs[accessor] = OuterInput(made, value)
         if type(value) is np.ndarray or is_nan(value):
-            self.identities.shared[id(value)] = value, made, accessor
+            self.shared[id(value)] = value, made, accessor
         return self.note_made(made, value)
 
     def note_made(self, made: Any, original: Any) -> Any:
         """Remember the original of an object that was made for the trace, and return the object."""
         self.originals[id(made)] = made, original
         return made
-
-    def input_name(self, made: Any) -> str | None:
-        """Return the variable of the generated code for an input of the trace; None for other objects."""
-        for k, (name, outer) in enumerate(self.inputs.items()):
-            if outer.traced is made:
-                return name if name in self.draws else f"i{k}"
-        return None
-
-    def all_guards(self) -> list[str]:
-        """Return the guards in the order in which they are checked; those of inputs bind their names for the others."""
-        outside = [(f"i{k}", *item) for k, item in enumerate(self.inputs.items()) if item[0] not in self.draws]
-        of_inputs = [self._type_guard(name, accessor, outer.original) for name, accessor, outer in outside]
-        return [*self.class_guards, *self.guards, *of_inputs, *self.identities.all_guards(), *self._alias_guard()]
-
-    def _type_guard(self, name: str, accessor: str, value: Any) -> str:
-        """Return the guard on the type of an input, for arrays also its shape and dtype; it also binds its name."""
-        if type(value) is np.ndarray:
-            like = f"{name}.shape == {value.shape} and {self.dtype_guard(name, value.dtype)}"
-            return f"type({name} := {accessor}) is ndarray and {like}"
-        return f"type({name} := {accessor}) is {'float' if type(value) is float else self.pin(type(value))}"
-
-    def _alias_guard(self) -> list[str]:
-        """Return the guard that an array inside an argument occurs nowhere else in them: each is its own input."""
-        arrays = [accessor for accessor, outer in self.inputs.items() if type(outer.original) is np.ndarray]
-        given = [accessor for accessor in arrays if re.match(r"a\d", accessor)]
-        inside = [f"id({accessor})" for accessor in given if not accessor[1:].isdigit()]
-        whole = [f"id({accessor})" for accessor in given if accessor[1:].isdigit()]
-        if not inside or len(given) < 2:
-            return []
-        others = f" - {{{', '.join(whole)}}}" if whole else ""
-        return [f"len({{{', '.join(inside)}}}{others}) == {len(inside)}"]
 
     # -- objects, classes and functions
 
