@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 
 from wengert.compiling.watched.drawing import GENERATOR_MAKERS, is_draw, watched_draw, watched_generator_maker
-from wengert.compiling.watched.outer_reads import Reads, is_abc_method, reads_here
+from wengert.compiling.watched.outer_reads import Reads, is_abc_method, reads_at, reads_here
 from wengert.compiling.watched.read_hooks import (
     ATTRIBUTE_BUILTINS,
     STRING_FUNCTIONS,
     STRING_MAKERS,
     guard_print_settings,
-    reads_at,
     watch_write,
 )
 from wengert.compiling.watched.trusted import (

@@ -16,8 +16,8 @@ from typing import Any
 from wengert.compiling.watched.call_hooks import watch_resolve
 from wengert.compiling.watched.guards import MUTABLE
 from wengert.compiling.watched.loop_states import is_compared_by_value
-from wengert.compiling.watched.outer_reads import reads_here
-from wengert.compiling.watched.read_hooks import READ_HOOKS, give_up_at
+from wengert.compiling.watched.outer_reads import give_up_at, reads_here
+from wengert.compiling.watched.read_hooks import READ_HOOKS
 from wengert.compiling.watched.trusted import is_own_or_library_code
 from wengert.compiling.watched.watchable import is_same_value
 from wengert.errors import RefusedCallError
@@ -126,28 +126,14 @@ _FILE_ASKING_FOR_NUMBERS = f"{ENGINE}hooks/standins/conversions.py"
 
 def _is_asked_by_c(frame: types.FrameType) -> bool:
     """Whether C code, not instrumented code, called the method that runs in a frame and uses its result."""
-    caller = frame.f_back
+    caller, code = frame.f_back, frame.f_code
     assert caller is not None
     if original(caller.f_code) is not None:
         return False
-    if frame.f_code.co_name in _STRING_METHODS:
-        return not _is_formatted_by(caller, _self_of(frame))
-    file = caller.f_code.co_filename
-    return file != _FILE_ASKING_FOR_NUMBERS if _converts(frame) else file not in _FILES_ASKING_FOR_ITEMS
-
-
-def _converts(frame: types.FrameType) -> bool:
-    """Whether a frame runs `__float__` or `__complex__` of its first argument."""
-    t = type(_self_of(frame))
-    return any([getattr(lookup(t, name), "__code__", None) is frame.f_code for name in _NUMBER_METHODS])
-
-
-def _self_of(frame: types.FrameType) -> Any:
-    """The first argument of the method that runs in a frame."""
-    return frame.f_locals[frame.f_code.co_varnames[0]] if frame.f_code.co_argcount else None
-
-
-def _is_formatted_by(caller: types.FrameType, owner: Any) -> bool:
-    """Whether this package converts that very object to a string, and not a container that holds it."""
-    names = caller.f_locals
-    return names.get("value") is owner or any([a is owner for a in names.get("args", ())])
+    owner = frame.f_locals[code.co_varnames[0]] if code.co_argcount else None
+    names, file = caller.f_locals, caller.f_code.co_filename
+    if code.co_name in _STRING_METHODS:  # this package may convert that very object, or a container that holds it
+        return names.get("value") is not owner and not any([a is owner for a in names.get("args", ())])
+    if any([getattr(lookup(type(owner), name), "__code__", None) is code for name in _NUMBER_METHODS]):
+        return file != _FILE_ASKING_FOR_NUMBERS
+    return file not in _FILES_ASKING_FOR_ITEMS

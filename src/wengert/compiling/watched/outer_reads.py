@@ -42,6 +42,7 @@ from wengert.compiling.watched.watchable import (
 from wengert.recording.recording import STATE, Recording
 from wengert.recording.swapped_code import is_born
 from wengert.values.names import home_of
+from wengert.values.sites import Site
 from wengert.values.transformed import Transformed
 from wengert.values.views import owner_of
 
@@ -51,6 +52,21 @@ def reads_here() -> Reads | None:
     recording = STATE.recording
     reads: Any = None if recording is None else recording.reads
     return None if reads is None or reads.obstacle is not None else reads
+
+
+def reads_at(site: Site | None) -> Reads | None:
+    """Return `reads_here`, if there are any, for the hook at a line of user code."""
+    reads = reads_here()
+    if reads is not None:
+        STATE.site = site
+    return reads
+
+
+def give_up_at(reason: str, site: Site | None, may_retry: bool = False) -> None:
+    """Give up for a reason at a line of user code, if something is watched."""
+    reads = reads_at(site)
+    if reads is not None:
+        reads.give_up(reason, may_retry=may_retry)
 
 
 class Reads(Inputs):

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.watched.outer_reads import MEMORY_ATTRIBUTES, Reads, reads_here
+from wengert.compiling.watched.outer_reads import MEMORY_ATTRIBUTES, Reads, give_up_at, reads_at, reads_here
 from wengert.compiling.watched.trusted import (
     belongs_to_user,
     is_engine_code,
@@ -25,21 +25,6 @@ from wengert.hooks.code_swap import HOOKS
 from wengert.recording.recording import STATE
 from wengert.recording.swapped_code import is_born
 from wengert.values.sites import Site
-
-
-def reads_at(site: Site | None) -> Reads | None:
-    """Return `reads_here`, if there are any, for the hook at a line of user code."""
-    reads = reads_here()
-    if reads is not None:
-        STATE.site = site
-    return reads
-
-
-def give_up_at(reason: str, site: Site | None, may_retry: bool = False) -> None:
-    """Give up for a reason at a line of user code, if something is watched."""
-    reads = reads_at(site)
-    if reads is not None:
-        reads.give_up(reason, may_retry=may_retry)
 
 
 def _reads_of(frame: types.FrameType, site: Site | None) -> Reads | None:
@@ -225,16 +210,13 @@ def _watch_match_class(cls: Any, names: tuple[str, ...], subject: Any, count: in
     if reads is None:
         return found
     reads.class_check(isinstance, subject, cls)
-    read = (*_class_attribute(cls, "__match_args__", ())[:count], *names)
+    by_position = _watch_getattr(cls, "__match_args__", site)[:count] if hasattr(cls, "__match_args__") else ()
+    read = (*by_position, *names)
     if (found is None and isinstance(subject, cls)) or any(runs_code(type(subject), name) for name in read):
         reads.give_up("it matches a class pattern by a missing or computed attribute")
     if found is None or not read:
         return found
     return (*found[: len(found) - len(read)], *[_watch_getattr(subject, name, site) for name in read])
-
-
-def _class_attribute(cls: Any, name: str, default: Any) -> Any:
-    return _watch_getattr(cls, name, STATE.site) if hasattr(cls, name) else default
 
 
 _INTROSPECTION = {
@@ -302,21 +284,15 @@ STRING_FUNCTIONS = {"array2string", "array_repr", "array_str", "__str__", "__rep
 """Names of functions and methods of libraries that return strings of arrays and objects."""
 
 
-def _watched_format(value: Any, spec: str, site: Site | None) -> Any:
-    _watch_printing((value,), spec)
-    return HOOKS["format"](value, spec, site)
+def _printing_hook(name: str) -> Callable[..., Any]:
+    """Return the hook of a conversion to a string; it guards the print settings."""
 
+    def call(value: Any, *rest: Any) -> Any:
+        if name != "mod" or type(rest[0]) is str:  # `%` formats if its left operand is a string
+            _watch_printing((value,), rest[0] if name == "format" else "")
+        return HOOKS[name](value, *rest)
 
-def _watched_convert(value: Any, *conversion_and_site: Any) -> Any:
-    _watch_printing((value,))
-    return HOOKS["convert"](value, *conversion_and_site)
-
-
-def _watched_mod(right: Any, left: Any, *site: Any) -> Any:
-    """Hook the operator `%`, which formats if its left operand is a string."""
-    if type(left) is str:
-        _watch_printing((right,))
-    return HOOKS["mod"](right, left, *site)
+    return call
 
 
 READ_HOOKS: dict[str, Callable[..., Any]] = {
@@ -331,7 +307,5 @@ READ_HOOKS: dict[str, Callable[..., Any]] = {
     "sets_free_variable": _watch_free_variable_write,
     "imported": _watch_import,
     "imported_from": _watch_import_from,
-    "format": _watched_format,
-    "convert": _watched_convert,
-    "mod": _watched_mod,
+    **{name: _printing_hook(name) for name in ("format", "convert", "mod")},
 }
