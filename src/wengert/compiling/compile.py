@@ -17,8 +17,8 @@ from wengert.compiling.loops.while_call import free_loops_on
 from wengert.compiling.loops.while_loops import is_head
 from wengert.compiling.native.module import load_compiler
 from wengert.compiling.watched.around import fp_errors_key
-from wengert.compiling.watched.guards import Wrapper
 from wengert.compiling.watched.tracing import WatchedTrace, trace_watched, trace_with_counters
+from wengert.compiling.watched.watchable import Wrapper
 from wengert.errors import (
     ArgumentError,
     EagerWarning,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import linecache
-import re
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -14,11 +13,10 @@ import numpy as np
 from wengert.compiling.loops.lowering import find_reverse, lowered
 from wengert.compiling.optimising import optimised
 from wengert.compiling.watched.drawing import saved_state
-from wengert.compiling.watched.guards import OuterInput, with_labels
+from wengert.compiling.watched.guards import with_labels
 from wengert.compiling.watched.loop_states import loops_ended_by_guards
-from wengert.compiling.watched.outer_reads import Reads
-from wengert.compiling.watched.sameness import has_readable_state, readable_state
 from wengert.compiling.watched.tracing import WatchedTrace
+from wengert.compiling.watched.watchable import has_readable_state, readable_state
 from wengert.errors import StaleTapeError
 from wengert.recording.decisions import what_raises
 
@@ -57,17 +55,7 @@ class CompiledTrace:
         self.loops = {site: head.description for site, head in heads.items()}
         self.parameters, self.inputs, self.labels = parameters, [*reads.inputs], reads.labels
         self.run: Any = self.tape.compile("run", native=native)
-        read = [(k, name, outer) for k, (name, outer) in enumerate(reads.inputs.items()) if name not in reads.draws]
-        self.guards = [
-            *reads.class_guards,
-            *reads.guards,
-            *[_type_guard(f"i{k}", name, outer, reads) for k, name, outer in read],
-        ]
-        self.final_guards = [*reads.final_guards]
-        self.guards += reads.identities.all_guards()
-        self.guards += _no_alias_guard(
-            [name for name, outer in reads.inputs.items() if type(outer.original) is np.ndarray]
-        )
+        self.guards, self.final_guards = reads.all_guards(), [*reads.final_guards]
         self.draws, self.generators = reads.draws, reads.generators
         self.names: dict[str, Any] = {f"k{k}": pin for k, pin in enumerate(reads.pins)}
         run = _without_fp_warnings(self.run) if reads.recording.checks_fp_errors else self.run
@@ -165,23 +153,3 @@ def _without_fp_warnings(run: Callable[..., Any]) -> Callable[..., Any]:
             return run(*given)
 
     return call
-
-
-def _no_alias_guard(places: list[str]) -> list[str]:
-    """Return the guard that an array inside an argument occurs nowhere else in the arguments: each is its own input."""
-    given = [place for place in places if re.match(r"a\d", place)]
-    inside = [place for place in given if not place[1:].isdigit()]
-    bare = [place for place in given if place[1:].isdigit()]
-    if not inside or len(given) < 2:
-        return []
-    parts, whole = (", ".join([f"id({place})" for place in places]) for places in (inside, bare))
-    return [f"len({{{parts}}}{f' - {{{whole}}}' * bool(bare)}) == {len(inside)}"]
-
-
-def _type_guard(name: str, place: str, outer: OuterInput, reads: Reads) -> str:
-    """Return the guard on the type of an input, for arrays also its shape and dtype; it also binds its name."""
-    value = outer.original
-    if type(value) is np.ndarray:
-        like = f"{name}.shape == {value.shape} and {reads.dtype_guard(name, value.dtype)}"
-        return f"type({name} := {place}) is ndarray and {like}"
-    return f"type({name} := {place}) is {'float' if type(value) is float else reads.pin(type(value))}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import string
 import sys
 import types
 from collections.abc import Callable
@@ -11,56 +12,68 @@ from typing import Any
 import numpy as np
 
 from wengert.compiling.watched.drawing import GENERATOR_MAKERS, is_draw, watched_draw, watched_generator_maker
-from wengert.compiling.watched.instances import guard_class_check, is_abc_method
-from wengert.compiling.watched.outer_reads import Reads
-from wengert.compiling.watched.printing import STRING_FUNCTIONS, STRING_MAKERS, guard_print_settings
-from wengert.compiling.watched.read_hooks import ATTRIBUTE_BUILTINS, reads_here, watch_write
-from wengert.compiling.watched.ruled import recorded_if_traced
-from wengert.compiling.watched.trusted import (
-    belongs_to_user,
-    calls_python,
-    format_reads_attributes,
-    is_library_namespace,
-    is_solver,
-    refused_call,
+from wengert.compiling.watched.outer_reads import Reads, is_abc_method, reads_at, reads_here
+from wengert.compiling.watched.read_hooks import (
+    ATTRIBUTE_BUILTINS,
+    STRING_FUNCTIONS,
+    STRING_MAKERS,
+    guard_print_settings,
+    watch_write,
 )
-from wengert.compiling.watched.watchable_types import is_tensor_function
+from wengert.compiling.watched.trusted import (
+    LIBRARY_MODULES,
+    LIBRARY_ONLY,
+    TRUSTED_LIBRARIES,
+    belongs_to_user,
+    is_engine_code,
+    is_library_namespace,
+    is_tensor_function,
+    is_user_function,
+    top_package,
+)
+from wengert.compiling.watched.watchable import ATOMS, COMPARED_BY_VALUE, CONSTANT_CALLABLES, nested_leaves
 from wengert.hooks.calls import resolve
 from wengert.hooks.decide import decide
 from wengert.hooks.policy import Kind
 from wengert.recording.primitives import primitive_of
 from wengert.recording.recording import STATE
-from wengert.values.frames import ENGINE, user_frame
+from wengert.recording.slots import slot_of
+from wengert.recording.swapped_code import is_born
+from wengert.values.frames import user_frame
 from wengert.values.names import home_of
 from wengert.values.sites import Site
 
 
 def watch_resolve(f: Any, site: Site | None = None) -> Any:
     """Resolve a callable in a watched trace, and check that a kept trace may call it."""
+    if f is id and is_engine_code(sys._getframe(1).f_code):
+        return resolve(id, site)
+    return _resolve(f, site, reads_at(site))
+
+
+def resolve_without_site(f: Any) -> Any:
+    """Resolve a callable in a watched trace for a call that has no line of user code."""
+    return _resolve(f, STATE.site, reads_here())
+
+
+def _resolve(f: Any, site: Site | None, reads: Reads | None) -> Any:
+    """Return the replacement of a callable that needs one in a watched trace; else what any trace calls."""
+    found = None if reads is None else _replacement_of(f, reads)
     if f is id:
-        return resolve(id, site) if sys._getframe(1).f_code.co_filename.startswith(ENGINE) else _watched_id_at(site)
-    if (reads := reads_here()) is not None:
         STATE.site = site
-        found = _replacement_of(f, reads)
-        if found is not None:
-            return found
-    return resolve(f, site)
-
-
-def _watched_id_at(site: Site | None) -> Callable[[Any], int]:
-    """Return the replacement of `id`, which user code may not call, but libraries such as `copy` may."""
-    STATE.site = site
-    if (reads := reads_here()) is not None:
-        _check_call(reads, id)
-    return _watched_id
+        return _watched_id
+    return resolve(f, site) if found is None else found
 
 
 def _watched_id(thing: Any) -> int:
-    """Replace `id`: return that of the original of an object which was made for the trace."""
+    """Replace `id`: return that of the original of an object which was made for the trace.
+
+    User code may not call it, but libraries such as `copy` may.
+    """
     reads: Any = None if STATE.recording is None else STATE.recording.reads
     if reads is not None:
-        reads.identities.ask(thing)
-        thing = reads.identities.original_of(thing)
+        reads.ask_identity(thing)
+        thing = reads.original_of(thing)
     number: int = resolve(id, STATE.site)(thing)
     return number
 
@@ -72,20 +85,11 @@ def _watched_class_check(native: Callable[..., bool]) -> Callable[..., bool]:
     def call(thing: Any, classes: Any, /) -> bool:
         reads = reads_here()
         if reads is not None:
-            guard_class_check(reads, native, thing, classes)
+            reads.class_check(native, thing, classes)
         answer: bool = resolve(native, STATE.site)(thing, classes)
         return answer
 
     return call
-
-
-def resolve_without_site(f: Any) -> Any:
-    """Resolve a callable in a watched trace for a call that has no line of user code."""
-    if f is id:
-        return _watched_id_at(STATE.site)
-    reads = reads_here()
-    found = None if reads is None else _replacement_of(f, reads)
-    return resolve(f, STATE.site) if found is None else found
 
 
 def _replacement_of(f: Any, reads: Reads) -> Any:
@@ -97,8 +101,8 @@ def _replacement_of(f: Any, reads: Reads) -> Any:
     _check_call(reads, f)
     if f is str or (type(f) in (types.BuiltinFunctionType, types.WrapperDescriptorType) and f in _BUILTIN_HOOKS):
         return _BUILTIN_HOOKS[f]
-    if _has_rule(f):
-        return recorded_if_traced(f, reads)
+    if is_user_function(f) and primitive_of(f) is not None:
+        return _recorded_if_traced(f, reads)
     return _with_attributes_read(f, reads) if _may_read_attributes(f) else None
 
 
@@ -106,7 +110,7 @@ def _may_read_attributes(f: Any) -> bool:
     """Whether a callable belongs to this package, so that it may read all attributes of its arguments."""
     t = type(f)
     if t is types.FunctionType:
-        return f.__code__.co_filename.startswith(ENGINE)
+        return is_engine_code(f.__code__)
     return not issubclass(t, type) and home_of(t).startswith("wengert.") and not is_tensor_function(t)
 
 
@@ -121,58 +125,40 @@ def _with_attributes_read(f: Any, reads: Reads) -> Callable[..., Any]:
     return call
 
 
-def _check_call(reads: Reads, f: Any) -> None:
-    """Give up if a call cannot be watched: user functions must be entered, C functions known to be pure."""
-    if id(f) in reads.checked_calls:
-        return
-    caller = user_frame(sys._getframe(3))
-    is_inside = caller is not None and is_library_namespace(caller.f_globals)
-    reason = refused_call(f, is_inside) or _why_not_entered(f)
-    if type(f) in _WITH_NAMES and f.__name__ in (*STRING_FUNCTIONS, *_FORMAT_METHODS):
-        guard_print_settings(reads)
-    if is_abc_method(f):
-        reads.guard_registrations()
-    if type(f) is types.BuiltinFunctionType and f.__name__ in _FORMAT_METHODS and format_reads_attributes(f.__self__):
-        reason = f"it uses a format string that reads attributes ({f.__self__!r})"
-    elif type(f) is types.MethodDescriptorType and f.__name__ in _FORMAT_METHODS:
-        reason = f"it calls {f.__qualname__} as a function, so that the format string is unknown"
-    elif type(f) in (types.MethodWrapperType, types.BuiltinFunctionType) and f.__name__ in _WHOLE_OBJECT_METHODS:
-        if f.__name__ in ("__setattr__", "__delattr__"):
-            watch_write(f.__self__, "", STATE.site)
-        else:
-            reads.read_all_attributes(f.__self__)
-    elif type(f) in _UNBOUND_METHOD_TYPES and f.__name__ in _WHOLE_OBJECT_METHODS and f not in _BUILTIN_HOOKS:
-        reason = f"it calls {f.__qualname__}"
-    if reason is not None:
-        reads.give_up(reason)
-    elif type(f) in (types.FunctionType, type, np.ufunc) and not is_inside:
-        reads.checked_calls[id(f)] = f
+def _recorded_if_traced(f: types.FunctionType, reads: Reads) -> Callable[..., Any]:
+    """Return the replacement of a function with a rule: recorded as one call if an argument is traced, else entered.
+
+    The generated code calls such a function itself, which reads what it needs at each call. What its rule reads is
+    watched. Its arguments other than numbers and arrays must be the same in each call.
+    """
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        recording = STATE.recording
+        if recording is None:
+            return f(*args, **kwargs)
+        parts = nested_leaves((args, kwargs))
+        is_traced = any(slot_of(recording, part) is not None for part in parts)
+        for part in parts if is_traced else ():
+            if not _is_same_in_each_call(part, reads):
+                reads.give_up(f"it passes a {type(part).__name__} to {f.__qualname__}, which has a custom rule")
+        return decide(f, is_traced).of(f)(*args, **kwargs)
+
+    return call
 
 
-def _why_not_entered(f: Any) -> str | None:
-    """Return why a call of Python code cannot be watched: the code is not entered. None if it is."""
-    t = type(f)
-    if t is types.FunctionType and _is_user_function(f):
-        is_watched = decide(f).kind is Kind.ENTERED or _has_rule(f)
-        return None if is_watched else f"it calls {f.__qualname__}, which wengert does not trace"
-    if t is types.FunctionType and is_solver(f) and decide(f).kind is not Kind.ENTERED:
-        public = home_of(f).partition("._")[0]
-        return f"wg.compile does not support {public}.{f.__qualname__}"
-    is_user_code = _is_user_function(f.__func__) if t is types.MethodType else calls_python(t) and belongs_to_user(t)
-    if is_user_code and decide(f).kind is not Kind.ENTERED:
-        return f"it calls a {t.__name__} with a custom rule or a replacement, which wengert does not trace"
-    return None
+def _is_same_in_each_call(thing: Any, reads: Reads) -> bool:
+    """Whether an argument is a number or an array, or is the same in each call, by its type or a guard."""
+    if issubclass(type(thing), _UNCHANGING_TYPES) and (type(thing) is not np.ndarray or not thing.dtype.hasobject):
+        return True
+    if type(thing) is types.FunctionType:
+        return not is_born(thing)
+    accessor = reads.accessor_of(thing)
+    return accessor is not None and not accessor.startswith("a")
 
 
-def _has_rule(f: Any) -> bool:
-    """Whether a plain user function has a rule."""
-    return type(f) is types.FunctionType and _is_user_function(f) and primitive_of(f) is not None
-
-
-def _is_user_function(f: Any) -> bool:
-    """Whether a callable is a Python function of the user."""
-    is_python = type(f) is types.FunctionType and not is_library_namespace(f.__globals__)
-    return is_python and not f.__code__.co_filename.startswith(ENGINE)
+_UNCHANGING_TYPES: Any = (
+    *CONSTANT_CALLABLES, *ATOMS, *COMPARED_BY_VALUE, float, complex, np.generic, np.ndarray, type, types.ModuleType,
+)  # fmt: skip
 
 
 _BUILTIN_HOOKS: dict[Any, Callable[..., Any]] = {
@@ -187,3 +173,145 @@ _WHOLE_OBJECT_METHODS = {"__setattr__", "__delattr__", "__reduce__", "__reduce_e
 """Methods written in C that change their object, or read all of it."""
 _WITH_NAMES = (types.FunctionType, types.BuiltinFunctionType, types.MethodWrapperType)
 _UNBOUND_METHOD_TYPES = (types.WrapperDescriptorType, types.MethodDescriptorType)
+
+
+# -- calls that cannot be watched
+
+
+def _check_call(reads: Reads, f: Any) -> None:
+    """Give up if a call cannot be watched: user functions must be entered, C functions known to be pure."""
+    if id(f) in reads.checked_calls:
+        return
+    caller, t = user_frame(sys._getframe()), type(f)
+    is_inside = caller is not None and is_library_namespace(caller.f_globals)
+    reason = _refused_call(f, is_inside) or _why_not_entered(f)
+    if t in _WITH_NAMES and f.__name__ in (*STRING_FUNCTIONS, *_FORMAT_METHODS):
+        guard_print_settings(reads)
+    if is_abc_method(f):
+        reads.guard_registrations()
+    if t is types.BuiltinFunctionType and f.__name__ in _FORMAT_METHODS and _format_reads_attributes(f.__self__):
+        reason = f"it uses a format string that reads attributes ({f.__self__!r})"
+    elif t is types.MethodDescriptorType and f.__name__ in _FORMAT_METHODS:
+        reason = f"it calls {f.__qualname__} as a function, so that the format string is unknown"
+    elif t in (types.MethodWrapperType, types.BuiltinFunctionType) and f.__name__ in _WHOLE_OBJECT_METHODS:
+        if f.__name__ in ("__setattr__", "__delattr__"):
+            watch_write(f.__self__, "", STATE.site)
+        else:
+            reads.read_all_attributes(f.__self__)
+    elif t in _UNBOUND_METHOD_TYPES and f.__name__ in _WHOLE_OBJECT_METHODS and f not in _BUILTIN_HOOKS:
+        reason = f"it calls {f.__qualname__}"
+    if reason is not None:
+        reads.give_up(reason)
+    elif t in (types.FunctionType, type, np.ufunc) and not is_inside:
+        reads.checked_calls[id(f)] = f
+
+
+def _why_not_entered(f: Any) -> str | None:
+    """Return why a call of Python code cannot be watched: the code is not entered. None if it is."""
+    t = type(f)
+    if is_user_function(f):
+        is_watched = decide(f).kind is Kind.ENTERED or primitive_of(f) is not None
+        return None if is_watched else f"it calls {f.__qualname__}, which wengert does not trace"
+    if t is types.FunctionType and home_of(f).startswith(_SOLVERS) and decide(f).kind is not Kind.ENTERED:
+        public = home_of(f).partition("._")[0]
+        return f"wg.compile does not support {public}.{f.__qualname__}"
+    is_user_code = is_user_function(f.__func__) if t is types.MethodType else _calls_python(t) and belongs_to_user(t)
+    if is_user_code and decide(f).kind is not Kind.ENTERED:
+        return f"it calls a {t.__name__} with a custom rule or a replacement, which wengert does not trace"
+    return None
+
+
+def _calls_python(t: Any) -> bool:
+    """Whether a class defines `__call__` by a Python function."""
+    return any(type(vars(base).get("__call__")) is types.FunctionType for base in t.__mro__)
+
+
+def _refused_call(f: Any, inside: bool = False) -> str | None:
+    """Return why a trace that calls `f` cannot be kept, or None if it can. `inside`: a library makes the call."""
+    t = type(f)
+    if t is types.FunctionType:
+        return _refused_function(f, inside)
+    if t is types.MethodType:
+        return _refused_call(f.__func__, inside)
+    if t is functools.partial:
+        return _refused_call(f.func, inside)
+    if t is functools._lru_cache_wrapper:  # created in the trace: others cannot be read
+        return _refused_call(f.__wrapped__, inside)
+    if not issubclass(t, type) and _calls_python(t):
+        return None  # its `__call__` is entered
+    name, home = getattr(f, "__name__", t.__name__), _module_of_callable(f)
+    if home.startswith(_RANDOM_MODULES):
+        return f"it draws random numbers ({home})"
+    trusted = LIBRARY_MODULES if inside else TRUSTED_LIBRARIES
+    if issubclass(t, type):
+        return None if belongs_to_user(f) or top_package(home) in trusted else f"it creates a {home}.{name}"
+    if top_package(home) not in trusted or _has_side_effects(name, inside):
+        return f"it calls {home + '.' if home else ''}{name}, which may have side effects or hidden inputs"
+    return None
+
+
+def _refused_function(f: types.FunctionType, inside: bool) -> str | None:
+    module = str(f.__globals__.get("__name__"))
+    home = top_package(module)
+    if is_engine_code(f.__code__):
+        return None
+    if is_library_namespace(f.__globals__) and (inside or home not in LIBRARY_ONLY):
+        is_refused = module.startswith(_RANDOM_MODULES) or _has_side_effects(f.__name__, inside)
+        return f"it calls {f.__qualname__}" if is_refused else None
+    return f"it calls {home}.{f.__qualname__}" if home in sys.stdlib_module_names else None
+
+
+def _has_side_effects(name: str, inside: bool) -> bool:
+    """Whether a library function of this name has side effects or hidden inputs, and none that a library may have."""
+    return name in _WITH_SIDE_EFFECTS and not (inside and name in _ALLOWED_IN_LIBRARIES)
+
+
+def _format_reads_attributes(template: Any) -> bool:
+    """Whether a format string reads attributes of its arguments, also in nested format specs."""
+    if not isinstance(template, str):
+        return False
+    try:
+        fields = [*string.Formatter().parse(template)]
+    except ValueError:
+        return False  # `format` raises it, too
+    return any(["." in (name or "") or _format_reads_attributes(spec or "") for _, name, spec, _ in fields])
+
+
+def _module_of_callable(f: Any) -> str:
+    """Return the module of a callable written in C, or of the class that its method belongs to."""
+    owner = getattr(f, "__self__", None) if type(f) is types.BuiltinFunctionType else None
+    if owner is not None and type(owner) is not types.ModuleType and type(f.__module__) is not str:
+        return _module_of_method(f, owner if isinstance(owner, type) else type(owner))
+    if isinstance(f, (types.MethodDescriptorType, types.WrapperDescriptorType, types.ClassMethodDescriptorType)):
+        return str(f.__objclass__.__module__)
+    if type(f) is types.MethodWrapperType:
+        return _module_of_method(f, type(f.__self__))
+    if type(f) is np.ufunc:
+        return "numpy"
+    if isinstance(f, type) or hasattr(f, "__module__"):
+        return home_of(f) or str(type(f).__module__)
+    return str(type(f).__module__)
+
+
+def _module_of_method(f: Any, cls: type) -> str:
+    """Return the module of the class from which a class inherits a method written in C."""
+    having = [base for base in cls.__mro__ if f.__name__ in vars(base)]
+    of_c = [base for base in having if type(vars(base)[f.__name__]) is not types.FunctionType]
+    return str((of_c[0] if of_c else cls).__module__)
+
+
+_SOLVERS = ("scipy.optimize", "scipy.integrate", "scipy.differentiate")
+"""Packages of SciPy whose solvers may run their arguments unwatched."""
+_RANDOM_MODULES = ("numpy.random", "scipy.stats._qmc")
+_WITH_SIDE_EFFECTS = {
+    "open", "input", "print", "exec", "eval", "compile", "globals", "locals", "dir", "id", "hash", "breakpoint",
+    "__import__", "attrgetter", "methodcaller", "load", "save", "savez", "savez_compressed",
+    "savetxt", "loadtxt", "genfromtxt", "fromfile", "tofile", "dump", "dumps", "fromregex", "memmap", "open_memmap",
+    "seterr", "geterr", "setbufsize", "getbufsize", "seterrcall", "geterrcall", "set_printoptions", "get_printoptions",
+    "printoptions", "dispatch", "__getattribute__", "__setstate__", "__dir__", "__subclasses__", "shares_memory",
+    "may_share_memory",
+}  # fmt: skip
+"""Names of functions and methods of these libraries with side effects or hidden inputs."""
+
+_ALLOWED_IN_LIBRARIES = {"hash", "id", "shares_memory", "may_share_memory", "seterr", "geterr", "getbufsize"}
+"""Those that a library may call."""

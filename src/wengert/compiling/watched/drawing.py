@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.watched.guards import GENERATORS
 from wengert.compiling.watched.outer_reads import Reads
-from wengert.compiling.watched.watchable_types import ATOMS, nested_leaves
+from wengert.compiling.watched.watchable import ATOMS, GENERATORS, nested_leaves
 from wengert.hooks.calls import resolve
 from wengert.hooks.standins.randomness import FAMILIES
 from wengert.recording.recording import STATE
@@ -50,9 +49,7 @@ def watched_draw(f: Any, reads: Reads) -> Callable[..., Any]:
 def _record_draw(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], reads: Reads) -> Any:
     """Draw now, and have the generated code draw by the same expression; the draw is an input of the trace."""
     value, rng = f(*args, **kwargs), f.__self__
-    known, accessor = reads.known_objects.get(id(rng), (None, ""))
-    if known is not rng:
-        accessor = reads.pin(rng, "numpy.random") if rng is _GLOBAL else ""
+    accessor = reads.accessor_of(rng) or (reads.pin(rng, "numpy.random") if rng is _GLOBAL else "")
     if not accessor:
         reads.give_up("it draws random numbers from a generator that it creates without a seed")
     elif not (type(value) is float or is_inexact(value)):

@@ -1,56 +1,43 @@
-"""Guards of a trace: floats and arrays read from outside the function become its inputs, all else is guarded.
+"""Guards: expressions that must be true before the code of a trace runs again, or the reason to give the trace up.
 
 An accessor is a Python expression that reaches a value from an argument or a pinned object (the dictionary of a module,
 a cell, a function), such as `a1['w'][2]` or `k0['lr']`. A guard is an expression, too, true of the value that was read.
-The trace replaces each float and array by a fresh object, one for each accessor: after `a = b = 0.1` one float has two
-names. Lists, tuples and dictionaries are read as a whole, objects attribute by attribute as the code reads them.
-If the code reads an object of another kind, the trace is used once and not kept.
 """
 
 from __future__ import annotations
 
-import enum
+import abc
 import functools
+import itertools
 import re
-import sys
 import types
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.compiling.watched.identities import Identities, is_nan
-from wengert.compiling.watched.sameness import has_readable_state, is_same_value, literal, may_have_copies
-from wengert.compiling.watched.stdlib_types import is_named_tuple, read_enum_member, read_named_tuple, read_partial
-from wengert.compiling.watched.swapped_in import SwappedContainers
-from wengert.compiling.watched.trusted import is_library_namespace, is_unwatched_class
-from wengert.compiling.watched.watchable_types import (
+from wengert.compiling.watched.trusted import belongs_to_user
+from wengert.compiling.watched.watchable import (
     ATOMS,
     COMPARED_BY_VALUE,
-    CONSTANT_CALLABLES,
-    has_only_attributes,
-    hides_python_function,
-    is_tensor_function,
-    is_unbound,
+    has_readable_state,
+    is_same_value,
+    literal,
+    runs_functions_only,
 )
-from wengert.errors import RefusedCallError
-from wengert.hooks.code_swap import prepare
-from wengert.recording.primitives import INPUT
-from wengert.recording.recording import STATE, Recording, users_line
-from wengert.recording.shadow import SHADOW
-from wengert.recording.subclasses import renewed
-from wengert.values.callables import unwrapped
-from wengert.values.codes import original
-from wengert.values.frames import ENGINE, is_ours
-from wengert.values.specs import is_inexact
-from wengert.values.transformed import Transformed
+from wengert.recording.primitives import primitive_of
+from wengert.recording.recording import Recording, users_line
+from wengert.recording.slots import slot_of
+from wengert.recording.trace_caches import prepared
+from wengert.values.names import is_heap_type
 
 MOST_GUARDS = 1000
 """The largest number of guards of one trace, and of inputs; a trace with more is not kept."""
-LONGEST_ACCESSOR = 400
-"""Characters of the longest accessor; a trace that reads a value deeper than that is not kept."""
-GENERATORS = (np.random.Generator, np.random.RandomState)
-"""Random generators: each draw changes their state, which `drawing.py` handles."""
+
+
+def with_labels(text: str, labels: Mapping[str, str]) -> str:
+    """Replace the names of pinned objects in an accessor or a guard by their labels."""
+    return re.sub(r"\b[kd]\d+\b", lambda k: labels.get(k[0], k[0]), text)
 
 
 class OuterInput(NamedTuple):
@@ -60,42 +47,8 @@ class OuterInput(NamedTuple):
     original: Any
 
 
-class Wrapper:
-    """A callable object of this package that calls the function `wrapped`."""
-
-    wrapped: Any
-
-
-def with_labels(text: str, labels: Mapping[str, str]) -> str:
-    """Replace the names of pinned objects in an accessor or a guard by their labels."""
-    return re.sub(r"\b[kd]\d+\b", lambda k: labels.get(k[0], k[0]), text)
-
-
-def _pin_label(thing: Any) -> str:
-    """Return the name of a class, function, module or data type; an empty string for other objects."""
-    if issubclass(type(thing), (type, types.FunctionType, type(np.sum))):
-        return getattr(thing, "__qualname__", "")
-    if issubclass(type(thing), np.dtype):
-        return str(thing)
-    return thing.__name__ if type(thing) is types.ModuleType else ""
-
-
-def is_root_of_trace(frame: types.FrameType) -> bool:
-    """Whether a frame is that of `trace_watched`, which calls the traced function."""
-    return frame.f_code.co_name == "trace_watched" and is_ours(frame)
-
-
-def uninstrumented_library(frame: types.FrameType | None) -> str | None:
-    """Return the name of a library function above a frame that runs uninstrumented; None without one."""
-    while frame is not None and not is_root_of_trace(frame):
-        if not is_ours(frame) and original(frame.f_code) is None and is_library_namespace(frame.f_globals):
-            return frame.f_code.co_qualname
-        frame = frame.f_back
-    return None
-
-
-class GuardBuilder:
-    """The inputs and guards of one trace, built as it reads; `obstacle` says why the trace cannot be kept, if so."""
+class Guards:
+    """The guards of one trace; `obstacle` is the reason why the trace cannot be kept, if it gave up."""
 
     def __init__(self, recording: Recording, hooks: Mapping[str, Callable[..., Any]]) -> None:
         self.recording, self.hooks = recording, hooks
@@ -107,30 +60,29 @@ class GuardBuilder:
         self.class_guards: dict[str, None] = {}  # checked first: if they hold, reading an attribute runs no code
         self.final_guards: dict[str, None] = {}  # those guards that never hold again once they failed
         self.inputs: dict[str, OuterInput] = {}
-        self.known_objects: dict[int, tuple[Any, str]] = {}  # by id: an object and its first accessor
-        self.cells: dict[int, tuple[Any, str]] = {}
-        self.originals: dict[int, tuple[Any, Any]] = {}  # by id: an object made for the trace, and its original
-        self.checked_calls: dict[int, Any] = {}  # callables that may be called, by id
-        self.classes: dict[int, Any] = {}  # classes that the code read, by id
         self.draws: dict[str, str] = {}  # random draws: the expression of each by its name
-        self.generators: dict[str, Any] = {}  # the generators drawn from, by their accessors
-        self.seeded_generators: dict[int, Any] = {}  # made in the trace from a constant seed, by id
-        self.read_names: dict[tuple[int, str], tuple[Any, Any]] = {}  # of namespaces: original and counterpart
-        self.identities = Identities(self)
+        # by id: an object, its counterpart in the trace, and its first accessor
+        self.shared: dict[int, tuple[Any, Any, str]] = {}
+        self.copyable: dict[int, Any] = {}  # by id: values that guards compare by value, so that the next may be a copy
+        self.known_objects: dict[int, tuple[Any, str]] = {}  # by id: an object from outside and its first accessor
+        self.originals: dict[int, tuple[Any, Any]] = {}  # by id: an object made for the trace, and its original
+        self._asked: dict[int, Any] = {}  # objects that must be distinct, by id
+        self._identity_guards: dict[str, None] = {}  # with the names of inputs in them
+        self._compared_arrays: list[tuple[str, np.ndarray, np.ndarray, int]] = []
         self._pin_names: dict[int, str] = {}
         self._namespaces: dict[int, Any] = {}  # the mappingproxies of classes, by id
         self._registrations = ""  # the guard that no class was registered with an ABC
         self._abc_answers: dict[str, None] = {}  # guards that repeat the checks of abstract classes
-        self._open_containers: set[int] = set()  # ids of the containers that are being read
-        self._swapped = SwappedContainers()
-        self._compared_arrays: list[tuple[str, np.ndarray, np.ndarray, int]] = []
 
-    # -- pins and guards
+    # -- giving up
 
-    def give_up(self, reason: str, may_retry: bool = False) -> None:
+    def give_up(self, reason: str, accessor: str = "", may_retry: bool = False) -> None:
         """Finish the trace, but do not keep it, for this reason. `may_retry`: a second trace may do better."""
         if self.obstacle is None:
-            self.obstacle, self.may_retry = f"{users_line()}: {reason}", may_retry
+            place = f" ({self.describe(accessor)})" if accessor else ""
+            self.obstacle, self.may_retry = f"{users_line()}: {reason}{place}", may_retry
+
+    # -- guards of values
 
     def pin(self, thing: Any, label: str = "") -> str:
         """Keep an object, and return its name in accessors and guards."""
@@ -152,116 +104,42 @@ class GuardBuilder:
         self.final_guards[text] = None
         self.add_guard(text)
 
+    def guard_is(self, accessor: str, thing: Any, label: str = "") -> None:
+        """Guard that an accessor reaches this very object."""
+        self.add_guard(f"{accessor} is {self.pin(thing, label)}")
+
     def describe(self, text: str) -> str:
         """Return an accessor or a guard with the labels of the objects in it."""
         return with_labels(text, self.labels)
-
-    # -- reading
-
-    def read(self, value: Any, accessor: str) -> Any:
-        """Guard a value from outside, and return it or the object that replaces it in the trace."""
-        if len(accessor) > LONGEST_ACCESSOR or len(self.inputs) > MOST_GUARDS:
-            self.give_up(f"it reads too large or too deep a structure ({self.describe(accessor)[:LONGEST_ACCESSOR]} …)")
-        if id(value) in self.identities.shared:
-            _, made, first = self.identities.shared[id(value)]
-            if accessor != first:
-                self.add_guard(f"{accessor} is {first}")
-            return made
-        if self.obstacle is not None or id(value) in SHADOW:
-            return value
-        if id(value) in self.known_objects:
-            self.add_guard(f"{accessor} is {self.known_objects[id(value)][1]}")
-            return value
-        t = type(value)
-        if t is not set and may_have_copies(value):
-            self.identities.copyable[id(value)] = value
-        if t is float or is_inexact(value):
-            return self._read_number(value, accessor)
-        if t in ATOMS:
-            self._guard_atom(value, accessor)
-        elif t is np.ndarray and not value.dtype.hasobject:
-            self._guard_array(value, accessor)
-        elif issubclass(t, COMPARED_BY_VALUE) and has_readable_state(value):
-            self.add_guard(f"{self.pin(is_same_value)}({accessor}, {self.pin(value)})")
-        elif t in (list, tuple, dict):
-            return self._read_container(value, accessor)
-        elif is_named_tuple(t):
-            return read_named_tuple(self, value, accessor)
-        elif t is functools.partial:
-            return read_partial(self, value, accessor)
-        elif t in (set, frozenset) and has_readable_state(value):
-            self.add_guard(
-                f"type({accessor}) is {t.__name__} and {self.pin(is_same_value)}((*{accessor},), {self.pin((*value,))})"
-            )
-            self.identities.copyable.update({id(item): item for item in value if may_have_copies(item)})
-            if t is set:
-                self.identities.shared[id(value)] = value, value, accessor
-                self._swapped.put(value, t(value))
-        else:
-            self._read_object(value, accessor, t)
-        return value
-
-    def _read_number(self, value: Any, accessor: str) -> Any:
-        if type(value) is not float and type(value).__module__ not in ("numpy", "builtins"):
-            self.give_up(f"it reads a {type(value).__name__}, an array of another library ({self.describe(accessor)})")
-            return value
-        if type(value) not in (float, complex, np.ndarray) and not issubclass(type(value), np.generic):
-            self.give_up(
-                f"it reads a {type(value).__name__}, a subclass of arrays or numbers ({self.describe(accessor)})"
-            )
-            return value
-        if STATE.recording is not self.recording:
-            advice = "pass it as an argument with in_axes=None"
-            self.give_up(f"a function under wg.vmap reads {self.describe(accessor)}: {advice}")
-            return value
-        caller = uninstrumented_library(sys._getframe())
-        if caller is not None:
-            self.give_up(f"{caller}, which runs uninstrumented, calls a function that reads {self.describe(accessor)}")
-        found = self.inputs.get(accessor)
-        if found is None or found.original is not value:
-            if found is not None:
-                self.give_up(f"{self.describe(accessor)} changes during the call")
-                return value
-            self.inputs[accessor] = found = OuterInput(self._new_input(value), value)
-            if type(value) is np.ndarray or is_nan(value):
-                self.identities.shared[id(value)] = value, found.traced, accessor
-            self.originals[id(found.traced)] = found.traced, value
-        return found.traced
-
-    def _new_input(self, value: Any) -> Any:
-        """Return a fresh copy of a value, recorded as an input of the tape."""
-        recording = self.recording
-        made, slot = renewed(value), len(recording.entries)
-        if issubclass(type(made), np.ndarray):
-            recording.memory.arguments.append((made, slot))
-            recording.memory.capture(made)
-        recording.entries.append((INPUT, made, (), (), None, None))
-        recording.levels[0].inputs.add(slot)
-        SHADOW[id(made)] = slot
-        return made
-
-    def input_name(self, made: Any) -> str | None:
-        """Return the variable of the generated code for an input of the trace; None for other objects."""
-        for k, (name, outer) in enumerate(self.inputs.items()):
-            if outer.traced is made:
-                return name if name in self.draws else f"i{k}"
-        return None
-
-    def _guard_atom(self, value: Any, accessor: str) -> None:
-        if value is None or type(value) in (bool, type(...), type(NotImplemented)):
-            self.add_guard(f"{accessor} is {value}")
-        else:
-            self.add_guard(f"type({accessor}) is {type(value).__name__} and {accessor} == {self.constant(value)}")
 
     def constant(self, value: Any) -> str:
         """Return the expression of a constant."""
         return literal(value) or self.pin(value)
 
+    def accessor_of(self, thing: Any) -> str | None:
+        """Return the first accessor of an object from outside; None for other objects."""
+        return self.known_objects[id(thing)][1] if id(thing) in self.known_objects else None
+
+    def guard_value(self, value: Any, accessor: str) -> bool:
+        """Guard a value that code can compare; return whether it is one."""
+        t = type(value)
+        if value is None or t in (bool, type(...), type(NotImplemented)):
+            self.add_guard(f"{accessor} is {value}")
+        elif t in ATOMS:
+            self.add_guard(f"type({accessor}) is {t.__name__} and {accessor} == {self.constant(value)}")
+        elif t is np.ndarray and not value.dtype.hasobject:
+            self._guard_array(value, accessor)
+        elif issubclass(t, COMPARED_BY_VALUE) and has_readable_state(value):
+            self.add_guard(f"{self.pin(is_same_value)}({accessor}, {self.pin(value)})")
+        else:
+            return False
+        return True
+
     def _guard_array(self, value: np.ndarray, accessor: str) -> None:
         """Guard the content of an array of integers, bools, strings or records, on which code may branch."""
         kept = value.copy()
         self._compared_arrays.append((accessor, value, kept, value.flags.num))
-        self.identities.shared[id(value)] = value, value, accessor
+        self.shared[id(value)] = value, value, accessor
         like = f"type({accessor}) is {self.pin(np.ndarray)} and {self.dtype_guard(accessor, value.dtype)}"
         lies = f"{accessor}.strides == {value.strides} and {accessor}.flags.num == {value.flags.num}"
         self.add_guard(f"{like} and {accessor}.shape == {value.shape} and {lies}")
@@ -273,116 +151,203 @@ class GuardBuilder:
         name = self.pin(dtype)
         return f"({accessor}.dtype is {name} or {self.pin(is_same_value)}({accessor}.dtype, {name}))"
 
-    def _read_container(self, value: Any, accessor: str) -> Any:
-        t = type(value)
-        self.add_guard(f"type({accessor}) is {t.__name__}")
-        if t is dict:
-            items = self._guard_keys(value, accessor)
-            if items is None:
-                self.give_up(f"it reads a dictionary whose keys wengert cannot compare ({self.describe(accessor)})")
-                return value
-        else:
-            self.add_guard(f"len({accessor}) == {len(value)}")
-            items = {key: repr(key) for key in range(len(value))}
-        if t is not tuple:
-            self.known_objects[id(value)] = value, accessor
-        elif id(value) in self._open_containers:
-            message = f"{users_line()}: wg.compile cannot read a tuple that contains itself ({self.describe(accessor)})"
-            raise self.recording.refuse(RefusedCallError(message))
-        self._open_containers.add(id(value))
-        parts = {key: self.read(value[key], f"{accessor}[{text}]") for key, text in items.items()}
-        self._open_containers.discard(id(value))
-        changed = any(part is not value[key] for key, part in parts.items())
-        if t is tuple:
-            made = tuple(parts.values()) if changed else value
-            self.originals[id(made)] = made, value
-            return made
-        self._swapped.put(value, t(parts) if t is dict else [*parts.values()])
-        return value
+    def is_compared_array(self, array: np.ndarray) -> bool:
+        """Whether an array is from outside and guarded by its content."""
+        return any(array is other for _, other, *_ in self._compared_arrays)
 
-    def _guard_keys(self, value: dict[Any, Any], accessor: str) -> dict[Any, str] | None:
-        """Guard the keys of a dictionary, and return their expressions; None if they cannot be compared."""
-        types = [type(key) for key in value]
-        self.identities.copyable.update({id(key): key for key in value if may_have_copies(key)})
-        if {*types} <= {str, int}:
-            keys = self.pin([*value], f"[{', '.join([literal(key) or 'an integer' for key in value])}]")
-            self.add_guard(f"[*map(type, {accessor})] == {self.pin(types, 'their types')} and [*{accessor}] == {keys}")
-        elif all(issubclass(t, enum.Enum) for t in types):
-            names = {key: self.pin(key) for key in value}
-            self.add_guard(f"[*map(id, {accessor})] == {[*map(id, names)]}")
-            return names
-        elif all(map(has_readable_state, value)):
-            self.add_guard(
-                f"type({accessor}) is dict and {self.pin(is_same_value)}((*{accessor},), {self.pin((*value,))})"
-            )
-        else:
-            return None
-        return {key: self.constant(key) for key in value}
+    def give_up_on_written_arrays(self) -> None:
+        """Give up if the function has written into an array that is guarded by its content."""
+        for accessor, array, kept, flags in self._compared_arrays:
+            if array.tobytes() != kept.tobytes() or array.flags.num != flags:
+                self.give_up("it writes into an array from outside the function", accessor)
 
-    def _read_object(self, value: Any, accessor: str, t: Any) -> None:
-        if hides_python_function(value):
-            self.give_up(f"it reads {self.describe(accessor)}, which calls a Python function that wengert cannot see")
-        elif issubclass(t, enum.Enum):
-            read_enum_member(self, value, accessor)
-        elif issubclass(t, type):
-            self.classes[id(value)] = value
-            prepare(value)
-            self.add_guard(f"{accessor} is {self.pin(value)}")
-        elif t is types.FunctionType or t is Transformed:
-            self.add_guard(f"{accessor} is {self.pin(value)}")
-            self.read_callable(unwrapped(value))
-        elif t is types.ModuleType:
-            self.add_guard(f"{accessor} is {self.pin(value, value.__name__)}")
-            if not is_library_namespace(vars(value)):
-                self.add_guard(f"type({accessor}) is {self.pin(t)}")
-        elif issubclass(t, CONSTANT_CALLABLES) and is_unbound(value):
-            self.add_guard(f"{accessor} is {self.pin(value)}")
-        elif t is types.MethodType:
-            self.add_guard(f"type({accessor}) is {self.pin(t)} and {accessor}.__func__ is {self.pin(value.__func__)}")
-            self.read(value.__self__, f"{accessor}.__self__")
-        elif is_tensor_function(t):
-            self.add_guard(f"{accessor} is {self.pin(value)}")
-        elif issubclass(t, Wrapper):
-            self.add_guard(f"{accessor} is {self.pin(value)}")
-            self.read_callable(value.wrapped)
-        elif t in GENERATORS or (has_only_attributes(t) and not any(map(is_unwatched_class, t.__mro__))):
-            self._read_instance(value, accessor, t)
-        else:
-            self.give_up(f"it reads a {t.__name__} ({self.describe(accessor)}), which wengert cannot inspect")
+    # -- guards of identity
+    #
+    # A mutable object is one object in the trace, whichever accessors reach it; so is a nan, since containers search by
+    # identity. Guards check that each further accessor reaches it, too. Containers and integer arrays, into which the
+    # code may write, are guarded to be distinct objects. Float arrays and nans are if code asks, by `is`, `id` (and so
+    # `copy.deepcopy`) or a search in a container. Other numbers get a fresh object for each accessor.
 
-    def _read_instance(self, value: Any, accessor: str, t: Any) -> None:
-        self.classes[id(t)] = t
-        prepare(t)  # C code may call its methods
-        if accessor.startswith("a"):
-            self.add_guard(f"type({accessor}) is {self.pin(t)}")
-        else:
-            self.add_guard(f"{accessor} is {self.pin(value)}")
-            self.add_guard(f"type({self.pin(value)}) is {self.pin(t)}")
-            accessor = self.pin(value)
-        for other, where in self.known_objects.values():
-            if type(other) is t and (accessor.startswith("a") or where.startswith("a")):
-                self.add_guard(f"{accessor} is not {where}")
-        self.known_objects[id(value)] = value, accessor
-        if t is types.SimpleNamespace:  # C code compares and prints it as a whole
-            self.read(vars(value), f"{accessor}.__dict__")
+    def ask_identity(self, thing: Any) -> None:
+        """Guard that a thing of the trace is distinct from all others that are asked about."""
+        if issubclass(type(thing), MUTABLE) or is_nan(thing):
+            self._asked[id(thing)] = thing
 
-    def read_callable(self, f: Any) -> None:
-        """Watch the objects and callables of the user that a function of this package, such as `grad(f)`, holds."""
-        todo, seen = [f], set()
-        while todo:
-            g = todo.pop()
-            if id(g) in seen:
-                continue
-            seen.add(id(g))
-            if type(g) is types.FunctionType and g.__code__.co_filename.startswith(ENGINE):
-                todo += [cell.cell_contents for cell in g.__closure__ or ()]
-            elif type(g) is Transformed:
-                todo.append(g.__func__)
-            elif type(g) is types.MethodType:
-                self.read(g.__self__, f"{self.pin(g)}.__self__")
-            elif issubclass(type(g), (list, tuple)):
-                todo += g
-            elif issubclass(type(g), dict):
-                todo += g.values()
-            elif not issubclass(type(g), (types.FunctionType, type, *CONSTANT_CALLABLES, *ATOMS, float)):
-                self._read_object(g, self.pin(g), type(g))
+    def original_of(self, thing: Any) -> Any:
+        """Return the original of an object that was made for the trace, or the thing itself."""
+        return self.originals.get(id(thing), (thing, thing))[1]
+
+    def are_one(self, a: Any, b: Any) -> bool:
+        """Whether two numbers of the trace, of which one is an input, are the same nan outside.
+
+        If they are two objects now, a guard holds that they stay two, or are no nan.
+        """
+        names = [*filter(None, map(self._identity_name, (a, b)))] if type(a) is type(b) else []
+        if len(names) < 2 or not any([name.startswith("i") for name in names]):
+            return False
+        one, other = self.original_of(a), self.original_of(b)
+        if one is other:
+            if is_nan(one):
+                self._identity_guards[" is ".join(names)] = None
+            return is_nan(one)
+        either = "" if type(a) is np.ndarray else f" or {names[0]} == {names[0]}"
+        self._identity_guards[f"{' is not '.join(names)}{either}"] = None
+        return False
+
+    def _identity_name(self, thing: Any) -> str | None:
+        """Return the expression of an input, a constant nan or a constant array; None for all else."""
+        is_number = issubclass(type(thing), (*_NUMBER_TYPES, np.ndarray))
+        name: str | None = self.input_name(thing) if is_number else None
+        is_constant = slot_of(self.recording, thing) is None and (type(thing) is np.ndarray or is_nan(thing))
+        return self.pin(thing) if name is None and is_constant else name
+
+    def _guards_of_identity(self) -> list[str]:
+        """Return all guards of identity; they come after the guards that bind the names of inputs.
+
+        Containers and integer arrays are always guarded to be distinct: the code may write into one of them.
+        """
+        shared = self.shared.values()
+        accessors = {id(made): (made, accessor) for _, made, accessor in shared} | self.known_objects
+        held = {key for key, (thing, accessor) in accessors.items() if accessor and type(thing) in (list, dict, set)}
+        contents = [(made, accessor) for own, made, accessor in shared if own is made and type(made) is np.ndarray]
+        apart = {*self._asked, *held, *[id(array) for array, _ in contents]}
+        asked = [accessors[key] for key in accessors if key in apart]
+        kinds = {type(thing) for thing, _ in asked}
+        groups = [[f"id({accessor})" for thing, accessor in asked if type(thing) is t] for t in kinds]
+        guards = [
+            *self._identity_guards,
+            *[f"len({{{', '.join(ids)}}}) == {len(ids)}" for ids in groups if len(ids) > 1],
+        ]
+        if len(contents) > 1 and any([array.base is not None for array, _ in contents]):
+            arrays, reached = zip(*contents, strict=True)
+            guards.append(f"{self.pin(memory_distances)}({', '.join(reached)}) == {memory_distances(*arrays)}")
+        return guards
+
+    def asked_by_identity(self, numbers: list[Any]) -> None:
+        """Note that C code searches by these numbers, and so by the identity of nans."""
+        for number in filter(is_nan, numbers):
+            self.ask_identity(number)
+
+    def may_be_replaced(self, thing: Any) -> bool:
+        """Whether a thing is from outside, and another one may pass its guards in the next call."""
+        return id(thing) in self.originals or (type(thing) in (list, dict) and id(thing) in self.known_objects)
+
+    # -- guards of classes
+
+    def namespace(self, cls: Any) -> str:
+        """Return the accessor of the dictionary of a class."""
+        return self.pin(self._namespaces.setdefault(id(cls), vars(cls)), cls.__qualname__)
+
+    def guard_abc_check(self, t: type, cls: type) -> None:
+        """Guard whether a class is a subclass of an abstract one.
+
+        While the cache token of `abc` is the same, nothing was registered and the answer holds; after that the guard
+        repeats the check.
+        """
+        self._registrations = self._registrations or self._registration_guard()
+        self._abc_answers[f"issubclass({self.pin(t)}, {self.pin(cls)}) is {issubclass(t, cls)}"] = None
+
+    def guard_registrations(self) -> None:
+        """Guard that no class is registered with an abstract class from now on."""
+        self.add_final_guard(self._registration_guard())
+
+    def _registration_guard(self) -> str:
+        return f"{self.pin(abc)}.get_cache_token() == {abc.get_cache_token()}"
+
+    def guard_used_classes(self) -> None:
+        """Guard the user's classes whose methods the trace has instrumented, and the checks of abstract classes."""
+        if self._abc_answers:
+            self.add_final_guard(f"{self._registrations} or ({' and '.join(self._abc_answers)})")
+        for cls in [*prepared.values()]:
+            for base in cls.__mro__ or ():
+                if is_heap_type(base) and belongs_to_user(base):
+                    self._guard_class(base)
+
+    def _guard_class(self, cls: Any) -> None:
+        accessor, space, tests = self.namespace(cls), vars(cls), self.class_guards
+        kind = f"{self.pin(cls)}.__flags__ & {_PATTERN_FLAGS} == {cls.__flags__ & _PATTERN_FLAGS}"
+        tests[f"{self.pin(cls)}.__mro__ is {self.pin(cls.__mro__)} and {kind}"] = None
+        tests[f"len({accessor}) == {len(space)}"] = None
+        for name, raw in space.items():
+            is_special, item = name.startswith("__"), f"{accessor}[{name!r}]"
+            if type(raw) is functools.cached_property:
+                tests[f"{item}.func is {self.pin(raw.func)}"] = None
+            if name in _CLASS_BOOKKEEPING:
+                tests[f"{name!r} in {accessor}"] = None
+            elif type(raw) in (*ATOMS, float, np.ndarray) and not is_special:  # where it is read it is guarded
+                tests[f"type({item}) is {self.pin(type(raw))}"] = None
+            else:
+                tests[f"{item} is {self.pin(raw)}"] = None
+                if type(raw) is types.FunctionType and primitive_of(raw) is not None:
+                    self.give_up(f"{raw.__qualname__} is a method with a custom rule")
+                is_object = is_special and callable(raw) and not issubclass(type(raw), type)
+                if is_object and not runs_functions_only(raw):
+                    self.give_up(f"{cls.__qualname__}.{name} is a {type(raw).__name__}, which may have state")
+
+    # -- inputs, and all guards together
+
+    def input_name(self, made: Any) -> str | None:
+        """Return the variable of the generated code for an input of the trace; None for other objects."""
+        for k, (name, outer) in enumerate(self.inputs.items()):
+            if outer.traced is made:
+                return name if name in self.draws else f"i{k}"
+        return None
+
+    def all_guards(self) -> list[str]:
+        """Return the guards in the order in which they are checked; those of inputs bind their names for the others."""
+        outside = [(f"i{k}", *item) for k, item in enumerate(self.inputs.items()) if item[0] not in self.draws]
+        of_inputs = [self._type_guard(name, accessor, outer.original) for name, accessor, outer in outside]
+        return [*self.class_guards, *self.guards, *of_inputs, *self._guards_of_identity(), *self._alias_guard()]
+
+    def _type_guard(self, name: str, accessor: str, value: Any) -> str:
+        """Return the guard on the type of an input, for arrays also its shape and dtype; it also binds its name."""
+        if type(value) is np.ndarray:
+            like = f"{name}.shape == {value.shape} and {self.dtype_guard(name, value.dtype)}"
+            return f"type({name} := {accessor}) is ndarray and {like}"
+        return f"type({name} := {accessor}) is {'float' if type(value) is float else self.pin(type(value))}"
+
+    def _alias_guard(self) -> list[str]:
+        """Return the guard that an array inside an argument occurs nowhere else in them: each is its own input."""
+        arrays = [accessor for accessor, outer in self.inputs.items() if type(outer.original) is np.ndarray]
+        given = [accessor for accessor in arrays if re.match(r"a\d", accessor)]
+        inside = [f"id({accessor})" for accessor in given if not accessor[1:].isdigit()]
+        whole = [f"id({accessor})" for accessor in given if accessor[1:].isdigit()]
+        if not inside or len(given) < 2:
+            return []
+        others = f" - {{{', '.join(whole)}}}" if whole else ""
+        return [f"len({{{', '.join(inside)}}}{others}) == {len(inside)}"]
+
+
+_PATTERN_FLAGS = 1 << 5 | 1 << 6
+"""The flags by which `match` takes a class for a sequence or mapping; registering with an ABC sets them."""
+_CLASS_BOOKKEEPING = {
+    "__dict__", "__weakref__", "__doc__", "__module__", "__annotations__", "__annotate_func__", "_abc_impl",
+}  # fmt: skip
+"""Names in classes that Python itself may set later."""
+
+
+def _pin_label(thing: Any) -> str:
+    """Return the name of a class, function, module or data type; an empty string for other objects."""
+    if issubclass(type(thing), (type, types.FunctionType, type(np.sum))):
+        return getattr(thing, "__qualname__", "")
+    if issubclass(type(thing), np.dtype):
+        return str(thing)
+    return thing.__name__ if type(thing) is types.ModuleType else ""
+
+
+MUTABLE = (list, dict, set, np.ndarray)
+"""Mutable types whose values keep their identity in the trace; instances of classes have guards of their own."""
+_NUMBER_TYPES = (float, complex, np.generic)
+
+
+def is_nan(thing: Any) -> bool:
+    """Whether a thing is a nan."""
+    return issubclass(type(thing), _NUMBER_TYPES) and bool(thing != thing)
+
+
+def memory_distances(*arrays: Any) -> dict[tuple[int, int], int]:
+    """Return the distances in memory between arrays that may overlap, by the positions of the two."""
+    pairs = itertools.combinations(enumerate(arrays), 2)
+    near = [((i, j), a, b) for (i, a), (j, b) in pairs if np.may_share_memory(a, b)]
+    starts = [(pair, *[array.__array_interface__["data"][0] for array in (a, b)]) for pair, a, b in near]
+    return {pair: one - other for pair, one, other in starts}

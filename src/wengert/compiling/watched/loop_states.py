@@ -17,20 +17,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.compiling.loops.periodicity import constant_key, static_spec
-from wengert.compiling.watched.guards import is_root_of_trace
-from wengert.compiling.watched.sameness import has_readable_state, readable_state
 from wengert.compiling.watched.symbolic_ints import (
     SYMBOLIC_ITERATORS,
     lift_constant,
     may_be_symbolic,
     symbolic_iterator,
 )
-from wengert.compiling.watched.trusted import belongs_to_user
-from wengert.compiling.watched.watchable_types import (
+from wengert.compiling.watched.trusted import belongs_to_user, is_root_of_trace
+from wengert.compiling.watched.watchable import (
     ATOMS,
     CONSTANT_CALLABLES,
     has_only_attributes,
+    has_readable_state,
     is_unbound,
+    readable_state,
     slot_names,
 )
 from wengert.recording.primitives import Primitive

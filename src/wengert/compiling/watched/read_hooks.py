@@ -1,11 +1,10 @@
-"""Hooks of what watched code reads and writes by name, import or attribute: they tell the Reads.
-
-If something cannot be watched, the trace goes on, and is not kept.
-"""
+"""Hooks of what watched code reads and writes: names, imports, attributes, and the settings of printing."""
 
 from __future__ import annotations
 
+import enum
 import functools
+import locale
 import sys
 import types
 from collections.abc import Callable
@@ -13,31 +12,25 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.watched.instances import guard_class_check
-from wengert.compiling.watched.outer_reads import MEMORY_ATTRIBUTES, Reads
-from wengert.compiling.watched.stdlib_types import is_flag_internal
-from wengert.compiling.watched.trusted import INTROSPECTION, belongs_to_user, is_library_namespace
-from wengert.compiling.watched.watchable_types import runs_code
+from wengert.compiling.watched.outer_reads import MEMORY_ATTRIBUTES, Reads, give_up_at, reads_at, reads_here
+from wengert.compiling.watched.trusted import (
+    belongs_to_user,
+    is_engine_code,
+    is_library_namespace,
+    is_own_or_library_code,
+)
+from wengert.compiling.watched.watchable import runs_code
+from wengert.hooks.calls import resolve
 from wengert.hooks.code_swap import HOOKS
 from wengert.recording.recording import STATE
 from wengert.recording.swapped_code import is_born
-from wengert.values.frames import ENGINE
 from wengert.values.sites import Site
 
 
-def reads_here() -> Reads | None:
-    """Return the Reads of the current trace, if it is watched and may still be kept."""
-    recording = STATE.recording
-    reads: Any = None if recording is None else recording.reads
-    return None if reads is None or reads.obstacle is not None else reads
-
-
-def _reads_at(frame: types.FrameType, site: Site | None) -> Reads | None:
-    """Return `reads_here` for a read in a frame; give up if user code reads where nothing is recorded."""
-    reads = reads_here()
-    if reads is not None:
-        STATE.site = site
-    elif not is_own_or_library_code(frame):
+def _reads_of(frame: types.FrameType, site: Site | None) -> Reads | None:
+    """Return `reads_at` for a read in a frame; give up if user code reads where nothing is recorded."""
+    reads = reads_at(site)
+    if reads is None and not is_own_or_library_code(frame):
         _give_up_on_silenced(frame)
     return reads
 
@@ -49,17 +42,9 @@ def _give_up_on_silenced(frame: types.FrameType) -> None:
         unseen.give_up(f"{frame.f_code.co_qualname} runs inside a call that is recorded as a whole")
 
 
-def give_up_at(reason: str, site: Site | None, may_retry: bool = False) -> None:
-    """Give up for a reason at a line of user code, if something is watched."""
-    reads = reads_here()
-    if reads is not None:
-        STATE.site = site
-        reads.give_up(reason, may_retry)
-
-
 def _watch_global(value: Any, name: str, site: Site | None) -> Any:
     frame = sys._getframe(1)
-    reads = _reads_at(frame, site)
+    reads = _reads_of(frame, site)
     if reads is None:
         return value
     return reads.global_name(value, name, frame.f_globals, frame.f_builtins)
@@ -67,15 +52,14 @@ def _watch_global(value: Any, name: str, site: Site | None) -> Any:
 
 def _watch_local(value: Any, name: str, site: Site | None) -> Any:
     """Watch a name in a class body, which is either its own or a global one."""
-    reads, frame = reads_here(), sys._getframe(1)
+    reads, frame = reads_at(site), sys._getframe(1)
     if reads is None or name in frame.f_locals:
         return value
-    STATE.site = site
     return reads.global_name(value, name, frame.f_globals, frame.f_builtins)
 
 
 def _watch_free_variable(cell: Any, value: Any, site: Site | None) -> Any:
-    reads = _reads_at(sys._getframe(1), site)
+    reads = _reads_of(sys._getframe(1), site)
     if reads is None or id(cell) not in reads.cells:
         return value
     return reads.read(value, reads.cells[id(cell)][1])
@@ -88,23 +72,21 @@ def _watch_free_variable_write(cell: Any, site: Site | None) -> None:
 
 
 def _watch_import(value: Any, name: str, site: Site | None) -> Any:
-    reads = reads_here()
+    reads = reads_at(site)
     if reads is not None and not is_library_namespace(sys._getframe(1).f_globals):
-        STATE.site = site
         modules = reads.pin(sys.modules, "sys.modules")
         for full in {name, value.__name__}:
             if full in sys.modules:
-                reads.add_guard(f"{modules}[{full!r}] is {reads.pin(sys.modules[full], full)}")
+                reads.guard_is(f"{modules}[{full!r}]", sys.modules[full], full)
             else:
                 reads.give_up(f"it imports {name}")
     return value
 
 
 def _watch_import_from(module: Any, value: Any, name: str, site: Site | None) -> Any:
-    reads = reads_here()
+    reads = reads_at(site)
     if reads is None or is_library_namespace(sys._getframe(1).f_globals):
         return value
-    STATE.site = site
     if type(module) is not types.ModuleType:
         reads.give_up(f"it imports {name}")
         return value
@@ -126,11 +108,12 @@ def _read_attribute(obj: Any, name: str, value: Any, site: Site | None) -> Any:
     t = type(obj)
     if t is np.ndarray and name in MEMORY_ATTRIBUTES and (reads := reads_here()) is not None:
         return reads.array_attribute(obj, name, value)
-    reads = None if t is np.ndarray or t is float else _reads_at(sys._getframe(2), site)
+    reads = None if t is np.ndarray or t is float else _reads_of(sys._getframe(2), site)
     if reads is None:
         frame = sys._getframe(2)
-        is_read = belongs_to_user(t) and not is_flag_internal(obj, name)
-        if STATE.silenced is not None and is_read and not frame.f_code.co_filename.startswith(ENGINE):
+        is_flag_internal = issubclass(t, enum.Flag) and name.startswith("_")  # guards hold its value already
+        is_read = belongs_to_user(t) and not is_flag_internal
+        if STATE.silenced is not None and is_read and not is_engine_code(frame.f_code):
             _give_up_on_silenced(frame)
         return value
     if t is types.ModuleType:
@@ -138,7 +121,7 @@ def _read_attribute(obj: Any, name: str, value: Any, site: Site | None) -> Any:
     if name == "__dict__" and not issubclass(type(obj), (type, types.FunctionType)):
         reads.read_all_attributes(obj)
         return value
-    if name in INTROSPECTION and not is_own_or_library_code(_asking_frame(2)):
+    if name in _INTROSPECTION and not is_own_or_library_code(_asking_frame(2)):
         reads.give_up(f"it reads .{name}, which bypasses the guards")
         return value
     if t is types.MethodType and name not in ("__func__", "__self__"):
@@ -152,11 +135,6 @@ def _asking_frame(depth: int) -> Any:
     """Return the frame that reads an attribute, directly or through `getattr`, `hasattr` or `vars`."""
     frame = sys._getframe(depth + 1)
     return frame.f_back if frame.f_code.co_filename == __file__ else frame
-
-
-def is_own_or_library_code(frame: Any) -> bool:
-    """Whether a frame runs code of this package or of a trusted library."""
-    return frame.f_code.co_filename.startswith(ENGINE) or is_library_namespace(frame.f_globals)
 
 
 def _watch_super_getattr(cls: Any, self: Any, super_: Any, name: str, has_arguments: bool, site: Site | None) -> Any:
@@ -207,9 +185,10 @@ def _watch_delattr(obj: Any, name: str, site: Site | None) -> None:
 def watch_write(obj: Any, name: str, site: Site | None) -> None:
     """Give up if the code sets or deletes an attribute of an object from outside."""
     reads = reads_here()
+    if reads is None or is_born(obj):
+        return
     is_shared = issubclass(type(obj), (type, types.ModuleType, types.FunctionType))
-    is_outside = reads is not None and (id(obj) in reads.known_objects or is_shared)
-    if reads is not None and is_outside and not is_born(obj):
+    if is_shared or id(obj) in reads.known_objects or id(obj) in reads.flags:
         attribute = f"the attribute .{name}" if name else "an attribute"
         give_up_at(f"it sets {attribute} of an object from outside the function", site, may_retry=True)
 
@@ -227,12 +206,12 @@ def _watched_setter(native: Callable[..., Any]) -> Callable[..., Any]:
 
 def _watch_match_class(cls: Any, names: tuple[str, ...], subject: Any, count: int, site: Site | None) -> Any:
     """Match a class pattern: read the attributes that it names once more, and watch them."""
-    found, reads = HOOKS["match_class"](cls, names, subject, count, site), reads_here()
+    found, reads = HOOKS["match_class"](cls, names, subject, count, site), reads_at(site)
     if reads is None:
         return found
-    STATE.site = site
-    guard_class_check(reads, isinstance, subject, cls)
-    read = (*_class_attribute(cls, "__match_args__", ())[:count], *names)
+    reads.class_check(isinstance, subject, cls)
+    by_position = _watch_getattr(cls, "__match_args__", site)[:count] if hasattr(cls, "__match_args__") else ()
+    read = (*by_position, *names)
     if (found is None and isinstance(subject, cls)) or any(runs_code(type(subject), name) for name in read):
         reads.give_up("it matches a class pattern by a missing or computed attribute")
     if found is None or not read:
@@ -240,9 +219,13 @@ def _watch_match_class(cls: Any, names: tuple[str, ...], subject: Any, count: in
     return (*found[: len(found) - len(read)], *[_watch_getattr(subject, name, site) for name in read])
 
 
-def _class_attribute(cls: Any, name: str, default: Any) -> Any:
-    return _watch_getattr(cls, name, STATE.site) if hasattr(cls, name) else default
-
+_INTROSPECTION = {
+    "__dict__", "__globals__", "__closure__", "__code__", "__defaults__", "__kwdefaults__", "__builtins__",
+    "__func__", "__self__", "__wrapped__", "cell_contents", "f_globals", "f_locals", "f_back", "f_builtins",
+    "tb_frame", "gi_frame", "cr_frame", "ag_frame", "__subclasses__", "__weakref__", "__annotations__", "__mro__",
+    "__bases__", "__base__", "__loader__", "__spec__", "gi_yieldfrom", "__context__", "__cause__", "__traceback__",
+}  # fmt: skip
+"""Attributes that bypass the guards."""
 
 ATTRIBUTE_BUILTINS: dict[Any, Callable[..., Any]] = {
     getattr: _watched_getattr(getattr),
@@ -251,6 +234,66 @@ ATTRIBUTE_BUILTINS: dict[Any, Callable[..., Any]] = {
     **{f: _watched_setter(f) for f in (setattr, delattr, object.__setattr__, object.__delattr__)},
 }
 """Replacements of the builtins that read or write attributes."""
+
+# -- settings of the conversion of numbers and arrays to strings
+
+_PRINT_ALIKE = {str, bytes, bool, float, type(None)}
+"""Types whose strings do not depend on any setting."""
+_LIMITED_DIGITS_FROM = 2**63
+"""From this size on the limit on the digits of integers may apply."""
+
+
+def print_settings() -> Any:
+    """Return NumPy's print options, the largest number of digits of an integer, and the locale of numbers."""
+    return np.get_printoptions(), sys.get_int_max_str_digits(), locale.setlocale(locale.LC_NUMERIC)
+
+
+def guard_print_settings(reads: Any) -> None:
+    """Guard the settings by which values are converted to strings."""
+    reads.add_guard(f"{reads.pin(print_settings)}() == {reads.pin(print_settings())}")
+
+
+def _watch_printing(things: tuple[Any, ...], spec: Any = "") -> None:
+    """Guard the print settings if the string of one of these things depends on them."""
+    reads = reads_here()
+    if reads is not None and ("n" in spec or not all(map(_prints_alike, things))):
+        guard_print_settings(reads)
+
+
+def _prints_alike(thing: Any) -> bool:
+    t = type(thing)
+    if t is tuple:
+        return all(map(_prints_alike, thing))
+    return t in _PRINT_ALIKE or (t is int and abs(thing) < _LIMITED_DIGITS_FROM)
+
+
+def _watched_string_maker(native: Callable[..., str]) -> Callable[..., str]:
+    """Return the replacement of a builtin that returns a string; it guards the print settings."""
+
+    @functools.wraps(native)
+    def call(*args: Any, **kwargs: Any) -> str:
+        _watch_printing((*args[:1], *kwargs.values()), "".join(args[1:]) if native is format else "")
+        text: str = resolve(native, STATE.site)(*args, **kwargs)
+        return text
+
+    return call
+
+
+STRING_MAKERS: dict[Any, Callable[..., str]] = {f: _watched_string_maker(f) for f in (str, repr, ascii, format)}
+STRING_FUNCTIONS = {"array2string", "array_repr", "array_str", "__str__", "__repr__", "__format__"}
+"""Names of functions and methods of libraries that return strings of arrays and objects."""
+
+
+def _printing_hook(name: str) -> Callable[..., Any]:
+    """Return the hook of a conversion to a string; it guards the print settings."""
+
+    def call(value: Any, *rest: Any) -> Any:
+        if name != "mod" or type(rest[0]) is str:  # `%` formats if its left operand is a string
+            _watch_printing((value,), rest[0] if name == "format" else "")
+        return HOOKS[name](value, *rest)
+
+    return call
+
 
 READ_HOOKS: dict[str, Callable[..., Any]] = {
     "getattr": _watch_getattr,
@@ -264,4 +307,5 @@ READ_HOOKS: dict[str, Callable[..., Any]] = {
     "sets_free_variable": _watch_free_variable_write,
     "imported": _watch_import,
     "imported_from": _watch_import_from,
+    **{name: _printing_hook(name) for name in ("format", "convert", "mod")},
 }

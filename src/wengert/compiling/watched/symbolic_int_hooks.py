@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.compiling.watched.hooks import WATCHING_HOOKS
 from wengert.compiling.watched.symbolic_ints import (
     SymbolicInt,
     float_of,
@@ -19,7 +20,6 @@ from wengert.compiling.watched.symbolic_ints import (
     refuse_counter,
 )
 from wengert.compiling.watched.trusted import belongs_to_user
-from wengert.compiling.watched.watching import WATCHING_HOOKS
 from wengert.hooks.classes import python_method
 from wengert.hooks.operators import BINARY, COMPARISONS, INPLACE, UNARY
 from wengert.recording.primitives import primitive_of

@@ -11,12 +11,12 @@ import numpy as np
 
 from wengert.compiling.loops.deferred_reverse import defer_reverse
 from wengert.compiling.watched.call_hooks import resolve_without_site
+from wengert.compiling.watched.hooks import WATCHING_HOOKS
 from wengert.compiling.watched.loop_states import Lifts
 from wengert.compiling.watched.outer_reads import Reads
 from wengert.compiling.watched.symbolic_int_hooks import COUNTING_HOOKS, check_counters
 from wengert.compiling.watched.symbolic_ints import SymbolicInt
-from wengert.compiling.watched.watchable_types import ATOMS, can_be_rebuilt, new_with_attributes
-from wengert.compiling.watched.watching import WATCHING_HOOKS
+from wengert.compiling.watched.watchable import ATOMS, can_be_rebuilt, new_with_attributes
 from wengert.errors import WengertError
 from wengert.hooks.tracer import open_level, run
 from wengert.mutation.residuals import materialise

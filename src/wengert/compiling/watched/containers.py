@@ -1,0 +1,181 @@
+"""Containers from outside: each is read as a whole, and holds the objects of the trace until the trace ends."""
+
+from __future__ import annotations
+
+import enum
+import functools
+from collections.abc import Iterator
+from types import FunctionType
+from typing import Any
+
+from wengert.compiling.watched.watchable import has_readable_state, is_same_value, literal, may_have_copies
+from wengert.errors import RefusedCallError
+from wengert.recording.recording import users_line
+from wengert.values.names import is_heap_type
+
+
+def reader_of(value: Any) -> Any:
+    """Return the function that reads a container as a whole; None for other values."""
+    t = type(value)
+    if t in (list, tuple, dict):
+        return _read_container
+    if t is functools.partial:
+        return _read_partial
+    if t in (set, frozenset) and has_readable_state(value):
+        return _read_set
+    return _read_named_tuple if _is_named_tuple(t) else None
+
+
+def _read_container(reads: Any, value: Any, accessor: str) -> Any:
+    """Read a list, tuple or dictionary; return the tuple with its traced items, else the container itself."""
+    t = type(value)
+    reads.add_guard(f"type({accessor}) is {t.__name__}")
+    if t is dict:
+        items = _guard_keys(reads, value, accessor)
+        if items is None:
+            reads.give_up("it reads a dictionary whose keys wengert cannot compare", accessor)
+            return value
+    else:
+        reads.add_guard(f"len({accessor}) == {len(value)}")
+        items = {key: repr(key) for key in range(len(value))}
+    if t is not tuple:
+        reads.known_objects[id(value)] = value, accessor
+    elif id(value) in reads.open_tuples:
+        problem = f"wg.compile cannot read a tuple that contains itself ({reads.describe(accessor)})"
+        raise reads.recording.refuse(RefusedCallError(f"{users_line()}: {problem}"))
+    else:
+        reads.open_tuples.add(id(value))
+    parts = {key: reads.read(value[key], f"{accessor}[{text}]") for key, text in items.items()}
+    if t is not tuple:
+        reads.swapped.put(value, t(parts) if t is dict else [*parts.values()])
+        return value
+    reads.open_tuples.discard(id(value))
+    is_changed = any(part is not value[key] for key, part in parts.items())
+    return reads.note_made(tuple(parts.values()) if is_changed else value, value)
+
+
+def _guard_keys(reads: Any, value: dict[Any, Any], accessor: str) -> dict[Any, str] | None:
+    """Guard the keys of a dictionary, and return their expressions; None if they cannot be compared."""
+    types = [type(key) for key in value]
+    reads.copyable.update({id(key): key for key in value if may_have_copies(key)})
+    if {*types} <= {str, int}:
+        keys = reads.pin([*value], f"[{', '.join([literal(key) or 'an integer' for key in value])}]")
+        reads.add_guard(f"[*map(type, {accessor})] == {reads.pin(types, 'their types')} and [*{accessor}] == {keys}")
+    elif all(issubclass(t, enum.Enum) for t in types):
+        names = {key: reads.pin(key) for key in value}
+        reads.add_guard(f"[*map(id, {accessor})] == {[*map(id, names)]}")
+        return names
+    elif all(map(has_readable_state, value)):
+        reads.add_guard(
+            f"type({accessor}) is dict and {reads.pin(is_same_value)}((*{accessor},), {reads.pin((*value,))})"
+        )
+    else:
+        return None
+    return {key: reads.constant(key) for key in value}
+
+
+def _read_set(reads: Any, value: Any, accessor: str) -> Any:
+    t = type(value)
+    same = f"{reads.pin(is_same_value)}((*{accessor},), {reads.pin((*value,))})"
+    reads.add_guard(f"type({accessor}) is {t.__name__} and {same}")
+    reads.copyable.update({id(item): item for item in value if may_have_copies(item)})
+    if t is set:
+        reads.shared[id(value)] = value, value, accessor
+        reads.swapped.put(value, t(value))
+    return value
+
+
+def _is_named_tuple(t: Any) -> bool:
+    """Whether a class is a named tuple class, or a user class derived from one."""
+    return issubclass(t, tuple) and hasattr(t, "_fields") and all(map(is_heap_type, t.__mro__[:-2]))
+
+
+def _read_named_tuple(reads: Any, value: Any, accessor: str) -> Any:
+    """Return a copy of a named tuple with its items replaced by their traced counterparts."""
+    reads.add_guard(f"type({accessor}) is {reads.pin(type(value))}")
+    reads.add_guard(f"tuple.__len__({accessor}) == {tuple.__len__(value)}")
+    if type(value).__dictoffset__:
+        reads.add_guard(f"not {accessor}.__dict__")
+        if object.__getattribute__(value, "__dict__"):
+            reads.give_up("it reads a named tuple with additional attributes", accessor)
+    parts = [reads.read(item, f"tuple.__getitem__({accessor}, {k})") for k, item in enumerate(tuple.__iter__(value))]
+    if all(a is b for a, b in zip(parts, tuple.__iter__(value), strict=True)):
+        return value
+    return reads.note_made(tuple.__new__(type(value), parts), value)
+
+
+def _read_partial(reads: Any, value: Any, accessor: str) -> Any:
+    """Return a copy of a partial function with its parts replaced by their traced counterparts."""
+    if functools.partial.__reduce__(value)[2][3]:  # vars(value) would create the dictionary, which code can notice
+        reads.give_up("it reads a functools.partial with additional attributes", accessor)
+        return value
+    reads.add_guard(f"type({accessor}) is {reads.pin(functools.partial)}")
+    f = reads.read(value.func, f"{accessor}.func")
+    args, keywords = reads.read(value.args, f"{accessor}.args"), reads.read(value.keywords, f"{accessor}.keywords")
+    return reads.note_made(functools.partial(f, *args, **keywords), value)
+
+
+class SwappedContainers:
+    """The original contents of containers and defaults, restored when the trace ends."""
+
+    def __init__(self) -> None:
+        self._contents: list[
+            tuple[Any, Any, Any]
+        ] = []  # container, its original content, its content while the trace runs
+        self._defaults: list[tuple[FunctionType, Any, Any]] = []
+
+    def put(self, container: Any, items: Any) -> None:
+        """Replace the items of a container, under the same keys, until `restore`."""
+        self._contents.append((container, container.copy(), items))
+        _set_items(container, items)
+
+    def put_defaults(self, f: FunctionType, defaults: tuple[Any, ...]) -> None:
+        """Replace the defaults of a function until `restore`."""
+        self._defaults.append((f, f.__defaults__, defaults))
+        f.__defaults__ = defaults
+
+    def are_changed(self) -> bool:
+        """Whether user code has changed one of the containers since `put`."""
+        return not all([_is_unchanged(container, swapped) for container, _, swapped in self._contents])
+
+    def restore(self, originals: dict[int, tuple[Any, Any]]) -> Iterator[type]:
+        """Restore all, and yield the class of each changed container, in which only traced items are replaced."""
+        while self._contents:
+            container, original, swapped = self._contents[-1]
+            if _is_unchanged(container, swapped):
+                _set_items(container, original)
+            else:
+                yield type(container)
+                _restore_items(container, originals)
+            self._contents.pop()
+        while self._defaults:
+            f, original, swapped = self._defaults[-1]
+            f.__defaults__ = original if f.__defaults__ is swapped else f.__defaults__
+            self._defaults.pop()
+
+
+def _is_unchanged(container: Any, items: Any) -> bool:
+    """Whether a container holds these very items, under the same keys in the same order; a set, equal ones."""
+    if type(container) is set:
+        return bool(container == items)
+    if len(container) != len(items):
+        return False
+    if type(container) is list:
+        return all(a is b for a, b in zip(container, items, strict=True))
+    return all(k is j and a is b for (k, a), (j, b) in zip(container.items(), items.items(), strict=True))
+
+
+def _set_items(container: Any, items: Any) -> None:
+    """Replace the items of a list or dictionary, under the same keys."""
+    if type(container) is list:
+        container[:] = items
+    elif type(container) is dict:
+        container.update(items)
+
+
+def _restore_items(container: Any, originals: dict[int, tuple[Any, Any]]) -> None:
+    """Replace the traced items of a changed container by their originals."""
+    keys = range(len(container)) if type(container) is list else [*container] if type(container) is dict else ()
+    for key in keys:
+        if id(container[key]) in originals:
+            container[key] = originals[id(container[key])][1]

@@ -1,0 +1,200 @@
+"""Inputs: floats and arrays read from outside the function; all else that it reads is guarded, or the trace gives up.
+
+The trace replaces each float and array by a fresh object, one for each accessor: after `a = b = 0.1` one float has two
+names. Containers are read as a whole, objects attribute by attribute as the code reads them.
+"""
+
+from __future__ import annotations
+
+import enum
+import sys
+import types
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from wengert.compiling.watched.containers import SwappedContainers, reader_of
+from wengert.compiling.watched.guards import MOST_GUARDS, Guards, OuterInput, is_nan
+from wengert.compiling.watched.trusted import (
+    is_engine_code,
+    is_library_namespace,
+    is_tensor_function,
+    is_unwatched_class,
+    uninstrumented_library,
+)
+from wengert.compiling.watched.watchable import (
+    ATOMS,
+    CONSTANT_CALLABLES,
+    GENERATORS,
+    Wrapper,
+    has_only_attributes,
+    hides_python_function,
+    is_unbound,
+    may_have_copies,
+    walked,
+)
+from wengert.hooks.code_swap import prepare
+from wengert.recording.primitives import INPUT
+from wengert.recording.recording import STATE, Recording
+from wengert.recording.shadow import SHADOW
+from wengert.recording.subclasses import renewed
+from wengert.values.callables import unwrapped
+from wengert.values.specs import is_inexact
+from wengert.values.transformed import Transformed
+
+LONGEST_ACCESSOR = 400
+"""Characters of the longest accessor; a trace that reads a value deeper than that is not kept."""
+
+
+class Inputs(Guards):
+    """The inputs and guards of one trace, built as it reads values from outside."""
+
+    def __init__(self, recording: Recording, hooks: Mapping[str, Callable[..., Any]]) -> None:
+        super().__init__(recording, hooks)
+        self.generators: dict[str, Any] = {}  # the generators drawn from, by their accessors
+        self.seeded_generators: dict[int, Any] = {}  # made in the trace from a constant seed, by id
+        self.classes: dict[int, Any] = {}  # classes that the code read, by id
+        self.swapped = SwappedContainers()
+        self.open_tuples: set[int] = set()  # ids of the tuples that are being read
+
+    def read(self, value: Any, accessor: str) -> Any:
+        """Make a value from outside an input, or guard it, or give up; return the object that the trace uses for it."""
+        if len(accessor) > LONGEST_ACCESSOR or len(self.inputs) > MOST_GUARDS:
+            self.give_up(f"it reads too large or too deep a structure ({self.describe(accessor)[:LONGEST_ACCESSOR]} …)")
+        if id(value) in self.shared:
+            _, made, first = self.shared[id(value)]
+            if accessor != first:
+                self.add_guard(f"{accessor} is {first}")
+            return made
+        if self.obstacle is not None or id(value) in SHADOW:
+            return value
+        if (known := self.accessor_of(value)) is not None:
+            self.add_guard(f"{accessor} is {known}")
+            return value
+        t = type(value)
+        if t is not set and may_have_copies(value):
+            self.copyable[id(value)] = value
+        if t is float or is_inexact(value):
+            return self._read_number(value, accessor)
+        if self.guard_value(value, accessor):
+            return value
+        read_container = reader_of(value)
+        if read_container is not None:
+            return read_container(self, value, accessor)
+        self._read_object(value, accessor, t)
+        return value
+
+    # -- numbers and arrays
+
+    def _read_number(self, value: Any, accessor: str) -> Any:
+        """Return the input for a number or array from outside; give up on those that are hard to replace."""
+        t = type(value)
+        found = self.inputs.get(accessor)
+        if t is not float and t.__module__ not in ("numpy", "builtins"):
+            self.give_up(f"it reads a {t.__name__}, an array of another library", accessor)
+        elif t not in (float, complex, np.ndarray) and not issubclass(t, np.generic):
+            self.give_up(f"it reads a {t.__name__}, a subclass of arrays or numbers", accessor)
+        elif STATE.recording is not self.recording:
+            advice = "pass it as an argument with in_axes=None"
+            self.give_up(f"a function under wg.vmap reads {self.describe(accessor)}: {advice}")
+        else:
+            caller = uninstrumented_library(sys._getframe())
+            if caller is not None:
+                reads = f"calls a function that reads {self.describe(accessor)}"
+                self.give_up(f"{caller}, which runs uninstrumented, {reads}")
+            if found is None:
+                return self._new_input(value, accessor)
+            if found.original is value:
+                return found.traced
+            self.give_up(f"{self.describe(accessor)} changes during the call")
+        return value
+
+    def _new_input(self, value: Any, accessor: str) -> Any:
+        """Return a fresh copy of a value, recorded as an input of the tape."""
+        recording = self.recording
+        made, slot = renewed(value), len(recording.entries)
+        if issubclass(type(made), np.ndarray):
+            recording.memory.arguments.append((made, slot))
+            recording.memory.capture(made)
+        recording.entries.append((INPUT, made, (), (), None, None))
+        recording.levels[0].inputs.add(slot)
+        SHADOW[id(made)] = slot
+        self.inputs[accessor] = OuterInput(made, value)
+        if type(value) is np.ndarray or is_nan(value):
+            self.shared[id(value)] = value, made, accessor
+        return self.note_made(made, value)
+
+    def note_made(self, made: Any, original: Any) -> Any:
+        """Remember the original of an object that was made for the trace, and return the object."""
+        self.originals[id(made)] = made, original
+        return made
+
+    # -- objects, classes and functions
+
+    def _read_object(self, value: Any, accessor: str, t: Any) -> None:
+        """Guard the identity of an object, and watch what it holds; give up on one that cannot be watched."""
+        if hides_python_function(value):
+            self.give_up(f"it reads {self.describe(accessor)}, which calls a Python function that wengert cannot see")
+        elif issubclass(t, enum.Enum):
+            self._read_enum_member(value, accessor)
+        elif issubclass(t, type):
+            self.classes[id(value)] = value
+            prepare(value)
+            self.guard_is(accessor, value)
+        elif t is types.FunctionType or t is Transformed:
+            self.guard_is(accessor, value)
+            self.read_callable(unwrapped(value))
+        elif t is types.ModuleType:
+            self.guard_is(accessor, value, value.__name__)
+            if not is_library_namespace(vars(value)):
+                self.add_guard(f"type({accessor}) is {self.pin(t)}")
+        elif (issubclass(t, CONSTANT_CALLABLES) and is_unbound(value)) or is_tensor_function(t):
+            self.guard_is(accessor, value)
+        elif t is types.MethodType:
+            self.add_guard(f"type({accessor}) is {self.pin(t)} and {accessor}.__func__ is {self.pin(value.__func__)}")
+            self.read(value.__self__, f"{accessor}.__self__")
+        elif issubclass(t, Wrapper):
+            self.guard_is(accessor, value)
+            self.read_callable(value.wrapped)
+        elif t in GENERATORS or (has_only_attributes(t) and not any(map(is_unwatched_class, t.__mro__))):
+            self._read_instance(value, accessor, t)
+        else:
+            self.give_up(f"it reads a {t.__name__} ({self.describe(accessor)}), which wengert cannot inspect")
+
+    def _read_enum_member(self, value: Any, accessor: str) -> None:
+        """Guard the identity of a member of an enumeration; its attributes are read like those of any object."""
+        name = self.pin(value, f"{type(value).__qualname__}.{vars(value)['_name_']}")
+        if accessor != name:
+            self.add_guard(f"{accessor} is {name}")
+        self.known_objects[id(value)] = value, name
+        if issubclass(type(value), enum.Flag):
+            self.read(vars(value)["_value_"], f"{name}.__dict__['_value_']")
+
+    def _read_instance(self, value: Any, accessor: str, t: Any) -> None:
+        self.classes[id(t)] = t
+        prepare(t)  # C code may call its methods
+        if accessor.startswith("a"):
+            self.add_guard(f"type({accessor}) is {self.pin(t)}")
+        else:
+            self.guard_is(accessor, value)
+            accessor = self.pin(value)
+            self.add_guard(f"type({accessor}) is {self.pin(t)}")
+        for other, where in self.known_objects.values():
+            if type(other) is t and (accessor.startswith("a") or where.startswith("a")):
+                self.add_guard(f"{accessor} is not {where}")
+        self.known_objects[id(value)] = value, accessor
+        if t is types.SimpleNamespace:  # C code compares and prints it as a whole
+            self.read(vars(value), f"{accessor}.__dict__")
+
+    def read_callable(self, f: Any) -> None:
+        """Watch the objects and callables of the user that a function of this package, such as `grad(f)`, holds."""
+        for g, todo in walked([f]):
+            if type(g) is types.FunctionType and is_engine_code(g.__code__):
+                todo += [cell.cell_contents for cell in g.__closure__ or ()]
+            elif type(g) is Transformed:
+                todo.append(g.__func__)
+            elif type(g) is types.MethodType:
+                self.read(g.__self__, f"{self.pin(g)}.__self__")
+            elif not issubclass(type(g), (types.FunctionType, type, *CONSTANT_CALLABLES, *ATOMS, float)):
+                self._read_object(g, self.pin(g), type(g))

@@ -1,0 +1,219 @@
+"""Values that guards can compare, and classes whose attributes they can watch, as these run Python functions only."""
+
+from __future__ import annotations
+
+import collections
+import functools
+import types
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from wengert.values.names import is_heap_type
+from wengert.values.transformed import Transformed
+
+ATOMS = {int, bool, str, bytes, type(None), type(...), type(NotImplemented)}
+CONSTANT_CALLABLES = (
+    types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, np.ufunc, type(np.sum),
+    type(np.where), types.GenericAlias,
+)  # fmt: skip
+"""Types of callables that cannot change: a guard of their identity is enough."""
+COMPARED_BY_VALUE = (np.bool_, np.integer, np.datetime64, np.dtype, range, slice)
+"""Types whose values guards compare, type included; the comparison runs no user code."""
+GENERATORS = (np.random.Generator, np.random.RandomState)
+"""Random generators: each draw changes their state, which `drawing.py` handles."""
+_HARMLESS_DESCRIPTORS = (
+    *CONSTANT_CALLABLES, types.FunctionType, types.MemberDescriptorType, types.NoneType, Transformed,
+    type(vars(collections.namedtuple("_", "item"))["item"]),
+)  # fmt: skip
+"""Types of descriptors that read no hidden state. NoneType is that of a name which only `__getattr__` finds."""
+
+
+class Wrapper:
+    """A callable object of this package that calls the function `wrapped`."""
+
+    wrapped: Any
+
+
+def has_only_attributes(t: Any) -> bool:
+    """Whether instances of a class have no state besides their attributes, which Python reads in its default way."""
+    if t is types.SimpleNamespace:
+        return True
+    bases = t.__mro__[:-1]
+    if not all(is_heap_type(base) for base in bases) or type(t).__module__ not in ("builtins", "abc"):
+        return False
+    plain = object.__basicsize__ + 8 * len(slot_names(t)) + (8 if t.__weakrefoffset__ > 0 else 0)
+    return t.__basicsize__ <= plain and t.__getattribute__ is object.__getattribute__
+
+
+def can_be_rebuilt(t: Any) -> bool:
+    """Whether `new_with_attributes` can copy instances of a class."""
+    is_plain = has_only_attributes(t) and t is not types.SimpleNamespace and not slot_names(t)
+    return is_plain and t.__new__ is object.__new__ and not hasattr(t, "__del__")
+
+
+def new_with_attributes(t: Any, attributes: dict[str, Any]) -> Any:
+    """Make an instance of a class with these attributes, without a call of `__init__`."""
+    made = object.__new__(t)
+    object.__getattribute__(made, "__dict__").update(attributes)
+    return made
+
+
+def nested_leaves(thing: Any) -> list[Any]:
+    """Return the leaves of a nested list, tuple or dictionary; of any other object, the object itself."""
+    if type(thing) in (list, tuple):
+        return [part for item in thing for part in nested_leaves(item)]
+    return nested_leaves([*thing.values()]) if type(thing) is dict else [thing]
+
+
+def walked(things: list[Any]) -> Iterator[tuple[Any, list[Any]]]:
+    """Yield each object in these things and in containers among them once, and the list of what is left to walk."""
+    todo, seen = [*things], set()
+    while todo:
+        thing = todo.pop()
+        if id(thing) in seen:
+            continue
+        seen.add(id(thing))
+        if issubclass(type(thing), (list, tuple, dict)):
+            todo += thing.values() if issubclass(type(thing), dict) else thing
+        else:
+            yield thing, todo
+
+
+def slot_names(t: Any) -> list[str]:
+    """Return the names of the slots of a class."""
+    found = [item for base in t.__mro__ for item in vars(base).items()]
+    return [name for name, raw in found if type(raw) is types.MemberDescriptorType and name != "__dict__"]
+
+
+def is_unset(thing: Any, slot: types.MemberDescriptorType) -> bool:
+    """Whether a slot of an object is not set."""
+    try:
+        slot.__get__(thing)
+    except AttributeError:
+        return True
+    return False
+
+
+def runs_functions_only(raw: Any) -> bool:
+    """Whether reading a class attribute with this raw value runs nothing but Python functions, which are watched."""
+    if issubclass(type(raw), (staticmethod, classmethod)):
+        return issubclass(type(raw.__func__), (types.FunctionType, *CONSTANT_CALLABLES))
+    if type(raw) is functools.cached_property:
+        return issubclass(type(raw.func), types.FunctionType)
+    if type(raw) is property or issubclass(type(raw), types.DynamicClassAttribute):
+        return all(issubclass(type(f), _HARMLESS_DESCRIPTORS) for f in (raw.fget, raw.fset, raw.fdel))
+    return issubclass(type(raw), _HARMLESS_DESCRIPTORS)
+
+
+def runs_code(t: Any, name: str) -> bool:
+    """Whether a class defines an attribute by a descriptor other than a slot."""
+    raw, _ = lookup_with_owner(t, name)
+    return hasattr(type(raw), "__get__") and type(raw) is not types.MemberDescriptorType
+
+
+def is_unbound(f: Any) -> bool:
+    """Whether a callable is bound to no object but a module or a class."""
+    owner = getattr(f, "__self__", None) if type(f) is types.BuiltinFunctionType else None
+    return owner is None or issubclass(type(owner), (types.ModuleType, type))
+
+
+def hides_python_function(thing: Any) -> bool:
+    """Whether a thing calls a Python function that it holds in C: `np.vectorize` and `np.frompyfunc` make such."""
+    return issubclass(type(thing), np.vectorize) or (type(thing) is np.ufunc and {*"".join(thing.types)} <= {*"O->"})
+
+
+def lookup_with_owner(t: Any, name: str) -> tuple[Any, Any]:
+    """Return the raw value of a class attribute, and the base class that defines it."""
+    return next(((vars(base)[name], base) for base in t.__mro__ if name in vars(base)), (None, None))
+
+
+def has_own_attribute(obj: Any, name: str) -> bool:
+    """Whether the `__dict__` of an object holds an attribute."""
+    try:
+        return name in object.__getattribute__(obj, "__dict__")
+    except AttributeError:
+        return False
+
+
+# -- equality in all that code can read: types, signs and order of iteration included
+
+_SCALAR_CLASSES = {t for t in np.sctypeDict.values() if issubclass(t, np.generic) and not issubclass(t, np.flexible)}
+_FLEXIBLE = "OSUV"  # kinds of NumPy's own data types besides numbers, times and bools
+
+
+def is_same_value(a: Any, b: Any) -> bool:
+    """Whether code can tell two values apart only by `is`. No user code runs.
+
+    Errors: TypeError for values of other types than `readable_state` knows.
+    """
+    return a is b or (type(a) is type(b) and bool(readable_state(a) == readable_state(b)))
+
+
+def readable_state(value: Any) -> Any:
+    """Return everything that code can read of an immutable value, or of a set, as a tuple to compare.
+
+    Errors: TypeError for a nan, because containers compare it by identity, and for values of other types.
+    """
+    t = type(value)
+    if t in ATOMS:
+        return t, value
+    if t in (tuple, frozenset, set):
+        return t, *map(readable_state, value)
+    if t is range or t is slice:
+        return t, readable_state(value.start), readable_state(value.stop), readable_state(value.step)
+    if (t is float or t is complex) and value == value:
+        return t, repr(value)
+    if t in _SCALAR_CLASSES and value == value:
+        return t, _readable_dtype(value.dtype), value.tobytes()
+    if isinstance(value, np.dtype):
+        return _readable_dtype(value)
+    raise TypeError(f"wengert cannot compare a {t.__name__} with its earlier value")
+
+
+def _readable_dtype(dtype: np.dtype) -> Any:
+    """Return everything that code can read of a data type; `==` ignores metadata, alignment and names."""
+    if dtype.metadata is None and dtype.isbuiltin:
+        return dtype.num
+    if type(dtype) not in _NUMPY_DTYPE_CLASSES:
+        raise TypeError(f"{dtype!r} is not one of NumPy's own data types")
+    fields = [
+        (name, _readable_dtype(field[0]), field[1], readable_state(field[2:]))
+        for name, field in (dtype.fields or {}).items()
+    ]
+    base = dtype.subdtype and (_readable_dtype(dtype.subdtype[0]), dtype.subdtype[1])
+    metadata = [(readable_state(key), readable_state(part)) for key, part in (dtype.metadata or {}).items()]
+    parts = dtype.names, fields, base, metadata
+    return type(dtype), dtype.type, dtype.num, dtype.str, dtype.flags, dtype.alignment, parts
+
+
+_NUMPY_DTYPE_CLASSES = {type(np.dtype(code)) for code in [*np.typecodes["All"], *_FLEXIBLE]}
+
+
+def has_readable_state(value: Any) -> bool:
+    """Whether `readable_state` knows a value."""
+    try:
+        readable_state(value)
+    except TypeError:
+        return False
+    return True
+
+
+def may_have_copies(value: Any) -> bool:
+    """Whether an equal value may be another object: None, small integers and one-character strings are singletons."""
+    is_singleton = value in range(-5, 257) if type(value) is int else type(value) in (str, bytes) and len(value) < 2
+    return (
+        not is_singleton
+        and type(value) not in (bool, type(None), type(...), type(NotImplemented), float, complex)
+        and (not isinstance(value, np.inexact) and has_readable_state(value))
+    )
+
+
+def literal(value: Any) -> str | None:
+    """Return the literal of an atom or a tuple of atoms; None for other values and for huge integers."""
+    if type(value) is tuple:
+        has_literal = None not in map(literal, value)
+    else:
+        has_literal = type(value) in ATOMS and not (type(value) is int and abs(value) > 2**63)
+    return repr(value) if has_literal else None
