@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.compiling.graphs.from_tape import deciding, looks_at_memory
+from wengert.compiling.graphs.from_tape import deciding
 from wengert.compiling.graphs.to_tape import must_run
 from wengert.compiling.ops import info, is_ufunc_call
 from wengert.compiling.placement import may_retain_arguments
@@ -60,10 +60,10 @@ class BlockLoop(Loop):
         return f"{self.calls} calls are computed in blocks of {self.height} of {self.rows} rows"
 
 
-def with_block_loops(tape: AnyTape, exact: bool, limits: BlockLimits | None = None) -> AnyTape:
+def with_block_loops(tape: AnyTape, exact: bool, limits: BlockLimits) -> AnyTape:
     """Return the tape with loops over blocks where these pay; with `exact` no sum changes its order."""
-    ops, limits = list(tape), limits or NUMPY_LIMITS
-    if not any([_may_begin_group(op, limits.large) for op in ops]) or looks_at_memory(ops):
+    ops = list(tape)
+    if not any([_may_begin_group(op, limits.large) for op in ops]):
         return tape
     made, group = _BlockRewriter(tape, ops), None
     exact_ops = {*ops} if exact else deciding(ops)

@@ -16,8 +16,9 @@ import numpy as np
 
 from wengert.compiling.float_lists import keep_arrays_in_lists
 from wengert.compiling.graphs.from_tape import deciding, has_steps
-from wengert.compiling.guard_check import check_guards_kept, count_guards
+from wengert.compiling.guard_check import count_guards
 from wengert.compiling.ops import CHOICES_OF_FLOATS, info, is_item_store, sign_of_float
+from wengert.compiling.tape_rewriter import renewed_arguments
 from wengert.tape.folding import is_pure
 from wengert.tape.interface import AnyTape
 from wengert.tape.loops import Loop, with_bodies
@@ -29,25 +30,28 @@ _OF_FLOATS = (sign_of_float, *CHOICES_OF_FLOATS)
 _FLOAT_TESTS = ("less", "less_equal", "greater", "greater_equal", "equal", "not_equal", "truth")
 
 
-def with_floats(tape: AnyTape, exact: bool) -> Any:
-    """Return a tape that computes the same with Python floats but may raise; None if nothing is gained."""
+def with_floats(tape: AnyTape, exact: bool, answered: Counter[Any] | None = None) -> Any:
+    """Return a tape that computes the same with Python floats but may raise; the tape itself if nothing is gained.
+
+    Add the guards that it answers to `answered`.
+    """
     ops = list(with_bodies(list(tape)))
     calls = [op for op in ops if isinstance(op, Call)]
     if not any([type(op.val) is np.float64 for op in calls]) or not all([_has_no_side_effects(op.fn) for op in calls]):
-        return None
+        return tape
     if any([op.val is MISSING for op in ops]):
-        return None
+        return tape
     new: Any = type(tape)
     made = new(tape.ctx)
     floats = _FloatSpecialiser(made, exact)
     floats.read(list(tape))
     if not floats.changes:
-        return None
+        return tape
     made.result = floats.recorded(tape.result)
-    given = tape.arguments
-    made.arguments = given and given._replace(inputs=tuple([floats.new[v.op] for v in given.inputs]))
+    made.arguments = renewed_arguments(tape, floats.new.__getitem__)
     keep_arrays_in_lists(made)
-    return check_guards_kept(tape, made, floats.answered)
+    (Counter() if answered is None else answered).update(floats.answered)
+    return made
 
 
 def _has_no_side_effects(fn: Any) -> bool:

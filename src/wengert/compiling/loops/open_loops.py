@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from wengert.compiling.graphs.to_tape import provenance
-from wengert.tape.arguments import current_arguments
+from wengert.compiling.tape_rewriter import provenance, renewed_arguments
 from wengert.tape.interface import AnyTape
 from wengert.tape.loops import Loop
 from wengert.tape.ops import Call, Input, Op, Variable, value_of, with_variables
@@ -133,13 +132,10 @@ class OpenLoop(Region):
 
 def close_region(region: Region, tape: AnyTape, new: Tape) -> Tape:
     """Fill the empty tape `new` with a changed region of `tape`."""
-    before = [op for op in tape if isinstance(op, Input)]
-    now = dict(zip(before, region.inputs, strict=True))
+    now = dict(zip([op for op in tape if isinstance(op, Input)], region.inputs, strict=True))
     region.push_on(new)
     new.result = region.results[0]
-    new.arguments = current_arguments(tape.arguments, before) and tape.arguments._replace(
-        inputs=tuple([Variable(now[v.op]) for v in tape.arguments.inputs])
-    )
+    new.arguments = renewed_arguments(tape, lambda op: Variable(now[op]))  # type: ignore[index]
     return new
 
 

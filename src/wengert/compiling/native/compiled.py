@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from wengert.compiling.blocking import NATIVE_LIMITS, with_block_loops
+from wengert.compiling.guard_check import check_guards_kept
 from wengert.compiling.native.module import compile_program
-from wengert.compiling.native.stencil_fusion import fuse_stencils
 from wengert.compiling.native.values import UnsupportedOp
 from wengert.compiling.native.writer import NativeWriter
-from wengert.compiling.split_columns import split_into_columns
+from wengert.compiling.pipeline import NATIVE, Context, run_passes
 from wengert.compiling.tape_rewriter import TapeRewriter
 from wengert.tape.interface import AnyRunningTape
 from wengert.tape.loops import Loop
@@ -32,8 +31,8 @@ def compile_native(
 
 
 def _compile_whole(tape: AnyRunningTape, name: str, build: Callable[..., Any]) -> Callable[..., Any]:
-    columns = split_into_columns(fuse_stencils(tape))
-    for each in dict.fromkeys([with_block_loops(columns, False, NATIVE_LIMITS), columns, tape]):
+    context = Context(exact=False)
+    for each in reversed(run_passes(NATIVE, tape, context)):
         try:
             writer = NativeWriter(each, tape)
             break
@@ -43,7 +42,7 @@ def _compile_whole(tape: AnyRunningTape, name: str, build: Callable[..., Any]) -
     plain = tape.compile(name)
     found: Any = writer.function(build(writer.program), plain, name)
     found.source = "\n\n".join([*writer.program.functions, writer.program.text, found.source])
-    found.state = "native code"
+    found.state, found.passes = "native code", context.log
     return found
 
 
@@ -66,7 +65,7 @@ def _compile_loops_only(
         new.table[op] = new.new.push(copy)
     if not texts:
         raise error
-    made: Any = new.finished(others).compile(name)
+    made: Any = check_guards_kept(others, new.finished()).compile(name)
     made.source = "\n\n".join([*texts, made.source])
     made.state = f"native code for loops only, since it does not support {error}"
     return made

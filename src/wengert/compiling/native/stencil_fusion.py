@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.graphs.from_tape import looks_at_memory
 from wengert.compiling.ops import is_item_store, scalar_op
 from wengert.compiling.tape_rewriter import TapeRewriter
 from wengert.tape.interface import AnyTape
@@ -33,7 +32,7 @@ def fuse_stencils(tape: AnyTape) -> AnyTape:
         for v in op.references():
             readers.setdefault(v.op, []).append(op)
     stored_arrays = {op: stores for op in ops if (stores := _stores_into_zeros(op, readers)) is not None}
-    return _StencilFuser(tape, stored_arrays).tape() if stored_arrays and not looks_at_memory(ops) else tape
+    return _StencilFuser(tape, stored_arrays).tape() if stored_arrays else tape
 
 
 def _stores_into_zeros(op: Any, readers: dict[Op | None, list[Op | None]]) -> list[Call] | None:
