@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 from wengert.tape.arguments import current_arguments
@@ -38,9 +38,12 @@ class TapeRewriter:
 
     def finished(self) -> Any:
         """Return the new tape, with its result and arguments."""
-        self.new.result = self.variable(self.old.result.op)
-        self.new.arguments = renewed_arguments(self.old, self.variable)
-        return self.new
+        old, new = self.old, self.new
+        new.result = self.variable(old.result.op)
+        new.arguments = current_arguments(old.arguments, list(old)) and old.arguments._replace(
+            inputs=tuple([self.variable(v.op) for v in old.arguments.inputs])
+        )
+        return new
 
 
 def tape_with_ops(tape: AnyTape, ops: Iterable[Op], new: Any = None) -> Any:
@@ -54,13 +57,6 @@ def tape_with_ops(tape: AnyTape, ops: Iterable[Op], new: Any = None) -> Any:
 def inputs_first(ops: Iterable[Op]) -> list[Op]:
     """Return the inputs among these ops, then the others."""
     return sorted(ops, key=lambda op: not isinstance(op, Input))
-
-
-def renewed_arguments(tape: AnyTape, variable: Callable[[Op | None], Any]) -> Any:
-    """Return the arguments of a tape, with a new variable for each input."""
-    return current_arguments(tape.arguments, list(tape)) and tape.arguments._replace(
-        inputs=tuple([variable(v.op) for v in tape.arguments.inputs])
-    )
 
 
 def provenance(op: Op | None) -> tuple[Any, str | None]:

@@ -9,7 +9,6 @@ from wengert.compiling.loops.dead_code import drop_dead_code
 from wengert.compiling.loops.hoisting import hoist
 from wengert.compiling.loops.open_loops import Region, close_region
 from wengert.compiling.loops.rematerialise import recompute
-from wengert.tape.tape import Tape
 
 
 def optimise_across_loops(tape: Any) -> Any:
@@ -20,6 +19,6 @@ def optimise_across_loops(tape: Any) -> Any:
     recompute(region)
     hoist(region)
     drop_dead_code(region)
-    made = close_region(region, tape, Tape(tape.ctx))
+    made = close_region(region)
     own_results(tape, made)
     return made
