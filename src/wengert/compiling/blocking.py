@@ -268,7 +268,8 @@ def _push_rows(
     made = {op: tape.push(Call(operator.getitem, [table[op], rows], val=op.val[:height])) for op in group.read_by_rows}
     inside, found = {**table, **made}, {op: table[op] for op in parts}
     for op in group.rows:
-        copy = _copy_with(op, inside)
+        copy: Any = op.copy()
+        copy.rewrite(lambda v: inside[v.op])
         if group.rows[op].is_total:
             found[op] = tape.push(Call(operator.add, [found[op], tape.push(copy)], val=op.val))
             continue
@@ -279,10 +280,3 @@ def _push_rows(
         if op in found:
             found[op] = tape.push(Call(setitem, [found[op], rows, inside[op]], val=op.val))
     return list(found.values())
-
-
-def _copy_with(op: Op, table: dict[Any, Variable]) -> Any:
-    """Return a copy of an op that reads the variables in `table`."""
-    copy = op.copy()
-    copy.rewrite(lambda v: table[v.op])
-    return copy

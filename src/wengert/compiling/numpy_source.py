@@ -40,37 +40,26 @@ SHORT_ROW = 100  # elements; when two arrays are broadcast, the loop over each r
 FLOATS, *WITHOUT_FLOATS = NUMPY
 
 
-def compile_numpy(tape: AnyTape, name: str, exact: bool, passes: Sequence[Pass] = NUMPY) -> Callable[..., Any]:
+def compile_numpy(
+    tape: AnyTape, name: str, exact: bool, passes: Sequence[Pass] = NUMPY, is_part: bool = False
+) -> Callable[..., Any]:
     """Compile a tape to a NumPy function that reuses buffers; its attribute `source` is the generated code.
 
-    It computes with Python floats if that is faster, and with long rows by blocks. Unless `exact`, it may round
-    otherwise. Its attribute `passes` logs the passes.
+    Unless `exact`, it may round otherwise. With `is_part`, it does not check its arguments, which have to be of the
+    recorded types and shapes, and raises where Python floats raise. Its attribute `passes` logs the passes.
     """
     context = Context(exact)
     made = run_passes(passes, tape, context)[-1]
-    if any([entry.name == FLOATS.name for entry in context.log]):
-        plain = LazyFunction(lambda: compile_numpy(tape, name, exact, WITHOUT_FLOATS))
-        return _compile_placed(FloatWriter(made, sites=True, plain=plain), name, context)
-    return _compile_placed(PlacedWriter(made, sites=True), name, context)
-
-
-def compile_part(tape: AnyTape, name: str, exact: bool) -> Callable[..., Any]:
-    """Compile a tape without checks of its arguments, which have the types and shapes that were recorded.
-
-    If it raises, the user's function runs uncompiled.
-    """
-    context = Context(exact)
-    made = run_passes(NUMPY, tape, context)[-1]
-    for v in made.inputs:
+    has_floats = any([entry.name == FLOATS.name for entry in context.log])
+    for v in made.inputs if is_part else ():
         v.op.val = MISSING
-    return _compile_placed(PlacedWriter(made, sites=True), name, context)
-
-
-def _compile_placed(writer: PlacedWriter, name: str, context: Context) -> Callable[..., Any]:
-    """Compile the function of a writer; its attribute `blocks` describes the calls that are computed in blocks."""
+    if has_floats and not is_part:
+        plain = LazyFunction(lambda: compile_numpy(tape, name, exact, WITHOUT_FLOATS))
+        writer: PlacedWriter = FloatWriter(made, sites=True, plain=plain)
+    else:
+        writer = PlacedWriter(made, sites=True)
     function: Any = compile_source(writer, name)
-    function.pool, function.passes = writer.pool, context.log
-    function.floats = any([entry.name == FLOATS.name for entry in context.log])
+    function.pool, function.passes, function.floats = writer.pool, context.log, has_floats
     function.blocks = [
         f"{op.site}: {op.fn.describe()}" for op in writer.ops if isinstance(op, Call) and type(op.fn) is BlockLoop
     ]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from wengert.compiling.native.tiering import choose_code
-from wengert.compiling.numpy_source import compile_numpy, compile_part
+from wengert.compiling.numpy_source import compile_numpy
 from wengert.compiling.pipeline import OPTIMISING, Context, LogEntry, Pass, run_passes
 from wengert.compiling.tape_rewriter import tape_with_ops
 from wengert.tape.interface import AnyTape
@@ -29,8 +29,8 @@ class OptimisedTape(Tape):
         return compile_numpy(self, name, self.exact) if native is False else choose_code(self, name, native)
 
     def compile_part(self, name: str) -> Callable[..., Any]:
-        """Compile the tape to a part of a free loop, see `compile_part`."""
-        return compile_part(self, name, self.exact)
+        """Compile the tape to a part of a free loop, which does not check its arguments."""
+        return compile_numpy(self, name, self.exact, is_part=True)
 
 
 def optimised(

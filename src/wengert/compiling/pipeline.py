@@ -86,7 +86,7 @@ class Pass(NamedTuple):
 
 LOWERING = [
     Pass("lower derivatives", lambda tape, to: lower_derivatives(tape, to.loops, to.exact), counts_guards=True),
-    Pass("free loops", lambda tape, to: make_loops_free(tape, to.loops, to.exact), counts_guards=True),
+    Pass("free loops and marks", lambda tape, to: make_loops_free(tape, to.loops, to.exact), counts_guards=True),
     Pass("counters", lambda tape, _: fold_counters(tape)),
     Pass("trails of loops", lambda tape, _: with_trails(tape)),
 ]
