@@ -26,6 +26,7 @@ from wengert.tape.liveness import is_store
 from wengert.tape.loops import Loop
 from wengert.tape.ops import Call, Constant, Input, Op, Variable, value_of
 from wengert.tape.tape import Tape
+from wengert.tape.usage import readers_of
 from wengert.values.functional import getfield, make_tuple, setitem
 
 FEWEST_CALLS = 6  # calls
@@ -146,11 +147,9 @@ class _RowGroup:
         """Return the ops that others read, directly or through a view."""
         found: set[Any] = set()
         for op in reversed(self.rows):
-            read = [
-                reader not in self.rows or (reader in found and self.rows[reader].is_view) for reader in readers[op]
-            ]
-            if any(read):
-                found.add(op)
+            for reader in readers.get(op, ()):
+                if reader not in self.rows or (reader in found and self.rows[reader].is_view):
+                    found.add(op)
         return found
 
     def height(self, outputs: set[Any]) -> int:
@@ -202,11 +201,8 @@ class _BlockRewriter(TapeRewriter):
     def __init__(self, tape: AnyTape, ops: Iterable[Op]) -> None:
         super().__init__(tape)
         self.changed = False
-        self.readers: Readers = {op: [] for op in ops}
-        self.readers[tape.result.op] = [None]
-        for op in ops:
-            for v in op.references():
-                self.readers[v.op].append(op)
+        self.readers: Readers = readers_of(ops)
+        self.readers.setdefault(tape.result.op, []).append(None)
 
     def push_group(self, group: _RowGroup | None) -> None:
         """Append a group of ops, as a loop over blocks if that pays."""

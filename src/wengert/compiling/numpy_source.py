@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from collections.abc import Callable, Iterator, Sequence
@@ -31,7 +32,6 @@ from wengert.tape.ops import MISSING, Call, Op, Variable, references, value_of
 from wengert.tape.source import SourceWriter, compile_source
 from wengert.values import functional
 from wengert.values.keys import as_view
-from wengert.values.lazy_attribute import computed_once
 from wengert.values.names import TIGHT
 
 SHORT_ROW = 100  # elements; when two arrays are broadcast, the loop over each row costs as much as some 25 elements
@@ -54,8 +54,8 @@ def compile_numpy(
     for v in made.inputs if is_part else ():
         v.op.val = MISSING
     if has_floats and not is_part:
-        plain = LazyFunction(lambda: compile_numpy(tape, name, exact, WITHOUT_FLOATS))
-        writer: PlacedWriter = FloatWriter(made, sites=True, plain=plain)
+        lazy = functools.cache(lambda: compile_numpy(tape, name, exact, WITHOUT_FLOATS))
+        writer: PlacedWriter = FloatWriter(made, sites=True, plain=lambda *args, **words: lazy()(*args, **words))
     else:
         writer = PlacedWriter(made, sites=True)
     function: Any = compile_source(writer, name)
@@ -64,21 +64,6 @@ def compile_numpy(
         f"{op.site}: {op.fn.describe()}" for op in writer.ops if isinstance(op, Call) and type(op.fn) is BlockLoop
     ]
     return function
-
-
-class LazyFunction:
-    """A function that is compiled when it is first called."""
-
-    def __init__(self, compiled: Callable[[], Callable[..., Any]]) -> None:
-        self.compiled = compiled
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.run(*args, **kwargs)
-
-    @computed_once
-    def run(self) -> Callable[..., Any]:
-        """Return the compiled function."""
-        return self.compiled()
 
 
 class PlacedWriter(SourceWriter):

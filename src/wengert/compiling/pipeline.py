@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from wengert.compiling.blocking import NATIVE_LIMITS, NUMPY_LIMITS, with_block_loops
@@ -31,19 +32,6 @@ from wengert.tape.ops import Call, Op
 from wengert.tape.tape import verify
 
 
-class Context:
-    """The settings of a run of passes, and what these report.
-
-    With `exact` no pass may round otherwise; with `loops` loops are differentiated as such, and may become free. A pass
-    adds the guards that it answers to `answered`. `log` has an entry for each pass that changed the tape.
-    """
-
-    def __init__(self, exact: bool, loops: bool = True) -> None:
-        self.exact, self.loops = exact, loops
-        self.answered: Counter[Any] = Counter()
-        self.log: list[LogEntry] = []
-
-
 class LogEntry(NamedTuple):
     """A pass that changed a tape: the number of ops before and after it, and its time in seconds."""
 
@@ -56,8 +44,18 @@ class LogEntry(NamedTuple):
         return f"{self.name}: {self.before} -> {self.after} ops, {self.seconds * 1e3:.1f} ms"
 
 
-def _always(ops: Sequence[Op]) -> bool:
-    return True
+@dataclass
+class Context:
+    """The settings of a run of passes, and what these report.
+
+    With `exact` no pass may round otherwise; with `loops` loops are differentiated as such, and may become free. A pass
+    adds the guards that it answers to `answered`. `log` has an entry for each pass that changed the tape.
+    """
+
+    exact: bool
+    loops: bool = True
+    answered: Counter[Any] = field(default_factory=Counter)
+    log: list[LogEntry] = field(default_factory=list)
 
 
 def has_equal_values(ops: Sequence[Op]) -> bool:
@@ -79,7 +77,7 @@ class Pass(NamedTuple):
 
     name: str
     run: Callable[[Any, Context], Any]
-    needs: Callable[[Sequence[Op]], bool] = _always
+    needs: Callable[[Sequence[Op]], bool] | None = None
     exact: bool = True
     counts_guards: bool = False
 
@@ -127,13 +125,13 @@ def run_passes(passes: Iterable[Pass], tape: Any, context: Context) -> list[Any]
     tapes, guards = [tape], GuardCount(tape)
     for each in passes:
         old, ops = tapes[-1], list(tapes[-1])
-        if (context.exact and not each.exact) or not each.needs(ops):
+        if (context.exact and not each.exact) or (each.needs and not each.needs(ops)):
             continue
-        functions, begin = _functions_of(ops), time.perf_counter()
+        before, begin = _functions_of(ops), time.perf_counter()
         context.answered.clear()
         made = each.run(old, context)
         seconds = time.perf_counter() - begin
-        is_changed = _functions_of(made) != functions
+        is_changed = [*map(id, before)] != [*map(id, _functions_of(made))]
         if not each.counts_guards:
             guards.check_kept(made, context.answered)
         if is_changed or made is not old:
@@ -149,7 +147,7 @@ def run_passes(passes: Iterable[Pass], tape: Any, context: Context) -> list[Any]
 def _functions_of(ops: Iterable[Op]) -> list[Any]:
     """Return what ops call, also in loops; if it stays the same, a pass has copied the tape without any change."""
     functions = [getattr(op, "fn", None) for op in with_bodies(ops)]
-    return [Loop if isinstance(fn, Loop) else id(fn) for fn in functions]
+    return [Loop if isinstance(fn, Loop) else fn for fn in functions]
 
 
 def _check_form(tape: Any) -> None:

@@ -10,27 +10,26 @@ import numpy as np
 
 from wengert.compiling.graphs.from_tape import deciding
 from wengert.tape.liveness import MemoryGroups, is_store, loop_memory, memory_groups
-from wengert.tape.loops import Loop
+from wengert.tape.loops import Loop, with_bodies
 from wengert.tape.ops import Call, Op, Variable, value_of
 from wengert.tape.tape import Tape
 
 
 def copy_late_views(tape: Tape) -> Tape:
     """Copy on `tape` the views that prevent an in-place write, also in the bodies of loops; return the tape."""
-    _copy_in(tape, memory_groups(list(tape), tape.result), set())
+    loops = dict.fromkeys([op.fn for op in with_bodies(tape) if isinstance(op, Call) and type(op.fn) is Loop])
+    memory = [(tape, memory_groups(list(tape), tape.result)), *[(loop.body, loop_memory(loop).memory) for loop in loops]]
+    for each, groups in memory:
+        _copy_in(each, groups)
     return tape
 
 
-def _copy_in(tape: Any, memory: MemoryGroups, seen: set[Loop]) -> None:
+def _copy_in(tape: Any, memory: MemoryGroups) -> None:
     """Copy the views of a tape if together they are smaller than the array.
 
     Change nothing if a branch depends on one of them: a sum over a copy may round otherwise.
     """
     ops = list(tape)
-    for op in ops:
-        if isinstance(op, Call) and type(op.fn) is Loop and op.fn not in seen:
-            seen.add(op.fn)
-            _copy_in(op.fn.body, loop_memory(op.fn).memory, seen)
     decides = deciding(ops)
     members: dict[int, list[Op]] = {}
     for op in ops:

@@ -46,13 +46,8 @@ def lower_derivatives(tape: Any, loops: bool = True, exact: bool = False) -> Any
 
 def make_loops_free(tape: Any, loops: bool, exact: bool) -> Any:
     """Return the tape without heads; with `loops`, make free loops if possible."""
-    free = _try_free_loops(tape, 0, exact) if loops else None
+    free = _try(with_free_loops, tape, 0, exact) if loops and may_have_free_loops(tape) else None
     return without_heads(tape) if free is None else free
-
-
-def _try_free_loops(tape: Any, wanted: int, exact: bool) -> Any:
-    """Return the tape without heads and with free loops; None if there are none."""
-    return _try(with_free_loops, tape, wanted, exact) if may_have_free_loops(tape) else None
 
 
 def _try(make: Callable[..., Any], *args: Any) -> Any:
@@ -165,7 +160,8 @@ def _forward_ops(ops: Sequence[Op], back: Call, inputs: Sequence[Op], has_free: 
 
 def _derivative_tape(forward: _Forward, loops: bool, exact: bool) -> Any:
     """Return the tape from the inputs of a forward part and the seeds to its outputs, later values and cotangents."""
-    free = _try_free_loops(forward.tape, len(forward.inputs), exact) if loops else None
+    has_free = loops and may_have_free_loops(forward.tape)
+    free = _try(with_free_loops, forward.tape, len(forward.inputs), exact) if has_free else None
     without_heads(forward.tape)
     for tape in [forward.tape] if free is None else [free, forward.tape]:
         whole = rolled(tape) if loops else tape

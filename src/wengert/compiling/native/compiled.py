@@ -54,15 +54,14 @@ def _compile_loops_only(
     texts: list[str] = []
     others: list[Op] = []
     for op in tape:
-        copy = new.copy(op)
-        if isinstance(copy, Call) and isinstance(copy.fn, Loop):
-            found = _native_loop_call(copy, type(tape), build)
-            if found is not None:
-                texts.append(found.fn.source)
-                copy = found
-        if getattr(copy, "fn", None) is getattr(op, "fn", None):
+        is_loop = isinstance(op, Call) and isinstance(op.fn, Loop)
+        found = _native_loop_call(new.copy(op), type(tape), build) if is_loop else None
+        if found is None:
+            new.push(op)
             others.append(op)
-        new.table[op] = new.new.push(copy)
+        else:
+            texts.append(found.fn.source)
+            new.table[op] = new.new.push(found)
     if not texts:
         raise error
     made: Any = check_guards_kept(others, new.finished()).compile(name)
