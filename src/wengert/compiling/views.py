@@ -18,7 +18,8 @@ from wengert.tape.tape import Tape
 def copy_late_views(tape: Tape) -> Tape:
     """Copy on `tape` the views that prevent an in-place write, also in the bodies of loops; return the tape."""
     loops = dict.fromkeys([op.fn for op in with_bodies(tape) if isinstance(op, Call) and type(op.fn) is Loop])
-    memory = [(tape, memory_groups(list(tape), tape.result)), *[(loop.body, loop_memory(loop).memory) for loop in loops]]
+    memory: list[Any] = [(tape, memory_groups(list(tape), tape.result))]
+    memory += [(loop.body, loop_memory(loop).memory) for loop in loops]
     for each, groups in memory:
         _copy_in(each, groups)
     return tape
