@@ -22,7 +22,7 @@ from wengert.tape.tape import Tape
 
 
 def branching(x: Any) -> Any:
-    for _ in range(30):
+    for _ in range(300):
         x = x * 1.5 if x > 0.5 else x + 1.0
     return x
 
