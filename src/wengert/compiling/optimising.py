@@ -47,8 +47,8 @@ def optimised(
     (20, 8)
     """
     context = Context(exact, loops)
-    found = run_passes(passes, tape, context)[-1]
-    made: OptimisedTape = tape_with_ops(found, found, OptimisedTape(tape.ctx))
+    last = Pass("copy", lambda tape, _: tape_with_ops(tape, tape, OptimisedTape(tape.ctx)))
+    made: OptimisedTape = run_passes([*passes, last], tape, context)[-1]
     made.exact, made.passes = exact, context.log
     return made
 
