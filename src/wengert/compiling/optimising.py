@@ -33,9 +33,7 @@ class OptimisedTape(Tape):
         return compile_numpy(self, name, self.exact, is_part=True)
 
 
-def optimised(
-    tape: AnyTape, exact: bool = False, passes: Iterable[Pass] = OPTIMISING, loops: bool = True
-) -> OptimisedTape:
+def optimised(tape: AnyTape, exact: bool = False) -> OptimisedTape:
     """Return a tape that computes the same with less work; `tape.optimise().compile()` is the fast function.
 
     Equal calls are made once, constants are folded, uniform arrays, diagonals and outer products are not written out,
@@ -46,10 +44,14 @@ def optimised(
     >>> len(tape), len(tape.optimise())
     (20, 8)
     """
-    context = Context(exact, loops)
+    return optimised_by(OPTIMISING, tape, Context(exact))
+
+
+def optimised_by(passes: Iterable[Pass], tape: AnyTape, context: Context) -> OptimisedTape:
+    """Return the tape that these passes make of a tape."""
     last = Pass("copy", lambda tape, _: tape_with_ops(tape, tape, OptimisedTape(tape.ctx)))
     made: OptimisedTape = run_passes([*passes, last], tape, context)[-1]
-    made.exact, made.passes = exact, context.log
+    made.exact, made.passes = context.exact, context.log
     return made
 
 
