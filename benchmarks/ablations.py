@@ -18,7 +18,7 @@ import numpy as np
 from clock import medians
 
 import wengert as wg
-from wengert.compiling import numpy_source, optimising, placement, scalar_specialisation
+from wengert.compiling import numpy_source, pipeline, placement, scalar_specialisation
 from wengert.compiling.graphs import to_tape
 from wengert.compiling.loops import across_loops
 from wengert.compiling.rules import rewriting, shifts, stores, structures, sums
@@ -51,6 +51,20 @@ def without_rules(*modules: Any) -> Iterator[None]:
             table.update(before)
 
 
+@contextmanager
+def without_pass(name: str) -> Iterator[None]:
+    """Take the pass of this name out of the lists."""
+    lists = pipeline.OPTIMISING, pipeline.NUMPY
+    kept = [[*passes] for passes in lists]
+    for passes in lists:
+        passes[:] = [each for each in passes if each.name != name]
+    try:
+        yield
+    finally:
+        for passes, before in zip(lists, kept, strict=True):
+            passes[:] = before
+
+
 PASSES: dict[str, Callable[[], Any]] = {
     "all rules": lambda: without_rules(rewriting, shifts, stores, structures, sums),
     "rules of structures": lambda: without_rules(structures),
@@ -60,11 +74,11 @@ PASSES: dict[str, Callable[[], Any]] = {
     "readers first": lambda: patch.object(to_tape, "readers_first", same),
     "hoisting": lambda: patch.object(across_loops, "hoist", nothing),
     "rematerialisation": lambda: patch.object(across_loops, "recompute", nothing),
-    "all across loops": lambda: patch.object(optimising, "optimise_across_loops", same),
-    "late views": lambda: patch.object(optimising, "_copy_views_in_loops", nothing),
-    "blocks": lambda: patch.object(numpy_source, "with_block_loops", same),
-    "columns": lambda: patch.object(numpy_source, "split_into_columns", same),
-    "floats": lambda: patch.object(numpy_source, "with_floats", nothing),
+    "all across loops": lambda: without_pass("across loops"),
+    "late views": lambda: without_pass("late views"),
+    "blocks": lambda: without_pass("blocks"),
+    "columns": lambda: without_pass("columns"),
+    "floats": lambda: without_pass("Python floats"),
     "lists of floats": lambda: patch.object(scalar_specialisation, "keep_arrays_in_lists", nothing),
     "buffers": lambda: patch.object(placement._BufferAllocator, "may_place", lambda *_: False),
     "double buffers": lambda: patch.object(numpy_source, "double_buffered", lambda *_: {}),

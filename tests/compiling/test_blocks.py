@@ -17,7 +17,7 @@ from test_fuzz_optimising import check as check_tape
 from test_placement import on_threads
 
 import wengert as wg
-from wengert.compiling import blocking, placement
+from wengert.compiling import blocking, pipeline, placement
 from wengert.values.trees import leaves
 
 N = 23  # rows: a prime number, so that a rest is left
@@ -26,8 +26,8 @@ N = 23  # rows: a prime number, so that a rest is left
 def anything(patch: pytest.MonkeyPatch, block: int = 256) -> None:
     """Have everything go by blocks of so many bytes, and into buffers."""
     always = blocking.NUMPY_LIMITS._replace(block=block, least=0, large=0, gain=0)
-    for name, value in {"NUMPY_LIMITS": always, "FEWEST_CALLS": 1}.items():
-        patch.setattr(blocking, name, value)
+    patch.setattr(pipeline, "NUMPY_LIMITS", always)
+    patch.setattr(blocking, "FEWEST_CALLS", 1)
     patch.setattr(placement, "LEAST_BYTES", 1)
 
 

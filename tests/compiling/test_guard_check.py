@@ -73,7 +73,7 @@ class Forgetting:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.number, self.made, self.is_on = 0, 0, False
-        make, lowered = Call.__init__, entries.lowered
+        make, optimised_by = Call.__init__, entries.optimised_by
 
         def init(op: Call, *args: Any, **words: Any) -> None:
             make(op, *args, **words)
@@ -83,10 +83,10 @@ class Forgetting:
 
         def begun(*args: Any) -> Any:
             self.is_on = True
-            return lowered(*args)
+            return optimised_by(*args)
 
         monkeypatch.setattr(Call, "__init__", init)
-        monkeypatch.setattr(entries, "lowered", begun)
+        monkeypatch.setattr(entries, "optimised_by", begun)
 
     def run(self, f: Callable[..., Any], number: int, native: bool) -> None:
         """Call a compiled function, where the guard of this number is forgotten, as the plain one is called."""

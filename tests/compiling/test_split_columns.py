@@ -12,9 +12,8 @@ import pytest
 from test_native import by_python
 
 import wengert as wg
-from wengert.compiling import split_columns
+from wengert.compiling import pipeline, split_columns
 from wengert.compiling.blocking import BlockLoop, with_block_loops
-from wengert.compiling.native import compiled as native_compiled
 from wengert.compiling.native.compiled import compile_native
 from wengert.compiling.native.module import interpret_program
 from wengert.compiling.native.values import UnsupportedOp
@@ -37,8 +36,8 @@ def few_rows_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have everything that can go by blocks go so, three or four rows at a time."""
-    always = native_compiled.NATIVE_LIMITS._replace(block=400, least=0, large=0, gain=0, shapes=1)
-    monkeypatch.setattr(native_compiled, "NATIVE_LIMITS", always)
+    always = pipeline.NATIVE_LIMITS._replace(block=400, least=0, large=0, gain=0, shapes=1)
+    monkeypatch.setattr(pipeline, "NATIVE_LIMITS", always)
 
 
 def same(found: Any, expected: Any) -> None:
@@ -243,7 +242,7 @@ def test_random_programs() -> None:
 
 def test_random_programs_by_blocks(blocks: None) -> None:
     columns = map(split_into_columns, check(EXAMPLES))
-    tapes = [with_block_loops(tape, False, native_compiled.NATIVE_LIMITS) for tape in columns]
+    tapes = [with_block_loops(tape, False, pipeline.NATIVE_LIMITS) for tape in columns]
     with_blocks = [any([isinstance(op, Call) and type(op.fn) is BlockLoop for op in tape]) for tape in tapes]
     assert sum(with_blocks) > EXAMPLES / 4
 

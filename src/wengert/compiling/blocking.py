@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.compiling.graphs.from_tape import deciding, looks_at_memory
+from wengert.compiling.graphs.from_tape import deciding
 from wengert.compiling.graphs.to_tape import must_run
 from wengert.compiling.ops import info, is_ufunc_call
 from wengert.compiling.placement import may_retain_arguments
@@ -26,6 +26,7 @@ from wengert.tape.liveness import is_store
 from wengert.tape.loops import Loop
 from wengert.tape.ops import Call, Constant, Input, Op, Variable, value_of
 from wengert.tape.tape import Tape
+from wengert.tape.usage import readers_of
 from wengert.values.functional import getfield, make_tuple, setitem
 
 FEWEST_CALLS = 6  # calls
@@ -60,10 +61,10 @@ class BlockLoop(Loop):
         return f"{self.calls} calls are computed in blocks of {self.height} of {self.rows} rows"
 
 
-def with_block_loops(tape: AnyTape, exact: bool, limits: BlockLimits | None = None) -> AnyTape:
+def with_block_loops(tape: AnyTape, exact: bool, limits: BlockLimits) -> AnyTape:
     """Return the tape with loops over blocks where these pay; with `exact` no sum changes its order."""
-    ops, limits = list(tape), limits or NUMPY_LIMITS
-    if not any([_may_begin_group(op, limits.large) for op in ops]) or looks_at_memory(ops):
+    ops = list(tape)
+    if not any([_may_begin_group(op, limits.large) for op in ops]):
         return tape
     made, group = _BlockRewriter(tape, ops), None
     exact_ops = {*ops} if exact else deciding(ops)
@@ -146,11 +147,9 @@ class _RowGroup:
         """Return the ops that others read, directly or through a view."""
         found: set[Any] = set()
         for op in reversed(self.rows):
-            read = [
-                reader not in self.rows or (reader in found and self.rows[reader].is_view) for reader in readers[op]
-            ]
-            if any(read):
-                found.add(op)
+            for reader in readers.get(op, ()):
+                if reader not in self.rows or (reader in found and self.rows[reader].is_view):
+                    found.add(op)
         return found
 
     def height(self, outputs: set[Any]) -> int:
@@ -202,11 +201,8 @@ class _BlockRewriter(TapeRewriter):
     def __init__(self, tape: AnyTape, ops: Iterable[Op]) -> None:
         super().__init__(tape)
         self.changed = False
-        self.readers: Readers = {op: [] for op in ops}
-        self.readers[tape.result.op] = [None]
-        for op in ops:
-            for v in op.references():
-                self.readers[v.op].append(op)
+        self.readers: Readers = readers_of(ops)
+        self.readers.setdefault(tape.result.op, []).append(None)
 
     def push_group(self, group: _RowGroup | None) -> None:
         """Append a group of ops, as a loop over blocks if that pays."""
@@ -268,7 +264,8 @@ def _push_rows(
     made = {op: tape.push(Call(operator.getitem, [table[op], rows], val=op.val[:height])) for op in group.read_by_rows}
     inside, found = {**table, **made}, {op: table[op] for op in parts}
     for op in group.rows:
-        copy = _copy_with(op, inside)
+        copy: Any = op.copy()
+        copy.rewrite(lambda v: inside[v.op])
         if group.rows[op].is_total:
             found[op] = tape.push(Call(operator.add, [found[op], tape.push(copy)], val=op.val))
             continue
@@ -279,10 +276,3 @@ def _push_rows(
         if op in found:
             found[op] = tape.push(Call(setitem, [found[op], rows, inside[op]], val=op.val))
     return list(found.values())
-
-
-def _copy_with(op: Op, table: dict[Any, Variable]) -> Any:
-    """Return a copy of an op that reads the variables in `table`."""
-    copy = op.copy()
-    copy.rewrite(lambda v: table[v.op])
-    return copy

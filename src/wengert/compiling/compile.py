@@ -229,6 +229,7 @@ class CompiledFunction(Remade, Wrapper):
                 ops = f"{len(entry.tape)} ops of {entry.recorded} recorded, {len(entry.guards)} guards"
                 lines.append(f"called with {key}: {ops}{(state and f', run by {state}') or ''}")
                 lines += [f"  {site}: the loop runs {words}" for site, words in entry.loops.items()]
+                lines += [f"  pass {each}" for each in (*entry.tape.passes, *getattr(entry.run, "passes", ()))]
                 lines += [f"  {words}" for words in getattr(entry.run, "blocks", ())]
                 lines += [f"  reads {entry.describe(place)}" for place in entry.inputs]
                 lines += [f"  guard {entry.describe(guard)}" for guard in entry.guards]

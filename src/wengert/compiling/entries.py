@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.loops.lowering import find_reverse, lowered
-from wengert.compiling.optimising import optimised
+from wengert.compiling.loops.lowering import find_reverse
+from wengert.compiling.optimising import optimised_by
+from wengert.compiling.pipeline import LOWERING, OPTIMISING, Context
 from wengert.compiling.watched.drawing import saved_state
 from wengert.compiling.watched.guards import with_labels
 from wengert.compiling.watched.loop_states import loops_ended_by_guards
@@ -51,7 +52,8 @@ class CompiledTrace:
         has_reverse_pass = bool(reads.recording.notes) or bool(find_reverse(traced.tape))
         self.takes_derivative = has_reverse_pass and not reads.draws  # another run would draw other numbers
         heads, self.recorded = loops_ended_by_guards(traced.tape), len(traced.tape)
-        self.tape = optimised(lowered(traced.tape, loops and not reads.draws, exact), exact)
+        context = Context(exact, loops and not reads.draws)
+        self.tape = optimised_by([*LOWERING, *OPTIMISING], traced.tape, context)
         self.loops = {site: head.description for site, head in heads.items()}
         self.parameters, self.inputs, self.labels = parameters, [*reads.inputs], reads.labels
         self.run: Any = self.tape.compile("run", native=native)

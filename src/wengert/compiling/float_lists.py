@@ -9,6 +9,7 @@ import numpy as np
 
 from wengert.tape.loops import Loop
 from wengert.tape.ops import Call, Op, Variable, value_of
+from wengert.tape.usage import readers_of
 from wengert.values import functional
 
 Users = dict[Any, list[Any]]
@@ -35,10 +36,8 @@ def keep_arrays_in_lists(tape: Any) -> None:
 
 def _readers_of(tape: Any) -> Users:
     """Map each op to its readers, one for each read; the tape itself reads its result."""
-    found: Users = {tape.result.op: [tape.result]}
-    for op in tape:
-        for v in op.references():
-            found.setdefault(v.op, []).append(op)
+    found = readers_of(tape)
+    found.setdefault(tape.result.op, []).append(tape.result)
     return found
 
 

@@ -35,11 +35,22 @@ def count_guards(ops: Iterable[Op], times: int = 1) -> Counter[Any]:
     return found
 
 
+class GuardCount:
+    """The guards of some ops, counted before a pass that may change these ops in place."""
+
+    def __init__(self, ops: Iterable[Op]) -> None:
+        self.guards, self.counts = [*filter(is_guard, with_bodies(ops))], count_guards(ops)
+
+    def check_kept(self, new: Iterable[Op], answered: Counter[Any] | None = None) -> None:
+        """Raise LostGuardError unless `new` has all these guards but those that are `answered`."""
+        lost = self.counts - count_guards(new) - (answered or Counter())
+        if lost:
+            raise LostGuardError(next(op for op in self.guards if _guard_key(op) in lost))
+
+
 def check_guards_kept(old: Iterable[Op], new: T, answered: Counter[Any] | None = None) -> T:
     """Return `new` if it has all guards of `old` but those that are `answered`; else raise LostGuardError."""
-    lost = count_guards(old) - count_guards(new) - (answered or Counter())
-    if lost:
-        raise LostGuardError(next(op for op in with_bodies(old) if is_guard(op) and _guard_key(op) in lost))
+    GuardCount(old).check_kept(new, answered)
     return new
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from collections.abc import Callable, Iterator, Sequence
@@ -9,8 +10,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from wengert.compiling.blocking import BlockLoop, with_block_loops
+from wengert.compiling.blocking import BlockLoop
 from wengert.compiling.ops import CHOICES_OF_FLOATS, as_ufunc, info, is_allocation, is_item_store, is_ufunc_call
+from wengert.compiling.pipeline import NUMPY, Context, Pass, run_passes
 from wengert.compiling.placement import (
     Placement,
     Pool,
@@ -20,71 +22,48 @@ from wengert.compiling.placement import (
     may_reuse,
     place_results,
 )
-from wengert.compiling.scalar_specialisation import with_floats
-from wengert.compiling.split_columns import split_into_columns
 from wengert.compiling.uninitialised import zeros_filled_by_loops
 from wengert.compiling.warn_once import warn_once
 from wengert.compiling.watched.around import handles_fp_errors
 from wengert.tape.interface import AnyTape
 from wengert.tape.literals import Snippet
 from wengert.tape.liveness import LoopMemory, is_atom
-from wengert.tape.ops import Call, Op, Variable, references, value_of
+from wengert.tape.ops import MISSING, Call, Op, Variable, references, value_of
 from wengert.tape.source import SourceWriter, compile_source
 from wengert.values import functional
 from wengert.values.keys import as_view
-from wengert.values.lazy_attribute import computed_once
 from wengert.values.names import TIGHT
 
 SHORT_ROW = 100  # elements; when two arrays are broadcast, the loop over each row costs as much as some 25 elements
 
 
-def compile_with_floats(tape: AnyTape, name: str, exact: bool) -> Callable[..., Any]:
-    """Compile like `compile_placed`, with Python floats if that is faster; unless `exact`, they may round otherwise."""
-    floats = with_floats(tape, exact)
-    if floats is None:
-        return compile_placed(tape, name, exact)
-    return _compile_placed(
-        FloatWriter(_with_blocks_and_columns(floats, exact), sites=True, plain=LazyFunction(tape, name, exact)), name
-    )
+FLOATS, *WITHOUT_FLOATS = NUMPY
 
 
-def compile_placed(tape: AnyTape, name: str = "f", exact: bool = True) -> Callable[..., Any]:
+def compile_numpy(
+    tape: AnyTape, name: str, exact: bool, passes: Sequence[Pass] = NUMPY, is_part: bool = False
+) -> Callable[..., Any]:
     """Compile a tape to a NumPy function that reuses buffers; its attribute `source` is the generated code.
 
-    Long work on large arrays is done by blocks; unless `exact`, sums are accumulated block by block.
+    Unless `exact`, it may round otherwise. With `is_part`, it does not check its arguments, which have to be of the
+    recorded types and shapes, and raises where Python floats raise. Its attribute `passes` logs the passes.
     """
-    return _compile_placed(PlacedWriter(_with_blocks_and_columns(tape, exact), sites=True), name)
-
-
-def _with_blocks_and_columns(tape: AnyTape, exact: bool) -> AnyTape:
-    """Return the tape with loops over blocks and, unless `exact`, short rows split into columns."""
-    made = with_block_loops(tape, exact)
-    return made if exact else split_into_columns(made, faithful=True)
-
-
-def _compile_placed(writer: PlacedWriter, name: str) -> Callable[..., Any]:
-    """Compile the function of a writer; its attribute `blocks` describes the calls that are computed in blocks."""
+    context = Context(exact)
+    made = run_passes(passes, tape, context)[-1]
+    has_floats = any([entry.name == FLOATS.name for entry in context.log])
+    for v in made.inputs if is_part else ():
+        v.op.val = MISSING
+    if has_floats and not is_part:
+        lazy = functools.cache(lambda: compile_numpy(tape, name, exact, WITHOUT_FLOATS))
+        writer: PlacedWriter = FloatWriter(made, sites=True, plain=lambda *args, **words: lazy()(*args, **words))
+    else:
+        writer = PlacedWriter(made, sites=True)
     function: Any = compile_source(writer, name)
-    function.pool = writer.pool
+    function.pool, function.passes, function.floats = writer.pool, context.log, has_floats
     function.blocks = [
         f"{op.site}: {op.fn.describe()}" for op in writer.ops if isinstance(op, Call) and type(op.fn) is BlockLoop
     ]
     return function
-
-
-class LazyFunction:
-    """The function of a tape, compiled when it is first called."""
-
-    def __init__(self, tape: AnyTape, name: str, exact: bool) -> None:
-        self.tape, self.name, self.exact = tape, name, exact
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.run(*args, **kwargs)
-
-    @computed_once
-    def run(self) -> Callable[..., Any]:
-        """Return the compiled function."""
-        return compile_placed(self.tape, self.name, self.exact)
 
 
 class PlacedWriter(SourceWriter):

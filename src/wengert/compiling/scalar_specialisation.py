@@ -16,8 +16,9 @@ import numpy as np
 
 from wengert.compiling.float_lists import keep_arrays_in_lists
 from wengert.compiling.graphs.from_tape import deciding, has_steps
-from wengert.compiling.guard_check import check_guards_kept, count_guards
+from wengert.compiling.guard_check import count_guards
 from wengert.compiling.ops import CHOICES_OF_FLOATS, info, is_item_store, sign_of_float
+from wengert.compiling.tape_rewriter import TapeRewriter
 from wengert.tape.folding import is_pure
 from wengert.tape.interface import AnyTape
 from wengert.tape.loops import Loop, with_bodies
@@ -29,25 +30,25 @@ _OF_FLOATS = (sign_of_float, *CHOICES_OF_FLOATS)
 _FLOAT_TESTS = ("less", "less_equal", "greater", "greater_equal", "equal", "not_equal", "truth")
 
 
-def with_floats(tape: AnyTape, exact: bool) -> Any:
-    """Return a tape that computes the same with Python floats but may raise; None if nothing is gained."""
+def with_floats(tape: AnyTape, exact: bool, answered: Counter[Any] | None = None) -> Any:
+    """Return a tape that computes the same with Python floats but may raise; the tape itself if nothing is gained.
+
+    Add the guards that it answers to `answered`.
+    """
     ops = list(with_bodies(list(tape)))
     calls = [op for op in ops if isinstance(op, Call)]
     if not any([type(op.val) is np.float64 for op in calls]) or not all([_has_no_side_effects(op.fn) for op in calls]):
-        return None
+        return tape
     if any([op.val is MISSING for op in ops]):
-        return None
-    new: Any = type(tape)
-    made = new(tape.ctx)
-    floats = _FloatSpecialiser(made, exact)
+        return tape
+    floats = _FloatSpecialiser(tape, exact)
     floats.read(list(tape))
     if not floats.changes:
-        return None
-    made.result = floats.recorded(tape.result)
-    given = tape.arguments
-    made.arguments = given and given._replace(inputs=tuple([floats.new[v.op] for v in given.inputs]))
+        return tape
+    (Counter() if answered is None else answered).update(floats.answered)
+    made = floats.finished()
     keep_arrays_in_lists(made)
-    return check_guards_kept(tape, made, floats.answered)
+    return made
 
 
 def _has_no_side_effects(fn: Any) -> bool:
@@ -56,12 +57,12 @@ def _has_no_side_effects(fn: Any) -> bool:
     return own or bool(info(fn).name) or getattr(fn, "__module__", "") == "numpy" or is_pure(fn)
 
 
-class _FloatSpecialiser:
-    """Copies ops to the tape `made`, with Python floats; `new` maps each op to its Variable there, or to a number."""
+class _FloatSpecialiser(TapeRewriter):
+    """Copies ops, with Python floats; `table` maps each op to its Variable on the new tape, or to a number."""
 
-    def __init__(self, made: Any, exact: bool) -> None:
-        self.made, self.exact, self.changes = made, exact, False
-        self.new: dict[Any, Any] = {}
+    def __init__(self, tape: AnyTape, exact: bool) -> None:
+        super().__init__(tape)
+        self.exact, self.changes = exact, False
         self.known: dict[Any, Variable] = {}
         self.exact_ops: set[Any] = set()
         self.computed: set[Any] = set()
@@ -73,8 +74,8 @@ class _FloatSpecialiser:
         numbers = [op for op in ops if isinstance(op, Call) and _is_either_float(op.val) and self.python_function(op)]
         self.computed = {v.op for op in numbers for v in op.references()}
         for op in ops:
-            if op not in self.new:
-                self.new[op] = self.specialise(op)
+            if op not in self.table:
+                self.table[op] = self.specialise(op)
 
     def python_function(self, op: Call) -> Any:
         """Return the Python function that replaces that of a call; None if there is none."""
@@ -87,34 +88,34 @@ class _FloatSpecialiser:
 
     def specialise(self, op: Op) -> Any:
         if not isinstance(op, Call):
-            return self.made.push(op.copy())
+            return self.new.push(self.copy(op))
         if type(op.fn) is Loop:
             return self.loop(op, op.fn)
         if op.guard:
             return self.copy_guard(op)
-        if op.fn is functional.getfield and type(whole := self.value(op.args[0])) is Variable:
-            return self.push(op, op.fn, (whole, *op.args[1:]), op.fn(value_of(whole), *op.args[1:]))
-        found = self.number(op, with_variables(op.args, lambda v: self.new[v.op])) if _is_either_float(op.val) else None
+        if op.fn is functional.getfield and type(whole := self.as_computed(op.args[0])) is Variable:
+            return self.call(op, op.fn, (whole, *op.args[1:]), op.fn(value_of(whole), *op.args[1:]))
+        found = self.number(op, with_variables(op.args, self.as_computed)) if _is_either_float(op.val) else None
         return self.copy_as_recorded(op) if found is None else found
 
     def copy_guard(self, op: Call) -> Any:
         """Copy a guard: Python floats pass it as NumPy's do, except guards on their type."""
-        if op.fn is np.iscomplexobj and _is_float(x := self.value(op.args[0])):
+        if op.fn is np.iscomplexobj and _is_float(x := self.as_computed(op.args[0])):
             self.answered += count_guards([op])
             return (
-                op.val if _is_always_float(x) else self.made.push(Call(type, (x,), val=float, site=op.site, guard=True))
+                op.val if _is_always_float(x) else self.new.push(Call(type, (x,), val=float, site=op.site, guard=True))
             )
         return self.copy_as_recorded(op)
 
-    def value(self, a: Any) -> Any:
-        return self.new[a.op] if type(a) is Variable else a
+    def as_computed(self, a: Any) -> Any:
+        return self.table[a.op] if type(a) is Variable else a
 
     def number(self, op: Call, args: Sequence[Any]) -> Any:
         """Return the replacement of a call that returns a number, if a Python float can replace it."""
         if op.fn in (float, np.float64):
             return args[0] if len(args) == 1 and _is_float(args[0]) else None
         if op.fn is operator.getitem and op in self.computed and _is_element(*op.args):
-            return self.push(op, np.ndarray.item, args, float(op.val))
+            return self.call(op, np.ndarray.item, args, float(op.val))
         fn = self.python_function(op)
         bools = () if fn is None or info(op.fn).word is None else info(op.fn).word.bools  # type: ignore[union-attr]
         operands = [a for k, a in enumerate(args) if k not in bools]
@@ -125,20 +126,20 @@ class _FloatSpecialiser:
         key = fn, *[a.op if type(a) is Variable else None for a in args]
         if None in key or key not in self.known:
             args = [float(a) if type(a) is np.float64 else a for a in args]
-            self.known[key] = self.push(op, fn, args, float(op.val))
+            self.known[key] = self.call(op, fn, args, float(op.val))
         return self.known[key]
 
     def copy_as_recorded(self, op: Call) -> Variable:
         """Copy the call as recorded; its arguments keep their types, unless Python floats do the same there."""
         copy = op.copy()
-        copy.rewrite(self.value if self.takes_floats(op) else self.recorded)
-        return self.made.push(copy)
+        copy.rewrite(self.as_computed if self.takes_floats(op) else self.value)
+        return self.new.push(copy)
 
     def takes_floats(self, op: Call) -> bool:
         """Whether a call does the same with Python floats as with NumPy's."""
         if is_item_store(op):
             return True
-        values = [value_of(self.value(a)) for a in op.args]
+        values = [value_of(self.as_computed(a)) for a in op.args]
         arrays = [x.dtype for x in values if type(x) is np.ndarray]
         if info(op.fn).name in _FLOAT_TESTS and (op.guard or not arrays):
             return True
@@ -146,22 +147,22 @@ class _FloatSpecialiser:
         known = isinstance(op.fn, np.ufunc) or info(op.fn).exact or _is_of_floats(op.fn)
         return known and not op.kwargs and (all([d == np.float64 for d in arrays]) if arrays else numbers)
 
-    def recorded(self, v: Variable) -> Any:
-        """Return the replacement of a Variable, with its recorded type."""
-        found, was = self.new[v.op], value_of(v)
+    def variable(self, op: Any) -> Any:
+        """Return the replacement of an op, with its recorded type."""
+        found, was = self.table[op], op.val
         if type(was) is not np.float64 or not _is_float(found):
             return found
         if type(found) is not Variable:
             return was
         key = np.float64, found.op
         if key not in self.known:
-            self.known[key] = self.push(v.op, np.float64, (found,), was)
+            self.known[key] = self.call(op, np.float64, (found,), was)
         return self.known[key]
 
-    def push(self, like: Any, fn: Any, args: Any, value: Any) -> Variable:
+    def call(self, like: Any, fn: Any, args: Any, value: Any) -> Variable:
         """Push a call that replaces another op."""
         self.changes = self.changes or fn is not getattr(like, "fn", None)
-        return self.made.push(Call(fn, args, val=value, site=like.site, note=like.note))
+        return self.new.push(Call(fn, args, val=value, site=like.site, note=like.note))
 
     # -- loops
 
@@ -171,40 +172,37 @@ class _FloatSpecialiser:
         floats = {k for k, v in enumerate(loop.inputs) if type(value_of(v)) is np.float64}
         exact = self.exact or op in self.exact_ops or any(map(has_steps, loop.body))
         while True:
-            inner = _FloatSpecialiser(type(loop.body)(), exact)
+            inner = _FloatSpecialiser(loop.body, exact)
             inner.iteration(loop, floats)
-            results = [inner.value(r) for r in loop.results]
+            results = [inner.as_computed(r) for r in loop.results]
             others = {n + k for k, r in enumerate(results[:m]) if n + k in floats and not _is_float(r)}
             if not others:
                 break
             floats -= others
         for k, r in enumerate(loop.results[:m]):
             if n + k not in floats and type(r) is Variable:
-                results[k] = inner.recorded(r)
+                results[k] = inner.value(r)
         values = tuple(map(value_of, results))
-        inner.made.result = inner.made.push(Call(functional.make_tuple, results, val=values))
-        args = [self.as_float(op, a) if k in floats else self.as_recorded(a) for k, a in enumerate(op.args)]
+        inner.new.result = inner.new.push(Call(functional.make_tuple, results, val=values))
+        args = [self.as_float(op, a) if k in floats else self.value(a) for k, a in enumerate(op.args)]
         self.changes = self.changes or inner.changes
         self.answered += Counter({test: n * loop.count for test, n in inner.answered.items()})
-        return self.made.push(Call(loop.with_body(inner.made), args, val=values, site=op.site, note=op.note))
+        return self.new.push(Call(loop.with_body(inner.new), args, val=values, site=op.site, note=op.note))
 
     def iteration(self, loop: Loop, floats: set[int]) -> None:
         """Push the body of a loop without its result; inputs with indices in `floats` are Python floats."""
         for k, v in enumerate(loop.inputs):
             copy: Any = v.op.copy()  # type: ignore[union-attr]
             copy.val = float(copy.val) if k in floats else copy.val
-            self.new[v.op] = self.made.push(copy)
+            self.table[v.op] = self.new.push(copy)
         self.read([op for op in loop.body if op is not loop.body.result.op])
-
-    def as_recorded(self, a: Any) -> Any:
-        return self.recorded(a) if type(a) is Variable else a
 
     def as_float(self, op: Call, a: Any) -> Any:
         """Return an argument of a loop as a Python float."""
-        found = self.value(a)
+        found = self.as_computed(a)
         if type(found) is not Variable:
             return float(found)
-        return found if _is_float(found) else self.push(op, float, (found,), float(value_of(found)))
+        return found if _is_float(found) else self.call(op, float, (found,), float(value_of(found)))
 
 
 def _is_either_float(x: Any) -> bool:

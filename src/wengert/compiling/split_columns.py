@@ -15,12 +15,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.compiling.graphs.from_tape import deciding, looks_at_memory
+from wengert.compiling.graphs.from_tape import deciding
 from wengert.compiling.graphs.ownership import is_display
 from wengert.compiling.graphs.vocabulary import axes_of
 from wengert.compiling.native.values import is_int_array
 from wengert.compiling.ops import info, is_allocation, scalar_op
-from wengert.compiling.placement import has_known_memory_use
 from wengert.compiling.tape_rewriter import TapeRewriter
 from wengert.tape.folding import is_pure
 from wengert.tape.interface import AnyTape
@@ -59,7 +58,7 @@ def split_into_columns(tape: AnyTape, faithful: bool = False) -> AnyTape:
     """
     ops = list(tape)
     some = any([_is_tall(op.val) and op.val.ndim > 1 for op in ops])
-    if not some or looks_at_memory(ops) or (faithful and not has_known_memory_use(ops)):
+    if not some:
         return tape
     splitter = _ColumnSplitter(tape, _ops_to_preserve(tape) if faithful else set())
     made = splitter.tape()

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from wengert.compiling.guard_check import check_guards_kept
 from wengert.tape.arguments import current_arguments
 from wengert.tape.interface import AnyTape
-from wengert.tape.ops import Op, Variable
+from wengert.tape.ops import Input, Op, Variable
 from wengert.tape.tape import Tape
 
 
@@ -16,11 +15,15 @@ class TapeRewriter:
     """A new tape for `old`; `table` maps ops of the old tape to variables of the new one."""
 
     def __init__(self, old: AnyTape, new: Any = None) -> None:
-        self.old, self.new, self.table = old, Tape(old.ctx) if new is None else new, dict[Op | None, Variable]()
+        self.old, self.new, self.table = old, Tape(old.ctx) if new is None else new, dict[Op | None, Any]()
 
-    def variable(self, op: Op | None) -> Variable:
+    def variable(self, op: Op | None) -> Any:
         """Return the new variable for an op of the old tape."""
         return self.table[op]
+
+    def value(self, v: Any) -> Any:
+        """Return what replaces a Variable of the old tape, or any other value unchanged."""
+        return self.variable(v.op) if type(v) is Variable else v
 
     def push(self, op: Op) -> None:
         """Append a copy of an op."""
@@ -30,13 +33,39 @@ class TapeRewriter:
         """Return a copy of an op that reads the new tape's variables."""
         copy: Any = op.copy()
         copy.rewrite(lambda v: self.variable(v.op))
+        copy.site, copy.note = provenance(op)
         return copy
 
-    def finished(self, guarded: Iterable[Op] | None = None) -> Any:
-        """Return the new tape with its result and arguments; check that it keeps the guards of `guarded`, or all."""
+    def finished(self) -> Any:
+        """Return the new tape, with its result and arguments."""
         old, new = self.old, self.new
         new.result = self.variable(old.result.op)
         new.arguments = current_arguments(old.arguments, list(old)) and old.arguments._replace(
             inputs=tuple([self.variable(v.op) for v in old.arguments.inputs])
         )
-        return check_guards_kept(old if guarded is None else guarded, new)
+        return new
+
+
+def tape_with_ops(tape: AnyTape, ops: Iterable[Op], new: Any = None) -> Any:
+    """Fill the empty tape `new` with copies of these ops, inputs first, and with the result and arguments of `tape`."""
+    made = TapeRewriter(tape, new)
+    for op in inputs_first(ops):
+        made.push(op)
+    return made.finished()
+
+
+def inputs_first(ops: Iterable[Op]) -> list[Op]:
+    """Return the inputs among these ops, then the others."""
+    return sorted(ops, key=lambda op: not isinstance(op, Input))
+
+
+def provenance(op: Op | None) -> tuple[Any, str | None]:
+    """Return the user's line behind an op, and its note: what the op is on a derivative tape."""
+    words = ""
+    while op is not None and isinstance(op.note, tuple) and isinstance(about := op.note[-1], Variable):
+        words, op = f"{words}{op.note[0]} ", about.op
+    site = None if op is None else op.site
+    if words:
+        place = f"{site.file.rpartition('/')[2]}:{site.line}" if site else getattr(op, "name", None)
+        return site, f"{words}{place or ''}".rstrip()
+    return site, op.note if op is not None and isinstance(op.note, str) else None

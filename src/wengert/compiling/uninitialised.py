@@ -9,15 +9,13 @@ import numpy as np
 
 from wengert.tape.loops import Loop
 from wengert.tape.ops import Call, Op, Variable
+from wengert.tape.usage import readers_of
 from wengert.values import functional
 
 
 def zeros_filled_by_loops(ops: Sequence[Op]) -> set[Op]:
     """Return the calls of np.zeros whose array a loop overwrites as a whole."""
-    readers: dict[Any, list[Any]] = {}
-    for op in ops:
-        for v in op.references():
-            readers.setdefault(v.op, []).append(op)
+    readers = readers_of(ops)
     zeros = [op for op in ops if isinstance(op, Call) and op.fn is np.zeros and len(readers.get(op, ())) == 1]
     return {op for op in zeros if _is_filled_by(readers[op][0], op)}
 

@@ -3,23 +3,35 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from wengert.compiling.graphs.from_tape import looks_at_memory
-from wengert.tape.liveness import MemoryGroups, is_store
+from wengert.compiling.graphs.from_tape import deciding
+from wengert.tape.liveness import MemoryGroups, is_store, loop_memory, memory_groups
+from wengert.tape.loops import Loop, with_bodies
 from wengert.tape.ops import Call, Op, Variable, value_of
 from wengert.tape.tape import Tape
 
 
-def copy_late_views(tape: Tape, memory: MemoryGroups, decides: Container[Op | None]) -> None:
-    """Copy on `tape` the views that prevent an in-place write, if together they are smaller than the array.
+def copy_late_views(tape: Tape) -> Tape:
+    """Copy on `tape` the views that prevent an in-place write, also in the bodies of loops; return the tape."""
+    loops = dict.fromkeys([op.fn for op in with_bodies(tape) if isinstance(op, Call) and type(op.fn) is Loop])
+    memory: list[Any] = [(tape, memory_groups(list(tape), tape.result))]
+    memory += [(loop.body, loop_memory(loop).memory) for loop in loops]
+    for each, groups in memory:
+        _copy_in(each, groups)
+    return tape
+
+
+def _copy_in(tape: Any, memory: MemoryGroups) -> None:
+    """Copy the views of a tape if together they are smaller than the array.
 
     Change nothing if a branch depends on one of them: a sum over a copy may round otherwise.
     """
     ops = list(tape)
+    decides = deciding(ops)
     members: dict[int, list[Op]] = {}
     for op in ops:
         members.setdefault(memory.find(op.id), []).append(op)
@@ -29,7 +41,7 @@ def copy_late_views(tape: Tape, memory: MemoryGroups, decides: Container[Op | No
         if isinstance(op, Call) and is_store(op) and op.id not in memory.in_place
         for view in _late_views(op, memory, members)
     ]
-    for view in dict.fromkeys(late if not looks_at_memory(ops) and not any(op in decides for op in late) else ()):
+    for view in dict.fromkeys(() if any([op in decides for op in late]) else late):
         copy = Call(np.copy, [Variable(view)], val=np.copy(view.val), site=view.site)
         tape.replace(Variable(view), view, copy)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from keyword import iskeyword
 from typing import Any, NamedTuple
 
@@ -45,6 +45,15 @@ def uses(tape: AnyTape, v: Variable | int) -> list[Variable]:
     """List the ops that read `v`, each once."""
     used = tape[v]
     return [Variable(op) for op in tape if any(read.op is used for read in op.references())]
+
+
+def readers_of(ops: Iterable[Op]) -> dict[Any, list[Any]]:
+    """Map each op that is read to its readers, one for each read."""
+    found: dict[Any, list[Any]] = {}
+    for op in ops:
+        for v in op.references():
+            found.setdefault(v.op, []).append(op)
+    return found
 
 
 def use_counts(tape: AnyTape) -> dict[Variable, int]:

@@ -31,8 +31,6 @@ def graph_of(tape: AnyTape, rules: Rules, exact: Rules) -> tuple[Graph, dict[Op,
     outcome. For them only the rules `exact` apply.
     """
     ops = list(tape)
-    if looks_at_memory(ops):
-        rules = exact = {}
     graph, made, decides = Graph(rules), dict[Op, Any](), deciding(ops)
     for op in ops:
         graph.rules, graph.origin = exact if op in decides else rules, op

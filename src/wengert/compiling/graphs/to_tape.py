@@ -10,7 +10,7 @@ from wengert.compiling.graphs.graph import Graph, Node
 from wengert.compiling.graphs.order import readers_first
 from wengert.compiling.graphs.ownership import own_results
 from wengert.compiling.ops import info
-from wengert.tape.arguments import current_arguments
+from wengert.compiling.tape_rewriter import TapeRewriter, provenance
 from wengert.tape.interface import AnyTape
 from wengert.tape.needed import stays
 from wengert.tape.ops import Call, Constant, Input, Op, Variable, references, value_of, with_variables
@@ -20,21 +20,27 @@ _ARRAY_METHODS = {np.reshape: np.ndarray.reshape, np.transpose: np.ndarray.trans
 """Map from functions to the array methods that are faster."""
 
 
+class _GraphWriter(TapeRewriter):
+    """Writes a graph on a tape; `nodes` maps the ops of the old tape to their nodes or numbers."""
 
-def to_tape(tape: AnyTape, graph: Graph, made: dict[Op, Any], new: Tape) -> Tape:
-    """Fill the empty tape `new` with a graph; `made` maps the ops of `tape` to their nodes."""
-    root = made[tape.result.op]  # type: ignore[index]
-    written: dict[Node, Variable] = {}
-    live = readers_first(_live(graph, root))
-    computed = {*live}
+    def __init__(self, tape: AnyTape, nodes: dict[Any, Any]) -> None:
+        super().__init__(tape)
+        self.nodes, self.written = nodes, dict[Node, Variable]()
+
+    def variable(self, op: Op | None) -> Variable:
+        node = self.nodes[op]
+        return self.written[node] if type(node) is Node else self.new.push(Constant(node))
+
+
+def to_tape(tape: AnyTape, graph: Graph, nodes: dict[Op, Any]) -> Tape:
+    """Return the tape of a graph; `nodes` maps the ops of `tape` to their nodes or numbers."""
+    writer, live = _GraphWriter(tape, nodes), readers_first(_live(graph, nodes[tape.result.op]))  # type: ignore[index]
+    written, computed = writer.written, {*live}
     with np.errstate(all="ignore"):
         for node in live:
             value, cheaper = graph.alternatives.get(node, (None, node))
-            written[node] = new.push(_op(cheaper if value in computed else node, written))
-    new.result = written[root] if type(root) is Node else new.push(Constant(root))
-    new.arguments = current_arguments(tape.arguments, list(tape)) and tape.arguments._replace(
-        inputs=tuple([written[made[v.op]] for v in tape.arguments.inputs])
-    )
+            written[node] = writer.new.push(_op(cheaper if value in computed else node, written))
+    new: Tape = writer.finished()
     own_results(tape, new)
     return new
 
@@ -78,18 +84,6 @@ def _op(node: Node, variables: dict[Node, Variable]) -> Op:
         made = Call(written, args, kwargs, _value_of_call(written, args, kwargs))
     made.site, made.note = provenance(origin)
     return made
-
-
-def provenance(op: Op | None) -> tuple[Any, str | None]:
-    """Return the user's line behind an op, and its note: what the op is on a derivative tape."""
-    words = ""
-    while op is not None and isinstance(op.note, tuple) and isinstance(about := op.note[-1], Variable):
-        words, op = f"{words}{op.note[0]} ", about.op
-    site = None if op is None else op.site
-    if words:
-        place = f"{site.file.rpartition('/')[2]}:{site.line}" if site else getattr(op, "name", None)
-        return site, f"{words}{place or ''}".rstrip()
-    return site, op.note if op is not None and isinstance(op.note, str) else None
 
 
 def _value_of_call(fn: Any, args: Any, kwargs: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.graphs.to_tape import provenance
+from wengert.compiling.tape_rewriter import provenance
 from wengert.errors import TapeError
 from wengert.tape.ops import Call, Op, Variable, value_of, with_variables
 from wengert.tape.tape import Tape

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from wengert.compiling.tape_rewriter import TapeRewriter
 from wengert.tape.interface import AnyTape
 from wengert.tape.loops import Loop
 from wengert.tape.ops import Call, Input, Variable
-from wengert.tape.tape import Tape
 
 
 def inline_constants(tape: AnyTape) -> Any:
@@ -20,20 +20,13 @@ def inline_constants(tape: AnyTape) -> Any:
 
 def _inline_in_loop(loop: Loop, args: tuple[Any, ...]) -> tuple[Loop, tuple[Any, ...]]:
     varying = len(loop.steps) + loop.carried
-    body = Tape()
+    new = TapeRewriter(loop.body)
     remaining: list[Any] = []
-    new: dict[Any, Any] = {}
     for k, op in enumerate(loop.body):
         if isinstance(op, Input):
             if k >= varying + loop.conditional and not isinstance(args[k], Variable):
-                new[op] = args[k]
+                new.table[op] = args[k]
                 continue
             remaining.append(args[k])
-        made = op.copy()
-        if isinstance(made, Call):
-            made.rewrite(lambda v: new[v.op])
-            if type(made.fn) is Loop:
-                made.fn, made.args = _inline_in_loop(made.fn, made.args)
-        new[op] = body.push(made)
-    body.result = new[loop.body.result.op]
-    return loop.with_body(body), tuple(remaining)
+        new.push(op)
+    return loop.with_body(inline_constants(new.finished())), tuple(remaining)

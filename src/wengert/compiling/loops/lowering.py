@@ -11,48 +11,43 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.graphs.to_tape import provenance
 from wengert.compiling.guard_check import check_guards_kept
 from wengert.compiling.loops.adjoint_code import UnsupportedLoopError, built_items
 from wengert.compiling.loops.deferred_reverse import Reverse
 from wengert.compiling.loops.loop_derivative import constructed_derivative
 from wengert.compiling.loops.rolling import rolled
-from wengert.compiling.loops.while_call import FreeLoop, tape_with_ops, with_trails
+from wengert.compiling.loops.while_call import FreeLoop
 from wengert.compiling.loops.while_loops import (
-    fold_counters,
     is_head,
     may_have_free_loops,
     with_early_guards,
     with_free_loops,
     without_heads,
 )
+from wengert.compiling.tape_rewriter import TapeRewriter, inputs_first, tape_with_ops
 from wengert.errors import RuleError
 from wengert.tape.loops import Loop
-from wengert.tape.ops import Call, Constant, Input, Op, Variable, value_of
+from wengert.tape.ops import Call, Constant, Input, Op, value_of
 from wengert.tape.tape import Tape
 from wengert.values import functional
 from wengert.values.frames import warn
 from wengert.values.specs import FLOATS, is_inexact
 
 
-def lowered(tape: Any, loops: bool = True, exact: bool = False) -> Any:
-    """Replace each Reverse on a tape by its derivative, and roll the tape.
-
-    With `loops`, loops are differentiated as such, and may become free; else each iteration is differentiated.
-    """
-    if may_have_free_loops(tape) and (early := with_early_guards([*tape])) != [*tape]:
-        tape = tape_with_ops(tape, early)
+def lower_derivatives(tape: Any, loops: bool = True, exact: bool = False) -> Any:
+    """Replace each Reverse on a tape by its derivative: with `loops` that of loops as such, else of each iteration."""
+    early = inputs_first(with_early_guards([*tape]) if may_have_free_loops(tape) else tape)
+    tape = tape if early == [*tape] else tape_with_ops(tape, early)
     with np.errstate(all="ignore"):  # the user was warned when the function ran
         while (back := find_reverse(tape)) is not None:
             tape = _lower_reverse(tape, back, loops, exact)
-    tape = _try_free_loops(tape, 0, exact) if loops else without_heads(tape)
-    return check_guards_kept(tape, rolled(with_trails(fold_counters(tape))))
+    return tape
 
 
-def _try_free_loops(tape: Any, wanted: int, exact: bool) -> Any:
-    """Return the tape without heads, and with free loops if some can be made."""
-    found = _try(with_free_loops, tape, wanted, exact) if may_have_free_loops(tape) else None
-    return without_heads(tape) if found is None else found
+def make_loops_free(tape: Any, loops: bool, exact: bool) -> Any:
+    """Return the tape without heads; with `loops`, make free loops if possible."""
+    free = _try(with_free_loops, tape, 0, exact) if loops and may_have_free_loops(tape) else None
+    return without_heads(tape) if free is None else free
 
 
 def _try(make: Callable[..., Any], *args: Any) -> Any:
@@ -104,41 +99,38 @@ class _Forward:
         read.append(tape.result.op)
         self.later = [op for op in dict.fromkeys(read) if op in self.ops and op not in self.outputs]
         self.others: list[Op] = []
-        self.tape = check_guards_kept(self.ops, self._tape())
+        self.tape = check_guards_kept(self.ops, self._tape(tape))
 
-    def _tape(self) -> Tape:
-        made = Tape()
-        new: dict[Op, Variable] = {op: made.push(Input(op.val)) for op in self.inputs}
+    def _tape(self, tape: Any) -> Tape:
+        new = TapeRewriter(tape, Tape())
+        made, table = new.new, new.table
+        table.update({op: made.push(Input(op.val)) for op in self.inputs})
         for v in [v for op in self.ops for v in op.references()]:
-            if v.op not in new and v.op not in self.ops:
-                self._push_other(made, new, v.op)  # type: ignore[arg-type]
+            if v.op not in table and v.op not in self.ops:
+                self._push_other(new, v.op)
         for op in self.ops:
-            copy = op.copy()
-            copy.rewrite(lambda v: new[v.op])  # type: ignore[index]
-            copy.note = None
-            new[op] = made.push(copy)
-        parts = [[new[op] for op in ops] for ops in (self.outputs, self.later)]
+            new.push(op)
+            table[op].op.note = None
+        parts = [[table[op] for op in ops] for ops in (self.outputs, self.later)]
         pair = [made.push(Call(functional.make_tuple, part, val=tuple(map(value_of, part)))) for part in parts]
         made.result = made.push(Call(functional.make_tuple, pair, val=tuple(map(value_of, pair))))
         return made
 
-    def _push_other(self, made: Tape, new: dict[Op, Variable], op: Op) -> None:
+    def _push_other(self, new: TapeRewriter, op: Any) -> None:
         """Push a value that was computed outside: a number or array as an input, any other with its calls.
 
         A float constant, with which a counter may begin, is an input, too: tests that depend on it are not constant.
         """
         if isinstance(op, Constant) and type(op.val) not in FLOATS:
-            new[op] = made.push(op.copy())
+            new.push(op)
         elif is_inexact(op.val):
             self.others.append(op)
-            new[op] = made.push(Input(op.val))
+            new.table[op] = new.new.push(Input(op.val))
         elif isinstance(op, Call):
             for v in op.references():
-                if v.op not in new:
-                    self._push_other(made, new, v.op)  # type: ignore[arg-type]
-            copy = op.copy()
-            copy.rewrite(lambda v: new[v.op])  # type: ignore[index]
-            new[op] = made.push(copy)
+                if v.op not in new.table:
+                    self._push_other(new, v.op)
+            new.push(op)
         else:
             raise UnsupportedLoopError("an input of the tape is not a number")
 
@@ -202,36 +194,19 @@ def _fresh_value(value: Any) -> Any:
 
 def _replace_reverse(tape: Any, back: Call, forward: _Forward, derivative: Any) -> Tape:
     """Replace a Reverse, and the forward part that it differentiates, by a derivative tape."""
-    made, new = Tape(tape.ctx), dict[Op, Any]()
+    new = TapeRewriter(tape)
+    inner = TapeRewriter(derivative, new.new)
     for op in tape:
         if op is back:
-            inner = dict[Op, Any]()
-            given = [*[new[x] for x in (*forward.inputs, *forward.others)]]
-            given += [new[seed.op] if type(seed) is Variable else seed for seed in forward.seeds]  # type: ignore[index]
-            inner.update(zip([v.op for v in derivative.inputs if not v.op.callee], given, strict=True))
-            _copy_ops(made, [op for op in derivative if op not in inner and not _is_callee(op)], inner)
-            outputs, later, cotangents = (_part_values(part, inner) for part in derivative.result.op.args)
-            new.update(zip((*forward.outputs, *forward.later), (*outputs, *later), strict=True))
-            new[op] = made.push(Call(functional.make_tuple, cotangents, val=op.val))
+            given = [new.table[x] for x in (*forward.inputs, *forward.others)]
+            given += map(new.value, forward.seeds)
+            inner.table.update(zip([v.op for v in derivative.inputs if not v.op.callee], given, strict=True))
+            for each in derivative:
+                if not isinstance(each, Input):
+                    inner.push(each)
+            parts = [[*map(inner.value, built_items(part))] for part in derivative.result.op.args]
+            new.table.update(zip((*forward.outputs, *forward.later), (*parts[0], *parts[1]), strict=True))
+            new.table[op] = new.new.push(Call(functional.make_tuple, parts[2], val=op.val))
         elif op not in forward.ops:
-            _copy_ops(made, [op], new)
-    made.result = new[tape.result.op]
-    return check_guards_kept([*[op for op in tape if op not in forward.ops], *derivative], made)
-
-
-def _copy_ops(made: Tape, ops: Sequence[Op], new: dict[Op, Any]) -> None:
-    """Push copies of ops, which read the values in `new`, and enter them there."""
-    for op in ops:
-        copy = op.copy()
-        copy.rewrite(lambda v: new[v.op])  # type: ignore[index]
-        copy.site, copy.note = provenance(op)
-        new[op] = made.push(copy)
-
-
-def _is_callee(op: Op) -> bool:
-    return isinstance(op, Input) and op.callee
-
-
-def _part_values(part: Any, new: dict[Op, Any]) -> list[Any]:
-    """Return the values in a part of a derivative's result."""
-    return [new[v.op] if type(v) is Variable else v for v in built_items(part)]  # type: ignore[index]
+            new.push(op)
+    return check_guards_kept([*[op for op in tape if op not in forward.ops], *derivative], new.finished())

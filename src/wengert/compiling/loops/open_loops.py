@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from wengert.compiling.graphs.to_tape import provenance
-from wengert.tape.arguments import current_arguments
+from wengert.compiling.tape_rewriter import TapeRewriter
 from wengert.tape.interface import AnyTape
 from wengert.tape.loops import Loop
 from wengert.tape.ops import Call, Input, Op, Variable, value_of, with_variables
@@ -20,11 +19,10 @@ class Region:
     def __init__(self, tape: AnyTape) -> None:
         self.inputs: list[Op] = []
         self.ops: list[Op] = []
-        new: dict[Op, Op] = {}
+        self.copies = TapeRewriter(tape)
         for op in tape:
-            made = new[op] = op.copy()
-            made.site, made.note = provenance(op)
-            made.rewrite(lambda v: Variable(new[v.op]))  # type: ignore[index]
+            made = self.copies.copy(op)
+            self.copies.table[op] = Variable(made)
             if isinstance(made, Call) and type(made.fn) is Loop:
                 made.fn = OpenLoop(made.fn, made)
             (self.inputs if isinstance(op, Input) else self.ops).append(made)
@@ -32,7 +30,7 @@ class Region:
         self.ops.sort(
             key=lambda op: place[part[0].call if (part := loop_result(op)) else op]
         )  # results right after their loops
-        self.results: list[Any] = [Variable(new[tape.result.op])]  # type: ignore[index]
+        self.results: list[Any] = [self.copies.variable(tape.result.op)]
 
     def loops(self) -> Iterator[OpenLoop]:
         """Return the loops that are called here, without those in their bodies."""
@@ -131,16 +129,12 @@ class OpenLoop(Region):
         return self.loop.with_body(body, self.steps, self.carried)
 
 
-def close_region(region: Region, tape: AnyTape, new: Tape) -> Tape:
-    """Fill the empty tape `new` with a changed region of `tape`."""
-    before = [op for op in tape if isinstance(op, Input)]
-    now = dict(zip(before, region.inputs, strict=True))
-    region.push_on(new)
-    new.result = region.results[0]
-    new.arguments = current_arguments(tape.arguments, before) and tape.arguments._replace(
-        inputs=tuple([Variable(now[v.op]) for v in tape.arguments.inputs])
-    )
-    return new
+def close_region(region: Region) -> Tape:
+    """Return the tape that a changed region has become."""
+    copies = region.copies
+    region.push_on(copies.new)
+    copies.table[copies.old.result.op] = region.results[0]
+    return copies.finished()
 
 
 def is_loop(op: Any) -> bool:

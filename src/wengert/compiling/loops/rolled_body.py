@@ -8,7 +8,6 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from wengert.compiling.graphs.to_tape import provenance
 from wengert.compiling.loops.anti_unify import (
     CarriedValue,
     ConstantPerIteration,
@@ -23,6 +22,7 @@ from wengert.compiling.loops.anti_unify import (
 )
 from wengert.compiling.loops.periodicity import constant_key, static_spec
 from wengert.compiling.loops.residual_rows import PYTHON_NUMBERS, row_call
+from wengert.compiling.tape_rewriter import provenance
 from wengert.tape.loops import Loop
 from wengert.tape.ops import Call, Constant, Input, Op, Variable, value_of
 from wengert.tape.tape import Tape
@@ -36,8 +36,8 @@ class AnyRoller(Protocol):
     """Protocol of the roller that loops are built for: it knows the new values by their old positions."""
 
     ops: list[Op]
-    made: Tape
-    new: dict[int, Variable]
+    new: Tape
+    values: dict[int, Variable]
     loops: dict[Any, Loop]
     stacks: dict[tuple[int, int], Variable]
 
@@ -78,16 +78,16 @@ def push_loop(roller: AnyRoller, pattern: LoopPattern) -> None:
     loop = Loop(body.tape, pattern.run.count, steps, len(body.carried) + len(kept))
     loop = roller.loops.setdefault(canonical(loop), loop)
     first = roller.ops[pattern.run.start]
-    call = roller.made.push(Call(loop, body.arguments, val=values, site=provenance(first)[0]))
+    call = roller.new.push(Call(loop, body.arguments, val=values, site=provenance(first)[0]))
 
     def part(k: int) -> Variable:
-        return roller.made.push(Call(functional.getfield, [call, k], val=values[k]))
+        return roller.new.push(Call(functional.getfield, [call, k], val=values[k]))
 
     for k, j in enumerate(kept, len(body.carried)):
         roller.stacks[number, j] = part(k)
     for j in outputs:
         last = pattern.run.end - pattern.run.period + j
-        roller.new[last] = part(at[j]) if j in at else roller.value(last)
+        roller.values[last] = part(at[j]) if j in at else roller.value(last)
 
 
 class _Body:
@@ -127,7 +127,7 @@ class _Body:
         for j in kept:
             whole = stack_rows([self.at(j, back) for back in reversed(range(self.run.count))])
             zeros = Call(np.zeros, [whole.shape, whole.dtype], val=whole, note=ROWS)
-            self.kept[j] = self.input(self.roller.made.push(zeros), whole)
+            self.kept[j] = self.input(self.roller.new.push(zeros), whole)
         for link in dict.fromkeys([link for link in links if type(link) is InvariantValue]):
             self.invariants[link] = self.input(self.roller.value(link.position), self.roller.ops[link.position].val)
         for link, (rows, _) in self.rows.items():
@@ -145,9 +145,9 @@ class _Body:
     def table(self, link: Any) -> Variable:
         """Push the tuple of the values of a link in all iterations."""
         if type(link) is ConstantPerIteration:
-            return self.roller.made.push(Constant(link.values))
+            return self.roller.new.push(Constant(link.values))
         parts = [self.roller.value(position) for position in link.positions]
-        return self.roller.made.push(Call(functional.make_tuple, parts, val=tuple([value_of(v) for v in parts])))
+        return self.roller.new.push(Call(functional.make_tuple, parts, val=tuple([value_of(v) for v in parts])))
 
     def write(self, outputs: list[int]) -> tuple[list[Variable], dict[int, int]]:
         """Push one iteration; return its results, and map the ops in `outputs` to their numbers among these."""

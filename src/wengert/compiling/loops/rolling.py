@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.graphs.to_tape import provenance
 from wengert.compiling.loops.anti_unify import (
     CarriedValue,
     CounterValue,
@@ -27,10 +26,10 @@ from wengert.compiling.loops.constant_inputs import inline_constants
 from wengert.compiling.loops.periodicity import Run, is_move, runs_of
 from wengert.compiling.loops.residual_rows import PYTHON_NUMBERS, row_call
 from wengert.compiling.loops.rolled_body import is_stacked, push_loop
-from wengert.tape.arguments import current_arguments
+from wengert.compiling.tape_rewriter import TapeRewriter
 from wengert.tape.interface import AnyTape
 from wengert.tape.loops import Loop
-from wengert.tape.ops import Call, Constant, Variable, value_of, with_variables
+from wengert.tape.ops import Call, Constant, Op, Variable, value_of, with_variables
 from wengert.tape.tape import Tape
 
 
@@ -52,16 +51,17 @@ def rolled(tape: AnyTape) -> Any:
     return found if found is tape else inline_constants(found)
 
 
-class _Roller:
-    """Rolls the innermost repetitions of a tape."""
+class _Roller(TapeRewriter):
+    """Rolls the innermost repetitions of a tape; it finds ops by their positions, those of literals negative."""
 
     def __init__(self, tape: AnyTape, loops: dict[Any, Loop]) -> None:
-        self.old, self.loops = tape, loops
+        super().__init__(tape)
+        self.loops = loops
         ops = list(tape)
         self.ops = sorted(ops, key=lambda op: isinstance(op, Call))  # inputs and constants first
         self.place = {op: k for k, op in enumerate(self.ops)}
         self.literals: list[Any] = []
-        self.new: dict[int, Variable] = {}
+        self.values: dict[int, Variable] = {}
         self.stacks: dict[tuple[int, int], Variable] = {}
 
     def tape(self) -> Tape | None:
@@ -70,7 +70,6 @@ class _Roller:
         self.patterns = self.fitting(patterns_of(self.ops, self.place, runs, self.literals))
         if not self.patterns:
             return None
-        self.made = Tape(self.old.ctx)
         ahead = {pattern.run.start: pattern for pattern in self.patterns}
         read = {*self.read(self.patterns)}
         k = 0
@@ -80,14 +79,9 @@ class _Roller:
                 k = ahead[k].run.end
             else:
                 if k in read or not is_move(self.ops[k]):
-                    self.copy(k)
+                    self.push(self.ops[k])
                 k += 1
-        self.made.result = self.value(self.place[self.old.result.op])  # type: ignore[index]
-        given = self.old.arguments
-        self.made.arguments = current_arguments(given, list(self.old)) and given._replace(
-            inputs=tuple([self.value(self.place[v.op]) for v in given.inputs])
-        )
-        return self.made
+        return self.finished()
 
     def crossings(self, run: Run) -> list[int]:
         """Return for each op of an iteration how many values are computed before it and read after it, in the run.
@@ -146,17 +140,17 @@ class _Roller:
             return n
         return None
 
-    def copy(self, k: int) -> None:
-        op = self.ops[k].copy()
-        if isinstance(op, Call):
-            op.args = tuple([self.with_rows(op, a) if type(a) is list else a for a in op.args])
-        op.rewrite(self.renewed)
-        op.site, op.note = provenance(self.ops[k])
-        self.new[k] = self.made.push(op)
+    def push(self, op: Op) -> None:
+        self.values[self.place[op]] = self.new.push(self.copy(op))
 
-    def renewed(self, v: Variable) -> Variable:
-        """Return the value on the new tape for one on the old."""
-        return self.value(self.place[v.op]) if v.op in self.place else v
+    def copy(self, op: Op) -> Any:
+        if isinstance(op, Call) and list in map(type, op.args):
+            op = op.copy()
+            op.args = tuple([self.with_rows(op, a) if type(a) is list else a for a in op.args])
+        return super().copy(op)
+
+    def variable(self, op: Op | None) -> Variable:
+        return self.value(self.place[op]) if op in self.place else Variable(op)  # type: ignore[arg-type]
 
     def with_rows(self, op: Call, parts: list[Any]) -> Any:
         """Build a list in the arguments of a call from a stored array, if it contains all rows of one."""
@@ -175,26 +169,26 @@ class _Roller:
 
     def joined(self, before: list[Any], rows: Variable, parts: list[Any], after: list[Any]) -> Variable:
         """Push the list of the values `before`, the rows of an array, which are `parts`, and the values `after`."""
-        values, push = [value_of(v) for v in parts], self.made.push
+        values, push, renewed = [value_of(v) for v in parts], self.new.push, lambda v: self.variable(v.op)
         found = push(Call(np.ndarray.tolist if type(values[0]) in PYTHON_NUMBERS else list, [rows], val=values))
         if before:
             values = [*map(value_of, before), *values]
-            found = push(Call(operator.add, [with_variables(before, self.renewed), found], val=values))
+            found = push(Call(operator.add, [with_variables(before, renewed), found], val=values))
         if after:
             values = [*values, *map(value_of, after)]
-            found = push(Call(operator.add, [found, with_variables(after, self.renewed)], val=values))
+            found = push(Call(operator.add, [found, with_variables(after, renewed)], val=values))
         return found
 
     def value(self, position: int) -> Variable:
         """Return the value on the new tape for a position on the old."""
-        if position < 0 and position not in self.new:
-            self.new[position] = self.made.push(Constant(self.literals[-position - 1]))
-        if position not in self.new:
+        if position < 0 and position not in self.values:
+            self.values[position] = self.new.push(Constant(self.literals[-position - 1]))
+        if position not in self.values:
             n = self.owner[position]
             run = self.patterns[n].run
             k, j = divmod(position - run.start, run.period)
-            self.new[position] = self.made.push(row_call(self.stacks[n, j], k, self.ops[position].val))
-        return self.new[position]
+            self.values[position] = self.new.push(row_call(self.stacks[n, j], k, self.ops[position].val))
+        return self.values[position]
 
     def read_of(self, pattern: LoopPattern) -> tuple[int, list[int], list[int]]:
         """Return the number of a pattern, the ops whose last value is read, and those whose values are stored."""

@@ -23,9 +23,8 @@ from wengert.compiling.loops.branch_tree import (
 )
 from wengert.compiling.loops.deferred_reverse import Reverse
 from wengert.compiling.loops.periodicity import constant_key
-from wengert.compiling.loops.while_source import LoopWriter, compile_part, push_tuple, step_call
-from wengert.compiling.optimising import optimised
-from wengert.compiling.tape_rewriter import TapeRewriter
+from wengert.compiling.loops.while_source import LoopWriter, push_tuple, step_call
+from wengert.compiling.tape_rewriter import tape_with_ops
 from wengert.errors import RuleError
 from wengert.recording.recording import calling
 from wengert.recording.session import active_recording
@@ -138,14 +137,6 @@ def with_trails(tape: Any) -> Any:
     return tape_with_ops(tape, ops) if trails else tape
 
 
-def tape_with_ops(tape: Any, ops: Sequence[Op]) -> Tape:
-    """Return a tape of copies of these ops, with the result and inputs of `tape`."""
-    made = TapeRewriter(tape)
-    for op in ops:
-        made.push(op)
-    return made.finished(())
-
-
 def _loop_key(op: Any) -> Any:
     """Return a key that is equal for a call of a FreeLoop and that of its Adjoint: the loop and its arguments."""
     fn = getattr(op, "fn", None)
@@ -218,7 +209,7 @@ class PathAdjoint:
                 cotangents if type(cotangents) is Variable else push_tuple(back, cotangents),
                 None,
             )
-            self.function = compile_part(optimised(with_trails(back), loop.exact), "back")
+            self.function = with_trails(back).optimise(loop.exact).compile_part("back")
 
 
 def fresh_copy(value: Any) -> Any:

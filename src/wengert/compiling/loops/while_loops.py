@@ -17,7 +17,8 @@ from wengert.compiling.loops.branch_tree import WhileLoop, drop_unread_variables
 from wengert.compiling.loops.branching_loops import BranchingLoop, UnsupportedTreeError
 from wengert.compiling.loops.periodicity import static_spec
 from wengert.compiling.loops.sharing import share_loops
-from wengert.compiling.loops.while_call import FreeLoop, tape_with_ops
+from wengert.compiling.loops.while_call import FreeLoop
+from wengert.compiling.tape_rewriter import tape_with_ops
 from wengert.compiling.watched.loop_states import Head
 from wengert.tape.ops import Call, Constant, Op, Variable
 from wengert.values import functional

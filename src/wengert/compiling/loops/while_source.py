@@ -21,12 +21,9 @@ from wengert.compiling.loops.branch_tree import (
     outcome_key,
 )
 from wengert.compiling.loops.inlining import inline_call
-from wengert.compiling.numpy_source import compile_placed
-from wengert.compiling.optimising import optimised
-from wengert.compiling.scalar_specialisation import with_floats
 from wengert.compiling.watched.around import handles_fp_errors
 from wengert.errors import StaleTapeError
-from wengert.tape.ops import MISSING, Call, Input, Variable, value_of, with_variables
+from wengert.tape.ops import Call, Input, Variable, value_of, with_variables
 from wengert.tape.tape import Tape
 from wengert.values import functional
 
@@ -181,7 +178,8 @@ def _compile_stretch(
         new[StepValue(at)] = made.push(call)
     made.result = push_tuple(made, [new[x] for x in outputs])
     check_guards_kept([step.op for step in (fork.steps[:-1] if fork.branches else fork.steps)], made)
-    return inputs, compile_part(optimised(made, True), "part")
+    part: Any = made.optimise(True)
+    return inputs, part.compile_part("part")
 
 
 def step_call(step: PathStep, new: dict[Any, Variable]) -> Call:
@@ -194,20 +192,6 @@ def step_call(step: PathStep, new: dict[Any, Variable]) -> Call:
 def push_tuple(tape: Tape, parts: list[Variable]) -> Variable:
     """Append a tuple of values to a tape."""
     return tape.push(Call(functional.make_tuple, parts, val=tuple(map(value_of, parts))))
-
-
-def compile_part(tape: Any, name: str) -> Callable[..., Any]:
-    """Compile a tape without checks of its arguments, which have the types and shapes that were recorded.
-
-    If it raises, the user's function runs uncompiled.
-    """
-    floats = with_floats(tape, tape.exact)
-    tape = tape if floats is None else floats
-    for v in tape.inputs:
-        v.op.val = MISSING
-    made: Any = compile_placed(tape, name)
-    made.floats = floats is not None
-    return made
 
 
 def zero_cotangent(x: Any) -> Any:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from wengert.compiling.blocking import NATIVE_LIMITS, with_block_loops
+from wengert.compiling.guard_check import check_guards_kept
 from wengert.compiling.native.module import compile_program
-from wengert.compiling.native.stencil_fusion import fuse_stencils
 from wengert.compiling.native.values import UnsupportedOp
 from wengert.compiling.native.writer import NativeWriter
-from wengert.compiling.split_columns import split_into_columns
+from wengert.compiling.pipeline import NATIVE, Context, run_passes
 from wengert.compiling.tape_rewriter import TapeRewriter
 from wengert.tape.interface import AnyRunningTape
 from wengert.tape.loops import Loop
@@ -32,8 +31,8 @@ def compile_native(
 
 
 def _compile_whole(tape: AnyRunningTape, name: str, build: Callable[..., Any]) -> Callable[..., Any]:
-    columns = split_into_columns(fuse_stencils(tape))
-    for each in dict.fromkeys([with_block_loops(columns, False, NATIVE_LIMITS), columns, tape]):
+    context = Context(exact=False)
+    for each in reversed(run_passes(NATIVE, tape, context)):
         try:
             writer = NativeWriter(each, tape)
             break
@@ -43,7 +42,7 @@ def _compile_whole(tape: AnyRunningTape, name: str, build: Callable[..., Any]) -
     plain = tape.compile(name)
     found: Any = writer.function(build(writer.program), plain, name)
     found.source = "\n\n".join([*writer.program.functions, writer.program.text, found.source])
-    found.state = "native code"
+    found.state, found.passes = "native code", context.log
     return found
 
 
@@ -55,18 +54,17 @@ def _compile_loops_only(
     texts: list[str] = []
     others: list[Op] = []
     for op in tape:
-        copy = new.copy(op)
-        if isinstance(copy, Call) and isinstance(copy.fn, Loop):
-            found = _native_loop_call(copy, type(tape), build)
-            if found is not None:
-                texts.append(found.fn.source)
-                copy = found
-        if getattr(copy, "fn", None) is getattr(op, "fn", None):
+        is_loop = isinstance(op, Call) and isinstance(op.fn, Loop)
+        found = _native_loop_call(new.copy(op), type(tape), build) if is_loop else None
+        if found is None:
+            new.push(op)
             others.append(op)
-        new.table[op] = new.new.push(copy)
+        else:
+            texts.append(found.fn.source)
+            new.table[op] = new.new.push(found)
     if not texts:
         raise error
-    made: Any = new.finished(others).compile(name)
+    made: Any = check_guards_kept(others, new.finished()).compile(name)
     made.source = "\n\n".join([*texts, made.source])
     made.state = f"native code for loops only, since it does not support {error}"
     return made

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.graphs.from_tape import looks_at_memory
 from wengert.compiling.ops import is_item_store, scalar_op
 from wengert.compiling.tape_rewriter import TapeRewriter
 from wengert.tape.interface import AnyTape
 from wengert.tape.ops import Call, Op, Variable, value_of, with_variables
+from wengert.tape.usage import readers_of
 from wengert.values import functional
 
 LEAST_FUSED = 1 << 12  # elements of an array that is assembled
@@ -28,12 +28,10 @@ MOST_RECOMPUTED = 24  # calls to recompute a part
 def fuse_stencils(tape: AnyTape) -> AnyTape:
     """Return a tape that computes assembled arrays piece by piece; the tape itself if there are none."""
     ops = list(tape)
-    readers: dict[Op | None, list[Op | None]] = {tape.result.op: [None]}
-    for op in ops:
-        for v in op.references():
-            readers.setdefault(v.op, []).append(op)
+    readers = readers_of(ops)
+    readers.setdefault(tape.result.op, []).append(None)
     stored_arrays = {op: stores for op in ops if (stores := _stores_into_zeros(op, readers)) is not None}
-    return _StencilFuser(tape, stored_arrays).tape() if stored_arrays and not looks_at_memory(ops) else tape
+    return _StencilFuser(tape, stored_arrays).tape() if stored_arrays else tape
 
 
 def _stores_into_zeros(op: Any, readers: dict[Op | None, list[Op | None]]) -> list[Call] | None:

@@ -79,6 +79,10 @@ class TieredFunction:
     def blocks(self) -> list[str]:
         return getattr(self.run or self.plain, "blocks", [])
 
+    @property
+    def passes(self) -> list[Any]:
+        return getattr(self.run or self.plain, "passes", [])
+
     def run_timed(self, *args: Any, **kwargs: Any) -> Any:
         """Run the NumPy code, and add up its time."""
         begin = time.perf_counter()

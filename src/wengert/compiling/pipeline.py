@@ -1,0 +1,157 @@
+"""The order of the compiler's passes, and the checks between them.
+
+A traced tape goes through LOWERING and OPTIMISING, then through NUMPY or NATIVE, and is written as code. To add a pass,
+write it in a module of its own, and add a line here.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from wengert.compiling.blocking import NATIVE_LIMITS, NUMPY_LIMITS, with_block_loops
+from wengert.compiling.graphs.from_tape import looks_at_memory
+from wengert.compiling.guard_check import GuardCount
+from wengert.compiling.loops.across_loops import optimise_across_loops
+from wengert.compiling.loops.lowering import lower_derivatives, make_loops_free
+from wengert.compiling.loops.rolling import rolled
+from wengert.compiling.loops.while_call import with_trails
+from wengert.compiling.loops.while_loops import fold_counters
+from wengert.compiling.native.stencil_fusion import fuse_stencils
+from wengert.compiling.placement import has_known_memory_use
+from wengert.compiling.rules.applying import apply_rules
+from wengert.compiling.rules.rewriting import EXACT, RULES
+from wengert.compiling.scalar_specialisation import with_floats
+from wengert.compiling.split_columns import split_into_columns
+from wengert.compiling.views import copy_late_views
+from wengert.tape.loops import Loop, with_bodies
+from wengert.tape.ops import Call, Op
+from wengert.tape.tape import verify
+
+
+class LogEntry(NamedTuple):
+    """A pass that changed a tape: the number of ops before and after it, and its time in seconds."""
+
+    name: str
+    before: int
+    after: int
+    seconds: float
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.before} -> {self.after} ops, {self.seconds * 1e3:.1f} ms"
+
+
+@dataclass
+class Context:
+    """The settings of a run of passes, and what these report.
+
+    With `exact` no pass may round otherwise; with `loops` loops are differentiated as such, and may become free. A pass
+    adds the guards that it answers to `answered`. `log` has an entry for each pass that changed the tape.
+    """
+
+    exact: bool
+    loops: bool = True
+    answered: Counter[Any] = field(default_factory=Counter)
+    log: list[LogEntry] = field(default_factory=list)
+
+
+def has_equal_values(ops: Sequence[Op]) -> bool:
+    """Whether an equal value may replace each value, since no call asks for memory addresses or memory order."""
+    return not looks_at_memory(ops)
+
+
+def has_loops(ops: Sequence[Op]) -> bool:
+    """Whether there are loops, in which an equal value may replace each value."""
+    return any([isinstance(op, Call) and type(op.fn) is Loop for op in ops]) and has_equal_values(ops)
+
+
+class Pass(NamedTuple):
+    """A pass: `run` returns a tape that computes the same, or changes the given one.
+
+    It runs on a tape whose ops satisfy `needs`, and with `exact` only if it is `exact`, that is, keeps all rounding.
+    Each guard has to be on the new tape or among those answered, unless the pass `counts_guards` itself.
+    """
+
+    name: str
+    run: Callable[[Any, Context], Any]
+    needs: Callable[[Sequence[Op]], bool] | None = None
+    exact: bool = True
+    counts_guards: bool = False
+
+
+LOWERING = [
+    Pass("lower derivatives", lambda tape, to: lower_derivatives(tape, to.loops, to.exact), counts_guards=True),
+    Pass("free loops and marks", lambda tape, to: make_loops_free(tape, to.loops, to.exact), counts_guards=True),
+    Pass("counters", lambda tape, _: fold_counters(tape)),
+    Pass("trails of loops", lambda tape, _: with_trails(tape)),
+]
+"""The passes for a traced tape: it takes derivatives, and has a mark at each iteration."""
+
+OPTIMISING = [
+    Pass("roll loops", lambda tape, _: rolled(tape)),
+    Pass("dead code", lambda tape, _: apply_rules(tape, {}), needs=looks_at_memory),
+    Pass("rules", lambda tape, to: apply_rules(tape, EXACT if to.exact else RULES), needs=has_equal_values),
+    Pass("across loops", lambda tape, _: optimise_across_loops(tape), needs=has_loops),
+    Pass("rules after loops", lambda tape, to: apply_rules(tape, EXACT if to.exact else RULES), needs=has_loops),
+    Pass("late views", lambda tape, _: copy_late_views(tape), needs=has_equal_values, exact=False),
+]
+"""The passes for any tape."""
+
+NUMPY = [
+    Pass("Python floats", lambda tape, to: with_floats(tape, to.exact, to.answered)),
+    Pass("blocks", lambda tape, to: with_block_loops(tape, to.exact, NUMPY_LIMITS), needs=has_equal_values),
+    Pass("columns", lambda tape, _: split_into_columns(tape, faithful=True), needs=has_known_memory_use, exact=False),
+]
+"""The passes before a tape is written as NumPy code, Python floats first."""
+
+NATIVE = [
+    Pass("stencils", lambda tape, _: fuse_stencils(tape), needs=has_equal_values),
+    Pass("columns", lambda tape, _: split_into_columns(tape), needs=has_equal_values),
+    Pass("blocks", lambda tape, to: with_block_loops(tape, to.exact, NATIVE_LIMITS), needs=has_equal_values),
+]
+"""The passes before a tape is written as native code."""
+
+
+def run_passes(passes: Iterable[Pass], tape: Any, context: Context) -> list[Any]:
+    """Return the tape, and the tape after each pass that changed it.
+
+    After each pass the tape and its guards are checked.
+
+    Errors: TapeError if a tape is ill-formed, LostGuardError if a guard is lost.
+    """
+    tapes, guards = [tape], GuardCount(tape)
+    for each in passes:
+        old, ops = tapes[-1], list(tapes[-1])
+        if (context.exact and not each.exact) or (each.needs and not each.needs(ops)):
+            continue
+        before, begin = _functions_of(ops), time.perf_counter()
+        context.answered.clear()
+        made = each.run(old, context)
+        seconds = time.perf_counter() - begin
+        is_changed = [*map(id, before)] != [*map(id, _functions_of(made))]
+        if not each.counts_guards:
+            guards.check_kept(made, context.answered)
+        if is_changed or made is not old:
+            _check_form(made)
+            guards = GuardCount(made)
+        if is_changed:
+            context.log.append(LogEntry(each.name, len(ops), len(made), seconds))
+        if made is not old:
+            tapes.append(made)
+    return tapes
+
+
+def _functions_of(ops: Iterable[Op]) -> list[Any]:
+    """Return what ops call, also in loops; if it stays the same, a pass has copied the tape without any change."""
+    functions = [getattr(op, "fn", None) for op in with_bodies(ops)]
+    return [Loop if isinstance(fn, Loop) else fn for fn in functions]
+
+
+def _check_form(tape: Any) -> None:
+    """Check that a tape and the bodies of its loops are well-formed."""
+    verify(tape)
+    for loop in {op.fn for op in tape.calls if isinstance(op.fn, Loop)}:
+        _check_form(loop.body)
