@@ -136,8 +136,10 @@ def _key(container: Any, key: Any, site: Site | None) -> Any:
         return key
     STATE.site = site
     parts = key if type(key) is tuple else (key,)
-    if type(container) is not np.ndarray or not all([type(p) is SymbolicInt or not _contains_counter(p) for p in parts]):
-        refuse_counter(f"a loop counter is used {'in a slice' if type(container) is np.ndarray else 'as a key'}")
+    if type(container) is not np.ndarray:
+        refuse_counter("a loop counter is used as a key")
+    if any([_contains_counter(part) and type(part) is not SymbolicInt for part in parts]):
+        refuse_counter("a loop counter is used in a slice")
     return recorded_key(key)
 
 

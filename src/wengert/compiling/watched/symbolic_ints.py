@@ -195,8 +195,9 @@ def _parts_of(iterator: Any) -> Sequence[Any]:
         parts: Sequence[Any] = iterator.__reduce__()[1]
         return parts
     if type(iterator) is enumerate:
-        items, first = iterator.__reduce__()[1]  # type: ignore[misc]
-        return iter(range(first, sys.maxsize)), items  # type: ignore[arg-type]
+        reduced: Any = iterator.__reduce__()
+        items, first = reduced[1]
+        return iter(range(first, sys.maxsize)), items
     return ()
 
 
