@@ -287,7 +287,7 @@ class _Scope:
         values = tuple(map(value_of, ends))
         body.result = body.push(Call(functional.make_tuple, ends, val=values))
         args = [*now.values(), test, *[outer for outer, _ in captured]]
-        call = self.code.push(Call(Loop(body, 1, (), len(ends), True), args, val=values, site=test.op.site))
+        call = self.code.push(Call(Loop(body, 1, (), len(ends), "number"), args, val=values, site=test.op.site))
         return self.code.parts_of(call, values)
 
     def base(self, fork: Fork, j: int, passed: list[Any], known: int) -> Any:
