@@ -131,7 +131,7 @@ class _LoopWriter:
         if loop.count is None:
             count = self.w.outside.expr(itertools.count).text
             return f"{count}({start.text}{f', {step}' * (step != 1)})"
-        number = self.number if loop.count > 1 else None
+        number = Snippet(f"int({self.number.text})", TIGHT) if self.number is not None else None
         text = _range_text(start, loop.count, step) if number is None else _numbered_range_text(start, number, step)
         return f"reversed({text})" if loop.descending else text
 
@@ -141,7 +141,7 @@ class _LoopWriter:
         if number is not None and loop.count == 1:
             return [f"if {number.text}:"]
         if loop.ending != "flag":
-            return [_for_statement(counters, loop.count if number is None else number.text)]
+            return [_for_statement(counters, loop.count if number is None else f"int({number.text})")]
         if loop.count is None and not counters:
             return [f"while {self.flag}:"]
         return [_for_statement(counters, loop.count), f"    if not {self.flag}: break"]

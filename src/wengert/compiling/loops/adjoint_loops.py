@@ -68,9 +68,9 @@ class LoopCall:
         firsts, given = self.args[: len(counters)], self.args[len(counters) :]
         begun = [CotangentTable(code).zero(x.val) if is_inexact(x.val) else x.val for x in last]
         if loop.ending == "flag":
-            last.append(Input(self.count - 1))
-            begun.append(0)
-            results.append(body.call(operator.add, Variable(index), 1))
+            last.append(Input(float(self.count - 1)))
+            begun.append(0.0)
+            results.append(body.call(float, body.call(operator.add, Variable(index), 1)))
         if loop.is_branch:
             results += back.rows
             begun += [CotangentTable(code).zero(x.val) for x in stacks]
@@ -87,7 +87,7 @@ class LoopCall:
         call = new[self.op] = code.push(Call(made, args, val=tuple(map(value_of, results)), site=self.op.site))
         self.stacked = code.parts_of(call, [x.val for x in stacks], len(results) - len(stacks))
         if loop.ending == "flag":
-            self.number = code.parts_of(call, [self.count], len(results) - len(stacks) - 1)[0]
+            self.number = code.parts_of(call, [float(self.count)], len(results) - len(stacks) - 1)[0]
             if loop.count is None:  # the rows are as many as now
                 flag = code.parts_of(call, [False])[0]
                 code.push(Call(operator.not_, [flag], val=True, site=self.op.site, guard=True))
@@ -178,7 +178,7 @@ class _BackwardLoop:
         carried = [*self.seeds.values(), *self.sums.values()]
         indices = [] if loop.is_branch else [self.index]
         is_counted = loop.ending == "count"
-        number = [] if is_counted else [Input(True if loop.is_branch else self.count)]
+        number = [] if is_counted else [Input(True if loop.is_branch else float(self.count))]
         order = [*self.counters.values(), *indices, *carried, *number, *self.inner, *self.stacks]
         steps = [-step if is_counted else step for step in (*loop.steps, *[1] * len(indices))]
         ending, descending = "count" if is_counted else "number", not is_counted and not loop.descending

@@ -126,11 +126,14 @@ def _found_loops(ops: Sequence[Op], loops: list[list[int]], result: Variable) ->
             state = tuple([static_spec(v.op.val) for v in ops[heads[-1]].references()])  # type: ignore[union-attr]
             groups.setdefault((first.fn.loop.key, first.fn.left == len(heads) - 1, state), []).append(heads)
     found: list[tuple[WhileLoop, BranchingLoop]] = []
-    for runs in groups.values():
+    waiting = [*groups.values()]
+    while waiting:
+        runs = waiting.pop()
         those = drop_unread_variables(find_while_loops(ops, place, runs, last))
-        usual = max(map(len, runs))
+        if len(runs) > 1:  # runs that are not those of one loop may each be a loop
+            waiting += [[heads] for heads in runs if not any([heads[0] <= one.start <= heads[-1] for one in those])]
         try:
-            loop = BranchingLoop(those[0], usual) if those else None
+            loop = BranchingLoop(those[0], max(map(len, runs))) if those else None
         except UnsupportedTreeError:
             continue
         found += [(one, loop) for one in those if loop is not None]
