@@ -469,8 +469,8 @@ def test_how_long_it_takes_to_build_does_not_depend_on_the_iterations():
 def test_the_source_shows_the_loop_and_the_way_back():
     compiled = wg.compile(wg.grad(newton), strict=True)
     compiled(3.0)
-    assert "def free_loop(trail, h0, o0):\n    while True:\n" in compiled.source()
-    assert "in reversed(trail):" in compiled.source()
+    assert ": break" in compiled.source()
+    assert "in reversed(range(int(" in compiled.source()
 
 
 def test_a_loop_that_is_called_twice_with_the_same_is_walked_back_over_each_time():
