@@ -168,12 +168,12 @@ class BranchingLoop:
             return _integer_outside(code, x, run)
         if x == GOES_ON:
             return True
-        return zero_like(code, run.results[x.number].val) if type(x) is ExitValue else _outside(run.op_of(x))
+        return zero_like(code, run.results[x.number].val) if type(x) is ExitValue else _outside(code, run.op_of(x))
 
     def counter_after(self, code: AdjointCode, x: Any, run: WhileLoop) -> Op:
         """Return the value of a counter after a run with a fixed number of iterations."""
         more = float(self.counters[x] * run.max_count)  # type: ignore[operator]
-        return code.call(whole, operator.add, _outside(run.op_of(x)), more).op  # type: ignore[return-value]
+        return code.call(whole, operator.add, _outside(code, run.op_of(x)), more).op  # type: ignore[return-value]
 
 
 def zero_like(code: AdjointCode, x: Any) -> Any:
@@ -204,9 +204,11 @@ def _input(op: Any) -> Variable:
     return Variable(Input(op.val))
 
 
-def _outside(op: Op) -> Any:
-    """Return the argument for an op before the loop; a float constant is inlined."""
-    return op.val if type(op) is Constant and type(op.val) is float else Variable(op)
+def _outside(code: AdjointCode, op: Op) -> Any:
+    """Return the argument for an op before the loop; a float constant is inlined, another constant copied."""
+    if type(op) is not Constant:
+        return Variable(op)
+    return op.val if type(op.val) is float else code.push(op.copy())
 
 
 def _integer_outside(code: AdjointCode, form: AffineForm, run: WhileLoop) -> Any:
