@@ -17,6 +17,7 @@ import numpy as np
 from wengert.compiling.loops.anti_unify import NotUniform
 from wengert.compiling.loops.periodicity import call_signature, constant_key
 from wengert.tape.ops import Call, Constant, Op, Variable, references, sequence_like, with_variables
+from wengert.values import functional
 from wengert.values.specs import FLOATS, is_inexact
 
 
@@ -210,7 +211,8 @@ class _LoopFinder:
         self.results = [[] for _ in self.runs]
         tree = self.fork([row for rows in self.iterations for row in (rows[:-1] if is_exhausted else rows)], 0)
         exhausted = self.exhausted_end() if is_exhausted else None
-        if min(self.stops) < 0 or not tree.branches:  # a loop of one path and a fixed count is found by rolling
+        counts = any([step.op.fn is functional.whole for step in tree.steps])
+        if min(self.stops) < 0 or not (tree.branches or counts):  # other loops of one path are found by rolling
             return []
         found = []
         for run, (rows, heads) in enumerate(zip(self.iterations, self.runs, strict=True)):

@@ -155,7 +155,7 @@ def _insert_loops(ops: list[Op], found: list[tuple[WhileLoop, BranchingLoop]]) -
         copy(ops[end : one.start])
         end, head = one.stop, ops[one.start]
         run: Any = head.fn.loop  # type: ignore[attr-defined]
-        run.is_free, run.branches = loop.exit is not None, loop.exit is None
+        run.kind = "free" if loop.exit is not None else "branching" if one.tree.branches else "counted"
         calls, parts = loop.call(one, head.site)
         made += [op for op in ops[one.start : end] if not isinstance(op, Call)]
         copy(calls)

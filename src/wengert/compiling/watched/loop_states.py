@@ -80,9 +80,9 @@ class Head:
     @property
     def description(self) -> str:
         """Tell how often the generated loop runs, and why not more often."""
-        if self.loop.is_free:
+        if self.loop.kind == "free":
             return "until its condition ends it"
-        if self.loop.branches:
+        if self.loop.kind == "branching":
             return "the traced number of iterations, and takes either branch in each"
         why: Any = f"{self.difference}{self.heads.refusal}" if self.difference else ""
         why = why or (self.heads.reads.draws and "random numbers are drawn")
@@ -109,14 +109,15 @@ _PLAIN_VALUES = {float, complex, range, slice, tuple}
 
 
 class LoopRun:
-    """One execution of a loop. With `is_free`, its generated code runs any number of iterations.
+    """One execution of a loop. The `kind` of loop that generated code has for it is empty if it has none.
 
-    With `branches`, it runs the traced number of iterations, each of which takes any of the traced branches.
+    A "free" loop runs any number of iterations, a "branching" or "counted" one the traced number; in each iteration of
+    a branching one it takes any of the traced branches.
 
     `begin` and `end` are the slots of its first and last head; `key` is its place in the code.
     """
 
-    is_free = branches = False
+    kind = ""
 
     def __init__(self, begin: int, key: LoopKey) -> None:
         self.begin = self.end = begin
@@ -224,7 +225,7 @@ class Heads:
     @property
     def frees_loops(self) -> bool:
         """Whether a loop for which variables were lifted now runs any number of iterations."""
-        return any([loop.is_free or loop.branches for loop in self.lifted_loops])
+        return any([loop.kind for loop in self.lifted_loops])
 
     def needed_lifts(self) -> Lifts:
         """Return the variables that must be lifted to free loops which contain guards."""
