@@ -70,8 +70,8 @@ class ExitValue(Link):
     number: int
 
 
-GOES_ON = "goes on"
-"""Stands for the flag by which a loop goes on, among its variables."""
+GOES_ON, ANY = "goes on", "any"
+"""Stand for the flag by which a loop goes on, among its variables, and for a value that nothing reads."""
 
 
 class BranchingLoop:
@@ -88,23 +88,36 @@ class BranchingLoop:
         self.loops: dict[Any, Loop] = {}
         self.forms: dict[AffineForm, Variable] = {}  # the integers that the body counts or reads
         self.begun: dict[Any, Variable] = {LoopVariable(j): _input(one.variables[j]) for j in self.carried}
-        wanted: list[Any] = [LoopVariable(j) for j in self.carried]
+        self.results: list[Any] = []  # what holds each result of a loop that a test ends
+        self.at_exit: dict[Any, Any] = {}  # the sources of variables after the iteration that ends the loop
         if self.exit is not None:
-            results = {ExitValue(k): _input(op) for k, op in enumerate(one.results)}
-            self.begun = {GOES_ON: Variable(Input(True)), **self.begun, **results}
-            wanted = [*self.begun]
+            self.begun = {GOES_ON: Variable(Input(True)), **self.begun}
+            for k, op in enumerate(one.results):
+                self.results.append(self.holder(self.exit.outputs[k]) or ExitValue(k))
+                if type(self.results[k]) is ExitValue:
+                    self.begun[self.results[k]] = _input(op)
+        wanted = [*self.begun]
         self.outer: dict[Link, Variable] = {}
         scope = _Scope(self)
         ends = scope.run(one.tree, wanted)
         self.body = self._body(scope.code, ends)
 
+    def holder(self, result: Any) -> Any:
+        """Return the variable that may hold a result of a loop that a test ends; None if there is none."""
+        ends = [end for _, end in self.one.paths() if not end.exits]
+        for x in self.begun:
+            is_next = x != GOES_ON and {end.outputs[x.number] for end in ends} == {result}
+            if (x == result or is_next) and self.at_exit.setdefault(x, result) == result:
+                return x
+        return None
+
     def end_value(self, end: PathEnd, x: Any) -> Any:
-        """Return the source of a variable, a result or the flag at the end of a path."""
+        """Return the source of a variable, a result or the flag at the end of a path; ANY if nothing reads it."""
         if x == GOES_ON:
             return not end.exits
         if type(x) is ExitValue:
             return end.outputs[x.number] if end.exits else x
-        return x if end.exits else end.outputs[x.number]
+        return self.at_exit.get(x, ANY) if end.exits else end.outputs[x.number]
 
     def _body(self, code: AdjointCode, ends: Sequence[Any]) -> Tape:
         counting = [form for form in self.forms if form.step(self.counters)]
@@ -160,7 +173,7 @@ class BranchingLoop:
         if count is not None:  # the trace does not tell what follows the last iteration
             flag = code.push(Call(functional.getfield, [call, 0], val=False))
             code.push(Call(operator.not_, [flag], val=True, site=site, guard=True))
-        return code, [part(ExitValue(k), op) for k, op in enumerate(run.results)]
+        return code, [part(x, op) for x, op in zip(self.results, run.results, strict=True)]
 
     def argument(self, code: AdjointCode, x: Any, run: WhileLoop) -> Any:
         """Return the argument of a run for an input of the body."""
@@ -238,6 +251,7 @@ class _Scope:
         self.code = AdjointCode()
         self.values: dict[Any, Any] = {}
         self.captured: dict[Any, tuple[Any, Variable]] = {}  # the values from around, and the inputs for them
+        self.given: dict[Any, Any] = loop.begun  # the values of variables with which the scope begins
 
     # -- values
 
@@ -307,7 +321,8 @@ class _Scope:
                 is_test = bool(fork.branches) and step is fork.steps[-1]
                 self.values[link] = self.push(step, step.op.guard and not is_test)
         if fork.end is not None:
-            return [self.value(self.loop.end_value(fork.end, x)) for x in wanted]
+            ends = [(x, self.loop.end_value(fork.end, x)) for x in wanted]
+            return [self.given[x] if source == ANY else self.value(source) for x, source in ends]
         if fork.branches.keys() != {True, False}:
             raise UnsupportedTreeError("a test with other outcomes than True and False")
         return self.branch(fork, wanted)
@@ -315,27 +330,33 @@ class _Scope:
     def branch(self, fork: Fork, wanted: Sequence[Any]) -> list[Any]:
         """Write the branches of a fork; return the values after them of what is `wanted`."""
         known = len(self.steps)
-        passed = {x: [self.passed_on(fork.branches[outcome], x, known) for outcome in (True, False)] for x in wanted}
+        passed = {x: self.sources(fork, x, known) for x in wanted}
         test: Any = self.values[StepValue(known - 1)]
         if passed.get(GOES_ON) == [True, False]:
             del passed[GOES_ON]
-        changed = [x for x in passed if passed[x][0] is None or passed[x][0] != passed[x][1]]
+        changed = [x for x in passed if None in passed[x] or passed[x][0] != passed[x][1]]
         bases = {x: self.base(fork, x, passed[x], known) for x in changed}
         now = {x: self.value(bases[x]) for x in changed}
         begin = test
         for outcome in (True, False):
-            is_needed = any([passed[x][not outcome] != bases[x] for x in changed])
+            is_needed = any([passed[x][not outcome] not in (ANY, bases[x]) for x in changed])
             if is_needed or _has_guards(fork.branches[outcome]):
                 test = begin if outcome else self.code.push(Call(operator.not_, [begin], val=not value_of(begin)))
                 now = dict(zip(changed, self.conditional(fork.branches[outcome], test, now, bases), strict=True))
-        return [
-            now[x] if x in now else self.value(passed[x][0]) if x in passed else begin
-            for x in wanted
-        ]  # fmt: skip
+        for x in passed.keys() - now.keys():
+            now[x] = self.given[x] if passed[x][0] == ANY else self.value(passed[x][0])
+        return [now.get(x, begin) for x in wanted]
+
+    def sources(self, fork: Fork, x: Any, known: int) -> list[Any]:
+        """Return the sources of x after the branches, for the outcomes True and False."""
+        found = [self.passed_on(fork.branches[outcome], x, known) for outcome in (True, False)]
+        others = [source for source in found if source != ANY]
+        return [others[0]] * 2 if len(others) == 1 and others[0] is not None else found
 
     def passed_on(self, fork: Fork, x: Any, known: int) -> Any:
-        """Return the source of x at the end of all paths, if it is one and was there before the fork."""
+        """Return the source of x at the end of all paths, if it is one and was there before the fork; or ANY."""
         sources = {self.loop.end_value(end, x) for _, end in _ends(fork)}
+        sources = sources - {ANY} or sources
         source: Any = sources.pop()
         return None if sources or (type(source) is StepValue and source.at >= known) else source
 
@@ -343,9 +364,10 @@ class _Scope:
         """Write a branch; return the values after it of the variables that have the values `now`."""
         inner = _Scope(self.loop, self, self.steps)
         begun = [Input(value_of(v)) for v in now.values()]
-        for x, given in reversed([*zip(now, begun, strict=True)]):
+        inner.given = {x: Variable(given) for x, given in zip(now, begun, strict=True)}
+        for x in reversed(inner.given):
             if type(bases[x]) is not bool:
-                inner.values[bases[x]] = Variable(given)
+                inner.values[bases[x]] = inner.given[x]
         ends = inner.run(fork, [*now])
         body, captured = Tape(), [*inner.captured.values()]
         for op in (*begun, Input(value_of(test)), *[v.op for _, v in captured], *inner.code):
@@ -361,7 +383,7 @@ class _Scope:
 
         For an array it is that into which they store, so that they can store in place.
         """
-        found = [source for source in passed if source is not None]
+        found = [source for source in passed if source is not None and source != ANY]
         found += [self.stored_into(inner, x, known) for inner in fork.branches.values()]
         like = value_of(self.loop.begun[x])
         for source in [*found, x]:
@@ -373,8 +395,8 @@ class _Scope:
 
     def stored_into(self, fork: Fork, x: Any, known: int) -> Any:
         """Return the array from before the fork into which the first path stores to make x."""
-        steps, end = _ends(fork)[0]
-        link: Any = self.loop.end_value(end, x)
+        paths = [(steps, self.loop.end_value(end, x)) for steps, end in _ends(fork)]
+        steps, link = next(path for path in paths if path[1] != ANY)
         while type(link) is StepValue and link.at >= known:
             if steps[link.at].op.fn not in _STORES or not links_in(steps[link.at].args[0]):
                 return None
