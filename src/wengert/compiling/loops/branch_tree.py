@@ -99,17 +99,6 @@ class WhileLoop(NamedTuple):
         """Return the op of a loop variable at the first head, or of an outer value."""
         return (self.variables if type(link) is LoopVariable else self.outer_values)[link.number]
 
-    def tests(self, ops: Sequence[Op]) -> list[Op]:
-        """Return those of the ops that the loop replaces which are its tests."""
-        fns = {id(step.op.fn) for steps, _ in self.paths() for step in steps if step.op.guard}
-        return [op for op in ops[self.start : self.stop] if isinstance(op, Call) and id(op.fn) in fns]
-
-    @property
-    def key(self) -> Any:
-        """A key that is equal for loops of the same code, whatever their arguments."""
-        at_end = self.exhausted and tuple(self.exhausted.outputs)
-        return _fork_key(self.tree), self.max_count, at_end, len(self.variables), len(self.outer_values)
-
     def paths(self) -> Iterator[tuple[list[PathStep], PathEnd]]:
         """Yield the paths through an iteration: all steps from the head on, and the end."""
         yield from _paths_of(self.tree, [])
@@ -380,22 +369,6 @@ def _same_constant(a: Any, b: Any) -> bool:
     if isinstance(a, np.ndarray):
         return a.dtype == b.dtype and a.shape == b.shape and a.strides == b.strides and a.tobytes() == b.tobytes()
     return bool(constant_key(a) == constant_key(b))
-
-
-def _fork_key(fork: Fork) -> Any:
-    steps = [(_step_signature(step.op), _argument_key((step.args, step.kwargs))) for step in fork.steps]
-    branches = [(outcome, _fork_key(inner)) for outcome, inner in fork.branches.items()]
-    return tuple(steps), frozenset(branches), fork.end and (fork.end.exits, *fork.end.outputs)
-
-
-def _argument_key(tree: Any) -> Any:
-    if isinstance(tree, (tuple, list)):
-        return (type(tree), *map(_argument_key, tree))
-    if isinstance(tree, dict):
-        return (*tree, *map(_argument_key, tree.values()))
-    if isinstance(tree, slice):
-        return (slice, *[_argument_key(getattr(tree, name)) for name in _BOUNDS])
-    return tree if isinstance(tree, Link) else constant_key(tree)
 
 
 def _paths_of(fork: Fork, steps: list[PathStep]) -> Iterator[tuple[list[PathStep], PathEnd]]:

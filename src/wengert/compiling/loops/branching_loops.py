@@ -396,7 +396,7 @@ class _Scope:
     def stored_into(self, fork: Fork, x: Any, known: int) -> Any:
         """Return the array from before the fork into which the first path stores to make x."""
         paths = [(steps, self.loop.end_value(end, x)) for steps, end in _ends(fork)]
-        steps, link = next(path for path in paths if path[1] != ANY)
+        steps, link = next((path for path in paths if path[1] != ANY), ({}, None))
         while type(link) is StepValue and link.at >= known:
             if steps[link.at].op.fn not in _STORES or not links_in(steps[link.at].args[0]):
                 return None

@@ -161,4 +161,4 @@ def _insert_loops(ops: list[Op], found: list[tuple[WhileLoop, BranchingLoop]]) -
         copy(calls)
         new.update(zip(one.results, parts, strict=True))
     copy(ops[end:])
-    return check_guards_kept(ops, made, count_guards([op for one, _ in found for op in one.tests(ops)]))
+    return check_guards_kept(ops, made, count_guards([op for one, _ in found for op in ops[one.start : one.stop]]))
