@@ -24,6 +24,8 @@ from wengert.compiling.loops.branch_tree import (
     WhileLoop,
     links_in,
 )
+from wengert.compiling.loops.residual_rows import row_call
+from wengert.compiling.loops.rolled_body import ROWS
 from wengert.compiling.loops.rolling import rolled
 from wengert.tape.loops import Loop
 from wengert.tape.ops import Call, Constant, Input, Op, Variable, value_of, with_variables
@@ -70,6 +72,18 @@ class ExitValue(Link):
     number: int
 
 
+@dataclass(frozen=True, order=True)
+class Items(Link):
+    """The values of the loop variable of this number after each iteration, one in each row of an array."""
+
+    number: int
+
+
+@dataclass(frozen=True, order=True)
+class RowNumber(Link):
+    """The number of the iteration."""
+
+
 GOES_ON, ANY = "goes on", "any"
 """Stand for the flag by which a loop goes on, among its variables, and for a value that nothing reads."""
 
@@ -80,8 +94,9 @@ class BranchingLoop:
     If a test ends the loop, its first loop-carried value is a flag that it goes on, and the last ones are its results.
     """
 
-    def __init__(self, one: WhileLoop, usual: int) -> None:
-        self.one, self.usual = one, usual
+    def __init__(self, runs: Sequence[WhileLoop], usual: int) -> None:
+        self.one = one = runs[0]
+        self.usual = usual
         self.counters = _counters_of(one)
         self.carried = [j for j in range(len(one.variables)) if LoopVariable(j) not in self.counters]
         self.exit = next((end for _, end in _ends(one.tree) if end.exits), None)
@@ -100,7 +115,20 @@ class BranchingLoop:
         self.outer: dict[Link, Variable] = {}
         scope = _Scope(self)
         ends = scope.run(one.tree, wanted)
+        after = dict(zip(wanted, ends, strict=True))
+        ends += [self.store_items(scope.code, j, after) for j in sorted({j for run in runs for j in run.listed})]
         self.body = self._body(scope.code, ends)
+
+    def store_items(self, code: AdjointCode, j: int, ends: dict[Any, Any]) -> Variable:
+        """Write the store of the next value of variable j into a row."""
+        if LoopVariable(j) not in ends:
+            raise UnsupportedTreeError("a counter is put into a list")
+        self.counters[RowNumber()] = 1
+        item = value_of(ends[LoopVariable(j)])
+        rows = np.zeros((self.one.max_count, *np.shape(item)), np.asarray(item).dtype)
+        self.begun[Items(j)] = Variable(Input(rows))
+        row = self.integer(AffineForm(0, ((RowNumber(), 1),)))
+        return code.push(Call(functional.setitem, [self.begun[Items(j)], row, ends[LoopVariable(j)]], val=rows))
 
     def holder(self, result: Any) -> Any:
         """Return the variable that may hold a result of a loop that a test ends; None if there is none."""
@@ -136,7 +164,7 @@ class BranchingLoop:
         if not form.terms:
             return form.constant
         if form not in self.forms:
-            recorded = form.constant + sum([factor * int(self.one.op_of(link).val) for link, factor in form.terms])
+            recorded = form.constant + sum([factor * int(_op_of(self.one, link).val) for link, factor in form.terms])
             self.forms[form] = Variable(Input(recorded))
         return self.forms[form]
 
@@ -169,7 +197,11 @@ class BranchingLoop:
         if self.exit is None:
             assert run.exhausted is not None
             pairs = zip(run.exhausted.outputs, run.results, strict=True)
-            return code, [self.counter_after(code, x, run) if x in self.counters else part(x, op) for x, op in pairs]
+            parts = [self.counter_after(code, x, run) if x in self.counters else part(x, op) for x, op in pairs]
+            rows = {x.number: Variable(part(x, v.op)) for x, v in self.begun.items() if type(x) is Items}  # type: ignore[arg-type]
+            for reader, j in run.lists:
+                reader.args = (_with_rows(code, reader.args[0], rows[j]),)
+            return code, [*parts, *[code.push(row_call(rows[j], k, op.val)).op for op, j, k in run.items]]  # type: ignore[list-item]
         if count is not None:  # the trace does not tell what follows the last iteration
             flag = code.push(Call(functional.getfield, [call, 0], val=False))
             code.push(Call(operator.not_, [flag], val=True, site=site, guard=True))
@@ -181,6 +213,9 @@ class BranchingLoop:
             return _integer_outside(code, x, run)
         if x == GOES_ON:
             return True
+        if type(x) is Items:
+            rows = value_of(self.begun[x])
+            return code.push(Call(np.zeros, [rows.shape, rows.dtype], val=rows, note=ROWS))
         return zero_like(code, run.results[x.number].val) if type(x) is ExitValue else _outside(code, run.op_of(x))
 
     def counter_after(self, code: AdjointCode, x: Any, run: WhileLoop) -> Op:
@@ -192,6 +227,15 @@ class BranchingLoop:
 def zero_like(code: AdjointCode, x: Any) -> Any:
     """Return a number or an array of zeros like x."""
     return CotangentTable(code).zero(x) if isinstance(x, np.ndarray) else type(x)(0)
+
+
+def _with_rows(code: AdjointCode, items: Sequence[Any], rows: Variable) -> Variable:
+    """Return the array of a list that ends with the values in these rows."""
+    first = [*items[: len(items) - len(value_of(rows))]]
+    if not first:
+        return rows
+    lead = code.push(Call(np.array, [first], val=np.array([*map(value_of, first)])))
+    return code.push(Call(np.concatenate, [[lead, rows]], val=np.array([*map(value_of, items)])))
 
 
 def _counters_of(one: WhileLoop) -> dict[Link, int]:
@@ -224,11 +268,16 @@ def _outside(code: AdjointCode, op: Op) -> Any:
     return op.val if type(op.val) is float else code.push(op.copy())
 
 
+def _op_of(run: WhileLoop, link: Any) -> Any:
+    """Return the op of a link in the first iteration of a run."""
+    return Constant(0.0) if type(link) is RowNumber else run.op_of(link)
+
+
 def _integer_outside(code: AdjointCode, form: AffineForm, run: WhileLoop) -> Any:
     """Return the value of an integer in the first iteration of a run."""
     constant, total = form.constant, None
     for link, factor in form.terms:
-        op = run.op_of(link)
+        op = _op_of(run, link)
         if type(op) is Constant:
             constant += factor * int(op.val)
             continue
