@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +14,7 @@ from wengert.compiling import ops
 from wengert.compiling.loops import lowering
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "fuzz"))
-from test_fuzz_matrices import native_code  # noqa: E402
+from test_fuzz_matrices import native_code
 
 R = np.random.default_rng(12)
 
