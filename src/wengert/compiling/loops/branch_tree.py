@@ -250,7 +250,8 @@ class _LoopFinder:
         lefts = [self.ops[heads[0]].fn.left for heads in self.runs]  # type: ignore[attr-defined]
         is_exhausted = lefts == [len(rows) - 1 for rows in self.iterations]
         self.results = [[] for _ in self.runs]
-        if not is_exhausted and any([self.ops[heads[0]].fn.grown is not None for heads in self.runs]):  # type: ignore[attr-defined]
+        grows = any([self.ops[heads[0]].fn.grown is not None for heads in self.runs])  # type: ignore[attr-defined]
+        if grows and (not is_exhausted or self.number_link is not None):
             return []  # the length of a list depends on the number of iterations
         tree = self.fork([row for rows in self.iterations for row in (rows[:-1] if is_exhausted else rows)], 0)
         exhausted = self.exhausted_end() if is_exhausted else None

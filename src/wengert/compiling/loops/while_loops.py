@@ -88,7 +88,8 @@ def fold_counters(tape: Any) -> Any:
 
 def _continues(op: Call, known: dict[Any, Any]) -> bool:
     """Whether a call computes another number from a folded counter."""
-    return op.fn in (operator.add, float) and any([v.op in known for v in op.references()])
+    is_number = type(op.val) in (int, float)
+    return is_number and op.fn in (operator.add, float) and any([v.op in known for v in op.references()])
 
 
 def with_early_guards(ops: list[Op]) -> list[Op]:

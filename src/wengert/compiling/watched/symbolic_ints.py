@@ -210,7 +210,8 @@ def _array_behind(iterator: Any) -> np.ndarray | None:
     if type(iterator) is not types.GeneratorType or iterator.gi_code is not _ARRAY_ITEMS or iterator.gi_frame is None:
         return None
     array: np.ndarray = iterator.gi_frame.f_locals["array"]
-    return array if type(array) is np.ndarray and array.dtype.kind in "fciu" else None
+    is_rounded = STATE.recording is not None and id(array) in STATE.recording.rounded
+    return array if type(array) is np.ndarray and array.dtype.kind in "fciu" and not is_rounded else None
 
 
 def _parts_of(iterator: Any) -> Sequence[Any]:
