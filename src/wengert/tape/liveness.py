@@ -61,8 +61,9 @@ def last_readers(ops: Sequence[Op], result: Variable) -> list[int]:
 class MemoryGroups:
     """Groups of values that may share memory: for each group its last reader, and whether it may be written.
 
-    `last` are the last readers of values, `last_read` those of groups. `owned_inputs` are the ids of inputs whose
-    arrays no other code refers to. `in_place` has the ids of the stores that may write in place, (id, k) for loops.
+    `last` are the last readers of values, `last_read` those of groups. `loops` has what is known of loops.
+    `owned_inputs` are the ids of inputs whose arrays no other code refers to. `in_place` has the ids of the stores that
+    may write in place, (id, k) for loops.
     `overwritten` maps a call, of which `reuses` is true, to the loop-carried operand that it may overwrite. Each part
     of a loop's result has a number above those of the ops.
     """
@@ -73,8 +74,10 @@ class MemoryGroups:
         last: list[int],
         owned_inputs: frozenset[int] = frozenset(),
         reuses: Callable[[Call], bool] | None = None,
+        loops: dict[Loop, LoopMemory] | None = None,
     ) -> None:
         self.last, self.owned_inputs, self.reuses = last, owned_inputs, reuses
+        self.loops: dict[Loop, LoopMemory] = {} if loops is None else loops
         self.parent = list(range(len(last)))
         self.last_read = list(last)
         self.pinned = [False] * len(last)
@@ -112,7 +115,7 @@ class MemoryGroups:
                 self._write(op.id, op.args[0])
                 self.join(op.args[0].id, op.id)
         elif isinstance(op.fn, Loop):
-            self._run(op, loop_memory(op.fn, self.reuses))
+            self._run(op, loop_memory(op.fn, self.reuses, self.loops))
         elif is_new_memory(op):
             self.owner[op.id] = True
             if self.reuses is not None and self.reuses(op):
@@ -213,11 +216,16 @@ class LoopMemory(NamedTuple):
     parts: list[LoopResultPart]
 
 
-def loop_memory(loop: Loop, reuses: Callable[[Call], bool] | None = None) -> LoopMemory:
-    """Find the LoopMemory of a loop.
+def loop_memory(
+    loop: Loop, reuses: Callable[[Call], bool] | None = None, known: dict[Loop, LoopMemory] | None = None
+) -> LoopMemory:
+    """Find the LoopMemory of a loop, and enter it in `known`.
 
     Assume that it owns all loop-carried arrays. Drop those that come to share memory, and repeat until none does.
     """
+    known = {} if known is None else known
+    if loop in known:
+        return known[loop]
     body = loop.body
     ops, inputs, results = list(body), [v.id for v in loop.inputs], loop.results
     last = last_readers(ops, body.result)
@@ -226,7 +234,7 @@ def loop_memory(loop: Loop, reuses: Callable[[Call], bool] | None = None) -> Loo
     first = len(loop.steps)
     owned = frozenset(inputs[first : first + loop.carried])
     while True:
-        memory = MemoryGroups([op for op in ops if op is not body.result.op], last, owned, reuses)
+        memory = MemoryGroups([op for op in ops if op is not body.result.op], last, owned, reuses, known)
         groups = [memory.find(v.id) if isinstance(v, Variable) else 0 for v in results]
         unshared = [
             memory.owner[v.id] and not memory.pinned[group] and groups.count(group) == 1 if group else False
@@ -242,7 +250,8 @@ def loop_memory(loop: Loop, reuses: Callable[[Call], bool] | None = None) -> Loo
         LoopResultPart(frozenset(positions), groups.index(group), not group or memory.pinned[group], is_unshared)
         for positions, group, is_unshared in zip(given, groups, unshared, strict=True)
     ]
-    return LoopMemory(memory, written, parts)
+    known[loop] = LoopMemory(memory, written, parts)
+    return known[loop]
 
 
 def _shared_arguments(loop: Loop, memory: MemoryGroups, places: list[int]) -> tuple[list[set[int]], frozenset[int]]:

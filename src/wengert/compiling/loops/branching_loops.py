@@ -33,6 +33,8 @@ from wengert.tape.tape import Tape
 from wengert.values import functional
 from wengert.values.functional import as_index, whole
 
+MOST_STEPS = 3000
+"""The largest number of calls on all paths together: of independent branches each combination is a path."""
 _STORES = (functional.setitem, functional.additem)
 
 
@@ -97,6 +99,8 @@ class BranchingLoop:
     def __init__(self, runs: Sequence[WhileLoop], usual: int) -> None:
         self.one = one = max(runs, key=lambda run: run.max_count or 0)
         self.most = one.max_count
+        if _count_steps(one.tree) > MOST_STEPS:
+            raise UnsupportedTreeError("too many paths")
         self.usual = usual
         self.counters = _counters_of(one)
         outputs = one.exhausted.outputs if one.exhausted else ()
@@ -480,6 +484,10 @@ def _ends(fork: Fork, steps: Sequence[PathStep] = ()) -> list[tuple[dict[int, Pa
     found = {fork.start + k: step for k, step in enumerate(fork.steps)}
     inner = [pair for branch in fork.branches.values() for pair in _ends(branch)]
     return [({**found, **more}, end) for more, end in inner] if fork.end is None else [(found, fork.end)]
+
+
+def _count_steps(fork: Fork) -> int:
+    return len(fork.steps) + sum(map(_count_steps, fork.branches.values()))
 
 
 def _has_guards(fork: Fork) -> bool:
