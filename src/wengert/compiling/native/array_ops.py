@@ -34,6 +34,7 @@ from wengert.compiling.native.sums import (
 from wengert.compiling.native.views import (
     emit_additem,
     emit_array,
+    emit_as_index,
     emit_attribute,
     emit_bincount,
     emit_broadcast_to,
@@ -50,8 +51,10 @@ from wengert.compiling.native.views import (
     emit_setitem,
     emit_stack,
     emit_swapaxes,
+    emit_take,
     emit_transpose,
     emit_tuple,
+    emit_whole,
     emit_zeros,
 )
 
@@ -69,6 +72,7 @@ EMITTERS: dict[str, Callable[..., Any]] = {
     "total": emit_total, "larger": emit_extremum, "smaller": emit_extremum,
     "inv": emit_inv, "solve": emit_solve, "cholesky": emit_cholesky,
     "slogdet": emit_slogdet, "det": emit_det, "tril": emit_tril, "triu": emit_triu,
+    "whole": emit_whole, "as_index": emit_as_index, "take": emit_take,
     "outer": emit_outer, "matmul": emit_matmul, "einsum": emit_einsum,
 }  # fmt: skip
 """Emitters of calls, by the name of the operation: (body, op, values of the arguments) -> value of the call."""

@@ -18,6 +18,7 @@ from wengert.compiling.native.blocks import BlockLevel
 from wengert.compiling.native.loops import emit_loop
 from wengert.compiling.native.nests import SourceText, element
 from wengert.compiling.native.values import (
+    INT_KIND,
     Affine,
     ComputedArray,
     FlatMemory,
@@ -31,6 +32,7 @@ from wengert.compiling.native.values import (
     number_literal,
     splat_number,
 )
+from wengert.compiling.native.views import INT_WORDS, MOVES, emit_whole
 from wengert.compiling.ops import BOOL_KIND, FLOAT_KIND, ScalarOp, info, scalar_op
 from wengert.tape.interface import AnyTape
 from wengert.tape.liveness import last_readers
@@ -84,14 +86,19 @@ class TapeProgram:
 
     def known_indices(self, known: KnownInts, n: int) -> View:
         """Return constant indices along an axis of n elements, made non-negative, as a parameter."""
-        at = known.array.astype(np.int64)
-        if at.ndim != 1 or at.size == 0 or at.min() < -n or at.max() >= n:
-            raise UnsupportedOp("an index array that is empty, nested or out of bounds")
-        at[at < 0] += n
-        key, self.depends_on_ints = at.tobytes(), True
+        at = known.array
+        if at.size == 0 or at.min() < -n or at.max() >= n:
+            raise UnsupportedOp("an index array that is empty or out of bounds")
+        return replace(known.view, memory=self.known_ints(np.where(at < 0, at + n, at)))
+
+    def known_ints(self, array: np.ndarray) -> FlatMemory:
+        """Return constant integers as a parameter."""
+        array = np.ascontiguousarray(array, np.int64)
+        key, self.depends_on_ints = (array.tobytes(), INT_KIND), True
         if key not in self.parameters:
-            self.parameters[key] = at, FlatMemory(at.size, f"a{len(self.parameters)}")
-        return View.whole(self.parameters[key][1], known.array.shape)
+            self.parameters[key] = array, FlatMemory(array.size, f"a{len(self.parameters)}")
+        found: FlatMemory = self.parameters[key][1]
+        return found
 
     def result(self, k: int, op: Op) -> Any:
         """Return the value of an op as a result of the native function: a number, or memory of the caller."""
@@ -217,8 +224,8 @@ class Body:
         args = [self.value(x) for x in op.args]
         if isinstance(fn, Loop):
             return emit_loop(self, op, *args)
-        if fn is operator.add and isinstance(args[0], Affine) and type(op.val) is int:
-            return args[0] + args[1]
+        if type(op.val) in (int, np.int64) and info(fn).name in INT_WORDS and not op.guard and not _counts_bools(op):
+            return emit_whole(self, op, fn, *args)
         operation = scalar_op(fn, len(args))
         if operation is not None and not op.kwargs and not any([isinstance(x, (list, tuple)) for x in args]):
             return self.compute(op, operation, [self.operand(x) for x in args])
@@ -228,6 +235,10 @@ class Body:
         known = EMITTERS.get(info(fn).name)
         if known is None or op.guard:
             raise UnsupportedOp(callable_name(fn))
+        if info(fn).name not in _OF_KNOWN_INTS:
+            if _is_integer(op.val) and info(fn).name not in MOVES:
+                raise UnsupportedOp(f"{callable_name(fn)} of integers")
+            args = [self.operand(x) if isinstance(x, KnownInts) else x for x in args]
         try:
             return known(self, op, *args, **{k: self.value(x) for k, x in op.kwargs.items()})
         except TypeError as error:
@@ -239,7 +250,13 @@ class Body:
         """Return a number or an array as an operand."""
         if is_native_array(x) or isinstance(x, Scalar):
             return x
-        return Scalar(f"float({x.text})") if isinstance(x, Affine) else number_literal(x)
+        if isinstance(x, KnownInts):
+            if x.array.dtype == np.uint8 or max(-int(x.array.min(initial=0)), int(x.array.max(initial=0))) > 2**53:
+                raise UnsupportedOp("integers beyond 2**53 or of dtype uint8")
+            return self.level.let("{0}", [replace(x.view, memory=self.program.known_ints(x.array))], x.view.shape)
+        if not isinstance(x, Affine):
+            return number_literal(x)
+        return self.level.compute_number("float({0})", x) if self.level.slot(x) else Scalar(f"float({x.text})")
 
     def compute(self, op: Call, operation: ScalarOp, operands: Sequence[Any]) -> Any:
         """Apply an elementwise operation to numbers or arrays."""
@@ -336,6 +353,15 @@ def _counts_bools(op: Call) -> bool:
     known = [a for a in op.args if isinstance(a, (int, np.integer)) and not isinstance(a, bool) and 0 <= a < 100]
     bools = [v for v in op.references() if getattr(v.op.val, "dtype", None) == np.bool_]  # type: ignore[union-attr]
     return op.fn in (operator.add, np.add) and len(known) == len(bools) == 1
+
+
+_OF_KNOWN_INTS = ("getitem", "setitem", "additem", "bincount", "take", "whole")  # which see the integers themselves
+
+
+def _is_integer(value: Any) -> bool:
+    """Whether a value is an integer or an array of integers, but for the bytes as which bools are counted."""
+    dtype = getattr(value, "dtype", None)
+    return type(value) is int or (dtype is not None and dtype.kind in "iu" and dtype != np.uint8)
 
 
 def _kind_of_value(value: Any) -> str:
