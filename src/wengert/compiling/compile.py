@@ -13,7 +13,6 @@ import numpy as np
 
 from wengert.compiling.entries import FAILED, CompiledTrace, Miss
 from wengert.compiling.loops.lowering import find_reverse, warn_of_bug
-from wengert.compiling.loops.while_call import free_loops_on
 from wengert.compiling.loops.while_loops import is_head
 from wengert.compiling.native.module import load_compiler
 from wengert.compiling.watched.around import fp_errors_key
@@ -238,8 +237,7 @@ class CompiledFunction(Remade, Wrapper):
     def source(self) -> str:
         """Return the generated code of all traces."""
         entries = [entry for entries in self._entries.values() for entry in entries]
-        loops = {loop.source: None for entry in entries for loop in free_loops_on(entry.tape)}
-        return "\n\n".join([*loops, *[f"{entry.run.source}\n\n{entry.source}" for entry in entries]])
+        return "\n\n".join([f"{entry.run.source}\n\n{entry.source}" for entry in entries])
 
 
 _HOW_TO_COMPILE = """\

@@ -31,7 +31,7 @@ def count_guards(ops: Iterable[Op], times: int = 1) -> Counter[Any]:
         if is_guard(op):
             found[_guard_key(op)] += times
         elif isinstance(op, Call) and isinstance(op.fn, Loop):
-            found += count_guards(op.fn.body, times * op.fn.count)
+            found += count_guards(op.fn.body, times * (op.fn.count or 1))
     return found
 
 

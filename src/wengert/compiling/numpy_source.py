@@ -28,7 +28,7 @@ from wengert.compiling.watched.around import handles_fp_errors
 from wengert.tape.interface import AnyTape
 from wengert.tape.literals import Snippet
 from wengert.tape.liveness import LoopMemory, is_atom
-from wengert.tape.ops import MISSING, Call, Op, Variable, references, value_of
+from wengert.tape.ops import Call, Op, Variable, references, value_of
 from wengert.tape.source import SourceWriter, compile_source
 from wengert.values import functional
 from wengert.values.keys import as_view
@@ -40,26 +40,20 @@ SHORT_ROW = 100  # elements; when two arrays are broadcast, the loop over each r
 FLOATS, *WITHOUT_FLOATS = NUMPY
 
 
-def compile_numpy(
-    tape: AnyTape, name: str, exact: bool, passes: Sequence[Pass] = NUMPY, is_part: bool = False
-) -> Callable[..., Any]:
+def compile_numpy(tape: AnyTape, name: str, exact: bool, passes: Sequence[Pass] = NUMPY) -> Callable[..., Any]:
     """Compile a tape to a NumPy function that reuses buffers; its attribute `source` is the generated code.
 
-    Unless `exact`, it may round otherwise. With `is_part`, it does not check its arguments, which have to be of the
-    recorded types and shapes, and raises where Python floats raise. Its attribute `passes` logs the passes.
+    Unless `exact`, it may round otherwise. Its attribute `passes` logs the passes.
     """
     context = Context(exact)
     made = run_passes(passes, tape, context)[-1]
-    has_floats = any([entry.name == FLOATS.name for entry in context.log])
-    for v in made.inputs if is_part else ():
-        v.op.val = MISSING
-    if has_floats and not is_part:
+    if any([entry.name == FLOATS.name for entry in context.log]):
         lazy = functools.cache(lambda: compile_numpy(tape, name, exact, WITHOUT_FLOATS))
         writer: PlacedWriter = FloatWriter(made, sites=True, plain=lambda *args, **words: lazy()(*args, **words))
     else:
         writer = PlacedWriter(made, sites=True)
     function: Any = compile_source(writer, name)
-    function.pool, function.passes, function.floats = writer.pool, context.log, has_floats
+    function.pool, function.passes = writer.pool, context.log
     function.blocks = [
         f"{op.site}: {op.fn.describe()}" for op in writer.ops if isinstance(op, Call) and type(op.fn) is BlockLoop
     ]

@@ -28,10 +28,6 @@ class OptimisedTape(Tape):
         """
         return compile_numpy(self, name, self.exact) if native is False else choose_code(self, name, native)
 
-    def compile_part(self, name: str) -> Callable[..., Any]:
-        """Compile the tape to a part of a free loop, which does not check its arguments."""
-        return compile_numpy(self, name, self.exact, is_part=True)
-
 
 def optimised(tape: AnyTape, exact: bool = False) -> OptimisedTape:
     """Return a tape that computes the same with less work; `tape.optimise().compile()` is the fast function.

@@ -18,7 +18,6 @@ from wengert.compiling.guard_check import GuardCount
 from wengert.compiling.loops.across_loops import optimise_across_loops
 from wengert.compiling.loops.lowering import lower_derivatives, make_loops_free
 from wengert.compiling.loops.rolling import rolled
-from wengert.compiling.loops.while_call import with_trails
 from wengert.compiling.loops.while_loops import fold_counters
 from wengert.compiling.native.stencil_fusion import fuse_stencils
 from wengert.compiling.placement import has_known_memory_use
@@ -83,10 +82,9 @@ class Pass(NamedTuple):
 
 
 LOWERING = [
-    Pass("lower derivatives", lambda tape, to: lower_derivatives(tape, to.loops, to.exact), counts_guards=True),
-    Pass("free loops and marks", lambda tape, to: make_loops_free(tape, to.loops, to.exact), counts_guards=True),
+    Pass("lower derivatives", lambda tape, to: lower_derivatives(tape, to.loops), counts_guards=True),
+    Pass("free loops and marks", lambda tape, to: make_loops_free(tape, to.loops), counts_guards=True),
     Pass("counters", lambda tape, _: fold_counters(tape)),
-    Pass("trails of loops", lambda tape, _: with_trails(tape)),
 ]
 """The passes for a traced tape: it takes derivatives, and has a mark at each iteration."""
 

@@ -232,7 +232,7 @@ def double_buffered(loop: Loop, memory: MemoryGroups) -> dict[Call, int]:
     carried, makers = loop.inputs[first : first + loop.carried], makers_of(loop.body, memory)
     places = [memory.find(v.id) if isinstance(v, Variable) else 0 for v in loop.results]
     found: dict[Call, int] = {}
-    for k, v in enumerate(carried if not loop.conditional and has_known_memory_use(list(loop.body)) else ()):
+    for k, v in enumerate(carried if not loop.is_branch and has_known_memory_use(list(loop.body)) else ()):
         made = makers.get(places[k], [])
         alone = v.id in memory.owned_inputs and memory.find(v.id) not in places
         if alone and len(made) == 1 and isinstance(op := made[0], Call) and is_large(op) and accepts_out(op):

@@ -53,7 +53,7 @@ def with_floats(tape: AnyTape, exact: bool, answered: Counter[Any] | None = None
 
 def _has_no_side_effects(fn: Any) -> bool:
     """Whether a call has no side effects, so that it may run again."""
-    own = isinstance(fn, Loop) or is_functional(fn) or getattr(getattr(fn, "__self__", fn), "is_free_loop", False)
+    own = isinstance(fn, Loop) or is_functional(fn)
     return own or bool(info(fn).name) or getattr(fn, "__module__", "") == "numpy" or is_pure(fn)
 
 

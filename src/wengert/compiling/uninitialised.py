@@ -30,7 +30,7 @@ def _is_filled_by(call: Any, zeros: Op) -> bool:
 
 def fills_carried_array(loop: Loop, k: int, firsts: Sequence[Any]) -> bool:
     """Whether a loop writes each row of the k-th carried array and reads none; `firsts` are the first loop indices."""
-    if k not in range(loop.carried):
+    if k not in range(loop.carried) or loop.ending != "count":
         return False
     indices = [v.op for v in loop.inputs[: len(loop.steps)]]
     mine, end = loop.inputs[len(indices) + k].op, loop.results[k]

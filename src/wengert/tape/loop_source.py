@@ -6,6 +6,7 @@ else at its end. An array that the loop writes into is copied before the loop, u
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -63,8 +64,10 @@ class _LoopWriter:
         for v, a in zip(self.inputs[len(self.starts) + loop.carried :], self.given[loop.carried :], strict=True):
             inner.exprs[v.id] = self.plain(a)
         starts = [self.plain(a) for a in self.starts]
+        self.number = inner.exprs[self.inputs[len(starts) + loop.carried].id] if loop.ending == "number" else None
         self.read = [w.arg(a).text for a in self.op.args]
         names = [self.begin(k) for k in range(loop.carried)]
+        self.flag = names[0] if loop.ending == "flag" else ""
         w.settle_all()
         for v, name in zip(self.carried, names, strict=True):
             inner.exprs[v.id] = Snippet(name, TIGHT)
@@ -76,9 +79,7 @@ class _LoopWriter:
         before, after = inner.take_turns(self.op, names)
         self.body(names)
         inner.lines += after
-        test = inner.exprs[self.inputs[loop.carried].id].text if loop.conditional else ""
-        head = f"if {test}:" if test else _for_statement(counters, loop.count)
-        w.lines += [*before, head, *(f"    {line}" for line in inner.lines or ["pass"])]
+        w.lines += [*before, *self.head(counters), *(f"    {line}" for line in inner.lines or ["pass"])]
         w.reusable_names.update(names)
         w.last_comment = ""
         w.taken.difference_update(name for name, _ in counters)
@@ -122,7 +123,28 @@ class _LoopWriter:
             ]
             name = self.w.name(free[0] if free else "i")
             self.inner.exprs[v.id] = Snippet(name, TIGHT)
-            yield name, _range_text(start, self.loop.count, step)
+            yield name, self.range(start, step)
+
+    def range(self, start: Snippet, step: int) -> str:
+        """Return the numbers of a counter."""
+        loop = self.loop
+        if loop.count is None:
+            count = self.w.outside.expr(itertools.count).text
+            return f"{count}({start.text}{f', {step}' * (step != 1)})"
+        number = Snippet(f"int({self.number.text})", TIGHT) if self.number is not None else None
+        text = _range_text(start, loop.count, step) if number is None else _numbered_range_text(start, number, step)
+        return f"reversed({text})" if loop.descending else text
+
+    def head(self, counters: Sequence[tuple[str, str]]) -> list[str]:
+        """Return the first lines of the loop."""
+        loop, number = self.loop, self.number
+        if number is not None and loop.count == 1:
+            return [f"if {number.text}:"]
+        if loop.ending != "flag":
+            return [_for_statement(counters, loop.count if number is None else f"int({number.text})")]
+        if loop.count is None and not counters:
+            return [f"while {self.flag}:"]
+        return [_for_statement(counters, loop.count), f"    if not {self.flag}: break"]
 
     def body(self, names: list[str]) -> None:
         """Write the statements of an iteration, and assign the loop-carried values and the results."""
@@ -184,7 +206,16 @@ def _range_text(start: Snippet, count: int, step: int) -> str:
     return f"range({', '.join([*bounds, *([] if step == 1 else [str(step)])])})"
 
 
-def _for_statement(counters: Sequence[tuple[str, str]], count: int) -> str:
+def _numbered_range_text(start: Snippet, number: Snippet, step: int) -> str:
+    """Return the `range(...)` of a number of integers from `start` on."""
+    if start.text == "0" and step == 1:
+        return f"range({number.text})"
+    end = number.inside(SUM) if step == 1 else f"{step} * {number.inside(TIGHT)}"
+    end = end if start.text == "0" else f"{start.inside(SUM)} + {end}"
+    return f"range({start.text}, {end}{f', {step}' * (step != 1)})"
+
+
+def _for_statement(counters: Sequence[tuple[str, str]], count: Any) -> str:
     """Return the first line of a loop."""
     if not counters:
         return f"for _ in range({count}):"

@@ -25,27 +25,46 @@ class Loop:
     store in the body into a loop-carried array writes in place, into a copy made once if need be. So a loop fills an
     array, one row at a time.
 
-    A `conditional` loop is an `if`: it has no counters, and runs once if its first invariant value is true, else never.
-    Its results are the loop-carried values.
+    `ending` tells how often it runs:
+    - "count": always `count` times;
+    - "number": as often as its first invariant value says, a float, at most `count` times. With a count of 1 it is an
+      `if`, and that value a bool. The results are the loop-carried values. If it is `descending`, the counters run backwards;
+    - "flag": while its first loop-carried value is true; at most `count` times if that is not None. The results are the
+      loop-carried values. `usual` is how often it ran when it was recorded.
     """
 
     def __init__(
-        self, body: AnyRunningTape, count: int, steps: Sequence[int], carried: int, conditional: bool = False
+        self,
+        body: AnyRunningTape,
+        count: Any,
+        steps: Sequence[int],
+        carried: int,
+        ending: str = "count",
+        descending: bool = False,
+        usual: int = 0,
     ) -> None:
         result = body.result.op
         if not isinstance(result, Call) or result.fn is not functional.make_tuple:
             raise reference_error("the body of a loop does not return a tuple", "make its result a call of make_tuple")
         self.body, self.count, self.steps, self.carried = body, count, tuple(steps), carried
-        self.conditional = conditional
+        self.ending, self.descending, self.usual = ending, descending, usual
 
     def with_body(self, body: AnyRunningTape, steps: Sequence[int] | None = None, carried: int | None = None) -> Loop:
         """Return a loop that runs another body as often."""
         steps = self.steps if steps is None else steps
-        return Loop(body, self.count, steps, self.carried if carried is None else carried, self.conditional)
+        carried = self.carried if carried is None else carried
+        return Loop(body, self.count, steps, carried, self.ending, self.descending, self.usual)
+
+    @property
+    def is_branch(self) -> bool:
+        """Whether it runs once or never."""
+        return self.ending == "number" and self.count == 1
 
     @property
     def __name__(self) -> str:
-        return "branch" if self.conditional else f"loop of {self.count}"
+        if self.ending == "count":
+            return f"loop of {self.count}"
+        return "branch" if self.is_branch else "loop" if self.count is None else f"loop of at most {self.count}"
 
     @property
     def inputs(self) -> list[Variable]:

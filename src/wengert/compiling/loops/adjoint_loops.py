@@ -21,16 +21,20 @@ from wengert.compiling.loops.residual_rows import row_call
 from wengert.compiling.loops.rolled_body import ROWS, is_stacked
 from wengert.compiling.ops import info
 from wengert.tape.folding import is_pure
+from wengert.tape.loops import Loop
 from wengert.tape.ops import Call, Constant, Input, Op, Variable, value_of
 from wengert.values import functional
 from wengert.values.specs import is_inexact
+
+LEAST_ROWS, LARGE_ROW = 256, 1 << 16
+"""The least number of iterations without a limit of which residuals are kept, unless a row has more bytes than this."""
 
 
 class LoopCall:
     """A call of a loop, as a forward loop and a backward one.
 
-    All results count as loop-carried in both: those of which the last iteration is read begin with zeros. A conditional
-    loop returns its residuals as they are, without rows.
+    All results count as loop-carried in both: those of which the last iteration is read begin with zeros. A branch
+    returns its residuals as they are, without rows. A loop that ends by a flag counts its iterations.
     """
 
     def __init__(self, op: Call, around: Any) -> None:
@@ -53,7 +57,7 @@ class LoopCall:
         """Build both loops, and write the call of the forward one."""
         loop, body = self.loop, AdjointCode()
         counters, values = [[Input(x.val) for x in some] for some in (self.counters, self.inputs)]
-        index = Input(loop.count - 1)
+        index = Input(self.count - 1)
         inner: Environment = dict(zip([*self.counters, *self.inputs], map(Variable, [*counters, *values]), strict=True))
         self.region.run_forward(body, inner)
         results = [renewed(v, inner) for v in loop.results]
@@ -62,25 +66,44 @@ class LoopCall:
         stacks = [Input(x.val) for x in back.stacks]
         self.args = renewed(self.op.args, new)
         firsts, given = self.args[: len(counters)], self.args[len(counters) :]
-        zeros = [CotangentTable(code).zero(x.val) if is_inexact(x.val) else x.val for x in last]
-        if loop.conditional:
-            indices, first, steps = [], [], ()
+        begun = [CotangentTable(code).zero(x.val) if is_inexact(x.val) else x.val for x in last]
+        if loop.ending == "flag":
+            last.append(Input(float(self.count - 1)))
+            begun.append(0.0)
+            results.append(body.call(float, body.call(operator.add, Variable(index), 1)))
+        if loop.is_branch:
             results += back.rows
-            blank = [CotangentTable(code).zero(x.val) for x in stacks]
+            begun += [CotangentTable(code).zero(x.val) for x in stacks]
         else:
-            indices, first, steps = [index], [0], (*loop.steps, 1)
             results += [
                 body.push(Call(functional.setitem, [Variable(stack), Variable(index), row], val=stack.val))
                 for stack, row in zip(stacks, back.rows, strict=True)
             ]
-            blank = [code.push(Call(np.zeros, [x.val.shape, x.val.dtype], val=x.val, note=ROWS)) for x in stacks]
+            begun += [code.push(Call(np.zeros, [x.val.shape, x.val.dtype], val=x.val, note=ROWS)) for x in stacks]
+        indices, steps = ([], ()) if loop.is_branch else ([index], (*loop.steps, 1))
         order = [*counters, *indices, *values[: self.carried], *last, *stacks, *values[self.carried :]]
-        made = loop.with_body(closed_tape(order, body, results), steps, len(results))
-        args = [*firsts, *first, *given[: self.carried], *zeros, *blank, *given[self.carried :]]
+        made = Loop(closed_tape(order, body, results), self.count, steps, len(results), loop.ending, loop.descending)
+        args = [*firsts, *[0] * len(indices), *given[: self.carried], *begun, *given[self.carried :]]
         call = new[self.op] = code.push(Call(made, args, val=tuple(map(value_of, results)), site=self.op.site))
         self.stacked = code.parts_of(call, [x.val for x in stacks], len(results) - len(stacks))
+        if loop.ending == "flag":
+            self.number = code.parts_of(call, [float(self.count)], len(results) - len(stacks) - 1)[0]
+            if loop.count is None:  # the rows are as many as now
+                flag = code.parts_of(call, [False])[0]
+                code.push(Call(operator.not_, [flag], val=True, site=self.op.site, guard=True))
+        elif loop.ending == "number":
+            self.number = given[self.carried]
         for field in self.around.fields[self.op]:
             new[field] = code.copy_of(field, lambda v: new[v.op])
+
+    @property
+    def count(self) -> int:
+        """The greatest number of iterations of which the residuals are kept."""
+        loop = self.loop
+        if loop.count is not None:
+            return int(loop.count)
+        largest = max([np.asarray(op.val).nbytes for op in loop.body if is_inexact(op.val)], default=0)
+        return 2 * int(loop.usual) + 8 if largest > LARGE_ROW else max(LEAST_ROWS, 4 * int(loop.usual))
 
     def run_backward(self, code: AdjointCode, cotangents: CotangentTable, get: Get) -> None:
         """Write the call of the backward loop."""
@@ -98,10 +121,12 @@ class LoopCall:
         for k, x in back.sums.items():
             known = cotangents.take(self.given[k].op) if self.around.is_active(self.given[k]) else None
             sums.append(cotangents.zero(x.val) if known is None else known)
-        firsts = [self.last(code, k, get) for k in range(len(self.counters))]
+        is_counted = loop.ending == "count"
+        firsts = [self.last(code, k, get) if is_counted else get(self.args[k]) for k in range(len(self.counters))]
+        index = [] if loop.is_branch else [self.count - 1 if is_counted else 0]
+        number = [] if is_counted else [get(self.number)]
         outer = [get(self.args[len(firsts) + k]) for k in back.outer]
-        index = [] if loop.conditional else [loop.count - 1]
-        args = [*firsts, *index, *seeds, *sums, *outer, *map(get, self.stacked)]
+        args = [*firsts, *index, *seeds, *sums, *number, *outer, *map(get, self.stacked)]
         values = tuple(map(value_of, back.results))
         parts = code.parts_of(code.push(Call(back.loop, args, val=values, site=self.op.site)), values)
         n = len(back.seeds)
@@ -126,7 +151,7 @@ class _BackwardLoop:
 
     def __init__(self, call: LoopCall, counters: list[Input], values: list[Input], body: Sequence[Op]) -> None:
         loop, region = call.loop, call.region
-        self.forward, self.carried = loop, call.carried
+        self.is_branch, self.count, self.carried = loop.is_branch, call.count, call.carried
         self.counters = {op: Input(op.val) for op in counters}
         self.index, self.code = Input(0), AdjointCode()
         self.places: dict[Any, int] = {op: k for k, op in enumerate(values)}
@@ -144,8 +169,6 @@ class _BackwardLoop:
             cotangents.add(loop.results[k].op, Variable(seed))
         for k, so_far in self.sums.items():
             cotangents.add(call.inputs[k], Variable(so_far))
-        if loop.conditional:
-            self.get(Variable(values[self.carried]))  # the test is the first invariant
         region.run_backward(self.code, cotangents, self.get)
         self.results = [
             cotangents.of(call.inputs[k]) if k < call.carried else cotangents.zero(seed.val)
@@ -153,10 +176,14 @@ class _BackwardLoop:
         ]
         self.results += [cotangents.of(call.inputs[k]) for k in self.sums]
         carried = [*self.seeds.values(), *self.sums.values()]
-        indices = [] if loop.conditional else [self.index]
-        order = [*self.counters.values(), *indices, *carried, *self.inner, *self.stacks]
-        steps = [-step for step in (*loop.steps, 1)][: len(self.counters) + len(indices)]
-        self.loop = loop.with_body(closed_tape(order, self.code, self.results), steps, len(self.results))
+        indices = [] if loop.is_branch else [self.index]
+        is_counted = loop.ending == "count"
+        number = [] if is_counted else [Input(True if loop.is_branch else float(self.count))]
+        order = [*self.counters.values(), *indices, *carried, *number, *self.inner, *self.stacks]
+        steps = [-step if is_counted else step for step in (*loop.steps, *[1] * len(indices))]
+        ending, descending = "count" if is_counted else "number", not is_counted and not loop.descending
+        tape = closed_tape(order, self.code, self.results)
+        self.loop = Loop(tape, self.count, steps, len(self.results), ending, descending)
 
     def get(self, v: Any) -> Any:
         """Return a value of the forward body in the backward one."""
@@ -186,10 +213,10 @@ class _BackwardLoop:
         if not is_stacked(op.val):
             raise UnsupportedLoopError("a residual of a loop is not a number or an array")
         self.rows.append(Variable(op))
-        if self.forward.conditional:
+        if self.is_branch:
             self.stacks.append(Input(op.val))
             return Variable(self.stacks[-1])
-        rows = np.zeros((self.forward.count, *np.shape(op.val)), np.asarray(op.val).dtype)
+        rows = np.zeros((self.count, *np.shape(op.val)), np.asarray(op.val).dtype)
         rows[-1] = op.val
         self.stacks.append(Input(rows))
         return self.code.push(row_call(Variable(self.stacks[-1]), Variable(self.index), op.val))

@@ -129,7 +129,7 @@ class Segment:
         self.wanted = [op for op in numbers if op in region.dependent]
         self.inputs = [*self.wanted, *[op for op in numbers if op not in region.dependent]]
         values = [*[_fresh_value_of(op.val) for op in self.inputs], *[float(op.val) for op in self.ints]]
-        seeds = [_fresh_value_of(op.val) for op in self.outputs]
+        seeds = [_one_like(op.val) for op in self.outputs]
         traced = Reverse.taped(self.tape(), len(self.wanted), values, seeds, batched=True)
         self.split(traced)
 
@@ -211,6 +211,11 @@ def _takes_float(op: Call) -> bool:
     row = info(op.fn)
     plain = not any([isinstance(a, (tuple, list, slice)) for a in op.args])
     return bool(row.arity) and row.name != "power" and is_inexact(op.val) and plain
+
+
+def _one_like(value: Any) -> Any:
+    """Return a cotangent of a number or array that is neither zero nor infinite, which a pullback might ask."""
+    return np.ones_like(value) if isinstance(value, np.ndarray) else type(value)(1.0)
 
 
 def _fresh_value_of(value: Any) -> Any:

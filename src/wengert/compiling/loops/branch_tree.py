@@ -16,8 +16,8 @@ import numpy as np
 
 from wengert.compiling.loops.anti_unify import NotUniform
 from wengert.compiling.loops.periodicity import call_signature, constant_key
-from wengert.tape.ops import Call, Op, Variable, references, sequence_like, with_variables
-from wengert.values.specs import is_inexact
+from wengert.tape.ops import Call, Constant, Op, Variable, references, sequence_like, with_variables
+from wengert.values.specs import FLOATS, is_inexact
 
 
 class Link:
@@ -43,6 +43,11 @@ class OuterValue(Link):
     """The value of this number among those computed before the loop."""
 
     number: int
+
+
+def link_order(link: Link) -> Any:
+    """Return a key that sorts links of several kinds."""
+    return type(link).__name__, link
 
 
 class PathStep(NamedTuple):
@@ -191,7 +196,7 @@ class _LoopFinder:
                 variables = [states[run][k][j] for j in self.kept.values()]
                 rows.append(_Iteration(run, k, inside, variables, {op: n for n, op in enumerate(inside)}))
             self.iterations.append(rows)
-        self.last_iteration = self.iterations[0][-1]
+        self.constants: dict[tuple[Any, ...], tuple[Op, ...]] = {}  # floats that differ between runs
         self.stops = [-1] * len(runs)
         self.results: list[list[Op]] = []
 
@@ -199,9 +204,10 @@ class _LoopFinder:
         return not isinstance(op, Call) or self.place[op] < self.runs[run][0]
 
     def loops(self) -> list[WhileLoop]:
-        """Return the loop for each run; several runs have a fixed number of iterations each."""
+        """Return the loop for each run."""
         lefts = [self.ops[heads[0]].fn.left for heads in self.runs]  # type: ignore[attr-defined]
         is_exhausted = lefts == [len(rows) - 1 for rows in self.iterations]
+        self.results = [[] for _ in self.runs]
         tree = self.fork([row for rows in self.iterations for row in (rows[:-1] if is_exhausted else rows)], 0)
         exhausted = self.exhausted_end() if is_exhausted else None
         if min(self.stops) < 0 or not tree.branches:  # a loop of one path and a fixed count is found by rolling
@@ -229,7 +235,8 @@ class _LoopFinder:
                     return Fork(start, steps, branches, None)
 
     def branch(self, rows: list[_Iteration], at: int) -> Fork:
-        return self.fork(rows, at) if rows != [self.last_iteration] else Fork(at, [], {}, self.exit_end(at))
+        is_end = all([row is self.iterations[row.run][-1] for row in rows])
+        return Fork(at, [], {}, self.exit_end(rows, at)) if is_end else self.fork(rows, at)
 
     def end(self, rows: list[_Iteration], at: int) -> PathEnd:
         """Return the end of iterations that others follow."""
@@ -241,21 +248,25 @@ class _LoopFinder:
         columns = [[variables[j] for variables in nexts] for j in range(len(self.kept))]
         return PathEnd(False, [self.link(rows, ops, at) for ops in columns], rows[-1].variables)
 
-    def exit_end(self, at: int) -> PathEnd:
-        """Return the end of the last iteration, after step `at - 1`; its outputs are the ops that are read later."""
-        row = self.last_iteration
-        if len(self.runs) > 1:
-            raise _Irregular(row)
-        later: list[Op] = self.read_later(0, at)
-        self.results = [later]
-        return PathEnd(True, [self.link([row], [op], at) for op in later], row.variables)
+    def exit_end(self, rows: list[_Iteration], at: int) -> PathEnd:
+        """Return the end of last iterations, after step `at - 1`; its outputs are the values that are read later."""
+        if len(rows) < len(self.runs):
+            raise _Irregular(rows[0])
+        return self.last_end(rows, at)
 
     def exhausted_end(self) -> PathEnd:
-        """Return the end of a `for` after its last iteration; its outputs are the variables that are read later."""
-        pairs = [(rows[-1], op) for run, rows in enumerate(self.iterations) for op in self.read_later(run, 0)]
-        outputs: list[Any] = sorted({self.link([row], [op], 0) for row, op in pairs})
-        self.results = [[rows[-1].variables[link.number] for link in outputs] for rows in self.iterations]
-        return PathEnd(True, outputs, self.last_iteration.variables)
+        """Return the end of a `for` after its last iteration."""
+        return self.last_end([rows[-1] for rows in self.iterations], 0)
+
+    def last_end(self, rows: list[_Iteration], at: int) -> PathEnd:
+        """Return the end of all runs, of which these are the last iterations."""
+        links = {self.link([row], [op], at) for row in rows for op in self.read_later(row.run, at)}
+        outputs: list[Any] = sorted(links, key=link_order)
+        for row in rows:
+            self.results[row.run] = [
+                row.ops[link.at] if type(link) is StepValue else row.variables[link.number] for link in outputs
+            ]
+        return PathEnd(True, outputs, rows[-1].variables)
 
     def read_later(self, run: int, at: int) -> list[Op]:
         """Return the ops of a run, up to step `at - 1` of the last iteration, that are read after it."""
@@ -297,8 +308,21 @@ class _LoopFinder:
             return slice(*[self.tree(rows, [getattr(s, name) for s in trees], at) for name in _BOUNDS])
         for row, x in zip(rows, trees, strict=True):
             if not _same_constant(x, first):
-                raise _Irregular(row)
+                return self.constant_of_run(rows, trees, row)
         return first
+
+    def constant_of_run(self, rows: list[_Iteration], values: list[Any], odd: _Iteration) -> Link:
+        """Return the outer value that stands for a float which differs between runs, as the iteration `odd` shows."""
+        known: dict[int, Any] = {}
+        for row, x in zip(rows, values, strict=True):
+            if type(x) not in FLOATS or not _same_constant(known.setdefault(row.run, x), x):
+                raise _Irregular(odd)
+        if len(known) < len(self.runs):
+            raise _Irregular(odd)
+        key = tuple([constant_key(known[run]) for run in range(len(self.runs))])
+        if key not in self.constants:
+            self.constants[key] = tuple([Constant(known[run]) for run in range(len(self.runs))])
+        return OuterValue(self.number(self.constants[key]))
 
     def link(self, rows: list[_Iteration], ops: list[Any], at: int) -> Link:
         """Return the source (step, loop variable or outer value) that all iterations share for these operands."""

@@ -1,4 +1,4 @@
-"""Write the branch tree of a counted loop as a Loop, in whose body the branches are conditional loops.
+"""Write the branch tree of a loop as a Loop, in whose body the branches are loops that run at most once.
 
 Loop counters, which the trace computes as floats, become counters of the Loop: integers that keys and arithmetic read.
 """
@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.compiling.loops.adjoint_code import AdjointCode
+from wengert.compiling.loops.adjoint_code import AdjointCode, CotangentTable
 from wengert.compiling.loops.branch_tree import (
     Fork,
     Link,
@@ -62,25 +63,52 @@ class AffineForm(NamedTuple):
         return sum([factor * counters.get(link, 0) for link, factor in self.terms])
 
 
-class BranchingLoop:
-    """The body of a loop for all of its runs; `call` returns the ops of one run."""
+@dataclass(frozen=True, order=True)
+class ExitValue(Link):
+    """The result of this number of a loop that a test ends."""
 
-    def __init__(self, one: WhileLoop) -> None:
-        self.one = one
+    number: int
+
+
+GOES_ON = "goes on"
+"""Stands for the flag by which a loop goes on, among its variables."""
+
+
+class BranchingLoop:
+    """The body of a loop for all of its runs; `call` returns the ops of one run.
+
+    If a test ends the loop, its first loop-carried value is a flag that it goes on, and the last ones are its results.
+    """
+
+    def __init__(self, one: WhileLoop, usual: int) -> None:
+        self.one, self.usual = one, usual
         self.counters = _counters_of(one)
         self.carried = [j for j in range(len(one.variables)) if LoopVariable(j) not in self.counters]
-        self.loops: dict[int, Loop] = {}
+        self.exit = next((end for _, end in _ends(one.tree) if end.exits), None)
+        self.loops: dict[Any, Loop] = {}
         self.forms: dict[AffineForm, Variable] = {}  # the integers that the body counts or reads
-        self.begun: dict[Link, Variable] = {LoopVariable(j): _input(one.variables[j]) for j in self.carried}
+        self.begun: dict[Any, Variable] = {LoopVariable(j): _input(one.variables[j]) for j in self.carried}
+        wanted: list[Any] = [LoopVariable(j) for j in self.carried]
+        if self.exit is not None:
+            results = {ExitValue(k): _input(op) for k, op in enumerate(one.results)}
+            self.begun = {GOES_ON: Variable(Input(True)), **self.begun, **results}
+            wanted = [*self.begun]
         self.outer: dict[Link, Variable] = {}
         scope = _Scope(self)
-        ends = scope.run(one.tree, self.carried)
+        ends = scope.run(one.tree, wanted)
         self.body = self._body(scope.code, ends)
 
+    def end_value(self, end: PathEnd, x: Any) -> Any:
+        """Return the source of a variable, a result or the flag at the end of a path."""
+        if x == GOES_ON:
+            return not end.exits
+        if type(x) is ExitValue:
+            return end.outputs[x.number] if end.exits else x
+        return x if end.exits else end.outputs[x.number]
+
     def _body(self, code: AdjointCode, ends: Sequence[Any]) -> Tape:
-        counting, fixed = [
-            [form for form in self.forms if bool(form.step(self.counters)) is grows] for grows in (True, False)
-        ]
+        counting = [form for form in self.forms if form.step(self.counters)]
+        fixed = [form for form in self.forms if form not in counting]
         self.steps = [form.step(self.counters) for form in counting]
         self.given = [*counting, *self.begun, *fixed, *self.outer]
         body = Tape()
@@ -115,21 +143,42 @@ class BranchingLoop:
     def call(self, run: WhileLoop, site: Any) -> tuple[list[Op], list[Op]]:
         """Return the ops that run the loop as one of its runs was recorded, and those that are its results."""
         code, count = AdjointCode(), run.max_count
-        assert count is not None
-        assert run.exhausted is not None
         if count not in self.loops:
-            self.loops[count] = Loop(self.body, count, self.steps, len(self.carried))
-        args = [_integer_outside(code, x, run) if type(x) is AffineForm else _outside(run.op_of(x)) for x in self.given]
+            ending = "count" if self.exit is None else "flag"
+            self.loops[count] = Loop(self.body, count, self.steps, len(self.begun), ending, usual=self.usual)
+        args = [self.argument(code, x, run) for x in self.given]
         call = code.push(Call(self.loops[count], args, val=self.body.result.op.val, site=site))  # type: ignore[union-attr]
-        results: list[Any] = []
-        for link, op in zip(run.exhausted.outputs, run.results, strict=True):
-            if link in self.counters:
-                made = Call(whole, [operator.add, _outside(run.op_of(link)), float(self.counters[link] * count)])
-            else:
-                made = Call(functional.getfield, [call, self.carried.index(link.number)])  # type: ignore[attr-defined]
-            made.val = op.val
-            results.append(code.push(made).op)
-        return code, results
+        names = [*self.begun]
+
+        def part(x: Any, op: Op) -> Op:
+            return code.push(Call(functional.getfield, [call, names.index(x)], val=op.val)).op  # type: ignore[return-value]
+
+        if self.exit is None:
+            assert run.exhausted is not None
+            pairs = zip(run.exhausted.outputs, run.results, strict=True)
+            return code, [self.counter_after(code, x, run) if x in self.counters else part(x, op) for x, op in pairs]
+        if count is not None:  # the trace does not tell what follows the last iteration
+            flag = code.push(Call(functional.getfield, [call, 0], val=False))
+            code.push(Call(operator.not_, [flag], val=True, site=site, guard=True))
+        return code, [part(ExitValue(k), op) for k, op in enumerate(run.results)]
+
+    def argument(self, code: AdjointCode, x: Any, run: WhileLoop) -> Any:
+        """Return the argument of a run for an input of the body."""
+        if type(x) is AffineForm:
+            return _integer_outside(code, x, run)
+        if x == GOES_ON:
+            return True
+        return zero_like(code, run.results[x.number].val) if type(x) is ExitValue else _outside(code, run.op_of(x))
+
+    def counter_after(self, code: AdjointCode, x: Any, run: WhileLoop) -> Op:
+        """Return the value of a counter after a run with a fixed number of iterations."""
+        more = float(self.counters[x] * run.max_count)  # type: ignore[operator]
+        return code.call(whole, operator.add, _outside(code, run.op_of(x)), more).op  # type: ignore[return-value]
+
+
+def zero_like(code: AdjointCode, x: Any) -> Any:
+    """Return a number or an array of zeros like x."""
+    return CotangentTable(code).zero(x) if isinstance(x, np.ndarray) else type(x)(0)
 
 
 def _counters_of(one: WhileLoop) -> dict[Link, int]:
@@ -155,9 +204,11 @@ def _input(op: Any) -> Variable:
     return Variable(Input(op.val))
 
 
-def _outside(op: Op) -> Any:
-    """Return the argument for an op before the loop; a float constant is inlined."""
-    return op.val if type(op) is Constant and type(op.val) is float else Variable(op)
+def _outside(code: AdjointCode, op: Op) -> Any:
+    """Return the argument for an op before the loop; a float constant is inlined, another constant copied."""
+    if type(op) is not Constant:
+        return Variable(op)
+    return op.val if type(op.val) is float else code.push(op.copy())
 
 
 def _integer_outside(code: AdjointCode, form: AffineForm, run: WhileLoop) -> Any:
@@ -191,7 +242,9 @@ class _Scope:
     # -- values
 
     def value(self, link: Any) -> Any:
-        """Return the value of a link."""
+        """Return the value of a link; a bool is a flag."""
+        if type(link) is bool:
+            return link
         if link not in self.values:
             self.values[link] = self._compute(link)
         return self.values[link]
@@ -245,8 +298,8 @@ class _Scope:
         args, kwargs = with_variables((step.args, step.kwargs), self.value, Link)
         return self.code.push(Call(op.fn, args, kwargs, op.val, op.site, guard=guard))
 
-    def run(self, fork: Fork, wanted: Sequence[int]) -> list[Any]:
-        """Write the steps from a fork on; return the values of the variables `wanted` at the end of the iteration."""
+    def run(self, fork: Fork, wanted: Sequence[Any]) -> list[Any]:
+        """Write the steps from a fork on; return the values at the end of the iteration of what is `wanted`."""
         for step in fork.steps:
             link = StepValue(len(self.steps))
             self.steps.append(step)
@@ -254,32 +307,45 @@ class _Scope:
                 is_test = bool(fork.branches) and step is fork.steps[-1]
                 self.values[link] = self.push(step, step.op.guard and not is_test)
         if fork.end is not None:
-            return [self.value(fork.end.outputs[j]) for j in wanted]
+            return [self.value(self.loop.end_value(fork.end, x)) for x in wanted]
         if fork.branches.keys() != {True, False}:
             raise UnsupportedTreeError("a test with other outcomes than True and False")
         return self.branch(fork, wanted)
 
-    def branch(self, fork: Fork, wanted: Sequence[int]) -> list[Any]:
-        """Write the branches of a fork; return the values of the variables `wanted` after them."""
+    def branch(self, fork: Fork, wanted: Sequence[Any]) -> list[Any]:
+        """Write the branches of a fork; return the values after them of what is `wanted`."""
         known = len(self.steps)
-        passed = {j: [_passed_on(fork.branches[outcome], j, known) for outcome in (True, False)] for j in wanted}
-        changed = [j for j in wanted if passed[j][0] is None or passed[j][0] != passed[j][1]]
-        bases = {j: self.base(fork, j, passed[j], known) for j in changed}
-        now = {j: self.value(bases[j]) for j in changed}
+        passed = {x: [self.passed_on(fork.branches[outcome], x, known) for outcome in (True, False)] for x in wanted}
         test: Any = self.values[StepValue(known - 1)]
+        if passed.get(GOES_ON) == [True, False]:
+            del passed[GOES_ON]
+        changed = [x for x in passed if passed[x][0] is None or passed[x][0] != passed[x][1]]
+        bases = {x: self.base(fork, x, passed[x], known) for x in changed}
+        now = {x: self.value(bases[x]) for x in changed}
+        begin = test
         for outcome in (True, False):
-            is_needed = any([passed[j][not outcome] != bases[j] for j in changed])
+            is_needed = any([passed[x][not outcome] != bases[x] for x in changed])
             if is_needed or _has_guards(fork.branches[outcome]):
-                test = test if outcome else self.code.push(Call(operator.not_, [test], val=not value_of(test)))
+                test = begin if outcome else self.code.push(Call(operator.not_, [begin], val=not value_of(begin)))
                 now = dict(zip(changed, self.conditional(fork.branches[outcome], test, now, bases), strict=True))
-        return [now[j] if j in now else self.value(passed[j][0]) for j in wanted]
+        return [
+            now[x] if x in now else self.value(passed[x][0]) if x in passed else begin
+            for x in wanted
+        ]  # fmt: skip
 
-    def conditional(self, fork: Fork, test: Any, now: dict[int, Any], bases: dict[int, Any]) -> list[Variable]:
+    def passed_on(self, fork: Fork, x: Any, known: int) -> Any:
+        """Return the source of x at the end of all paths, if it is one and was there before the fork."""
+        sources = {self.loop.end_value(end, x) for _, end in _ends(fork)}
+        source: Any = sources.pop()
+        return None if sources or (type(source) is StepValue and source.at >= known) else source
+
+    def conditional(self, fork: Fork, test: Any, now: dict[Any, Any], bases: dict[Any, Any]) -> list[Variable]:
         """Write a branch; return the values after it of the variables that have the values `now`."""
         inner = _Scope(self.loop, self, self.steps)
         begun = [Input(value_of(v)) for v in now.values()]
-        for j, x in reversed([*zip(now, begun, strict=True)]):
-            inner.values[bases[j]] = Variable(x)
+        for x, given in reversed([*zip(now, begun, strict=True)]):
+            if type(bases[x]) is not bool:
+                inner.values[bases[x]] = Variable(given)
         ends = inner.run(fork, [*now])
         body, captured = Tape(), [*inner.captured.values()]
         for op in (*begun, Input(value_of(test)), *[v.op for _, v in captured], *inner.code):
@@ -287,33 +353,37 @@ class _Scope:
         values = tuple(map(value_of, ends))
         body.result = body.push(Call(functional.make_tuple, ends, val=values))
         args = [*now.values(), test, *[outer for outer, _ in captured]]
-        call = self.code.push(Call(Loop(body, 1, (), len(ends), True), args, val=values, site=test.op.site))
+        call = self.code.push(Call(Loop(body, 1, (), len(ends), "number"), args, val=values, site=test.op.site))
         return self.code.parts_of(call, values)
 
-    def base(self, fork: Fork, j: int, passed: list[Any], known: int) -> Any:
-        """Return the value that the branches change to the next value of variable j, or with which it may begin.
+    def base(self, fork: Fork, x: Any, passed: list[Any], known: int) -> Any:
+        """Return the value that the branches change to the next value of x, or with which it may begin.
 
         For an array it is that into which they store, so that they can store in place.
         """
-        found = [link for link in passed if link is not None]
-        found += [_stored_into(inner, j, known) for inner in fork.branches.values()]
-        like = self.loop.one.variables[j].val
-        for link in [*found, LoopVariable(j)]:
-            if link is not None and _alike(value_of(self.value(link)), like):
-                return link
+        found = [source for source in passed if source is not None]
+        found += [self.stored_into(inner, x, known) for inner in fork.branches.values()]
+        like = value_of(self.loop.begun[x])
+        for source in [*found, x]:
+            if x == GOES_ON:
+                return True if source == GOES_ON else source
+            if source is not None and _alike(value_of(self.value(source)), like):
+                return source
         raise UnsupportedTreeError("a variable changes its type in a branch")
+
+    def stored_into(self, fork: Fork, x: Any, known: int) -> Any:
+        """Return the array from before the fork into which the first path stores to make x."""
+        steps, end = _ends(fork)[0]
+        link: Any = self.loop.end_value(end, x)
+        while type(link) is StepValue and link.at >= known:
+            if steps[link.at].op.fn not in _STORES or not links_in(steps[link.at].args[0]):
+                return None
+            link = steps[link.at].args[0]
+        return link
 
 
 def _alike(a: Any, b: Any) -> bool:
     return type(a) is type(b) and np.shape(a) == np.shape(b) and getattr(a, "dtype", 0) == getattr(b, "dtype", 0)
-
-
-def _passed_on(fork: Fork, j: int, known: int) -> Any:
-    """Return the source of variable j at the end of all paths, if it is one and was there before the fork."""
-    ends = [end for _, end in _ends(fork)]
-    links = {end.outputs[j] for end in ends}
-    link: Any = links.pop()
-    return None if links or (type(link) is StepValue and link.at >= known) else link
 
 
 def _ends(fork: Fork, steps: Sequence[PathStep] = ()) -> list[tuple[dict[int, PathStep], PathEnd]]:
@@ -327,17 +397,6 @@ def _has_guards(fork: Fork) -> bool:
     """Whether a path from a fork on has a guard: a test with one recorded outcome."""
     steps = fork.steps[:-1] if fork.branches else fork.steps
     return any([step.op.guard for step in steps]) or any(map(_has_guards, fork.branches.values()))
-
-
-def _stored_into(fork: Fork, j: int, known: int) -> Any:
-    """Return the array from before the fork into which the first path stores to make variable j."""
-    steps, end = _ends(fork)[0]
-    link: Any = end.outputs[j]
-    while type(link) is StepValue and link.at >= known:
-        if steps[link.at].op.fn not in _STORES or not links_in(steps[link.at].args[0]):
-            return None
-        link = steps[link.at].args[0]
-    return link
 
 
 def _product(a: AffineForm, b: AffineForm) -> AffineForm | None:

@@ -24,7 +24,7 @@ def _inline_in_loop(loop: Loop, args: tuple[Any, ...]) -> tuple[Loop, tuple[Any,
     remaining: list[Any] = []
     for k, op in enumerate(loop.body):
         if isinstance(op, Input):
-            if k >= varying + loop.conditional and not isinstance(args[k], Variable):
+            if k >= varying + (loop.ending == "number") and not isinstance(args[k], Variable):
                 new.table[op] = args[k]
                 continue
             remaining.append(args[k])

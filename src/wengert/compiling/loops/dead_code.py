@@ -46,7 +46,7 @@ class _LiveOps(set[Op]):
             elif must_run(op):
                 self.waiting.append(op)
                 self.called.update(around)
-                self.waiting += [call.fn.test for call in around if call.fn.conditional]  # type: ignore[attr-defined]
+                self.waiting += [call.fn.end_input for call in around if call.fn.end_input]  # type: ignore[attr-defined]
 
     def reads(self, op: Op) -> Iterator[Variable]:
         """Yield the Variables that a needed op reads."""
@@ -67,8 +67,8 @@ class _LiveOps(set[Op]):
     def result(self, loop: OpenLoop, k: int) -> Iterator[Variable]:
         self.results[loop].add(k)
         yield from references(loop.results[k])
-        if loop.conditional:  # without its body, the result is the input
-            yield from (Variable(loop.test), Variable(loop.inputs[k]))
+        if loop.end_input is not None:  # if it runs never, the result is the input
+            yield from (Variable(loop.end_input), Variable(loop.inputs[len(loop.steps) + k]))
 
     def sweep(self, region: Region) -> None:
         region.ops = [op for op in region.ops if op in self or op in self.called]

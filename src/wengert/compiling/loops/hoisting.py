@@ -20,7 +20,7 @@ def hoist(region: Region) -> None:
         hoist(loop)
     ops, region.ops = region.ops, []
     for op in ops:
-        if is_loop(op) and not op.fn.conditional:  # type: ignore[attr-defined]
+        if is_loop(op) and op.fn.ending != "number":  # type: ignore[attr-defined]
             _hoist_out_of(op.fn, region)  # type: ignore[attr-defined]
         region.ops.append(op)
 

@@ -63,7 +63,7 @@ class _Region:
     """The ops of a tape, or of a loop's body, in steps that run forward, then backward."""
 
     def __init__(self, ops: Sequence[Op], active: Iterable[Op], results: Sequence[Any]) -> None:
-        self.dependent = dependents(ops, active)
+        self.dependent = dependents(ops, active).intersection([*active, *_useful(ops, results)])
         self.readers = Counter([v.op for v in (*references([*results]), *[v for op in ops for v in op.references()])])
         self.fields: dict[Any, list[Any]] = {}  # of calls of loops: the ops that take a part of their results
         self.tuples: dict[Any, Any] = {}
@@ -77,6 +77,8 @@ class _Region:
         """Add the next op to a step."""
         read: list[Any] = [v.op for v in op.references()]
         if op not in self.dependent:
+            if not self.segment.keys().isdisjoint(read):
+                self.end_segment()
             self.steps.append(CopiedOp(op))
             return
         is_field = op.fn is functional.getfield
@@ -122,6 +124,15 @@ class _Region:
         """Write the steps backward: from the cotangents of results to those of inputs."""
         for step in reversed(self.steps):
             step.run_backward(code, cotangents, get)
+
+
+def _useful(ops: Sequence[Op], results: Sequence[Any]) -> set[Any]:
+    """Return the ops on which the results depend other than by a test: the cotangents of others are zero."""
+    found: set[Any] = {v.op for v in references([*results])}
+    for op in reversed(ops):
+        if op in found and isinstance(op, Call) and not op.guard and not isinstance(op.val, (bool, np.bool_, str)):
+            found.update([v.op for v in op.references()])
+    return found
 
 
 __all__ = ["constructed_derivative"]

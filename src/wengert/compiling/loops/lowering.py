@@ -16,7 +16,6 @@ from wengert.compiling.loops.adjoint_code import UnsupportedLoopError, built_ite
 from wengert.compiling.loops.deferred_reverse import Reverse
 from wengert.compiling.loops.loop_derivative import constructed_derivative
 from wengert.compiling.loops.rolling import rolled
-from wengert.compiling.loops.while_call import FreeLoop
 from wengert.compiling.loops.while_loops import (
     is_head,
     may_have_free_loops,
@@ -34,19 +33,19 @@ from wengert.values.frames import warn
 from wengert.values.specs import FLOATS, is_inexact
 
 
-def lower_derivatives(tape: Any, loops: bool = True, exact: bool = False) -> Any:
+def lower_derivatives(tape: Any, loops: bool = True) -> Any:
     """Replace each Reverse on a tape by its derivative: with `loops` that of loops as such, else of each iteration."""
     early = inputs_first(with_early_guards([*tape]) if may_have_free_loops(tape) else tape)
     tape = tape if early == [*tape] else tape_with_ops(tape, early)
     with np.errstate(all="ignore"):  # the user was warned when the function ran
         while (back := find_reverse(tape)) is not None:
-            tape = _lower_reverse(tape, back, loops, exact)
+            tape = _lower_reverse(tape, back, loops)
     return tape
 
 
-def make_loops_free(tape: Any, loops: bool, exact: bool) -> Any:
+def make_loops_free(tape: Any, loops: bool) -> Any:
     """Return the tape without heads; with `loops`, make free loops if possible."""
-    free = _try(with_free_loops, tape, 0, exact) if loops and may_have_free_loops(tape) else None
+    free = _try(with_free_loops, tape) if loops and may_have_free_loops(tape) else None
     return without_heads(tape) if free is None else free
 
 
@@ -75,9 +74,9 @@ def find_reverse(tape: Any) -> Any:
     return next((op for op in tape if isinstance(op, Call) and type(op.fn) is Reverse), None)
 
 
-def _lower_reverse(tape: Any, back: Call, loops: bool, exact: bool) -> Tape:
+def _lower_reverse(tape: Any, back: Call, loops: bool) -> Tape:
     forward = _Forward(tape, back)
-    return _replace_reverse(tape, back, forward, _derivative_tape(forward, loops, exact))
+    return _replace_reverse(tape, back, forward, _derivative_tape(forward, loops))
 
 
 class _Forward:
@@ -158,21 +157,17 @@ def _forward_ops(ops: Sequence[Op], back: Call, inputs: Sequence[Op], has_free: 
     return dict.fromkeys([op for op in before if op in found])
 
 
-def _derivative_tape(forward: _Forward, loops: bool, exact: bool) -> Any:
+def _derivative_tape(forward: _Forward, loops: bool) -> Any:
     """Return the tape from the inputs of a forward part and the seeds to its outputs, later values and cotangents."""
     has_free = loops and may_have_free_loops(forward.tape)
-    free = _try(with_free_loops, forward.tape, len(forward.inputs), exact) if has_free else None
+    free = _try(with_free_loops, forward.tape) if has_free else None
     without_heads(forward.tape)
     for tape in [forward.tape] if free is None else [free, forward.tape]:
         whole = rolled(tape) if loops else tape
-        called = {type(op.fn) for op in whole.calls}
-        found = None
-        if Loop in called:
+        if any([type(op.fn) is Loop for op in whole.calls]):
             found = _try(constructed_derivative, whole, len(forward.inputs), forward.seeds)
-        elif FreeLoop in called:
-            found = _try(_reverse_tape, forward, tape)
-        if found is not None:
-            return found
+            if found is not None:
+                return found
     return _reverse_tape(forward, forward.tape)
 
 

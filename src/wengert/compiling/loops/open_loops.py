@@ -59,16 +59,17 @@ class OpenLoop(Region):
     def __init__(self, loop: Loop, call: Call) -> None:
         super().__init__(loop.body)
         self.call, self.count, self.steps, self.carried = call, loop.count, list(loop.steps), loop.carried
-        self.loop, self.conditional = loop, loop.conditional
+        self.loop, self.ending = loop, loop.ending
         self.body_type = type(loop.body)
         made: Any = self.results[0].op
         self.ops.remove(made)
         self.results = [*made.args]
 
     @property
-    def test(self) -> Op:
-        """The input of the body that tells whether a conditional loop runs."""
-        return self.inputs[self.carried]
+    def end_input(self) -> Op | None:
+        """The input of the body that tells how often the loop runs, if it does not always run `count` times."""
+        first = len(self.steps)
+        return {"number": self.inputs[first + self.carried :], "flag": self.inputs[first:]}.get(self.ending, [None])[0]
 
     def argument_for(self, op: Op | None) -> Any:
         """Return the argument of the loop for an input of its body."""

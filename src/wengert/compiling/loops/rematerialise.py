@@ -32,7 +32,7 @@ def recompute(region: Region) -> None:
     for loop in region.loops():
         recompute(loop)
     users, rewriter = ReadersByOp(region), _Rewriter(region)
-    for loop in region.loops():
+    for loop in [loop for loop in region.loops() if loop.ending == "count"]:
         plan = _Plan(loop, users)
         for stack, readers in plan.dropped.items():
             rewriter.readers.update({reader.op: (plan, stack.value, reader.row) for reader in readers})

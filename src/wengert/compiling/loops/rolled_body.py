@@ -203,7 +203,8 @@ class _Body:
 def canonical(loop: Loop) -> Any:
     """Return a key that is equal for equal loops."""
     ops = tuple([_op_key(op) for op in loop.body])
-    return loop.count, loop.steps, loop.carried, loop.conditional, ops, loop.body.result.id
+    how = loop.count, loop.steps, loop.carried, loop.ending, loop.descending
+    return *how, ops, loop.body.result.id
 
 
 def _op_key(op: Op) -> Any:

@@ -16,14 +16,11 @@ from wengert.compiling.guard_check import check_guards_kept, count_guards
 from wengert.compiling.loops.branch_tree import WhileLoop, drop_unread_variables, find_while_loops
 from wengert.compiling.loops.branching_loops import BranchingLoop, UnsupportedTreeError
 from wengert.compiling.loops.periodicity import static_spec
-from wengert.compiling.loops.sharing import share_loops
-from wengert.compiling.loops.while_call import FreeLoop
 from wengert.compiling.tape_rewriter import tape_with_ops
 from wengert.compiling.watched.loop_states import Head
 from wengert.tape.ops import Call, Constant, Op, Variable
 from wengert.values import functional
 from wengert.values.identity_set import Functions
-from wengert.values.specs import FLOATS
 
 _OF_COUNTERS = Functions(functional.whole, functional.as_index)
 _CALLED_AT_END = Functions(type, np.shape, np.result_type, np.shares_memory, getattr, functional.getfield)
@@ -59,20 +56,13 @@ def without_heads(tape: Any) -> Any:
     return tape
 
 
-def with_free_loops(tape: Any, wanted: int, exact: bool) -> Any:
-    """Return the tape without heads, and with a call of a free loop for each loop that may become one.
-
-    Derivatives are taken with respect to the first `wanted` inputs.
-    """
+def with_free_loops(tape: Any) -> Any:
+    """Return the tape without heads; loops whose number of iterations or branches may differ are calls of a Loop."""
     made: Any = tape_with_ops(tape, with_early_guards(list(tape)))
-    ops, known = list(made), dict[Any, FreeLoop]()
-    depending = _depending(ops, {v.op for v in made.inputs[:wanted]})
+    ops = list(made)
     while loops := _innermost(ops):
-        place = {op: k for k, op in enumerate(ops)}
-        last = {v.op: k for k, op in enumerate(ops) for v in op.references()} | {made.result.op: len(ops)}
         done = {ops[k] for heads in loops for k in heads}
-        counted, free = _found_loops(ops, place, loops, last)
-        ops = _insert_free_loops(ops, counted, share_loops(free), depending, exact, known)
+        ops = _insert_loops(ops, _found_loops(ops, loops, made.result))
         ops = [op for op in ops if op not in done]
     return tape_with_ops(made, ops)
 
@@ -108,14 +98,6 @@ def with_early_guards(ops: list[Op]) -> list[Op]:
     return sorted(ops, key=when)
 
 
-def _depending(ops: Iterable[Op], found: set[Op]) -> set[Op]:
-    """Add the ops that depend on those in `found`; return the set."""
-    for op in ops:
-        if any([v.op in found for v in op.references()]):
-            found.add(op)
-    return found
-
-
 def _loops_on(ops: Sequence[Any]) -> list[list[int]]:
     """Return the positions of the heads of each loop."""
     heads: dict[object, list[int]] = {}
@@ -133,90 +115,50 @@ def _innermost(ops: Sequence[Any]) -> list[list[int]]:
     return sorted(inmost)
 
 
-def _found_loops(
-    ops: Sequence[Op], place: dict[Op, int], loops: list[list[int]], last: dict[Any, int]
-) -> tuple[dict[int, tuple[BranchingLoop, WhileLoop]], list[WhileLoop]]:
-    """Return the runs of loops that become a Loop, by where they begin, and those that become free loops."""
+def _found_loops(ops: Sequence[Op], loops: list[list[int]], result: Variable) -> list[tuple[WhileLoop, BranchingLoop]]:
+    """Return the runs of loops that become a Loop, in order; runs of one loop share one if possible."""
+    place = {op: k for k, op in enumerate(ops)}
+    last: dict[Any, int] = {v.op: k for k, op in enumerate(ops) for v in op.references()} | {result.op: len(ops)}
     groups: dict[Any, list[list[int]]] = {}
     for heads in loops:
         if _has_open_count(ops, heads):
             first: Any = ops[heads[0]]
-            is_counted = first.fn.left == len(heads) - 1
             state = tuple([static_spec(v.op.val) for v in ops[heads[-1]].references()])  # type: ignore[union-attr]
-            groups.setdefault((first.fn.loop.key, state) if is_counted else heads[0], []).append(heads)
-    counted: dict[int, tuple[BranchingLoop, WhileLoop]] = {}
-    free: list[WhileLoop] = []
-    for key, runs in groups.items():
-        found = drop_unread_variables(find_while_loops(ops, place, runs, last))
-        loop = _branching_loop(found[0]) if found and type(key) is tuple else None
-        if loop is None:
-            free += found
-        else:
-            counted.update({one.start: (loop, one) for one in found})
-    return counted, sorted(free, key=lambda one: one.start)
+            groups.setdefault((first.fn.loop.key, first.fn.left == len(heads) - 1, state), []).append(heads)
+    found: list[tuple[WhileLoop, BranchingLoop]] = []
+    waiting = [*groups.values()]
+    while waiting:
+        runs = waiting.pop()
+        those = drop_unread_variables(find_while_loops(ops, place, runs, last))
+        if len(runs) > 1:  # runs that are not those of one loop may each be a loop
+            waiting += [[heads] for heads in runs if not any([heads[0] <= one.start <= heads[-1] for one in those])]
+        try:
+            loop = BranchingLoop(those[0], max(map(len, runs))) if those else None
+        except UnsupportedTreeError:
+            continue
+        found += [(one, loop) for one in those if loop is not None]
+    return sorted(found, key=lambda pair: pair[0].start)
 
 
-def _branching_loop(one: WhileLoop) -> BranchingLoop | None:
-    """Return the Loop with branches that a loop becomes; None if it cannot become one."""
-    try:
-        return BranchingLoop(one)
-    except UnsupportedTreeError:
-        return None
-
-
-def _insert_free_loops(
-    ops: list[Op],
-    counted: dict[int, tuple[BranchingLoop, WhileLoop]],
-    free: list[WhileLoop],
-    depending: set[Op],
-    exact: bool,
-    known: dict[Any, FreeLoop],
-) -> list[Op]:
-    """Replace the ops of each loop by a call; loops of the same code share one."""
-    found = sorted([*[one for _, one in counted.values()], *free], key=lambda one: one.start)
+def _insert_loops(ops: list[Op], found: list[tuple[WhileLoop, BranchingLoop]]) -> list[Op]:
+    """Replace the ops of each run of a loop by a call."""
     made: list[Op] = []
     new: dict[Any, Op] = {}
 
-    def renewed(v: Variable) -> Variable:
-        return Variable(new[v.op]) if v.op in new else v
-
-    def argument(op: Op) -> Any:
-        """Return the argument for `op`; numbers are inlined, so calls that differ only in numbers are alike."""
-        if type(op) is not Constant or type(op.val) not in FLOATS:
-            return renewed(Variable(op))
-        if type(op.val) is float:
-            return op.val
-        made.append(Call(np.float64, [float(op.val)], val=op.val))
-        return Variable(made[-1])
-
-    def copy(start: int, stop: int) -> None:
-        for op in ops[start:stop]:
-            op.rewrite(renewed)
+    def copy(some: Iterable[Op]) -> None:
+        for op in some:
+            op.rewrite(lambda v: Variable(new.get(v.op, v.op)))  # type: ignore[arg-type]
             made.append(op)
 
     end = 0
-    for one in found:
-        copy(end, one.start)
+    for one, loop in found:
+        copy(ops[end : one.start])
         end, head = one.stop, ops[one.start]
-        if one.start in counted:
-            head.fn.loop.branches = True  # type: ignore[attr-defined]
-            calls, parts = counted[one.start][0].call(one, head.site)
-            for op in calls:
-                op.rewrite(renewed)
-            made += [*[op for op in ops[one.start : end] if not isinstance(op, Call)], *calls]
-            new.update(zip(one.results, parts, strict=True))
-            _depending(calls, depending)
-            continue
-        head.fn.loop.is_free = True  # type: ignore[attr-defined]
-        args = [*one.variables, *one.outer_values]
-        actives = [op in depending for op in args]
-        key = one.key, tuple(actives)
-        loop = known[key] = known.get(key) or FreeLoop(one, actives, exact)
-        call = Call(loop, [*map(argument, args)], val=tuple([op.val for op in one.results]), site=head.site)
-        parts = [Call(functional.getfield, [Variable(call), k], val=op.val) for k, op in enumerate(one.results)]
-        if any(loop.actives):
-            depending.update([call, *parts])
-        made += [*[op for op in ops[one.start : end] if not isinstance(op, Call)], call, *parts]
+        run: Any = head.fn.loop  # type: ignore[attr-defined]
+        run.is_free, run.branches = loop.exit is not None, loop.exit is None
+        calls, parts = loop.call(one, head.site)
+        made += [op for op in ops[one.start : end] if not isinstance(op, Call)]
+        copy(calls)
         new.update(zip(one.results, parts, strict=True))
-    copy(end, len(ops))
-    return check_guards_kept(ops, made, count_guards([op for one in found for op in one.tests(ops)]))
+    copy(ops[end:])
+    return check_guards_kept(ops, made, count_guards([op for one, _ in found for op in one.tests(ops)]))

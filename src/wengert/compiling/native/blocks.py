@@ -19,9 +19,9 @@ from wengert.compiling.ops import BOOL_KIND, FLOAT_KIND
 
 @dataclass(eq=False)
 class LoopBlock:
-    """A loop or branch: its first line and its blocks, and lines before it and at the end of each iteration."""
+    """A loop or branch: its first lines and its blocks, and lines before it and at the end of each iteration."""
 
-    head: str
+    head: list[str]
     level: BlockLevel
     before: list[str]
     after: list[str]
@@ -29,7 +29,8 @@ class LoopBlock:
     def write(self, text: SourceText) -> None:
         for line in self.before:
             text.line(line)
-        text.begin(self.head)
+        text.begin(self.head[0])
+        text.add_lines([line.strip() for line in self.head[1:]])
         self.level.write(text)
         for line in self.after:
             text.line(line)
@@ -232,8 +233,8 @@ class BlockLevel:
         for part, _ in view.places:
             self.note_access(part.memory, at, part, self.reads)
 
-    def append_loop(self, head: str, level: BlockLevel, before: list[str], after: list[str]) -> int:
-        """Append a loop or branch that begins with this line, and whose body is another level."""
+    def append_loop(self, head: list[str], level: BlockLevel, before: list[str], after: list[str]) -> int:
+        """Append a loop or branch that begins with these lines, and whose body is another level."""
         at = self.append(LoopBlock(head, level, before, after))
         for memory in level.touched:
             if memory.home is not level:

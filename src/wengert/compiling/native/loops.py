@@ -27,6 +27,9 @@ from wengert.compiling.ops import FLOAT_KIND
 from wengert.compiling.uninitialised import fills_carried_array
 from wengert.tape.ops import Call
 
+ENDLESS = 1 << 62
+"""A number of iterations that no loop reaches."""
+
 
 def emit_loop(body: Any, op: Call, *args: Any) -> Any:
     """Return the value of a call of a Loop: the tuple of its carried values, and of results of its last iteration."""
@@ -41,7 +44,7 @@ class _LoopEmitter:
         n, m = len(self.loop.steps), self.loop.carried
         self.first_indices, self.first_values, self.outer_values = args[:n], args[n : n + m], args[n + m :]
         names = body.level.names
-        self.counter = Counter(f"k{next(names)}", self.loop.count)
+        self.counter = Counter(f"k{next(names)}", ENDLESS if self.loop.count is None else self.loop.count)
         self.inner = BlockLevel(names)
         self.inner_body = type(body)(body.program, self.loop.body, self.inner)
         self.inputs = [v.op for v in self.loop.inputs]
@@ -61,7 +64,7 @@ class _LoopEmitter:
         if not isinstance(found, tuple):
             raise UnsupportedOp("a loop whose result is not a tuple")
         n, m = len(self.first_indices), self.loop.carried
-        carried = given[n : n + m]
+        carried = self.carried = given[n : n + m]
         in_place = [c.memory for x, c in zip(found[:m], carried, strict=True) if self.is_in_place(x, c)]
         last = [self.last_result(x, in_place) for x in found[m:]]
         passed = [self.copy_if_overwritten(x, c) for x, c in zip(found[:m], carried, strict=True)]
@@ -76,11 +79,21 @@ class _LoopEmitter:
                 x.memory.owner = self.body.level
         return (*carried, *last)
 
-    def head(self) -> str:
-        """Return the first line of the loop or branch."""
-        if self.loop.conditional:
-            return f"if {self.body.operand(self.outer_values[0]).text}:"
-        return f"for {self.counter.name} in range({self.counter.count}):"
+    def head(self) -> list[str]:
+        """Return the first lines of the loop."""
+        loop, k = self.loop, self.counter.name
+        if loop.ending == "number":
+            number = self.body.operand(self.outer_values[0]).text
+            if loop.is_branch:
+                return [f"if {number}:"]
+            return [f"for {k} in range(int({number}){' - 1, -1, -1' * loop.descending}):"]
+        if loop.ending == "count":
+            return [f"for {k} in range({loop.count}):"]
+        flag = self.carried[0].text
+        if loop.count is not None:
+            return [f"for {k} in range({loop.count}):", f"    if not {flag}: break"]
+        self.before.append(f"{k} = -1")
+        return [f"while {flag}:", f"    {k} += 1"]
 
     # -- inputs of an iteration
 

@@ -500,4 +500,4 @@ def emit_whole(body: Any, op: Call, fn: Any, *numbers: Any) -> Any:
 
 
 def emit_as_index(body: Any, op: Call, x: Any) -> Any:
-    return x
+    return int(x) if isinstance(x, float) else x
