@@ -73,7 +73,7 @@ def _compile_loops_only(
 def _native_loop_call(op: Call, new_tape: Callable[[], Any], build: Callable[..., Any]) -> Any:
     """Return a call of a native function that replaces a call of a loop; None if native code does not support it."""
     tape = new_tape()
-    given = dict.fromkeys([a for a in op.args if isinstance(a, Variable)])
+    given = sorted({a for a in op.args if isinstance(a, Variable)}, key=lambda a: (isinstance(a.op, Constant), a.id))
     inside = {v: tape.push(v.op.copy() if isinstance(v.op, Constant) else Input(value_of(v))) for v in given}
     call = tape.push(Call(op.fn, [inside[a] if isinstance(a, Variable) else a for a in op.args], val=op.val))
     parts = [tape.push(Call(functional.getfield, [call, k], val=part)) for k, part in enumerate(op.val)]

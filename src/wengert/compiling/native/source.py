@@ -17,6 +17,7 @@ from wengert.compiling.native.array_ops import EMITTERS
 from wengert.compiling.native.blocks import BlockLevel
 from wengert.compiling.native.loops import emit_loop
 from wengert.compiling.native.nests import SourceText, element
+from wengert.compiling.native.scipy_functions import c_name, scipy_op
 from wengert.compiling.native.values import (
     INT_KIND,
     Affine,
@@ -58,6 +59,7 @@ class TapeProgram:
         self.names = itertools.count(1)
         self.parameters: dict[Any, tuple[Any, Any]] = {}
         self.helpers: dict[str, None] = {}  # the sources of functions that the code calls, in order
+        self.ufuncs: dict[str, np.ufunc] = {}  # of SciPy, whose C functions the code calls, by their names
         self.depends_on_ints = False  # whether the code depends on the values of integer arrays
         self.ops = self.elements = self.slow = 0
         self.guarded: set[Op] = set()
@@ -226,7 +228,7 @@ class Body:
             return emit_loop(self, op, *args)
         if type(op.val) in (int, np.int64) and info(fn).name in INT_WORDS and not op.guard and not _counts_bools(op):
             return emit_whole(self, op, fn, *args)
-        operation = scalar_op(fn, len(args))
+        operation = scalar_op(fn, len(args)) or self.scipy_op(fn, len(args))
         if operation is not None and not op.kwargs and not any([isinstance(x, (list, tuple)) for x in args]):
             return self.compute(op, operation, [self.operand(x) for x in args])
         if info(fn).name == "static":
@@ -243,6 +245,13 @@ class Body:
             return known(self, op, *args, **{k: self.value(x) for k, x in op.kwargs.items()})
         except TypeError as error:
             raise UnsupportedOp(f"{callable_name(fn)} with these arguments") from error
+
+    def scipy_op(self, fn: Any, args: int) -> ScalarOp | None:
+        """Return the word of a ufunc of SciPy, which the program then declares."""
+        word = scipy_op(fn, args)
+        if word is not None:
+            self.program.ufuncs[c_name(fn)] = fn
+        return word
 
     # -- element by element
 
