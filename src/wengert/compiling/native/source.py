@@ -76,15 +76,16 @@ class TapeProgram:
         """Return an input or a constant as a parameter."""
         if key not in self.parameters:
             name = f"a{len(self.parameters)}"
-            if type(value) is np.ndarray and value.dtype in (np.float64, np.bool_):
+            if type(value) is np.ndarray and (value.dtype in (np.float64, np.bool_) or is_int_array(value)):
                 found: Any = FlatMemory(value.size, name)
-            elif type(value) in (float, np.float64):
+            elif type(value) in (float, np.float64, np.int64):
                 found = Scalar(name)
             else:
                 raise UnsupportedOp(f"an argument of type {type(value).__name__}")
             self.parameters[key] = source, found
         found = self.parameters[key][1]
-        return View.whole(found, value.shape, _kind_of_value(value)) if isinstance(found, FlatMemory) else found
+        kind = FLOAT_KIND if isinstance(found, Scalar) or is_int_array(value) else _kind_of_value(value)
+        return View.whole(found, value.shape, kind) if isinstance(found, FlatMemory) else found
 
     def known_indices(self, known: KnownInts, n: int) -> View:
         """Return constant indices along an axis of n elements, made non-negative, as a parameter."""
@@ -103,7 +104,15 @@ class TapeProgram:
         return found
 
     def result(self, k: int, op: Op) -> Any:
-        """Return the value of an op as a result of the native function: a number, or memory of the caller."""
+        """Return the value of an op as a result of the native function."""
+        try:
+            return self.number_or_memory(k, op)
+        except UnsupportedOp as error:
+            error.op = op
+            raise
+
+    def number_or_memory(self, k: int, op: Op) -> Any:
+        """Return the value of an op as a number, or as memory of the caller."""
         x = self.body.value(Variable(op))
         if not isinstance(op.val, np.ndarray):
             if isinstance(x, (Affine, tuple)) or _kind_of_value(op.val) != FLOAT_KIND:
@@ -184,7 +193,7 @@ class Body:
                 try:
                     self.set_value(op, self.call(op))
                 except UnsupportedOp as error:
-                    error.site = error.site or op.site
+                    error.site, error.op = error.site or op.site, op
                     raise
             elif op.id not in self.values:
                 known = isinstance(op, Constant) and not isinstance(op.val, np.ndarray)

@@ -21,9 +21,10 @@ INT_KIND = "int"
 
 
 class UnsupportedOp(Exception):
-    """Native code does not support an op on a tape, so NumPy runs it; `site` is the user's line."""
+    """Native code does not support `op`, an op of the tape itself, so NumPy runs it; `site` is the user's line."""
 
     site: Any = None
+    op: Any = None
 
     def __str__(self) -> str:
         return f"{super().__str__()} ({self.site})" if self.site else super().__str__()
