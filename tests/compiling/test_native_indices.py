@@ -213,3 +213,69 @@ def test_what_has_no_integer_result_is_left_to_numpy(step: Callable[[Tape, Any],
 def test_a_power_of_integers_is_left_to_numpy() -> None:
     with pytest.raises(UnsupportedOp, match="power of integers"):
         compile_native(counted(whole(operator.pow, 2.0)), build=interpret_program)
+
+
+# -- random ones
+
+
+def random_key(rng: np.random.Generator, shape: tuple[int, ...], x: np.ndarray) -> Any:
+    """Return a key of integers, slices, new axes and arrays of integers, known or computed from x."""
+    together = tuple(rng.integers(1, 4, rng.integers(0, 3)))
+    key: list[Any] = []
+    for n in shape[: rng.integers(1, len(shape) + 1)]:
+        kind = rng.integers(0, 6)
+        if kind == 0:
+            key.append(int(rng.integers(-n, n)))
+        elif kind == 1:
+            a, b = sorted(map(int, rng.integers(0, n + 1, 2)))
+            key.append(slice(a, b) if rng.random() < 0.5 else slice(None, None, int(rng.choice([-1, 2]))))
+        elif kind == 2:
+            at = (x[rng.integers(0, 24, together)] * 7.0).astype(int) % n
+            key.append(at if rng.random() < 0.5 else at - n)
+        elif kind == 3:
+            key += [None, slice(None)]
+        else:
+            key.append(rng.integers(-n, n, [k if rng.random() < 0.8 else 1 for k in together]))
+    return tuple(key)
+
+
+def random_reads_and_writes(x: np.ndarray, seed: int) -> Any:
+    rng = np.random.default_rng(seed)
+    a, b, total = np.sin(x[:24].reshape(2, 3, 4)), x[24:] * 2.0, 0.0
+    for _ in range(rng.integers(2, 6)):
+        y = (a, b)[rng.integers(0, 2)]
+        key, kind = random_key(rng, y.shape, x), rng.integers(0, 3)
+        weights = rng.normal(size=np.shape(y[key]))
+        if kind == 0:
+            total = total + np.sum(y[key] ** 2 * weights)
+        elif kind == 1:
+            y[key] = np.cos(y[key]) * weights
+        else:
+            np.add.at(y, key, weights * x[3])
+    return total + np.sum(a**2) + np.sum(b**3)
+
+
+def test_random_indices() -> None:
+    for seed in range(60):
+        x = np.random.default_rng(seed).normal(size=30)
+        gradient = wg.value_and_grad(lambda x, seed=seed: random_reads_and_writes(x, seed))
+        tape = wg.trace(gradient, x)[1].optimise()
+        run = by_python(tape)
+        for other in (x, -0.7 * x, x[::-1].copy()):
+            (value, x_bar), expected = run(other), tape.play(other)
+            assert value == pytest.approx(expected[0], rel=1e-11)
+            np.testing.assert_allclose(x_bar, expected[1], rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_integers_from_floats() -> None:
+    def f(x: np.ndarray) -> Any:
+        k = (x * 3.0).astype(int)
+        return x[k % 5] + k // 2 * x[abs(k) % 3] + x[-np.maximum(k, 0) % 4] + (k * k - k).astype(float)
+
+    tape = wg.trace(f, np.arange(5.0))[1].optimise()
+    run = by_python(tape)
+    for x in (np.arange(5.0), np.linspace(-3.0, 2.0, 5), np.array([-0.1, -0.4, 0.3, 1e5, -1e5])):
+        np.testing.assert_array_equal(run(x), f(x))
+    for bad in (np.nan, np.inf, 1e16, -1e8):
+        assert run(np.array([0.0, 1.0, bad, 1.0, 2.0])) is None

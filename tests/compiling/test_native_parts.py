@@ -154,3 +154,15 @@ def test_parts_are_compiled() -> None:
         assert value == pytest.approx(expected[0], rel=1e-12)
         np.testing.assert_allclose(x_bar, expected[1], rtol=1e-11, atol=1e-13)
     assert "native code in part" in compiled.explain()
+
+
+def test_integers_that_floats_do_not_represent_are_left_to_numpy() -> None:
+    def f(x: np.ndarray) -> Any:
+        big = np.sort(np.ceil(np.abs(x)).astype(np.uint64)).astype(np.int64)
+        return np.sum(recurrence(E, x[1:]) * (big[1:] == big[:-1] + 1)) + np.sum(x[big % 5])
+
+    tape = wg.trace(f, np.arange(5.0))[1].optimise()
+    run: Any = compile_native(tape, build=interpret_program)
+    assert "in part" in run.state
+    for x in (np.arange(5.0), np.arange(5.0)[::-1].copy(), 2.0**55 + np.arange(5.0) * 8.0):
+        assert run(x) == pytest.approx(f(x), rel=1e-13)

@@ -341,7 +341,7 @@ _OF_ARRAYS = (
         shape=lambda shape: shape, is_array=True, allocates=True, never_raises=True, in_any_order=True,
     ),
     OpInfo("array", (np.array, np.asarray), 1, ScalarOp("{0}"), never_raises=True, in_any_order=True),
-    OpInfo("astype", (np.ndarray.astype,), in_any_order=True),
+    OpInfo("astype", (np.ndarray.astype, np.generic.astype), in_any_order=True),
     OpInfo("concatenate", (np.concatenate,), never_raises=True),
     OpInfo("stack", (np.stack,), never_raises=True),
     OpInfo("item", (np.ndarray.item,), cost=0),

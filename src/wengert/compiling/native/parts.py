@@ -8,6 +8,7 @@ from typing import Any
 from wengert.compiling.native.values import UnsupportedOp
 from wengert.compiling.native.whole import NativeTape
 from wengert.compiling.native.writer import check_separate_results, display_calls, read_by_result
+from wengert.compiling.ops import info
 from wengert.compiling.tape_rewriter import TapeRewriter
 from wengert.tape.interface import AnyRunningTape
 from wengert.tape.loops import Loop
@@ -37,8 +38,10 @@ class TapeCutter:
     def parts(self) -> dict[int, Part]:
         """Return the native parts by stage; none if it takes too long to find them.
 
-        Errors: UnsupportedOp if results share memory.
+        Errors: UnsupportedOp if results share memory, or if the tape asks whether arrays do.
         """
+        if any([info(op.fn).name == "memory_query" and op.fn not in functional.WINDOWED for op in self.calls]):
+            raise UnsupportedOp("a guard on shared memory")
         for _ in range(MOST_TRIES):
             self.assign()
             native = sorted({stage for stage in self.stages.values() if stage % 2})
@@ -79,13 +82,13 @@ class TapeCutter:
             least = max([self.stages.get(v.op, 0) for v in op.references()], default=0)
             if self.is_ordered and stays(op):
                 least = last = max(least, last)
-            by_numpy = least % 2 == 0 if _is_part(op) else op in self.by_numpy
+            by_numpy = least % 2 == 0 if _is_item(op) else op in self.by_numpy
             self.stages[op] = least + (by_numpy == least % 2)
             last = max(last, self.stages[op]) if stays(op) else last
         latest: dict[Op | None, int] = {}
         for op in reversed(self.calls):
             stage = self.stages[op]
-            if stage % 2 and not stays(op) and not _is_part(op):
+            if stage % 2 and not stays(op) and not _is_item(op):
                 stage = self.stages[op] = latest.get(op, stage)
             for v in op.references():
                 latest[v.op] = min(latest.get(v.op, stage), stage - (stage % 2 == 0))
@@ -132,7 +135,7 @@ class Part:
         return str(found.source)
 
 
-def _is_part(op: Call) -> bool:
+def _is_item(op: Call) -> bool:
     """Whether an op reads an item of what another op returns: both run in the same stage."""
     return op.fn is functional.getfield and type(op.args[0]) is Variable and isinstance(op.args[0].op, Call)
 

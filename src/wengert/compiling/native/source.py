@@ -15,6 +15,7 @@ import numpy as np
 
 from wengert.compiling.native.array_ops import EMITTERS
 from wengert.compiling.native.blocks import BlockLevel
+from wengert.compiling.native.indices import EXACT, INT_WORDS, MOVES, check_elements, emit_whole
 from wengert.compiling.native.loops import emit_loop
 from wengert.compiling.native.nests import SourceText, element
 from wengert.compiling.native.scipy_functions import c_name, scipy_op
@@ -33,7 +34,6 @@ from wengert.compiling.native.values import (
     number_literal,
     splat_number,
 )
-from wengert.compiling.native.views import INT_WORDS, MOVES, emit_whole
 from wengert.compiling.ops import BOOL_KIND, FLOAT_KIND, ScalarOp, info, scalar_op
 from wengert.tape.interface import AnyTape
 from wengert.tape.liveness import last_readers
@@ -83,9 +83,17 @@ class TapeProgram:
             else:
                 raise UnsupportedOp(f"an argument of type {type(value).__name__}")
             self.parameters[key] = source, found
+            self.check_integers(found, value)
         found = self.parameters[key][1]
         kind = FLOAT_KIND if isinstance(found, Scalar) or is_int_array(value) else _kind_of_value(value)
         return View.whole(found, value.shape, kind) if isinstance(found, FlatMemory) else found
+
+    def check_integers(self, x: Any, value: Any) -> None:
+        """Let the native function fail if an integer that is converted to a float is not exact."""
+        if isinstance(value, np.int64):
+            self.level.guard(f"not {EXACT.format('', '{0}')}", x)
+        elif is_int_array(value):
+            check_elements(self.body, View.whole(x, value.shape), EXACT)
 
     def known_indices(self, known: KnownInts, n: int) -> View:
         """Return constant indices along an axis of n elements, made non-negative, as a parameter."""
@@ -96,6 +104,8 @@ class TapeProgram:
 
     def known_ints(self, array: np.ndarray) -> FlatMemory:
         """Return constant integers as a parameter."""
+        if max(-int(array.min(initial=0)), int(array.max(initial=0))) > 2**53:
+            raise UnsupportedOp("an integer beyond 2**53")
         array = np.ascontiguousarray(array, np.int64)
         key, self.depends_on_ints = (array.tobytes(), INT_KIND), True
         if key not in self.parameters:
@@ -235,7 +245,7 @@ class Body:
         args = [self.value(x) for x in op.args]
         if isinstance(fn, Loop):
             return emit_loop(self, op, *args)
-        if type(op.val) in (int, np.int64) and info(fn).name in INT_WORDS and not op.guard and not _counts_bools(op):
+        if _is_int64(op.val) and info(fn).name in INT_WORDS and not (op.guard or op.kwargs or _counts_bools(op)):
             return emit_whole(self, op, fn, *args)
         operation = scalar_op(fn, len(args)) or self.scipy_op(fn, len(args))
         if operation is not None and not op.kwargs and not any([isinstance(x, (list, tuple)) for x in args]):
@@ -269,8 +279,8 @@ class Body:
         if is_native_array(x) or isinstance(x, Scalar):
             return x
         if isinstance(x, KnownInts):
-            if x.array.dtype == np.uint8 or max(-int(x.array.min(initial=0)), int(x.array.max(initial=0))) > 2**53:
-                raise UnsupportedOp("integers beyond 2**53 or of dtype uint8")
+            if x.array.dtype == np.uint8:
+                raise UnsupportedOp("arithmetic of dtype uint8")
             return self.level.let("{0}", [replace(x.view, memory=self.program.known_ints(x.array))], x.view.shape)
         if not isinstance(x, Affine):
             return number_literal(x)
@@ -380,6 +390,10 @@ def _is_integer(value: Any) -> bool:
     """Whether a value is an integer or an array of integers, but for the bytes as which bools are counted."""
     dtype = getattr(value, "dtype", None)
     return type(value) is int or (dtype is not None and dtype.kind in "iu" and dtype != np.uint8)
+
+
+def _is_int64(value: Any) -> bool:
+    return type(value) is int or getattr(value, "dtype", None) == np.int64
 
 
 def _kind_of_value(value: Any) -> str:

@@ -65,8 +65,8 @@ class NativeWriter(PlacedWriter):
         fallback = f"return {plain}({', '.join([*self.given[0], *(f'{k}={k}' for k in self.given[1])])})"
         args = [self.argument(op, x) for op, x in self.program.parameters.values()]
         for x in self.recorded_ints() if self.program.depends_on_ints else ():
-            now, then = self.outside.bind(x).text, self.outside.bind(x.copy()).text
-            self.lines.append(f"if not {self.outside.numpy('array_equal')}({now}, {then}): {fallback}")
+            now, then = self.outside.bind(x).text, self.outside.bind(x.tobytes()).text
+            self.lines.append(f"if {now}.tobytes() != {then}: {fallback}")
         numbers, arrays = [], []
         for op, x in self.program.results:
             if isinstance(x, Scalar):
