@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.compiling.graphs.from_tape import deciding
+from wengert.compiling.graphs.from_tape import DecidingOps
 from wengert.compiling.graphs.to_tape import must_run
 from wengert.compiling.ops import info, is_ufunc_call
 from wengert.compiling.placement import may_retain_arguments
@@ -67,7 +67,7 @@ def with_block_loops(tape: AnyTape, exact: bool, limits: BlockLimits) -> AnyTape
     if not any([_may_begin_group(op, limits.large) for op in ops]):
         return tape
     made, group = _BlockRewriter(tape, ops), None
-    exact_ops = {*ops} if exact else deciding(ops)
+    exact_ops = {*ops} if exact else DecidingOps(ops)
     for op in ops:
         if group is not None and group.add(op):
             continue

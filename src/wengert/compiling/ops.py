@@ -96,7 +96,7 @@ def chosen_float(condition: bool, x: float, y: float) -> float:
     return x if condition else y
 
 
-CHOICES_OF_FLOATS = (larger_of_floats, smaller_of_floats, chosen_float)
+CHOICES_OF_FLOATS = (sign_of_float, larger_of_floats, smaller_of_floats, chosen_float)
 
 # -- elementwise
 

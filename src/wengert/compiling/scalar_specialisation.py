@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from wengert.compiling.float_lists import keep_arrays_in_lists
-from wengert.compiling.graphs.from_tape import deciding, has_steps
+from wengert.compiling.graphs.from_tape import DecidingOps, deciding_in_loop
 from wengert.compiling.guard_check import count_guards
-from wengert.compiling.ops import CHOICES_OF_FLOATS, info, is_item_store, sign_of_float
+from wengert.compiling.ops import CHOICES_OF_FLOATS, info, is_item_store
 from wengert.compiling.tape_rewriter import TapeRewriter
 from wengert.tape.folding import is_pure
 from wengert.tape.interface import AnyTape
@@ -26,7 +26,6 @@ from wengert.tape.needed import is_functional
 from wengert.tape.ops import MISSING, Call, Op, Variable, value_of, with_variables
 from wengert.values import functional
 
-_OF_FLOATS = (sign_of_float, *CHOICES_OF_FLOATS)
 _FLOAT_TESTS = ("less", "less_equal", "greater", "greater_equal", "equal", "not_equal", "truth")
 
 
@@ -42,7 +41,7 @@ def with_floats(tape: AnyTape, exact: bool, answered: Counter[Any] | None = None
     if any([op.val is MISSING for op in ops]):
         return tape
     floats = _FloatSpecialiser(tape, exact)
-    floats.read(list(tape))
+    floats.read(list(tape), DecidingOps(list(tape)))
     if not floats.changes:
         return tape
     (Counter() if answered is None else answered).update(floats.answered)
@@ -64,13 +63,13 @@ class _FloatSpecialiser(TapeRewriter):
         super().__init__(tape)
         self.exact, self.changes = exact, False
         self.known: dict[Any, Variable] = {}
-        self.exact_ops: set[Any] = set()
+        self.exact_ops = DecidingOps(())
         self.computed: set[Any] = set()
         self.answered: Counter[Any] = Counter()  # guards on the types of numbers
 
-    def read(self, ops: Sequence[Op]) -> None:
-        """Copy these ops, except inputs that were copied already."""
-        self.exact_ops = deciding(ops)
+    def read(self, ops: Sequence[Op], exact_ops: DecidingOps) -> None:
+        """Copy these ops, except inputs that were copied already; `exact_ops` are not to round otherwise."""
+        self.exact_ops = exact_ops
         numbers = [op for op in ops if isinstance(op, Call) and _is_either_float(op.val) and self.python_function(op)]
         self.computed = {v.op for op in numbers for v in op.references()}
         for op in ops:
@@ -170,10 +169,10 @@ class _FloatSpecialiser(TapeRewriter):
         """Push the call of a loop, which carries Python floats if its iterations compute them."""
         n, m = len(loop.steps), loop.carried
         floats = {k for k, v in enumerate(loop.inputs) if type(value_of(v)) is np.float64}
-        exact = self.exact or op in self.exact_ops or any(map(has_steps, loop.body))
+        exact_ops = deciding_in_loop(loop, self.exact_ops.results_of(op))
         while True:
-            inner = _FloatSpecialiser(loop.body, exact)
-            inner.iteration(loop, floats)
+            inner = _FloatSpecialiser(loop.body, self.exact)
+            inner.iteration(loop, floats, exact_ops)
             results = [inner.as_computed(r) for r in loop.results]
             others = {n + k for k, r in enumerate(results[:m]) if n + k in floats and not _is_float(r)}
             if not others:
@@ -189,13 +188,13 @@ class _FloatSpecialiser(TapeRewriter):
         self.answered += Counter({test: n * loop.count for test, n in inner.answered.items()})
         return self.new.push(Call(loop.with_body(inner.new), args, val=values, site=op.site, note=op.note))
 
-    def iteration(self, loop: Loop, floats: set[int]) -> None:
+    def iteration(self, loop: Loop, floats: set[int], exact_ops: DecidingOps) -> None:
         """Push the body of a loop without its result; inputs with indices in `floats` are Python floats."""
         for k, v in enumerate(loop.inputs):
             copy: Any = v.op.copy()  # type: ignore[union-attr]
             copy.val = float(copy.val) if k in floats else copy.val
             self.table[v.op] = self.new.push(copy)
-        self.read([op for op in loop.body if op is not loop.body.result.op])
+        self.read([op for op in loop.body if op is not loop.body.result.op], exact_ops)
 
     def as_float(self, op: Call, a: Any) -> Any:
         """Return an argument of a loop as a Python float."""
@@ -232,4 +231,4 @@ def _is_always_float(x: Any) -> bool:
 
 def _is_of_floats(fn: Any) -> bool:
     """Whether a function computes with Python floats itself, and always returns one."""
-    return fn is info(fn).on_floats and (fn in _OF_FLOATS or fn.__module__ == "math")
+    return fn is info(fn).on_floats and (fn in CHOICES_OF_FLOATS or fn.__module__ == "math")

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.compiling.graphs.from_tape import deciding
+from wengert.compiling.graphs.from_tape import DecidingOps
 from wengert.compiling.graphs.ownership import is_display
 from wengert.compiling.graphs.vocabulary import axes_of
 from wengert.compiling.native.values import is_int_array
@@ -67,7 +67,7 @@ def split_into_columns(tape: AnyTape, faithful: bool = False) -> AnyTape:
 
 def _ops_to_preserve(tape: AnyTape) -> set[Any]:
     """Return the ops that a branch depends on, and those from which the result is built."""
-    found, parts = deciding(list(tape)), [tape.result.op]
+    found, parts = DecidingOps(list(tape)), [tape.result.op]
     while parts:
         op = parts.pop()
         found.add(op)

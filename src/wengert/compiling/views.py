@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.graphs.from_tape import deciding
+from wengert.compiling.graphs.from_tape import DecidingOps
 from wengert.tape.liveness import MemoryGroups, is_store, loop_memory, memory_groups
 from wengert.tape.loops import Loop, with_bodies
 from wengert.tape.ops import Call, Op, Variable, value_of
@@ -31,7 +31,7 @@ def _copy_in(tape: Any, memory: MemoryGroups) -> None:
     Change nothing if a branch depends on one of them: a sum over a copy may round otherwise.
     """
     ops = list(tape)
-    decides = deciding(ops)
+    decides = DecidingOps(ops)
     members: dict[int, list[Op]] = {}
     for op in ops:
         members.setdefault(memory.find(op.id), []).append(op)

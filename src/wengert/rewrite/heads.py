@@ -7,14 +7,15 @@ from typing import Any, NamedTuple
 
 from bytecode import Instr, Label
 
-from wengert.rewrite.liveness import live_at, set_within, target_is_read
+from wengert.rewrite.liveness import grown_within, live_at, loop_at, set_within, target_is_read
 
 
 class LoopHead(NamedTuple):
     """The head of a loop: its index in the program, the local variables that are live there, and its kind.
 
     The loop may change only the local variables in `set`. `is_for` says that a `for` begins there; `counts`, that its
-    loop variable is not read, so that it only counts iterations.
+    loop variable is not read, so that it only counts iterations. `grown` has the local variables that the loop only
+    appends to, and how many of their last items it reads.
     """
 
     number: int
@@ -22,6 +23,7 @@ class LoopHead(NamedTuple):
     is_for: bool
     counts: bool
     set: frozenset[str]
+    grown: tuple[tuple[str, int], ...]
 
 
 def set_apart(items: list[Any], places: int) -> tuple[list[Any], dict[Label, LoopHead]]:
@@ -38,7 +40,7 @@ def set_apart(items: list[Any], places: int) -> tuple[list[Any], dict[Label, Loo
     if not labels:
         return items, {}
     live, heads, fronts = live_at(items), dict[Label, LoopHead](), {label: Label() for label in labels}
-    sets = {label: set_within(items, place[label]) for label in labels}
+    loops = {label: loop_at(items, place[label]) for label in labels}
     for k, jump in jumps:
         if jump.arg in labels and place[jump.arg] > k:
             jump.arg = fronts[jump.arg]
@@ -48,7 +50,8 @@ def set_apart(items: list[Any], places: int) -> tuple[list[Any], dict[Label, Loo
             made.append(fronts[item])
             is_for = _is_for(items, k)
             counts = is_for and not target_is_read(items, live, k)
-            heads[item] = LoopHead(k, live[k], is_for, counts, sets[item])
+            changes = set_within(items, loops[item]), grown_within(items, loops[item])
+            heads[item] = LoopHead(k, live[k], is_for, counts, *changes)
         made.append(item)
     return made, heads
 

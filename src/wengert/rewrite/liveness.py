@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from bytecode import Instr, Label
@@ -34,8 +34,8 @@ def live_at(items: Sequence[Any]) -> list[frozenset[str]]:
     return live
 
 
-def set_within(items: Sequence[Any], head: int) -> frozenset[str]:
-    """Return the names of fast local variables that the loop with its head at this index may set or delete."""
+def loop_at(items: Sequence[Any], head: int) -> set[int]:
+    """Return the indices of the loop with its head at this index."""
     place = {item: k for k, item in enumerate(items) if isinstance(item, Label)}
     handlers = _handlers(items, place)
     before: list[set[int]] = [set() for _ in range(len(items) + 1)]
@@ -51,8 +51,42 @@ def set_within(items: Sequence[Any], head: int) -> frozenset[str]:
         if k not in found:
             found.add(k)
             todo += before[k]
-    sets: list[Any] = [items[k].arg for k in found if isinstance(items[k], Instr) and _may_set(items[k].name)]
+    return found
+
+
+def set_within(items: Sequence[Any], loop: Iterable[int]) -> frozenset[str]:
+    """Return the names of fast local variables that a loop with these indices may set or delete."""
+    sets: list[Any] = [items[k].arg for k in loop if isinstance(items[k], Instr) and _may_set(items[k].name)]
     return frozenset().union(*[arg if isinstance(arg, tuple) else (arg,) for arg in sets])
+
+
+def grown_within(items: Sequence[Any], loop: Iterable[int]) -> tuple[tuple[str, int], ...]:
+    """Return the fast local variables that a loop only appends to, and how many of their last items it reads.
+
+    In the loop each of them stands only in `name.append(...)` and `name[-1]`, `name[-2]`, and so on.
+    """
+    depths: dict[str, list[int | None]] = {}
+    for k in loop:
+        if isinstance(items[k], Instr) and "_FAST" in items[k].name:
+            *others, name = items[k].arg if isinstance(items[k].arg, tuple) else (items[k].arg,)
+            is_load = items[k].name.startswith("LOAD_FAST") and "STORE" not in items[k].name
+            depths.setdefault(name, []).append(_depth_read(items, k) if is_load else None)
+            for other in others:
+                depths.setdefault(other, []).append(None)
+    grown: dict[str, Any] = {name: depth for name, depth in depths.items() if None not in depth and 0 in depth}
+    return tuple(sorted([(name, max(depth)) for name, depth in grown.items()]))
+
+
+def _depth_read(items: Sequence[Any], k: int) -> int | None:
+    """Return n if the variable loaded at an index is used as `x[-n]`, 0 for `x.append`; None for any other use."""
+    after = [item for item in items[k + 1 : k + 6] if isinstance(item, Instr)][:2]
+    if len(after) < 2:
+        return None
+    if after[0].name in ("LOAD_METHOD", "LOAD_ATTR") and after[0].arg in ("append", (True, "append")):
+        return 0
+    is_item = after[1].name == "BINARY_SUBSCR" or (after[1].name == "BINARY_OP" and "SUBSCR" in str(after[1].arg))
+    place = after[0].arg
+    return -place if is_item and after[0].name == "LOAD_CONST" and type(place) is int and place < 0 else None
 
 
 def _may_set(name: str) -> bool:

@@ -28,7 +28,8 @@ class Loop:
     `ending` tells how often it runs:
     - "count": always `count` times;
     - "number": as often as its first invariant value says, a float, at most `count` times. With a count of 1 it is an
-      `if`, and that value a bool. The results are the loop-carried values. If it is `descending`, the counters run backwards;
+      `if`, and that value a bool. The results are the loop-carried values. If it is `descending`, the counters run
+      backwards;
     - "flag": while its first loop-carried value is true; at most `count` times if that is not None. The results are the
       loop-carried values. `usual` is how often it ran when it was recorded.
     """

@@ -6,7 +6,7 @@ recorded.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,20 +18,20 @@ from wengert.tape.folding import is_pure
 from wengert.tape.interface import AnyTape
 from wengert.tape.liveness import is_atom
 from wengert.tape.loops import Loop, with_bodies
-from wengert.tape.ops import Call, Constant, Op, Variable, with_variables
+from wengert.tape.ops import Call, Constant, Op, Variable, references, with_variables
 from wengert.values import functional
 
 _CONTINUOUS = (np.dtype(np.float64), np.dtype(np.complex128))
 
 
-def graph_of(tape: AnyTape, rules: Rules, exact: Rules) -> tuple[Graph, dict[Op, Any]]:
+def graph_of(tape: AnyTape, rules: Rules, exact: Rules, decides: DecidingOps) -> tuple[Graph, dict[Op, Any]]:
     """Return the graph of a tape, and a map from ops to their nodes or numbers.
 
-    Ops on which a guard or a comparison depends are computed to the bit as recorded, since rounding could change the
-    outcome. For them only the rules `exact` apply.
+    The ops on which a guard or a comparison depends are computed to the bit as recorded, since rounding could change
+    the outcome: for those that decide only the rules `exact` apply.
     """
     ops = list(tape)
-    graph, made, decides = Graph(rules), dict[Op, Any](), deciding(ops)
+    graph, made = Graph(rules), dict[Op, Any]()
     for op in ops:
         graph.rules, graph.origin = exact if op in decides else rules, op
         made[op] = _node_of(graph, op, made)
@@ -49,13 +49,45 @@ def _names_order(op: Call) -> bool:
     return not info(op.fn).in_any_order and any([word in ("K", "A") for word in words])
 
 
-def deciding(ops: Sequence[Op]) -> set[Op | None]:
-    """Return the ops on which guards and discontinuous functions depend."""
-    found: set[Op | None] = set()
-    for op in reversed(ops):
-        if (op in found or has_steps(op)) and not _finds_largest(op):
-            found.update(v.op for v in op.references())
-    return found
+class DecidingOps(set[Any]):
+    """The ops on which guards and discontinuous functions depend; of calls of loops also which results."""
+
+    def __init__(self, ops: Sequence[Op], seeds: Iterable[Op | None] = ()) -> None:
+        super().__init__(seeds)
+        self.results: dict[Any, set[int]] = {}
+        for op in reversed(ops):
+            if isinstance(op, Call) and type(op.fn) is Loop:
+                decide = deciding_in_loop(op.fn, self.results_of(op))
+                pairs = zip(op.fn.inputs, op.args, strict=True)
+                self.update([a.op for v, a in pairs if v.op in decide and isinstance(a, Variable)])
+            elif (op in self or has_steps(op)) and not _finds_largest(op):
+                self.add_operands(op)
+
+    def add_operands(self, op: Any) -> None:
+        """Add the operands of an op that decides."""
+        whole = op.args[0] if isinstance(op, Call) and op.fn is functional.getfield else None
+        if isinstance(whole, Variable) and isinstance(whole.op, Call) and type(whole.op.fn) is Loop:
+            self.results.setdefault(whole.op, set()).add(op.args[1])
+        self.update([v.op for v in op.references()])
+
+    def results_of(self, op: Call) -> frozenset[int]:
+        """Return the numbers of the results of a loop that decide."""
+        known = self.results.get(op)
+        return frozenset(known if known is not None else range(len(op.fn.results)) if op in self else ())
+
+
+def deciding_in_loop(loop: Loop, wanted: Iterable[int]) -> DecidingOps:
+    """Return the ops of a loop's body that decide there, in a later iteration or by the results `wanted`."""
+    ops = [op for op in loop.body if op is not loop.body.result.op]
+    first, results = len(loop.steps), loop.results
+    known = set(wanted) | ({0} if loop.ending == "flag" else set())
+    while True:
+        found = DecidingOps(ops, [v.op for v in references([results[k] for k in known])])
+        carried = {k for k in range(loop.carried) if loop.inputs[first + k].op in found}
+        if carried <= known:
+            return found
+        known |= carried
+
 
 
 def _finds_largest(op: Op) -> bool:

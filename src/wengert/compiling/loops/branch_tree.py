@@ -17,6 +17,8 @@ import numpy as np
 from wengert.compiling.loops.anti_unify import NotUniform
 from wengert.compiling.loops.periodicity import call_signature, constant_key
 from wengert.tape.ops import Call, Constant, Op, Variable, references, sequence_like, with_variables
+from wengert.values import functional
+from wengert.values.identity_set import Functions
 from wengert.values.specs import FLOATS, is_inexact
 
 
@@ -82,7 +84,9 @@ class WhileLoop(NamedTuple):
     """A loop: its branch tree, its variables at the first head, the outer values it reads, and where its ops are.
 
     `results` are the ops of the outputs of the end that exits. A `for` has at most `max_count` iterations; `exhausted`
-    is the end after the last one, if the trace reached it.
+    is the end after the last one, if the trace reached it. `items` are the ops of list items that are read after the
+    loop, each with the number of the variable that had its value after an iteration, and that of the iteration. `lists`
+    are the later calls that take a whole list, each with the number of the variable that had the values of its items.
     """
 
     tree: Fork
@@ -93,21 +97,17 @@ class WhileLoop(NamedTuple):
     results: list[Op]
     max_count: int | None
     exhausted: PathEnd | None
+    items: list[tuple[Op, int, int]]
+    lists: list[tuple[Call, int]]
+
+    @property
+    def listed(self) -> set[int]:
+        """The numbers of the variables that had the values of list items that are read after the loop."""
+        return {j for _, j, _ in self.items} | {j for _, j in self.lists}
 
     def op_of(self, link: Any) -> Op:
         """Return the op of a loop variable at the first head, or of an outer value."""
         return (self.variables if type(link) is LoopVariable else self.outer_values)[link.number]
-
-    def tests(self, ops: Sequence[Op]) -> list[Op]:
-        """Return those of the ops that the loop replaces which are its tests."""
-        fns = {id(step.op.fn) for steps, _ in self.paths() for step in steps if step.op.guard}
-        return [op for op in ops[self.start : self.stop] if isinstance(op, Call) and id(op.fn) in fns]
-
-    @property
-    def key(self) -> Any:
-        """A key that is equal for loops of the same code, whatever their arguments."""
-        at_end = self.exhausted and tuple(self.exhausted.outputs)
-        return _fork_key(self.tree), self.max_count, at_end, len(self.variables), len(self.outer_values)
 
     def paths(self) -> Iterator[tuple[list[PathStep], PathEnd]]:
         """Yield the paths through an iteration: all steps from the head on, and the end."""
@@ -164,6 +164,15 @@ def _recurring(ops: Sequence[Any], heads: list[int]) -> list[int]:
     return heads[first:]
 
 
+_OF_LISTS = Functions(np.array, np.asarray, np.stack)
+
+
+def takes_list(op: Any) -> bool:
+    """Whether a call makes an array of the numbers or arrays in a list."""
+    known = isinstance(op, Call) and op.fn in _OF_LISTS and not op.kwargs and len(op.args) == 1
+    return known and isinstance(op.args[0], list | tuple)
+
+
 class _LoopFinder:
     """Builds the branch tree of the runs of a loop; raises _Irregular where iterations differ without a test."""
 
@@ -185,7 +194,16 @@ class _LoopFinder:
             else:
                 self.given[firsts] = None
                 self.unchanged += [firsts] * (j not in fixed)
+        grown = {j for heads in runs for j in ops[heads[0]].fn.grown or ()}  # type: ignore[attr-defined]
+        lists = {tuple([id(op) for values in columns[j] for op in values]) for j in grown}
+        self.grown = [j for j, key in enumerate(self.kept) if key in lists]
         self.outer_values: list[tuple[Op, ...]] = []
+        self.items: list[list[tuple[Op, int, int]]] = [[] for _ in runs]
+        self.lists: list[list[tuple[Call, int]]] = [[] for _ in runs]
+        self.readers: dict[Any, list[Any]] = {}
+        for op in ops if self.grown else ():
+            for v in op.references():
+                self.readers.setdefault(v.op, []).append(op)
         self.iterations = []
         for run, heads in enumerate(runs):
             longest = max([b - a for a, b in itertools.pairwise(heads)])
@@ -208,14 +226,18 @@ class _LoopFinder:
         lefts = [self.ops[heads[0]].fn.left for heads in self.runs]  # type: ignore[attr-defined]
         is_exhausted = lefts == [len(rows) - 1 for rows in self.iterations]
         self.results = [[] for _ in self.runs]
+        if not is_exhausted and any([self.ops[heads[0]].fn.grown is not None for heads in self.runs]):  # type: ignore[attr-defined]
+            return []  # the length of a list depends on the number of iterations
         tree = self.fork([row for rows in self.iterations for row in (rows[:-1] if is_exhausted else rows)], 0)
         exhausted = self.exhausted_end() if is_exhausted else None
-        if min(self.stops) < 0 or not tree.branches:  # a loop of one path and a fixed count is found by rolling
+        counts = any([step.op.fn is functional.whole for step in tree.steps])
+        if min(self.stops) < 0 or not (tree.branches or counts):  # other loops of one path are found by rolling
             return []
         found = []
         for run, (rows, heads) in enumerate(zip(self.iterations, self.runs, strict=True)):
             outer, ends = [ops[run] for ops in self.outer_values], (self.stops[run], self.results[run], lefts[run])
-            found.append(WhileLoop(tree, rows[0].variables, outer, heads[0], *ends, exhausted))
+            lists = self.items[run], self.lists[run]
+            found.append(WhileLoop(tree, rows[0].variables, outer, heads[0], *ends, exhausted, *lists))
         return found
 
     def fork(self, rows: list[_Iteration], start: int) -> Fork:
@@ -256,11 +278,40 @@ class _LoopFinder:
 
     def exhausted_end(self) -> PathEnd:
         """Return the end of a `for` after its last iteration."""
+        for run in range(len(self.runs)) if self.grown else ():
+            self.read_later(run, 0)
+            for j in self.grown:
+                self.find_items(run, j)
         return self.last_end([rows[-1] for rows in self.iterations], 0)
+
+    def find_items(self, run: int, j: int) -> None:
+        """Find the later reads of the list items that variable j had as its values.
+
+        Raise _Irregular for a read of a value that was put into the list twice, or that was there before the loop.
+        """
+        rows = self.iterations[run]
+        values = [row.variables[j] for row in rows[1:]]
+        readers = [op for value in {*values} for op in self.readers.get(value, ()) if self.place[op] >= self.stops[run]]
+        for reader in dict.fromkeys(readers):
+            if takes_list(reader) and [getattr(a, "op", None) for a in reader.args[0][-len(values) :]] == values:
+                self.lists[run].append((reader, j))
+                continue
+            for op in {v.op for v in reader.references()} & {*values}:
+                if values.count(op) > 1 or self.is_before(op, run):
+                    raise _Irregular(rows[-1])
+                if op is not values[-1]:
+                    self.items[run].append((op, j, values.index(op)))
 
     def last_end(self, rows: list[_Iteration], at: int) -> PathEnd:
         """Return the end of all runs, of which these are the last iterations."""
-        links = {self.link([row], [op], at) for row in rows for op in self.read_later(row.run, at)}
+        items: set[Any] = {op for run in self.items for op, _, _ in run}
+        items |= {v.op for run in self.lists for op, _ in run for v in op.references()}
+        links = {
+            self.link([row], [op], at)
+            for row in rows
+            for op in self.read_later(row.run, at)
+            if op in row.variables or op not in items
+        }
         outputs: list[Any] = sorted(links, key=link_order)
         for row in rows:
             self.results[row.run] = [
@@ -380,22 +431,6 @@ def _same_constant(a: Any, b: Any) -> bool:
     return bool(constant_key(a) == constant_key(b))
 
 
-def _fork_key(fork: Fork) -> Any:
-    steps = [(_step_signature(step.op), _argument_key((step.args, step.kwargs))) for step in fork.steps]
-    branches = [(outcome, _fork_key(inner)) for outcome, inner in fork.branches.items()]
-    return tuple(steps), frozenset(branches), fork.end and (fork.end.exits, *fork.end.outputs)
-
-
-def _argument_key(tree: Any) -> Any:
-    if isinstance(tree, (tuple, list)):
-        return (type(tree), *map(_argument_key, tree))
-    if isinstance(tree, dict):
-        return (*tree, *map(_argument_key, tree.values()))
-    if isinstance(tree, slice):
-        return (slice, *[_argument_key(getattr(tree, name)) for name in _BOUNDS])
-    return tree if isinstance(tree, Link) else constant_key(tree)
-
-
 def _paths_of(fork: Fork, steps: list[PathStep]) -> Iterator[tuple[list[PathStep], PathEnd]]:
     steps = [*steps, *fork.steps]
     if fork.end is not None:
@@ -417,6 +452,7 @@ def drop_unread_variables(runs: list[WhileLoop]) -> list[WhileLoop]:
     paths = [*loop.paths()]
     read = {link for steps, end in paths for step in steps for link in links_in((step.args, step.kwargs))}
     read |= {link for _, end in paths if end.exits for link in end.outputs}
+    read |= {LoopVariable(j) for one in runs for j in one.listed}
     while True:
         more = {end.outputs[k.number] for _, end in paths if not end.exits for k in read if type(k) is LoopVariable}
         if more <= read:
@@ -440,4 +476,10 @@ def drop_unread_variables(runs: list[WhileLoop]) -> list[WhileLoop]:
         return PathEnd(end.exits, renumbered(outputs), [end.variables[j] for j in numbers])
 
     tree, exhausted = new_fork(loop.tree), new_end(loop.exhausted)
-    return [one._replace(tree=tree, variables=[one.variables[j] for j in numbers], exhausted=exhausted) for one in runs]
+    found = []
+    for one in runs:
+        items = [(op, numbers.index(j), k) for op, j, k in one.items]
+        variables = [one.variables[j] for j in numbers]
+        lists = [(op, numbers.index(j)) for op, j in one.lists]
+        found.append(one._replace(tree=tree, variables=variables, exhausted=exhausted, items=items, lists=lists))
+    return found

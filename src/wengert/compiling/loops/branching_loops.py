@@ -24,6 +24,8 @@ from wengert.compiling.loops.branch_tree import (
     WhileLoop,
     links_in,
 )
+from wengert.compiling.loops.residual_rows import row_call
+from wengert.compiling.loops.rolled_body import ROWS
 from wengert.compiling.loops.rolling import rolled
 from wengert.tape.loops import Loop
 from wengert.tape.ops import Call, Constant, Input, Op, Variable, value_of, with_variables
@@ -70,8 +72,20 @@ class ExitValue(Link):
     number: int
 
 
-GOES_ON = "goes on"
-"""Stands for the flag by which a loop goes on, among its variables."""
+@dataclass(frozen=True, order=True)
+class Items(Link):
+    """The values of the loop variable of this number after each iteration, one in each row of an array."""
+
+    number: int
+
+
+@dataclass(frozen=True, order=True)
+class RowNumber(Link):
+    """The number of the iteration."""
+
+
+GOES_ON, ANY = "goes on", "any"
+"""Stand for the flag by which a loop goes on, among its variables, and for a value that nothing reads."""
 
 
 class BranchingLoop:
@@ -80,31 +94,58 @@ class BranchingLoop:
     If a test ends the loop, its first loop-carried value is a flag that it goes on, and the last ones are its results.
     """
 
-    def __init__(self, one: WhileLoop, usual: int) -> None:
-        self.one, self.usual = one, usual
+    def __init__(self, runs: Sequence[WhileLoop], usual: int) -> None:
+        self.one = one = runs[0]
+        self.usual = usual
         self.counters = _counters_of(one)
         self.carried = [j for j in range(len(one.variables)) if LoopVariable(j) not in self.counters]
         self.exit = next((end for _, end in _ends(one.tree) if end.exits), None)
         self.loops: dict[Any, Loop] = {}
         self.forms: dict[AffineForm, Variable] = {}  # the integers that the body counts or reads
         self.begun: dict[Any, Variable] = {LoopVariable(j): _input(one.variables[j]) for j in self.carried}
-        wanted: list[Any] = [LoopVariable(j) for j in self.carried]
+        self.results: list[Any] = []  # what holds each result of a loop that a test ends
+        self.at_exit: dict[Any, Any] = {}  # the sources of variables after the iteration that ends the loop
         if self.exit is not None:
-            results = {ExitValue(k): _input(op) for k, op in enumerate(one.results)}
-            self.begun = {GOES_ON: Variable(Input(True)), **self.begun, **results}
-            wanted = [*self.begun]
+            self.begun = {GOES_ON: Variable(Input(True)), **self.begun}
+            for k, op in enumerate(one.results):
+                self.results.append(self.holder(self.exit.outputs[k]) or ExitValue(k))
+                if type(self.results[k]) is ExitValue:
+                    self.begun[self.results[k]] = _input(op)
+        wanted = [*self.begun]
         self.outer: dict[Link, Variable] = {}
         scope = _Scope(self)
         ends = scope.run(one.tree, wanted)
+        after = dict(zip(wanted, ends, strict=True))
+        ends += [self.store_items(scope.code, j, after) for j in sorted({j for run in runs for j in run.listed})]
         self.body = self._body(scope.code, ends)
 
+    def store_items(self, code: AdjointCode, j: int, ends: dict[Any, Any]) -> Variable:
+        """Write the store of the next value of variable j into a row."""
+        if LoopVariable(j) not in ends:
+            raise UnsupportedTreeError("a counter is put into a list")
+        self.counters[RowNumber()] = 1
+        item = value_of(ends[LoopVariable(j)])
+        rows = np.zeros((self.one.max_count, *np.shape(item)), np.asarray(item).dtype)
+        self.begun[Items(j)] = Variable(Input(rows))
+        row = self.integer(AffineForm(0, ((RowNumber(), 1),)))
+        return code.push(Call(functional.setitem, [self.begun[Items(j)], row, ends[LoopVariable(j)]], val=rows))
+
+    def holder(self, result: Any) -> Any:
+        """Return the variable that may hold a result of a loop that a test ends; None if there is none."""
+        ends = [end for _, end in self.one.paths() if not end.exits]
+        for x in self.begun:
+            is_next = x != GOES_ON and {end.outputs[x.number] for end in ends} == {result}
+            if (x == result or is_next) and self.at_exit.setdefault(x, result) == result:
+                return x
+        return None
+
     def end_value(self, end: PathEnd, x: Any) -> Any:
-        """Return the source of a variable, a result or the flag at the end of a path."""
+        """Return the source of a variable, a result or the flag at the end of a path; ANY if nothing reads it."""
         if x == GOES_ON:
             return not end.exits
         if type(x) is ExitValue:
             return end.outputs[x.number] if end.exits else x
-        return x if end.exits else end.outputs[x.number]
+        return self.at_exit.get(x, ANY) if end.exits else end.outputs[x.number]
 
     def _body(self, code: AdjointCode, ends: Sequence[Any]) -> Tape:
         counting = [form for form in self.forms if form.step(self.counters)]
@@ -123,7 +164,7 @@ class BranchingLoop:
         if not form.terms:
             return form.constant
         if form not in self.forms:
-            recorded = form.constant + sum([factor * int(self.one.op_of(link).val) for link, factor in form.terms])
+            recorded = form.constant + sum([factor * int(_op_of(self.one, link).val) for link, factor in form.terms])
             self.forms[form] = Variable(Input(recorded))
         return self.forms[form]
 
@@ -156,11 +197,15 @@ class BranchingLoop:
         if self.exit is None:
             assert run.exhausted is not None
             pairs = zip(run.exhausted.outputs, run.results, strict=True)
-            return code, [self.counter_after(code, x, run) if x in self.counters else part(x, op) for x, op in pairs]
+            parts = [self.counter_after(code, x, run) if x in self.counters else part(x, op) for x, op in pairs]
+            rows = {x.number: Variable(part(x, v.op)) for x, v in self.begun.items() if type(x) is Items}  # type: ignore[arg-type]
+            for reader, j in run.lists:
+                reader.args = (_with_rows(code, reader.args[0], rows[j]),)
+            return code, [*parts, *[code.push(row_call(rows[j], k, op.val)).op for op, j, k in run.items]]  # type: ignore[list-item]
         if count is not None:  # the trace does not tell what follows the last iteration
             flag = code.push(Call(functional.getfield, [call, 0], val=False))
             code.push(Call(operator.not_, [flag], val=True, site=site, guard=True))
-        return code, [part(ExitValue(k), op) for k, op in enumerate(run.results)]
+        return code, [part(x, op) for x, op in zip(self.results, run.results, strict=True)]
 
     def argument(self, code: AdjointCode, x: Any, run: WhileLoop) -> Any:
         """Return the argument of a run for an input of the body."""
@@ -168,6 +213,9 @@ class BranchingLoop:
             return _integer_outside(code, x, run)
         if x == GOES_ON:
             return True
+        if type(x) is Items:
+            rows = value_of(self.begun[x])
+            return code.push(Call(np.zeros, [rows.shape, rows.dtype], val=rows, note=ROWS))
         return zero_like(code, run.results[x.number].val) if type(x) is ExitValue else _outside(code, run.op_of(x))
 
     def counter_after(self, code: AdjointCode, x: Any, run: WhileLoop) -> Op:
@@ -179,6 +227,15 @@ class BranchingLoop:
 def zero_like(code: AdjointCode, x: Any) -> Any:
     """Return a number or an array of zeros like x."""
     return CotangentTable(code).zero(x) if isinstance(x, np.ndarray) else type(x)(0)
+
+
+def _with_rows(code: AdjointCode, items: Sequence[Any], rows: Variable) -> Variable:
+    """Return the array of a list that ends with the values in these rows."""
+    first = [*items[: len(items) - len(value_of(rows))]]
+    if not first:
+        return rows
+    lead = code.push(Call(np.array, [first], val=np.array([*map(value_of, first)])))
+    return code.push(Call(np.concatenate, [[lead, rows]], val=np.array([*map(value_of, items)])))
 
 
 def _counters_of(one: WhileLoop) -> dict[Link, int]:
@@ -211,11 +268,16 @@ def _outside(code: AdjointCode, op: Op) -> Any:
     return op.val if type(op.val) is float else code.push(op.copy())
 
 
+def _op_of(run: WhileLoop, link: Any) -> Any:
+    """Return the op of a link in the first iteration of a run."""
+    return Constant(0.0) if type(link) is RowNumber else run.op_of(link)
+
+
 def _integer_outside(code: AdjointCode, form: AffineForm, run: WhileLoop) -> Any:
     """Return the value of an integer in the first iteration of a run."""
     constant, total = form.constant, None
     for link, factor in form.terms:
-        op = run.op_of(link)
+        op = _op_of(run, link)
         if type(op) is Constant:
             constant += factor * int(op.val)
             continue
@@ -238,6 +300,7 @@ class _Scope:
         self.code = AdjointCode()
         self.values: dict[Any, Any] = {}
         self.captured: dict[Any, tuple[Any, Variable]] = {}  # the values from around, and the inputs for them
+        self.given: dict[Any, Any] = loop.begun  # the values of variables with which the scope begins
 
     # -- values
 
@@ -307,7 +370,8 @@ class _Scope:
                 is_test = bool(fork.branches) and step is fork.steps[-1]
                 self.values[link] = self.push(step, step.op.guard and not is_test)
         if fork.end is not None:
-            return [self.value(self.loop.end_value(fork.end, x)) for x in wanted]
+            ends = [(x, self.loop.end_value(fork.end, x)) for x in wanted]
+            return [self.given[x] if source == ANY else self.value(source) for x, source in ends]
         if fork.branches.keys() != {True, False}:
             raise UnsupportedTreeError("a test with other outcomes than True and False")
         return self.branch(fork, wanted)
@@ -315,27 +379,33 @@ class _Scope:
     def branch(self, fork: Fork, wanted: Sequence[Any]) -> list[Any]:
         """Write the branches of a fork; return the values after them of what is `wanted`."""
         known = len(self.steps)
-        passed = {x: [self.passed_on(fork.branches[outcome], x, known) for outcome in (True, False)] for x in wanted}
+        passed = {x: self.sources(fork, x, known) for x in wanted}
         test: Any = self.values[StepValue(known - 1)]
         if passed.get(GOES_ON) == [True, False]:
             del passed[GOES_ON]
-        changed = [x for x in passed if passed[x][0] is None or passed[x][0] != passed[x][1]]
+        changed = [x for x in passed if None in passed[x] or passed[x][0] != passed[x][1]]
         bases = {x: self.base(fork, x, passed[x], known) for x in changed}
         now = {x: self.value(bases[x]) for x in changed}
         begin = test
         for outcome in (True, False):
-            is_needed = any([passed[x][not outcome] != bases[x] for x in changed])
+            is_needed = any([passed[x][not outcome] not in (ANY, bases[x]) for x in changed])
             if is_needed or _has_guards(fork.branches[outcome]):
                 test = begin if outcome else self.code.push(Call(operator.not_, [begin], val=not value_of(begin)))
                 now = dict(zip(changed, self.conditional(fork.branches[outcome], test, now, bases), strict=True))
-        return [
-            now[x] if x in now else self.value(passed[x][0]) if x in passed else begin
-            for x in wanted
-        ]  # fmt: skip
+        for x in passed.keys() - now.keys():
+            now[x] = self.given[x] if passed[x][0] == ANY else self.value(passed[x][0])
+        return [now.get(x, begin) for x in wanted]
+
+    def sources(self, fork: Fork, x: Any, known: int) -> list[Any]:
+        """Return the sources of x after the branches, for the outcomes True and False."""
+        found = [self.passed_on(fork.branches[outcome], x, known) for outcome in (True, False)]
+        others = [source for source in found if source != ANY]
+        return [others[0]] * 2 if len(others) == 1 and others[0] is not None else found
 
     def passed_on(self, fork: Fork, x: Any, known: int) -> Any:
-        """Return the source of x at the end of all paths, if it is one and was there before the fork."""
+        """Return the source of x at the end of all paths, if it is one and was there before the fork; or ANY."""
         sources = {self.loop.end_value(end, x) for _, end in _ends(fork)}
+        sources = sources - {ANY} or sources
         source: Any = sources.pop()
         return None if sources or (type(source) is StepValue and source.at >= known) else source
 
@@ -343,9 +413,10 @@ class _Scope:
         """Write a branch; return the values after it of the variables that have the values `now`."""
         inner = _Scope(self.loop, self, self.steps)
         begun = [Input(value_of(v)) for v in now.values()]
-        for x, given in reversed([*zip(now, begun, strict=True)]):
+        inner.given = {x: Variable(given) for x, given in zip(now, begun, strict=True)}
+        for x in reversed(inner.given):
             if type(bases[x]) is not bool:
-                inner.values[bases[x]] = Variable(given)
+                inner.values[bases[x]] = inner.given[x]
         ends = inner.run(fork, [*now])
         body, captured = Tape(), [*inner.captured.values()]
         for op in (*begun, Input(value_of(test)), *[v.op for _, v in captured], *inner.code):
@@ -361,7 +432,7 @@ class _Scope:
 
         For an array it is that into which they store, so that they can store in place.
         """
-        found = [source for source in passed if source is not None]
+        found = [source for source in passed if source is not None and source != ANY]
         found += [self.stored_into(inner, x, known) for inner in fork.branches.values()]
         like = value_of(self.loop.begun[x])
         for source in [*found, x]:
@@ -373,8 +444,8 @@ class _Scope:
 
     def stored_into(self, fork: Fork, x: Any, known: int) -> Any:
         """Return the array from before the fork into which the first path stores to make x."""
-        steps, end = _ends(fork)[0]
-        link: Any = self.loop.end_value(end, x)
+        paths = [(steps, self.loop.end_value(end, x)) for steps, end in _ends(fork)]
+        steps, link = next((path for path in paths if path[1] != ANY), ({}, None))
         while type(link) is StepValue and link.at >= known:
             if steps[link.at].op.fn not in _STORES or not links_in(steps[link.at].args[0]):
                 return None

@@ -133,11 +133,20 @@ def _found_loops(ops: Sequence[Op], loops: list[list[int]], result: Variable) ->
         if len(runs) > 1:  # runs that are not those of one loop may each be a loop
             waiting += [[heads] for heads in runs if not any([heads[0] <= one.start <= heads[-1] for one in those])]
         try:
-            loop = BranchingLoop(those[0], max(map(len, runs))) if those else None
+            for those_alike in _runs_of_one_shape(those):
+                loop = BranchingLoop(those_alike, max(map(len, runs)))
+                found += [(one, loop) for one in those_alike]
         except UnsupportedTreeError:
             continue
-        found += [(one, loop) for one in those if loop is not None]
     return sorted(found, key=lambda pair: pair[0].start)
+
+
+def _runs_of_one_shape(runs: list[WhileLoop]) -> list[list[WhileLoop]]:
+    """Group runs by their number of iterations if they fill lists, since these become arrays of so many rows."""
+    groups: dict[Any, list[WhileLoop]] = {}
+    for one in runs:
+        groups.setdefault(one.max_count if one.listed else None, []).append(one)
+    return [*groups.values()]
 
 
 def _insert_loops(ops: list[Op], found: list[tuple[WhileLoop, BranchingLoop]]) -> list[Op]:
@@ -155,10 +164,10 @@ def _insert_loops(ops: list[Op], found: list[tuple[WhileLoop, BranchingLoop]]) -
         copy(ops[end : one.start])
         end, head = one.stop, ops[one.start]
         run: Any = head.fn.loop  # type: ignore[attr-defined]
-        run.is_free, run.branches = loop.exit is not None, loop.exit is None
+        run.kind = "free" if loop.exit is not None else "branching" if one.tree.branches else "counted"
         calls, parts = loop.call(one, head.site)
         made += [op for op in ops[one.start : end] if not isinstance(op, Call)]
         copy(calls)
-        new.update(zip(one.results, parts, strict=True))
+        new.update(zip([*one.results, *[op for op, _, _ in one.items]], parts, strict=True))
     copy(ops[end:])
-    return check_guards_kept(ops, made, count_guards([op for one, _ in found for op in one.tests(ops)]))
+    return check_guards_kept(ops, made, count_guards([op for one, _ in found for op in ops[one.start : one.stop]]))

@@ -2,33 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
-from wengert.compiling.graphs.from_tape import deciding, graph_of, has_steps
+from wengert.compiling.graphs.from_tape import DecidingOps, deciding_in_loop, graph_of
 from wengert.compiling.graphs.graph import Rules
 from wengert.compiling.graphs.to_tape import to_tape
 from wengert.compiling.rules import shifts, stores, structures, sums  # noqa: F401 -- importing registers their rules
-from wengert.compiling.rules.rewriting import EXACT, RULES
+from wengert.compiling.rules.rewriting import EXACT
 from wengert.tape.interface import AnyTape
 from wengert.tape.loops import Loop
 from wengert.tape.tape import Tape
 
 
-def apply_rules(tape: AnyTape, rules: Rules) -> Tape:
+def apply_rules(tape: AnyTape, rules: Rules, loop: Loop | None = None, wanted: Iterable[int] = ()) -> Tape:
     """Return a tape without dead code, to which these rules are applied: RULES, EXACT or none.
 
-    Equal calls are made once, and what a guard depends on takes none but the rules EXACT.
+    Equal calls are made once, and what a guard depends on takes none but the rules EXACT. The tape may be the body of a
+    `loop`, of whose results those `wanted` decide.
     """
-    made = to_tape(tape, *graph_of(tape, rules, EXACT if rules else {}))
-    decides, known = deciding(list(made)), dict[Any, Loop]()
+    decides = DecidingOps(list(tape)) if loop is None else deciding_in_loop(loop, wanted)
+    made = to_tape(tape, *graph_of(tape, rules, EXACT if rules else {}, decides))
+    decides = DecidingOps(list(made)) if loop is None else deciding_in_loop(loop.with_body(made), wanted)
+    known: dict[Any, Loop] = {}
     for op in made.calls:
         if isinstance(op.fn, Loop):
-            key = op.fn, rules is RULES and op in decides
-            op.fn = known[key] = known.get(key) or _apply_in_loop(op.fn, EXACT if key[1] else rules)
+            key = op.fn, decides.results_of(op)
+            op.fn = known[key] = known.get(key) or op.fn.with_body(apply_rules(op.fn.body, rules, *key))
     return made
-
-
-def _apply_in_loop(loop: Loop, rules: Rules) -> Loop:
-    """Apply rules in a loop, exact ones if it branches: its conditions may depend on any carried number."""
-    branches = rules is RULES and any(map(has_steps, loop.body))
-    return loop.with_body(apply_rules(loop.body, EXACT if branches else rules))

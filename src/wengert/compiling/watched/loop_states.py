@@ -54,15 +54,15 @@ class Head:
     """A guard on the tape that always holds, at the begin of an iteration; its arguments are the loop's variables.
 
     `difference` describes what differs from the head before, besides the values of the variables; empty if `same`.
-    `left` is the number of iterations left of a `for`; `fixed` are the positions of variables that the loop never sets.
+    `left` is the number of iterations left of a `for`; `fixed` are the positions of variables that the loop never sets,
+    `grown` those of the last items of lists to which it only appends.
     """
 
     __name__ = "head"
 
-    def __init__(
-        self, loop: LoopRun, difference: str, left: int | None, heads: Heads, fixed: frozenset[int] = frozenset()
-    ) -> None:
-        self.loop, self.difference, self.left, self.fixed = loop, difference, left, fixed
+    def __init__(self, loop: LoopRun, difference: str, left: int | None, heads: Heads, state: LoopState) -> None:
+        self.loop, self.difference, self.left = loop, difference, left
+        self.fixed, self.grown = state.fixed, state.grown
         self.levels, self.heads = heads.reads.recording.levels[1:], heads
 
     @property
@@ -80,9 +80,9 @@ class Head:
     @property
     def description(self) -> str:
         """Tell how often the generated loop runs, and why not more often."""
-        if self.loop.is_free:
+        if self.loop.kind == "free":
             return "until its condition ends it"
-        if self.loop.branches:
+        if self.loop.kind == "branching":
             return "the traced number of iterations, and takes either branch in each"
         why: Any = f"{self.difference}{self.heads.refusal}" if self.difference else ""
         why = why or (self.heads.reads.draws and "random numbers are drawn")
@@ -109,18 +109,20 @@ _PLAIN_VALUES = {float, complex, range, slice, tuple}
 
 
 class LoopRun:
-    """One execution of a loop. With `is_free`, its generated code runs any number of iterations.
+    """One execution of a loop. The `kind` of loop that generated code has for it is empty if it has none.
 
-    With `branches`, it runs the traced number of iterations, each of which takes any of the traced branches.
+    A "free" loop runs any number of iterations, a "branching" or "counted" one the traced number; in each iteration of
+    a branching one it takes any of the traced branches.
 
     `begin` and `end` are the slots of its first and last head; `key` is its place in the code.
     """
 
-    is_free = branches = False
+    kind = ""
 
     def __init__(self, begin: int, key: LoopKey) -> None:
         self.begin = self.end = begin
         self.key = key
+        self.lengths: dict[str, int] = {}  # of the lists to which it appends, at its last head
 
 
 VariableName = tuple[int, str, str]
@@ -142,12 +144,14 @@ class IncomparableError(Exception):
 class LoopState(NamedTuple):
     """The state at the head of a loop: the form of each variable, and the slots of the traced values in them, in order.
 
-    `fixed` are the positions of the slots in variables that the loop does not set.
+    `fixed` are the positions of the slots in variables that the loop does not set, `grown` those of the last items of
+    lists to which it only appends, None if there are no such lists.
     """
 
     forms: dict[VariableName, Any]
     slots: tuple[int, ...]
-    fixed: frozenset[int]
+    fixed: frozenset[int] = frozenset()
+    grown: frozenset[int] | None = None
 
 
 class Heads:
@@ -191,9 +195,9 @@ class Heads:
             self.lift(frame, self.lifts.get(loop.key, ()))
             if self.reads.has_changed_containers():
                 raise IncomparableError("the content of a container from outside the function")
-            state = _StateWalk(self).state(frame, head, iterator)
+            state = _StateWalk(self).state(frame, head, iterator, loop)
         except IncomparableError as unknown:
-            state, difference = LoopState({}, (), frozenset()), f"it may change {unknown}"
+            state, difference = LoopState({}, ()), f"it may change {unknown}"
         else:
             difference = (
                 "it ran too few iterations to compare them" if before is None else _describe_difference(before, state)
@@ -205,7 +209,7 @@ class Heads:
                 self.liftable.pop(loop, None)  # no difference now, or one that lifting does not remove
         self.loops[key] = loop, state
         left = operator.length_hint(iterator[0]) if iterator else None
-        primitive = Primitive(Head(loop, difference, left, self, state.fixed), None, "guard")
+        primitive = Primitive(Head(loop, difference, left, self, state), None, "guard")
         self.reads.recording.append((primitive, None, state.slots, (), None, site))
 
     def lift(self, frame: types.FrameType, names: Iterable[VariableName]) -> None:
@@ -224,7 +228,7 @@ class Heads:
     @property
     def frees_loops(self) -> bool:
         """Whether a loop for which variables were lifted now runs any number of iterations."""
-        return any([loop.is_free or loop.branches for loop in self.lifted_loops])
+        return any([loop.kind for loop in self.lifted_loops])
 
     def needed_lifts(self) -> Lifts:
         """Return the variables that must be lifted to free loops which contain guards."""
@@ -289,12 +293,13 @@ class _StateWalk:
         inputs = [outer.traced for outer in heads.reads.inputs.values()]
         self.input_owners = {id(owner_of(made)) for made in inputs if isinstance(made, np.ndarray)}
 
-    def state(self, frame: types.FrameType, head: LoopHead, iterator: list[Any]) -> LoopState:
+    def state(self, frame: types.FrameType, head: LoopHead, iterator: list[Any], loop: LoopRun) -> LoopState:
         """Return the state of the program, without the variables of this frame that are not live."""
         forms: dict[VariableName, Any] = {}
         if iterator and type(iterator[0]) in SYMBOLIC_ITERATORS:
             forms[0, frame.f_code.co_name, "the next number of its range"] = [*map(self.form, iterator[0].counters)]
         fixed: list[int] = []
+        grown, lists = dict(head.grown), dict[str, list[Any]]()
         for depth, f in enumerate(_frames(frame)):
             forms[depth, f.f_code.co_name, "the position in the code"] = id(f.f_code), f.f_lasti
             names = dict(f.f_locals)
@@ -302,6 +307,9 @@ class _StateWalk:
                 f.f_locals.clear()  # a copy, which the frame would keep
             for name, value in names.items():
                 if depth == 0 and name in f.f_code.co_varnames and name not in {*head.live, *f.f_code.co_cellvars}:
+                    continue
+                if depth == 0 and type(value) is list and name in grown:
+                    lists[name] = value
                     continue
                 is_fast = name in f.f_code.co_varnames and name not in f.f_code.co_cellvars
                 if is_fast and (depth or name not in head.set) and slot_of(self.recording, value) is not None:
@@ -312,7 +320,17 @@ class _StateWalk:
                     raise IncomparableError(f"{name}, {unknown}") from None
                 except RecursionError:
                     raise IncomparableError(f"{name}, too deeply nested to compare") from None
-        return LoopState(forms, tuple(self.slots), frozenset(fixed))
+        first = len(self.slots)
+        for name, value in lists.items():
+            more = len(value) - loop.lengths.get(name, len(value))
+            loop.lengths[name] = len(value)
+            is_alone = id(value) not in self.numbers and [*map(id, lists.values())].count(id(value)) == 1
+            count = max(grown[name], more)
+            last = value[len(value) - min(count, len(value)) :]
+            form = ("grown", more, *map(self.form, last)) if is_alone else self.form(value)
+            forms[0, frame.f_code.co_name, name] = form
+        positions = frozenset(range(first, len(self.slots))) if lists else None
+        return LoopState(forms, tuple(self.slots), frozenset(fixed), positions)
 
     def form(self, value: Any) -> Any:
         """Return the form of a value. Code cannot distinguish states with equal forms in the same order."""
