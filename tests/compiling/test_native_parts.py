@@ -166,3 +166,18 @@ def test_integers_that_floats_do_not_represent_are_left_to_numpy() -> None:
     assert "in part" in run.state
     for x in (np.arange(5.0), np.arange(5.0)[::-1].copy(), 2.0**55 + np.arange(5.0) * 8.0):
         assert run(x) == pytest.approx(f(x), rel=1e-13)
+
+
+def test_a_loop_is_native_beside_too_many_ops_and_too_large_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
+    def f(e: np.ndarray, x: np.ndarray) -> Any:
+        s = recurrence(e, e[0, 0])
+        for fn in (np.sin, np.cos, np.tanh, np.exp, np.arctan, np.sinh, np.square, np.cosh, np.negative, np.abs):
+            s = fn(s) * e[fn.nargs, 1] + np.sin(e[fn.nin, 2]) - fn(e[0, 0])
+        return s + np.sum(np.sin(x))
+
+    large = np.linspace(0.0, 1.0, 100_000)
+    for most, x in ((30, E[0]), (3000, large)):
+        monkeypatch.setattr(source, "MOST_OPS", most)
+        run: Any = compile_native(wg.trace(f, E, x)[1].optimise(), build=interpret_program)
+        assert "in part" in run.state and "def native" in run.source
+        assert run(E, x) == pytest.approx(f(E, x), rel=1e-13)

@@ -60,9 +60,14 @@ class TapeCutter:
         return {}
 
     def leave_to_numpy(self, op: Op | None, error: UnsupportedOp) -> bool:
-        """Let NumPy run an op, others like it, and a few ops before; return False if the op is not known."""
+        """Let NumPy run an op, others like it, and a few ops before; all but loops if the op is not known.
+
+        Return whether that is more than before.
+        """
         if not isinstance(op, Call):
-            return False
+            others = {op for op in self.calls if not _is_loop_call(op)} - self.by_numpy
+            self.by_numpy.update(others)
+            return bool(others)
         whole_function = error.args[0] == callable_name(op.fn)
         for each in [x for x in self.calls if x.fn is op.fn] if whole_function else [op]:
             before: set[Op | None] = {each}
