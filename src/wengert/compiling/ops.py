@@ -209,6 +209,7 @@ _ELEMENTWISE = (
     _of_bools("xor", "({0} != {1})", np.logical_xor, operator.xor, np.bitwise_xor),
     _elementwise("isfinite", 1, np.isfinite, math.isfinite, word=ScalarOp("{0} - {0} == 0.0", BOOL_KIND)),
     _elementwise("isnan", 1, np.isnan, math.isnan, word=ScalarOp("{0} != {0}", BOOL_KIND)),
+    _elementwise("isinf", 1, np.isinf, math.isinf, word=ScalarOp("abs({0}) == inf", BOOL_KIND)),
     _of_math("asinh", np.arcsinh),
     _of_math("acosh", np.arccosh),
     _of_math("atanh", np.arctanh),
@@ -354,7 +355,8 @@ _OF_ARRAYS = (
     OpInfo("tuple", (functional.make_tuple, functional.make_list)),
     OpInfo("getfield", (functional.getfield,)),
     OpInfo("getattr", (getattr,)),
-    OpInfo("static", (np.iscomplexobj, np.isrealobj, np.ndim, np.shape, np.size, len, type)),  # of types and shapes
+    # of types and shapes
+    OpInfo("static", (np.iscomplexobj, np.isrealobj, np.ndim, np.shape, np.size, np.result_type, len, type)),
     OpInfo(
         "memory_query",
         (operator.is_, operator.is_not, id, np.shares_memory, np.may_share_memory, *functional.WINDOWED),

@@ -15,6 +15,7 @@ import numpy as np
 
 from wengert.compiling.native.array_ops import EMITTERS
 from wengert.compiling.native.blocks import BlockLevel
+from wengert.compiling.native.expansion import emit_expansion, expansion
 from wengert.compiling.native.indices import EXACT, INT_WORDS, MOVES, check_elements, emit_whole
 from wengert.compiling.native.loops import emit_loop
 from wengert.compiling.native.nests import SourceText, element
@@ -254,6 +255,14 @@ class Body:
             self.program.guarded.add(op)
             return op.val
         known = EMITTERS.get(info(fn).name)
+        function = expansion(fn) if known is None else None
+        if function is not None:
+            made = emit_expansion(self, op, function, args, op.kwargs)
+            if op.guard:
+                if not isinstance(made, Scalar):
+                    raise UnsupportedOp("a branch on an array")
+                self.guard(op, made)
+            return made
         if known is None or op.guard:
             raise UnsupportedOp(callable_name(fn))
         if info(fn).name not in _OF_KNOWN_INTS:
