@@ -128,7 +128,10 @@ class LoopCall:
         outer = [get(self.args[len(firsts) + k]) for k in back.outer]
         args = [*firsts, *index, *seeds, *sums, *number, *outer, *map(get, self.stacked)]
         values = tuple(map(value_of, back.results))
-        parts = code.parts_of(code.push(Call(back.loop, args, val=values, site=self.op.site)), values)
+        if [Variable(x) for x in (*back.seeds.values(), *back.sums.values())] == back.results:
+            parts: Sequence[Any] = [*seeds, *sums]  # nothing in it has a cotangent
+        else:
+            parts = code.parts_of(code.push(Call(back.loop, args, val=values, site=self.op.site)), values)
         n = len(back.seeds)
         begun = [(k, part) for k, part in zip(back.seeds, parts[:n], strict=True) if k < self.carried]
         for k, part in (*begun, *zip(back.sums, parts[n:], strict=True)):

@@ -8,7 +8,7 @@ calls that were recorded after that outcome. Nothing is known of outcomes that w
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -87,6 +87,7 @@ class WhileLoop(NamedTuple):
     is the end after the last one, if the trace reached it. `items` are the ops of list items that are read after the
     loop, each with the number of the variable that had its value after an iteration, and that of the iteration. `lists`
     are the later calls that take a whole list, each with the number of the variable that had the values of its items.
+    `number` is the number of iterations, if that is computed.
     """
 
     tree: Fork
@@ -99,6 +100,7 @@ class WhileLoop(NamedTuple):
     exhausted: PathEnd | None
     items: list[tuple[Op, int, int]]
     lists: list[tuple[Call, int]]
+    number: Link | None
 
     @property
     def listed(self) -> set[int]:
@@ -134,22 +136,42 @@ class _Irregular(NotUniform):
 
 
 def find_while_loops(
-    ops: Sequence[Op], place: dict[Op, int], runs: Sequence[list[int]], last: dict[Any, int]
+    ops: Sequence[Op],
+    place: dict[Op, int],
+    runs: Sequence[list[int]],
+    last: dict[Any, int],
+    constants: Collection[Op] = (),
 ) -> list[WhileLoop]:
     """Return the loop that was run so often, one for each run; each run has the positions of its heads.
 
     Runs whose iterations are not a function of their variables are left out, as are the first iterations of others.
-    `place` maps ops to their positions, `last` to the positions where they are read last.
+    `place` maps ops to their positions, `last` to the positions where they are read last. The inputs `constants` have
+    the same values in each call.
     """
     heads = [_recurring(ops, run) for run in runs if all([ops[k].fn.is_all for k in run])]  # type: ignore[attr-defined]
+    never = {run[0] for run in runs if never_runs(ops, run, constants)}
     tries = 0
-    while heads := [run for run in heads if len(run) > 1]:
+    while any([len(run) > 1 for run in heads]):
+        heads = [run for run in heads if len(run) > 1 or (run and run[0] in never)]
         try:
             return _LoopFinder(ops, place, heads, last).loops()
         except _Irregular as error:
             heads[error.row.run] = heads[error.row.run][error.row.number + 1 :] if tries < MOST_TRIES else []
         tries += 1
     return []
+
+
+def never_runs(ops: Sequence[Any], heads: list[int], constants: Collection[Op]) -> bool:
+    """Whether a loop ran never, because of a number of iterations that the tape computes from constants."""
+    head = ops[heads[0]]
+    number = len(heads) == 1 and head.fn.number
+    waiting = [[*head.references()][-1].op] if number else []
+    for op in waiting:
+        if isinstance(op, Call) and op.fn is functional.whole:
+            waiting += [v.op for v in op.references()]
+        elif type(op) is not Constant and op not in constants:
+            return False
+    return bool(number)
 
 
 MOST_TRIES = 20
@@ -198,6 +220,8 @@ class _LoopFinder:
         lists = {tuple([id(op) for values in columns[j] for op in values]) for j in grown}
         self.grown = [j for j, key in enumerate(self.kept) if key in lists]
         self.outer_values: list[tuple[Op, ...]] = []
+        has_number = all([ops[heads[0]].fn.number for heads in runs])  # type: ignore[attr-defined]
+        self.number_link = OuterValue(self.number(tuple([values[0] for values in columns[-1]]))) if has_number else None
         self.items: list[list[tuple[Op, int, int]]] = [[] for _ in runs]
         self.lists: list[list[tuple[Call, int]]] = [[] for _ in runs]
         self.readers: dict[Any, list[Any]] = {}
@@ -206,7 +230,7 @@ class _LoopFinder:
                 self.readers.setdefault(v.op, []).append(op)
         self.iterations = []
         for run, heads in enumerate(runs):
-            longest = max([b - a for a, b in itertools.pairwise(heads)])
+            longest = max([b - a for a, b in itertools.pairwise(heads)], default=0)
             stops = [*heads[1:], min(heads[-1] + 1 + longest, len(ops))]
             rows = []
             for k, (a, b) in enumerate(zip(heads, stops, strict=True)):
@@ -236,7 +260,7 @@ class _LoopFinder:
         found = []
         for run, (rows, heads) in enumerate(zip(self.iterations, self.runs, strict=True)):
             outer, ends = [ops[run] for ops in self.outer_values], (self.stops[run], self.results[run], lefts[run])
-            lists = self.items[run], self.lists[run]
+            lists = self.items[run], self.lists[run], self.number_link
             found.append(WhileLoop(tree, rows[0].variables, outer, heads[0], *ends, exhausted, *lists))
         return found
 
@@ -323,6 +347,8 @@ class _LoopFinder:
         """Return the ops of a run, up to step `at - 1` of the last iteration, that are read after it."""
         row, heads = self.iterations[run][-1], self.runs[run]
         stop = self.stops[run] = (self.place[row.ops[at - 1]] if at else heads[-1]) + 1
+        if len(self.iterations[run]) == 1 and not at:  # it never runs, so its variables are those before it
+            return []
         later: list[Op] = [op for op in self.ops[heads[0] : stop] if type(op) is Call and self.last.get(op, -1) >= stop]
         others = [op for op in row.variables if op not in later and self.last.get(op, -1) >= stop]
         self.check_unambiguous([row], [(op,) * len(self.runs) for op in others])
@@ -382,6 +408,8 @@ class _LoopFinder:
             return StepValue(places.pop())
         if min(places) < at or not all([is_inexact(op.val) for op in ops]):
             raise _Irregular(rows[0])
+        if all([type(op) is Constant and _same_constant(op.val, ops[0].val) for op in ops]):
+            ops = [ops[0]] * len(ops)  # states with other constants would differ
         pairs = [*zip(rows, ops, strict=True)]
         found: list[Link] = [
             LoopVariable(j) for j in range(len(self.kept)) if all([row.variables[j] is op for row, op in pairs])

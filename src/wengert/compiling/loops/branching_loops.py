@@ -84,8 +84,8 @@ class RowNumber(Link):
     """The number of the iteration."""
 
 
-GOES_ON, ANY = "goes on", "any"
-"""Stand for the flag by which a loop goes on, among its variables, and for a value that nothing reads."""
+GOES_ON, ANY, NUMBER = "goes on", "any", "number"
+"""Stand for the flag by which a loop goes on, a value that nothing reads, and the number of iterations."""
 
 
 class BranchingLoop:
@@ -95,9 +95,13 @@ class BranchingLoop:
     """
 
     def __init__(self, runs: Sequence[WhileLoop], usual: int) -> None:
-        self.one = one = runs[0]
+        self.one = one = max(runs, key=lambda run: run.max_count or 0)
+        self.most = one.max_count
         self.usual = usual
         self.counters = _counters_of(one)
+        outputs = one.exhausted.outputs if one.exhausted else ()
+        if one.number is not None and any([x in self.counters for x in outputs]):
+            raise UnsupportedTreeError("a counter is read after a loop with a computed number of iterations")
         self.carried = [j for j in range(len(one.variables)) if LoopVariable(j) not in self.counters]
         self.exit = next((end for _, end in _ends(one.tree) if end.exits), None)
         self.loops: dict[Any, Loop] = {}
@@ -151,9 +155,10 @@ class BranchingLoop:
         counting = [form for form in self.forms if form.step(self.counters)]
         fixed = [form for form in self.forms if form not in counting]
         self.steps = [form.step(self.counters) for form in counting]
-        self.given = [*counting, *self.begun, *fixed, *self.outer]
+        numbers = {} if self.one.number is None else {NUMBER: _input(self.one.op_of(self.one.number))}
+        self.given = [*counting, *self.begun, *numbers, *fixed, *self.outer]
         body = Tape()
-        known: dict[Any, Any] = {**self.forms, **self.begun, **self.outer}
+        known: dict[Any, Any] = {**self.forms, **self.begun, **numbers, **self.outer}
         for op in (*[known[given].op for given in self.given], *code):
             body.push(op)
         body.result = body.push(Call(functional.make_tuple, list(ends), val=tuple(map(value_of, ends))))
@@ -184,8 +189,13 @@ class BranchingLoop:
     def call(self, run: WhileLoop, site: Any) -> tuple[list[Op], list[Op]]:
         """Return the ops that run the loop as one of its runs was recorded, and those that are its results."""
         code, count = AdjointCode(), run.max_count
+        if run.number is not None:
+            count, number = self.most, self.number(code, run)
+            code.push(Call(operator.le, [number, float(self.most)], val=True, site=site, guard=True))  # type: ignore[arg-type]
+            if int(run.op_of(run.number).val) > run.max_count:  # type: ignore[operator]
+                code.push(Call(operator.ge, [number, 0.0], val=True, site=site, guard=True))
         if count not in self.loops:
-            ending = "count" if self.exit is None else "flag"
+            ending = "flag" if self.exit is not None else "count" if run.number is None else "number"
             self.loops[count] = Loop(self.body, count, self.steps, len(self.begun), ending, usual=self.usual)
         args = [self.argument(code, x, run) for x in self.given]
         call = code.push(Call(self.loops[count], args, val=self.body.result.op.val, site=site))  # type: ignore[union-attr]
@@ -213,10 +223,18 @@ class BranchingLoop:
             return _integer_outside(code, x, run)
         if x == GOES_ON:
             return True
+        if x == NUMBER:
+            return self.number(code, run)
         if type(x) is Items:
             rows = value_of(self.begun[x])
             return code.push(Call(np.zeros, [rows.shape, rows.dtype], val=rows, note=ROWS))
         return zero_like(code, run.results[x.number].val) if type(x) is ExitValue else _outside(code, run.op_of(x))
+
+    def number(self, code: AdjointCode, run: WhileLoop) -> Any:
+        """Return the number of iterations of a run, without those before its first head."""
+        op: Any = run.op_of(run.number)
+        number, before = _outside(code, op), int(op.val) - run.max_count  # type: ignore[operator]
+        return code.call(whole, operator.sub, number, float(before)) if before else number
 
     def counter_after(self, code: AdjointCode, x: Any, run: WhileLoop) -> Op:
         """Return the value of a counter after a run with a fixed number of iterations."""

@@ -99,6 +99,7 @@ class _Forward:
         self.later = [op for op in dict.fromkeys(read) if op in self.ops and op not in self.outputs]
         self.others: list[Op] = []
         self.tape = check_guards_kept(self.ops, self._tape(tape))
+        self.constants = [k for k, op in enumerate(self.others, len(self.inputs)) if type(op) is Constant]
 
     def _tape(self, tape: Any) -> Tape:
         new = TapeRewriter(tape, Tape())
@@ -160,7 +161,7 @@ def _forward_ops(ops: Sequence[Op], back: Call, inputs: Sequence[Op], has_free: 
 def _derivative_tape(forward: _Forward, loops: bool) -> Any:
     """Return the tape from the inputs of a forward part and the seeds to its outputs, later values and cotangents."""
     has_free = loops and may_have_free_loops(forward.tape)
-    free = _try(with_free_loops, forward.tape) if has_free else None
+    free = _try(with_free_loops, forward.tape, forward.constants) if has_free else None
     without_heads(forward.tape)
     for tape in [forward.tape] if free is None else [free, forward.tape]:
         whole = rolled(tape) if loops else tape

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import operator
 from bisect import bisect
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from wengert.compiling.guard_check import check_guards_kept, count_guards
-from wengert.compiling.loops.branch_tree import WhileLoop, drop_unread_variables, find_while_loops
+from wengert.compiling.loops.branch_tree import WhileLoop, drop_unread_variables, find_while_loops, never_runs
 from wengert.compiling.loops.branching_loops import BranchingLoop, UnsupportedTreeError
 from wengert.compiling.loops.periodicity import static_spec
 from wengert.compiling.tape_rewriter import tape_with_ops
@@ -56,13 +56,17 @@ def without_heads(tape: Any) -> Any:
     return tape
 
 
-def with_free_loops(tape: Any) -> Any:
-    """Return the tape without heads; loops whose number of iterations or branches may differ are calls of a Loop."""
+def with_free_loops(tape: Any, constants: Iterable[int] = ()) -> Any:
+    """Return the tape without heads; loops whose number of iterations or branches may differ are calls of a Loop.
+
+    The inputs with the indices `constants` have the same values in each call.
+    """
     made: Any = tape_with_ops(tape, with_early_guards(list(tape)))
     ops = list(made)
     while loops := _innermost(ops):
         done = {ops[k] for heads in loops for k in heads}
-        ops = _insert_loops(ops, _found_loops(ops, loops, made.result))
+        fixed = {made.inputs[k].op for k in constants}
+        ops = _insert_loops(ops, _found_loops(ops, loops, made.result, fixed))
         ops = [op for op in ops if op not in done]
     return tape_with_ops(made, ops)
 
@@ -115,13 +119,15 @@ def _innermost(ops: Sequence[Any]) -> list[list[int]]:
     return sorted(inmost)
 
 
-def _found_loops(ops: Sequence[Op], loops: list[list[int]], result: Variable) -> list[tuple[WhileLoop, BranchingLoop]]:
+def _found_loops(
+    ops: Sequence[Op], loops: list[list[int]], result: Variable, constants: Collection[Op]
+) -> list[tuple[WhileLoop, BranchingLoop]]:
     """Return the runs of loops that become a Loop, in order; runs of one loop share one if possible."""
     place = {op: k for k, op in enumerate(ops)}
     last: dict[Any, int] = {v.op: k for k, op in enumerate(ops) for v in op.references()} | {result.op: len(ops)}
     groups: dict[Any, list[list[int]]] = {}
     for heads in loops:
-        if _has_open_count(ops, heads):
+        if _has_open_count(ops, heads) or never_runs(ops, heads, constants):
             first: Any = ops[heads[0]]
             state = tuple([static_spec(v.op.val) for v in ops[heads[-1]].references()])  # type: ignore[union-attr]
             groups.setdefault((first.fn.loop.key, first.fn.left == len(heads) - 1, state), []).append(heads)
@@ -129,7 +135,7 @@ def _found_loops(ops: Sequence[Op], loops: list[list[int]], result: Variable) ->
     waiting = [*groups.values()]
     while waiting:
         runs = waiting.pop()
-        those = drop_unread_variables(find_while_loops(ops, place, runs, last))
+        those = drop_unread_variables(find_while_loops(ops, place, runs, last, constants))
         if len(runs) > 1:  # runs that are not those of one loop may each be a loop
             waiting += [[heads] for heads in runs if not any([heads[0] <= one.start <= heads[-1] for one in those])]
         try:

@@ -55,14 +55,17 @@ class Head:
 
     `difference` describes what differs from the head before, besides the values of the variables; empty if `same`.
     `left` is the number of iterations left of a `for`; `fixed` are the positions of variables that the loop never sets,
-    `grown` those of the last items of lists to which it only appends.
+    `grown` those of the last items of lists to which it only appends. With `number`, the last variable is the number of
+    iterations of a `for`.
     """
 
     __name__ = "head"
 
-    def __init__(self, loop: LoopRun, difference: str, left: int | None, heads: Heads, state: LoopState) -> None:
+    def __init__(
+        self, loop: LoopRun, difference: str, left: int | None, heads: Heads, state: LoopState, number: bool
+    ) -> None:
         self.loop, self.difference, self.left = loop, difference, left
-        self.fixed, self.grown = state.fixed, state.grown
+        self.fixed, self.grown, self.number = state.fixed, state.grown, number
         self.levels, self.heads = heads.reads.recording.levels[1:], heads
 
     @property
@@ -209,8 +212,10 @@ class Heads:
                 self.liftable.pop(loop, None)  # no difference now, or one that lifting does not remove
         self.loops[key] = loop, state
         left = operator.length_hint(iterator[0]) if iterator else None
-        primitive = Primitive(Head(loop, difference, left, self, state), None, "guard")
-        self.reads.recording.append((primitive, None, state.slots, (), None, site))
+        number = getattr(iterator[0], "number", None) if iterator and type(iterator[0]) in SYMBOLIC_ITERATORS else None
+        slots = state.slots if number is None else (*state.slots, slot_of(self.reads.recording, number))
+        primitive = Primitive(Head(loop, difference, left, self, state, number is not None), None, "guard")
+        self.reads.recording.append((primitive, None, slots, (), None, site))
 
     def lift(self, frame: types.FrameType, names: Iterable[VariableName]) -> None:
         """Replace these variables, if they are constant numbers, by values that the tape computes from here on."""

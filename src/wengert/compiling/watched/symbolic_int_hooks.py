@@ -13,6 +13,7 @@ import numpy as np
 
 from wengert.compiling.watched.hooks import WATCHING_HOOKS
 from wengert.compiling.watched.symbolic_ints import (
+    SymbolicBounds,
     SymbolicInt,
     float_of,
     record_integer_call,
@@ -103,7 +104,7 @@ def _refusing_counters(hook: Any, reason: str, is_refused: Any) -> Any:
 def _contains_counter(thing: Any) -> bool:
     """Whether a thing is a counter, or a slice or container with a counter in it."""
     t = type(thing)
-    if t is SymbolicInt:
+    if t is SymbolicInt or t is SymbolicBounds:
         return True
     if t is slice:
         return any(map(_contains_counter, (thing.start, thing.stop, thing.step)))
@@ -184,6 +185,8 @@ def _call_with_counter(f: Any, resolved: Any, args: tuple[Any, ...]) -> Any:
         return args[0]
     if f is abs:
         return record_integer_call(operator.abs, *args)
+    if f is range:
+        return SymbolicBounds(*args)
     if f is isinstance and type(args[0]) is SymbolicInt and _is_plain_class(args[1]):
         return isinstance(0, args[1])
     if f in (float, np.float64, bool) or _gives_same_floats(f, args):

@@ -95,14 +95,36 @@ def recorded_key(key: Any) -> Any:
     return record_call(ruled(as_index), (float_of(key),), {}) if type(key) is SymbolicInt else key
 
 
-class SymbolicRange:
-    """A replacement of a range iterator that computes each number from the one before, on the tape."""
+class SymbolicBounds:
+    """A `range` of which a bound is a symbolic integer; it can only be iterated over."""
 
-    def __init__(self, recording: Recording, iterator: Any) -> None:
+    def __init__(self, start: Any, stop: Any = None, step: Any = 1) -> None:
+        bounds: tuple[Any, Any] = (0, start) if stop is None else (start, stop)
+        self.start, self.stop, self.step = *bounds, step
+        if type(self.step) is not int or abs(self.step) != 1:
+            refuse_counter("a loop counter is a bound of a range with a step")
+
+    def __iter__(self) -> SymbolicRange:
+        numbers = range(int(float_of(self.start)), int(float_of(self.stop)), self.step)
+        made = SymbolicRange(STATE.recording, iter(numbers), self.start)
+        ends = (self.stop, self.start) if self.step > 0 else (self.start, self.stop)
+        made.number = record_integer_call(operator.sub, *ends)
+        return made
+
+
+class SymbolicRange:
+    """A replacement of a range iterator that computes each number from the one before, on the tape.
+
+    `number` is its number of iterations, negative for none, if the tape computes that.
+    """
+
+    number: Any = None
+
+    def __init__(self, recording: Any, iterator: Any, start: Any = None) -> None:
         _, (numbers,), *begun = iterator.__reduce__()
         numbers = numbers[begun[0] if begun and begun[0] else 0 :]
         self.iterator, self.step = iterator, numbers.step
-        self.next = lift_constant(recording, numbers.start)
+        self.next = start if type(start) is SymbolicInt else lift_constant(recording, numbers.start)
 
     @property
     def counters(self) -> list[Any]:
@@ -136,6 +158,8 @@ class SymbolicItems(SymbolicRange):
 
 class SymbolicTuples:
     """A replacement of a `zip` or `enumerate` of symbolic iterators."""
+
+    number = None
 
     def __init__(self, parts: Sequence[Any]) -> None:
         self.parts = parts
