@@ -38,7 +38,6 @@ FUNCTIONS: dict[str, Callable[[np.ndarray], Any]] = {
     "beside a loop": lambda e: recurrence(e, 0.2) + np.sum(e[e > 0.1] ** 2),
     "indices for a loop": lambda e: np.sum(recurrence(e, e[0])[np.argsort(e[1])] * e[np.argmax(e[:, 2])]),
     "indices by search": lambda e: recurrence(e, np.sum(e[np.searchsorted(np.linspace(-1, 1, 8), e[:, 1]), 0])),
-    "the derivative of a beta function": lambda e: recurrence(e, sp.betaln(1.0 + e[0, 0] ** 2, np.exp(e[1, 1]))),
 }
 
 

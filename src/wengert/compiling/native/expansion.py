@@ -40,6 +40,9 @@ class Emitted(NDArrayOperatorsMixin):
 
     def apply(self, fn: Any, *args: Any, **kwargs: Any) -> Any:
         """Emit a call of a function."""
+        words = tuple(kwargs.values())
+        if any([isinstance(x, Emitted) for word in words for x in (word if isinstance(word, tuple) else (word,))]):
+            raise UnsupportedOp("a write into an array")
         values, given = ([_part(x, name) for x in args] for name in ("val", "native"))
         with np.errstate(all="ignore"):
             val = fn(*values, **kwargs)
@@ -91,7 +94,7 @@ def all_of(a: Any, axis: Any = None) -> Any:
 
 
 _INSTEAD: dict[Any, Callable[..., Any]] = {np.roll: roll, np.flip: flip, np.any: any_of, np.all: all_of}
-_OF_SCIPY = {"logsumexp": logsumexp, "softmax": softmax}
+_INSTEAD_OF_SCIPYS = {"logsumexp": logsumexp, "softmax": softmax}
 """Functions to run instead of others, and of those of `scipy.special`, which is not imported for them."""
 
 
@@ -101,7 +104,13 @@ def expansion(fn: Any) -> Any:
         return fn
     name = getattr(fn, "__name__", "")
     is_scipys = getattr(sys.modules.get("scipy.special"), name, None) is fn
-    return _INSTEAD.get(fn) if type(fn) in TOLD_APART and fn in _INSTEAD else _OF_SCIPY.get(name) if is_scipys else None
+    return (
+        _INSTEAD.get(fn)
+        if type(fn) in TOLD_APART and fn in _INSTEAD
+        else _INSTEAD_OF_SCIPYS.get(name)
+        if is_scipys
+        else None
+    )
 
 
 def emit_expansion(body: Any, op: Call, function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]) -> Any:
