@@ -23,6 +23,7 @@ from wengert.values.specs import is_inexact, light
 from wengert.values.trees import is_container
 from wengert.values.views import owner_of
 
+_COMPARISONS = {operator.lt, operator.le, operator.eq, operator.ne, operator.ge, operator.gt}
 METADATA = {len, np.shape, np.ndim, np.size}  # read off the shape alone: neither recorded nor guarded
 
 
@@ -124,7 +125,8 @@ def record_constant(
     kwargs = {name: keep_keyword(recording, v) for name, v in kwargs.items()}
     slot = len(recording.entries)
     args = tuple(recording.memory.capture(a) for a in args)
-    if recording.batched and type(value) is np.bool_:  # of which there are but two objects
+    is_compared = type(value) is np.bool_ or (type(value) is bool and primitive.fn in _COMPARISONS)
+    if recording.batched and is_compared:  # of bools there are but two objects
         value = np.array(value)
     if has_identity(value):
         if any(value is a for a in flat(args)):

@@ -29,6 +29,7 @@ from wengert.rulebook.keeping import are_finite, has_nan, is_all_zero
 from wengert.rulebook.runtime import own
 from wengert.values.cotangents import AbstractTangent
 from wengert.values.functional import getfield, setitem
+from wengert.values.names import home_of
 from wengert.values.projection import project, unbroadcast
 from wengert.values.results import form_of, is_flat, keys_of
 from wengert.values.settings import SETTINGS
@@ -219,10 +220,18 @@ def _noted_step(
     STATE.site = entry[5]
     cotangents.note(label, slot)
     places, y_bar = _before_step(cotangents, slot, entry) if SETTINGS.debug_nans else ((), None)
+    is_own = type(entry[0]) is Bound and home_of(entry[0].rule.body).startswith("wengert")
+    watching = STATE.recording if is_own else None
+    before = watching is not None and watching.batched
     try:
+        if watching is not None:
+            watching.batched = True  # so a comparison of numbers in a rule is computed on the tape, and no guard
         general_step(cotangents, slot, entry, depth)
     except (NoDerivativeError, np.linalg.LinAlgError) as error:
         raise of_rule(error, entry[5]) from error.__cause__
+    finally:
+        if watching is not None:
+            watching.batched = before
     if places:
         handed_on = [cotangent for _, cotangent, _ in cotangents.waiting]
         check_step(recording, slot, y_bar, [*map(cotangents.table.__getitem__, places), *handed_on])

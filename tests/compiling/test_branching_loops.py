@@ -1,0 +1,284 @@
+"""Loops with branches, counters in keys, lists and inner ranges: one trace serves data that takes other branches."""
+
+from __future__ import annotations
+
+import math
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert.compiling import ops
+from wengert.compiling.loops import lowering
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "fuzz"))
+from test_fuzz_matrices import native_code
+
+R = np.random.default_rng(12)
+
+
+@pytest.fixture(autouse=True)
+def bugs_raise(monkeypatch: pytest.MonkeyPatch) -> None:
+    def raised(error: Exception) -> None:
+        raise error
+
+    monkeypatch.setattr(lowering, "warn_of_bug", raised)
+
+
+def garch(x):
+    h = np.zeros(len(x))
+    h[0] = x[0] ** 2
+    for t in range(1, len(x)):
+        h[t] = 0.1 + 0.8 * h[t - 1]
+        if x[t - 1] < 0.0:
+            h[t] += 0.3 * x[t - 1] ** 2
+    return np.sum(np.log1p(h))
+
+
+def nested_branches(x):
+    c, k = x[0], 0
+    for i in range(1, len(x)):
+        if x[i] > 0.0:
+            if c > x[i]:
+                c = 0.5 * c + x[i]
+            else:
+                c, k = c * x[i], k + 1
+        elif i % 3 == 0:
+            continue
+        else:
+            c = np.tanh(c) - 0.1 * k
+    return c
+
+
+def over_items(x):
+    c = x[0] * x[1]
+    for j, (a, b) in enumerate(zip(x, x[::-1], strict=True)):
+        c = c * 0.9 + (a * b if a > b else 0.1 * j * a)
+    return c
+
+
+def over_rows(x):
+    m, v = x.reshape(-1, 2), x[:2] * 1.0
+    for row in m:
+        v = 0.5 * v + row if row[0] > v[0] else v - 0.1 * row
+    return np.sum(v**2)
+
+
+def upwind(x):
+    u = np.zeros((4, len(x)))
+    u[0] = x
+    for n in range(3):
+        for i in range(1, len(x) - 1):
+            if u[n, i + 1] > u[n, i - 1]:
+                u[n + 1, i] = u[n, i] - 0.1 * (u[n, i] - u[n, i - 1])
+            else:
+                u[n + 1, i] = u[n, i] - 0.1 * (u[n, i + 1] - u[n, i])
+    return np.sum(u[-1] ** 2)
+
+
+def pairs(x):
+    c = 0.1 * x[0]
+    for i in range(len(x)):
+        for j in range(i + 1, len(x)):
+            d = x[i] - x[j]
+            c = c + d * d if d * d < 1.0 else c + 0.5 * abs(d)
+    return c
+
+
+def listed(x):
+    h, c = [x[0]], x[1]
+    for r in x:
+        v = 0.1 + 0.5 * h[-1]
+        if r < 0.0:
+            v = v + r**2
+            c = c * 0.9
+        h.append(v + c)
+    return np.sum(np.array(h) ** 2) + h[3]
+
+
+def ends_early(x):
+    c = x[0] * 1.0
+    for r in x:
+        c = 0.5 * c + r
+        if c > 1.5:
+            break
+    return c * c
+
+
+def newton_in_each(x):
+    t = 0.0 * x[0]
+    for r in x:
+        y = r * r + 1.0
+        while abs(y * y - r * r - 1.0) > 1e-12:
+            y = 0.5 * (y + (r * r + 1.0) / y)
+        t = t + y * r
+    return t
+
+
+def bisection(x):
+    a, b = 0.0 * x[0], 2.0 + x[0] ** 2
+    for _ in range(50):
+        m = 0.5 * (a + b)
+        if m**3 > x[0] ** 2 + 1.0:
+            b = m
+        else:
+            a = m
+    return (a - x[1]) ** 2
+
+
+def chosen(x):
+    c = x[0] * 1.0
+    for r in x:
+        c = max(c, r) if r > -5.0 else c
+        c = np.maximum(c, 0.0) + 0.1 * min(c, r, 0.5)
+    return c
+
+
+PROGRAMS = [
+    garch, nested_branches, over_items, over_rows, upwind, pairs, listed, ends_early, newton_in_each, bisection, chosen,
+]  # fmt: skip
+
+
+def difference(f, x, k):
+    """A Richardson extrapolation of central differences in entry k."""
+    e = np.zeros_like(x)
+    e[k] = 1.0
+    one, two = [(f(x + h * e) - f(x - h * e)) / (2 * h) for h in (1e-4, 2e-4)]
+    return (4.0 * one - two) / 3.0
+
+
+@pytest.mark.parametrize("f", PROGRAMS)
+@pytest.mark.parametrize("is_native", [False, True])
+def test_a_loop_with_branches_has_the_gradient_of_its_path(f, is_native):
+    plain = wg.value_and_grad(f)
+    compiled = wg.compile(plain, native=False)
+    compiled(R.normal(size=12))
+    run = native_code(compiled) if is_native else compiled
+    if run is None:
+        pytest.skip("native code has no word for it")
+    for _ in range(6):
+        x = R.normal(size=12)
+        try:
+            value, gradient = run(x)
+        except wg.StaleTapeError:
+            continue
+        np.testing.assert_allclose(value, f(x), rtol=1e-12)
+        np.testing.assert_allclose(gradient, plain(x)[1], rtol=1e-10, atol=1e-12)
+        k = int(R.integers(12))
+        if f not in (bisection, ends_early):  # which step from one path to another
+            assert gradient[k] == pytest.approx(difference(f, x, k), rel=1e-5, abs=1e-6)
+
+
+@pytest.mark.parametrize("f", [garch, over_rows, upwind, pairs, listed, newton_in_each, bisection, chosen])
+def test_one_trace_or_two_serve_all_data(f):
+    compiled = wg.compile(wg.grad(f), strict=True, native=False)
+    for _ in range(12):
+        compiled(R.normal(size=12))
+    assert len([line for line in compiled.explain().splitlines() if line.startswith("called with")]) <= 2
+
+
+def test_the_cost_of_a_loop_that_stores_grows_with_its_length_alone():
+    lengths = []
+    for n in (100, 400):
+        compiled = wg.compile(wg.grad(garch), native=False)
+        compiled(R.normal(size=n))
+        lengths.append(len(compiled.source().splitlines()))
+        assert ".copy()" not in compiled.source().split("for ", 1)[1].split("def entry")[0]
+    assert lengths[0] == lengths[1]
+
+
+def while_of_constants(x):
+    h, c = [], x[0] ** 2 + 0.1
+    while c > 0.01:
+        c = c * 0.7
+        h.append(1.0)
+    return c * len(h)
+
+
+def length_inside(x):
+    h, c = [], x[0]
+    for r in x:
+        c = c + r if r > 0.0 else c
+        h.append(c)
+        if len(h) > 5:
+            c = c * 0.5
+    return np.sum(np.array(h) ** 2)
+
+
+def list_by_two_names(x):
+    h, c = [x[0]], x[0]
+    g = h
+    for r in x:
+        c = c + r if r > 0.0 else c
+        h.append(c)
+        c = c + 0.1 * g[0] + 0.01 * g[len(g) // 2]
+    return np.sum(np.array(h) ** 2)
+
+
+def unchanged_items(x):
+    h, c = [], x[0]
+    for r in x:
+        c = c * 0.5 + r if r > 0.0 else c
+        h.append(c)
+    return np.sum(np.array(h) ** 2) + sum(h)
+
+
+def append_in_some(x):
+    h = []
+    for r in x:
+        if r > 0.0:
+            h.append(r)
+    return sum(h) * len(h)
+
+
+@pytest.mark.parametrize("f", [while_of_constants, length_inside, list_by_two_names, unchanged_items, append_in_some])
+def test_a_list_that_is_read_otherwise_keeps_its_meaning(f):
+    plain = wg.value_and_grad(f)
+    compiled = wg.compile(plain, native=False, quiet=True)
+    for _ in range(8):
+        x = R.normal(size=12)
+        expected, found = plain(x), compiled(x)
+        np.testing.assert_allclose(found[0], expected[0], rtol=1e-12)
+        np.testing.assert_allclose(found[1], expected[1], rtol=1e-10, atol=1e-12)
+
+
+def test_a_branch_may_raise():
+    def f(x):
+        c = x[0]
+        for r in x:
+            if r > 2.0:
+                raise ValueError("too large")
+            c = c + r * r if r > 0.0 else c
+        return c
+
+    compiled = wg.compile(wg.grad(f), native=False)
+    small, large = R.uniform(-1.0, 1.0, 12), R.uniform(-1.0, 1.0, 12)
+    large[5] = 3.0
+    np.testing.assert_allclose(compiled(small), wg.grad(f)(small))
+    with pytest.raises(ValueError, match="too large"):
+        compiled(large)
+    np.testing.assert_allclose(compiled(-small), wg.grad(f)(-small))
+
+
+def test_more_iterations_than_rows_are_traced_again():
+    def f(x):
+        while x > 1.0:
+            x = 0.99 * x
+        return x
+
+    compiled = wg.compile(wg.grad(f), strict=True, native=False)
+    for x in (1.1, 1e6, 1e30):
+        n = math.ceil(math.log(x) / -math.log(0.99) - 1e-9)
+        assert compiled(x) == pytest.approx(0.99**n, rel=1e-9)
+
+
+@pytest.mark.parametrize("name", ["maximum", "minimum", "where", "sign"])
+def test_a_choice_of_floats_is_that_of_numpy(name):
+    row = ops.info(getattr(np, name))
+    values = [0.0, -0.0, 1.5, -2.0, np.nan, np.inf, -np.inf]
+    for a in values:
+        for b in values:
+            given = {"where": (a > b, a, b), "sign": (a,)}.get(name, (a, b))
+            np.testing.assert_array_equal(row.on_floats(*given), getattr(np, name)(*given))
