@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from wengert.compiling.native.indices import emit_as_index, emit_astype, emit_whole
 from wengert.compiling.native.small_matrices import (
     emit_cholesky,
     emit_det,
@@ -50,14 +51,16 @@ from wengert.compiling.native.views import (
     emit_setitem,
     emit_stack,
     emit_swapaxes,
+    emit_take,
     emit_transpose,
     emit_tuple,
+    emit_window,
     emit_zeros,
 )
 
 EMITTERS: dict[str, Callable[..., Any]] = {
     "getitem": emit_getitem, "item": emit_item, "getattr": emit_attribute, "getfield": emit_getfield,
-    "setitem": emit_setitem, "additem": emit_additem, "tuple": emit_tuple,
+    "memory_query": emit_window, "setitem": emit_setitem, "additem": emit_additem, "tuple": emit_tuple,
     "reshape": emit_reshape, "expand_dims": emit_reshape, "squeeze": emit_reshape, "ravel": emit_reshape,
     "transpose": emit_transpose, "swapaxes": emit_swapaxes, "broadcast_to": emit_broadcast_to,
     "zeros": emit_zeros, "zeros_like": emit_zeros, "ones": emit_ones, "ones_like": emit_ones,
@@ -69,6 +72,7 @@ EMITTERS: dict[str, Callable[..., Any]] = {
     "total": emit_total, "larger": emit_extremum, "smaller": emit_extremum,
     "inv": emit_inv, "solve": emit_solve, "cholesky": emit_cholesky,
     "slogdet": emit_slogdet, "det": emit_det, "tril": emit_tril, "triu": emit_triu,
+    "whole": emit_whole, "as_index": emit_as_index, "astype": emit_astype, "take": emit_take,
     "outer": emit_outer, "matmul": emit_matmul, "einsum": emit_einsum,
 }  # fmt: skip
 """Emitters of calls, by the name of the operation: (body, op, values of the arguments) -> value of the call."""

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from wengert.compiling.native.nests import Let, Nest, NestStore, Reduce, SourceText, element
-from wengert.compiling.native.values import ComputedArray, FlatMemory, Scalar, View
+from wengert.compiling.native.nests import Let, Nest, NestStore, Reduce, SourceText, as_kind, element
+from wengert.compiling.native.values import INT_KIND, Affine, ComputedArray, FlatMemory, Scalar, View
 from wengert.compiling.ops import BOOL_KIND, FLOAT_KIND
 
 
@@ -51,9 +51,17 @@ class BlockLevel:
 
     # -- numbers
 
-    def compute_number(self, template: str, *operands: Scalar, kind: str = FLOAT_KIND, check: str = "") -> Scalar:
+    def slot(self, *numbers: Scalar | Affine) -> int:
+        """Return the first block before which all of some numbers are known."""
+        each = [[x.text] if isinstance(x, Scalar) else [k.name for k, _ in x.steps] for x in numbers]
+        names = itertools.chain(*each)
+        return max([self.slot_of_number.get(name, 0) for name in names], default=0)
+
+    def compute_number(
+        self, template: str, *operands: Scalar | Affine, kind: str = FLOAT_KIND, check: str = ""
+    ) -> Scalar:
         """Compute a number from others; `check` is the condition under which Python would raise instead."""
-        slot = max([self.slot_of_number.get(x.text, 0) for x in operands], default=0)
+        slot = self.slot(*operands)
         made = Scalar(f"t{next(self.names)}", kind)
         texts = [x.text for x in operands]
         self.lines_before[slot].append(f"{made.text} = {template.format(*texts)}")
@@ -64,7 +72,7 @@ class BlockLevel:
 
     def guard(self, stale: str, x: Scalar) -> None:
         """Let the native function fail if the condition `stale` holds for a number."""
-        self.lines_before[self.slot_of_number.get(x.text, 0)].append(f"if {stale.format(x.text)}: return FAILED")
+        self.lines_before[self.slot(x)].append(f"if {stale.format(x.text)}: return FAILED")
 
     def load(self, view: View) -> Scalar:
         """Load the element of a view that has only one."""
@@ -95,7 +103,7 @@ class BlockLevel:
         if getattr(operands[0], "kind", FLOAT_KIND) == BOOL_KIND:
             template = "(1.0 if {0} else 0.0)"
         self.blocks[at].statements.append(NestStore(view, sign, template, read))
-        self.note_access(view.memory, at, view, self.writes)
+        self.note_write(view, at)
 
     def scatter(self, view: View, x: Any) -> View:
         """Return new memory of zeros, to which the elements of `x` are added through a view of it."""
@@ -103,7 +111,7 @@ class BlockLevel:
         at, read = self.choose_nest(view.shape, [x])
         self.blocks[at].cleared.append(whole)
         self.blocks[at].statements.append(NestStore(view, "+=", "{0}", read))
-        self.note_access(view.memory, at, view, self.writes)
+        self.note_write(view, at)
         return whole
 
     def copy_if_overlapping(self, x: Any, view: View) -> Any:
@@ -130,7 +138,8 @@ class BlockLevel:
         """Choose the nest for a statement; return its index, and the operands as the statement reads them there."""
         least = max([self.first_block(x, shape) for x in operands], default=0)
         if target is not None:
-            least = max([least, *self.write_bounds(target)])
+            least = max([least, self.slot(target.offset), *self.write_bounds(target)])
+            least = max([least, *[self.first_block(part, shape) for part, _ in target.places]])
         fits = (k for k in range(least, len(self.blocks)) if isinstance(self.blocks[k], Nest))
         at = next((k for k in fits if self.blocks[k].can_add(shape, keep)), len(self.blocks))
         if at == len(self.blocks):
@@ -150,7 +159,7 @@ class BlockLevel:
             return 0 if x.level is not self else x.at + (x.shape != shape)
         view: Any = x.view if isinstance(x, ComputedArray) else x
         same = shape == view.shape
-        found = 0
+        found = max([self.slot(view.offset), *[self.first_block(part, shape) for part, _ in view.places]])
         for at, written in self.writes.get(view.memory, ()):
             if not view.is_disjoint(written):
                 found = max(found, at + (not (same and view.has_same_elements(written))))
@@ -171,7 +180,8 @@ class BlockLevel:
                 return x
             x = self.view(x)
         view = x.broadcast(shape)
-        self.note_access(view.memory, at, view, self.reads)
+        for part in view.parts:
+            self.note_access(part.memory, at, part, self.reads)
         return view
 
     # -- memory
@@ -198,7 +208,7 @@ class BlockLevel:
             x.level is not self
             or x.view is not None
             or x.kind != FLOAT_KIND
-            or max(self.write_bounds(view), default=0) > x.at
+            or max([self.slot(view.offset), *self.write_bounds(view)]) > x.at
         ):
             return False
         statements = self.blocks[x.at].statements
@@ -216,6 +226,12 @@ class BlockLevel:
         if memory.home is self:
             memory.first = at if memory.first < 0 else min(memory.first, at)
             memory.last = max(memory.last, at)
+
+    def note_write(self, view: View, at: int) -> None:
+        """Note that a block writes a view, and reads its indices."""
+        self.note_access(view.memory, at, view, self.writes)
+        for part, _ in view.places:
+            self.note_access(part.memory, at, part, self.reads)
 
     def append_loop(self, head: list[str], level: BlockLevel, before: list[str], after: list[str]) -> int:
         """Append a loop or branch that begins with these lines, and whose body is another level."""
@@ -281,4 +297,4 @@ class BlockLevel:
 
 
 def _load_statement(made: Scalar, view: View) -> str:
-    return f"{made.text} = {element(view, {})}" + (" != 0.0" if made.kind == BOOL_KIND else "")
+    return f"{made.text} = {element(view, {}) if made.kind == INT_KIND else as_kind(element(view, {}), made.kind)}"

@@ -13,6 +13,7 @@ from wengert.compiling.native.values import (
     ComputedArray,
     Counter,
     FlatMemory,
+    KnownInts,
     Scalar,
     Splat,
     UnsupportedOp,
@@ -110,6 +111,9 @@ class _LoopEmitter:
 
     def table_of(self, parts: tuple[Any, ...]) -> Any:
         """Return an array of the numbers or arrays of a tuple, of which each iteration reads one."""
+        ints = [x.array for x in parts if isinstance(x, KnownInts) and x.part is None]
+        if len(ints) == len(parts) and len({x.shape for x in ints}) == 1:
+            return KnownInts(np.stack(ints))
         shapes = {x.shape if is_native_array(x) else () for x in parts}
         if len(shapes) != 1 or not all([is_native_array(x) or isinstance(x, Scalar) for x in parts]):
             raise UnsupportedOp("a tuple as a loop argument")
@@ -123,9 +127,8 @@ class _LoopEmitter:
 
     def carry(self, x: Any, is_overwritten: bool) -> Any:
         """Return the variable or memory of a carried value, set to its first value unless the loop overwrites that."""
-        level = self.body.level
+        level, x = self.body.level, self.body.operand(x)
         if not is_native_array(x):
-            x = self.body.operand(x)
             name = f"c{next(level.names)}"
             self.before.append(f"{name} = {x.text}")
             return Scalar(name, x.kind)
@@ -166,6 +169,7 @@ class _LoopEmitter:
     def last_result(self, x: Any, in_place: list[FlatMemory]) -> Any:
         """Return a result of the last iteration, which outlives the loop; it may lie in memory carried `in_place`."""
         level = self.body.level
+        x = self.inner_body.operand(x) if isinstance(x, KnownInts) else x
         view = self.inner.view(x) if isinstance(x, ComputedArray) else x
         if isinstance(view, View) and view.memory.home is self.inner and view.covers_memory:
             view.memory.home = view.memory.owner = level
@@ -173,7 +177,8 @@ class _LoopEmitter:
         if isinstance(view, View) and any([view.memory is memory for memory in in_place]):
             steps = dict(view.offset.steps)
             last = Affine(view.offset.first + steps.pop(self.counter, 0) * (self.loop.count - 1), tuple(steps.items()))
-            return replace(view, offset=last)
+            if not any([k.name in self.inner.slot_of_number for k in steps]):
+                return replace(view, offset=last)
         if is_native_array(x):
             view = View.whole(level.new_memory(x.shape), x.shape)
             self.inner.store(view, "=", x.number if isinstance(x, Splat) else self.body.as_float(x))
@@ -200,6 +205,7 @@ class _LoopEmitter:
             if not isinstance(x, Scalar) or x.kind != carried.kind:
                 raise UnsupportedOp("a loop-carried number that changes its type")
             return None if x.text == carried.text else (carried.text, x.text)
+        x = self.inner_body.operand(x) if isinstance(x, KnownInts) else x
         if not is_native_array(x) or x.shape != carried.shape:
             raise UnsupportedOp("a loop-carried array that changes its shape")
         if isinstance(x, View) and x.memory is carried.memory:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import importlib
 import math
 import platform
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
+from wengert.compiling.native.scipy_functions import declaration
 from wengert.compiling.native.source import TapeProgram
 from wengert.compiling.native.values import Scalar
 from wengert.compiling.ops import math_functions
@@ -23,9 +24,9 @@ _HEAD = f'''"""{{about}}"""
 from math import {{functions}}, inf, nan
 
 import numpy as np
-from llvmlite import ir
+from llvmlite import binding, ir
 from numba import njit, types
-from numba.extending import intrinsic
+from numba.extending import get_cython_function_address, intrinsic
 from numpy import uint64 as u
 
 READ = types.Array(types.float64, 1, "C", readonly=True)
@@ -131,7 +132,8 @@ def module_source(program: TapeProgram, cached: bool = True) -> str:
     numbers = ["types.int64", *["types.float64" for _, x in program.results if isinstance(x, Scalar)]]
     signature = f"types.Tuple(({', '.join(numbers)},))({', '.join(names)})"
     options = f"error_model='numpy', cache={cached}"
-    parts = "".join([f"{helper.format(cached=cached).strip()}\n\n\n" for helper in program.helpers])
+    parts = "".join(map(declaration, program.ufuncs.values()))
+    parts += "".join([f"{helper.format(cached=cached).strip()}\n\n\n" for helper in program.helpers])
     parts += "".join([f"@njit({options})\n{function}\n\n\n" for function in program.functions])
     head = _HEAD.format(about=_versions(), functions=", ".join(math_functions()))
     return f"{head}{parts}@njit({signature}, {options})\n{program.text}"
@@ -163,6 +165,10 @@ def compile_program(program: TapeProgram) -> Any:
         return space["native"]
 
 
+def _without_dispatch(ufunc: np.ufunc, *args: Any) -> Any:
+    return ufunc(*args[: ufunc.nin])
+
+
 _INVERSES = ("sin", "cos", "tan", "sinh", "cosh", "tanh")
 
 
@@ -173,6 +179,7 @@ def interpret_program(program: TapeProgram) -> Any:
     space |= {name: getattr(np, renamed.get(name, name), getattr(math, name)) for name in math_functions()}
     space |= {"fast_exp": np.exp, "fast_log": np.log, "fast_tanh": np.tanh}
     space["njit"] = lambda **_: lambda function: function
+    space |= {name: partial(_without_dispatch, ufunc) for name, ufunc in program.ufuncs.items()}
     helpers = [helper.format(cached=False) for helper in program.helpers]
     exec(compile("\n".join([*helpers, *program.functions, program.text]), "<native>", "exec"), space)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from wengert.compiling.native.values import ComputedArray, FlatMemory, Scalar, View
+from wengert.compiling.native.values import INT_KIND, ComputedArray, FlatMemory, Scalar, View
 from wengert.compiling.ops import BOOL_KIND
 
 MOST_STATEMENTS = 1000  # in a nest
@@ -80,7 +80,7 @@ class Nest:
 
     def loops(self) -> list[tuple[int, list[int]]]:
         """Return the loops: for each its number of iterations, and the axes that it merges."""
-        strides = [view.strides for view in self.views()]
+        strides = [part.strides for view in self.views() for part in view.parts]
         found: list[tuple[int, list[int]]] = []
         for axis, n in enumerate(self.shape):
             one = found and axis != self.keep
@@ -146,6 +146,7 @@ class Nest:
         """
         written = {id(x.memory) for s in self.statements if (x := s.made.view if isinstance(s, Let) else s.view)}
         views = [view for s in self.statements for view in s.reads() if id(view.memory) not in written]
+        views = [view for view in views if not view.places]
         found = [element(view, at) for view in views if not any([view.strides[axis] for axis in axes])]
         return {text: f"h{k}" for k, text in enumerate(dict.fromkeys(found))}
 
@@ -167,8 +168,13 @@ class Nest:
         if isinstance(x, View):
             found = element(x, at)
             found = self.hoisted.get(found, found)
-            return f"({found} != 0.0)" if x.kind == BOOL_KIND else found
+            return as_kind(found, x.kind)
         return x.text if isinstance(x, Scalar) else str(x.name)
+
+
+def as_kind(text: str, kind: str) -> str:
+    """Return the source of an element of memory as a value of its kind."""
+    return f"({text} != 0.0)" if kind == BOOL_KIND else f"float({text})" if kind == INT_KIND else text
 
 
 def bool_as_float(text: str, kind: str) -> str:
@@ -179,15 +185,15 @@ def element(view: View, at: dict[int, str]) -> str:
     """Return the source of an element of a view; `at` are the loop counters by axis."""
     memory = view.memory
     where = view.offset + memory.base
-    scattered = view.places is not None
-    if view.places is not None:
-        at = {axis: element(view.places, at) for axis in at}
-    parts = [f"{view.strides[axis]} * {i}" if view.strides[axis] != 1 else i for axis, i in at.items()
-             if axis < len(view.strides) and view.strides[axis]]  # fmt: skip
+    terms = [(i, view.strides[axis]) for axis, i in at.items() if axis < len(view.strides)]
+    for place, step in view.places:
+        found = element(place, at)
+        terms.append((found if place.kind == INT_KIND else f"int({found})", step))
+    parts = [f"{step} * {i}" if step != 1 else i for i, step in terms if step]
     if where.first or where.steps or not parts:
         parts.append(where.text)
     index = " + ".join(parts)
-    return f"{memory.name or 'w'}[{f'u({index})' if where.steps or scattered else index}]"
+    return f"{memory.name or 'w'}[{f'u({index})' if where.steps or view.places else index}]"
 
 
 class SourceText:

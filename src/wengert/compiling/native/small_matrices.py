@@ -193,8 +193,6 @@ def _matrix(body: Any, op: Call, a: Any) -> View:
     if not is_native_array(a) or len(a.shape) != 2 or not 0 < a.shape[0] <= LARGEST:
         raise UnsupportedOp("linear algebra of large matrices, or of stacks of matrices")
     found: View = body.view(body.as_float(a))
-    if found.places is not None:
-        raise UnsupportedOp("linear algebra of gathered rows")
     return found
 
 

@@ -15,9 +15,13 @@ import numpy as np
 
 from wengert.compiling.native.array_ops import EMITTERS
 from wengert.compiling.native.blocks import BlockLevel
+from wengert.compiling.native.expansion import emit_expansion, expansion
+from wengert.compiling.native.indices import EXACT, INT_WORDS, MOVES, check_elements, emit_whole
 from wengert.compiling.native.loops import emit_loop
 from wengert.compiling.native.nests import SourceText, element
+from wengert.compiling.native.scipy_functions import c_name, scipy_op
 from wengert.compiling.native.values import (
+    INT_KIND,
     Affine,
     ComputedArray,
     FlatMemory,
@@ -56,6 +60,7 @@ class TapeProgram:
         self.names = itertools.count(1)
         self.parameters: dict[Any, tuple[Any, Any]] = {}
         self.helpers: dict[str, None] = {}  # the sources of functions that the code calls, in order
+        self.ufuncs: dict[str, np.ufunc] = {}  # of SciPy, whose C functions the code calls, by their names
         self.depends_on_ints = False  # whether the code depends on the values of integer arrays
         self.ops = self.elements = self.slow = 0
         self.guarded: set[Op] = set()
@@ -72,29 +77,53 @@ class TapeProgram:
         """Return an input or a constant as a parameter."""
         if key not in self.parameters:
             name = f"a{len(self.parameters)}"
-            if type(value) is np.ndarray and value.dtype in (np.float64, np.bool_):
+            if type(value) is np.ndarray and (value.dtype in (np.float64, np.bool_) or is_int_array(value)):
                 found: Any = FlatMemory(value.size, name)
-            elif type(value) in (float, np.float64):
+            elif type(value) in (float, np.float64, np.int64):
                 found = Scalar(name)
             else:
                 raise UnsupportedOp(f"an argument of type {type(value).__name__}")
             self.parameters[key] = source, found
+            self.check_integers(found, value)
         found = self.parameters[key][1]
-        return View.whole(found, value.shape, _kind_of_value(value)) if isinstance(found, FlatMemory) else found
+        kind = FLOAT_KIND if isinstance(found, Scalar) or is_int_array(value) else _kind_of_value(value)
+        return View.whole(found, value.shape, kind) if isinstance(found, FlatMemory) else found
+
+    def check_integers(self, x: Any, value: Any) -> None:
+        """Let the native function fail if an integer that is converted to a float is not exact."""
+        if isinstance(value, np.int64):
+            self.level.guard(f"not {EXACT.format('', '{0}')}", x)
+        elif is_int_array(value):
+            check_elements(self.body, View.whole(x, value.shape), EXACT)
 
     def known_indices(self, known: KnownInts, n: int) -> View:
         """Return constant indices along an axis of n elements, made non-negative, as a parameter."""
-        at = known.array.astype(np.int64)
-        if at.ndim != 1 or at.size == 0 or at.min() < -n or at.max() >= n:
-            raise UnsupportedOp("an index array that is empty, nested or out of bounds")
-        at[at < 0] += n
-        key, self.depends_on_ints = at.tobytes(), True
+        at = known.array
+        if at.size == 0 or at.min() < -n or at.max() >= n:
+            raise UnsupportedOp("an index array that is empty or out of bounds")
+        return replace(known.view, memory=self.known_ints(np.where(at < 0, at + n, at)))
+
+    def known_ints(self, array: np.ndarray) -> FlatMemory:
+        """Return constant integers as a parameter."""
+        if max(-int(array.min(initial=0)), int(array.max(initial=0))) > 2**53:
+            raise UnsupportedOp("an integer beyond 2**53")
+        array = np.ascontiguousarray(array, np.int64)
+        key, self.depends_on_ints = (array.tobytes(), INT_KIND), True
         if key not in self.parameters:
-            self.parameters[key] = at, FlatMemory(at.size, f"a{len(self.parameters)}")
-        return View.whole(self.parameters[key][1], known.array.shape)
+            self.parameters[key] = array, FlatMemory(array.size, f"a{len(self.parameters)}")
+        found: FlatMemory = self.parameters[key][1]
+        return found
 
     def result(self, k: int, op: Op) -> Any:
-        """Return the value of an op as a result of the native function: a number, or memory of the caller."""
+        """Return the value of an op as a result of the native function."""
+        try:
+            return self.number_or_memory(k, op)
+        except UnsupportedOp as error:
+            error.op = op
+            raise
+
+    def number_or_memory(self, k: int, op: Op) -> Any:
+        """Return the value of an op as a number, or as memory of the caller."""
         x = self.body.value(Variable(op))
         if not isinstance(op.val, np.ndarray):
             if isinstance(x, (Affine, tuple)) or _kind_of_value(op.val) != FLOAT_KIND:
@@ -175,7 +204,7 @@ class Body:
                 try:
                     self.set_value(op, self.call(op))
                 except UnsupportedOp as error:
-                    error.site = error.site or op.site
+                    error.site, error.op = error.site or op.site, op
                     raise
             elif op.id not in self.values:
                 known = isinstance(op, Constant) and not isinstance(op.val, np.ndarray)
@@ -217,21 +246,40 @@ class Body:
         args = [self.value(x) for x in op.args]
         if isinstance(fn, Loop):
             return emit_loop(self, op, *args)
-        if fn is operator.add and isinstance(args[0], Affine) and type(op.val) is int:
-            return args[0] + args[1]
-        operation = scalar_op(fn, len(args))
+        if _is_int64(op.val) and info(fn).name in INT_WORDS and not (op.guard or op.kwargs or _counts_bools(op)):
+            return emit_whole(self, op, fn, *args)
+        operation = scalar_op(fn, len(args)) or self.scipy_op(fn, len(args))
         if operation is not None and not op.kwargs and not any([isinstance(x, (list, tuple)) for x in args]):
             return self.compute(op, operation, [self.operand(x) for x in args])
         if info(fn).name == "static":
             self.program.guarded.add(op)
             return op.val
         known = EMITTERS.get(info(fn).name)
+        function = expansion(fn) if known is None else None
+        if function is not None:
+            made = emit_expansion(self, op, function, args, op.kwargs)
+            if op.guard:
+                if not isinstance(made, Scalar):
+                    raise UnsupportedOp("a branch on an array")
+                self.guard(op, made)
+            return made
         if known is None or op.guard:
             raise UnsupportedOp(callable_name(fn))
+        if info(fn).name not in _OF_KNOWN_INTS:
+            if _is_integer(op.val) and info(fn).name not in MOVES:
+                raise UnsupportedOp(f"{callable_name(fn)} of integers")
+            args = [self.operand(x) if isinstance(x, KnownInts) else x for x in args]
         try:
             return known(self, op, *args, **{k: self.value(x) for k, x in op.kwargs.items()})
         except TypeError as error:
             raise UnsupportedOp(f"{callable_name(fn)} with these arguments") from error
+
+    def scipy_op(self, fn: Any, args: int) -> ScalarOp | None:
+        """Return the word of a ufunc of SciPy, which the program then declares."""
+        word = scipy_op(fn, args)
+        if word is not None:
+            self.program.ufuncs[c_name(fn)] = fn
+        return word
 
     # -- element by element
 
@@ -239,7 +287,13 @@ class Body:
         """Return a number or an array as an operand."""
         if is_native_array(x) or isinstance(x, Scalar):
             return x
-        return Scalar(f"float({x.text})") if isinstance(x, Affine) else number_literal(x)
+        if isinstance(x, KnownInts):
+            if x.array.dtype == np.uint8:
+                raise UnsupportedOp("arithmetic of dtype uint8")
+            return self.level.let("{0}", [replace(x.view, memory=self.program.known_ints(x.array))], x.view.shape)
+        if not isinstance(x, Affine):
+            return number_literal(x)
+        return self.level.compute_number("float({0})", x) if self.level.slot(x) else Scalar(f"float({x.text})")
 
     def compute(self, op: Call, operation: ScalarOp, operands: Sequence[Any]) -> Any:
         """Apply an elementwise operation to numbers or arrays."""
@@ -336,6 +390,19 @@ def _counts_bools(op: Call) -> bool:
     known = [a for a in op.args if isinstance(a, (int, np.integer)) and not isinstance(a, bool) and 0 <= a < 100]
     bools = [v for v in op.references() if getattr(v.op.val, "dtype", None) == np.bool_]  # type: ignore[union-attr]
     return op.fn in (operator.add, np.add) and len(known) == len(bools) == 1
+
+
+_OF_KNOWN_INTS = ("getitem", "setitem", "additem", "bincount", "take", "whole")  # which see the integers themselves
+
+
+def _is_integer(value: Any) -> bool:
+    """Whether a value is an integer or an array of integers, but for the bytes as which bools are counted."""
+    dtype = getattr(value, "dtype", None)
+    return type(value) is int or (dtype is not None and dtype.kind in "iu" and dtype != np.uint8)
+
+
+def _is_int64(value: Any) -> bool:
+    return type(value) is int or getattr(value, "dtype", None) == np.int64
 
 
 def _kind_of_value(value: Any) -> str:

@@ -16,11 +16,15 @@ import numpy as np
 from wengert.compiling.ops import BOOL_KIND, FLOAT_KIND
 from wengert.values.names import in_line
 
+INT_KIND = "int"
+"""The kind of memory with integers, which known indices lie in; integers that are computed lie in memory of floats."""
+
 
 class UnsupportedOp(Exception):
-    """Native code does not support an op on a tape, so NumPy runs it; `site` is the user's line."""
+    """Native code does not support `op`, an op of the tape itself, so NumPy runs it; `site` is the user's line."""
 
     site: Any = None
+    op: Any = None
 
     def __str__(self) -> str:
         return f"{super().__str__()} ({self.site})" if self.site else super().__str__()
@@ -96,7 +100,7 @@ class FlatMemory:
 class View:
     """An array in memory: the element at (i, j) lies at `offset + i * strides[0] + j * strides[1]`.
 
-    With `places`, of one axis, the element at i lies at `offset + places[i] * strides[0]`.
+    Each of the `places`, indices of the same shape with a stride, adds `places[i, j] * stride` to the offset.
     """
 
     memory: FlatMemory
@@ -104,7 +108,7 @@ class View:
     strides: tuple[int, ...]
     shape: tuple[int, ...]
     kind: str = FLOAT_KIND
-    places: View | None = None
+    places: tuple[tuple[View, int], ...] = ()
 
     @classmethod
     def whole(cls, memory: FlatMemory, shape: tuple[int, ...], kind: str = FLOAT_KIND) -> View:
@@ -118,7 +122,13 @@ class View:
         if more < 0:
             raise UnsupportedOp("an operand with more axes than the result")
         strides = tuple([s if n != 1 else 0 for s, n in zip(self.strides, self.shape, strict=True)])
-        return View(self.memory, self.offset, (0,) * more + strides, shape, self.kind)
+        places = tuple([(at.broadcast(shape), step) for at, step in self.places])
+        return View(self.memory, self.offset, (0,) * more + strides, shape, self.kind, places)
+
+    @property
+    def parts(self) -> list[View]:
+        """Return this view and the views of its indices."""
+        return [self, *[at for at, _ in self.places]]
 
     def has_same_elements(self, other: View | None) -> bool:
         """Whether both views have the same elements at the same indices, each once."""
@@ -197,9 +207,14 @@ def is_int_array(x: Any) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class KnownInts:
-    """An array of integers, the same in each call."""
+    """An array of integers that is the same in each call, or the part of it that `view` shows."""
 
     array: np.ndarray
+    part: View | None = None
+
+    @property
+    def view(self) -> View:
+        return self.part or View.whole(None, self.array.shape, INT_KIND)  # type: ignore[arg-type]
 
 
 def row_major(shape: Iterable[int]) -> tuple[int, ...]:
@@ -228,11 +243,12 @@ def is_native_array(x: Any) -> bool:
 
 
 def is_constant_table(x: Any) -> bool:
-    """Whether a value is a tuple of constants: integers up to 2**53, floats, or float arrays of one shape."""
+    """Whether a value is a tuple of constants: integers up to 2**53, floats, or arrays of one shape of either."""
     if type(x) is not tuple or not x or bool in map(type, x):
         return False
     if all([isinstance(part, (int, np.integer)) for part in x]):
         return max(map(abs, x)) <= 2**53
     if all([type(part) is np.ndarray for part in x]):
-        return len({part.shape for part in x}) == 1 and all([part.dtype == np.float64 for part in x])
+        alike = len({(part.shape, part.dtype) for part in x}) == 1
+        return alike and (x[0].dtype == np.float64 or is_int_array(x[0]))
     return all([isinstance(part, float) for part in x])

@@ -8,69 +8,55 @@ from typing import Any
 
 import numpy as np
 
+from wengert.compiling.native.indices import (
+    constant_table,
+    gather_view,
+    index_arrays,
+    index_view,
+    part_of_ints,
+    unplaced_view,
+)
 from wengert.compiling.native.values import (
     Affine,
     ComputedArray,
-    Counter,
     KnownInts,
     Scalar,
     Splat,
     UnsupportedOp,
     View,
-    is_constant_table,
     is_native_array,
     number_literal,
     row_major,
     splat_number,
 )
-from wengert.tape.ops import Call
+from wengert.tape.ops import Call, value_of
+from wengert.values import functional
 
 # -- views
 
 
-STORED_AS_FLOATS = (np.float64, np.bool_, np.uint8)
-"""Types of arrays whose elements are floats in memory: masks and counts of ties are exact so."""
+STORED_AS_FLOATS = (np.float64, np.bool_, np.uint8, np.int64)
+"""Types of arrays whose elements are floats in memory: masks, counts of ties and indices are exact so."""
 
 
 def emit_getitem(body: Any, op: Call, x: Any, key: Any) -> Any:
     """Emit `x[key]` for an array or a tuple."""
     if isinstance(x, tuple):
-        return _table_entry(body, x, key) if isinstance(key, Affine) else x[key]
-    if isinstance(key, KnownInts):
-        return _gather_known(body, op, x, key)
+        if not isinstance(key, (Affine, Scalar)):
+            return x[key]
+        x = constant_table(body, x)
+    if isinstance(x, KnownInts) and not index_arrays(key):
+        return part_of_ints(body, x, index_view(body, x.view, key))
+    if index_arrays(key):
+        read = gather_view(body, body.view(body.operand(x)), key)
+        if read.shape != np.shape(op.val):
+            raise UnsupportedOp("this index")
+        made = body.level.let("{0}", [read], read.shape, read.kind)
+        return made if isinstance(op.val, np.ndarray) else body.level.load(body.level.view(made))
     if isinstance(x, Splat):
-        _index_view(View(None, Affine(0), row_major(x.shape), x.shape), key)  # type: ignore[arg-type]
+        index_view(body, unplaced_view(x), key)
         return Splat(x.number, op.val.shape) if isinstance(op.val, np.ndarray) else x.number
-    return _load_or_view(body, op, _index_view(_view_of(body, x), key))
-
-
-def _table_entry(body: Any, table: tuple[Any, ...], at: Affine) -> Any:
-    """Read a constant table at a loop index; an integer entry may itself be an index."""
-    if not is_constant_table(table):
-        raise UnsupportedOp("a table of anything but numbers")
-    values = np.array(table, float)
-    view = body.program.parameter((values.tobytes(), "table"), values, values)
-    part = _index_view(view, at)
-    if part.shape:
-        return part
-    found: Scalar = body.level.load(part)
-    if isinstance(table[0], float):
-        return found
-    least, most = int(min(table)), int(max(table))
-    place = body.level.compute_number(f"int({{0}}) - {least}", found)
-    return Affine(least, ((Counter(place.text, most - least + 1), 1),))
-
-
-def _gather_known(body: Any, op: Call, x: Any, key: KnownInts) -> Any:
-    """Gather elements of a one-dimensional array at constant indices."""
-    if len(x.shape) != 1 or op.val.ndim != 1:
-        raise UnsupportedOp("rows gathered by an index array")
-    if isinstance(x, Splat):
-        return Splat(x.number, op.val.shape)
-    view = _view_of(body, x)
-    at = body.program.known_indices(key, view.shape[0])
-    read = View(view.memory, view.offset, view.strides, op.val.shape, view.kind, at)
-    return body.level.let("{0}", [read], op.val.shape, view.kind)
+    return _load_or_view(body, op, index_view(body, _view_of(body, x), key))
 
 
 def emit_bincount(body: Any, op: Call, at: Any, weights: Any, n: int) -> View:
@@ -82,10 +68,17 @@ def emit_bincount(body: Any, op: Call, at: Any, weights: Any, n: int) -> View:
         or op.val.shape != (n,)
     ):
         raise UnsupportedOp("np.bincount with these arguments")
-    memory = body.level.new_memory((n,))
-    view = View(memory, Affine(0), (1,), weights.shape, places=body.program.known_indices(at, n))
+    places = ((body.program.known_indices(at, n), 1),)
+    view = View(body.level.new_memory((n,)), Affine(0), (0,), weights.shape, places=places)
     found: View = body.level.scatter(view, splat_number(body.as_float(weights)))
     return found
+
+
+def emit_take(body: Any, op: Call, x: Any, at: Any, axis: Any = None) -> Any:
+    axes = np.ndim(value_of(op.args[0]))
+    if not isinstance(axis, int) and not (axis is None and axes == 1):
+        raise UnsupportedOp("np.take with these arguments")
+    return emit_getitem(body, op, x, (slice(None),) * ((axis or 0) % axes) + (at,))
 
 
 def emit_item(body: Any, op: Call, x: Any, *key: Any) -> Any:
@@ -95,7 +88,7 @@ def emit_item(body: Any, op: Call, x: Any, *key: Any) -> Any:
     flat = len(key) == 1 and len(view.shape) != 1
     if flat or not (key or math.prod(view.shape) == 1):
         raise UnsupportedOp("item() with a flat index")
-    return _load_or_view(body, op, _index_view(view, key or (0,) * len(view.shape)))
+    return _load_or_view(body, op, index_view(body, view, key or (0,) * len(view.shape)))
 
 
 def _load_or_view(body: Any, op: Call, view: View) -> Any:
@@ -107,64 +100,6 @@ def _view_of(body: Any, x: Any) -> View:
         raise UnsupportedOp(f"indexing a {type(x).__name__}")
     found: View = body.view(x)
     return found
-
-
-def _index_view(view: View, key: Any) -> View:
-    """Return the view for a basic index."""
-    parts = list(key) if isinstance(key, tuple) else [key]
-    if not all([part is None or part is Ellipsis or type(part) in (slice, int, np.int64, Affine) for part in parts]):
-        raise UnsupportedOp("indexing by an array")
-    named = sum([part is not None and part is not Ellipsis for part in parts])
-    at = next((k for k, part in enumerate(parts) if part is Ellipsis), len(parts))
-    parts[at : at + 1] = [slice(None)] * (len(view.shape) - named)
-    offset, strides, shape, axis = view.offset, list[int](), list[int](), 0
-    for part in parts:
-        if part is None:
-            strides.append(0)
-            shape.append(1)
-            continue
-        n, stride = view.shape[axis], view.strides[axis]
-        axis += 1
-        if isinstance(part, slice):
-            start, count, step = _slice_span(part, n)
-            offset += start * stride
-            strides.append(stride * step)
-            shape.append(count)
-        else:
-            offset += _axis_index(part, n) * stride
-    return View(view.memory, offset, tuple(strides), tuple(shape), view.kind)
-
-
-def _as_affine(x: Any) -> Affine:
-    if isinstance(x, (int, np.integer)):
-        return Affine(int(x))
-    if isinstance(x, Affine):
-        return x
-    raise UnsupportedOp("a computed index")
-
-
-def _axis_index(part: Any, n: int, most: int = -1) -> Affine:
-    """Return a non-negative index along an axis of n elements; `most` = 0 also allows n, the end of a slice."""
-    place = _as_affine(part)
-    if place.most < 0:
-        place += n
-    if place.least < 0 or place.most > n + most:
-        raise UnsupportedOp("an index that may become negative or go out of bounds")
-    return place
-
-
-def _slice_span(part: slice, n: int) -> tuple[Affine, int, int]:
-    """Return the start, length and step of a slice."""
-    if not any([isinstance(bound, Affine) for bound in (part.start, part.stop, part.step)]):
-        span = range(n)[part]
-        return Affine(span.start), len(span), span.step
-    if part.step not in (None, 1) or part.start is None or part.stop is None:
-        raise UnsupportedOp("a slice with a loop variable, and a step or an open end")
-    start, stop = _axis_index(part.start, n, 0), _axis_index(part.stop, n, 0)
-    length = stop + start * -1
-    if length.steps or length.first < 0:
-        raise UnsupportedOp("a slice whose length changes in a loop")
-    return start, length.first, 1
 
 
 def emit_reshape(body: Any, op: Call, x: Any, *_: Any, **__: Any) -> Any:
@@ -274,15 +209,17 @@ def emit_additem(body: Any, op: Call, x: Any, key: Any, value: Any) -> Any:
 
 def _store_into(body: Any, op: Call, x: Any, key: Any, value: Any, sign: str) -> Any:
     """Emit a store into the array itself if nothing reads it afterwards, else into a copy."""
-    if not is_native_array(x) or op.val.dtype not in (STORED_AS_FLOATS if sign == "=" else STORED_AS_FLOATS[:1]):
+    x, stored = body.operand(x), STORED_AS_FLOATS if sign == "=" else STORED_AS_FLOATS[:1]
+    is_rounded = op.val.dtype == np.int64 and np.asarray(value_of(op.args[2])).dtype.kind == "f"
+    if is_rounded or not is_native_array(x) or op.val.dtype not in stored:
         raise UnsupportedOp("a store into anything but an array of floats or bools")
     value = body.as_float(body.operand(value))
     if isinstance(x, Splat):
-        blank = View(None, Affine(0), row_major(x.shape), x.shape)  # type: ignore[arg-type]
-        if sign == "+=" and _index_view(blank, key).has_same_elements(blank):
+        blank = unplaced_view(x)
+        if sign == "+=" and not index_arrays(key) and index_view(body, blank, key).has_same_elements(blank):
             return body.level.let("{0} + {1}", [x.number, splat_number(value)], x.shape)
     whole = body.writable(op, x)
-    part = _index_view(whole, key)
+    part = (gather_view if index_arrays(key) else index_view)(body, whole, key)
     if math.prod(part.shape):
         if len(getattr(value, "shape", ())) > len(part.shape):
             value = _drop_leading_ones(body, value, len(part.shape))
@@ -290,11 +227,33 @@ def _store_into(body: Any, op: Call, x: Any, key: Any, value: Any, sign: str) ->
             sign == "="
             and isinstance(value, ComputedArray)
             and part.shape == value.shape
+            and not part.places
             and body.level.may_write_at(value, part)
         ):
             body.level.write_to(value, part)
         else:
             body.level.store(part, sign, splat_number(value))
+    return whole
+
+
+def emit_window(body: Any, op: Call, x: Any, offset: Any, shape: Any, strides: Any, value: Any = None) -> Any:
+    """Emit a read, a write or a sum through a window that is given in bytes, on an array in C order."""
+    recorded = value_of(op.args[0])
+    in_order = is_native_array(x) and recorded.dtype == np.float64 and recorded.flags.c_contiguous
+    if op.fn not in functional.WINDOWED or not in_order or any([n % 8 for n in (offset, *strides)]):
+        raise UnsupportedOp("a window onto memory")
+    whole = body.view(x) if op.fn is functional.lens else body.writable(op, x)
+    if not whole.is_contiguous:
+        whole = body.level.view(body.level.let("{0}", [whole], whole.shape))
+    steps = tuple([n // 8 for n in strides])
+    part = View(whole.memory, whole.offset + offset // 8, steps, tuple(shape))
+    if op.fn is functional.lens:
+        return part
+    if op.fn is functional.setlens and not part.is_injective:
+        raise UnsupportedOp("a write to elements that share memory")
+    if math.prod(part.shape):
+        sign = "=" if op.fn is functional.setlens else "+="
+        body.level.store(part, sign, splat_number(body.as_float(body.operand(value))))
     return whole
 
 
@@ -314,7 +273,7 @@ def emit_concatenate(body: Any, op: Call, parts: Any, axis: Any = 0) -> Any:
     begin, axis = 0, axis % op.val.ndim
     for part in parts:
         n = part.shape[axis]
-        place = _index_view(whole, (slice(None),) * axis + (slice(begin, begin + n),))
+        place = index_view(body, whole, (slice(None),) * axis + (slice(begin, begin + n),))
         begin += n
         body.level.store(place, "=", splat_number(body.as_float(part)))
     return whole
@@ -345,7 +304,8 @@ def array_of_parts(body: Any, parts: Any) -> Any:
             if isinstance(part, (tuple, list)):
                 put(part, (*place, k))
             else:
-                body.level.store(_index_view(whole, (*place, k)), "=", splat_number(body.as_float(body.operand(part))))
+                x = splat_number(body.as_float(body.operand(part)))
+                body.level.store(index_view(body, whole, (*place, k)), "=", x)
 
     put(parts, ())
     return whole
@@ -363,7 +323,7 @@ def emit_stack(body: Any, op: Call, parts: Any, axis: Any = 0) -> Any:
     whole, axis = _new_array(body, op), axis % op.val.ndim
     for k, part in enumerate(parts):
         body.level.store(
-            _index_view(whole, (slice(None),) * axis + (k,)), "=", splat_number(body.as_float(body.operand(part)))
+            index_view(body, whole, (slice(None),) * axis + (k,)), "=", splat_number(body.as_float(body.operand(part)))
         )
     return whole
 

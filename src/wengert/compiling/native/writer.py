@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -29,13 +29,12 @@ class NativeWriter(PlacedWriter):
     def __init__(self, tape: AnyTape, recorded: AnyTape) -> None:
         super().__init__(tape, sites=True)
         self.recorded = recorded
-        self.display_calls = set(_display_calls(tape.result.op))
+        self.display_calls = set(display_calls(tape.result.op))
         self.argument_guards = [op for op in self.ops if self.is_argument_guard(op)]
         others = {*self.display_calls, *self.argument_guards}
         needed = [op for op in self.ops if op.id in self.needed and op not in others]
-        self.program = TapeProgram(tape, needed, list(dict.fromkeys(self.read_by_result())))
+        self.program = TapeProgram(tape, needed, read_by_result(tape))
         self.tested |= self.program.guarded
-        self.check_separate_results()
 
     def recorded_ints(self) -> list[np.ndarray]:
         """Return the integer arrays on the recorded tape."""
@@ -46,22 +45,6 @@ class NativeWriter(PlacedWriter):
         """Whether an op is a guard on an attribute of an argument, checked before anything is computed."""
         known = isinstance(op, Call) and op.guard and op.fn is getattr and not self.uses[op.id]
         return known and all([isinstance(v.op, Input) for v in op.references()])
-
-    def read_by_result(self) -> Iterator[Op]:
-        """Yield the calls from whose values the result is built."""
-        ops = [op for op in self.ops if op in self.display_calls]
-        for v in (self.tape.result, *(v for op in ops for v in op.references())):
-            if v.op not in self.display_calls and isinstance(v.op, Call):
-                yield v.op
-
-    def check_separate_results(self) -> None:
-        """Refuse results that share memory with each other or with arguments: native code allocates each separately."""
-        given = [op.val for op in self.ops if not isinstance(op, Call) and isinstance(op.val, np.ndarray)]
-        for op, _ in self.program.results:
-            if isinstance(op.val, np.ndarray):
-                if any([np.may_share_memory(op.val, other) for other in given]):
-                    raise UnsupportedOp("results that share memory")
-                given.append(op.val)
 
     def function(self, native: Any, plain: Callable[..., Any], name: str) -> Callable[..., Any]:
         """Compile the function around the compiled native code."""
@@ -82,8 +65,8 @@ class NativeWriter(PlacedWriter):
         fallback = f"return {plain}({', '.join([*self.given[0], *(f'{k}={k}' for k in self.given[1])])})"
         args = [self.argument(op, x) for op, x in self.program.parameters.values()]
         for x in self.recorded_ints() if self.program.depends_on_ints else ():
-            now, then = self.outside.bind(x).text, self.outside.bind(x.copy()).text
-            self.lines.append(f"if not {self.outside.numpy('array_equal')}({now}, {then}): {fallback}")
+            now, then = self.outside.bind(x).text, self.outside.bind(x.tobytes()).text
+            self.lines.append(f"if {now}.tobytes() != {then}: {fallback}")
         numbers, arrays = [], []
         for op, x in self.program.results:
             if isinstance(x, Scalar):
@@ -117,11 +100,13 @@ class NativeWriter(PlacedWriter):
     def argument(self, source: Any, x: FlatMemory | Scalar) -> str:
         """Return the source of an argument of the native code."""
         value = source.val if isinstance(source, Op) else source
-        is_mask = getattr(value, "dtype", None) == np.bool_
+        is_converted = isinstance(source, Op) and getattr(value, "dtype", np.float64) != np.float64
         if isinstance(source, Input):
             name = self.exprs[source.id].text
-            return name if isinstance(x, Scalar) else f"{name}.ravel(){'.astype(float)' * is_mask}"
-        value = value.astype(float) if is_mask else value
+            if isinstance(x, Scalar):
+                return f"float({name})" if is_converted else name
+            return f"{name}.ravel(){'.astype(float)' * is_converted}"
+        value = value.astype(float) if is_converted else value
         flat = value.flags.c_contiguous
         bound = self.outside.bind(value.reshape(-1) if flat else value).text
         return bound if flat else f"{bound}.ravel()"
@@ -140,6 +125,16 @@ class NativeWriter(PlacedWriter):
         return name if op.val.ndim == 1 else f"{name}.reshape(-1)"
 
 
+def check_separate_results(given: Iterable[Op], results: Iterable[Op]) -> None:
+    """Refuse results that share memory with each other or with arguments: native code allocates each separately."""
+    memory = [op.val for op in given if isinstance(op.val, np.ndarray)]
+    for op in results:
+        if isinstance(op.val, np.ndarray):
+            if any([np.may_share_memory(op.val, other) for other in memory]):
+                raise UnsupportedOp("results that share memory")
+            memory.append(op.val)
+
+
 def arrays_of(op: Op) -> Iterator[np.ndarray]:
     """Yield the arrays in an op."""
     if isinstance(op, Constant):
@@ -148,9 +143,16 @@ def arrays_of(op: Op) -> Iterator[np.ndarray]:
         yield from references((op.args, op.kwargs), np.ndarray)
 
 
-def _display_calls(op: Op | None) -> Iterator[Op]:
+def read_by_result(tape: AnyTape) -> list[Op]:
+    """Return the calls from whose values the result of a tape is built."""
+    displays = {*display_calls(tape.result.op)}
+    read = [tape.result, *[v for op in tape if op in displays for v in op.references()]]
+    return list(dict.fromkeys([v.op for v in read if isinstance(v.op, Call) and v.op not in displays]))
+
+
+def display_calls(op: Op | None) -> Iterator[Op]:
     """Yield the calls that only build the result from values and from each other."""
     if isinstance(op, Call) and is_display(op.fn):
         yield op
         for v in op.references():
-            yield from _display_calls(v.op)
+            yield from display_calls(v.op)

@@ -1,0 +1,131 @@
+"""Native code for functions in Python: each is run on stand-ins for arrays, which emit each operation on them."""
+
+from __future__ import annotations
+
+import operator
+import sys
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
+
+from wengert.compiling.native.values import Scalar, UnsupportedOp, is_native_array
+from wengert.compiling.ops import info
+from wengert.tape.ops import Call, value_of
+from wengert.values.callables import TOLD_APART
+
+
+class Emitted(NDArrayOperatorsMixin):
+    """An array or number of native code, with the value that it has on the tape."""
+
+    def __init__(self, body: Any, native: Any, val: Any) -> None:
+        self.body, self.native, self.val = body, native, val
+        self.shape, self.ndim, self.dtype = np.shape(val), np.ndim(val), np.asarray(val).dtype
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *args: Any, **kwargs: Any) -> Any:
+        return self.apply(ufunc if method == "__call__" else getattr(ufunc, method), *args, **kwargs)
+
+    def __array_function__(self, fn: Any, _: Any, args: Any, kwargs: Any) -> Any:
+        return self.apply(fn, *args, **kwargs)
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        raise UnsupportedOp("a function that needs the elements of an array")
+
+    __bool__ = __float__ = __len__ = __iter__ = __array__
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.apply(operator.getitem, self, key)
+
+    def apply(self, fn: Any, *args: Any, **kwargs: Any) -> Any:
+        """Emit a call of a function."""
+        words = tuple(kwargs.values())
+        if any([isinstance(x, Emitted) for word in words for x in (word if isinstance(word, tuple) else (word,))]):
+            raise UnsupportedOp("a write into an array")
+        values, given = ([_part(x, name) for x in args] for name in ("val", "native"))
+        with np.errstate(all="ignore"):
+            val = fn(*values, **kwargs)
+        native = self.body.call(Call(fn, given, kwargs, val=val))
+        return Emitted(self.body, native, val) if is_native_array(native) or isinstance(native, Scalar) else val
+
+
+def _part(x: Any, name: str) -> Any:
+    if isinstance(x, (list, tuple)):
+        return type(x)([_part(part, name) for part in x])
+    return getattr(x, name) if isinstance(x, Emitted) else x
+
+
+def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False) -> Any:
+    if b is not None or return_sign:
+        raise UnsupportedOp("weights of logsumexp")
+    top = np.max(a, axis=axis, keepdims=True)
+    is_top, powers = a == top, np.exp(a - np.where(np.isfinite(top), top, 0.0))
+    n = np.sum(np.where(is_top, 1.0, 0.0), axis=axis, keepdims=True)
+    total = np.log1p(np.sum(np.where(is_top, 0.0, powers), axis=axis, keepdims=True) / n) + np.log(n) + top
+    return total if keepdims else np.sum(total, axis=axis)
+
+
+def softmax(x: Any, axis: Any = None) -> Any:
+    powers = np.exp(x - np.max(x, axis=axis, keepdims=True))
+    return powers / np.sum(powers, axis=axis, keepdims=True)
+
+
+def roll(a: Any, shift: Any, axis: Any = None) -> Any:
+    axis = 0 if axis is None and a.ndim == 1 else axis
+    for k, by in zip(*[x if isinstance(x, tuple) else (x,) for x in (axis, shift)], strict=True):
+        n, before = a.shape[k], (slice(None),) * (k % a.ndim)
+        first = n - by % n if n else 0
+        a = np.concatenate([a[(*before, slice(first, n))], a[(*before, slice(0, first))]], axis=k)
+    return a
+
+
+def flip(m: Any, axis: Any = None) -> Any:
+    axes = range(m.ndim) if axis is None else [k % m.ndim for k in (axis if isinstance(axis, tuple) else (axis,))]
+    return m[tuple([slice(None, None, -1 if k in axes else 1) for k in range(m.ndim)])]
+
+
+def any_of(a: Any, axis: Any = None) -> Any:
+    return np.sum(np.where(a, 1.0, 0.0), axis=axis) > 0.0
+
+
+def all_of(a: Any, axis: Any = None) -> Any:
+    return np.sum(np.where(a, 0.0, 1.0), axis=axis) == 0.0
+
+
+_INSTEAD: dict[Any, Callable[..., Any]] = {np.roll: roll, np.flip: flip, np.any: any_of, np.all: all_of}
+_INSTEAD_OF_SCIPYS = {"logsumexp": logsumexp, "softmax": softmax}
+"""Functions to run instead of others, and of those of `scipy.special`, which is not imported for them."""
+
+
+def expansion(fn: Any) -> Any:
+    """Return a pure function in Python of NumPy operations that computes the same as another; None if there is none."""
+    if isinstance(fn, types.FunctionType) and fn.__module__.startswith("wengert_rules.") and not info(fn).name:
+        return fn
+    name = getattr(fn, "__name__", "")
+    is_scipys = getattr(sys.modules.get("scipy.special"), name, None) is fn
+    return (
+        _INSTEAD.get(fn)
+        if type(fn) in TOLD_APART and fn in _INSTEAD
+        else _INSTEAD_OF_SCIPYS.get(name)
+        if is_scipys
+        else None
+    )
+
+
+def emit_expansion(body: Any, op: Call, function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """Emit a call by running a function in Python on stand-ins for the arrays and numbers among the arguments."""
+    given = [
+        Emitted(body, x, value_of(arg)) if is_native_array(x) or isinstance(x, Scalar) else x
+        for x, arg in zip(args, op.args, strict=True)
+    ]
+    try:
+        found = function(*given, **kwargs)
+    except (TypeError, ValueError) as error:
+        raise UnsupportedOp(f"{function.__name__} with these arguments") from error
+    if not isinstance(found, Emitted) or found.shape != np.shape(op.val):
+        raise UnsupportedOp(f"{function.__name__} with these arguments")
+    is_array = is_native_array(found.native)
+    if isinstance(op.val, np.ndarray) and not is_array:
+        raise UnsupportedOp(f"{function.__name__} of a number")
+    return body.item(found.native) if is_array and not isinstance(op.val, np.ndarray) else found.native

@@ -1,0 +1,158 @@
+"""Cut a tape into parts that NumPy and native code run by turns, where native code does not support some ops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from wengert.compiling.native.values import UnsupportedOp
+from wengert.compiling.native.whole import NativeTape
+from wengert.compiling.native.writer import check_separate_results, display_calls, read_by_result
+from wengert.compiling.ops import info
+from wengert.compiling.tape_rewriter import TapeRewriter
+from wengert.tape.interface import AnyRunningTape
+from wengert.tape.loops import Loop
+from wengert.tape.needed import only_computes, stays
+from wengert.tape.ops import Call, Constant, Input, Op, Variable
+from wengert.values import functional
+from wengert.values.callables import callable_name
+
+LEAST_OPS = 10  # of a native part without loops; NumPy runs fewer about as fast as native code is called
+MOST_BEFORE = 16  # ops without native code that NumPy runs, too, since it runs what reads them
+MOST_TRIES = 40
+
+
+class TapeCutter:
+    """Assigns a stage to each call of a tape: NumPy runs the even ones, native code the odd ones.
+
+    Where a function may have side effects, all calls that may raise stay in order, so `is_ordered`.
+    """
+
+    def __init__(self, tape: AnyRunningTape) -> None:
+        self.tape, self.calls = tape, [op for op in tape if isinstance(op, Call)]
+        self.others = [op for op in tape if not isinstance(op, Call)]
+        self.by_numpy: set[Op | None] = {*display_calls(tape.result.op)}
+        self.is_ordered = not all([_is_pure(op) for op in self.calls])
+        self.stages: dict[Op | None, int] = {}
+
+    def parts(self) -> dict[int, Part]:
+        """Return the native parts by stage; none if it takes too long to find them.
+
+        Errors: UnsupportedOp if results share memory, or if the tape asks whether arrays do.
+        """
+        if any([info(op.fn).name == "memory_query" and op.fn not in functional.WINDOWED for op in self.calls]):
+            raise UnsupportedOp("a guard on shared memory")
+        for _ in range(MOST_TRIES):
+            self.assign()
+            native = sorted({stage for stage in self.stages.values() if stage % 2})
+            parts = {stage: Part(self, self.ops_of(stage)) for stage in native}
+            small = [op for part in parts.values() if not part.is_worth_a_call for op in part.ops]
+            self.by_numpy.update(small)
+            failed = None if small else next(filter(None, [part.make() for part in parts.values()]), None)
+            if not small and failed is None:
+                native_results = {op for part in parts.values() for op in part.results}
+                results = sorted(read_by_result(self.tape), key=lambda op: op in native_results)
+                by_numpy = [op for op in results if op not in native_results]
+                check_separate_results([*self.others, *by_numpy], results[len(by_numpy) :])
+                return parts
+            if failed is not None and not self.leave_to_numpy(*failed):
+                return {}
+        return {}
+
+    def leave_to_numpy(self, op: Op | None, error: UnsupportedOp) -> bool:
+        """Let NumPy run an op, others like it, and a few ops before; all but loops if the op is not known.
+
+        Return whether that is more than before.
+        """
+        if not isinstance(op, Call):
+            others = {op for op in self.calls if not _is_loop_call(op)} - self.by_numpy
+            self.by_numpy.update(others)
+            return bool(others)
+        whole_function = error.args[0] == callable_name(op.fn)
+        for each in [x for x in self.calls if x.fn is op.fn] if whole_function else [op]:
+            before: set[Op | None] = {each}
+            todo: list[Op | None] = [each]
+            while todo and len(before) <= MOST_BEFORE:
+                more = [v.op for v in todo.pop().references() if isinstance(v.op, Call) and v.op not in before]  # type: ignore[union-attr]
+                before.update(more)
+                todo += more
+            is_loop = any([isinstance(x, Call) and isinstance(x.fn, Loop) for x in before])
+            self.by_numpy.update([each] if is_loop or len(before) > MOST_BEFORE else before)
+        return True
+
+    def assign(self) -> None:
+        """Assign the least possible stage to each op, then the last possible one to each that is native."""
+        self.stages, last = {}, 0
+        for op in self.calls:
+            least = max([self.stages.get(v.op, 0) for v in op.references()], default=0)
+            if self.is_ordered and stays(op):
+                least = last = max(least, last)
+            by_numpy = least % 2 == 0 if _is_item(op) else op in self.by_numpy
+            self.stages[op] = least + (by_numpy == least % 2)
+            last = max(last, self.stages[op]) if stays(op) else last
+        latest: dict[Op | None, int] = {}
+        for op in reversed(self.calls):
+            stage = self.stages[op]
+            if stage % 2 and not stays(op) and not _is_item(op):
+                stage = self.stages[op] = latest.get(op, stage)
+            for v in op.references():
+                latest[v.op] = min(latest.get(v.op, stage), stage - (stage % 2 == 0))
+
+    def ops_of(self, stage: int) -> list[Call]:
+        """Return the ops of a stage."""
+        return [op for op in self.calls if self.stages[op] == stage]
+
+
+class Part:
+    """The ops of a native stage, the ops that they read, and those whose values others read."""
+
+    def __init__(self, cut: TapeCutter, ops: list[Call]) -> None:
+        self.tape, self.ops = cut.tape, ops
+        inside: set[Op | None] = {*ops}
+        read = dict.fromkeys([v.op for op in ops for v in op.references() if v.op not in inside])
+        self.given = sorted(read, key=lambda op: isinstance(op, Constant))
+        outside = {v.op for op in cut.calls if op not in inside for v in op.references()} | {cut.tape.result.op}
+        self.results = [op for op in ops if op in outside]
+        self.is_worth_a_call = len(ops) >= LEAST_OPS or any(map(_is_loop_call, ops))
+
+    def make(self) -> tuple[Op | None, UnsupportedOp] | None:
+        """Make the native tape; return the op for which that is impossible, and the error."""
+        made = TapeRewriter(self.tape, type(self.tape)(self.tape.ctx))
+        for op in self.given:
+            made.table[op] = made.new.push(op.copy() if isinstance(op, Constant) else Input(op.val))  # type: ignore[union-attr]
+        for op in self.ops:
+            made.push(op)
+        values = tuple([op.val for op in self.results])
+        made.new.result = made.new.push(Call(functional.make_tuple, list(map(made.variable, self.results)), val=values))
+        try:
+            self.native = NativeTape(made.new, is_part=True)
+        except UnsupportedOp as error:
+            return next((op for op in self.ops if made.table[op].op is error.op), None), error
+        return None
+
+    def push(self, new: TapeRewriter, build: Callable[..., Any]) -> str:
+        """Append a call of the native function to a tape; return the source of the function."""
+        found: Any = self.native.function("part", build)
+        read = [new.variable(op) for op in self.given if not isinstance(op, Constant)]
+        made = new.new.push(Call(found, read, val=tuple([op.val for op in self.results])))
+        for k, op in enumerate(self.results):
+            new.table[op] = new.new.push(Call(functional.getfield, [made, k], val=op.val, site=op.site))
+        return str(found.source)
+
+
+def _is_item(op: Call) -> bool:
+    """Whether an op reads an item of what another op returns: both run in the same stage."""
+    return op.fn is functional.getfield and type(op.args[0]) is Variable and isinstance(op.args[0].op, Call)
+
+
+def _is_loop_call(op: Call) -> bool:
+    return isinstance(op.fn, Loop)
+
+
+def _is_pure(op: Call) -> bool:
+    """Whether an op, and all in a loop, has no side effect: it computes something, by NumPy, SciPy or a rule."""
+    if isinstance(op.fn, Loop):
+        return all([_is_pure(each) for each in op.fn.body if isinstance(each, Call)])
+    root, *rest = (getattr(op.fn, "__module__", None) or "").split(".")
+    known = root == "wengert_rules" or (root in ("numpy", "scipy") and not {"random", "stats"} & {*rest})
+    return only_computes(op.fn) or (known and op.val is not None and not any(map(callable, op.args)))

@@ -1,0 +1,39 @@
+"""Compile a tape, all of it, to a native function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from wengert.compiling.native.values import UnsupportedOp
+from wengert.compiling.native.writer import NativeWriter, check_separate_results, read_by_result
+from wengert.compiling.pipeline import NATIVE, Context, run_passes
+from wengert.tape.interface import AnyRunningTape
+from wengert.tape.ops import Call
+
+
+class NativeTape:
+    """A tape, and the writer of its native function; what the results of a part share does not matter.
+
+    Errors: UnsupportedOp, whose `op` is on the tape.
+    """
+
+    def __init__(self, tape: AnyRunningTape, is_part: bool = False) -> None:
+        self.tape, self.context = tape, Context(exact=False)
+        for each in reversed(run_passes(NATIVE, tape, self.context)):
+            try:
+                self.writer = NativeWriter(each, tape)
+                if not is_part:
+                    check_separate_results([op for op in each if not isinstance(op, Call)], read_by_result(each))
+                break
+            except UnsupportedOp:
+                if each is tape:
+                    raise
+
+    def function(self, name: str, build: Callable[..., Any]) -> Callable[..., Any]:
+        """Return the function; `build` compiles the native code."""
+        writer = self.writer
+        found: Any = writer.function(build(writer.program), self.tape.compile(name), name)
+        found.source = "\n\n".join([*writer.program.functions, writer.program.text, found.source])
+        found.state, found.passes = "native code", self.context.log
+        return found

@@ -1,0 +1,60 @@
+"""Functions in Python run on stand-ins for arrays, which emit native code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.special as sp
+from test_native import by_python
+
+import wengert as wg
+
+E = np.random.default_rng(0).normal(size=(6, 4))
+LOGS = np.array([[0.0, -50.0, -90.0], [700.0, 700.0, 1.0], [-np.inf, 2.0, -np.inf], [-800.0, -900.0, -800.0]])
+
+FUNCTIONS: dict[str, Callable[[np.ndarray], Any]] = {
+    "logsumexp": lambda e: sp.logsumexp(e) * sp.logsumexp(e[0]),
+    "logsumexp of rows": lambda e: np.sum(sp.logsumexp(e, axis=1) ** 2 + sp.logsumexp(e, axis=-1, keepdims=True)),
+    "softmax": lambda e: np.sum(sp.softmax(e, axis=1) ** 2) + sp.softmax(e)[0, 1],
+    "roll": lambda e: np.sum(np.roll(e, 1, axis=0) * np.roll(e, (2, -5), axis=(0, 1)) + np.roll(e[0], -1)),
+    "flip": lambda e: np.sum(np.flip(e) * np.flip(e, 0) * np.flip(e, axis=(0, 1)) * np.arange(4)),
+    "betaln": lambda e: np.sum(sp.betaln(np.exp(e), 2.0)) + sp.betaln(np.exp(4.0 + e[0, 0]), 30.0),
+    "log_ndtr": lambda e: np.sum(sp.log_ndtr(e)) + sp.log_ndtr(10.0 * e[0, 0]),
+    "any and all": lambda e: np.sum(e) * (2.0 if np.any(e > 1.0) and np.all(np.abs(e) < 20.0) else 3.0),
+    "any of rows": lambda e: np.sum(np.where(np.any(e > 1.0, axis=1) | np.all(e < 0.5, axis=1), e[:, 0], e[:, 1] ** 2)),
+    "isinf": lambda e: np.sum(np.where(np.isinf(1.0 / (e - E)), e, 2.0 * e)),
+}
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_gradients_are_native(name: str) -> None:
+    gradient = wg.value_and_grad(FUNCTIONS[name])
+    tape = wg.trace(gradient, E)[1].optimise()
+    run = by_python(tape)
+    for e in (E, -2.0 * E):
+        (value, x_bar), expected = run(e), gradient(e)
+        assert value == pytest.approx(expected[0], rel=1e-12)
+        np.testing.assert_allclose(x_bar, expected[1], rtol=1e-11, atol=1e-13)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_logsumexp_is_scipys_where_terms_are_tiny_or_infinite() -> None:
+    run = by_python(wg.trace(lambda x: sp.logsumexp(x, axis=1), LOGS)[1].optimise())
+    np.testing.assert_allclose(run(LOGS), sp.logsumexp(LOGS, axis=1), rtol=1e-14)
+    for bad in (np.nan, np.inf, -np.inf):
+        x = LOGS.copy()
+        x[2] = bad
+        assert run(x) is None
+
+
+def test_guards_on_arrays() -> None:
+    run = by_python(wg.trace(lambda e: np.sum(e) * (2.0 if np.any(e > 9.0) else 3.0), E)[1].optimise())
+    assert run(E) == pytest.approx(3.0 * np.sum(E), rel=1e-13)
+    assert run(E * 9.0) is None
+    run = by_python(wg.trace(lambda e: np.sum(e) * (2.0 if np.all(e < 9.0) else 3.0), E)[1].optimise())
+    assert run(E) == pytest.approx(2.0 * np.sum(E), rel=1e-13)
+    assert run(E * 9.0) is None
