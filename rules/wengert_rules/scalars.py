@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import builtins
 import cmath
-import functools
 import math
-import operator
 import sys
 
 import numpy as np
@@ -126,7 +124,10 @@ linear(builtins.sum, without=("start",))
 def extremum(y_bar, y, *candidates):
     """ȳ is shared equally by the arguments that tie. A call on one iterable is recorded on its items."""
     ties = [np.where(x == y, 1.0, 0.0) for x in candidates]
-    share = y_bar / np.maximum(functools.reduce(operator.add, ties), 1.0)
+    count = 0.0
+    for tie in ties:
+        count = count + tie
+    share = y_bar / np.maximum(count, 1.0)
     return tuple([share * tie for tie in ties])
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.compiling.scalar_specialisation import sign_of_float
+from wengert.compiling.ops import sign_of_float
 
 
 def pendulum(x, y):
