@@ -124,8 +124,8 @@ linear(builtins.sum, without=("start",))
 def extremum(y_bar, y, *candidates):
     """ȳ is shared equally by the arguments that tie. A call on one iterable is recorded on its items."""
     ties = [np.where(x == y, 1.0, 0.0) for x in candidates]
-    count = 0.0
-    for tie in ties:
+    count = ties[0]
+    for tie in ties[1:]:
         count = count + tie
     share = y_bar / np.maximum(count, 1.0)
     return tuple([share * tie for tie in ties])

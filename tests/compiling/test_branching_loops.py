@@ -233,8 +233,70 @@ def append_in_some(x):
     return sum(h) * len(h)
 
 
-@pytest.mark.parametrize("f", [while_of_constants, length_inside, list_by_two_names, unchanged_items, append_in_some])
-def test_a_list_that_is_read_otherwise_keeps_its_meaning(f):
+def count_of_positive(x):
+    k = 0
+    for r in x:
+        if r > 0.0:
+            k = k + 1
+    return k
+
+
+def as_many_as_positive(x):
+    c = 0.1 * x[0]
+    for j in range(count_of_positive(x)):
+        c = c * 0.9 + x[j]
+        if c > 2.0:
+            c = c - 1.0
+    return c
+
+
+def list_as_long_as_positive(x):
+    h, c = [], 0.1 * x[0]
+    for j in range(count_of_positive(x)):
+        c = c * 0.9 + x[j] if x[j] < 2.0 else c
+        h.append(c)
+    return np.sum(np.array(h)) if h else c
+
+
+def triangle_that_ends_early(x):
+    c = 0.1 * x[0]
+    for i in range(1, 8):
+        for j in range(i):
+            if x[j] * c > 1.0:
+                break
+            c = c * 0.9 + x[j] * x[i]
+    return c
+
+
+def triangle_that_stores(x):
+    s = np.zeros(len(x))
+    for i in range(len(x)):
+        for j in range(i + 1):
+            if x[j] > x[i]:
+                s[i] += x[j]
+            else:
+                s[j] -= 0.1 * x[i]
+    return np.sum(s**2)
+
+
+def some_that_never_run(x):
+    c = 0.1 * x[0]
+    for i in range(6):
+        d = c
+        for j in range(i, 3):
+            c = c * 0.9 + x[j] if x[j] > 0.0 else c - 0.1
+        c = c + 0.5 * d
+    return c
+
+
+ODD = [
+    while_of_constants, length_inside, list_by_two_names, unchanged_items, append_in_some, as_many_as_positive,
+    list_as_long_as_positive, triangle_that_ends_early, triangle_that_stores, some_that_never_run,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("f", ODD)
+def test_a_list_or_a_number_of_iterations_keeps_its_meaning(f):
     plain = wg.value_and_grad(f)
     compiled = wg.compile(plain, native=False, quiet=True)
     for _ in range(8):

@@ -27,6 +27,7 @@ __all__ = [
     "as_index",
     "getfield",
     "getitem",
+    "iterations",
     "lens",
     "make_dict",
     "make_list",
@@ -213,6 +214,15 @@ def as_index(number: float) -> np.int64:
     np.int64(2)
     """
     return np.int64(number)
+
+
+def iterations(number: float) -> int:
+    """Return how often a loop runs, from the `number` that a tape computes; recorded as a guard on it.
+
+    >>> wg.extend.iterations(2.0)
+    2
+    """
+    return int(number)
 
 
 WHOLE = 2**53

@@ -108,6 +108,8 @@ class BranchingLoop:
             raise UnsupportedTreeError("a counter is read after a loop with a computed number of iterations")
         self.carried = [j for j in range(len(one.variables)) if LoopVariable(j) not in self.counters]
         self.exit = next((end for _, end in _ends(one.tree) if end.exits), None)
+        if self.exit is not None and one.number is not None:
+            raise UnsupportedTreeError("a loop with a computed number of iterations ends early")
         self.loops: dict[Any, Loop] = {}
         self.forms: dict[AffineForm, Variable] = {}  # the integers that the body counts or reads
         self.begun: dict[Any, Variable] = {LoopVariable(j): _input(one.variables[j]) for j in self.carried}

@@ -160,11 +160,14 @@ def _insert_loops(ops: list[Op], found: list[tuple[WhileLoop, BranchingLoop]]) -
     """Replace the ops of each run of a loop by a call."""
     made: list[Op] = []
     new: dict[Any, Op] = {}
+    numbers = {one.op_of(one.number) for one, _ in found if one.number is not None}
+    answered = {op for op in ops if getattr(op, "fn", None) is functional.iterations and op.args[0].op in numbers}  # type: ignore[attr-defined]
 
     def copy(some: Iterable[Op]) -> None:
         for op in some:
-            op.rewrite(lambda v: Variable(new.get(v.op, v.op)))  # type: ignore[arg-type]
-            made.append(op)
+            if op not in answered:
+                op.rewrite(lambda v: Variable(new.get(v.op, v.op)))  # type: ignore[arg-type]
+                made.append(op)
 
     end = 0
     for one, loop in found:
@@ -177,4 +180,5 @@ def _insert_loops(ops: list[Op], found: list[tuple[WhileLoop, BranchingLoop]]) -
         copy(calls)
         new.update(zip([*one.results, *[op for op, _, _ in one.items]], parts, strict=True))
     copy(ops[end:])
-    return check_guards_kept(ops, made, count_guards([op for one, _ in found for op in ops[one.start : one.stop]]))
+    replaced = [op for one, _ in found for op in ops[one.start : one.stop]]
+    return check_guards_kept(ops, made, count_guards([*replaced, *answered]))

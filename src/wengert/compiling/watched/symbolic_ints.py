@@ -21,7 +21,7 @@ from wengert.recording.primitives import ruled
 from wengert.recording.record import record_call
 from wengert.recording.recording import STATE, Recording, users_line
 from wengert.recording.shadow import SHADOW
-from wengert.values.functional import WHOLE, as_index, whole
+from wengert.values.functional import WHOLE, as_index, iterations, whole
 from wengert.values.specs import fresh
 
 
@@ -109,6 +109,7 @@ class SymbolicBounds:
         made = SymbolicRange(STATE.recording, iter(numbers), self.start)
         ends = (self.stop, self.start) if self.step > 0 else (self.start, self.stop)
         made.number = record_integer_call(operator.sub, *ends)
+        record_call(ruled(iterations), (float_of(made.number),), {})  # a guard, unless the loop becomes one in the code
         return made
 
 
