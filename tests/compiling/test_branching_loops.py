@@ -142,11 +142,11 @@ PROGRAMS = [
 
 
 def difference(f, x, k):
-    """A Richardson extrapolation of central differences in entry k."""
+    """A Richardson extrapolation of central differences in entry k; nan beside a kink or step."""
     e = np.zeros_like(x)
     e[k] = 1.0
     one, two = [(f(x + h * e) - f(x - h * e)) / (2 * h) for h in (1e-4, 2e-4)]
-    return (4.0 * one - two) / 3.0
+    return (4.0 * one - two) / 3.0 if abs(one - two) < 1e-4 * (1.0 + abs(one)) else np.nan
 
 
 @pytest.mark.parametrize("f", PROGRAMS)
@@ -166,9 +166,9 @@ def test_a_loop_with_branches_has_the_gradient_of_its_path(f, is_native):
             continue
         np.testing.assert_allclose(value, f(x), rtol=1e-12)
         np.testing.assert_allclose(gradient, plain(x)[1], rtol=1e-10, atol=1e-12)
-        k = int(R.integers(12))
-        if f not in (bisection, ends_early):  # which step from one path to another
-            assert gradient[k] == pytest.approx(difference(f, x, k), rel=1e-5, abs=1e-6)
+        expected = difference(f, x, int(x[0] * 1e6) % 12)
+        if f is not bisection and not np.isnan(expected):  # its derivative is that of the path, zero
+            assert gradient[int(x[0] * 1e6) % 12] == pytest.approx(expected, rel=1e-5, abs=1e-6)
 
 
 @pytest.mark.parametrize("f", [garch, over_rows, upwind, pairs, listed, newton_in_each, bisection, chosen])
