@@ -405,7 +405,7 @@ def the_place_of_a_counter(x):
 
 def a_factorial(x):
     n, total = 0, 0.0
-    while x ** n / math.factorial(n) > 1e-9:
+    while x**n / math.factorial(n) > 1e-9:
         total, n = total + x**n / math.factorial(n), n + 1
     return total
 

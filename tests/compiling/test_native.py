@@ -474,8 +474,6 @@ def test_without_numba(monkeypatch: pytest.MonkeyPatch) -> None:
         tape.compile(native=True)
 
 
-
-
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
 def test_what_is_not_finite_is_told_by_compiled_code(bad: float) -> None:

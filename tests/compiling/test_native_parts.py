@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable
 from typing import Any
@@ -17,7 +18,9 @@ from wengert.compiling.native.compiled import compile_native
 from wengert.compiling.native.module import interpret_program
 from wengert.compiling.native.parts import TapeCutter
 from wengert.compiling.native.values import UnsupportedOp
-from wengert.tape.ops import Call
+from wengert.tape.ops import Call, Input
+from wengert.tape.tape import Tape
+from wengert.values import functional
 from wengert.values.callables import callable_name
 
 E = np.random.default_rng(0).normal(size=(9, 4))
@@ -180,3 +183,15 @@ def test_a_loop_is_native_beside_too_many_ops_and_too_large_arrays(monkeypatch: 
         run: Any = compile_native(wg.trace(f, E, x)[1].optimise(), build=interpret_program)
         assert "in part" in run.state and "def native" in run.source
         assert run(E, x) == pytest.approx(f(E, x), rel=1e-13)
+
+
+def test_a_pair_that_is_returned_and_read() -> None:
+    tape = Tape()
+    x = tape.push(Input(2.0))
+    pair = tape.push(Call(functional.make_tuple, [x, tape.push(Call(math.sin, [x], val=math.sin(2.0)))]))
+    pair.op.val = 2.0, math.sin(2.0)
+    item = tape.push(Call(functional.getfield, [pair, 1], val=math.sin(2.0)))
+    tape.result = tape.push(Call(functional.make_tuple, [pair, item], val=(pair.op.val, math.sin(2.0))))
+    run: Any = compile_native(tape, build=interpret_program)
+    assert run.state == "native code"
+    assert run(0.5) == ((0.5, math.sin(0.5)), math.sin(0.5))

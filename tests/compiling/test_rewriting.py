@@ -75,9 +75,7 @@ CASES = {
     ),
     "scalar product": Case(lambda x, y: np.sum(x * y), (M, M), ["np.vdot"], exact=False),
     "scalar products by rows": Case(lambda x, y: np.sum(x * y, axis=1), (M, M), ["np.einsum"], exact=False),
-    "columns weighted": Case(
-        lambda x, y: np.sum(x[:, None] * y, axis=0), ((4,), M), ["np.einsum"], False
-    ),
+    "columns weighted": Case(lambda x, y: np.sum(x[:, None] * y, axis=0), ((4,), M), ["np.einsum"], False),
     "squares weighted by rows": Case(
         lambda z, w: np.sum(z * (np.exp(w)[:, :, None] * z), axis=0),
         ((4, 3, 2), M),

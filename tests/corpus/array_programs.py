@@ -21,14 +21,7 @@ program = Programs()
 @program(V, W)
 def ufuncs(a, b):
     total = np.exp(a) * np.sin(b) + np.log(a) / np.sqrt(a) - np.tanh(b) ** 2 + np.abs(b) + np.maximum(a, b)
-    total += (
-        np.square(b)
-        + np.reciprocal(a)
-        + np.arctan2(a, b)
-        + np.logaddexp(a, b)
-        + np.power(a, 1.5)
-        + np.negative(a)
-    )
+    total += np.square(b) + np.reciprocal(a) + np.arctan2(a, b) + np.logaddexp(a, b) + np.power(a, 1.5) + np.negative(a)
     return np.sum(total * np.hypot(a, b) + np.minimum(a, 0.5) + np.clip(b, -1, 1))
 
 
@@ -53,29 +46,19 @@ def shapes(a, v):
     c = np.concatenate([b, a], axis=0) * np.stack([v, v, v, v]) + np.vstack((a, a))
     d = np.hstack([c, np.ones((4, 1))]).flatten()[::2] + np.hstack((v, v, v[:2]))
     e = np.broadcast_to(v, (2, 3)) * np.swapaxes(np.atleast_2d(v).T @ np.ones((1, 2)), 0, 1) + np.roll(a, 1)
-    return (
-        d.sum() * np.squeeze(v[None]).sum()
-        + e.sum()
-        + np.flip(v)[0]
-        + a.T[1, 1]
-        + np.array([v, v * 2])[1].sum()
-    )
+    return d.sum() * np.squeeze(v[None]).sum() + e.sum() + np.flip(v)[0] + a.T[1, 1] + np.array([v, v * 2])[1].sum()
 
 
 @program(A, V)
 def indexing(a, v):
     total = a[0] @ v + a[:, 1].sum() + a[..., -1] @ a[:, 0] + a[1, 2] * v[-1] + v[::-1][0]
-    total += (
-        a[[0, 1, 0], [1, 2, 1]].sum() + a[a > 0.3].sum() + v[np.array([0, 0, 2])] @ v + a[None, :, 1:].sum()
-    )
+    total += a[[0, 1, 0], [1, 2, 1]].sum() + a[a > 0.3].sum() + v[np.array([0, 0, 2])] @ v + a[None, :, 1:].sum()
     for row in a:
         for k, element in enumerate(row):
             total += element * k
     x, y, z = v
     first, *rest = a
-    return (
-        total + x * y - z + first.sum() * len(rest) + np.take(v, [0, 2]).sum() + v[np.argmax(v)] * v.item(1)
-    )
+    return total + x * y - z + first.sum() * len(rest) + np.take(v, [0, 2]).sum() + v[np.argmax(v)] * v.item(1)
 
 
 @program(V)
@@ -151,13 +134,7 @@ def gradient_descent_inside(v, rate):
 
 @program(V)
 def numpy_functions_written_in_python(v):
-    return (
-        np.linalg.norm(v, 1)
-        + np.diff(v) @ v[1:]
-        + np.trapezoid(v, dx=0.5)
-        + np.cross(v, W)[1]
-        + np.nan_to_num(v)[0]
-    )
+    return np.linalg.norm(v, 1) + np.diff(v) @ v[1:] + np.trapezoid(v, dx=0.5) + np.cross(v, W)[1] + np.nan_to_num(v)[0]
 
 
 # -- libraries

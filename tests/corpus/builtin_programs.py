@@ -152,12 +152,7 @@ def enums(x):
 def operator_module(x, y):
     pair = [x, y]
     operator.setitem(pair, 0, operator.mul(x, 3.0))
-    total = (
-        operator.add(x, y) * operator.sub(x, y)
-        + operator.truediv(x, y)
-        + operator.pow(x, 2)
-        + operator.neg(y)
-    )
+    total = operator.add(x, y) * operator.sub(x, y) + operator.truediv(x, y) + operator.pow(x, 2) + operator.neg(y)
     total = operator.iadd(total, operator.getitem(pair, 0))
     total += operator.itemgetter(0, 1)(pair)[1] + operator.attrgetter("x")(Point(x, y))
     total += operator.methodcaller("scale")(Derived(x)) + operator.call(math.sin, x) + operator.abs(-y)
@@ -176,15 +171,11 @@ def callable_objects_and_methods(x):
 @program(0.6, 1.7)
 def itertools_functions(x, y):
     total = sum(itertools.accumulate([x, y, 2.0], operator.mul)) + list(itertools.accumulate((x, y)))[-1]
-    total += sum(itertools.chain([x], (y * k for k in range(2)))) + sum(
-        itertools.islice(itertools.cycle([x, y]), 3)
-    )
+    total += sum(itertools.chain([x], (y * k for k in range(2)))) + sum(itertools.islice(itertools.cycle([x, y]), 3))
     for a, b in itertools.product([x, y], repeat=2):
         total += a * b
     total += sum(itertools.starmap(lambda a, b: a**b, [(x, 2), (y, 3)]))
-    total += sum(itertools.takewhile(lambda v: v < 1, [x, y])) + sum(
-        itertools.chain.from_iterable([[x], [y]])
-    )
+    total += sum(itertools.takewhile(lambda v: v < 1, [x, y])) + sum(itertools.chain.from_iterable([[x], [y]]))
     total += sum(a * b for a, b in itertools.pairwise([x, y, x])) + sum(itertools.repeat(x, 2))
     for key, group in itertools.groupby([x, y, y], key=lambda v: v > 1):
         total += sum(group) * (2 if key else 1)

@@ -28,9 +28,7 @@ def partials(x):
 def reduce_map_filter(x, y):
     values = list(map(lambda v, w: v * w, (x, y, 2.0), (y, 3.0, x)))
     kept = filter(lambda v: v > 1, values)
-    return functools.reduce(lambda a, b: a * b + x, kept, 1.0) + functools.reduce(
-        operator.add, map(math.sin, values)
-    )
+    return functools.reduce(lambda a, b: a * b + x, kept, 1.0) + functools.reduce(operator.add, map(math.sin, values))
 
 
 @program(0.6)

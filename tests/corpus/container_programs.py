@@ -90,7 +90,11 @@ def sorting_by_keys_and_callbacks(x, y):
     values = iter([x, y, 0.0, 5.0])
     total += sum(iter(lambda: next(values), 0.0)) * len(found)
     total += max(people, key=lambda p: p["v"] ** 2)["v"] + min([x, y], key=lambda v: abs(v - 1))
-    return total + sum(map(lambda p, k: p["v"] * k, people, itertools.count(1))) + len(string.Template("$a").substitute(a=1))
+    return (
+        total
+        + sum(map(lambda p, k: p["v"] * k, people, itertools.count(1)))
+        + len(string.Template("$a").substitute(a=1))
+    )
 
 
 @program(1.3, 0.4)

@@ -619,6 +619,7 @@ def keywords_named_by_a_text(x):
 
 # -- exceptions that are caught
 
+
 def caught(*kinds: type[Exception]) -> Callable[..., Any]:
     def program(f: Callable[..., Any]) -> Callable[..., Any]:
         def run(x: Any) -> Any:
@@ -755,6 +756,7 @@ CASES["not_another_object"] = Case(lambda x: x * 2 if x is not EITHER else x * 3
 
 
 # -- memory order, strides, sharing: arrays as they lie
+
 
 def rows(*numbers: float, order: str = "C") -> np.ndarray:
     return np.array(np.reshape(numbers, (2, -1)), order=order)

@@ -97,7 +97,14 @@ def what_cannot_be_iterated():
 
 def what_is_asked_before_it_is_iterated():
     made = [Hinted() for _ in range(5)]
-    return list(made[0]), [*made[1]], tuple(made[2]), collections.deque(made[3]), bytes(made[4]), [m.asked for m in made]
+    return (
+        list(made[0]),
+        [*made[1]],
+        tuple(made[2]),
+        collections.deque(made[3]),
+        bytes(made[4]),
+        [m.asked for m in made],
+    )
 
 
 def what_is_no_iterator():
@@ -278,7 +285,10 @@ def classes_of_any_kind():
 
 
 def lines_of(error):
-    return [(frame.f_code.co_name, line - frame.f_code.co_firstlineno) for frame, line in traceback.walk_tb(error.__traceback__)]
+    return [
+        (frame.f_code.co_name, line - frame.f_code.co_firstlineno)
+        for frame, line in traceback.walk_tb(error.__traceback__)
+    ]
 
 
 class Manager:
@@ -478,7 +488,15 @@ class Shown(float):
 
 def methods_past_those_of_a_subclass():
     it = Shown(1.5)
-    return float.__repr__(it), repr(it), float.__add__(it, 1), it + 1, float.__hash__(it) == hash(1.5), hash(it), said(float.__repr__)
+    return (
+        float.__repr__(it),
+        repr(it),
+        float.__add__(it, 1),
+        it + 1,
+        float.__hash__(it) == hash(1.5),
+        hash(it),
+        said(float.__repr__),
+    )
 
 
 def metaclasses_that_are_functions():
@@ -729,10 +747,16 @@ def classes_of_a_metaclass_that_falls_back():
         name = 1
         value = 2
 
-    return [
-        (c.asked, c.joined("ab"), c.named(), type(c.never), c.missing, c.__init__ is object.__init__)
-        for c in (Base, Derived)
-    ], Member.name, Member.value, Member(1).value, list(Member)
+    return (
+        [
+            (c.asked, c.joined("ab"), c.named(), type(c.never), c.missing, c.__init__ is object.__init__)
+            for c in (Base, Derived)
+        ],
+        Member.name,
+        Member.value,
+        Member(1).value,
+        list(Member),
+    )
 
 
 def modules_that_fall_back():
@@ -829,11 +853,18 @@ class Formatted:
 
 
 def formats_that_are_no_texts():
-    return format(Formatted(), ">"), said(format, Formatted(), None), said(format, 1.5, 3), said(format, Formatted(), b"")
+    return (
+        format(Formatted(), ">"),
+        said(format, Formatted(), None),
+        said(format, 1.5, 3),
+        said(format, Formatted(), b""),
+    )
 
 
 PROGRAMS = {
     name: f
     for name, f in list(globals().items())
-    if isinstance(f, types.FunctionType) and f.__module__ == __name__ and name not in ("said", "lines_of", "outermost", "other")
+    if isinstance(f, types.FunctionType)
+    and f.__module__ == __name__
+    and name not in ("said", "lines_of", "outermost", "other")
 }

@@ -193,7 +193,9 @@ def dataclass_with_default_factory():
     import dataclasses
 
     def f(x):
-        C = dataclasses.make_dataclass("C", [("a", float, x * 2), ("b", list, dataclasses.field(default_factory=lambda: [x]))])
+        C = dataclasses.make_dataclass(
+            "C", [("a", float, x * 2), ("b", list, dataclasses.field(default_factory=lambda: [x]))]
+        )
         return C().a * C().b[0] + C(x * x).a
 
     return f
@@ -777,7 +779,11 @@ def sort_and_heap_of_tuples():
 @hostile(1.5)
 def compare_lists_and_tuples():
     def f(x):
-        return (x if [x, 1] < [x, 2] else 2 * x) * (3 if (x, x) == (x, x * 1.0) else 4) * (5 if (x, 2) >= (x * 2, 1) else 6)
+        return (
+            (x if [x, 1] < [x, 2] else 2 * x)
+            * (3 if (x, x) == (x, x * 1.0) else 4)
+            * (5 if (x, 2) >= (x * 2, 1) else 6)
+        )
 
     return f
 

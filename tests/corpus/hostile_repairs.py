@@ -643,12 +643,16 @@ def apply_along_axis_of_a_method():
 
 @hostile(1.3)
 def pieces_by_functions():
-    return lambda t: np.sum(np.piecewise(np.array([-1.0, 2.0]), [[True, False]], [lambda a: a * t, lambda a: a * t * t]))
+    return lambda t: np.sum(
+        np.piecewise(np.array([-1.0, 2.0]), [[True, False]], [lambda a: a * t, lambda a: a * t * t])
+    )
 
 
 @hostile(1.3)
 def array_from_function():
-    return lambda t: np.sum(np.fromfunction(lambda i, j: (i + j) * t, (2, 3))) + np.fromiter((t * k for k in range(3)), float)[2]
+    return lambda t: (
+        np.sum(np.fromfunction(lambda i, j: (i + j) * t, (2, 3))) + np.fromiter((t * k for k in range(3)), float)[2]
+    )
 
 
 @hostile(1.3)

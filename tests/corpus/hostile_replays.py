@@ -32,7 +32,11 @@ A = np.array
 
 # -- kinks, order, integers, texts
 
-decides.each("kink", A([1.0, -2.0, 3.0]), A([-1.5, 2.5, -0.5]), A([1.0, -2.0, 3.5]),
+decides.each(
+    "kink",
+    A([1.0, -2.0, 3.0]),
+    A([-1.5, 2.5, -0.5]),
+    A([1.0, -2.0, 3.5]),
     lambda x: np.sum(np.abs(x) ** 3),
     lambda x: np.max(x) * x[0],
     lambda x: np.sum(np.maximum(x, 0.5) * x),
@@ -85,7 +89,7 @@ decides.each("kink", A([1.0, -2.0, 3.0]), A([-1.5, 2.5, -0.5]), A([1.0, -2.0, 3.
     lambda x: x[(x > 0).argmax()] ** 2,
     lambda x: x[-(x > 0).astype(int)[0]] * x[1],
     lambda x: np.linalg.slogdet(np.diag(x))[0] * x[0],
-    lambda x: (x[0] if np.linalg.det(np.diag(x)) < 0 else x[1]),
+    lambda x: x[0] if np.linalg.det(np.diag(x)) < 0 else x[1],
     lambda x: np.roll(x, int(x[0]))[0] * x[1],
     lambda x: np.split(x, [int(abs(x[0]))])[0].sum() * x[1],
     lambda x: np.repeat(x, (x > 0) + 1).sum(),
@@ -170,6 +174,7 @@ decides.each("kink", A([1.0, -2.0, 3.0]), A([-1.5, 2.5, -0.5]), A([1.0, -2.0, 3.
     lambda x: x[0] * [1.0, 2.0, -1.5].index(x[0]) + x[1],
 )
 
+
 # -- exceptions, warnings
 def _caught(f, *kinds):
     def run(x):
@@ -177,9 +182,15 @@ def _caught(f, *kinds):
             return f(x)
         except kinds or Exception:
             return np.sum(x) * 7.0
+
     return run
 
-decides.each("caught", A([1.0, 2.0]), A([0.0, -3.0]), A([1.5, 2.5]),
+
+decides.each(
+    "caught",
+    A([1.0, 2.0]),
+    A([0.0, -3.0]),
+    A([1.5, 2.5]),
     _caught(lambda x: math.log(x[0]) + math.sqrt(x[1])),
     _caught(lambda x: math.acos(1 / (2 + x[0]) + x[1] * 0 - (x[1] < 0) * 5)),
     _caught(lambda x: x[1] * float(1.0) / float(x[0]) if False else 1.0 / float(x[0]) * x[1]),
@@ -202,7 +213,7 @@ decides.each("caught", A([1.0, 2.0]), A([0.0, -3.0]), A([1.5, 2.5]),
     _caught(lambda x: math.comb(3, int(x[1])) * x[0]),
     _caught(lambda x: chr(int(x[1])).__len__() * x[0]),
     _caught(lambda x: (1 << int(x[1])) * x[0]),
-    _caught(lambda x: np.arange(4.0)[int(x[1]):].max() * x[0]),
+    _caught(lambda x: np.arange(4.0)[int(x[1]) :].max() * x[0]),
     _caught(lambda x: x[x > 0].max() * x[1]),
     _caught(lambda x: x[x > 0][1] * x[1], IndexError),
     _caught(lambda x: (x[x > 0] * A([3.0, 4.0])).sum(), ValueError),
@@ -221,6 +232,7 @@ decides.each("caught", A([1.0, 2.0]), A([0.0, -3.0]), A([1.5, 2.5]),
     _caught(lambda x: iter([x[0], x[1]][: int(x[1])]).__next__() * 2, StopIteration),
 )
 
+
 @decides(A([1.0, 2.0]), A([0.0, 2.0]), A([1.5, 2.0]))
 def errstate_calls(x):
     seen = []
@@ -228,12 +240,14 @@ def errstate_calls(x):
         y = np.log(x)
     return np.sum(x) * 3 if seen else np.sum(y)
 
+
 @decides(A([0.0, 2.0]), A([1.0, 2.0]))
 def errstate_called(x):
     seen = []
     with np.errstate(divide="call", call=lambda kind, flag: seen.append(kind)):
         y = 1 / x
     return np.sum(x) * 3 if seen else np.sum(y)
+
 
 @decides(A([1.0, 2.0]), A([0.0, 2.0]), A([1.5, 2.0]))
 def seterr_raise(x):
@@ -245,6 +259,7 @@ def seterr_raise(x):
     finally:
         np.seterr(**old)
 
+
 @decides(2.0, -1.0, 3.0)
 def text_of_an_error(x):
     try:
@@ -252,12 +267,14 @@ def text_of_an_error(x):
     except ValueError as e:
         return x * len(str(e))
 
+
 @decides(2.0, -1.0, 3.0)
 def error_with_a_number(x):
     try:
         raise KeyError(x)
     except KeyError as e:
         return e.args[0] * 3
+
 
 @decides(math.nan, math.inf)
 def nan_or_inf_to_int(x):
@@ -269,6 +286,7 @@ def nan_or_inf_to_int(x):
         return 4.0
     return x
 
+
 @decides(2.0, -1.0, 3.0)
 def finally_returns(x):
     y = 1.0
@@ -276,6 +294,7 @@ def finally_returns(x):
         y = math.sqrt(x)
     finally:
         return x * y
+
 
 @decides(2.0, -1.0, 3.0)
 def retried(x):
@@ -286,11 +305,14 @@ def retried(x):
             continue
     return x
 
+
 @decides(2.0, 30.0, 3.0)
 def recursion_error(x):
     def down(n):
         return 0.0 if n <= 0 else 1.0 + down(n - 1)
+
     return down(x) * x
+
 
 @decides(2.0, -1.0, 3.0)
 def exception_group(x):
@@ -304,6 +326,7 @@ def exception_group(x):
         y = x * 5
     return y
 
+
 @decides(2.0, -1.0, 3.0)
 def generator_throws(x):
     def g():
@@ -311,29 +334,38 @@ def generator_throws(x):
             yield math.sqrt(x)
         except ValueError:
             yield x * 2
+
     return next(g()) * 3
+
 
 @decides(2.0, -1.0, 3.0)
 def exit_of_a_manager(x):
     class M:
-        def __enter__(self): return self
+        def __enter__(self):
+            return self
+
         def __exit__(self, t, e, tb):
             self.t = t
             return True
+
     m = M()
     y = x
     with m:
         y = math.log(x)
     return y * (2 if m.t is None else 3)
 
+
 # -- memory and flags
 def ro(*v):
-    a = A(v); a.flags.writeable = False
+    a = A(v)
+    a.flags.writeable = False
     return a
+
 
 @decides(A([1.0, 2.0]), ro(1.0, 2.0), A([1.5, 2.0]))
 def writeable_flag(x):
     return np.sum(x) * (2 if x.flags.writeable else 3)
+
 
 @decides(A([1.0, 2.0]), ro(1.0, 2.0), A([1.5, 2.0]))
 def writes_or_not(x):
@@ -343,6 +375,7 @@ def writes_or_not(x):
         return np.sum(x) * 3
     return np.sum(x)
 
+
 @decides(ro(1.0, 2.0), A([1.0, 2.0]))
 def not_writeable(x):
     try:
@@ -351,9 +384,11 @@ def not_writeable(x):
         return np.sum(x) * 3
     return np.sum(x)
 
+
 @decides(A([1.0, 2.0]), ro(1.0, 2.0), A([1.5, 2.0]))
 def text_of_flags(x):
     return np.sum(x) * (2 if "WRITEABLE : True" in str(x.flags) else 3)
+
 
 @decides(A([[1.0, 2.0], [3.0, 4.0]]), np.asfortranarray(A([[1.0, 2.0], [3.0, 4.0]])))
 def contiguous_or_the_same(x):
@@ -361,17 +396,20 @@ def contiguous_or_the_same(x):
     y[0, 0] = 7.0
     return np.sum(x * x)
 
+
 @decides(np.asfortranarray(A([[1.0, 2.0], [3.0, 4.0]])), A([[1.0, 2.0], [3.0, 4.0]]))
 def fortran_or_the_same(x):
     y = np.asarray(x, order="F")
     y[0, 0] = 7.0
     return np.sum(x * x)
 
+
 @decides(np.asfortranarray(A([[1.0, 2.0], [3.0, 4.0]])), A([[1.0, 2.0], [3.0, 4.0]]))
 def required_fortran(x):
     y = np.require(x, requirements="F")
     y[0, 0] = y[1, 1] * 7.0
     return np.sum(x * x)
+
 
 @decides(np.asfortranarray(A([[1.0, 2.0], [3.0, 4.0]])), A([[1.0, 2.0], [3.0, 4.0]]))
 def array_copy_false(x):
@@ -380,6 +418,7 @@ def array_copy_false(x):
     y[0, 0] = y[1, 1] * 7.0
     return np.sum(z * x)
 
+
 @decides(np.asfortranarray(A([[1.0, 2.0], [3.0, 4.0]])), A([[1.0, 2.0], [3.0, 4.0]]))
 def astype_copy_false(x):
     z = x * 1
@@ -387,13 +426,16 @@ def astype_copy_false(x):
     y[0, 0] = y[1, 1] * 7.0
     return np.sum(z * x)
 
+
 @decides(np.asfortranarray(A([[1.0, 2.0], [3.0, 4.0]])), A([[1.0, 2.0], [3.0, 4.0]]))
 def identity_of_contiguous(x):
     return np.sum(x * x) * (2 if np.asfortranarray(x) is x else 3)
 
+
 @decides(A([[1.0, 2.0], [3.0, 4.0]]), A([[1.0, 2.0], [3.0, 4.0]]).T, A([[1.0, 2.0], [3.0, 5.0]]))
 def iterates_in_memory_order(x):
     return sum(v * k for k, v in enumerate(np.nditer(x)))
+
 
 @decides(A([[1.0, 2.0], [3.0, 4.0]]), np.asfortranarray(A([[1.0, 2.0], [3.0, 4.0]])))
 def raises_for_a_view(x):
@@ -405,6 +447,7 @@ def raises_for_a_view(x):
         return np.sum(y)
     return v @ np.arange(4.0)
 
+
 @decides(A([[1.0, 2.0], [3.0, 4.0]]), np.asfortranarray(A([[1.0, 2.0], [3.0, 4.0]])))
 def reshape_without_copy(x):
     try:
@@ -412,11 +455,13 @@ def reshape_without_copy(x):
     except (ValueError, TypeError):
         return np.sum(x)
 
+
 @decides(A([[1.0, 2.0], [3.0, 4.0]]), np.asfortranarray(A([[1.0, 2.0], [3.0, 4.0]])))
 def empty_like_order(x):
     y = np.zeros_like(x)
     y.ravel()[1] = 3.0
     return np.sum(y * x)
+
 
 @decides(A([[1.0, 2.0], [3.0, 4.0]]), np.asfortranarray(A([[1.0, 2.0], [3.0, 4.0]])))
 def copy_keeps_order(x):
@@ -424,83 +469,159 @@ def copy_keeps_order(x):
     y.reshape(-1)[1] = 3.0
     return np.sum(y * x)
 
+
 @decides(A([[1.0, 2.0], [3.0, 4.0]]), np.asfortranarray(A([[1.0, 2.0], [3.0, 4.0]])))
 def untraced_like(x):
     y = np.ones_like(x)
     return np.sum(x) * y.strides[0]
 
+
 # -- kinds
-decides.each("kind_f", 2.0, np.float64(2.0), 3.0,
+decides.each(
+    "kind_f",
+    2.0,
+    np.float64(2.0),
+    3.0,
     lambda x: x * (2 if type(x) is float else 3),
     lambda x: x * (2 if hasattr(x, "dtype") else 3),
     lambda x: x * len(type(x).__name__),
 )
-decides.each("kind_i", 2.0, 2, 3.0,
+decides.each(
+    "kind_i",
+    2.0,
+    2,
+    3.0,
     lambda x: x * (2 if isinstance(x, float) else 3),
     lambda x: x * len(str(x)),
     lambda x: x * len(repr(x)) + (x // 2) * x,
 )
-decides.each("kind_0", 2.0, A(2.0), 3.0,
+decides.each(
+    "kind_0",
+    2.0,
+    A(2.0),
+    3.0,
     lambda x: x * (2 if isinstance(x, float) else 3),
     lambda x: x * 2,
 )
-decides.each("kind_s", A([1.0, 2.0]), A([1.0, 2.0]).astype(">f8"), A([3.0, 2.0]),
+decides.each(
+    "kind_s",
+    A([1.0, 2.0]),
+    A([1.0, 2.0]).astype(">f8"),
+    A([3.0, 2.0]),
     lambda x: np.sum(x) * (2 if x.dtype.isnative else 3),
     lambda x: np.sum(x) * (2 if x.dtype.byteorder == "=" else 3),
 )
 
+
 class Sub(np.ndarray):
     pass
 
-decides.each("kind_sub", A([1.0, 2.0]), A([1.0, 2.0]).view(Sub), A([3.0, 2.0]),
+
+decides.each(
+    "kind_sub",
+    A([1.0, 2.0]),
+    A([1.0, 2.0]).view(Sub),
+    A([3.0, 2.0]),
     lambda x: np.sum(x) * (2 if type(x) is np.ndarray else 3),
 )
 
 
 # -- rules of the user's, gradients inside, texts of texts
 
+
 # rules of the user's
-def signum(x): return 1.0 if x > 0 else -1.0
-def leaky(x): return x * 2 if x > 0 else x * 0.1
+def signum(x):
+    return 1.0 if x > 0 else -1.0
+
+
+def leaky(x):
+    return x * 2 if x > 0 else x * 0.1
+
+
 @wg.rrule(leaky)
 def leaky_rule(x):
     if x > 0:
         return x * 2, lambda y_bar: y_bar * 2
     return x * 0.1, lambda y_bar: y_bar * 0.1
-def lazy(x): return x * x
+
+
+def lazy(x):
+    return x * x
+
+
 @wg.rrule(lazy)
 def lazy_rule(x):
     def pb(y_bar):
         if y_bar > 0:
             return 2 * x * y_bar
         return 2 * x * y_bar * 10
+
     return x * x, pb
-def trunc_(x): return math.floor(x)
+
+
+def trunc_(x):
+    return math.floor(x)
+
+
 wg.non_differentiable(trunc_)
-def picks(x): return [x[0], x[1]] if x[0] > 0 else [x[1]]
+
+
+def picks(x):
+    return [x[0], x[1]] if x[0] > 0 else [x[1]]
+
+
 @wg.rrule(picks)
 def picks_rule(x):
     if x[0] > 0:
         return [x[0], x[1]], lambda b: np.array([b[0], b[1], 0.0])
     return [x[1]], lambda b: np.array([0.0, b[0], 0.0])
+
+
 def raisy(x):
-    if x < 0: raise ValueError("neg")
+    if x < 0:
+        raise ValueError("neg")
     return x * 3
+
+
 @wg.rrule(raisy)
 def raisy_rule(x):
-    if x < 0: raise ValueError("neg")
+    if x < 0:
+        raise ValueError("neg")
     return x * 3, lambda b: 3 * b
+
+
 def catching(x):
-    try: return raisy(x)
-    except ValueError: return x * 5
-def counted(x): return int(x)
+    try:
+        return raisy(x)
+    except ValueError:
+        return x * 5
+
+
+def counted(x):
+    return int(x)
+
+
 wg.non_differentiable(counted)
-def labelled(x): return "pos" if x > 0 else "neg"
+
+
+def labelled(x):
+    return "pos" if x > 0 else "neg"
+
+
 wg.non_differentiable(labelled)
-def optional(x): return x if x > 0 else None
+
+
+def optional(x):
+    return x if x > 0 else None
+
+
 wg.non_differentiable(optional)
 
-decides.each("rule", 2.0, -1.5, 3.0,
+decides.each(
+    "rule",
+    2.0,
+    -1.5,
+    3.0,
     lambda x: leaky(x) * x,
     lambda x: lazy(x) * (x - 1) * (1 if True else 0),
     lambda x: -lazy(x) * x,
@@ -555,7 +676,9 @@ decides.each("rule", 2.0, -1.5, 3.0,
     lambda x: np.polyval([1.0, x], x) * (3 if x > 1 else 4),
     lambda x: functools.partial(leaky)(x) * x,
     lambda x: sorted([x, 0.0, 1.0])[1] * x,
-    lambda x: sorted([(x, "a"), (0.0, "b")])[0][1].__len__() * x + (3 if min((x, "a"), (0.0, "b"))[1] == "a" else 4) * x,
+    lambda x: (
+        sorted([(x, "a"), (0.0, "b")])[0][1].__len__() * x + (3 if min((x, "a"), (0.0, "b"))[1] == "a" else 4) * x
+    ),
     lambda x: dict(sorted({"a": x, "b": 0.0}.items(), key=lambda kv: kv[1])).popitem()[1] * x,
     lambda x: list({"a": x, "b": 0.0}.values()).index(max(x, 0.0)) * x + x,
     lambda x: next(itertools.compress([x, 2 * x], [x > 0, True])) * x,
@@ -580,36 +703,80 @@ decides.each("rule", 2.0, -1.5, 3.0,
     lambda x: len(f"{x}".encode().strip(b"-")) * x,
     lambda x: len(f"{x}".casefold().swapcase().title()) * x,
 )
-def leakyish(x): return x * 2
+
+
+def leakyish(x):
+    return x * 2
+
 
 class P:
-    def __init__(s, v): s.v = v
-    def __eq__(s, o): return s.v == o.v
-    def __hash__(s): return hash(s.v)
-    def __lt__(s, o): return s.v < o.v
-    def __bool__(s): return s.v > 0
-    def __len__(s): return int(abs(s.v))
-    def __index__(s): return int(s.v)
-    def __contains__(s, o): return o == s.v
-    def __format__(s, spec): return format(s.v, spec)
-    def __str__(s): return f"<{s.v:.0f}>"
+    def __init__(s, v):
+        s.v = v
+
+    def __eq__(s, o):
+        return s.v == o.v
+
+    def __hash__(s):
+        return hash(s.v)
+
+    def __lt__(s, o):
+        return s.v < o.v
+
+    def __bool__(s):
+        return s.v > 0
+
+    def __len__(s):
+        return int(abs(s.v))
+
+    def __index__(s):
+        return int(s.v)
+
+    def __contains__(s, o):
+        return o == s.v
+
+    def __format__(s, spec):
+        return format(s.v, spec)
+
+    def __str__(s):
+        return f"<{s.v:.0f}>"
+
 
 class B:
-    def __init__(s, v): s.v = v
-    def __bool__(s): return bool(s.v > 0)
-    def __iter__(s): return iter([s.v] * (2 if s.v > 0 else 1))
+    def __init__(s, v):
+        s.v = v
+
+    def __bool__(s):
+        return bool(s.v > 0)
+
+    def __iter__(s):
+        return iter([s.v] * (2 if s.v > 0 else 1))
+
     @property
-    def half(s): return s.v / 2 if s.v > 0 else s.v * 9
+    def half(s):
+        return s.v / 2 if s.v > 0 else s.v * 9
+
     def __getattr__(s, name):
-        if s.v > 0 and name == "extra": return 4.0
+        if s.v > 0 and name == "extra":
+            return 4.0
         raise AttributeError(name)
-    def __enter__(s): return s
-    def __exit__(s, *a): return bool(s.v > 0)
+
+    def __enter__(s):
+        return s
+
+    def __exit__(s, *a):
+        return bool(s.v > 0)
+
 
 class D(dict):
-    def __missing__(s, k): return k * 2
+    def __missing__(s, k):
+        return k * 2
 
-decides.each("object", 2.0, -1.5, 2.0,
+
+decides.each(
+    "object",
+    2.0,
+    -1.5,
+    2.0,
     lambda x: {P(2.0): 3.0, P(-1.5): 4.0}[P(x)] * x,
     lambda x: x * (3 if B(x) else 4),
     lambda x: x * len(P(x)),
@@ -644,8 +811,21 @@ decides.each("object", 2.0, -1.5, 2.0,
     lambda x: len(list(itertools.takewhile(lambda v: v < 1, [x, 0.0]))) * x + x,
     lambda x: sum(1 for _ in itertools.groupby([x, 2.0])) * x,
     lambda x: sum(next(g) for k, g in itertools.groupby([x, 2.0], key=lambda v: v > 0)) * x,
-    lambda x: functools.cmp_to_key(lambda a, b: (a > b) - (a < b))(x).__lt__(functools.cmp_to_key(lambda a, b: (a > b) - (a < b))(0.0)) * x + x,
-    lambda x: dataclasses.make_dataclass("Q", ["a"], order=True)(x).__lt__(dataclasses.make_dataclass("Q", ["a"], order=True)(0.0)) is True and x or x * 2,
+    lambda x: (
+        functools.cmp_to_key(lambda a, b: (a > b) - (a < b))(x).__lt__(
+            functools.cmp_to_key(lambda a, b: (a > b) - (a < b))(0.0)
+        )
+        * x
+        + x
+    ),
+    lambda x: (
+        dataclasses.make_dataclass("Q", ["a"], order=True)(x).__lt__(
+            dataclasses.make_dataclass("Q", ["a"], order=True)(0.0)
+        )
+        is True
+        and x
+        or x * 2
+    ),
     lambda x: (lambda q: 3 if q == q.__class__(2.0) else 4)(dataclasses.make_dataclass("Q", ["a"])(x)) * x,
     lambda x: (3 if collections.namedtuple("N", "a")(x) == (2.0,) else 4) * x,
     lambda x: (3 if [x, [x]] == [2.0, [2.0]] else 4) * x,
@@ -656,7 +836,11 @@ decides.each("object", 2.0, -1.5, 2.0,
     lambda x: (3 if np.isclose(x, 2.0) else 4) * x,
     lambda x: (3 if np.array([x]).tolist() == [2.0] else 4) * x if False else x,
     lambda x: np.array([1.0, 2.0, 3.0, 4.0])[np.array([x, 1.0]).argmax()] * x,
-    lambda x: np.array([1.0, 2.0, 3.0])[np.array([x, 1.0]) > 0].sum() * x if False else np.array([1.0, 2.0])[np.array([x, 1.0]) > 0].sum() * x,
+    lambda x: (
+        np.array([1.0, 2.0, 3.0])[np.array([x, 1.0]) > 0].sum() * x
+        if False
+        else np.array([1.0, 2.0])[np.array([x, 1.0]) > 0].sum() * x
+    ),
     lambda x: np.bincount(np.array([x, 1.0]).astype(int) ** 2).size * x,
     lambda x: np.arange(abs(x)).size * x,
     lambda x: np.arange(0.0, abs(x), 0.5).sum() * x,
@@ -675,6 +859,7 @@ decides.each("object", 2.0, -1.5, 2.0,
     lambda x: np.broadcast_to(x, 3)[1] * (3 if np.broadcast_to(x, 3)[1] > 0 else 4),
 )
 
+
 @decides(A([2.0, 1.0]), A([-1.0, 2.0]), A([3.0, 0.5]))
 def generator_state(x):
     def g():
@@ -682,19 +867,26 @@ def generator_state(x):
         while True:
             got = yield k
             k += 1 if got > 0 else 5
-    it = g(); next(it)
+
+    it = g()
+    next(it)
     it.send(x[0])
     return it.send(x[1]) * x[0]
+
 
 @decides(A([2.0, 1.0]), A([-1.0, 2.0]), A([3.0, 0.5]))
 def nonlocal_flag(x):
     hit = False
+
     def note(v):
         nonlocal hit
-        if v < 0: hit = True
+        if v < 0:
+            hit = True
         return v
+
     s = sum(note(v) for v in x)
     return s * (3 if hit else 4)
+
 
 @decides(A([2.0, 1.0]), A([-1.0, 2.0]), A([3.0, 0.5]))
 def newton(x):
@@ -702,14 +894,18 @@ def newton(x):
     for _ in range(50):
         step = (y * y - abs(x[0])) / (2 * y)
         y = y - step
-        if abs(step) < 1e-3: break
+        if abs(step) < 1e-3:
+            break
     return y * x[1]
+
 
 @decides(A([2.0, 1.0]), A([1.0, 2.0]), A([3.0, 0.5]))
 def swaps_in_place(x):
     y = x.copy()
-    if y[0] > y[1]: y[[0, 1]] = y[[1, 0]]
+    if y[0] > y[1]:
+        y[[0, 1]] = y[[1, 0]]
     return y @ A([1.0, 10.0])
+
 
 @decides(A([2.0, 1.0]), A([-1.0, 2.0]), A([3.0, 0.5]))
 def masked_store(x):
@@ -717,11 +913,13 @@ def masked_store(x):
     y[y < 0] = 0.0
     return np.sum(y * x)
 
+
 @decides(A([2.0, 1.0]), A([-1.0, 2.0]), A([3.0, 0.5]))
 def masked_store_of_values(x):
     y = x * 1
     y[x > 0] = x[x > 0] ** 2
     return np.sum(y)
+
 
 @decides(A([2.0, 1.0]), A([-1.0, 2.0]), A([3.0, 0.5]))
 def where_out(x):
@@ -729,70 +927,96 @@ def where_out(x):
     np.sqrt(x, out=y, where=x > 0)
     return np.sum(y * x)
 
+
 @decides(A([2.0, 1.0]), A([-1.0, 2.0]), A([3.0, 0.5]))
 def add_at_computed(x):
     y = np.zeros(4)
     np.add.at(y, np.floor(x).astype(int), x)
     return y @ np.arange(4.0)
 
+
 @decides(A([2.0, 1.0]), A([0.0, 2.0]), A([3.0, 0.5]))
 def warns_are_raised(x):
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
-        try: return np.sum(np.log(x))
-        except RuntimeWarning: return np.sum(x) * 3
+        try:
+            return np.sum(np.log(x))
+        except RuntimeWarning:
+            return np.sum(x) * 3
+
 
 @decides(A([2.0, 1.0]), A([0.0, 2.0]), A([3.0, 0.5]))
 def loud_in_a_gradient(x):
     with np.errstate(all="raise"):
-        try: return np.sum(wg.grad(lambda v: np.sum(np.sqrt(v)))(x))
-        except FloatingPointError: return np.sum(x) * 3
+        try:
+            return np.sum(wg.grad(lambda v: np.sum(np.sqrt(v)))(x))
+        except FloatingPointError:
+            return np.sum(x) * 3
+
 
 @decides(A([2.0, 1.0]), A([0.0, 2.0]), A([3.0, 0.5]))
 def errstate_as_decorator(x):
     @np.errstate(divide="raise")
-    def h(v): return np.sum(1 / v)
-    try: return h(x)
-    except FloatingPointError: return np.sum(x) * 3
+    def h(v):
+        return np.sum(1 / v)
+
+    try:
+        return h(x)
+    except FloatingPointError:
+        return np.sum(x) * 3
+
 
 @decides(A([2.0, 1.0], dtype=np.float32), A([2.0, 1.0]), A([3.0, 1.0], dtype=np.float32))
 def float32_or_64(x):
     return np.sum(x) * x.itemsize
 
+
 @decides(A([2.0 + 1j, 1.0]), A([2.0, 1.0]), None)
 def complex_or_not(x):
     return abs(np.sum(x)) * (2 if np.iscomplexobj(x) else 3)
+
 
 @decides(A([2.0 + 1j, 1.0]), A([2.0 + 0j, 1.0]), A([2.0 + 3j, 1.0]))
 def real_valued(x):
     return abs(np.sum(x)) * (2 if np.isreal(x).all() else 3)
 
+
 @decides(A(2.0), A(-1.0), A(3.0))
 def zero_d(x):
     return x * 2 if x > 0 else x * 3
+
 
 @decides(A([]), A([1.0]))
 def empty(x):
     return np.sum(x) + (3.0 if x.size else 4.0)
 
+
 NAN = math.nan
 DEFAULT = 1.5
+
+
 @decides(1.5, np.float64(1.5))
 def equal_but_other(x):
     return x * 2 if x is DEFAULT else x * 3
+
 
 @decides(DEFAULT, float("1.5"), None)
 def the_default_itself(x):
     return x * 2 if x is DEFAULT else x * 3
 
+
 ARR = ro(1.0, 2.0)
+
+
 @decides(ARR, A([1.0, 2.0]))
 def the_array_itself(x):
     return np.sum(x) * 2 if x is ARR else np.sum(x) * 3
 
+
 @decides(NAN, float("nan"))
 def nan_itself(x):
     return 2.0 if x is NAN else 3.0
+
 
 for _name in ("rule_3", "rule_4", "rule_6", "rule_9", "rule_30", "rule_35", "rule_60", "rule_66", "recursion_error"):
     decides[_name] = (*decides[_name][:3], None)  # these decide otherwise there, too

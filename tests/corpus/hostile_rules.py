@@ -849,7 +849,10 @@ def object_argument_changed_after():
 
     @wg.rrule(g)
     def rule(model, t):
-        return g(model, t), lambda y_bar: (wg.extend.Tangent(Model, w=2 * model.w * t * y_bar), np.sum(model.w**2) * y_bar)
+        return g(model, t), lambda y_bar: (
+            wg.extend.Tangent(Model, w=2 * model.w * t * y_bar),
+            np.sum(model.w**2) * y_bar,
+        )
 
     def f(x):
         model = Model(x * 1.0)

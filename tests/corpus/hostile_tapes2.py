@@ -41,25 +41,48 @@ decides = Decisions()
 
 A = np.array
 
+
 @dataclasses.dataclass(order=True)
 class Item:
     score: float
     name: str
+
+
 @functools.total_ordering
 class Total:
-    def __init__(s, v): s.v = v
-    def __eq__(s, o): return s.v == o.v
-    def __lt__(s, o): return s.v < o.v
+    def __init__(s, v):
+        s.v = v
+
+    def __eq__(s, o):
+        return s.v == o.v
+
+    def __lt__(s, o):
+        return s.v < o.v
+
+
 class Less:
-    def __init__(s, v, w): s.v, s.w = v, w
-    def __lt__(s, o): return s.v < o.v
+    def __init__(s, v, w):
+        s.v, s.w = v, w
+
+    def __lt__(s, o):
+        return s.v < o.v
+
 
 @functools.singledispatch
-def disp(v): return 3.0
-@disp.register
-def _(v: complex): return 5.0
+def disp(v):
+    return 3.0
 
-decides.each("std", A([1.0, 2.0, 0.5]), A([2.5, 0.25, 1.5]), A([1.0, 2.0, 0.52]),
+
+@disp.register
+def _(v: complex):
+    return 5.0
+
+
+decides.each(
+    "std",
+    A([1.0, 2.0, 0.5]),
+    A([2.5, 0.25, 1.5]),
+    A([1.0, 2.0, 0.52]),
     lambda x: (lambda d: x[0] * ord(max(d, key=d.get)))({"a": x[0], "b": x[1], "c": x[2]}),
     lambda x: (lambda d: x[0] * ord(sorted(d, key=d.get)[0]))({"a": x[0], "b": x[1], "c": x[2]}),
     lambda x: (lambda d: x[0] * ord(min(d.items(), key=operator.itemgetter(1))[0]))({"a": x[0], "b": x[1], "c": x[2]}),
@@ -68,7 +91,9 @@ decides.each("std", A([1.0, 2.0, 0.5]), A([2.5, 0.25, 1.5]), A([1.0, 2.0, 0.52])
     lambda x: x[0] * ord(sorted([Item(v, n) for v, n in zip(x, "abc")])[0].name),
     lambda x: x[0] * (3 if Total(x[0]) >= Total(x[1]) else 4),
     lambda x: x[0] * sorted([Less(v, w) for v, w in zip(x, (3.0, 4.0, 5.0))])[0].w,
-    lambda x: (lambda h: (heapq.heapify(h), x[0] * heapq.heappop(h)[1])[1])([(v, w) for v, w in zip(x, (3.0, 4.0, 5.0))]),
+    lambda x: (lambda h: (heapq.heapify(h), x[0] * heapq.heappop(h)[1])[1])(
+        [(v, w) for v, w in zip(x, (3.0, 4.0, 5.0))]
+    ),
     lambda x: (lambda h: ([heapq.heappush(h, (v, w)) for v, w in zip(x, (3.0, 4.0, 5.0))], x[0] * h[0][1])[1])([]),
     lambda x: (lambda h: (bisect.insort(h, x[0]), h.index(x[0]) * x[1] + x[1])[1])([0.1, 1.1, 2.1]),
     lambda x: (lambda h: (bisect.insort_left(h, (x[0], 7.0)), h[-1][1] * x[1])[1])([(0.1, 1.0), (1.3, 2.0)]),
@@ -76,8 +101,13 @@ decides.each("std", A([1.0, 2.0, 0.5]), A([2.5, 0.25, 1.5]), A([1.0, 2.0, 0.52])
     lambda x: bisect.bisect_left([Less(0.1, 1), Less(1.3, 1)], Less(x[0], 1)) * x[1],
     lambda x: x[0] * collections.Counter(round(1.1 * v) for v in x).most_common(1)[0][0] + x[0],
     lambda x: x[0] * len(collections.Counter(int(v) for v in x)),
-    lambda x: x[0] * len(list(itertools.groupby(x, key=np.sign))) + len(list(itertools.groupby(x, lambda v: int(v)))) * x[1],
-    lambda x: x[0] * len(list(itertools.filterfalse(lambda v: v > 0.9, x))) + len(list(itertools.filterfalse(functools.partial(operator.gt, 1.9), x))) * x[1],
+    lambda x: (
+        x[0] * len(list(itertools.groupby(x, key=np.sign))) + len(list(itertools.groupby(x, lambda v: int(v)))) * x[1]
+    ),
+    lambda x: (
+        x[0] * len(list(itertools.filterfalse(lambda v: v > 0.9, x)))
+        + len(list(itertools.filterfalse(functools.partial(operator.gt, 1.9), x))) * x[1]
+    ),
     lambda x: sum(itertools.takewhile(functools.partial(operator.gt, 1.3), x)) + x[2],
     lambda x: [*itertools.accumulate(x, lambda a, b: a if a > b else b * 2)][-1],
     lambda x: [*itertools.accumulate(x, max)][-1] * x[0],
@@ -87,8 +117,10 @@ decides.each("std", A([1.0, 2.0, 0.5]), A([2.5, 0.25, 1.5]), A([1.0, 2.0, 0.52])
     lambda x: x[0] * disp(float(x[0] - 2) ** 0.5),
     lambda x: x[0] * statistics.median_low([*x]) + statistics.quantiles([*x])[0],
     lambda x: (lambda s: ([s.setdefault(v > 0.9, []).append(v) for v in x], sum(s[True]) * len(s))[1])({}),
-    lambda x: (lambda o: (o.move_to_end("b" if x[0] > x[1] else "a"), x[0] * ord(next(iter(o))))[1])(collections.OrderedDict(a=1, b=2, c=3)),
-    lambda x: (lambda d: x[0] * len(d) * next(iter(d)))(dict.fromkeys([int(x[1]), int(x[0]), 7])) ,
+    lambda x: (lambda o: (o.move_to_end("b" if x[0] > x[1] else "a"), x[0] * ord(next(iter(o))))[1])(
+        collections.OrderedDict(a=1, b=2, c=3)
+    ),
+    lambda x: (lambda d: x[0] * len(d) * next(iter(d)))(dict.fromkeys([int(x[1]), int(x[0]), 7])),
     lambda x: (lambda s: (s.add(int(x[0])), x[0] * len(s))[1])({1, 2}) + (x[0] if int(x[1]) in {0} else 0.0),
     lambda x: (lambda s: (s.update(int(v) for v in x), x[0] * len(s))[1])({3}),
     lambda x: x[0] * len({int(v) for v in x} | {0}) + x[0] * len({*map(int, x)} & {1, 2, 9}),
@@ -129,9 +161,13 @@ decides.each("std", A([1.0, 2.0, 0.5]), A([2.5, 0.25, 1.5]), A([1.0, 2.0, 0.52])
 
 # -- NumPy: lengths, kinds, texts, masks, integers
 
-F=[(lambda v: v*3),(lambda v: v*v)]
-decides.each("np", A([1.0, 2.0, 0.5]), A([2.5, 0.25, 1.5]), A([1.0, 2.0, 0.52]),
-    lambda x: x[0] * np.where(x > 1.4)[0].size + x[0]*np.where(x > 1.4)[0][0],
+F = [(lambda v: v * 3), (lambda v: v * v)]
+decides.each(
+    "np",
+    A([1.0, 2.0, 0.5]),
+    A([2.5, 0.25, 1.5]),
+    A([1.0, 2.0, 0.52]),
+    lambda x: x[0] * np.where(x > 1.4)[0].size + x[0] * np.where(x > 1.4)[0][0],
     lambda x: np.arange(3.0)[x > 1.4].sum() * x[0],
     lambda x: x[0] * ord(np.array(["a", "b", "c"])[x.argmax()]),
     lambda x: x[0] * {"a": 3.0, "b": 4.0, "c": 5.0}[np.array(["a", "b", "c"])[x.argmax()]],
@@ -144,7 +180,13 @@ decides.each("np", A([1.0, 2.0, 0.5]), A([2.5, 0.25, 1.5]), A([1.0, 2.0, 0.52]),
     lambda x: np.array(F, dtype=object)[x.argmax() % 2](x[1]),
     lambda x: x[0] * np.array([(1, 2.0), (3, 4.0), (5, 6.0)], dtype=[("a", int), ("b", float)])[x.argmax()]["b"],
     lambda x: x[0] * np.array([(1, 2.0), (3, 4.0)], dtype=[("a", int), ("b", float)])["a" if x[0] > 2 else "b"].sum(),
-    lambda x: x[0] * (np.array(["2020-01-01", "2021-01-01", "2022-01-01"], dtype="M8[D]")[x.argmax()] > np.datetime64("2020-06-01")),
+    lambda x: (
+        x[0]
+        * (
+            np.array(["2020-01-01", "2021-01-01", "2022-01-01"], dtype="M8[D]")[x.argmax()]
+            > np.datetime64("2020-06-01")
+        )
+    ),
     lambda x: x[0] * (np.datetime64("2020-01-01") + int(x[0])).astype(int),
     lambda x: x[0] * np.timedelta64(int(x[0] * 2), "D").astype(int),
     lambda x: np.nonzero(np.maximum(x - 1, 0))[0][0] * x[0] + x[1],
@@ -229,7 +271,7 @@ decides.each("np", A([1.0, 2.0, 0.5]), A([2.5, 0.25, 1.5]), A([1.0, 2.0, 0.52]),
     lambda x: x[0] * next(iter(np.nditer(np.argsort(x)))).item(),
     lambda x: x[0] * np.argsort(x).astype("U1").tolist().index("0"),
     lambda x: x[0] * np.argsort(x).astype(object)[0],
-    lambda x: x[0] * np.argsort(x).astype(str)[0].__len__() + x[1]*int(np.argsort(x).astype(str)[0]),
+    lambda x: x[0] * np.argsort(x).astype(str)[0].__len__() + x[1] * int(np.argsort(x).astype(str)[0]),
     lambda x: x[0] * np.array([np.argsort(x)[0], None], dtype=object)[0],
     lambda x: x[0] * array.array("i", [int(v) for v in x])[0],
     lambda x: x[0] * memoryview(bytes([int(v) for v in x]))[0],
@@ -239,7 +281,7 @@ decides.each("np", A([1.0, 2.0, 0.5]), A([2.5, 0.25, 1.5]), A([1.0, 2.0, 0.52]),
     lambda x: x[0] * np.argsort(x)[..., None][0].item(),
     lambda x: x[0] * np.argsort(x).searchsorted(1),
     lambda x: x[0] * np.random.default_rng(0).permutation(np.argsort(x))[0],
-    lambda x: x[0] * np.ravel_multi_index((int(x[0]), int(x[1])), (3, 3)) ,
+    lambda x: x[0] * np.ravel_multi_index((int(x[0]), int(x[1])), (3, 3)),
     lambda x: x[0] * np.lib.stride_tricks.sliding_window_view(np.argsort(x), 2)[0, 0],
     lambda x: x[0] * np.einsum("i,i", np.argsort(x), [1, 2, 3]),
     lambda x: x[0] * np.dot(np.argsort(x), [1, 2, 3]) + x[1] * (np.argsort(x) @ np.array([1, 5, 2])),
@@ -251,119 +293,204 @@ decides.each("np", A([1.0, 2.0, 0.5]), A([2.5, 0.25, 1.5]), A([1.0, 2.0, 0.52]),
 
 # -- objects, texts, generators, exceptions
 
+
 def caught(f, *kinds):
     def run(x):
         try:
             return f(x)
         except kinds or Exception as e:
             return np.sum(x) * 7.0 + len(type(e).__name__)
-    run.__code__=run.__code__
+
+    run.__code__ = run.__code__
     return run
+
+
 NS = types.SimpleNamespace(a1=2.0, a2=3.0)
 CV = contextvars.ContextVar("cv", default=1.0)
+
+
 class Col(enum.IntFlag):
     R = 1
     G = 2
+
+
 class Des:
-    def __get__(s, o, t): return 3.0 if o.v > 1.4 else 4.0
+    def __get__(s, o, t):
+        return 3.0 if o.v > 1.4 else 4.0
+
+
 class Has:
     d = Des()
-    def __init__(s, v): s.v = v
+
+    def __init__(s, v):
+        s.v = v
+
+
 class Slot:
     __slots__ = ("a", "b")
+
+
 def co(x):
     async def f():
         return 3.0 if x > 1.4 else 4.0
+
     c = f()
-    try: c.send(None)
-    except StopIteration as e: return e.value
+    try:
+        c.send(None)
+    except StopIteration as e:
+        return e.value
+
+
 def sentinel(x):
     it = iter(x)
     return list(iter(lambda: next(it), 2.0))
+
+
 def forelse(x):
     for v in x:
-        if v > 1.9: break
+        if v > 1.9:
+            break
     else:
         return 5.0
     return v
+
+
 def gen(x):
     for v in x:
-        if v > 1.4: return "long"
+        if v > 1.4:
+            return "long"
         yield v
+
+
 def delegated(x):
     r = yield from gen(x)
     yield 7.0 if r else 9.0
+
+
 def closed(x):
     log = []
+
     def g():
         try:
-            for v in x: yield v
+            for v in x:
+                yield v
         finally:
             log.append(1)
+
     it = g()
     for v in it:
-        if v > 1.4: break
+        if v > 1.4:
+            break
     it.close()
     return v * len(log)
-def template(x): return string.Template("$a b").substitute(a=f"{x:.0f}")
+
+
+def template(x):
+    return string.Template("$a b").substitute(a=f"{x:.0f}")
+
+
 def counter(x):
     n = collections.defaultdict(int)
-    for v in x: n[int(v)] += 1
+    for v in x:
+        n[int(v)] += 1
     return n
+
+
 def listed(x):
     out = [[] for _ in range(3)]
-    for v in x: out[int(v)].append(v)
+    for v in x:
+        out[int(v)].append(v)
     return out
+
+
 def matchseq(x):
     match [v > 1.4 for v in x]:
-        case [True, *_]: return 3.0
-        case [False, True, _]: return 4.0
-        case _: return 5.0
+        case [True, *_]:
+            return 3.0
+        case [False, True, _]:
+            return 4.0
+        case _:
+            return 5.0
+
+
 def matchclass(x):
     match Item2(x[0]):
-        case Item2(v=1.0): return 3.0
-        case Item2(v=v) if v > 2: return 4.0
-        case _: return 5.0
+        case Item2(v=1.0):
+            return 3.0
+        case Item2(v=v) if v > 2:
+            return 4.0
+        case _:
+            return 5.0
+
+
 @dataclasses.dataclass
 class Item2:
     v: float
+
+
 @dataclasses.dataclass(frozen=True, eq=True)
 class Fr:
     v: float
     k: int = dataclasses.field(compare=False, default=0)
+
+
 def matchmap(x):
     match {"k": int(x[0])}:
-        case {"k": 1}: return 3.0
-        case {"k": 2 | 3}: return 4.0
+        case {"k": 1}:
+            return 3.0
+        case {"k": 2 | 3}:
+            return 4.0
+
+
 def walrus(x):
     n = 0
     it = iter(x)
-    while (v := next(it, -1.0)) > 0.7: n += 1
+    while (v := next(it, -1.0)) > 0.7:
+        n += 1
     return n
+
+
 def fixpoint(x):
     y = x
     for k in range(100):
         z = (y + x[::-1] / y) / 2
-        if np.allclose(z, y, rtol=1e-3): break
+        if np.allclose(z, y, rtol=1e-3):
+            break
         y = z
     return y.sum() * k
+
+
 def normloop(x):
     k = 0
     while np.linalg.norm(x) > 1.0:
-        x = x / 1.5; k += 1
+        x = x / 1.5
+        k += 1
     return x.sum() + k
+
+
 def bisection(x):
     lo, hi = 0.0, 3.0
     while hi - lo > 0.1:
         m = (lo + hi) / 2
-        if m * m > x[0]: hi = m
-        else: lo = m
+        if m * m > x[0]:
+            hi = m
+        else:
+            lo = m
     return lo * x[1]
+
+
 def queued(x):
     q = queue.PriorityQueue()
-    for v, n in zip(x, "abc"): q.put((v, n))
+    for v, n in zip(x, "abc"):
+        q.put((v, n))
     return ord(q.get()[1])
-decides.each("py", A([1.0, 2.0, 0.5]), A([2.5, 0.25, 1.5]), A([1.0, 2.0, 0.5]),
+
+
+decides.each(
+    "py",
+    A([1.0, 2.0, 0.5]),
+    A([2.5, 0.25, 1.5]),
+    A([1.0, 2.0, 0.5]),
     lambda x: Has(x[0]).d * x[0],
     lambda x: co(x[0]) * x[0],
     lambda x: len(sentinel(x)) * x[0],
@@ -379,7 +506,9 @@ decides.each("py", A([1.0, 2.0, 0.5]), A([2.5, 0.25, 1.5]), A([1.0, 2.0, 0.5]),
     lambda x: matchclass(x) * x[0],
     lambda x: matchmap(x) * x[0],
     lambda x: walrus(x) * x[0],
-    fixpoint, normloop, bisection,
+    fixpoint,
+    normloop,
+    bisection,
     lambda x: queued(x) * x[0],
     lambda x: (lambda t: (CV.get() * x[0], CV.reset(t))[0])(CV.set(3.0 if x[0] > 1.4 else 4.0)),
     lambda x: len(pprint.pformat(x[0] * 10)) * x[0],
@@ -409,7 +538,7 @@ decides.each("py", A([1.0, 2.0, 0.5]), A([2.5, 0.25, 1.5]), A([1.0, 2.0, 0.5]),
     lambda x: eval("3 if v > 1.4 else 4", {"v": x[0]}) * x[0],
     lambda x: (lambda ns: (exec("r = 3 if v > 1.4 else 4", ns), ns["r"])[1])({"v": x[0]}) * x[0],
     lambda x: type("T", (), {"n": int(x[0])}).n * x[0],
-    lambda x: len(type(f"T{10**int(x[0])}", (), {}).__name__) * x[0],
+    lambda x: len(type(f"T{10 ** int(x[0])}", (), {}).__name__) * x[0],
     lambda x: (object, int)[int(x[0] > 1.4)].__name__.__len__() * x[0],
     lambda x: (3 if isinstance(float(x[0] - 1.4) ** 0.5, complex) else 4) * x[0],
     lambda x: (3 if isinstance(pow(float(x[0] - 1.4), 0.5), complex) else 4) * x[0],
@@ -417,9 +546,12 @@ decides.each("py", A([1.0, 2.0, 0.5]), A([2.5, 0.25, 1.5]), A([1.0, 2.0, 0.5]),
     lambda x: len((5, 7, "abc")[-int(x[0])]) * x[0] if x[0] < 1.4 else x[0],
     lambda x: (3 if float(x[0] * 1e308 * 1.5) == math.inf else 4) * x[0],
     lambda x: (3 if (x[0] - 2.5) / (x[0] - 2.5) != (x[0] - 2.5) / (x[0] - 2.5) else 4) * x[1],
-    lambda x: (3 if math.nan in [np.float64(0) / (x[0] - 2.5)] else 4) * x[1] + np.isnan(np.maximum((x[0] - 2.5) / (x[0] - 2.5), 0)) * x[1],
+    lambda x: (
+        (3 if math.nan in [np.float64(0) / (x[0] - 2.5)] else 4) * x[1]
+        + np.isnan(np.maximum((x[0] - 2.5) / (x[0] - 2.5), 0)) * x[1]
+    ),
     lambda x: sorted([x[0], math.nan, x[1]])[0] * x[2],
-    lambda x: max(math.nan, x[0]) if x[0] > x[1] else max(x[0], math.nan) ,
+    lambda x: max(math.nan, x[0]) if x[0] > x[1] else max(x[0], math.nan),
     lambda x: (3 if (y := x[0] * 1) is max(y, x[1]) else 4) * x[0],
     lambda x: (3 if min([x[0], x[1]], key=lambda v: v) is x[0] else 4) * x[2],
     lambda x: (lambda z: (3 if z.imag > 0 else 4) * z.real * x[0])(cmath.sqrt(float(x[0] - 1.4))),
@@ -447,13 +579,13 @@ decides.each("py", A([1.0, 2.0, 0.5]), A([2.5, 0.25, 1.5]), A([1.0, 2.0, 0.5]),
     lambda x: x[0] * next(k for k, v in enumerate(itertools.cycle(x)) if v > 1.4),
     lambda x: x[0] * len([*itertools.starmap(lambda a, b: 1, zip(gen(x), x))]),
     lambda x: x[0] * len([*map(lambda a, b: a, gen(x), range(9))]),
-    lambda x: x[0] * len(tuple(filter(0.9.__lt__, x))),
-    lambda x: x[0] * len(list(filter(1.4.__lt__, x))) + ord(max("abc", key=dict(zip("abc", x)).__getitem__)),
+    lambda x: x[0] * len(tuple(filter((0.9).__lt__, x))),
+    lambda x: x[0] * len(list(filter((1.4).__lt__, x))) + ord(max("abc", key=dict(zip("abc", x)).__getitem__)),
     lambda x: x[0] * functools.reduce(lambda a, v: a + (v > 1.4), x, 0),
     lambda x: x[0] * functools.reduce(lambda a, v: a if a[0] > v else (v, a[1] + 1), x, (0.0, 0))[1],
     lambda x: (lambda f: f(int(x[0])) + f(int(x[0])) + f(1))(functools.lru_cache(lambda k: k * 2.0)) * x[0],
     lambda x: x[0] * (3 if float(x[0]) > 2 else 4),
-    lambda x: x[0] * len({id(v): 1 for v in (x, x)}) ,
+    lambda x: x[0] * len({id(v): 1 for v in (x, x)}),
     lambda x: x[0] * (3 if id(max(x, x * 0, key=np.sum)) == id(x) else 4),
     lambda x: x[0] * (3 if max(x, A([1.5, 1.0, 1.5]), key=lambda v: v[0]) is x else 4),
     lambda x: x[0] * sum(v is w for v, w in zip(sorted([x, A([1.5, 1.0, 1.5])], key=lambda v: v[0]), [x, 1])),
@@ -485,9 +617,17 @@ decides.each("py", A([1.0, 2.0, 0.5]), A([2.5, 0.25, 1.5]), A([1.0, 2.0, 0.5]),
     lambda x: x[0] * (str(x[0] > 1.4) == "True") + x[1],
 )
 GL1, GL2 = 3.0, 4.0
+
+
 def inspect_sig(n):
     return "(" + ", ".join("abc"[:n]) + ")"
-decides.each("exc", A([1.0, 2.0, 0.5]), A([2.5, 0.25, -1.5]), A([1.0, 2.0, 0.5]),
+
+
+decides.each(
+    "exc",
+    A([1.0, 2.0, 0.5]),
+    A([2.5, 0.25, -1.5]),
+    A([1.0, 2.0, 0.5]),
     caught(lambda x: np.testing.assert_array_less(x[0], 2.0) or x[0]),
     caught(lambda x: np.testing.assert_allclose(x[0], 1.0) or x[0]),
     caught(lambda x: x[0] * bytes([int(x[0]) + 126]).decode("utf8").__len__()),
@@ -509,7 +649,7 @@ decides.each("exc", A([1.0, 2.0, 0.5]), A([2.5, 0.25, -1.5]), A([1.0, 2.0, 0.5])
     caught(lambda x: np.reshape(np.arange(4.0), (int(x[0]), -1 if x[0] < 2 else 3)).sum() * x[0]),
     caught(lambda x: np.concatenate([np.ones(3), np.ones((1, 1))[0] if x[0] < 2 else np.ones((1, 1))]).sum() * x[0]),
     caught(lambda x: np.linspace(0, 1, int(x[2] * 2)).sum() * x[0]),
-    caught(lambda x: np.split(np.arange(6), int(x[1])  if x[0] < 2 else 4)[0].sum() * x[0]),
+    caught(lambda x: np.split(np.arange(6), int(x[1]) if x[0] < 2 else 4)[0].sum() * x[0]),
     caught(lambda x: (np.arange(3)[: int(x[1])] + np.arange(2)).sum() * x[0]),
     caught(lambda x: np.arange(3)[int(x[2] * 2) + 1 if x[0] < 2 else 7] * x[0]),
     caught(lambda x: np.random.default_rng(int(x[2] * 2)).random() * x[0]),
@@ -572,11 +712,11 @@ decides.each("exc", A([1.0, 2.0, 0.5]), A([2.5, 0.25, -1.5]), A([1.0, 2.0, 0.5])
     caught(lambda x: x[0] * np.sum(loud(lambda: 1 / np.maximum(x, 0)))),
     caught(lambda x: x[0] * np.sum(loud(lambda: np.exp(x * 400)))),
     caught(lambda x: x[0] * np.sum(loud(lambda: np.power(x, 0.5)))),
-    caught(lambda x: x[0] * np.sum(loud(lambda: x ** 0.5))),
+    caught(lambda x: x[0] * np.sum(loud(lambda: x**0.5))),
     caught(lambda x: x[0] * np.sum(loud(lambda: np.arccos(x[1] - 1.0 + (x[0] > 2) * 9)))),
     caught(lambda x: x[0] * np.sum(loud(lambda: np.float64(3.0) / np.maximum(x[2], 0)))),
     caught(lambda x: x[0] * np.sum(loud(lambda: np.divide(x, np.maximum(x[2], 0), out=np.zeros(3))))),
-    caught(lambda x: x[0] * np.sum(loud(lambda: np.floor(x) // np.floor(np.maximum(x, 0))))) ,
+    caught(lambda x: x[0] * np.sum(loud(lambda: np.floor(x) // np.floor(np.maximum(x, 0))))),
     caught(lambda x: x[0] * np.sum(loud(lambda: np.arange(3) // np.maximum(x, 0).astype(int)))),
     caught(lambda x: x[0] * np.sum(loud(lambda: np.array(5) // int(x[1])))),
     caught(lambda x: x[0] * np.sum(loud(lambda: np.int64(5) // np.int64(x[1])))),
@@ -594,78 +734,147 @@ decides.each("exc", A([1.0, 2.0, 0.5]), A([2.5, 0.25, -1.5]), A([1.0, 2.0, 0.5])
     caught(lambda x: x[0] * np.sum(loudw(lambda: np.real_if_close(x + 0j).astype(float)))),
     caught(lambda x: x[0] * np.sum(loudw(lambda: float((x[:1] + (1j if x[0] > 2 else 0))[0].real)))),
 )
+
+
 class Col2(enum.Enum):
     A = 1
+
+
 def zip_strict(x):
     return (a * b for a, b in zip([v for v in x if v > 0], range(3), strict=True))
+
+
 def setting(v):
     o = Slot()
     setattr(o, "a" if v < 2 else "c", 3.0)
     return o.a
+
+
 def loud(f):
-    with np.errstate(all="raise"): return f()
+    with np.errstate(all="raise"):
+        return f()
+
+
 def loudw(f):
     with warnings.catch_warnings():
-        warnings.simplefilter("error"); return f()
+        warnings.simplefilter("error")
+        return f()
+
 
 # -- what is written where a traced value says; keys of constants; kinds of results
+
 
 def st(f):
     def run(x):
         y = np.arange(4.0)
         f(y, x)
         return y @ A([1.0, 2.0, 5.0, 9.0]) * x[0]
+
     return run
+
+
 def ist(f):
     def run(x):
         y = np.arange(4)
         f(y, x)
         return y @ A([1, 2, 5, 9]) * x[0]
+
     return run
+
+
 W = A([3.0, 4.0, 5.0])
-def setflat(y, k, v): y.flat[k] = v
+
+
+def setflat(y, k, v):
+    y.flat[k] = v
+
+
 def iadd(y, k):
     y[k] += 1
-def imask(y, m): y[m] *= 2
-def aug(y, v): y += v
+
+
+def imask(y, m):
+    y[m] *= 2
+
+
+def aug(y, v):
+    y += v
+
+
 ws = []
 for s in (st, ist):
     ws += [
-    s(lambda y, x: np.put(y, [x.argmax()], 7)), s(lambda y, x: np.put(y, x.argmax(), 7)), s(lambda y, x: y.put(x.argmax(), 7)),
-    s(lambda y, x: np.put(y, x.argmax() + 5, 7, mode="wrap")), s(lambda y, x: y.put([x.argmax()], [7])),
-    s(lambda y, x: setflat(y, x.argmax(), 7)), s(lambda y, x: setflat(y, [x.argmax()], 7)), s(lambda y, x: setflat(y, slice(x.argmax()), 7)),
-    s(lambda y, x: setflat(y, np.append(x > 1.4, False), 7)), s(lambda y, x: setflat(y, int(x[0]), 7)),
-    s(lambda y, x: np.putmask(y, np.append(x > 1.4, False), 7)), s(lambda y, x: np.place(y, np.append(x > 1.4, False), [7])),
-    s(lambda y, x: np.copyto(y, 7, where=np.append(x > 1.4, False))), s(lambda y, x: np.copyto(y, 7, where=bool(x[0] > 1.4))),
-    s(lambda y, x: np.copyto(y[:3], x > 1.4)), s(lambda y, x: y.fill(int(x[0]))), s(lambda y, x: np.put_along_axis(y, x.argmax(keepdims=True), 7, 0)),
-    s(lambda y, x: np.fill_diagonal(y.reshape(2, 2), int(x[0]))), s(lambda y, x: iadd(y, x.argmax())), s(lambda y, x: imask(y, np.append(x > 1.4, False))),
-    s(lambda y, x: aug(y, x.argmax())), s(lambda y, x: aug(y[:3], x > 1.4) if y.dtype != int else aug(y, int(x[0]))),
-    s(lambda y, x: np.add.at(y, x.argmax(), 1)), s(lambda y, x: np.add(y[:3], 1, out=y[:3], where=x > 1.4)),
-    s(lambda y, x: np.multiply(y, x.argmax(), out=y)), s(lambda y, x: np.maximum(y, x.argmax(), out=y)),
-    s(lambda y, x: np.take(np.arange(4).astype(y.dtype), np.argsort(np.append(x, 0.0)), out=y)),
-    s(lambda y, x: np.cumsum(np.append(x > 1.4, True), out=y)), s(lambda y, x: np.clip(y, x.argmax(), 3, out=y)),
-    s(lambda y, x: y.__setitem__(x.argmax(), 7)), s(lambda y, x: operator.setitem(y, x.argmax(), 7)), s(lambda y, x: y.__iadd__(x.argmax())),
-    s(lambda y, x: operator.iadd(y, x.argmax())), s(lambda y, x: y[x.argmax():].sort()), s(lambda y, x: y[x.argmax():].fill(3)),
-    s(lambda y, x: y[: int(x[0])].__setitem__(..., 9)), s(lambda y, x: y.reshape(2, 2).__setitem__((0, int(x[0] > 1.4)), 9)),
-    s(lambda y, x: np.random.default_rng(int(x[0])).shuffle(y)), s(lambda y, x: np.random.default_rng(int(x[0])).random(out=y) if y.dtype == float else None),
-    s(lambda y, x: np.copyto(y, np.roll(y, int(x[0])))), s(lambda y, x: y.itemset(0, 5) if hasattr(y, "itemset") else y.__setitem__(0, int(x[0]))),
-    s(lambda y, x: np.nan_to_num(y, copy=False, nan=int(x[0]))), s(lambda y, x: np.lib.stride_tricks.sliding_window_view(y, 2, writeable=True).__setitem__((x.argmax(), 0), 7)),
-    s(lambda y, x: np.bitwise_or(y, x.argmax(), out=y) if y.dtype == int else np.logical_or(y, x[0] > 1.4, out=y)),
-    s(lambda y, x: np.less(x, 1.4, out=y[:3]) if y.dtype == float else np.greater(y, x.argmax(), out=y)),
-    s(lambda y, x: np.floor(x, out=y[:3]) if y.dtype == float else np.floor(x, out=y[:3], casting="unsafe")),
-    s(lambda y, x: np.sign(x - 1.4, out=y[:3], casting="unsafe")), s(lambda y, x: y[:3].__setitem__(..., x)), s(lambda y, x: y[:3].__setitem__(..., np.floor(x))),
-    s(lambda y, x: y[:3].__setitem__(..., np.argsort(x))),
-    s(lambda y, x: np.dot(np.eye(4, dtype=y.dtype), np.append(x > 1.4, True).astype(y.dtype), out=y)),
-    s(lambda y, x: x.argmax(out=np.zeros((), int)).sum() and y.fill(2)),
+        s(lambda y, x: np.put(y, [x.argmax()], 7)),
+        s(lambda y, x: np.put(y, x.argmax(), 7)),
+        s(lambda y, x: y.put(x.argmax(), 7)),
+        s(lambda y, x: np.put(y, x.argmax() + 5, 7, mode="wrap")),
+        s(lambda y, x: y.put([x.argmax()], [7])),
+        s(lambda y, x: setflat(y, x.argmax(), 7)),
+        s(lambda y, x: setflat(y, [x.argmax()], 7)),
+        s(lambda y, x: setflat(y, slice(x.argmax()), 7)),
+        s(lambda y, x: setflat(y, np.append(x > 1.4, False), 7)),
+        s(lambda y, x: setflat(y, int(x[0]), 7)),
+        s(lambda y, x: np.putmask(y, np.append(x > 1.4, False), 7)),
+        s(lambda y, x: np.place(y, np.append(x > 1.4, False), [7])),
+        s(lambda y, x: np.copyto(y, 7, where=np.append(x > 1.4, False))),
+        s(lambda y, x: np.copyto(y, 7, where=bool(x[0] > 1.4))),
+        s(lambda y, x: np.copyto(y[:3], x > 1.4)),
+        s(lambda y, x: y.fill(int(x[0]))),
+        s(lambda y, x: np.put_along_axis(y, x.argmax(keepdims=True), 7, 0)),
+        s(lambda y, x: np.fill_diagonal(y.reshape(2, 2), int(x[0]))),
+        s(lambda y, x: iadd(y, x.argmax())),
+        s(lambda y, x: imask(y, np.append(x > 1.4, False))),
+        s(lambda y, x: aug(y, x.argmax())),
+        s(lambda y, x: aug(y[:3], x > 1.4) if y.dtype != int else aug(y, int(x[0]))),
+        s(lambda y, x: np.add.at(y, x.argmax(), 1)),
+        s(lambda y, x: np.add(y[:3], 1, out=y[:3], where=x > 1.4)),
+        s(lambda y, x: np.multiply(y, x.argmax(), out=y)),
+        s(lambda y, x: np.maximum(y, x.argmax(), out=y)),
+        s(lambda y, x: np.take(np.arange(4).astype(y.dtype), np.argsort(np.append(x, 0.0)), out=y)),
+        s(lambda y, x: np.cumsum(np.append(x > 1.4, True), out=y)),
+        s(lambda y, x: np.clip(y, x.argmax(), 3, out=y)),
+        s(lambda y, x: y.__setitem__(x.argmax(), 7)),
+        s(lambda y, x: operator.setitem(y, x.argmax(), 7)),
+        s(lambda y, x: y.__iadd__(x.argmax())),
+        s(lambda y, x: operator.iadd(y, x.argmax())),
+        s(lambda y, x: y[x.argmax() :].sort()),
+        s(lambda y, x: y[x.argmax() :].fill(3)),
+        s(lambda y, x: y[: int(x[0])].__setitem__(..., 9)),
+        s(lambda y, x: y.reshape(2, 2).__setitem__((0, int(x[0] > 1.4)), 9)),
+        s(lambda y, x: np.random.default_rng(int(x[0])).shuffle(y)),
+        s(lambda y, x: np.random.default_rng(int(x[0])).random(out=y) if y.dtype == float else None),
+        s(lambda y, x: np.copyto(y, np.roll(y, int(x[0])))),
+        s(lambda y, x: y.itemset(0, 5) if hasattr(y, "itemset") else y.__setitem__(0, int(x[0]))),
+        s(lambda y, x: np.nan_to_num(y, copy=False, nan=int(x[0]))),
+        s(lambda y, x: np.lib.stride_tricks.sliding_window_view(y, 2, writeable=True).__setitem__((x.argmax(), 0), 7)),
+        s(lambda y, x: np.bitwise_or(y, x.argmax(), out=y) if y.dtype == int else np.logical_or(y, x[0] > 1.4, out=y)),
+        s(lambda y, x: np.less(x, 1.4, out=y[:3]) if y.dtype == float else np.greater(y, x.argmax(), out=y)),
+        s(lambda y, x: np.floor(x, out=y[:3]) if y.dtype == float else np.floor(x, out=y[:3], casting="unsafe")),
+        s(lambda y, x: np.sign(x - 1.4, out=y[:3], casting="unsafe")),
+        s(lambda y, x: y[:3].__setitem__(..., x)),
+        s(lambda y, x: y[:3].__setitem__(..., np.floor(x))),
+        s(lambda y, x: y[:3].__setitem__(..., np.argsort(x))),
+        s(lambda y, x: np.dot(np.eye(4, dtype=y.dtype), np.append(x > 1.4, True).astype(y.dtype), out=y)),
+        s(lambda y, x: x.argmax(out=np.zeros((), int)).sum() and y.fill(2)),
     ]
-decides.each("wr", A([1.0, 2.0, 0.5]), A([2.5, 0.25, 1.5]), A([1.0, 2.0, 0.5]), *ws,
+decides.each(
+    "wr",
+    A([1.0, 2.0, 0.5]),
+    A([2.5, 0.25, 1.5]),
+    A([1.0, 2.0, 0.5]),
+    *ws,
     lambda x: W.flat[x.argmax()] * x[0],
     lambda x: W.flat[[x.argmax()]][0] * x[0],
     lambda x: W.flat[x > 1.4][0] * x[0],
-    lambda x: W.flat[int(x[0]):].sum() * x[0],
+    lambda x: W.flat[int(x[0]) :].sum() * x[0],
     lambda x: W.take(x.argmax()) * x[0] + W.item(x.argmax()) + W.item((int(x[0] > 1.4),)),
     lambda x: W.compress(x > 1.4).sum() * x[0] + np.delete(W, x.argmax())[0] + W.repeat(x.astype(int) + 1).sum(),
-    lambda x: W[x.argmax()].item() * x[0] + W[None, x.argmax()].sum() + W[x.argmax(), ...].sum() + W[..., x.argmax(), None].sum(),
+    lambda x: (
+        W[x.argmax()].item() * x[0]
+        + W[None, x.argmax()].sum()
+        + W[x.argmax(), ...].sum()
+        + W[..., x.argmax(), None].sum()
+    ),
     lambda x: W[[x.argmax(), 0]].sum() * x[0],
     lambda x: W[(x.argmax(),)] * x[0],
     lambda x: W[x.argmax() :: 2].sum() * x[0],
@@ -676,7 +885,9 @@ decides.each("wr", A([1.0, 2.0, 0.5]), A([2.5, 0.25, 1.5]), A([1.0, 2.0, 0.5]), 
     lambda x: operator.itemgetter(x.argmax())(W) * x[0],
     lambda x: np.choose(x.argmax(), [3.0, 4.0, 5.0]) * x[0],
     lambda x: W.reshape(3, 1)[x.argmax(), 0] * x[0] + np.diag(W)[x.argmax()].sum() + np.diag(W, int(x[0])).size,
-    lambda x: np.moveaxis(np.ones((1, 2, 3)), 0, int(x[0])).shape[0] * x[0] + np.expand_dims(W, int(x[0] > 1.4)).shape[0],
+    lambda x: (
+        np.moveaxis(np.ones((1, 2, 3)), 0, int(x[0])).shape[0] * x[0] + np.expand_dims(W, int(x[0] > 1.4)).shape[0]
+    ),
     lambda x: np.ones((2, 3)).sum(axis=int(x[0] > 1.4)).size * x[0],
     lambda x: np.concatenate([np.ones((2, 2)), np.ones((2, 2))], axis=int(x[0] > 1.4)).shape[0] * x[0],
     lambda x: np.swapaxes(np.ones((2, 3)), 0, int(x[0] > 1.4)).shape[0] * x[0],
@@ -691,7 +902,10 @@ decides.each("wr", A([1.0, 2.0, 0.5]), A([2.5, 0.25, 1.5]), A([1.0, 2.0, 0.5]), 
     lambda x: np.sum(W, initial=int(x[0])) * x[0],
     lambda x: np.mean(W, where=x > 1.4) * x[0],
     lambda x: np.max(W, where=x > 1.4, initial=0) * x[0],
-    lambda x: np.ones(3, dtype=[int, float][int(x[0] > 1.4)]).dtype.itemsize * x[0] + np.ones(3, dtype=["i4", "f8"][int(x[0] > 1.4)]).itemsize,
+    lambda x: (
+        np.ones(3, dtype=[int, float][int(x[0] > 1.4)]).dtype.itemsize * x[0]
+        + np.ones(3, dtype=["i4", "f8"][int(x[0] > 1.4)]).itemsize
+    ),
     lambda x: np.array([1, 2]).astype(["i4", "i8"][int(x[0] > 1.4)]).itemsize * x[0],
     lambda x: np.full(3, x.argmax())[0] * x[0],
     lambda x: np.full(int(x[0]), 2).size * x[0],
@@ -727,7 +941,8 @@ decides.each("wr", A([1.0, 2.0, 0.5]), A([2.5, 0.25, 1.5]), A([1.0, 2.0, 0.5]), 
     lambda x: (2 if type(ipow(float(1.4 - x[0]))) is float else 3) * x[0],
     lambda x: (2 if type((-2.0) ** (float(x[1]) if x[0] > 1.4 else 2)) is float else 3) * x[0],
     lambda x: (2 if type((-2.0) ** float(x[1])) is float else 3) * x[0],
-    lambda x: (2 if type(2 ** (1 - int(x[1]))) is float else 3) * x[0],  lambda x: (2 if type(2 ** -int(x[1])) is int else 3) * x[0],
+    lambda x: (2 if type(2 ** (1 - int(x[1]))) is float else 3) * x[0],
+    lambda x: (2 if type(2 ** -int(x[1])) is int else 3) * x[0],
     lambda x: (2 if type(int(x[0]) ** (int(x[1]) - 1)) is int else 3) * x[0],
     lambda x: (2 if isinstance(round(x[0], None if x[0] > 1.4 else 1), int) else 3) * x[0],
     lambda x: len(np.atleast_1d(np.squeeze(np.ones((1, int(x[0])))))) * x[0],
@@ -748,18 +963,26 @@ decides.each("wr", A([1.0, 2.0, 0.5]), A([2.5, 0.25, 1.5]), A([1.0, 2.0, 0.5]), 
     lambda x: np.linalg.norm(x[x > 0.9]),
     lambda x: np.max(x[x > 0.9]),
     lambda x: np.average(x[x > 0.9], weights=x[x > 0.9]),
-    lambda x: np.ptp(x[x > 0.4]) ,
+    lambda x: np.ptp(x[x > 0.4]),
     lambda x: x[x > 0.9].mean(),
     lambda x: x[x > 0.9].var(),
     lambda x: np.cumsum(x[x > 0.9])[-1],
     lambda x: np.diff(x[x > 0.9]).sum(),
     lambda x: np.trapezoid(x[x > 0.9]),
-    lambda x: x[x > 0.9] @ x[x>0.9],
+    lambda x: x[x > 0.9] @ x[x > 0.9],
 )
+
+
 def ipow(v):
     v **= 0.5
     return v
-decides.each("ex2", A([1.0, 2.0, 0.5]), A([2.5, 0.25, -1.5]), A([1.0, 2.0, 0.5]),
+
+
+decides.each(
+    "ex2",
+    A([1.0, 2.0, 0.5]),
+    A([2.5, 0.25, -1.5]),
+    A([1.0, 2.0, 0.5]),
     caught(lambda x: x[0] * np.sum(loud(lambda: np.divide(x, np.maximum(x[2], 0), out=np.zeros(3))))),
     caught(lambda x: x[0] * np.sum(loud(lambda: np.log(x, out=np.zeros(3))))),
     caught(lambda x: x[0] * np.sum(loud(lambda: np.log(x, out=np.zeros(3), where=x > -2)))),
@@ -799,116 +1022,166 @@ decides.each("ex2", A([1.0, 2.0, 0.5]), A([2.5, 0.25, -1.5]), A([1.0, 2.0, 0.5])
     caught(lambda x: x[0] * np.sum(loudw(lambda: put(np.zeros(3), 1 / np.maximum(x, 0))))),
     caught(lambda x: x[0] * np.sum(loudw(lambda: put(np.zeros(3, np.float32), 1e40 * x * (x[0] > 2))))),
     caught(lambda x: x[0] * np.sum(loudw(lambda: put(np.zeros(3), x + (1j if x[0] > 2 else 0))))),
-    caught(lambda x: x[0] * np.sum(loudw(lambda: scipy.linalg.solve(np.diag([1.0, 1e-20 * (x[0] > 2) + (x[0] < 2)]), [1.0, 1.0])))),
+    caught(
+        lambda x: (
+            x[0]
+            * np.sum(loudw(lambda: scipy.linalg.solve(np.diag([1.0, 1e-20 * (x[0] > 2) + (x[0] < 2)]), [1.0, 1.0])))
+        )
+    ),
 )
+
+
 def idiv(a, b):
     a /= b
     return a
+
+
 def ipow2(a):
     a **= 0.5
     return a
+
+
 def put(a, v):
     a[:] = v
     return a
+
+
 def loudr(f):
     with warnings.catch_warnings():
-        warnings.filterwarnings("error", category=RuntimeWarning); return f()
+        warnings.filterwarnings("error", category=RuntimeWarning)
+        return f()
+
 
 M = np.arange(9.0).reshape(3, 3)
-decides.each("key", A([1.0, 2.0, 0.5]), A([2.5, 0.25, 1.5]), A([1.0, 2.0, 0.52]),
-    lambda x: W[(x.argmax(),)]*x[0],
-    lambda x: M[x.argmax(),0]*x[0],
-    lambda x: M[x.argmax(),:].sum()*x[0],
-    lambda x: M[x.argmax(),x.argmin()]*x[0],
-    lambda x: W[[x.argmax(),0]].sum()*x[0],
-    lambda x: W[[[x.argmax()]]].sum()*x[0],
-    lambda x: W[None,x.argmax()].sum()*x[0],
-    lambda x: W[x.argmax(),...].sum()*x[0],
-    lambda x: W[...,x.argmax(),None].sum()*x[0],
-    lambda x: M[x>1.4,0].sum()*x[0],
-    lambda x: M[[x.argmax()],[0]].sum()*x[0],
-    lambda x: M[np.argsort(x),0]@W*x[0],
-    lambda x: x[(x.argmin(),)]*x[0],
-    lambda x: x[[x.argmin()]].sum()*x[0],
-    lambda x: x[[v>1.4 for v in x]].sum()*x[0],
-    lambda x: W[[v>1.4 for v in x]].sum()*x[0],
-    lambda x: W[([x.argmax()],)].sum()*x[0],
-    lambda x: M[0:x.argmax(),0].sum()*x[0],
-    lambda x: np.sum(W,where=x>1.4)*x[0],
-    lambda x: W.sum(where=x>1.4)*x[0],
-    lambda x: np.mean(W,where=x>1.4)*x[0],
-    lambda x: np.max(W,where=x>1.4,initial=0)*x[0],
-    lambda x: np.prod(W,where=x>1.4)*x[0],
-    lambda x: np.add.reduce(W,where=x>1.4)*x[0],
-    lambda x: np.sum(W,initial=int(x[0]))*x[0],
-    lambda x: np.all(W>3.5,where=x>1.4)*x[0],
-    lambda x: np.sum(np.arange(3),where=x>1.4)*x[0],
-    lambda x: np.var(W,where=x>0.9)*x[0],
-    lambda x: np.take(W,[x.argmax()])[0]*x[0],
-    lambda x: np.repeat(W,[x.argmax(),1,1]).sum()*x[0],
-    lambda x: np.array([x.argmax(),1]).sum()*x[0],
-    lambda x: np.sum([x.argmax(),1])*x[0],
-    lambda x: np.average(W,weights=[x.argmax(),1,1])*x[0],
-    lambda x: np.where([v>1.4 for v in x],W,0).sum()*x[0],
-    lambda x: np.select([[v>1.4 for v in x]],[W]).sum()*x[0],
-    lambda x: np.insert(W,[x.argmax()],9)@np.arange(4.)*x[0],
-    lambda x: np.delete(W,[x.argmax()])[0]*x[0],
-    lambda x: np.roll(M,(x.argmax(),1),(0,1))[0,0]*x[0],
-    lambda x: np.pad(W,((x.argmax(),0),)).size*x[0],
-    lambda x: np.clip(W,x.argmax(),4).sum()*x[0],
-    lambda x: np.tile(W,(x.argmax()+1,1)).size*x[0],
-    lambda x: W.reshape((x.argmax()*2+1,-1)).shape[0]*x[0],
-    lambda x: np.ones((x.argmax(),2)).size*x[0],
-    lambda x: np.ones((2,3)).transpose((x.argmax()%2,1-x.argmax()%2)).shape[0]*x[0],
-    lambda x: np.ones((2,3,4)).sum(axis=(0,1+x.argmax()%2)).size*x[0],
-    lambda x: np.concatenate([[x.argmax()],[1]]).sum()*x[0],
-    lambda x: np.stack([x.argmax(),1]).sum()*x[0],
-    lambda x: np.polyval([x.argmax(),1],2)*x[0],
-    lambda x: np.dot([x.argmax(),1],[2,3])*x[0],
-    lambda x: np.interp(x.argmax(),[0,1,2],[1.,5.,7.])*x[0],
-    lambda x: np.unravel_index(x.argmax(),(2,2))[1]*x[0]+x[1],
-    lambda x: np.ix_([x.argmax()],[0])[0].sum()*x[0],
-    lambda x: M[np.ix_([x.argmax()],[0])].sum()*x[0],
-    lambda x: np.take_along_axis(W,np.array([x.argmax()]),0).sum()*x[0],
-    lambda x: W[slice(x.argmax(),None)].sum()*x[0],
-    lambda x: M[(slice(x.argmax(),None),0)].sum()*x[0],
-    lambda x: [W,W*2,W*3][x.argmax()][0]*x[0],
-    lambda x: {(1,0):3.,(0,0):4.}[x.argmax(),0]*x[0],
-    lambda x: ord(np.array(["a","b","c"])[x.argmax(),None][0])*x[0],
-    lambda x: ord(np.array(["a","b","c"])[[x.argmax()]][0])*x[0],
-    lambda x: np.array([3.,4.,5.],dtype=object)[[x.argmax()]][0]*x[0],
-    lambda x: np.arange(3)[[x.argmax()]][0]*x[0],
-    lambda x: np.arange(9).reshape(3,3)[x.argmax(),1]*x[0],
-    lambda x: np.eye(3,dtype=bool)[x.argmax(),1]*x[0]+x[0],
-    lambda x: (3 if np.eye(3,dtype=bool)[x.argmax(),1] else 4)*x[0],
+decides.each(
+    "key",
+    A([1.0, 2.0, 0.5]),
+    A([2.5, 0.25, 1.5]),
+    A([1.0, 2.0, 0.52]),
+    lambda x: W[(x.argmax(),)] * x[0],
+    lambda x: M[x.argmax(), 0] * x[0],
+    lambda x: M[x.argmax(), :].sum() * x[0],
+    lambda x: M[x.argmax(), x.argmin()] * x[0],
+    lambda x: W[[x.argmax(), 0]].sum() * x[0],
+    lambda x: W[[[x.argmax()]]].sum() * x[0],
+    lambda x: W[None, x.argmax()].sum() * x[0],
+    lambda x: W[x.argmax(), ...].sum() * x[0],
+    lambda x: W[..., x.argmax(), None].sum() * x[0],
+    lambda x: M[x > 1.4, 0].sum() * x[0],
+    lambda x: M[[x.argmax()], [0]].sum() * x[0],
+    lambda x: M[np.argsort(x), 0] @ W * x[0],
+    lambda x: x[(x.argmin(),)] * x[0],
+    lambda x: x[[x.argmin()]].sum() * x[0],
+    lambda x: x[[v > 1.4 for v in x]].sum() * x[0],
+    lambda x: W[[v > 1.4 for v in x]].sum() * x[0],
+    lambda x: W[([x.argmax()],)].sum() * x[0],
+    lambda x: M[0 : x.argmax(), 0].sum() * x[0],
+    lambda x: np.sum(W, where=x > 1.4) * x[0],
+    lambda x: W.sum(where=x > 1.4) * x[0],
+    lambda x: np.mean(W, where=x > 1.4) * x[0],
+    lambda x: np.max(W, where=x > 1.4, initial=0) * x[0],
+    lambda x: np.prod(W, where=x > 1.4) * x[0],
+    lambda x: np.add.reduce(W, where=x > 1.4) * x[0],
+    lambda x: np.sum(W, initial=int(x[0])) * x[0],
+    lambda x: np.all(W > 3.5, where=x > 1.4) * x[0],
+    lambda x: np.sum(np.arange(3), where=x > 1.4) * x[0],
+    lambda x: np.var(W, where=x > 0.9) * x[0],
+    lambda x: np.take(W, [x.argmax()])[0] * x[0],
+    lambda x: np.repeat(W, [x.argmax(), 1, 1]).sum() * x[0],
+    lambda x: np.array([x.argmax(), 1]).sum() * x[0],
+    lambda x: np.sum([x.argmax(), 1]) * x[0],
+    lambda x: np.average(W, weights=[x.argmax(), 1, 1]) * x[0],
+    lambda x: np.where([v > 1.4 for v in x], W, 0).sum() * x[0],
+    lambda x: np.select([[v > 1.4 for v in x]], [W]).sum() * x[0],
+    lambda x: np.insert(W, [x.argmax()], 9) @ np.arange(4.0) * x[0],
+    lambda x: np.delete(W, [x.argmax()])[0] * x[0],
+    lambda x: np.roll(M, (x.argmax(), 1), (0, 1))[0, 0] * x[0],
+    lambda x: np.pad(W, ((x.argmax(), 0),)).size * x[0],
+    lambda x: np.clip(W, x.argmax(), 4).sum() * x[0],
+    lambda x: np.tile(W, (x.argmax() + 1, 1)).size * x[0],
+    lambda x: W.reshape((x.argmax() * 2 + 1, -1)).shape[0] * x[0],
+    lambda x: np.ones((x.argmax(), 2)).size * x[0],
+    lambda x: np.ones((2, 3)).transpose((x.argmax() % 2, 1 - x.argmax() % 2)).shape[0] * x[0],
+    lambda x: np.ones((2, 3, 4)).sum(axis=(0, 1 + x.argmax() % 2)).size * x[0],
+    lambda x: np.concatenate([[x.argmax()], [1]]).sum() * x[0],
+    lambda x: np.stack([x.argmax(), 1]).sum() * x[0],
+    lambda x: np.polyval([x.argmax(), 1], 2) * x[0],
+    lambda x: np.dot([x.argmax(), 1], [2, 3]) * x[0],
+    lambda x: np.interp(x.argmax(), [0, 1, 2], [1.0, 5.0, 7.0]) * x[0],
+    lambda x: np.unravel_index(x.argmax(), (2, 2))[1] * x[0] + x[1],
+    lambda x: np.ix_([x.argmax()], [0])[0].sum() * x[0],
+    lambda x: M[np.ix_([x.argmax()], [0])].sum() * x[0],
+    lambda x: np.take_along_axis(W, np.array([x.argmax()]), 0).sum() * x[0],
+    lambda x: W[slice(x.argmax(), None)].sum() * x[0],
+    lambda x: M[(slice(x.argmax(), None), 0)].sum() * x[0],
+    lambda x: [W, W * 2, W * 3][x.argmax()][0] * x[0],
+    lambda x: {(1, 0): 3.0, (0, 0): 4.0}[x.argmax(), 0] * x[0],
+    lambda x: ord(np.array(["a", "b", "c"])[x.argmax(), None][0]) * x[0],
+    lambda x: ord(np.array(["a", "b", "c"])[[x.argmax()]][0]) * x[0],
+    lambda x: np.array([3.0, 4.0, 5.0], dtype=object)[[x.argmax()]][0] * x[0],
+    lambda x: np.arange(3)[[x.argmax()]][0] * x[0],
+    lambda x: np.arange(9).reshape(3, 3)[x.argmax(), 1] * x[0],
+    lambda x: np.eye(3, dtype=bool)[x.argmax(), 1] * x[0] + x[0],
+    lambda x: (3 if np.eye(3, dtype=bool)[x.argmax(), 1] else 4) * x[0],
 )
 
 # -- rules whose result is of another kind elsewhere
 
 
-def pos(x): return x[x > 0.9]
+def pos(x):
+    return x[x > 0.9]
+
+
 @wg.rrule(pos)
 def pos_rule(x):
     m = x > 0.9
+
     def pb(g):
-        o = np.zeros(3); o[m] = g
+        o = np.zeros(3)
+        o[m] = g
         return o
+
     return x[m], pb
-def cx(x): return np.sqrt(x[0] - 1.4) if x[0] > 1.4 else np.sqrt(x[0] - 1.4 + 0j)
+
+
+def cx(x):
+    return np.sqrt(x[0] - 1.4) if x[0] > 1.4 else np.sqrt(x[0] - 1.4 + 0j)
+
+
 @wg.rrule(cx)
 def cx_rule(x):
     y = cx(x)
     return y, lambda g: np.array([(np.conj(0.5 / y) * g).real, 0.0, 0.0])
-def kind(x): return x * 2 if x[0] > 1.4 else float(x[0] * 2)
+
+
+def kind(x):
+    return x * 2 if x[0] > 1.4 else float(x[0] * 2)
+
+
 @wg.rrule(kind)
 def kind_rule(x):
-    if x[0] > 1.4: return x * 2, lambda g: g * 2
+    if x[0] > 1.4:
+        return x * 2, lambda g: g * 2
     return float(x[0] * 2), lambda g: np.array([g * 2, 0, 0])
-def chosen(x): return np.argsort(x)[: int(x[0])]
+
+
+def chosen(x):
+    return np.argsort(x)[: int(x[0])]
+
+
 wg.non_differentiable(chosen)
-def cast(x): return np.ones(3, dtype=[int, float][int(x[0] > 1.4)])
+
+
+def cast(x):
+    return np.ones(3, dtype=[int, float][int(x[0] > 1.4)])
+
+
 wg.non_differentiable(cast)
-decides.each("rule_kind", A([1.0, 2.0, 0.5]), A([2.5, 0.25, 1.5]), A([1.0, 2.0, 0.52]),
+decides.each(
+    "rule_kind",
+    A([1.0, 2.0, 0.5]),
+    A([2.5, 0.25, 1.5]),
+    A([1.0, 2.0, 0.52]),
     lambda x: pos(x).size * x[0],
     lambda x: pos(x).mean() * x[0],
     lambda x: sum(v for v in pos(x)),
@@ -921,5 +1194,8 @@ decides.each("rule_kind", A([1.0, 2.0, 0.5]), A([2.5, 0.25, 1.5]), A([1.0, 2.0, 
     lambda x: x[0] * np.ndim(kind(x)),
     lambda x: chosen(x).size * x[0],
     lambda x: (3 if cast(x).dtype == int else 4) * x[0],
-    lambda x: np.linalg.lstsq(np.array([[max(x[0], 1.0), 1.0], [1.0, 1.0], [0.0, 0.0]]), np.ones(3), rcond=None)[1].size * x[0],
+    lambda x: (
+        np.linalg.lstsq(np.array([[max(x[0], 1.0), 1.0], [1.0, 1.0], [0.0, 0.0]]), np.ones(3), rcond=None)[1].size
+        * x[0]
+    ),
 )

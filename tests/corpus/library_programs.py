@@ -36,17 +36,25 @@ def optimize_newton_by_tangents(a):
 def optimize_newton_by_secants_and_halley(a):
     f = lambda x, c: x**3 - c
     secant = scipy.optimize.newton(f, 1.2, args=(a,), tol=1e-5)
-    return secant * scipy.optimize.newton(f, 1.2, lambda x, c: 3 * x * x, args=(a,), fprime2=lambda x, c: 6 * x, tol=1e-14)
+    return secant * scipy.optimize.newton(
+        f, 1.2, lambda x, c: 3 * x * x, args=(a,), fprime2=lambda x, c: 6 * x, tol=1e-14
+    )
 
 
 @program(np.array([2.5, 1.5]))
 def optimize_newton_on_arrays(a):
-    return np.sum(scipy.optimize.newton(lambda x: x * x - a, np.array([1.0, 1.0]), fprime=lambda x: 2 * x, tol=1e-14) * [1.0, 2.0])
+    return np.sum(
+        scipy.optimize.newton(lambda x: x * x - a, np.array([1.0, 1.0]), fprime=lambda x: 2 * x, tol=1e-14) * [1.0, 2.0]
+    )
 
 
 @program(np.array([1.3, 0.7, 0.8]))
 def rosenbrock_and_its_derivatives(x):
-    return scipy.optimize.rosen_der(x) @ x + scipy.optimize.rosen_hess_prod(x, x**2).sum() + scipy.optimize.rosen_hess(x)[0, 1]
+    return (
+        scipy.optimize.rosen_der(x) @ x
+        + scipy.optimize.rosen_hess_prod(x, x**2).sum()
+        + scipy.optimize.rosen_hess(x)[0, 1]
+    )
 
 
 @program(0.7, 1.1)
@@ -55,13 +63,17 @@ def solve_ivp_of_a_system(a, b):
         return np.array([a * y[0] - y[0] * y[1], b * y[0] * y[1] - y[1]])
 
     fine = scipy.integrate.solve_ivp(lotka, (0.0, 1.5), [1.0, 0.8], rtol=1e-4)
-    rough = scipy.integrate.solve_ivp(lotka, (0.0, 1.0), np.array([1.0, b]), method="RK23", t_eval=[0.5, 1.0], rtol=1e-3)
+    rough = scipy.integrate.solve_ivp(
+        lotka, (0.0, 1.0), np.array([1.0, b]), method="RK23", t_eval=[0.5, 1.0], rtol=1e-3
+    )
     return fine.y[0, -1] * fine.y[1, -1] + rough.y[0, 0] + len(fine.t)
 
 
 @program(0.7)
 def solve_ivp_with_arguments_and_dense_output(a):
-    found = scipy.integrate.solve_ivp(lambda t, y, k: -k * y, (0.0, 1.0), [a], args=(a,), dense_output=True, max_step=0.25)
+    found = scipy.integrate.solve_ivp(
+        lambda t, y, k: -k * y, (0.0, 1.0), [a], args=(a,), dense_output=True, max_step=0.25
+    )
     return found.sol(0.37)[0] + found.y[0, -1]
 
 
@@ -88,11 +100,23 @@ def colours(r, g, b):
 def recipes_of_statistics(x, y, z):
     data = [x, y, z, x * y]
     spread = statistics.variance(data) + statistics.pstdev(data) + statistics.harmonic_mean([1.0, 2.0])
-    middle = statistics.median(data) + statistics.median_low(data) * statistics.median_high(data) + statistics.geometric_mean(data)
+    middle = (
+        statistics.median(data)
+        + statistics.median_low(data) * statistics.median_high(data)
+        + statistics.geometric_mean(data)
+    )
     line = statistics.linear_regression([1.0, 2.0, 3.0, 5.0], data)
     related = statistics.correlation(data, [1.0, 2.0, 2.5, 3.0]) + statistics.covariance(data, data)
     normal = statistics.NormalDist(x, y)
-    return spread + middle + line.slope * line.intercept + related + normal.zscore(z) + normal.pdf(1.0) + statistics.quantiles(data)[1]
+    return (
+        spread
+        + middle
+        + line.slope * line.intercept
+        + related
+        + normal.zscore(z)
+        + normal.pdf(1.0)
+        + statistics.quantiles(data)[1]
+    )
 
 
 @program(1.3, 0.4)
@@ -168,7 +192,9 @@ def complex_recipes(x, y):
 @program(0.8)
 def library_code_beside_numbers(x):
     LOG.append(textwrap.fill(f"the value is {x:.2f}, " * 5, 30))
-    LOG.extend([np.array2string(np.array([x, 2.0]), precision=3), np.array_repr(np.array([x])), np.array_str(np.array(x))])
+    LOG.extend(
+        [np.array2string(np.array([x, 2.0]), precision=3), np.array_repr(np.array([x])), np.array_str(np.array(x))]
+    )
     LOG.extend([np.format_float_positional(x, 2), np.format_float_scientific(np.float64(x))])
     LOG.append(calendar.month(2024, 2)[:8])
     matcher = difflib.SequenceMatcher(None, "abcd", "bcde")

@@ -1,7 +1,7 @@
 """Programs of `programs.py` in what Pythons after 3.11 can read only: as text, by the first that can."""
 
 TEXTS = {
-    (3, 12): '''
+    (3, 12): """
 @program(1.3)
 def type_parameters(x):
     def square[T](a: T) -> T:
@@ -20,8 +20,8 @@ def nested_quotes(x):
     names = {"a": x}
     assert len(f"{names["a"]:>{30}}") == 30
     return names["a"] * x
-''',
-    (3, 14): '''
+""",
+    (3, 14): """
 @program(1.3)
 def template_string(x):
     w = 10
@@ -108,8 +108,8 @@ def variables_deleted_while_on_the_stack(x):
 @program(1.3)
 def small_and_large_integers(x):
     return -x * 5 + 256 * x - 300 * x + x**3 + 255 % 7 * x
-''',
-    (3, 15): '''
+""",
+    (3, 15): """
 @program(1.3)
 def unpacking_in_comprehensions(x):
     rows = [[x, x * 2], (x * x,), range(2)]
@@ -189,5 +189,5 @@ def common_constants(x):
     if y is None and x is not None:
         y = x if x != -1 else ""
     return y * -1 + (y * True if "" == "" else False)
-''',
+""",
 }

@@ -92,7 +92,14 @@ def named_tuples(x, y):
     p, q = Pair(x), Pair._make([y, x])
     a, *rest = p + q
     table = {p: x, q: y}
-    return (p + q).product + a * rest[0] + p._replace(b=y).product + table[Pair(x)] + max(p, q).b + sum(q._asdict().values())
+    return (
+        (p + q).product
+        + a * rest[0]
+        + p._replace(b=y).product
+        + table[Pair(x)]
+        + max(p, q).b
+        + sum(q._asdict().values())
+    )
 
 
 class Planet(enum.Enum):
@@ -197,9 +204,13 @@ def itertools_more(x, y):
     a, b = itertools.tee([x, y, x * y])
     total = sum(p * q for p, q in itertools.zip_longest(a, [1.0, 2.0, 3.0, 4.0], fillvalue=x))
     total += sum(itertools.compress(b, [1, 0, 1])) + sum(itertools.dropwhile(lambda v: v > 1, [x, y, x]))
-    total += sum(p * q**2 for p, q in itertools.permutations([x, y, 2.0], 2)) + sum(itertools.islice(itertools.count(x, y), 3))
+    total += sum(p * q**2 for p, q in itertools.permutations([x, y, 2.0], 2)) + sum(
+        itertools.islice(itertools.count(x, y), 3)
+    )
     total += sum(p - q for p, q in itertools.combinations_with_replacement((x, y), 2))
-    total += sum(itertools.filterfalse(lambda v: v > 1, (x, y))) + list(itertools.accumulate([x, y], max, initial=0.5))[-1]
+    total += (
+        sum(itertools.filterfalse(lambda v: v > 1, (x, y))) + list(itertools.accumulate([x, y], max, initial=0.5))[-1]
+    )
     total += sum(v for _, g in itertools.groupby([x, x, y]) for v in g) + next(itertools.chain([y]))
     return total + sum(itertools.starmap(pow, [(x, 2), (y, x)])) + sum(map(operator.mul, [x, y], itertools.repeat(y)))
 

@@ -200,7 +200,7 @@ def closure_contents(x):
 @number
 def cells_made_by_hand(x):
     cell = types.CellType(x)
-    return types.FunctionType((lambda v: (lambda: v * 2))(0).__code__, globals(), "f", None, (cell,))()
+    return types.FunctionType((lambda v: lambda: v * 2)(0).__code__, globals(), "f", None, (cell,))()
 
 
 @number
@@ -264,22 +264,31 @@ def traced_and_profiled(x):
 
 @number
 def solved_by_radau(x):
-    return scipy.integrate.solve_ivp(lambda t, y: -x * y, (0.0, 0.5), [1.0], method="Radau", rtol=1e-9, atol=1e-9).y[0, -1]
+    return scipy.integrate.solve_ivp(lambda t, y: -x * y, (0.0, 0.5), [1.0], method="Radau", rtol=1e-9, atol=1e-9).y[
+        0, -1
+    ]
 
 
 @number
 def solved_by_backward_differences(x):
-    return scipy.integrate.solve_ivp(lambda t, y: -x * y, (0.0, 0.5), [1.0], method="BDF", rtol=1e-9, atol=1e-9).y[0, -1]
+    return scipy.integrate.solve_ivp(lambda t, y: -x * y, (0.0, 0.5), [1.0], method="BDF", rtol=1e-9, atol=1e-9).y[
+        0, -1
+    ]
 
 
 @number
 def solved_by_fortran(x):
-    return scipy.integrate.solve_ivp(lambda t, y: -x * y, (0.0, 0.5), [1.0], method="LSODA", rtol=1e-11, atol=1e-11).y[0, -1]
+    return scipy.integrate.solve_ivp(lambda t, y: -x * y, (0.0, 0.5), [1.0], method="LSODA", rtol=1e-11, atol=1e-11).y[
+        0, -1
+    ]
 
 
 @number
 def integrated_by_fortran(x):
-    return scipy.integrate.odeint(lambda y, t: -x * y, 1.0, [0.0, 0.5])[-1, 0] + scipy.integrate.quad(lambda t: x * t, 0, 1)[0]
+    return (
+        scipy.integrate.odeint(lambda y, t: -x * y, 1.0, [0.0, 0.5])[-1, 0]
+        + scipy.integrate.quad(lambda t: x * t, 0, 1)[0]
+    )
 
 
 @number

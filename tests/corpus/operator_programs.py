@@ -225,4 +225,6 @@ def array_and_index_methods(x, y):
 
     items, a = [x, y, x * y], np.array([x, y, 2.0])
     w = Wrapped(a)
-    return items[Place()] * a[Place()] + sum(items[Place() :]) + w[0] * len(w) + sum(v for v in w) + a[1:][w[1:] > 1].sum()
+    return (
+        items[Place()] * a[Place()] + sum(items[Place() :]) + w[0] * len(w) + sum(v for v in w) + a[1:][w[1:] > 1].sum()
+    )

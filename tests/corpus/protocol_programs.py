@@ -210,8 +210,13 @@ class Given:
 def an_iterator_that_has_no_iter(x):
     a, b, c = Given(x)
     return (
-        sum(Given(x)) + sum([*Given(x)]) + max(Given(x)) + a * b + [v for v, _ in zip(Given(x), Given(1.0))][0]
-        + list(Given(x))[1] + tuple(Given(a * b * c))[0]
+        sum(Given(x))
+        + sum([*Given(x)])
+        + max(Given(x))
+        + a * b
+        + [v for v, _ in zip(Given(x), Given(1.0))][0]
+        + list(Given(x))[1]
+        + tuple(Given(a * b * c))[0]
     )
 
 

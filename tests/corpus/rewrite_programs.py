@@ -584,9 +584,7 @@ def many_names():
     space = {}
     lines = [f"v{i} = {i}.5" for i in range(300)]
     lines += ["total = 0.0"]
-    lines += ["for i in range(3):"] + [
-        f"    total += v{i} * i if v{i} > i else v{i - 1}" for i in range(1, 300)
-    ]
+    lines += ["for i in range(3):"] + [f"    total += v{i} * i if v{i} > i else v{i - 1}" for i in range(1, 300)]
     source = "def f():\n" + "".join(f"    {line}\n" for line in lines) + "    return total\n"
     exec(source, space)
     return space["f"]()

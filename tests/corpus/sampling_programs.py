@@ -45,8 +45,16 @@ def chosen_and_shuffled(v, a):
     rng = np.random.default_rng(7)
     w = np.arange(1.0, 4.0)
     total = rng.permutation(v) @ w + rng.permutation(a, axis=1)[0] @ w + (rng.permutation(a) * a).sum()
-    total += rng.choice(v) + rng.choice(v, 4) @ np.arange(4.0) + rng.choice(v, (2, 2), replace=False if len(v) > 4 else True).sum()
-    total += rng.choice(a, 2, axis=1).ravel() @ np.arange(4.0) + rng.choice(v, 2, p=[0.5, 0.25, 0.25]).sum() + rng.choice([v[0], v[1]])
+    total += (
+        rng.choice(v)
+        + rng.choice(v, 4) @ np.arange(4.0)
+        + rng.choice(v, (2, 2), replace=False if len(v) > 4 else True).sum()
+    )
+    total += (
+        rng.choice(a, 2, axis=1).ravel() @ np.arange(4.0)
+        + rng.choice(v, 2, p=[0.5, 0.25, 0.25]).sum()
+        + rng.choice([v[0], v[1]])
+    )
     b, c, items = a * 2, v * v, [v[0], v[1], 3.0]
     rng.shuffle(b)
     rng.shuffle(c)

@@ -43,9 +43,7 @@ def traces(x: Any) -> Any:
     """Three traces of x xᵀ."""
     n = len(x)
     whole = [[x[i] * x[j] for j in range(n)] for i in range(n)]
-    return (
-        sum(whole[i][i] for i in range(n)) + sum(whole[i][i] for i in range(n)) + sum(whole[i][i] for i in range(n))
-    )
+    return sum(whole[i][i] for i in range(n)) + sum(whole[i][i] for i in range(n)) + sum(whole[i][i] for i in range(n))
 
 
 def trace_of_outer(a: Any) -> Any:

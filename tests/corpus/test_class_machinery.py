@@ -18,4 +18,3 @@ def test_right(name: str) -> None:
     expected = (f(x + h) - f(x - h)) / (2 * h)
     value = f(x)
     assert wg.value_and_grad(f)(x) == (value, pytest.approx(expected, rel=1e-5))
-

@@ -125,4 +125,3 @@ def test_no_tape_is_stale_in_silence(name: str, of: str) -> None:
                 given = 0.0 if gradient is None else gradient
                 np.testing.assert_allclose(given, eager, rtol=1e-12, atol=1e-14, err_msg=form)
             np.testing.assert_array_equal(value, f(as_given(z)), err_msg=form)
-

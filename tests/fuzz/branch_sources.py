@@ -7,6 +7,14 @@ from typing import Any
 
 import numpy as np
 
+INNER = [
+    "for j in range(i):", "for j in range(k % 5):", "for j in range(i - 1, n):", "for j in range(i % 3):",
+    "for j in range(i, 0, -1):", "for j, b in enumerate(w):",
+]  # fmt: skip
+OF_INNER = [
+    "c = c * 0.9 + 0.1 * x[j]", "s[i] += 0.1 * x[j] * c", "s[j] = s[j] * 0.9 + 0.1 * x[i]",
+    "c = c + 0.05 * w[1] if x[j] > c else c * 0.95", "c = c + 0.01 * j",
+]  # fmt: skip
 TESTS = [
     "x[i] > 0.1", "c < 0.5", "s[i - 1] > x[i]", "i % 2 == 0", "i > n // 2", "abs(c) < 1.0 and x[i] < 0.3",
     "not c > 0.2", "c > x[i] or i == 3", "w[1] * x[i - 1] > c", "x[i] * x[i - 1] < 0.0",
@@ -25,12 +33,13 @@ STATEMENTS = [
 def branch_function(seed: int) -> tuple[str, Callable[..., Any]]:
     """A random function of two vectors, with branches in a loop, and its text."""
     rng = np.random.default_rng(seed)
-    lines = ["def f(x, w):", "    n, k, c, v = len(x), 0, w[0] * 1.0, w * 0.5"]
+    lines = ["def f(x, w):", "    n, k, c, v, h = len(x), 0, w[0] * 1.0, w * 0.5, []"]
     lines += ["    s, m = np.zeros(n + 1) + x[0], np.zeros((n, 2)) + x[1]"]
     loop = [f"    for i in range({rng.integers(1, 3)}, n):", *_block(rng, 2, int(rng.integers(2, 5)), 2)]
+    loop += ["        h.append(c * 0.5)"] * (rng.random() < 0.3)
     if rng.random() < 0.3:
         loop = ["    for j in range(3):", "        c = c * 0.9 + 0.1 * w[j]", *[f"    {line}" for line in loop]]
-    lines += [*loop, "    return np.sum(s) + c + np.sum(m * m) + np.sum(v)"]
+    lines += [*loop, "    return np.sum(s) + c + np.sum(m * m) + np.sum(v) + np.sum(np.array(h) ** 2)"]
     space: dict[str, Any] = {}
     exec("import math\nimport numpy as np\n" + "\n".join(lines), space)
     return "\n".join(lines), space["f"]
@@ -41,7 +50,12 @@ def _block(rng: np.random.Generator, depth: int, count: int, most: int) -> list[
     lines = []
     for _ in range(count):
         kind = rng.random() if most else 1.0
-        if kind < 0.45:
+        if most == 2 and kind > 0.9:
+            lines.append("    " * depth + str(rng.choice(INNER)))
+            lines += ["    " * (depth + 1) + str(line) for line in rng.choice(OF_INNER, int(rng.integers(1, 3)))]
+            if rng.random() < 0.3:
+                lines += ["    " * (depth + 1) + "if c * x[j] > 0.9:", "    " * (depth + 2) + "break"]
+        elif kind < 0.45:
             lines.append("    " * depth + f"if {rng.choice(TESTS)}:")
             lines += _block(rng, depth + 1, int(rng.integers(1, 3)), most - 1)
             if rng.random() < 0.1:

@@ -74,7 +74,9 @@ class Writer(Statements):
         if form == "grad":
             self.put(f"{t} = grad({f})({self.argument(given)})")
         elif form == "gradients":
-            self.put(f"{t} = [grad({f})(a) for a in [{self.argument(given)}, {self.argument(given)}]][{self.random.randrange(2)}]")
+            self.put(
+                f"{t} = [grad({f})(a) for a in [{self.argument(given)}, {self.argument(given)}]][{self.random.randrange(2)}]"
+            )
         else:
             y = self.new("f")
             self.put(f"{y}, {t} = value_and_grad({f})({self.argument(given)})")
@@ -126,7 +128,10 @@ class Writer(Statements):
             self.result_of(made, t)
             return
         if form == "reverse over forward":
-            self.assign("v", f"grad(lambda a: dotted({made!r}, jvp({f}, ({x},), ({self.argument(given)},))[1]) * a[0] * a[1])({self.expression('v')})")
+            self.assign(
+                "v",
+                f"grad(lambda a: dotted({made!r}, jvp({f}, ({x},), ({self.argument(given)},))[1]) * a[0] * a[1])({self.expression('v')})",
+            )
             return
         self.put(f"{y}, {back} = {'linearize' if forward else 'vjp'}({f}, {x})")
         self.result_of(made, y)
@@ -139,7 +144,9 @@ class Writer(Statements):
             g = self.new("h")
             self.put(f"def {g}(a):")
             self.put(f"    return dotted({given!r}, {call.format(self.cotangent(made, 'a'))}) * a[0]")
-            self.assign("v", f"grad({g})({self.expression('v')})") if self.chance(0.7) else self.assign("f", f"{g}({self.expression('v')})")
+            self.assign("v", f"grad({g})({self.expression('v')})") if self.chance(0.7) else self.assign(
+                "f", f"{g}({self.expression('v')})"
+            )
             return
         self.backs.append(f"{back} {given} {made} {int(forward)}")
         self.call_back(self.backs[-1])

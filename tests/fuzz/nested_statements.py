@@ -36,7 +36,7 @@ INDICES = {"i": 3, "j": 2}
 KINDS = "fffvvvvmz"
 FRESH = {"v": " * 1.0", "m": " * 1.0", "z": " * 1.0", "f": ""}
 
-PRELUDE = '''
+PRELUDE = """
 class Holder:
     def __init__(self, x):
         self.x = x
@@ -56,7 +56,7 @@ def around(f):
     def inside(*args):
         return f(*args) * 1.25
     return inside
-'''
+"""
 
 
 class Statements:
@@ -122,7 +122,10 @@ class Statements:
         return self.random.choice(known[-4:] if self.chance(0.7) else known)
 
     def result(self) -> str:
-        return " + ".join(f"math.tanh({self.expression('f', 3)})" for _ in range(self.random.randint(1, 3))) + f" + {self.name('f')} * {self.name('f')}"
+        return (
+            " + ".join(f"math.tanh({self.expression('f', 3)})" for _ in range(self.random.randint(1, 3)))
+            + f" + {self.name('f')} * {self.name('f')}"
+        )
 
     def assign(self, kind: str, text: str, owned: bool = False) -> str:
         name = self.new(kind)
@@ -135,7 +138,14 @@ class Statements:
     # Statements
 
     def statement(self) -> None:
-        choices = [(self.simple, 5), (self.write, 4), (self.container, 3), (self.loop, 2), (self.branch, 1), (self.function, 1)]
+        choices = [
+            (self.simple, 5),
+            (self.write, 4),
+            (self.container, 3),
+            (self.loop, 2),
+            (self.branch, 1),
+            (self.function, 1),
+        ]
         choices += self.derivatives()
         makers, weights = zip(*choices, strict=True)
         self.random.choices(makers, weights)[0]()
@@ -165,12 +175,31 @@ class Statements:
                 f"{a}[0], {a}[2] = {a}[2], {a}[0]", f"{a}[{a} > 0.4] *= 0.5", f"{a}[...] = np.sin({a})",
             ]))  # fmt: skip
         elif kind == "m":
-            self.put(self.random.choice([f"{a}[0] = {self.expression('v')}", f"{a}[:, 1] *= {f}", f"{a}[1] += {a}[0]", f"{whole} *= {f}", f"{a}[{self.random.randrange(2)}, 1] = {f}"]))
+            self.put(
+                self.random.choice(
+                    [
+                        f"{a}[0] = {self.expression('v')}",
+                        f"{a}[:, 1] *= {f}",
+                        f"{a}[1] += {a}[0]",
+                        f"{whole} *= {f}",
+                        f"{a}[{self.random.randrange(2)}, 1] = {f}",
+                    ]
+                )
+            )
             if self.chance(0.4):
                 w = self.assign("v", f"{a}[{self.random.randrange(2)}]")
                 self.put(self.random.choice([f"{w} *= {f}", f"{w}[1] = {f}", f"{w}[::-1][0] = {f}"]))
         else:
-            self.put(self.random.choice([f"{a}[0] = {f}", f"{whole} *= {self.expression('z')}", f"{a}[1:] += {f} * 1j", f"{a}[2] = {a}[0] * {f}"]))
+            self.put(
+                self.random.choice(
+                    [
+                        f"{a}[0] = {f}",
+                        f"{whole} *= {self.expression('z')}",
+                        f"{a}[1:] += {f} * 1j",
+                        f"{a}[2] = {a}[0] * {f}",
+                    ]
+                )
+            )
         if kind == "v" and self.chance(0.4):
             view = self.new("w")
             self.put(f"{view} = {a}{self.random.choice(['[1:]', '[::2]', '[::-1]', '.reshape(3, 1)', '[:2]'])}")

@@ -16,7 +16,7 @@ import numpy as np
 
 import wengert as wg
 
-HEAD = '''
+HEAD = """
 import collections
 import copy
 import enum
@@ -135,7 +135,7 @@ def chosen(z):
 bound = m.kind
 partly = lambda z: z * m.a
 table = {1: lambda z: z * lr, 2: helper}
-'''
+"""
 
 SHAPED = ["np.sin({})", "np.tanh({})", "-{}", "{} ** 2", "2.0 * {}", "np.sqrt(1.0 + {} * {})", "{}[::-1]", "{}[index]",
           "np.full(4, 1.0) * {}", "np.concatenate(({}[:2], {}[2:]))", "{} - np.max({})", "{}.copy()", "V @ {} @ V",

@@ -14,7 +14,16 @@ from numpy.lib.stride_tricks import as_strided, sliding_window_view
 ARRAYS = 7
 """Two arguments, a complex argument, a scratch array, a view, an array of the module, and a column-order scratch."""
 TABLE = np.zeros(6)
-ERRORS = (ValueError, IndexError, TypeError, ZeroDivisionError, AttributeError, FloatingPointError, NotImplementedError, BufferError)
+ERRORS = (
+    ValueError,
+    IndexError,
+    TypeError,
+    ZeroDivisionError,
+    AttributeError,
+    FloatingPointError,
+    NotImplementedError,
+    BufferError,
+)
 
 
 def table(dtype: np.dtype) -> np.ndarray:
@@ -51,11 +60,34 @@ def key(a: Any, n: int) -> Any:
     """An index of a of one of the kinds that NumPy has."""
     keys: list[Any] = [..., (), None]
     if a.ndim:
-        keys += [0, -1, slice(None), slice(1, None), slice(None, None, 2), slice(None, None, -1), slice(2, 0, -1), slice(1, 1)]
-        keys += [[0, -1], [0, 0, 1], np.array([1, 0]), np.array([[0, 1], [1, 0]]), a.real > 0.517, np.arange(len(a)) % 2 == 0]
+        keys += [
+            0,
+            -1,
+            slice(None),
+            slice(1, None),
+            slice(None, None, 2),
+            slice(None, None, -1),
+            slice(2, 0, -1),
+            slice(1, 1),
+        ]
+        keys += [
+            [0, -1],
+            [0, 0, 1],
+            np.array([1, 0]),
+            np.array([[0, 1], [1, 0]]),
+            a.real > 0.517,
+            np.arange(len(a)) % 2 == 0,
+        ]
         keys += [(slice(None), None), (..., 0), (None, 0), (..., slice(None, None, -1)), np.int64(1), []]
     if a.ndim > 1:
-        keys += [(0, 1), (slice(None), 0), (slice(None), [0, -1]), ([0, 1], [1, 1]), (1, slice(None, None, -2)), ([1, 0], slice(1, None))]
+        keys += [
+            (0, 1),
+            (slice(None), 0),
+            (slice(None), [0, -1]),
+            ([0, 1], [1, 1]),
+            (1, slice(None, None, -2)),
+            ([1, 0], slice(1, None)),
+        ]
         keys += [(np.array([[0], [1]]), [0, 1]), (a[:, 0].real > 0.417, 1)]
     return keys[n % len(keys)]
 
@@ -164,7 +196,9 @@ def sort_in_place(a: Any, b: Any, n: int) -> None:
 
 def with_where(a: Any, b: Any, n: int) -> None:
     b = fit(a, b, n)
-    [np.multiply, np.add, np.subtract][n % 3](np.sin(a), b, out=a, where=[a.real > 0.317, np.True_, np.arange(a.size).reshape(a.shape) % 2 == 0][n % 3])
+    [np.multiply, np.add, np.subtract][n % 3](
+        np.sin(a), b, out=a, where=[a.real > 0.317, np.True_, np.arange(a.size).reshape(a.shape) % 2 == 0][n % 3]
+    )
 
 
 def with_out(a: Any, b: Any, n: int) -> None:

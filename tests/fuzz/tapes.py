@@ -125,20 +125,14 @@ def array_tape(rng: random.Random, n: int = 40) -> Tape:
     return tape
 
 
-def _store(
-    rng: random.Random, x: Variable, arrays: list[Variable], scalars: list[Variable]
-) -> tuple[Any, ...]:
+def _store(rng: random.Random, x: Variable, arrays: list[Variable], scalars: list[Variable]) -> tuple[Any, ...]:
     fn = rng.choice([functional.setitem, functional.additem])
-    key = rng.choice(
-        [0, -1, slice(1, 3), slice(None, None, -1), np.array([1, 1, 0]), np.array([2, 0]), (slice(0, 2),)]
-    )
+    key = rng.choice([0, -1, slice(1, 3), slice(None, None, -1), np.array([1, 1, 0]), np.array([2, 0]), (slice(0, 2),)])
     one = isinstance(key, int) or rng.random() < 0.5
     return fn, x, key, rng.choice(scalars) if one else rng.choice(arrays)
 
 
-def _view(
-    rng: random.Random, x: Variable, arrays: list[Variable], scalars: list[Variable]
-) -> tuple[Any, ...]:
+def _view(rng: random.Random, x: Variable, arrays: list[Variable], scalars: list[Variable]) -> tuple[Any, ...]:
     return rng.choice(
         [
             (operator.getitem, x, slice(None, None, -1)),
@@ -156,9 +150,7 @@ def _view(
     )
 
 
-def _read(
-    rng: random.Random, x: Variable, arrays: list[Variable], scalars: list[Variable]
-) -> tuple[Any, ...]:
+def _read(rng: random.Random, x: Variable, arrays: list[Variable], scalars: list[Variable]) -> tuple[Any, ...]:
     return rng.choice(
         [
             (operator.getitem, x, 0),
@@ -184,9 +176,7 @@ def _new(rng: random.Random, x: Variable, arrays: list[Variable], scalars: list[
     )
 
 
-def _window(
-    rng: random.Random, x: Variable, arrays: list[Variable], scalars: list[Variable]
-) -> tuple[Any, ...]:
+def _window(rng: random.Random, x: Variable, arrays: list[Variable], scalars: list[Variable]) -> tuple[Any, ...]:
     window = rng.choice([(8, (2,), (8,)), (0, (2,), (16,)), (16, (3,), (-8,)), (0, (2, 2), (8, 8))])
     if rng.random() < 0.4:
         return functional.lens, x, *window

@@ -1,7 +1,5 @@
 """Containers in C take traced values out of whatever they iterate over."""
 
-
-
 from __future__ import annotations
 
 import collections

@@ -466,7 +466,9 @@ def test_the_stub_is_for_what_the_user_called_also_by_way_of_a_rule() -> None:
     def f(x: Any) -> Any:
         return scipy.special.ellip_normal(x, 8.0, 1, 1)  # by way of np.vectorize
 
-    with pytest.raises(wg.NoRuleError, match=rf"^{__file__}:{f.__code__.co_firstlineno + 1} in .*ellip_normal") as caught:
+    with pytest.raises(
+        wg.NoRuleError, match=rf"^{__file__}:{f.__code__.co_firstlineno + 1} in .*ellip_normal"
+    ) as caught:
         wg.grad(f)(5.0)
     assert "@wg.rrule(scipy.special.ellip_normal)" in str(caught.value)
 
@@ -618,9 +620,13 @@ STEPS = {
 
 
 @pytest.mark.parametrize("way", STEPS)
-@pytest.mark.parametrize("make, held", [(of_an_attribute, Holding), (of_a_list, lambda: [1.0]), (of_a_dictionary, dict)])
+@pytest.mark.parametrize(
+    "make, held", [(of_an_attribute, Holding), (of_a_list, lambda: [1.0]), (of_a_dictionary, dict)]
+)
 @pytest.mark.parametrize("x", [1.5, np.array([1.5])], ids=["float", "array"])
-def test_a_generator_from_before_that_can_read_traced_numbers_is_refused(way: str, make: Any, held: Any, x: Any) -> None:
+def test_a_generator_from_before_that_can_read_traced_numbers_is_refused(
+    way: str, make: Any, held: Any, x: Any
+) -> None:
     place = held()
     made = make(place)
 

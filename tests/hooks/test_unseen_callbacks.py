@@ -93,8 +93,6 @@ def at_first(ufunc: Any) -> Any:
     return made.sum()
 
 
-
-
 def applied(g: Callable[..., Any], x: Any) -> Any:
     return g(x)
 

@@ -202,8 +202,10 @@ def main() -> None:
             print(f"    {verdict.kind:7} {verdict.name.partition('.')[2]}: {last[0][:160]}", flush=True)
             if options.why:
                 print(verdict.why, flush=True)
-    print(f"Python {sys.version.split()[0]}: {total} pass natively, {total - differing} traced"
-          f" ({100 * (total - differing) / max(total, 1):.2f} %)")
+    print(
+        f"Python {sys.version.split()[0]}: {total} pass natively, {total - differing} traced"
+        f" ({100 * (total - differing) / max(total, 1):.2f} %)"
+    )
 
 
 if __name__ == "__main__":

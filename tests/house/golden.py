@@ -87,9 +87,7 @@ def printed(name: str) -> str:
         "source": derivative.to_source(name),
     }
     home = str(pathlib.Path(__file__).parent)
-    return "\n".join(f"## {title}\n\n{text.strip()}\n" for title, text in parts.items()).replace(
-        home, "tests/house"
-    )
+    return "\n".join(f"## {title}\n\n{text.strip()}\n" for title, text in parts.items()).replace(home, "tests/house")
 
 
 def lacking(name: str) -> list[str]:

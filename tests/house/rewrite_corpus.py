@@ -1,7 +1,7 @@
 """Every function of the standard library, NumPy and SciPy rewritten, and what was made of it verified.
 
-    python tests/house/rewrite_corpus.py                        # all: a table, and what failed
-    python tests/house/rewrite_corpus.py heapq scipy.optimize   # some modules or packages
+python tests/house/rewrite_corpus.py                        # all: a table, and what failed
+python tests/house/rewrite_corpus.py heapq scipy.optimize   # some modules or packages
 """
 
 from __future__ import annotations

@@ -24,9 +24,7 @@ def test_printed_source_runs_without_wengert(name: str) -> None:
     f, args = PROGRAMS[name]
     source = wg.gradtape(f, *args, argnums=0).to_source("f")
     given = ", ".join(f"np.array({a.tolist()})" if isinstance(a, np.ndarray) else repr(a) for a in args)
-    program = (
-        f"import sys; sys.modules['wengert'] = None\n{source}\nprint(np.ravel(f({given})[1][1]).tolist())"
-    )
+    program = f"import sys; sys.modules['wengert'] = None\n{source}\nprint(np.ravel(f({given})[1][1]).tolist())"
     out = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     expected = wg.ngradient(f, *args, argnums=0)
     np.testing.assert_allclose(eval(out.stdout), np.ravel(expected), rtol=1e-7)

@@ -28,6 +28,7 @@ def cube_rule(x):
     return x ** 3, lambda y_bar: 3 * y_bar * x * x
 """
 
+
 def wheel(folder: Path, name: str, source: str, point: str) -> Path:
     """A wheel of one module with one entry point."""
     path = folder / f"{name.replace('-', '_')}-1.0-py3-none-any.whl"

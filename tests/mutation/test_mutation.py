@@ -51,9 +51,7 @@ def gradient(program: Program) -> Any:
 def check(gradients: Any, program: Program) -> None:
     rough = program.f.__name__ in SINGLE
     want = differences(program.f, program.args, 0.05 if rough else 1e-3)
-    np.testing.assert_allclose(
-        flat(gradients), want, rtol=2e-3 if rough else 1e-7, atol=2e-3 if rough else 1e-8
-    )
+    np.testing.assert_allclose(flat(gradients), want, rtol=2e-3 if rough else 1e-7, atol=2e-3 if rough else 1e-8)
 
 
 @each
@@ -88,9 +86,7 @@ def test_second_derivative(program: Program) -> None:
 
     def weighted(*args: Any) -> Any:
         _, (_, *gradients) = wg.grad(program.f, *args)
-        return sum(
-            np.sum(np.sin(np.arange(1.0, np.size(g) + 1)).reshape(np.shape(g)) * g) for g in leaves(gradients)
-        )
+        return sum(np.sum(np.sin(np.arange(1.0, np.size(g) + 1)).reshape(np.shape(g)) * g) for g in leaves(gradients))
 
     _, (_, *gradients) = wg.grad(weighted, *program.args())
     np.testing.assert_allclose(flat(gradients), differences(weighted, program.args), rtol=1e-6, atol=1e-6)

@@ -93,16 +93,16 @@ PROGRAMS: dict[str, Callable[[np.ndarray], Any]] = {
     "group std": lambda x: pd.DataFrame({"k": KEYS, "v": x}).groupby("k")["v"].std().iloc[:2].sum(),
     "group quantile": lambda x: series(x).groupby(KEYS).quantile(0.4).sum(),
     "group apply": lambda x: (
-        (pd.DataFrame({"k": KEYS, "v": x}).groupby("k")[["v"]].apply(lambda g: g.v.prod()) ** 2).sum()
-    ),
+        pd.DataFrame({"k": KEYS, "v": x}).groupby("k")[["v"]].apply(lambda g: g.v.prod()) ** 2
+    ).sum(),
     "rows one by one": lambda x: pd.DataFrame(x.reshape(3, 2)).apply(lambda row: row[0] * row[1] ** 2, axis=1).prod(),
     "by texts": lambda x: pd.Series(KEYS).map({"a": x[0], "b": x[1], "c": x[2]}).pow(2).sum(),
     "of texts": lambda x: pd.Series(KEYS).apply(lambda key: x[ord(key) - 97] * len(key)).prod(),
     "made of numbers": lambda x: (pd.Series({"a": x[0], "b": x.sum(), "n": 3}) ** 2).sum(),
     "made of records": lambda x: pd.DataFrame([{"a": v, "b": v**2} for v in x[:2]] + [{"a": x[2]}]).mean().prod(),
     "unstacked with gaps": lambda x: (
-        (pd.Series(x, pd.MultiIndex.from_arrays([KEYS, range(6)])).unstack(0).mean() ** 2).sum()
-    ),
+        pd.Series(x, pd.MultiIndex.from_arrays([KEYS, range(6)])).unstack(0).mean() ** 2
+    ).sum(),
     "rolling covariance": lambda x: (series(x).rolling(3).cov(gaps(x) ** 2) ** 2).sum(),
     "rolling correlation": lambda x: series(x).rolling(4).corr(gaps(x).shift(1)).sum(),
     "methods by functions of NumPy": lambda x: np.sum(np.cumsum(pd.DataFrame(x.reshape(3, 2))) ** 2).sum(),

@@ -69,6 +69,7 @@ def stored(s: Any) -> Any:
     v[0] = s
     return v
 
+
 FAULTS: dict[str, tuple[Any, str, Any, Callable[[], Any]]] = {
     "a conjugate": (
         gradient,

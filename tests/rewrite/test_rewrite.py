@@ -27,9 +27,7 @@ from wengert.values.sites import Site
 
 
 def twin(f: FunctionType, hooks: dict[str, Callable]) -> FunctionType:
-    made = FunctionType(
-        instrument(f.__code__, hooks), f.__globals__, f.__name__, f.__defaults__, f.__closure__
-    )
+    made = FunctionType(instrument(f.__code__, hooks), f.__globals__, f.__name__, f.__defaults__, f.__closure__)
     made.__kwdefaults__ = f.__kwdefaults__
     return made
 
@@ -113,9 +111,7 @@ def positions(code: CodeType) -> set:
 def stdlib_texts() -> object:
     import textwrap
 
-    return textwrap.wrap("some words, which are-hyphenated, to wrap at " * 9, 31), textwrap.dedent(
-        "  a\n    b\n"
-    )
+    return textwrap.wrap("some words, which are-hyphenated, to wrap at " * 9, 31), textwrap.dedent("  a\n    b\n")
 
 
 def stdlib_statistics() -> object:
@@ -326,9 +322,7 @@ def test_iteration() -> None:
         return [*a, x], {**{"k": z}}, [i for i in b], y
 
     log = recorded(f, (1,), (2, 3))
-    assert [e for e in log if e[0] == "iterable"] == [
-        ("iterable", a) for a in [(1,), (2, 3), (1,), (1,), (2, 3)]
-    ]
+    assert [e for e in log if e[0] == "iterable"] == [("iterable", a) for a in [(1,), (2, 3), (1,), (1,), (2, 3)]]
     assert ("mapping", {"k": 1}) in log  # though fresh from a display: a traced key decides what it replaces
     assert recorded(lambda d: {**d}, {1: 2}) == [("mapping", {1: 2})]
     log = recorded(lambda f, d: f(**d), dict, {"a": 2})
@@ -535,9 +529,5 @@ def test_no_native_site_is_left() -> None:
     }
     for f in PROGRAMS.values():
         for code in all_codes(f.__code__):
-            left = {
-                instr.name
-                for instr in Bytecode.from_code(instrument(code, PLAIN))
-                if isinstance(instr, Instr)
-            }
+            left = {instr.name for instr in Bytecode.from_code(instrument(code, PLAIN)) if isinstance(instr, Instr)}
             assert not left & gone

@@ -71,9 +71,7 @@ def test_a_rule_is_found_under_all_its_names(table: Registry) -> None:
     assert "multiply" in repr(table[np.multiply])
 
 
-@pytest.mark.parametrize(
-    "f", [len, math.sin, np.sin, np.sum, np.ndarray.sum, np.linalg.norm, float, Line.at, scaled]
-)
+@pytest.mark.parametrize("f", [len, math.sin, np.sin, np.sum, np.ndarray.sum, np.linalg.norm, float, Line.at, scaled])
 def test_any_callable_can_have_a_rule(f: Any) -> None:
     r = Registry()
     rrule(f, registry=r)(lambda *args: (f(*args), lambda y_bar: (None,) * len(args)))

@@ -58,9 +58,7 @@ def chosen() -> Iterator[Sample]:
         yield call(selections.ranked, IMAGE, footprint=CROSS, rank=1, **words)
         for minimum in (True, False):
             for structure in (None, LIFT):
-                yield call(
-                    selections.extreme, IMAGE, footprint=CROSS, structure=structure, minimum=minimum, **words
-                )
+                yield call(selections.extreme, IMAGE, footprint=CROSS, structure=structure, minimum=minimum, **words)
             row = words | {"footprint": np.ones((1, 3), bool), "axis": 1, "minimum": minimum}
             yield call(selections.extreme_in_row, IMAGE, **row)
         if selections.RANK_IN_ROW:

@@ -73,9 +73,9 @@ SOLVERS = {
     "root": lambda a: o.root(root, [1.5], args=a).x[0],
     "fixed_point": lambda a: o.fixed_point(lambda x, *args: np.cos(x) * weigh(args) / 10, 0.5, args=a),
     "minimize": lambda a: o.minimize(square, [1.0], jac=slope, args=a).x[0],
-    "minimize(constraints)": lambda a: (
-        o.minimize(norm, [1.0], constraints=[{"type": "ineq", "fun": excess, "args": a}], tol=1e-12).x[0]
-    ),
+    "minimize(constraints)": lambda a: o.minimize(
+        norm, [1.0], constraints=[{"type": "ineq", "fun": excess, "args": a}], tol=1e-12
+    ).x[0],
     "minimize_scalar": lambda a: o.minimize_scalar(square, args=a).x,
     "fminbound": lambda a: o.fminbound(square, 0, 9, args=a),
     "golden": lambda a: o.golden(square, args=a),

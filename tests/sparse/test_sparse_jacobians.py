@@ -121,6 +121,7 @@ def test_a_full_column_takes_one_pass_by_columns() -> None:
 
 def test_many_columns_at_once() -> None:
     """More than are pushed at once: 40 columns, on each of which 5 of 200 rows depend, and 60 full ones."""
+
     def f(x):
         return (np.ones((200, 60)) @ x[40:] ** 2) * np.repeat(x[:40], 5)
 

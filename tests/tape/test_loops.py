@@ -90,7 +90,9 @@ def test_source_reads_as_a_loop() -> None:
 def test_printed_with_the_body_below_the_call() -> None:
     tape = table(3, 4)
     text = tape.dump(types=False)
-    assert text[text.index("  %4") :] == """\
+    assert (
+        text[text.index("  %4") :]
+        == """\
   %4 = loop of 3(0, %2, %3, %1)
     inp %4.1 = i from 0 by 1
     inp %4.2 = total from %2, then %4.7
@@ -117,6 +119,7 @@ def test_printed_with_the_body_below_the_call() -> None:
   %6 = getfield(%4, 1)
   %7 = make_tuple(%5, %6)
   return %7"""
+    )
     assert "  %5, %6 = [%4] = loop of 3(0, %2, %3, %1)\n    inp %4.1" in tape.dump("compact")
     assert "%4.5.9" in tape._repr_html_()
     assert tape.to_mermaid().count("loop of") == tape.to_dot().count("loop of") == 1

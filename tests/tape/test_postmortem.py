@@ -188,6 +188,4 @@ def test_an_exception_names_the_line_of_the_tape() -> None:
     tape.replace(3, wg.Call(np.add, [wg.Variable(tape[2]), np.ones(3)]))
     with pytest.raises(ValueError, match="broadcast") as caught:
         tape.play()
-    assert caught.value.__notes__ == [
-        "in `%3 = np.add(%2, [1.0, 1.0, 1.0])` of the tape, from program.py:7 in f"
-    ]
+    assert caught.value.__notes__ == ["in `%3 = np.add(%2, [1.0, 1.0, 1.0])` of the tape, from program.py:7 in f"]

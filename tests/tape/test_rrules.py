@@ -205,9 +205,7 @@ Tape(RRuleContext)
 
 
 def test_named_arguments_are_put_in_their_places() -> None:
-    made = check(
-        lambda do, x, y: do(np.sum, do(np.clip, x, a_min=y, a_max=9.0)), np.array([1.0, 2.0, 3.0]), 1.5
-    )
+    made = check(lambda do, x, y: do(np.sum, do(np.clip, x, a_min=y, a_max=9.0)), np.array([1.0, 2.0, 3.0]), 1.5)
     assert made.calls[0].args[0] is np.clip and len(made.calls[0].args) >= 3
 
 

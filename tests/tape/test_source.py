@@ -41,8 +41,7 @@ def tape_of(*calls: tuple[Any, ...], inputs: dict[str, Any], result: int = -1) -
     for name, value in inputs.items():
         tape.push(Input(value, name))
     made = [
-        tape.push(mkcall(fn, *[tape.bound(a) if isinstance(a, Variable) else a for a in args]))
-        for fn, *args in calls
+        tape.push(mkcall(fn, *[tape.bound(a) if isinstance(a, Variable) else a for a in args])) for fn, *args in calls
     ]
     tape.result = made[result]
     return tape
@@ -402,9 +401,7 @@ def test_windows() -> None:
 
 
 def test_a_window_that_meets_itself() -> None:
-    tape = tape_of(
-        (np.copy, V(1)), (functional.addlens, V(2), 0, (3,), (0,), np.ones(3)), inputs={"x": np.zeros(2)}
-    )
+    tape = tape_of((np.copy, V(1)), (functional.addlens, V(2), 0, (3,), (0,), np.ones(3)), inputs={"x": np.zeros(2)})
     assert tape.compile()(np.zeros(2)).tolist() == [3.0, 0.0]
 
 

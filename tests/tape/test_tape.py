@@ -88,9 +88,7 @@ def test_insert_moves_what_follows() -> None:
     verify(tape)
 
 
-@pytest.mark.parametrize(
-    ("rebind_to", "expected"), [(0, 6.0 * 2.0), (1, 6.0 * 4.0), (2, -6.0 * 2.0), (-1, -6.0 * 2.0)]
-)
+@pytest.mark.parametrize(("rebind_to", "expected"), [(0, 6.0 * 2.0), (1, 6.0 * 4.0), (2, -6.0 * 2.0), (-1, -6.0 * 2.0)])
 def test_replace_points_old_references_at_the_chosen_op(rebind_to: int, expected: float) -> None:
     tape = Tape()
     tape.inputs = [2.0, 3.0]

@@ -202,6 +202,7 @@ def interrupted_once(may: Callable[[], bool], work: Callable[[], Any]) -> Keyboa
 @pytest.mark.parametrize("words", STOPPED)
 def test_an_interrupt_says_what_was_running_and_leaves_nothing(words: str, terminal: Terminal) -> None:
     codes = slow.__code__, step.__code__, stencil.__code__
+
     def is_telling() -> bool:
         return any([not one.is_over and str(one).startswith(words) for one in [*progress._begun]])
 

@@ -476,11 +476,7 @@ def test_helpers_recursion_and_empty_cells() -> None:
     assert callable_tags(early) is None
     late = 1.0
     assert callable_tags(early) == {"late": "f.late"}
-    assert (
-        callable_tags(lambda x: x) is None
-        and callable_tags(math.sin) is None
-        and callable_tags(Layer) is None
-    )
+    assert callable_tags(lambda x: x) is None and callable_tags(math.sin) is None and callable_tags(Layer) is None
 
 
 def test_methods_partials_and_callable_objects() -> None:
@@ -557,9 +553,7 @@ def test_a_closure_is_restored_when_making_a_leaf_fails() -> None:
 # Any structure at all
 
 structures = st.recursive(
-    st.one_of(
-        st.floats(), st.integers(), st.text(max_size=2), st.none(), st.builds(np.zeros, st.integers(0, 3))
-    ),
+    st.one_of(st.floats(), st.integers(), st.text(max_size=2), st.none(), st.builds(np.zeros, st.integers(0, 3))),
     lambda inner: st.one_of(
         st.lists(inner, max_size=3),
         st.tuples(inner, inner),

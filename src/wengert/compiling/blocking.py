@@ -81,12 +81,7 @@ def with_block_loops(tape: AnyTape, exact: bool, limits: BlockLimits) -> AnyTape
 
 def _may_begin_group(op: Op, large: int) -> bool:
     """Whether an op may begin a group: it computes a large array element by element."""
-    if (
-        not isinstance(op, Call)
-        or type(op.val) is not np.ndarray
-        or op.val.nbytes < large
-        or not is_ufunc_call(op)
-    ):
+    if not isinstance(op, Call) or type(op.val) is not np.ndarray or op.val.nbytes < large or not is_ufunc_call(op):
         return False
     return op.val.ndim > 0 and row_plan(op, op.val.shape[0], True) is not None
 

@@ -266,11 +266,7 @@ def general_step(cotangents: Cotangents, slot: int, entry: Entry, depth: int) ->
     else:
         if type(y) is weakref.ref:  # y may be gone; the rule reads at most its shape and dtype, which ȳ has too
             y = cotangent
-        added = (
-            op.scatter is not None
-            and np.ndim(args[0])
-            and cotangents.scatter(op, ins[0], cotangent, y, args)
-        )
+        added = op.scatter is not None and np.ndim(args[0]) and cotangents.scatter(op, ins[0], cotangent, y, args)
         if not added:
             _rule_step(cotangents, cotangent, op, y, ins, args, kwargs)
 

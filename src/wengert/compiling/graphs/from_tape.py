@@ -89,7 +89,6 @@ def deciding_in_loop(loop: Loop, wanted: Iterable[int]) -> DecidingOps:
         known |= carried
 
 
-
 def _finds_largest(op: Op) -> bool:
     """Whether an op compares an array with its own extremum: some element equals it, whatever the rounding."""
     if not isinstance(op, Call) or info(op.fn).name != "equal" or len(op.args) != 2:

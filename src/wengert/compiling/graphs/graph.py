@@ -224,4 +224,3 @@ def broadcast(args: Iterable[Any]) -> tuple[int, ...]:
     """Return the shape of arguments that are broadcast together."""
     shapes = {*map(shape_of, args)} - {()}
     return shapes.pop() if len(shapes) == 1 else np.broadcast_shapes(*shapes)
-

@@ -31,7 +31,8 @@ class NativeWriter(PlacedWriter):
         self.recorded = recorded
         self.display_calls = set(display_calls(tape.result.op))
         self.argument_guards = [op for op in self.ops if self.is_argument_guard(op)]
-        others = {*self.display_calls, *self.argument_guards}
+        read = {v.op for op in self.ops if op not in self.display_calls for v in op.references()}
+        others = {*(self.display_calls - read), *self.argument_guards}
         needed = [op for op in self.ops if op.id in self.needed and op not in others]
         self.program = TapeProgram(tape, needed, read_by_result(tape))
         self.tested |= self.program.guarded

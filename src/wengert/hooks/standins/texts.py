@@ -90,7 +90,7 @@ def _guard_written(recording: Recording, stream: Any) -> None:
 def characters(text: Any) -> Any:
     """Return the characters of a string; remember the digits of one made from a traced value.
 
-CPython shares one object for each digit, so only the digits of traced numbers are remembered.
+    CPython shares one object for each digit, so only the digits of traced numbers are remembered.
     """
     recording = STATE.recording
     if recording is None or id(text) not in recording.texts:
