@@ -150,17 +150,17 @@ def test_invariants_that_read_each_other_twice_are_looked_at_once(made: list[int
             y = y * y * 0.1 + y
             y = y * y * 0.1 + y
             y = y * y * 0.1 + y
-            y = y * y * 0.1 + y  # noqa: E702
             y = y * y * 0.1 + y
             y = y * y * 0.1 + y
             y = y * y * 0.1 + y
             y = y * y * 0.1 + y
-            y = y * y * 0.1 + y  # noqa: E702
             y = y * y * 0.1 + y
             y = y * y * 0.1 + y
             y = y * y * 0.1 + y
             y = y * y * 0.1 + y
-            y = y * y * 0.1 + y  # noqa: E702
+            y = y * y * 0.1 + y
+            y = y * y * 0.1 + y
+            y = y * y * 0.1 + y
             s = np.sin(s) * y + 0.1 * x[1]
         return s
 
