@@ -336,6 +336,20 @@ def test_more_iterations_than_rows_are_traced_again():
         assert compiled(x) == pytest.approx(0.99**n, rel=1e-9)
 
 
+def test_a_loop_until_a_condition_keeps_no_rows_that_are_cheap_to_compute_again():
+    def f(x):
+        t = 0.0
+        while t < 9.0:
+            h = 0.1 + 0.2 * x
+            x, t = x - 0.1 * h * x * x, t + h
+        return x
+
+    compiled = wg.compile(wg.grad(f), native=False)
+    assert compiled(1.5) == wg.grad(f)(1.5)
+    assert compiled(0.7) == pytest.approx(wg.derivative(f)(0.7 + 0.0), rel=1e-12)
+    assert compiled.source().count("[0.0] *") == 2
+
+
 @pytest.mark.parametrize("name", ["maximum", "minimum", "where", "sign"])
 def test_a_choice_of_floats_is_that_of_numpy(name):
     row = ops.info(getattr(np, name))

@@ -19,9 +19,9 @@ class _NotOnlyFloats(Exception):
     """Something reads or writes more of an array than one float at a time."""
 
 
-def keep_arrays_in_lists(tape: Any) -> None:
-    """Replace arrays by lists where possible, in place, on a tape and in the bodies of its loops."""
-    users = _readers_of(tape)
+def keep_arrays_in_lists(tape: Any) -> bool:
+    """Replace arrays by lists where possible, in place, on a tape and in its loops; return whether there are any."""
+    users, found = _readers_of(tape), False
     for op in list(tape):
         if isinstance(op, Call) and op.fn is np.zeros and op.val.ndim == 1 and op.val.dtype == np.float64:
             readers: list[Call] = []
@@ -32,6 +32,8 @@ def keep_arrays_in_lists(tape: Any) -> None:
             op.fn, op.args, op.kwargs, op.val = operator.mul, ([0.0], op.val.size), {}, op.val.tolist()
             for reader in readers:
                 reader.fn = operator.getitem
+            found = True
+    return found
 
 
 def _readers_of(tape: Any) -> Users:

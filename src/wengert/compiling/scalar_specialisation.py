@@ -36,17 +36,17 @@ def with_floats(tape: AnyTape, exact: bool, answered: Counter[Any] | None = None
     """
     ops = list(with_bodies(list(tape)))
     calls = [op for op in ops if isinstance(op, Call)]
-    if not any([type(op.val) is np.float64 for op in calls]) or not all([_has_no_side_effects(op.fn) for op in calls]):
+    may_gain = any([type(op.val) is np.float64 or isinstance(op.fn, Loop) for op in calls])
+    if not may_gain or not all([_has_no_side_effects(op.fn) for op in calls]):
         return tape
     if any([op.val is MISSING for op in ops]):
         return tape
     floats = _FloatSpecialiser(tape, exact)
     floats.read(list(tape), DecidingOps(list(tape)))
-    if not floats.changes:
+    made = floats.finished()
+    if not (keep_arrays_in_lists(made) or floats.changes):
         return tape
     (Counter() if answered is None else answered).update(floats.answered)
-    made = floats.finished()
-    keep_arrays_in_lists(made)
     return made
 
 

@@ -32,7 +32,7 @@ def recompute(region: Region) -> None:
     for loop in region.loops():
         recompute(loop)
     users, rewriter = ReadersByOp(region), _Rewriter(region)
-    for loop in [loop for loop in region.loops() if loop.ending == "count"]:
+    for loop in region.loops():
         plan = _Plan(loop, users)
         for stack, readers in plan.dropped.items():
             rewriter.readers.update({reader.op: (plan, stack.value, reader.row) for reader in readers})
@@ -91,6 +91,8 @@ class _Plan:
         loop, role = self.loop, self.loop.role(op)
         if op in self.held or isinstance(op, Constant) or role == "invariant" or _is_among_results(loop, op, row):
             return []
+        if role != "call" and loop.ending != "count":
+            return None
         if role == "counter":
             return [] if type(loop.argument_for(op)) is int else None
         if role == "carried":
@@ -109,7 +111,8 @@ def _carried_result(loop: OpenLoop, op: Op) -> Any:
 
 def _is_among_results(loop: OpenLoop, op: Op, row: RowIndex) -> bool:
     """Whether a value in one iteration is a result of its loop, or can become one, as it is of the last iteration."""
-    return row.loop is None and (row.first == loop.count - 1 or _result_number(loop, op, row) is not None)
+    is_known = row.loop is None and loop.ending == "count"
+    return is_known and (row.first == loop.count - 1 or _result_number(loop, op, row) is not None)
 
 
 def _result_number(loop: OpenLoop, op: Op, row: RowIndex) -> int | None:
