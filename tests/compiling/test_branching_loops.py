@@ -350,6 +350,22 @@ def test_a_loop_until_a_condition_keeps_no_rows_that_are_cheap_to_compute_again(
     assert compiled.source().count("[0.0] *") == 2
 
 
+def test_a_number_may_be_constant_in_the_first_run_of_an_inner_loop_alone():
+    def f(x):
+        total = 0.0 * x
+        for m in range(4):
+            y, n = x + m, 0
+            while abs(y * y - x - m) > 1e-9 and n < 50:
+                y, n = y - (y * y - x - m) / (2.0 * y), n + 1
+            total = total + y * n
+        return total
+
+    compiled = wg.compile(f, native=False)
+    for x in (2.3, 1.5, 1.1, 1.03):
+        assert compiled(x) == pytest.approx(f(x), rel=1e-13)
+    assert "1 trace" in compiled.explain()
+
+
 @pytest.mark.parametrize("name", ["maximum", "minimum", "where", "sign"])
 def test_a_choice_of_floats_is_that_of_numpy(name):
     row = ops.info(getattr(np, name))

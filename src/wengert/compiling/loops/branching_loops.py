@@ -97,6 +97,7 @@ class BranchingLoop:
     """
 
     def __init__(self, runs: Sequence[WhileLoop], usual: int) -> None:
+        self.runs = runs
         self.one = one = max(runs, key=lambda run: run.max_count or 0)
         self.most = one.max_count
         if _count_steps(one.tree) > MOST_STEPS:
@@ -185,11 +186,12 @@ class BranchingLoop:
             return self.begun[link]
         if type(link) is LoopVariable:
             return None
-        op = self.one.op_of(link)
-        if type(op) is Constant and type(op.val) is float:
-            return op.val
+        ops = [run.op_of(link) for run in self.runs]
+        constants = {repr(op.val) if type(op) is Constant and type(op.val) is float else None for op in ops}
+        if len(constants) == 1 and None not in constants:
+            return ops[0].val
         if link not in self.outer:
-            self.outer[link] = _input(op)
+            self.outer[link] = _input(self.one.op_of(link))
         return self.outer[link]
 
     def call(self, run: WhileLoop, site: Any) -> tuple[list[Op], list[Op]]:
