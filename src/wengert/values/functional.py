@@ -208,7 +208,7 @@ def whole(fn: Any, *numbers: float) -> float:
 
 
 def as_index(number: float) -> np.int64:
-    """Return the integer that is stored as a float, for use in a key; a loop counter in a key is recorded so.
+    """Return the integer that `number` stores as a float, for use in a key; a loop counter in a key is recorded so.
 
     >>> wg.extend.as_index(2.0)
     np.int64(2)
