@@ -12,6 +12,7 @@ import pytest
 import wengert as wg
 from wengert.compiling import ops
 from wengert.compiling.loops import lowering
+from wengert.values import functional
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "fuzz"))
 from test_fuzz_matrices import native_code
@@ -304,6 +305,19 @@ def test_a_list_or_a_number_of_iterations_keeps_its_meaning(f):
         expected, found = plain(x), compiled(x)
         np.testing.assert_allclose(found[0], expected[0], rtol=1e-12)
         np.testing.assert_allclose(found[1], expected[1], rtol=1e-10, atol=1e-12)
+
+
+def test_a_guard_on_a_number_of_iterations_is_native():
+    compiled = wg.compile(wg.value_and_grad(triangle_that_stores), native=False)
+    x = R.normal(size=12)
+    compiled(x)
+    ((entry,),) = compiled._entries.values()
+    assert functional.iterations in [getattr(op, "fn", None) for op in entry.tape]
+    run = native_code(compiled)
+    value, gradient = run(x)
+    expected = wg.value_and_grad(triangle_that_stores)(x)
+    assert value == pytest.approx(expected[0], rel=1e-13)
+    np.testing.assert_allclose(gradient, expected[1], rtol=1e-12)
 
 
 def test_a_branch_may_raise():

@@ -68,13 +68,15 @@ def grown_within(items: Sequence[Any], loop: Iterable[int]) -> tuple[tuple[str, 
     depths: dict[str, list[int | None]] = {}
     for k in loop:
         if isinstance(items[k], Instr) and "_FAST" in items[k].name:
-            *others, name = items[k].arg if isinstance(items[k].arg, tuple) else (items[k].arg,)
-            is_load = items[k].name.startswith("LOAD_FAST") and "STORE" not in items[k].name
-            depths.setdefault(name, []).append(_depth_read(items, k) if is_load else None)
-            for other in others:
-                depths.setdefault(other, []).append(None)
+            names = items[k].arg if isinstance(items[k].arg, tuple) else (items[k].arg,)
+            for name in [name for name in names if isinstance(name, str)]:  # no cell
+                is_load = name is names[-1] and items[k].name.endswith(_LOADS)
+                depths.setdefault(name, []).append(_depth_read(items, k) if is_load else None)
     grown: dict[str, Any] = {name: depth for name, depth in depths.items() if None not in depth and 0 in depth}
     return tuple(sorted([(name, max(depth)) for name, depth in grown.items()]))
+
+
+_LOADS = ("LOAD_FAST", "LOAD_FAST_BORROW", "LOAD_FAST_CHECK")
 
 
 def _depth_read(items: Sequence[Any], k: int) -> int | None:
@@ -84,7 +86,7 @@ def _depth_read(items: Sequence[Any], k: int) -> int | None:
         return None
     if after[0].name in ("LOAD_METHOD", "LOAD_ATTR") and after[0].arg in ("append", (True, "append")):
         return 0
-    is_item = after[1].name == "BINARY_SUBSCR" or (after[1].name == "BINARY_OP" and "SUBSCR" in str(after[1].arg))
+    is_item = after[1].name == "BINARY_SUBSCR" or getattr(after[1].arg, "name", "") == "SUBSCR"
     place = after[0].arg
     return -place if is_item and after[0].name == "LOAD_CONST" and type(place) is int and place < 0 else None
 

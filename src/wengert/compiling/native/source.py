@@ -41,6 +41,7 @@ from wengert.tape.liveness import last_readers
 from wengert.tape.loops import Loop
 from wengert.tape.needed import stays
 from wengert.tape.ops import Call, Constant, Op, Variable
+from wengert.values import functional
 from wengert.values.callables import callable_name
 
 SLOW_ELEMENTS = 1 << 11  # of sin and the like; above, NumPy's vector code is faster than a call for each
@@ -253,6 +254,10 @@ class Body:
             return self.compute(op, operation, [self.operand(x) for x in args])
         if info(fn).name == "static":
             self.program.guarded.add(op)
+            return op.val
+        if fn is functional.iterations:
+            self.program.guarded.add(op)
+            self.level.guard(f"{{0}} != {op.val}.0", self.operand(args[0]))
             return op.val
         known = EMITTERS.get(info(fn).name)
         function = expansion(fn) if known is None else None
