@@ -380,6 +380,30 @@ def test_a_number_may_be_constant_in_the_first_run_of_an_inner_loop_alone():
     assert "1 trace" in compiled.explain()
 
 
+def test_a_variable_holds_one_result_of_a_loop_that_a_test_ends():
+    def f(x, a):
+        c, d, t, n, w = x, a, 0.0 * x, 0, x * a
+        while not t > 1.09:
+            d = np.sin(c) + a * t
+            if t > 1.0:
+                d = np.sin(c) + a * t
+            t = t + 0.2 + 0.1 * abs(np.sin(c))
+            n = n + 1
+            if n > 40:
+                break
+            w = c * d
+        return c + d * t + 0.1 * w + n
+
+    plain = wg.value_and_grad(f, argnums=(0, 1))
+    compiled = wg.compile(plain, native=False)
+    for args in ((0.9, -0.3), (0.8, 0.4), (-0.2, 1.5)):
+        (value, gradient), step = compiled(*args), 1e-6
+        assert value == pytest.approx(f(*args), rel=1e-13)
+        for k in range(2):
+            there, back = [[v + sign * step * (j == k) for j, v in enumerate(args)] for sign in (1.0, -1.0)]
+            assert gradient[k] == pytest.approx((f(*there) - f(*back)) / (2.0 * step), rel=1e-7)
+
+
 @pytest.mark.parametrize("name", ["maximum", "minimum", "where", "sign"])
 def test_a_choice_of_floats_is_that_of_numpy(name):
     row = ops.info(getattr(np, name))

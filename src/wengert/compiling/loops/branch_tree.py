@@ -7,6 +7,7 @@ calls that were recorded after that outcome. Nothing is known of outcomes that w
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -153,12 +154,31 @@ def find_while_loops(
     tries = 0
     while any([len(run) > 1 for run in heads]):
         heads = [run for run in heads if len(run) > 1 or (run and run[0] in never)]
+        tests = [_ending_tests(ops, run) for run in heads]
+        if None not in tests:
+            with contextlib.suppress(_Irregular):
+                if found := _LoopFinder(ops, place, heads, tests, last).loops():  # type: ignore[arg-type]
+                    return found
         try:
-            return _LoopFinder(ops, place, heads, last).loops()
+            return _LoopFinder(ops, place, heads, heads, last).loops()
         except _Irregular as error:
             heads[error.row.run] = heads[error.row.run][error.row.number + 1 :] if tries < MOST_TRIES else []
         tries += 1
     return []
+
+
+def _ending_tests(ops: Sequence[Any], heads: list[int]) -> list[int] | None:
+    """Return the positions of the test with which each iteration begins, if in the last one it ends the loop."""
+    if ops[heads[0]].fn.left is not None or len(heads) < 2:
+        return None
+    starts, outcomes = [], []
+    for a, b in itertools.pairwise([*heads, len(ops)]):
+        at = next((k for k in range(a + 1, b) if isinstance(ops[k], Call) and ops[k].guard), None)
+        if at is None:
+            return None
+        starts.append(at)
+        outcomes.append(outcome_key(ops[at].val))
+    return starts if len({*outcomes[:-1]}) == 1 and outcomes[-1] != outcomes[0] else None
 
 
 def never_runs(ops: Sequence[Any], heads: list[int], constants: Collection[Op]) -> bool:
@@ -196,12 +216,20 @@ def takes_list(op: Any) -> bool:
 
 
 class _LoopFinder:
-    """Builds the branch tree of the runs of a loop; raises _Irregular where iterations differ without a test."""
+    """Builds the branch tree of the runs of a loop; raises _Irregular where iterations differ without a test.
+
+    Iterations are between the positions in `cuts`, one list for each run: the heads, or the tests that follow them.
+    """
 
     def __init__(
-        self, ops: Sequence[Op], place: dict[Op, int], runs: Sequence[list[int]], last: dict[Any, int]
+        self,
+        ops: Sequence[Op],
+        place: dict[Op, int],
+        runs: Sequence[list[int]],
+        cuts: Sequence[list[int]],
+        last: dict[Any, int],
     ) -> None:
-        self.ops, self.place, self.runs, self.last = ops, place, runs, last
+        self.ops, self.place, self.heads, self.runs, self.last = ops, place, runs, cuts, last
         states: list[list[list[Any]]] = [[[v.op for v in ops[k].references()] for k in heads] for heads in runs]
         columns = [*zip(*[[*zip(*state, strict=True)] for state in states], strict=True)]
         fixed = frozenset.intersection(*[ops[heads[0]].fn.fixed for heads in runs])  # type: ignore[attr-defined]
@@ -229,12 +257,14 @@ class _LoopFinder:
             for v in op.references():
                 self.readers.setdefault(v.op, []).append(op)
         self.iterations = []
-        for run, heads in enumerate(runs):
-            longest = max([b - a for a, b in itertools.pairwise(heads)], default=0)
-            stops = [*heads[1:], min(heads[-1] + 1 + longest, len(ops))]
+        heads = {ops[k] for run in runs for k in run}
+        for run, starts in enumerate(cuts):
+            longest = max([b - a for a, b in itertools.pairwise(starts)], default=0)
+            stops = [at + 1 for at in starts[1:]] if cuts is not runs else starts[1:]
+            stops += [min(starts[-1] + 1 + longest, len(ops))] if cuts is runs else []
             rows = []
-            for k, (a, b) in enumerate(zip(heads, stops, strict=True)):
-                inside = [op for op in ops[a + 1 : b] if isinstance(op, Call)]
+            for k, (a, b) in enumerate(zip(starts, stops, strict=False)):
+                inside = [op for op in ops[a + 1 : b] if isinstance(op, Call) and op not in heads]
                 variables = [states[run][k][j] for j in self.kept.values()]
                 rows.append(_Iteration(run, k, inside, variables, {op: n for n, op in enumerate(inside)}))
             self.iterations.append(rows)
@@ -247,10 +277,10 @@ class _LoopFinder:
 
     def loops(self) -> list[WhileLoop]:
         """Return the loop for each run."""
-        lefts = [self.ops[heads[0]].fn.left for heads in self.runs]  # type: ignore[attr-defined]
+        lefts = [self.ops[heads[0]].fn.left for heads in self.heads]  # type: ignore[attr-defined]
         is_exhausted = lefts == [len(rows) - 1 for rows in self.iterations]
         self.results = [[] for _ in self.runs]
-        grows = any([self.ops[heads[0]].fn.grown is not None for heads in self.runs])  # type: ignore[attr-defined]
+        grows = any([self.ops[heads[0]].fn.grown is not None for heads in self.heads])  # type: ignore[attr-defined]
         if grows and (not is_exhausted or self.number_link is not None):
             return []  # the length of a list depends on the number of iterations
         tree = self.fork([row for rows in self.iterations for row in (rows[:-1] if is_exhausted else rows)], 0)
@@ -259,10 +289,11 @@ class _LoopFinder:
         if min(self.stops) < 0 or not (tree.branches or counts):  # other loops of one path are found by rolling
             return []
         found = []
-        for run, (rows, heads) in enumerate(zip(self.iterations, self.runs, strict=True)):
+        for run, (rows, starts) in enumerate(zip(self.iterations, self.runs, strict=True)):
             outer, ends = [ops[run] for ops in self.outer_values], (self.stops[run], self.results[run], lefts[run])
             lists = self.items[run], self.lists[run], self.number_link
-            found.append(WhileLoop(tree, rows[0].variables, outer, heads[0], *ends, exhausted, *lists))
+            start = starts[0] + (self.runs is not self.heads)
+            found.append(WhileLoop(tree, rows[0].variables, outer, start, *ends, exhausted, *lists))
         return found
 
     def fork(self, rows: list[_Iteration], start: int) -> Fork:

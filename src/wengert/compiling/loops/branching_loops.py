@@ -144,8 +144,8 @@ class BranchingLoop:
     def holder(self, result: Any) -> Any:
         """Return the variable that may hold a result of a loop that a test ends; None if there is none."""
         ends = [end for _, end in self.one.paths() if not end.exits]
-        for x in self.begun:
-            is_next = x != GOES_ON and {end.outputs[x.number] for end in ends} == {result}
+        for x in [x for x in self.begun if type(x) is LoopVariable]:
+            is_next = {end.outputs[x.number] for end in ends} == {result}
             if (x == result or is_next) and self.at_exit.setdefault(x, result) == result:
                 return x
         return None

@@ -172,7 +172,7 @@ def _insert_loops(ops: list[Op], found: list[tuple[WhileLoop, BranchingLoop]]) -
     end = 0
     for one, loop in found:
         copy(ops[end : one.start])
-        end, head = one.stop, ops[one.start]
+        end, head = one.stop, next(op for op in ops[one.start :] if is_head(op))
         run: Any = head.fn.loop  # type: ignore[attr-defined]
         run.kind = "free" if loop.exit is not None else "branching" if one.tree.branches else "counted"
         calls, parts = loop.call(one, head.site)
