@@ -148,8 +148,8 @@ class _BackwardLoop:
     """The backward loop of a `LoopCall`.
 
     `seeds` has the inputs for the cotangents of results, by their numbers; `sums` those for the cotangents of
-    invariants, by the numbers of arguments. `rows` are the values of the forward body that it reads from `stacks`, and
-    `outer` the numbers of the arguments of the forward loop that it reads.
+    invariants, by the numbers of arguments. `rows` are the values of the forward body that it reads from `stacks`.
+    `outer` are the numbers of the arguments of the forward loop that it reads.
     """
 
     def __init__(self, call: LoopCall, counters: list[Input], values: list[Input], body: Sequence[Op]) -> None:

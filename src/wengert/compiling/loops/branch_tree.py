@@ -86,9 +86,9 @@ class WhileLoop(NamedTuple):
 
     `results` are the ops of the outputs of the end that exits. A `for` has at most `max_count` iterations; `exhausted`
     is the end after the last one, if the trace reached it. `items` are the ops of list items that are read after the
-    loop, each with the number of the variable that had its value after an iteration, and that of the iteration. `lists`
-    are the later calls that take a whole list, each with the number of the variable that had the values of its items.
-    `number` is the number of iterations, if that is computed.
+    loop, each with two numbers: that of the variable that had its value after an iteration, and that of the iteration.
+    `lists` are the later calls that take a whole list, each with the number of the variable that had its items as
+    values. `number` is the number of iterations, if that is computed.
     """
 
     tree: Fork
@@ -229,7 +229,8 @@ class _LoopFinder:
         cuts: Sequence[list[int]],
         last: dict[Any, int],
     ) -> None:
-        self.ops, self.place, self.heads, self.runs, self.last = ops, place, runs, cuts, last
+        self.ops, self.place, self.heads, self.cuts, self.last = ops, place, runs, cuts, last
+        self.after_tests = cuts is not runs
         states: list[list[list[Any]]] = [[[v.op for v in ops[k].references()] for k in heads] for heads in runs]
         columns = [*zip(*[[*zip(*state, strict=True)] for state in states], strict=True)]
         fixed = frozenset.intersection(*[ops[heads[0]].fn.fixed for heads in runs])  # type: ignore[attr-defined]
@@ -259,11 +260,12 @@ class _LoopFinder:
         self.iterations = []
         heads = {ops[k] for run in runs for k in run}
         for run, starts in enumerate(cuts):
-            longest = max([b - a for a, b in itertools.pairwise(starts)], default=0)
-            stops = [at + 1 for at in starts[1:]] if cuts is not runs else starts[1:]
-            stops += [min(starts[-1] + 1 + longest, len(ops))] if cuts is runs else []
+            spans = [(a, b + self.after_tests) for a, b in itertools.pairwise(starts)]
+            if not self.after_tests:
+                longest = max([b - a for a, b in spans], default=0)
+                spans.append((starts[-1], min(starts[-1] + 1 + longest, len(ops))))
             rows = []
-            for k, (a, b) in enumerate(zip(starts, stops, strict=False)):
+            for k, (a, b) in enumerate(spans):
                 inside = [op for op in ops[a + 1 : b] if isinstance(op, Call) and op not in heads]
                 variables = [states[run][k][j] for j in self.kept.values()]
                 rows.append(_Iteration(run, k, inside, variables, {op: n for n, op in enumerate(inside)}))
@@ -273,13 +275,13 @@ class _LoopFinder:
         self.results: list[list[Op]] = []
 
     def is_before(self, op: Op, run: int) -> bool:
-        return not isinstance(op, Call) or self.place[op] < self.runs[run][0]
+        return not isinstance(op, Call) or self.place[op] < self.cuts[run][0]
 
     def loops(self) -> list[WhileLoop]:
         """Return the loop for each run."""
         lefts = [self.ops[heads[0]].fn.left for heads in self.heads]  # type: ignore[attr-defined]
         is_exhausted = lefts == [len(rows) - 1 for rows in self.iterations]
-        self.results = [[] for _ in self.runs]
+        self.results = [[] for _ in self.cuts]
         grows = any([self.ops[heads[0]].fn.grown is not None for heads in self.heads])  # type: ignore[attr-defined]
         if grows and (not is_exhausted or self.number_link is not None):
             return []  # the length of a list depends on the number of iterations
@@ -289,10 +291,10 @@ class _LoopFinder:
         if min(self.stops) < 0 or not (tree.branches or counts):  # other loops of one path are found by rolling
             return []
         found = []
-        for run, (rows, starts) in enumerate(zip(self.iterations, self.runs, strict=True)):
+        for run, (rows, starts) in enumerate(zip(self.iterations, self.cuts, strict=True)):
             outer, ends = [ops[run] for ops in self.outer_values], (self.stops[run], self.results[run], lefts[run])
             lists = self.items[run], self.lists[run], self.number_link
-            start = starts[0] + (self.runs is not self.heads)
+            start = starts[0] + self.after_tests
             found.append(WhileLoop(tree, rows[0].variables, outer, start, *ends, exhausted, *lists))
         return found
 
@@ -328,13 +330,13 @@ class _LoopFinder:
 
     def exit_end(self, rows: list[_Iteration], at: int) -> PathEnd:
         """Return the end of last iterations, after step `at - 1`; its outputs are the values that are read later."""
-        if len(rows) < len(self.runs):
+        if len(rows) < len(self.cuts):
             raise _Irregular(rows[0])
         return self.last_end(rows, at)
 
     def exhausted_end(self) -> PathEnd:
         """Return the end of a `for` after its last iteration."""
-        for run in range(len(self.runs)) if self.grown else ():
+        for run in range(len(self.cuts)) if self.grown else ():
             self.read_later(run, 0)
             for j in self.grown:
                 self.find_items(run, j)
@@ -377,13 +379,15 @@ class _LoopFinder:
 
     def read_later(self, run: int, at: int) -> list[Op]:
         """Return the ops of a run, up to step `at - 1` of the last iteration, that are read after it."""
-        row, heads = self.iterations[run][-1], self.runs[run]
-        stop = self.stops[run] = (self.place[row.ops[at - 1]] if at else heads[-1]) + 1
+        row, starts = self.iterations[run][-1], self.cuts[run]
+        stop = self.stops[run] = (self.place[row.ops[at - 1]] if at else starts[-1]) + 1
         if len(self.iterations[run]) == 1 and not at:  # it never runs, so its variables are those before it
             return []
-        later: list[Op] = [op for op in self.ops[heads[0] : stop] if type(op) is Call and self.last.get(op, -1) >= stop]
+        later: list[Op] = [
+            op for op in self.ops[starts[0] : stop] if type(op) is Call and self.last.get(op, -1) >= stop
+        ]
         others = [op for op in row.variables if op not in later and self.last.get(op, -1) >= stop]
-        self.check_unambiguous([row], [(op,) * len(self.runs) for op in others])
+        self.check_unambiguous([row], [(op,) * len(self.cuts) for op in others])
         return later
 
     def check_unambiguous(self, rows: list[_Iteration], outer: list[tuple[Op, ...]]) -> None:
@@ -426,11 +430,11 @@ class _LoopFinder:
         for row, x in zip(rows, values, strict=True):
             if type(x) not in FLOATS or not _same_constant(known.setdefault(row.run, x), x):
                 raise _Irregular(odd)
-        if len(known) < len(self.runs):
+        if len(known) < len(self.cuts):
             raise _Irregular(odd)
-        key = tuple([constant_key(known[run]) for run in range(len(self.runs))])
+        key = tuple([constant_key(known[run]) for run in range(len(self.cuts))])
         if key not in self.constants:
-            self.constants[key] = tuple([Constant(known[run]) for run in range(len(self.runs))])
+            self.constants[key] = tuple([Constant(known[run]) for run in range(len(self.cuts))])
         return OuterValue(self.number(self.constants[key]))
 
     def link(self, rows: list[_Iteration], ops: list[Any], at: int) -> Link:
@@ -448,7 +452,7 @@ class _LoopFinder:
         ]
         outer = {given for given in self.given if all([given[row.run] is op for row, op in pairs])}
         if all([op is ops[0] for op in ops]) and self.is_before(ops[0], 0):
-            outer.add((ops[0],) * len(self.runs))
+            outer.add((ops[0],) * len(self.cuts))
         found += [OuterValue(self.number(given)) for given in outer]
         if len(found) != 1:  # these iterations do not say which it is
             raise _Irregular(rows[0])

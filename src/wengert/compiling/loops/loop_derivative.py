@@ -2,7 +2,7 @@
 
 The forward loop runs the body and stores the residuals of each iteration as a row. The backward loop counts down. It
 carries the cotangents of the loop-carried values, and adds to those of the invariants. The adjoint of reading an item
-adds to an item, and that of a store reads one, so a loop over an array takes time linear in its iterations.
+adds to an item, and that of a store reads one. So a loop over an array takes time linear in its iterations.
 """
 
 from __future__ import annotations

@@ -147,8 +147,8 @@ class IncomparableError(Exception):
 class LoopState(NamedTuple):
     """The state at the head of a loop: the form of each variable, and the slots of the traced values in them, in order.
 
-    `fixed` are the positions of the slots in variables that the loop does not set, `grown` those of the last items of
-    lists to which it only appends, None if there are no such lists.
+    `fixed` are the positions of the slots in variables that the loop does not set. `grown` are those of the last items
+    of lists to which it only appends; None if there are no such lists.
     """
 
     forms: dict[VariableName, Any]
