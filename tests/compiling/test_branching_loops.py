@@ -412,3 +412,24 @@ def test_a_choice_of_floats_is_that_of_numpy(name):
         for b in values:
             given = {"where": (a > b, a, b), "sign": (a,)}.get(name, (a, b))
             np.testing.assert_array_equal(row.on_floats(*given), getattr(np, name)(*given))
+
+
+def test_runs_with_other_constants_share_only_the_branches_that_both_took():
+    def walk(x, is_short):
+        for _ in range(12):
+            if x > 1.0:
+                x = x * 0.5 if is_short else x * 0.25
+            else:
+                x = x * 1.3 + 0.001
+        return x
+
+    def f(a, b):
+        return walk(a, True) + walk(b, False)
+
+    compiled = wg.compile(wg.value_and_grad(f, argnums=(0, 1)), native=False)
+    for a, b in [(1.7, 0.002), (1.7, 5.0), (0.5, 7.0), (3.0, 2.0)]:
+        value, gradient = compiled(a, b)
+        assert value == f(a, b)
+        step = 1e-6
+        slopes = (f(a + step, b) - f(a - step, b)) / (2 * step), (f(a, b + step) - f(a, b - step)) / (2 * step)
+        assert gradient == pytest.approx(slopes, rel=1e-8)

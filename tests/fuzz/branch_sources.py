@@ -28,6 +28,17 @@ STATEMENTS = [
     "v = v * 0.9 + x[i]", "v[0] += c", "c = c * 0.9 + v[1] * 0.1", "s[n - i] = s[n - i] * 0.5 + c", "c = abs(c) * 0.8",
     "c = c + 0.1 * float(k)", "c = 0.5 * c + 0.1 * x[2 * i // 3]", "v = np.where(v > c, v, 0.3 * v)",
 ]  # fmt: skip
+OF_WALK = ["c = c * 0.8 + 0.1 * b", "c = c + 0.1 * mode", "c = 0.3 * b if mode == 1 else 0.7 * c", "c = abs(c) - 0.2"]
+
+
+def _walk(rng: np.random.Generator) -> list[str]:
+    """Return the lines of a function with a loop whose branches depend on values and on a constant."""
+    lines = ["def walk(c, x, mode):", "    for b in x:"]
+    for word, test in (("if", "c > b"), ("elif", "c * b > 0.1"), ("else", "")):
+        lines += [f"        {word} {test}".rstrip() + ":", f"            {rng.choice(OF_WALK)}"]
+        if rng.random() < 0.4:
+            lines += ["            if mode == 2:", f"                {rng.choice(OF_WALK)}"]
+    return [*lines, "    return c"]
 
 
 def branch_function(seed: int) -> tuple[str, Callable[..., Any]]:
@@ -40,6 +51,9 @@ def branch_function(seed: int) -> tuple[str, Callable[..., Any]]:
     if rng.random() < 0.3:
         loop = ["    for j in range(3):", "        c = c * 0.9 + 0.1 * w[j]", *[f"    {line}" for line in loop]]
     lines += [*loop, "    return np.sum(s) + c + np.sum(m * m) + np.sum(v) + np.sum(np.array(h) ** 2)"]
+    if rng.random() < 0.2:
+        lines[-1] = f"    {lines[-1].strip()} + walk(x[0], x, 1) + walk(x[1], x[: n // 2], {rng.integers(1, 3)})"
+        lines += _walk(rng)
     space: dict[str, Any] = {}
     exec("import math\nimport numpy as np\n" + "\n".join(lines), space)
     return "\n".join(lines), space["f"]

@@ -2,7 +2,8 @@
 
 If the state at two heads differs only in the loop variables (`compiling/watched/loop_states.py`), an iteration is a
 function of these variables. So all iterations make the same calls up to a test, and after an outcome of it always the
-calls that were recorded after that outcome. Nothing is known of outcomes that were not recorded.
+calls that were recorded after that outcome. Nothing is known of outcomes that were not recorded. Runs of a loop whose
+states differ in more share only what each of these states shows.
 """
 
 from __future__ import annotations
@@ -129,6 +130,10 @@ class _Iteration(NamedTuple):
     index_of: dict[Op, int]
 
 
+class _UnconfirmedError(NotUniform):
+    """Only runs of other states took a path."""
+
+
 class _Irregular(NotUniform):
     """The iteration of this number, or one near it, of this run of a loop differs from the others."""
 
@@ -156,11 +161,13 @@ def find_while_loops(
         heads = [run for run in heads if len(run) > 1 or (run and run[0] in never)]
         tests = [_ending_tests(ops, run) for run in heads]
         if None not in tests:
-            with contextlib.suppress(_Irregular):
+            with contextlib.suppress(_Irregular, _UnconfirmedError):
                 if found := _LoopFinder(ops, place, heads, tests, last).loops():  # type: ignore[arg-type]
                     return found
         try:
             return _LoopFinder(ops, place, heads, heads, last).loops()
+        except _UnconfirmedError:
+            return []
         except _Irregular as error:
             heads[error.row.run] = heads[error.row.run][error.row.number + 1 :] if tries < MOST_TRIES else []
         tries += 1
@@ -231,6 +238,7 @@ class _LoopFinder:
     ) -> None:
         self.ops, self.place, self.heads, self.cuts, self.last = ops, place, runs, cuts, last
         self.after_tests = cuts is not runs
+        self.forms = [ops[heads[-1]].fn.form for heads in runs]  # type: ignore[attr-defined]
         states: list[list[list[Any]]] = [[[v.op for v in ops[k].references()] for k in heads] for heads in runs]
         columns = [*zip(*[[*zip(*state, strict=True)] for state in states], strict=True)]
         fixed = frozenset.intersection(*[ops[heads[0]].fn.fixed for heads in runs])  # type: ignore[attr-defined]
@@ -300,6 +308,8 @@ class _LoopFinder:
 
     def fork(self, rows: list[_Iteration], start: int) -> Fork:
         """Build the branch tree for these iterations, from op `start` on."""
+        if {self.forms[row.run] for row in rows} != {*self.forms}:
+            raise _UnconfirmedError
         steps: list[PathStep] = []
         while True:
             at = start + len(steps)

@@ -137,8 +137,8 @@ def _found_loops(
     while waiting:
         runs = waiting.pop()
         those = drop_unread_variables(find_while_loops(ops, place, runs, last, constants))
-        if len(runs) > 1:  # runs that are not those of one loop may each be a loop
-            waiting += [[heads] for heads in runs if not any([heads[0] <= one.start <= heads[-1] for one in those])]
+        rest = [heads for heads in runs if not any([heads[0] <= one.start <= heads[-1] for one in those])]
+        waiting += _separated(ops, rest) if len(runs) > 1 else []
         try:
             for those_alike in _runs_of_one_shape(those):
                 loop = BranchingLoop(those_alike, max(map(len, runs)))
@@ -146,6 +146,14 @@ def _found_loops(
         except UnsupportedTreeError:
             continue
     return sorted(found, key=lambda pair: pair[0].start)
+
+
+def _separated(ops: Sequence[Any], runs: list[list[int]]) -> list[list[list[int]]]:
+    """Separate runs that are not those of one loop: by their states, or each for itself."""
+    groups: dict[int, list[list[int]]] = {}
+    for heads in runs:
+        groups.setdefault(ops[heads[-1]].fn.form, []).append(heads)
+    return [*groups.values()] if len(groups) > 1 else [[heads] for heads in runs]
 
 
 def _runs_of_one_shape(runs: list[WhileLoop]) -> list[list[WhileLoop]]:

@@ -46,6 +46,8 @@ from wengert.values.views import owner_of
 
 MOST_PARTS = 200_000
 """The largest number of values that one trace compares."""
+MOST_FORMS = 20
+"""The largest number of earlier states of a loop with which one is compared."""
 LARGEST_COMPARED = 10_000
 """The largest size of an untraced array that is compared element by element."""
 
@@ -56,7 +58,8 @@ class Head:
     `difference` describes what differs from the head before, besides the values of the variables; empty if `same`.
     `left` is the number of iterations left of a `for`; `fixed` are the positions of variables that the loop never sets,
     `grown` those of the last items of lists to which it only appends. With `number`, the last variable is the number of
-    iterations of a `for`.
+    iterations of a `for`. Heads of a loop, in whichever runs, have the same `form` if their states differ in the
+    variables alone.
     """
 
     __name__ = "head"
@@ -66,6 +69,7 @@ class Head:
     ) -> None:
         self.loop, self.difference, self.left = loop, difference, left
         self.fixed, self.grown, self.number = state.fixed, state.grown, number
+        self.form = heads.number_of_forms(loop.key, state.forms)
         self.levels, self.heads = heads.reads.recording.levels[1:], heads
 
     @property
@@ -166,6 +170,7 @@ class Heads:
         self.compares_identity = False  # whether the code compared the identity of a thing that states compare by value
         self.reversed_levels: list[Level] = []  # the level of each Reverse on the tape
         self.loops: dict[tuple[int, int], tuple[LoopRun, LoopState | None]] = {}
+        self.forms: dict[LoopKey, list[Any]] = {}  # of the states at the heads of each loop
         self.lifts: Lifts = {}
         self.lifted_loops: list[LoopRun] = []  # loops for which variables are lifted
         self.constants: dict[Any, Any] = {}  # lifted numbers, by the variable and the constant
@@ -216,6 +221,15 @@ class Heads:
         slots = state.slots if number is None else (*state.slots, slot_of(self.reads.recording, number))
         primitive = Primitive(Head(loop, difference, left, self, state, number is not None), None, "guard")
         self.reads.recording.append((primitive, None, slots, (), None, site))
+
+    def number_of_forms(self, key: LoopKey, forms: dict[VariableName, Any]) -> int:
+        """Return the number of these forms of the variables of a loop; equal ones have the same number."""
+        known = self.forms.setdefault(key, [])
+        recent = range(len(known) - 1, max(len(known) - 1 - MOST_FORMS, -1), -1)
+        number = next((k for k in recent if known[k] == forms), len(known))
+        if number == len(known):
+            known.append(forms)
+        return number
 
     def lift(self, frame: types.FrameType, names: Iterable[VariableName]) -> None:
         """Replace these variables, if they are constant numbers, by values that the tape computes from here on."""
