@@ -11,7 +11,7 @@ import pytest
 
 import wengert as wg
 from wengert.compiling import entries
-from wengert.compiling.watched.loop_states import Head
+from wengert.compiling.watched.loop_states import Mark
 from wengert.tape.ops import Call
 from wengert.tape.source import LostGuardError
 
@@ -77,7 +77,7 @@ class Forgetting:
 
         def init(op: Call, *args: Any, **words: Any) -> None:
             make(op, *args, **words)
-            if self.is_on and op.guard and type(op.fn) is not Head:
+            if self.is_on and op.guard and not isinstance(op.fn, Mark):
                 self.made += 1
                 op.guard = self.made != self.number
 

@@ -13,7 +13,7 @@ import pytest
 
 import wengert as wg
 from wengert.compiling.loops import while_loops
-from wengert.compiling.loops.branch_tree import find_while_loops
+from wengert.compiling.loops.loop_finder import find_while_loops
 from wengert.tape.ops import Call, Input, Op, Variable
 
 R = np.random.default_rng(0)
@@ -579,7 +579,7 @@ def test_a_loop_that_calls_what_is_computed_is_not_free(is_computed):
     """Of a function that stands on the tape nobody knows what it does in another iteration."""
     root, x, heads = Input(np.sqrt), Input(9.0), []
     ops: list[Op] = [root, x]
-    head = SimpleNamespace(is_all=True, same=True, fixed=frozenset(), grown=None, number=False, left=None)
+    head = SimpleNamespace(is_all=True, same=True, fixed=frozenset(), grown=None, number=False, left=None, form=0)
     while x.val > 1.1:
         heads.append(len(ops))
         ops.append(Call(head, [Variable(x)], val=None, guard=True))

@@ -10,8 +10,10 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any, TypeGuard, TypeVar
 
-from wengert.compiling.loops.branch_tree import outcome_key
-from wengert.compiling.watched.loop_states import Head
+import numpy as np
+
+from wengert.compiling.loops.periodicity import constant_key
+from wengert.compiling.watched.loop_states import Mark
 from wengert.tape.loops import Loop, with_bodies
 from wengert.tape.ops import Call, Op
 from wengert.tape.source import LostGuardError
@@ -21,7 +23,18 @@ T = TypeVar("T", bound=Iterable[Op])
 
 def is_guard(op: Op) -> TypeGuard[Call]:
     """Whether an op is a guard, other than a mark of where an iteration begins."""
-    return isinstance(op, Call) and op.guard and type(op.fn) is not Head
+    return isinstance(op, Call) and op.guard and not isinstance(op.fn, Mark)
+
+
+def outcome_key(value: Any) -> Any:
+    """Return a key that is equal for equal outcomes of a test; np.bool_ counts as bool."""
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    if isinstance(value, tuple):
+        return (type(value), *map(outcome_key, value))
+    if isinstance(value, np.ndarray):
+        return value.dtype, value.shape, value.tobytes()
+    return constant_key(value)
 
 
 def count_guards(ops: Iterable[Op], times: int = 1) -> Counter[Any]:

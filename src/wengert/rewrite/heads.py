@@ -1,24 +1,30 @@
-"""Loop heads: the labels that backward jumps go to, with a separate label for entering the loop."""
+"""Loop heads: the labels that backward jumps go to, with a separate label for entering the loop.
+
+Where statements begin inside a loop, the paths through an iteration may join again.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from bytecode import Instr, Label
 
-from wengert.rewrite.liveness import grown_within, live_at, loop_at, set_within, target_is_read
+from wengert.rewrite.liveness import grown_within, live_at, loop_at, predecessors, set_within, target_is_read
 
 
 class LoopHead(NamedTuple):
-    """The head of a loop: its index in the program, the local variables that are live there, and its kind.
+    """The head of a loop, or the beginning of a statement in it, with the local variables that are live there.
 
-    The loop may change only the local variables in `set`. `is_for` says that a `for` begins there; `counts`, that its
-    loop variable is not read, so that it only counts iterations. `grown` has the local variables that the loop only
-    appends to, and how many of their last items it reads.
+    `number` is the index of the head in the program, `place` that of the statement, for the head the same. The loop may
+    change only the local variables in `set`. `is_for` says that a `for` begins there; `counts`, that its loop variable
+    is not read, so that it only counts iterations. `grown` has the local variables that the loop only appends to, and
+    how many of their last items it reads.
     """
 
     number: int
+    place: int
     live: frozenset[str]
     is_for: bool
     counts: bool
@@ -26,10 +32,11 @@ class LoopHead(NamedTuple):
     grown: tuple[tuple[str, int], ...]
 
 
-def set_apart(items: list[Any], places: int) -> tuple[list[Any], dict[Label, LoopHead]]:
-    """Return a program's items, and the LoopHeads at the labels of backward jumps, except loops that change the stack.
+def set_apart(items: list[Any], places: int) -> tuple[list[Any], dict[int, LoopHead]]:
+    """Return a program's items, and the LoopHeads at their indices, except those of loops that change the stack.
 
-    A forward jump to a head gets a label of its own, right in front of it. An iterator takes `places` stack slots.
+    Heads are at the labels of backward jumps, and where statements begin in loops. A forward jump to a head gets a
+    label of its own, right in front of it. An iterator takes `places` stack slots.
     """
     place = {item: k for k, item in enumerate(items) if isinstance(item, Label)}
     jumps: list[tuple[int, Any]] = [
@@ -39,8 +46,13 @@ def set_apart(items: list[Any], places: int) -> tuple[list[Any], dict[Label, Loo
     labels = last.keys() - _changing_the_stack(items, [(place[label], k, label) for label, k in last.items()], places)
     if not labels:
         return items, {}
-    live, heads, fronts = live_at(items), dict[Label, LoopHead](), {label: Label() for label in labels}
-    loops = {label: loop_at(items, place[label]) for label in labels}
+    live, heads, fronts = live_at(items), dict[int, LoopHead](), {label: Label() for label in labels}
+    before = predecessors(items)
+    loops = {place[label]: loop_at(before, place[label]) for label in labels}
+    inmost = {k: head for head in sorted(loops, key=lambda head: -len(loops[head])) for k in loops[head]}
+    starts = {k for head in loops for k in _statements(items, head, loops[head]) if inmost[k] == head}
+    starts = {k for k in starts if not _begins_branch(items, before, k)}
+    at_heads: dict[int, LoopHead] = {}
     for k, jump in jumps:
         if jump.arg in labels and place[jump.arg] > k:
             jump.arg = fronts[jump.arg]
@@ -50,10 +62,48 @@ def set_apart(items: list[Any], places: int) -> tuple[list[Any], dict[Label, Loo
             made.append(fronts[item])
             is_for = _is_for(items, k)
             counts = is_for and not target_is_read(items, live, k)
-            changes = set_within(items, loops[item]), grown_within(items, loops[item])
-            heads[item] = LoopHead(k, live[k], is_for, counts, *changes)
+            changes = set_within(items, loops[k]), grown_within(items, loops[k])
+            heads[len(made)] = at_heads[k] = LoopHead(k, k, live[k], is_for, counts, *changes)
+        elif k in starts:
+            heads[len(made)] = at_heads[inmost[k]]._replace(place=k, live=live[k])
         made.append(item)
     return made, heads
+
+
+def _statements(items: Sequence[Any], head: int, loop: set[int]) -> Iterator[int]:
+    """Yield the indices in a loop where a line begins, and the stack has its iterators alone."""
+    depths, line = _stack_depths(items, head, loop), None
+    for k in sorted(loop):
+        if isinstance(items[k], Instr):
+            before, line = line, items[k].location and items[k].location.lineno
+            if line != before and depths.get(k) == 0:
+                yield k
+
+
+def _begins_branch(items: Sequence[Any], before: Sequence[set[int]], k: int) -> bool:
+    """Whether a statement is reached from one test only."""
+    while len(before[k]) == 1:
+        [k] = before[k]
+        if isinstance(items[k], Instr) and items[k].name not in ("NOP", "NOT_TAKEN"):
+            return items[k].has_jump() and not items[k].is_uncond_jump()
+    return False
+
+
+def _stack_depths(items: Sequence[Any], head: int, loop: set[int]) -> dict[int, int]:
+    """Return for the indices of a loop how many values are on the stack, above those at its head."""
+    place = {item: k for k, item in enumerate(items) if isinstance(item, Label)}
+    depths, todo = {head: 0}, [head]
+    while todo:
+        k = todo.pop()
+        item, after = items[k], {k + 1: depths[k]}
+        if isinstance(item, Instr):
+            after = {} if item.is_final() else {k + 1: depths[k] + item.stack_effect(jump=False)}
+            if isinstance(item.arg, Label):
+                after[place[item.arg]] = depths[k] + item.stack_effect(jump=True)
+        new = {at: depth for at, depth in after.items() if at in loop and at not in depths}
+        depths |= new
+        todo += new
+    return depths
 
 
 def _changing_the_stack(items: list[Any], loops: list[tuple[int, int, Label]], places: int) -> set[Label]:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import dis
 from collections.abc import Iterable, Sequence
+from types import CodeType
 from typing import Any
 
 from bytecode import Instr, Label
 from bytecode.instr import TryBegin, TryEnd
+
+from wengert.rewrite.tables import running_table
 
 
 def live_at(items: Sequence[Any]) -> list[frozenset[str]]:
@@ -34,8 +38,17 @@ def live_at(items: Sequence[Any]) -> list[frozenset[str]]:
     return live
 
 
-def loop_at(items: Sequence[Any], head: int) -> set[int]:
-    """Return the indices of the loop with its head at this index."""
+def live_after(code: CodeType) -> tuple[list[int], list[frozenset[str]]]:
+    """Return the offsets of a code's instructions, and the fast local variables that may be read after each."""
+    items = [*running_table().read(code)]
+    live = live_at(items)
+    ends = [live[k + 1] for k, item in enumerate(items) if isinstance(item, Instr)]
+    offsets = [instr.offset for instr in dis.get_instructions(code) if instr.opname != "EXTENDED_ARG"]
+    return offsets, ends
+
+
+def predecessors(items: Sequence[Any]) -> list[set[int]]:
+    """Return for each index of a program from which indices it is reached."""
     place = {item: k for k, item in enumerate(items) if isinstance(item, Label)}
     handlers = _handlers(items, place)
     before: list[set[int]] = [set() for _ in range(len(items) + 1)]
@@ -45,6 +58,11 @@ def loop_at(items: Sequence[Any], head: int) -> set[int]:
             before[k + 1].add(k)
         for target in [*handlers[k], *([place[item.arg]] if is_instr and isinstance(item.arg, Label) else [])]:
             before[target].add(k)
+    return before
+
+
+def loop_at(before: Sequence[set[int]], head: int) -> set[int]:
+    """Return the indices of the loop with its head at this index; `before` are the predecessors of each."""
     found, todo = {head}, [k for k in before[head] if k > head]
     while todo:
         k = todo.pop()

@@ -44,6 +44,12 @@ def write_head(e: Emitter, label: Any, head: LoopHead) -> None:
     e.command("loop_head", 1 + head.is_for)
 
 
+def write_statement(e: Emitter, head: LoopHead) -> None:
+    """Write the hook `statement`, where a statement begins in a loop."""
+    e.op("LOAD_CONST", head)
+    e.command("statement", 1)
+
+
 def get_iter(e: Emitter, instr: Instruction) -> None:
     """Make the iterator of a `for` explicitly: GET_ITER may leave a list and an index, which no hook can take."""
     e.iterable()

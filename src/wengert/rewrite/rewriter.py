@@ -20,7 +20,7 @@ from wengert.errors import BytecodeError
 from wengert.rewrite.emitter import HOOK_NAMES, Emitter, Nested, OpcodeTable
 from wengert.rewrite.heads import set_apart
 from wengert.rewrite.nulls import calls_without_self
-from wengert.rewrite.reading import reading_table, write_head
+from wengert.rewrite.reading import reading_table, write_head, write_statement
 from wengert.rewrite.storing import called_at, stored_in
 from wengert.rewrite.tables import running_table
 from wengert.values.codes import note_original, original
@@ -127,11 +127,14 @@ def rewritten(
     items, heads = set_apart([*program], table.iterator_places) if table.tells_heads else ([*program], {})
     for k, item in enumerate(items):
         if isinstance(item, Instr):
+            if k in heads:
+                emitter.location, emitter.site = item.location, sites.of(item)
+                write_statement(emitter, heads[k])
             rewrite_one(emitter, item, sites.at(items, k))
-        elif isinstance(item, Label) and item in heads:
+        elif k in heads:
             first = next(i for i in items[k:] if isinstance(i, Instr))
             emitter.previous, emitter.location, emitter.site = None, first.location, sites.of(first)
-            write_head(emitter, item, heads[item])
+            write_head(emitter, item, heads[k])
         else:
             if isinstance(item, Label):
                 emitter.previous = None

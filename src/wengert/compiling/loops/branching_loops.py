@@ -18,10 +18,11 @@ from wengert.compiling.loops.branch_tree import (
     Link,
     LoopVariable,
     OuterValue,
-    PathEnd,
     PathStep,
     StepValue,
     WhileLoop,
+    ends_of,
+    forks_of,
     links_in,
 )
 from wengert.compiling.loops.residual_rows import row_call
@@ -34,7 +35,7 @@ from wengert.values import functional
 from wengert.values.functional import as_index, whole
 
 MOST_STEPS = 3000
-"""The largest number of calls on all paths together: of independent branches each combination is a path."""
+"""The largest number of calls on all paths together: if branches do not join, each combination is a path."""
 _STORES = (functional.setitem, functional.additem)
 
 
@@ -86,8 +87,8 @@ class RowNumber(Link):
     """The number of the iteration."""
 
 
-GOES_ON, ANY, NUMBER = "goes on", "any", "number"
-"""Stand for the flag by which a loop goes on, a value that nothing reads, and the number of iterations."""
+GOES_ON, ANY, NUMBER, ZEROS = "goes on", "any", "number", "zeros"
+"""The flag by which a loop goes on, a value that nothing reads, the number of iterations, and zeros of some shape."""
 
 
 class BranchingLoop:
@@ -100,15 +101,17 @@ class BranchingLoop:
         self.runs = runs
         self.one = one = max(runs, key=lambda run: run.max_count or 0)
         self.most = one.max_count
-        if _count_steps(one.tree) > MOST_STEPS:
+        self.steps = {StepValue(step.at): step for fork in forks_of(one.tree) for step in fork.steps}
+        self.joining = {link: fork for fork in forks_of(one.tree) for link in fork.joined}
+        if len(self.steps) > MOST_STEPS:
             raise UnsupportedTreeError("too many paths")
         self.usual = usual
-        self.counters = _counters_of(one)
+        self.counters = _counters_of(one, self.steps)
         outputs = one.exhausted.outputs if one.exhausted else ()
         if one.number is not None and any([x in self.counters for x in outputs]):
             raise UnsupportedTreeError("a counter is read after a loop with a computed number of iterations")
         self.carried = [j for j in range(len(one.variables)) if LoopVariable(j) not in self.counters]
-        self.exit = next((end for _, end in _ends(one.tree) if end.exits), None)
+        self.exit = next((end for end in ends_of(one.tree) if end.exits), None)
         if self.exit is not None and one.number is not None:
             raise UnsupportedTreeError("a loop with a computed number of iterations ends early")
         self.loops: dict[Any, Loop] = {}
@@ -143,15 +146,17 @@ class BranchingLoop:
 
     def holder(self, result: Any) -> Any:
         """Return the variable that may hold a result of a loop that a test ends; None if there is none."""
-        ends = [end for _, end in self.one.paths() if not end.exits]
+        ends = [end for end in self.one.ends() if not end.exits]
         for x in [x for x in self.begun if type(x) is LoopVariable]:
             is_next = {end.outputs[x.number] for end in ends} == {result}
             if (x == result or is_next) and self.at_exit.setdefault(x, result) == result:
                 return x
         return None
 
-    def end_value(self, end: PathEnd, x: Any) -> Any:
+    def end_value(self, end: Any, x: Any) -> Any:
         """Return the source of a variable, a result or the flag at the end of a path; ANY if nothing reads it."""
+        if type(x) is StepValue:
+            return end.outputs[x]
         if x == GOES_ON:
             return not end.exits
         if type(x) is ExitValue:
@@ -161,7 +166,7 @@ class BranchingLoop:
     def _body(self, code: AdjointCode, ends: Sequence[Any]) -> Tape:
         counting = [form for form in self.forms if form.step(self.counters)]
         fixed = [form for form in self.forms if form not in counting]
-        self.steps = [form.step(self.counters) for form in counting]
+        self.increments = [form.step(self.counters) for form in counting]
         numbers = {} if self.one.number is None else {NUMBER: _input(self.one.op_of(self.one.number))}
         self.given = [*counting, *self.begun, *numbers, *fixed, *self.outer]
         body = Tape()
@@ -204,7 +209,7 @@ class BranchingLoop:
                 code.push(Call(operator.ge, [number, 0.0], val=True, site=site, guard=True))
         if count not in self.loops:
             ending = "flag" if self.exit is not None else "count" if run.number is None else "number"
-            self.loops[count] = Loop(self.body, count, self.steps, len(self.begun), ending, usual=self.usual)
+            self.loops[count] = Loop(self.body, count, self.increments, len(self.begun), ending, usual=self.usual)
         args = [self.argument(code, x, run) for x in self.given]
         call = code.push(Call(self.loops[count], args, val=self.body.result.op.val, site=site))  # type: ignore[union-attr]
         names = [*self.begun]
@@ -264,22 +269,22 @@ def _with_rows(code: AdjointCode, items: Sequence[Any], rows: Variable) -> Varia
     return code.push(Call(np.concatenate, [[lead, rows]], val=np.array([*map(value_of, items)])))
 
 
-def _counters_of(one: WhileLoop) -> dict[Link, int]:
+def _counters_of(one: WhileLoop, steps: dict[Any, PathStep]) -> dict[Link, int]:
     """Return the variables that each iteration changes by the same integer, and these integers."""
-    paths = [(steps, end) for steps, end in one.paths() if not end.exits]
+    ends = [end for end in one.ends() if not end.exits]
     found: dict[Link, int] = {}
     for j in range(len(one.variables)):
-        steps = {_increment(steps, end.outputs[j], LoopVariable(j)) for steps, end in paths}
-        if len(steps) == 1 and None not in steps:
-            found[LoopVariable(j)] = steps.pop()  # type: ignore[assignment]
+        increments = {_increment(steps.get(end.outputs[j]), LoopVariable(j)) for end in ends}
+        if len(increments) == 1 and None not in increments:
+            found[LoopVariable(j)] = increments.pop()  # type: ignore[assignment]
     return found
 
 
-def _increment(steps: Sequence[PathStep], link: Any, variable: Link) -> int | None:
-    """Return the integer that is added to a variable; None if another value takes its place."""
-    if type(link) is not StepValue or steps[link.at].op.fn is not whole:
+def _increment(step: PathStep | None, variable: Link) -> int | None:
+    """Return the integer that a step adds to a variable; None if another value takes its place."""
+    if step is None or step.op.fn is not whole:
         return None
-    fn, a, b = (*steps[link.at].args, None, None)[:3]
+    fn, a, b = (*step.args, None, None)[:3]
     return int(b) if fn is operator.add and a == variable and type(b) in (int, float) else None
 
 
@@ -317,12 +322,12 @@ def _integer_outside(code: AdjointCode, form: AffineForm, run: WhileLoop) -> Any
 class _Scope:
     """The code of the body of the loop, or of a branch in it; a branch has a scope `around` it.
 
-    `steps` are those on the path so far; `values` their values, and the inputs of a branch. The steps that compute
-    integers are written when another step reads them.
+    `values` are those of the steps so far, joined values, and the inputs of a branch. The steps that compute integers
+    are written when another step reads them.
     """
 
-    def __init__(self, loop: BranchingLoop, around: _Scope | None = None, steps: Sequence[PathStep] = ()) -> None:
-        self.loop, self.around, self.steps = loop, around, [*steps]
+    def __init__(self, loop: BranchingLoop, around: _Scope | None = None) -> None:
+        self.loop, self.around = loop, around
         self.code = AdjointCode()
         self.values: dict[Any, Any] = {}
         self.captured: dict[Any, tuple[Any, Variable]] = {}  # the values from around, and the inputs for them
@@ -339,7 +344,7 @@ class _Scope:
         return self.values[link]
 
     def _compute(self, link: Any) -> Any:
-        step = self.steps[link.at] if type(link) is StepValue else None
+        step = self.loop.steps.get(link)
         if step is not None and step.op.fn is as_index:
             return self.index(step.args[0])
         if (step is not None and step.op.fn is whole) or link in self.loop.counters:
@@ -355,6 +360,10 @@ class _Scope:
         form = self.form(link)
         return self.code.call(as_index, self.value(link)) if form is None else self.integer(form)
 
+    def zero(self, op: Any) -> Any:
+        """Return zeros like the value of an op."""
+        return zero_like(self.code, op.val)
+
     def integer(self, form: AffineForm) -> Any:
         """Return an integer in this scope."""
         return self.loop.integer(form) if self.around is None else self.capture(self.around.integer(form))
@@ -365,9 +374,10 @@ class _Scope:
             return AffineForm(int(link))
         if type(link) is OuterValue or link in self.loop.counters:
             return AffineForm(0, ((link, 1),))
-        if type(link) is not StepValue or self.steps[link.at].op.fn is not whole:
+        step = self.loop.steps.get(link)
+        if step is None or step.op.fn is not whole:
             return None
-        fn, *args = self.steps[link.at].args
+        fn, *args = step.args
         forms = [self.form(a) for a in args]
         return _AFFINE[fn](*forms) if fn in _AFFINE and None not in forms else None
 
@@ -390,28 +400,28 @@ class _Scope:
     def run(self, fork: Fork, wanted: Sequence[Any]) -> list[Any]:
         """Write the steps from a fork on; return the values at the end of the iteration of what is `wanted`."""
         for step in fork.steps:
-            link = StepValue(len(self.steps))
-            self.steps.append(step)
             if step.op.fn not in (whole, as_index):
                 is_test = bool(fork.branches) and step is fork.steps[-1]
-                self.values[link] = self.push(step, step.op.guard and not is_test)
+                self.values[StepValue(step.at)] = self.push(step, step.op.guard and not is_test)
         if fork.end is not None:
             ends = [(x, self.loop.end_value(fork.end, x)) for x in wanted]
             return [self.given[x] if source == ANY else self.value(source) for x, source in ends]
         if fork.branches.keys() != {True, False}:
             raise UnsupportedTreeError("a test with other outcomes than True and False")
-        return self.branch(fork, wanted)
+        if fork.rest is None:
+            return self.branch(fork, wanted)
+        self.values.update(zip(fork.joined, self.branch(fork, [*fork.joined]), strict=True))
+        return self.run(fork.rest, wanted)
 
     def branch(self, fork: Fork, wanted: Sequence[Any]) -> list[Any]:
         """Write the branches of a fork; return the values after them of what is `wanted`."""
-        known = len(self.steps)
-        passed = {x: self.sources(fork, x, known) for x in wanted}
-        test: Any = self.values[StepValue(known - 1)]
+        passed = {x: self.sources(fork, x) for x in wanted}
+        test: Any = self.values[StepValue(fork.known)]
         if passed.get(GOES_ON) == [True, False]:
             del passed[GOES_ON]
         changed = [x for x in passed if None in passed[x] or passed[x][0] != passed[x][1]]
-        bases = {x: self.base(fork, x, passed[x], known) for x in changed}
-        now = {x: self.value(bases[x]) for x in changed}
+        bases = {x: self.base(fork, x, passed[x]) for x in changed}
+        now = {x: self.zero(fork.joined[x]) if bases[x] == ZEROS else self.value(bases[x]) for x in changed}
         begin = test
         for outcome in (True, False):
             is_needed = any([passed[x][not outcome] not in (ANY, bases[x]) for x in changed])
@@ -422,26 +432,26 @@ class _Scope:
             now[x] = self.given[x] if passed[x][0] == ANY else self.value(passed[x][0])
         return [now.get(x, begin) for x in wanted]
 
-    def sources(self, fork: Fork, x: Any, known: int) -> list[Any]:
+    def sources(self, fork: Fork, x: Any) -> list[Any]:
         """Return the sources of x after the branches, for the outcomes True and False."""
-        found = [self.passed_on(fork.branches[outcome], x, known) for outcome in (True, False)]
+        found = [self.passed_on(fork.branches[outcome], x, fork.known) for outcome in (True, False)]
         others = [source for source in found if source != ANY]
         return [others[0]] * 2 if len(others) == 1 and others[0] is not None else found
 
     def passed_on(self, fork: Fork, x: Any, known: int) -> Any:
         """Return the source of x at the end of all paths, if it is one and was there before the fork; or ANY."""
-        sources = {self.loop.end_value(end, x) for _, end in _ends(fork)}
+        sources = {self.loop.end_value(end, x) for end in ends_of(fork)}
         sources = sources - {ANY} or sources
         source: Any = sources.pop()
-        return None if sources or (type(source) is StepValue and source.at >= known) else source
+        return None if sources or (type(source) is StepValue and source.at > known) else source
 
     def conditional(self, fork: Fork, test: Any, now: dict[Any, Any], bases: dict[Any, Any]) -> list[Variable]:
         """Write a branch; return the values after it of the variables that have the values `now`."""
-        inner = _Scope(self.loop, self, self.steps)
+        inner = _Scope(self.loop, self)
         begun = [Input(value_of(v)) for v in now.values()]
         inner.given = {x: Variable(given) for x, given in zip(now, begun, strict=True)}
         for x in reversed(inner.given):
-            if type(bases[x]) is not bool:
+            if isinstance(bases[x], Link):
                 inner.values[bases[x]] = inner.given[x]
         ends = inner.run(fork, [*now])
         body, captured = Tape(), [*inner.captured.values()]
@@ -453,51 +463,46 @@ class _Scope:
         call = self.code.push(Call(Loop(body, 1, (), len(ends), "number"), args, val=values, site=test.op.site))
         return self.code.parts_of(call, values)
 
-    def base(self, fork: Fork, x: Any, passed: list[Any], known: int) -> Any:
+    def base(self, fork: Fork, x: Any, passed: list[Any]) -> Any:
         """Return the value that the branches change to the next value of x, or with which it may begin.
 
         For an array it is that into which they store, so that they can store in place.
         """
         found = [source for source in passed if source is not None and source != ANY]
-        found += [self.stored_into(inner, x, known) for inner in fork.branches.values()]
-        like = value_of(self.loop.begun[x])
-        for source in [*found, x]:
+        found += [_stored_into(self.loop, inner, x, fork.known) for inner in fork.branches.values()]
+        like = fork.joined[x].val if x in fork.joined else value_of(self.loop.begun[x])
+        for source in found if x in fork.joined else [*found, x]:
             if x == GOES_ON:
                 return True if source == GOES_ON else source
             if source is not None and _alike(value_of(self.value(source)), like):
                 return source
+        if x in fork.joined:
+            return ZEROS
         raise UnsupportedTreeError("a variable changes its type in a branch")
 
-    def stored_into(self, fork: Fork, x: Any, known: int) -> Any:
-        """Return the array from before the fork into which the first path stores to make x."""
-        paths = [(steps, self.loop.end_value(end, x)) for steps, end in _ends(fork)]
-        steps, link = next((path for path in paths if path[1] != ANY), ({}, None))
-        while type(link) is StepValue and link.at >= known:
-            if steps[link.at].op.fn not in _STORES or not links_in(steps[link.at].args[0]):
-                return None
-            link = steps[link.at].args[0]
-        return link
+
+def _stored_into(loop: BranchingLoop, fork: Fork, x: Any, known: int) -> Any:
+    """Return the array from before step `known` into which the first path from a fork on stores to make x."""
+    links = [loop.end_value(end, x) for end in ends_of(fork)]
+    link: Any = next((each for each in links if each != ANY), None)
+    while type(link) is StepValue and link.at > known:
+        if link in loop.joining:
+            found = [_stored_into(loop, branch, link, known) for branch in loop.joining[link].branches.values()]
+            return next((source for source in found if source is not None), None)
+        step = loop.steps[link]
+        if step.op.fn not in _STORES or not links_in(step.args[0]):
+            return None
+        link = step.args[0]
+    return link
 
 
 def _alike(a: Any, b: Any) -> bool:
     return type(a) is type(b) and np.shape(a) == np.shape(b) and getattr(a, "dtype", 0) == getattr(b, "dtype", 0)
 
 
-def _ends(fork: Fork, steps: Sequence[PathStep] = ()) -> list[tuple[dict[int, PathStep], PathEnd]]:
-    """Return the ends of all paths, with the steps of the path by their indices."""
-    found = {fork.start + k: step for k, step in enumerate(fork.steps)}
-    inner = [pair for branch in fork.branches.values() for pair in _ends(branch)]
-    return [({**found, **more}, end) for more, end in inner] if fork.end is None else [(found, fork.end)]
-
-
-def _count_steps(fork: Fork) -> int:
-    return len(fork.steps) + sum(map(_count_steps, fork.branches.values()))
-
-
 def _has_guards(fork: Fork) -> bool:
     """Whether a path from a fork on has a guard: a test with one recorded outcome."""
-    steps = fork.steps[:-1] if fork.branches else fork.steps
-    return any([step.op.guard for step in steps]) or any(map(_has_guards, fork.branches.values()))
+    return any([step.op.guard for inner in forks_of(fork) for step in inner.steps[: -1 if inner.branches else None]])
 
 
 def _product(a: AffineForm, b: AffineForm) -> AffineForm | None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.watched.loop_states import Head
+from wengert.compiling.watched.loop_states import Head, Mark
 from wengert.mutation.residuals import materialise
 from wengert.recording.primitives import Bound, Primitive
 from wengert.recording.recording import STATE, Level, Recording, flat_slots, silent
@@ -79,7 +79,8 @@ def _may_have_free_loop(recording: Recording, here: Level, end: int) -> bool:
         entry[0].fn for entry in recording.entries[here.start : end + 1] if entry and entry[0].kind == "guard"
     ]
     heads = [fn for fn in tests if type(fn) is Head and fn.same]
-    return any([head.left is None for head in heads]) or (bool(heads) and any([type(fn) is not Head for fn in tests]))
+    has_tests = any([not isinstance(fn, Mark) for fn in tests])
+    return any([head.left is None for head in heads]) or (bool(heads) and has_tests)
 
 
 def _is_replayable(recording: Recording, here: Level, end: int) -> bool:

@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from wengert.compiling.guard_check import check_guards_kept, count_guards
-from wengert.compiling.loops.branch_tree import WhileLoop, drop_unread_variables, find_while_loops, never_runs
+from wengert.compiling.loops.branch_tree import WhileLoop, drop_unread_variables
 from wengert.compiling.loops.branching_loops import BranchingLoop, UnsupportedTreeError
+from wengert.compiling.loops.loop_finder import find_while_loops, never_runs
 from wengert.compiling.loops.periodicity import static_spec
 from wengert.compiling.tape_rewriter import tape_with_ops
-from wengert.compiling.watched.loop_states import Head
+from wengert.compiling.watched.loop_states import Head, Mark
 from wengert.tape.ops import Call, Constant, Op, Variable
 from wengert.values import functional
 from wengert.values.identity_set import Functions
@@ -32,6 +33,11 @@ def is_head(op: Op) -> bool:
     return isinstance(op, Call) and type(op.fn) is Head
 
 
+def is_mark(op: Op) -> bool:
+    """Whether an op marks a place in a loop."""
+    return isinstance(op, Call) and isinstance(op.fn, Mark)
+
+
 def may_have_free_loops(tape: Any) -> bool:
     """Whether a loop on the tape may run a different number of times in another call."""
     ops = list(tape)
@@ -44,15 +50,15 @@ def _has_open_count(ops: Sequence[Any], heads: list[int]) -> bool:
         return False
     between = ops[heads[0] : heads[-1]]
     return ops[heads[0]].fn.left is None or any(
-        [isinstance(op, Call) and op.guard and not is_head(op) for op in between]
+        [isinstance(op, Call) and op.guard and not is_mark(op) for op in between]
     )
 
 
 def without_heads(tape: Any) -> Any:
-    """Delete the heads of loops from the tape; return it."""
-    heads = [Variable(op) for op in tape if is_head(op)]
-    if heads:
-        tape.delete(*heads)
+    """Delete the heads of loops from the tape, and other marks; return it."""
+    marks = [Variable(op) for op in tape if is_mark(op)]
+    if marks:
+        tape.delete(*marks)
     return tape
 
 
@@ -64,10 +70,10 @@ def with_free_loops(tape: Any, constants: Iterable[int] = ()) -> Any:
     made: Any = tape_with_ops(tape, with_early_guards(list(tape)))
     ops = list(made)
     while loops := _innermost(ops):
-        done = {ops[k] for heads in loops for k in heads}
+        done = {ops[k].fn.loop for heads in loops for k in heads}
         fixed = {made.inputs[k].op for k in constants}
         ops = _insert_loops(ops, _found_loops(ops, loops, made.result, fixed))
-        ops = [op for op in ops if op not in done]
+        ops = [op for op in ops if not (is_mark(op) and op.fn.loop in done)]  # type: ignore[attr-defined]
     return tape_with_ops(made, ops)
 
 

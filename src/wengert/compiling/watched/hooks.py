@@ -84,6 +84,13 @@ def _watch_loop_head(head: LoopHead, *iterator_and_site: Any) -> None:
         reads.heads.begin_iteration(sys._getframe(1), head, iterator, site)
 
 
+def _watch_statement(head: LoopHead, site: Site | None) -> None:
+    """Note that a statement begins in a loop."""
+    reads = reads_here()
+    if reads is not None and reads.recording is STATE.recording:
+        reads.heads.begin_statement(sys._getframe(1), head, site)
+
+
 def _watch_touched(value: Any, site: Site | None) -> Any:
     """Give up if a traced value that a method returns goes to C code, which uses it unrecorded."""
     frame, reads = sys._getframe(1), reads_here()
@@ -102,6 +109,7 @@ WATCHING_HOOKS = {
     "unwatched": functools.partial(give_up_at, may_retry=True),
     "loop_entered": _watch_loop_entry,
     "loop_head": _watch_loop_head,
+    "statement": _watch_statement,
 }
 
 

@@ -11,6 +11,7 @@ import inspect
 import operator
 import sys
 import types
+from bisect import bisect
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
@@ -38,6 +39,7 @@ from wengert.recording.recording import Level
 from wengert.recording.slots import slot_of
 from wengert.recording.swapped_code import is_born
 from wengert.rewrite.heads import LoopHead
+from wengert.rewrite.liveness import live_after
 from wengert.values.codes import original
 from wengert.values.frames import ENGINE, set_local
 from wengert.values.names import home_of
@@ -46,23 +48,41 @@ from wengert.values.views import owner_of
 
 MOST_PARTS = 200_000
 """The largest number of values that one trace compares."""
+MOST_IRREGULAR = 10
+"""After how many iterations that all differ no joins are looked for in a loop."""
 MOST_FORMS = 20
 """The largest number of earlier states of a loop with which one is compared."""
 LARGEST_COMPARED = 10_000
 """The largest size of an untraced array that is compared element by element."""
 
 
-class Head:
-    """A guard on the tape that always holds, at the begin of an iteration; its arguments are the loop's variables.
+class Mark:
+    """A guard on the tape that always holds; its arguments are the variables of a loop at a place in it."""
+
+    __name__ = "mark"
+
+    def __call__(self, *variables: Any) -> None:
+        pass
+
+
+class Join(Mark):
+    """A mark at the beginning of a statement, where paths through an iteration may join.
+
+    Marks of a loop at one place have the same `form` if their states differ in the variables alone.
+    """
+
+    def __init__(self, loop: LoopRun, place: int, form: int) -> None:
+        self.loop, self.key = loop, (place, form)
+
+
+class Head(Mark):
+    """A mark at the begin of an iteration.
 
     `difference` describes what differs from the head before, besides the values of the variables; empty if `same`.
     `left` is the number of iterations left of a `for`; `fixed` are the positions of variables that the loop never sets,
     `grown` those of the last items of lists to which it only appends. With `number`, the last variable is the number of
-    iterations of a `for`. Heads of a loop, in whichever runs, have the same `form` if their states differ in the
-    variables alone.
+    iterations of a `for`. Heads of a loop have the same `form` if their states differ in the variables alone.
     """
-
-    __name__ = "head"
 
     def __init__(
         self, loop: LoopRun, difference: str, left: int | None, heads: Heads, state: LoopState, number: bool
@@ -70,6 +90,7 @@ class Head:
         self.loop, self.difference, self.left = loop, difference, left
         self.fixed, self.grown, self.number = state.fixed, state.grown, number
         self.form = heads.number_of_forms(loop.key, state.forms)
+        loop.irregular = loop.irregular + 1 if difference else 0
         self.levels, self.heads = heads.reads.recording.levels[1:], heads
 
     @property
@@ -97,9 +118,6 @@ class Head:
         why = why or (not self.is_all and "a reverse pass depends on their number")
         return f"the traced number of iterations: {why or 'these do not tell what further ones compute'}"
 
-    def __call__(self, *variables: Any) -> None:
-        pass
-
 
 def is_compared_by_value(thing: Any) -> bool:
     """Whether states compare a thing by its value, although there may be several objects of that value."""
@@ -121,14 +139,16 @@ class LoopRun:
     A "free" loop runs any number of iterations, a "branching" or "counted" one the traced number; in each iteration of
     a branching one it takes any of the traced branches.
 
-    `begin` and `end` are the slots of its first and last head; `key` is its place in the code.
+    `begin` and `end` are the slots of its first and last head, `seen` that of its last statement; `key` is its place in
+    the code.
     """
 
     kind = ""
 
     def __init__(self, begin: int, key: LoopKey) -> None:
-        self.begin = self.end = begin
+        self.begin = self.end = self.seen = begin
         self.key = key
+        self.irregular = 0  # the number of last heads that differed in more than the variables
         self.lengths: dict[str, int] = {}  # of the lists to which it appends, at its last head
 
 
@@ -170,9 +190,10 @@ class Heads:
         self.compares_identity = False  # whether the code compared the identity of a thing that states compare by value
         self.reversed_levels: list[Level] = []  # the level of each Reverse on the tape
         self.loops: dict[tuple[int, int], tuple[LoopRun, LoopState | None]] = {}
-        self.forms: dict[LoopKey, list[Any]] = {}  # of the states at the heads of each loop
+        self.forms: dict[Any, list[Any]] = {}  # of the states at each head, and at each statement in a loop
         self.lifts: Lifts = {}
         self.lifted_loops: list[LoopRun] = []  # loops for which variables are lifted
+        self.live: dict[Any, Any] = {}  # the names that are live in the frames of calls, by code and place
         self.constants: dict[Any, Any] = {}  # lifted numbers, by the variable and the constant
         self.counters: list[Any] = []  # kept alive here: the shadow table keeps only ids
         self.liftable: dict[LoopRun, tuple[LoopKey, set[VariableName]]] = {}  # only constant numbers change in these
@@ -213,8 +234,8 @@ class Heads:
             names = _constants_that_differ(before, state) if difference and before is not None else set()
             if names:
                 self.liftable.setdefault(loop, (loop.key, set()))[1].update(names)
-            elif before is not None:
-                self.liftable.pop(loop, None)  # no difference now, or one that lifting does not remove
+            elif difference and before is not None:
+                self.liftable.pop(loop, None)  # lifting does not remove this difference
         self.loops[key] = loop, state
         left = operator.length_hint(iterator[0]) if iterator else None
         number = getattr(iterator[0], "number", None) if iterator and type(iterator[0]) in SYMBOLIC_ITERATORS else None
@@ -222,8 +243,26 @@ class Heads:
         primitive = Primitive(Head(loop, difference, left, self, state, number is not None), None, "guard")
         self.reads.recording.append((primitive, None, slots, (), None, site))
 
-    def number_of_forms(self, key: LoopKey, forms: dict[VariableName, Any]) -> int:
-        """Return the number of these forms of the variables of a loop; equal ones have the same number."""
+    def begin_statement(self, frame: types.FrameType, head: LoopHead, site: Site | None) -> None:
+        """Record that paths may join here, if there was a test since the last statement."""
+        loop, _ = self.loops.get((id(frame), head.number), (None, None))
+        entries = self.reads.recording.entries
+        if loop is None:
+            return
+        begin, loop.seen = loop.seen, len(entries)
+        if loop.irregular > MOST_IRREGULAR or self.seen > MOST_PARTS or not _has_test(entries[begin:]):
+            return
+        try:
+            self.lift(frame, self.lifts.get(loop.key, ()))
+            state = _StateWalk(self).state(frame, head, [], loop)
+        except IncomparableError:
+            return
+        mark = Join(loop, head.place, self.number_of_forms((loop.key, head.place), state.forms))
+        if not self.reads.has_changed_containers():
+            self.reads.recording.append((Primitive(mark, None, "guard"), None, state.slots, (), None, site))
+
+    def number_of_forms(self, key: Any, forms: dict[VariableName, Any]) -> int:
+        """Return the number of these forms of the variables at a place; equal ones have the same number."""
         known = self.forms.setdefault(key, [])
         recent = range(len(known) - 1, max(len(known) - 1 - MOST_FORMS, -1), -1)
         number = next((k for k in recent if known[k] == forms), len(known))
@@ -244,6 +283,15 @@ class Heads:
                     self.constants[key] = lift_constant(self.reads.recording, value)
                 set_local(f, name, self.constants[key])
 
+    def live_in(self, frame: types.FrameType) -> frozenset[str]:
+        """Return the fast local variables that a frame may still read after the call that it makes."""
+        code = frame.f_code
+        if id(code) not in self.live:
+            self.live[id(code)] = code, live_after(code)  # the code is kept, so that no id is used twice
+        _, (offsets, names) = self.live[id(code)]
+        found: frozenset[str] = names[bisect(offsets, frame.f_lasti) - 1]  # f_lasti may be within the call
+        return found
+
     @property
     def frees_loops(self) -> bool:
         """Whether a loop for which variables were lifted now runs any number of iterations."""
@@ -254,9 +302,13 @@ class Heads:
         found: Lifts = {}
         for loop, (key, names) in self.liftable.items():
             between = self.reads.recording.entries[loop.begin : loop.end]
-            if any([entry and entry[0].kind == "guard" and type(entry[0].fn) is not Head for entry in between]):
+            if _has_test(between):
                 found.setdefault(key, set()).update(names)
         return found
+
+
+def _has_test(entries: Iterable[Any]) -> bool:
+    return any([entry and entry[0].kind == "guard" and not isinstance(entry[0].fn, Mark) for entry in entries])
 
 
 def _only_counts(head: LoopHead, iterator: list[Any]) -> bool:
@@ -277,7 +329,7 @@ def loops_ended_by_guards(tape: Any) -> dict[Site, Head]:
     found = {}
     for first, *_, last in [(k[0], *k) for k in heads.values()]:
         op = guards[last]
-        if op.fn.left is None or any([type(guard.fn) is not Head for guard in guards[first:last]]):
+        if op.fn.left is None or any([not isinstance(guard.fn, Mark) for guard in guards[first:last]]):
             found[op.site] = op.fn
     return found
 
@@ -324,8 +376,9 @@ class _StateWalk:
             names = dict(f.f_locals)
             if sys.version_info < (3, 13) and f.f_code.co_flags & inspect.CO_OPTIMIZED:
                 f.f_locals.clear()  # a copy, which the frame would keep
+            live = head.live if depth == 0 else self.heads.live_in(f)
             for name, value in names.items():
-                if depth == 0 and name in f.f_code.co_varnames and name not in {*head.live, *f.f_code.co_cellvars}:
+                if name in f.f_code.co_varnames and name not in {*live, *f.f_code.co_cellvars}:
                     continue
                 if depth == 0 and type(value) is list and name in grown:
                     lists[name] = value
@@ -342,7 +395,8 @@ class _StateWalk:
         first = len(self.slots)
         for name, value in lists.items():
             more = len(value) - loop.lengths.get(name, len(value))
-            loop.lengths[name] = len(value)
+            if head.place == head.number:
+                loop.lengths[name] = len(value)
             is_alone = id(value) not in self.numbers and [*map(id, lists.values())].count(id(value)) == 1
             count = max(grown[name], more)
             last = value[len(value) - min(count, len(value)) :]

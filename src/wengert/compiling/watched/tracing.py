@@ -149,13 +149,13 @@ def trace_with_counters(
         lifts = {loop: lifts.get(loop, set()) | more.get(loop, set()) for loop in {**lifts, **more}}
         try:
             with warnings.catch_warnings(record=True):  # the first run issued them
-                again = trace_watched(g, args, kwargs, lifts)
+                made = trace_watched(g, args, kwargs, lifts)
         except WengertError as error:
             heads.refusal = f" ({str(error).splitlines()[0]})"
-            return None
+            break
         finally:
             SESSION.tidy()
-        if again.tape is None:
-            return None
-        more = again.reads.heads.needed_lifts()
+        if made.tape is None:
+            break
+        again, more = made, made.reads.heads.needed_lifts()
     return again and again._replace(value=found.value)

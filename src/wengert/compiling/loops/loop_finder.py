@@ -1,0 +1,524 @@
+"""Find the branch tree of a loop from its recorded iterations.
+
+Iterations of one state are a function of the loop's variables, so what some of them did holds for all. Runs of a loop
+in several states share only what each of these states shows. Paths join where marks of one form say that the rest of
+the iteration is a function of the variables there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import operator
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from wengert.compiling.guard_check import is_guard, outcome_key
+from wengert.compiling.loops.anti_unify import NotUniform
+from wengert.compiling.loops.branch_tree import (
+    BranchEnd,
+    Fork,
+    Link,
+    LoopVariable,
+    OuterValue,
+    PathEnd,
+    PathStep,
+    StepValue,
+    WhileLoop,
+    link_order,
+)
+from wengert.compiling.loops.periodicity import call_signature, constant_key
+from wengert.compiling.watched.loop_states import Join, Mark
+from wengert.tape.ops import Call, Constant, Op, Variable, sequence_like
+from wengert.values import functional
+from wengert.values.identity_set import Functions
+from wengert.values.specs import FLOATS, is_inexact
+
+
+@dataclass(eq=False)
+class _Iteration:
+    """An iteration: that of the loop and its number, its calls, its marks, and the variables at its head.
+
+    `marks` maps the key of each place where paths may join to the number of calls before it, and the variables there.
+    `at` is the number of calls that are on the tree so far; `numbers` has their steps, `values` the ops of steps.
+    """
+
+    run: int
+    number: int
+    ops: list[Call]
+    marks: dict[Any, tuple[int, list[Op]]]
+    variables: list[Op]
+    at: int = 0
+    numbers: dict[Op, int] = field(default_factory=dict)
+    values: dict[int, Op] = field(default_factory=dict)
+
+
+class _Join:
+    """A place where the paths of these iterations join, with a link for each value there; `read` are those in use."""
+
+    def __init__(self, key: Any, rows: Sequence[_Iteration], first: int) -> None:
+        self.rows, self.first, self.read = rows, first, dict[StepValue, Op]()
+        self.at = {row: row.marks[key][0] for row in rows}
+        columns = zip(*[row.marks[key][1] for row in rows], strict=True)
+        unique = {tuple(map(id, column)): column for column in columns}
+        self.size = len(unique)
+        self.links: dict[tuple[_Iteration, Op], list[StepValue]] = {}
+        for number, column in enumerate(unique.values(), first):
+            for row, op in zip(rows, column, strict=True):
+                row.values[number] = op
+                self.links.setdefault((row, op), []).append(StepValue(number))
+
+    def links_of(self, rows: Sequence[_Iteration], ops: Sequence[Op]) -> list[StepValue]:
+        """Return the links of the values that are these ops."""
+        pairs = [*zip(rows, ops, strict=True)]
+        links = self.links.get(pairs[0], ())
+        return [link for link in links if all([row.values[link.at] is op for row, op in pairs])]
+
+
+class _UnconfirmedError(NotUniform):
+    """Only runs of other states took a path."""
+
+
+class _Irregular(NotUniform):
+    """The iteration of this number, or one near it, of this run of a loop differs from the others."""
+
+    def __init__(self, row: _Iteration) -> None:
+        self.row = row
+
+
+def find_while_loops(
+    ops: Sequence[Op],
+    place: dict[Op, int],
+    runs: Sequence[list[int]],
+    last: dict[Any, int],
+    constants: Collection[Op] = (),
+) -> list[WhileLoop]:
+    """Return the loop that was run so often, one for each run; each run has the positions of its heads.
+
+    Runs whose iterations are not a function of their variables are left out, as are the first iterations of others.
+    `place` maps ops to their positions, `last` to the positions where they are read last. The inputs `constants` have
+    the same values in each call.
+    """
+    heads = [_recurring(ops, run) for run in runs if all([ops[k].fn.is_all for k in run])]  # type: ignore[attr-defined]
+    never = {run[0] for run in runs if never_runs(ops, run, constants)}
+    tries = 0
+    while any([len(run) > 1 for run in heads]):
+        heads = [run for run in heads if len(run) > 1 or (run and run[0] in never)]
+        tests = [_ending_tests(ops, run) for run in heads]
+        if None not in tests:
+            with contextlib.suppress(_Irregular, _UnconfirmedError):
+                if found := _LoopFinder(ops, place, heads, tests, last).loops():  # type: ignore[arg-type]
+                    return found
+        try:
+            return _LoopFinder(ops, place, heads, heads, last).loops()
+        except _UnconfirmedError:
+            return []
+        except _Irregular as error:
+            if len({ops[run[-1]].fn.form for run in heads}) > 1:  # type: ignore[attr-defined]
+                return []
+            heads[error.row.run] = heads[error.row.run][error.row.number + 1 :] if tries < MOST_TRIES else []
+        tries += 1
+    return []
+
+
+def _ending_tests(ops: Sequence[Any], heads: list[int]) -> list[int] | None:
+    """Return the positions of the test with which each iteration begins, if in the last one it ends the loop."""
+    if ops[heads[0]].fn.left is not None or len(heads) < 2:
+        return None
+    starts, outcomes = [], []
+    for a, b in itertools.pairwise([*heads, len(ops)]):
+        at = next((k for k in range(a + 1, b) if is_guard(ops[k])), None)
+        if at is None:
+            return None
+        starts.append(at)
+        outcomes.append(outcome_key(ops[at].val))
+    return starts if len({*outcomes[:-1]}) == 1 and outcomes[-1] != outcomes[0] else None
+
+
+def never_runs(ops: Sequence[Any], heads: list[int], constants: Collection[Op]) -> bool:
+    """Whether a loop ran never, because of a number of iterations that the tape computes from constants."""
+    head = ops[heads[0]]
+    number = len(heads) == 1 and head.fn.number
+    waiting = [[*head.references()][-1].op] if number else []
+    for op in waiting:
+        if isinstance(op, Call) and op.fn is functional.whole:
+            waiting += [v.op for v in op.references()]
+        elif type(op) is not Constant and op not in constants:
+            return False
+    return bool(number)
+
+
+MOST_TRIES = 20
+"""How often a loop is searched for without its first iterations; after it, without the run that is irregular."""
+
+
+def _recurring(ops: Sequence[Any], heads: list[int]) -> list[int]:
+    """Return the heads from which on the state recurs."""
+    first = len(heads) - 1
+    while first and ops[heads[first]].fn.same:
+        first -= 1
+    return heads[first:]
+
+
+_OF_LISTS = Functions(np.array, np.asarray, np.stack)
+
+
+def takes_list(op: Any) -> bool:
+    """Whether a call makes an array of the numbers or arrays in a list."""
+    known = isinstance(op, Call) and op.fn in _OF_LISTS and not op.kwargs and len(op.args) == 1
+    return known and isinstance(op.args[0], list | tuple)
+
+
+class _LoopFinder:
+    """Builds the branch tree of the runs of a loop; raises _Irregular where iterations differ without a test.
+
+    Iterations are between the positions in `cuts`, one list for each run: the heads, or the tests that follow them.
+    """
+
+    def __init__(
+        self,
+        ops: Sequence[Op],
+        place: dict[Op, int],
+        runs: Sequence[list[int]],
+        cuts: Sequence[list[int]],
+        last: dict[Any, int],
+    ) -> None:
+        self.ops, self.place, self.heads, self.cuts, self.last = ops, place, runs, cuts, last
+        self.after_tests = cuts is not runs
+        self.forms = [ops[heads[-1]].fn.form for heads in runs]  # type: ignore[attr-defined]
+        states: list[list[list[Any]]] = [[[v.op for v in ops[k].references()] for k in heads] for heads in runs]
+        columns = [*zip(*[[*zip(*state, strict=True)] for state in states], strict=True)]
+        fixed = frozenset.intersection(*[ops[heads[0]].fn.fixed for heads in runs])  # type: ignore[attr-defined]
+        self.kept: dict[Any, int] = {}  # the columns that change, of equal ones the first
+        self.unchanged: list[tuple[Op, ...]] = []  # variables that the loop sets, to the same value in each iteration
+        self.given: dict[tuple[Op, ...], None] = {}  # variables that have one value in each run
+        for j, column in enumerate(columns):
+            firsts = tuple([values[0] for values in column])
+            changes = any([op is not values[0] for values in column for op in values])
+            if changes or not all(map(self.is_before, firsts, range(len(runs)))):
+                self.kept.setdefault(tuple([id(op) for values in column for op in values]), j)
+            else:
+                self.given[firsts] = None
+                self.unchanged += [firsts] * (j not in fixed)
+        grown = {j for heads in runs for j in ops[heads[0]].fn.grown or ()}  # type: ignore[attr-defined]
+        lists = {tuple([id(op) for values in columns[j] for op in values]) for j in grown}
+        self.grown = [j for j, key in enumerate(self.kept) if key in lists]
+        self.outer_values: list[tuple[Op, ...]] = []
+        has_number = all([ops[heads[0]].fn.number for heads in runs])  # type: ignore[attr-defined]
+        self.number_link = OuterValue(self.number(tuple([values[0] for values in columns[-1]]))) if has_number else None
+        self.items: list[list[tuple[Op, int, int]]] = [[] for _ in runs]
+        self.lists: list[list[tuple[Call, int]]] = [[] for _ in runs]
+        self.readers: dict[Any, list[Any]] = {}
+        for op in ops if self.grown else ():
+            for v in op.references():
+                self.readers.setdefault(v.op, []).append(op)
+        self.iterations = []
+        heads = {ops[k] for run in runs for k in run}
+        self.is_short = all([len(starts) < 3 for starts in cuts])
+        self.count = 0  # of the steps so far
+        self.joins: list[_Join] = []  # those before the current step
+        for run, starts in enumerate(cuts):
+            spans = [(a, b + self.after_tests) for a, b in itertools.pairwise(starts)]
+            if not self.after_tests:
+                longest = max([b - a for a, b in spans], default=0)
+                spans.append((starts[-1], min(starts[-1] + 1 + longest, len(ops))))
+            rows = []
+            for k, (a, b) in enumerate(spans):
+                inside = [op for op in ops[a + 1 : b] if isinstance(op, Call) and op not in heads]
+                variables = [states[run][k][j] for j in self.kept.values()]
+                rows.append(self.iteration(run, k, inside, variables))
+            self.iterations.append(rows)
+        self.constants: dict[tuple[Any, ...], tuple[Op, ...]] = {}  # floats that differ between runs
+        self.stops = [-1] * len(runs)
+        self.results: list[list[Op]] = []
+
+    def is_before(self, op: Op, run: int) -> bool:
+        return not isinstance(op, Call) or self.place[op] < self.cuts[run][0]
+
+    def loops(self) -> list[WhileLoop]:
+        """Return the loop for each run."""
+        lefts = [self.ops[heads[0]].fn.left for heads in self.heads]  # type: ignore[attr-defined]
+        is_exhausted = lefts == [len(rows) - 1 for rows in self.iterations]
+        self.results = [[] for _ in self.cuts]
+        grows = any([self.ops[heads[0]].fn.grown is not None for heads in self.heads])  # type: ignore[attr-defined]
+        if grows and (not is_exhausted or self.number_link is not None):
+            return []  # the length of a list depends on the number of iterations
+        tree = self.fork([row for rows in self.iterations for row in (rows[:-1] if is_exhausted else rows)])
+        exhausted = self.exhausted_end() if is_exhausted else None
+        counts = any([step.op.fn is functional.whole for step in tree.steps])
+        if min(self.stops) < 0 or not (tree.branches or counts):  # other loops of one path are found by rolling
+            return []
+        found = []
+        for run, (rows, starts) in enumerate(zip(self.iterations, self.cuts, strict=True)):
+            outer, ends = [ops[run] for ops in self.outer_values], (self.stops[run], self.results[run], lefts[run])
+            lists = self.items[run], self.lists[run], self.number_link
+            start = starts[0] + self.after_tests
+            found.append(WhileLoop(tree, rows[0].variables, outer, start, *ends, exhausted, *lists))
+        return found
+
+    def iteration(self, run: int, number: int, inside: list[Any], variables: list[Op]) -> _Iteration:
+        """Return the iteration that made these calls."""
+        row = _Iteration(run, number, [], {}, variables)
+        for op in inside:
+            if not isinstance(op.fn, Mark):
+                row.ops.append(op)
+            elif type(op.fn) is Join and op.fn.loop is self.ops[self.heads[run][0]].fn.loop:  # type: ignore[attr-defined]
+                row.marks[op.fn.key] = len(row.ops), [v.op for v in op.references()]
+        return row
+
+    def fork(self, rows: list[_Iteration], to: _Join | None = None) -> Fork:
+        """Build the branch tree for these iterations from where they are, up to where they join others."""
+        if {self.forms[row.run] for row in rows} != {*self.forms}:
+            raise _UnconfirmedError
+        steps: list[PathStep] = []
+        while True:
+            if to is not None and all([row.at == to.at[row] for row in rows]):
+                self.check_unambiguous(rows)
+                sources = {link: self.link(rows, [row.values[link.at] for row in rows]) for link in to.read}
+                return Fork(steps, {}, BranchEnd(sources), {}, None)  # type: ignore[arg-type]
+            if any([row.at == len(row.ops) for row in rows]):
+                return Fork(steps, {}, self.end(rows), {}, None)
+            steps.append(self.step(rows))
+            if steps[-1].op.guard:
+                outcomes: dict[Any, list[_Iteration]] = {}
+                for row in rows:
+                    outcomes.setdefault(outcome_key(row.ops[row.at - 1].val), []).append(row)
+                if len(outcomes) > 1:
+                    key = self.joining(rows, to)
+                    if key is not None:
+                        return self.joined(steps, rows, [*outcomes.items()], key, to)
+                    return Fork(steps, {key: self.branch(some, to) for key, some in outcomes.items()}, None, {}, None)
+
+    def branch(self, rows: list[_Iteration], to: _Join | None) -> Fork:
+        is_end = all([row is self.iterations[row.run][-1] for row in rows])
+        return Fork([], {}, self.exit_end(rows), {}, None) if is_end else self.fork(rows, to)
+
+    def joining(self, rows: list[_Iteration], to: _Join | None) -> Any:
+        """Return the key of the first mark that all of these iterations reach; None if there is none."""
+        for key in rows[0].marks:
+            ats = [(row, row.marks.get(key, (-1,))[0]) for row in rows]
+            if all([row.at <= at and (to is None or at <= to.at[row]) for row, at in ats]):
+                return key
+        return None
+
+    def joined(self, steps: list[PathStep], rows: list[_Iteration], outcomes: Any, key: Any, to: _Join | None) -> Fork:
+        """Build the tree of branches that join at a mark, and of what follows."""
+        join = _Join(key, rows, self.count)
+        self.count += join.size
+        before = [(row.at, dict(row.numbers)) for row in rows]
+        for row in rows:
+            row.at = join.at[row]
+        self.joins.append(join)
+        rest = self.fork(rows, to)  # it tells which values are read
+        self.joins.pop()
+        for row, (at, numbers) in zip(rows, before, strict=True):
+            row.at, row.numbers = at, numbers
+        branches = {outcome: self.fork(some, join) for outcome, some in outcomes}
+        return Fork(steps, branches, None, dict(join.read.items()), rest)
+
+    def end(self, rows: list[_Iteration]) -> PathEnd:
+        """Return the end of iterations that others follow."""
+        for row in rows:
+            if len(row.ops) != row.at or row is self.iterations[row.run][-1]:
+                raise _Irregular(row)
+        self.check_unambiguous(rows)
+        nexts = [self.iterations[row.run][row.number + 1].variables for row in rows]
+        columns = [[variables[j] for variables in nexts] for j in range(len(self.kept))]
+        return PathEnd(False, [self.link(rows, ops) for ops in columns], rows[-1].variables)
+
+    def exit_end(self, rows: list[_Iteration]) -> PathEnd:
+        """Return the end of last iterations, after the last step; its outputs are the values that are read later."""
+        if len(rows) < len(self.cuts):
+            raise _Irregular(rows[0])
+        return self.last_end(rows)
+
+    def exhausted_end(self) -> PathEnd:
+        """Return the end of a `for` after its last iteration."""
+        for run in range(len(self.cuts)) if self.grown else ():
+            self.read_later(run)
+            for j in self.grown:
+                self.find_items(run, j)
+        return self.last_end([rows[-1] for rows in self.iterations])
+
+    def find_items(self, run: int, j: int) -> None:
+        """Find the later reads of the list items that variable j had as its values.
+
+        Raise _Irregular for a read of a value that was put into the list twice, or that was there before the loop.
+        """
+        rows = self.iterations[run]
+        values = [row.variables[j] for row in rows[1:]]
+        readers = [op for value in {*values} for op in self.readers.get(value, ()) if self.place[op] >= self.stops[run]]
+        for reader in dict.fromkeys(readers):
+            if takes_list(reader) and [getattr(a, "op", None) for a in reader.args[0][-len(values) :]] == values:
+                self.lists[run].append((reader, j))
+                continue
+            for op in {v.op for v in reader.references()} & {*values}:
+                if values.count(op) > 1 or self.is_before(op, run):
+                    raise _Irregular(rows[-1])
+                if op is not values[-1]:
+                    self.items[run].append((op, j, values.index(op)))
+
+    def last_end(self, rows: list[_Iteration]) -> PathEnd:
+        """Return the end of all runs, of which these are the last iterations."""
+        items: set[Any] = {op for run in self.items for op, _, _ in run}
+        items |= {v.op for run in self.lists for op, _ in run for v in op.references()}
+        links = {
+            self.link([row], [op], is_read_later=True)
+            for row in rows
+            for op in self.read_later(row.run)
+            if op in row.variables or op not in items
+        }
+        outputs: list[Any] = sorted(links, key=link_order)
+        for row in rows:
+            self.results[row.run] = [
+                row.values[link.at] if type(link) is StepValue else row.variables[link.number] for link in outputs
+            ]
+        return PathEnd(True, outputs, rows[-1].variables)
+
+    def read_later(self, run: int) -> list[Op]:
+        """Return the ops of a run, up to the last step of its last iteration, that are read after it."""
+        row, starts = self.iterations[run][-1], self.cuts[run]
+        stop = self.stops[run] = (self.place[row.ops[row.at - 1]] if row.at else starts[-1]) + 1
+        if len(self.iterations[run]) == 1 and not row.at:  # it never runs, so its variables are those before it
+            return []
+        later: list[Op] = [
+            op for op in self.ops[starts[0] : stop] if type(op) is Call and self.last.get(op, -1) >= stop
+        ]
+        others = [op for op in row.variables if op not in later and self.last.get(op, -1) >= stop]
+        if others:  # of the variables or of what was before the loop
+            raise _Irregular(row)
+        return later
+
+    def check_unambiguous(self, rows: list[_Iteration]) -> None:
+        """Raise _Irregular if a variable coincides in these iterations with one that seems to be never changed."""
+        for given in self.unchanged:
+            if self.joins:
+                join = self.joins[-1]
+                here, everywhere = [join.links_of(some, [given[row.run] for row in some]) for some in (rows, join.rows)]
+                coincides = here != everywhere
+            else:
+                columns = zip(*[row.variables for row in rows], strict=True)
+                coincides = any(
+                    [all(map(operator.is_, column, [given[row.run] for row in rows])) for column in columns]
+                )
+            if coincides:
+                raise _Irregular(rows[0])
+
+    def step(self, rows: list[_Iteration]) -> PathStep:
+        """Return the call that all iterations make next."""
+        calls: list[Any] = [row.ops[row.at] for row in rows]
+        like = _step_signature(calls[-1])
+        for row, call in zip(rows, calls, strict=True):
+            if _step_signature(call) != like or like is None:
+                raise _Irregular(row)
+        args, kwargs = [self.tree(rows, [parts(call) for call in calls]) for parts in (_args_of, _kwargs_of)]
+        step = PathStep(self.count, args, kwargs, calls[-1])
+        for row, call in zip(rows, calls, strict=True):
+            row.numbers[call] = self.count
+            row.values[self.count] = call
+            row.at += 1
+        self.count += 1
+        return step
+
+    def tree(self, rows: list[_Iteration], trees: list[Any]) -> Any:
+        first, t = trees[-1], type(trees[-1])
+        for row, x in zip(rows, trees, strict=True):
+            if (type(x) is Variable) is not (t is Variable):  # a computed number equals a constant only by chance
+                raise _Irregular(row)
+        if t is Variable:
+            return self.link(rows, [v.op for v in trees])
+        if t is tuple or t is list:
+            return sequence_like(first, [self.tree(rows, [*parts]) for parts in zip(*trees, strict=True)])
+        if t is dict:
+            return {key: self.tree(rows, [tree[key] for tree in trees]) for key in first}
+        if t is slice:
+            return slice(*[self.tree(rows, [getattr(s, name) for s in trees]) for name in _BOUNDS])
+        for row, x in zip(rows, trees, strict=True):
+            if not _same_constant(x, first):
+                return self.constant_of_run(rows, trees, row)
+        return first
+
+    def constant_of_run(self, rows: list[_Iteration], values: list[Any], odd: _Iteration) -> Link:
+        """Return the outer value that stands for a float which differs between runs, as the iteration `odd` shows."""
+        known: dict[int, Any] = {}
+        for row, x in zip(rows, values, strict=True):
+            if type(x) not in FLOATS or not _same_constant(known.setdefault(row.run, x), x):
+                raise _Irregular(odd)
+        if len(known) < len(self.cuts):
+            raise _Irregular(odd)
+        key = tuple([constant_key(known[run]) for run in range(len(self.cuts))])
+        if key not in self.constants:
+            self.constants[key] = tuple([Constant(known[run]) for run in range(len(self.cuts))])
+        return OuterValue(self.number(self.constants[key]))
+
+    def link(self, rows: list[_Iteration], ops: list[Any], is_read_later: bool = False) -> Link:
+        """Return the source (step, joined value, loop variable or outer value) that all rows share for these operands.
+
+        What follows a join reads only values from there, or those that no variable holds there. What was computed
+        before the loop, also a lifted constant, is read only from variables, or by all iterations from an iterator.
+        """
+        numbers = {row.numbers.get(op, -1) for row, op in zip(rows, ops, strict=True)}
+        number = numbers.pop() if len(numbers) == 1 else -1
+        for join in reversed(self.joins):
+            if number > join.first:
+                return StepValue(number)
+            links = join.links_of(rows, ops)
+            if len(links) > 1:
+                raise _Irregular(rows[0])
+            if links:
+                join.read[links[0]] = ops[0]
+                return links[0]
+        if number >= 0:
+            return StepValue(number)
+        if numbers - {-1} or not all([is_inexact(op.val) for op in ops]):
+            raise _Irregular(rows[0])
+        if all([type(op) is Constant and _same_constant(op.val, ops[0].val) for op in ops]):
+            ops = [ops[0]] * len(ops)  # states with other constants would differ
+        pairs = [*zip(rows, ops, strict=True)]
+        kept = range(len(self.kept))
+        found: list[Link] = [LoopVariable(j) for j in kept if all([row.variables[j] is op for row, op in pairs])]
+        outer = {given for given in self.given if all([given[row.run] is op for row, op in pairs])}
+        is_computed = isinstance(ops[0], Call) or (type(ops[0]) is Constant and type(ops[0].val) is float)
+        may_be_outer = is_read_later or self.is_short or not found or not is_computed
+        if may_be_outer and all([op is ops[0] for op in ops]) and self.is_before(ops[0], 0):
+            outer.add((ops[0],) * len(self.cuts))
+        found += [OuterValue(self.number(given)) for given in outer]
+        if len(found) != 1:  # these iterations do not say which it is
+            raise _Irregular(rows[0])
+        return found[0]
+
+    def number(self, given: tuple[Op, ...]) -> int:
+        if given not in self.outer_values:
+            self.outer_values.append(given)
+        return self.outer_values.index(given)
+
+
+_BOUNDS = ("start", "stop", "step")
+
+
+def _args_of(op: Call) -> Any:
+    return op.args
+
+
+def _kwargs_of(op: Call) -> Any:
+    return op.kwargs
+
+
+def _step_signature(op: Any) -> Any:
+    """Return the signature of a call; that of a test without its outcome."""
+    if not op.guard:
+        return call_signature(op)
+    return "test", call_signature(Call(op.fn, op.args, op.kwargs))
+
+
+def _same_constant(a: Any, b: Any) -> bool:
+    if a is b:
+        return True
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, np.ndarray):
+        return a.dtype == b.dtype and a.shape == b.shape and a.strides == b.strides and a.tobytes() == b.tobytes()
+    return bool(constant_key(a) == constant_key(b))

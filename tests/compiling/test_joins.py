@@ -1,0 +1,305 @@
+"""Branches that join: what follows is compiled once, and serves combinations of branches that no trace has seen."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert.compiling.loops import lowering
+
+
+@pytest.fixture(autouse=True)
+def bugs_raise(monkeypatch):
+    def raised(error):
+        raise error
+
+    monkeypatch.setattr(lowering, "warn_of_bug", raised)
+
+
+def of_many_ifs(x, w):
+    c, s = w[0] * 1.0, np.zeros(len(x))
+    for i in range(len(x)):
+        if x[i] > 0.2:
+            c = c * 0.9 + w[1] * x[i]
+        else:
+            c = c * 0.95
+        if x[i] * x[i - 1] < 0.0:
+            c = c + w[2]
+            s[i] = 0.1 * c
+        if abs(x[i]) > 1.0:
+            if c > 0.5:
+                c = np.tanh(c) * w[0]
+            else:
+                s[i] += x[i]
+        elif x[i] < -0.3:
+            c = c - 0.05 * w[1]
+        w = w * 0.99 if c > 0.3 else w
+        s[i] += c
+    return np.sum(s) + c
+
+
+def slopes(f, x, w, step=1e-6):
+    """Central differences in w."""
+    moves = step * np.eye(len(w))
+    return np.array([(f(x, w + move) - f(x, w - move)) / (2.0 * step) for move in moves])
+
+
+@pytest.mark.parametrize("native", [False, True])
+def test_one_trace_serves_all_combinations_of_branches(native):
+    if native:
+        pytest.importorskip("numba")
+    rng = np.random.default_rng(3)
+    compiled = wg.compile(wg.value_and_grad(of_many_ifs, argnums=1), native=native)
+    for _ in range(6):
+        x, w = rng.normal(size=60), np.array([0.6, 0.4, 0.3])
+        value, gradient = compiled(x, w)
+        assert value == pytest.approx(of_many_ifs(x, w), rel=1e-13)
+        np.testing.assert_allclose(gradient, slopes(of_many_ifs, x, w), rtol=1e-6, atol=1e-8)
+    assert "1 trace" in compiled.explain()
+    assert "takes either branch in each" in compiled.explain()
+
+
+def test_code_grows_with_the_number_of_ifs_and_not_with_their_combinations():
+    def program(count):
+        lines = ["def f(x):", "    c = 0.5", "    for v in x:"]
+        for k in range(count):
+            lines += [f"        if v * {k + 1.0} % 1.0 > 0.5:", f"            c = c * 0.9 + 0.{k + 1} * v"]
+            lines += ["        else:", "            c = c * 0.95"]
+        space = {}
+        exec("\n".join([*lines, "    return c"]), space)
+        return space["f"]
+
+    x, lengths = np.random.default_rng(1).normal(size=80), []
+    for count in (2, 4, 8):
+        compiled = wg.compile(wg.grad(program(count)), native=False)
+        compiled(x)
+        lengths.append(len(compiled.source().splitlines()))
+    assert lengths[2] - lengths[1] < 2.5 * (lengths[1] - lengths[0])
+
+
+class Counter:
+    def __init__(self):
+        self.mode = 0
+
+
+def sets_a_constant(a, b, x):
+    mode = 0
+    for k in range(len(a)):
+        x = x * 0.9
+        if a[k] > 0.0:
+            mode = 1
+        else:
+            mode = 2
+        if b[k] > 0.0:
+            x = x + 0.1 * mode
+    return x
+
+
+def sets_a_flag(a, b, x):
+    is_late = False
+    for k in range(len(a)):
+        is_late = False
+        if a[k] > 0.0:
+            is_late = True
+        x = x * 0.8
+        if b[k] > 0.0:
+            x = 0.5 * x if is_late else x + 0.3
+    return x
+
+
+def sets_an_attribute(a, b, x):
+    for k in range(len(a)):
+        counter = Counter()
+        if a[k] > 0.0:
+            counter.mode = 1
+        x = x * 0.9
+        if b[k] > 0.0:
+            x = x + 0.2 * counter.mode
+    return x
+
+
+def fills_a_list(a, b, x):
+    for k in range(len(a)):
+        found = [x]
+        if a[k] > 0.0:
+            found.append(0.5 * x)
+        x = x * 0.9
+        if b[k] > 0.0:
+            x = x + 0.1 * sum(found)
+    return x
+
+
+def picks_a_function(a, b, x):
+    for k in range(len(a)):
+        f = np.sin if a[k] > 0.0 else np.cos
+        x = x * 0.9
+        if b[k] > 0.0:
+            x = f(x)
+    return x
+
+
+def picks_an_array(a, b, x):
+    one, other = x * np.ones(2), x * np.arange(2.0)
+    for k in range(len(a)):
+        taken = one if a[k] > 0.0 else other
+        x = x * 0.9
+        if b[k] > 0.0:
+            taken[0] = taken[0] * 0.5 + x
+    return x + np.sum(one) + 2.0 * np.sum(other)
+
+
+def swaps_by_chance(a, b, x):
+    best, current = x, x
+    for k in range(len(a)):
+        if a[k] > 0.0:
+            best = current
+        if b[k] > 0.0:
+            current = current * 0.7
+    return best + 0.1 * current
+
+
+def leaves_a_view(a, b, x):
+    m = x * np.ones((2, 2))
+    for k in range(len(a)):
+        row = m[0]
+        if a[k] > 0.0:
+            row = m[1]
+        x = x * 0.9
+        if b[k] > 0.0:
+            row[0] = row[0] * 0.5 + x
+    return np.sum(m * np.array([[1.0, 2.0], [3.0, 4.0]]))
+
+
+def deletes_a_key(a, b, x):
+    for k in range(len(a)):
+        table = {"p": x, "q": 0.3 * x}
+        if a[k] > 0.0:
+            del table["q"]
+        x = x * 0.9
+        if b[k] > 0.0:
+            x = x + 0.1 * sum(table.values())
+    return x
+
+
+def changes_a_shape(a, b, x):
+    v = x * np.ones(3)
+    for k in range(len(a)):
+        part = v[:2] if a[k] > 0.0 else v[1:2]
+        v = v * 0.9
+        if b[k] > 0.0:
+            v = v + 0.1 * np.sum(part) / len(part)
+    return np.sum(v)
+
+
+def asks_identity(a, b, x):
+    other = 1.0 * x
+    for k in range(len(a)):
+        taken = x if a[k] > 0.0 else other
+        if b[k] > 0.0:
+            other = 0.9 * other if taken is other else 0.8 * other
+    return x + other
+
+
+def raises_in_between(a, b, x):
+    for k in range(len(a)):
+        try:
+            if a[k] > 0.0:
+                raise ValueError
+            step = 0.1
+        except ValueError:
+            step = 0.2
+        x = x * 0.9
+        if b[k] > 0.0:
+            x = x + step
+    return x
+
+
+def breaks_after_a_join(a, b, x):
+    n = 0
+    for k in range(len(a)):
+        if a[k] > 0.0:
+            n = n + 1
+            x = x * 0.9
+        if b[k] * x > 1.0:
+            break
+        x = x + 0.1 * n
+    return x
+
+
+def closes_over(a, b, x):
+    for k in range(len(a)):
+        y = x
+        if a[k] > 0.0:
+            y = 2.0 * x
+
+        def read(z):
+            return z + 0.1 * y
+
+        if b[k] > 0.0:
+            x = read(0.5 * x)
+    return x
+
+
+PROGRAMS = [
+    sets_a_constant, sets_a_flag, sets_an_attribute, fills_a_list, picks_a_function, picks_an_array, swaps_by_chance,
+    leaves_a_view, deletes_a_key, changes_a_shape, asks_identity, raises_in_between, breaks_after_a_join, closes_over,
+]  # fmt: skip
+COMBINATIONS = {
+    "alike": [(1.0, 1.0), (-1.0, -1.0)], "apart": [(1.0, -1.0), (-1.0, 1.0)],
+    "three": [(1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0)], "others": [(1.0, 1.0), (-1.0, 1.0), (1.0, -1.0)],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("seen", COMBINATIONS)
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
+def test_what_a_branch_leaves_behind_holds_in_combinations_that_were_not_seen(program, seen):
+    pairs = np.array([*itertools.islice(itertools.cycle(COMBINATIONS[seen]), 12)])
+    others = np.random.default_rng(5).choice([-1.0, 1.0], size=(3, 12, 2))
+    plain = wg.value_and_grad(program, argnums=2)
+    compiled = wg.compile(plain, native=False, quiet=True)
+    for given in (pairs, *others, pairs[::-1]):
+        a, b = given.T.copy()
+        value, gradient = compiled(a, b, 0.7)
+        assert value == pytest.approx(program(a, b, 0.7), rel=1e-13)
+        step = 1e-5
+        slope = (program(a, b, 0.7 + step) - program(a, b, 0.7 - step)) / (2.0 * step)
+        assert gradient == pytest.approx(slope, rel=1e-6, abs=1e-9)
+
+
+def test_a_variable_that_the_caller_does_not_read_again_is_no_part_of_a_loop():
+    def walk(c, x):
+        for v in x:
+            c = c * 0.9 + v if v > c else c * 0.8
+        return c
+
+    def f(x):
+        c = 0.0
+        for i, v in enumerate(x):
+            c = c + 0.1 * v if x[i] > c else c * 0.7
+        return c + walk(x[0], x) + walk(x[1], x[: len(x) // 2])
+
+    rng = np.random.default_rng(2)
+    compiled = wg.compile(f, native=False)
+    for _ in range(3):
+        x = rng.normal(size=30)
+        assert compiled(x) == pytest.approx(f(x), rel=1e-13)
+    assert "1 trace" in compiled.explain()
+
+
+def test_a_counter_that_stood_still_at_last_is_computed():
+    def f(x):
+        c, n = 0.5, 0
+        for v in x:
+            if v > 0.0:
+                n = n + 1
+            c = c * 0.9 + 0.1 * n * v
+        return c
+
+    x = np.r_[np.ones(4), -np.ones(8)] * np.linspace(0.5, 1.0, 12)
+    compiled = wg.compile(f, native=False)
+    for given in (x, -x, x[::-1].copy()):
+        assert compiled(given) == pytest.approx(f(given), rel=1e-13)
+    assert "1 trace" in compiled.explain()
