@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 
 import numpy as np
@@ -54,7 +55,7 @@ def test_one_trace_serves_all_combinations_of_branches(native):
     rng = np.random.default_rng(3)
     compiled = wg.compile(wg.value_and_grad(of_many_ifs, argnums=1), native=native)
     for _ in range(6):
-        x, w = rng.normal(size=60), np.array([0.6, 0.4, 0.3])
+        x, w = rng.normal(size=200), np.array([0.6, 0.4, 0.3])
         value, gradient = compiled(x, w)
         assert value == pytest.approx(of_many_ifs(x, w), rel=1e-13)
         np.testing.assert_allclose(gradient, slopes(of_many_ifs, x, w), rtol=1e-6, atol=1e-8)
@@ -303,3 +304,73 @@ def test_a_counter_that_stood_still_at_last_is_computed():
     for given in (x, -x, x[::-1].copy()):
         assert compiled(given) == pytest.approx(f(given), rel=1e-13)
     assert "1 trace" in compiled.explain()
+
+
+def begins_with_a_float(x, w):
+    total = 0.0
+    for v in x:
+        if v > 0.0:
+            total += v * w[0]
+        else:
+            total = total * 0.9 - w[1] * v
+    return total
+
+
+def begins_with_zeros(x, w):
+    s = np.zeros(4)
+    for k, v in enumerate(x):
+        if v > 0.0:
+            s[k % 4] = s[k % 4] * 0.5 + v * w[0]
+        if s[0] > 0.3:
+            s = s * w[1]
+    return np.sum(s)
+
+
+def begins_with_its_argument(x, w):
+    for v in x:
+        if v > 0.0:
+            w = w * 0.9 + 0.1 * v
+        elif v * w[0] < -0.2:
+            w = w - 0.05
+    return np.sum(w)
+
+
+def begins_with_nothing_but_constants(x, w):
+    a, b, n = 1.0, np.ones(2), 0
+    while n < 12:
+        a, n = (a * w[0], n + 1) if x[n] > 0.0 else (a + 0.1, n + 2)
+        if a > 0.5:
+            b = b * a
+    return np.sum(b) + a
+
+
+@pytest.mark.parametrize(
+    "f", [begins_with_a_float, begins_with_zeros, begins_with_its_argument, begins_with_nothing_but_constants]
+)
+def test_the_first_iteration_is_like_the_others(f):
+    rng, w = np.random.default_rng(8), np.array([0.7, 0.4])
+    plain = wg.value_and_grad(f, argnums=1)
+    compiled = wg.compile(plain, native=False)
+    given = [rng.normal(size=24) for _ in range(4)]
+    for x in (given[0], -given[0], *given[1:]):
+        value, gradient = compiled(x, w)
+        assert value == pytest.approx(f(x, w), rel=1e-13)
+        np.testing.assert_allclose(gradient, slopes(f, x, w), rtol=1e-6, atol=1e-8)
+    assert "1 trace" in compiled.explain()
+
+
+def test_the_argument_is_written_to_where_no_branch_replaced_it():
+    def f(x, w):
+        for v in x:
+            if v > 0.0:
+                w = w * 0.9
+        w += 1.0
+        return np.sum(w)
+
+    compiled = wg.compile(f, native=False)
+    x = np.array([1.0, -1.0, 1.0, -1.0, 1.0])
+    for given in (x, -x, -np.abs(x)):
+        mine, theirs = np.ones(3), np.ones(3)
+        with contextlib.nullcontext() if (given > 0.0).any() else pytest.warns(wg.EagerWarning, match="writes into"):
+            assert compiled(given, mine) == pytest.approx(f(given, theirs), rel=1e-14)
+        np.testing.assert_array_equal(mine, theirs)

@@ -87,11 +87,13 @@ class Memory:
         "storages",
         "undo",
         "unfinished",
+        "written_like",
     )
 
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
         self.storages: dict[int, Storage] = {}  # of the owners that were written, by id
+        self.written_like: set[Any] = set()  # the specs of all owners that were written, also of those that are gone
         self._captured: dict[int, np.ndarray] = {}  # owners of the residuals of pullbacks, by id
         self._captured_to = 0  # `_captured` has the owners of all entries below this one
         self._roots: Roots = {}
@@ -317,6 +319,7 @@ class Memory:
         ref = weakref.ref(owner, forgetting(self.storages, id(owner)))
         storage = self.storages[id(owner)] = Storage(ref, slot, spec_of(owner))
         storage.shadowed = weakref.ref(owner, forgetting(SHADOW, id(owner)))
+        self.written_like.add(storage.spec)
         leave_array_fast_path()
         return storage
 

@@ -35,7 +35,7 @@ from wengert.compiling.watched.loop_states import Join, Mark
 from wengert.tape.ops import Call, Constant, Op, Variable, sequence_like
 from wengert.values import functional
 from wengert.values.identity_set import Functions
-from wengert.values.specs import FLOATS, is_inexact
+from wengert.values.specs import FLOATS, is_inexact, spec_of
 
 
 @dataclass(eq=False)
@@ -231,9 +231,20 @@ class _LoopFinder:
                 variables = [states[run][k][j] for j in self.kept.values()]
                 rows.append(self.iteration(run, k, inside, variables))
             self.iterations.append(rows)
+        self.check_inputs_kept()
         self.constants: dict[tuple[Any, ...], tuple[Op, ...]] = {}  # floats that differ between runs
         self.stops = [-1] * len(runs)
         self.results: list[list[Op]] = []
+
+    def check_inputs_kept(self) -> None:
+        """Raise _Irregular if only some iterations begin with an array of an input, and some like it are written to."""
+        runs = zip(self.iterations, self.heads, strict=True)
+        heads: Any = [(row, self.ops[k]) for rows, run in runs for row, k in zip(rows, run, strict=False)]
+        given = [head.fn.given for _, head in heads]
+        for j in frozenset().union(*given).difference(frozenset.intersection(*given)):
+            row, head = next((row, head) for row, head in heads if j in head.fn.given)
+            if spec_of([*head.references()][j].op.val) in head.fn.heads.reads.recording.memory.written_like:
+                raise _Irregular(row)
 
     def is_before(self, op: Op, run: int) -> bool:
         return not isinstance(op, Call) or self.place[op] < self.cuts[run][0]

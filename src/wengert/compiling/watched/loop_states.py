@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.compiling.graphs.graph import ValueSpec
 from wengert.compiling.loops.periodicity import constant_key, static_spec
 from wengert.compiling.watched.symbolic_ints import (
     SYMBOLIC_ITERATORS,
@@ -34,8 +35,9 @@ from wengert.compiling.watched.watchable import (
     readable_state,
     slot_names,
 )
+from wengert.hooks.code_swap import HOOKS
 from wengert.recording.primitives import Primitive
-from wengert.recording.recording import Level
+from wengert.recording.recording import STATE, Level
 from wengert.recording.slots import slot_of
 from wengert.recording.swapped_code import is_born
 from wengert.rewrite.heads import LoopHead
@@ -80,15 +82,16 @@ class Head(Mark):
 
     `difference` describes what differs from the head before, besides the values of the variables; empty if `same`.
     `left` is the number of iterations left of a `for`; `fixed` are the positions of variables that the loop never sets,
-    `grown` those of the last items of lists to which it only appends. With `number`, the last variable is the number of
-    iterations of a `for`. Heads of a loop have the same `form` if their states differ in the variables alone.
+    `given` those of inputs that are arrays, `grown` those of the last items of lists to which it only appends.
+    With `number`, the last variable is the number of iterations of a `for`. Heads of a loop have the same `form` if
+    their states differ in the variables alone.
     """
 
     def __init__(
         self, loop: LoopRun, difference: str, left: int | None, heads: Heads, state: LoopState, number: bool
     ) -> None:
         self.loop, self.difference, self.left = loop, difference, left
-        self.fixed, self.grown, self.number = state.fixed, state.grown, number
+        self.fixed, self.given, self.grown, self.number = state.fixed, state.given, state.grown, number
         self.form = heads.number_of_forms(loop.key, state.forms)
         loop.irregular = loop.irregular + 1 if difference else 0
         self.levels, self.heads = heads.reads.recording.levels[1:], heads
@@ -156,8 +159,8 @@ VariableName = tuple[int, str, str]
 """A variable: how many frames it is above the loop's, the name of its function, and its own name."""
 LoopKey = tuple[types.CodeType, int]
 """A loop: its code object, and the number of its head."""
-Lifts = dict[LoopKey, set[VariableName]]
-"""For each loop, the constant variables that the tape must compute to free it."""
+Lifts = dict[LoopKey, dict[VariableName, type]]
+"""For each loop, the constant variables that the tape must compute to free it, and of which type they become."""
 
 
 def _key_of_loop(frame: types.FrameType, head: LoopHead) -> LoopKey:
@@ -171,14 +174,16 @@ class IncomparableError(Exception):
 class LoopState(NamedTuple):
     """The state at the head of a loop: the form of each variable, and the slots of the traced values in them, in order.
 
-    `fixed` are the positions of the slots in variables that the loop does not set. `grown` are those of the last items
-    of lists to which it only appends; None if there are no such lists.
+    `fixed` are the positions of the slots in variables that the loop does not set, `given` those of inputs that are
+    arrays. `grown` are those of the last items of lists to which it only appends; None if there are no such
+    lists.
     """
 
     forms: dict[VariableName, Any]
     slots: tuple[int, ...]
     fixed: frozenset[int] = frozenset()
     grown: frozenset[int] | None = None
+    given: frozenset[int] = frozenset()
 
 
 class Heads:
@@ -196,7 +201,7 @@ class Heads:
         self.live: dict[Any, Any] = {}  # the names that are live in the frames of calls, by code and place
         self.constants: dict[Any, Any] = {}  # lifted numbers, by the variable and the constant
         self.counters: list[Any] = []  # kept alive here: the shadow table keeps only ids
-        self.liftable: dict[LoopRun, tuple[LoopKey, set[VariableName]]] = {}  # only constant numbers change in these
+        self.liftable: dict[LoopRun, tuple[LoopKey, dict[VariableName, type]]] = {}  # only constants change in these
         self.refusal = ""  # where a lifted number is used otherwise than in arithmetic
 
     def enter_loop(self, frame: types.FrameType, head: LoopHead, iterator: list[Any]) -> Any:
@@ -218,10 +223,10 @@ class Heads:
         loop.end = len(self.reads.recording.entries)
         if head.is_for and not _only_counts(head, iterator) and type(iterator[0]) not in SYMBOLIC_ITERATORS:
             if may_be_symbolic(iterator[0]):
-                self.liftable[loop] = loop.key, set()
+                self.liftable[loop] = loop.key, {}
             return
         try:
-            self.lift(frame, self.lifts.get(loop.key, ()))
+            self.lift(frame, self.lifts.get(loop.key, {}))
             if self.reads.has_changed_containers():
                 raise IncomparableError("the content of a container from outside the function")
             state = _StateWalk(self).state(frame, head, iterator, loop)
@@ -231,9 +236,9 @@ class Heads:
             difference = (
                 "it ran too few iterations to compare them" if before is None else _describe_difference(before, state)
             )
-            names = _constants_that_differ(before, state) if difference and before is not None else set()
+            names = _constants_that_differ(before, state) if difference and before is not None else {}
             if names:
-                self.liftable.setdefault(loop, (loop.key, set()))[1].update(names)
+                self.liftable.setdefault(loop, (loop.key, {}))[1].update(names)
             elif difference and before is not None:
                 self.liftable.pop(loop, None)  # lifting does not remove this difference
         self.loops[key] = loop, state
@@ -253,7 +258,7 @@ class Heads:
         if loop.irregular > MOST_IRREGULAR or self.seen > MOST_PARTS or not _has_test(entries[begin:]):
             return
         try:
-            self.lift(frame, self.lifts.get(loop.key, ()))
+            self.lift(frame, self.lifts.get(loop.key, {}))
             state = _StateWalk(self).state(frame, head, [], loop)
         except IncomparableError:
             return
@@ -270,18 +275,22 @@ class Heads:
             known.append(forms)
         return number
 
-    def lift(self, frame: types.FrameType, names: Iterable[VariableName]) -> None:
-        """Replace these variables, if they are constant numbers, by values that the tape computes from here on."""
+    def lift(self, frame: types.FrameType, names: dict[VariableName, type]) -> None:
+        """Replace these variables, if they are constants, by values that the tape computes from here on."""
         frames = [*_frames(frame)] if names else []
-        for depth, function, name in sorted(names):
+        for (depth, function, name), kind in sorted(names.items(), key=lambda item: item[0]):
             f = frames[depth] if depth < len(frames) else frame
-            value = f.f_locals.get(name)
-            is_constant = type(value) in _LIFTABLE and slot_of(self.reads.recording, value) is None
-            if is_constant and f.f_code.co_name == function:
+            value: Any = f.f_locals.get(name)
+            if f.f_code.co_name != function or slot_of(self.reads.recording, value) is not None:
+                continue
+            if kind in _LIFTABLE and type(value) in _LIFTABLE:
                 key = depth, function, name, constant_key(value)
                 if key not in self.constants:
-                    self.constants[key] = lift_constant(self.reads.recording, value)
+                    self.constants[key] = lift_constant(self.reads.recording, kind(value))
                 set_local(f, name, self.constants[key])
+            elif issubclass(kind, np.ndarray) and type(value) is np.ndarray and value.size and value.flags.writeable:
+                first = (0,) * value.ndim
+                HOOKS["setitem"](value, first, lift_constant(self.reads.recording, value[first]), STATE.site)
 
     def live_in(self, frame: types.FrameType) -> frozenset[str]:
         """Return the fast local variables that a frame may still read after the call that it makes."""
@@ -303,7 +312,7 @@ class Heads:
         for loop, (key, names) in self.liftable.items():
             between = self.reads.recording.entries[loop.begin : loop.end]
             if _has_test(between):
-                found.setdefault(key, set()).update(names)
+                found.setdefault(key, {}).update(names)
         return found
 
 
@@ -340,13 +349,21 @@ def _describe_difference(a: LoopState, b: LoopState) -> str:
     return ", ".join(names) and f"it changes {', '.join(names)}"
 
 
-def _constants_that_differ(a: LoopState, b: LoopState) -> set[VariableName]:
-    """Return the variables that differ if all of them hold constant numbers, else an empty set."""
-    names = {key for key in {**a.forms, **b.forms} if a.forms.get(key, a) != b.forms.get(key, a)}
-    pairs = [(a.forms.get(key), b.forms.get(key)) for key in names]
-    return (
-        names if all([form and form[0] in _LIFTABLE and len(form) == 2 for pair in pairs for form in pair]) else set()
-    )
+def _constants_that_differ(a: LoopState, b: LoopState) -> dict[VariableName, Any]:
+    """Return the variables that differ and the types as which they must be lifted; none if that does not help all."""
+    names = [key for key in {**a.forms, **b.forms} if a.forms.get(key, a) != b.forms.get(key, a)]
+    kinds = {key: _lifted_type(a.forms.get(key, ()), b.forms.get(key, ())) for key in names}
+    return {} if None in kinds.values() else kinds
+
+
+def _lifted_type(a: Any, b: Any) -> type | None:
+    """Return the type as which a variable must be lifted that has the form `a` at a head and `b` at the next."""
+    if len(a) == len(b) == 2 and a[0] in _LIFTABLE and b[0] in _LIFTABLE:
+        kind: type = b[0]
+        return kind if kind is int or a[0] is not int else None
+    if a[:1] == b[:1] == (np.ndarray,) and isinstance(b[1], ValueSpec) and a[1:3] == (b[1].shape, b[1].dtype):
+        return np.ndarray if a[2].kind in "fc" and a[3:-1] == b[2:] else None
+    return None
 
 
 def _variable_label(depth: int, function: str, name: str) -> str:
@@ -359,6 +376,7 @@ class _StateWalk:
     def __init__(self, heads: Heads) -> None:
         self.heads, self.recording = heads, heads.reads.recording
         self.slots: list[int] = []
+        self.given: list[int] = []
         self.numbers: dict[int, int] = {}
         self.kept: list[Any] = []  # alive, so that no id is used twice
         inputs = [outer.traced for outer in heads.reads.inputs.values()]
@@ -403,7 +421,7 @@ class _StateWalk:
             form = ("grown", more, *map(self.form, last)) if is_alone else self.form(value)
             forms[0, frame.f_code.co_name, name] = form
         positions = frozenset(range(first, len(self.slots))) if lists else None
-        return LoopState(forms, tuple(self.slots), frozenset(fixed), positions)
+        return LoopState(forms, tuple(self.slots), frozenset(fixed), positions, frozenset(self.given))
 
     def form(self, value: Any) -> Any:
         """Return the form of a value. Code cannot distinguish states with equal forms in the same order."""
@@ -413,6 +431,8 @@ class _StateWalk:
             return t, value
         slot = slot_of(self.recording, value)
         if slot is not None:
+            if isinstance(value, np.ndarray) and self.is_input(value) and _is_whole(value):
+                self.given.append(len(self.slots))
             self.slots.append(slot)
             return (t, static_spec(value), *(self.memory(value) if isinstance(value, np.ndarray) else ()))
         if isinstance(value, (float, complex, np.generic)):
@@ -486,7 +506,18 @@ class _StateWalk:
             self.numbers[id(owner)] = len(self.numbers)
             self.kept.append(owner)
         begin = array.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
-        return self.numbers[id(owner)], id(owner) in self.input_owners, begin, array.strides, array.flags.writeable
+        is_part = self.is_input(array) and not _is_whole(array)
+        return self.numbers[id(owner)], is_part, begin, array.strides, array.flags.writeable
+
+    def is_input(self, array: np.ndarray) -> bool:
+        """Whether an array is in the memory of an input."""
+        return id(owner_of(array)) in self.input_owners
+
+
+def _is_whole(array: np.ndarray) -> bool:
+    """Whether an array shows all of its memory."""
+    owner = owner_of(array)
+    return array.shape == owner.shape and array.strides == owner.strides and array.dtype == owner.dtype
 
 
 class _Unset:

@@ -145,8 +145,8 @@ def trace_with_counters(
     """Trace the same call again, with loop counters computed by the tape; None if no loop needs that or it fails."""
     heads, lifts, again = found.reads.heads, dict[Any, Any](), None
     more = {} if found.tape is None or found.reads.draws else heads.needed_lifts()
-    while any([loop not in lifts or not names <= lifts[loop] for loop, names in more.items()]):
-        lifts = {loop: lifts.get(loop, set()) | more.get(loop, set()) for loop in {**lifts, **more}}
+    while any([loop not in lifts or not names.items() <= lifts[loop].items() for loop, names in more.items()]):
+        lifts = {loop: lifts.get(loop, {}) | more.get(loop, {}) for loop in {**lifts, **more}}
         try:
             with warnings.catch_warnings(record=True):  # the first run issued them
                 made = trace_watched(g, args, kwargs, lifts)
