@@ -374,3 +374,51 @@ def test_the_argument_is_written_to_where_no_branch_replaced_it():
         with contextlib.nullcontext() if (given > 0.0).any() else pytest.warns(wg.EagerWarning, match="writes into"):
             assert compiled(given, mine) == pytest.approx(f(given, theirs), rel=1e-14)
         np.testing.assert_array_equal(mine, theirs)
+
+
+def begins_with_an_integer(x, w):
+    total = 0
+    for v in x:
+        if v > 0.0:
+            total += v * w[0]
+        else:
+            total = total * 0.9 - w[1] * v
+    return total
+
+
+def negates_an_integer(x, w):
+    total = 0
+    for v in x:
+        total = np.arctan2(w[0] * v, -total) if v > 0.0 else total + w[1] * v
+    return total
+
+
+def returns_an_integer(x, w):
+    total = 0
+    for v in x:
+        if v > 0.0:
+            total = total + v * w[0]
+    return total
+
+
+def keeps_an_integer(x, w):
+    total, other = 0, 1
+    for v in x:
+        if v > 0.0:
+            total, other = other, total + v * w[0]
+        else:
+            other = other + w[1] * v
+    return total + other
+
+
+@pytest.mark.parametrize("f", [begins_with_an_integer, negates_an_integer, returns_an_integer, keeps_an_integer])
+def test_an_integer_that_becomes_a_float_is_one_where_it_makes_a_difference(f):
+    rng, w = np.random.default_rng(8), np.array([0.7, 0.4])
+    compiled = wg.compile(f, native=False, quiet=True)
+    given = [rng.normal(size=16) for _ in range(4)]
+    for x in (given[0], -given[0], -np.abs(given[0]), *given[1:]):
+        expected, found = f(x, w), compiled(x, w)
+        assert type(found) is type(expected)
+        assert found == pytest.approx(expected, rel=1e-13, abs=1e-15)
+        assert np.copysign(1.0, found) == np.copysign(1.0, expected)
+    assert ("1 trace" in compiled.explain()) == (f is begins_with_an_integer)

@@ -27,6 +27,7 @@ STATEMENTS = [
     "m[i] = m[i - 1] * 0.5 + x[i]", "c = c + m[i, 1] * 0.1", "c = min(c, 2.0, s[i] + 1.0)", "c = max(c, x[i])",
     "v = v * 0.9 + x[i]", "v[0] += c", "c = c * 0.9 + v[1] * 0.1", "s[n - i] = s[n - i] * 0.5 + c", "c = abs(c) * 0.8",
     "c = c + 0.1 * float(k)", "c = 0.5 * c + 0.1 * x[2 * i // 3]", "v = np.where(v > c, v, 0.3 * v)",
+    "t += x[i]", "t = t * 0.5 + x[i]", "t = x[i] - t", "c = c * 0.9 + 0.1 * t", "t = 0.1 * c", "w = w * 0.9 + 0.1",
 ]  # fmt: skip
 OF_WALK = ["c = c * 0.8 + 0.1 * b", "c = c + 0.1 * mode", "c = 0.3 * b if mode == 1 else 0.7 * c", "c = abs(c) - 0.2"]
 
@@ -45,12 +46,13 @@ def branch_function(seed: int) -> tuple[str, Callable[..., Any]]:
     """A random function of two vectors, with branches in a loop, and its text."""
     rng = np.random.default_rng(seed)
     lines = ["def f(x, w):", "    n, k, c, v, h = len(x), 0, w[0] * 1.0, w * 0.5, []"]
+    lines += [f"    t = {rng.choice(['0', '0.0', '1', 'x[0]'])}"]
     lines += ["    s, m = np.zeros(n + 1) + x[0], np.zeros((n, 2)) + x[1]"]
     loop = [f"    for i in range({rng.integers(1, 3)}, n):", *_block(rng, 2, int(rng.integers(2, 5)), 2)]
     loop += ["        h.append(c * 0.5)"] * (rng.random() < 0.3)
     if rng.random() < 0.3:
         loop = ["    for j in range(3):", "        c = c * 0.9 + 0.1 * w[j]", *[f"    {line}" for line in loop]]
-    lines += [*loop, "    return np.sum(s) + c + np.sum(m * m) + np.sum(v) + np.sum(np.array(h) ** 2)"]
+    lines += [*loop, "    return np.sum(s) + c + t + np.sum(m * m) + np.sum(v) + np.sum(np.array(h) ** 2)"]
     if rng.random() < 0.2:
         lines[-1] = f"    {lines[-1].strip()} + walk(x[0], x, 1) + walk(x[1], x[: n // 2], {rng.integers(1, 3)})"
         lines += _walk(rng)

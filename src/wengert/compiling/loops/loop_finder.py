@@ -30,6 +30,7 @@ from wengert.compiling.loops.branch_tree import (
     WhileLoop,
     link_order,
 )
+from wengert.compiling.loops.lifted_integers import may_be_floats
 from wengert.compiling.loops.periodicity import call_signature, constant_key
 from wengert.compiling.watched.loop_states import Join, Mark
 from wengert.tape.ops import Call, Constant, Op, Variable, sequence_like
@@ -246,6 +247,16 @@ class _LoopFinder:
             if spec_of([*head.references()][j].op.val) in head.fn.heads.reads.recording.memory.written_like:
                 raise _Irregular(row)
 
+    def check_integers(self, tree: Fork, exhausted: PathEnd | None) -> None:
+        """Raise _Irregular if a float that was lifted from an integer may be used as only integers are."""
+        heads: list[Any] = [self.ops[k] for run in self.heads for k in run]
+        lifted = {[*head.references()][k].op for head in heads for k in head.fn.integers}
+        rows = [row for row in itertools.chain(*self.iterations) if lifted.intersection(row.variables)]
+        links: set[Link] = {LoopVariable(k) for row in rows for k, op in enumerate(row.variables) if op in lifted}
+        links |= {OuterValue(k) for k, ops in enumerate(self.outer_values) if lifted.intersection(ops)}
+        if links and not may_be_floats(links, tree, exhausted, self.number_link is not None):
+            raise _Irregular(rows[0] if rows else self.iterations[0][0])
+
     def is_before(self, op: Op, run: int) -> bool:
         return not isinstance(op, Call) or self.place[op] < self.cuts[run][0]
 
@@ -259,6 +270,7 @@ class _LoopFinder:
             return []  # the length of a list depends on the number of iterations
         tree = self.fork([row for rows in self.iterations for row in (rows[:-1] if is_exhausted else rows)])
         exhausted = self.exhausted_end() if is_exhausted else None
+        self.check_integers(tree, exhausted)
         counts = any([step.op.fn is functional.whole for step in tree.steps])
         if min(self.stops) < 0 or not (tree.branches or counts):  # other loops of one path are found by rolling
             return []

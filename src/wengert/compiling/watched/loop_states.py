@@ -44,6 +44,7 @@ from wengert.rewrite.heads import LoopHead
 from wengert.rewrite.liveness import live_after
 from wengert.values.codes import original
 from wengert.values.frames import ENGINE, set_local
+from wengert.values.functional import WHOLE
 from wengert.values.names import home_of
 from wengert.values.sites import Site
 from wengert.values.views import owner_of
@@ -78,13 +79,13 @@ class Join(Mark):
 
 
 class Head(Mark):
-    """A mark at the begin of an iteration.
+    """A mark at the beginning of an iteration.
 
     `difference` describes what differs from the head before, besides the values of the variables; empty if `same`.
     `left` is the number of iterations left of a `for`; `fixed` are the positions of variables that the loop never sets,
-    `given` those of inputs that are arrays, `grown` those of the last items of lists to which it only appends.
-    With `number`, the last variable is the number of iterations of a `for`. Heads of a loop have the same `form` if
-    their states differ in the variables alone.
+    `given` those of inputs that are arrays, `integers` those of floats that were lifted from integers, `grown` those of
+    the last items of lists to which it only appends. With `number`, the last variable is the number of iterations of a
+    `for`. Heads of a loop have the same `form` if their states differ in the variables alone.
     """
 
     def __init__(
@@ -92,6 +93,7 @@ class Head(Mark):
     ) -> None:
         self.loop, self.difference, self.left = loop, difference, left
         self.fixed, self.given, self.grown, self.number = state.fixed, state.given, state.grown, number
+        self.integers = frozenset([k for k, slot in enumerate(state.slots) if slot in heads.integers])
         self.form = heads.number_of_forms(loop.key, state.forms)
         loop.irregular = loop.irregular + 1 if difference else 0
         self.levels, self.heads = heads.reads.recording.levels[1:], heads
@@ -199,6 +201,7 @@ class Heads:
         self.lifts: Lifts = {}
         self.lifted_loops: list[LoopRun] = []  # loops for which variables are lifted
         self.live: dict[Any, Any] = {}  # the names that are live in the frames of calls, by code and place
+        self.integers: set[int | None] = set()  # the slots of floats that were lifted from integers
         self.constants: dict[Any, Any] = {}  # lifted numbers, by the variable and the constant
         self.counters: list[Any] = []  # kept alive here: the shadow table keeps only ids
         self.liftable: dict[LoopRun, tuple[LoopKey, dict[VariableName, type]]] = {}  # only constants change in these
@@ -287,6 +290,8 @@ class Heads:
                 key = depth, function, name, constant_key(value)
                 if key not in self.constants:
                     self.constants[key] = lift_constant(self.reads.recording, kind(value))
+                    if type(value) is int is not kind:
+                        self.integers.update([slot_of(self.reads.recording, self.constants[key])])
                 set_local(f, name, self.constants[key])
             elif issubclass(kind, np.ndarray) and type(value) is np.ndarray and value.size and value.flags.writeable:
                 first = (0,) * value.ndim
@@ -360,7 +365,7 @@ def _lifted_type(a: Any, b: Any) -> type | None:
     """Return the type as which a variable must be lifted that has the form `a` at a head and `b` at the next."""
     if len(a) == len(b) == 2 and a[0] in _LIFTABLE and b[0] in _LIFTABLE:
         kind: type = b[0]
-        return kind if kind is int or a[0] is not int else None
+        return None if kind is int is not a[0] or (a[0] is int and abs(a[1]) > WHOLE) else kind
     if a[:1] == b[:1] == (np.ndarray,) and isinstance(b[1], ValueSpec) and a[1:3] == (b[1].shape, b[1].dtype):
         return np.ndarray if a[2].kind in "fc" and a[3:-1] == b[2:] else None
     return None
