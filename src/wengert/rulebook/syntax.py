@@ -35,10 +35,11 @@ def definition(function: Callable[..., Any]) -> ast.FunctionDef | None:
 
 
 def walk_tree(node: ast.AST) -> list[ast.AST]:
-    """Return all nodes of a syntax tree from the top down, like `ast.walk`, but four times as fast."""
+    """Return all nodes of a syntax tree from the top down, like `ast.walk`, but faster."""
     found = [node]
     for n in found:  # which grows
-        for part in vars(n).values():
+        for name in n._fields:  # other attributes may lead to other trees: `Load()` is one object for all
+            part = getattr(n, name, None)
             if isinstance(part, ast.AST):
                 found.append(part)
             elif type(part) is list:
@@ -53,7 +54,8 @@ def copied_tree(node: Any) -> Any:
     if not isinstance(node, ast.AST):
         return node
     made = type(node).__new__(type(node))
-    vars(made).update({name: copied_tree(part) for name, part in vars(node).items()})
+    names = [name for name in (*node._fields, *node._attributes) if hasattr(node, name)]
+    vars(made).update({name: copied_tree(getattr(node, name)) for name in names})
     return made
 
 
