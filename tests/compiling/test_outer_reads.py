@@ -405,7 +405,7 @@ EFFECTS = [
     ("", "exec('pass')", "builtins.exec"),
     ("import functools\ncached = functools.lru_cache(lambda z: z)", "cached(1.0)", "_lru_cache_wrapper"),
     ("def h(z): return z\ndef r(z): return z\nwg.extend.stands_for(h)(r)", "h(1.0)", "does not trace"),
-    ("", "raise_ = [absent for _ in ()]\n  try: absent\n  except NameError: pass", "it catches a NameError"),
+    ("", "raise_ = [absent for _ in ()]\n  try: absent\n  except NameError: pass", "it catches NameError"),
 ]  # fmt: skip
 
 

@@ -209,7 +209,7 @@ class CompiledFunction(Remade, Wrapper):
         """Run uncompiled from now on, and warn."""
         self._eager, self._version = reason, rules.version
         self._raise_if_strict()
-        warn(f"{callable_name(self.wrapped)} runs uncompiled: {reason}. {_STILL_CORRECT}", EagerWarning)
+        warn(f"{callable_name(self.wrapped)} runs uncompiled: {reason.rstrip('.')}. {_STILL_CORRECT}", EagerWarning)
 
     def _raise_if_strict(self) -> None:
         """With `strict`, raise the reason why the function would run uncompiled."""

@@ -63,7 +63,7 @@ def _watch_caught(error: BaseException, site: Site | None) -> None:
         error, UnboundLocalError
     )
     if is_absence and not is_own_or_library_code(sys._getframe(1)):
-        give_up_at(f"it catches a {type(error).__name__}, but wengert does not guard that a name is missing", site)
+        give_up_at(f"it catches {type(error).__name__}, but wengert does not guard that a name is missing", site)
     HOOKS["caught"](error, site)
 
 

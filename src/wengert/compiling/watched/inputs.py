@@ -160,7 +160,9 @@ class Inputs(Guards):
         elif t in GENERATORS or (has_only_attributes(t) and not any(map(is_unwatched_class, t.__mro__))):
             self._read_instance(value, accessor, t)
         else:
-            self.give_up(f"it reads a {t.__name__} ({self.describe(accessor)}), which wengert cannot inspect")
+            owner = getattr(value, "__self__", None) if t is types.BuiltinMethodType else None
+            kind = t.__name__ if owner is None else f"method of a {type(owner).__name__}"
+            self.give_up(f"it reads a {kind} ({self.describe(accessor)}), which wengert cannot inspect")
 
     def _read_enum_member(self, value: Any, accessor: str) -> None:
         """Guard the identity of a member of an enumeration; its attributes are read like those of any object."""
