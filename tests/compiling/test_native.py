@@ -467,11 +467,14 @@ def test_a_compiler_that_fails_leaves_numpys_code(monkeypatch: pytest.MonkeyPatc
 
 
 def test_without_numba(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(native_choosing, "has_compiler", lambda: False)
+    for module in (native_choosing, native_module):
+        monkeypatch.setattr(module, "has_compiler", lambda: False)
     tape = of(lambda x: x * 2.0, 1.0)
     assert tape.compile(native=None)(3.0) == tape.compile(native=False)(3.0) == 6.0
     with pytest.raises(NativeUnavailableError, match=r"pip install 'wengert\[native\]'"):
         tape.compile(native=True)
+    with pytest.raises(NativeUnavailableError, match="needs numba"):
+        wg.compile(lambda x: x * 2.0, native=True)
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")

@@ -647,3 +647,16 @@ def test_an_exception_is_that_of_the_function() -> None:
     space["a"] = 4.0
     assert g(3.0) == pytest.approx(-0.5)
     assert traces(g) == 1
+
+
+def test_a_function_that_rebuilds_a_tree_from_a_vector_is_compiled():
+    flat, unravel = wg.ravel({"a": np.arange(3.0), "b": 2.0})
+
+    def loss(v):
+        parameters = unravel(v)
+        return np.sum(parameters["a"] ** 2) * parameters["b"]
+
+    compiled = wg.compile(wg.grad(loss), native=False)
+    for v in (flat, flat + 0.5):
+        np.testing.assert_allclose(compiled(v), [*(2.0 * v[:3] * v[3]), np.sum(v[:3] ** 2)], rtol=1e-14)
+    assert "1 trace" in compiled.explain()

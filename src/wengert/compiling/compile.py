@@ -320,6 +320,8 @@ def compile(
     `g.explain()` describes the traces, `g.source()` returns the generated code, `g.clear()` forgets all traces.
     """
     native = False if exact and native is None else native
+    if native:
+        load_compiler()
     if g is not None:
         check_function(compile, g)
     made = functools.partial(CompiledFunction, exact=exact, strict=strict, native=native, quiet=quiet)

@@ -14,6 +14,7 @@ from wengert.compiling.native.scipy_functions import declaration
 from wengert.compiling.native.source import TapeProgram
 from wengert.compiling.native.values import Scalar
 from wengert.compiling.ops import math_functions
+from wengert.errors import NativeUnavailableError
 from wengert.values import kernel_cache
 from wengert.values.kernel_cache import has_compiler
 
@@ -120,9 +121,12 @@ def fast_tanh(x):
 
 
 def load_compiler() -> None:
-    """Import numba if it is installed."""
-    if has_compiler():
-        importlib.import_module("numba")
+    """Import numba. Errors: NativeUnavailableError if it is not installed."""
+    if not has_compiler():
+        raise NativeUnavailableError(
+            "native=True needs numba, which is not installed. Run pip install 'wengert[native]', or omit native=True"
+        )
+    importlib.import_module("numba")
 
 
 def module_source(program: TapeProgram, cached: bool = True) -> str:

@@ -14,8 +14,8 @@ from collections.abc import Callable
 from typing import Any
 
 from wengert.compiling.native.compiled import compile_native
+from wengert.compiling.native.module import load_compiler
 from wengert.compiling.native.values import UnsupportedOp
-from wengert.errors import NativeUnavailableError
 from wengert.tape.interface import AnyRunningTape
 from wengert.tape.loops import Loop
 from wengert.tape.ops import Call
@@ -42,10 +42,7 @@ def choose_code(tape: AnyRunningTape, name: str, native: bool | None) -> Callabl
         return TieredFunction(tape, name)
     if not native:
         return tape.compile(name)
-    if not has_compiler():
-        raise NativeUnavailableError(
-            "native=True needs numba, which is not installed. Run pip install 'wengert[native]', or omit native=True"
-        )
+    load_compiler()
     try:
         return compile_native(tape, name)
     except UnsupportedOp as error:

@@ -25,6 +25,7 @@ from wengert.compiling.watched.trusted import (
 )
 from wengert.compiling.watched.watchable import (
     ATOMS,
+    COMPARED_BY_VALUE,
     CONSTANT_CALLABLES,
     GENERATORS,
     Wrapper,
@@ -45,6 +46,8 @@ from wengert.values.transformed import Transformed
 
 LONGEST_ACCESSOR = 400
 """Characters of the longest accessor; a trace that reads a value deeper than that is not kept."""
+_IMMUTABLE = (types.FunctionType, type, *CONSTANT_CALLABLES, *ATOMS, *COMPARED_BY_VALUE, float)
+"""Types of values in a function of this package that need no guard beside that of the function."""
 
 
 class Inputs(Guards):
@@ -198,5 +201,5 @@ class Inputs(Guards):
                 todo.append(g.__func__)
             elif type(g) is types.MethodType:
                 self.read(g.__self__, f"{self.pin(g)}.__self__")
-            elif not issubclass(type(g), (types.FunctionType, type, *CONSTANT_CALLABLES, *ATOMS, float)):
+            elif not issubclass(type(g), _IMMUTABLE):
                 self._read_object(g, self.pin(g), type(g))

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from wengert.values.names import is_heap_type
+from wengert.values.specs import Spec
 from wengert.values.transformed import Transformed
 
 ATOMS = {int, bool, str, bytes, type(None), type(...), type(NotImplemented)}
@@ -19,7 +20,7 @@ CONSTANT_CALLABLES = (
     type(np.where), types.GenericAlias,
 )  # fmt: skip
 """Types of callables that cannot change: a guard of their identity is enough."""
-COMPARED_BY_VALUE = (np.bool_, np.integer, np.datetime64, np.dtype, range, slice)
+COMPARED_BY_VALUE = (np.bool_, np.integer, np.datetime64, np.dtype, range, slice, Spec)
 """Types whose values guards compare, type included; the comparison runs no user code."""
 GENERATORS = (np.random.Generator, np.random.RandomState)
 """Random generators: each draw changes their state, which `drawing.py` handles."""
@@ -169,6 +170,8 @@ def readable_state(value: Any) -> Any:
         return t, _readable_dtype(value.dtype), value.tobytes()
     if isinstance(value, np.dtype):
         return _readable_dtype(value)
+    if t is Spec:
+        return t, value.shape, _readable_dtype(value.dtype), value.pytype
     raise TypeError(f"wengert cannot compare a {t.__name__} with its earlier value")
 
 
