@@ -17,7 +17,8 @@ def inverse(a):
         return np.linalg.inv(a)
     except np.linalg.LinAlgError:
         raise NoDerivativeError(
-            "the logarithm of the determinant has no derivative, because this matrix is singular"
+            "the logarithm of the determinant has no derivative, because this matrix is singular. "
+            "Perturb the matrix, or use np.linalg.det"
         ) from None
 
 

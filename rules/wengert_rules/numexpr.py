@@ -70,7 +70,7 @@ def computed(name, values):
     else:
         f = OPERATIONS.get(what)
     if f is None:
-        raise RefusedCallError(f"numexpr's instruction {name} has no derivative here: write this part for NumPy.")
+        raise RefusedCallError(f"numexpr's instruction {name} has no derivative here. Write this part in NumPy.")
     return in_type(f(*values[: len(kinds) - 1]), kinds[0])
 
 

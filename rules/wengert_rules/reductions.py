@@ -98,8 +98,8 @@ def deviations(a, centre, axis, where):
         centre = np.mean(a, axis=axis, keepdims=True, where=where)
     elif not is_mean_like(centre, a):
         raise NoDerivativeError(
-            f"mean= of shape {np.shape(centre)} and dtype {np.asarray(centre).dtype} is no mean of an array of shape "
-            f"{np.shape(a)} and dtype {np.asarray(a).dtype}. Give np.mean(a, axis=axis, keepdims=True)"
+            f"mean= of shape {np.shape(centre)} and dtype {np.asarray(centre).dtype} is not a mean of an array of "
+            f"shape {np.shape(a)} and dtype {np.asarray(a).dtype}. Pass np.mean(a, axis=axis, keepdims=True)"
         )
     return masked(a - centre, where)
 

@@ -10,7 +10,7 @@ from wengert_rules.decompositions import completed, from_triangle, half, refusal
 ADDED_TO_Q = (
     "the columns that mode='complete' adds to Q are an arbitrary basis and have no derivative. Use mode='reduced'"
 )
-DEPENDENT = "the columns of the matrix are linearly dependent, so its QR factors have no derivative"
+DEPENDENT = "the columns of the matrix are linearly dependent, so its QR factors have no derivative. Perturb it"
 
 
 @pullback(np.linalg.cholesky)

@@ -44,21 +44,23 @@ from wengert.tape.rrules import RRuleContext, rrule_tape
 from wengert.tape.tape import Context, Tape, bound, verify
 from wengert.api.tangents import jvp, linearize
 from wengert.api.taping import gradtape, hvptape, jvptape, trace
+from wengert.api.trees import tree_leaves, tree_map, tree_paths
 from wengert.values.gradients import Gradients
 from wengert.values.projection import ProjectTo
 from wengert.values.cotangents import InplaceableThunk, NoTangent, Tangent, Thunk, ZeroTangent, add_inplace, unthunk
 from wengert.values.settings import accumulation, debug
 
 if TYPE_CHECKING:
-    from wengert import dask, tensor
+    from wengert import dask, optim, tensor
 
 __version__ = "0.1.0"
 __all__ = [
-    # derivatives, checkpoints, constants, and checks of derivatives
+    # derivatives, checkpoints, constants, and checks of derivatives; trees of parameters, and optimisers
     "grad", "value_and_grad", "vjp", "jvp", "linearize", "Gradients", "stop_gradient", "strict", "debug_nans",
     "check_grads", "ngradient", "jacobian", "jacrev", "jacfwd", "value_and_jacobian", "hessian", "hvp", "vhp",
     "derivative", "elementwise_grad", "ravel", "sparse_jacobian", "sparse_hessian", "jacobian_pattern",
     "implicit", "vmap", "checkpoint", "checkpoint_loop", "accumulation", "dask",
+    "tree_leaves", "tree_map", "tree_paths", "optim",
     # rules, and the cotangents that they may return
     "rules", "partials", "pullback", "rrule", "pushforward", "custom", "scalar_rule", "jacobian_rule", "accumulates",
     "non_differentiable", "primitivize", "test_rrule", "policy", "missing", "extend", "ProjectTo", "Tangent", "Thunk",
@@ -79,7 +81,7 @@ __all__ = [
     "RecomputationError", "RefusedCallError", "RuleError", "StaleTapeError", "TapeError", "TensorLanguageError",
     "WengertError", "WengertWarning",
 ]  # fmt: skip
-_LATE = {"tensor", "dask"}
+_LATE = {"tensor", "dask", "optim"}
 
 
 if not TYPE_CHECKING:  # a type checker would take every name for present

@@ -1,5 +1,5 @@
 # PYTHON_ARGCOMPLETE_OK
-"""`python -m wengert`: the command line."""
+"""The command line: `wengert`, also called by `python -m wengert`."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ import traceback
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from wengert import __version__
 from wengert.api.checks import check_grads
 from wengert.api.explain import policy
 from wengert.api.memory_profile import memory
@@ -22,7 +25,11 @@ from wengert.api.taping import gradtape, trace
 from wengert.errors import ArgumentError, IntegerInputError, WengertError
 from wengert.tape.tape import Tape
 from wengert.tools.cli_values import UsageError, arguments, by_position, find_callable
+from wengert.values.trees import leaves
 
+MODULE = "python -m wengert"
+VERSION = f"wengert {__version__}, Python {sys.version.split()[0]}, NumPy {np.__version__}"
+MODES = {"rev": "gradients", "fwd": "tangents"}
 EPILOG = """\
 name a function as module:function or path/to/file.py:function (the file is run), then give its arguments:
   1.5  '[1.0, 2.0]'  '{"w": [1.0]}'    Python literals; a list of numbers is an array
@@ -51,14 +58,24 @@ examples, with a file model.py:
 """
 
 
-def main(words: list[str] | None = None) -> int:
-    """Run a command; return its exit code, or exit with 2 if the command line is not valid."""
-    parser = _parser()
+def run_script() -> int:
+    """Run the `wengert` script: the current folder is on the path, as with `python -m`."""
+    if not sys.flags.safe_path:
+        sys.path.insert(0, str(Path.cwd()))
+    return main(program="wengert")
+
+
+def main(words: list[str] | None = None, program: str = MODULE) -> int:
+    """Run a command; return its exit code, or exit with 2 if the command line is not valid.
+
+    `program` is the name of the command line in messages.
+    """
+    parser = _parser(program)
     with contextlib.suppress(ImportError):
         importlib.import_module("argcomplete").autocomplete(parser)
     options, more = parser.parse_known_args([_with_space(word) for word in (sys.argv[1:] if words is None else words)])
     if strange := [word for word in more if word.startswith("-") or not hasattr(options, "values")]:
-        parser.error(f"{' '.join(strange)}: no such option. See: {parser.prog} {options.command} --help")
+        parser.error(f"{' '.join(strange)}: there is no such option. See {parser.prog} {options.command} --help")
     if more:  # arguments after options
         options.values += more
     try:
@@ -99,13 +116,13 @@ def _report_error(error: Exception) -> int:
     return 1
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(program: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        "python -m wengert",
+        program,
         description="Trace, differentiate, check or measure a function at given arguments.",
-        epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    parser.add_argument("--version", action="version", version=VERSION, help="print the versions and exit")
     commands = parser.add_subparsers(required=True, metavar="command", dest="command")
     ops = _function_command(commands, "trace", _run_trace, "print the operations of a call, one a line")
     source = _function_command(commands, "source", _run_source, "print the derivative as plain NumPy source")
@@ -118,9 +135,9 @@ def _parser() -> argparse.ArgumentParser:
     peak.set_defaults(measure=memory)
     check = _function_command(commands, "check", _run_check, "compare the derivatives with finite differences")
     check.add_argument("--order", type=int, default=1, help="2 checks second derivatives too, and so on")
-    check.add_argument("--mode", action="append", choices=["rev", "fwd"], help="gradients or tangents; repeat for both")
-    check.add_argument("--rtol", type=float, help="relative tolerance, by default eps^(1/3)")
-    check.add_argument("--atol", type=float, help="absolute tolerance, by default eps^(1/2)")
+    check.add_argument("--mode", action="append", choices=[*MODES], help="gradients or tangents; repeat for both")
+    check.add_argument("--rtol", type=float, help="relative tolerance; the default is 6.1e-06 for float64 (eps^(1/3))")
+    check.add_argument("--atol", type=float, help="absolute tolerance; the default is 1.5e-08 for float64 (eps^(1/2))")
     check.add_argument("--quiet", action="store_true", help="show no progress")
     _function_command(commands, "missing", _run_missing, "list the calls without a rule, with a rule to paste for each")
     explain = _add_command(commands, "policy", _run_policy, "explain how traced code treats a call")
@@ -136,13 +153,15 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument(
             "--wrt", action="append", metavar="NAME", help="differentiate by this argument; repeat for more"
         )
+    for documented in (parser, *commands.choices.values()):
+        documented.epilog = EPILOG.replace(MODULE, program)
     return parser
 
 
 def _add_command(commands: Any, name: str, run: Any, words: str) -> argparse.ArgumentParser:
     about = f"{words[0].upper()}{words[1:]}."
     command: argparse.ArgumentParser = commands.add_parser(
-        name, help=words, description=about, epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
+        name, help=words, description=about, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     command.set_defaults(run=run)
     return command
@@ -233,9 +252,24 @@ def _run_check(options: argparse.Namespace) -> int:
     modes = tuple(options.mode or ["rev"])
     tolerances: dict[str, Any] = {"rtol": options.rtol, "atol": options.atol}
     worst = check_grads(f, *args, order=options.order, modes=modes, quiet=options.quiet, **tolerances)
-    error = f"the largest relative error is {worst:.1e}" if worst else "all errors are below the absolute tolerance"
-    print(f"{options.function}: OK, its derivatives agree with finite differences; {error}")
+    checked = " and ".join(MODES[mode] for mode in dict.fromkeys(modes))
+    order = f" up to order {options.order}" if options.order > 1 else ""
+    error = f"largest relative error {worst:.1e}" if worst else "no error is larger than atol"
+    print(f"OK: {checked}{order} agree with finite differences ({error}; {_criteria(args, **tolerances)})")
     return 0
+
+
+def _criteria(args: tuple[Any, ...], rtol: float | None, atol: float | None) -> str:
+    """Describe the tolerances of `check_grads`, by default powers of each dtype's eps, and the numbers checked."""
+    numbers = [np.asarray(leaf) for _, leaf in leaves(args)]
+    precisions = sorted({float(np.finfo(array.dtype).eps) for array in numbers})
+
+    def text(tolerance: float | None, power: float) -> str:
+        default = [eps**power for eps in precisions]
+        return " or ".join([f"{amount:.2g}" for amount in (default if tolerance is None else [tolerance])])
+
+    count = sum([array.size for array in numbers])
+    return f"rtol {text(rtol, 1 / 3)}, atol {text(atol, 1 / 2)}, {count} number{'s' * (count != 1)} checked"
 
 
 def _run_missing(options: argparse.Namespace) -> int:

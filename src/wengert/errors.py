@@ -61,7 +61,7 @@ class NoDerivativeError(WengertError, ValueError):
 def of_rule(error: Exception, site: Any = None) -> Exception:
     """Return the error that a rule raised; a LinAlgError as a NoDerivativeError, which has the user's line."""
     if isinstance(error, np.linalg.LinAlgError):
-        error = NoDerivativeError(f"the derivative cannot be computed at these values: {error}")
+        error = NoDerivativeError(f"wengert cannot compute the derivative at these values: {error}")
     if isinstance(error, NoDerivativeError):
         error.site = error.site or site
     return error

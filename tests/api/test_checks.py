@@ -204,11 +204,11 @@ def off_by_one_entry(dp: Any, dx: Any) -> Any:
         (off_by_one_entry, r"params\['w'\]\[0\]\[1, 0\]\n.*-?\d.*\n.*\n.*relative error: 0.01.*\n1 of 4"),
         (lambda dp, dx: (dp, -dx), r"at x\[\d\]\n(.*\n)*2 of 2"),
         (lambda dp, dx: (dp, dx * np.nan), r"at x\[0\]"),
-        (lambda dp, dx: ({"w": dp["w"], "b": None}, dx), r"no gradient at params\['b'\]"),
-        (lambda dp, dx: (dp, None), r"no gradient at x"),
-        (lambda dp, dx: ({**dp, "c": 1.0}, dx), r"a gradient at params\['c'\], where"),
-        (lambda dp, dx: (dp, dx[:1]), r"at x has shape \(1,\), the argument has \(2,\)"),
-        (lambda dp, dx: (dp, dx.astype(np.float32)), r"at x has dtype float32, the argument has float64"),
+        (lambda dp, dx: ({"w": dp["w"], "b": None}, dx), r"no entry at params\['b'\]"),
+        (lambda dp, dx: (dp, None), r"no entry at x"),
+        (lambda dp, dx: ({**dp, "c": 1.0}, dx), r"an entry at params\['c'\], where"),
+        (lambda dp, dx: (dp, dx[:1]), r"at x has shape \(1,\), but the argument has \(2,\)"),
+        (lambda dp, dx: (dp, dx.astype(np.float32)), r"at x has dtype float32, but the argument has float64"),
         (lambda dp, dx: dp, r"expected a tuple of 2 gradients"),
     ],
 )
@@ -293,7 +293,7 @@ def wrong() -> Any:
 
 def test_a_wrong_second_derivative_is_found(wrong: Any) -> None:
     assert check_grads(wrong)(0.7) < 1e-9
-    with pytest.raises(GradientCheckError, match="of the pullback of square, at a higher order"):
+    with pytest.raises(GradientCheckError, match="the derivative of the pullback of square is wrong"):
         check_grads(wrong, order=2)(0.7)
 
 
@@ -322,5 +322,5 @@ def test_what_cannot_be_checked_is_refused() -> None:
             check_grads(math.sin, **options)
     with pytest.raises(wg.ArgumentError, match="nothing to check"):
         check_grads(math.sin, order=2)(1)
-    with pytest.raises(NonScalarOutputError, match="no number to check"):
+    with pytest.raises(NonScalarOutputError, match="contains no number"):
         check_grads(lambda x: "text")(1.0)

@@ -20,7 +20,7 @@ def test_the_table_of_contents_names_all_that_is_public_once() -> None:
         for name, value in vars(wg).items()
         if not name.startswith("_") and not isinstance(value, ModuleType) and name not in FOR_ITSELF
     }
-    assert set(wg.__all__) == imported | {"dask", "errors", "extend", "tensor"}
+    assert set(wg.__all__) == imported | {"dask", "errors", "extend", "optim", "tensor"}
     assert len(wg.__all__) == len(set(wg.__all__))
 
 

@@ -78,7 +78,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "a position after the function": (lambda: wg.grad(product, 1), wg.ArgumentError, "grad(f, argnums=1)"),
     "positions after the function": (lambda: wg.grad(product, (0, 1)), wg.ArgumentError, "grad(f, argnums=(0, 1))"),
     "positions from 1": (lambda: wg.grad(total, argnums=1)(X), wg.ArgumentError, "counted from 0"),
-    "a name that is none": (lambda: wg.grad(total, argnums="w")(X), wg.ArgumentError, "The parameters of the function"),
+    "a name that is none": (lambda: wg.grad(total, argnums="w")(X), wg.ArgumentError, "The function's parameters"),
     "an array for argnums": (lambda: wg.value_and_grad(total, X), wg.ArgumentError, "grad(f)(x, y)"),
     "jacobian at once": (lambda: wg.jacobian(np.sin, X), wg.ArgumentError, "grad(f)(x, y)"),
     "keywords at once": (lambda: wg.grad(product, x=1.0, y=2.0), wg.ArgumentError, "grad(f)(..., x=...)"),
@@ -88,7 +88,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "no axis of examples": (lambda: wg.vmap(product)(X, 2.0), wg.ArgumentError, "in_axes=None for it"),
     "jvp without tuples": (lambda: wg.jvp(total, X, X), wg.ArgumentError, "jvp(f, (x,), (x_dot,))"),
     "a tangent of another shape": (lambda: wg.jvp(total, (X,), (np.ones(3),)), wg.ArgumentError, "the primal has (2,)"),
-    "a cotangent of another shape": (lambda: wg.vjp(np.sin, X)[1](1.0), ValueError, "the result (2,)"),
+    "a cotangent of another shape": (lambda: wg.vjp(np.sin, X)[1](1.0), ValueError, "the result has (2,)"),
     "check_grads at whole numbers": (lambda: wg.check_grads(total, WHOLE), wg.ArgumentError, "Pass floats (1.0"),
     # inside the function
     "x.at[0].set": (lambda: wg.grad(lambda x: x.at[0].set(1.0))(X), AttributeError, "y = x.copy(); y[0] = 1.0"),
@@ -148,7 +148,7 @@ def test_a_write_into_an_array_from_outside_is_right() -> None:
     assert np.array_equal(buffer, X**2)
 
 
-@pytest.mark.parametrize(("f", "words"), [(np.floor, "floor gives"), (lambda x: X[int(x)], "int gives a constant")])
+@pytest.mark.parametrize(("f", "words"), [(np.floor, "floor returns"), (lambda x: X[int(x)], "int returns a constant")])
 def test_a_zero_is_told(f: Any, words: str) -> None:
     with pytest.warns(wg.NoPathWarning, match=words):
         assert wg.grad(f)(1.0) == 0.0

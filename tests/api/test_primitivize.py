@@ -155,7 +155,7 @@ def picks(x: Any, order: Any) -> Any:
     (writes, (np.array([5.0, 2.0]),), None),
     (writes, (np.ones(2),), "it writes into its arguments"),
     (counts, (1.0,), "it returns another result"),
-    (picks, (np.ones(2), np.array([1, 0])), r"%2 is int64\[2\], which a trace would freeze"),
+    (picks, (np.ones(2), np.array([1, 0])), r"%2 is int64\[2\], which a trace would make constant"),
     (lambda x: object(), (1.0,), "it returns another result"),
 ])  # fmt: skip
 def test_what_cannot_be_entered(fn: Any, inputs: Any, said: str | None) -> None:
@@ -168,7 +168,7 @@ def test_what_cannot_be_entered(fn: Any, inputs: Any, said: str | None) -> None:
         return
     with pytest.raises(wg.TapeError, match=said) as caught:
         wg.primitivize(tape)
-    assert "cannot enter `%" in str(caught.value) and "fix:" in str(caught.value)
+    assert "cannot inline `%" in str(caught.value) and "fix:" in str(caught.value)
     assert tape.dump() == before
 
 

@@ -71,12 +71,12 @@ def test_the_error_says_which_check_argument_and_numbers() -> None:
         check(lambda r: general(r, product, lambda y_bar, a, b: (y_bar * b, y_bar * a * a)), 2.0, 3.0)
     text = str(caught.value)
     assert "product, rule product_ at" in text and "test_rulecheck.py:" in text
-    assert "derivative with respect to argument 1 against differences" in text and " is not " in text
+    assert "derivative with respect to argument 1 disagrees with differences" in text and " is not " in text
 
 
 def test_wrong_primal() -> None:
     for value in (lambda a, b: a * b * (1 + 2e-16), lambda a, b: np.asarray(a * b)):
-        fails("the value", lambda r: general(r, value, lambda g, a, b: (g * b, g * a)), 2.5, 3.0)
+        fails("returns another value", lambda r: general(r, value, lambda g, a, b: (g * b, g * a)), 2.5, 3.0)
 
 
 @pytest.mark.parametrize("args", [(2.0, 3.0), (A, B), (A.astype("f"), A), (Z, Z)])
@@ -95,7 +95,7 @@ def test_wrong_in_one_element() -> None:
         def product_(y, a, b):
             return b + np.array([0, 1e-4]), a
 
-    fails(r"argument 0 against differences at \[1\]", declare, A, A)
+    fails(r"argument 0 disagrees with differences at \[1\]", declare, A, A)
 
 
 def test_missing_conjugate() -> None:
@@ -105,7 +105,7 @@ def test_missing_conjugate() -> None:
             return y_bar * b, y_bar * a
 
     check(declare, A, A)
-    named = r"against differences.*A conjugate is the likely cause.*conj\(∂y/∂x\)"
+    named = r"disagrees with differences.*A conjugate is the likely cause.*conj\(∂y/∂x\)"
     for args in ((Z, Z), (A, Z), (Z, A), (1 + 2j, 0.5), (0.5, 2j)):
         fails(named, declare, *args)
 
@@ -127,12 +127,12 @@ def test_wrong_count() -> None:
 
 
 def test_none_for_a_differentiable_argument() -> None:
-    fails("argument 1: None", lambda r: general(r, product, lambda g, a, b: (g * b, None)), 2.0, 3.0)
+    fails("argument 1 is None", lambda r: general(r, product, lambda g, a, b: (g * b, None)), 2.0, 3.0)
 
 
 def test_a_cotangent_for_a_discrete_argument() -> None:
     back = lambda y_bar, a, b: (y_bar * b, y_bar * a)
-    fails("argument 1: .* no derivative", lambda r: general(r, product, back), 2.0, 3)
+    fails("argument 1 has no derivative", lambda r: general(r, product, back), 2.0, 3)
 
 
 def test_wrong_shape() -> None:
@@ -145,7 +145,7 @@ def test_not_linear_in_the_seed() -> None:
         def product_(y_bar, y, a, b):
             return y_bar * b + 1e-3 * (y_bar * y_bar - 0.36), y_bar * a
 
-    fails("linearity|against differences", declare, 2.0, 3.0)
+    fails("not linear|disagrees with differences", declare, 2.0, 3.0)
 
 
 def test_wrong_accumulator() -> None:
@@ -177,7 +177,7 @@ def test_writing_to_the_seed_or_an_argument() -> None:
         x += 1.0
         return result
 
-    fails("the seed", lambda r: general(r, product, lambda g, a, b: spoil(g, (g * b, g * a))), A, A + 1)
+    fails("changed its cotangent", lambda r: general(r, product, lambda g, a, b: spoil(g, (g * b, g * a))), A, A + 1)
     fails("the arguments", lambda r: general(r, product, lambda g, a, b: spoil(a, (g * b, g * a))), A, A + 1)
 
 
@@ -200,12 +200,12 @@ def test_a_step_that_differs() -> None:
         rule = registry[product]
         rule.scalar_step = lambda wanted: lambda g, e, bars: bars.__setitem__(slice(None), [g, g])
 
-    fails("step on floats, argument 1", declare, 2.0, 3.0)
+    fails("step on floats disagrees with the pullback, argument 1", declare, 2.0, 3.0)
 
 
 def test_a_constant_that_is_none() -> None:
     check(lambda r: non_differentiable(np.floor, registry=r), A, f=np.floor)
-    fails("argument 0 against differences", lambda r: non_differentiable(np.sin, registry=r), A, f=np.sin)
+    fails("argument 0 disagrees with differences", lambda r: non_differentiable(np.sin, registry=r), A, f=np.sin)
 
 
 def test_sequences_are_checked_item_by_item() -> None:
@@ -255,12 +255,12 @@ def test_right_thunks_in_a_pullback() -> None:
 
     check(declare, A, A)
     check(declare, B, B)
-    fails("add of the InplaceableThunk of argument 0 against", lambda r: declare(r, 1.01), A, A)
+    fails("add of the InplaceableThunk of argument 0 disagrees", lambda r: declare(r, 1.01), A, A)
 
 
 @pytest.mark.parametrize("val", [lambda g, b: g * b * 1.01, lambda g, b: g, lambda g, b: ZeroTangent()])
 def test_wrong_val(val: Any) -> None:
-    fails("argument 0 against differences", acting(val=val), A, A)
+    fails("argument 0 disagrees with differences", acting(val=val), A, A)
     fails("argument 0", acting(val=val), 2.0, 3.0)
 
 
@@ -269,7 +269,7 @@ def test_a_thunk_that_gives_its_value_once() -> None:
         values = iter([g * b])
         return Thunk(lambda: next(values, 0 * g)), g * a
 
-    fails("value of the thunk of argument 0", lambda r: general(r, product, back), A, A)
+    fails("the thunk of argument 0 returns another value", lambda r: general(r, product, back), A, A)
 
 
 def twice(x_bar: np.ndarray, value: Any) -> np.ndarray:
@@ -294,10 +294,10 @@ def set_instead(x_bar: np.ndarray, value: Any) -> np.ndarray:
 
 
 @pytest.mark.parametrize(("add", "match"), [
-    (twice, "argument 0 against [+] val"),
-    (elsewhere, "argument 0 against [+] val"),
-    (set_instead, "argument 0 against [+] val"),
-    (in_one_order, "argument 0 in Fortran order against [+] val"),
+    (twice, "argument 0 disagrees with buffer [+] val"),
+    (elsewhere, "argument 0 disagrees with buffer [+] val"),
+    (set_instead, "argument 0 disagrees with buffer [+] val"),
+    (in_one_order, "argument 0 in Fortran order disagrees with buffer [+] val"),
     (lambda x_bar, value: x_bar + value, "does not return its buffer"),
     (lambda x_bar, value: plus_equals(x_bar, value)[:], "does not return its buffer"),
     (lambda x_bar, value: None, "does not return its buffer"),
@@ -317,19 +317,19 @@ def test_add_that_writes_to_the_seed_or_an_argument() -> None:
 
     # what was written is seen in the next layout at the latest
     fails(
-        "the seed after|against [+] val",
+        "changed the cotangent|disagrees with buffer [+] val",
         lambda r: general(r, product, lambda g, a, b: back(g, a, b, "seed")),
         B,
         B.copy(),
     )
     declare = lambda r: general(r, product, lambda g, a, b: back(g, a, b, "argument"))
-    fails("the arguments after the thunks", declare, B.copy(), B.copy())
+    fails("a thunk changed the arguments", declare, B.copy(), B.copy())
 
 
 def test_zeros_where_there_is_a_derivative_and_where_there_is_none() -> None:
     check(lambda r: general(r, product, lambda g, a, b: (g * b, NoTangent())), 2.0, 3)
-    fails("argument 1: None", lambda r: general(r, product, lambda g, a, b: (g * b, NoTangent())), 2.0, 3.0)
-    fails("argument 1 against", lambda r: general(r, product, lambda g, a, b: (g * b, ZeroTangent())), 2.0, 3.0)
+    fails("argument 1 is None", lambda r: general(r, product, lambda g, a, b: (g * b, NoTangent())), 2.0, 3.0)
+    fails("argument 1 disagrees", lambda r: general(r, product, lambda g, a, b: (g * b, ZeroTangent())), 2.0, 3.0)
     for x in (0.0, np.zeros(3)):
         check(lambda r: general(r, product, lambda g, a, b: (g * b, ZeroTangent())), x, x + 1)
 
@@ -366,10 +366,10 @@ def test_containers_leaf_by_leaf() -> None:
         return lambda r: declared(r, energy, back)
 
     check(structural(0.0), spring, 2 * A + 1, 2, f=energy)
-    fails(r"argument 0.length against differences", structural(0.1), spring, 2 * A + 1, 2, f=energy)
+    fails(r"argument 0.length disagrees with differences", structural(0.1), spring, 2 * A + 1, 2, f=energy)
     without = lambda g, spring, x, scale: (None, energy_bars(g, spring, x, scale)[2], None)
     declare = lambda r: declared(r, energy, without)
-    fails(r"argument 0.stiffness against differences", declare, spring, 2 * A + 1, 2, f=energy)
+    fails(r"argument 0.stiffness disagrees with differences", declare, spring, 2 * A + 1, 2, f=energy)
     discrete = lambda g, *args: (None, energy_bars(g, *args)[2], 1.0)
     fails("argument 2: .* no derivative", lambda r: declared(r, energy, discrete), spring, 2 * A + 1, 2, f=energy)
 
@@ -383,4 +383,4 @@ def test_nested_containers() -> None:
 
     p = {"a": 2.0, "b": [3.0, np.arange(3.0)], "name": "p"}
     check(lambda r: declared(r, total, back(0)), p, f=total)
-    fails(r"argument 0\['b'\]\[1\] against differences", lambda r: declared(r, total, back(1)), p, f=total)
+    fails(r"argument 0\['b'\]\[1\] disagrees with differences", lambda r: declared(r, total, back(1)), p, f=total)

@@ -69,7 +69,7 @@ def test_a_generator() -> None:
     def squares(v):
         yield v * v
 
-    with pytest.raises(wg.NoRuleError, match="gave a generator with traced values"):
+    with pytest.raises(wg.NoRuleError, match="returned a generator with traced values"):
         wg.grad(lambda x: x + sum(list(call(squares, x))))(1.3)
 
 

@@ -20,9 +20,9 @@ import pytest
 import wengert as wg
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:\n?^```text\n(.*?)^```\n)?", re.MULTILINE | re.DOTALL)
-NEEDS = {"scale.md": "dask"}  # pages that are about an optional extra
+NEEDS = {"README.md": "dask", "scale.md": "dask"}  # pages with code that needs an optional extra
 CODE = re.compile(r"^```.*?^```|`[^`\n]+`", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
 
@@ -115,8 +115,9 @@ def test_files_that_a_page_names_are_there(page: Path) -> None:
 
 
 def test_the_examples_that_the_readme_names_are_there() -> None:
-    listed = (ROOT / "README.md").read_text().split("More in `examples/`:")[1].split("):\n")[0]
-    assert not [name for name in re.findall(r"`([\w/]+\.py)`", listed) if not (ROOT / "examples" / name).exists()]
+    section = (ROOT / "README.md").read_text().split("\n## Run it\n")[1].split("\n## ")[0]
+    named = re.findall(r"[`/](\w+\.py)\b", section)
+    assert named and not [name for name in named if not (ROOT / "examples" / name).exists()]
 
 
 SHARED = {"corpus", "fuzz", "house", "mutants", "nesting", "packages", "samples", "scipy_rules", "wild"}

@@ -1,4 +1,4 @@
-"""Packages import in one direction, the README's; no two files import each other; rules use the public door."""
+"""Packages import in the order of CONTRIBUTING.md; no two files import each other; rules use the public door."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ APART = {"tensor": {"errors", "values", "rulebook"}}  # what a package beside th
 
 def reading_order() -> list[str]:
     """The packages in the order in which they may be read, each above those that import it."""
-    section = (ROOT / "README.md").read_text().split("\n## Reading the code\n")[1].split("\n## ")[0]
+    section = (ROOT / "CONTRIBUTING.md").read_text().split("\n## Reading the code\n")[1].split("\n## ")[0]
     return ["errors", *re.findall(r"^\d+\. `(\w+)/`", section, re.MULTILINE), FACE]
 
 
@@ -90,7 +90,7 @@ def test_a_package_imports_from_those_above_it(file: str) -> None:
     assert not wrong
 
 
-def test_every_package_has_its_line_in_the_readme() -> None:
+def test_every_package_has_its_line_in_contributing() -> None:
     order = reading_order()
     assert len(order) == len(set(order))
     assert set(order) == {FACE, "errors", *files_and_folders() - {"__pycache__"}}
@@ -125,7 +125,7 @@ def test_rules_import_the_public_door_only(file: str) -> None:
 
 def test_no_module_hides_a_public_name_or_a_library() -> None:
     beside = {file for file in files_under(SOURCE) if "/" not in file}
-    assert beside == {"__init__.py", "__main__.py", "dask.py", "errors.py", "extend.py"}
+    assert beside == {"__init__.py", "__main__.py", "dask.py", "errors.py", "extend.py", "optim.py"}
     assert not {"grad", "trace", "rules", "compile", "memory"} & files_and_folders()
     assert not {"numpy", "math", "operator", "random"} & {Path(file).stem for file in files_under(RULES)}
 

@@ -24,7 +24,7 @@ from typing import Any
 from tests.mutants.areas import AREAS, KILLED_BY, KILLERS, ROOT, Area
 from tests.mutants.mutating import Mutant, drawn
 
-COPIED = ("src", "rules", "tests", "benchmarks", "examples", "docs", "pyproject.toml", "README.md")
+COPIED = ("src", "rules", "tests", "benchmarks", "examples", "docs", "pyproject.toml", "README.md", "CONTRIBUTING.md")
 LONG = 300
 """Seconds after which a run hangs, which kills the mutant."""
 OPTIONS = {"fast": ["-m", "fast"], "default": [], "all": ["--all"]}

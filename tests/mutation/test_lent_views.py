@@ -204,7 +204,9 @@ def test_constants_with_traced_values_out_of_sight_are_refused(mode: str) -> Non
     def constant(x: Any) -> Any:
         return 1, lambda: x
 
-    with pytest.raises(wg.WengertError, match=r"constant, which is declared constant, gave a function|gave a tuple"):
+    with pytest.raises(
+        wg.WengertError, match=r"constant, which is declared constant, returned a function|returned a tuple"
+    ):
         MODES[mode](lambda x: constant(x)[1]() * x, 1.5)
 
 
@@ -310,7 +312,7 @@ OVERWRITTEN = [both_at_once, the_first_after_the_second, a_part_of_the_first]
 def test_a_result_that_gave_way_to_the_next_is_refused(program: Any, mode: str, form: str) -> None:
     for space in (np.zeros(3), np.zeros(5)[1:4]):
         double = doubling(form, space)
-        with pytest.raises(wg.RefusedCallError, match=r"(test_\w+|modes)\.py:\d+ in .*(reads a view|has overwritten)"):
+        with pytest.raises(wg.RefusedCallError, match=r"(test_\w+|modes)\.py:\d+ in .*(reads a view|overwrote)"):
             MODES[mode](lambda x, double=double: program(double, x), X)
 
 
@@ -322,7 +324,7 @@ def test_a_function_with_a_rule_that_writes_its_argument_is_refused(mode: str, f
         return np.sum(x)
 
     declare(form, scale, 2.0)
-    with pytest.raises(wg.RefusedCallError, match=r"(test_\w+|modes)\.py:\d+ in .*scale has written an array"):
+    with pytest.raises(wg.RefusedCallError, match=r"(test_\w+|modes)\.py:\d+ in .*scale wrote into its argument"):
         MODES[mode](lambda x: scale(x * 1.0) + np.sum(x), X)
     with pytest.raises(wg.GradientCheckError):
         wg.test_rrule(scale, X.copy())
@@ -354,5 +356,5 @@ def test_a_function_with_a_rule_may_write_what_no_derivative_passes(mode: str, f
         return np.sum(double(x, work)) + np.sum(x * work)
 
     np.testing.assert_allclose(MODES[mode](f, X), np.full(3, 1.0 + 2.0))
-    with pytest.raises(wg.RefusedCallError, match="has written an array that it was given"):
+    with pytest.raises(wg.RefusedCallError, match="wrote into its argument"):
         MODES[mode](reads, X)

@@ -247,7 +247,7 @@ HIDDEN: dict[str, F] = {
 def test_floats_where_no_variable_can_stand_are_refused(name: str, mode: str) -> None:
     f = HIDDEN[name]
     wg.rrule(f)(lambda x: (f(x), lambda y_bar: 0.0))
-    with pytest.raises(wg.WengertError, match=r"test_fresh_results\.py:\d+ in .* gave an? "):
+    with pytest.raises(wg.WengertError, match=r"test_fresh_results\.py:\d+ in .* returned an? "):
         MODES[mode](lambda x: (f(x), x * x)[1], 1.5)
 
 
@@ -277,7 +277,7 @@ def test_rules_of_other_forms_give_several_values_in_tuples_only(form: str) -> N
         wg.pullback(tree)(lambda y_bar, y, x: 2 * y_bar[0] + 3 * y_bar[1])
     else:
         wg.partials(tree)(lambda y, x: 5)
-    with pytest.raises(wg.NoRuleError, match=r"tree gave a list, and its rule .* is not an @rrule"):
+    with pytest.raises(wg.NoRuleError, match=r"tree returned a list, but its rule .* is not an @rrule"):
         wg.grad(lambda x: tree(x)[0])(1.5)
 
 

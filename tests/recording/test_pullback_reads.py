@@ -502,7 +502,7 @@ def test_large_arrays_are_put_back_where_the_write_was_seen(change):
         return np.sum(y)
 
     if change is write_unseen:
-        with pytest.raises(wg.RefusedCallError, match="overwritten since"):
+        with pytest.raises(wg.RefusedCallError, match="overwritten after the call"):
             wg.grad(program)(x)
     else:
         np.testing.assert_allclose(wg.grad(program)(x), expected, rtol=1e-12)
@@ -522,7 +522,7 @@ def test_rows_that_change_places_unseen_are_told(change):
         scramble()
         return y
 
-    with pytest.raises(wg.RefusedCallError, match="overwritten since"):
+    with pytest.raises(wg.RefusedCallError, match="overwritten after the call"):
         wg.grad(program)(2.0)
 
 
@@ -764,5 +764,5 @@ def test_what_a_pullback_reads_has_the_shape_that_it_had():
         np.testing.assert_allclose(mode(f, x.copy()), 8 * x * [1, 2, 3, 4] + [0, 0, 0, 2], rtol=1e-12)
         assert w.shape == (2, 2)
         w.shape = (4,)
-    with pytest.raises(wg.RefusedCallError, match="another shape"):
+    with pytest.raises(wg.RefusedCallError, match="whose shape was changed"):
         gradient_in_a_gradient(f, x)

@@ -94,7 +94,7 @@ PROGRAMS = [stored, stored_for_a_while, added_for_a_while, put_by_another, in_an
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_traced_value_among_many_is_found(program: Any, kind: str) -> None:
     globals()["TABLE"] = KINDS[kind]()
-    with pytest.raises(wg.RefusedCallError, match=r"test_rule_reads\.py:\d+ .*beside its arguments \(TABLE\)"):
+    with pytest.raises(wg.RefusedCallError, match=r"test_rule_reads\.py:\d+ .*other than its arguments \(TABLE\)"):
         wg.grad(program)(2.0)
 
 

@@ -198,5 +198,5 @@ def test_what_is_no_broadcast_result_is_refused() -> None:
         np.add.reduceat(x[:, None], [0, 1], axis=0, out=o)
         return np.sum(o)
 
-    with pytest.raises(wg.RefusedCallError, match="Give an array of that shape"):
+    with pytest.raises(wg.RefusedCallError, match="Pass an array of that shape"):
         wg.grad(f)(X)

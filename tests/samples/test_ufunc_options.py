@@ -89,7 +89,7 @@ def test_a_mask_of_traced_values_is_checked_on_a_tape() -> None:
 
 
 def test_where_without_out_is_refused() -> None:
-    with pytest.raises(wg.RefusedCallError, match="Give it out="):
+    with pytest.raises(wg.RefusedCallError, match="Pass out="):
         wg.grad(lambda x: np.sum(np.log(x, where=x > 0)))(np.ones(3))
 
 

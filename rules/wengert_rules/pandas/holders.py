@@ -66,7 +66,7 @@ def map_infer(arr, f, convert=True, ignore_na=False):
 def maybe_convert_objects(objects, *, safe=False, convert_numeric=True, convert_to_nullable_dtype=False, **options):
     """Objects, one of them a float, as an array of numbers where all are, and None is a missing one."""
     if convert_to_nullable_dtype:
-        raise NotImplementedError("numbers that are traced are not converted to a nullable dtype")
+        raise NotImplementedError("wengert cannot convert traced numbers to a nullable dtype. Use float64")
     kinds = (float, complex) if safe else (float, complex, int, np.integer, type(None))
     are_numbers = all(isinstance(v, kinds) and not isinstance(v, bool) for v in objects)
     return np.array([np.nan if v is None else v for v in objects]) if are_numbers and convert_numeric else objects
@@ -76,7 +76,7 @@ def maybe_convert_objects(objects, *, safe=False, convert_numeric=True, convert_
 def cast_of_texts(self, values):
     """Convert the results of a function of strings to floats where all are numbers."""
     if self.dtype.na_value is not np.nan:
-        raise NotImplementedError("numbers that are traced are not converted to a nullable dtype")
+        raise NotImplementedError("wengert cannot convert traced numbers to a nullable dtype. Use float64")
     return lib.maybe_convert_objects(construct_1d_object_array_from_listlike(values), convert_non_numeric=True)
 
 

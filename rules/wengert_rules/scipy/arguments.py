@@ -28,7 +28,7 @@ def in_tuple(args: Any) -> tuple[Any, ...]:
 def unpacked(args: Any) -> tuple[Any, ...]:
     """The `args` of a solver that unpacks them, whatever they are; None is no argument."""
     if isinstance(args, Iterator):
-        raise RefusedCallError("the solver has used up args=, an iterator: pass a tuple.")
+        raise RefusedCallError("args= is an iterator, which the solver has used up. Pass a tuple.")
     return () if args is None else tuple(args)
 
 
@@ -36,6 +36,6 @@ def joined(native: Callable[..., Any], args: Any) -> tuple[Any, ...]:
     """The `args` of a solver that adds them to a tuple, where NumPy would add an array to its numbers."""
     if not isinstance(args, tuple):
         raise RefusedCallError(
-            f"scipy.optimize.{native.__name__} drops args= that are an array: pass a tuple, args=(a,)."
+            f"scipy.optimize.{native.__name__} ignores args= if it is an array. Pass a tuple: args=(a,)."
         )
     return args

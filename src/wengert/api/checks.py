@@ -136,7 +136,7 @@ def _check_next_order(
         return _check_all_orders(check, pullback if mode == "rev" else pushforward, (direction, *xs), {})
     except GradientCheckError as error:
         of = "pullback" if mode == "rev" else "pushforward"
-        raise GradientCheckError(f"of the {of} of {callable_name(f)}, at a higher order: {error}") from None
+        raise GradientCheckError(f"the derivative of the {of} of {callable_name(f)} is wrong: {error}") from None
 
 
 def _random_like(random: np.random.Generator, leaf: Leaf) -> Any:
@@ -177,11 +177,15 @@ def _compare_gradients(check: Check, names: list[str], args: tuple[Any, ...], ac
         actual_at, wanted_at = dict(leaves(found, name)), dict(leaves(wanted, name))
         for path, leaf in leaves(x, name):
             if path not in actual_at:
-                raise GradientCheckError(f"there is no gradient at {path}: the gradient's structure differs")
+                raise GradientCheckError(
+                    f"the gradient has no entry at {path}. Give it the structure of the arguments."
+                )
             _check_shape_and_dtype(path, actual_at[path], leaf)
             worst = max(worst, _compare_leaf(path, actual_at[path], wanted_at[path], check.rtol, check.atol))
         for path in sorted(actual_at.keys() - wanted_at.keys()):
-            raise GradientCheckError(f"there is a gradient at {path}, where the argument has no leaf")
+            raise GradientCheckError(
+                f"the gradient has an entry at {path}, where the argument has no float. Leave it out."
+            )
     return worst
 
 
@@ -203,7 +207,9 @@ def _as_scalar_function(f: Callable[..., Any], args: tuple[Any, ...], kwargs: di
     if np.isscalar(result) and np.asarray(result).dtype.kind == "f":
         return f
     if not leaves(result) and np.asarray(result).dtype.kind not in "biu":
-        raise NonScalarOutputError(f"{callable_name(f)} returned {result!r:.60}, which holds no number to check.")
+        raise NonScalarOutputError(
+            f"{callable_name(f)} returned {result!r:.60}, which contains no number. Return a float or an array."
+        )
     numbers = ravel(result)[0]
     weights = np.random.default_rng(0).standard_normal(numbers.shape)
     if numbers.dtype.kind == "c":
@@ -222,7 +228,7 @@ def _check_shape_and_dtype(path: str, found: Any, leaf: Leaf) -> None:
         ("dtype", np.asarray(found).dtype, np.asarray(leaf).dtype),
     ):
         if has != needs:
-            raise GradientCheckError(f"the gradient at {path} has {what} {has}, the argument has {needs}")
+            raise GradientCheckError(f"the gradient at {path} has {what} {has}, but the argument has {needs}")
 
 
 def _compare_leaf(path: str, found: Any, wanted: Any, rtol: float | None, atol: float | None) -> float:

@@ -41,7 +41,7 @@ def policy(f: Callable[..., Any]) -> Policy:
     Errors: ArgumentError if `f` cannot be called.
     """
     if not callable(f):
-        raise ArgumentError(f"policy explains the call of a function, and a {type(f).__name__} cannot be called")
+        raise ArgumentError(f"a {type(f).__name__} is not callable. Pass the function itself: wg.policy(np.sin).")
     rules.load()
     owner = f.__objclass__ if isinstance(f, types.MethodDescriptorType | types.WrapperDescriptorType) else None
     decision = decide(f) if owner is None else decide_method(f, owner, f.__name__)
@@ -77,7 +77,7 @@ def _line_of_class(cls: type) -> str:
 def _next_step(f: Any, decision: Decision) -> str:
     """Suggest the user's next step if the call is refused, or one inside it."""
     if decision.kind is Kind.ENTERED:
-        return f"Each call inside it is decided on its own. If one is refused, give the whole a rule:\n\n{stub(f)}"
+        return f"wengert traces the calls inside it. If it refuses one, declare a rule for the whole:\n\n{stub(f)}"
     if decision.kind is Kind.SEARCHED:
         return f"To give it a rule:\n\n{stub(f)}\n\nIf it has no derivative: wg.non_differentiable({written_name(f)})."
     return ""

@@ -115,7 +115,10 @@ def _inverse_jacobian(residual: Any, x: Any, jacobian: Any, elementwise: bool, s
     """Return the function r ↦ J⁻¹ r, with J a constant. Errors: ArgumentError if r has another size than x."""
     shape = np.shape(x)
     if size != np.size(x):
-        raise ArgumentError(f"the residual {callable_name(residual)} returns {size} numbers for {np.size(x)} unknowns.")
+        raise ArgumentError(
+            f"the residual {callable_name(residual)} returns {size} numbers for {np.size(x)} unknowns. Return as many "
+            "numbers as x has."
+        )
     if elementwise or shape == ():
         slope = unseen(_elementwise_slope, residual, x, jacobian)
         return lambda r: (r if np.shape(r) == shape else np.reshape(r, shape)[()]) / slope
@@ -159,20 +162,20 @@ def check_regular(matrix: Any, residual: Any) -> Any:
 def _singular(residual: Any) -> NoDerivativeError:
     return NoDerivativeError(
         f"∂r/∂x of {callable_name(residual)} is singular at the solution x of r(x) = 0: x is not isolated, or has no "
-        "derivative with respect to the parameters of r."
+        "derivative with respect to the parameters of r. Differentiate at other parameters, or rewrite the equation."
     )
 
 
 def _allowed_change(residual: Any, x: Any, step: Any) -> Any:
     """Return how far x may move and still be the same solution; warn if Newton's `step` from it is large."""
     if not np.all(np.isfinite(step)):
-        raise NoDerivativeError(f"{callable_name(residual)} is not finite at the solution.")
+        raise NoDerivativeError(f"{callable_name(residual)} is not finite at the solution. Check the solver's result.")
     size = np.max(np.abs(x), initial=0.0)
     if np.max(np.abs(step), initial=0.0) > RELATIVE_STEP * size + ABSOLUTE_STEP:
         warnings.warn(
             f"{users_line()}: the solver's result is not a root of {callable_name(residual)}: Newton's step from there "
-            f"is {np.max(np.abs(step)):.2g}. The derivative is taken at this point. Give the solver more iterations or "
-            "a smaller tolerance.",
+            f"is {np.max(np.abs(step)):.2g}. wengert differentiates at this point, so the derivative is inaccurate. "
+            "Give the solver more iterations or a smaller tolerance.",
             NotConvergedWarning,
             stacklevel=2,
         )

@@ -135,8 +135,8 @@ def _weighted_sum_of(f: Any) -> Any:
 def _warn_not_converged(f: Any) -> None:
     warnings.warn(
         f"{users_line()}: the integral of {callable_name(f)}, or of its derivative with respect to its parameters, "
-        "does not converge within the limit on intervals: the derivative is inaccurate or does not exist. Raise "
-        "limit=.",
+        "does not converge within the limit on intervals: the derivative is inaccurate or does not exist. Pass a "
+        "larger limit=.",
         NotConvergedWarning,
         stacklevel=2,
     )

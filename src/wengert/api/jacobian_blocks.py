@@ -80,7 +80,7 @@ class JacobianCall:
         if not found:
             raise NoGradientPathError(
                 f"{callable_name(self.f)} returned {y!r} ({type(y).__name__}), in which nothing has a derivative. "
-                "Return the floats (or arrays of floats) that it was made from."
+                "Return the floats (or arrays of floats) from which it was computed."
             )
         if self.options.holomorphic:
             for _, leaf in found:
@@ -102,7 +102,7 @@ class JacobianCall:
         too_narrow = [self.forms if any([spec.shape for spec in ys]) else None, None if one_number else y]
         if held := held_by_library(too_narrow):
             raise ArgumentError(
-                f"the Jacobian of {callable_name(self.f)} has an entry for each number of the result and each number "
+                f"the Jacobian of {callable_name(self.f)} has an entry for each pair of a number of the result and one "
                 f"of the arguments, more than a {held} can hold. Pass as_matrix=True for a plain matrix, or take and "
                 "return plain arrays."
             )

@@ -67,7 +67,7 @@ class Missing(tuple[MissingCall, ...]):
             yield "no derivative passes through these calls:"
             yield from (f"  {call}" for call in self.constant)
         if self.stopped is not None:
-            yield "the run stopped at this error; calls after it are not known:"
+            yield "the run stopped at this error, so later calls are unknown:"
             yield f"  {str(self.stopped).splitlines()[0]}"
 
     def __rich__(self) -> Any:
@@ -80,6 +80,13 @@ class Missing(tuple[MissingCall, ...]):
             table.add_row(callable_name(call.f), str(call.site), str(call.times), call.why)
         stubs = [Syntax(f"{text}\n", "python", background_color="default") for text in {c.stub: c for c in self}]
         return Group(table, *([] if self.stopped is None else list(self._lines())[-2:]), *stubs)
+
+    def _repr_html_(self) -> str:
+        """Return the table and the rules for a notebook."""
+        from wengert.tools.html_tables import as_html
+
+        found_any = self or self.constant or self.stopped is not None
+        return as_html([next(self._lines()), *([self.__rich__()] if found_any else [])])
 
     def show(self) -> None:
         """Print the calls as a table, then a rule to paste for each function."""

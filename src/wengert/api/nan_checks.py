@@ -21,7 +21,7 @@ class debug_nans(ContextDecorator):
     >>> with wg.debug_nans():
     ...     wg.grad(lambda x: np.sum(np.sqrt(x)))(np.array([1.0, 0.0]))
     Traceback (most recent call last):
-    wengert.errors.NonFiniteError: ...: the pullback of np.sqrt(0.0) gave inf, at [1] of shape [2], of finite ...
+    wengert.errors.NonFiniteError: ...: the pullback of np.sqrt(0.0) returned inf at [1] of shape [2] for finite ...
 
     Errors: NonFiniteError, which is also a FloatingPointError.
     """
@@ -41,5 +41,5 @@ def check_finite_result(recording: Recording, *found: Any) -> None:
     if SETTINGS.debug_nans and recording.nan_checker is not None and (bad := first_bad(found)) is not None:
         raise NonFiniteError(
             f"the result or the derivative is {bad.number}, but no call made it from finite values: "
-            f"{recording.nan_checker.given or 'the seed cotangent, or a constant, is not finite'}."
+            f"{recording.nan_checker.given or 'the seed cotangent, or a constant, is not finite'}. Pass finite numbers."
         )

@@ -92,7 +92,7 @@ def _inline_function(tape: Tape, op: Call, ctx: Context | None) -> list[Op]:
     new_ops: list[Op] = []
     leaves = [leaf for v in traced for leaf in _argument_leaves(tape, op, v, value_of(v), new_ops)]
     if len(places) != len(leaves):
-        raise _inlining_error(op, "a container that it reads holds an array twice", "pass the array once")
+        raise _inlining_error(op, "an argument contains the same array twice", "pass the array once")
     return _splice(tape, op, inner, dict(zip(places, leaves, strict=True)), new_ops)
 
 
@@ -107,7 +107,7 @@ def _is_trace_input(op: Call, v: Variable) -> bool:
         return False
     if isinstance(place, Input) and place.callee:
         return False
-    raise _inlining_error(op, f"{v} is {type_text(value)}, which a trace would freeze", "pass it as a constant")
+    raise _inlining_error(op, f"{v} is {type_text(value)}, which a trace would make constant", "pass it as a constant")
 
 
 def _function_of_inputs(op: Call, traced: list[Variable]) -> Callable[..., Any]:
@@ -185,7 +185,7 @@ def _equal_results(a: Any, b: Any) -> bool:
 
 def _inlining_error(op: Call, why: str, remedy: str) -> TapeError:
     where = f" ({op.site})" if op.site else ""
-    return TapeError(f"cannot enter `{line(op)}`{where}: {why}\n  fix: {remedy}")
+    return TapeError(f"cannot inline `{line(op)}`{where}: {why}\n  fix: {remedy}")
 
 
 __all__ = ["primitivize"]

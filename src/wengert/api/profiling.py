@@ -55,6 +55,13 @@ class Report:
     def __rich_console__(self, console: Any, options: Any) -> Iterator[Any]:
         return self._tables(options.max_width)
 
+    def _repr_html_(self) -> str:
+        """Return the tables for a notebook."""
+        from wengert.tools.html_tables import as_html
+        from wengert.tools.tables import WIDEST
+
+        return as_html(self._tables(WIDEST))
+
     def show(self) -> None:
         """Print the tables, with bars beside the source."""
         from rich.console import Console

@@ -28,7 +28,7 @@ from wengert.values.specs import is_complex, is_inexact, spec_of
 _TOLERANCE = {2: 3e-2, 4: 2e-4, 8: 1e-6, 16: 1e-6}
 
 _CONJUGATE = (
-    "A conjugate is the likely cause: with conjugated cotangents the rule is right. A pullback returns "
+    "A conjugate is the likely cause: with conjugated cotangents the rule is correct. A pullback returns "
     "ȳ · conj(∂y/∂x), where a rule of autograd returns ȳ · ∂y/∂x; partials are ∂y/∂x itself."
 )
 
@@ -119,15 +119,15 @@ class _RuleCheck:
     def run(self) -> None:
         """Check all claims, in order; the first that fails raises."""
         self.y, self.pullback = self.call()
-        self.same_bits("the value", self.y, self.expected)
-        self.same_bits("the arguments after the rule", (self.args, self.kwargs), self.before)
+        self.same_bits("the rule returns another value than the function", self.y, self.expected)
+        self.same_bits("the rule changed its arguments", (self.args, self.kwargs), self.before)
         if not list(numbers(self.y)):
             return
         y_bar = self.seed()
         held = copy.deepcopy(y_bar)
         cotangents = self.pull(y_bar)
-        self.same_bits("the seed after the pullback", y_bar, held)
-        self.same_bits("the arguments after the pullback", (self.args, self.kwargs), self.before)
+        self.same_bits("the pullback changed its cotangent", y_bar, held)
+        self.same_bits("the pullback changed the arguments", (self.args, self.kwargs), self.before)
         self.one_each(cotangents)
         self.agree_with_differences(cotangents, y_bar)
         self.is_linear(cotangents, y_bar)
@@ -139,7 +139,7 @@ class _RuleCheck:
         if self.rule.kind == "partials" or self.rule.forward is not None:
             call = Called(self.f, self.rule, self.y, self.args, self.kwargs)
             pushforward_agrees(call, [*self.places()], y_bar, cotangents, self.random_like, self.close)
-            self.same_bits("the arguments after the pushforward", (self.args, self.kwargs), self.before)
+            self.same_bits("the pushforward changed the arguments", (self.args, self.kwargs), self.before)
 
     def pull(self, y_bar: Any) -> Any:
         """Call the pullback; fill in zeros where the rule returns ZeroTangent."""
@@ -183,29 +183,29 @@ class _RuleCheck:
     def one_each(self, cotangents: Any) -> None:
         """Check for one cotangent per argument, of its shape and dtype; None exactly where there is no derivative."""
         if not isinstance(cotangents, tuple) or len(cotangents) != len(self.args):
-            count = len(cotangents) if isinstance(cotangents, tuple) else type(cotangents).__name__
-            raise self.error(f"number of cotangents: {count} for {len(self.args)} arguments")
+            count = len(cotangents) if isinstance(cotangents, tuple) else f"a {type(cotangents).__name__} of"
+            raise self.error(f"the pullback returned {count} cotangents for {len(self.args)} arguments. Return a tuple")
         if self.rule.kind == "constant":
             return
         places = list(self.places())
         for place in places:
             x, x_bar = place.of(self.args), place.of(cotangents)
             if x_bar is None:
-                raise self.error(f"cotangent of {place}: None, though the argument is differentiable")
+                raise self.error(f"the cotangent of {place} is None, but the argument is differentiable")
             have, want = spec_of(x_bar), spec_of(x)
             if (have.shape, have.dtype) != (want.shape, want.dtype):
-                raise self.error(f"shape and dtype of the cotangent of {place}: {have}, not {want}")
+                raise self.error(f"the cotangent of {place} is {have}, but the argument is {want}")
         differentiable = {place.position for place in places} | {self.rule.sequence}
         for position, x_bar in enumerate(cotangents):
             if x_bar is not None and position not in differentiable:
-                raise self.error(f"cotangent of argument {position}: {x_bar!r}, though it has no derivative")
+                raise self.error(f"argument {position} has no derivative, but its cotangent is {x_bar!r}. Return None")
 
     def agree_with_differences(self, cotangents: Any, y_bar: Any) -> None:
         for place in self.places():
             numeric = self.numeric(place, y_bar)
             got = 0 if self.rule.kind == "constant" else place.of(cotangents)
             try:
-                self.close(f"derivative with respect to {place} against differences", got, numeric)
+                self.close(f"the derivative with respect to {place} disagrees with differences", got, numeric)
             except GradientCheckError as error:
                 conjugated = place.of(self.pull(map_numbers(np.conj, y_bar)))
                 if conjugated is None or not np.allclose(np.conj(conjugated), numeric, rtol=1e-3, atol=1e-6):
@@ -271,7 +271,7 @@ class _RuleCheck:
         other_bars, total_bars = self.pull(other), self.pull(total)
         for place in [] if self.rule.kind == "constant" else self.places():
             expected = 2 * np.asarray(place.of(cotangents)) - 3 * np.asarray(place.of(other_bars))
-            self.close(f"linearity in the seed, {place}", place.of(total_bars), expected)
+            self.close(f"the pullback is not linear in its cotangent, {place}", place.of(total_bars), expected)
 
     def variants_agree(self, cotangents: Any, y_bar: Any) -> None:
         """Check the pullbacks for fewer arguments, called with only the residuals that they claim to read."""
@@ -282,10 +282,10 @@ class _RuleCheck:
             made = variant.call(y_bar, y_kept, *kept, **self.static)
             for k, want in enumerate(wanted):
                 if not want and made[k] is not None:
-                    raise self.error(f"variant {wanted}: cotangent {k} is {made[k]!r}, though not wanted")
+                    raise self.error(f"variant {wanted}: cotangent {k} is {made[k]!r}, but was not requested")
                 if want:
                     got = project(made[k], spec_of(self.primals[k]), self.rule.broadcasts)
-                    self.close(f"variant {wanted}, cotangent {k} against the full rule", got, full[k])
+                    self.close(f"variant {wanted}: cotangent {k} disagrees with the full rule", got, full[k])
 
     def thunks_agree(self, cotangents: Any, y_bar: Any) -> None:
         """Check that a thunk returns its value each time, and that an InplaceableThunk adds it in any memory layout."""
@@ -297,12 +297,12 @@ class _RuleCheck:
             spec = spec_of(self.primals[k])
             for _ in range(2):
                 got = project(x_bar, spec, self.rule.broadcasts)
-                self.close(f"value of the thunk of argument {k} against that of another call", got, splatted[k])
+                self.close(f"the thunk of argument {k} returns another value when it is called again", got, splatted[k])
             whole = spec.dtype.kind == "c" or not any(map(is_complex, parts(y_bar)))
             if isinstance(x_bar, InplaceableThunk) and spec.shape and whole and not self.rule.broadcasts:
                 self.adds(k, x_bar, splatted[k])
-        self.same_bits("the seed after the thunks", y_bar, held)
-        self.same_bits("the arguments after the thunks", (self.args, self.kwargs), self.before)
+        self.same_bits("a thunk changed the cotangent", y_bar, held)
+        self.same_bits("a thunk changed the arguments", (self.args, self.kwargs), self.before)
 
     def made(self, y_bar: Any) -> Sequence[Any]:
         """Return the rule's own cotangents, one for each argument, with thunks unevaluated."""
@@ -324,8 +324,12 @@ class _RuleCheck:
         for name, buffer in (("", start.copy()), (" in Fortran order", start.copy(order="F")), (" of a view", view)):
             made = thunk.add(buffer)
             if made is not buffer:
-                raise self.error(f"add of the InplaceableThunk of argument {k} does not return its buffer")
-            self.close(f"add of the InplaceableThunk of argument {k}{name} against + val", buffer, start + x_bar)
+                raise self.error(f"the add of the InplaceableThunk of argument {k} does not return its buffer")
+            self.close(
+                f"the add of the InplaceableThunk of argument {k}{name} disagrees with buffer + val",
+                buffer,
+                start + x_bar,
+            )
 
     def accumulators_add(self, cotangents: Any, y_bar: Any) -> None:
         for k, accumulator in self.rule.accumulators.items():
@@ -340,13 +344,13 @@ class _RuleCheck:
             start = order(self.random_like(self.primals[k]))
             buffer = start.copy(order="K")
             made = add(buffer, y_bar, y, *primals, **self.static)
-            what = f"accumulator of argument {k}"
+            what = f"the accumulator of argument {k}"
             if made is NotImplemented:
-                self.close(f"{what} does nothing", buffer, start)
+                self.close(f"{what} returns NotImplemented, but changed its buffer", buffer, start)
             elif made is not buffer:
                 raise self.error(f"{what} does not return its buffer")
             else:
-                self.close(f"{what} against +", buffer, start + x_bar)
+                self.close(f"{what} disagrees with buffer + cotangent", buffer, start + x_bar)
 
     def step_agrees(self, cotangents: Any, y_bar: Any) -> None:
         """Check the generated steps of a call on one or two floats, backward and forward."""
@@ -361,10 +365,14 @@ class _RuleCheck:
             tangents = {slot: self.random_like(self.y) if want else None for slot, want in enumerate(wanted)}
             y_dot = self.rule.forward_step(wanted)(entry, tangents)
             expected = sum([cotangents[k] * tangents[k] for k, want in enumerate(wanted) if want])
-            self.close(f"forward step on floats, wanted {wanted}", 0.0 if y_dot is None else y_bar * y_dot, expected)
+            self.close(
+                f"the forward step on floats disagrees with the pullback, variant {wanted}",
+                0.0 if y_dot is None else y_bar * y_dot,
+                expected,
+            )
             for k, want in enumerate(wanted):
                 if want:
-                    self.close(f"step on floats, argument {k} against the pullback", sums[k], cotangents[k])
+                    self.close(f"the step on floats disagrees with the pullback, argument {k}", sums[k], cotangents[k])
 
     def close(self, what: str, got: Any, expected: Any) -> None:
         """Raise if two arrays differ by more than the tolerance; the error has the index and both numbers."""

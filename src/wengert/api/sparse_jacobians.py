@@ -51,7 +51,7 @@ class SparseJacobian(Remade):
     def __init__(self, f: Callable[..., Any], argnums: int | str = 0, pattern: Any = None, quiet: bool = False) -> None:
         check_argnums(argnums)
         if not isinstance(argnums, int | str):
-            raise ArgumentError(f"argnums={argnums!r}: a sparse Jacobian is of one argument: a position or a name.")
+            raise ArgumentError(f"argnums={argnums!r}: a sparse Jacobian has one argument. Pass its position or name.")
         functools.update_wrapper(self, f)
         self.recipe = SparseJacobian, f, {"argnums": argnums, "pattern": pattern, "quiet": quiet}
         self.passes: int | None = None
@@ -123,7 +123,7 @@ class SparseCall(JacobianCall):
         positions = [op.id for op in tape if isinstance(op, Input) and not op.callee]
         if len(positions) != sum(counts.values()):
             raise ArgumentError(
-                f"two arguments of {callable_name(self.f)} are, or hold, the same array: pass a copy for one of them."
+                f"two arguments of {callable_name(self.f)} are, or contain, the same array. Pass a copy of one of them."
             )
         before = sum([counts[key] for key in list(counts)[: list(counts).index(self.places[0])]])
         return positions[before : before + len(self.xs)]
@@ -184,7 +184,7 @@ class SparseCall(JacobianCall):
         if passes.pattern.shape != shape:
             raise ArgumentError(
                 f"the Jacobian of {callable_name(self.f)} has shape {shape}, its pattern {passes.pattern.shape}. "
-                "Patterns are known only for results in tuples, lists and dictionaries."
+                "Return a number, an array, or a tuple, list or dictionary of these."
             )
         if self.value is not None and not _equal_but_rounding(self.value, y):
             raise RecomputationError(
@@ -228,7 +228,7 @@ def _scipy_sparse() -> Any:
         from scipy import sparse
     except ImportError as error:
         raise ImportError(
-            "a sparse Jacobian is a matrix of SciPy, which is not installed: pip install scipy"
+            "sparse_jacobian returns a SciPy sparse matrix, but SciPy is not installed: pip install scipy"
         ) from error
     return sparse
 

@@ -40,8 +40,8 @@ def minimum(
         slope = unseen(gradient, x)
         if np.max(np.abs(slope)) > unseen(_gradient_noise, gradient, x):
             raise NoDerivativeError(
-                "the gradient does not vanish at the solver's minimum, and no constraint is active there. Ask the "
-                "solver for a smaller tolerance (`xtol`, `gtol` and `barrier_tol` of trust-constr)."
+                "the gradient is not zero at the solver's minimum, and no constraint is active there. Pass the "
+                "solver a smaller tolerance (`xtol`, `gtol` and `barrier_tol` of trust-constr)."
             )
         return followed(gradient, x, hessian)
     n = len(x)
@@ -76,8 +76,8 @@ def _active_constraints(gradient: Any, x: Any, gaps: Any, is_equality: Any) -> A
     holds = is_equality[near] | (multipliers > least)
     if np.any(~holds & (gap[near] <= 1e-9 * size) & (np.abs(multipliers) <= least)):
         raise NoDerivativeError(
-            "a constraint or bound is active at the minimum with a zero multiplier: the minimum has one derivative on "
-            "each side."
+            "a constraint or bound is active at the minimum with a zero multiplier, so the minimum has one derivative "
+            "on each side. Differentiate at other parameters, or leave out that constraint."
         )
     if not np.all(holds):
         near = near[holds]

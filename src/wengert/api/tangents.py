@@ -169,15 +169,17 @@ class PrimalLeaves(NamedTuple):
             parts = dict(leaves(tangent, name)) if _has_parts(tangent) else {name: as_float(tangent)}
             for path, slot, spec in inside:
                 if path not in parts:
-                    raise ArgumentError(f"there is no tangent for {path}. Pass zeros of the primal's shape for zero.")
+                    raise ArgumentError(f"{path} has no tangent. For a zero tangent pass zeros of the primal's shape.")
                 seed = _fit_tangent(path, parts.pop(path), spec, call, size)
                 if slot in seeds and not same_numbers(seed, seeds[slot]):
                     raise ArgumentError(
-                        f"{path} is an array that the primals hold twice, with different tangents. Pass the same one."
+                        f"{path} is an array that is in the primals twice, with different tangents. Pass the same one."
                     )
                 seeds.setdefault(slot, seed)
             if parts:
-                raise ArgumentError(f"there is a tangent at {next(iter(parts))}, where the primal holds no float")
+                raise ArgumentError(
+                    f"{next(iter(parts))} has a tangent, but the primal holds no float there. Leave it out."
+                )
         return seeds
 
 
@@ -189,9 +191,9 @@ def _fit_tangent(path: str, tangent: Any, spec: Spec, call: Callable[..., Any], 
     """Convert a tangent to the dtype and type of its primal. Errors: ArgumentError if its shape differs."""
     shape = spec.shape if size is None else (size, *spec.shape)
     if np.shape(tangent) != shape:
-        raise ArgumentError(f"the tangent of {path} has shape {np.shape(tangent)}, the primal has {shape}")
+        raise ArgumentError(f"the tangent of {path} has shape {np.shape(tangent)}, but the primal has {shape}")
     if is_complex(tangent) and not is_complex(spec):
-        raise ArgumentError(f"the tangent of {path} is complex, but the primal is real: its tangent must be real")
+        raise ArgumentError(f"the tangent of {path} is complex, but the primal is real. Pass a real tangent.")
     if isinstance(tangent, np.ndarray):
         return tangent if tangent.dtype == spec.dtype else call(np.ndarray.astype, tangent, spec.dtype)
     if shape or issubclass(spec.pytype, np.ndarray):

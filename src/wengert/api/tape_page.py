@@ -1,12 +1,13 @@
-"""`show`: a tape as one HTML page, beside the user's source."""
+"""`show`: a tape as one HTML page, beside the user's source; tapes and gradients in notebooks."""
 
 from __future__ import annotations
 
 import operator
 import os
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -14,18 +15,26 @@ from wengert.api.gradient import vjp_of_call
 from wengert.errors import ArgumentError, WengertError
 from wengert.tape.ops import Call, Op, Variable, with_variables
 from wengert.tape.tape import Tape
+from wengert.values.gradients import Gradients
 from wengert.values.numeric_trees import map_numbers, numbers
 from wengert.values.specs import is_inexact, number_type
+from wengert.values.trees import leaves
 
-_FRAME = "width:100%;height:440px;border:1px solid #8888"
+if TYPE_CHECKING:
+    from wengert.tools.page import InlinePage
 
 
-def show(tape: Tape, path: str | os.PathLike[str] | None = None) -> Path:
+@overload
+def show(tape: Tape, path: str | os.PathLike[str]) -> Path: ...
+@overload
+def show(tape: Tape, path: None = None) -> Path | InlinePage: ...
+def show(tape: Tape, path: str | os.PathLike[str] | None = None) -> Path | InlinePage:
     """Write a tape as one HTML page, beside your source; return the path of the file.
 
     The page needs no network and no server. It shows `tape`, op by op, with types, values and cotangents; which line
     each op comes from, and which ops come from a line; the graph, folded by function and by loop; and the memory alive
-    while the tape is played. `path` is the file to write; without it the page opens in the browser.
+    while the tape is played. `path` is the file to write. Without it, the page opens in the browser; in a notebook,
+    the result is the page itself, which the notebook displays below the cell, and no file is written.
 
     >>> import tempfile
     >>> tape = wg.gradtape(lambda x: np.sum(np.sin(x) * x), np.array([1.0, 2.0]))
@@ -37,7 +46,7 @@ def show(tape: Tape, path: str | os.PathLike[str] | None = None) -> Path:
     tape of a derivative; if that is not one number, or a value is not known, there are none.
     Errors: ArgumentError if `tape` is not a tape.
     """
-    from wengert.tools.page import write_page
+    from wengert.tools.page import InlinePage, write_page
 
     if not isinstance(tape, Tape):
         raise ArgumentError(
@@ -47,6 +56,8 @@ def show(tape: Tape, path: str | os.PathLike[str] | None = None) -> Path:
     data = page_data(tape)
     if path is not None:
         return write_page(path, data)
+    if _in_notebook():
+        return InlinePage(data)
     import tempfile
     import webbrowser
 
@@ -56,19 +67,38 @@ def show(tape: Tape, path: str | os.PathLike[str] | None = None) -> Path:
     return page
 
 
+def _in_notebook() -> bool:
+    """Whether the code runs in a Jupyter kernel, whose front end displays HTML."""
+    get_shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)
+    return getattr(get_shell(), "kernel", None) is not None
+
+
 def notebook_html(tape: Tape) -> str:
     """Return a tape's HTML for a notebook: a small page, and a table in case scripts may not run."""
-    import html
-
     from wengert.tape.notebook import MAX_OPS, html_text
-    from wengert.tools.page import page
+    from wengert.tools.page import InlinePage
 
     table, count = html_text(tape), len(tape)
     if not 0 < count <= MAX_OPS:
         return table
-    text = html.escape(page(page_data(tape)))
-    frame = f'<iframe title="tape" sandbox="allow-scripts" style="{_FRAME}" srcdoc="{text}"></iframe>'
+    frame = InlinePage(page_data(tape), height=440)._repr_html_()
     return f"<div>{frame}<details><summary>as a table</summary>{table}</details></div>"
+
+
+def gradients_html(gradients: Gradients) -> str:
+    """Return Gradients as an HTML table for a notebook: a row for each float and array, large arrays summed up."""
+    from rich.table import Table
+
+    from wengert.tape.dump import type_text
+    from wengert.tools.html_tables import as_html
+    from wengert.tools.words import in_words
+
+    table = Table("argument", "type", "gradient")
+    for k, gradient in enumerate(gradients):
+        name = gradients.names[k] if k < len(gradients.names) else f"[{k}]"
+        for path, leaf in leaves(gradient, name or "captured"):
+            table.add_row(path, type_text(leaf), in_words(leaf))
+    return as_html([table])
 
 
 def page_data(tape: Tape, sources: Any = None) -> dict[str, Any]:
@@ -129,5 +159,6 @@ def _ops_with_cotangents(arg: Any, cotangent: Any) -> Iterator[tuple[Op, Any]]:
 
 
 Tape._repr_html_ = notebook_html
+Gradients._repr_html_ = gradients_html
 
 __all__ = ["show"]

@@ -54,7 +54,9 @@ def map_leaves(change: Callable[[Any, Axis, str], Any], value: Any, axes: Any, p
             raise ArgumentError(f"{path}: an axis must be an integer or None, not {axes!r}")
         return change(value, axes, path)
     if isinstance(axes, CONTAINERS) and len(axes) != len(value):
-        raise ArgumentError(f"{path} has {len(value)} items, but there are axes for {len(axes)}: {axes!r}")
+        raise ArgumentError(
+            f"{path} has {len(value)} items, but there are axes for {len(axes)}: {axes!r}. Pass one for each"
+        )
     return with_items(
         value,
         [map_leaves(change, part, _axes_of_item(axes, key, path), path + at) for at, key, part in keyed_items(value)],
@@ -67,7 +69,7 @@ def _axes_of_item(axes: Any, key: Any, path: str) -> Any:
     try:
         return axes[key]
     except (KeyError, IndexError, TypeError):
-        raise ArgumentError(f"{path} has an item {key!r}, for which there is no axis in {axes!r}") from None
+        raise ArgumentError(f"{path} has an item {key!r}, for which there is no axis in {axes!r}. Add one") from None
 
 
 def split_arguments(
@@ -81,7 +83,8 @@ def split_arguments(
         in_axes = (in_axes,) * len(args)
     if len(in_axes) != len(args):
         raise ArgumentError(
-            f"in_axes has axes for {len(in_axes)} arguments, but the call has {len(args)} positional arguments"
+            f"in_axes has axes for {len(in_axes)} arguments, but the call has {len(args)} positional arguments. "
+            "Pass one for each"
         )
     lengths: list[tuple[int, str]] = []
 
@@ -95,7 +98,7 @@ def split_arguments(
     positional = [map_leaves(mark, value, axes, name) for value, axes, name in zip(args, in_axes, names, strict=True)]
     named = {name: map_leaves(mark, value, 0, f"{name}=") for name, value in kwargs.items()}
     if not lengths:
-        raise ArgumentError("vmap has no axis of examples: in_axes is None for every argument")
+        raise ArgumentError("vmap has no axis of examples: in_axes is None for every argument. Pass an int for one")
     if len({length for length, _ in lengths}) > 1:
         raise ArgumentError(
             f"the arguments have different numbers of examples: {', '.join([s for _, s in lengths])}. "
@@ -161,4 +164,4 @@ def repeat_for_examples(value: Any, size: int, call: Callable[..., Any]) -> np.n
 def _shared_value(leaf: Any, _: Axis, path: str) -> Any:
     if type(leaf) is Shared:
         return leaf.value
-    raise ArgumentError(f"{path} depends on the examples, so out_axes cannot be None for it")
+    raise ArgumentError(f"{path} depends on the examples, so out_axes cannot be None for it. Pass an int")

@@ -104,7 +104,7 @@ class _Table:
     def run(self, position: int, op: Call) -> None:
         """Run one op on the batch, or once if it does not depend on the examples."""
         if isinstance(op.fn, Variable):
-            raise DiffersError("the called function is itself computed", op.site)
+            raise DiffersError("the code computes the function that it calls here", op.site)
         args, kwargs = with_variables(op.args, self.value_at), with_variables(op.kwargs, self.value_at)
         axes = tuple([self.is_batch_at(arg) for arg in op.args])
         batch_keywords = tuple([name for name, arg in op.kwargs.items() if self.is_batch_at(arg)])
@@ -127,7 +127,7 @@ class _Table:
         """Check that each example has complex eigenvalues, if one has: the batch has a single dtype."""
         values = made if isinstance(made, np.ndarray) else made[0]
         if np.iscomplexobj(values) and not self.call(each_is_complex, values):
-            raise DiffersError("the shapes or kinds of its values differ between the examples", op.site)
+            raise DiffersError("the values here have different shapes or types for different examples", op.site)
 
     def _as_recorded(self, made: Any, op: Call) -> Any:
         """Convert a batched value to the dtype of the recorded example: NumPy promotes Python numbers differently."""
@@ -135,7 +135,7 @@ class _Table:
             return made
         recorded = np.asarray(op.val)
         if made.shape[1:] != recorded.shape or (made.dtype.kind == "c") != (recorded.dtype.kind == "c"):
-            raise DiffersError("the shapes or kinds of its values differ between the examples", op.site)
+            raise DiffersError("the values here have different shapes or types for different examples", op.site)
         if (
             isinstance(op.val, float | complex | int)
             and not isinstance(op.val, np.generic)
@@ -147,21 +147,21 @@ class _Table:
     def _check_guard(self, op: Call, args: Any, kwargs: Any, axes: Any, batch_keywords: Any) -> None:
         """Check a guard for each example. Shapes and kinds are the same for all, since each op checks them."""
         if op.fn is getattr or (op.fn is getfield and type(op.args[1]) is Path):
-            raise DiffersError("the code asks for an array's memory layout", op.site)
+            raise DiffersError("the code reads an array's memory layout", op.site)
         if op.fn in (operator.is_, operator.is_not) or (op.fn is raises and op.val is None):
-            raise DiffersError("the code asks whether objects are identical, or whether arithmetic raises", op.site)
+            raise DiffersError("the code tests whether objects are identical, or whether arithmetic raises", op.site)
         if op.fn is np.shares_memory:  # the same for all examples, which have the same memory layout
             return
         if not any(axes) and not batch_keywords:
             found = [self.call(op.fn, *args, **kwargs)]
         elif op.fn in _OF_KIND and axes[0] is True:
             if op.fn is not type and op.fn(example(args[0], True, 0, True)) != op.val:
-                raise DiffersError("the shapes or kinds of its values differ", op.site)
+                raise DiffersError("the values here have different shapes or types for different examples", op.site)
             return
         else:
             found = outcomes(self.call, Batch(op.fn, self.size, axes, batch_keywords), args, kwargs)
         if not all([self.call(all_equal_recorded, x, op.val) for x in (found if isinstance(found, list) else [found])]):
-            raise DiffersError("the examples take different branches here", op.site)
+            raise DiffersError("the examples take different branches here. Use np.where instead of `if`", op.site)
 
 
 _OF_KIND = {type, np.shape, np.ndim, np.result_type, np.iscomplexobj, np.isrealobj}

@@ -162,7 +162,8 @@ def set_attribute(obj: Any, value: Any, name: str, site: Site | None) -> None:
         if hasattr(np.ndarray, name) and slot_of(STATE.recording, obj) is not None:
             raise STATE.recording.refuse(
                 RefusedCallError(
-                    f"{users_line()}: .{name} of a traced array is set in place. Make a new array (astype, as_strided)."
+                    f"{users_line()}: this line sets .{name} of a traced array in place. "
+                    "Make a new array (astype, as_strided)."
                 )
             )
     _store_attribute(setattr, obj, value, name)
@@ -212,8 +213,8 @@ def _check_keeps_identity(obj: Any, value: Any, name: str) -> None:
         return
     raise recording.refuse(
         RefusedCallError(
-            f"{users_line()}: a traced value is stored in .{name} of a {type(obj).__name__}, which keeps its own copy. "
-            "Keep it in a Python object instead."
+            f"{users_line()}: this line stores a traced value in .{name} of a {type(obj).__name__}, which keeps an "
+            "untraced copy. Store it in a Python object instead."
         )
     )
 

@@ -167,7 +167,7 @@ def _refuse_traced(f: types.FunctionType) -> Any:
         if recording is not None and search(recording, [a for a in (*args, *kwargs.values()) if a is not rules]):
             raise recording.refuse(
                 RefusedCallError(
-                    f"{users_line()}: {f.__qualname__} calls a rule by hand, and gets a traced value. Call the "
+                    f"{users_line()}: {f.__qualname__} calls a rule by hand with a traced value. Call the "
                     "function itself. For derivatives of derivatives use wg.grad inside, or play the tape of "
                     "wg.gradtape."
                 )
@@ -189,7 +189,7 @@ def _instrumented_copy(f: types.FunctionType) -> types.FunctionType:
 
 
 _OWN_FUNCTION = native_call("It is wengert's own function, which records what it computes.")
-_CALLS_RULE_BY_HAND = opaque_call("It calls a rule by hand; what the rule computes is not recorded.", _refuse_traced)
+_CALLS_RULE_BY_HAND = opaque_call("It calls a rule by hand; the rule's operations are not recorded.", _refuse_traced)
 INSTRUMENTED = Decision(Kind.ENTERED, "It is written in Python and already instrumented.", same_callable)
 INSTRUMENTED_OBJECT = Decision(
     Kind.ENTERED, "Its class has a `__call__` in Python, which is instrumented.", same_callable
@@ -243,7 +243,7 @@ def _guard_c_object(f: Any) -> Callable[..., Any]:
 @decides_methods_of(object)
 def _decide_c_method(f: Any, t: type, name: str) -> Decision:
     if name in REDUCED_BY:
-        return native_call("It returns what the object holds, by methods that are traced.", _prepare_owner)
+        return native_call("It returns the contents of the object, by methods that are traced.", _prepare_owner)
     if name in ("__dir__", "__sizeof__", "__init_subclass__"):
         return native_call("It returns information about the object, none of its numbers.")
     if t.__module__ == "builtins" and issubclass(t, Generator):

@@ -56,7 +56,7 @@ def assign_flat(array: np.ndarray, key: Any, value: Any) -> None:
     traced = recording.memory.is_traced(array) or slot_of(recording, value) is not None
     if traced and isinstance(value, np.ndarray) and np.may_share_memory(array, value):
         raise recording.refuse(
-            RefusedCallError(f"{users_line()}: .flat is assigned values from the memory that it writes. Assign a copy.")
+            RefusedCallError(f"{users_line()}: this line assigns to .flat values of the same memory. Assign a copy.")
         )
     write_flat(array, key, value)
 

@@ -183,8 +183,8 @@ def _refuse_store(container: Any, key: Any, value: Any) -> NoReturn:
     assert STATE.recording is not None
     raise STATE.recording.refuse(
         RefusedCallError(
-            f"{users_line()}: a traced value is stored in memory of type {type(container).__name__}, which cannot be "
-            "traced. Use a list, or a NumPy array: np.zeros(n)."
+            f"{users_line()}: a traced value is stored in memory of type {type(container).__name__}, which wengert "
+            "cannot trace. Use a list, or a NumPy array: np.zeros(n)."
         )
     )
 

@@ -55,7 +55,7 @@ def find_traced(recording: Recording, things: Iterable[Any]) -> list[Any]:
         raise recording.refuse(
             RefusedCallError(
                 f"{users_line()}: C code branches on an object that refers to more than {MAX_SEARCHED} others, too "
-                "many to search for traced values. A replay of the tape might branch differently, unnoticed."
+                "many to search for traced values. Pass it only the numbers on which it branches."
             )
         ) from None
 
@@ -91,7 +91,7 @@ def guard_lookup(recording: Recording, key: Any, keys: Any) -> None:
         if k is key:
             return
         if is_one(k, key):
-            message = f"{users_line()}: two traced copies of one nan are keys; untraced they are one key. Use np.isnan."
+            message = f"{users_line()}: two traced copies of one nan are two keys; untraced they are one. Use np.isnan."
             raise recording.refuse(RefusedCallError(message))
         if _is_traced_key(recording, k):
             decided(recording, operator.eq, (k, key), k == key)

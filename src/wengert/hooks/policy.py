@@ -23,7 +23,7 @@ class Kind(enum.Enum):
     """The ways in which a trace treats a call."""
 
     RECORDED = "recorded as one call"
-    ENTERED = "entered"
+    ENTERED = "traced"
     STAND_IN = "replaced by a stand-in"
     SEARCHED = "called untraced; refused if a traced value can reach it"
     PLAIN = "called untraced"
@@ -88,7 +88,7 @@ UNBOUND: dict[type, Callable[[Any], Decision | None]] = {}
 TYPES: dict[type, Callable[[Any], Decision | None]] = {}
 """Map the type of a callable to the function that decides on it."""
 
-_SAME_BUT_SEEN = "C code calls, compares or unpacks objects untraced; the stand-in does the same where it is traced."
+_SAME_BUT_SEEN = "C code calls, compares or unpacks objects untraced; the stand-in does the same traced."
 
 
 def stand_in_for(*callables: Any, ruled: bool = False, made: bool = False) -> Callable[[_Function], _Function]:

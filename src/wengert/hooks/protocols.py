@@ -106,7 +106,7 @@ def _apply_with_object(op: Binary, left: Any, right: Any) -> Any:
     raise recording.refuse(
         RefusedCallError(
             f"{users_line()}: NumPy would apply {op.symbol} to the items of {type(obj).__name__} one by one, untraced. "
-            "Set __array_ufunc__ = None in the class, so that its own methods are called."
+            "Set __array_ufunc__ = None in the class, so that Python calls its own methods."
         )
     )
 
@@ -292,8 +292,8 @@ def compare(op: Binary, left: Any, right: Any) -> Any:
         if both and search(recording, [[*it] if type(it) is _DICT_KEYS else it for it in (left, right)]):
             raise recording.refuse(
                 RefusedCallError(
-                    f"{users_line()}: containers of traced values are compared in C, so that a tape cannot guard this. "
-                    "A replay might branch differently, unnoticed. Compare their items."
+                    f"{users_line()}: C code compares containers of traced values here, which a tape cannot guard. "
+                    "Compare their items one by one."
                 )
             )
         return op.fn(left, right)

@@ -70,7 +70,7 @@ def check_reader(reader: Any) -> None:
             recording,
             found,
             "a generator that was made before the traced call reads",
-            "Make the generator inside.",
+            "Create the generator inside the function.",
             bool(called) and reads_traced(recording, called),
         )
     elif recording is not None:

@@ -34,7 +34,7 @@ def set_shape(array: np.ndarray, shape: Any) -> None:
     if entry is not None and entry[0].kind == "input" and entry[1] is array:
         raise recording.refuse(
             RefusedCallError(
-                f"{users_line()}: .shape of an argument, the caller's own array, is set. Use a.reshape(...) instead."
+                f"{users_line()}: this line sets .shape of an argument, the caller's array. Use a.reshape(...) instead."
             )
         )
     owner, before = owner_of(array), np.ndarray.view(array, np.ndarray)

@@ -244,7 +244,7 @@ def refuse_hidden(recording: Recording, what: str, things: Any) -> None:
     if shows_traced_unseen(recording, things):
         raise recording.refuse(
             RefusedCallError(
-                f"{users_line()}: {what} gets an object that holds traced values, and would convert it to numbers "
+                f"{users_line()}: {what} converts an object that holds traced values to numbers, "
                 "untraced. Pass the numbers themselves: float(x), np.asarray(x)."
             )
         )

@@ -62,7 +62,9 @@ def record_store(array: np.ndarray, key: Any, value: Any) -> None:
         return
     if is_inexact(array) and np.iscomplexobj(value) and not np.iscomplexobj(array):
         array[key] = value  # NumPy warns or raises; a derivative of the discarded part would be wrong
-        raise recording.refuse(RefusedCallError(f"{users_line()}: a complex value is stored in a real array."))
+        raise recording.refuse(
+            RefusedCallError(f"{users_line()}: a complex value is stored in a real array. Use a complex array.")
+        )
     _check_dtype(recording, array, (value_slot,))
     if memory.lent:
         basic = is_basic(key)
@@ -160,8 +162,8 @@ def _check_dtype(recording: Recording, target: np.ndarray, ins: tuple[Any, ...])
     if not is_inexact(target) and any(recording.mask(flat_slots(ins))):
         raise recording.refuse(
             RefusedCallError(
-                f"{users_line()}: a traced value is written into an array of {target.dtype}, which has no derivative. "
-                "Give the array a float dtype."
+                f"{users_line()}: this line writes a traced value into an array of {target.dtype}, which has no "
+                "derivative. Use an array of floats."
             )
         )
 
@@ -335,7 +337,7 @@ def _check_broadcast(recording: Recording, primitive: Primitive, raw: Any, targe
         raise recording.refuse(
             RefusedCallError(
                 f"{users_line()}: {primitive.name} writes into an array of shape {target.shape}, but its result has "
-                f"the shape {raw.shape}. Give an array of that shape as out=."
+                f"the shape {raw.shape}. Pass an array of that shape as out=."
             )
         )
 
@@ -343,7 +345,9 @@ def _check_broadcast(recording: Recording, primitive: Primitive, raw: Any, targe
 def _record_cast(recording: Recording, slot: int, spec: Spec, target: np.ndarray) -> int:
     """Record the silent cast of a write into an array of another dtype; return the slot of the value after it."""
     if spec.dtype.kind == "c" and target.dtype.kind != "c":
-        raise recording.refuse(RefusedCallError(f"{users_line()}: a complex result is written into a real array."))
+        raise recording.refuse(
+            RefusedCallError(f"{users_line()}: a complex result is written into a real array. Use a complex array.")
+        )
     bound = ruled(np.ndarray.astype).bound(2, recording.mask((slot, None)), ())
     cast = Spec(spec.shape, target.dtype)
     value = recording.value(slot)

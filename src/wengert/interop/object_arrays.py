@@ -231,7 +231,7 @@ def _object_array_error(
 ) -> Exception:
     return recording.refuse(
         RefusedCallError(
-            f"{users_line()}: {what} of an object array that holds traced values cannot be traced. {advice}"
+            f"{users_line()}: wengert cannot trace {what} of an object array that holds traced values. {advice}"
         )
     )
 

@@ -52,7 +52,7 @@ _RECORD_METHODS = {
 }
 
 
-_BY_FIELD = "It is done field by field."
+_BY_FIELD = "It runs field by field."
 
 
 def decide_record_method(f: Any, t: type, name: str) -> Decision:

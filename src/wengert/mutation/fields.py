@@ -70,7 +70,9 @@ class Fields:
                 return field
         shown = [byte for place in places or () for byte in range(place, place + view.itemsize)]
         if places is None or not records.taken.isdisjoint(shown):
-            raise _refused_view(recording, "that shows other numbers than one field's", "Copy a field: a['x'].copy()")
+            raise _refused_view(
+                recording, "and shows more than one field, or another dtype", "Copy a field: a['x'].copy()"
+            )
         return None
 
     def all_of(self, owner: np.ndarray) -> list[np.ndarray]:
@@ -82,7 +84,7 @@ class Fields:
 def _refused_view(recording: Recording, which: str, remedy: str) -> Exception:
     return recording.refuse(
         RefusedCallError(
-            f"{users_line()}: this line uses a view {which}, of a structured array with traced values. {remedy}."
+            f"{users_line()}: this line uses a view of a structured array with traced values, {which}. {remedy}."
         )
     )
 

@@ -66,9 +66,8 @@ class LentViews(dict[int, list[Ref]]):
         if ref is not None and ref() is array:
             raise recording.refuse(
                 RefusedCallError(
-                    f"{users_line()}: this line reads a view that a function with a rule returned of existing memory, "
-                    "which was written since: its values have two derivatives, the rule's and the memory's. Let the "
-                    "function return a copy."
+                    f"{users_line()}: this line reads a view that a function with a rule returned. Its memory was "
+                    "written later, so that its derivative is ambiguous. Return a copy from that function."
                 )
             )
 

@@ -125,15 +125,15 @@ def check_alone(recording: Recording, owner: np.ndarray, is_shared: bool, shows_
     if shows_parts:
         raise recording.refuse(
             RefusedCallError(
-                f"{users_line()}: this line writes memory of which an argument shows parts (x.real, or x.view(...) of "
-                "another dtype). Pass a copy of the part."
+                f"{users_line()}: this line writes memory that an argument views in part (x.real, or x.view(...) of "
+                "another dtype). Pass a copy of that part."
             )
         )
     if is_foreign(owner):
         raise recording.refuse(
             RefusedCallError(
                 f"{users_line()}: this line writes traced values into an array over foreign memory (a buffer, a file). "
-                "Write into an array of its own: np.array(a)."
+                "Write into a copy: np.array(a)."
             )
         )
 
@@ -143,9 +143,8 @@ def check_unseen(recording: Recording, owner: np.ndarray) -> None:
     if is_exported(owner):
         raise recording.refuse(
             RefusedCallError(
-                f"{users_line()}: this line writes traced values into an array whose memory is open to others: a "
-                "memoryview of it, ctypes or C code holds a buffer, and would read them unseen. Write into a copy: "
-                "a.copy()."
+                f"{users_line()}: this line writes traced values into an array whose memory other code can read "
+                "untraced, by a memoryview, ctypes or another buffer. Write into a copy: a.copy()."
             )
         )
 
@@ -156,7 +155,7 @@ def check_elsewhere(recording: Recording, array: np.ndarray, storages: Iterable[
         raise recording.refuse(
             RefusedCallError(
                 f"{users_line()}: this line reads memory that was written with traced values through another array, "
-                "and nothing tells where in it (dlpack, __array_interface__, ctypes). Read the array itself."
+                "but wengert cannot find out which part (dlpack, __array_interface__, ctypes). Read that other array."
             )
         )
 

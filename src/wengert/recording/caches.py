@@ -144,10 +144,10 @@ def _is_traced(recording: Recording, leaf: Any) -> bool:
 
 def _warn_of_cache() -> None:
     warn(
-        f"{users_line()}: a traced value equals one that was kept from before this derivative began. If a cache "
-        "decides by it, what it gives was computed earlier and is a constant here: its part of the derivative is lost. "
-        "Clear the cache first, keep it inside the function, or use functools.lru_cache, which starts anew in each "
-        "derivative. If no value is kept by it, nothing is lost.",
+        f"{users_line()}: this line may use a cached result: a traced value equals one that was stored before this "
+        "derivative began. If so, the derivative misses the part of that result. Clear the cache before you "
+        "differentiate, create it inside the function, or use functools.lru_cache, which wengert empties for each "
+        "derivative. If nothing is cached here, ignore this warning.",
         CacheWarning,
     )
 

@@ -60,14 +60,14 @@ def inside(recording: Recording, rule: Rule, args: Args, ins: Args, slot_of: Slo
 
 def not_taken(rule: Rule, k: int, argument: Any) -> NoRuleError:
     """Return the error for a container of traced values that a rule cannot accept."""
-    why, instead = f"its rule ({rule.where}) is not an @rrule", "where the rule is yours, write it as an @wg.rrule"
+    why, instead = f"its rule ({rule.where}) is not an @rrule", "if the rule is yours, write it as an @wg.rrule"
     if rule.kind == "rrule":
         why, instead = "a tape cannot name them", "in a list or a tuple"
     elif rule.kind == "pullback" and type(argument) in (list, tuple):
-        instead = f"where the rule is yours, declare it with sequence={k}"
+        instead = f"if the rule is yours, declare it with sequence={k}"
     return NoRuleError(
-        f"{users_line()}: argument {k + 1} of {rule.primitive}, a {type(argument).__name__}, holds values that depend "
-        f"on an input, and {why}. Give them to it as arguments of their own, or {instead}."
+        f"{users_line()}: argument {k + 1} of {rule.primitive}, a {type(argument).__name__}, contains traced values, "
+        f"but {why}. Pass them as separate arguments, or {instead}."
     )
 
 
@@ -107,7 +107,8 @@ def spread(form: Any, x_bar: Any, call: Callable[..., Any]) -> Iterator[tuple[Pl
         if strange or (isinstance(x_bar, Tangent) and not issubclass(type(form), x_bar.of)):
             what = f"a Tangent of {x_bar.of.__name__}" if isinstance(x_bar, Tangent) else type(x_bar).__name__
             raise RuleError(
-                f"the cotangent of a {type(form).__name__} with {_listed(keyed)} is {what} with {_listed(given)}"
+                f"the cotangent of a {type(form).__name__} with {_listed(keyed)} is {what} with {_listed(given)}. "
+                "Return the same parts"
             )
         for key, part in given.items():
             yield from spread(keyed[key], part, call)
@@ -124,12 +125,12 @@ def _given(x_bar: Any, form: Any, call: Callable[..., Any]) -> dict[Any, Any]:
     plain = isinstance(form, (tuple, list)) and isinstance(x_bar, (tuple, list, np.ndarray))
     if not plain and not isinstance(x_bar, (dict, type(form))):
         raise RuleError(
-            f"the cotangent of a {type(form).__name__} is one too, or a Tangent({type(form).__name__}, ...), "
+            f"the cotangent of a {type(form).__name__} must be one too, or a Tangent({type(form).__name__}, ...), "
             f"not {type(x_bar).__name__}"
         )
     parts = dict(enumerate(call(list, x_bar)) if isinstance(x_bar, np.ndarray) else _children(x_bar))
     if plain and len(x_bar) != len(form):
-        raise RuleError(f"the cotangent of {len(form)} values has {len(x_bar)} parts")
+        raise RuleError(f"the cotangent of {len(form)} values has {len(x_bar)} parts. Return one for each value")
     return parts
 
 

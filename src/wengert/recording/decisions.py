@@ -213,8 +213,8 @@ def raised(
     if outcome is None:
         raise recording.refuse(
             RefusedCallError(
-                f"{users_line()}: {type(error).__name__} is raised by a warning that depends on an input, which a tape "
-                "cannot repeat. Test for what it warns of instead."
+                f"{users_line()}: a warning that depends on an input raises {type(error).__name__}, which a tape "
+                "cannot repeat. Test for its cause with `if`, and raise an exception."
             )
         ) from None
     decided(recording, raises, (fn, *loud, *args), outcome, kwargs)
@@ -227,7 +227,7 @@ def unharmed(recording: Recording, fn: Callable[..., Any], args: tuple[Any, ...]
     if {"call", "log"} & {*np.geterr().values()}:
         raise recording.refuse(
             RefusedCallError(
-                f"{users_line()}: floating-point errors are reported to a function, which a tape cannot repeat. "
+                f"{users_line()}: NumPy reports floating-point errors to a function, which a tape cannot repeat. "
                 "Let them raise: np.errstate(all='raise')."
             )
         )

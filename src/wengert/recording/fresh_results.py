@@ -79,8 +79,8 @@ def _new_number(value: Any) -> Any:
     made = fresh(value)
     if made is value:  # a member of an Enum, say: its copy is itself
         raise NoRuleError(
-            f"{users_line()}: a function with a rule gave {value!r}, a {type(value).__name__}, of which there is but "
-            "one. Return its number, or declare the function constant: wg.non_differentiable."
+            f"{users_line()}: a function with a rule returned the singleton {value!r}, which wengert cannot trace. "
+            "Return its value as a float, or declare the function constant: wg.non_differentiable."
         )
     return made
 
@@ -95,8 +95,8 @@ def made_constant(recording: Recording, primitive: Primitive, value: Any) -> Any
     if what is not None:
         raise recording.refuse(
             NoRuleError(
-                f"{users_line()}: {primitive.name}, which is declared constant, gave a {type(what).__name__} with "
-                "traced values, which would go on as they are. Give wg.stop_gradient(...) of them."
+                f"{users_line()}: {primitive.name}, which is declared constant, returned a {type(what).__name__} with "
+                "traced values, which wengert cannot make constant. Return wg.stop_gradient(...) of them."
             )
         )
     if not any([is_traced(leaf) or _is_of_traced(recording, leaf) for _, leaf in leaves(value)]):
@@ -130,16 +130,18 @@ def check_result(recording: Recording, primitive: Primitive, value: Any, args: S
     what = hidden(value, is_old=known.has_class, is_key=known.has_number)
     if what is not None:
         why = "in" if what is value else f"which holds a {type(what).__name__}, in"
-        why = f"which has {what!r} for a key, of" if is_inexact(what) else why
-        why += " which no derivative is looked for. Give numbers and arrays, alone, in tuples, lists, dicts or objects"
+        why = f"which has the key {what!r}, for" if is_inexact(what) else why
+        why += (
+            " which wengert finds no derivative. Return numbers and arrays, alone, in tuples, lists, dicts or objects"
+        )
     elif rule.kind != "rrule" and is_tree(value) and leaves_of(value):
-        why = f"and its rule ({rule.where}) is not an @rrule, which alone gives several values other than in a tuple"
+        why = f"but its rule ({rule.where}) is not an @rrule. Return a tuple, or write the rule as an @wg.rrule"
     elif recording.keep and is_tree(value) and not all(key.of(value) is leaf for key, leaf in leaves_of(value)):
-        why = "whose items or attributes are not what it holds: a tape cannot name them"
+        why = "whose items or attributes are not the values that it stores, so a tape cannot name them. Return a tuple"
     else:
         with_leaves(value, lambda _, leaf: leaf, lambda part: in_other_form(recording, primitive, part))
         return
-    raise recording.refuse(NoRuleError(f"{users_line()}: {primitive.name} gave a {type(value).__name__}, {why}."))
+    raise recording.refuse(NoRuleError(f"{users_line()}: {primitive.name} returned a {type(value).__name__}, {why}."))
 
 
 class _Known:

@@ -62,8 +62,7 @@ def found_by_identity(thing: Any, container: Any) -> Any:
     if same and recording.keep:
         raise recording.refuse(
             RefusedCallError(
-                f"{users_line()}: a nan is found as the same object, which a tape could not tell from another nan. "
-                "Ask np.isnan."
+                f"{users_line()}: a container finds a nan by its identity, which a tape cannot check. Use np.isnan."
             )
         )
     return same[0] if same else thing

@@ -56,7 +56,8 @@ def _leaf_cotangents(rule: Rule, args: Args, form: Args, cotangents: Args) -> di
     for k, x_bar in enumerate(cotangents):
         if x_bar is not None and not is_zero(x_bar) and not leaves(args[k]):
             raise GradientCheckError(
-                f"rule {rule.name} at {rule.where}: cotangent of argument {k}: {x_bar!r}, though it has no derivative"
+                f"rule {rule.name} at {rule.where}: argument {k} has no derivative, but its cotangent is {x_bar!r}. "
+                "Return None"
             )
         found.update({place.number: part for place, part in spread(form[k], x_bar, operator.call)})
     return found

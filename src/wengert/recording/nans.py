@@ -28,7 +28,7 @@ class Bad(NamedTuple):
     shape: tuple[int, ...]
 
     def __str__(self) -> str:
-        return f"{self.number}" + (f", at {list(self.place)} of shape {list(self.shape)}" if self.shape else "")
+        return f"{self.number}" + (f" at {list(self.place)} of shape {list(self.shape)}" if self.shape else "")
 
 
 def first_bad(value: Any) -> Bad | None:
@@ -87,14 +87,14 @@ class NanChecker:
             if bad is not None:
                 name = _origin(recording, a) or f"argument {k}"
                 place = _line_of_entry(recording, len(recording.entries), users_site())
-                self.given = self.given or f"{place}{name}, given to {_rule_or_function_name(fn)}, is {bad}"
+                self.given = self.given or f"{place}{name}, passed to {_rule_or_function_name(fn)}, is {bad}"
                 return True
         return False
 
 
 def _refusal(recording: Recording, fn: Any, args: Sequence[Any], kwargs: Mapping[str, Any], bad: Bad) -> WengertError:
     place = _line_of_entry(recording, len(recording.entries), users_site())
-    error = NonFiniteError(f"{place}{called(fn, args, kwargs, bad)} gave {bad}, of finite arguments.")
+    error = NonFiniteError(f"{place}{called(fn, args, kwargs, bad)} returned {bad} for finite arguments.")
     return recording.refuse(error)
 
 
@@ -143,7 +143,7 @@ def _check(recording: Recording, slot: int, step: str, given: Any, made: Iterabl
     shown = _abbreviated(given, bad if isinstance(given, np.ndarray) and given.shape == bad.shape else None)
     letter = "ẋ" if step == "pushforward" else "ȳ"
     place = _line_of_entry(recording, slot, site)
-    raise NonFiniteError(f"{place}the {step} of {call} gave {bad}, of finite arguments and {letter} = {shown}.")
+    raise NonFiniteError(f"{place}the {step} of {call} returned {bad} for finite arguments and {letter} = {shown}.")
 
 
 # How a call is told

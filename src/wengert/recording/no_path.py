@@ -54,12 +54,12 @@ def _last(recording: Recording, here: Level, f: Callable[..., Any]) -> str:
     after = range(len(entries) - 1, here.start - 1, -1)
     last = next((k for k in after if _is_step(entries[k]) and recording.depends(k, here)), -1)
     if place_of_cut > max(last, here.start - 1):
-        return f"It was last traced at {site}, where {name} gives a constant. {_REMEDY}"
+        return f"It was last traced at {site}, where {name} returns a constant. {_REMEDY}"
     entry = entries[last] if last >= 0 else None
     if entry is not None:
-        return f"It was last traced at {entry[5]}, by {entry[0].name}; what was made from that is constant. {_REMEDY}"
+        return f"It was last traced at {entry[5]}, by {entry[0].name}; later values are constant. {_REMEDY}"
     read = _readings(f)
-    lines = f", which reads its arguments at line {read}" if read else ""
+    lines = f", which reads its arguments at line{'s' * (' and ' in read)} {read}" if read else ""
     return f"No operation with a derivative reads it in {callable_name(f)} ({place(f)}){lines}. {_REMEDY}"
 
 
@@ -88,6 +88,4 @@ def _read(code: types.CodeType, step: dis.Instruction) -> set[Any]:
 
 
 _SOME = 3  # lines that are named
-_REMEDY = (
-    "int, bool, round, comparisons and indices have no derivative. If a constant is meant, say so by wg.stop_gradient."
-)
+_REMEDY = "int, bool, round, comparisons and indices have no derivative. For a constant use wg.stop_gradient."

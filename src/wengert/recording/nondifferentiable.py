@@ -27,7 +27,7 @@ def note_cut(recording: Recording, primitive: Primitive, ins: tuple[Any, ...], v
     if primitive.has_users_rule:
         recording.stopped = slot
     elif recording.survey is not None and is_inexact(value):
-        recording.survey.cut.append((primitive.fn, users_site(), "what it gives is constant"))
+        recording.survey.cut.append((primitive.fn, users_site(), "its result is constant"))
     elif type(value) is int:
         if not -LARGE_INTEGER < value < LARGE_INTEGER and primitive.name != "hash":
             raise taken_apart(recording, primitive.name)
@@ -45,7 +45,7 @@ def refuse_odd(recording: Recording, name: str, value: Any) -> None:
         kind = "Python objects" if value.dtype.kind == "O" else str(value.dtype)
         raise recording.refuse(
             RefusedCallError(
-                f"{users_line()}: {name} gave an array of {kind}, which cannot be differentiated. "
+                f"{users_line()}: {name} returned an array of {kind}, which cannot be differentiated. "
                 "Build it with a float dtype."
             )
         )
@@ -55,7 +55,7 @@ def refuse_odd(recording: Recording, name: str, value: Any) -> None:
 
 
 def taken_apart(recording: Recording, name: str) -> RefusedCallError:
-    return _digits_refusal(recording, name, "an integer of 2**52 or more holds all its digits", "the integer")
+    return _digits_refusal(recording, name, "an integer of 2**52 or more contains all its digits", "the integer")
 
 
 def note_digit(recording: Recording, digit: str) -> str:
@@ -73,14 +73,13 @@ def refuse_digit(recording: Recording | None, key: Any, among: Iterable[Any], na
 
 
 def digits_told(recording: Recording, name: str) -> RefusedCallError:
-    return _digits_refusal(recording, name, "the digits of its text are told one by one", "the text")
+    return _digits_refusal(recording, name, "the code reads the digits of its string", "the string")
 
 
 def _digits_refusal(recording: Recording, name: str, why: str, what: str) -> RefusedCallError:
     error = RefusedCallError(
-        f"{users_line()}: {name} takes a traced float apart: {why}, and what is computed from them would have no "
-        f"derivative. Compute with the float itself; where {what} is meant (a hash, a seed, a label), give it "
-        "wg.stop_gradient(x)."
+        f"{users_line()}: {name} takes a traced float apart: {why}, and results computed from them have no derivative. "
+        f"Compute with the float itself. If you need {what} (as a hash, a seed, a label), pass wg.stop_gradient(x)."
     )
     recording.refuse(error)
     return error

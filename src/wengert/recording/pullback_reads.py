@@ -180,7 +180,7 @@ class OuterState(FarReach):
         reshaped = [(array, was, array.shape) for array, was in self._shapes if array.shape != was]
         for array, shape, new_shape in reshaped:
             if traced:
-                raise self._refusal(f"an array of shape {shape} that has been given another shape since")
+                raise self._refusal(f"an array of shape {shape}, whose shape was changed after the call")
             owed.append(partial(_reshape, array, new_shape))
             _reshape(array, shape)
         places = [(place, place.read()) for place in self._changed or ()]
@@ -210,13 +210,12 @@ class OuterState(FarReach):
 
     def _was(self, array: np.ndarray, content: Any, traced: bool) -> np.ndarray:
         if traced or type(content) is not bytes or not array.flags.writeable:
-            raise self._refusal(f"an array of shape {array.shape} that has been overwritten since")
+            raise self._refusal(f"an array of shape {array.shape}, which was overwritten after the call")
         return np.frombuffer(content, array.dtype).reshape(array.shape)
 
     def _refusal(self, what: str) -> RefusedCallError:
         return RefusedCallError(
-            f"{self.site}: the pullback of the rule called here can read {what}. "
-            "Let the rule copy what its pullback reads: x = x.copy()."
+            f"{self.site}: the pullback of the rule called here can read {what}. Copy it in the rule: x = x.copy()."
         )
 
 

@@ -270,8 +270,8 @@ class State(threading.local):
 
     def __reduce__(self) -> Any:
         raise RefusedCallError(
-            "what holds a recording (a pullback of wg.vjp, a pushforward of wg.linearize) is not pickled: "
-            "take wg.grad(f), wg.jvp or wg.compile(f) where it arrives"
+            "a pullback of wg.vjp or a pushforward of wg.linearize cannot be pickled, since it refers to a recording. "
+            "Pickle wg.grad(f) or wg.compile(f), or call wg.vjp in the other process."
         )
 
 

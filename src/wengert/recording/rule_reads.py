@@ -107,9 +107,9 @@ def _refuse(recording: Recording, primitive: Primitive, level: int, site: str) -
         return
     raise recording.refuse(
         RefusedCallError(
-            f"{site}: {primitive.name} can read a value that depends on an input beside its arguments"
-            f"{' (' + ', '.join(names) + ')' if names else ''}, of which its rule cannot tell. Make it an argument of "
-            "its own."
+            f"{site}: {primitive.name} can read a traced value other than its arguments"
+            f"{' (' + ', '.join(names) + ')' if names else ''}, which its rule does not differentiate. Pass it as an "
+            "argument of its own."
         )
     )
 

@@ -116,8 +116,8 @@ def stored(recording: Recording, primitive: Primitive, given: Given) -> list[Any
     if given.is_cut:
         raise recording.refuse(
             RefusedCallError(
-                f"{users_line()}: {primitive.name} is given containers with more than {MOST_OBJECTS} objects, too many "
-                "to search for what it puts there. Give it the numbers and arrays that it reads."
+                f"{users_line()}: {primitive.name} is called with containers of more than {MOST_OBJECTS} objects, too "
+                "many to search for values that it stores there. Pass only the numbers and arrays that it reads."
             )
         )
     what, made = given.closed_to(), _Made(recording, primitive, given)
@@ -128,8 +128,8 @@ def stored(recording: Recording, primitive: Primitive, given: Given) -> list[Any
     if what is not None:
         raise recording.refuse(
             NoRuleError(
-                f"{users_line()}: {primitive.name} has put numbers into an argument, in a {type(what).__name__}, in "
-                "which no derivative is looked for. Let it give them as its result."
+                f"{users_line()}: {primitive.name} stored numbers in an argument, in a {type(what).__name__}, in "
+                "which wengert finds no derivative. Return them instead."
             )
         )
     return made.leaves

@@ -59,9 +59,8 @@ def note_writes(
         elif slot_of(recording, array) not in {None, *recording.memory.lent.unspoken}:
             raise recording.refuse(
                 RefusedCallError(
-                    f"{users_line()}: {primitive.name} has written an array that it was given and whose derivative is "
-                    "known, which no rule can tell of. Let it write a copy, or take its rule away, so that it is "
-                    "traced."
+                    f"{users_line()}: {primitive.name} wrote into its argument, a traced array, which its rule cannot "
+                    "express. Write into a copy, or remove the rule, so that wengert traces the function."
                 )
             )
         if not seen:
@@ -74,10 +73,10 @@ def note_writes(
 
 def _leave_unspoken(recording: Recording, primitive: Primitive, value: Any, ins: tuple[Any, ...]) -> None:
     """Make a variable of what a call wrote into an argument, of which its rule gives no derivative."""
-    what = "written an array that it was given" if isinstance(value, np.ndarray) else "put a number into an argument"
+    what = "wrote into its argument, an array" if isinstance(value, np.ndarray) else "stored a number in its argument"
     error = RefusedCallError(
-        f"{users_line()}: {primitive.name} has {what}, and the result depends on it. The rule gives no derivative of "
-        "that: return the value instead."
+        f"{users_line()}: {primitive.name} {what}, and the result depends on it. The rule has no derivative of "
+        "that. Return the value instead."
     )
     if recording.keep:
         raise recording.refuse(error)
@@ -98,8 +97,8 @@ def _leave_unspoken(recording: Recording, primitive: Primitive, value: Any, ins:
 
 def _overwritten() -> RefusedCallError:
     return RefusedCallError(
-        f"{users_line()}: a function with a rule has overwritten what it gave before, which a tape cannot repeat. Let "
-        "it give a new array, or a copy."
+        f"{users_line()}: a function with a rule overwrote an array that it returned before, which a tape cannot "
+        "repeat. Return a new array, or a copy."
     )
 
 

@@ -45,8 +45,8 @@ def _has_derivative(recording: Recording, value: Any, slot: Any) -> bool:
 def _no_derivative(recording: Recording, bound: Bound | Primitive, what: str) -> NoRuleError:
     assert bound.rule is not None
     error = NoRuleError(
-        f"{users_line()}: {what} of {bound.name} depends on an input, and its rule ({bound.rule.where}) gives no "
-        "derivative with respect to it. Use wg.stop_gradient on it, or write a rule with @wg.rrule."
+        f"{users_line()}: {what} of {bound.name} depends on an input, but its rule ({bound.rule.where}) has no "
+        "derivative with respect to it. Pass wg.stop_gradient of it, or write a rule with @wg.rrule."
     )
     recording.refuse(error)
     return error

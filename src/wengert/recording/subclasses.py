@@ -116,6 +116,6 @@ def is_same(made: Any, value: Any) -> bool:
 def _own_value(fn: Callable[..., Any], args: tuple[Any, ...]) -> RefusedCallError:
     names = " and ".join(sorted({type(a).__name__ for a in flat(args) if is_of_subclass(a)}))
     return RefusedCallError(
-        f"{users_line()}: {callable_name(fn)} of {names} gives something else than of a plain array, for which its "
-        "rule is. Convert it first: np.asarray(x)."
+        f"{users_line()}: {callable_name(fn)} returns another result for {names} than for a plain array, to which "
+        "its rule applies. Convert the argument first: np.asarray(x)."
     )

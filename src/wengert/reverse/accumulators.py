@@ -139,7 +139,9 @@ class Cotangents:
             owner = owner_of(buffer)
             for other, cotangent in enumerate(self.table):
                 if other != slot and isinstance(cotangent, np.ndarray) and owner_of(cotangent) is owner:
-                    raise RuleError("an InplaceableThunk would add to memory that another cotangent shares")
+                    raise RuleError(
+                        "an InplaceableThunk would add to memory that another cotangent shares. Return copies"
+                    )
         self._replace_buffer(slot, add_into(buffer, thunk), buffer)
 
     def _replace_buffer(self, slot: int, made: np.ndarray, buffer: np.ndarray) -> None:

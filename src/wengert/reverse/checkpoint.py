@@ -371,13 +371,13 @@ class CheckpointEntry:
                 recording.owed.pay(owed)
         again = Trail(recording, stretch.start)
         if (again.inputs, again.digest) != (self.trail.inputs, self.trail.digest):
-            raise self._recomputation_error("did not do the same as the first")
+            raise self._recomputation_error("differed from the first run")
 
     def _recomputation_error(self, how: str) -> RecomputationError:
         return RecomputationError(
             f"{self.site}: the second run of {callable_name(self.fn)}, which wg.checkpoint makes in the reverse pass, "
             f"{how}. The function may depend only on its arguments, its closure and its object. If it reads anything "
-            "else that changes between the runs (globals, files, the clock, random generators), pass that to it."
+            "else that changes between the runs (globals, files, the clock, random generators), pass it as an argument."
         )
 
 

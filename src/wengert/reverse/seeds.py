@@ -34,7 +34,10 @@ def result_seeds(outputs: list[tuple[str, int | None, Any]], y_bar: Any, call: C
     seeds: Seeds = []
     for (_, cotangent), (path, slot, leaf) in zip(given, outputs, strict=True):
         if np.shape(cotangent) != np.shape(leaf):
-            raise ValueError(f"the cotangent{path} has shape {np.shape(cotangent)}, the result {np.shape(leaf)}")
+            raise ValueError(
+                f"the cotangent{path} has shape {np.shape(cotangent)}, but the result has {np.shape(leaf)}. "
+                "Pass one of the same shape."
+            )
         if is_complex(cotangent) and not is_complex(leaf):
             raise ValueError(
                 f"the cotangent{path} is complex, but the result is real: pass its real part, {cotangent!r:.40}.real"
@@ -83,7 +86,10 @@ def scalar_seed(recording: Recording, value: Any, seed: Any, holomorphic: bool, 
         return []
     if seed is not None:
         if np.shape(seed) != np.shape(value):
-            raise ValueError(f"the seed has shape {np.shape(seed)}, the result {np.shape(value)}")
+            raise ValueError(
+                f"the seed has shape {np.shape(seed)}, but the result has {np.shape(value)}. "
+                "Pass one of the same shape."
+            )
         return [(slot, call(np.conj, _unmasked(seed, call)))]
     return [(slot, np.ones(value.shape, value.dtype) if isinstance(value, np.ndarray) else number_type(type(value))(1))]
 

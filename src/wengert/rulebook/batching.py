@@ -143,7 +143,7 @@ def _rule_of(fn: Any) -> tuple[Any, Any]:
 
 def _warn(fn: Any) -> None:
     warnings.warn(
-        f"{callable_name(fn)} has no batching rule for this call: it is called once per example, which is slow. "
+        f"{callable_name(fn)} has no batching rule for this call, so wengert calls it once per example, which is slow. "
         "Declare a rule with wengert.extend.batching.",
         NoBatchingRuleWarning,
         levels_above(1, sys._getframe()),
@@ -154,7 +154,9 @@ def one_by_one(batch: Batch, *args: Any, **kwargs: Any) -> Any:
     """Call the function once per example and stack the results. An empty batch calls it on ones, for the shape."""
     made = each(batch, *args, **kwargs)
     if len({_dtype_or_type(result) for result in made}) > 1:
-        raise TypeError(f"{callable_name(batch.fn)} returns results of different types or dtypes for the examples")
+        raise TypeError(
+            f"{callable_name(batch.fn)} returns other types or dtypes for some examples. Return the same for all"
+        )
     return stacked(made, batch.size)
 
 

@@ -101,7 +101,9 @@ def _settled(x_bar: Any, x: Any, spec: Spec | None, broadcasts: bool) -> Any:
     inner = _items(x)
     if not parts.keys() <= inner.keys():
         name = type(x).__name__
-        raise RuleError(f"the cotangent of a {name} of {len(x)} values has parts that the {name} lacks: {x_bar!r}")
+        raise RuleError(
+            f"the cotangent of a {name} of {len(x)} values has parts that the {name} lacks: {x_bar!r}. Leave them out"
+        )
     made = {
         key: _settled(parts.get(key), part, spec_of(part) if is_inexact(part) else None, broadcasts)
         for key, part in inner.items()

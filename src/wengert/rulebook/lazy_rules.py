@@ -61,7 +61,7 @@ class Companions:
         except Exception as error:
             raise RuleError(
                 f"the rules for {library} could not be loaded: importing {rules[0]} raised "
-                f"{type(error).__name__}: {error}. Repair that module, or uninstall the distribution that provides it"
+                f"{type(error).__name__}: {error}. Repair that module, or uninstall its distribution"
             ) from error
         finally:
             self._importing.discard(library)

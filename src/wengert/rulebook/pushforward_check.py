@@ -48,10 +48,10 @@ def pushforward_agrees(
             tangents = place.put(tangents, random_like(place.of(call.args)))
         what = "pushforward, " + " and ".join(map(str, some))
         expected = sum([paired(place.of(cotangents), place.of(tangents)) for place in some])
-        close(f"{what}: Re⟨ȳ, ẏ⟩ against Re⟨x̄, ẋ⟩ of the pullback", paired(y_bar, call.pushed(tangents)), expected)
+        close(f"{what}: Re⟨ȳ, ẏ⟩ differs from Re⟨x̄, ẋ⟩ of the pullback", paired(y_bar, call.pushed(tangents)), expected)
         both = call.pushed(map_numbers(lambda tangent: np.stack([tangent, 2 * tangent]), tangents), 2)
         second = map_numbers(lambda tangent: tangent[1], both)
-        close(f"{what}: two directions at once against one", paired(y_bar, second), 2 * expected)
+        close(f"{what}: two directions at once disagree with one", paired(y_bar, second), 2 * expected)
 
 
 def paired(cotangents: Any, tangents: Any) -> float:

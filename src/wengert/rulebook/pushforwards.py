@@ -150,7 +150,10 @@ class _Pushed(NamedTuple):
     def by_transpose(self, tangents: Args) -> Any:
         """Return ẏ from the transpose of the rule's pullback."""
         if self.rule.kind == "rrule":
-            raise RuleError(f"{self.rule.primitive}: the pullback of its rule ({self.rule.where}) is not known here")
+            raise RuleError(
+                f"{self.rule.primitive}: the pullback of its rule ({self.rule.where}) is not known here. "
+                f"Declare a pushforward: @wg.pushforward({self.rule.primitive})"
+            )
         wanted = tuple([tangent is not None for tangent in tangents])
         back = self.rule.keeping(wanted) if self.keeps else self.rule.variant(wanted).call
 

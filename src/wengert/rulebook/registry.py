@@ -55,7 +55,7 @@ class Registry:
         if rule is None:
             name = callable_name(f)
             raise NoRuleError(
-                f"{name} has no rule. It may not need one: wg.policy({name}) says how its calls are handled. "
+                f"{name} has no rule. It may not need one: wg.policy({name}) says how wengert treats its calls. "
                 f"To declare a rule:\n\n{stub(f)}"
             )
         return rule
@@ -141,7 +141,9 @@ class Registry:
         """Remove the rule of `f`, for all functions that it was declared for."""
         rule = self[f]
         if isinstance(f, Carrier):
-            raise RuleError(f"the rule of {callable_name(f)} is part of that object and cannot be removed")
+            raise RuleError(
+                f"the rule of {callable_name(f)} is part of that object and cannot be removed. Use the plain function"
+            )
         with self._lock:
             for target in rule.targets:
                 if self._find(target) is rule:
@@ -154,7 +156,8 @@ class Registry:
         old = rule.accumulators.get(arg)
         if old is not None and place(old.add) != where:
             raise DuplicateRuleError(
-                f"{callable_name(f)} already accumulates argument {arg} at {place(old.add)}; the second is at {where}"
+                f"{callable_name(f)} already accumulates argument {arg} at {place(old.add)}; the second is at {where}. "
+                "Remove one of them"
             )
         with self._lock:
             self._journal.put(rule.accumulators, arg, accumulator)
@@ -166,7 +169,8 @@ class Registry:
         old = rule.forward
         if old is not None and place(old.function) != where:
             raise DuplicateRuleError(
-                f"{callable_name(f)} already has a pushforward at {place(old.function)}; the second is at {where}"
+                f"{callable_name(f)} already has a pushforward at {place(old.function)}; the second is at {where}. "
+                "Remove one of them"
             )
         with self._lock:
             self._journal.put(rule.pushforwards, "push", pushforward)
@@ -179,7 +183,9 @@ class Registry:
             for f in targets:
                 old = self._batching.get(key_of(f))
                 if old is not None and place(old) != place(body):
-                    raise DuplicateRuleError(f"{callable_name(f)} already has a batching rule, at {place(old)}")
+                    raise DuplicateRuleError(
+                        f"{callable_name(f)} already has a batching rule, at {place(old)}. Remove one"
+                    )
                 self._journal.put(self._batching, key_of(f), body)
 
     def batching_of(self, f: Any) -> Callable[..., Any] | None:
@@ -194,7 +200,7 @@ class Registry:
             for f in targets:
                 old = self._standins.get(key_of(f))
                 if old is not None and place(old) != place(standin):
-                    raise DuplicateRuleError(f"{callable_name(f)} already has a stand-in, at {place(old)}")
+                    raise DuplicateRuleError(f"{callable_name(f)} already has a stand-in, at {place(old)}. Remove one")
                 self._journal.put(self._standins, key_of(f), standin)
             self._changed()
 

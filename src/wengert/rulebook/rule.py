@@ -240,7 +240,7 @@ class Rule:
         found = self._steps.get(wanted)
         if found is None:
             if self.kind != "partials" or self.analysis is None:
-                raise RuleError(f"{self!r} has no scalar step: it does not state partials")
+                raise RuleError(f"{self!r} has no scalar step, because it declares no partials")
             found = self._steps[wanted] = scalar_step(self.analysis, wanted)
         return found
 
@@ -329,7 +329,10 @@ class Rule:
             args = (*args, kwargs.pop(variadic))
         extra = args[k + 1 :]
         if len(extra) > len(static):
-            raise NoRuleError(f"{self.primitive}: {len(args)} positional arguments are too many ({self._declares()})")
+            raise NoRuleError(
+                f"{self.primitive}: {len(args)} positional arguments are too many ({self._declares()}). "
+                "Pass fewer, or declare more in the rule"
+            )
         return args[: k + 1], kwargs | dict(zip(static, extra, strict=False))
 
     def _declares(self) -> str:
@@ -375,7 +378,7 @@ class ArgumentPlan:
             if name not in analysis.static and not analysis.open:
                 raise NoRuleError(
                     f"{rule.primitive}: the rule does not know the argument {name!r} ({rule._declares()}). "
-                    f"Add it to the rule as a keyword-only parameter, after `*`, and use it there"
+                    "Add it to the rule as a keyword-only parameter, after `*`, and use it there"
                 )
         count = nargs if analysis.variadic else min(nargs, len(analysis.names))
         self.positions = tuple(range(count))
@@ -383,7 +386,7 @@ class ArgumentPlan:
         if len(self.static) < nargs - count:
             raise NoRuleError(
                 f"{rule.primitive}: the rule does not know argument {count + len(self.static) + 1} "
-                f"of {nargs} given by position ({rule._declares()})"
+                f"of {nargs} passed by position ({rule._declares()}). Add it to the rule"
             )
 
     def bind(self, args: Args, kwargs: Mapping[str, Any] | None = None) -> tuple[Args, dict[str, Any]]:

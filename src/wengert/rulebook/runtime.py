@@ -47,7 +47,9 @@ def whole(
         if not isinstance(got, (tuple, list)):
             got = (got,)
         if len(got) > most:
-            raise RuleError(f"{function.__name__} returned {len(got)} results for {len(wanted)} arguments")
+            raise RuleError(
+                f"{function.__name__} returned {len(got)} results for {len(wanted)} arguments. Return one for each"
+            )
         cotangents: list[Any] = []
         for i in range(len(wanted)):
             if not wanted[i] or i >= len(got) or got[i] is None:

@@ -24,6 +24,24 @@ def page(data: dict[str, Any]) -> str:
     return re.sub("@(title|style|program|data)@", lambda found: parts[found[1]], _asset("page.html"))
 
 
+class InlinePage:
+    """A page that a notebook shows in the output of its cell.
+
+    It loads nothing, and its scripts run in a frame of their own.
+    """
+
+    def __init__(self, data: dict[str, Any], height: int = 640) -> None:
+        self.title, self.height, self._text = data["title"], height, page(data)
+
+    def __repr__(self) -> str:
+        return f"<page of {self.title}>"
+
+    def _repr_html_(self) -> str:
+        style = f"width:100%;height:{self.height}px;border:1px solid #8888"
+        title, text = html.escape(self.title), html.escape(self._text)
+        return f'<iframe title="{title}" sandbox="allow-scripts" style="{style}" srcdoc="{text}"></iframe>'
+
+
 def write_page(path: str | os.PathLike[str], data: dict[str, Any]) -> Path:
     """Write the page of `data` to the file `path`; return its Path."""
     file = Path(path)

@@ -13,12 +13,13 @@ from rich.text import Text
 from wengert.tools.sources import file_name, line_label, source_line
 
 SMALLEST_SHARE = 0.0005  # of the total: lines below it are left out
+WIDEST = 120  # characters of a table
 ROUNDS_UP = 0.9995  # of a unit: from here on three digits round to one
 
 
 def as_text(shown: Any) -> str:
     """Render a rich object as plain text, without colours."""
-    console = Console(width=120, color_system=None, legacy_windows=False)
+    console = Console(width=WIDEST, color_system=None, legacy_windows=False, force_jupyter=False)
     with console.capture() as capture:
         console.print(shown)
     return "\n".join(line.rstrip() for line in capture.get().splitlines())

@@ -59,7 +59,11 @@ def _place(key: int | str, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 
 
 def _parameters(names: list[str]) -> str:
-    return f"The parameters of the function are {', '.join(names)}." if names else "Its parameters have no names."
+    return (
+        f"The function's parameters are {', '.join(names)}."
+        if names
+        else "Its parameters have no names: use positions."
+    )
 
 
 def argument_names(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], wanted: tuple[int | str, ...]) -> list[str]:
@@ -124,7 +128,7 @@ def check_complex(paths: list[tuple[str, Any]], value: Any) -> None:
     if real:
         raise ArgumentError(
             f"holomorphic=True needs complex arguments, but {real[0]} is real. Pass it as a complex number, or leave "
-            "it out of argnums. If f itself holds it, call grad(f, argnums=...)(x) instead of grad(f, x)."
+            "it out of argnums. If it is in f's closure, call grad(f, argnums=...)(x) instead of grad(f, x)."
         )
     if not is_complex(value):
         raise NonScalarOutputError(
@@ -161,7 +165,7 @@ def refuse_words(f: Any, words: Mapping[str, Any], seed: Any) -> None:
     """Refuse unknown keywords, and a seed, of `grad` without arguments: it would ignore them."""
     if seed is not None:
         raise ArgumentError(
-            "grad(f, seed=...) would ignore the seed: f has no arguments here. Write grad(f, x, seed=...) "
+            "grad(f, seed=...) would ignore the seed, since no arguments are passed to f. Write grad(f, x, seed=...) "
             "or wg.vjp(f, x)[1](seed)."
         )
     for name, value in words.items():

@@ -134,7 +134,7 @@ class Tangent(AbstractTangent):
 
     def __init__(self, of: type, *items: Any, **fields: Any) -> None:
         if not isinstance(of, type):
-            raise RuleError(f"Tangent needs the class of its primal first, as in Tangent(Point, x=...): got {of!r}")
+            raise RuleError(f"Tangent needs the class of its primal first, as in Tangent(Point, x=...), not {of!r}")
         self.of = of
         self.parts: dict[Any, Any] = {**dict(enumerate(items)), **fields}
 
@@ -202,7 +202,7 @@ class Thunk(AbstractTangent):
 
     def __init__(self, make: Callable[[], Any]) -> None:
         if not callable(make):
-            raise RuleError(f"Thunk needs a function without arguments, as in Thunk(lambda: ...): got {_what(make)}")
+            raise RuleError(f"Thunk needs a function without arguments, as in Thunk(lambda: ...), not {_what(make)}")
         self.make = make
 
     def __call__(self) -> Any:
@@ -251,7 +251,7 @@ class InplaceableThunk(Thunk):
     def __init__(self, *, val: Callable[[], Any], add: Callable[[np.ndarray], np.ndarray]) -> None:
         super().__init__(val)
         if not callable(add):
-            raise RuleError(f"add= must be a function that adds to an array and returns it, but is {_what(add)}")
+            raise RuleError(f"add= must be a function that adds to an array and returns it, not {_what(add)}")
         self.add = add
 
     @property
@@ -329,7 +329,9 @@ def add_inplace(x: Any, y: Any) -> Any:
     if isinstance(x, AbstractTangent) or isinstance(y, AbstractTangent):
         return x + y
     if np.shape(x) != np.shape(y):
-        raise RuleError(f"cannot add cotangents of shapes {np.shape(x)} and {np.shape(y)}")
+        raise RuleError(
+            f"cannot add cotangents of shapes {np.shape(x)} and {np.shape(y)}. Each must have its primal's shape"
+        )
     if writes and np.result_type(x, y) == x.dtype and not np.may_share_memory(x, y):
         return np.add(x, y, out=x)
     return x + y

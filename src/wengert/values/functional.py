@@ -203,7 +203,7 @@ def whole(fn: Any, *numbers: float) -> float:
         raise StaleTapeError("an integer power or shift exceeds 2**53; record the tape again")
     made = fn(*ints)
     if type(made) is not int or not -WHOLE <= made <= WHOLE:
-        raise StaleTapeError("a result of integers is no integer, or exceeds 2**53; record the tape again")
+        raise StaleTapeError("a result of integers is not an integer, or exceeds 2**53; record the tape again")
     return float(made)
 
 

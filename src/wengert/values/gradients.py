@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 
@@ -18,6 +19,7 @@ class Gradients(tuple[Any, ...]):
     """
 
     names: tuple[str, ...] = ()
+    _repr_html_: Callable[..., str]  # set by `api/tape_page.py`
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, str):

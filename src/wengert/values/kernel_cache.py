@@ -86,8 +86,8 @@ def _own_folder() -> Path:
     found = path.stat()
     if os.name == "posix" and (found.st_uid != os.geteuid() or found.st_mode & OTHERS):
         raise CacheFolderError(
-            f"other users can write into {path}, from which compiled code is loaded. Check its files and run chmod 700 "
-            "on it, set WENGERT_CACHE to another folder, or pass backend='numpy'"
+            f"other users can write into {path}, from which wengert loads compiled code. Check its files and run chmod "
+            "700 on it, set WENGERT_CACHE to another folder, or pass backend='numpy'"
         )
     return path
 

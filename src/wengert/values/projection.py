@@ -115,4 +115,4 @@ def _to_dtype(x_bar: Any, spec: Spec) -> Any:
 
 
 def _misfit(have: tuple[int, ...], shape: tuple[int, ...]) -> str:
-    return f"a cotangent of shape {have} does not fit an argument of shape {shape}"
+    return f"a cotangent of shape {have} does not fit an argument of shape {shape}. Return one of that shape"

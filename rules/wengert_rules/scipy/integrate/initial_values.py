@@ -106,7 +106,8 @@ def chosen(steps: Any, f: Any, native: Any, relative: float, absolute: Any) -> A
         ):
             return step, parts
     warnings.warn(
-        "wengert's steps do not reproduce the values of this solution, so its derivatives are inaccurate",
+        "wengert's steps do not reproduce the values of this solution, so its derivatives are inaccurate. "
+        "Try a smaller rtol=, or another method=",
         NotConvergedWarning,
         2,
     )

@@ -111,7 +111,7 @@ def data_matrix(x, t, k, w, extrapolate=False):
 def lsq_solve_qr(x, y, t, k, w, periodic=False):
     """The least squares that SciPy finds by a decomposition in place."""
     if periodic:
-        raise NoDerivativeError("a least-squares fit with periodic splines has no derivative here")
+        raise NoDerivativeError("a least-squares fit with periodic splines has no derivative here. Use others")
     matrix = design(t, k, x)
     weighted, y_w = matrix * w[:, np.newaxis], y * w[:, np.newaxis]
     c = np.linalg.lstsq(weighted, y_w)[0]

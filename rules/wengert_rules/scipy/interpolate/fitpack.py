@@ -126,7 +126,7 @@ def derived(c, t, k, nu):
 def insert(iopt, t, c, k, x, m):
     """Boehm's: one knot after the other."""
     if iopt:
-        raise NoDerivativeError("inserting a knot into a periodic FITPACK spline has no derivative here")
+        raise NoDerivativeError("inserting a knot into a periodic FITPACK spline has no derivative. Use another")
     for _ in range(m):
         at = intervals(t, k, x)
         i = np.arange(at - k + 1, at + 1)

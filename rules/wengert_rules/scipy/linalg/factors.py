@@ -14,7 +14,10 @@ from wengert_rules.products import conj
 from wengert_rules.scipy.linalg.structures import as_matrices, in_double
 from wengert_rules.scipy.linalg.triangles import TURNS, solved
 
-SINGULAR = "a pivot of the LU factors is zero: the matrix is singular, and the factors after it have no derivative"
+SINGULAR = (
+    "a pivot of the LU factors is zero: the matrix is singular, and the factors after it have no derivative. "
+    "Perturb the matrix"
+)
 RAW = "mode='raw' of scipy.linalg.qr has no rule. Use mode='economic'"
 
 

@@ -142,7 +142,10 @@ def _over_all(native: Any) -> None:
     def point(*given: Any, **words: Any) -> Any:
         call = arguments(native, given, words)
         if call.get("integrality") is not None:
-            raise RefusedCallError(f"scipy.optimize.{native.__name__} has no derivative here with integrality=.")
+            raise RefusedCallError(
+                f"scipy.optimize.{native.__name__} has no derivative here with integrality=. Fix the integers, and "
+                "optimise over the other variables."
+            )
         f, limits = call["func"], (as_ends(call["bounds"]), call.get("constraints") or ())
         f = in_columns(f) if call.get("vectorized") else f
         found, call["args"] = unseen(native, *given, **words), unpacked(call["args"])

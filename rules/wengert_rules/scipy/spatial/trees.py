@@ -23,8 +23,8 @@ def numbers(x):
     made = as_constant(x)
     if is_traced(made):
         raise RefusedCallError(
-            "trees, hulls and triangulations of traced points are not followed on a tape, which is played at others: "
-            "take wg.grad or wg.jvp, or build them of constant points"
+            "a tape cannot record trees, hulls and triangulations of traced points, whose structure may change. "
+            "Use wg.grad or wg.jvp, or build them from constant points"
         )
     return made
 

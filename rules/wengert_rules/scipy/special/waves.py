@@ -12,7 +12,7 @@ from wengert_rules.scipy.special.refusals import PARAMETER, WHOLE, refused
 
 DEGREE = math.pi / 180
 ANGLES = 512  # of the mean over a turn
-SECOND = "this function has no second derivative here"
+SECOND = "this function has no second derivative here. Use finite differences for it"
 
 
 @computes

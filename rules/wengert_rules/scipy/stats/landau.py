@@ -12,7 +12,7 @@ from wengert_rules.scipy.special.private import of_private
 from wengert_rules.scipy.special.refusals import refused
 
 MIDDLE = 0.5
-STANDARD = "SciPy calls Landau's law with the location 0 and the scale 1 only"
+STANDARD = "this function has no derivative in loc and scale. Use scipy.stats.landau, which has these derivatives"
 HEIGHTS = np.linspace(0.0, 1.0, 257)
 
 

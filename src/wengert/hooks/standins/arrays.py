@@ -215,7 +215,7 @@ _STANDINS: dict[str, Callable[..., Any]] = {
 }
 _RUN_PLAIN = {
     "__array_finalize__": "It does nothing.",
-    "__array_namespace__": "It gives NumPy.",
+    "__array_namespace__": "It returns NumPy.",
     "setflags": "It writes no number.",
 }
 
@@ -262,16 +262,16 @@ def _of_value(t: type, name: str) -> Decision:
     if name in _STANDINS:
         standin = _STANDINS[name]
         return stand_in_call(
-            "The stand-in does the same, seen.", lambda f: functools.partial(standin, f.__self__), standin
+            "The stand-in does the same, traced.", lambda f: functools.partial(standin, f.__self__), standin
         )
     if name in _RUN_PLAIN:
         return native_call(_RUN_PLAIN[name])
     text = method_in_python(t, name)
     if text is not None:
-        why = "Its class takes part in what NumPy's code, in Python, does."
+        why = "NumPy implements it in Python, which is traced."
         return Decision(Kind.ENTERED, why, lambda f: functools.partial(as_traced(text), f.__self__), text)
     if name == "conjugate" and t is float:
-        return stand_in_call("It is the number itself.", lambda f: lambda: f.__self__, _of_value)
+        return stand_in_call("It returns the number itself.", lambda f: lambda: f.__self__, _of_value)
     primitive, call = _primitive_of(t, name)
     if primitive is None:
         return opaque_call(IN_C, lambda f: guarded(f, f.__self__))

@@ -255,14 +255,14 @@ _ITEM_LOOKUPS = {"__getitem__": dict_item, "__missing__": default_item}  # the l
 _SEARCHES = {"index": _index, "count": _count_equal, "remove": _remove}
 _FILLED = ("__new__", "fromkeys")
 _ASKING = {*ITERATING, "sort", "__contains__", *_ITEM_LOOKUPS, *_SEARCHES, *_KEYED, *_COUNTED, *_FINDING}
-_ITERATES = "What it iterates over or compares is handed to it; a tape guards what it decides by its arguments."
+_ITERATES = "The stand-in iterates and compares, traced; a tape guards the outcome."
 
 
 @decides_methods_of(str, bytes)
 def _of_text(f: Any, t: type, name: str) -> Decision | None:
     if t is not str and t is not bytes:
         return None
-    return stand_in_call("It may take in a text made from a traced value, and make another of it.", _text_method)
+    return stand_in_call("It may make a string from one that was made from a traced value.", _text_method)
 
 
 def _text_method(f: Any) -> Any:
@@ -277,7 +277,7 @@ def _text_method(f: Any) -> Any:
         if recording is None:
             return text
         if f.__name__ in _PLACES and id(args[0]) in recording.texts and args[0].isdigit():
-            raise no_rule_error(recording, f, "a digit of a traced value is looked for")
+            raise no_rule_error(recording, f, "it searches for a digit of a traced value")
         if recording.keep and not isinstance(text, (str, bytes, list, tuple)):
             decided(recording, getattr(type(owner), f.__name__), (owner, *args), text, kwargs)
         return note_made_text(recording, text, (owner, *args), getattr(type(owner), f.__name__), kwargs)

@@ -24,7 +24,7 @@ INHERITED = functools.reduce(
 _NAMESPACES = ("globals", "locals")
 _BY_NAME = sys.version_info >= (3, 13)
 
-declare_native("A debugger shows the frame that calls it: none may stand between.", breakpoint)
+declare_native("A debugger shows the frame that calls it, so no other frame may be in between.", breakpoint)
 
 
 @stand_in_for(eval, exec, made=True)
@@ -40,7 +40,7 @@ def _evaluated(f: Any) -> Callable[..., Any]:
         spaces |= {name: kwargs.pop(name) for name in named}
         frame = get_frame()
         if id(source) in recording.texts:
-            raise no_rule_error(recording, f, "its text was made from a traced value")
+            raise no_rule_error(recording, f, "its source was made from a traced value")
         if not isinstance(source, types.CodeType):
             text = source.lstrip(" \t") if f is eval and isinstance(source, str) else source
             flags = frame.f_code.co_flags & INHERITED

@@ -329,7 +329,7 @@ def recorded(primitive: Primitive, of: Callable[[Any], Any] | None = None) -> De
     """The Decision on a callable with a rule."""
     of = of or (lambda _: recorder(primitive))
     is_constant = primitive.rule is not None and primitive.rule.kind == "constant"
-    why = "It is declared to have no derivative." if is_constant else "It has a rule, which gives the derivative."
+    why = "It is declared to have no derivative." if is_constant else "It has a rule for its derivative."
     return Decision(Kind.RECORDED, why, of, primitive.rule)
 
 
@@ -338,7 +338,7 @@ def _of_array_function(f: Any) -> Decision:
     if f in WRITERS:
         return stand_in_call("It writes into an array.", _array_function, WRITERS[f])
     if isinstance(f._implementation, types.FunctionType):
-        why = "NumPy's own code, in Python, is entered where a traced value can reach the call."
+        why = "NumPy implements it in Python, which is traced if a traced value can reach the call."
         return Decision(Kind.ENTERED, why, _array_function, f._implementation)
     return opaque_call(IN_C, _array_function)
 

@@ -28,8 +28,8 @@ from wengert.recording.shadow import SHADOW
 @decides_methods_of(BaseException)
 def _of_exception(f: Any, t: type, name: str) -> Decision | None:
     if name in ("split", "subgroup"):
-        return stand_in_call("It may ask a function.", lambda f: lambda condition: f(_condition(condition)), _condition)
-    return None if name in REDUCED_BY else native_call("An exception moves what it holds and computes nothing on it.")
+        return stand_in_call("It may call a test.", lambda f: lambda condition: f(_condition(condition)), _condition)
+    return None if name in REDUCED_BY else native_call("An exception moves its arguments and computes nothing on them.")
 
 
 @decides_unbound(
@@ -92,7 +92,7 @@ def _run_in_context(f: Any) -> Any:
 
 @decides_type(functools._lru_cache_wrapper)
 def _of_cached(f: Any) -> Decision:
-    return stand_in_call("It has a cache of this trace's own: an equal float from before is another variable.", _cached)
+    return stand_in_call("Each trace has its own cache: an equal float from before is another variable.", _cached)
 
 
 def _cached(f: Any) -> Any:
@@ -129,7 +129,7 @@ def _identity(a: Any) -> Any:
 
 @decides_methods_of(functools._lru_cache_wrapper)
 def _of_cache(f: Any, t: type, name: str) -> Decision | None:
-    return stand_in_call("The cache of this trace is cleared, too.", _clearing) if name == "cache_clear" else None
+    return stand_in_call("It clears the cache of this trace, too.", _clearing) if name == "cache_clear" else None
 
 
 def _clearing(f: Any) -> Any:

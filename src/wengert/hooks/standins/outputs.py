@@ -39,8 +39,8 @@ def write_whole(
         if made is not out and not primitive.is_trusted:
             raise recording.refuse(
                 RefusedCallError(
-                    f"{users_line()}: {primitive.name} does not give its out=, and may write another value there, of "
-                    "which its rule cannot tell. Give the parameter another name, or return the array."
+                    f"{users_line()}: {primitive.name} does not return its out=, and may write another value there, "
+                    "which its rule does not know. Rename the parameter, or return the array."
                 )
             )
         return made

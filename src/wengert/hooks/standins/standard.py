@@ -49,7 +49,7 @@ OPERATOR = _in_python(operator, "_operator")
 
 @decides_type(operator.itemgetter, operator.attrgetter, operator.methodcaller)
 def _of_getter(f: Any) -> Decision:
-    return stand_in_call("It reads a part of what it is given, which is recorded.", _getter_in_python)
+    return stand_in_call("It reads a part of its argument, which is recorded.", _getter_in_python)
 
 
 def _getter_in_python(f: Any) -> Any:

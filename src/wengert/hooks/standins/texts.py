@@ -20,13 +20,15 @@ MULTIARRAY: Any = np._core.multiarray  # type: ignore[attr-defined]
 
 @decides_methods_of(io.StringIO, io.BytesIO)
 def _of_stream(f: Any, t: type, name: str) -> Decision:
-    return stand_in_call("What is read from a stream may be made from traced values.", _stream_method)
+    return stand_in_call("A string from a stream may be made from traced values.", _stream_method)
 
 
 @decides_methods_of(_TEXT_FILE)
 def _of_text_file(f: Any, t: type, name: str) -> Decision | None:
     return (
-        native_call("What is written to a file counts as shown.") if name in ("write", "writelines", "flush") else None
+        native_call("It writes to a file, whose contents have no derivative.")
+        if name in ("write", "writelines", "flush")
+        else None
     )
 
 

@@ -38,7 +38,7 @@ def _of_ufunc(f: Any, t: type, name: str) -> Decision:
     primitive = primitive_of(f)
     if name in ("at", "outer"):
         return stand_in_call(
-            "The ufunc's own rule gives its derivative.", _ufunc_method, _at if name == "at" else _outer
+            "Its derivative follows from the rule of the ufunc.", _ufunc_method, _at if name == "at" else _outer
         )
     return opaque_call(IN_C, _ufunc_method) if primitive is None else recorded(primitive, _ufunc_method)
 

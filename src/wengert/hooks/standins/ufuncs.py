@@ -30,8 +30,8 @@ def with_options(recording: Recording, ufunc: np.ufunc, args: tuple[Any, ...], w
     if not _everywhere(words.get("where", True)):
         raise recording.refuse(
             RefusedCallError(
-                f"{users_line()}: {ufunc.__name__} with where= and without out= leaves what is masked unset. "
-                f"Give it out=, an array of what stands there."
+                f"{users_line()}: {ufunc.__name__} with where= but without out= leaves the masked elements undefined. "
+                f"Pass out=, an array with their values."
             )
         )
     value = as_traced(ufunc)(*cast_first(ufunc, args, words))

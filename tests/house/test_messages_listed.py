@@ -1,0 +1,30 @@
+"""Every exception and warning class of `wengert.errors` has its entry on the page on troubleshooting."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from wengert import errors
+
+PAGE = Path(__file__).parents[2] / "docs" / "troubleshooting.md"
+CLASSES = [
+    value.__name__
+    for value in vars(errors).values()
+    if isinstance(value, type) and issubclass(value, Exception) and value.__module__ == errors.__name__
+]
+
+
+def entries() -> dict[str, str]:
+    """The text below each heading of the page."""
+    parts = re.split(r"^#+ (.+)$", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return {heading: text.strip() for heading, text in zip(parts[1::2], parts[2::2], strict=True)}
+
+
+def test_each_class_has_its_entry() -> None:
+    found = entries()
+    assert CLASSES and not [name for name in CLASSES if not found.get(name)]
+
+
+def test_no_entry_names_an_unknown_class() -> None:
+    assert {heading for heading in entries() if heading.endswith(("Error", "Warning"))} <= {*CLASSES}
