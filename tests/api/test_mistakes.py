@@ -97,7 +97,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "backward": (lambda: wg.grad(lambda x: total(x).backward())(X), AttributeError, "wg.grad(loss)(params)"),
     "numpy()": (lambda: wg.grad(lambda x: total(x.numpy()))(X), AttributeError, "leave it out"),
     "math of an array": (lambda: wg.grad(lambda x: math.sin(x))(X), TypeError, "only"),  # Python's own words
-    "a buffer of whole numbers": (lambda: wg.grad(into_whole_numbers)(X), wg.RefusedCallError, "a float dtype"),
+    "a buffer of whole numbers": (lambda: wg.grad(into_whole_numbers)(X), wg.RefusedCallError, "an array of floats"),
     "memory": (lambda: wg.grad(lambda x: x.ctypes.data)(X), wg.RefusedCallError, "Index or copy the array"),
     "code in C": (lambda: wg.grad(lambda x: float(Decimal(x)))(2.0), wg.NoRuleError, "@wg.rrule(decimal.Decimal)"),
     "bytes": (lambda: wg.grad(lambda x: len(x.tobytes()))(X), wg.NoRuleError, "wg.non_differentiable("),
@@ -106,7 +106,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "wg.jit": (lambda: wg.jit, AttributeError, "wg.compile(f)"),
     "wg.lax": (lambda: wg.lax.scan, AttributeError, "if, for and while are traced"),
     "wg.custom_vjp": (lambda: wg.custom_vjp, AttributeError, "wg.rrule"),
-    "wg.tree_map": (lambda: wg.tree_map, AttributeError, "wg.ravel"),
+    "wg.tree_util": (lambda: wg.tree_util, AttributeError, "wg.ravel"),
     "wg.make_jaxpr": (lambda: wg.make_jaxpr, AttributeError, "wg.gradtape(f, x)"),
     "wg.egrad": (lambda: wg.egrad, AttributeError, "wg.elementwise_grad(f)"),
     "wg.no_grad": (lambda: wg.no_grad, AttributeError, "wg.stop_gradient(x)"),

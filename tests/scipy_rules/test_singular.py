@@ -157,7 +157,7 @@ def test_the_error_has_the_users_line():
     for derivative in (wg.grad, lambda f: lambda a: wg.jvp(f, (a,), (a,))):
         with pytest.raises(wg.NoDerivativeError, match=r"test_singular.py:\d+ in .*a pivot of the LU factors is zero"):
             derivative(lambda a: np.sum(np.sin(linalg.lu_factor(a)[0])))(np.ones((3, 3)))
-        with pytest.raises(wg.NoDerivativeError, match=r"test_singular.py:\d+ in .*cannot be computed.*Singular"):
+        with pytest.raises(wg.NoDerivativeError, match=r"test_singular.py:\d+ in .*cannot compute.*Singular"):
             derivative(lambda a: np.linalg.cond(a, 1))(np.ones((2, 2)))
 
 

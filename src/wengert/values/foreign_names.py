@@ -7,7 +7,7 @@ _RULES = "wg.rrule gives a function a rule: its value, and a pullback"
 _LOOPS = "Python's own if, for and while are traced"
 _COMPILE = "wg.compile(f) traces f once and then runs generated code; without it f runs uncompiled"
 _PARALLEL = "wg.dask.value_and_grad(loss) sums gradients over chunks of data, on all cores"
-_TREES = "containers need no registration: gradients have the same structure, and wg.ravel makes a vector of one"
+_TREES = "wg.tree_map(f, tree) applies f to leaves, wg.ravel makes a vector; containers need no registration"
 _TAPES = "print(wg.gradtape(f, x)) shows the recorded operations"
 _STOP = "wg.stop_gradient(x) makes x a constant; outside of a derivative nothing is recorded"
 _VECTOR = "wg.vjp(f, x) returns the value and the pullback"
@@ -20,7 +20,7 @@ INSTEAD = {
     **dict.fromkeys(("pmap", "shard_map", "devices", "device_put"), _PARALLEL),
     **dict.fromkeys(("custom_vjp", "custom_jvp", "custom_gradient", "defvjp", "defjvp", "primitive"), _RULES),
     **dict.fromkeys(("lax", "cond", "scan", "fori_loop", "while_loop"), _LOOPS),
-    **dict.fromkeys(("tree", "tree_map", "tree_util", "register_pytree_node", "flatten", "flatten_util"), _TREES),
+    **dict.fromkeys(("tree", "tree_util", "register_pytree_node", "flatten", "flatten_util"), _TREES),
     **dict.fromkeys(("make_jaxpr", "xla_computation", "eval_shape"), _TAPES),
     **dict.fromkeys(("no_grad", "detach", "inference_mode"), _STOP),
     **dict.fromkeys(("make_vjp", "vector_jacobian_product", "tensor_jacobian_product"), _VECTOR),
