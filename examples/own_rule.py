@@ -40,7 +40,7 @@ print(f"\nWith the rule there are {len(tape)}, gradient {np.array(wg.grad(positi
 tape.show()
 wg.test_rrule(kepler, 1.0, 0.3)  # raises where differences disagree
 
-print("\nWith the call entered, its lines again and the guard:")
+print("\nWith the call traced, its lines again and the guard:")
 wg.rules.remove(kepler)
 print(len(wg.primitivize(tape)))
 

@@ -22,7 +22,7 @@ import wengert as wg
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:\n?^```text\n(.*?)^```\n)?", re.MULTILINE | re.DOTALL)
-NEEDS = {"README.md": "dask", "scale.md": "dask"}  # pages with code that needs an optional extra
+NEEDS = {"README.md": "dask", "scale.md": "dask", "sampling.md": "mici"}  # pages with code that needs an optional extra
 CODE = re.compile(r"^```.*?^```|`[^`\n]+`", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
 

@@ -88,9 +88,10 @@ class SparseJacobian(Remade):
         op, most = pattern.densest, min(pattern.csr.shape)
         if op is None or most < WARN_FROM or 2 * passes.number < most:
             return
+        where = f" at {op.site}" if op.site else ""
         warn(
-            f"the Jacobian of {callable_name(self._f)} takes {passes.number} passes, about as many as a dense one: at "
-            f"{op.site} each number of the result of {callable_name(op.fn)} counts as dependent on all numbers of its "
+            f"the Jacobian of {callable_name(self._f)} takes {passes.number} passes, about as many as a dense one: "
+            f"each number of the result of {callable_name(op.fn)}{where} counts as dependent on all numbers of its "
             "arguments, or all along its axis. If the Jacobian has few entries, pass pattern=; else use wg.jacobian.",
             DensePatternWarning,
         )

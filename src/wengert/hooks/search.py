@@ -371,7 +371,8 @@ def no_rule_error(recording: Recording, fn: Any, why: str, args: tuple[Any, ...]
     through = "" if called is fn else f" (through {callable_name(fn)})"
     spelled, request = _name_at_call(called), "To give it a rule"
     if spelled is not None:
-        name, request = spelled, f"Give your function object a rule; it was called with {len(args)} arguments"
+        count = f"{len(args)} argument{'s' * (len(args) != 1)}"
+        name, request = spelled, f"Give your function object a rule; it was called with {count}"
     stubbed = stub(called) if spelled is None else stub(called, len(args), spelled)
     remedy = advice_on_call(name) or (
         f"{request}:\n\n{stubbed}\n\nIf it has no derivative: wg.non_differentiable({spelled or written_name(called)})."
