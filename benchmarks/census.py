@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "tests" / "wild"), str(ROOT / "src"), str(ROOT / "rules")]
 
 from case import Case, cases_of, packages  # noqa: E402
-from verdict import _copies, _timed, loss_of  # noqa: E402
+from verdict import copies, loss_of, timed  # noqa: E402
 
 import wengert as wg  # noqa: E402
 
@@ -33,7 +33,7 @@ LIMIT = 600  # seconds a package
 
 
 class Count(NamedTuple):
-    """What became of a case: "compiled", "uncompiled", "different", or "no gradient", with the reason and the times."""
+    """The outcome of a case, "compiled", "uncompiled", "different" or "no gradient", with the reason and the times."""
 
     package: str
     case: str
@@ -49,17 +49,17 @@ def counted(package: str, case: Case) -> Count:
     name, loss, wrt = case.f.__name__, loss_of(case.f), tuple(range(len(case.args)))
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        loss(*_copies(case.args))
-        plain, _ = _timed(lambda: loss(*_copies(case.args)))
+        loss(*copies(case.args))
+        plain, _ = timed(lambda: loss(*copies(case.args)))
         gradient = wg.value_and_grad(loss, argnums=wrt)
         compiled: Any = wg.compile(gradient, native=False, quiet=True)
         try:
-            expected = gradient(*_copies(case.args))
+            expected = gradient(*copies(case.args))
         except Exception as error:
             return Count(package, name, "no gradient", type(error).__name__, plain)
-        first, _ = _timed(lambda: compiled(*_copies(case.args)))
-        compiled(*_copies(case.args))
-        later, found = _timed(lambda: compiled(*_copies(case.args)))
+        first, _ = timed(lambda: compiled(*copies(case.args)))
+        compiled(*copies(case.args))
+        later, found = timed(lambda: compiled(*copies(case.args)))
     _, _, reason = compiled.explain().partition("\nruns uncompiled: ")
     pairs = zip((expected[0], *expected[1]), (found[0], *found[1]), strict=True)
     agrees = all([np.allclose(a, b, rtol=1e-8, atol=1e-10, equal_nan=True) for a, b in pairs])

@@ -411,7 +411,17 @@ def keeps_an_integer(x, w):
     return total + other
 
 
-@pytest.mark.parametrize("f", [begins_with_an_integer, negates_an_integer, returns_an_integer, keeps_an_integer])
+def lists_an_integer(x, w):
+    total = 0
+    for v in x:
+        pair = np.array([total, v])
+        total = (total + v * w[0] if v > 0.0 else total * w[1] * v) + 0.1 * np.sum(pair)
+    return total
+
+
+@pytest.mark.parametrize(
+    "f", [begins_with_an_integer, lists_an_integer, negates_an_integer, returns_an_integer, keeps_an_integer]
+)
 def test_an_integer_that_becomes_a_float_is_one_where_it_makes_a_difference(f):
     rng, w = np.random.default_rng(8), np.array([0.7, 0.4])
     compiled = wg.compile(f, native=False, quiet=True)

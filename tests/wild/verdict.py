@@ -56,12 +56,12 @@ def judge(package: str, case: Case) -> Verdict:
     name, loss = case.f.__name__, loss_of(case.f)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        loss(*_copies(case.args))
-        plain, value = _timed(lambda: loss(*_copies(case.args)))
+        loss(*copies(case.args))
+        plain, value = timed(lambda: loss(*copies(case.args)))
         gradient = wg.value_and_grad(loss, argnums=tuple(range(len(case.args))))
         try:
-            first, (traced, got) = _timed(lambda: gradient(*_copies(case.args)))
-            second, _ = _timed(lambda: gradient(*_copies(case.args)))
+            first, (traced, got) = timed(lambda: gradient(*copies(case.args)))
+            second, _ = timed(lambda: gradient(*copies(case.args)))
             tells = _changed(value, traced) or _wrong(loss, case, got) or _pushed(loss, case, got)
         except wg.WengertError as error:
             return Verdict(package, name, "refused", _said(error), plain)
@@ -78,13 +78,13 @@ def _said(error: Exception) -> str:
     return f"{type(error).__name__}: {(str(error) or ' ').splitlines()[0]} [{outside[-1] if outside else ''}]"
 
 
-def _timed(f: Callable[[], Any]) -> tuple[float, Any]:
+def timed(f: Callable[[], Any]) -> tuple[float, Any]:
     start = time.process_time()
     result = f()
     return time.process_time() - start, result
 
 
-def _copies(args: tuple[Any, ...]) -> tuple[Any, ...]:
+def copies(args: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(a.copy() if isinstance(a, np.ndarray) else a for a in args)
 
 
@@ -97,7 +97,7 @@ def _changed(plain: Any, traced: Any) -> str:
 def _wrong(loss: Callable[..., Any], case: Case, got: tuple[Any, ...]) -> str:
     """Where the gradient differs from what the package says, or from differences; empty where it does not."""
     if case.exact is not None:
-        wanted = case.exact(*_copies(case.args))
+        wanted = case.exact(*copies(case.args))
         pairs = zip(wanted if isinstance(wanted, tuple) else (wanted,), got, strict=True)
         wrong = [(w, g) for w, g in pairs if not np.allclose(w, g, rtol=case.rtol, atol=case.rtol * np.max(np.abs(w)))]
         return "" if not wrong else f"wrong: {wrong[0][1]!r}, by the package {wrong[0][0]!r}"
@@ -118,7 +118,7 @@ def _pushed(loss: Callable[..., Any], case: Case, got: tuple[Any, ...]) -> str:
     direction = _directions(case.args)[-1]
     tangents = tuple(type(a)(d) if isinstance(a, float) else d for a, d in zip(case.args, direction, strict=True))
     try:
-        _, pushed = wg.jvp(loss, _copies(case.args), tangents)
+        _, pushed = wg.jvp(loss, copies(case.args), tangents)
     except wg.WengertError as error:
         return f"forward: {_said(error)}"
     expected = sum(float(np.sum(np.asarray(g) * d)) for g, d in zip(got, direction, strict=True))
@@ -153,7 +153,7 @@ def _difference(loss: Callable[..., Any], args: tuple[Any, ...], direction: list
         ahead, behind = (loss(*[_like(m, a) for m, a in zip(side, args, strict=True)]) for side in moved)
         return (float(ahead) - float(behind)) / (2 * h)
 
-    best, level = (0.0, np.inf), abs(float(loss(*_copies(args))))
+    best, level = (0.0, np.inf), abs(float(loss(*copies(args))))
     for h in (3e-3, 3e-4, 3e-5, 1e-6):
         whole, half, quarter = central(h), central(h / 2), central(h / 4)
         coarse, fine = (4 * half - whole) / 3, (4 * quarter - half) / 3

@@ -14,7 +14,7 @@ import numpy as np
 from wengert.compiling.entries import FAILED, CompiledTrace, Miss
 from wengert.compiling.loops.lowering import find_reverse, warn_of_bug
 from wengert.compiling.loops.while_loops import is_head
-from wengert.compiling.native.module import load_compiler
+from wengert.compiling.native.module import load_compiler, require_compiler
 from wengert.compiling.watched.around import fp_errors_key
 from wengert.compiling.watched.tracing import WatchedTrace, trace_watched, trace_with_counters
 from wengert.compiling.watched.watchable import Wrapper
@@ -321,7 +321,7 @@ def compile(
     """
     native = False if exact and native is None else native
     if native:
-        load_compiler()
+        require_compiler()
     if g is not None:
         check_function(compile, g)
     made = functools.partial(CompiledFunction, exact=exact, strict=strict, native=native, quiet=quiet)

@@ -63,7 +63,7 @@ class Fork(NamedTuple):
     steps: list[PathStep]
     branches: dict[Any, Fork]
     end: PathEnd | BranchEnd | None
-    joined: dict[Link, Op]
+    joined: dict[StepValue, Op]
     rest: Fork | None
 
     @property
@@ -75,7 +75,7 @@ class Fork(NamedTuple):
 class BranchEnd(NamedTuple):
     """The end of a branch that joins others: the source of each joined value."""
 
-    outputs: dict[Link, Link]
+    outputs: dict[StepValue, Link]
     exits: bool = False
 
 

@@ -60,11 +60,11 @@ def _takes_floats(step: PathStep, held: Collection[Link]) -> bool:
     """Whether a step computes the same from integers in these links as from floats."""
     if step.op.fn in _COMPARISONS:
         return True
-    others = [x for x in step.args if x not in held]
-    values = [value_of(value) for value, x in zip(step.op.args, step.args, strict=True) if x not in held]
+    pairs = [(x, value_of(value)) for x, value in zip(step.args, step.op.args, strict=True)]
     are_floats = [
         is_inexact(value) and (isinstance(value, np.ndarray | np.generic) or not isinstance(x, Link))
-        for x, value in zip(others, values, strict=True)
+        for x, value in pairs
+        if not (isinstance(x, Link) and x in held)
     ]  # a traced float of Python may be an integer of the function
     return step.op.fn in _ARITHMETIC and any(are_floats) and all(are_floats)
 

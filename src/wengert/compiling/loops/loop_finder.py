@@ -301,7 +301,7 @@ class _LoopFinder:
             if to is not None and all([row.at == to.at[row] for row in rows]):
                 self.check_unambiguous(rows)
                 sources = {link: self.link(rows, [row.values[link.at] for row in rows]) for link in to.read}
-                return Fork(steps, {}, BranchEnd(sources), {}, None)  # type: ignore[arg-type]
+                return Fork(steps, {}, BranchEnd(sources), {}, None)
             if any([row.at == len(row.ops) for row in rows]):
                 return Fork(steps, {}, self.end(rows), {}, None)
             steps.append(self.step(rows))
@@ -340,7 +340,7 @@ class _LoopFinder:
         for row, (at, numbers) in zip(rows, before, strict=True):
             row.at, row.numbers = at, numbers
         branches = {outcome: self.fork(some, join) for outcome, some in outcomes}
-        return Fork(steps, branches, None, dict(join.read.items()), rest)
+        return Fork(steps, branches, None, join.read, rest)
 
     def end(self, rows: list[_Iteration]) -> PathEnd:
         """Return the end of iterations that others follow."""
@@ -505,7 +505,7 @@ class _LoopFinder:
         found: list[Link] = [LoopVariable(j) for j in kept if all([row.variables[j] is op for row, op in pairs])]
         outer = {given for given in self.given if all([given[row.run] is op for row, op in pairs])}
         is_computed = isinstance(ops[0], Call) or (type(ops[0]) is Constant and type(ops[0].val) is float)
-        may_be_outer = is_read_later or self.is_short or not found or not is_computed
+        may_be_outer = bool(is_read_later or self.is_short or self.joins or not found or not is_computed)
         if may_be_outer and all([op is ops[0] for op in ops]) and self.is_before(ops[0], 0):
             outer.add((ops[0],) * len(self.cuts))
         found += [OuterValue(self.number(given)) for given in outer]

@@ -120,12 +120,17 @@ def fast_tanh(x):
 '''
 
 
-def load_compiler() -> None:
-    """Import numba. Errors: NativeUnavailableError if it is not installed."""
+def require_compiler() -> None:
+    """Raise NativeUnavailableError if numba is not installed."""
     if not has_compiler():
         raise NativeUnavailableError(
             "native=True needs numba, which is not installed. Run pip install 'wengert[native]', or omit native=True"
         )
+
+
+def load_compiler() -> None:
+    """Import numba. Errors: NativeUnavailableError if it is not installed."""
+    require_compiler()
     importlib.import_module("numba")
 
 

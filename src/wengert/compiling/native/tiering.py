@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from wengert.compiling.native.compiled import compile_native
-from wengert.compiling.native.module import load_compiler
+from wengert.compiling.native.module import require_compiler
 from wengert.compiling.native.values import UnsupportedOp
 from wengert.tape.interface import AnyRunningTape
 from wengert.tape.loops import Loop
@@ -42,7 +42,7 @@ def choose_code(tape: AnyRunningTape, name: str, native: bool | None) -> Callabl
         return TieredFunction(tape, name)
     if not native:
         return tape.compile(name)
-    load_compiler()
+    require_compiler()
     try:
         return compile_native(tape, name)
     except UnsupportedOp as error:

@@ -260,14 +260,15 @@ class Heads:
         begin, loop.seen = loop.seen, len(entries)
         if loop.irregular > MOST_IRREGULAR or self.seen > MOST_PARTS or not _has_test(entries[begin:]):
             return
+        if self.reads.has_changed_containers():
+            return
         try:
             self.lift(frame, self.lifts.get(loop.key, {}))
             state = _StateWalk(self).state(frame, head, [], loop)
         except IncomparableError:
             return
         mark = Join(loop, head.place, self.number_of_forms((loop.key, head.place), state.forms))
-        if not self.reads.has_changed_containers():
-            self.reads.recording.append((Primitive(mark, None, "guard"), None, state.slots, (), None, site))
+        self.reads.recording.append((Primitive(mark, None, "guard"), None, state.slots, (), None, site))
 
     def number_of_forms(self, key: Any, forms: dict[VariableName, Any]) -> int:
         """Return the number of these forms of the variables at a place; equal ones have the same number."""
