@@ -503,7 +503,7 @@ def pullback_reads_a_global_number():
     def g(x):
         return 2.0 * x * x
 
-    @wg.pullback(g)
+    @wg.vjp_rule(g)
     def rule(y_bar, y, x):
         return y_bar * 2 * K * x
 
@@ -565,7 +565,7 @@ def pullback_reads_a_cell():
     def g(x):
         return 2.0 * x * x
 
-    @wg.pullback(g)
+    @wg.vjp_rule(g)
     def rule(y_bar, y, x):
         return y_bar * 2 * k * x
 
@@ -587,7 +587,7 @@ def pullback_reads_an_attribute_of_a_class():
     def g(x):
         return 2.0 * x * x
 
-    @wg.pullback(g)
+    @wg.vjp_rule(g)
     def rule(y_bar, y, x):
         return y_bar * 2 * Own.k * x
 
@@ -607,7 +607,7 @@ def pullback_reads_an_attribute_of_an_object():
     def g(x):
         return 2.0 * x * x
 
-    @wg.pullback(g)
+    @wg.vjp_rule(g)
     def rule(y_bar, y, x):
         return y_bar * 2 * own.k * x
 
@@ -665,7 +665,7 @@ def pullback_reads_through_a_helper():
     def g(x):
         return 2.0 * x * x
 
-    @wg.pullback(g)
+    @wg.vjp_rule(g)
     def rule(y_bar, y, x):
         return y_bar * 2 * scale() * x
 
@@ -706,7 +706,7 @@ def pullback_reads_a_keyword_default():
     def g(x, *, k=None):
         return 4.0 * x * x
 
-    @wg.pullback(g)
+    @wg.vjp_rule(g)
     def rule(y_bar, y, x, *, k=w):
         return y_bar * 2 * w[0] * x
 
@@ -726,7 +726,7 @@ def pullback_reads_a_cell_in_a_second_derivative():
     def g(x):
         return 2.0 * x * x
 
-    @wg.pullback(g)
+    @wg.vjp_rule(g)
     def rule(y_bar, y, x):
         return y_bar * 2 * own.k * x
 
@@ -746,7 +746,7 @@ def pullback_reads_a_cell_in_a_vjp_called_later():
     def g(x):
         return 2.0 * x * x
 
-    @wg.pullback(g)
+    @wg.vjp_rule(g)
     def rule(y_bar, y, x):
         return y_bar * 2 * own.k * x
 
@@ -773,7 +773,7 @@ def pullback_form_reads_an_array_array():
     def g(x):
         return 2.0 * x * x
 
-    @wg.pullback(g)
+    @wg.vjp_rule(g)
     def rule(y_bar, y, x):
         return y_bar * 2 * w[0] * x
 

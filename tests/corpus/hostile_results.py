@@ -19,7 +19,7 @@ import numpy as np
 from hostile_table import Hostiles
 
 import wengert as wg
-from wengert.extend import non_differentiable, partials, pullback
+from wengert.extend import non_differentiable, partials, vjp_rule
 
 hostile = Hostiles()
 
@@ -981,7 +981,7 @@ def body_writes_by_a_helper_of_the_module():
     def g(x, y):
         return x + y
 
-    @pullback(g)
+    @vjp_rule(g)
     def rule(y_bar, y, a, b):
         out = np.zeros(3)
         add_to(out, y_bar)
@@ -995,7 +995,7 @@ def body_with_ufunc_at_and_place():
     def g(x):
         return np.cumsum(x)
 
-    @pullback(g)
+    @vjp_rule(g)
     def rule(y_bar, y, x):
         out = np.zeros(3)
         for k in range(3):
@@ -1011,7 +1011,7 @@ def body_with_fill_sort_put():
     def g(x):
         return np.full(3, np.sum(x))
 
-    @pullback(g)
+    @vjp_rule(g)
     def rule(y_bar, y, x):
         out = np.empty(3)
         out.fill(np.sum(y_bar))
@@ -1028,7 +1028,7 @@ def body_with_setattr_flat_and_shape():
     def g(x):
         return 2 * x
 
-    @pullback(g)
+    @vjp_rule(g)
     def rule(y_bar, y, x):
         out = np.zeros((3, 1))
         out.flat[:] = 2 * y_bar
@@ -1042,7 +1042,7 @@ def body_with_swap_and_chain():
     def g(x, y):
         return x - y
 
-    @pullback(g)
+    @vjp_rule(g)
     def rule(y_bar, y, a, b):
         p = q = np.zeros(3)
         p += y_bar
@@ -1058,7 +1058,7 @@ def body_with_transposed_writes():
     def g(x):
         return np.outer(x, [1.0, 2.0])
 
-    @pullback(g)
+    @vjp_rule(g)
     def rule(y_bar, y, x):
         out = np.zeros((3, 2))
         t = out.T
@@ -1074,7 +1074,7 @@ def body_with_real_part_written():
     def g(x):
         return x * 3
 
-    @pullback(g)
+    @vjp_rule(g)
     def rule(y_bar, y, x):
         out = np.zeros(3, complex)
         out.real[:] = 3 * y_bar
@@ -1089,7 +1089,7 @@ def body_with_default_argument_list():
     def g(x):
         return x * 3
 
-    @pullback(g)
+    @vjp_rule(g)
     def rule(y_bar, y, x, *, seen=[]):
         seen.append(1)
         return y_bar * (3 if len(seen) > 0 else 0)
@@ -1102,7 +1102,7 @@ def body_with_counter_and_star():
     def g(*xs):
         return xs[0] * xs[1]
 
-    @pullback(g)
+    @vjp_rule(g)
     def rule(y_bar, y, a, b):
         parts = dict(a=b * y_bar, b=a * y_bar)
         parts.update(b=parts["b"] * 1.0)
@@ -1117,7 +1117,7 @@ def body_with_match():
     def g(x, y):
         return x * y
 
-    @pullback(g)
+    @vjp_rule(g)
     def rule(y_bar, y, a, b):
         match (a.shape, y_bar):
             case ((3,), bar):
@@ -1134,7 +1134,7 @@ def body_with_while_and_else():
     def g(x):
         return x**3
 
-    @pullback(g)
+    @vjp_rule(g)
     def rule(y_bar, y, x):
         k, out = 0, np.ones(3)
         while k < 2:
@@ -1152,7 +1152,7 @@ def body_that_aliases_its_cotangent():
     def g(x, y):
         return x + y
 
-    @pullback(g)
+    @vjp_rule(g)
     def rule(y_bar, y, a, b):
         z = y_bar
         z *= 2
@@ -1167,7 +1167,7 @@ def body_that_raises_unless():
     def g(x):
         return x * 2
 
-    @pullback(g)
+    @vjp_rule(g)
     def rule(y_bar, y, x):
         if np.any(x > 100):
             raise ValueError
@@ -1196,7 +1196,7 @@ def nested_helper_with_nonlocal():
     def g(x):
         return np.cumprod(x)
 
-    @pullback(g)
+    @vjp_rule(g)
     def rule(y_bar, y, x):
         total = np.zeros(3)
 
@@ -1700,7 +1700,7 @@ def pullback_rule_reads_a_cell():
         def g(t):
             return w * t
 
-        @pullback(g)
+        @vjp_rule(g)
         def rule(y_bar, y, t):
             return w * y_bar
 
@@ -1802,7 +1802,7 @@ def output_argument_of_a_pullback_rule():
         out[:] = x * x
         return x * 1.0
 
-    @pullback(g)
+    @vjp_rule(g)
     def rule(y_bar, y, x, out):
         return y_bar, None
 
@@ -1853,7 +1853,7 @@ def workspace_in_a_body():
     def g(x):
         return x * x
 
-    @pullback(g)
+    @vjp_rule(g)
     def rule(y_bar, y, x):
         W[:] = 2 * x * y_bar
         return W
@@ -1868,7 +1868,7 @@ def workspace_in_a_body_for_two_arguments():
     def g(x, y):
         return x * y
 
-    @pullback(g)
+    @vjp_rule(g)
     def rule(y_bar, z, x, y):
         W[0][:], W[1][:] = y * y_bar, x * y_bar
         return W[0], W[1]
@@ -1883,7 +1883,7 @@ def body_that_keeps_what_it_returns():
     def g(x):
         return 2.0 * x
 
-    @pullback(g)
+    @vjp_rule(g)
     def rule(y_bar, y, x):
         for k in kept:
             k[:] = 1e6

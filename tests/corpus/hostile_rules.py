@@ -404,12 +404,12 @@ def numpy_scalar_identities():
 
 @hostile(V)
 def body_with_inner_function_that_writes():
-    from wengert.extend import pullback
+    from wengert.extend import vjp_rule
 
     def g(x, y):
         return 2 * x * y
 
-    @pullback(g)
+    @vjp_rule(g)
     def rule(y_bar, y, a, b):
         out = np.zeros((2, 3))
 
@@ -426,12 +426,12 @@ def body_with_inner_function_that_writes():
 
 @hostile(V)
 def body_with_iterator_and_pop():
-    from wengert.extend import pullback
+    from wengert.extend import vjp_rule
 
     def g(x, y):
         return x * y
 
-    @pullback(g)
+    @vjp_rule(g)
     def rule(y_bar, y, a, b):
         stack = [b * y_bar, a * y_bar]
         it = iter([1, 2])
@@ -446,12 +446,12 @@ def body_with_iterator_and_pop():
 
 @hostile(V)
 def body_with_out_and_views():
-    from wengert.extend import pullback
+    from wengert.extend import vjp_rule
 
     def g(x, y):
         return x + y
 
-    @pullback(g)
+    @vjp_rule(g)
     def rule(y_bar, y, a, b):
         both = np.zeros((2, 3))
         top, bottom = both
@@ -464,12 +464,12 @@ def body_with_out_and_views():
 
 @hostile(V)
 def body_that_deletes_and_walruses():
-    from wengert.extend import pullback
+    from wengert.extend import vjp_rule
 
     def g(x, y):
         return x * y * y
 
-    @pullback(g)
+    @vjp_rule(g)
     def rule(y_bar, y, a, b):
         left = [(part := b * y_bar) * b, part]
         part = 2 * a * left[1]
@@ -481,14 +481,14 @@ def body_that_deletes_and_walruses():
 
 @hostile(V)
 def body_with_try_and_global():
-    from wengert.extend import pullback
+    from wengert.extend import vjp_rule
 
     seen = {}
 
     def g(x, y):
         return x * y
 
-    @pullback(g)
+    @vjp_rule(g)
     def rule(y_bar, y, a, b):
         try:
             scale = seen["scale"]
@@ -502,7 +502,7 @@ def body_with_try_and_global():
 
 @hostile(V)
 def body_with_setattr_and_setitem():
-    from wengert.extend import pullback
+    from wengert.extend import vjp_rule
 
     class Box:
         pass
@@ -510,7 +510,7 @@ def body_with_setattr_and_setitem():
     def g(x, y):
         return x - y
 
-    @pullback(g)
+    @vjp_rule(g)
     def rule(y_bar, y, a, b):
         box = Box()
         setattr(box, "bar", y_bar)
@@ -524,12 +524,12 @@ def body_with_setattr_and_setitem():
 
 @hostile(V)
 def body_that_reads_its_parameter_by_locals():
-    from wengert.extend import pullback
+    from wengert.extend import vjp_rule
 
     def g(x):
         return x**3
 
-    @pullback(g)
+    @vjp_rule(g)
     def rule(y_bar, y, x):
         return 3 * locals()["x"] ** 2 * y_bar
 

@@ -14,7 +14,7 @@ import numpy as np
 from hostile_table import Hostiles
 
 import wengert as wg
-from wengert.extend import partials, pullback
+from wengert.extend import partials, vjp_rule
 
 hostile = Hostiles()
 

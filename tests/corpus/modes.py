@@ -29,7 +29,7 @@ def declare(form: str, f: F, slope: float) -> F:
     if form == "rrule":
         wg.rrule(f)(lambda x: (f(x), lambda y_bar: np.real(y_bar) * slope))
     elif form == "pullback":
-        wg.pullback(f)(lambda y_bar, y, x: np.real(y_bar) * slope)
+        wg.vjp_rule(f)(lambda y_bar, y, x: np.real(y_bar) * slope)
     else:
         wg.partials(f)(lambda y, x: slope)
     return f

@@ -77,3 +77,12 @@ def draws_of_a_normal_vector(m):
     cov, rng = np.array([[2.0, 0.3], [0.3, 1.0]]), np.random.default_rng(3)
     total = (rng.multivariate_normal(m, cov) ** 2).sum() + rng.multivariate_normal([m[1], 2.0], cov, (2, 3)).prod()
     return total + np.random.RandomState(5).multivariate_normal(m, cov, size=4, tol=1e-6)[:, 1] @ np.ones(4)
+
+
+@program(V)
+def shapes_of_draws_in_closed_form(s):
+    rng, old = np.random.default_rng(9), np.random.RandomState(9)
+    total = rng.weibull(s + 1).prod() + rng.pareto(s[0] + 2, 3) @ s
+    total += rng.power(a=s[1]) * rng.lognormal(s, sigma=0.5).sum()
+    total += rng.triangular(-s[0], 0.1, [s[1], 2.0]).sum() + old.lognormal(sigma=s[2]) * old.weibull(s[0])
+    return total + (rng.permuted(np.outer(s, s), axis=1)[0] ** 2).sum() + rng.permuted([s[0], s[1]])[0]

@@ -12,7 +12,7 @@ from scipy.special import _ufuncs as private
 from scipy.stats import _continuous_distns, _ksstats, _stats
 
 from wengert_rules.scipy.special import bessel_orders
-from wengert_rules.scipy.stats import bessel_distributions, mixed, studentized_range
+from wengert_rules.scipy.stats import bessel_distributions, draws, mixed, studentized_range
 
 BY_HAND = {_ksstats.kolmognp, _ksstats.kolmogn, _ksstats.kolmogni, stats.rv_continuous.fit}
 
@@ -54,6 +54,13 @@ UFUNCS: list[tuple[list[Any], list[tuple[float, float]]]] = [
     ([mixed.log_constant], [(0.5, 4), (1.2, 5), (0.4, 3), (-0.5, 2)]),
     ([private._kolmogp, private._kolmogc, sc.kolmogorov], [(0.5, 1.5)]),
     ([private._kolmogci, sc.kolmogi], [QUANTILES]),
+    # parameters, those at which the number was drawn, and the draw
+    ([draws.gamma, draws.student_t], [(1.2, 5), (1.3, 4), (0.5, 3)]),
+    ([draws.vonmises], [(1.2, 5), (1.3, 4), (-2, 2)]),
+    ([draws.beta], [(1.2, 5), (0.6, 3), (1.3, 4), (0.7, 2), (0.2, 0.8)]),
+    ([draws.f_ratio, draws.wald], [(1.2, 5), (3, 6), (1.3, 4), (4, 5), (0.5, 3)]),
+    ([draws.noncentral_chi2], [(1.2, 5), (0.4, 3), (1.3, 4), (0.5, 2), (0.5, 3)]),
+    ([draws.noncentral_f], [(1.2, 5), (3, 9), (0.4, 3), (1.3, 4), (4, 8), (0.5, 2), (0.5, 3)]),
 ]
 
 SAMPLES: list[Sample] = [

@@ -12,6 +12,7 @@ import os
 import re
 import sys
 import types
+from _ctypes import CFuncPtr
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
@@ -31,7 +32,7 @@ from wengert.recording.slots import slot_of
 from wengert.recording.subclasses import takes_over
 from wengert.rulebook.registry import rules
 from wengert.values.apart import held_apart, is_apart
-from wengert.values.callables import callable_name, fits, stub, written_name
+from wengert.values.callables import callable_name, fits, stub, stub_with_outputs, written_name
 from wengert.values.names import home_of, import_path, is_heap_type
 from wengert.values.specs import elements, is_inexact, same_numbers
 from wengert.values.trees import namespace
@@ -373,7 +374,12 @@ def no_rule_error(recording: Recording, fn: Any, why: str, args: tuple[Any, ...]
     if spelled is not None:
         count = f"{len(args)} argument{'s' * (len(args) != 1)}"
         name, request = spelled, f"Give your function object a rule; it was called with {count}"
-    stubbed = stub(called) if spelled is None else stub(called, len(args), spelled)
+    stubbed = stub(called, args if called is fn else None, spelled)
+    if outputs := _output_arrays(recording, called, args):
+        request = (
+            "The call writes into an array through a pointer. Wrap it in a function that returns this array, call that"
+        )
+        request, stubbed = f"{request} function, and give it a rule", stub_with_outputs(name, args, outputs)
     remedy = advice_on_call(name) or (
         f"{request}:\n\n{stubbed}\n\nIf it has no derivative: wg.non_differentiable({spelled or written_name(called)})."
     )
@@ -383,6 +389,14 @@ def no_rule_error(recording: Recording, fn: Any, why: str, args: tuple[Any, ...]
     )
     recording.refuse(error)
     return error
+
+
+def _output_arrays(recording: Recording, fn: Any, args: tuple[Any, ...]) -> list[int]:
+    """Return the places of the arrays into which a function of ctypes may write: those that are not traced."""
+    if not issubclass(type(fn), CFuncPtr):
+        return []
+    arrays = [k for k, a in enumerate(args) if type(a) is np.ndarray and a.flags.writeable]
+    return [k for k in arrays if slot_of(recording, args[k]) is None]
 
 
 def _name_at_call(fn: Any) -> str | None:

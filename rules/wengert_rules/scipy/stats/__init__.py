@@ -8,6 +8,7 @@ from wengert_rules.scipy.stats import (
     constants,
     counts,
     covariances,
+    draws,
     fits,
     kernel_density,
     landau,

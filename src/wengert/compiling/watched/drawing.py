@@ -54,6 +54,8 @@ def _record_draw(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], reads: R
         reads.give_up("it draws random numbers from a generator that it creates without a seed")
     elif not (type(value) is float or is_inexact(value)):
         reads.give_up(f"it draws random numbers that are not floats ({f.__name__})")
+    elif any([holds_traced((part,)) and not reads.input_name(part) for part in nested_leaves((args, kwargs))]):
+        reads.give_up(f"it draws random numbers ({f.__name__}) with parameters that it computes")
     elif "out" in kwargs or not all(map(_can_be_kept, nested_leaves((args, kwargs)))):
         reads.give_up(f"it draws random numbers ({f.__name__}) with a parameter that wengert cannot store")
     else:

@@ -1,24 +1,32 @@
-"""NumPy's random numbers: draws are constant; location, scale and shuffled arrays are differentiable.
+"""Random numbers: a draw is a differentiable function of its parameters, and is refused where it is discrete.
 
-NumPy draws each distribution here as `location + scale * standard draw`, so writing it that way changes no bit.
+NumPy draws some distributions as `location + scale * standard draw`; writing them that way changes no bit. For the
+others the draw is made first, and a function of `draws` moves it with its parameters.
 """
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import operator
+import random
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from wengert.errors import NoDerivativeError
 from wengert.hooks.classes import as_traced
-from wengert.hooks.policy import stand_in_for
+from wengert.hooks.policy import CALLABLES, opaque_call, stand_in_for
 from wengert.hooks.search import guarded
-from wengert.hooks.standins import plain
+from wengert.hooks.standins import draws, plain
 from wengert.hooks.writes import record_store
 from wengert.recording.record import as_array
 from wengert.recording.recording import STATE
-from wengert.recording.slots import holds_traced
+from wengert.recording.slots import flat, holds_traced, slot_of
+from wengert.rulebook.registry import rules
+from wengert.values.callables import fits
+from wengert.values.specs import fresh, is_inexact
 
 
 def _runs_natively(parameters: tuple[Any, ...], scale: Any) -> bool:
@@ -62,11 +70,95 @@ def _scaled_sampler(f: Any) -> Callable[..., Any]:
 
 
 def _gamma(f: Any) -> Callable[..., Any]:
+    standard = _moved(lambda shape, size: (shape,), draws.by_law, "gamma")(
+        lambda rng, shape, size: f(rng, shape, 1.0, size)
+    )
+
     def sample(rng: Any, shape: Any, scale: Any = 1.0, size: Any = None) -> Any:
-        if holds_traced((shape,)) or _runs_natively((scale,), scale):
+        if _runs_natively((shape, scale), scale):
             return guarded(f)(rng, shape, scale, size)
         (scale, shape), size = _arrays_and_shape((scale, shape), size)
-        return as_traced(operator.mul)(scale, f(rng, shape, 1.0, size))
+        return as_traced(operator.mul)(scale, standard(rng, shape, size))
+
+    return sample
+
+
+def _moved(call: Callable[..., tuple[Any, ...]], formula: Any, law: str = "") -> Callable[[Any], Callable[..., Any]]:
+    """Return a function that makes the stand-in of a distribution whose draw `formula` moves with its parameters.
+
+    `call` has the distribution's own signature; it returns the parameters. `law` is the distribution's name among the
+    rules, for a formula that takes it.
+    """
+    signature = inspect.signature(call)
+
+    def stand_in_of(f: Any) -> Callable[..., Any]:
+        def sample(rng: Any, *args: Any, **kwargs: Any) -> Any:
+            if STATE.recording is None:
+                return f(rng, *args, **kwargs)
+            bound = signature.bind(*args, **kwargs)
+            parameters = call(*bound.args, **bound.kwargs)
+            if not holds_traced(parameters) or bound.arguments.get("out") is not None:
+                return guarded(f)(rng, *args, **kwargs)
+            numbers = [as_array(a) if type(a) in (list, tuple) else a for a in parameters]
+            rest = {name: a for name, a in bound.arguments.items() if name in _NOT_PARAMETERS}
+            draw = f(rng, *numbers, **rest)
+            if type(draw) is float:
+                numbers = [as_traced(float)(a) for a in numbers]
+            laws = [_law(law)] if law else []
+            moved = as_traced(formula)(*laws, draw, *numbers, *map(_constant, numbers))
+            kind = float if type(draw) is float else np.asarray
+            return moved if type(moved) is type(draw) else as_traced(kind)(moved)
+
+        return sample
+
+    return stand_in_of
+
+
+_NOT_PARAMETERS = ("size", "dtype", "out", "check_valid", "tol", "method")
+
+
+def _constant(a: Any) -> Any:
+    """Copy a number or an array, untraced."""
+    return np.array(a) if isinstance(a, np.ndarray) else fresh(a) if is_inexact(a) else a
+
+
+def _law(name: str) -> Any:
+    """Return the function that moves a draw from a distribution; import SciPy, which its derivative needs."""
+    try:
+        importlib.import_module("scipy.stats")
+    except ImportError as error:
+        raise _refusal(
+            f"the derivative of a draw from the {name} distribution in its shape needs SciPy. Install it: "
+            "pip install 'wengert[scipy]'"
+        ) from error
+    rules.load()
+    return getattr(importlib.import_module("wengert_rules.scipy.stats.draws"), name)
+
+
+def _refusal(words: str) -> Exception:
+    recording = STATE.recording
+    assert recording is not None
+    return recording.refuse(NoDerivativeError(words))
+
+
+def refuse_discrete(f: Any, parameters: Any) -> None:
+    """Refuse a discrete draw if a real parameter among these is traced."""
+    recording = STATE.recording
+    if recording is None or recording.survey is not None:
+        return
+    if any([is_inexact(a) and slot_of(recording, a) is not None for a in flat(parameters)]):
+        raise _refusal(
+            f"{f.__name__} draws from a discrete distribution, so the draw has no derivative in a parameter, and as a "
+            f"constant it would bias the gradient of an expectation. Draw with a constant, {f.__name__}"
+            "(wg.stop_gradient(...)), and multiply the loss by the score, the gradient of the log probability: see "
+            '"Differentiate an expectation over counts" in docs/distributions.md'
+        )
+
+
+def _discrete(f: Any) -> Callable[..., Any]:
+    def sample(rng: Any, *args: Any, **kwargs: Any) -> Any:
+        refuse_discrete(f, (*args, *kwargs.values()))
+        return guarded(f)(rng, *args, **kwargs)
 
     return sample
 
@@ -82,9 +174,12 @@ def _uniform(f: Any) -> Callable[..., Any]:
 
 
 def _of_vectors(f: Any) -> Callable[..., Any]:
-    """The stand-in of `multivariate_normal`: the covariance is not differentiated."""
+    """The stand-in of `multivariate_normal`: with a constant covariance the mean is added to a draw around 0."""
+    with_covariance = _moved(lambda mean, cov, size=None, **options: (mean, cov), draws.normal_vector)(f)
 
     def sample(rng: Any, mean: Any, cov: Any, *args: Any, **kwargs: Any) -> Any:
+        if holds_traced((cov,)) and not _runs_natively((cov,), 1.0):
+            return with_covariance(rng, mean, cov, *args, **kwargs)
         if holds_traced((cov, args)) or _runs_natively((mean,), 1.0):
             return guarded(f)(rng, mean, cov, *args, **kwargs)
         mean = _as_traced_array(mean)
@@ -107,6 +202,16 @@ def _permutation(f: Any) -> Callable[..., Any]:
     return permute
 
 
+def _permuted(f: Any) -> Callable[..., Any]:
+    def permute(rng: Any, x: Any, **options: Any) -> Any:
+        x = _as_traced_array(x)
+        if not isinstance(x, np.ndarray) or not holds_traced((x,)) or options.get("out") is not None:
+            return guarded(f)(rng, x, **options)
+        return as_traced(np.take)(x, f(rng, np.arange(x.size).reshape(x.shape), **options))
+
+    return permute
+
+
 def _shuffle(f: Any) -> Callable[..., Any]:
     def shuffle(rng: Any, x: Any, **axis: Any) -> None:
         if STATE.recording is None or type(x) is list:
@@ -122,6 +227,7 @@ def _shuffle(f: Any) -> Callable[..., Any]:
 
 def _choice(f: Any) -> Callable[..., Any]:
     def choose(rng: Any, a: Any, size: Any = None, *args: Any, axis: int = 0, **kwargs: Any) -> Any:
+        refuse_discrete(f, (*args, *kwargs.values()))
         a = _as_traced_array(a)
         if STATE.recording is None or not isinstance(a, np.ndarray) or not holds_traced((a,)) or holds_traced(args):
             return guarded(f)(rng, a, size, *args, **kwargs, **({"axis": axis} if axis else {}))
@@ -135,14 +241,75 @@ FAMILIES: dict[str, Callable[[Any], Callable[..., Any]]] = {
     **dict.fromkeys(("normal", "laplace", "gumbel", "logistic"), _located),
     **dict.fromkeys(("exponential", "rayleigh"), _scaled_sampler),
     "gamma": _gamma,
+    "standard_gamma": _moved(lambda shape, size=None, dtype=None, out=None: (shape,), draws.by_law, "gamma"),
+    "chisquare": _moved(lambda df, size=None: (df,), draws.chisquare, "gamma"),
+    "beta": _moved(lambda a, b, size=None: (a, b), draws.by_law, "beta"),
+    "dirichlet": _moved(lambda alpha, size=None: (alpha,), draws.dirichlet, "beta"),
+    "standard_t": _moved(lambda df, size=None: (df,), draws.by_law, "student_t"),
+    "f": _moved(lambda dfnum, dfden, size=None: (dfnum, dfden), draws.by_law, "f_ratio"),
+    "noncentral_chisquare": _moved(lambda df, nonc, size=None: (df, nonc), draws.by_law, "noncentral_chi2"),
+    "noncentral_f": _moved(lambda dfnum, dfden, nonc, size=None: (dfnum, dfden, nonc), draws.by_law, "noncentral_f"),
+    "vonmises": _moved(lambda mu, kappa, size=None: (mu, kappa), draws.vonmises, "vonmises"),
+    "wald": _moved(lambda mean, scale, size=None: (mean, scale), draws.by_law, "wald"),
+    "lognormal": _moved(lambda mean=0.0, sigma=1.0, size=None: (mean, sigma), draws.lognormal),
+    "triangular": _moved(lambda left, mode, right, size=None: (left, mode, right), draws.triangular),
+    **dict.fromkeys(("weibull", "power"), _moved(lambda a, size=None: (a,), draws.weibull)),
+    "pareto": _moved(lambda a, size=None: (a,), draws.pareto),
     "uniform": _uniform,
     "multivariate_normal": _of_vectors,
     "permutation": _permutation,
+    "permuted": _permuted,
     "shuffle": _shuffle,
     "choice": _choice,
 }
+"""Map the name of a method to the function that makes its stand-in."""
+
+DISCRETE = (
+    "binomial", "geometric", "hypergeometric", "integers", "logseries", "multinomial", "multivariate_hypergeometric",
+    "negative_binomial", "poisson", "randint", "random_integers", "zipf",
+)  # fmt: skip
+"""Methods that draw from a discrete distribution."""
 
 for _generator in (np.random.Generator, np.random.RandomState):
     for _name, _make in FAMILIES.items():
-        _fn = getattr(_generator, _name)
-        stand_in_for(_fn)(_make(_fn))
+        if _fn := getattr(_generator, _name, None):
+            stand_in_for(_fn)(_make(_fn))
+    for _name in DISCRETE:
+        if _fn := getattr(_generator, _name, None):
+            CALLABLES[_fn] = opaque_call("It draws from a discrete distribution.", _discrete)
+
+
+# -- Python's `random`: its samplers reject numbers by tests of the parameters, so their code is not traced
+
+
+def _untraced(f: Any) -> Callable[..., Any]:
+    """Wrap a method of `random.Random` so that it draws with copies of its parameters, without a trace."""
+    return lambda rng, *parameters: f(rng, *map(_constant, parameters))
+
+
+_gammavariate = _moved(lambda alpha, beta: (alpha, beta), draws.scaled_by_law, "gamma")
+_vonmisesvariate = _moved(lambda mu, kappa: (mu, kappa), draws.vonmises, "vonmises")
+
+
+def _choices(rng: Any, population: Any, weights: Any = None, *, cum_weights: Any = None, k: int = 1) -> Any:
+    """Stand in for `random.choices`: it draws positions, and the items may be traced."""
+    refuse_discrete(random.Random.choices, (weights, cum_weights))
+    positions = random.Random.choices(rng, range(len(population)), weights, cum_weights=cum_weights, k=k)
+    return [as_traced(operator.getitem)(population, i) for i in positions]
+
+
+def _replace(f: Any, standin: Callable[..., Any]) -> None:
+    """Register the stand-in of a function in Python, which raises its own errors on wrong arguments."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return standin(*args, **kwargs) if fits(f, args, kwargs) else f(*args, **kwargs)
+
+    stand_in_for(f)(call)
+
+
+_replace(random.Random.gammavariate, _gammavariate(_untraced(random.Random.gammavariate)))
+_replace(random.Random.vonmisesvariate, _vonmisesvariate(_untraced(random.Random.vonmisesvariate)))
+_replace(random.Random.choices, _choices)
+if hasattr(random.Random, "binomialvariate"):  # from Python 3.12
+    _fn = random.Random.binomialvariate
+    CALLABLES[_fn] = opaque_call("It draws from a discrete distribution.", _discrete)
