@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import sparse
 from scipy.integrate import quad
 
 import wengert as wg
@@ -133,3 +134,59 @@ def test_a_tape_is_stale_for_another_solution_of_whatever_size(size: float) -> N
             tape.play(3.0)
         with pytest.warns(wg.NoBatchingRuleWarning):
             np.testing.assert_allclose(wg.vmap(f)(np.array([2.0, 3.0])), [f(2.0), f(3.0)])
+
+
+def diffusion(u, source):
+    """A nonlinear boundary value problem on a grid: its Jacobian has three diagonals."""
+    inner = np.concatenate([np.zeros(1), u, np.zeros(1)])
+    return inner[2:] - 2 * u + inner[:-2] - u**3 + source
+
+
+def steady(source):
+    u = np.zeros(len(source))
+    for _ in range(30):
+        u = u - sparse.linalg.spsolve(wg.sparse_jacobian(diffusion)(u, source).tocsc(), diffusion(u, source))
+    return u
+
+
+@pytest.mark.parametrize(
+    "jacobian",
+    [
+        wg.sparse_jacobian(diffusion),
+        wg.jacobian(diffusion),
+        lambda u, source: wg.sparse_jacobian(diffusion)(u, source).tocoo(),
+    ],
+)
+def test_a_sparse_jacobian_of_the_residual(jacobian):
+    source, weights = np.linspace(0.5, 1.5, 8), np.arange(8.0)
+
+    def f(source):
+        return weights @ np.sin(wg.implicit(diffusion, steady, source, jacobian=jacobian))
+
+    np.testing.assert_allclose(
+        wg.grad(f)(source), wg.ngradient(lambda s: weights @ np.sin(steady(s)), source)[0], rtol=1e-6
+    )
+    curvature = wg.hvp(f, source, weights)
+    expected = wg.ngradient(lambda e: wg.grad(f)(source + e * weights) @ weights, 0.0)[0]
+    np.testing.assert_allclose(curvature @ weights, expected, rtol=1e-6)
+
+
+def test_sparse_jacobians_of_numbers_of_another_shape_and_singular_ones():
+    def f(t, jacobian):
+        return np.sum(wg.implicit(lambda x, t: x**3 - t, np.cbrt, t, jacobian=jacobian))
+
+    t = np.array([1.0, 8.0])
+    with pytest.raises(
+        wg.ArgumentError, match=r"jacobian= returns an array of shape \(2, 3\) for 2 unknowns.*\(2, 2\)"
+    ):
+        wg.grad(f)(t, lambda x, t: sparse.csr_array(np.ones((2, 3))))
+    for singular in (np.ones((2, 2)), np.diag([1.0, 0.0]), np.array([[1.0, 1.0], [1.0, 1.0 + 1e-15]])):
+        with pytest.raises(wg.NoDerivativeError, match="singular"):
+            wg.grad(f)(t, lambda x, t, singular=singular: sparse.csr_array(singular))
+    scales = np.array([1e-12, 1e12])
+
+    def scaled(t, jacobian=None):
+        return np.sum(wg.implicit(lambda x, t: scales * (x**3 - t), np.cbrt, t, jacobian=jacobian))
+
+    by_sparse = wg.grad(scaled)(t, lambda x, t: sparse.diags_array(scales * 3 * x**2))
+    np.testing.assert_allclose(by_sparse, 1 / (3 * np.cbrt(t) ** 2), rtol=1e-12)

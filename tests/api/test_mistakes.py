@@ -169,3 +169,36 @@ def test_every_name_from_elsewhere_is_none_here_and_speaks_of_those_that_are() -
     with pytest.raises(AttributeError) as caught:
         wg.hesian  # noqa: B018
     assert (caught.value.name, caught.value.obj) == ("hesian", wg)  # of which Python makes: did you mean 'hessian'?
+
+
+class OnADevice:
+    """An array of another library, as JAX, PyTorch and CuPy have them."""
+
+    dtype, shape, device = np.dtype(float), (2,), "gpu"
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        return np.array(X, dtype)
+
+    def __array_namespace__(self, *, api_version: Any = None) -> Any:
+        return np
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: wg.grad(total)(x),
+        lambda x: wg.value_and_grad(total)(x),
+        lambda x: wg.grad(product, argnums=(0, 1))(X, x),
+        lambda x: wg.grad(lambda tree: total(tree["w"][0]))({"w": [x]}),
+        lambda x: wg.jacobian(total)(x),
+        lambda x: wg.hessian(total)(x),
+        lambda x: wg.vjp(total, x),
+        lambda x: wg.jvp(total, (x,), (x,)),
+        lambda x: wg.compile(wg.grad(total))(x),
+        lambda x: wg.trace(total, x),
+    ],
+)
+def test_an_array_of_another_library_is_refused_with_the_call_that_converts_it(call: Any) -> None:
+    with pytest.raises(wg.ArgumentError, match=r"is an array of class test_mistakes\.OnADevice.*np\.asarray\(x\)"):
+        call(OnADevice())
+    assert np.array_equal(wg.grad(total)(np.asarray(OnADevice())), 2 * X)

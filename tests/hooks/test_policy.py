@@ -183,7 +183,7 @@ def test_to_ask_changes_nothing() -> None:
             return x * x
 
     codes = f.__code__, Model.__call__.__code__
-    assert {wg.policy(asked).kind for asked in (f, Model, Model(), Model().__call__)} == {Kind.ENTERED.value}
+    assert {wg.explain_call(asked).kind for asked in (f, Model, Model(), Model().__call__)} == {Kind.ENTERED.value}
     assert (f.__code__, Model.__call__.__code__) == codes
 
 
@@ -194,7 +194,7 @@ def test_a_rule_goes_before_a_stand_in() -> None:
         def sorted_rule(items):
             return sorted(items), lambda bars: ([7.0 for _ in bars],)
 
-        assert wg.policy(sorted).kind == Kind.RECORDED.value
+        assert wg.explain_call(sorted).kind == Kind.RECORDED.value
         assert wg.grad(lambda x: sorted([x, 1.0])[1])(2.0) == 7.0
     assert wg.grad(lambda x: sorted([x, 1.0])[1])(2.0) == 1.0
 
@@ -203,13 +203,13 @@ def test_what_records_by_a_rule_goes_with_it() -> None:
     x = np.array([[1.0, 2.0], [3.0, 4.0]])
     with wg.rules.scope():
         wg.rules.remove(np.ravel)
-        assert wg.policy(np.ravel).kind == Kind.ENTERED.value
+        assert wg.explain_call(np.ravel).kind == Kind.ENTERED.value
         with pytest.raises(NoRuleError, match=r"np.ravel .* has no rule"):
             wg.grad(lambda x: np.ravel(x)[1])(x)
         wg.rules.remove(sum)
         with pytest.raises(NoRuleError, match="sum has no rule"):
             wg.grad(lambda x: sum([x, x]))(1.0)
-    assert wg.policy(np.ravel).kind == Kind.RECORDED.value
+    assert wg.explain_call(np.ravel).kind == Kind.RECORDED.value
 
 
 def test_classes_made_inside_may_go() -> None:
@@ -246,7 +246,7 @@ def test_classes_made_inside_may_go() -> None:
     ],
 )
 def test_the_command(name: str, said: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["policy", name]) == 0
+    assert main(["explain", name]) == 0
     printed = capsys.readouterr().out
     assert printed.startswith(f"{name}: ")
     assert [text for text in said if text not in printed] == []
@@ -257,11 +257,11 @@ def test_the_command(name: str, said: list[str], capsys: pytest.CaptureFixture[s
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["policy", "np.sinn"], "numpy has no sinn"),
-        (["policy", "np.linalg.Solve"], "Did you mean solve"),
-        (["policy", "xyz.f"], "no module xyz"),
-        (["policy", "np.pi"], "np.pi is of type float, not a function"),
-        (["policy"], "required: name"),
+        (["explain", "np.sinn"], "numpy has no sinn"),
+        (["explain", "np.linalg.Solve"], "Did you mean solve"),
+        (["explain", "xyz.f"], "no module xyz"),
+        (["explain", "np.pi"], "np.pi is of type float, not a function"),
+        (["explain"], "required: name"),
         (["polcy", "np.sin"], "invalid choice"),
         ([], "required: command"),
     ],
@@ -275,4 +275,4 @@ def test_the_command_says_what_is_wrong(words: list[str], said: str, capsys: pyt
 
 def test_what_cannot_be_called_has_no_policy() -> None:
     with pytest.raises(wg.ArgumentError, match="a float is not callable"):
-        wg.policy(3.0)  # type: ignore[arg-type]
+        wg.explain_call(3.0)  # type: ignore[arg-type]

@@ -37,7 +37,7 @@ def test_text_runs_where_a_traced_value_reaches_the_call_only() -> None:
         f = lambda x: np.sum(np.abs(native(x, xp, fp)) ** 2)
         assert wg.grad(f)(at) == pytest.approx(wg.ngradient(f, at)[0], rel=1e-6)
         assert CALLS == ["text"]
-        assert wg.policy(native).kind == Kind.STAND_IN.value
+        assert wg.explain_call(native).kind == Kind.STAND_IN.value
     with pytest.raises(wg.NoRuleError):
         wg.grad(f)(at)
 
@@ -127,7 +127,7 @@ def test_what_is_declared_to_compute_nothing_runs_as_it_is() -> None:
     with rules.scope():
         computes_nothing(asked)
         assert wg.grad(f)(np.ones(2)) == pytest.approx([2.0, 2.0])
-        assert wg.policy(asked).kind == Kind.PLAIN.value
+        assert wg.explain_call(asked).kind == Kind.PLAIN.value
 
 
 def test_objects_hold_arrays_as_it_is_declared() -> None:

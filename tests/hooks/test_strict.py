@@ -1,4 +1,4 @@
-"""`wg.strict()`: on Python 3.11, too, a function that runs unseen on a traced value is an error."""
+"""`wg.debug_callbacks()`: on Python 3.11, too, a function that runs unseen on a traced value is an error."""
 
 from __future__ import annotations
 
@@ -56,14 +56,14 @@ def test_a_function_made_inside_is_seen_and_what_is_declared_constant_is() -> No
         constant = call(lambda v: kept.append(v * v) or v * v, x * 2)
         return x + constant + kept.pop()
 
-    with wg.strict():
+    with wg.debug_callbacks():
         assert wg.value_and_grad(f)(1.5) == (1.5 + 9.0 + 9.0, 1 + 8 * 1.5)
 
 
 @pytest.mark.parametrize("f", ESCAPES)
 def test_escapes_are_errors_at_the_users_line(f: Any) -> None:
     for _ in range(2):
-        with wg.strict(), pytest.raises(EscapedFrameError, match=__file__):
+        with wg.debug_callbacks(), pytest.raises(EscapedFrameError, match=__file__):
             wg.grad(f)(1.3)
 
 
@@ -83,7 +83,7 @@ def test_other_functions_pass() -> None:
         return total * ([Point(x[0])].count(Point(x[0])) + 1)
 
     x = np.array([0.5, 1.5])
-    with wg.strict():
+    with wg.debug_callbacks():
         found = wg.grad(f)(x)
         value, tape = wg.trace(f, x)
     np.testing.assert_allclose(found, wg.ngradient(f, x)[0], rtol=1e-8)
@@ -91,11 +91,11 @@ def test_other_functions_pass() -> None:
 
 
 def test_it_ends_with_its_block() -> None:
-    with pytest.raises(ZeroDivisionError), wg.strict():
+    with pytest.raises(ZeroDivisionError), wg.debug_callbacks():
         wg.grad(lambda x: x / 0)(1.0)
     assert sys.getprofile() is None
 
-    @wg.strict()
+    @wg.debug_callbacks()
     def gradient() -> Any:
         return wg.grad(lambda x: x + call(square, x))(1.3)
 
@@ -111,7 +111,7 @@ def test_a_profiler_at_work_is_left_alone() -> None:
 
     sys.setprofile(profiler)
     try:
-        with pytest.raises(wg.WengertError, match="another profiler"), wg.strict():
+        with pytest.raises(wg.WengertError, match="another profiler"), wg.debug_callbacks():
             pass
         assert sys.getprofile() is profiler
     finally:

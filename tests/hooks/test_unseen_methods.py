@@ -170,7 +170,7 @@ def program(body: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 @pytest.mark.parametrize("mode", ["grad", "jvp", "compiled"])
-@pytest.mark.filterwarnings("ignore::wengert.EagerWarning")
+@pytest.mark.filterwarnings("ignore::wengert.NotCompiledWarning")
 def test_methods_that_c_calls_are_seen(mode: str) -> None:
     modes: dict[str, Callable[[Any], Any]] = {
         "grad": lambda f: wg.grad(f)(0.3),

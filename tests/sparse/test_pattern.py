@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import ndimage, sparse
+from scipy import ndimage, signal, sparse
 
 import wengert as wg
 
@@ -230,7 +230,7 @@ def test_a_rule_that_lets_cotangents_through_a_step_has_entries() -> None:
 
     with wg.rules.scope():
 
-        @wg.pullback(binary)
+        @wg.vjp_rule(binary)
         def binary_rule(y_bar, y, x):
             return y_bar
 
@@ -244,7 +244,7 @@ def test_a_rule_of_a_linear_function_that_says_so_is_exact() -> None:
 
     with wg.rules.scope():
 
-        @wg.pullback(every_second)
+        @wg.vjp_rule(every_second)
         def every_second_rule(y_bar, y, x):
             x_bar = np.zeros(np.shape(x))
             x_bar[::2] = y_bar
@@ -270,11 +270,11 @@ def test_rules_for_containers_objects_and_whole_functions() -> None:
 
             return spread(x), spread_pullback
 
-        @wg.custom
+        @wg.custom_derivative
         def pairs(x):
             return x[::2], [x[1::2] ** 2]
 
-        @pairs.pullback
+        @pairs.vjp_rule
         def pairs_pullback(y_bar, y, x):
             x_bar = np.zeros(len(x))
             x_bar[::2], x_bar[1::2] = y_bar[0], y_bar[1][0] * 2 * x[1::2]
@@ -292,6 +292,14 @@ def test_rules_for_containers_objects_and_whole_functions() -> None:
 IMAGE, KERNEL = np.random.default_rng(3).uniform(0.5, 1.5, (7, 9)), np.random.default_rng(4).normal(size=(3, 2))
 KERNEL[1, 1] = 0.0
 LINE = np.array([1.0, 0.0, -2.0, 0.5])
+SECOND = sparse.diags_array([1.0, -2.0, 0.5], offsets=[-1, 0, 2], shape=(9, 9))
+
+
+def scaled(matrix: Any, x: np.ndarray) -> Any:
+    """Multiply the elements of a CSR matrix in order by the numbers x, again and again."""
+    return sparse.csr_array((matrix.data * np.resize(x, matrix.nnz), matrix.indices, matrix.indptr), matrix.shape)
+
+
 MODES = ("reflect", "constant", "nearest", "mirror", "wrap")
 FILTERS: dict[str, Callable[[Any], Any]] = {
     "laplace": ndimage.laplace,
@@ -307,6 +315,18 @@ FILTERS: dict[str, Callable[[Any], Any]] = {
     "keywords": lambda x: ndimage.correlate(input=x, weights=KERNEL, mode="constant", cval=1.0, origin=(1, 0)),
     "a signal": lambda x: ndimage.convolve1d(x[0], LINE),
     "a large kernel": lambda x: ndimage.convolve(x, KERNEL[:, :1] * np.ones((1, 7)), mode="constant"),
+    "cumulative sums": lambda x: np.cumsum(x, axis=1),
+    "cumulative sums of a flattened array": lambda x: np.cumsum(x**2),
+    "cumulative sums of a signal": lambda x: np.cumsum(x[0]),
+    "rows of a sparse matrix": lambda x: SECOND.tocsr() @ x[0],
+    "columns of a sparse matrix": lambda x: SECOND.tocsc() @ x[0] ** 2,
+    "a sparse matrix and a dense one": lambda x: SECOND.tocsr() @ x.T,
+    "a sparse matrix, transposed": lambda x: SECOND.tocsr().T @ x.T,
+    "a sparse matrix whose elements move": lambda x: scaled(SECOND.tocsr(), x[0]) @ np.ones(9),
+    "a filter with a finite response": lambda x: signal.lfilter([1.0, 0.0, 0.5], 2.0, x),
+    "a recursive filter": lambda x: signal.lfilter([0.0, 0.5], [1.0, -0.9], x, axis=0),
+    "a recursive filter from a state": lambda x: signal.lfilter([0.5, 1.0], [1.0, -0.9], x[0], zi=x[1, :1])[0],
+    "the last state of a filter": lambda x: signal.lfilter([0.5, 1.0], [1.0, -0.9], x[0, :4], zi=x[1, :1])[1],
     **{f"convolve, {mode}": lambda x, mode=mode: ndimage.convolve(x, KERNEL, mode=mode) for mode in MODES},
     **{f"correlate, {mode}": lambda x, mode=mode: ndimage.correlate(x, KERNEL, mode=mode) for mode in MODES},
     **{f"correlate1d, {mode}": lambda x, mode=mode: ndimage.correlate1d(x, LINE, 0, mode=mode) for mode in MODES},

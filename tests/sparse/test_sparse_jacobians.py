@@ -445,9 +445,9 @@ def moved_by(places: Any) -> Any:
 
     replace(places)
     for f in (of_a_closure, of_an_attribute, of_a_dictionary, of_a_class, permutation := Permutation()):
-        wg.pullback(f)(pullback_of(f))
-    wg.pullback(of_an_argument)(lambda y_bar, y, x, *, which: transposed(lambda e: e[which.places], y_bar))
-    wg.pullback(of_two_arguments)(
+        wg.vjp_rule(f)(pullback_of(f))
+    wg.vjp_rule(of_an_argument)(lambda y_bar, y, x, *, which: transposed(lambda e: e[which.places], y_bar))
+    wg.vjp_rule(of_two_arguments)(
         lambda y_bar, y, c, x: (y_bar @ x[places], transposed(lambda e: c * e[places], y_bar))
     )
     linear = [of_a_closure, of_an_attribute, of_a_dictionary, of_a_class, permutation]

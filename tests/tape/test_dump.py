@@ -122,7 +122,7 @@ Tape(RRuleContext)
 
 def test_notes_follow_edits() -> None:
     tape = example()
-    tape.push(Call(operator.neg, [V(6)], note=("x̄ of", tape.bound(4))))
+    tape.push(Call(operator.neg, [V(6)], note=("x̄ of", tape.bound_variable(4))))
     tape.insert(4, Constant(1.0))
     assert tape.dump().splitlines()[-2] == "  %8 = neg(%7)  # x̄ of %5"
     assert tape.dump(notes=False).splitlines()[-2] == "  %8 = neg(%7)"

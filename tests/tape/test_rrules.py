@@ -16,7 +16,7 @@ from tapes import SITE, plainly, same_bits
 import wengert as wg
 import wengert_rules  # noqa: F401
 from wengert.errors import NoGradientPathError, NonScalarOutputError, NoRuleError
-from wengert.rulebook.declare import pullback, rrule
+from wengert.rulebook.declare import rrule, vjp_rule
 from wengert.rulebook.registry import rules
 from wengert.tape.rrules import RRuleContext, append_reverse_pass, rrule_tape
 from wengert.tape.tape import Call, Input, Tape, Variable, mkcall, verify
@@ -215,7 +215,7 @@ def test_an_argument_without_a_derivative_is_refused() -> None:
 
     with rules.scope():
 
-        @pullback(scaled)
+        @vjp_rule(scaled)
         def scaled_rule(y_bar: Any, y: Any, x: Any, *, by: Any = 1.0) -> Any:
             return y_bar * by
 

@@ -6,6 +6,7 @@ import builtins
 import math
 import operator
 import random
+import re
 import struct
 import traceback
 from typing import Any
@@ -40,9 +41,10 @@ def tape_of(*calls: tuple[Any, ...], inputs: dict[str, Any], result: int = -1) -
     tape = Tape()
     for name, value in inputs.items():
         tape.push(Input(value, name))
-    made = [
-        tape.push(mkcall(fn, *[tape.bound(a) if isinstance(a, Variable) else a for a in args])) for fn, *args in calls
-    ]
+    made = []
+    for fn, *args in calls:
+        given = [tape.bound_variable(a) if isinstance(a, Variable) else a for a in args]
+        made.append(tape.push(mkcall(fn, *given)))
     tape.result = made[result]
     return tape
 
@@ -87,7 +89,7 @@ def test_the_traced_function_is_no_parameter() -> None:
     x = tape.push(Input(2.0, "x"))
     tape.result = tape.push(mkcall(operator.neg, x))
     assert tape.to_source("negative") == f"{STALE}\n\ndef negative(x):\n{OF_FLOAT}    return -x\n"
-    tape.result = tape.push(mkcall(tape.bound(1), x))
+    tape.result = tape.push(mkcall(tape.bound_variable(1), x))
     assert tape.to_source() == f"import math\n\n{STALE}\n\ndef f(x):\n{OF_FLOAT}    return math.sin(x)\n"
 
 
@@ -408,7 +410,7 @@ def test_a_window_that_meets_itself() -> None:
 def test_sites_as_comments() -> None:
     tape = tape_of((np.sin, V(1)), inputs={"x": 1.0})
     tape[2].site = SITE
-    tape.result = tape.push(mkcall(np.multiply, tape.bound(2), tape.bound(2)))
+    tape.result = tape.push(mkcall(np.multiply, tape.bound_variable(2), tape.bound_variable(2)))
     assert "    v2 = np.sin(x)  # program.py:7 in f\n" in tape.to_source(sites=True)
 
 
@@ -454,3 +456,17 @@ def test_a_variable_of_the_name_of_a_constant_keeps_its_value() -> None:
     run = wg.trace(f, x)[1].compile()
     assert run(x) == f(x)
     assert run.__kwdefaults__.keys() == {"c1", "c3", "c4"}  # c2 is the second c
+
+
+def test_saved_source_names_files_without_their_folder(tmp_path) -> None:
+    file = tmp_path / "users_model.py"
+    file.write_text("def f(x):\n    return x * x if x > 1.0 else x\n")
+    space: dict[str, Any] = {}
+    exec(compile(file.read_text(), str(file), "exec"), space)
+    tape = wg.gradtape(space["f"], 2.0)
+    source = tape.to_source()
+    assert str(tmp_path) not in source
+    with pytest.raises(RuntimeError, match=r"^users_model\.py:2 in f: x > 1\.0 was True when recorded"):
+        alone(source)(0.5)
+    with pytest.raises(StaleTapeError, match=re.escape(str(file))):  # in the same process the path leads to the line
+        tape.compile()(0.5)

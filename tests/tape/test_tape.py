@@ -26,7 +26,7 @@ from wengert.tape.tape import (
     Tape,
     V,
     Variable,
-    bound,
+    bound_variable,
     mkcall,
     verify,
 )
@@ -64,7 +64,7 @@ def test_a_free_reference_is_bound_when_pushed() -> None:
     v = tape.push(mkcall(operator.neg, V(1)))
     tape.insert(1, Input(0.0))
     assert tape[v].args == (x,) and str(tape[v].args[0]) == "%2"
-    assert bound(tape, V(2)) == x and V(2) != x and V(2) == V(2)
+    assert bound_variable(tape, V(2)) == x and V(2) != x and V(2) == V(2)
 
 
 def test_mkcall_runs_when_the_values_are_known() -> None:
@@ -266,7 +266,7 @@ def test_random_edits_against_a_model() -> None:
             plus = Call(operator.mul, [V(position), 1.0])
             tape.replace(position, op.copy(), plus)
         elif rng.random() < 0.5:
-            tape.replace(tape.bound(position), op, Constant(5.0), rebind_to=0)
+            tape.replace(tape.bound_variable(position), op, Constant(5.0), rebind_to=0)
         else:
             copy = op.copy()
             tape.replace(position, copy, Call(operator.neg, [Variable(copy)]), rebind_to=rng.choice([0, -2]))

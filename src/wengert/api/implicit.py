@@ -39,26 +39,36 @@ def implicit(
 ) -> Any:
     """Return the x with r(x, *args) = 0 that a solver has found, with its derivative dx/dθ = -(∂r/∂x)⁻¹ ∂r/∂θ.
 
-    `residual` is r; it returns as many numbers as x has. `solution` is x, or the solver: a function of `args` that
-    returns x. The solver is not traced, so it may be any code. θ is everything that r reads: `args`, its closure and
-    its object. With `residual` alone it is a decorator of the solver.
+    The solver is not traced, so it may be any code. θ is everything that r reads: `args`, its closure and its object.
 
-    >>> def kepler(anomaly, mean, eccentricity):
-    ...     return anomaly - eccentricity * np.sin(anomaly) - mean
-    >>> @wg.implicit(kepler)
-    ... def solve(mean, eccentricity):
-    ...     anomaly = mean
-    ...     for _ in range(100):
-    ...         anomaly = mean + eccentricity * np.sin(anomaly)
-    ...     return anomaly
-    >>> print(round(wg.grad(solve)(1.0, 0.5), 9), round(1 / (1 - 0.5 * np.cos(solve(1.0, 0.5))), 9))
-    1.037362022 1.037362022
+    Parameters:
+        residual (callable): The function r. r(x) has the structure of x, or as many numbers.
+        solution (Any): x (a number, an array or a container of these), or the solver: a function of `args` that returns
+            x. Without it, `implicit` returns a decorator of the solver.
+        *args (Any): The further arguments of `residual`.
+        jacobian (callable | None): A function of the residual's arguments that returns the matrix ∂r/∂x, dense or
+            sparse, instead of wengert's own: `wg.sparse_jacobian(residual)` for a large system.
+    Returns:
+        float | array | container: x, with its derivative; or the decorator.
+    Raises:
+        NoDerivativeError: ∂r/∂x is singular.
+        ArgumentError: The residual has another size than x.
+    Warns:
+        NotConvergedWarning: x is not a solution. Lower the solver's tolerance.
+    See Also:
+        jacobian, custom_derivative
 
-    `jacobian` returns the matrix ∂r/∂x, instead of wengert's own; it takes the arguments of the residual.
-
-    Shapes: x is a number, an array or a container of these; r(x) has the structure of x, or as many numbers.
-    Errors: NoDerivativeError if ∂r/∂x is singular; ArgumentError for a residual of another size. NotConvergedWarning
-    if x is not a solution.
+    Examples:
+        >>> def kepler(anomaly, mean, eccentricity):
+        ...     return anomaly - eccentricity * np.sin(anomaly) - mean
+        >>> @wg.implicit(kepler)
+        ... def solve(mean, eccentricity):
+        ...     anomaly = mean
+        ...     for _ in range(100):
+        ...         anomaly = mean + eccentricity * np.sin(anomaly)
+        ...     return anomaly
+        >>> print(round(wg.grad(solve)(1.0, 0.5), 9), round(1 / (1 - 0.5 * np.cos(solve(1.0, 0.5))), 9))
+        1.037362022 1.037362022
     """
     if solution is None:
         return functools.partial(_decorate_solver, residual, jacobian)
@@ -84,13 +94,24 @@ def _decorate_solver(residual: Any, jacobian: Any, solver: Any) -> Any:
 def followed(residual: Any, x: Any, jacobian: Any = None, elementwise: bool = False) -> Any:
     """Return the constant `x`, a number or array, with the derivative of the root of `residual`, as `implicit` does.
 
-    `jacobian` may be None. `elementwise`: each number of the residual depends only on the number of x at its index. If
-    the residual depends on nothing traced, x is returned unchanged.
+    If the residual depends on nothing traced, x is returned unchanged.
 
-    >>> wg.grad(lambda a: wg.extend.followed(lambda x: x * x - a, 2.0))(4.0)
-    0.25
+    Parameters:
+        residual (callable): The function whose root x is.
+        x (float | array): The root.
+        jacobian (callable | None): A function that returns the matrix ∂r/∂x.
+        elementwise (bool): Each number of the residual depends only on the number of x at its index.
+    Returns:
+        float | array: x, with its derivative.
+    Raises:
+        NoDerivativeError: ∂r/∂x is singular.
+        ArgumentError: The residual has another size than x.
+    See Also:
+        implicit, minimum
 
-    Errors: those of `implicit`.
+    Examples:
+        >>> wg.grad(lambda a: wg.extend.followed(lambda x: x * x - a, 2.0))(4.0)
+        0.25
     """
     x = stopped(x)  # it may be the solver's own argument
     value = residual(x)
@@ -123,13 +144,45 @@ def _inverse_jacobian(residual: Any, x: Any, jacobian: Any, elementwise: bool, s
         slope = unseen(_elementwise_slope, residual, x, jacobian)
         return lambda r: (r if np.shape(r) == shape else np.reshape(r, shape)[()]) / slope
     matrix = unseen(_jacobian_matrix, residual, x, jacobian)
+    if _is_sparse(matrix):
+        factors, rows, columns = unseen(_sparse_factors, residual, matrix)
+        return lambda r: np.reshape(factors.solve(np.ravel(r) / rows) / columns, shape)
     return lambda r: np.reshape(np.linalg.solve(matrix, np.ravel(r)), shape)
+
+
+def _is_sparse(matrix: Any) -> bool:
+    """Whether a matrix is one of scipy.sparse."""
+    return hasattr(matrix, "tocsc")
+
+
+def _sparse_factors(residual: Any, matrix: Any) -> Any:
+    """Return the LU factors of the matrix with rows and columns divided by their sizes, and these sizes."""
+    from scipy.sparse import diags_array, linalg
+
+    rows = abs(matrix).max(axis=1).toarray().ravel()
+    if not np.all(np.isfinite(rows)) or not np.all(rows):
+        raise _singular(residual)
+    columns = abs(diags_array(1 / rows) @ matrix).max(axis=0).toarray().ravel()
+    if not np.all(columns):
+        raise _singular(residual)
+    scaled = (diags_array(1 / rows) @ matrix @ diags_array(1 / columns)).tocsc()
+    try:
+        factors = linalg.splu(scaled)
+    except RuntimeError:  # a pivot is zero
+        raise _singular(residual) from None
+    inverse = linalg.LinearOperator(
+        scaled.shape, matvec=factors.solve, rmatvec=lambda b: factors.solve(b, "H"), dtype=scaled.dtype
+    )
+    if not linalg.onenormest(scaled) * linalg.onenormest(inverse) <= LARGEST_CONDITION:
+        raise _singular(residual)
+    return factors, rows, columns
 
 
 def _elementwise_slope(residual: Any, x: Any, jacobian: Any) -> Any:
     """Return ∂r/∂x, number by number."""
     if jacobian is not None:
-        slope = np.reshape(jacobian(x), np.shape(x))[()]
+        slope = jacobian(x)
+        slope = np.reshape(slope.toarray() if _is_sparse(slope) else slope, np.shape(x))[()]
     else:
         one = np.ones_like(x) if isinstance(x, np.ndarray) else number_type(type(x))(1)
         slope = np.reshape(jvp_of_call(residual, (x,), {}, (0,), (one,), quiet=True)[1], np.shape(x))[()]
@@ -141,7 +194,15 @@ def _elementwise_slope(residual: Any, x: Any, jacobian: Any) -> Any:
 def _jacobian_matrix(residual: Any, x: Any, jacobian: Any) -> Any:
     """Return ∂r/∂x as a matrix, a row for each number of the residual."""
     if jacobian is not None:
-        matrix = np.reshape(jacobian(x), (x.size, x.size))
+        matrix = jacobian(x)
+        if np.size(matrix) != x.size**2 and np.shape(matrix) != (x.size, x.size):
+            raise ArgumentError(
+                f"jacobian= returns an array of shape {np.shape(matrix)} for {x.size} unknowns. Return the matrix "
+                f"∂r/∂x, of shape {(x.size, x.size)}."
+            )
+        if _is_sparse(matrix):
+            return matrix.tocsc()
+        matrix = np.reshape(matrix, (x.size, x.size))
     else:
         matrix = jacobian_of(residual, as_matrix=True, holomorphic=x.dtype.kind == "c")(x)
     return check_regular(matrix, residual)

@@ -15,10 +15,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from wengert.errors import ArgumentError
 from wengert.rulebook.registry import rules
 from wengert.values.callables import unwrapped
 from wengert.values.specs import is_inexact
 from wengert.values.transformed import Transformed
+from wengert.values.tree_parts import part_at
 from wengert.values.trees import Leaf, Seen, TreePath, is_filled, itself, leaves, load_cell, mirror, path_text, walk
 
 Make: TypeAlias = Callable[[Leaf, TreePath], Leaf]  # what stands in place of the leaf at the path `path_text(path)`
@@ -59,6 +61,27 @@ class Leaves:
         """Nothing: no containers hold fresh leaves."""
 
 
+def _refuse_foreign_arrays(value: Any, name: str) -> None:
+    """Refuse an array of JAX, PyTorch or CuPy, also among the items of containers. Errors: ArgumentError."""
+    if type(value) in (list, tuple, dict):
+        for key, item in value.items() if type(value) is dict else enumerate(value):
+            _refuse_foreign_arrays(item, f"{name}[{key!r}]")
+    elif _is_foreign_array(type(value)):
+        kind = f"{type(value).__module__.partition('.')[0]}.{type(value).__name__}"
+        raise ArgumentError(
+            f"{name or 'an argument'} is an array of class {kind}; wengert differentiates NumPy code. Pass "
+            "np.asarray(x), and compute with NumPy in the function."
+        )
+
+
+def _is_foreign_array(kind: type) -> bool:
+    """Whether a class is of arrays that live on a device of their library, by the array API standard."""
+    if issubclass(kind, (np.ndarray, np.generic)):
+        return False
+    on_device = hasattr(kind, "__array_namespace__") or hasattr(kind, "device")
+    return on_device and hasattr(kind, "__array__") and hasattr(kind, "dtype")
+
+
 class Swaps:
     """The caller's structures while fresh leaves stand in them, and how to put everything back."""
 
@@ -90,8 +113,21 @@ class Swaps:
             fresh = self._fresh(value, name)
             self._templates.append(fresh)
             return fresh
+        _refuse_foreign_arrays(value, name)
         rules.load()  # those for a library say how its objects hold arrays
         return self._enter(lambda: self._walk(value, name), itself)
+
+    def enter_parts(self, value: Any, name: str, paths: Sequence[str]) -> Any:
+        """`value` with fresh leaves in the parts at these paths alone; each part is an entered value of its own."""
+        rules.load()
+        entered = self._enter(lambda: self._walk_parts(value, name, paths), lambda whole: part_at(whole, paths[0]))
+        self._templates += [mirror(part_at(entered, path), itself) for path in paths[1:]]
+        return entered
+
+    def put_in_order(self, order: Sequence[int]) -> None:
+        """Sort the last entered values: that with `order[k]` was the k-th of them."""
+        found = dict(zip(order, self._templates[-len(order) :], strict=True))
+        self._templates[-len(order) :] = [found[k] for k in range(len(order))]
 
     def enter_callable(self, f: Callable[..., Any], name: str = "f") -> Any:
         """`f` with fresh leaves in its closure, bound object, partial arguments or attributes."""
@@ -157,11 +193,33 @@ class Swaps:
             self.classes.append(type(container))
         return container
 
-    def _walk(self, value: Any, name: str) -> Any:
-        """`value` with fresh leaves in place, each array entered once."""
+    def _walk_parts(self, value: Any, name: str, paths: Sequence[str]) -> Any:
+        """`value` with fresh leaves in the parts at these paths, and of arrays that are also in these parts."""
+        inside = [pair for path in paths for pair in leaves(part_at(value, path), name + path)]
+        arrays = {id(leaf) for _, leaf in inside if isinstance(leaf, np.ndarray)}
+        numbers = {path for path, leaf in inside if not isinstance(leaf, np.ndarray)}
+
+        def is_inside(leaf: Leaf, path: TreePath) -> bool:
+            return id(leaf) in arrays if isinstance(leaf, np.ndarray) else path_text(path) in numbers
+
+        entered = self._walk(value, name, is_inside)
+        self._index()
+        for path in paths:
+            for at, leaf in leaves(part_at(entered, path), path):
+                if id(leaf) not in self._originals:
+                    raise ArgumentError(
+                        f"argnums: the float at {at} is in an object that the arguments hold twice. Use the path that "
+                        "wg.tree_paths lists, of the first argument that holds it."
+                    )
+        return entered
+
+    def _walk(self, value: Any, name: str, is_wanted: Callable[[Leaf, TreePath], bool] | None = None) -> Any:
+        """`value` with fresh leaves in place of those that are wanted, by default all; each array entered once."""
         arrays: Seen = {}
 
         def enter_leaf(leaf: Leaf, path: TreePath) -> Leaf:
+            if is_wanted is not None and not is_wanted(leaf, path):
+                return leaf
             if isinstance(leaf, np.ndarray) and id(leaf) in arrays:
                 return arrays[id(leaf)][1]
             fresh = self._fresh(leaf, path)

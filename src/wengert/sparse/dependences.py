@@ -6,6 +6,7 @@ The dependences of a value are an array of set numbers of the value's shape, a c
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -75,6 +76,16 @@ class Dependences:
         """Yield all sets that the arguments of a call depend on, in one-dimensional arrays."""
         for v in op.references():
             yield from _set_numbers(self.known(v))
+
+
+def united_by(deps: Dependences, matrix: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Return the dependences of the product of a constant matrix with an array whose sets are `columns`."""
+    i, k = np.nonzero(matrix)
+    width = math.prod(columns.shape[1:])
+    groups = i[:, np.newaxis] * width + np.arange(width)
+    members = columns.reshape(len(columns), width)[k]
+    sums = deps.sets.unions(groups.ravel(), members.ravel(), len(matrix) * width)
+    return sums.reshape(len(matrix), *columns.shape[1:])
 
 
 def recorded_value(arg: Any) -> Any:

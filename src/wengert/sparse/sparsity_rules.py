@@ -23,9 +23,11 @@ from wengert.sparse.dependences import (
     everywhere,
     recorded_value,
     shaped_like,
+    united_by,
 )
 from wengert.sparse.index_maps import moved_sets
 from wengert.sparse.products import terms_of
+from wengert.sparse.scipy_patterns import pattern_rule_of
 from wengert.sparse.sets import EMPTY
 from wengert.sparse.stores import addition_dependences, bincount_dependences, read_dependences, store_dependences
 from wengert.tape.ops import Call, Variable, references, with_variables
@@ -74,6 +76,8 @@ def _candidate_rules(deps: Dependences, op: Call, in_place: bool) -> Iterator[Ca
     elif rule is not None and rule.kind == "constant":
         yield lambda deps, op: None
     elif rule is not None and rule.kind != "rrule":
+        if declared := pattern_rule_of(fn):
+            yield lambda deps, op: declared(deps, _bound_arguments(op, rule)[0], op.val)
         if _acts_elementwise(deps, op, rule):
             yield elementwise_dependences
         yield lambda deps, op: moved_dependences(deps, op, rule)
@@ -180,7 +184,7 @@ def linear_map_dependences(deps: Dependences, op: Call, rule: Rule) -> Any:
     Its values at unit vectors give the matrix of this function.
     """
     args, static = _bound_arguments(op, rule)
-    sets, axes = _fibres(deps, args, static, rule)
+    sets, axes = _fibres(deps, args, static, rule, is_flattened=isinstance(op.val, np.ndarray))
     is_filter = isinstance(op.val, np.ndarray) and op.val.ndim == sets.ndim and len(axes) == 1
     if not is_filter or not _is_linear(deps, op, rule):
         raise RuleDoesNotApply
@@ -188,13 +192,19 @@ def linear_map_dependences(deps: Dependences, op: Call, rule: Rule) -> Any:
     is_alike = all(np.ndim(deps.value(arg)) < 2 for arg in others if isinstance(recorded_value(arg), np.ndarray))
     if not is_alike or n > MOST_OF_FIBRE or not all(map(_is_comparable, leaf_values((args, static)))):
         raise RuleDoesNotApply
-    units = np.eye(n).reshape(n, *[n if k == axes[0] else 1 for k in range(sets.ndim)])
+    units = np.eye(n).reshape(n, *_unit_shape(deps, args, n, axes[0], sets.ndim))
     found = [_value_at(deps, op.fn, args, static, unit) for unit in (0.0 * units.sum(0), *units)]
     matrix = np.array([np.ravel(y) != np.ravel(found[0]) for y in found[1:]]).T
-    made = np.moveaxis(_united_by(deps, matrix, np.moveaxis(sets, axes[0], 0)), 0, axes[0])
+    made = np.moveaxis(united_by(deps, matrix, np.moveaxis(sets, axes[0], 0)), 0, axes[0])
     if made.shape != np.shape(op.val):
         raise RuleDoesNotApply
     return made
+
+
+def _unit_shape(deps: Dependences, args: Any, n: int, axis: int, ndim: int) -> tuple[int, ...]:
+    """Return the shape of a fibre of n elements, or that of the argument if the function flattens it."""
+    shape = next(np.shape(recorded_value(arg)) for arg in args if _is_dependent(deps, arg))
+    return shape if len(shape) != ndim else tuple([n if k == axis else 1 for k in range(ndim)])
 
 
 def _value_at(deps: Dependences, fn: Any, args: Any, static: dict[str, Any], unit: np.ndarray) -> Any:
@@ -298,15 +308,22 @@ def fibre_dependences(deps: Dependences, op: Call, rule: Rule) -> Any:
     return made
 
 
-def _fibres(deps: Dependences, args: Any, static: dict[str, Any], rule: Rule) -> tuple[np.ndarray, tuple[int, ...]]:
-    """Return the dependences of the only argument that depends on columns, and the axes of its fibres."""
+def _fibres(
+    deps: Dependences, args: Any, static: dict[str, Any], rule: Rule, is_flattened: bool = False
+) -> tuple[np.ndarray, tuple[int, ...]]:
+    """Return the dependences of the only argument that depends on columns, and the axes of its fibres.
+
+    `is_flattened`: without an axis, the fibre is the whole argument in one dimension.
+    """
     wanted = [arg for arg in args if _is_dependent(deps, arg)]
     if rule.analysis is None or "axis" not in rule.analysis.static or not _is_of_wengert(rule):
         raise RuleDoesNotApply
     axis = deps.value(static.get("axis", rule.analysis.kwdefaults.get("axis")))
-    if len(wanted) != 1 or axis is None:
+    if len(wanted) != 1 or (axis is None and not is_flattened):
         raise RuleDoesNotApply
     sets = deps.array(wanted[0])
+    if axis is None:
+        return sets.ravel(), (0,)
     if not sets.ndim:
         raise RuleDoesNotApply
     return sets, normalize_axis_tuple(axis, sets.ndim)
@@ -358,15 +375,5 @@ def _nonzero(deps: Dependences, factor: Any, letters: str, sets: np.ndarray, ter
     columns = np.einsum(f"{term}->{shared[0]}{''.join(rest)}", sets)
     if matrix.shape[1] != len(columns):  # one of both is stretched
         return None
-    sums = _united_by(deps, matrix, columns)
+    sums = united_by(deps, matrix, columns)
     return np.einsum(f"{rows[0]}{''.join(rest)}->{result}", sums)
-
-
-def _united_by(deps: Dependences, matrix: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """Return the dependences of the product of a constant matrix with an array whose sets are `columns`."""
-    i, k = np.nonzero(matrix)
-    width = math.prod(columns.shape[1:])
-    groups = i[:, np.newaxis] * width + np.arange(width)
-    members = columns.reshape(len(columns), width)[k]
-    sums = deps.sets.unions(groups.ravel(), members.ravel(), len(matrix) * width)
-    return sums.reshape(len(matrix), *columns.shape[1:])

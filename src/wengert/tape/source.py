@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import keyword
 import linecache
+import os
 import re
 import warnings
 import weakref
@@ -315,9 +316,15 @@ class SourceWriter(Parameters):
             stale = f"not {self.outside.numpy('array_equal')}({test.text}, {recorded})"
         else:
             stale = f"{test.inside(COMPARE + 1)} {'is not' if op.val is None else '!='} {recorded}"
-        where = f"{op.site}: " if op.site else ""
+        where = self.place(op)
         self.lines.append(f"if {stale}:")
         self.lines.append(f"    raise StaleTapeError({f'{where}{test.text} was {recorded} when recorded'!r})")
+
+    def place(self, op: Call) -> str:
+        """Format the user's line for an error; a saved module has the file's name alone, which holds on any machine."""
+        if op.site is None:
+            return ""
+        return f"{op.site if self.sites else op.site._replace(file=os.path.basename(op.site.file))}: "
 
     def raising(self, op: Call) -> None:
         """Write a guard on the exception that a call raised, or did not raise; any other exception propagates."""
@@ -333,7 +340,7 @@ class SourceWriter(Parameters):
             self.lines.append(head + call)
             return
         wanted = self.outside.expr(op.val).text
-        where = f"{op.site}: " if op.site else ""
+        where = self.place(op)
         self.lines += [
             "try:",
             f"    {head}{call}",

@@ -7,7 +7,7 @@ import inspect
 import re
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from wengert.values.transformed import Transformed
 
 __all__ = [
     "callable_name", "callable_of", "key_of", "named_parameters", "parameter_names", "path_in", "place", "stub",
-    "unwrapped", "written_name",
+    "stub_with_outputs", "unwrapped", "written_name",
 ]  # fmt: skip
 
 # Types of callables that compare and hash by identity, or as a method of the same object.
@@ -176,20 +176,50 @@ def written_name(f: Any) -> str:
     return name if all(map(is_name, name.split("."))) else "f"
 
 
-def stub(f: Callable[..., Any], nargs: int | None = None, name: str | None = None) -> str:
+def stub(f: Callable[..., Any], args: Sequence[Any] | None = None, name: str | None = None) -> str:
     """Return the source of a rule for `f` that a user can paste and complete.
 
-    `nargs` is its number of positional arguments, by default the parameters of `f` without default. `name` is how
-    the user's code spells `f`, if known.
+    `args` are the positional arguments of a call, if known. `name` is how the user's code spells `f`, if known; then
+    the rule has as many parameters as there are `args`, else the parameters of `f` without default.
     """
-    name = name or written_name(f)
-    note = f"  # f is {in_line(callable_name(f))}" if name == "f" else ""
-    xs = _needed(f) if nargs is None else ["x"] if nargs == 1 else [f"x{i + 1}" for i in range(nargs)]
+    note = f"  # f is {in_line(callable_name(f))}" if (name or written_name(f)) == "f" else ""
+    xs = _needed(f) if name is None or args is None else numbered(len(args))
+    return _rule_stub(name or written_name(f), xs, args or (), note)
+
+
+def numbered(count: int) -> list[str]:
+    """Return names for so many arguments."""
+    return ["x"] if count == 1 else [f"x{i + 1}" for i in range(count)]
+
+
+def stub_with_outputs(name: str, args: Sequence[Any], outputs: Iterable[int]) -> str:
+    """Return the source of a wrapper that returns the output arrays of a C function, at these places, and of its rule.
+
+    The C function writes into them through pointers, which a rule of its own would not see.
+    """
+    xs, short = numbered(len(args)), name.rpartition(".")[2]
+    made = [k for k in outputs if isinstance(args[k], np.ndarray)]
+    inputs = [x for k, x in enumerate(xs) if k not in made]
+    results = ", ".join([xs[k] for k in made])
+    lines = [
+        f"def {short}_result({', '.join(inputs)}):",
+        *[f"    {xs[k]} = np.empty({args[k].shape}, {str(args[k].dtype)!r})" for k in made],
+        f"    {name}({', '.join(xs)})",
+        f"    return {results}",
+        "",
+    ]
+    given = [a for k, a in enumerate(args) if k not in made]
+    return "\n".join([*lines, _rule_stub(f"{short}_result", inputs, given, "")])
+
+
+def _rule_stub(name: str, xs: list[str], args: Sequence[Any], note: str) -> str:
     short = name.rpartition(".")[2]
-    if len(xs) == 1:
-        results = [f"        return y_bar * ...  # dy/d{xs[0]}, times y_bar"]
+    kinds = [type(a) for a in args] + [object] * len(xs)
+    bars = [_cotangent_stub(x, kind) for x, kind in zip(xs, kinds, strict=False)]
+    if len(xs) == 1 and kinds[0] not in (list, tuple):
+        results = [f"        return {bars[0]}  # dy/d{xs[0]}, times y_bar"]
     else:
-        each = [f"            y_bar * ...,  # dy/d{x}, times y_bar" for x in xs]
+        each = [f"            {bar},  # dy/d{x}, times y_bar" for x, bar in zip(xs, bars, strict=True)]
         results = ["        return (", *each, "        )"]
     lines = [
         f"@wg.rrule({name}){note}",
@@ -200,6 +230,13 @@ def stub(f: Callable[..., Any], nargs: int | None = None, name: str | None = Non
         f"    return y, {short}_pullback",
     ]
     return "\n".join(lines)
+
+
+def _cotangent_stub(x: str, kind: type) -> str:
+    """Return the expression of an argument's cotangent: a list has a list, with one for each item."""
+    if kind is list:
+        return f"[y_bar * ... for _ in {x}]"
+    return f"tuple([y_bar * ... for _ in {x}])" if kind is tuple else "y_bar * ..."
 
 
 def _needed(f: Any) -> list[str]:
