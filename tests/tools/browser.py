@@ -111,6 +111,18 @@ class Browser:
         for kind in ("mousePressed", "mouseReleased"):
             self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", buttons=1, clickCount=1)
 
+    def press(self, key: str) -> None:
+        """Press a key by its name, such as Tab, Enter or ArrowDown."""
+        code = {"Tab": 9, "Enter": 13, "Escape": 27, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40}
+        words = {
+            "key": key,
+            "code": key,
+            "windowsVirtualKeyCode": code[key],
+            **({"text": "\r"} if key == "Enter" else {}),
+        }
+        self.call("Input.dispatchKeyEvent", type="keyDown", **words)
+        self.call("Input.dispatchKeyEvent", type="keyUp", key=key, code=key, windowsVirtualKeyCode=code[key])
+
     def type(self, text: str) -> None:
         self.call("Input.insertText", text=text)
 

@@ -92,6 +92,16 @@ def test_a_check_prints_its_tolerances(words: list[str], stated: str, tmp_path: 
     assert stated in printed and printed.endswith(" numbers checked)\n")
 
 
+def test_a_verbose_check_prints_each_error(tmp_path: Path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "checked_model.py").write_text("def f(w, x):\n    return w * x**2\n")
+    assert main(["check", "checked_model.py:f", "0.5", "2.0", "--order", "2", "--verbose"]) == 0
+    lines = capsys.readouterr().out.splitlines()[1:]
+    sys.modules.pop("checked_model", None)
+    assert [line.partition(": relative error ")[0] for line in lines] == ["  w", "  x", "  derivatives of order 2"]
+    assert all(float(line.rpartition(" ")[2]) < 1e-9 for line in lines)
+
+
 def test_the_tolerances_are_those_of_the_comparison(tmp_path: Path, monkeypatch, capsys) -> None:
     """An error between the printed tolerance and a hundredth of it passes; one above it fails, and is printed."""
     monkeypatch.chdir(tmp_path)

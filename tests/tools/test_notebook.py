@@ -78,11 +78,11 @@ def test_missing_rules_are_listed_with_a_rule_to_paste() -> None:
     def through_text(x):
         return float(json.dumps(x)) * x
 
-    cells = Cells(wg.missing(through_text, 2.0)._repr_html_())
+    cells = Cells(wg.find_missing_rules(through_text, 2.0)._repr_html_())
     assert cells.text.startswith("1 call without a rule")
     assert [row[0] for row in cells.rows] == ["call", "json.dumps"]
     assert "@wg.rrule(json.dumps)" in cells.text and f"{Path(__file__).name}:" in cells.rows[1][1]
-    assert Cells(wg.missing(np.sin, 2.0)._repr_html_()).text == "no calls without a rule"
+    assert Cells(wg.find_missing_rules(np.sin, 2.0)._repr_html_()).text == "no calls without a rule"
 
 
 def test_gradients_are_a_row_for_each_array() -> None:
@@ -134,3 +134,19 @@ def test_in_a_terminal_of_ipython_the_browser_opens(monkeypatch: pytest.MonkeyPa
 
 def test_completion_offers_public_names_only() -> None:
     assert set(dir(wg)) == {*wg.__all__}
+
+
+def test_completion_offers_no_internal_attribute() -> None:
+    slope, tape = wg.compile(wg.grad(loss)), wg.gradtape(loss, PARAMS, np.ones(3))
+    hidden = {
+        slope: {"recipe", "by_recipe", "wrapped", "generation_errors"},
+        wg.grad(loss): {"recipe", "by_recipe"},
+        tape: {"renumberings", "settle", "arguments"},
+        tape[4]: {"successor"},
+    }
+    for shown, internal in hidden.items():
+        assert not internal & set(dir(shown)), shown
+        assert all(hasattr(shown, name) for name in internal)
+    assert {"source", "explain", "clear"} <= set(dir(slope))
+    assert {"play", "to_source", "liveness", "find", "result", "inputs"} <= set(dir(tape))
+    assert {"fn", "args", "val", "site"} <= set(dir(tape[4]))

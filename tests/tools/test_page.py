@@ -229,11 +229,13 @@ class Page(html.parser.HTMLParser):
         super().__init__()
         self.tags: list[str] = []
         self.loads: list[str] = []
+        self.attributes: list[dict[str, Any]] = []
         self.inside = self.data = ""
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: Any) -> None:
         self.tags.append(tag)
+        self.attributes.append(dict(attrs))
         self.loads += [value for name, value in attrs if name in ("src", "href", "srcset", "action")]
         self.inside = "data" if ("id", "data") in attrs else ""
 
@@ -252,6 +254,26 @@ def test_a_page_is_whole_and_loads_nothing() -> None:
     assert not read.loads and read.tags.count("script") == 2
     urls = set(re.findall(r"https?://[^\\\"' ]+", text))
     assert urls <= {"http://www.w3.org/2000/svg"}
+
+
+def test_a_page_has_the_roles_that_its_scripts_fill() -> None:
+    read = Page(page(page_data(wg.gradtape(program, X))))
+    roles = {one["id"]: one.get("role") for one in read.attributes if "id" in one}
+    assert {name: roles[name] for name in ("tabs", "list", "view")} == {
+        "tabs": "tablist",
+        "list": "tree",
+        "view": "tabpanel",
+    }
+    named = [one for one in read.attributes if one.get("role") in ("tree", "tablist", "group")]
+    assert len(named) == 3 and all(one["aria-label"] for one in named)
+    focusable = {one["id"] for one in read.attributes if one.get("tabindex") == "0"}
+    assert focusable == {"source", "list", "detail", "view"}
+
+
+def test_what_can_be_clicked_in_the_scripts_is_a_button_or_has_a_role() -> None:
+    clicked = re.findall(r'(?:element|svg)\("(\w+)", \{[^}]*onclick', page(page_data(wg.trace(program, X)[1])))
+    assert set(clicked) <= {"button", "div", "tr"}  # the rows of the tree, and rows that hold a button
+    assert "button" in clicked
 
 
 def test_text_of_the_users_stays_text() -> None:

@@ -348,7 +348,7 @@ def test_each_nap_counts_for_its_own_line(f: Any, naps: dict[int, int], tools: s
     if tools == "taken":
         monkeypatch.setattr(lines, "MONITORING_IDS", ())
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", wg.EagerWarning)
+        warnings.simplefilter("ignore", wg.NotCompiledWarning)
         found = wg.profile(f, X)
     first = inspect.unwrap(getattr(f, "__func__", f)).__code__.co_firstlineno
     for name in ("plain", "forward"):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
+from wengert.api.completion import hide_internal_names
 from wengert.api.gradient import vjp_of_call
 from wengert.errors import ArgumentError, WengertError
 from wengert.tape.ops import Call, Op, Variable, with_variables
@@ -33,18 +34,28 @@ def show(tape: Tape, path: str | os.PathLike[str] | None = None) -> Path | Inlin
 
     The page needs no network and no server. It shows `tape`, op by op, with types, values and cotangents; which line
     each op comes from, and which ops come from a line; the graph, folded by function and by loop; and the memory alive
-    while the tape is played. `path` is the file to write. Without it, the page opens in the browser; in a notebook,
-    the result is the page itself, which the notebook displays below the cell, and no file is written.
-
-    >>> import tempfile
-    >>> tape = wg.gradtape(lambda x: np.sum(np.sin(x) * x), np.array([1.0, 2.0]))
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     wg.show(tape, f"{folder}/tape.html").name
-    'tape.html'
+    while the tape is played. Of steps that repeat, as those of a `for` do, it shows one iteration until you open them.
 
     The values are the recorded ones. The cotangents are those of the tape's result, or of the function's result on the
     tape of a derivative; if that is not one number, or a value is not known, there are none.
-    Errors: ArgumentError if `tape` is not a tape.
+
+    Parameters:
+        tape (Tape): The tape.
+        path (str | os.PathLike | None): The file to write. Without it, the page opens in the browser; in a notebook,
+            the result is the page itself, which the notebook displays below the cell, and no file is written.
+    Returns:
+        Path: The path of the file.
+    Raises:
+        ArgumentError: `tape` is not a tape.
+    See Also:
+        gradtape, trace, profile, memory
+
+    Examples:
+        >>> import tempfile
+        >>> tape = wg.gradtape(lambda x: np.sum(np.sin(x) * x), np.array([1.0, 2.0]))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     wg.show(tape, f"{folder}/tape.html").name
+        'tape.html'
     """
     from wengert.tools.page import InlinePage, write_page
 
@@ -160,5 +171,6 @@ def _ops_with_cotangents(arg: Any, cotangent: Any) -> Iterator[tuple[Op, Any]]:
 
 Tape._repr_html_ = notebook_html
 Gradients._repr_html_ = gradients_html
+hide_internal_names()
 
 __all__ = ["show"]

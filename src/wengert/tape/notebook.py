@@ -16,7 +16,7 @@ ENDS = 25
 MAX_OPS = 2000  # above this, the notebook does not store the middle of the tape
 _COLOURS = {
     "variable": "#0b7285",
-    "fn": "#1a1a1a;font-weight:bold",
+    "fn": "inherit;font-weight:bold",
     "word": "#9c36b5",
     "type": "#2b8a3e",
     "comment": "#868e96",

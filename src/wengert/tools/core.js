@@ -1,8 +1,8 @@
 // What is chosen and what is found, and who is told of it.
 const data = JSON.parse(document.getElementById("data").textContent);
-const tape = data.tape || { id: [], text: [], type: [], kind: [], value: [], bar: [], note: [], line: [], group: [], reads: [], own: [], until: [], result: -1 };
+const tape = data.tape || { id: [], text: [], type: [], kind: [], value: [], bar: [], note: [], line: [], group: [], reads: [], depth: [], own: [], until: [], folds: [], bodies: [], carried: [], result: -1 };
 const count = tape.id.length;
-const chosen = { op: -1, line: -1 };
+const chosen = { op: -1, line: -1, fold: null, first: -1 };
 const found = { text: "", ops: [], set: new Set(), at: -1 };
 const listeners = [];
 const byId = (id) => document.getElementById(id);
@@ -25,9 +25,16 @@ function element(tag, attributes = {}, ...children) {
   return made;
 }
 
+const link = (text, onclick, label = text) => element("button", { class: "link", type: "button", "aria-label": label, onclick }, text);
+
 function choose(op, line = op >= 0 ? tape.line[op] : -1) {
-  chosen.op = op;
-  chosen.line = line;
+  Object.assign(chosen, { op, line, fold: null, first: -1 });
+  if (op >= 0) showIteration(op);
+  listeners.forEach((tell) => tell());
+}
+
+function chooseFold({ fold, first }) {
+  Object.assign(chosen, { op: -1, line: -1, fold, first });
   listeners.forEach((tell) => tell());
 }
 

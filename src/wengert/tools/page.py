@@ -10,7 +10,18 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-SCRIPTS = ("core.js", "source.js", "list.js", "layout.js", "graph.js", "pictures.js", "measured.js", "start.js")
+SCRIPTS = (
+    "core.js",
+    "folds.js",
+    "source.js",
+    "list.js",
+    "layout.js",
+    "routes.js",
+    "graph.js",
+    "pictures.js",
+    "measured.js",
+    "start.js",
+)
 
 
 def page(data: dict[str, Any]) -> str:

@@ -12,8 +12,8 @@ function held() {
   return curve;
 }
 
-function canvas(pane, height, draw) {
-  const made = element("canvas", { height });
+function canvas(pane, height, label, draw) {
+  const made = element("canvas", { height, role: "img", "aria-label": label });
   pane.append(made);
   const paint = () => {
     const ratio = window.devicePixelRatio || 1;
@@ -77,13 +77,13 @@ function drawLiveness(pane) {
   pane.replaceChildren(box);
   box.append(element("p", {}, "Bytes alive while the tape is played, op by op", element("span", { class: "key forward" }), "forward", element("span", { class: "key reverse" }), "reverse"));
   const at = (k) => k / Math.max(1, count);
-  const top = canvas(box, 190, (context, width, height) => {
+  const top = canvas(box, 190, `Bytes alive at each op; the peak is ${bytes(Math.max(...curve))}`, (context, width, height) => {
     area(context, width, height, curve, at, sideOf);
     cursor(context, width, height, at);
   });
   const largest = [...tape.own.keys()].filter((op) => tape.own[op]).sort((a, b) => tape.own[b] * (tape.until[b] - b) - tape.own[a] * (tape.until[a] - a)).slice(0, 60).sort((a, b) => a - b);
-  box.append(element("p", {}, `From when to when the ${largest.length} values are alive that take most`));
-  const below = canvas(box, 13 * largest.length + 10, (context, width, height) => {
+  box.append(element("p", {}, `Lifetimes of the ${largest.length} largest values`));
+  const below = canvas(box, 13 * largest.length + 10, "Lifetimes of the largest values", (context, width, height) => {
     cursor(context, width, height, at);
     largest.forEach((op, row) => {
       const x = LEFT + at(op) * (width - LEFT - 8);

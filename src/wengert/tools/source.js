@@ -8,22 +8,24 @@ function drawSource() {
   const order = data.files.map((_, k) => k).sort((a, b) => data.files[b].own - data.files[a].own || a - b);
   for (const k of order) {
     const file = data.files[k];
-    const table = element("table", { class: "code" });
+    const table = element("table", { class: "code", role: "presentation" });
     file.parts.forEach((part, n) => {
       if (n) table.append(element("tr", {}, element("td", { class: "gap", colspan: 4 }, "⋯")));
       part.text.forEach((text, j) => table.append(sourceRow(k, part.first + j, text, most, measured)));
     });
-    byId("source").append(element("div", { class: "file", title: file.path }, file.gone ? `${file.name}, whose text is not to be had` : file.name), table);
+    byId("source").append(element("div", { class: "file", title: file.path }, file.gone ? `${file.name} (source not available)` : file.name), table);
   }
 }
 
 function sourceRow(file, number, text, most, measured) {
   const line = lineAt.get(`${file}:${number}`);
-  const made = element("tr", {}, element("td", { class: "number" }, String(number)));
+  const isTold = line !== undefined;
+  const label = isTold && count ? `line ${number}, ${opsOfLine[line].length} ops` : `line ${number}`;
+  const made = element("tr", {}, element("td", { class: "number" }, isTold ? element("button", { type: "button", "aria-label": label }, String(number)) : String(number)));
   if (measured.size) made.append(bars(measured.get(line) || [], most));
   const told = line === undefined ? 0 : opsOfLine[line].length;
   made.append(element("td", { class: "count" }, told ? `${told}` : ""), element("td", {}, text || " "));
-  if (line !== undefined) {
+  if (isTold) {
     made.className = "told";
     made.dataset.line = line;
     made.addEventListener("click", () => chooseLine(line));

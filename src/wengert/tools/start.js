@@ -10,7 +10,12 @@ if (data.memory) views.Memory = drawMemory;
 
 function view(name) {
   byId("view").replaceChildren();
-  for (const tab of byId("tabs").children) tab.setAttribute("aria-selected", String(tab.textContent === name));
+  for (const tab of byId("tabs").children) {
+    tab.setAttribute("aria-selected", String(tab.textContent === name));
+    tab.setAttribute("tabindex", tab.textContent === name ? 0 : -1);
+  }
+  byId("view").setAttribute("aria-labelledby", `tab-${name}`);
+  byId("view").setAttribute("tabindex", name === "Graph" ? -1 : 0); // the boxes of the graph have the focus
   mark = views[name](byId("view"));
 }
 
@@ -34,16 +39,27 @@ byId("theme").addEventListener("click", () => {
   document.documentElement.dataset.theme = dark ? "light" : "dark";
   mark();
 });
+byId("list").addEventListener("keydown", (event) => {
+  if (count && listKey(event.key)) { event.preventDefault(); event.stopPropagation(); }
+});
 document.addEventListener("keydown", (event) => {
-  if (event.target.tagName === "INPUT") return;
+  if (event.target.tagName === "INPUT" || event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.key === "/") { event.preventDefault(); byId("search").focus(); }
-  const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-  if (by && count) { event.preventDefault(); choose(Math.min(count - 1, Math.max(0, chosen.op + by))); }
+  if (count && /^Arrow(Up|Down)$/.test(event.key) && listKey(event.key)) event.preventDefault();
   if (event.key === "Escape") choose(-1);
 });
 
 const names = Object.keys(views);
-for (const name of names) byId("tabs").append(element("button", { onclick: () => view(name), "aria-selected": "false" }, name));
+const tabs = names.map((name) => element("button", { id: `tab-${name}`, role: "tab", type: "button", "aria-controls": "view", onclick: () => view(name) }, name));
+byId("tabs").append(...tabs);
+byId("tabs").hidden = !names.length;
+byId("tabs").addEventListener("keydown", (event) => {
+  const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+  if (!by) return;
+  const to = (tabs.indexOf(event.target) + by + tabs.length) % tabs.length;
+  view(names[to]);
+  tabs[to].focus();
+});
 document.querySelector("main").classList.toggle("untaped", !count);
 document.querySelector(".find").hidden = !count;
 document.body.classList.toggle("small", innerHeight < 560);
@@ -51,7 +67,8 @@ drawSource();
 const first = document.querySelector("tr.told");
 if (first) reveal(byId("source"), first.offsetTop, first.offsetHeight);
 drawList();
+drawDetail();
 openFew(40);
 if (names.length) view(names[0]);
-else byId("view").append(element("p", { class: "picture" }, "The tape has no ops."));
+else { byId("view").removeAttribute("role"); byId("view").append(element("p", { class: "picture" }, "The tape has no ops.")); }
 document.body.dataset.ready = "yes";

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Set
 from typing import Any, NamedTuple
 
 from wengert.tape.dump import OUTERMOST, LoopScope, note_text, op_pieces, type_text
@@ -10,12 +11,15 @@ from wengert.tape.interface import AnyTape
 from wengert.tape.loops import Loop
 from wengert.tape.ops import MISSING, Call, Constant, Input, Op, Variable
 from wengert.tape.usage import bytes_held
+from wengert.tools.repeats import repeats
 from wengert.tools.sources import Sources
 from wengert.tools.words import in_words
 from wengert.values.functional import make_tuple
 from wengert.values.names import in_line
 
 REVERSE_NOTES = ("pullback of", "passed through", "x̄ of", "seed of")  # begin the notes of ops of a reverse pass
+
+_NUMBERS = re.compile(r"%[\d.]+|(?<![\w.])\d+(?![\w.])")
 
 
 class OpRow(NamedTuple):
@@ -30,8 +34,8 @@ def tape_data(
     tape: AnyTape, values: Mapping[Op, Any], cotangents: Mapping[Op, Any], sources: Sources
 ) -> dict[str, Any]:
     """Return the data of a page that shows a tape, with the known `values` and `cotangents` of its ops."""
-    rows = list(_op_rows(tape, OUTERMOST, -1, sources))
-    end = _end_of_reverse_pass(tape)
+    reverse = _reverse_ops(tape)
+    rows = list(_op_rows(tape, OUTERMOST, -1, sources, reverse))
     places = {row.op: k for k, row in enumerate(rows)}
     name = next((op.name for op in tape if isinstance(op, Input) and op.callee), None)
     columns = {
@@ -43,30 +47,68 @@ def tape_data(
         "bar": [in_words(cotangents[row.op]) if row.op in cotangents else "" for row in rows],
         "note": [in_line(note_text(row.inside.text(row.op.note))) for row in rows],
         "line": [sources.line(row.op.site) for row in rows],
-        "group": [_group_of(row, sources, row.op.id > end) for row in rows],
+        "group": [_group_of(row, sources, reverse) for row in rows],
         "reads": [[places[v.op] for v in row.op.references() if v.op in places] for row in rows],
+        "depth": [row.inside.path.count(".") for row in rows],
         "result": -1 if tape._result is None else places[tape.result.op],  # type: ignore[index]
+        "bodies": [[places[row.op], _body_group(row, sources, reverse)] for row in rows if _loop_of(row.op)],
+        "carried": [[places[a], places[b]] for row in rows for a, b in _carried(row.op) if a in places and b in places],
         **_memory_columns(tape, places),
     }
+    columns["folds"] = repeats(_tokens(columns))
     return {"title": f"{name or 'tape'}: {len(rows)} ops", "tape": columns, **sources.data()}
 
 
-def _op_rows(ops: Iterable[Op], inside: LoopScope, around: int, sources: Sources) -> Iterator[OpRow]:
+def _tokens(columns: Mapping[str, Any]) -> list[Hashable]:
+    """Return what two ops of equal iterations have in common: all but the numbers of ops, and integers that count."""
+    texts = [_NUMBERS.sub("#", text) for text in columns["text"]]
+    return list(zip(texts, *(columns[name] for name in ("kind", "type", "group", "depth")), strict=True))
+
+
+def _op_rows(ops: Iterable[Op], inside: LoopScope, around: int, sources: Sources, reverse: Set[Op]) -> Iterator[OpRow]:
     """Yield the rows of ops; after a loop, those of its body."""
     for op in ops:
         row = OpRow(op, inside, around)
         yield row
-        if isinstance(op, Call) and isinstance(op.fn, Loop):
-            within = sources.group(_group_of(row, sources, False), f"%{inside.path}{op.id} {op.fn.__name__}", "loop")
-            yield from _op_rows(op.fn.body, inside.body(op), within, sources)
+        if isinstance(op, Call) and (loop := _loop_of(op)):
+            yield from _op_rows(loop.body, inside.body(op), _body_group(row, sources, reverse), sources, reverse)
 
 
-def _group_of(row: OpRow, sources: Sources, in_result: bool) -> int:
-    """Return the group of an op: its line, in its pass or loop; `in_result`: it only builds the result of the tape."""
+def _loop_of(op: Op) -> Loop | None:
+    return op.fn if isinstance(op, Call) and isinstance(op.fn, Loop) else None
+
+
+def _body_group(row: OpRow, sources: Sources, reverse: Set[Op]) -> int:
+    """Return the group of the ops in the body of a loop."""
+    loop: Loop = row.op.fn  # type: ignore[attr-defined]
+    name = f"loop × {loop.count}" if loop.ending == "count" else loop.__name__
+    return sources.group(_group_of(row, sources, reverse), f"%{row.inside.path}{row.op.id} {name}", "loop")
+
+
+def _carried(op: Op) -> Iterator[tuple[Op | None, Op | None]]:
+    """Yield the ops of the values that a loop carries, each with the input of the body that reads it next."""
+    if loop := _loop_of(op):
+        for v, result in zip(loop.inputs[len(loop.steps) :][: loop.carried], loop.results, strict=False):
+            if isinstance(result, Variable):
+                yield result.op, v.op
+
+
+def _group_of(row: OpRow, sources: Sources, reverse: Set[Op]) -> int:
+    """Return the group of an op: its line, in its pass or loop."""
     op, parent = row.op, row.around
     if parent < 0:
-        parent = sources.group(-1, "reverse pass" if in_result or is_reverse(op) else "forward pass", "pass")
+        parent = sources.group(-1, "reverse pass" if op in reverse else "forward pass", "pass")
     return parent if op.site is None else sources.group_of(parent, op.site)
+
+
+def _reverse_ops(tape: AnyTape) -> Set[Op]:
+    """Return the ops of a tape's reverse pass, with those that only unpack or pack its results."""
+    end, found = _end_of_reverse_pass(tape), set[Op]()
+    for op in tape:
+        of_no_line = op.site is None and not op.note
+        if is_reverse(op) or op.id > end or (of_no_line and any(v.op in found for v in op.references())):
+            found.add(op)
+    return found
 
 
 def _end_of_reverse_pass(tape: AnyTape) -> int:
@@ -80,8 +122,8 @@ def _end_of_reverse_pass(tape: AnyTape) -> int:
 
 def is_reverse(op: Op) -> bool:
     """Whether an op belongs to a reverse pass; a loop does if an op of its body does."""
-    if isinstance(op, Call) and isinstance(op.fn, Loop):
-        return any(map(is_reverse, op.fn.body))
+    if loop := _loop_of(op):
+        return any(map(is_reverse, loop.body))
     return (op.note[0] if isinstance(op.note, tuple) else op.note or "").startswith(REVERSE_NOTES)
 
 
