@@ -12,17 +12,37 @@ project = "wengert"
 author = "the wengert developers"
 version = release = wengert.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "docstrings", "gallery", "names", "shown"]
-exclude_patterns = ["extensions"]
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "docstrings",  # before napoleon, which reads what it writes
+    "sphinx.ext.napoleon",
+    "gallery",
+    "names",
+    "reference",
+    "shown",
+]
+exclude_patterns = ["_templates", "extensions"]
+templates_path = ["_templates"]
 myst_heading_anchors = 3  # pages link to each other's headings, as on GitHub
 
 smartquotes = False  # f'(z) is no quotation
 default_role = "py:obj"
 add_module_names = False
+maximum_signature_line_length = 88
 autodoc_member_order = "bysource"
-autodoc_typehints = "none"  # numbers, arrays and containers of them: docstrings say more than Any
+autodoc_typehints = "signature"
+autodoc_typehints_format = "short"
+autodoc_type_aliases = {name: name for name in ("Argnums", "Modes", "Schedule", "Update")}
 autodoc_preserve_defaults = True
 autodoc_inherit_docstrings = False
+
+autosummary_filename_map = {  # file systems that ignore case take a class and its function for one file
+    "wengert.Profile": "wengert.Profile-class",
+    "wengert.tensor.Relation": "wengert.tensor.Relation-class",
+}
+napoleon_numpy_docstring = napoleon_use_rtype = False
 
 html_theme = "furo"
 html_title = "wengert"
