@@ -127,7 +127,7 @@ def test_objects_that_are_not_made_anew_run_as_they_are() -> None:
     point = Point(1.0, 2.0)
     for f in (lambda x: Counted(), lambda x: local(), lambda x: point, lambda x: (p := Point(x, x), p)):
         g = wg.compile(f)
-        with pytest.warns(wg.EagerWarning):
+        with pytest.warns(wg.NotCompiledWarning):
             g(2.0), g(2.0)
     assert g(2.0)[0] is not g(2.0)[0]
     assert wg.compile(lambda x: point)(2.0) is point
@@ -183,7 +183,7 @@ class Plain:
 
 def test_too_many_ways_run_as_they_are_and_the_test_is_named() -> None:
     g = wg.compile(lambda x, n: x * n)
-    with pytest.warns(wg.EagerWarning, match=r"too many traces; .* failed: type\(a1\) is int and a1 ==") as told:
+    with pytest.warns(wg.NotCompiledWarning, match=r"too many traces; .* failed: type\(a1\) is int and a1 ==") as told:
         assert [g(2.0, n) for n in range(20)] == [2.0 * n for n in range(20)]
     assert len(told) == 1
     assert "runs uncompiled: its calls need too many traces" in g.explain()
@@ -228,7 +228,7 @@ def test_one_container_in_two_places_of_a_result_is_one() -> None:
         return pair, pair
 
     g = wg.compile(f)
-    with pytest.warns(wg.EagerWarning, match="it returns a list"):
+    with pytest.warns(wg.NotCompiledWarning, match="it returns a list"):
         g(2.0)
     one, other = g(2.0)
     assert one is other
@@ -258,7 +258,7 @@ def test_it_follows_the_rules_as_they_are() -> None:
     wg.rules.remove(np.cbrt)
     try:
         wg.rrule(np.cbrt)(lambda x: (np.cbrt(x), lambda y_bar: 7.0 * y_bar))
-        with pytest.warns(wg.EagerWarning, match="an object with a custom rule"):
+        with pytest.warns(wg.NotCompiledWarning, match="an object with a custom rule"):
             assert g(8.0) == 7.0
     finally:
         wg.rules.remove(np.cbrt)
@@ -342,7 +342,7 @@ def test_a_thread_waits_for_what_another_one_traces() -> None:
     assert got == [6.0] and "1 trace" in g.explain()
 
 
-@pytest.mark.filterwarnings("ignore::wengert.EagerWarning")
+@pytest.mark.filterwarnings("ignore::wengert.NotCompiledWarning")
 def test_a_thread_does_not_wait_for_one_that_waits_for_it(monkeypatch) -> None:
     monkeypatch.setattr("wengert.compiling.compile.LONGEST_WAIT", 1e6)
     got: list[Any] = []
@@ -449,7 +449,7 @@ def test_too_many_branches_name_the_line_of_the_branch() -> None:
         return x if halved else -x
 
     g = wg.compile(wg.grad(steps))
-    with pytest.warns(wg.EagerWarning, match=r"many traces; .* failed: .*test_compile.py:\d+ in .*steps: .*1.0 was"):
+    with pytest.warns(wg.NotCompiledWarning, match=r"many traces; .*: .*test_compile.py:\d+ in .*steps: .*1.0 was"):
         assert [g(2.0**k) for k in range(1, 15)] == [2.0**-k for k in range(1, 15)]
 
 
@@ -513,7 +513,7 @@ def test_a_mistake_of_ours_in_making_code_is_told_and_the_function_runs_as_it_is
     monkeypatch.undo()
     monkeypatch.setattr("wengert.compiling.compile.CompiledTrace", fails)
     g = wg.compile(wg.grad(lambda x: x * x))
-    with pytest.warns(wg.EagerWarning, match="no such thing.*, a bug in wengert"):
+    with pytest.warns(wg.NotCompiledWarning, match="no such thing.*, a bug in wengert"):
         assert g(3.0) == 6.0
     assert g(4.0) == 8.0
 

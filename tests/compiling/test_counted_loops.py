@@ -524,7 +524,7 @@ REFUSED = [
 ]  # fmt: skip
 
 
-@pytest.mark.filterwarnings("ignore::wengert.EagerWarning")
+@pytest.mark.filterwarnings("ignore::wengert.NotCompiledWarning")
 @pytest.mark.parametrize("f", REFUSED, ids=lambda f: f.__name__)
 def test_what_a_tape_cannot_hold_of_a_counter_keeps_a_loop_as_long_as_it_was(f):
     near_everywhere(f, R.uniform(0.3, 3.0, 12))

@@ -11,7 +11,7 @@ import pytest
 
 import wengert as wg
 from wengert.compiling import entries
-from wengert.compiling.watched.loop_states import Mark
+from wengert.compiling.watched.marks import Mark
 from wengert.tape.ops import Call
 from wengert.tape.source import LostGuardError
 

@@ -378,7 +378,7 @@ def test_what_a_trace_computed_is_not_kept_by_its_code(monkeypatch, f, x):
     assert "reads a0" in compiled.explain()
 
 
-@pytest.mark.filterwarnings("ignore::wengert.EagerWarning")
+@pytest.mark.filterwarnings("ignore::wengert.NotCompiledWarning")
 def test_a_mistake_of_ours_is_told_and_leaves_the_code_as_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(*_: Any) -> None:
         raise KeyError("a mistake")

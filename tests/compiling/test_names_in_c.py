@@ -382,5 +382,5 @@ class _Counted(metaclass=_Counting):
 def test_an_attribute_that_a_metaclass_gives_is_not_read_ahead() -> None:
     """Its property is code, which would run before the function, as often as the compiled code looks at it."""
     compiled = wg.compile(wg.grad(lambda x: x * _Counted.scale))
-    with pytest.warns(wg.EagerWarning, match="metaclass"):
+    with pytest.warns(wg.NotCompiledWarning, match="metaclass"):
         assert compiled(1.0) == 2.0

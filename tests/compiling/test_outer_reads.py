@@ -127,7 +127,7 @@ class N:
     def __init__(self, a=0.3): self.a = a
 o = N()
 def k(m, z): return m.a * z * c
-@wg.extend.pullback(k)
+@wg.extend.vjp_rule(k)
 def of_k(y_bar, y, m, z): return None, y_bar * m.a * c
 @wg.non_differentiable
 def floor(z): return np.floor(z * c)
@@ -353,7 +353,7 @@ def of(head: str, body: str) -> Any:
 
 
 @pytest.mark.parametrize(("head", "body", "change", "again"), WAYS, ids=[f"{b} -- {c}" for _, b, c, _ in WAYS])
-@pytest.mark.filterwarnings("ignore::wengert.EagerWarning")
+@pytest.mark.filterwarnings("ignore::wengert.NotCompiledWarning")
 def test_what_is_read_outside_is_never_stale(head: str, body: str, change: str, again: str) -> None:
     space, f = of(head, body)
     plain, g = wg.value_and_grad(f), wg.compile(wg.value_and_grad(f))
@@ -414,7 +414,7 @@ def test_what_cannot_be_watched_runs_as_it_is_and_says_so_once(head: str, statem
     source = f"import numpy as np\nimport wengert as wg\n{head}\ndef f(x):\n  {statement}\n  return np.sum(x * x)\n"
     space, twin = space_of(source), space_of(source)
     g, plain = wg.compile(space["f"]), twin["f"]
-    with warnings.catch_warnings(record=True, action="always", category=wg.EagerWarning) as told:
+    with warnings.catch_warnings(record=True, action="always", category=wg.NotCompiledWarning) as told:
         for k in range(3):
             x, y = X + k, X + k
             assert g(x) == plain(y)
@@ -484,7 +484,7 @@ def test_what_is_made_inside_may_be_changed_inside() -> None:
 def test_an_object_as_an_argument_of_a_function_with_a_rule() -> None:
     space, _ = of(RULED, "1.0")
     g = wg.compile(space["k"])
-    with pytest.warns(wg.EagerWarning, match="passes a N to k, which has a custom rule"):
+    with pytest.warns(wg.NotCompiledWarning, match="passes a N to k, which has a custom rule"):
         assert [g(space["N"](a), 2.0) for a in (0.3, 0.5)] == [1.2, 2.0]
 
 
@@ -534,7 +534,7 @@ def test_what_is_deep_or_long_is_not_kept() -> None:
         deep = [deep]
     long = [0.5] * 5000
     for f in (lambda x: x * len(deep), lambda x: x * sum(long)):
-        with pytest.warns(wg.EagerWarning, match="too large or too deep|more than"):
+        with pytest.warns(wg.NotCompiledWarning, match="too large or too deep|more than"):
             assert wg.compile(f)(2.0) == f(2.0)
     assert all(v is long[0] for v in long)
 

@@ -18,7 +18,7 @@ def as_plain(f: Any, calls: list[Any], changes: tuple[str, ...] = (), space: dic
     """Compare each call of the compiled function with a plain one, and make the changes between them."""
     g = wg.compile(f)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", wg.EagerWarning)
+        warnings.simplefilter("ignore", wg.NotCompiledWarning)
         for k, args in enumerate(calls):
             assert shown(g(*args)) == shown(f(*args)), k
             if k < len(changes):
@@ -185,7 +185,7 @@ def test_a_module_that_becomes_an_object_of_another_class() -> None:
     g = wg.compile(space["f"])
     assert g(1.0) == 2.0
     space["module"].__class__ = space["Made"]
-    with pytest.warns(wg.EagerWarning, match="it reads a Made"):
+    with pytest.warns(wg.NotCompiledWarning, match="it reads a Made"):
         assert g(1.0) == 9.0
 
 

@@ -34,7 +34,7 @@ def until(change: Callable[[], Any], back: Callable[[], Any]) -> Iterator[None]:
 def warning_of(action: Any, category: type[Warning] = Warning) -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter(action, category)
-        warnings.simplefilter("ignore", wg.EagerWarning)
+        warnings.simplefilter("ignore", wg.NotCompiledWarning)
         yield
 
 
@@ -64,8 +64,8 @@ def in_locale(name: str) -> Any:
 OURS: dict[str, Callable[[], Any]] = {
     "debug_nans": wg.debug_nans,
     "debug": wg.debug,
-    "accumulation": lambda: wg.accumulation(add="plus", strategy="pass through"),
-    "strict": wg.strict,
+    "accumulation_options": lambda: wg.accumulation_options(add="plus", strategy="pass through"),
+    "debug_callbacks": wg.debug_callbacks,
     "rules": wg.rules.scope,
 }
 SETTINGS: dict[str, Callable[[], Any]] = {

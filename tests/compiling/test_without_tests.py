@@ -43,7 +43,7 @@ def without(entry: Any, test: str) -> Any:
     return names["entry"]
 
 
-@pytest.mark.filterwarnings("ignore::wengert.EagerWarning")
+@pytest.mark.filterwarnings("ignore::wengert.NotCompiledWarning")
 def test_each_form_of_test_is_needed() -> None:
     needed: collections.Counter[str] = collections.Counter()
     forms: set[str] = set()

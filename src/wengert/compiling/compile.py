@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from wengert.compiling.entries import FAILED, CompiledTrace, Miss
+from wengert.compiling.joining import agree_numerically, begin_history, joined, replaces
 from wengert.compiling.loops.lowering import find_reverse, warn_of_bug
 from wengert.compiling.loops.while_loops import is_head
 from wengert.compiling.native.module import load_compiler, require_compiler
@@ -20,12 +21,12 @@ from wengert.compiling.watched.tracing import WatchedTrace, trace_watched, trace
 from wengert.compiling.watched.watchable import Wrapper
 from wengert.errors import (
     ArgumentError,
-    EagerWarning,
     IntegerInputError,
     NoDerivativeError,
     NoGradientPathError,
     NonScalarOutputError,
     NotCompiledError,
+    NotCompiledWarning,
     WengertError,
 )
 from wengert.recording.recording import STATE
@@ -38,7 +39,6 @@ from wengert.values.frames import warn
 from wengert.values.progress import Telling
 from wengert.values.settings import SETTINGS
 from wengert.values.transformed import Remade, check_function
-from wengert.values.trees import leaves
 
 MOST_PER_FORM, MOST_TRACES = 8, 64
 """The most traces that are kept for one form of call, and in all; also the most with the same code."""
@@ -139,8 +139,10 @@ class CompiledFunction(Remade, Wrapper):
         """Make a call with tracing, and keep its trace if it can be compiled."""
         if self.native:
             load_compiler()  # it registers classes, which a guard of an open trace would notice
+        given = (*args, *kwargs.values())
+        other = self._entry_of_other_branch(key, given)
         try:
-            found = trace_watched(self.wrapped, args, kwargs)
+            found = trace_watched(self.wrapped, args, kwargs, earlier=other.history[-1].heads if other else None)
         except FUNCTION_ERRORS:
             raise
         except WengertError as error:
@@ -155,27 +157,39 @@ class CompiledFunction(Remade, Wrapper):
             else:
                 self._give_up(str(found.reads.obstacle))
             return found.value
-        parameters = [f"a{k}" for k in range(len(args) + len(kwargs))]
-        given = (*args, *kwargs.values())
+        parameters = [f"a{k}" for k in range(len(given))]
         try:
             entry = self._trace_with_counters(found, parameters, args, kwargs)
             entry = entry or CompiledTrace(found, parameters, self.exact, self.native)
         except self.generation_errors as error:
             self._give_up(f"generating its code raised {error!r}, a bug in wengert. Please report it")
             return found.value
+        self._keep(key, entry, other, found, given)
+        return found.value
+
+    def _keep(
+        self, key: Any, entry: CompiledTrace, other: CompiledTrace | None, found: WatchedTrace, given: tuple[Any, ...]
+    ) -> None:
+        """Keep an entry whose code reproduces the trace, if possible joined with the `other` one; else give up."""
+        begin_history(entry)
+        self._version = rules.version  # tracing may have loaded some
+        made = other and self._joined(entry, other, found, given)
+        if made:
+            self._entries[key] = [made, *[each for each in self._entries[key] if not replaces(made, each)]]
+            made.traced = None
+            return
         is_alone = not SESSION.recordings  # traces in other threads swap code, so that guards fail
         failing = entry.failing_guard(given)
-        verified = None if failing else self._verified(entry, found, parameters, given)
+        verified = None if failing else self._verified(entry, found, given)
         if verified is not None:
-            self._version = rules.version  # tracing may have loaded some
             self._entries[key] = _with_entry(self._entries.get(key, ()), verified)
+            verified.traced = None
         elif is_alone and not SESSION.recordings:
             self._give_up(
                 f"it changes values that it reads from outside the function; the guard that failed: {failing}"
                 if failing
                 else "its generated code returned other numbers than its trace"
             )
-        return found.value
 
     def _trace_with_counters(
         self, found: WatchedTrace, parameters: list[str], args: Any, kwargs: Any
@@ -192,9 +206,23 @@ class CompiledFunction(Remade, Wrapper):
             warn_of_bug(error)
             return None
 
-    def _verified(
-        self, entry: CompiledTrace, found: WatchedTrace, parameters: list[str], given: tuple[Any, ...]
+    def _entry_of_other_branch(self, key: Any, given: tuple[Any, ...]) -> CompiledTrace | None:
+        """Return an entry whose guards hold, so that only a branch inside its code was another one."""
+        entries = [entry for entry in self._entries.get(key, ()) if entry.history]
+        return next((entry for entry in entries if not entry.failing_guard(given)), None)
+
+    def _joined(
+        self, entry: CompiledTrace, other: CompiledTrace, found: WatchedTrace, given: tuple[Any, ...]
     ) -> CompiledTrace | None:
+        """Return an entry whose loops have the branches of two others, if that is possible."""
+        try:
+            made = joined(entry, other, self.exact, self.native)
+        except self.generation_errors as error:
+            warn_of_bug(error)
+            return None
+        return made if made and not made.failing_guard(given) and _reproduces_trace(made, found, given) else None
+
+    def _verified(self, entry: CompiledTrace, found: WatchedTrace, given: tuple[Any, ...]) -> CompiledTrace | None:
         """Return an entry whose code reproduces the trace, if need be a less optimised one; None if none does."""
         tape: Any = found.tape
         if found.reads.draws or not (find_reverse(tape) or any(map(is_head, tape))):
@@ -202,14 +230,15 @@ class CompiledFunction(Remade, Wrapper):
         for exact in (self.exact, True):
             if _reproduces_trace(entry, found, given):
                 return entry
-            entry = CompiledTrace(found, parameters, exact, self.native, loops=False)
+            entry = CompiledTrace(found, entry.parameters, exact, self.native, loops=False)
         return entry if _reproduces_trace(entry, found, given) else None
 
     def _give_up(self, reason: str) -> None:
         """Run uncompiled from now on, and warn."""
         self._eager, self._version = reason, rules.version
         self._raise_if_strict()
-        warn(f"{callable_name(self.wrapped)} runs uncompiled: {reason.rstrip('.')}. {_STILL_CORRECT}", EagerWarning)
+        said = f"{callable_name(self.wrapped)} runs uncompiled: {reason.rstrip('.')}. {_STILL_CORRECT}"
+        warn(said, NotCompiledWarning)
 
     def _raise_if_strict(self) -> None:
         """With `strict`, raise the reason why the function would run uncompiled."""
@@ -250,22 +279,9 @@ def _reproduces_trace(entry: CompiledTrace, found: WatchedTrace, given: tuple[An
     """Whether the code of an entry returns the numbers of its trace; floating-point warnings are not repeated."""
     with np.errstate(all="ignore"):
         made = entry.call(*given)
-    if _agree_numerically(made, found.value):
+    if agree_numerically(made, found.value):
         return True
     return entry.takes_derivative and has_nan(made) and not has_nan(found.value)
-
-
-def _agree_numerically(found: Any, expected: Any) -> bool:
-    """Whether two results are equal up to rounding."""
-    mine, theirs = leaves(found), leaves(expected)
-    return len(mine) == len(theirs) and all(
-        [_are_close(np.asarray(a), np.asarray(b)) for (_, a), (_, b) in zip(mine, theirs, strict=True)]
-    )
-
-
-def _are_close(a: np.ndarray, b: np.ndarray) -> bool:
-    size = np.max(np.abs(b), initial=0, where=np.isfinite(b))
-    return a.shape == b.shape and np.allclose(a, b, rtol=0, atol=1e-9 * float(size), equal_nan=True)
 
 
 def _moved_to_front(entries: Sequence[CompiledTrace], entry: CompiledTrace) -> list[CompiledTrace]:
@@ -296,28 +312,41 @@ def compile(
 ) -> Any:
     """Return a compiled `g`: the first call traces it, later calls run generated code.
 
-    `g` is `grad(f)`, `value_and_grad(f)`, `jacobian(f)` or any function, which may take derivatives itself. Before the
-    code runs, guards check that it is still valid: that the arguments have the same form, and that the integers,
-    strings, functions and classes which the function read from outside (globals, closures, attributes, defaults) are
-    the same. If a guard fails, the call is traced again. Floats and float arrays from outside are read anew at each
-    call. A function with side effects, or that reads objects which wengert cannot inspect, runs uncompiled, and one
-    EagerWarning tells why; with `strict` it raises NotCompiledError.
+    Before the code runs, guards check that it is still valid: that the arguments have the same form, and that the
+    integers, strings, functions and classes which the function read from outside (globals, closures, attributes,
+    defaults) are the same. If a guard fails, the call is traced again. Floats and float arrays from outside are read
+    anew at each call. Results equal those of `g` to 1e-12 of the largest.
 
-    Results equal those of `g` to 1e-12 of the largest; with `exact` nothing is computed in another order. With `native`
-    numba compiles the code at the first call; by default, if numba is installed and without `exact`, once that pays;
-    with False never. A long trace shows its progress on a terminal, unless `quiet`. Without `g` it is a decorator.
+    A function with side effects, or that reads objects which wengert cannot inspect, runs uncompiled. A long trace
+    shows its progress on a terminal.
 
-    >>> scale = {"a": 2.0}
-    >>> g = wg.compile(wg.grad(lambda x: scale["a"] * x**2))
-    >>> g(3.0), g(3.0)
-    (12.0, 12.0)
-    >>> scale["a"] = 10.0
-    >>> g(3.0)
-    60.0
+    Parameters:
+        g (callable): `grad(f)`, `value_and_grad(f)`, `jacobian(f)` or any function, which may take derivatives itself.
+            Without it, `compile` returns a decorator.
+        exact (bool): Compute nothing in another order than `g`.
+        strict (bool): Raise an error instead of running uncompiled.
+        native (bool | None): Compile the code with numba at the first call. By default, numba is used if it is
+            installed, without `exact`, once that pays; with False never.
+        quiet (bool): Show no progress.
+    Returns:
+        callable: The compiled function. Its method `explain()` describes the traces, `source()` returns the generated
+            code, and `clear()` forgets all traces.
+    Raises:
+        NativeUnavailableError: `native` is True and numba is not installed.
+        NotCompiledError: With `strict`, the function cannot be compiled.
+    Warns:
+        NotCompiledWarning: The function runs uncompiled; the warning, issued once, says why.
+    See Also:
+        grad, value_and_grad, trace, profile
 
-    Errors: NativeUnavailableError for native=True without numba.
-
-    `g.explain()` describes the traces, `g.source()` returns the generated code, `g.clear()` forgets all traces.
+    Examples:
+        >>> scale = {"a": 2.0}
+        >>> g = wg.compile(wg.grad(lambda x: scale["a"] * x**2))
+        >>> g(3.0), g(3.0)
+        (12.0, 12.0)
+        >>> scale["a"] = 10.0
+        >>> g(3.0)
+        60.0
     """
     native = False if exact and native is None else native
     if native:

@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from wengert.compiling.loops.earlier_traces import EarlierTrace
 from wengert.compiling.loops.lowering import find_reverse
 from wengert.compiling.optimising import optimised_by
 from wengert.compiling.pipeline import LOWERING, OPTIMISING, Context
 from wengert.compiling.watched.drawing import saved_state
 from wengert.compiling.watched.guards import with_labels
-from wengert.compiling.watched.loop_states import loops_ended_by_guards
+from wengert.compiling.watched.marks import loops_ended_by_guards
 from wengert.compiling.watched.tracing import WatchedTrace
 from wengert.compiling.watched.watchable import has_readable_state, readable_state
 from wengert.errors import StaleTapeError
@@ -41,7 +42,9 @@ class CompiledTrace:
     """A compiled trace: `call` returns the result of a call that passes its guards, else a Miss.
 
     `guards` are expressions that have to be true, in order; `names` are their global variables. Entries with equal
-    `code_key` run the same code, and differ only in the objects that their guards check.
+    `code_key` run the same code, and differ only in the objects that their guards check. `traced` is the trace while
+    the entry is being made; `history` has what is kept of the traces whose branches are in its loops, its own last, and
+    `samples` the inputs of those whose calls it can make.
     """
 
     def __init__(
@@ -49,6 +52,9 @@ class CompiledTrace:
     ) -> None:
         reads = traced.reads
         assert traced.tape is not None
+        self.traced: Any = traced
+        self.history: list[EarlierTrace] = []
+        self.samples: list[tuple[EarlierTrace, list[Any]]] = []
         has_reverse_pass = bool(reads.recording.notes) or bool(find_reverse(traced.tape))
         self.takes_derivative = has_reverse_pass and not reads.draws  # another run would draw other numbers
         heads, self.recorded = loops_ended_by_guards(traced.tape), len(traced.tape)

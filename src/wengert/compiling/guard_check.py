@@ -13,7 +13,7 @@ from typing import Any, TypeGuard, TypeVar
 import numpy as np
 
 from wengert.compiling.loops.periodicity import constant_key
-from wengert.compiling.watched.loop_states import Mark
+from wengert.compiling.watched.marks import Mark
 from wengert.tape.loops import Loop, with_bodies
 from wengert.tape.ops import Call, Op
 from wengert.tape.source import LostGuardError

@@ -203,7 +203,8 @@ class BranchingLoop:
         """Return the ops that run the loop as one of its runs was recorded, and those that are its results."""
         code, count = AdjointCode(), run.max_count
         if run.number is not None:
-            count, number = self.most, self.number(code, run)
+            number = self.number(code, run)  # a loop of at most one iteration would be a branch
+            count = max(self.most, 2)  # type: ignore[type-var]
             code.push(Call(operator.le, [number, float(self.most)], val=True, site=site, guard=True))  # type: ignore[arg-type]
             if int(run.op_of(run.number).val) > run.max_count:  # type: ignore[operator]
                 code.push(Call(operator.ge, [number, 0.0], val=True, site=site, guard=True))

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.watched.loop_states import Head, Mark
+from wengert.compiling.watched.marks import Head, Mark
 from wengert.mutation.residuals import materialise
 from wengert.recording.primitives import Bound, Primitive
 from wengert.recording.recording import STATE, Level, Recording, flat_slots, silent

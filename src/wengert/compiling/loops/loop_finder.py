@@ -32,7 +32,7 @@ from wengert.compiling.loops.branch_tree import (
 )
 from wengert.compiling.loops.lifted_integers import may_be_floats
 from wengert.compiling.loops.periodicity import call_signature, constant_key
-from wengert.compiling.watched.loop_states import Join, Mark
+from wengert.compiling.watched.marks import Join, Mark
 from wengert.tape.ops import Call, Constant, Op, Variable, sequence_like
 from wengert.values import functional
 from wengert.values.identity_set import Functions
@@ -94,14 +94,15 @@ def find_while_loops(
     ops: Sequence[Op],
     place: dict[Op, int],
     runs: Sequence[list[int]],
-    last: dict[Any, int],
+    last: Sequence[dict[Any, int]],
+    traces: Sequence[int],
     constants: Collection[Op] = (),
 ) -> list[WhileLoop]:
     """Return the loop that was run so often, one for each run; each run has the positions of its heads.
 
     Runs whose iterations are not a function of their variables are left out, as are the first iterations of others.
-    `place` maps ops to their positions, `last` to the positions where they are read last. The inputs `constants` have
-    the same values in each call.
+    `place` maps ops to their positions, and `last` for each trace to the positions where it reads them last. `traces`
+    has the number of each op's trace. The inputs `constants` have the same values in each call.
     """
     heads = [_recurring(ops, run) for run in runs if all([ops[k].fn.is_all for k in run])]  # type: ignore[attr-defined]
     never = {run[0] for run in runs if never_runs(ops, run, constants)}
@@ -111,10 +112,10 @@ def find_while_loops(
         tests = [_ending_tests(ops, run) for run in heads]
         if None not in tests:
             with contextlib.suppress(_Irregular, _UnconfirmedError):
-                if found := _LoopFinder(ops, place, heads, tests, last).loops():  # type: ignore[arg-type]
+                if found := _LoopFinder(ops, place, heads, tests, last, traces).loops():  # type: ignore[arg-type]
                     return found
         try:
-            return _LoopFinder(ops, place, heads, heads, last).loops()
+            return _LoopFinder(ops, place, heads, heads, last, traces).loops()
         except _UnconfirmedError:
             return []
         except _Irregular as error:
@@ -185,9 +186,11 @@ class _LoopFinder:
         place: dict[Op, int],
         runs: Sequence[list[int]],
         cuts: Sequence[list[int]],
-        last: dict[Any, int],
+        last: Sequence[dict[Any, int]],
+        traces: Sequence[int],
     ) -> None:
-        self.ops, self.place, self.heads, self.cuts, self.last = ops, place, runs, cuts, last
+        self.ops, self.place, self.heads, self.cuts, self.traces = ops, place, runs, cuts, traces
+        self.last = [last[traces[starts[0]]] for starts in cuts]
         self.after_tests = cuts is not runs
         self.forms = [ops[heads[-1]].fn.form for heads in runs]  # type: ignore[attr-defined]
         states: list[list[list[Any]]] = [[[v.op for v in ops[k].references()] for k in heads] for heads in runs]
@@ -244,7 +247,7 @@ class _LoopFinder:
         given = [head.fn.given for _, head in heads]
         for j in frozenset().union(*given).difference(frozenset.intersection(*given)):
             row, head = next((row, head) for row, head in heads if j in head.fn.given)
-            if spec_of([*head.references()][j].op.val) in head.fn.heads.reads.recording.memory.written_like:
+            if spec_of([*head.references()][j].op.val) in head.fn.heads.written_like:
                 raise _Irregular(row)
 
     def check_integers(self, tree: Fork, exhausted: PathEnd | None) -> None:
@@ -403,14 +406,12 @@ class _LoopFinder:
 
     def read_later(self, run: int) -> list[Op]:
         """Return the ops of a run, up to the last step of its last iteration, that are read after it."""
-        row, starts = self.iterations[run][-1], self.cuts[run]
+        row, starts, last = self.iterations[run][-1], self.cuts[run], self.last[run]
         stop = self.stops[run] = (self.place[row.ops[row.at - 1]] if row.at else starts[-1]) + 1
         if len(self.iterations[run]) == 1 and not row.at:  # it never runs, so its variables are those before it
             return []
-        later: list[Op] = [
-            op for op in self.ops[starts[0] : stop] if type(op) is Call and self.last.get(op, -1) >= stop
-        ]
-        others = [op for op in row.variables if op not in later and self.last.get(op, -1) >= stop]
+        later: list[Op] = [op for op in self.ops[starts[0] : stop] if type(op) is Call and last.get(op, -1) >= stop]
+        others = [op for op in row.variables if op not in later and last.get(op, -1) >= stop]
         if others:  # of the variables or of what was before the loop
             raise _Irregular(row)
         return later
@@ -506,12 +507,17 @@ class _LoopFinder:
         outer = {given for given in self.given if all([given[row.run] is op for row, op in pairs])}
         is_computed = isinstance(ops[0], Call) or (type(ops[0]) is Constant and type(ops[0].val) is float)
         may_be_outer = bool(is_read_later or self.is_short or self.joins or not found or not is_computed)
-        if may_be_outer and all([op is ops[0] for op in ops]) and self.is_before(ops[0], 0):
+        is_one = all([op is ops[0] for op in ops]) and self.is_before(ops[0], 0) and self.is_shared(ops[0])
+        if may_be_outer and is_one:
             outer.add((ops[0],) * len(self.cuts))
         found += [OuterValue(self.number(given)) for given in outer]
         if len(found) != 1:  # these iterations do not say which it is
             raise _Irregular(rows[0])
         return found[0]
+
+    def is_shared(self, op: Op) -> bool:
+        """Whether each trace may read an op: it is a constant, or not one of an earlier trace."""
+        return type(op) is Constant or self.traces[self.place[op]] in (0, self.traces[-1])
 
     def number(self, given: tuple[Op, ...]) -> int:
         if given not in self.outer_values:

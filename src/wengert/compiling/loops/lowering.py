@@ -17,7 +17,7 @@ from wengert.compiling.loops.deferred_reverse import Reverse
 from wengert.compiling.loops.loop_derivative import constructed_derivative
 from wengert.compiling.loops.rolling import rolled
 from wengert.compiling.loops.while_loops import (
-    is_head,
+    is_mark,
     may_have_free_loops,
     with_early_guards,
     with_free_loops,
@@ -146,7 +146,7 @@ def _forward_ops(ops: Sequence[Op], back: Call, inputs: Sequence[Op], has_free: 
         if any([v.op in found for v in op.references()]):
             found.add(op)
     if has_free:
-        first = next(k for k, op in enumerate(before) if is_head(op))
+        first = next(k for k, op in enumerate(before) if is_mark(op))
         found.update([op for op in before[first:] if isinstance(op, Call)])
     found.difference_update(inputs)
     elsewhere = {v.op for op in ops[at:] if op is not back for v in op.references()} | {*inputs}

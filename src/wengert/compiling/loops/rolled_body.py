@@ -210,17 +210,18 @@ def canonical(loop: Loop) -> Any:
 def _op_key(op: Op) -> Any:
     if not isinstance(op, Call):
         return type(op), int if type(op.val) is int else static_spec(op.val)
-    return type(op), _value_key((op.fn, op.args, op.kwargs, op.guard and op.val)), static_spec(op.val)
+    return type(op), value_key((op.fn, op.args, op.kwargs, op.guard and op.val)), static_spec(op.val)
 
 
-def _value_key(tree: Any) -> Any:
+def value_key(tree: Any) -> Any:
+    """Return a key that is equal for equal functions and arguments."""
     t = type(tree)
     if t is Variable:
         return t, tree.id
     if isinstance(tree, (tuple, list)):
-        return (t, *map(_value_key, tree))
+        return (t, *map(value_key, tree))
     if t is dict:
-        return (t, *[(key, _value_key(part)) for key, part in tree.items()])
+        return (t, *[(key, value_key(part)) for key, part in tree.items()])
     if t is slice:
-        return t, _value_key(tree.start), _value_key(tree.stop), _value_key(tree.step)
+        return t, value_key(tree.start), value_key(tree.stop), value_key(tree.step)
     return (t, tree) if t is type(len) else constant_key(tree)

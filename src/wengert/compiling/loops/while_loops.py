@@ -5,6 +5,7 @@ All other loops keep the number of iterations that was recorded, see `rolling.py
 
 from __future__ import annotations
 
+import itertools
 import operator
 from bisect import bisect
 from collections.abc import Collection, Iterable, Sequence
@@ -18,7 +19,7 @@ from wengert.compiling.loops.branching_loops import BranchingLoop, UnsupportedTr
 from wengert.compiling.loops.loop_finder import find_while_loops, never_runs
 from wengert.compiling.loops.periodicity import static_spec
 from wengert.compiling.tape_rewriter import tape_with_ops
-from wengert.compiling.watched.loop_states import Head, Mark
+from wengert.compiling.watched.marks import Earlier, Head, Mark
 from wengert.tape.ops import Call, Constant, Op, Variable
 from wengert.values import functional
 from wengert.values.identity_set import Functions
@@ -38,6 +39,10 @@ def is_mark(op: Op) -> bool:
     return isinstance(op, Call) and isinstance(op.fn, Mark)
 
 
+def _is_mark_of_trace(op: Op) -> bool:
+    return isinstance(op, Call) and type(op.fn) is Earlier
+
+
 def may_have_free_loops(tape: Any) -> bool:
     """Whether a loop on the tape may run a different number of times in another call."""
     ops = list(tape)
@@ -55,10 +60,10 @@ def _has_open_count(ops: Sequence[Any], heads: list[int]) -> bool:
 
 
 def without_heads(tape: Any) -> Any:
-    """Delete the heads of loops from the tape, and other marks; return it."""
-    marks = [Variable(op) for op in tape if is_mark(op)]
-    if marks:
-        tape.delete(*marks)
+    """Delete the heads of loops from the tape, other marks, and the calls of earlier traces; return it."""
+    ops = [*tape]
+    if marks := {*_of_earlier(ops), *filter(is_mark, ops)}:
+        tape.delete(*map(Variable, marks))
     return tape
 
 
@@ -74,7 +79,19 @@ def with_free_loops(tape: Any, constants: Iterable[int] = ()) -> Any:
         fixed = {made.inputs[k].op for k in constants}
         ops = _insert_loops(ops, _found_loops(ops, loops, made.result, fixed))
         ops = [op for op in ops if not (is_mark(op) and op.fn.loop in done)]  # type: ignore[attr-defined]
-    return tape_with_ops(made, ops)
+    earlier = {*_of_earlier(ops)}
+    return tape_with_ops(made, [op for op in ops if op not in earlier])
+
+
+def _traces_of(ops: Sequence[Op]) -> list[int]:
+    """Return the number of each op's trace: of earlier ones from 1 on, of the last one what follows, or 0 for all."""
+    return [*itertools.accumulate([_is_mark_of_trace(op) for op in ops])]
+
+
+def _of_earlier(ops: Sequence[Any]) -> list[Op]:
+    """Return the calls of earlier traces, and the marks around them."""
+    marks = [k for k, op in enumerate(ops) if _is_mark_of_trace(op)]
+    return [*ops[marks[0] : marks[-1] + 1]] if marks else []
 
 
 def fold_counters(tape: Any) -> Any:
@@ -131,7 +148,11 @@ def _found_loops(
 ) -> list[tuple[WhileLoop, BranchingLoop]]:
     """Return the runs of loops that become a Loop, in order; runs of one loop share one if possible."""
     place = {op: k for k, op in enumerate(ops)}
-    last: dict[Any, int] = {v.op: k for k, op in enumerate(ops) for v in op.references()} | {result.op: len(ops)}
+    traces = _traces_of(ops)
+    last: list[dict[Any, int]] = [{} for _ in range(traces[-1] + 1)]
+    for k, op in enumerate(ops):
+        last[traces[k]].update({v.op: k for v in op.references()})
+    last[-1][result.op] = len(ops)
     groups: dict[Any, list[list[int]]] = {}
     for heads in loops:
         if _has_open_count(ops, heads) or never_runs(ops, heads, constants):
@@ -142,13 +163,15 @@ def _found_loops(
     waiting = [*groups.values()]
     while waiting:
         runs = waiting.pop()
-        those = drop_unread_variables(find_while_loops(ops, place, runs, last, constants))
+        those = drop_unread_variables(find_while_loops(ops, place, runs, last, traces, constants))
         rest = [heads for heads in runs if not any([heads[0] <= one.start <= heads[-1] for one in those])]
         waiting += _separated(ops, rest) if len(runs) > 1 else []
         try:
             for those_alike in _runs_of_one_shape(those):
                 loop = BranchingLoop(those_alike, max(map(len, runs)))
                 found += [(one, loop) for one in those_alike]
+                if len({traces[one.start] == traces[-1] for one in those_alike}) == 2:
+                    next(filter(_is_mark_of_trace, ops)).fn.joined = True  # type: ignore[attr-defined]
         except UnsupportedTreeError:
             continue
     return sorted(found, key=lambda pair: pair[0].start)
@@ -174,11 +197,17 @@ def _insert_loops(ops: list[Op], found: list[tuple[WhileLoop, BranchingLoop]]) -
     """Replace the ops of each run of a loop by a call."""
     made: list[Op] = []
     new: dict[Any, Op] = {}
-    numbers = {one.op_of(one.number) for one, _ in found if one.number is not None}
-    answered = {op for op in ops if getattr(op, "fn", None) is functional.iterations and op.args[0].op in numbers}  # type: ignore[attr-defined]
+    traces = _traces_of(ops)
+    numbers = {(traces[one.start], one.op_of(one.number)) for one, _ in found if one.number is not None}
+    asked: Any = [
+        pair for pair in zip(traces, ops, strict=True) if getattr(pair[1], "fn", None) is functional.iterations
+    ]
+    answered = {op for trace, op in asked if (trace, op.args[0].op) in numbers}
 
     def copy(some: Iterable[Op]) -> None:
         for op in some:
+            if _is_mark_of_trace(op):  # another trace begins, which may read the same ops
+                new.clear()
             if op not in answered:
                 op.rewrite(lambda v: Variable(new.get(v.op, v.op)))  # type: ignore[arg-type]
                 made.append(op)

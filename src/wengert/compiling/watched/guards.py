@@ -73,6 +73,7 @@ class Guards:
         self._namespaces: dict[int, Any] = {}  # the mappingproxies of classes, by id
         self._registrations = ""  # the guard that no class was registered with an ABC
         self._abc_answers: dict[str, None] = {}  # guards that repeat the checks of abstract classes
+        self.absorbed: dict[str, None] = {}  # guards of earlier traces, checked last
 
     # -- giving up
 
@@ -297,7 +298,11 @@ class Guards:
         """Return the guards in the order in which they are checked; those of inputs bind their names for the others."""
         outside = [(f"i{k}", *item) for k, item in enumerate(self.inputs.items()) if item[0] not in self.draws]
         of_inputs = [self._type_guard(name, accessor, outer.original) for name, accessor, outer in outside]
-        return [*self.class_guards, *self.guards, *of_inputs, *self._guards_of_identity(), *self._alias_guard()]
+        return [*self.class_guards, *self.guards, *of_inputs, *self.guards_at_end()]
+
+    def guards_at_end(self) -> list[str]:
+        """Return the guards that are checked last: they read the names of inputs."""
+        return [*self._guards_of_identity(), *self._alias_guard(), *self.absorbed]
 
     def _type_guard(self, name: str, accessor: str, value: Any) -> str:
         """Return the guard on the type of an input, for arrays also its shape and dtype; it also binds its name."""

@@ -13,12 +13,22 @@ import sys
 import types
 from bisect import bisect
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from wengert.compiling.graphs.graph import ValueSpec
 from wengert.compiling.loops.periodicity import constant_key, static_spec
+from wengert.compiling.watched.lifting import (
+    LIFTABLE,
+    Lifts,
+    LoopKey,
+    Place,
+    VariableName,
+    constants_that_differ,
+    part_at,
+    set_part,
+)
+from wengert.compiling.watched.marks import Head, Join, LoopRun, LoopState, Mark
 from wengert.compiling.watched.symbolic_ints import (
     SYMBOLIC_ITERATORS,
     lift_constant,
@@ -34,6 +44,7 @@ from wengert.compiling.watched.watchable import (
     is_unbound,
     readable_state,
     slot_names,
+    slot_value,
 )
 from wengert.hooks.code_swap import HOOKS
 from wengert.recording.primitives import Primitive
@@ -43,8 +54,7 @@ from wengert.recording.swapped_code import is_born
 from wengert.rewrite.heads import LoopHead
 from wengert.rewrite.liveness import live_after
 from wengert.values.codes import original
-from wengert.values.frames import ENGINE, set_local
-from wengert.values.functional import WHOLE
+from wengert.values.frames import ENGINE
 from wengert.values.names import home_of
 from wengert.values.sites import Site
 from wengert.values.views import owner_of
@@ -57,71 +67,6 @@ MOST_FORMS = 20
 """The largest number of earlier states of a loop with which one is compared."""
 LARGEST_COMPARED = 10_000
 """The largest size of an untraced array that is compared element by element."""
-
-
-class Mark:
-    """A guard on the tape that always holds; its arguments are the variables of a loop at a place in it."""
-
-    __name__ = "mark"
-
-    def __call__(self, *variables: Any) -> None:
-        pass
-
-
-class Join(Mark):
-    """A mark at the beginning of a statement, where paths through an iteration may join.
-
-    Marks of a loop at one place have the same `form` if their states differ in the variables alone.
-    """
-
-    def __init__(self, loop: LoopRun, place: int, form: int) -> None:
-        self.loop, self.key = loop, (place, form)
-
-
-class Head(Mark):
-    """A mark at the beginning of an iteration.
-
-    `difference` describes what differs from the head before, besides the values of the variables; empty if `same`.
-    `left` is the number of iterations left of a `for`; `fixed` are the positions of variables that the loop never sets,
-    `given` those of inputs that are arrays, `integers` those of floats that were lifted from integers, `grown` those of
-    the last items of lists to which it only appends. With `number`, the last variable is the number of iterations of a
-    `for`. Heads of a loop have the same `form` if their states differ in the variables alone.
-    """
-
-    def __init__(
-        self, loop: LoopRun, difference: str, left: int | None, heads: Heads, state: LoopState, number: bool
-    ) -> None:
-        self.loop, self.difference, self.left = loop, difference, left
-        self.fixed, self.given, self.grown, self.number = state.fixed, state.given, state.grown, number
-        self.integers = frozenset([k for k, slot in enumerate(state.slots) if slot in heads.integers])
-        self.form = heads.number_of_forms(loop.key, state.forms)
-        loop.irregular = loop.irregular + 1 if difference else 0
-        self.levels, self.heads = heads.reads.recording.levels[1:], heads
-
-    @property
-    def same(self) -> bool:
-        """Whether nothing differs."""
-        return not self.difference
-
-    @property
-    def is_all(self) -> bool:
-        """Whether each open derivative ran backward over the loop once, and nothing else depends on its iterations."""
-        return not self.heads.compares_identity and all(
-            [self.heads.reversed_levels.count(level) == 1 for level in self.levels]
-        )
-
-    @property
-    def description(self) -> str:
-        """Tell how often the generated loop runs, and why not more often."""
-        if self.loop.kind == "free":
-            return "until its condition ends it"
-        if self.loop.kind == "branching":
-            return "the traced number of iterations, and takes either branch in each"
-        why: Any = f"{self.difference}{self.heads.refusal}" if self.difference else ""
-        why = why or (self.heads.reads.draws and "random numbers are drawn")
-        why = why or (self.heads.compares_identity and "it compares the identity of equal objects")
-        why = why or (not self.is_all and "a reverse pass depends on their number")
-        return f"the traced number of iterations: {why or 'these do not tell what further ones compute'}"
 
 
 def is_compared_by_value(thing: Any) -> bool:
@@ -138,33 +83,6 @@ _SINGLETONS = {bool, type(None), type(...), type(NotImplemented)}
 _PLAIN_VALUES = {float, complex, range, slice, tuple}
 
 
-class LoopRun:
-    """One execution of a loop. The `kind` of loop that generated code has for it is empty if it has none.
-
-    A "free" loop runs any number of iterations, a "branching" or "counted" one the traced number; in each iteration of
-    a branching one it takes any of the traced branches.
-
-    `begin` and `end` are the slots of its first and last head, `seen` that of its last statement; `key` is its place in
-    the code.
-    """
-
-    kind = ""
-
-    def __init__(self, begin: int, key: LoopKey) -> None:
-        self.begin = self.end = self.seen = begin
-        self.key = key
-        self.irregular = 0  # the number of last heads that differed in more than the variables
-        self.lengths: dict[str, int] = {}  # of the lists to which it appends, at its last head
-
-
-VariableName = tuple[int, str, str]
-"""A variable: how many frames it is above the loop's, the name of its function, and its own name."""
-LoopKey = tuple[types.CodeType, int]
-"""A loop: its code object, and the number of its head."""
-Lifts = dict[LoopKey, dict[VariableName, type]]
-"""For each loop, the constant variables that the tape must compute to free it, and of which type they become."""
-
-
 def _key_of_loop(frame: types.FrameType, head: LoopHead) -> LoopKey:
     return original(frame.f_code) or frame.f_code, head.number
 
@@ -173,38 +91,26 @@ class IncomparableError(Exception):
     """Part of a state cannot be compared; the message describes it."""
 
 
-class LoopState(NamedTuple):
-    """The state at the head of a loop: the form of each variable, and the slots of the traced values in them, in order.
-
-    `fixed` are the positions of the slots in variables that the loop does not set, `given` those of inputs that are
-    arrays. `grown` are those of the last items of lists to which it only appends; None if there are no such
-    lists.
-    """
-
-    forms: dict[VariableName, Any]
-    slots: tuple[int, ...]
-    fixed: frozenset[int] = frozenset()
-    grown: frozenset[int] | None = None
-    given: frozenset[int] = frozenset()
-
-
 class Heads:
     """The loops that a trace has entered, and their heads."""
 
     def __init__(self, reads: Any) -> None:
         self.reads = reads
+        self.draws, self.written_like = reads.draws, reads.recording.memory.written_like
         self.seen = 0
         self.compares_identity = False  # whether the code compared the identity of a thing that states compare by value
         self.reversed_levels: list[Level] = []  # the level of each Reverse on the tape
         self.loops: dict[tuple[int, int], tuple[LoopRun, LoopState | None]] = {}
         self.forms: dict[Any, list[Any]] = {}  # of the states at each head, and at each statement in a loop
+        self.alive: dict[int, Any] = {}  # the things whose ids are in forms
         self.lifts: Lifts = {}
+        self.lifted_before: Lifts = {}  # in an earlier trace
         self.lifted_loops: list[LoopRun] = []  # loops for which variables are lifted
         self.live: dict[Any, Any] = {}  # the names that are live in the frames of calls, by code and place
         self.integers: set[int | None] = set()  # the slots of floats that were lifted from integers
         self.constants: dict[Any, Any] = {}  # lifted numbers, by the variable and the constant
         self.counters: list[Any] = []  # kept alive here: the shadow table keeps only ids
-        self.liftable: dict[LoopRun, tuple[LoopKey, dict[VariableName, type]]] = {}  # only constants change in these
+        self.liftable: dict[LoopRun, tuple[LoopKey, dict[Place, type]]] = {}  # only constants change in these
         self.refusal = ""  # where a lifted number is used otherwise than in arithmetic
 
     def enter_loop(self, frame: types.FrameType, head: LoopHead, iterator: list[Any]) -> Any:
@@ -239,7 +145,7 @@ class Heads:
             difference = (
                 "it ran too few iterations to compare them" if before is None else _describe_difference(before, state)
             )
-            names = _constants_that_differ(before, state) if difference and before is not None else {}
+            names = constants_that_differ(before.forms, state.forms) if difference and before is not None else {}
             if names:
                 self.liftable.setdefault(loop, (loop.key, {}))[1].update(names)
             elif difference and before is not None:
@@ -270,6 +176,20 @@ class Heads:
         mark = Join(loop, head.place, self.number_of_forms((loop.key, head.place), state.forms))
         self.reads.recording.append((Primitive(mark, None, "guard"), None, state.slots, (), None, site))
 
+    def follow(self, earlier: Heads) -> None:
+        """Number forms as an earlier trace does, and lift what it lifted."""
+        self.forms, self.alive, self.lifted_before = earlier.forms, earlier.alive, earlier.lifts
+
+    def let_go(self) -> None:
+        """Keep only what is asked of heads when the trace has ended."""
+        self.reads = None
+        self.loops, self.constants, self.liftable, self.counters = {}, {}, {}, []
+
+    def id_of(self, thing: Any) -> int:
+        """Return the id of a thing, which lives as long as the forms of states."""
+        self.alive[id(thing)] = thing
+        return id(thing)
+
     def number_of_forms(self, key: Any, forms: dict[VariableName, Any]) -> int:
         """Return the number of these forms of the variables at a place; equal ones have the same number."""
         known = self.forms.setdefault(key, [])
@@ -279,21 +199,22 @@ class Heads:
             known.append(forms)
         return number
 
-    def lift(self, frame: types.FrameType, names: dict[VariableName, type]) -> None:
-        """Replace these variables, if they are constants, by values that the tape computes from here on."""
-        frames = [*_frames(frame)] if names else []
-        for (depth, function, name), kind in sorted(names.items(), key=lambda item: item[0]):
+    def lift(self, frame: types.FrameType, kinds: dict[Place, type]) -> None:
+        """Replace the values at these places, if they are constants, by values that the tape computes from here on."""
+        frames = [*_frames(frame)] if kinds else []
+        for place, kind in sorted(kinds.items(), key=lambda item: item[0]):
+            depth, function, name = place.variable
             f = frames[depth] if depth < len(frames) else frame
-            value: Any = f.f_locals.get(name)
-            if f.f_code.co_name != function or slot_of(self.reads.recording, value) is not None:
+            value: Any = part_at(f.f_locals.get(name), place.path) if f.f_code.co_name == function else None
+            if slot_of(self.reads.recording, value) is not None:
                 continue
-            if kind in _LIFTABLE and type(value) in _LIFTABLE:
-                key = depth, function, name, constant_key(value)
+            if kind in LIFTABLE and type(value) in LIFTABLE:
+                key = place, constant_key(value)
                 if key not in self.constants:
                     self.constants[key] = lift_constant(self.reads.recording, kind(value))
                     if type(value) is int is not kind:
                         self.integers.update([slot_of(self.reads.recording, self.constants[key])])
-                set_local(f, name, self.constants[key])
+                set_part(f, place, self.constants[key])
             elif issubclass(kind, np.ndarray) and type(value) is np.ndarray and value.size and value.flags.writeable:
                 first = (0,) * value.ndim
                 HOOKS["setitem"](value, first, lift_constant(self.reads.recording, value[first]), STATE.site)
@@ -314,7 +235,7 @@ class Heads:
 
     def needed_lifts(self) -> Lifts:
         """Return the variables that must be lifted to free loops which contain guards."""
-        found: Lifts = {}
+        found: Lifts = {key: {**names} for key, names in self.lifted_before.items()}
         for loop, (key, names) in self.liftable.items():
             between = self.reads.recording.entries[loop.begin : loop.end]
             if _has_test(between):
@@ -331,45 +252,10 @@ def _only_counts(head: LoopHead, iterator: list[Any]) -> bool:
     return head.counts and type(iterator[0]) is type(iter(range(0)))
 
 
-_LIFTABLE = {int, float, np.float64}
-
-
-def loops_ended_by_guards(tape: Any) -> dict[Site, Head]:
-    """Return the last heads of the loops on a tape that a guard may end, by their lines."""
-    guards = [op for op in tape.calls if op.guard]
-    heads: dict[LoopRun, list[int]] = {}
-    for k, op in enumerate(guards):
-        if type(op.fn) is Head:
-            heads.setdefault(op.fn.loop, []).append(k)
-    found = {}
-    for first, *_, last in [(k[0], *k) for k in heads.values()]:
-        op = guards[last]
-        if op.fn.left is None or any([not isinstance(guard.fn, Mark) for guard in guards[first:last]]):
-            found[op.site] = op.fn
-    return found
-
-
 def _describe_difference(a: LoopState, b: LoopState) -> str:
     """Describe the variables that differ between two states."""
     names = [_variable_label(*key) for key in {**a.forms, **b.forms} if a.forms.get(key, a) != b.forms.get(key, a)]
     return ", ".join(names) and f"it changes {', '.join(names)}"
-
-
-def _constants_that_differ(a: LoopState, b: LoopState) -> dict[VariableName, Any]:
-    """Return the variables that differ and the types as which they must be lifted; none if that does not help all."""
-    names = [key for key in {**a.forms, **b.forms} if a.forms.get(key, a) != b.forms.get(key, a)]
-    kinds = {key: _lifted_type(a.forms.get(key, ()), b.forms.get(key, ())) for key in names}
-    return {} if None in kinds.values() else kinds
-
-
-def _lifted_type(a: Any, b: Any) -> type | None:
-    """Return the type as which a variable must be lifted that has the form `a` at a head and `b` at the next."""
-    if len(a) == len(b) == 2 and a[0] in _LIFTABLE and b[0] in _LIFTABLE:
-        kind: type = b[0]
-        return None if kind is int is not a[0] or (a[0] is int and abs(a[1]) > WHOLE) else kind
-    if a[:1] == b[:1] == (np.ndarray,) and isinstance(b[1], ValueSpec) and a[1:3] == (b[1].shape, b[1].dtype):
-        return np.ndarray if a[2].kind in "fc" and a[3:-1] == b[2:] else None
-    return None
 
 
 def _variable_label(depth: int, function: str, name: str) -> str:
@@ -396,7 +282,7 @@ class _StateWalk:
         fixed: list[int] = []
         grown, lists = dict(head.grown), dict[str, list[Any]]()
         for depth, f in enumerate(_frames(frame)):
-            forms[depth, f.f_code.co_name, "the position in the code"] = id(f.f_code), f.f_lasti
+            forms[depth, f.f_code.co_name, "the position in the code"] = self.heads.id_of(f.f_code), f.f_lasti
             names = dict(f.f_locals)
             if sys.version_info < (3, 13) and f.f_code.co_flags & inspect.CO_OPTIMIZED:
                 f.f_locals.clear()  # a copy, which the frame would keep
@@ -455,7 +341,7 @@ class _StateWalk:
         self.kept.append(value)
         known = self.heads.reads.known_objects.get(id(value))
         if (known is not None and known[0] is value) or self.is_constant(value):
-            return "outside", id(value)
+            return "outside", self.heads.id_of(value)
         return t, *self.parts(value)
 
     def is_constant(self, value: Any) -> bool:
@@ -490,8 +376,8 @@ class _StateWalk:
         if t is np.ndarray and value.size <= LARGEST_COMPARED and not value.dtype.hasobject:
             return iter((value.shape, value.dtype, *self.memory(value), value.tobytes()))
         if t is types.FunctionType:
-            return map(self.form, [id(value.__code__), value.__defaults__, value.__kwdefaults__, value.__dict__,
-                                   *(value.__closure__ or ())])  # fmt: skip
+            code, cells = self.heads.id_of(value.__code__), value.__closure__ or ()
+            return map(self.form, [code, value.__defaults__, value.__kwdefaults__, value.__dict__, *cells])
         if t is types.CellType:
             return map(self.form, [value.cell_contents] if _has_content(value) else [])
         if t is types.MethodType:
@@ -499,10 +385,12 @@ class _StateWalk:
         if t is functools.partial:
             return map(self.form, [value.func, value.args, value.keywords, vars(value)])
         if issubclass(t, tuple) and hasattr(t, "_fields") and not t.__dictoffset__:
-            return iter((id(t), *map(self.form, tuple.__iter__(value))))
+            return iter((self.heads.id_of(t), *map(self.form, tuple.__iter__(value))))
         if has_only_attributes(t) and self.is_from_outside(t):
             own = object.__getattribute__(value, "__dict__") if t.__dictoffset__ else {}
-            return iter((id(t), *map(self.form, [own, *[_slot_value(value, name) for name in slot_names(t)]])))
+            return iter(
+                (self.heads.id_of(t), *map(self.form, [own, *[slot_value(value, name) for name in slot_names(t)]]))
+            )
         raise IncomparableError(f"a {t.__name__}")
 
     def memory(self, array: np.ndarray) -> tuple[Any, ...]:
@@ -524,17 +412,6 @@ def _is_whole(array: np.ndarray) -> bool:
     """Whether an array shows all of its memory."""
     owner = owner_of(array)
     return array.shape == owner.shape and array.strides == owner.strides and array.dtype == owner.dtype
-
-
-class _Unset:
-    """The form of a slot that is not set."""
-
-
-def _slot_value(thing: Any, name: str) -> Any:
-    try:
-        return object.__getattribute__(thing, name)
-    except AttributeError:
-        return _Unset
 
 
 def _has_content(cell: types.CellType) -> bool:

@@ -12,7 +12,8 @@ import numpy as np
 from wengert.compiling.loops.deferred_reverse import defer_reverse
 from wengert.compiling.watched.call_hooks import resolve_without_site
 from wengert.compiling.watched.hooks import WATCHING_HOOKS
-from wengert.compiling.watched.loop_states import Lifts
+from wengert.compiling.watched.lifting import Lifts
+from wengert.compiling.watched.loop_states import Heads
 from wengert.compiling.watched.outer_reads import Reads
 from wengert.compiling.watched.symbolic_int_hooks import COUNTING_HOOKS, check_counters
 from wengert.compiling.watched.symbolic_ints import SymbolicInt
@@ -47,15 +48,22 @@ class WatchedTrace(NamedTuple):
 
 
 def trace_watched(
-    g: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], lifts: Lifts | None = None
+    g: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    lifts: Lifts | None = None,
+    earlier: Heads | None = None,
 ) -> WatchedTrace:
     """Call `g`, record what it computes, and watch what it reads from outside.
 
-    The tape computes the constant variables that `lifts` names.
+    The tape computes the constant variables that `lifts` names. It compares the states of its loops with those of an
+    `earlier` trace.
     """
     with open_level(True) as (recording, _):
         reads = recording.reads = Reads(recording, COUNTING_HOOKS if lifts else WATCHING_HOOKS)
         reads.heads.lifts = lifts or {}
+        if earlier is not None:
+            reads.heads.follow(earlier)
         recording.enter, recording.reverse = resolve_without_site, defer_reverse
         recording.owed.append(reads.restore)
         STATE.site = _first_line(g)
@@ -149,7 +157,7 @@ def trace_with_counters(
         lifts = {loop: lifts.get(loop, {}) | more.get(loop, {}) for loop in {**lifts, **more}}
         try:
             with warnings.catch_warnings(record=True):  # the first run issued them
-                made = trace_watched(g, args, kwargs, lifts)
+                made = trace_watched(g, args, kwargs, lifts, heads)
         except WengertError as error:
             heads.refusal = f" ({str(error).splitlines()[0]})"
             break

@@ -88,6 +88,18 @@ def slot_names(t: Any) -> list[str]:
     return [name for name, raw in found if type(raw) is types.MemberDescriptorType and name != "__dict__"]
 
 
+class Unset:
+    """Stands for the value of a slot that is not set."""
+
+
+def slot_value(thing: Any, name: str) -> Any:
+    """Return the value of a slot of an object, without a call of its code; Unset if it has none."""
+    try:
+        return object.__getattribute__(thing, name)
+    except AttributeError:
+        return Unset
+
+
 def is_unset(thing: Any, slot: types.MemberDescriptorType) -> bool:
     """Whether a slot of an object is not set."""
     try:

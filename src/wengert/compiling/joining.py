@@ -1,0 +1,69 @@
+"""Join traces of a function that took different branches in its loops: one entry makes the calls of all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wengert.compiling.entries import CompiledTrace
+from wengert.compiling.loops.earlier_traces import kept_trace, may_join, with_earlier
+from wengert.errors import StaleTapeError
+from wengert.values.trees import leaves
+
+
+def begin_history(entry: CompiledTrace) -> None:
+    """Keep of the trace of an entry what later ones may use."""
+    own = kept_trace(entry.traced)
+    if own is not None:
+        entry.history, entry.samples = [own], [(own, _inputs_of(entry))]
+
+
+def joined(entry: CompiledTrace, other: CompiledTrace, exact: bool, native: bool | None) -> CompiledTrace | None:
+    """Return an entry with the trace of one and the branches of both in its loops; None if they share no loop."""
+    if not entry.history or not may_join(other.history, entry.traced.tape):
+        return None
+    joint = with_earlier(entry.traced, other.history)
+    made = CompiledTrace(joint.traced, entry.parameters, exact, native)
+    if not joint.mark.joined:
+        return None
+    made.history = [*other.history, *entry.history]
+    pairs = zip(other.history, joint.samples, strict=True)
+    made.samples = [(each, sample) for each, sample in pairs if _result_for(made, sample) is not None]
+    made.samples.append((entry.history[-1], _inputs_of(made)))
+    return made
+
+
+def replaces(entry: CompiledTrace, other: CompiledTrace) -> bool:
+    """Whether an entry can make the calls of another one."""
+    known = {id(each): sample for each, sample in entry.samples}
+    if not other.samples or not all([id(each) in known for each, _ in other.samples]):
+        return False
+    each, sample = other.samples[-1]
+    return agree_numerically(_result_for(entry, known[id(each)]), _result_for(other, sample))
+
+
+def _inputs_of(entry: CompiledTrace) -> list[Any]:
+    return [v.op.val for v in entry.traced.tape.inputs if not v.op.callee]
+
+
+def _result_for(entry: CompiledTrace, given: list[Any]) -> Any:
+    """Return the result of the code for these inputs; None if it takes another branch."""
+    try:
+        with np.errstate(all="ignore"):
+            return entry.run(*given)
+    except (StaleTapeError, ArithmeticError):
+        return None
+
+
+def agree_numerically(found: Any, expected: Any) -> bool:
+    """Whether two results are equal up to rounding."""
+    mine, theirs = leaves(found), leaves(expected)
+    return len(mine) == len(theirs) and all(
+        [_are_close(np.asarray(a), np.asarray(b)) for (_, a), (_, b) in zip(mine, theirs, strict=True)]
+    )
+
+
+def _are_close(a: np.ndarray, b: np.ndarray) -> bool:
+    size = np.max(np.abs(b), initial=0, where=np.isfinite(b))
+    return a.shape == b.shape and np.allclose(a, b, rtol=0, atol=1e-9 * float(size), equal_nan=True)

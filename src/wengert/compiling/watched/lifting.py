@@ -1,0 +1,132 @@
+"""Lifts: constants in the state of a loop that the tape must compute: then its first iteration is like the others.
+
+A place is a variable, or a part of the containers and objects that the trace has made and the variable holds. Its path
+has, for each of these, the index of the part in the form of the state, see `loop_states.py`.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.compiling.graphs.graph import ValueSpec
+from wengert.compiling.watched.watchable import has_only_attributes, slot_names, slot_value
+from wengert.values.frames import set_local
+from wengert.values.functional import WHOLE
+
+LIFTABLE = {int, float, np.float64}
+"""The types of numbers that are lifted."""
+VariableName = tuple[int, str, str]
+"""A variable: how many frames it is above the loop's, the name of its function, and its own name."""
+LoopKey = tuple[types.CodeType, int]
+"""A loop: its code object, and the number of its head."""
+
+
+class Place(NamedTuple):
+    """A variable, or with a `path` a part of it."""
+
+    variable: VariableName
+    path: tuple[int, ...] = ()
+
+
+Lifts = dict[LoopKey, dict[Place, type]]
+"""For each loop, the places of constants that the tape must compute to free it, and of which type they become."""
+
+
+def constants_that_differ(a: Mapping[VariableName, Any], b: Mapping[VariableName, Any]) -> dict[Place, type]:
+    """Return the places where states differ, and the types as which these are lifted; none if that does not help all.
+
+    `a` has the forms of the variables at a head, `b` those at the next.
+    """
+    found: dict[Place, type] = {}
+    for name in {**a, **b}:
+        kinds = _differing_parts(a.get(name, ()), b.get(name, ()))
+        if kinds is None:
+            return {}
+        found |= {Place(name, path): kind for path, kind in kinds.items()}
+    return found
+
+
+def _differing_parts(a: Any, b: Any) -> dict[tuple[int, ...], type] | None:
+    """Return the paths of the constants in which two forms differ, with types; None if they differ otherwise."""
+    if a == b:
+        return {}
+    kind = _lifted_type(a, b)
+    if kind is not None:
+        return {(): kind}
+    is_alike = type(a) is type(b) is tuple and len(a) == len(b) and a[:1] == b[:1] and isinstance(a[0], type)
+    if not is_alike or not _may_set_parts(a[0]):
+        return None
+    found: dict[tuple[int, ...], type] = {}
+    for k, (x, y) in enumerate(zip(a, b, strict=True)):
+        is_part = not (a[0] is dict and k % 2)  # the others are keys
+        kinds = _differing_parts(x, y) if is_part or x == y else None
+        if kinds is None:
+            return None
+        found |= {(k, *path): kind for path, kind in kinds.items()}
+    return found
+
+
+def _may_set_parts(t: type) -> bool:
+    """Whether the parts of a thing of this type can be set by their index in its form."""
+    return t in (list, dict, types.FunctionType, types.CellType) or (
+        has_only_attributes(t) and not issubclass(t, tuple)
+    )
+
+
+def _lifted_type(a: Any, b: Any) -> type | None:
+    """Return the type as which a value must be lifted that has the form `a` at a head and `b` at the next."""
+    if type(a) is not tuple or type(b) is not tuple:
+        return None
+    if len(a) == len(b) == 2 and a[0] in LIFTABLE and b[0] in LIFTABLE:
+        kind: type = b[0]
+        return None if kind is int is not a[0] or (a[0] is int and abs(a[1]) > WHOLE) else kind
+    if a[:1] == b[:1] == (np.ndarray,) and isinstance(b[1], ValueSpec) and a[1:3] == (b[1].shape, b[1].dtype):
+        return np.ndarray if a[2].kind in "fc" and a[3:-1] == b[2:] else None
+    return None
+
+
+def part_at(value: Any, path: tuple[int, ...]) -> Any:
+    """Return the part of a value at a path; None if there is no such part."""
+    for k in path:
+        parts = _parts(value)
+        if k not in parts:
+            return None
+        value = parts[k]
+    return value
+
+
+def set_part(frame: types.FrameType, place: Place, value: Any) -> None:
+    """Set a variable of a frame, or a part of it."""
+    if not place.path:
+        set_local(frame, place.variable[2], value)
+        return
+    *path, last = place.path
+    holder = part_at(frame.f_locals[place.variable[2]], tuple(path))
+    if type(holder) is list:
+        holder[last - 1] = value
+    elif type(holder) is types.CellType:
+        holder.cell_contents = value
+    elif type(holder) is dict:
+        holder[[*holder][last // 2 - 1]] = value
+    else:
+        object.__setattr__(holder, slot_names(type(holder))[last - 3], value)
+
+
+def _parts(value: Any) -> dict[int, Any]:
+    """Return the parts of a container or object by their indices in its form."""
+    if type(value) is list:
+        return dict(enumerate(value, 1))
+    if type(value) is dict:
+        return {2 * k: part for k, part in enumerate(value.values(), 1)}
+    if type(value) is types.FunctionType:
+        return dict(enumerate(value.__closure__ or (), 5))
+    if type(value) is types.CellType:
+        return {1: value.cell_contents}
+    if not _may_set_parts(type(value)):
+        return {}
+    own = object.__getattribute__(value, "__dict__") if type(value).__dictoffset__ else {}
+    return dict(enumerate([own, *[slot_value(value, name) for name in slot_names(type(value))]], 2))

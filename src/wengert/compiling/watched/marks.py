@@ -1,0 +1,130 @@
+"""Marks on a watched tape: where iterations of loops begin, where paths through them may join, and earlier traces."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from wengert.compiling.watched.lifting import LoopKey, VariableName
+from wengert.values.sites import Site
+
+
+class LoopRun:
+    """One execution of a loop. The `kind` of loop that generated code has for it is empty if it has none.
+
+    A "free" loop runs any number of iterations, a "branching" or "counted" one the traced number; in each iteration of
+    a branching one it takes any of the traced branches.
+
+    `begin` and `end` are the slots of its first and last head, `seen` that of its last statement; `key` is its place in
+    the code.
+    """
+
+    kind = ""
+
+    def __init__(self, begin: int, key: LoopKey) -> None:
+        self.begin = self.end = self.seen = begin
+        self.key = key
+        self.irregular = 0  # the number of last heads that differed in more than the variables
+        self.lengths: dict[str, int] = {}  # of the lists to which it appends, at its last head
+
+
+class LoopState(NamedTuple):
+    """The state at the head of a loop: the form of each variable, and the slots of the traced values in them, in order.
+
+    `fixed` are the positions of the slots in variables that the loop does not set, `given` those of inputs that are
+    arrays. `grown` are those of the last items of lists to which it only appends; None if there are no such
+    lists.
+    """
+
+    forms: dict[VariableName, Any]
+    slots: tuple[int, ...]
+    fixed: frozenset[int] = frozenset()
+    grown: frozenset[int] | None = None
+    given: frozenset[int] = frozenset()
+
+
+class Mark:
+    """A guard on the tape that always holds; its arguments are the variables of a loop at a place in it."""
+
+    __name__ = "mark"
+    loop: Any = None
+
+    def __call__(self, *variables: Any) -> None:
+        pass
+
+
+class Earlier(Mark):
+    """The mark before the calls of earlier traces, and after each trace's; `joined`: a loop has iterations of these."""
+
+    def __init__(self) -> None:
+        self.joined = False
+
+
+class Join(Mark):
+    """A mark at the beginning of a statement, where paths through an iteration may join.
+
+    Marks of a loop at one place have the same `form` if their states differ in the variables alone.
+    """
+
+    def __init__(self, loop: LoopRun, place: int, form: int) -> None:
+        self.loop, self.key = loop, (place, form)
+
+
+class Head(Mark):
+    """A mark at the beginning of an iteration.
+
+    `difference` describes what differs from the head before, besides the values of the variables; empty if `same`.
+    `left` is the number of iterations left of a `for`; `fixed` are the positions of variables that the loop never sets,
+    `given` those of inputs that are arrays, `integers` those of floats that were lifted from integers, `grown` those of
+    the last items of lists to which it only appends. With `number`, the last variable is the number of iterations of a
+    `for`. Heads of a loop have the same `form` if their states differ in the variables alone.
+    """
+
+    def __init__(
+        self, loop: LoopRun, difference: str, left: int | None, heads: Any, state: LoopState, number: bool
+    ) -> None:
+        self.loop, self.difference, self.left = loop, difference, left
+        self.fixed, self.given, self.grown, self.number = state.fixed, state.given, state.grown, number
+        self.integers = frozenset([k for k, slot in enumerate(state.slots) if slot in heads.integers])
+        self.form = heads.number_of_forms(loop.key, state.forms)
+        loop.irregular = loop.irregular + 1 if difference else 0
+        self.levels, self.heads = heads.reads.recording.levels[1:], heads
+
+    @property
+    def same(self) -> bool:
+        """Whether nothing differs."""
+        return not self.difference
+
+    @property
+    def is_all(self) -> bool:
+        """Whether each open derivative ran backward over the loop once, and nothing else depends on its iterations."""
+        return not self.heads.compares_identity and all(
+            [self.heads.reversed_levels.count(level) == 1 for level in self.levels]
+        )
+
+    @property
+    def description(self) -> str:
+        """Tell how often the generated loop runs, and why not more often."""
+        if self.loop.kind == "free":
+            return "until its condition ends it"
+        if self.loop.kind == "branching":
+            return "the traced number of iterations, and takes either branch in each"
+        why: Any = f"{self.difference}{self.heads.refusal}" if self.difference else ""
+        why = why or (self.heads.draws and "random numbers are drawn")
+        why = why or (self.heads.compares_identity and "it compares the identity of equal objects")
+        why = why or (not self.is_all and "a reverse pass depends on their number")
+        return f"the traced number of iterations: {why or 'these do not tell what further ones compute'}"
+
+
+def loops_ended_by_guards(tape: Any) -> dict[Site, Head]:
+    """Return the last heads of the loops on a tape that a guard may end, by their lines."""
+    guards = [op for op in tape.calls if op.guard]
+    heads: dict[LoopRun, list[int]] = {}
+    for k, op in enumerate(guards):
+        if type(op.fn) is Head:
+            heads.setdefault(op.fn.loop, []).append(k)
+    found = {}
+    for first, *_, last in [(k[0], *k) for k in heads.values()]:
+        op = guards[last]
+        if op.fn.left is None or any([not isinstance(guard.fn, Mark) for guard in guards[first:last]]):
+            found[op.site] = op.fn
+    return found

@@ -1,0 +1,214 @@
+"""Traces of a function that took different branches in its loops are joined, so that one entry makes all calls."""
+
+import types
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert.api.differences import ngradient
+
+R = np.random.default_rng(29)
+COMPILED = {"strict": True, "native": False}
+
+
+def rarely(x):
+    """Twelve outcomes, each of them rare."""
+    total = 0.0
+    for k in range(len(x)):
+        if x[k] > 2.0:
+            total = total + x[k] ** 2
+        elif x[k] < -2.0:
+            total = total - 0.5 * x[k]
+        if total > 30.0:
+            total = total * 0.5
+        if x[k] * x[k - 1] > 3.0:
+            total = total + np.sin(x[k])
+        elif x[k] * x[k - 1] < -3.0:
+            total = total * np.cos(x[k])
+        total = total + x[k] * 0.1
+    return total
+
+
+def stores(x):
+    filled = np.zeros(len(x))
+    for k in range(1, len(x)):
+        if x[k] > 1.5:
+            filled[k] = filled[k - 1] * 0.5 + x[k]
+        elif x[k] < -1.5:
+            filled[k] = np.sin(x[k])
+        else:
+            filled[k] = filled[k - 1] + 0.1 * x[0]
+    return np.sum(filled**2)
+
+
+def ends_early(x):
+    total, k = x[0], 0
+    while k < len(x) and total < 20.0:
+        if x[k] > 1.5:
+            total = total + x[k] ** 2
+        elif x[k] < -1.5:
+            total = total - 0.5 * x[k]
+        total = total * 1.1 + 0.1
+        k += 1
+    return total * total
+
+
+def appends(x):
+    found = []
+    for v in x:
+        found.append(v * 2.0 if v > 1.5 else np.exp(v) if v < -1.5 else v)
+    return np.sum(np.array(found) ** 2)
+
+
+def nested(x):
+    total = x[0]
+    for a in range(3):
+        for k in range(len(x)):
+            total = total + x[k] * a if x[k] > 1.5 else total * 0.9
+    return total
+
+
+def at_most_once(x):
+    total = x[0]
+    for k in range(2, len(x)):
+        total = np.tanh(total) + 0.1
+        for j in range(k % 2):
+            total = total + 0.1 * x[j]
+            if total * x[j] > 0.9:
+                break
+    return total
+
+
+@pytest.mark.parametrize(
+    ("f", "most"), [(rarely, 1), (stores, 1), (nested, 1), (ends_early, 3), (appends, 3), (at_most_once, 8)]
+)
+def test_calls_that_take_other_branches_share_entries(f, most):
+    """Each way out of a loop is an entry, as is each way to fill a list."""
+    gradient = wg.compile(wg.value_and_grad(f), **COMPILED)
+    for scale in (0.3, 0.3, *[1.5] * 40):
+        x = scale * R.normal(size=9)
+        value, slope = gradient(x)
+        assert value == pytest.approx(f(x))
+        np.testing.assert_allclose(slope, ngradient(f, x)[0], rtol=1e-5, atol=1e-5)
+    assert sum(map(len, gradient._entries.values())) <= most
+
+
+def module(source):
+    """Return a module with global names of its own."""
+    made = types.ModuleType("outside")
+    exec(source, made.__dict__)
+    return made
+
+
+SEEN_IN_ONE_BRANCH = """
+import numpy as np
+weights, cap = {"w": np.array([0.5, 2.0])}, 3.0
+class Gate:
+    gain = 1.5
+    def act(self, v):
+        return self.gain * v
+gate = Gate()
+def helper(v):
+    return v * cap
+def f(x):
+    total = 0.0
+    for v in x:
+        if v > 1.5:
+            total = total + helper(v)
+        elif v < -1.5:
+            total = total + gate.act(v) * weights["w"][1]
+        else:
+            total = total + v**2
+    return total
+"""
+
+
+def change_function(space):
+    space.helper = lambda v: v * v
+
+
+def change_float(space):
+    space.cap = 5.0
+
+
+def change_array(space):
+    space.weights["w"] = np.array([1.0, -1.0])
+
+
+def change_array_in_place(space):
+    space.weights["w"][1] = 7.0
+
+
+def change_attribute(space):
+    space.gate.gain = 0.5
+
+
+def change_method(space):
+    space.Gate.act = lambda self, v: v * 10.0
+
+
+def change_object(space):
+    space.gate = type("Other", (), {"act": lambda self, v: v - 1.0})()
+
+
+CHANGES = [
+    change_function, change_float, change_array, change_array_in_place, change_attribute, change_method, change_object
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
+def test_what_an_earlier_branch_read_from_outside_is_read_or_guarded(change):
+    space = module(SEEN_IN_ONE_BRANCH)
+    gradient = wg.compile(wg.value_and_grad(space.f), **COMPILED)
+    above, below, both = np.array([0.5, 2.0, 0.1]), np.array([0.5, -2.0, 0.1]), np.array([2.0, -3.0, 0.4])
+    for x in (above, below, np.array([0.5, 0.2, 0.1]), both):
+        gradient(x)
+    assert gradient.explain().startswith("outside.f: 1 trace")
+    change(space)
+    for x in (above, below, both):
+        value, slope = gradient(x)
+        assert value == pytest.approx(space.f(x))
+        np.testing.assert_allclose(slope, ngradient(space.f, x)[0], rtol=1e-6)
+
+
+def test_a_branch_outside_of_loops_keeps_an_entry_for_each_outcome():
+    def f(x):
+        total = x[0] * 2.0 if x[1] > 0 else x[0]
+        for v in x:
+            total = total + v if v > 1.5 else total * 0.9
+        return total
+
+    gradient = wg.compile(wg.grad(f), **COMPILED)
+    for _ in range(30):
+        x = 1.5 * R.normal(size=6)
+        np.testing.assert_allclose(gradient(x), ngradient(f, x)[0], rtol=1e-6, atol=1e-8)
+    assert gradient.explain().startswith("f: 2 traces")
+
+
+def test_states_that_differ_are_not_joined():
+    """A flag from outside decides what an iteration does, so that runs with other flags share nothing."""
+
+    def f(x, flag):
+        total = x[0]
+        for v in x:
+            if v > 1.5:
+                total = total + (v if flag else v * v)
+        return total
+
+    gradient = wg.compile(wg.grad(f), **COMPILED)
+    for flag in (True, False, True, False):
+        for _ in range(5):
+            x = 2.0 * R.normal(size=6)
+            np.testing.assert_allclose(gradient(x, flag), ngradient(lambda x: f(x, flag), x)[0], rtol=1e-6, atol=1e-8)
+
+
+def test_large_values_are_not_kept_for_later_traces(monkeypatch):
+    from wengert.compiling.loops import earlier_traces
+
+    monkeypatch.setattr(earlier_traces, "MOST_BYTES", 100)
+    gradient = wg.compile(wg.grad(stores), **COMPILED)
+    for _ in range(4):
+        x = 2.0 * R.normal(size=9)
+        np.testing.assert_allclose(gradient(x), ngradient(stores, x)[0], rtol=1e-5, atol=1e-6)
+    assert not any(entry.history for entries in gradient._entries.values() for entry in entries)
