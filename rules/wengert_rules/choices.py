@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from wengert.extend import linear, pullback, pushforward
+from wengert.extend import jvp_rule, linear, vjp_rule
 
 ONE = np.uint8(1)  # the smallest integer: a count of ties then leaves float32 as it is
 
 
-@pullback(np.maximum, np.minimum, np.fmax, np.fmin, broadcasts=True)
+@vjp_rule(np.maximum, np.minimum, np.fmax, np.fmin, broadcasts=True)
 def extremum(y_bar, y, a, b):
     """ȳ goes to the argument that was chosen; both get half at a tie."""
     chosen = ONE + (a == b)
     return np.where(a == y, y_bar, 0) / chosen, np.where(b == y, y_bar, 0) / chosen
 
 
-@pushforward(np.maximum, broadcasts=True)
+@jvp_rule(np.maximum, broadcasts=True)
 def push_extremum(tangents, y, a, b):
     return total_where([(tangent, x == y) for tangent, x in zip(tangents, (a, b), strict=True)]) / (ONE + (a == b))
 
@@ -42,7 +42,7 @@ def clip_masks(y, low, high):
     return (low < y) & (y < high), (y == low) & (y != high), y == high
 
 
-@pullback(
+@vjp_rule(
     np.clip, np.ndarray.clip, np.generic.clip, clip_ufunc,
     broadcasts=True, names={"min": "a_min", "max": "a_max"},
 )  # fmt: skip
@@ -52,14 +52,14 @@ def clip(y_bar, y, a, a_min=None, a_max=None):
     return np.where(inside, y_bar, 0), np.where(at_low, y_bar, 0), np.where(at_high, y_bar, 0)
 
 
-@pushforward(np.clip, broadcasts=True)
+@jvp_rule(np.clip, broadcasts=True)
 def push_clip(tangents, y, a, a_min=None, a_max=None):
     if all([tangent is None for tangent in tangents[1:]]):
         return np.where(strictly_inside(y, a_min, a_max), tangents[0], 0)
     return total_where(zip(tangents, clip_masks(y, a_min, a_max), strict=False))
 
 
-@pullback(np.where, broadcasts=True)
+@vjp_rule(np.where, broadcasts=True)
 def where(y_bar, y, condition, a, b):
     return None, np.where(condition, y_bar, 0), np.where(condition, 0, y_bar)
 

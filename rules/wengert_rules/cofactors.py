@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from wengert.extend import NoDerivativeError, adjoint, computes, pullback, pushforward
+from wengert.extend import NoDerivativeError, adjoint, computes, jvp_rule, vjp_rule
 from wengert_rules.products import conj
 
 LIMITS = {np.dtype(t): np.finfo(t).eps ** -0.5 for t in (np.float32, np.float64, np.complex64, np.complex128)}
@@ -54,12 +54,12 @@ def cofactors_along(e, a):
     return turn(u, vh) * u @ (conj(diagonal * is_diagonal) - adjoint(of_all_but_two * core)) @ vh
 
 
-@pullback(cofactors)
+@vjp_rule(cofactors)
 def cofactors_bar(c_bar, c, a):
     return cofactors_along(c_bar, a)
 
 
-@pushforward(cofactors, broadcasts=True)
+@jvp_rule(cofactors, broadcasts=True)
 def push_cofactors(tangents, c, a):
     return cofactors_along(tangents[0], a)
 
@@ -84,19 +84,19 @@ def along(e, b):
     return over_matrices(np.sum(b * conj(e), axis=(-2, -1)))
 
 
-@pullback(cofactors_along, broadcasts=True)
+@vjp_rule(cofactors_along, broadcasts=True)
 def cofactors_along_bar(y_bar, y, e, a):
     return cofactors_along(y_bar, a), third(e, y_bar, a)
 
 
-@pushforward(cofactors_along, broadcasts=True)
+@jvp_rule(cofactors_along, broadcasts=True)
 def push_cofactors_along(tangents, y, e, a):
     e_dot, a_dot = tangents
     moved = 0.0 if e_dot is None else cofactors_along(e_dot, a)
     return moved if a_dot is None else moved + third(e, a_dot, a)
 
 
-@pullback(np.linalg.det)
+@vjp_rule(np.linalg.det)
 def det(y_bar, y, a):
     """dy = y tr(A⁻¹ dA) = tr(adj(A) dA)  ⇒  Ā = ȳ y* A⁻ᴴ = ȳ (adj A)ᴴ."""
     inverted = trusted_inverse(a)
@@ -105,7 +105,7 @@ def det(y_bar, y, a):
     return over_matrices(y_bar * conj(y)) * adjoint(inverted)
 
 
-@pushforward(np.linalg.det, broadcasts=True)
+@jvp_rule(np.linalg.det, broadcasts=True)
 def push_det(tangents, y, a):
     inverted = trusted_inverse(a)
     if inverted is None:

@@ -6,30 +6,30 @@ import cmath
 
 import numpy as np
 
-from wengert.extend import partials, pullback, pushforward
+from wengert.extend import jvp_rule, partials, vjp_rule
 from wengert_rules.elementwise import nonzero
 
 
-@pullback(cmath.phase)
+@vjp_rule(cmath.phase)
 def phase(y_bar, y, z):
     """z̄ = ȳ i z/|z|², divided twice by |z|, whose square may underflow; 0 at 0."""
     size = nonzero(np.absolute(z))
     return y_bar * 1j * (z / size) / size
 
 
-@pushforward(cmath.phase, broadcasts=True)
+@jvp_rule(cmath.phase, broadcasts=True)
 def push_phase(tangents, y, z):
     return np.imag(tangents[0] / nonzero(z))
 
 
-@pullback(cmath.polar)
+@vjp_rule(cmath.polar)
 def polar(y_bar, y, z):
     """y = (|z|, phase z)  ⇒  z̄ = (ȳ₀ + ȳ₁ i/|z|) z/|z|; 0 at 0."""
     size = nonzero(y[0])
     return (y_bar[0] + y_bar[1] * 1j / size) * (z / size)
 
 
-@pushforward(cmath.polar, broadcasts=True)
+@jvp_rule(cmath.polar, broadcasts=True)
 def push_polar(tangents, y, z):
     size = nonzero(y[0])
     turned = np.conjugate(z / size) * tangents[0]

@@ -6,14 +6,14 @@ import string
 
 import numpy as np
 
-from wengert.extend import accumulates, linear, multilinear, pullback
+from wengert.extend import accumulates, linear, multilinear, vjp_rule
 from wengert_rules.diagonals import add_diagonal, onto_diagonal
 from wengert_rules.products import conj
 
 NUMBERED = string.ascii_uppercase + string.ascii_lowercase  # in the order of the numbers that they stand for
 
 
-@pullback(np.einsum, broadcasts=True, view=True)
+@vjp_rule(np.einsum, broadcasts=True, view=True)
 def einsum(y_bar, y, *given, out=None, optimize=False, dtype=None, order="K", casting="safe", wanted):
     """For each operand the contraction of ȳ with the conjugates of the others, spread over what it alone sums."""
     subscripts, places = spelt_out(given)
@@ -90,7 +90,7 @@ def embedded(x_bar, labels, term):
     return np.transpose(x_bar, order)
 
 
-@pullback(np.trace, np.ndarray.trace)
+@vjp_rule(np.trace, np.ndarray.trace)
 def trace(y_bar, y, a, *, offset=0, axis1=0, axis2=1, dtype=None, out=None):
     """ȳ on the diagonal."""
     rows, columns, offset = np.shape(a)[axis1], np.shape(a)[axis2], int(offset)
@@ -104,7 +104,7 @@ def trace_onto(x_bar, y_bar, y, a, offset=0, axis1=0, axis2=1, dtype=None, out=N
     return add_diagonal(x_bar, np.expand_dims(y_bar, -1), offset, axis1, axis2)
 
 
-@pullback(np.kron)
+@vjp_rule(np.kron)
 def kron(y_bar, y, a, b):
     """Y[i p + k, …] = A[i, …] B[k, …]: ȳ, its axes split in two, against the conjugate of the other factor."""
     if np.size(y) == 0:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from wengert.extend import KnownInPart, NoDerivativeError, Thunk, adjoint, is_complex, pullback, pushforward
+from wengert.extend import KnownInPart, NoDerivativeError, Thunk, adjoint, is_complex, jvp_rule, vjp_rule
 from wengert_rules.elementwise import nonzero
 from wengert_rules.products import conj
 
@@ -130,13 +130,13 @@ def with_phases(tangents, vectors, fixed):
     return tangents - 1j * vectors * by_rows(turns)
 
 
-@pullback(np.linalg.eigvalsh)
+@vjp_rule(np.linalg.eigvalsh)
 def eigvalsh(y_bar, y, a, *, UPLO="L"):
     """A V = V diag(y)  ⇒  Ā = V diag(ȳ) Vᴴ."""
     return from_triangle(from_values(y_bar, np.linalg.eigh(a, UPLO)[1]), UPLO)
 
 
-@pushforward(np.linalg.eigvalsh, broadcasts=True)
+@jvp_rule(np.linalg.eigvalsh, broadcasts=True)
 def push_eigvalsh(tangents, y, a, *, UPLO="L"):
     """ẏ = diag(Vᴴ Ȧ V)."""
     return turned_diagonal(completed(tangents[0], UPLO), np.linalg.eigh(a, UPLO)[1])
@@ -146,7 +146,7 @@ def turned_diagonal(a_dot, vectors):
     return np.real(diagonal_of(adjoint(vectors) @ a_dot @ vectors))
 
 
-@pullback(np.linalg.eigh, parts=True)
+@vjp_rule(np.linalg.eigh, parts=True)
 def eigh(y_bar, y, a, *, UPLO="L"):
     """A V = V diag(w)  ⇒  Ā = V (diag(w̄) + (Vᴴ V̄)ᵢⱼ / (wⱼ - wᵢ)) Vᴴ."""
     (values_bar, vectors_bar), (values, vectors) = y_bar, y
@@ -160,7 +160,7 @@ def eigh(y_bar, y, a, *, UPLO="L"):
     return from_triangle(vectors @ core @ adjoint(vectors), UPLO)
 
 
-@pushforward(np.linalg.eigh, broadcasts=True)
+@jvp_rule(np.linalg.eigh, broadcasts=True)
 def push_eigh(tangents, y, a, *, UPLO="L"):
     """ẇ = diag(Vᴴ Ȧ V), V̇ = V ((Vᴴ Ȧ V)ᵢⱼ / (wⱼ - wᵢ)); one row of V is real."""
     values, vectors = y
@@ -171,7 +171,7 @@ def push_eigh(tangents, y, a, *, UPLO="L"):
     return np.real(diagonal_of(turned)), in_part(vectors_dot, equal("eigenvalues"))
 
 
-@pullback(np.linalg.eigvals)
+@vjp_rule(np.linalg.eigvals)
 def eigvals(y_bar, y, a):
     """A V = V diag(y)  ⇒  Ā = V⁻ᴴ diag(ȳ) Vᴴ; the eigenvalues that come with V may stand in another order."""
     values, vectors = np.linalg.eig(a)
@@ -182,7 +182,7 @@ def eigvals(y_bar, y, a):
     return np.linalg.solve(adjoint(vectors), by_columns(values_bar) * adjoint(vectors))
 
 
-@pushforward(np.linalg.eigvals, broadcasts=True)
+@jvp_rule(np.linalg.eigvals, broadcasts=True)
 def push_eigvals(tangents, y, a):
     """ẏ = diag(V⁻¹ Ȧ V), in the order of y."""
     values, vectors = np.linalg.eig(a)
@@ -192,7 +192,7 @@ def push_eigvals(tangents, y, a):
     return np.sum(np.where(by_columns(places) == np.arange(np.shape(y)[-1]), by_rows(moved), 0), axis=-1)
 
 
-@pullback(np.linalg.eig, parts=True)
+@vjp_rule(np.linalg.eig, parts=True)
 def eig(y_bar, y, a):
     """A V = V diag(w), columns of length 1  ⇒  Ā = V⁻ᴴ (diag(w̄) + Mᵢⱼ / (wⱼ - wᵢ)*) Vᴴ, in which
     M = Vᴴ V̄ - Vᴴ V Re diag(Vᴴ V̄)."""
@@ -209,7 +209,7 @@ def eig(y_bar, y, a):
     return np.linalg.solve(adjoint(vectors), core @ adjoint(vectors))
 
 
-@pushforward(np.linalg.eig, broadcasts=True)
+@jvp_rule(np.linalg.eig, broadcasts=True)
 def push_eig(tangents, y, a):
     """M = V⁻¹ Ȧ V  ⇒  ẇ = diag M, V̇ = V (Mᵢⱼ / (wⱼ - wᵢ)), less what would change a column's length."""
     values, vectors = y
@@ -221,7 +221,7 @@ def push_eig(tangents, y, a):
     return diagonal_of(moved), with_phases(free, vectors, lambda x: np.sum(np.where(largest, x, 0), axis=-2))
 
 
-@pullback(np.linalg.svd, parts=True)
+@vjp_rule(np.linalg.svd, parts=True)
 def svd(y_bar, y, a, *, full_matrices=True, compute_uv=True, hermitian=False):
     """A = U diag(s) Vᴴ, of which the thin form has a derivative."""
     if not compute_uv:
@@ -297,7 +297,7 @@ def above_zero(s):
     return np.where(s <= np.shape(s)[-1] * np.finfo(s.dtype).eps * top, np.nan, s)
 
 
-@pushforward(np.linalg.svd, broadcasts=True)
+@jvp_rule(np.linalg.svd, broadcasts=True)
 def push_svd(tangents, y, a, *, full_matrices=True, compute_uv=True, hermitian=False):
     """The thin form's; what full_matrices=True adds has no derivative."""
     a_dot = completed(tangents[0], "L") if hermitian else tangents[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from wengert.extend import accumulates, linear, pullback, setitem
+from wengert.extend import accumulates, linear, setitem, vjp_rule
 from wengert_rules.shapes import inverse_permutation
 
 
@@ -28,7 +28,7 @@ def add_diagonal(x_bar, y_bar, offset, axis1, axis2):
     return x_bar
 
 
-@pullback(np.diagonal, np.ndarray.diagonal, view=True)
+@vjp_rule(np.diagonal, np.ndarray.diagonal, view=True)
 def diagonal(y_bar, y, a, *, offset=0, axis1=0, axis2=1):
     return onto_diagonal(y_bar, np.shape(a), offset, axis1, axis2)
 
@@ -38,7 +38,7 @@ def diagonal_onto(x_bar, y_bar, y, a, offset=0, axis1=0, axis2=1):
     return add_diagonal(x_bar, y_bar, offset, axis1, axis2)
 
 
-@pullback(np.diag, view=True)
+@vjp_rule(np.diag, view=True)
 def diag(y_bar, y, v, *, k=0):
     """Of a vector, the matrix that has it on its diagonal; of a matrix, its diagonal."""
     return np.diagonal(y_bar, k) if np.ndim(v) == 1 else onto_diagonal(y_bar, np.shape(v), k, 0, 1)
@@ -53,17 +53,17 @@ def diag_onto(x_bar, y_bar, y, v, k=0):
     return add_diagonal(x_bar, y_bar, k, 0, 1)
 
 
-@pullback(np.diagflat)
+@vjp_rule(np.diagflat)
 def diagflat(y_bar, y, v, *, k=0):
     return np.reshape(np.diagonal(y_bar, int(k)), np.shape(v))
 
 
-@pullback(np.tril, broadcasts=True)
+@vjp_rule(np.tril, broadcasts=True)
 def tril(y_bar, y, m, *, k=0):
     return np.tril(y_bar, k)
 
 
-@pullback(np.triu, broadcasts=True)
+@vjp_rule(np.triu, broadcasts=True)
 def triu(y_bar, y, m, *, k=0):
     return np.triu(y_bar, k)
 

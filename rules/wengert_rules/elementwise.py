@@ -11,7 +11,7 @@ import operator
 
 import numpy as np
 
-from wengert.extend import accumulates, linear, partials, pullback, pushforward
+from wengert.extend import accumulates, jvp_rule, linear, partials, vjp_rule
 from wengert_rules.blas import PAYS, onto_scaled
 
 LOG_2 = math.log(2.0)
@@ -55,7 +55,7 @@ def true_divide(y, a, b):
     return 1 / b, -y / b
 
 
-@pushforward(np.true_divide, broadcasts=True)
+@jvp_rule(np.true_divide, broadcasts=True)
 def push_true_divide(tangents, y, a, b):
     """(ȧ - y ḃ)/b in one expression, for which NumPy takes one array, where the sum of partials takes three."""
     a_dot, b_dot = tangents
@@ -70,42 +70,42 @@ def remainder(y, a, b):
     return 1, np.round((y - a) / b)
 
 
-@pullback(np.divmod, divmod, broadcasts=True)
+@vjp_rule(np.divmod, divmod, broadcasts=True)
 def divmod_(y_bar, y, a, b):
     """(q, r) = (floor(a/b), a - q b); q is piecewise constant."""
     return y_bar[1], y_bar[1] * -y[0]
 
 
-@pushforward(np.divmod, broadcasts=True)
+@jvp_rule(np.divmod, broadcasts=True)
 def push_divmod(tangents, y, a, b):
     a_dot, b_dot = tangents
     moved = 0.0 if b_dot is None else -y[0] * b_dot
     return None, moved if a_dot is None else a_dot + moved
 
 
-@pullback(np.modf, math.modf)
+@vjp_rule(np.modf, math.modf)
 def modf(y_bar, y, x):
     """(fraction, whole part): the whole part is piecewise constant."""
     return y_bar[0]
 
 
-@pushforward(np.modf, broadcasts=True)
+@jvp_rule(np.modf, broadcasts=True)
 def push_modf(tangents, y, x):
     return tangents[0], None
 
 
-@pullback(np.frexp, math.frexp)
+@vjp_rule(np.frexp, math.frexp)
 def frexp(y_bar, y, x):
     """x = m 2ᵉ, where e is piecewise constant."""
     return np.ldexp(y_bar[0], -y[1])
 
 
-@pushforward(np.frexp, broadcasts=True)
+@jvp_rule(np.frexp, broadcasts=True)
 def push_frexp(tangents, y, x):
     return np.ldexp(tangents[0], -y[1]), None
 
 
-@pullback(np.ldexp, math.ldexp, broadcasts=True)
+@vjp_rule(np.ldexp, math.ldexp, broadcasts=True)
 def ldexp(y_bar, y, x, i):
     return np.ldexp(y_bar, i), None
 
@@ -156,7 +156,7 @@ def absolute(y, x):
     return np.conjugate(x / nonzero(np.absolute(x))) if np.iscomplexobj(x) else np.sign(x)
 
 
-@pullback(np.sign)
+@vjp_rule(np.sign)
 def sign(y_bar, y, x):
     """Piecewise constant on the reals; z/|z| turns with a complex z, and 0 stays."""
     if not np.iscomplexobj(x):
@@ -165,7 +165,7 @@ def sign(y_bar, y, x):
     return np.where(y == 0, 0, turned)
 
 
-@pushforward(np.sign, broadcasts=True)
+@jvp_rule(np.sign, broadcasts=True)
 def push_sign(tangents, y, x):
     """As the pullback, which is its own transpose."""
     return sign(tangents[0], y, x)
@@ -340,7 +340,7 @@ def rad2deg(y, x):
     return 1 / DEGREE
 
 
-@pullback(
+@vjp_rule(
     np.conjugate, np.ndarray.conjugate, np.ndarray.conj, np.generic.conjugate, np.generic.conj,
     complex.conjugate,
 )  # fmt: skip
@@ -348,12 +348,12 @@ def conjugate(y_bar, y, z):
     return np.conjugate(y_bar)
 
 
-@pullback(np.real, view=True, identity=True)
+@vjp_rule(np.real, view=True, identity=True)
 def real(y_bar, y, z):
     return y_bar
 
 
-@pullback(np.imag, view=True)
+@vjp_rule(np.imag, view=True)
 def imag(y_bar, y, z):
     """z̄ = i ȳ; the imaginary part of a real z is the constant 0, and projecting i ȳ on the reals gives it."""
     return 1j * y_bar

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from wengert.extend import linear, pullback, setitem
+from wengert.extend import linear, setitem, vjp_rule
 
 
 def turned(norm):
@@ -30,7 +30,7 @@ def inside(x, factor, n, axis):
 def of_complex(transform, inverse):
     """The rule of a transform of complex numbers: Y = F x  ⇒  x̄ = Fᴴ Ȳ."""
 
-    @pullback(transform)
+    @vjp_rule(transform)
     def fft(y_bar, y, x, *, n=None, axis=-1, norm=None, **options):
         return fitted(inverse(y_bar, axis=axis, norm=turned(norm)), np.shape(x))
 
@@ -40,7 +40,7 @@ def of_complex(transform, inverse):
 def of_real(transform, inverse):
     """The rule of a transform of real numbers to half of their spectrum, whose other half is the conjugate of it."""
 
-    @pullback(transform)
+    @vjp_rule(transform)
     def rfft(y_bar, y, x, *, n=None, axis=-1, norm=None, **options):
         n = np.shape(x)[axis] if n is None else int(n)
         return fitted(inverse(inside(y_bar, 0.5, n, axis), n, axis, turned(norm)), np.shape(x))
@@ -51,7 +51,7 @@ def of_real(transform, inverse):
 def of_half(transform, inverse):
     """The rule of a transform of half of a Hermitian spectrum to real numbers."""
 
-    @pullback(transform)
+    @vjp_rule(transform)
     def irfft(y_bar, y, x, *, n=None, axis=-1, norm=None, **options):
         x_bar = inside(inverse(y_bar, axis=axis, norm=turned(norm)), 2, np.shape(y)[axis], axis)
         return fitted(x_bar, np.shape(x))

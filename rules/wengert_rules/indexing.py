@@ -12,17 +12,17 @@ from wengert.extend import (
     additem,
     addlens,
     getfield,
+    jvp_rule,
     lens,
     linear,
     make_dict,
     make_list,
     make_tuple,
     overlaps,
-    pullback,
-    pushforward,
     setitem,
     setlens,
     setpart,
+    vjp_rule,
 )
 
 ALL = slice(None)
@@ -70,7 +70,7 @@ def add_rows(x, index, rows):
     np.add.at(np.reshape(x, (-1,)), np.reshape(starts + np.arange(width), (-1,)), np.reshape(rows, (-1,)))
 
 
-@pullback(operator.getitem, np.ndarray.__getitem__, view=True)
+@vjp_rule(operator.getitem, np.ndarray.__getitem__, view=True)
 def getitem(y_bar, y, x, *, key):
     return additem(np.zeros(np.shape(x), x.dtype), key, y_bar)
 
@@ -86,7 +86,7 @@ def getitem_onto(x_bar, y_bar, y, x, key):
     return x_bar
 
 
-@pullback(np.take, np.ndarray.take, np.generic.take)
+@vjp_rule(np.take, np.ndarray.take, np.generic.take)
 def take(y_bar, y, a, *, indices, axis=None, out=None, mode="raise"):
     shape, key = taken(a, indices, axis, mode)
     return np.reshape(additem(np.zeros(shape, a.dtype), key, y_bar), np.shape(a))
@@ -114,7 +114,7 @@ def take_onto(x_bar, y_bar, y, a, indices, axis=None, out=None, mode="raise"):
     return x_bar
 
 
-@pullback(np.take_along_axis)
+@vjp_rule(np.take_along_axis)
 def take_along_axis(y_bar, y, arr, *, indices, axis=-1):
     """Each element goes back to where its index found it; on the other axes it stayed in its place."""
     shape, key = taken_along(arr, indices, axis)
@@ -128,7 +128,7 @@ def taken_along(arr, indices, axis):
     return shape, tuple(indices if k == along else np.reshape(np.arange(shape[k]), rest[k]) for k in range(len(shape)))
 
 
-@pullback(np.ndarray.compress)
+@vjp_rule(np.ndarray.compress)
 def compress(y_bar, y, a, *, condition, axis=None, out=None):
     shape, along = laid(a, axis)
     key = (ALL,) * along + (np.flatnonzero(condition),)
@@ -138,20 +138,20 @@ def compress(y_bar, y, a, *, condition, axis=None, out=None):
 linear(operator.getitem, np.take, np.take_along_axis, np.ndarray.compress)
 
 
-@pullback(np.ndarray.choose, np.choose, sequence=1, broadcasts=True)
+@vjp_rule(np.ndarray.choose, np.choose, sequence=1, broadcasts=True)
 def choose(y_bar, y, a, *choices, out=None, mode="raise"):
     """ȳ goes to the array that each element was taken from."""
     chosen = within(a, len(choices), mode)
     return (None, *[np.where(chosen == i, y_bar, 0) for i in range(len(choices))])
 
 
-@pushforward(np.choose, broadcasts=True)
+@jvp_rule(np.choose, broadcasts=True)
 def push_choose(tangents, y, a, *choices, out=None, mode="raise"):
     """At once, as each choice is no more than broadcast."""
     return np.choose(a, [0.0 if tangent is None else tangent for tangent in tangents[1:]], mode=mode)
 
 
-@pullback(np.bincount)
+@vjp_rule(np.bincount)
 def bincount(y_bar, y, x, weights=None, *, minlength=0):
     return None, y_bar[x]
 
@@ -159,14 +159,14 @@ def bincount(y_bar, y, x, weights=None, *, minlength=0):
 linear(np.bincount, args=(1,))
 
 
-@pullback(setitem, broadcasts=True)
+@vjp_rule(setitem, broadcasts=True)
 def setitem_(y_bar, y, x, key, value):
     """The overwritten elements of x get 0; the written value gets ȳ[key]."""
     kept = np.where(last_writes(np.shape(x), key), y_bar[key], 0) if names_twice(key) else y_bar[key]
     return setitem(y_bar, key, 0), None, kept
 
 
-@pullback(additem, broadcasts=True)
+@vjp_rule(additem, broadcasts=True)
 def additem_(y_bar, y, x, key, value):
     return y_bar, None, y_bar[key]
 
@@ -178,12 +178,12 @@ def written(tangent, y):
     return np.copy(tangent) if overlaps(tangent) else tangent
 
 
-@pushforward(setitem)
+@jvp_rule(setitem)
 def push_setitem(tangents, y, x, key, value):
     return setitem(written(tangents[0], y), key, writing(tangents[2], y))
 
 
-@pushforward(additem)
+@jvp_rule(additem)
 def push_additem(tangents, y, x, key, value):
     return tangents[0] if tangents[2] is None else additem(written(tangents[0], y), key, writing(tangents[2], y))
 
@@ -195,7 +195,7 @@ def writing(tangent, y):
     return tangent if y.dtype.kind == "c" else np.real(tangent)
 
 
-@pullback(lens)
+@vjp_rule(lens)
 def lens_(y_bar, y, x, *, offset, shape, strides):
     return addlens(blank(x), offset, shape, strides, y_bar)
 
@@ -212,7 +212,7 @@ def lens_onto(x_bar, y_bar, y, x, offset, shape, strides):
     return x_bar
 
 
-@pullback(setlens, broadcasts=True)
+@vjp_rule(setlens, broadcasts=True)
 def setlens_(y_bar, y, x, offset, shape, strides, value):
     """As `setitem`, on windows whose elements do not share memory."""
     aligned = like(y_bar, x)
@@ -220,7 +220,7 @@ def setlens_(y_bar, y, x, offset, shape, strides, value):
     return x_bar, None, None, None, lens(aligned, offset, shape, strides)
 
 
-@pullback(setpart, broadcasts=True)
+@vjp_rule(setpart, broadcasts=True)
 def setpart_(y_bar, y, x, part, value):
     """The real part of ȳ belongs to what is now the real part, and so the imaginary one."""
     if part == "real":
@@ -228,22 +228,22 @@ def setpart_(y_bar, y, x, part, value):
     return np.real(y_bar), None, np.imag(y_bar)
 
 
-@pullback(addlens, broadcasts=True)
+@vjp_rule(addlens, broadcasts=True)
 def addlens_(y_bar, y, x, offset, shape, strides, value):
     return y_bar, None, None, None, lens(like(y_bar, x), offset, shape, strides)
 
 
-@pushforward(lens)
+@jvp_rule(lens)
 def push_lens(tangents, y, x, *, offset, shape, strides):
     return lens(like(tangents[0], x), offset, shape, strides)
 
 
-@pushforward(setlens)
+@jvp_rule(setlens)
 def push_setlens(tangents, y, x, offset, shape, strides, value):
     return setlens(laid_out(tangents[0], x), offset, shape, strides, writing(tangents[4], y))
 
 
-@pushforward(addlens)
+@jvp_rule(addlens)
 def push_addlens(tangents, y, x, offset, shape, strides, value):
     return addlens(laid_out(tangents[0], x), offset, shape, strides, writing(tangents[4], y))
 
@@ -253,47 +253,47 @@ def laid_out(tangent, x):
     return blank(x) if tangent is None else like(tangent, x)
 
 
-@pushforward(setpart)
+@jvp_rule(setpart)
 def push_setpart(tangents, y, x, part, value):
     return setpart(written(tangents[0], y), part, writing(tangents[2], np.real(tangents[2])))
 
 
-@pullback(make_tuple)
+@vjp_rule(make_tuple)
 def make_tuple_(y_bar, y, *xs):
     return tuple(y_bar[i] for i in range(len(xs)))
 
 
-@pullback(make_list)
+@vjp_rule(make_list)
 def make_list_(y_bar, y, *xs):
     return tuple(y_bar[i] for i in range(len(xs)))
 
 
-@pullback(make_dict)
+@vjp_rule(make_dict)
 def make_dict_(y_bar, y, keys, *values):
     return (None, *[y_bar[key] for key in keys])
 
 
-@pushforward(make_tuple, broadcasts=True)
+@jvp_rule(make_tuple, broadcasts=True)
 def push_make_tuple(tangents, y, *xs):
     return tangents
 
 
-@pushforward(make_list, broadcasts=True)
+@jvp_rule(make_list, broadcasts=True)
 def push_make_list(tangents, y, *xs):
     return list(tangents)
 
 
-@pushforward(make_dict, broadcasts=True)
+@jvp_rule(make_dict, broadcasts=True)
 def push_make_dict(tangents, y, keys, *values):
     return dict(zip(keys, tangents[1:], strict=True))
 
 
-@pullback(getfield)
+@vjp_rule(getfield)
 def getfield_(y_bar, y, t, i):
     """The cotangent of a container names only the parts that have one."""
     return {i: y_bar}, None
 
 
-@pushforward(getfield, broadcasts=True)
+@jvp_rule(getfield, broadcasts=True)
 def push_getfield(tangents, y, t, i):
     return getfield(tangents[0], i)

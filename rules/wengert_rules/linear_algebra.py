@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from wengert.extend import NoDerivativeError, adjoint, is_complex, pullback, pushforward, stands_for
+from wengert.extend import NoDerivativeError, adjoint, is_complex, jvp_rule, stands_for, vjp_rule
 from wengert_rules.cofactors import over_matrices, trace_of_product
 from wengert_rules.decompositions import completed, from_triangle, singular_values_bar, singular_values_dot
 from wengert_rules.products import conj
@@ -22,7 +22,7 @@ def inverse(a):
         ) from None
 
 
-@pullback(np.linalg.solve, broadcasts=True)
+@vjp_rule(np.linalg.solve, broadcasts=True)
 def solve(y_bar, y, a, b):
     """X = A⁻¹ B  ⇒  B̄ = A⁻ᴴ X̄,  Ā = -B̄ Xᴴ; B of one axis is a column."""
     if np.ndim(b) == 1:
@@ -32,7 +32,7 @@ def solve(y_bar, y, a, b):
     return -b_bar @ adjoint(y), b_bar
 
 
-@pushforward(np.linalg.solve, broadcasts=True)
+@jvp_rule(np.linalg.solve, broadcasts=True)
 def push_solve(tangents, y, a, b):
     """Ẏ = A⁻¹ (Ḃ - Ȧ Y)."""
     a_dot, b_dot = tangents
@@ -44,7 +44,7 @@ def push_solve(tangents, y, a, b):
     return y_dot[..., 0] if np.ndim(b) == 1 else y_dot
 
 
-@pullback(np.linalg.tensorsolve)
+@vjp_rule(np.linalg.tensorsolve)
 def tensorsolve(y_bar, y, a, b, *, axes=None):
     """`solve`, of `a` as a matrix whose columns run over its last axes, after `axes` were moved to the end."""
     order = columns_last(np.ndim(a), axes)
@@ -64,7 +64,7 @@ def square(x, n):
     return np.reshape(x, (n, n))
 
 
-@pushforward(np.linalg.tensorsolve)
+@jvp_rule(np.linalg.tensorsolve)
 def push_tensorsolve(tangents, y, a, b, *, axes=None):
     order = columns_last(np.ndim(a), axes)
     matrix, a_dot = [x if x is None else square(np.transpose(x, order), np.size(y)) for x in (a, tangents[0])]
@@ -72,13 +72,13 @@ def push_tensorsolve(tangents, y, a, b, *, axes=None):
     return np.reshape(push_solve((a_dot, b_dot), np.reshape(y, (-1, 1)), matrix, np.reshape(y, (-1, 1))), np.shape(y))
 
 
-@pullback(np.linalg.inv)
+@vjp_rule(np.linalg.inv)
 def inv(y_bar, y, a):
     """Y = A⁻¹  ⇒  Ā = -Yᴴ Ȳ Yᴴ."""
     return -adjoint(y) @ y_bar @ adjoint(y)
 
 
-@pushforward(np.linalg.inv, broadcasts=True)
+@jvp_rule(np.linalg.inv, broadcasts=True)
 def push_inv(tangents, y, a):
     return -y @ tangents[0] @ y
 
@@ -88,7 +88,7 @@ def relative(a, a_dot):
     return trace_of_product(inverse(a), a_dot)
 
 
-@pullback(np.linalg.slogdet, parts=True)
+@vjp_rule(np.linalg.slogdet, parts=True)
 def slogdet(y_bar, y, a):
     """d log|det A| + i d arg det A = tr(A⁻¹ dA); a real determinant keeps its sign, a complex one turns."""
     sign_bar, log_bar = y_bar
@@ -99,13 +99,13 @@ def slogdet(y_bar, y, a):
     return over_matrices(turn if log_bar is None else log_bar + turn) * adjoint(inverse(a))
 
 
-@pushforward(np.linalg.slogdet, broadcasts=True)
+@jvp_rule(np.linalg.slogdet, broadcasts=True)
 def push_slogdet(tangents, y, a):
     moved = relative(a, tangents[0])
     return (y[0] * 1j * np.imag(moved), np.real(moved)) if is_complex(a) else (None, moved)
 
 
-@pullback(np.linalg.pinv)
+@vjp_rule(np.linalg.pinv)
 def pinv(y_bar, y, a, *, rcond=None, hermitian=False, rtol=None):
     """Y = A⁺ of constant rank  ⇒  Ā = -Yᴴ Ȳ Yᴴ + (1 - A Y) Ȳᴴ Y Yᴴ + Yᴴ Y Ȳᴴ (1 - Y A).
 
@@ -119,7 +119,7 @@ def pinv(y_bar, y, a, *, rcond=None, hermitian=False, rtol=None):
     return from_triangle(a_bar, "L") if hermitian else a_bar
 
 
-@pushforward(np.linalg.pinv, broadcasts=True)
+@jvp_rule(np.linalg.pinv, broadcasts=True)
 def push_pinv(tangents, y, a, *, rcond=None, hermitian=False, rtol=None):
     """Ẏ = -Y Ȧ Y + Y Yᴴ Ȧᴴ (1 - A Y) + (1 - Y A) Ȧᴴ Yᴴ Y."""
     if np.size(a) == 0:
@@ -129,7 +129,7 @@ def push_pinv(tangents, y, a, *, rcond=None, hermitian=False, rtol=None):
     return left - (left @ whole) @ y + right - y @ (whole @ right) - y @ a_dot @ y
 
 
-@pullback(np.linalg.lstsq, parts=True)
+@vjp_rule(np.linalg.lstsq, parts=True)
 def lstsq(y_bar, y, a, b, *, rcond=None):
     """X = A⁺ B of constant rank, the sums of |B - A X|², and the singular values of A, of which B knows nothing."""
     x_bar, sums_bar, _, values_bar = y_bar
@@ -151,7 +151,7 @@ def lstsq(y_bar, y, a, b, *, rcond=None):
     return a_bar, b_bar[..., 0] if np.ndim(b) == 1 else b_bar
 
 
-@pushforward(np.linalg.lstsq, broadcasts=True)
+@jvp_rule(np.linalg.lstsq, broadcasts=True)
 def push_lstsq(tangents, y, a, b, *, rcond=None):
     """Ẋ = Y Ṙ + Y Yᴴ Ȧᴴ (B - A X) + (1 - Y A) Ȧᴴ Yᴴ X with Y = A⁺ and Ṙ = Ḃ - Ȧ X."""
     a_dot, b_dot = tangents

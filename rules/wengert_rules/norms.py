@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from wengert.extend import adjoint, pullback, pushforward
+from wengert.extend import adjoint, jvp_rule, vjp_rule
 from wengert_rules.elementwise import nonzero
 from wengert_rules.products import conj
 from wengert_rules.reductions import weighted_sum
 from wengert_rules.shapes import inverse_permutation
 
 
-@pullback(np.linalg.norm)
+@vjp_rule(np.linalg.norm)
 def norm(y_bar, y, x, *, ord=None, axis=None, keepdims=False):
     """Of all elements, of vectors along one axis or of matrices along two."""
     given = range(np.ndim(x)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
@@ -27,7 +27,7 @@ def norm(y_bar, y, x, *, ord=None, axis=None, keepdims=False):
     return sums_bar(y_bar, x, ord, axes)
 
 
-@pushforward(np.linalg.norm, broadcasts=True)
+@jvp_rule(np.linalg.norm, broadcasts=True)
 def push_norm(tangents, y, x, *, ord=None, axis=None, keepdims=False):
     """Each element counts in one norm: Σ p ẋ, with p from the pullback."""
     if ord is None or ord == "fro" or ord == "f":
@@ -81,7 +81,7 @@ def transposed(x, order):
     return x if order == tuple(range(len(order))) else np.transpose(x, order)
 
 
-@pullback(np.linalg.cond)
+@vjp_rule(np.linalg.cond)
 def cond(y_bar, y, x, *, p=None):
     """‖X‖ ‖X⁻¹‖; in the norm 2, which is the usual one, the largest singular value over the smallest."""
     if p in (None, 2, -2):
@@ -94,7 +94,7 @@ def cond(y_bar, y, x, *, p=None):
     return of_x - adjoint(inverse) @ of_inverse @ adjoint(inverse)
 
 
-@pushforward(np.linalg.cond, broadcasts=True)
+@jvp_rule(np.linalg.cond, broadcasts=True)
 def push_cond(tangents, y, x, *, p=None):
     return np.sum(conj(cond(np.ones(np.shape(y), y.dtype), y, x, p=p)) * tangents[0], axis=(-2, -1))
 

@@ -7,7 +7,7 @@ import operator
 
 import numpy as np
 
-from wengert.extend import accumulates, adjoint, is_complex, multilinear, pullback
+from wengert.extend import accumulates, adjoint, is_complex, multilinear, vjp_rule
 from wengert_rules.blas import PAYS, as_column, as_row, onto_product
 
 
@@ -65,7 +65,7 @@ def columns_count(shape):
     return math.prod(shape[:-2] + shape[-1:]) if len(shape) > 1 else 1
 
 
-@pullback(np.matmul, operator.matmul, broadcasts=True)
+@vjp_rule(np.matmul, operator.matmul, broadcasts=True)
 def matmul(y_bar, y, a, b):
     """Y = A B  ⇒  Ā = Ȳ Bᴴ,  B̄ = Aᴴ Ȳ; of two vectors each is scaled."""
     if np.ndim(a) == 2 and np.ndim(b) == 2:
@@ -96,7 +96,7 @@ def matmul_onto_right(b_bar, y_bar, y, a, b):
     return onto_product(b_bar, as_row(a).T, as_row(y_bar), conj_a=True)
 
 
-@pullback(np.dot, np.ndarray.dot, broadcasts=True)
+@vjp_rule(np.dot, np.ndarray.dot, broadcasts=True)
 def dot(y_bar, y, a, b):
     """The product of matrices, b's last axis but one against a's last; of numbers and two vectors each is scaled."""
     if np.ndim(a) == 2 and np.ndim(b) == 2:
@@ -113,7 +113,7 @@ accumulates(np.dot, arg=0, above=PAYS)(matmul_onto_left)
 accumulates(np.dot, arg=1, above=PAYS)(matmul_onto_right)
 
 
-@pullback(np.inner, broadcasts=True)
+@vjp_rule(np.inner, broadcasts=True)
 def inner(y_bar, y, a, b):
     """Y = A Bᵀ  ⇒  Ā = Ȳ B*,  B̄ = Ȳᵀ A*, over the last axes; of numbers and two vectors each is scaled."""
     if np.ndim(a) * np.ndim(b) <= 1:
@@ -124,7 +124,7 @@ def inner(y_bar, y, a, b):
     return np.reshape(a_bar, np.shape(a)), np.reshape(b_bar, np.shape(b))
 
 
-@pullback(np.outer)
+@vjp_rule(np.outer)
 def outer(y_bar, y, a, b):
     """Y = a bᵀ  ⇒  ā = Ȳ b*,  b̄ = Ȳᵀ a*."""
     a_bar = y_bar @ conj(flat(b))
@@ -132,13 +132,13 @@ def outer(y_bar, y, a, b):
     return np.reshape(a_bar, np.shape(a)), np.reshape(b_bar, np.shape(b))
 
 
-@pullback(np.vdot)
+@vjp_rule(np.vdot)
 def vdot(y_bar, y, a, b):
     """y = Σ a* b, in which a* turns the other way."""
     return conj(y_bar) * np.reshape(b, np.shape(a)), y_bar * np.reshape(a, np.shape(b))
 
 
-@pullback(np.vecdot, broadcasts=True)
+@vjp_rule(np.vecdot, broadcasts=True)
 def vecdot(y_bar, y, a, b, *, axis=-1, keepdims=False, out=None, dtype=None):
     """y = Σ a* b along one axis of each, in which a* turns the other way."""
     last = to_end(y_bar, axis) if keepdims else np.expand_dims(y_bar, -1)
@@ -162,13 +162,13 @@ def from_end(x, axis, ndim):
 
 if hasattr(np, "matvec"):  # NumPy 2.2
 
-    @pullback(np.matvec, broadcasts=True)
+    @vjp_rule(np.matvec, broadcasts=True)
     def matvec(y_bar, y, a, b, *, out=None, dtype=None):
         """y = A b  ⇒  Ā = ȳ bᴴ,  b̄ = Aᴴ ȳ."""
         column = y_bar[..., np.newaxis]
         return column * conj(b)[..., np.newaxis, :], (adjoint(a) @ column)[..., 0]
 
-    @pullback(np.vecmat, broadcasts=True)
+    @vjp_rule(np.vecmat, broadcasts=True)
     def vecmat(y_bar, y, a, b, *, out=None, dtype=None):
         """y = aᴴ B  ⇒  ā = B ȳ*,  B̄ = a ȳ, in which a* turns the other way."""
         row = y_bar[..., np.newaxis, :]

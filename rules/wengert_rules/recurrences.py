@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from wengert.extend import pullback, pushforward
+from wengert.extend import jvp_rule, vjp_rule
 from wengert_rules.products import conj
 
 FEW = 16  # steps that are taken one by one
@@ -26,12 +26,12 @@ def share(cotangent, factor, both=False):
     return np.multiply(cotangent, factor, out=np.zeros(shape, np.result_type(cotangent, factor)), where=counts)
 
 
-@pullback(share, broadcasts=True)
+@vjp_rule(share, broadcasts=True)
 def share_(y_bar, y, cotangent, factor, *, both=False):
     return share(y_bar, conj(factor), both), share(y_bar, conj(cotangent), both)
 
 
-@pushforward(share, broadcasts=True)
+@jvp_rule(share, broadcasts=True)
 def push_share(tangents, y, cotangent, factor, *, both=False):
     parts = [
         share(tangent, x, both) for tangent, x in zip(tangents, (factor, cotangent), strict=True) if tangent is not None
@@ -73,14 +73,14 @@ def in_blocks(x, length, blocks):
     return np.moveaxis(np.reshape(padded, (*np.shape(x)[:-1], blocks, length)), -1, 0).copy()
 
 
-@pullback(sums_onward)
+@vjp_rule(sums_onward)
 def sums_onward_(y_bar, y, weights, z):
     """z̄ᵢ = ȳᵢ + wᵢ₋₁* z̄ᵢ₋₁,  w̄ᵢ = z̄ᵢ Rᵢ₊₁*."""
     z_bar = np.flip(sums_onward(np.flip(conj(weights), -1), np.flip(y_bar, -1)), -1)
     return share(z_bar[..., :-1], conj(y[..., 1:]), True), z_bar
 
 
-@pushforward(sums_onward, broadcasts=True)
+@jvp_rule(sums_onward, broadcasts=True)
 def push_sums_onward(tangents, y, weights, z):
     """Ṙᵢ = żᵢ + ẇᵢ Rᵢ₊₁ + wᵢ Ṙᵢ₊₁."""
     weights_dot, z_dot = tangents
@@ -123,7 +123,7 @@ def moved_on(x):
     return np.concatenate([np.zeros((*np.shape(x)[:-1], 1), x.dtype), x[..., :-1]], axis=-1)
 
 
-@pullback(products_of_others)
+@vjp_rule(products_of_others)
 def products_of_others_(y_bar, y, a):
     """āₖ = Σᵢ ȳᵢ Π aⱼ* over all j but i and k: the i beyond k by one recurrence, those before it by another."""
     a = conj(a)
@@ -133,7 +133,7 @@ def products_of_others_(y_bar, y, a):
     return share(np.flip(moved_on(np.flip(onward, -1)), -1), before) + share(moved_on(np.flip(back, -1)), after)
 
 
-@pushforward(products_of_others)
+@jvp_rule(products_of_others)
 def push_products_of_others(tangents, y, a):
     """ẏₖ = Σᵢ ȧᵢ Π aⱼ over all j but i and k: the pullback, but for the conjugate."""
     return products_of_others_(tangents[0], y, conj(a))

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from wengert.extend import NoDerivativeError, is_complex, linear, pullback, pushforward
+from wengert.extend import NoDerivativeError, is_complex, jvp_rule, linear, vjp_rule
 from wengert_rules.elementwise import nonzero
 from wengert_rules.products import conj
 from wengert_rules.shapes import front
@@ -58,12 +58,12 @@ def behind(axis, a, tangent):
     return tuple([k % np.ndim(a) + 1 for k in axes if np.ndim(a)])
 
 
-@pullback(np.sum, np.ndarray.sum, np.generic.sum)
+@vjp_rule(np.sum, np.ndarray.sum, np.generic.sum)
 def sum_(y_bar, y, a, *, axis=None, dtype=None, out=None, keepdims=False, initial=0, where=True):
     return masked(spread(y_bar, np.shape(a), axis, keepdims), where)
 
 
-@pullback(np.add.reduce)
+@vjp_rule(np.add.reduce)
 def add_reduce(y_bar, y, a, *, axis=0, dtype=None, out=None, keepdims=False, initial=0, where=True):
     return masked(spread(y_bar, np.shape(a), axis, keepdims), where)
 
@@ -75,7 +75,7 @@ def count(y, shape, axis, where):
     return np.sum(np.broadcast_to(where, shape), axis=axis, keepdims=True)
 
 
-@pullback(np.mean, np.ndarray.mean, np.generic.mean)
+@vjp_rule(np.mean, np.ndarray.mean, np.generic.mean)
 def mean(y_bar, y, a, *, axis=None, dtype=None, out=None, keepdims=False, where=True):
     n = count(y, np.shape(a), axis, where)
     if where is True:
@@ -109,7 +109,7 @@ def degrees(y, shape, axis, where, ddof, correction):
     return np.maximum(count(y, shape, axis, where) - (ddof if correction is None else correction), 0)
 
 
-@pullback(np.var, np.ndarray.var, np.generic.var)
+@vjp_rule(np.var, np.ndarray.var, np.generic.var)
 def var(
     y_bar, y, a, *, axis=None, dtype=None, out=None, ddof=0, keepdims=False, where=True, mean=None, correction=None
 ):
@@ -118,7 +118,7 @@ def var(
     return spread(y_bar, np.shape(a), axis, keepdims) * (2 / n) * deviations(a, mean, axis, where)
 
 
-@pullback(np.std, np.ndarray.std, np.generic.std)
+@vjp_rule(np.std, np.ndarray.std, np.generic.std)
 def std(
     y_bar, y, a, *, axis=None, dtype=None, out=None, ddof=0, keepdims=False, where=True, mean=None, correction=None
 ):
@@ -128,7 +128,7 @@ def std(
     return spread(scale, np.shape(a), axis, keepdims) / n * deviations(a, mean, axis, where)
 
 
-@pushforward(np.var, broadcasts=True)
+@jvp_rule(np.var, broadcasts=True)
 def push_var(
     tangents, y, a, *, axis=None, dtype=None, out=None, ddof=0, keepdims=False, where=True, mean=None, correction=None
 ):
@@ -138,13 +138,13 @@ def push_var(
     return 2 / n * np.real(weighted_sum(deviations(a, mean, axis, where), tangents[0], a, axis, keepdims))
 
 
-@pushforward(np.std, broadcasts=True)
+@jvp_rule(np.std, broadcasts=True)
 def push_std(tangents, y, a, **options):
     """That of the variance over 2y; 0 where all elements are equal."""
     return push_var(tangents, y, a, **options) / (2 * nonzero(y))
 
 
-@pullback(np.nanvar)
+@vjp_rule(np.nanvar)
 def nanvar(
     y_bar, y, a, *, axis=None, dtype=None, out=None, ddof=0, keepdims=False, where=True, mean=None, correction=None
 ):
@@ -153,7 +153,7 @@ def nanvar(
     return spread(y_bar, np.shape(a), axis, keepdims) * (2 / n) * deviations(a, mean, axis, seen)
 
 
-@pullback(np.nanstd)
+@vjp_rule(np.nanstd)
 def nanstd(
     y_bar, y, a, *, axis=None, dtype=None, out=None, ddof=0, keepdims=False, where=True, mean=None, correction=None
 ):
@@ -163,7 +163,7 @@ def nanstd(
     return spread(scale, np.shape(a), axis, keepdims) / n * deviations(a, mean, axis, seen)
 
 
-@pullback(
+@vjp_rule(
     np.max, np.min, np.ndarray.max, np.ndarray.min, np.generic.max, np.generic.min, np.nanmax, np.nanmin,
 )  # fmt: skip
 def extremum(y_bar, y, a, *, axis=None, out=None, keepdims=False, initial=None, where=True):
@@ -176,7 +176,7 @@ def extremum(y_bar, y, a, *, axis=None, out=None, keepdims=False, initial=None, 
     return np.where(hits, spread(share, np.shape(a), axis, keepdims), 0)
 
 
-@pushforward(np.max, broadcasts=True)
+@jvp_rule(np.max, broadcasts=True)
 def push_extremum(tangents, y, a, *, axis=None, out=None, keepdims=False, initial=None, where=True):
     """The mean of the tangents of those that tie, among them 0 for `initial`."""
     hits = a == spread(y, np.shape(a), axis, keepdims)
@@ -186,7 +186,7 @@ def push_extremum(tangents, y, a, *, axis=None, out=None, keepdims=False, initia
     return np.sum(tangents[0], axis=behind(axis, a, tangents[0]), keepdims=keepdims, where=hits) / nonzero(ties)
 
 
-@pullback(np.cumsum, np.ndarray.cumsum, np.generic.cumsum)
+@vjp_rule(np.cumsum, np.ndarray.cumsum, np.generic.cumsum)
 def cumsum(y_bar, y, a, *, axis=None, dtype=None, out=None):
     """The sum of ȳ from each place to the end."""
     along = 0 if axis is None else axis
@@ -195,5 +195,5 @@ def cumsum(y_bar, y, a, *, axis=None, dtype=None, out=None):
 
 linear(np.sum, np.add.reduce, without=("initial",))
 linear(np.mean, np.cumsum)
-pushforward(np.nanvar, broadcasts=True)(push_by(nanvar))
-pushforward(np.nanstd, broadcasts=True)(push_by(nanstd))
+jvp_rule(np.nanvar, broadcasts=True)(push_by(nanvar))
+jvp_rule(np.nanstd, broadcasts=True)(push_by(nanstd))

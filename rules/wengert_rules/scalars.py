@@ -9,7 +9,7 @@ import sys
 
 import numpy as np
 
-from wengert.extend import linear, partials, pullback, pushforward
+from wengert.extend import jvp_rule, linear, partials, vjp_rule
 from wengert.extend import sumprod as sumprod_of_floats
 from wengert_rules.elementwise import nonzero
 from wengert_rules.products import conj, weighted
@@ -33,35 +33,35 @@ def erfc(y, x):
     return -TWO_OVER_ROOT_PI * np.exp(-x * x)
 
 
-@pullback(math.hypot)
+@vjp_rule(math.hypot)
 def hypot(y_bar, y, *coordinates):
     scale = y_bar / nonzero(y)
     return tuple(scale * x for x in coordinates)
 
 
-@pushforward(math.hypot)
+@jvp_rule(math.hypot)
 def push_hypot(tangents, y, *coordinates):
     return weighted(hypot(1.0, y, *coordinates), tangents)
 
 
-@pullback(math.dist)
+@vjp_rule(math.dist)
 def dist(y_bar, y, p, q):
     """The unit vector from q to p, and its opposite; 0 where the points meet."""
     p_bar = y_bar / nonzero(y) * (np.real(np.asarray(p)) - np.real(np.asarray(q)))  # `float` drops imaginary parts
     return p_bar, -p_bar
 
 
-@pushforward(math.dist)
+@jvp_rule(math.dist)
 def push_dist(tangents, y, p, q):
     return weighted(dist(1.0, y, p, q), tangents)
 
 
-@pullback(math.fsum, sequence=0)
+@vjp_rule(math.fsum, sequence=0)
 def fsum(y_bar, y, *terms):
     return (y_bar,) * len(terms)
 
 
-@pullback(math.prod, sequence=0, broadcasts=True)
+@vjp_rule(math.prod, sequence=0, broadcasts=True)
 def prod(y_bar, y, *factors, start=1):
     """Each factor's partial is the product of the others, exact where some are zero."""
     before = [conj(start)]
@@ -73,7 +73,7 @@ def prod(y_bar, y, *factors, start=1):
     return tuple(b * a for b, a in zip(before, after[::-1], strict=True))
 
 
-@pushforward(math.prod)
+@jvp_rule(math.prod)
 def push_prod(tangents, y, *factors, start=1):
     """Σ x̄ₖ* ẋₖ, element by element where the factors are arrays."""
     cotangents = prod(1.0, y, *factors, start=start)
@@ -84,11 +84,11 @@ def push_prod(tangents, y, *factors, start=1):
 
 if hasattr(math, "sumprod"):  # from Python 3.12
 
-    @pullback(math.sumprod, sumprod_of_floats)
+    @vjp_rule(math.sumprod, sumprod_of_floats)
     def sumprod(y_bar, y, p, q):
         return y_bar * conj(np.asarray(q)), y_bar * conj(np.asarray(p))
 
-    @pushforward(math.sumprod, sumprod_of_floats)
+    @jvp_rule(math.sumprod, sumprod_of_floats)
     def push_sumprod(tangents, y, p, q):
         cotangents = [
             None if tangent is None else conj(np.asarray(other))
@@ -111,7 +111,7 @@ if sys.version_info >= (3, 15):
         return np.where(a == y, 1.0, 0.0) / (1 + (a == b)), np.where(b == y, 1.0, 0.0) / (1 + (a == b))
 
 
-@pullback(builtins.sum, sequence=0, broadcasts=True)
+@vjp_rule(builtins.sum, sequence=0, broadcasts=True)
 def sum_(y_bar, y, *terms, start=0):
     return (y_bar,) * len(terms)
 
@@ -120,7 +120,7 @@ linear(math.fsum)
 linear(builtins.sum, without=("start",))
 
 
-@pullback(builtins.max, builtins.min)
+@vjp_rule(builtins.max, builtins.min)
 def extremum(y_bar, y, *candidates):
     """ȳ is shared equally by the arguments that tie. A call on one iterable is recorded on its items."""
     ties = [np.where(x == y, 1.0, 0.0) for x in candidates]
@@ -131,7 +131,7 @@ def extremum(y_bar, y, *candidates):
     return tuple([share * tie for tie in ties])
 
 
-@pushforward(builtins.max, builtins.min)
+@jvp_rule(builtins.max, builtins.min)
 def push_extremum(tangents, y, *candidates):
     return weighted(extremum(1.0, y, *candidates), tangents)
 

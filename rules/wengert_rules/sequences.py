@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from wengert.extend import pullback, pushforward
+from wengert.extend import jvp_rule, vjp_rule
 
 
-@pullback(np.linspace, broadcasts=True)
+@vjp_rule(np.linspace, broadcasts=True)
 def linspace(y_bar, y, start, stop, *, num=50, endpoint=True, retstep=False, dtype=None, axis=0, device=None):
     """y = (1 - t) start + t stop, where t runs from 0 to 1; the step is a part of stop - start."""
     num = int(num)
@@ -20,7 +20,7 @@ def linspace(y_bar, y, start, stop, *, num=50, endpoint=True, retstep=False, dty
     return np.sum(samples * (1 - t), axis=axis) - step_bar, np.sum(samples * t, axis=axis) + step_bar
 
 
-@pushforward(np.linspace)
+@jvp_rule(np.linspace)
 def push_linspace(tangents, y, start, stop, *, num=50, endpoint=True, retstep=False, dtype=None, axis=0, device=None):
     num, samples = int(num), y[0] if retstep else y
     intervals = max(num - 1 if endpoint else num, 1)
@@ -38,19 +38,19 @@ def across(x, ndim, axis):
     return np.expand_dims(np.reshape(x, (*(1,) * (ndim - 1 - np.ndim(x)), *np.shape(x))), axis)
 
 
-@pullback(np.arange)
+@vjp_rule(np.arange)
 def arange(y_bar, y, start, stop, step, *, dtype=None, device=None, like=None):
     """yₖ = start + k step."""
     return np.sum(y_bar), 0.0, np.sum(y_bar * np.arange(np.size(y)))
 
 
-@pushforward(np.arange)
+@jvp_rule(np.arange)
 def push_arange(tangents, y, start, stop, step, *, dtype=None, device=None, like=None):
     start_dot, _, step_dot = [0.0 if tangent is None else tangent for tangent in tangents]
     return start_dot + step_dot * np.arange(np.size(y))
 
 
-@pullback(np.vander)
+@vjp_rule(np.vander)
 def vander(y_bar, y, x, *, N=None, increasing=False):
     """The columns of y are the powers of x, highest first unless `increasing`."""
     rising = y_bar if increasing else np.flip(y_bar, 1)
@@ -59,7 +59,7 @@ def vander(y_bar, y, x, *, N=None, increasing=False):
     return np.sum(slopes * np.conjugate(powers), axis=1)
 
 
-@pushforward(np.vander)
+@jvp_rule(np.vander)
 def push_vander(tangents, y, x, *, N=None, increasing=False):
     columns = np.shape(y)[1]
     powers = np.vander(x, max(columns - 1, 0), increasing=True) * np.arange(1, columns)

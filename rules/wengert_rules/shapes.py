@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from wengert.extend import RuleError, additem, linear, pullback, pushforward
+from wengert.extend import RuleError, additem, jvp_rule, linear, vjp_rule
 
 ALL = slice(None)
 SHORT = 32  # elements, up to which `np.sum` along an axis is up to five times slower than `np.einsum`
@@ -38,22 +38,22 @@ def inverse_permutation(axes, ndim):
     return None if axes is None else tuple(np.argsort([axis % ndim for axis in axes]).tolist())
 
 
-@pullback(np.reshape, view=True)
+@vjp_rule(np.reshape, view=True)
 def reshape(y_bar, y, a, *, shape=None, order="C", copy=None):
     return np.reshape(y_bar, np.shape(a), order=element_order(order))
 
 
-@pullback(np.ndarray.reshape, np.generic.reshape, view=True)
+@vjp_rule(np.ndarray.reshape, np.generic.reshape, view=True)
 def reshape_method(y_bar, y, a, *shape, order="C", copy=None):
     return np.reshape(y_bar, np.shape(a), order=element_order(order))
 
 
-@pullback(np.ravel, np.ndarray.ravel, np.ndarray.flatten, np.generic.ravel, np.generic.flatten, view=True)
+@vjp_rule(np.ravel, np.ndarray.ravel, np.ndarray.flatten, np.generic.ravel, np.generic.flatten, view=True)
 def ravel(y_bar, y, a, *, order="C"):
     return np.reshape(y_bar, np.shape(a), order=element_order(order))
 
 
-@pushforward(np.reshape, np.ndarray.reshape, np.ravel, broadcasts=True)
+@jvp_rule(np.reshape, np.ndarray.reshape, np.ravel, broadcasts=True)
 def push_reshape(tangents, y, a, *given, order="C", **options):
     return np.reshape(tangents[0], (*front(a, tangents[0]), *np.shape(y)), order=element_order(order))
 
@@ -63,64 +63,64 @@ def front(x, tangent):
     return np.shape(tangent)[:1] if np.ndim(tangent) > np.ndim(x) else ()
 
 
-@pullback(np.squeeze, np.ndarray.squeeze, np.generic.squeeze, view=True, identity=True)
+@vjp_rule(np.squeeze, np.ndarray.squeeze, np.generic.squeeze, view=True, identity=True)
 def squeeze(y_bar, y, a, *, axis=None):
     return np.reshape(y_bar, np.shape(a))
 
 
-@pullback(np.expand_dims, view=True)
+@vjp_rule(np.expand_dims, view=True)
 def expand_dims(y_bar, y, a, *, axis):
     return np.reshape(y_bar, np.shape(a))
 
 
-@pushforward(np.squeeze, np.expand_dims, broadcasts=True)
+@jvp_rule(np.squeeze, np.expand_dims, broadcasts=True)
 def push_axes(tangents, y, a, *, axis=None):
     return np.reshape(tangents[0], (*front(a, tangents[0]), *np.shape(y)))
 
 
-@pullback(np.broadcast_to, broadcasts=True, view=True)
+@vjp_rule(np.broadcast_to, broadcasts=True, view=True)
 def broadcast_to(y_bar, y, array, *, shape, subok=False):
     return y_bar
 
 
-@pullback(np.full, broadcasts=True)
+@vjp_rule(np.full, broadcasts=True)
 def full(y_bar, y, shape, fill_value, *, dtype=None, order="C", device=None, like=None):
     return None, y_bar
 
 
-@pullback(np.transpose, view=True)
+@vjp_rule(np.transpose, view=True)
 def transpose(y_bar, y, a, *, axes=None):
     return np.transpose(y_bar, inverse_permutation(axes, np.ndim(y)))
 
 
-@pullback(np.ndarray.transpose, np.generic.transpose, view=True)
+@vjp_rule(np.ndarray.transpose, np.generic.transpose, view=True)
 def transpose_method(y_bar, y, a, *axes):
     """The axes come one by one, as one tuple, as None or not at all."""
     order = axes[0] if len(axes) == 1 and (axes[0] is None or np.ndim(axes[0])) else axes or None
     return np.transpose(y_bar, inverse_permutation(order, np.ndim(y)))
 
 
-@pullback(np.swapaxes, np.ndarray.swapaxes, view=True)
+@vjp_rule(np.swapaxes, np.ndarray.swapaxes, view=True)
 def swapaxes(y_bar, y, a, *, axis1, axis2):
     return np.swapaxes(y_bar, axis1, axis2)
 
 
-@pullback(np.matrix_transpose, view=True)
+@vjp_rule(np.matrix_transpose, view=True)
 def matrix_transpose(y_bar, y, x):
     return np.swapaxes(y_bar, -1, -2)
 
 
-@pullback(np.flip, view=True)
+@vjp_rule(np.flip, view=True)
 def flip(y_bar, y, m, *, axis=None):
     return np.flip(y_bar, axis)
 
 
-@pullback(np.roll)
+@vjp_rule(np.roll)
 def roll(y_bar, y, a, *, shift, axis=None):
     return np.roll(y_bar, tuple(-n for n in integers(shift)), axis)
 
 
-@pullback(np.repeat, np.ndarray.repeat, np.generic.repeat)
+@vjp_rule(np.repeat, np.ndarray.repeat, np.generic.repeat)
 def repeat(y_bar, y, a, *, repeats, axis=None):
     """The sum over the copies of each element, or of each slice along `axis`."""
     flat = axis is None or np.ndim(a) == 0  # a number may be repeated along axis 0
@@ -136,7 +136,7 @@ def repeat(y_bar, y, a, *, repeats, axis=None):
     return np.reshape(additem(np.zeros(shape, a.dtype), (ALL,) * along + (sources,), y_bar), np.shape(a))
 
 
-@pullback(np.tile)
+@vjp_rule(np.tile)
 def tile(y_bar, y, A, *, reps):
     """The sum over the tiles: y has each axis of A as (which tile, place in it)."""
     reps = integers(reps)
@@ -147,7 +147,7 @@ def tile(y_bar, y, A, *, reps):
     return np.reshape(np.sum(np.reshape(y_bar, tuple(cut)), axis=tuple(range(0, 2 * n, 2))), np.shape(A))
 
 
-@pullback(np.meshgrid, view=True)
+@vjp_rule(np.meshgrid, view=True)
 def meshgrid(y_bar, y, *xi, copy=True, sparse=False, indexing="xy"):
     """The sum of each grid over all axes but its own; with indexing "xy" the first two are exchanged."""
     shapes = [np.shape(x) for x in xi]
@@ -157,7 +157,7 @@ def meshgrid(y_bar, y, *xi, copy=True, sparse=False, indexing="xy"):
     return tuple(np.reshape(x_bar, shape) for x_bar, shape in zip(cotangents, shapes, strict=True))
 
 
-@pullback(np.concatenate, sequence=0)
+@vjp_rule(np.concatenate, sequence=0)
 def concatenate(y_bar, y, *arrays, axis=0, out=None, dtype=None, casting="same_kind"):
     shapes = [np.shape(a) for a in arrays]
     if axis is None:
@@ -167,13 +167,13 @@ def concatenate(y_bar, y, *arrays, axis=0, out=None, dtype=None, casting="same_k
     return tuple(pieces(y_bar, [shape[along] for shape in shapes], along))
 
 
-@pullback(np.stack, sequence=0)
+@vjp_rule(np.stack, sequence=0)
 def stack(y_bar, y, *arrays, axis=0, out=None, dtype=None, casting="same_kind"):
     before = (ALL,) * (axis % np.ndim(y))
     return tuple(y_bar[(*before, i)] for i in range(len(arrays)))
 
 
-@pullback(np.hstack, sequence=0)
+@vjp_rule(np.hstack, sequence=0)
 def hstack(y_bar, y, *arrays, dtype=None, casting="same_kind"):
     """Scalars and vectors are joined end to end, others along the second axis."""
     shapes = [np.shape(a) for a in arrays]
@@ -182,7 +182,7 @@ def hstack(y_bar, y, *arrays, dtype=None, casting="same_kind"):
     return tuple(np.reshape(part, shape) for part, shape in zip(parts, shapes, strict=True))
 
 
-@pullback(np.vstack, sequence=0)
+@vjp_rule(np.vstack, sequence=0)
 def vstack(y_bar, y, *arrays, dtype=None, casting="same_kind"):
     """Scalars and vectors are rows, others are joined along the first axis."""
     shapes = [np.shape(a) for a in arrays]
@@ -190,18 +190,18 @@ def vstack(y_bar, y, *arrays, dtype=None, casting="same_kind"):
     return tuple(np.reshape(part, shape) for part, shape in zip(parts, shapes, strict=True))
 
 
-@pullback(np.copy, np.ndarray.copy, np.generic.copy)
+@vjp_rule(np.copy, np.ndarray.copy, np.generic.copy)
 def copy(y_bar, y, a, *, order="K", subok=False):
     return y_bar
 
 
-@pullback(np.ndarray.astype, np.generic.astype, identity=True)
+@vjp_rule(np.ndarray.astype, np.generic.astype, identity=True)
 def astype(y_bar, y, a, *, dtype, order="K", casting="unsafe", subok=True, copy=True):
     """ȳ, brought back to the dtype of a by the engine; conversion to integers is piecewise constant."""
     return y_bar if y.dtype.kind in "fc" else None
 
 
-@pullback(
+@vjp_rule(
     np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray,
     sequence=0, identity=True, view=True,
 )  # fmt: skip
@@ -215,7 +215,7 @@ def array(y_bar, y, *items, dtype=None, order="K", copy=None, subok=False, devic
     return tuple(y_bar[i] for i in range(len(shapes)))
 
 
-@pushforward(np.array, broadcasts=True)
+@jvp_rule(np.array, broadcasts=True)
 def push_array(tangents, y, *items, dtype=None, order="K", copy=None, subok=False, device=None, like=None, ndmin=0):
     ahead = next(front(x, tangent) for tangent, x in zip(tangents, items, strict=True) if tangent is not None)
     shapes = [(*ahead, *np.shape(x)) for x in items]
@@ -224,7 +224,7 @@ def push_array(tangents, y, *items, dtype=None, order="K", copy=None, subok=Fals
     return np.reshape(np.stack(parts, len(ahead)) if len(parts) > 1 else parts[0], (*ahead, *np.shape(y)))
 
 
-@pullback(np.ndarray.view, view=True)
+@vjp_rule(np.ndarray.view, view=True)
 def view(y_bar, y, a, *, dtype=None, type=None):
     """Of the same dtype; others read the bytes of the numbers."""
     if y.dtype != a.dtype:
@@ -232,13 +232,13 @@ def view(y_bar, y, a, *, dtype=None, type=None):
     return y_bar
 
 
-@pushforward(np.broadcast_to, np.full, np.copy, np.ndarray.astype, np.ndarray.view, broadcasts=True)
+@jvp_rule(np.broadcast_to, np.full, np.copy, np.ndarray.astype, np.ndarray.view, broadcasts=True)
 def push_same(tangents, y, *given, **options):
     """The tangent itself, which the engine brings to the shape and dtype of y."""
     return tangents[-1] if tangents[0] is None else tangents[0]
 
 
-@pullback(np.ndarray.item, np.generic.item)
+@vjp_rule(np.ndarray.item, np.generic.item)
 def item(y_bar, y, a, *index):
     """One element as a Python number: the only one, or by a flat or a full index."""
     if len(index) == 0:

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from wengert.extend import additem, linear, pullback, pushforward, setitem
+from wengert.extend import additem, jvp_rule, linear, setitem, vjp_rule
 from wengert_rules.reductions import push_by, spread
 from wengert_rules.shapes import integers
 
@@ -46,7 +46,7 @@ def shared(y_bar, values, length):
     return total[run] / ties[run]
 
 
-@pullback(np.sort)
+@vjp_rule(np.sort)
 def sort(y_bar, y, a, *, axis=-1, kind=None, order=None, stable=None):
     matrix = rows(a, axis)
     places, spread_out = sent_back(y_bar, matrix, axis)
@@ -61,7 +61,7 @@ def sent_back(y_bar, matrix, axis):
     return places, shared(np.reshape(rows(y_bar, axis), (-1,)), values, np.shape(matrix)[1])
 
 
-@pushforward(np.sort)
+@jvp_rule(np.sort)
 def push_sort(tangents, y, a, *, axis=-1, kind=None, order=None, stable=None):
     matrix = rows(a, axis)
     places = ranked(matrix)
@@ -70,7 +70,7 @@ def push_sort(tangents, y, a, *, axis=-1, kind=None, order=None, stable=None):
     return from_rows(np.reshape(made, np.shape(matrix)), np.shape(y), axis)
 
 
-@pullback(np.partition)
+@vjp_rule(np.partition)
 def partition(y_bar, y, a, *, kth, axis=-1, kind="introselect", order=None):
     """Each element of y comes from those of a that equal it."""
     parted = rows(y, axis)
@@ -78,7 +78,7 @@ def partition(y_bar, y, a, *, kth, axis=-1, kind="introselect", order=None):
     return from_rows(given_to_equals(rows(y_bar, axis), parted, rows(a, axis), marks), np.shape(a), axis)
 
 
-@pushforward(np.partition)
+@jvp_rule(np.partition)
 def push_partition(tangents, y, a, *, kth, axis=-1, kind="introselect", order=None):
     parted = rows(y, axis)
     marks = parted[:, np.reshape(np.asarray(kth), (-1,))]
@@ -121,7 +121,7 @@ def given_in_order(x, source, target):
     return np.reshape(given, np.shape(x))
 
 
-@pullback(given_to_equals)
+@vjp_rule(given_to_equals)
 def given_to_equals_(y_bar, y, x, source, target, marks):
     """Linear in x, and its own transpose with source and target exchanged."""
     return given_to_equals(y_bar, target, source, marks), None, None, None
@@ -135,7 +135,7 @@ def share(y_bar, hits, axis):
     return np.where(hits, y_bar / np.maximum(np.sum(hits, axis=axis, dtype=y_bar.dtype, keepdims=True), 1), 0)
 
 
-@pullback(np.median, np.nanmedian)
+@vjp_rule(np.median, np.nanmedian)
 def median(y_bar, y, a, *, axis=None, out=None, overwrite_input=False, keepdims=False):
     """Half of ȳ for each of the two in the middle, which may be one: the neighbours of y, if not y itself.
 
@@ -155,4 +155,4 @@ def median(y_bar, y, a, *, axis=None, out=None, overwrite_input=False, keepdims=
     return from_lower + share(half, np.where(is_above, a == upper, equal), axis)
 
 
-pushforward(np.median, broadcasts=True)(push_by(median, integers))
+jvp_rule(np.median, broadcasts=True)(push_by(median, integers))

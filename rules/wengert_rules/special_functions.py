@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from wengert.extend import partials, pullback, pushforward
+from wengert.extend import jvp_rule, partials, vjp_rule
 from wengert_rules.products import conj
 
 # B₂ₖ, the Bernoulli numbers of Stirling's series, in which x ≥ 20 leaves an error below 1e-17.
@@ -49,12 +49,12 @@ def cotangent(x, order):
     return float(polynomial(1 / math.tan(math.pi * (x - round(x)))))
 
 
-@pullback(polygamma)
+@vjp_rule(polygamma)
 def polygamma_(y_bar, y, x, *, order):
     return y_bar * polygamma(x, order + 1)
 
 
-@pushforward(polygamma, broadcasts=True)
+@jvp_rule(polygamma, broadcasts=True)
 def push_polygamma(tangents, y, x, *, order):
     return tangents[0] * polygamma(x, order + 1)
 
@@ -79,12 +79,12 @@ def bessel_i(x, order):
     return total / ANGLES
 
 
-@pullback(bessel_i)
+@vjp_rule(bessel_i)
 def bessel_i_(y_bar, y, x, *, order):
     return y_bar * conj((bessel_i(x, order - 1) + bessel_i(x, order + 1)) / 2)
 
 
-@pushforward(bessel_i, broadcasts=True)
+@jvp_rule(bessel_i, broadcasts=True)
 def push_bessel_i(tangents, y, x, *, order):
     return tangents[0] * (bessel_i(x, order - 1) + bessel_i(x, order + 1)) / 2
 

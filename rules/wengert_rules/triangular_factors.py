@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from wengert.extend import NoDerivativeError, adjoint, pullback, pushforward
+from wengert.extend import NoDerivativeError, adjoint, jvp_rule, vjp_rule
 from wengert_rules.decompositions import completed, from_triangle, half, refusal
 
 ADDED_TO_Q = (
@@ -13,7 +13,7 @@ ADDED_TO_Q = (
 DEPENDENT = "the columns of the matrix are linearly dependent, so its QR factors have no derivative. Perturb it"
 
 
-@pullback(np.linalg.cholesky)
+@vjp_rule(np.linalg.cholesky)
 def cholesky(y_bar, y, a, *, upper=False):
     """A = L Lᴴ, P the lower half of Lᴴ L̄ with half its diagonal  ⇒  Ā = L⁻ᴴ P L⁻¹."""
     factor_h, cotangent = (y, adjoint(y_bar)) if upper else (adjoint(y), y_bar)
@@ -22,7 +22,7 @@ def cholesky(y_bar, y, a, *, upper=False):
     return from_triangle(whole, "U" if upper else "L")
 
 
-@pushforward(np.linalg.cholesky, broadcasts=True)
+@jvp_rule(np.linalg.cholesky, broadcasts=True)
 def push_cholesky(tangents, y, a, *, upper=False):
     """L̇ = L times the lower half of L⁻¹ Ȧ L⁻ᴴ with half its diagonal."""
     factor, a_dot = (adjoint(y), completed(tangents[0], "U")) if upper else (y, completed(tangents[0], "L"))
@@ -31,7 +31,7 @@ def push_cholesky(tangents, y, a, *, upper=False):
     return adjoint(made) if upper else made
 
 
-@pullback(np.linalg.qr, parts=True)
+@vjp_rule(np.linalg.qr, parts=True)
 def qr(y_bar, y, a, *, mode="reduced"):
     """A = Q R. The columns of A beyond the rows of a wide R = (R₁ R₂) are Q R₂, and follow from Q and R₂."""
     if mode == "raw":
@@ -59,7 +59,7 @@ def square_qr_bar(q_bar, r_bar, q, r):
         raise NoDerivativeError(DEPENDENT) from None
 
 
-@pushforward(np.linalg.qr, broadcasts=True)
+@jvp_rule(np.linalg.qr, broadcasts=True)
 def push_qr(tangents, y, a, *, mode="reduced"):
     """C = Qᴴ Ȧ R⁻¹  ⇒  Ṙ R⁻¹ is the upper half of C + Cᴴ with half its diagonal, and Q̇ = Ȧ R⁻¹ - Q Ṙ R⁻¹."""
     q, r = (np.linalg.qr(a)[0], y) if mode == "r" else y

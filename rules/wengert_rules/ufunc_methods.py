@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from wengert.extend import additem, linear, pullback, pushforward
+from wengert.extend import additem, jvp_rule, linear, vjp_rule
 from wengert_rules import elementwise
 from wengert_rules.products import conj
 from wengert_rules.recurrences import onward_in_front, products_of_others, share, sums_onward
@@ -94,27 +94,27 @@ def push_prod(tangent, y, a, axis, keepdims, initial, where):
     return np.sum(each, axis=behind(axis, a, tangent), keepdims=keepdims) * (1 if initial is None else initial)
 
 
-@pullback(np.prod, np.ndarray.prod, np.generic.prod)
+@vjp_rule(np.prod, np.ndarray.prod, np.generic.prod)
 def prod(y_bar, y, a, *, axis=None, dtype=None, out=None, keepdims=False, initial=1, where=True):
     return prod_bar(y_bar, y, a, axis, keepdims, initial, where)
 
 
-@pushforward(np.prod, broadcasts=True)
+@jvp_rule(np.prod, broadcasts=True)
 def prod_pushed(tangents, y, a, *, axis=None, dtype=None, out=None, keepdims=False, initial=1, where=True):
     return push_prod(tangents[0], y, a, axis, keepdims, initial, where)
 
 
-@pullback(np.multiply.reduce)
+@vjp_rule(np.multiply.reduce)
 def multiply_reduce(y_bar, y, a, *, axis=0, dtype=None, out=None, keepdims=False, initial=1, where=True):
     return prod_bar(y_bar, y, a, axis, keepdims, initial, where)
 
 
-@pushforward(np.multiply.reduce, broadcasts=True)
+@jvp_rule(np.multiply.reduce, broadcasts=True)
 def multiply_reduce_pushed(tangents, y, a, *, axis=0, dtype=None, out=None, keepdims=False, initial=1, where=True):
     return push_prod(tangents[0], y, a, axis, keepdims, initial, where)
 
 
-@pullback(np.subtract.reduce)
+@vjp_rule(np.subtract.reduce)
 def subtract_reduce(y_bar, y, a, *, axis=0, dtype=None, out=None, keepdims=False, initial=None, where=True):
     """The first is what the others are taken from, unless there is an `initial`."""
     every = -spread(y_bar, np.shape(a), axis, keepdims)
@@ -127,7 +127,7 @@ def subtract_reduce(y_bar, y, a, *, axis=0, dtype=None, out=None, keepdims=False
     return np.where(is_first, -every, every)
 
 
-@pullback(np.maximum.reduce, np.minimum.reduce, np.fmax.reduce, np.fmin.reduce)
+@vjp_rule(np.maximum.reduce, np.minimum.reduce, np.fmax.reduce, np.fmin.reduce)
 def extremum_reduce(y_bar, y, a, *, axis=0, dtype=None, out=None, keepdims=False, initial=None, where=True):
     return extremum(y_bar, y, a, axis=axis, keepdims=keepdims, initial=initial, where=where)
 
@@ -138,42 +138,42 @@ def log_weights(y, a, axis, keepdims, where):
     return (a if where is True else np.where(where, a, -np.inf)) - total
 
 
-@pullback(np.logaddexp.reduce)
+@vjp_rule(np.logaddexp.reduce)
 def logaddexp_reduce(y_bar, y, a, *, axis=0, dtype=None, out=None, keepdims=False, initial=None, where=True):
     return spread(y_bar, np.shape(a), axis, keepdims) * np.exp(log_weights(y, a, axis, keepdims, where))
 
 
-@pullback(np.logaddexp2.reduce)
+@vjp_rule(np.logaddexp2.reduce)
 def logaddexp2_reduce(y_bar, y, a, *, axis=0, dtype=None, out=None, keepdims=False, initial=None, where=True):
     return spread(y_bar, np.shape(a), axis, keepdims) * np.exp2(log_weights(y, a, axis, keepdims, where))
 
 
-@pullback(np.hypot.reduce)
+@vjp_rule(np.hypot.reduce)
 def hypot_reduce(y_bar, y, a, *, axis=0, dtype=None, out=None, keepdims=False, initial=0, where=True):
     """The unit vector; 0 at the origin."""
     return masked(spread(y_bar / elementwise.nonzero(y), np.shape(a), axis, keepdims) * a, where)
 
 
-@pullback(np.add.accumulate)
+@vjp_rule(np.add.accumulate)
 def add_accumulate(y_bar, y, a, *, axis=0, dtype=None, out=None):
     return np.flip(np.cumsum(np.flip(y_bar, axis), line(axis)), axis)
 
 
-@pullback(np.subtract.accumulate)
+@vjp_rule(np.subtract.accumulate)
 def subtract_accumulate(y_bar, y, a, *, axis=0, dtype=None, out=None):
     """As a sum in which all but the first have the sign -1."""
     reach = np.swapaxes(np.flip(np.cumsum(np.flip(y_bar, axis), line(axis)), axis), line(axis), -1)
     return np.swapaxes(np.concatenate([reach[..., :1], -reach[..., 1:]], axis=-1), line(axis), -1)
 
 
-@pullback(np.cumprod, np.ndarray.cumprod, np.generic.cumprod)
+@vjp_rule(np.cumprod, np.ndarray.cumprod, np.generic.cumprod)
 def cumprod(y_bar, y, a, *, axis=None, dtype=None, out=None):
     if axis is None or np.ndim(a) == 0:
         return np.reshape(multiply_accumulate(y_bar, y, np.reshape(a, (-1,))), np.shape(a))
     return multiply_accumulate(y_bar, y, a, axis=axis)
 
 
-@pushforward(np.cumprod, broadcasts=True)
+@jvp_rule(np.cumprod, broadcasts=True)
 def push_cumprod(tangents, y, a, *, axis=None, dtype=None, out=None):
     if axis is None or np.ndim(a) == 0:
         flat = np.reshape(a, (-1,))
@@ -182,41 +182,41 @@ def push_cumprod(tangents, y, a, *, axis=None, dtype=None, out=None):
     return pushes_on(elementwise.multiply)(tangents, y, a, axis=axis)
 
 
-@pullback(np.multiply.accumulate)
+@vjp_rule(np.multiply.accumulate)
 def multiply_accumulate(y_bar, y, a, *, axis=0, dtype=None, out=None):
     over, by = elementwise.multiply(*steps(y, a, axis))
     return recurrence(y_bar, over, by, axis)
 
 
-@pullback(np.true_divide.accumulate)
+@vjp_rule(np.true_divide.accumulate)
 def true_divide_accumulate(y_bar, y, a, *, axis=0, dtype=None, out=None):
     over, by = elementwise.true_divide(*steps(y, a, axis))
     return recurrence(y_bar, over, by, axis)
 
 
-@pullback(np.logaddexp.accumulate)
+@vjp_rule(np.logaddexp.accumulate)
 def logaddexp_accumulate(y_bar, y, a, *, axis=0, dtype=None, out=None):
     over, by = elementwise.logaddexp(*steps(y, a, axis))
     return recurrence(y_bar, over, by, axis)
 
 
-@pullback(np.logaddexp2.accumulate)
+@vjp_rule(np.logaddexp2.accumulate)
 def logaddexp2_accumulate(y_bar, y, a, *, axis=0, dtype=None, out=None):
     over, by = elementwise.logaddexp2(*steps(y, a, axis))
     return recurrence(y_bar, over, by, axis)
 
 
-@pullback(np.hypot.accumulate)
+@vjp_rule(np.hypot.accumulate)
 def hypot_accumulate(y_bar, y, a, *, axis=0, dtype=None, out=None):
     over, by = elementwise.hypot(*steps(y, a, axis))
     return recurrence(y_bar, over, by, axis)
 
 
 for _name in ("multiply", "true_divide", "logaddexp", "logaddexp2", "hypot"):
-    pushforward(getattr(np, _name).accumulate, broadcasts=True)(pushes_on(getattr(elementwise, _name)))
+    jvp_rule(getattr(np, _name).accumulate, broadcasts=True)(pushes_on(getattr(elementwise, _name)))
 
 
-@pullback(np.maximum.accumulate, np.minimum.accumulate, np.fmax.accumulate, np.fmin.accumulate)
+@vjp_rule(np.maximum.accumulate, np.minimum.accumulate, np.fmax.accumulate, np.fmin.accumulate)
 def extremum_accumulate(y_bar, y, a, *, axis=0, dtype=None, out=None):
     """ȳₖ is shared equally by the elements up to k that equal yₖ: those of the run in which y has that value."""
     y, a, y_bar = [np.swapaxes(x, line(axis), -1) for x in (y, a, y_bar)]
@@ -233,7 +233,7 @@ def runs(y, a):
     return hits, goes_on, elementwise.nonzero(ties)
 
 
-@pushforward(np.maximum.accumulate, broadcasts=True)
+@jvp_rule(np.maximum.accumulate, broadcasts=True)
 def push_extremum_accumulate(tangents, y, a, *, axis=0, dtype=None, out=None):
     along = line(axis) % np.ndim(a) - np.ndim(a)
     y, a, tangent = [np.swapaxes(x, along, -1) for x in (y, a, tangents[0])]
@@ -242,7 +242,7 @@ def push_extremum_accumulate(tangents, y, a, *, axis=0, dtype=None, out=None):
     return np.swapaxes(total / ties, along, -1)
 
 
-@pullback(np.add.reduceat)
+@vjp_rule(np.add.reduceat)
 def add_reduceat(y_bar, y, array, *, indices, axis=0, dtype=None, out=None):
     """Each sum runs from its index up to the next, or is one element where that is not beyond."""
     along = line(axis) % np.ndim(array)
@@ -256,8 +256,8 @@ def add_reduceat(y_bar, y, array, *, indices, axis=0, dtype=None, out=None):
 
 
 linear(np.add.accumulate, np.subtract.accumulate, np.add.reduceat)
-pushforward(np.subtract.reduce, broadcasts=True)(push_by(subtract_reduce, axis=0))
-pushforward(np.maximum.reduce, broadcasts=True)(push_by(extremum_reduce, axis=0))
-pushforward(np.logaddexp.reduce, broadcasts=True)(push_by(logaddexp_reduce, axis=0))
-pushforward(np.logaddexp2.reduce, broadcasts=True)(push_by(logaddexp2_reduce, axis=0))
-pushforward(np.hypot.reduce, broadcasts=True)(push_by(hypot_reduce, axis=0))
+jvp_rule(np.subtract.reduce, broadcasts=True)(push_by(subtract_reduce, axis=0))
+jvp_rule(np.maximum.reduce, broadcasts=True)(push_by(extremum_reduce, axis=0))
+jvp_rule(np.logaddexp.reduce, broadcasts=True)(push_by(logaddexp_reduce, axis=0))
+jvp_rule(np.logaddexp2.reduce, broadcasts=True)(push_by(logaddexp2_reduce, axis=0))
+jvp_rule(np.hypot.reduce, broadcasts=True)(push_by(hypot_reduce, axis=0))

@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 
-from wengert.extend import additem, linear, multilinear, pullback, pushforward, setitem
+from wengert.extend import additem, jvp_rule, linear, multilinear, setitem, vjp_rule
 from wengert_rules.shapes import integers
 
 # Convolution and correlation
@@ -25,7 +25,7 @@ def in_full(y_bar, n, m, mode):
     return setitem(np.zeros(n + m - 1, y_bar.dtype), slice(start, start + np.size(y_bar)), y_bar)
 
 
-@pullback(np.convolve)
+@vjp_rule(np.convolve)
 def convolve(y_bar, y, a, v, *, mode="full"):
     """yₖ = Σ aᵢ vₖ₋ᵢ  ⇒  āᵢ = Σ ȳₖ v*ₖ₋ᵢ, a correlation, and the same for v."""
     every = in_full(y_bar, np.size(a), np.size(v), mode)
@@ -34,7 +34,7 @@ def convolve(y_bar, y, a, v, *, mode="full"):
     return np.reshape(a_bar, np.shape(a)), np.reshape(v_bar, np.shape(v))
 
 
-@pullback(np.correlate)
+@vjp_rule(np.correlate)
 def correlate(y_bar, y, a, v, *, mode="valid"):
     """The convolution of a with v* reversed."""
     n, m = np.size(a), np.size(v)
@@ -50,7 +50,7 @@ multilinear(np.convolve, np.correlate)
 # Windows
 
 
-@pullback(np.lib.stride_tricks.sliding_window_view, view=True)
+@vjp_rule(np.lib.stride_tricks.sliding_window_view, view=True)
 def sliding_window_view(y_bar, y, x, *, window_shape, axis=None, subok=False, writeable=False):
     """Each place in the window adds what the windows have there to the elements that it passed over."""
     window = integers(window_shape)
@@ -86,7 +86,7 @@ def segments(x, points):
     return np.clip(right - 1, 0, max(np.size(points) - 2, 0))
 
 
-@pullback(np.interp, broadcasts=True)
+@vjp_rule(np.interp, broadcasts=True)
 def interp(y_bar, y, x, xp, fp, left=None, right=None, *, period=None):
     """y = (1 - t) fpₖ + t fpⱼ with t = (x - xpₖ)/(xpⱼ - xpₖ); at a point, the segment to its right counts."""
     points, which = knots(1.0 * np.asarray(xp), period)
@@ -111,7 +111,7 @@ def interp(y_bar, y, x, xp, fp, left=None, right=None, *, period=None):
     return x_bar, xp_bar, fp_bar, np.where(below, y_bar, 0), np.where(above, y_bar, 0)
 
 
-@pushforward(np.interp)
+@jvp_rule(np.interp)
 def push_interp(tangents, y, x, xp, fp, left=None, right=None, *, period=None):
     """ẏ = (slope at x) (ẋ - ẋp between the points) + ḟp between the points."""
     x_dot, xp_dot, fp_dot, *ends = tangents

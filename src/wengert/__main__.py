@@ -16,9 +16,9 @@ import numpy as np
 
 from wengert import __version__
 from wengert.api.checks import check_grads
-from wengert.api.explain import policy
+from wengert.api.explain import explain_call
 from wengert.api.memory_profile import memory
-from wengert.api.missing import missing
+from wengert.api.missing import find_missing_rules
 from wengert.api.profiling import profile
 from wengert.api.tape_page import show
 from wengert.api.taping import gradtape, trace
@@ -29,6 +29,7 @@ from wengert.values.trees import leaves
 
 MODULE = "python -m wengert"
 VERSION = f"wengert {__version__}, Python {sys.version.split()[0]}, NumPy {np.__version__}"
+_RENAMED_COMMANDS = {"missing": "missing-rules", "policy": "explain"}
 MODES = {"rev": "gradients", "fwd": "tangents"}
 EPILOG = """\
 name a function as module:function or path/to/file.py:function (the file is run), then give its arguments:
@@ -53,8 +54,8 @@ examples, with a file model.py:
   python -m wengert profile model.py:loss data.npz --html profile.html --speedscope profile.json
   python -m wengert memory model.py:loss data.npz --wrt w
   python -m wengert view model.py:loss data.npz --out tape.html
-  python -m wengert missing numpy:fft.fft '[1.0, 2.0]'
-  python -m wengert policy np.fft.fft list.append
+  python -m wengert missing-rules numpy:fft.fft '[1.0, 2.0]'
+  python -m wengert explain np.fft.fft list.append
 """
 
 
@@ -73,7 +74,8 @@ def main(words: list[str] | None = None, program: str = MODULE) -> int:
     parser = _parser(program)
     with contextlib.suppress(ImportError):
         importlib.import_module("argcomplete").autocomplete(parser)
-    options, more = parser.parse_known_args([_with_space(word) for word in (sys.argv[1:] if words is None else words)])
+    words = _with_new_name(sys.argv[1:] if words is None else words)
+    options, more = parser.parse_known_args([_with_space(word) for word in words])
     if strange := [word for word in more if word.startswith("-") or not hasattr(options, "values")]:
         parser.error(f"{' '.join(strange)}: there is no such option. See {parser.prog} {options.command} --help")
     if more:  # arguments after options
@@ -92,6 +94,15 @@ def main(words: list[str] | None = None, program: str = MODULE) -> int:
         return 130
     except Exception as error:
         return _report_error(error)
+
+
+def _with_new_name(words: list[str]) -> list[str]:
+    """Replace the old name of a command, and say so on standard error."""
+    old = words[0] if words else ""
+    if old not in _RENAMED_COMMANDS:
+        return words
+    print(f"{old} is now called {_RENAMED_COMMANDS[old]}. wengert 0.2 removes the old name.", file=sys.stderr)
+    return [_RENAMED_COMMANDS[old], *words[1:]]
 
 
 def _with_space(word: str) -> str:
@@ -127,10 +138,10 @@ def _parser(program: str) -> argparse.ArgumentParser:
     ops = _function_command(commands, "trace", _run_trace, "print the operations of a call, one a line")
     source = _function_command(commands, "source", _run_source, "print the derivative as plain NumPy source")
     time = _function_command(commands, "profile", _run_measure, "list where a gradient spends time and bytes")
-    _add_file_option(time, "--html", "also write it as a page")
-    _add_file_option(time, "--speedscope", "also write it as JSON for https://www.speedscope.app")
+    _add_file_option(time, "--html", "also write the table to this file, as an HTML page")
+    _add_file_option(time, "--speedscope", "also write the times to this file, as JSON for https://www.speedscope.app")
     peak = _function_command(commands, "memory", _run_measure, "list what holds memory at the peak of a gradient")
-    _add_file_option(peak, "--html", "also write it as a page")
+    _add_file_option(peak, "--html", "also write the table to this file, as an HTML page")
     time.set_defaults(measure=profile)
     peak.set_defaults(measure=memory)
     check = _function_command(commands, "check", _run_check, "compare the derivatives with finite differences")
@@ -138,9 +149,11 @@ def _parser(program: str) -> argparse.ArgumentParser:
     check.add_argument("--mode", action="append", choices=[*MODES], help="gradients or tangents; repeat for both")
     check.add_argument("--rtol", type=float, help="relative tolerance; the default is 6.1e-06 for float64 (eps^(1/3))")
     check.add_argument("--atol", type=float, help="absolute tolerance; the default is 1.5e-08 for float64 (eps^(1/2))")
+    check.add_argument("--verbose", action="store_true", help="also print the relative error of each argument")
     check.add_argument("--quiet", action="store_true", help="show no progress")
-    _function_command(commands, "missing", _run_missing, "list the calls without a rule, with a rule to paste for each")
-    explain = _add_command(commands, "policy", _run_policy, "explain how traced code treats a call")
+    words = "list the calls without a rule, with a rule to paste for each"
+    _function_command(commands, "missing-rules", _run_missing_rules, words)
+    explain = _add_command(commands, "explain", _run_explain, "explain how traced code treats a call")
     explain.add_argument(
         "names", nargs="+", metavar="name", help="a callable, such as np.fft.fft, list.append or model.py:loss"
     )
@@ -148,10 +161,13 @@ def _parser(program: str) -> argparse.ArgumentParser:
     _add_tape_choice(ops, "value")
     _add_tape_choice(source, "gradient")
     _add_tape_choice(view, "gradient")
-    _add_file_option(view, "--out", "write it to this file, and open nothing")
+    _add_file_option(view, "--out", "write the page to this file, and do not open it")
     for command in (ops, source, time, peak, check, view):
         command.add_argument(
-            "--wrt", action="append", metavar="NAME", help="differentiate by this argument; repeat for more"
+            "--wrt",
+            action="append",
+            metavar="NAME",
+            help="differentiate with respect to this argument; repeat for more",
         )
     for documented in (parser, *commands.choices.values()):
         documented.epilog = EPILOG.replace(MODULE, program)
@@ -171,9 +187,16 @@ def _function_command(commands: Any, name: str, run: Any, words: str) -> argpars
     """Add a command on a function and its arguments."""
     command = _add_command(commands, name, run, words)
     command.add_argument("function", help="module:function or path/to/file.py:function")
-    command.add_argument("values", nargs="*", metavar="argument", help="a literal, name=literal, or file.npz")
     command.add_argument(
-        "--arg", dest="late", action="append", default=[], metavar="ARGUMENT", help="one more argument"
+        "values", nargs="*", metavar="argument", help="a literal, name=literal, or file.npz: see below"
+    )
+    command.add_argument(
+        "--arg",
+        dest="late",
+        action="append",
+        default=[],
+        metavar="ARGUMENT",
+        help="one more argument; for a value that begins with a dash: --arg=-(1+2j)",
     )
     return command
 
@@ -183,7 +206,7 @@ def _add_tape_choice(command: argparse.ArgumentParser, default: str) -> None:
         "--of",
         choices=["value", "gradient"],
         default=default,
-        help=f"the function, or its gradient; by default the {default}",
+        help=f"record the function (value) or its gradient; the default is {default}",
     )
 
 
@@ -256,6 +279,8 @@ def _run_check(options: argparse.Namespace) -> int:
     order = f" up to order {options.order}" if options.order > 1 else ""
     error = f"largest relative error {worst:.1e}" if worst else "no error is larger than atol"
     print(f"OK: {checked}{order} agree with finite differences ({error}; {_criteria(args, **tolerances)})")
+    for path, measured in worst.errors.items() if options.verbose else ():
+        print(f"  {path}: relative error {measured:.1e}")
     return 0
 
 
@@ -272,15 +297,15 @@ def _criteria(args: tuple[Any, ...], rtol: float | None, atol: float | None) -> 
     return f"rtol {text(rtol, 1 / 3)}, atol {text(atol, 1 / 2)}, {count} number{'s' * (count != 1)} checked"
 
 
-def _run_missing(options: argparse.Namespace) -> int:
+def _run_missing_rules(options: argparse.Namespace) -> int:
     f, args, kwargs = _parse_call(options)
-    found = missing(f, *args, **kwargs)
+    found = find_missing_rules(f, *args, **kwargs)
     found.show() if found or found.constant or found.stopped else print(found)
     return int(bool(found) or found.stopped is not None)
 
 
-def _run_policy(options: argparse.Namespace) -> int:
-    print("\n\n".join([str(policy(find_callable(name))._replace(name=name)) for name in options.names]))
+def _run_explain(options: argparse.Namespace) -> int:
+    print("\n\n".join([str(explain_call(find_callable(name))._replace(name=name)) for name in options.names]))
     return 0
 
 

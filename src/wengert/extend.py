@@ -14,15 +14,15 @@ from wengert.rulebook.declare import (
     adjoint,
     computes_nothing,
     holds,
+    jvp_rule,
     linear,
     multilinear,
     non_differentiable,
     partials,
-    pullback,
-    pushforward,
     rrule,
     stands_for,
     times,
+    vjp_rule,
 )
 from wengert.rulebook.purity import computes
 from wengert.rulebook.registry import rules
@@ -90,6 +90,7 @@ __all__ = [
     "is_traced",
     "iterations",
     "jacobian",
+    "jvp_rule",
     "lens",
     "linear",
     "make_dict",
@@ -102,8 +103,6 @@ __all__ = [
     "order",
     "overlaps",
     "partials",
-    "pullback",
-    "pushforward",
     "rrule",
     "rules",
     "setitem",
@@ -115,6 +114,7 @@ __all__ = [
     "times",
     "unseen",
     "unthunk",
+    "vjp_rule",
     "whole",
     "with_value",
 ]

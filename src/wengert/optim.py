@@ -47,13 +47,19 @@ class Update(Protocol):
 class Optimiser(NamedTuple):
     """An optimiser: `init(params)` returns its first state, `update(gradient, state, params)` `(params, state)`.
 
-    >>> optimiser = wg.optim.sgd(0.1)
-    >>> params = {"w": np.array([1.0, 2.0]), "b": 3.0}
-    >>> params, state = optimiser.update({"w": np.array([5.0, 0.0]), "b": None}, optimiser.init(params), params)
-    >>> params, state
-    ({'w': array([0.5, 2. ]), 'b': 3.0}, {'steps': 1.0})
+    Parameters:
+        init (callable): `init(params)` returns the first state.
+        update (callable): `update(gradient, state, params)` returns `(params, state)`. It raises an ArgumentError if
+            the gradient or the state has another structure or shape than the parameters.
+    See Also:
+        sgd, momentum, adam, adamw
 
-    Errors: ArgumentError from `update` if the gradient or the state has another structure or shape than the parameters.
+    Examples:
+        >>> optimiser = wg.optim.sgd(0.1)
+        >>> params = {"w": np.array([1.0, 2.0]), "b": 3.0}
+        >>> params, state = optimiser.update({"w": np.array([5.0, 0.0]), "b": None}, optimiser.init(params), params)
+        >>> params, state
+        ({'w': array([0.5, 2. ]), 'b': 3.0}, {'steps': 1.0})
     """
 
     init: Callable[[Any], dict[str, Any]]
@@ -63,10 +69,18 @@ class Optimiser(NamedTuple):
 def sgd(rate: float | Schedule) -> Optimiser:
     """Make gradient descent: x ← x - η g, with the learning rate η = `rate`, a float or a schedule.
 
-    >>> optimiser = wg.optim.sgd(0.1)
-    >>> x, state = optimiser.update(2.0, optimiser.init(1.0), 1.0)
-    >>> x
-    0.8
+    Parameters:
+        rate (float | Schedule): The learning rate η.
+    Returns:
+        Optimiser: The optimiser.
+    See Also:
+        momentum, adam
+
+    Examples:
+        >>> optimiser = wg.optim.sgd(0.1)
+        >>> x, state = optimiser.update(2.0, optimiser.init(1.0), 1.0)
+        >>> x
+        0.8
     """
     return _optimiser(rate, (), lambda x, g, eta, t: (x - eta * g,))
 
@@ -74,14 +88,23 @@ def sgd(rate: float | Schedule) -> Optimiser:
 def momentum(rate: float | Schedule, decay: float = 0.9, nesterov: bool = False) -> Optimiser:
     """Make gradient descent with momentum: v ← β v + g, x ← x - η v, with η = `rate` and β = `decay`.
 
-    `nesterov`: x ← x - η (g + β v) instead, with the new v. The state has v as `"velocity"`, zero at first.
+    The state has v as `"velocity"`, zero at first. Source: Polyak (1964), USSR Comp. Math. Math. Phys. 4(5); Sutskever
+    et al. (2013), ICML, for Nesterov's.
 
-    >>> optimiser = wg.optim.momentum(0.1, decay=0.5)
-    >>> x, state = optimiser.update(2.0, optimiser.init(1.0), 1.0)
-    >>> optimiser.update(2.0, state, x)
-    (0.5, {'steps': 2.0, 'velocity': 3.0})
+    Parameters:
+        rate (float | Schedule): The learning rate η.
+        decay (float): The factor β.
+        nesterov (bool): Compute x ← x - η (g + β v) instead, with the new v.
+    Returns:
+        Optimiser: The optimiser.
+    See Also:
+        sgd, adam
 
-    Source: Polyak (1964), USSR Comp. Math. Math. Phys. 4(5); Sutskever et al. (2013), ICML, for Nesterov's.
+    Examples:
+        >>> optimiser = wg.optim.momentum(0.1, decay=0.5)
+        >>> x, state = optimiser.update(2.0, optimiser.init(1.0), 1.0)
+        >>> optimiser.update(2.0, state, x)
+        (0.5, {'steps': 2.0, 'velocity': 3.0})
     """
 
     def step(x: Any, g: Any, eta: float, t: float, v: Any) -> tuple[Any, ...]:
@@ -96,15 +119,25 @@ def adam(
 ) -> Optimiser:
     """Make Adam: x ← x - η m̂ / (√v̂ + ε), with η = `rate` and ε = `eps`.
 
-    m ← β₁ m + (1 - β₁) g and v ← β₂ v + (1 - β₂) |g|², zero at first, with β₁ = `mean_decay` and β₂ = `square_decay`.
-    In step t, counted from 1, m̂ = m / (1 - β₁ᵗ) and v̂ = v / (1 - β₂ᵗ). The state has m as `"mean"`, v as `"square"`.
+    m ← β₁ m + (1 - β₁) g and v ← β₂ v + (1 - β₂) |g|², zero at first. In step t, counted from 1, m̂ = m / (1 - β₁ᵗ) and
+    v̂ = v / (1 - β₂ᵗ). The state has m as `"mean"`, v as `"square"`. Source: Kingma & Ba (2015), "Adam: A Method for
+    Stochastic Optimization", ICLR, algorithm 1.
 
-    >>> optimiser = wg.optim.adam(0.1)
-    >>> x, state = optimiser.update(2.0, optimiser.init(1.0), 1.0)
-    >>> round(x, 6), round(state["mean"], 6), round(state["square"], 6)
-    (0.9, 0.2, 0.004)
+    Parameters:
+        rate (float | Schedule): The learning rate η.
+        mean_decay (float): The factor β₁.
+        square_decay (float): The factor β₂.
+        eps (float): The number ε, which keeps the step finite.
+    Returns:
+        Optimiser: The optimiser.
+    See Also:
+        adamw, sgd, momentum
 
-    Source: Kingma & Ba (2015), "Adam: A Method for Stochastic Optimization", ICLR, algorithm 1.
+    Examples:
+        >>> optimiser = wg.optim.adam(0.1)
+        >>> x, state = optimiser.update(2.0, optimiser.init(1.0), 1.0)
+        >>> round(x, 6), round(state["mean"], 6), round(state["square"], 6)
+        (0.9, 0.2, 0.004)
     """
     return adamw(rate, mean_decay, square_decay, eps, weight_decay=0.0)
 
@@ -115,16 +148,26 @@ def adamw(
 ) -> Optimiser:  # fmt: skip
     """Make Adam with decoupled weight decay: x ← x - η (m̂ / (√v̂ + ε) + λ x), with λ = `weight_decay`.
 
-    The other symbols, and `rate`, `mean_decay`, `square_decay` and `eps`, are those of `adam`. A schedule of the rate
-    applies to the decay as well. Every parameter decays, also one whose gradient is None.
+    The other symbols are those of `adam`. A schedule of the rate applies to the decay as well. Every parameter decays,
+    also one whose gradient is None. Source: Loshchilov & Hutter (2019), "Decoupled Weight Decay Regularization", ICLR,
+    algorithm 2, with our λ for its λ/α, and our schedule instead of its α η.
 
-    >>> optimiser = wg.optim.adamw(0.1, weight_decay=0.5)
-    >>> x, state = optimiser.update(2.0, optimiser.init(1.0), 1.0)
-    >>> round(x, 6)
-    0.85
+    Parameters:
+        rate (float | Schedule): The learning rate η.
+        mean_decay (float): The factor β₁.
+        square_decay (float): The factor β₂.
+        eps (float): The number ε.
+        weight_decay (float): The factor λ.
+    Returns:
+        Optimiser: The optimiser.
+    See Also:
+        adam, sgd
 
-    Source: Loshchilov & Hutter (2019), "Decoupled Weight Decay Regularization", ICLR, algorithm 2, with our λ for its
-    λ/α, and our schedule in place of its α η.
+    Examples:
+        >>> optimiser = wg.optim.adamw(0.1, weight_decay=0.5)
+        >>> x, state = optimiser.update(2.0, optimiser.init(1.0), 1.0)
+        >>> round(x, 6)
+        0.85
     """
 
     def step(x: Any, g: Any, eta: float, t: float, m: Any, v: Any) -> tuple[Any, ...]:
@@ -140,8 +183,16 @@ def adamw(
 def constant(rate: float) -> Schedule:
     """Make the schedule that is always `rate`; a schedule maps the number of earlier steps to a learning rate.
 
-    >>> wg.optim.warm_up(wg.optim.constant(0.1), 4)(0)
-    0.025
+    Parameters:
+        rate (float): The learning rate.
+    Returns:
+        Schedule: The schedule.
+    See Also:
+        exponential_decay, cosine, warm_up
+
+    Examples:
+        >>> wg.optim.warm_up(wg.optim.constant(0.1), 4)(0)
+        0.025
     """
     return lambda steps: rate
 
@@ -149,9 +200,19 @@ def constant(rate: float) -> Schedule:
 def exponential_decay(rate: float, period: float, factor: float = 0.5) -> Schedule:
     """Make the schedule η(t) = `rate` · `factor`^(t / `period`): each period multiplies the rate by the factor.
 
-    >>> schedule = wg.optim.exponential_decay(0.1, 100)
-    >>> schedule(0), schedule(100), schedule(200)
-    (0.1, 0.05, 0.025)
+    Parameters:
+        rate (float): The learning rate at first.
+        period (float): The number of steps of a period.
+        factor (float): The factor of a period.
+    Returns:
+        Schedule: The schedule.
+    See Also:
+        cosine, constant
+
+    Examples:
+        >>> schedule = wg.optim.exponential_decay(0.1, 100)
+        >>> schedule(0), schedule(100), schedule(200)
+        (0.1, 0.05, 0.025)
     """
     return lambda steps: rate * factor ** (steps / period)
 
@@ -159,13 +220,22 @@ def exponential_decay(rate: float, period: float, factor: float = 0.5) -> Schedu
 def cosine(rate: float, period: float, end: float = 0.0) -> Schedule:
     """Make the schedule that falls from `rate` to `end` along half a cosine in `period` steps, and stays there.
 
-    η(t) = end + (rate - end) (1 + cos(π t / period)) / 2.
+    η(t) = end + (rate - end) (1 + cos(π t / period)) / 2. Source: Loshchilov & Hutter (2017), "SGDR: Stochastic
+    Gradient Descent with Warm Restarts", ICLR, equation 5.
 
-    >>> schedule = wg.optim.cosine(0.1, 100)
-    >>> schedule(0), round(schedule(50), 6), schedule(200)
-    (0.1, 0.05, 0.0)
+    Parameters:
+        rate (float): The learning rate at first.
+        period (float): The number of steps until `end`.
+        end (float): The learning rate at last.
+    Returns:
+        Schedule: The schedule.
+    See Also:
+        exponential_decay, warm_up
 
-    Source: Loshchilov & Hutter (2017), "SGDR: Stochastic Gradient Descent with Warm Restarts", ICLR, equation 5.
+    Examples:
+        >>> schedule = wg.optim.cosine(0.1, 100)
+        >>> schedule(0), round(schedule(50), 6), schedule(200)
+        (0.1, 0.05, 0.0)
     """
     return lambda steps: end + (rate - end) * (1 + math.cos(math.pi * min(steps / period, 1.0))) / 2
 
@@ -175,9 +245,18 @@ def warm_up(rate: float | Schedule, steps: float) -> Schedule:
 
     η(t) = min((t + 1) / steps, 1) · rate(t): the first step has rate / steps.
 
-    >>> schedule = wg.optim.warm_up(wg.optim.cosine(0.1, 100), 10)
-    >>> round(schedule(0), 6), round(schedule(4), 6), round(schedule(50), 6)
-    (0.01, 0.049803, 0.05)
+    Parameters:
+        rate (float | Schedule): The learning rate.
+        steps (float): The number of steps.
+    Returns:
+        Schedule: The schedule.
+    See Also:
+        cosine, constant
+
+    Examples:
+        >>> schedule = wg.optim.warm_up(wg.optim.cosine(0.1, 100), 10)
+        >>> round(schedule(0), 6), round(schedule(4), 6), round(schedule(50), 6)
+        (0.01, 0.049803, 0.05)
     """
     return lambda done: min((done + 1) / steps, 1.0) * _rate_at(rate, done)
 
@@ -185,10 +264,19 @@ def warm_up(rate: float | Schedule, steps: float) -> Schedule:
 def clip_by_norm(gradient: P, largest: float) -> P:
     """Scale the tree `gradient` so that the Euclidean norm of all its leaves together is at most `largest`.
 
-    >>> wg.optim.clip_by_norm({"w": np.array([3.0, 0.0]), "b": 4.0, "c": None}, 1.0)
-    {'w': array([0.6, 0. ]), 'b': 0.8, 'c': None}
-
     Source: Pascanu, Mikolov & Bengio (2013), "On the difficulty of training recurrent neural networks", ICML.
+
+    Parameters:
+        gradient (tree): The gradient.
+        largest (float): The largest norm.
+    Returns:
+        tree: The gradient, or a scaled copy.
+    See Also:
+        sgd, adam
+
+    Examples:
+        >>> wg.optim.clip_by_norm({"w": np.array([3.0, 0.0]), "b": 4.0, "c": None}, 1.0)
+        {'w': array([0.6, 0. ]), 'b': 0.8, 'c': None}
     """
     norm = math.sqrt(sum([float(np.sum(np.abs(g).astype(np.float64) ** 2)) for g in tree_leaves(gradient)]))
     return tree_map(lambda g: g * (largest / norm), gradient) if norm > largest else gradient

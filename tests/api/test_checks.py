@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import cmath
 import math
+import pickle
 import warnings
 from dataclasses import dataclass
 from typing import Any
@@ -256,6 +257,23 @@ def test_tolerances_and_arguments_without_names() -> None:
         check_grads(max, 1.0, 0.5, gradient=lambda f, *xs: (2.0, 0.0))
 
 
+def test_the_errors_of_each_argument_are_measured() -> None:
+    wrong = lambda f, x, y: (y * (1 + 4e-10), x * (1 - 1e-7))  # of x y
+    found = check_grads(lambda x, y: x * y, 2.0, 5.0, gradient=wrong, atol=1e-3)
+    assert found == 0.0 and found.errors == pytest.approx({"x": 4e-10, "y": 1e-7}, rel=0.1)
+    p = {"w": np.array([1.0, 100.0]), "b": 3.0}
+    wrong = lambda f, p: ({"w": 2 * p["w"] + 1e-4, "b": 0.0},)
+    found = check_grads(lambda p: np.sum(p["w"] ** 2), p, gradient=wrong, atol=1.0)
+    assert found.errors == pytest.approx({"p['w']": 1e-4 / 200, "p['b']": 0.0}, rel=0.1)
+    assert pickle.loads(pickle.dumps(found)).errors == found.errors
+
+
+def test_the_errors_of_higher_orders_are_measured() -> None:
+    found = check_grads(lambda t: t**4, order=3, modes=BOTH)(0.7)
+    assert list(found.errors) == ["t", "derivatives of order 2", "derivatives of order 3"]
+    assert 0.0 < max(found.errors.values()) < 1e-9
+
+
 # both modes, and higher orders
 
 BOTH = ("rev", "fwd")
@@ -284,7 +302,7 @@ def wrong() -> Any:
 
     with wg.rules.scope():
 
-        @wg.pullback(square)
+        @wg.vjp_rule(square)
         def square_rule(y_bar: Any, y: Any, x: Any) -> Any:
             return y_bar * 2 * wg.stop_gradient(x)
 
@@ -298,7 +316,7 @@ def test_a_wrong_second_derivative_is_found(wrong: Any) -> None:
 
 
 def test_a_wrong_pushforward_is_found(wrong: Any) -> None:
-    @wg.pushforward(wrong)
+    @wg.jvp_rule(wrong)
     def push_square(dots: Any, y: Any, x: Any) -> Any:
         return 3 * x * dots[0]
 

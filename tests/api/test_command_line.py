@@ -10,6 +10,7 @@ import shlex
 import subprocess
 import sys
 import textwrap
+import types
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -185,9 +186,9 @@ def test_memory_prints_a_table_and_writes_a_page(folder: Path, capsys) -> None:
 
 
 def test_missing_lists_what_has_no_rule(capsys) -> None:
-    code, printed, _ = asked(capsys, "missing", "model.py:through_text", "2.0")
+    code, printed, _ = asked(capsys, "missing-rules", "model.py:through_text", "2.0")
     assert code == 1 and "json.dumps" in printed and "@wg.rrule(json.dumps)" in printed
-    assert asked(capsys, "missing", "model.py:halved", "2.0")[:2] == (0, "no calls without a rule\n")
+    assert asked(capsys, "missing-rules", "model.py:halved", "2.0")[:2] == (0, "no calls without a rule\n")
 
 
 def test_profile_prints_a_table_and_writes_files(folder: Path, capsys) -> None:
@@ -204,7 +205,7 @@ def test_view_writes_a_page(folder: Path, capsys) -> None:
 
 
 def test_policy_takes_a_function_of_a_file(capsys) -> None:
-    code, printed, _ = asked(capsys, "policy", "model.py:loss")
+    code, printed, _ = asked(capsys, "explain", "model.py:loss")
     assert code == 0 and printed.startswith("model.py:loss: traced") and "model.py:5" in printed
 
 
@@ -264,7 +265,7 @@ def lines_of(text: str) -> list[list[str]]:
 def test_the_examples_of_the_help_run(capsys) -> None:
     Path("model.py").write_text(textwrap.dedent(re.search(r"^  import.*?(?=^  python)", EPILOG, re.M | re.S)[0]))
     examples = lines_of(EPILOG)
-    commands = "trace source check profile memory view missing policy"
+    commands = "trace source check profile memory view missing-rules explain"
     assert [words[0] for words in examples] == commands.split()
     for words in examples:
         assert asked(capsys, *words)[0] == 0
@@ -298,3 +299,18 @@ def test_an_interrupt_says_what_was_running(monkeypatch, capsys) -> None:
 
 def interrupting(*_: Any) -> None:
     raise KeyboardInterrupt
+
+
+def test_version_names_wengert_python_and_numpy(capsys) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(["--version"])
+    assert stop.value.code == 0
+    expected = f"wengert {wg.__version__}, Python {sys.version.split()[0]}, NumPy {np.__version__}"
+    assert capsys.readouterr().out.strip() == expected
+
+
+def test_argcomplete_gets_the_parser_with_all_commands(monkeypatch, capsys) -> None:
+    got: list[Any] = []
+    monkeypatch.setitem(sys.modules, "argcomplete", types.SimpleNamespace(autocomplete=got.append))
+    assert main(["explain", "list.append"]) == 0
+    assert "trace" in got[0].format_help()

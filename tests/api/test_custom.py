@@ -25,11 +25,11 @@ def logistic(x: Any) -> Any:
 
 
 def by_pullback() -> Any:
-    @wg.custom
+    @wg.custom_derivative
     def softplus(x: Any) -> Any:
         return np.log1p(np.exp(x))
 
-    @softplus.pullback  # type: ignore[attr-defined]
+    @softplus.vjp_rule  # type: ignore[attr-defined]
     def _(y_bar: Any, y: Any, x: Any) -> Any:
         return y_bar * logistic(x)
 
@@ -37,11 +37,11 @@ def by_pullback() -> Any:
 
 
 def by_pushforward() -> Any:
-    @wg.custom
+    @wg.custom_derivative
     def softplus(x: Any) -> Any:
         return np.log1p(np.exp(x))
 
-    @softplus.pushforward  # type: ignore[attr-defined]
+    @softplus.jvp_rule  # type: ignore[attr-defined]
     def _(dots: Any, y: Any, x: Any) -> Any:
         return dots[0] * logistic(x)
 
@@ -51,7 +51,7 @@ def by_pushforward() -> Any:
 def by_both() -> Any:
     softplus = by_pushforward()
 
-    @softplus.pullback
+    @softplus.vjp_rule
     def _(y_bar: Any, y: Any, x: Any) -> Any:
         return y_bar * logistic(x)
 
@@ -124,14 +124,14 @@ def test_what_is_stated_is_what_is_used() -> None:
         wg.rules.remove(wrong)
     f = by_pullback()
 
-    @f.pullback
+    @f.vjp_rule
     def _(y_bar: Any, y: Any, x: Any) -> Any:
         return 7.0 * y_bar
 
     assert wg.grad(f)(0.3) == 7.0
     g = by_pushforward()
 
-    @g.pushforward
+    @g.jvp_rule
     def _(dots: Any, y: Any, x: Any) -> Any:
         return 5.0 * dots[0]
 
@@ -154,13 +154,13 @@ def plain_mix(x: Any, p: Any, *, power: int = 2) -> Any:
 
 @pytest.mark.parametrize("way", ["pullback", "pushforward"])
 def test_containers_as_arguments_and_results(way: str) -> None:
-    @wg.custom
+    @wg.custom_derivative
     def mix(x: Any, p: Any, *, power: int = 2) -> Any:
         return plain_mix(x, p, power=power)
 
     if way == "pullback":
 
-        @mix.pullback  # type: ignore[attr-defined]
+        @mix.vjp_rule  # type: ignore[attr-defined]
         def _(y_bar: Any, y: Any, x: Any, p: Any, *, power: int = 2) -> Any:
             a, b = y_bar["a"], y_bar["b"].a
             x_bar = a * power * x ** (power - 1) * p["w"] + b * p["w"]
@@ -168,7 +168,7 @@ def test_containers_as_arguments_and_results(way: str) -> None:
 
     else:
 
-        @mix.pushforward  # type: ignore[attr-defined]
+        @mix.jvp_rule  # type: ignore[attr-defined]
         def _(dots: Any, y: Any, x: Any, p: Any, *, power: int = 2) -> Any:
             x_dot, p_dot = dots
             a, b = 0.0 * x, 0.0
@@ -195,19 +195,19 @@ def test_containers_as_arguments_and_results(way: str) -> None:
 
 @pytest.mark.parametrize("way", ["pullback", "pushforward"])
 def test_complex_numbers(way: str) -> None:
-    @wg.custom
+    @wg.custom_derivative
     def f(z: Any) -> Any:
         return np.conj(z) * np.exp(2j * z)
 
     if way == "pullback":
 
-        @f.pullback  # type: ignore[attr-defined]
+        @f.vjp_rule  # type: ignore[attr-defined]
         def _(y_bar: Any, y: Any, z: Any) -> Any:
             return np.conj(y_bar) * np.exp(2j * z) + y_bar * np.conj(np.conj(z) * 2j * np.exp(2j * z))
 
     else:
 
-        @f.pushforward  # type: ignore[attr-defined]
+        @f.jvp_rule  # type: ignore[attr-defined]
         def _(dots: Any, y: Any, z: Any) -> Any:
             return np.conj(dots[0]) * np.exp(2j * z) + np.conj(z) * 2j * np.exp(2j * z) * dots[0]
 
@@ -222,11 +222,11 @@ def test_defaults_names_and_methods() -> None:
         def __init__(self, stiffness: float) -> None:
             self.stiffness = stiffness
 
-        @wg.custom
+        @wg.custom_derivative
         def energy(self, x: Any, scale: Any = 2.0) -> Any:
             return scale * self.stiffness * x * x
 
-        @energy.pullback  # type: ignore[attr-defined]
+        @energy.vjp_rule  # type: ignore[attr-defined]
         def _(y_bar: Any, y: Any, self: Any, x: Any, scale: Any) -> Any:
             return None, y_bar * 2 * scale * self.stiffness * x, y_bar * self.stiffness * x * x
 
@@ -237,16 +237,16 @@ def test_defaults_names_and_methods() -> None:
 
 
 def test_a_function_without_anything_stated_is_differentiated_as_any_other() -> None:
-    f = wg.custom(lambda x: x**3)
+    f = wg.custom_derivative(lambda x: x**3)
     assert wg.grad(f)(2.0) == 12.0
 
 
 def test_a_rule_that_cannot_be_traced_says_so_at_second_order() -> None:
-    @wg.custom
+    @wg.custom_derivative
     def f(x: Any) -> Any:
         return np.sum(x * x)
 
-    @f.pullback  # type: ignore[attr-defined]
+    @f.vjp_rule  # type: ignore[attr-defined]
     def _(y_bar: Any, y: Any, x: Any) -> Any:
         return y_bar * 2 * np.array([float(text) for text in ",".join(map(repr, x.tolist())).split(",")])
 
@@ -257,7 +257,7 @@ def test_a_rule_that_cannot_be_traced_says_so_at_second_order() -> None:
 
 def test_what_cannot_have_it_is_refused() -> None:
     with pytest.raises(wg.ArgumentError, match="written in Python"):
-        wg.custom(np.sin)
+        wg.custom_derivative(np.sin)
     with pytest.raises(wg.RuleError, match="needs a derivative"):
         wg.scalar_rule(math.erf)
     with pytest.raises(wg.DuplicateRuleError):
@@ -335,18 +335,18 @@ def test_slopes_of_several_arguments_and_static_ones() -> None:
 def test_a_pushforward_is_what_forward_mode_uses() -> None:
     calls: list[str] = []
 
-    @wg.custom
+    @wg.custom_derivative
     def f(x: Any, p: Any, scale: Any = 2.0) -> Any:
         return {"y": scale * x * p["w"] + p["b"]}
 
-    @f.pushforward  # type: ignore[attr-defined]
+    @f.jvp_rule  # type: ignore[attr-defined]
     def _(dots: Any, y: Any, x: Any, p: Any, scale: Any) -> Any:
         calls.append("forward")
         x_dot, p_dot, _ = dots
         total = 0.0 if p_dot is None else scale * x * p_dot["w"] + p_dot["b"]
         return {"y": total if x_dot is None else total + scale * x_dot * p["w"]}
 
-    @f.pullback  # type: ignore[attr-defined]
+    @f.vjp_rule  # type: ignore[attr-defined]
     def _(y_bar: Any, y: Any, x: Any, p: Any, scale: Any) -> Any:
         calls.append("backward")
         bar = y_bar["y"]

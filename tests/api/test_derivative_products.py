@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import math
+import pickle
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -33,6 +35,31 @@ def test_it_is_the_hessp_of_scipy(product: Callable[..., Any]) -> None:
     hessp = functools.partial(product, rosenbrock)
     found = minimize(rosen, np.zeros(3), method="Newton-CG", jac=wg.grad(rosenbrock), hessp=hessp)
     np.testing.assert_allclose(found.x, np.ones(3), atol=1e-4)
+
+
+@products
+def test_the_product_function_is_the_hessp_of_scipy(product: Callable[..., Any]) -> None:
+    def f(x: Any, scale: float, power: int = 2) -> Any:
+        return scale * rosenbrock(x) ** (power - 1)
+
+    hessp = product(f)
+    expected = 3.0 * rosen_hess_prod(X, V)
+    np.testing.assert_allclose(hessp(X, V, 3.0), expected, rtol=1e-13)
+    np.testing.assert_allclose(hessp(X, V, scale=3.0, power=2), expected, rtol=1e-13)
+    np.testing.assert_allclose(pickle.loads(pickle.dumps(product(rosen)))(X, V), expected / 3.0, rtol=1e-13)
+    found = minimize(f, np.zeros(3), args=(2.0,), method="trust-ncg", jac=wg.grad(f), hessp=hessp)
+    np.testing.assert_allclose(found.x, np.ones(3), atol=1e-4)
+
+
+@products
+def test_the_product_function_takes_primals_as_the_product_does(product: Callable[..., Any]) -> None:
+    assert product(lambda x, y: x * x * y)((3.0, 5.0), (1.0, 0.0)) == (10.0, 6.0)
+    assert product(lambda x, y: x * x * y)((3.0,), (1.0,), 5.0) == (10.0,)
+    assert product(lambda x: (x**3, "aux"), has_aux=True)(2.0, 10.0) == (120.0, "aux")
+    assert wg.grad(product(lambda x: x**4))(2.0, 1.0) == 48.0
+    assert list(inspect.signature(product(rosen)).parameters) == ["primals", "vectors", "args", "kwargs"]
+    with pytest.raises(wg.ArgumentError, match="the directions must be a tuple of 2"):
+        product(lambda x, y: x * x * y)((3.0, 5.0), 1.0)
 
 
 @products
@@ -222,6 +249,8 @@ def test_what_is_not_elementwise_is_refused() -> None:
 MISTAKEN = {
     "a float for an order's argument": (lambda: wg.derivative(np.sin, argnums=1.0), "argnums=1.0 names no arguments"),
     "an array for a number": (lambda: wg.derivative(np.sin)(X), r"with an array of shape \(3,\)\. For an element"),
+    "no direction": (lambda: wg.hvp(rosenbrock, X), r"write hvp\(f, x, v\), or hvp\(f\)\(x, v\)"),
+    "no function": (lambda: wg.vhp(3.0), "vhp needs a function"),
     "a bare direction": (lambda: wg.hvp(lambda p: p["a"].sum(), {"a": X}, X), r"its direction at none of them"),
     "bare primals": (lambda: wg.jvp(np.sin, X, X), r"jvp: primals must be a tuple, not ndarray"),
     "an input of no tape": (lambda: _taped().generate_adjoints(wrt=[3]), r"must be a list of inputs .* are %2\."),

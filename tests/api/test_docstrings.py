@@ -74,5 +74,6 @@ def test_an_example_in_the_docstring_runs(name: str) -> None:
 def test_a_docstring_says_what_each_parameter_means(name: str) -> None:
     said = inspect.getdoc(CALLED[name]) or ""
     quoted = {word for code in re.findall(r"`[^`]*`", said) for word in re.findall(r"\w+", code)}
+    quoted |= {*re.findall(r"^    \*{0,2}(\w+) \(.+\): ", said, re.MULTILINE)}  # entries of "Parameters:"
     assert not {*parameters(CALLED[name])} - {"self", "cls"} - quoted
     assert said.splitlines()[0].endswith((".", "`"))

@@ -454,7 +454,7 @@ def test_many_rows_take_one_walk_back() -> None:
     def wide(x: Any) -> Any:
         return np.outer(x, x)
 
-    @wg.pullback(wide)
+    @wg.vjp_rule(wide)
     def wide_rule(y_bar: Any, y: Any, x: Any) -> Any:
         walks.append(1)
         return y_bar @ x + x @ y_bar

@@ -56,14 +56,15 @@ def one_by_one(f: Callable[..., Any], *args: Any) -> list[str]:
 
 
 def test_they_are_those_that_grad_names_one_after_the_other() -> None:
-    found = [f"{wg.policy(call.f).name} at {call.site.file}:{call.site.line}" for call in wg.missing(scattered, *ARGS)]
+    calls = wg.find_missing_rules(scattered, *ARGS)
+    found = [f"{wg.explain_call(call.f).name} at {call.site.file}:{call.site.line}" for call in calls]
     assert found == one_by_one(scattered, *ARGS) and len(found) == 3
 
 
 def test_each_says_how_often_and_has_a_stub_that_is_a_rule() -> None:
-    found = wg.missing(scattered, *ARGS)
+    found = wg.find_missing_rules(scattered, *ARGS)
     assert [call.times for call in found] == [3, 1, 1]
-    assert all(wg.policy(call.f).kind == Kind.SEARCHED.value for call in found if call.f is not np.fft.rfft)
+    assert all(wg.explain_call(call.f).kind == Kind.SEARCHED.value for call in found if call.f is not np.fft.rfft)
     names: dict[str, Any] = {"wg": wg, "np": np, "decimal": decimal}
     with wg.rules.scope():
         exec(found[0].stub.replace("...", "1.0"), names)
@@ -81,14 +82,14 @@ def test_the_function_runs_once_to_its_end_on_its_own_numbers() -> None:
 
     x = np.array([1.0, 2.0])
     before = x.copy()
-    assert len(wg.missing(f, x)) == 1
+    assert len(wg.find_missing_rules(f, x)) == 1
     assert seen == [([1.0, 2.0], 3.0)] and (x == before).all()
 
 
 def test_nothing_is_left_behind() -> None:
     args = np.ones(4), {"w": 2.5}
     code = scattered.__code__
-    wg.missing(scattered, *args)
+    wg.find_missing_rules(scattered, *args)
     assert type(args[1]["w"]) is float and not SESSION.recordings and not SHADOW
     assert scattered.__code__ is code and STATE.recording is None
     with pytest.raises(wg.NoRuleError):
@@ -99,7 +100,7 @@ def test_what_gives_constants_is_told_apart() -> None:
     def f(x):
         return np.floor(x) * x + wg.stop_gradient(x) + np.zeros_like(x) + (x > 1)
 
-    found = wg.missing(f, np.array([1.5, 2.5]))
+    found = wg.find_missing_rules(f, np.array([1.5, 2.5]))
     assert not found and [call.f for call in found.constant] == [np.floor]
     assert "no derivative passes through these calls:\n  np.floor at " in str(found)
 
@@ -112,7 +113,7 @@ def test_it_says_where_it_could_not_go_on() -> None:
         decimal.Decimal(float(x[0]))
         return x[0]
 
-    found = wg.missing(f, np.ones(2))
+    found = wg.find_missing_rules(f, np.ones(2))
     assert len(found) == 1 and isinstance(found.stopped, wg.RefusedCallError)
     first = f.__code__.co_firstlineno
     assert re.search(rf"the run stopped.*:\n  .*:{first + 3} in ", str(found))
@@ -124,7 +125,7 @@ def test_an_error_of_the_functions_own_comes_out() -> None:
         raise KeyError("mine")
 
     with pytest.raises(KeyError, match="mine"):
-        wg.missing(f, 1.0)
+        wg.find_missing_rules(f, 1.0)
     assert not SESSION.recordings
 
 
@@ -137,20 +138,20 @@ class Model:
 
 
 def test_the_arguments_are_those_that_grad_would_differentiate() -> None:
-    assert [call.f for call in wg.missing(Model().loss, 2.0)] == [np.fft.fft]
-    assert not wg.missing(Model().loss, 2.0, argnums=0)
-    assert not wg.missing(scattered, *ARGS, argnums=0).constant
+    assert [call.f for call in wg.find_missing_rules(Model().loss, 2.0)] == [np.fft.fft]
+    assert not wg.find_missing_rules(Model().loss, 2.0, argnums=0)
+    assert not wg.find_missing_rules(scattered, *ARGS, argnums=0).constant
     with pytest.raises(wg.ArgumentError, match="names 'z'"):
-        wg.missing(scattered, *ARGS, argnums="z")
+        wg.find_missing_rules(scattered, *ARGS, argnums="z")
 
 
 def test_where_all_have_rules_it_says_so() -> None:
-    found = wg.missing(lambda x, scale: np.sum(x * scale), np.ones(2), scale=2.0)
+    found = wg.find_missing_rules(lambda x, scale: np.sum(x * scale), np.ones(2), scale=2.0)
     assert not found and found == () and str(found) == "no calls without a rule"
 
 
 def test_shown_it_is_a_table_with_rules_to_paste(capsys: pytest.CaptureFixture[str]) -> None:
-    wg.missing(scattered, *ARGS).show()
+    wg.find_missing_rules(scattered, *ARGS).show()
     shown = capsys.readouterr().out
     assert "call" in shown and "np.fft.rfft" in shown and "@wg.rrule(np.fft.rfft)" in shown
 
@@ -159,7 +160,7 @@ def test_code_of_no_file_is_not_taken_for_a_librarys() -> None:
     """As in doctest and some notebooks, whose own code calls it."""
     names: dict[str, Any] = {"json": json}
     exec(compile("def f(x):\n    return json.dumps(x)", "<cell 1>", "exec"), names)
-    assert wg.missing(names["f"], 2.0)[0].f is json.dumps
+    assert wg.find_missing_rules(names["f"], 2.0)[0].f is json.dumps
     with pytest.raises(wg.NoRuleError, match=r"json\.dumps"):
         wg.grad(names["f"])(2.0)
 
@@ -168,7 +169,7 @@ def test_inside_a_trace_it_looks_at_its_own_function() -> None:
     counts = []
 
     def f(x):
-        counts.append(len(wg.missing(lambda y: json.dumps(y), 2.0)))
+        counts.append(len(wg.find_missing_rules(lambda y: json.dumps(y), 2.0)))
         return x * x
 
     assert wg.grad(f)(3.0) == 6.0 and counts == [1]

@@ -195,7 +195,7 @@ def test_traced_code_goes_through_it_as_through_a_function() -> None:
     assert same(wg.grad(wg.checkpoint(lambda x: slope(x)))(0.5), 12 * 0.5)
     assert same(wg.compile(wg.grad(lambda x: slope(x)), strict=True)(0.5), 12 * 0.5)
     assert same(wg.gradtape(lambda x: slope(x) * x, 0.5).play(0.5)[1][1], 18 * 0.5**2)
-    assert wg.policy(slope).kind == wg.policy(slope.__func__).kind
+    assert wg.explain_call(slope).kind == wg.explain_call(slope.__func__).kind
 
 
 def test_a_rule_for_it_is_its_own() -> None:

@@ -11,7 +11,7 @@ from test_rulecheck import A, B, Z, general, product
 
 from wengert.api.rulecheck import test_rrule
 from wengert.errors import DuplicateRuleError, GradientCheckError, NoRuleError
-from wengert.extend import linear, multilinear, pullback, pushforward
+from wengert.extend import jvp_rule, linear, multilinear, vjp_rule
 from wengert.rulebook.registry import Registry
 
 
@@ -19,11 +19,11 @@ def ruled(push: Any) -> Registry:
     """A registry with a rule for `product` and the pushforward `push`."""
     registry = Registry()
 
-    @pullback(product, registry=registry, broadcasts=True)
+    @vjp_rule(product, registry=registry, broadcasts=True)
     def product_(y_bar, y, a, b):
         return y_bar * np.conj(b), y_bar * np.conj(a)
 
-    pushforward(product, registry=registry)(push)
+    jvp_rule(product, registry=registry)(push)
     return registry
 
 
@@ -57,7 +57,7 @@ def test_one_that_only_looks_as_if_it_broadcast() -> None:
     registry = ruled(right)
     registry[product].pushforwards.clear()
 
-    @pushforward(product, registry=registry, broadcasts=True)
+    @jvp_rule(product, registry=registry, broadcasts=True)
     def push(dots, y, a, b):
         return right(dots, y, a, b) * (1 if np.ndim(dots[0]) < 2 else 2)
 
@@ -70,7 +70,7 @@ def test_a_function_that_is_not_as_linear_as_declared() -> None:
         return x * x
 
     registry = Registry()
-    pullback(squared, registry=registry)(lambda y_bar, y, x: 2 * x * y_bar)
+    vjp_rule(squared, registry=registry)(lambda y_bar, y, x: 2 * x * y_bar)
     linear(squared, registry=registry)
     with pytest.raises(GradientCheckError, match="pushforward, argument 0: Re"):
         test_rrule(squared, A, registry=registry)

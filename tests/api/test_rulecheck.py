@@ -20,8 +20,8 @@ from wengert.extend import (
     accumulates,
     non_differentiable,
     partials,
-    pullback,
     rrule,
+    vjp_rule,
 )
 from wengert.rulebook.registry import Registry
 
@@ -100,7 +100,7 @@ def test_wrong_in_one_element() -> None:
 
 def test_missing_conjugate() -> None:
     def declare(registry: Registry) -> None:
-        @pullback(product, registry=registry, broadcasts=True)
+        @vjp_rule(product, registry=registry, broadcasts=True)
         def product_(y_bar, y, a, b):
             return y_bar * b, y_bar * a
 
@@ -112,7 +112,7 @@ def test_missing_conjugate() -> None:
 
 def test_a_rule_that_is_wrong_otherwise_names_no_conjugate() -> None:
     def declare(registry: Registry) -> None:
-        @pullback(product, registry=registry, broadcasts=True)
+        @vjp_rule(product, registry=registry, broadcasts=True)
         def product_(y_bar, y, a, b):
             return y_bar * np.conj(3 * b), y_bar * np.conj(a)
 
@@ -141,7 +141,7 @@ def test_wrong_shape() -> None:
 
 def test_not_linear_in_the_seed() -> None:
     def declare(registry: Registry) -> None:
-        @pullback(product, registry=registry)
+        @vjp_rule(product, registry=registry)
         def product_(y_bar, y, a, b):
             return y_bar * b + 1e-3 * (y_bar * y_bar - 0.36), y_bar * a
 
@@ -185,7 +185,7 @@ def test_a_variant_that_differs() -> None:
     calls = []
 
     def declare(registry: Registry) -> None:
-        @pullback(product, registry=registry)
+        @vjp_rule(product, registry=registry)
         def product_(y_bar, y, a, b):
             calls.append(1)
             both = y_bar * (b if len(calls) < 4 else 2 * b), y_bar * a
@@ -210,7 +210,7 @@ def test_a_constant_that_is_none() -> None:
 
 def test_sequences_are_checked_item_by_item() -> None:
     def declare(registry: Registry) -> None:
-        @pullback(math.fsum, sequence=0, registry=registry)
+        @vjp_rule(math.fsum, sequence=0, registry=registry)
         def fsum(y_bar, y, *terms):
             return (y_bar, *[0 * y_bar for _ in terms[1:]])
 
@@ -248,7 +248,7 @@ def test_right_thunks(args: Any) -> None:
 
 def test_right_thunks_in_a_pullback() -> None:
     def declare(registry: Registry, factor: float = 1.0) -> None:
-        @pullback(product, registry=registry)
+        @vjp_rule(product, registry=registry)
         def product_(y_bar, y, a, b):
             add = lambda x_bar: plus_equals(x_bar, y_bar * b * factor)
             return InplaceableThunk(val=lambda: y_bar * b, add=add), Thunk(lambda: y_bar * a)

@@ -101,11 +101,11 @@ def test_decorators_and_methods_keep_parameters() -> None:
 
 
 def test_what_is_stated_below_a_function_is_typed() -> None:
-    @wg.custom
+    @wg.custom_derivative
     def whole(x: float) -> float:
         return float(np.floor(x))
 
-    @whole.pullback
+    @whole.vjp_rule
     def _(y_bar: float, y: float, x: float) -> float:
         return 10 * y_bar
 

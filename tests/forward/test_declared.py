@@ -26,7 +26,7 @@ def cube(x: Any, scale: Any = 1.0) -> Any:
 
 
 def as_pullback(f: Callable[..., Any]) -> None:
-    @wg.pullback(f)
+    @wg.vjp_rule(f)
     def rule(y_bar, y, x, scale=1.0):
         return y_bar * 3 * scale * x * x, np.sum(y_bar * x * x * x)
 
@@ -45,7 +45,7 @@ def test_the_declared_one_is_taken(form: Callable[..., None]) -> None:
     form(cube)
     calls = []
 
-    @wg.pushforward(cube)
+    @wg.jvp_rule(cube)
     def push(dots, y, x, scale=1.0):
         calls.append(np.shape(dots[0]))
         return scale * 3 * x * x * dots[0]
@@ -70,7 +70,7 @@ def test_without_one_the_pullback_is_transposed(form: Callable[..., None]) -> No
 def test_within_other_derivatives(form: Callable[..., None], declares: bool) -> None:
     form(cube)
     if declares:
-        wg.pushforward(cube)(lambda dots, y, x, scale=1.0: 3 * scale * x * x * dots[0])
+        wg.jvp_rule(cube)(lambda dots, y, x, scale=1.0: 3 * scale * x * x * dots[0])
     along = lambda x: np.sum(wg.jvp(cube, (x,), (V,))[1] * x)
     np.testing.assert_allclose(wg.grad(along)(X), 9 * X * X * V, rtol=1e-14)
     np.testing.assert_allclose(wg.jvp(along, (X,), (X,))[1], np.sum(9 * X * X * V * X), rtol=1e-14)
@@ -84,11 +84,11 @@ def test_it_may_read_more_than_the_pullback() -> None:
     def shifted(x, c):
         return x + c
 
-    @wg.pullback(shifted, broadcasts=True)
+    @wg.vjp_rule(shifted, broadcasts=True)
     def rule(y_bar, y, x, c):
         return y_bar, y_bar
 
-    @wg.pushforward(shifted)
+    @wg.jvp_rule(shifted)
     def push(dots, y, x, c):
         return dots[0] * (y - c) / x
 
@@ -107,8 +107,8 @@ def test_linear_and_multilinear_ones() -> None:
     def scaled(c, x):
         return c * x
 
-    wg.pullback(swapped)(lambda y_bar, y, x, *, by: np.roll(y_bar, -by)[::-1])
-    wg.pullback(scaled)(lambda y_bar, y, c, x: (np.sum(y_bar * x), c * y_bar))
+    wg.vjp_rule(swapped)(lambda y_bar, y, x, *, by: np.roll(y_bar, -by)[::-1])
+    wg.vjp_rule(scaled)(lambda y_bar, y, c, x: (np.sum(y_bar * x), c * y_bar))
     wg.extend.linear(swapped)
     wg.extend.multilinear(scaled)
     f = lambda c, x: scaled(c, swapped(x, by=1)) * 2.0
@@ -141,7 +141,7 @@ def test_of_a_container(declares: bool) -> None:
 
     if declares:
 
-        @wg.pushforward(energy)
+        @wg.jvp_rule(energy)
         def push(dots, y, spring, x):
             stretch = x - spring.length
             moved = 0.0 if dots[1] is None else dots[1]
@@ -160,8 +160,8 @@ def test_a_pullback_that_cannot_be_transposed_says_so() -> None:
         wg.RuleError, match=r"cube has no pushforward: the pullback of its rule \(.*test_declared.py"
     ) as error:
         wg.jvp(cube, (X,), (V,))
-    assert "@wg.pushforward(test_declared.cube)" in str(error.value) and "tobytes" in str(error.value)
-    wg.pushforward(cube)(lambda dots, y, x: 3 * x * x * dots[0])
+    assert "@wg.jvp_rule(test_declared.cube)" in str(error.value) and "tobytes" in str(error.value)
+    wg.jvp_rule(cube)(lambda dots, y, x: 3 * x * x * dots[0])
     np.testing.assert_allclose(wg.jvp(cube, (X,), (V,))[1], DOT, rtol=1e-15)
 
 
@@ -270,11 +270,11 @@ def test_a_pushforward_may_write_into_its_tangents_and_what_it_gave(push: Callab
     def twice(x):
         return x * 2
 
-    @wg.pullback(twice)
+    @wg.vjp_rule(twice)
     def rule(y_bar, y, x):
         return y_bar * 2
 
-    wg.pushforward(twice)(push)
+    wg.jvp_rule(twice)(push)
     v = V.copy()
     assert np.allclose(wg.jvp(lambda x: twice(x) + twice(x * x) + x, (X,), (v,))[1], (3 + 4 * X) * V)
     assert np.array_equal(v, V)
@@ -310,7 +310,7 @@ def test_a_store_leaves_the_tangents_in_a_container_as_they_were(push: Callable[
     def rule(x):
         return both(x), lambda y_bar: None
 
-    wg.pushforward(both)(push)
+    wg.jvp_rule(both)(push)
 
     def f(x):
         y = x * 2

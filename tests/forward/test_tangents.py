@@ -221,7 +221,7 @@ def test_what_raises_in_a_push_cannot_be_swallowed() -> None:
     def scaled(x: Any) -> Any:
         return 2 * x
 
-    @wg.pullback(scaled)
+    @wg.vjp_rule(scaled)
     def rule(y_bar: Any, y: Any, x: Any) -> Any:
         raise ZeroDivisionError("of the rule")
 

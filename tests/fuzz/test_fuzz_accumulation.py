@@ -80,7 +80,7 @@ def test_ways_to_sum(seed: int) -> None:
     held = [x.copy() for x in args]
     found = []
     for way in WAYS:
-        with wg.accumulation(**way):
+        with wg.accumulation_options(**way):
             found.append(wg.value_and_grad(f, argnums=(0, 1))(*args))
     _, pullback = wg.vjp(f, *args)
     found += [(f(*args), pullback(1.0)), (f(*args), pullback(1.0))]

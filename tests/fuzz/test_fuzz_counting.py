@@ -18,7 +18,8 @@ def outcome(f: Any, x: float) -> Any:
         return type(error)
 
 
-@pytest.mark.filterwarnings("ignore::wengert.EagerWarning", "ignore::RuntimeWarning", "ignore::wengert.NoPathWarning")
+@pytest.mark.filterwarnings("ignore::wengert.NotCompiledWarning", "ignore::wengert.NoPathWarning")
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("seed", [*range(25), 800022])
 def test_counting_loops_are_those_of_python(seed: int) -> None:
     f, text = a_program(seed)

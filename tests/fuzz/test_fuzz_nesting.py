@@ -81,7 +81,7 @@ def rules() -> Any:
     with wg.rules.scope():
         wg.partials(WENGERT["twist"])(lambda y, a, b: (b + np.cos(a), a))
         wg.rrule(WENGERT["cubed"])(lambda a: (a * a * a, lambda y_bar: y_bar * 3 * a * a))
-        wg.pullback(WENGERT["bent"])(lambda y_bar, y, v: y_bar * v)
+        wg.vjp_rule(WENGERT["bent"])(lambda y_bar, y, v: y_bar * v)
         wg.rrule(WENGERT["shifted"])(
             lambda v, f: (v * f + f, lambda y_bar: (y_bar * f, np.sum(y_bar * v) + np.sum(y_bar)))
         )

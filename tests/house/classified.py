@@ -70,7 +70,7 @@ def kind_of(f: Any) -> tuple[str, str] | None:
     with contextlib.suppress(TypeError):
         if f in wg.rules:
             return ("constant", "") if wg.rules[f].kind == "constant" else ("rule", "")
-    return ("traced", "") if wg.policy(f).kind.startswith("replaced") else None
+    return ("traced", "") if wg.explain_call(f).kind.startswith("replaced") else None
 
 
 def page() -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, assert_type
 
 import numpy as np
@@ -17,6 +16,10 @@ X: Vector = np.array([0.5, -1.0, 2.0])
 
 def energy(x: Vector, stiffness: float = 1.0) -> np.float64:
     return np.float64(0.5 * stiffness * np.sum(x**2))
+
+
+def named_energy(x: Vector) -> tuple[np.float64, str]:
+    return energy(x), "energy"
 
 
 def forces(x: Vector, stiffness: float = 1.0) -> Vector:
@@ -46,14 +49,29 @@ def test_compiled_functions_keep_the_type() -> None:
 def test_jacobians_and_hessians_are_of_any_type() -> None:
     np.testing.assert_allclose(assert_type(wg.jacobian(forces)(X), Any), -np.eye(3))
     np.testing.assert_allclose(assert_type(wg.hessian(energy)(X, 3.0), Any), 3 * np.eye(3))
-    batched = wg.vmap(pendulum)
-    assert_type(batched, Callable[..., Any])
-    np.testing.assert_allclose(batched(X), 1 - np.cos(X))
-    assert assert_type(wg.check_grads(energy, X), Any) < 1e-6
+
+
+def test_batches_of_arrays_are_arrays() -> None:
+    np.testing.assert_allclose(assert_type(wg.vmap(forces)(np.stack([X, X])), Vector), [-X, -X])
+    np.testing.assert_allclose(assert_type(wg.vmap(pendulum)(X), Any), 1 - np.cos(X))
+    energies = assert_type(wg.vmap(energy)(np.stack([X, 2 * X])), Any)
+    np.testing.assert_allclose(energies, [energy(X), energy(2 * X)])
+
+
+def test_a_check_keeps_the_parameters() -> None:
+    assert wg.check_grads(energy, X) < 1e-6
+    assert wg.check_grads(energy, order=2)(X, 3.0) < 1e-6
+    assert_type(wg.check_grads(pendulum)(0.5).errors, dict[str, float])
+    with pytest.raises(TypeError):
+        wg.check_grads(pendulum)(0.5, 1.0)  # type: ignore[call-arg]
 
 
 def test_products_keep_the_type() -> None:
     np.testing.assert_allclose(assert_type(wg.hvp(energy, X, X), Vector), X)
+    np.testing.assert_allclose(assert_type(wg.hvp(energy)(X, X, 3.0), Vector), 3 * X)
+    product, name = wg.vhp(named_energy, has_aux=True)(X, X)
+    np.testing.assert_allclose(assert_type(product, Vector), X)
+    assert assert_type(name, str) == "energy"
     value, tangent = wg.jvp(forces, (X,), (X,))
     np.testing.assert_allclose(assert_type(value, Vector), assert_type(tangent, Vector))
 

@@ -58,7 +58,7 @@ def alone(x: Any) -> Any:
 with_partials = np.frompyfunc(lambda v, w: v * v * w, 2, 1)
 wg.partials(with_partials)(lambda y, v, w: (2 * v * w, v * v))
 with_pullback = np.frompyfunc(lambda v: v**3, 1, 1)
-wg.pullback(with_pullback)(lambda y_bar, y, v: y_bar * 3 * v**2)
+wg.vjp_rule(with_pullback)(lambda y_bar, y, v: y_bar * 3 * v**2)
 with_rrule = np.frompyfunc(lambda v: (v * 2, v * v), 1, 2)
 wg.rrule(with_rrule)(lambda v: ((v * 2, v * v), lambda y_bar: y_bar[0] * 2 + y_bar[1] * 2 * v))
 

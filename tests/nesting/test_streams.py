@@ -18,7 +18,7 @@ def halved_square(x: Any) -> Any:
 def test_rules_after_the_transpose_of_a_pullback() -> None:
     """Finding that runs rules of NumPy's functions traced; their arithmetic was then recorded amid another call."""
     with wg.rules.scope():
-        wg.pullback(halved_square)(lambda y_bar, y, x: y_bar * x)
+        wg.vjp_rule(halved_square)(lambda y_bar, y, x: y_bar * x)
 
         def f(x: Any) -> Any:
             y = halved_square(x)

@@ -228,7 +228,7 @@ CASES: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.filterwarnings("ignore::wengert.EagerWarning")
+@pytest.mark.filterwarnings("ignore::wengert.NotCompiledWarning")
 @pytest.mark.parametrize("mode", ["grad", "jvp", "tape", "compiled"])
 def test_wrapped_functions_have_their_gradient(mode: str) -> None:
     modes: dict[str, Callable[[Any, float], Any]] = {

@@ -274,7 +274,7 @@ def test_rules_of_other_forms_give_several_values_in_tuples_only(form: str) -> N
         return [2 * x, 3 * x]
 
     if form == "pullback":
-        wg.pullback(tree)(lambda y_bar, y, x: 2 * y_bar[0] + 3 * y_bar[1])
+        wg.vjp_rule(tree)(lambda y_bar, y, x: 2 * y_bar[0] + 3 * y_bar[1])
     else:
         wg.partials(tree)(lambda y, x: 5)
     with pytest.raises(wg.NoRuleError, match=r"tree returned a list, but its rule .* is not an @rrule"):
@@ -391,7 +391,7 @@ def test_a_function_may_say_that_it_is_of_any_module(module: str, form: str) -> 
     if form == "rrule":
         wg.rrule(square)(lambda x: (square(x), lambda y_bar: y_bar * 2 * x))
     elif form == "pullback":
-        wg.pullback(square)(lambda y_bar, y, x: y_bar * 2 * x)
+        wg.vjp_rule(square)(lambda y_bar, y, x: y_bar * 2 * x)
     else:
         wg.partials(square)(lambda y, x: 2 * x)
     for x in (1.5, np.array([0.5, 1.5])):
@@ -458,7 +458,7 @@ def test_traced_values_that_an_argument_hides_from_a_rule_are_refused(name: str,
     if form == "rrule":
         wg.rrule(applied)(lambda f, x: (applied(f, x), lambda y_bar: (None, y_bar)))
     else:
-        wg.pullback(applied)(lambda y_bar, y, f, x: (None, y_bar))
+        wg.vjp_rule(applied)(lambda y_bar, y, f, x: (None, y_bar))
     with pytest.raises(wg.WengertError, match=r"test_fresh_results\.py:\d+ in "):
         MODES[mode](lambda p: applied(HIDING[name](p), 2 * p), 1.5)
     assert wg.grad(lambda p: applied(HIDING[name](3.0), 2 * p))(1.5) == 2

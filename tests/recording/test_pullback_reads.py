@@ -427,7 +427,7 @@ def gradient_by_vjp(f, x):
 
 
 def gradient_stepwise(f, x):
-    with wg.accumulation(strategy="pass through"):
+    with wg.accumulation_options(strategy="pass through"):
         return wg.grad(f)(x)
 
 
@@ -723,7 +723,7 @@ def test_arrays_that_rules_of_the_other_forms_read():
     def g(x):
         return w * x**2
 
-    @wg.pullback(f)
+    @wg.vjp_rule(f)
     def f_rule(y_bar, y, x):
         return y_bar * 2 * w * x
 

@@ -84,7 +84,7 @@ def program(put: Put, get: Callable[[Any], Any], make: Callable[[], Any], form: 
     if form == "rrule":
         wg.rrule(called)(lambda c, v: (called(c, v), lambda y_bar: (None, y_bar)))
     else:
-        wg.pullback(called)(lambda y_bar, y, c, v: (None, y_bar))
+        wg.vjp_rule(called)(lambda y_bar, y, c, v: (None, y_bar))
 
     def f(x: Any) -> Any:
         c = make()
@@ -104,7 +104,7 @@ MODES: dict[str, Callable[[Any, float], Any]] = {
 }
 
 
-@pytest.mark.filterwarnings("ignore::wengert.EagerWarning")
+@pytest.mark.filterwarnings("ignore::wengert.NotCompiledWarning")
 @pytest.mark.parametrize("form", ["rrule", "pullback"])
 @pytest.mark.parametrize("mode", MODES)
 def test_what_a_rule_cannot_tell_of_is_refused(mode: str, form: str) -> None:
@@ -115,7 +115,7 @@ def test_what_a_rule_cannot_tell_of_is_refused(mode: str, form: str) -> None:
             print(name, MODES[mode](f, 3.0))
 
 
-@pytest.mark.filterwarnings("ignore::wengert.EagerWarning")
+@pytest.mark.filterwarnings("ignore::wengert.NotCompiledWarning")
 @pytest.mark.parametrize("name", STORES)
 def test_compiled_functions_give_the_plain_value(name: str) -> None:
     f = program(*STORES[name])

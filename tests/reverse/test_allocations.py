@@ -94,7 +94,7 @@ COUNTS: list[tuple[Callable[[Any], Any], np.ndarray, tuple[int, int, int]]] = [
 def test_counts(f: Callable[[Any], Any], x: np.ndarray, counts: tuple[int, int, int]) -> None:
     found = []
     for way in WAYS:
-        with wg.accumulation(add=way):
+        with wg.accumulation_options(add=way):
             _, pullback = wg.vjp(f, x)
             pullback(1.0)  # what is made once, on the first call, is not counted
             with allocations(x.nbytes) as count:
@@ -110,7 +110,7 @@ def test_ways_agree(f: Callable[[Any], Any]) -> None:
     (expected,) = wg.ngradient(lambda t: f(x + t * direction), 0.0)
     found = []
     for way in WAYS:
-        with wg.accumulation(add=way):
+        with wg.accumulation_options(add=way):
             found.append(wg.grad(f)(x))
         assert np.sum(found[-1] * direction) == pytest.approx(expected, rel=1e-8), way
     np.testing.assert_allclose(found[1:], [found[0]] * 2, rtol=1e-12, atol=1e-14)
@@ -159,11 +159,11 @@ B2 = RANDOM.normal(size=(M, M))
 
 
 def test_words() -> None:
-    with pytest.raises(ValueError, match="'plus'"), wg.accumulation(add="minus"):
+    with pytest.raises(ValueError, match="'plus'"), wg.accumulation_options(add="minus"):
         pass
-    with pytest.raises(ValueError, match="'pass through'"), wg.accumulation(strategy="best"):
+    with pytest.raises(ValueError, match="'pass through'"), wg.accumulation_options(strategy="best"):
         pass
-    with pytest.raises(KeyError), wg.accumulation(add="plus"):
+    with pytest.raises(KeyError), wg.accumulation_options(add="plus"):
         raise KeyError
     with allocations(VECTOR.nbytes) as count:
         wg.grad(two_entries)(VECTOR)

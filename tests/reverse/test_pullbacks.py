@@ -190,7 +190,7 @@ def scaled_sum(scale: Any, items: Any) -> Any:
 
 @pytest.mark.parametrize("kind", [list, tuple])
 def test_a_sequence_of_constants_beside_a_variable(kind: Any) -> None:
-    @wg.pullback(scaled_sum, sequence=1)
+    @wg.vjp_rule(scaled_sum, sequence=1)
     def rule(y_bar: Any, y: Any, scale: Any, *items: Any) -> Any:
         return y_bar * (items[0] + 2 * items[1]), y_bar * scale, y_bar * 2 * scale
 

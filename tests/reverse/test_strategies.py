@@ -106,7 +106,7 @@ def test_the_document_s_example() -> None:
         return a * x**2 + b * x + c
 
     for strategy in STRATEGIES:
-        with wg.accumulation(strategy=strategy):
+        with wg.accumulation_options(strategy=strategy):
             _, gradients = wg.grad(y, 2.0, 3.0, 0.5, 1.5)
         assert tuple(gradients)[1:] == (2.25, 1.5, 1.0, 9.0)
 
@@ -116,7 +116,7 @@ def test_programs(program: Any) -> None:
     """Each part of each cotangent by itself, or the sums: the same gradient to rounding, eager and on the tape."""
     found = {}
     for strategy in STRATEGIES:
-        with wg.accumulation(strategy=strategy):
+        with wg.accumulation_options(strategy=strategy):
             _, gradients = wg.grad(program.f, *copy.deepcopy(program.args))
         found[strategy] = numbers(gradients[1:])
         made = wg.gradtape(program.f, *copy.deepcopy(program.args), strategy=strategy)
@@ -130,7 +130,7 @@ def test_programs(program: Any) -> None:
 def test_programs_that_write(program: Any) -> None:
     """Residuals are what they were, although pullbacks run before memory has been put back."""
     plain = wg.grad(program.f, *program.args())[1][1:]
-    with wg.accumulation(strategy="pass through"):
+    with wg.accumulation_options(strategy="pass through"):
         passed = wg.grad(program.f, *program.args())[1][1:]
     for a, b in zip(numbers(passed), numbers(plain), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-12)

@@ -96,7 +96,7 @@ def test_gradients(f: Any, order: Any) -> None:
 def test_with_other_ways_to_add(f: Any) -> None:
     expected = wg.grad(f)(A)
     for options in ({"add": "plus"}, {"add": "in place"}, {"strategy": "pass through"}):
-        with wg.accumulation(**options):
+        with wg.accumulation_options(**options):
             np.testing.assert_allclose(wg.grad(f)(A), expected, rtol=1e-13)
 
 

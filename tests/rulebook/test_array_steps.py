@@ -107,7 +107,7 @@ def test_a_form_of_call_gets_its_step_after_some_uses(monkeypatch: pytest.Monkey
     x, w = np.linspace(0.1, 1, 6).reshape(2, 3), np.linspace(1, 2, 3)
     with wg.rules.scope():
 
-        @wg.pullback(weighted, broadcasts=True)
+        @wg.vjp_rule(weighted, broadcasts=True)
         def weighted_(y_bar: Any, y: Any, x: Any, w: Any) -> Any:
             return 2 * x * w * y_bar, x * x * y_bar
 

@@ -12,7 +12,7 @@ import pytest
 import wengert as wg
 import wengert.extend
 from wengert.errors import DuplicateRuleError, NoRuleError, RuleError
-from wengert.rulebook.declare import accumulates, adjoint, non_differentiable, partials, pullback, rrule, times
+from wengert.rulebook.declare import accumulates, adjoint, non_differentiable, partials, rrule, times, vjp_rule
 from wengert.rulebook.registry import Registry
 from wengert.values.specs import spec_of
 
@@ -33,11 +33,11 @@ def test_a_decorated_rule_stays_the_function_it_was(table: Registry) -> None:
 
 
 def test_options_reach_the_rule(table: Registry) -> None:
-    @pullback(np.reshape, view=True, identity=True, registry=table)
+    @vjp_rule(np.reshape, view=True, identity=True, registry=table)
     def reshape(y_bar, y, a, *, shape=None):
         return np.reshape(y_bar, np.shape(a))
 
-    @pullback(np.stack, sequence=0, registry=table)
+    @vjp_rule(np.stack, sequence=0, registry=table)
     def stack(y_bar, y, *arrays, axis=0):
         return tuple(np.moveaxis(y_bar, axis, 0))
 
@@ -73,7 +73,7 @@ def test_accumulates_adds_to_a_rule_that_exists(table: Registry) -> None:
     with pytest.raises(NoRuleError):
         accumulates(operator.getitem, arg=0, registry=table)(add)
 
-    @pullback(operator.getitem, registry=table)
+    @vjp_rule(operator.getitem, registry=table)
     def getitem(y_bar, y, x, *, key):
         return wengert.extend.additem(np.zeros(np.shape(x)), key, y_bar)
 
@@ -99,7 +99,7 @@ def test_a_rule_that_cannot_be_one_is_refused_where_it_stands(table: Registry) -
         partials(registry=table)
     with pytest.raises(RuleError, match=r"must take y_bar, y and then the arguments.*got bad\(y\)"):
 
-        @pullback(np.sin, registry=table)
+        @vjp_rule(np.sin, registry=table)
         def bad(y):
             return y
 
@@ -133,7 +133,7 @@ def test_a_rule_of_a_tuple_gets_zeros_for_unused_parts_or_none_where_it_asks() -
     seen: list[Any] = []
     with wg.rules.scope():
 
-        @wg.pullback(both, parts=True)
+        @wg.vjp_rule(both, parts=True)
         def both_rule(y_bar, y, x):
             seen.append(y_bar)
             return y_bar[0] * y[1] if y_bar[1] is None else -y_bar[1] * y[0]
@@ -166,7 +166,7 @@ def test_a_rule_with_any_number_of_arguments_may_ask_which_are_wanted() -> None:
 
     with wg.rules.scope():
 
-        @wg.pullback(total)
+        @wg.vjp_rule(total)
         def total_rule(y_bar, y, *xs, wanted):
             return [y_bar if want else None for want in wanted]
 
@@ -180,7 +180,7 @@ def test_a_list_of_traced_values_is_refused_where_no_sequence_is_declared(items:
         return a[0] * a[1] * b
 
     for declare, body, advice in (
-        (wg.pullback, lambda y_bar, y, a, b: (a, y_bar), "sequence=0"),
+        (wg.vjp_rule, lambda y_bar, y, a, b: (a, y_bar), "sequence=0"),
         (wg.partials, lambda y, a, b: (a, y), "@wg.rrule"),
     ):
         with wg.rules.scope():

@@ -249,7 +249,7 @@ def product(rule: Any) -> Callable[..., Any]:
     def f(a: Any, b: Any) -> Any:
         return a * b
 
-    wg.pullback(f)(rule)
+    wg.vjp_rule(f)(rule)
     return f
 
 
@@ -319,10 +319,9 @@ def test_what_a_body_does_it_does_once(kind: str, argnums: Any, a: Any, b: Any) 
         return a * b
 
     if kind == "pullback":
-        rule = made_function(body_of("calls.append(1); g = w", "g, y_bar * a"), calls=calls)
+        wg.vjp_rule(f)(made_function(body_of("calls.append(1); g = w", "g, y_bar * a"), calls=calls))
     else:
-        rule = made_function("def rule(y, a, b):\n    calls.append(1)\n    return b, a\n", calls=calls)
-    getattr(wg, kind)(f)(rule)
+        wg.partials(f)(made_function("def rule(y, a, b):\n    calls.append(1)\n    return b, a\n", calls=calls))
     wg.grad(lambda a, b: np.sum(f(a, b)), argnums=argnums)(a, b)
     assert calls == [1]
     wg.grad(lambda a: sum([np.sum(f(a, b)) for _ in range(150)]))(a)
@@ -513,7 +512,7 @@ def test_parts_of_a_container_are_its_own(kind: str, form: str) -> None:
     if form == "rrule":
         wg.rrule(pair)(lambda x: (pair(x), lambda y_bar: back(y_bar, x)))
     elif "tuple" in kind:
-        wg.pullback(pair)(lambda y_bar, y, x: back(y_bar, x))
+        wg.vjp_rule(pair)(lambda y_bar, y, x: back(y_bar, x))
     else:
         return  # a rule of this form gives one value, or a tuple
 
@@ -530,7 +529,7 @@ def test_an_accumulator_gets_its_own() -> None:
     def half(x: Any) -> Any:
         return x / 2
 
-    @wg.pullback(half)
+    @wg.vjp_rule(half)
     def half_rule(y_bar, y, x):
         return y_bar / 2
 
@@ -548,7 +547,7 @@ def test_no_copy_is_made_for_a_rule_that_only_computes() -> None:
     def f(x: Any) -> Any:
         return 2 * x
 
-    @wg.pullback(f)
+    @wg.vjp_rule(f)
     def f_rule(y_bar, y, x):
         return y_bar * 2
 

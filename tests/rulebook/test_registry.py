@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from wengert.errors import DuplicateRuleError, NoRuleError, RuleError
-from wengert.rulebook.declare import accumulates, adjoint, non_differentiable, partials, pullback, rrule
+from wengert.rulebook.declare import accumulates, adjoint, non_differentiable, partials, rrule, vjp_rule
 from wengert.rulebook.registry import Registry
 from wengert.rulebook.rule import Rule
 from wengert.values.callables import callable_name, stub, written_name
@@ -37,22 +37,22 @@ def table() -> Registry:
     def multiply(y, a, b):
         return b, a
 
-    @pullback(np.sum, np.ndarray.sum, registry=r)
+    @vjp_rule(np.sum, np.ndarray.sum, registry=r)
     def sum_(y_bar, y, a, *, axis=None, dtype=None, out=None, keepdims=False):
         if axis is not None and not keepdims:
             y_bar = np.expand_dims(y_bar, axis)
         return np.broadcast_to(y_bar, np.shape(a))
 
-    @pullback(np.clip, names={"min": "a_min", "max": "a_max"}, registry=r)
+    @vjp_rule(np.clip, names={"min": "a_min", "max": "a_max"}, registry=r)
     def clip(y_bar, y, a, a_min=None, a_max=None, *, out=None):
         return y_bar * (y == a), None, y_bar * (y == a_max)
 
-    @pullback(np.concatenate, sequence=0, registry=r)
+    @vjp_rule(np.concatenate, sequence=0, registry=r)
     def concatenate(y_bar, y, *arrays, axis=0, out=None):
         ends = np.cumsum([np.shape(a)[axis] for a in arrays])
         return tuple(np.split(y_bar, ends[:-1], axis))
 
-    @pullback(np.matmul, operator.matmul, broadcasts=True, registry=r)
+    @vjp_rule(np.matmul, operator.matmul, broadcasts=True, registry=r)
     def matmul(y_bar, y, a, b):
         return y_bar @ adjoint(b), adjoint(a) @ y_bar
 

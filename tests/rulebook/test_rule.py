@@ -49,7 +49,7 @@ def test_an_argument_that_a_rule_does_not_know_is_a_refusal() -> None:
 
     with wg.rules.scope():
 
-        @wg.pullback(scaled)
+        @wg.vjp_rule(scaled)
         def scaled_rule(y_bar: Any, y: Any, x: Any) -> Any:
             return y_bar * 2
 

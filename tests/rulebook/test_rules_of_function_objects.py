@@ -55,7 +55,7 @@ MODES: dict[str, tuple[Callable[[Any], Any], float]] = {
 }
 
 
-@pytest.mark.filterwarnings("ignore::wengert.EagerWarning")
+@pytest.mark.filterwarnings("ignore::wengert.NotCompiledWarning")
 @pytest.mark.parametrize("mode", MODES)
 def test_a_body_that_calls_its_function(mode: str, lib: Library) -> None:
     run, expected = MODES[mode]

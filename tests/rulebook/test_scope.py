@@ -143,7 +143,7 @@ def test_operators_while_tracing() -> None:
 def test_accumulators_are_undone() -> None:
     table = Registry()
 
-    @wg.pullback(np.sin, registry=table)
+    @wg.vjp_rule(np.sin, registry=table)
     def sin(y_bar, y, x):
         return y_bar * np.cos(x)
 
@@ -171,7 +171,7 @@ def test_accumulators_of_the_engine_follow_the_scope() -> None:
     with wg.rules.scope():
         wg.rules.remove(operator.matmul)
 
-        @wg.pullback(np.matmul, operator.matmul)
+        @wg.vjp_rule(np.matmul, operator.matmul)
         def matmul(y_bar, y, a, b):
             return y_bar * b, y_bar * a
 

@@ -448,7 +448,7 @@ def test_in_other_forms_of_rules(declare: str, x: Any, many: int) -> None:
 
     if declare == "pullback":
 
-        @wg.pullback(f)
+        @wg.vjp_rule(f)
         def f_rule(y_bar, y, a, b, c):
             return Thunk(lambda: y_bar * np.conj(b)), product_in_place(y_bar, np.conj(a), b)[1], ZeroTangent()
 
@@ -582,7 +582,7 @@ def test_broadcasting_takes_the_value() -> None:
     def f(a: Any, b: Any) -> Any:
         return a + b
 
-    @wg.pullback(f, broadcasts=True)
+    @wg.vjp_rule(f, broadcasts=True)
     def f_rule(y_bar, y, a, b):
         return InplaceableThunk(val=lambda: y_bar, add=never), InplaceableThunk(val=lambda: y_bar, add=never)
 
@@ -711,7 +711,7 @@ def test_other_rules_take_no_containers() -> None:
     def f(p: Any, scale: Any = 1.0) -> Any:
         return p["x"] * scale
 
-    @wg.pullback(f)
+    @wg.vjp_rule(f)
     def f_rule(y_bar, y, p, scale):
         return None, y_bar * p["x"]
 

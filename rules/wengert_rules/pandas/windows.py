@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from pandas._libs.window import aggregations as windows
 
-from wengert.extend import pullback, pushforward, stands_for
+from wengert.extend import jvp_rule, stands_for, vjp_rule
 from wengert_rules.pandas.filling import pair
 from wengert_rules.pandas.names import present
 
@@ -37,22 +37,22 @@ def counted(values, start, end):
     return np.maximum(summed(np.where(np.isnan(values), np.nan, 1.0), start, end), 1.0)
 
 
-@pullback(windows.roll_sum)
+@vjp_rule(windows.roll_sum)
 def roll_sum(y_bar, y, values, start, end, minp):
     return spread(known(y, y_bar), values, start, end)
 
 
-@pushforward(windows.roll_sum)
+@jvp_rule(windows.roll_sum)
 def roll_sum_forward(tangents, y, values, start, end, minp):
     return known(y, summed(np.where(np.isnan(values), 0.0, tangents[0]), start, end))
 
 
-@pullback(windows.roll_mean)
+@vjp_rule(windows.roll_mean)
 def roll_mean(y_bar, y, values, start, end, minp):
     return spread(known(y, y_bar) / counted(values, start, end), values, start, end)
 
 
-@pushforward(windows.roll_mean)
+@jvp_rule(windows.roll_mean)
 def roll_mean_forward(tangents, y, values, start, end, minp):
     total = summed(np.where(np.isnan(values), 0.0, tangents[0]), start, end)
     return known(y, total / counted(values, start, end))
@@ -64,7 +64,7 @@ def centred(values, start, end):
     return moved, summed(moved, start, end) / counted(values, start, end)
 
 
-@pullback(windows.roll_var)
+@vjp_rule(windows.roll_var)
 def roll_var(y_bar, y, values, start, end, minp, ddof=1):
     moved, mean = centred(values, start, end)
     weights = 2 * known(y, y_bar) / np.maximum(counted(values, start, end) - ddof, 1.0)
@@ -72,7 +72,7 @@ def roll_var(y_bar, y, values, start, end, minp, ddof=1):
     return moved * spread(weights, values, start, end) - spread(weights * mean, values, start, end)
 
 
-@pushforward(windows.roll_var)
+@jvp_rule(windows.roll_var)
 def roll_var_forward(tangents, y, values, start, end, minp, ddof=1):
     moved, mean = centred(values, start, end)
     moves = np.where(np.isnan(values), 0.0, tangents[0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.fft
 
-from wengert.extend import batching, linear, non_differentiable, pullback
+from wengert.extend import batching, linear, non_differentiable, vjp_rule
 from wengert_rules.batches.axes import shifted
 from wengert_rules.batches.ffts import along_axis
 from wengert_rules.ffts import fitted, inside, turned
@@ -27,7 +27,7 @@ def lengths(x, axes, n):
 def of_complex(transform, inverse, default):
     """The rule of a transform of complex numbers: Y = F x  ⇒  x̄ = Fᴴ Ȳ."""
 
-    @pullback(transform)
+    @vjp_rule(transform)
     def fftn_(
         y_bar, y, x, *, s=None, axes=default, norm=None, overwrite_x=False, workers=None, plan=None, n=None, axis=None
     ):
@@ -39,7 +39,7 @@ def of_complex(transform, inverse, default):
 def of_real(transform, inverse, default):
     """The rule of a transform of real numbers to half of their spectrum, whose other half is the conjugate of it."""
 
-    @pullback(transform)
+    @vjp_rule(transform)
     def rfftn_(
         y_bar, y, x, *, s=None, axes=default, norm=None, overwrite_x=False, workers=None, plan=None, n=None, axis=None
     ):
@@ -55,7 +55,7 @@ def of_real(transform, inverse, default):
 def of_half(transform, inverse, default):
     """The rule of a transform of half of a Hermitian spectrum to real numbers."""
 
-    @pullback(transform)
+    @vjp_rule(transform)
     def irfftn_(
         y_bar, y, x, *, s=None, axes=default, norm=None, overwrite_x=False, workers=None, plan=None, n=None, axis=None
     ):
@@ -98,7 +98,7 @@ def of_waves(transform, inverse, default, edge, inverts):
     the one that changes its sign at each step. SciPy looks at `orthogonalize` only where the numbers are real.
     """
 
-    @pullback(transform)
+    @vjp_rule(transform)
     def dctn_(
         y_bar, y, x, *, type=2, s=None, axes=default, norm=None, overwrite_x=False, workers=None, orthogonalize=None,
         n=None, axis=None,
@@ -127,13 +127,13 @@ for kind, inverse, edge in (("dct", "idctn", "first"), ("dst", "idstn", "last"))
         of_waves(getattr(scipy.fft, f"i{kind}{ending}"), getattr(scipy.fft, inverse[1:]), default, edge, inverts=True)
 
 
-@pullback(scipy.fft.fht)
+@vjp_rule(scipy.fft.fht)
 def fht_(y_bar, y, a, *, dln, mu, offset=0.0, bias=0.0):
     """A symmetric matrix: a convolution read backwards, between two equal factors."""
     return scipy.fft.fht(y_bar, dln, mu, offset, bias)
 
 
-@pullback(scipy.fft.ifht)
+@vjp_rule(scipy.fft.ifht)
 def ifht_(y_bar, y, a, *, dln, mu, offset=0.0, bias=0.0):
     return scipy.fft.ifht(y_bar, dln, mu, offset, bias)
 

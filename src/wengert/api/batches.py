@@ -15,38 +15,51 @@ from wengert.errors import ArgumentError, NoBatchingRuleWarning
 from wengert.recording.recording import calling
 from wengert.recording.session import active_recording, tidying
 from wengert.rulebook.batching import stacked
+from wengert.values import signatures
 from wengert.values.callables import callable_name, named_parameters, unwrapped
 from wengert.values.frames import levels_above
 from wengert.values.transformed import transforms
 
 
-def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable[..., Any]:
+@signatures.vmap
+def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Any:
     """Return the function that computes `f` for every example of a batch at once, and stacks the results.
 
     It is `np.stack([f(x) for x in xs])` for any number of arguments and results, also in tuples, lists and
     dictionaries, but each operation runs once, on all examples. You may differentiate it, and `f` may be a derivative:
     `vmap(grad(loss), (None, 0, 0))(w, xs, ys)` returns the gradient of each example's loss.
 
-    >>> xs = np.array([[1.0, 2.0], [3.0, 4.0]])
-    >>> wg.vmap(lambda x: x / np.sum(x))(xs)
-    array([[0.33333333, 0.66666667],
-           [0.42857143, 0.57142857]])
-    >>> wg.vmap(wg.grad(lambda w, x: np.dot(w, x) ** 2), (None, 0))(np.ones(2), xs)
-    array([[ 6., 12.],
-           [42., 56.]])
-
-    `in_axes` is the axis of the examples: an integer for all arguments, or a tuple with one for each, None for an
-    argument that all examples share; for an argument that is a container, also a container of these. Keyword arguments
-    have their examples on axis 0. `out_axes` is the axis of the examples in the results, likewise; None for a result
-    that all examples share.
-
     f runs once, on the first example, and is recorded. If another example takes another branch, if f writes into its
-    arguments, or if it cannot be recorded, vmap calls f on one example after another and issues a NoBatchingRuleWarning
-    that names the line. Side effects of f (printing, appending to a list, drawing random numbers) happen once.
+    arguments, or if it cannot be recorded, vmap calls f on one example after another. Side effects of f (printing,
+    appending to a list, drawing random numbers) happen once.
 
-    Shapes: an example has the shape of its array without that axis; an example of an array with one axis is a number.
-    Errors: ArgumentError if an argument has no such axis, if the numbers of examples differ, or if a result is not a
-    number, an array or a container of these; RefusedCallError if f writes into an array from outside.
+    Parameters:
+        f (callable): The function of one example. An example has the shape of its array without the axis of the
+            examples; an example of an array with one axis is a number.
+        in_axes (int | None | tuple): The axis of the examples: an integer for all arguments, or a tuple with one for
+            each, None for an argument that all examples share; for an argument that is a container, also a container of
+            these. Keyword arguments have their examples on axis 0.
+        out_axes (int | None | tuple): The axis of the examples in the results, likewise; None for a result that all
+            examples share.
+    Returns:
+        callable: A function of the batches that returns the results.
+    Raises:
+        ArgumentError: An argument has no such axis, the numbers of examples differ, or a result is not a number, an
+            array or a container of these.
+        RefusedCallError: f writes into an array from outside.
+    Warns:
+        NoBatchingRuleWarning: f runs on one example after another; the warning names the line.
+    See Also:
+        elementwise_grad, jacobian, grad
+
+    Examples:
+        >>> xs = np.array([[1.0, 2.0], [3.0, 4.0]])
+        >>> wg.vmap(lambda x: x / np.sum(x))(xs)
+        array([[0.33333333, 0.66666667],
+               [0.42857143, 0.57142857]])
+        >>> wg.vmap(wg.grad(lambda w, x: np.dot(w, x) ** 2), (None, 0))(np.ones(2), xs)
+        array([[ 6., 12.],
+               [42., 56.]])
     """
 
     original, f = f, unwrapped(f)

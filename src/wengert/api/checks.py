@@ -14,8 +14,10 @@ from wengert.api.jacobians import jacfwd
 from wengert.api.parameters import ravel
 from wengert.api.tangents import jvp
 from wengert.errors import ArgumentError, GradientCheckError, NonScalarOutputError, NoPathWarning
+from wengert.values import signatures
 from wengert.values.argnums import refuse_swallowed
 from wengert.values.callables import callable_name, signature
+from wengert.values.check_errors import LargestError
 from wengert.values.progress import Telling
 from wengert.values.trees import Leaf, leaves, mirror
 
@@ -26,7 +28,7 @@ Modes = tuple[str, ...]
 
 
 class Check(NamedTuple):
-    """The parameters of `check_grads`, and the progress display that counts the numbers checked."""
+    """The parameters of `check_grads`, the progress display that counts the numbers checked, and the order at work."""
 
     gradient: Callable[..., tuple[Any, ...]] | None
     rtol: float | None
@@ -35,8 +37,10 @@ class Check(NamedTuple):
     modes: Modes
     quiet: bool
     progress: Any = None
+    current_order: int = 1
 
 
+@signatures.check_grads
 def check_grads(
     f: Callable[..., Any],
     *args: Any,
@@ -50,23 +54,40 @@ def check_grads(
 ) -> Any:
     """Compare the derivatives of `f(*args, **kwargs)` with finite differences; return the largest relative error.
 
-    The result of `f` may have any shape, or be a container: fixed random weights reduce it to one number. Every float
-    and array among the positional arguments is checked; keyword arguments are constants. Without arguments it returns a
-    function that checks f at the arguments of its call: `check_grads(f, order=2)(x)`.
-    `modes` lists the modes: "rev" for gradients, "fwd" for tangents. `order` 2 also checks the derivatives of pullbacks
-    and pushforwards in these modes, with respect to the arguments and the cotangents or tangents; and so on.
-    `gradient(f, *args)` is another function to check in place of wengert's own gradient; it returns a tuple with a
-    gradient for each positional argument. `rtol` and `atol` are the relative and the absolute tolerance, by default
-    eps^(1/3) and eps^(1/2) of each leaf's dtype; an error below the absolute one counts as 0. On a terminal it shows
-    its progress, unless `quiet`.
+    Fixed random weights reduce the result to one number. Every float and array among the positional arguments is
+    checked. On a terminal it shows its progress.
 
-    >>> wg.check_grads(np.sin, np.array([0.5, 2.0])) < 1e-9
-    True
-    >>> wg.check_grads(np.sin, order=2, modes=("rev", "fwd"))(0.5) < 1e-9
-    True
+    Parameters:
+        f (callable): The function. Its result may have any shape, or be a container.
+        *args (Any): Its positional arguments. Without them, `check_grads` returns a function that checks f at the
+            arguments of its call: `check_grads(f, order=2)(x)`.
+        gradient (callable | None): Another function to check instead of wengert's own gradient: `gradient(f, *args)`
+            returns a tuple with a gradient for each positional argument.
+        rtol (float | None): The relative tolerance, by default eps^(1/3) of each leaf's dtype.
+        atol (float | None): The absolute tolerance, by default eps^(1/2) of each leaf's dtype; an error below it counts
+            as 0.
+        order (int): The highest order to check. 2 also checks the derivatives of pullbacks and pushforwards in these
+            modes, with respect to the arguments and the cotangents or tangents; and so on.
+        modes (Sequence[str]): The modes: "rev" for gradients, "fwd" for tangents.
+        quiet (bool): Show no progress.
+        **kwargs (Any): Its keyword arguments, which are constants.
+    Returns:
+        float: The largest relative error. Its attribute `errors` has the measured errors, by the paths of the
+            arguments, also those below the absolute tolerance.
+    Raises:
+        GradientCheckError: A derivative disagrees; the error names the leaf, both numbers and their error.
+        ArgumentError: There is nothing to check, or `order` or `modes` have another value.
+    See Also:
+        ngradient, grad, test_rrule
 
-    Errors: GradientCheckError, which names the leaf, both numbers and their error; ArgumentError if there is nothing to
-    check, or for another `order` or `modes`.
+    Examples:
+        >>> wg.check_grads(np.sin, np.array([0.5, 2.0])) < 1e-9
+        True
+        >>> wg.check_grads(np.sin, order=2, modes=("rev", "fwd"))(0.5) < 1e-9
+        True
+        >>> errors = wg.check_grads(lambda x, y: x * y**2, 1.0, 2.0).errors
+        >>> list(errors), max(errors.values()) < 1e-9
+        (['x', 'y'], True)
     """
     check = Check(gradient, rtol, atol, order, tuple(modes) if isinstance(modes, (tuple, list)) else (modes,), quiet)
     if not check.modes or not set(check.modes) <= _GRADIENTS_BY_MODE.keys() or type(order) is not int or order < 1:
@@ -80,38 +101,48 @@ def check_grads(
     return _check_with_progress(check, f, args, kwargs)
 
 
-def _check_with_progress(check: Check, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> float:
+def _check_with_progress(
+    check: Check, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> LargestError:
     with Telling("check_grads", f, "numbers", quiet=check.quiet) as progress:
         return _check_all_orders(check._replace(progress=progress), f, args, kwargs)
 
 
-def _check_all_orders(check: Check, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> float:
+def _check_all_orders(
+    check: Check, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> LargestError:
     if not leaves(args):
         raise ArgumentError(
             f"check_grads has nothing to check: {callable_name(f)} has no float among its positional arguments. "
             "Pass floats (1.0, not 1) by position; keyword arguments are constants."
         )
-    worst = _check_first_order(check, f, args, kwargs)
+    found = [_check_first_order(check, f, args, kwargs)]
     if check.order > 1:
         with warnings.catch_warnings(action="ignore", category=NoPathWarning):
-            for mode in check.modes:
-                worst = max(worst, _check_next_order(mode, check, f, args, kwargs))
-    return worst
+            found += [_check_next_order(mode, check, f, args, kwargs) for mode in check.modes]
+    return LargestError.of_all(found)
 
 
-def _check_first_order(check: Check, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> float:
-    """Compare first derivatives, in each mode; return the largest relative error."""
+def _check_first_order(
+    check: Check, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> LargestError:
+    """Compare first derivatives, in each mode; return the largest relative errors."""
     g = _as_scalar_function(f, args, kwargs)
     makers = [_GRADIENTS_BY_MODE[mode] for mode in check.modes] if check.gradient is None else [check.gradient]
     found = [gradients(g, *args, **kwargs) for gradients in makers]
     check.progress.total += sum([np.size(leaf) for _, leaf in leaves(args)])
     expected = ngradient_with_progress(g, args, kwargs, check.progress.count)
-    return max([_compare_gradients(check, _argument_labels(f, len(args)), args, actual, expected) for actual in found])
+    labels = _argument_labels(f, len(args))
+    largest = LargestError.of_all([_compare_gradients(check, labels, args, actual, expected) for actual in found])
+    if check.current_order == 1:
+        return largest
+    measured = max(largest.errors.values(), default=0.0)
+    return LargestError(largest, {f"derivatives of order {check.current_order}": measured})
 
 
 def _check_next_order(
     mode: str, check: Check, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> float:
+) -> LargestError:
     """Check the pullback, or the pushforward, as a function of the arguments and of its cotangent or tangents."""
     places = [k for k, x in enumerate(args) if leaves(x)]
     xs = tuple([args[k] for k in places])
@@ -129,9 +160,9 @@ def _check_next_order(
     random = np.random.default_rng(2)
     y = of_floats(*copies(xs))
     if not leaves(y):
-        return 0.0
+        return LargestError(0.0, {})
     direction = mirror(y if mode == "rev" else xs, lambda leaf: _random_like(random, leaf))
-    check = check._replace(order=check.order - 1, gradient=None)
+    check = check._replace(order=check.order - 1, gradient=None, current_order=check.current_order + 1)
     try:
         return _check_all_orders(check, pullback if mode == "rev" else pushforward, (direction, *xs), {})
     except GradientCheckError as error:
@@ -168,11 +199,13 @@ def _by_argument(args: tuple[Any, ...], gradients: Callable[[tuple[int, ...]], A
     return tuple(table.get(k) for k in range(len(args)))
 
 
-def _compare_gradients(check: Check, names: list[str], args: tuple[Any, ...], actual: Any, expected: Any) -> float:
-    """Compare gradients leaf by leaf; return the largest relative error."""
+def _compare_gradients(
+    check: Check, names: list[str], args: tuple[Any, ...], actual: Any, expected: Any
+) -> LargestError:
+    """Compare gradients leaf by leaf; return the largest relative errors."""
     if not isinstance(actual, tuple) or len(actual) != len(args):
         raise GradientCheckError(f"expected a tuple of {len(args)} gradients, one per argument, got {actual!r}")
-    worst = 0.0
+    largest: list[LargestError] = []
     for name, x, found, wanted in zip(names, args, actual, expected, strict=True):
         actual_at, wanted_at = dict(leaves(found, name)), dict(leaves(wanted, name))
         for path, leaf in leaves(x, name):
@@ -181,12 +214,12 @@ def _compare_gradients(check: Check, names: list[str], args: tuple[Any, ...], ac
                     f"the gradient has no entry at {path}. Give it the structure of the arguments."
                 )
             _check_shape_and_dtype(path, actual_at[path], leaf)
-            worst = max(worst, _compare_leaf(path, actual_at[path], wanted_at[path], check.rtol, check.atol))
+            largest.append(_compare_leaf(path, actual_at[path], wanted_at[path], check.rtol, check.atol))
         for path in sorted(actual_at.keys() - wanted_at.keys()):
             raise GradientCheckError(
                 f"the gradient has an entry at {path}, where the argument has no float. Leave it out."
             )
-    return worst
+    return LargestError.of_all(largest)
 
 
 def _argument_labels(f: Callable[..., Any], count: int) -> list[str]:
@@ -231,11 +264,11 @@ def _check_shape_and_dtype(path: str, found: Any, leaf: Leaf) -> None:
             raise GradientCheckError(f"the gradient at {path} has {what} {has}, but the argument has {needs}")
 
 
-def _compare_leaf(path: str, found: Any, wanted: Any, rtol: float | None, atol: float | None) -> float:
+def _compare_leaf(path: str, found: Any, wanted: Any, rtol: float | None, atol: float | None) -> LargestError:
     """Return the largest relative error at one leaf. Errors: GradientCheckError if it exceeds the tolerances."""
     found, wanted = np.asarray(found), np.asarray(wanted)
     if not wanted.size:
-        return 0.0
+        return LargestError(0.0, {})
     eps = float(np.finfo(wanted.dtype).eps)
     rtol = eps ** (1 / 3) if rtol is None else rtol
     atol = eps ** (1 / 2) if atol is None else atol
@@ -244,7 +277,7 @@ def _compare_leaf(path: str, found: Any, wanted: Any, rtol: float | None, atol: 
         relative = np.where(gap <= atol, 0.0, gap / np.abs(wanted))
         wrong = ~(gap <= atol + rtol * np.abs(wanted))  # so that a nan is wrong
     if not wrong.any():
-        return float(relative.max())
+        return LargestError(float(relative.max()), {path: _measured_error(gap, wanted)})
     severity = np.where(wrong, np.nan_to_num(relative, nan=np.inf), -1.0)
     index = tuple(int(i) for i in np.unravel_index(int(severity.argmax()), severity.shape))
     at = path + (f"[{', '.join(map(str, index))}]" if index else "")
@@ -255,3 +288,9 @@ def _compare_leaf(path: str, found: Any, wanted: Any, rtol: float | None, atol: 
         f"    relative error: {relative[index]:.2g}, allowed {rtol:.2g}\n"
         f"{int(wrong.sum())} of {wrong.size} numbers at {path} disagree"
     )
+
+
+def _measured_error(gap: np.ndarray, wanted: np.ndarray) -> float:
+    """Return the largest difference over the largest number of a derivative."""
+    most, scale = float(gap.max()), float(np.abs(wanted).max())
+    return most / scale if scale else 0.0 if not most else np.inf

@@ -16,63 +16,83 @@ from wengert.rulebook.registry import Registry, rules
 from wengert.rulebook.rule import Pushforward, Rule
 from wengert.values import signatures
 from wengert.values.callables import callable_name, place, signature
+from wengert.values.renamed import under_old_name
 from wengert.values.specs import is_complex, is_inexact
 from wengert.values.trees import leaves, mirror, rebuild
 
 ENTERED = "It calls the user's pullback or pushforward, also on values that an outer derivative traces."
 
-__all__ = ["custom", "jacobian_rule", "scalar_rule"]
+__all__ = ["custom_derivative", "jacobian_rule", "scalar_rule"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-@signatures.custom
-def custom(f: F, registry: Registry = rules) -> F:
-    """Return `f`, for which you then declare a derivative by `@f.pullback` or `@f.pushforward`.
+@signatures.custom_derivative
+def custom_derivative(f: F, registry: Registry = rules) -> F:
+    """Return `f`, for which you then declare a derivative by `@f.vjp_rule` or `@f.jvp_rule`.
 
-    `pullback(y_bar, y, *args)` returns the cotangents of the arguments from that of the result y.
-    `pushforward(tangents, y, *args)` returns the tangent of y from a tuple of the arguments' tangents, None for zero.
-    One of the two is enough: the other is its transpose. Arguments and results may be containers; their tangents and
-    cotangents are containers of the same structure. Keyword-only parameters of f are static. `registry` is the rule
-    registry to add the rule to.
+    `vjp_rule(y_bar, y, *args)` returns the cotangents of the arguments from that of the result y.
+    `jvp_rule(tangents, y, *args)` returns the tangent of y from a tuple of the arguments' tangents, None for zero.
+    One of the two is enough: the other is its transpose. Second derivatives trace them like any other code. Arguments
+    and results may be containers; their tangents and cotangents are containers of the same structure.
 
-    >>> @wg.custom
-    ... def log1pexp(x):
-    ...     return np.log1p(np.exp(x))
-    >>> @log1pexp.pullback
-    ... def _(y_bar, y, x):
-    ...     return y_bar / (1 + np.exp(-x))
-    >>> wg.grad(log1pexp)(0.0)
-    0.5
+    Parameters:
+        f (callable): A function written in Python. Its keyword-only parameters are static.
+        registry (Registry): The table of rules to add the rule to.
+    Returns:
+        callable: f, with the attributes `vjp_rule` and `jvp_rule`.
+    Raises:
+        ArgumentError: f is not a function written in Python.
+        DuplicateRuleError: f has another rule.
+    See Also:
+        rrule, scalar_rule, jacobian_rule
 
-    Second derivatives trace your pullback or pushforward like any other code.
-    Errors: ArgumentError if f is not a function written in Python; DuplicateRuleError if f has another rule.
+    Examples:
+        >>> @wg.custom_derivative
+        ... def log1pexp(x):
+        ...     return np.log1p(np.exp(x))
+        >>> @log1pexp.vjp_rule
+        ... def _(y_bar, y, x):
+        ...     return y_bar / (1 + np.exp(-x))
+        >>> wg.grad(log1pexp)(0.0)
+        0.5
     """
     if not isinstance(f, FunctionType):
         raise ArgumentError(
-            f"custom takes a function written in Python, not {callable_name(f)}. To declare a rule for another "
-            "callable, use wg.pullback, wg.partials or wg.rrule."
+            f"custom_derivative takes a function written in Python, not {callable_name(f)}. To declare a rule for "
+            "another callable, use wg.vjp_rule, wg.partials or wg.rrule."
         )
     rule = _UserRule(f, registry)
-    f.pullback, f.pushforward = rule.pullback, rule.pushforward  # type: ignore[attr-defined]
+    f.vjp_rule, f.jvp_rule = rule.vjp_rule, rule.jvp_rule  # type: ignore[attr-defined]
+    for old, new in (("pullback", "vjp_rule"), ("pushforward", "jvp_rule")):
+        setattr(f, old, under_old_name(f"{f.__name__}.{old}", f"{f.__name__}.{new}", getattr(rule, new)))
     return f
 
 
 def scalar_rule(f: F, *derivatives: Callable[..., Any], registry: Registry = rules) -> F:
     """Declare the derivative of an elementwise function `f`; return f.
 
-    `derivatives` are functions of f's arguments, one for each differentiable argument: ∂f/∂a, ∂f/∂b, ... They multiply
-    tangents and cotangents elementwise: no diagonal matrix is made. `registry` is the rule registry to add the rule to.
+    Parameters:
+        f (callable): The function.
+        *derivatives (callable): Functions of f's arguments, one for each differentiable argument: ∂f/∂a, ∂f/∂b, ...
+            They return an array of the shape of the result, or one that broadcasts to it. They multiply tangents and
+            cotangents elementwise: no diagonal matrix is made.
+        registry (Registry): The table of rules to add the rule to.
+    Returns:
+        callable: f.
+    Raises:
+        RuleError: There are no derivatives.
+        DuplicateRuleError: f has another rule.
+    See Also:
+        custom_derivative, partials, jacobian_rule
 
-    >>> def softplus(x):
-    ...     return np.log1p(np.exp(x))
-    >>> softplus = wg.scalar_rule(softplus, lambda x: 1 / (1 + np.exp(-x)))
-    >>> wg.jacobian(softplus)(np.array([0.0, 50.0]))
-    array([[0.5, 0. ],
-           [0. , 1. ]])
-
-    Shapes: a derivative has the shape of the result, or one that broadcasts to it.
-    Errors: RuleError without derivatives; DuplicateRuleError if f has another rule.
+    Examples:
+        >>> def softplus(x):
+        ...     return np.log1p(np.exp(x))
+        >>> softplus = wg.scalar_rule(softplus, lambda x: 1 / (1 + np.exp(-x)))
+        >>> wg.jacobian(softplus)(np.array([0.0, 50.0]))
+        array([[0.5, 0. ],
+               [0. , 1. ]])
     """
     if not derivatives:
         raise RuleError(f"scalar_rule needs a derivative: scalar_rule({callable_name(f)}, derivative)")
@@ -90,20 +110,30 @@ def jacobian_rule(f: Callable[..., Any], registry: Registry = rules) -> Callable
     """Declare the Jacobians of a function `f` of arrays, by a function `(y, a, b, ...) -> (∂y/∂a, ∂y/∂b, ...)`.
 
     y is the result. For a single argument return the Jacobian itself; return None for an argument without derivative.
-    Keyword-only parameters are static. `registry` is the rule registry to add the rule to.
+    The shape of a Jacobian is `y.shape + a.shape`, or that of a matrix with a row for each number of y and a column for
+    each of a. Keyword-only parameters are static.
 
-    >>> def rotated(x, angle):
-    ...     return turn(angle) @ x
-    >>> def turn(angle):
-    ...     return np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
-    >>> @wg.jacobian_rule(rotated)
-    ... def rotated_jacobians(y, x, angle):
-    ...     return turn(angle), turn(angle + np.pi / 2) @ x
-    >>> wg.jacobian(rotated, argnums=1)(np.array([1.0, 0.0]), 0.0).round(9)
-    array([0., 1.])
+    Parameters:
+        f (callable): The function.
+        registry (Registry): The table of rules to add the rule to.
+    Returns:
+        callable: A decorator for the function that returns the Jacobians.
+    Raises:
+        DuplicateRuleError: f has another rule.
+        RuleError: When the rule is used: a Jacobian has another shape.
+    See Also:
+        custom_derivative, scalar_rule
 
-    Shapes: `y.shape + a.shape`, or a matrix with a row for each number of y and a column for each of a.
-    Errors: DuplicateRuleError if f has another rule; RuleError, when it is used, for Jacobians of other shapes.
+    Examples:
+        >>> def rotated(x, angle):
+        ...     return turn(angle) @ x
+        >>> def turn(angle):
+        ...     return np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+        >>> @wg.jacobian_rule(rotated)
+        ... def rotated_jacobians(y, x, angle):
+        ...     return turn(angle), turn(angle + np.pi / 2) @ x
+        >>> wg.jacobian(rotated, argnums=1)(np.array([1.0, 0.0]), 0.0).round(9)
+        array([0., 1.])
     """
 
     def declare(jacobians: F) -> F:
@@ -122,8 +152,8 @@ def jacobian_rule(f: Callable[..., Any], registry: Registry = rules) -> Callable
                     total = total + (matrix @ np.reshape(tangent, (-1, 1))).reshape(np.shape(y))
             return total
 
-        rule.pullback(pullback)
-        rule.pushforward(pushforward)
+        rule.vjp_rule(pullback)
+        rule.jvp_rule(pushforward)
         return jacobians
 
     return declare
@@ -138,13 +168,13 @@ class _UserRule:
         self.forward: Callable[..., Any] | None = None
         self.rule: Rule | None = None
 
-    def pullback(self, function: F) -> F:
+    def vjp_rule(self, function: F) -> F:
         """Declare the pullback: `(y_bar, y, *args, **static) -> cotangents`."""
         self.back = function
         self._register(function)
         return function
 
-    def pushforward(self, function: F) -> F:
+    def jvp_rule(self, function: F) -> F:
         """Declare the pushforward: `(tangents, y, *args, **static) -> y_dot`."""
         self.forward = function
         self._register(function)

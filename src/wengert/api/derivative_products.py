@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -22,55 +24,114 @@ from wengert.values.trees import is_container, itself, leaves, mirror
 
 ENTERED = "It computes with derivatives, also with those that an outer derivative traces."
 
+_NO_KEYWORDS: Mapping[str, Any] = MappingProxyType({})
+
 __all__ = ["derivative", "elementwise_grad", "hvp", "vhp"]
 
 
 @signatures.product_with_hessian
-def hvp(f: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = False, holomorphic: bool = False) -> Any:
+def hvp(
+    f: Callable[..., Any], primals: Any = ..., tangents: Any = ..., has_aux: bool = False,
+    holomorphic: bool = False,
+) -> Any:  # fmt: skip
     """Compute the product H ẋ of the Hessian of `f` with a direction, by forward mode through the gradient.
 
-    No matrix is made. `primals` is a tuple of f's arguments, and f is differentiated by all of them; `tangents` is a
-    tuple of directions of the same structures and shapes; the result is a tuple of products. If `primals` is not a
-    tuple, it is f's only argument, and the result is one product, as SciPy's `hessp` returns it.
+    No matrix is made. With `f` alone, `hvp` returns the function of primals and tangents, `hvp(f)(x, v)`, as SciPy's
+    optimisers expect it: `scipy.optimize.minimize(f, x0, args=data, jac=grad(f), hessp=hvp(f))`. Its further arguments
+    are constant arguments of f: the product `hvp(f)(x, v, y)` is that of f(x, y), by x.
 
-    >>> wg.hvp(lambda x: np.sum(x**3), np.array([1.0, 2.0]), np.array([1.0, 10.0]))
-    array([  6., 120.])
-    >>> wg.hvp(lambda x, y: x * x * y, (3.0, 5.0), (1.0, 0.0))
-    (10.0, 6.0)
+    To get the gradient too, call `jvp(grad(f), (x,), (v,))`; for many products at one point, `linearize(grad(f), x)`.
 
-    With `has_aux`, f returns `(y, aux)`, and the result is `(product, aux)`. `holomorphic` is as for `grad`. To get the
-    gradient too, call `jvp(grad(f), (x,), (v,))`; for many products at one point, `linearize(grad(f), x)`.
+    Parameters:
+        f (callable): The function; it returns one number.
+        primals (Any): A tuple of f's arguments, and f is differentiated by all of them; or f's only argument, if that
+            is not a tuple.
+        tangents (Any): A tuple of directions of the same structures and shapes; or the direction of the only argument.
+        has_aux (bool): f returns `(y, aux)`, and the result is `(product, aux)`.
+        holomorphic (bool): f is holomorphic, as for `grad`.
+    Returns:
+        Any: A tuple of products, or one product, of the structures and shapes of the primals; with `f` alone, a
+            function.
+    Raises:
+        ArgumentError: Primals and tangents do not fit each other; else the errors of `grad`.
+    See Also:
+        vhp, hessian, jvp, linearize
 
-    Shapes: those of the primals.
-    Errors: those of `grad`; ArgumentError if primals and tangents do not fit each other.
+    Examples:
+        >>> wg.hvp(lambda x: np.sum(x**3), np.array([1.0, 2.0]), np.array([1.0, 10.0]))
+        array([  6., 120.])
+        >>> wg.hvp(lambda x, y: x * x * y, (3.0, 5.0), (1.0, 0.0))
+        (10.0, 6.0)
+
+        >>> wg.hvp(lambda x, y: np.sum(x**3) * y)(np.array([1.0, 2.0]), np.array([1.0, 10.0]), 2.0)
+        array([ 12., 240.])
     """
-    return _product_with_hessian(f, primals, tangents, has_aux, holomorphic, forward=True)
+    return _product_or_function(hvp, f, primals, tangents, has_aux, holomorphic)
 
 
 @signatures.product_with_hessian
-def vhp(f: Callable[..., Any], primals: Any, cotangents: Any, has_aux: bool = False, holomorphic: bool = False) -> Any:
+def vhp(
+    f: Callable[..., Any], primals: Any = ..., cotangents: Any = ..., has_aux: bool = False,
+    holomorphic: bool = False,
+) -> Any:  # fmt: skip
     """Compute the product vᵀH of a vector with the Hessian of `f`, by reverse mode through the gradient.
 
-    `primals`, `cotangents`, `has_aux` and `holomorphic`, shapes and errors are as in `hvp`, which returns the same
-    numbers by forward mode. In long loops of small steps this function is faster.
+    `hvp` returns the same numbers by forward mode. In long loops of small steps `vhp` is faster. `vhp(f)` is a
+    function, too, as `hvp(f)` is.
 
-    >>> wg.vhp(lambda x: np.sum(x**3), np.array([1.0, 2.0]), np.array([1.0, 10.0]))
-    array([  6., 120.])
+    Parameters:
+        f (callable): The function; it returns one number.
+        primals (Any): The arguments, as for `hvp`.
+        cotangents (Any): A vector for each argument, as the tangents of `hvp`.
+        has_aux (bool): f returns `(y, aux)`, and the result is `(product, aux)`.
+        holomorphic (bool): f is holomorphic, as for `grad`.
+    Returns:
+        Any: The products, as in `hvp`.
+    Raises:
+        ArgumentError: Primals and cotangents do not fit each other; else the errors of `grad`.
+    See Also:
+        hvp, hessian, vjp
+
+    Examples:
+        >>> wg.vhp(lambda x: np.sum(x**3), np.array([1.0, 2.0]), np.array([1.0, 10.0]))
+        array([  6., 120.])
     """
-    return _product_with_hessian(f, primals, cotangents, has_aux, holomorphic, forward=False)
+    return _product_or_function(vhp, f, primals, cotangents, has_aux, holomorphic)
+
+
+def _product_or_function(
+    make: Callable[..., Any], f: Callable[..., Any], primals: Any, vectors: Any, has_aux: bool, holomorphic: bool
+) -> Any:
+    """Return the product of `hvp` or `vhp`, or without primals the function that computes it."""
+    if primals is not ... and vectors is not ...:
+        return _product_with_hessian(make, f, primals, vectors, has_aux, holomorphic)
+    if primals is not ... or vectors is not ...:
+        name = make.__name__
+        raise ArgumentError(f"{name} needs primals and a direction: write {name}(f, x, v), or {name}(f)(x, v).")
+    original, f = f, unwrapped(f)
+
+    def product(primals: Any, vectors: Any, /, *args: Any, **kwargs: Any) -> Any:
+        return _product_with_hessian(make, f, primals, vectors, has_aux, holomorphic, args, kwargs)
+
+    own_signature = inspect.signature(product)
+    made = transforms(make, original, has_aux=has_aux, holomorphic=holomorphic)(product)
+    for function in (product, made):
+        vars(function)["__signature__"] = own_signature  # not that of f
+    return made
 
 
 def _product_with_hessian(
-    f: Callable[..., Any], primals: Any, vectors: Any, has_aux: bool, holomorphic: bool, forward: bool
-) -> Any:
-    """Push the `vectors` through the gradient of f, or pull them back through it."""
+    make: Callable[..., Any], f: Callable[..., Any], primals: Any, vectors: Any, has_aux: bool, holomorphic: bool,
+    more: tuple[Any, ...] = (), kwargs: Mapping[str, Any] = _NO_KEYWORDS,
+) -> Any:  # fmt: skip
+    """Push the `vectors` through the gradient of f, or pull them back through it; `more` and `kwargs` are constant."""
     args, vectors = _as_tuples(primals, vectors)
-    places = tuple(range(len(args)))
+    places, args, named = tuple(range(len(args))), args + more, dict(kwargs)
     gradient = grad(f, argnums=places, has_aux=has_aux, holomorphic=holomorphic)
-    if forward:
-        _, products, aux = jvp_of_call(gradient, args, {}, places, vectors, has_aux)
+    if make is hvp:
+        _, products, aux = jvp_of_call(gradient, args, named, places, vectors, has_aux)
     else:
-        _, pullback, aux = vjp_of_call(gradient, args, {}, places, has_aux)
+        _, pullback, aux = vjp_of_call(gradient, args, named, places, has_aux)
         products = pullback(vectors)
     products = products if type(primals) is tuple else products[0]
     return (products, aux) if has_aux else products
@@ -108,13 +169,24 @@ def elementwise_grad(
     """Return the function that computes the slopes f'(x) of an elementwise `f` in one pass; without `f`, a decorator.
 
     Each number of the result depends only on the number at the same index of the argument; the slopes are the diagonal
-    of the Jacobian, which is not made. `argnums`, `has_aux`, `holomorphic` and `allow_int` are as for `jacobian`.
+    of the Jacobian, which is not made.
 
-    >>> wg.elementwise_grad(np.tanh)(np.array([0.0, 1.0])).round(6)
-    array([1.      , 0.419974])
+    Parameters:
+        f (callable): The function. Without it, `elementwise_grad` returns a decorator.
+        argnums (int | str | tuple): The arguments to differentiate, as for `grad`.
+        has_aux (bool): f returns `(y, aux)`, as for `jacobian`.
+        holomorphic (bool): f is holomorphic, as for `jacobian`.
+        allow_int (bool): Arguments without derivative get None, as for `grad`.
+    Returns:
+        callable: A function with f's parameters that returns the slopes, of the shape of the result.
+    Raises:
+        ArgumentError: The arguments do not broadcast to the shape of the result; else the errors of `jacobian`.
+    See Also:
+        derivative, grad, vmap
 
-    Shapes: those of the result, to which the arguments must broadcast.
-    Errors: those of `jacobian`; ArgumentError if they do not.
+    Examples:
+        >>> wg.elementwise_grad(np.tanh)(np.array([0.0, 1.0])).round(6)
+        array([1.      , 0.419974])
     """
     options = Options(argnums, has_aux, holomorphic, allow_int)
     check_argnums(argnums)
@@ -159,16 +231,25 @@ def derivative(
 ) -> Any:  # fmt: skip
     """Return the derivative, of any `order`, of a function `f` of one number, as a function; without `f`, a decorator.
 
-    The result of f may be an array or a container; its derivative has the same structure. `argnums` says which argument
-    is the number; `has_aux` and `holomorphic` are as for `jacobian`.
+    Parameters:
+        f (callable): The function. Its result may be an array or a container. Without it, `derivative` returns a
+            decorator.
+        order (int): The order of the derivative.
+        argnums (int | str): The argument that is the number.
+        has_aux (bool): f returns `(y, aux)`, as for `jacobian`.
+        holomorphic (bool): f is holomorphic, as for `jacobian`.
+    Returns:
+        callable: A function with f's parameters that returns the derivative, of the structure and shapes of the result.
+    Raises:
+        ArgumentError: The argument is not a single number, or the order is negative; else the errors of `jacobian`.
+    See Also:
+        elementwise_grad, grad, jacfwd
 
-    >>> wg.derivative(lambda t: np.array([t**3, np.exp(2 * t)]))(0.0)
-    array([0., 2.])
-    >>> wg.derivative(lambda t: t**5, order=3)(2.0)
-    240.0
-
-    Shapes: those of the result.
-    Errors: those of `jacobian`; ArgumentError for an argument that is not a single number, and for a negative order.
+    Examples:
+        >>> wg.derivative(lambda t: np.array([t**3, np.exp(2 * t)]))(0.0)
+        array([0., 2.])
+        >>> wg.derivative(lambda t: t**5, order=3)(2.0)
+        240.0
     """
     if type(order) is not int or order < 0:
         raise ArgumentError(f"derivative: order must be an integer of at least 0, not {order!r}.")

@@ -19,15 +19,26 @@ ENTERED = "It computes with the results of the user's function."
 def ngradient(f: Callable[..., Any], *args: Any, argnums: int | tuple[int, ...] | None = None, **kwargs: Any) -> Any:
     """Compute ∂f/∂args of a function `f` that returns one real number, by extrapolated central differences.
 
-    Return a tuple with a gradient for each positional argument, of its structure, shapes and dtypes, as `grad` does:
-    None where there is no derivative, ∂f/∂a - i ∂f/∂b for a complex a + ib. `argnums` says which arguments: a position,
-    for which the result is that gradient alone, or a tuple of positions; by default all. An integer argument that it
-    names counts as a float. `f` runs about eight times for each number, on copies of the arguments.
+    `f` runs about eight times for each number, on copies of the arguments.
 
-    >>> wg.ngradient(lambda x: np.sum(x**2), np.array([1.0, 2.0]), argnums=0).round(9)
-    array([2., 4.])
+    Parameters:
+        f (callable): The function.
+        *args (Any): Its positional arguments.
+        argnums (int | tuple[int, ...] | None): The position of an argument, for which the result is that gradient
+            alone, or a tuple of positions; by default all. An integer argument that it names counts as a float.
+        **kwargs (Any): Its keyword arguments, which are constants.
+    Returns:
+        tuple: A gradient for each argument, of its structure, shapes and dtypes, as `grad` returns it: None where there
+            is no derivative, ∂f/∂a - i ∂f/∂b for a complex a + ib.
+    Raises:
+        NonScalarOutputError: The result is not one real number.
+        ValueError: A position is out of range.
+    See Also:
+        check_grads, grad
 
-    Errors: NonScalarOutputError for a result that is not one real number; ValueError for a position out of range.
+    Examples:
+        >>> wg.ngradient(lambda x: np.sum(x**2), np.array([1.0, 2.0]), argnums=0).round(9)
+        array([2., 4.])
     """
     refuse_swallowed(f, kwargs)
     wanted = _argument_positions(argnums, len(args))

@@ -16,7 +16,7 @@ from wengert.values.callables import callable_name, place, stub, written_name
 from wengert.values.sites import Site
 
 
-class Policy(NamedTuple):
+class CallExplanation(NamedTuple):
     """The treatment of a call: its `kind`, `why` in a sentence, the line `where` it is decided, and the `next` step."""
 
     name: str
@@ -30,22 +30,30 @@ class Policy(NamedTuple):
         return "\n".join(lines + ([] if not self.next else ["", self.next]))
 
 
-def policy(f: Callable[..., Any]) -> Policy:
+def explain_call(f: Callable[..., Any]) -> CallExplanation:
     """Explain how traced code treats a call of `f`: it records it, enters it, calls a replacement, or refuses it.
 
     A method of a class written in C, such as `list.append`, is explained for a call on an object.
 
-    >>> print(wg.policy(np.sin).kind)
-    recorded as one call
+    Parameters:
+        f (callable): The function, method or class.
+    Returns:
+        CallExplanation: The decision, as `kind`, `why`, `where` and `next`; print it to see all of them.
+    Raises:
+        ArgumentError: `f` cannot be called.
+    See Also:
+        find_missing_rules, rules
 
-    Errors: ArgumentError if `f` cannot be called.
+    Examples:
+        >>> print(wg.explain_call(np.sin).kind)
+        recorded as one call
     """
     if not callable(f):
-        raise ArgumentError(f"a {type(f).__name__} is not callable. Pass the function itself: wg.policy(np.sin).")
+        raise ArgumentError(f"a {type(f).__name__} is not callable. Pass the function itself: wg.explain_call(np.sin).")
     rules.load()
     owner = f.__objclass__ if isinstance(f, types.MethodDescriptorType | types.WrapperDescriptorType) else None
     decision = decide(f) if owner is None else decide_method(f, owner, f.__name__)
-    return Policy(
+    return CallExplanation(
         callable_name(f), decision.kind.value, decision.why, _decided_at(f, decision.by), _next_step(f, decision)
     )
 

@@ -24,6 +24,7 @@ from wengert.rulebook.pushforwards import ReverseMode, plainly
 from wengert.values import signatures
 from wengert.values.argnums import (
     Argnums,
+    Place,
     argument_names,
     asked_for,
     check_argnums,
@@ -37,13 +38,13 @@ from wengert.values.argnums import (
     with_aux,
 )
 from wengert.values.callables import unwrapped
-from wengert.values.gradients import Gradients
+from wengert.values.gradients import named_gradients
 from wengert.values.settings import SETTINGS
 from wengert.values.transformed import check_function, transforms
 from wengert.values.trees import leaves
 
 Args = tuple[Any, ...]
-Places = tuple[int | str, ...]
+Places = tuple[Place, ...]
 
 _DOUBLE = np.dtype(float)
 _ALL_POSITIONS = {n: tuple(range(n)) for n in range(1, 20)}  # argnums for all of n arguments
@@ -64,38 +65,57 @@ def grad(
 
     With `f` alone, `grad` returns a function: `grad(f)(x, y)`. With arguments as well it computes at once:
     `value, (df, dx, dy) = grad(f, x, y)`, where df is the gradient of the arrays that f itself holds, in its closure or
-    as an object, or None if it holds none. Without `f` it is a decorator.
+    as an object, or None if it holds none. Global variables are constants.
 
-    >>> def f(x, n):
-    ...     return np.sum(x**n)
-    >>> x = np.array([1.0, 2.0])
-    >>> wg.grad(f)(x, 3)
-    array([ 3., 12.])
+    Parameters:
+        f (callable): The function. Without it, `grad` returns a decorator.
+        *args (Any): Its positional arguments, to compute at once.
+        argnums (int | str | tuple | None): The arguments to differentiate: a position, a name, or a tuple of these, for
+            which the result is a tuple of gradients. A path such as `"p.layers[0].w"`, as `tree_paths(p)` spells it,
+            names a part of the argument p; all else in p is constant. By default `grad(f)` takes the first argument,
+            `grad(f, x)` all of them. These arguments must hold floats, or be an integer, which counts as a float.
+        has_aux (bool): f returns a pair `(y, aux)`, and only y is differentiated. `grad(f)(x)` then returns
+            `(x̄, aux)`, and the value that `grad(f, x)` returns is `(y, aux)`.
+        holomorphic (bool): f is holomorphic, from complex arguments to a complex result, and the result is f'(z).
+            Without it f's result must be real, and the gradient at z = a + ib is ∂f/∂a - i ∂f/∂b, as in JAX: descend
+            along its conjugate.
+        allow_int (bool): An argument of `argnums` without derivative (an array of integers, a bool) gets None instead
+            of an error.
+        seed (float | array | None): For `grad(f, x)` only: the cotangent ȳ of a result of any shape, instead of 1; the
+            gradient is that of Σ ȳ·f(x).
+        **kwargs (Any): Its keyword arguments, to compute at once.
+    Returns:
+        callable | tuple: A function with f's parameters that returns the gradient; with arguments, the value and the
+            `Gradients`, which have names too: `gradients["x"]`, and `gradients.closure["w"]` for a closure variable w.
+            A gradient has the structure, shapes and dtypes of its argument.
+    Raises:
+        NonScalarOutputError: The result is not one number. Return a sum or a mean, or call `jacobian`.
+        NoGradientPathError: The result is not a float.
+        IntegerInputError: An argument has no derivative. Pass floats, or `allow_int=True`.
+        ArgumentError: The options do not fit the call.
+        NoRuleError: A call without a rule receives a traced value. Declare a rule.
+        RefusedCallError: The code cannot be traced.
+        AliasedArgumentsError: f writes into memory that two arguments share. Pass a copy of one.
+    Warns:
+        NoPathWarning: The result depends on none of the arguments of `argnums`.
+    See Also:
+        value_and_grad, jacobian, hessian, vjp, check_grads, compile
 
-    `argnums` says which arguments: a position, a name, or a tuple of these, for which the result is a tuple of
-    gradients. `grad(f)` takes the first argument by default, `grad(f, x)` all of them. These arguments must hold
-    floats, or be an integer, which counts as a float.
-    `allow_int`: an argument of `argnums` without derivative (an array of integers, a bool) gets None instead of an
-    error.
-    `has_aux`: f returns a pair `(y, aux)`, and only y is differentiated. `grad(f)(x)` then returns `(x̄, aux)`, and the
-    value that `grad(f, x)` returns is `(y, aux)`.
-    `holomorphic`: f is holomorphic, from complex arguments to a complex result, and the result is f'(z). Without it f's
-    result must be real, and the gradient at z = a + ib is ∂f/∂a - i ∂f/∂b, as in JAX: descend along its conjugate.
-    `seed`, for `grad(f, x)` only: the cotangent ȳ of a result of any shape, instead of 1; the gradient is that of
-    Σ ȳ·f(x).
+    Examples:
+        >>> def f(x, n):
+        ...     return np.sum(x**n)
+        >>> x = np.array([1.0, 2.0])
+        >>> wg.grad(f)(x, 3)
+        array([ 3., 12.])
 
-    >>> wg.grad(lambda x: (np.sum(x), len(x)), has_aux=True)(x)
-    (array([1., 1.]), 2)
-    >>> wg.grad(lambda z: z**2, holomorphic=True)(1 + 2j), wg.grad(lambda z: (z**2).real)(1 + 2j)
-    ((2+4j), (2+4j))
-    >>> wg.grad(lambda x: x**2, x, seed=np.array([1.0, 10.0]))[1][1]
-    array([ 2., 40.])
-
-    Shapes: a gradient has the structure, shapes and dtypes of its argument.
-    Errors: NonScalarOutputError if the result is not one number, NoGradientPathError if it is not a float;
-    IntegerInputError for an argument without derivative; ArgumentError for options that do not fit the call;
-    NoRuleError and RefusedCallError for code that cannot be traced; AliasedArgumentsError if f writes into memory that
-    two arguments share. NoPathWarning if the result depends on none of the arguments of `argnums`.
+        >>> wg.grad(lambda p: p["w"] ** 2 * p["b"], argnums="p['w']")({"w": 3.0, "b": 5.0})
+        30.0
+        >>> wg.grad(lambda x: (np.sum(x), len(x)), has_aux=True)(x)
+        (array([1., 1.]), 2)
+        >>> wg.grad(lambda z: z**2, holomorphic=True)(1 + 2j), wg.grad(lambda z: (z**2).real)(1 + 2j)
+        ((2+4j), (2+4j))
+        >>> wg.grad(lambda x: x**2, x, seed=np.array([1.0, 10.0]))[1][1]
+        array([ 2., 40.])
     """
     options: dict[str, Any] = {"has_aux": has_aux, "holomorphic": holomorphic, "allow_int": allow_int}
     if args:
@@ -122,14 +142,27 @@ def value_and_grad(
 ) -> Any:  # fmt: skip
     """Return the function that computes `(f(x), ∂f/∂x)`; without `f`, a decorator.
 
-    Pass it to SciPy's optimisers: `scipy.optimize.minimize(value_and_grad(f), x0, jac=True)`. `argnums`, `holomorphic`,
-    `allow_int`, shapes and errors are as for `grad(f)`. With `has_aux`, f returns `(y, aux)`, and the function returns
-    `((y, aux), ∂y/∂x)`.
+    Pass it to SciPy's optimisers: `scipy.optimize.minimize(value_and_grad(f), x0, jac=True)`.
 
-    >>> wg.value_and_grad(lambda x: x**2)(3.0)
-    (9.0, 6.0)
-    >>> wg.value_and_grad(lambda x, y: (x * y, "aux"), argnums=("x", 1), has_aux=True)(3.0, 2.0)
-    ((6.0, 'aux'), (2.0, 3.0))
+    Parameters:
+        f (callable): The function; it returns one number. Without it, `value_and_grad` returns a decorator.
+        argnums (int | str | tuple): The arguments to differentiate, as for `grad(f)`.
+        has_aux (bool): f returns `(y, aux)`, and only y is differentiated.
+        holomorphic (bool): f is holomorphic, as for `grad`.
+        allow_int (bool): Arguments without derivative get None, as for `grad`.
+    Returns:
+        callable: A function with f's parameters that returns the value and the gradient; with `has_aux`,
+            `((y, aux), ∂y/∂x)`.
+    Raises:
+        NonScalarOutputError: The result is not one number; else the errors of `grad`.
+    See Also:
+        grad, value_and_jacobian, compile
+
+    Examples:
+        >>> wg.value_and_grad(lambda x: x**2)(3.0)
+        (9.0, 6.0)
+        >>> wg.value_and_grad(lambda x, y: (x * y, "aux"), argnums=("x", 1), has_aux=True)(3.0, 2.0)
+        ((6.0, 'aux'), (2.0, 3.0))
     """
     options: dict[str, Any] = {"has_aux": has_aux, "holomorphic": holomorphic, "allow_int": allow_int}
     if f is None:
@@ -165,15 +198,24 @@ def _gradient_when_called(f: Any, args: Args, kwargs: dict[str, Any], argnums: A
 def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """Compute the value of `f(*primals)` and its pullback ȳ ↦ (x̄, …): return `(y, pullback)`.
 
-    y may be a number, an array, or a container of these. You may call the pullback any number of times. It takes a ȳ of
-    the structure and shapes of y, and returns a tuple with a cotangent for each of the primals, of the same structure
-    and shapes. With `has_aux`, f returns `(y, aux)`, and `vjp` returns `(y, pullback, aux)`.
+    You may call the pullback any number of times.
 
-    >>> y, pullback = wg.vjp(lambda x: x**2, np.array([1.0, 2.0]))
-    >>> pullback(np.array([1.0, 10.0]))
-    (array([ 2., 40.]),)
+    Parameters:
+        f (callable): The function. Its result y may be a number, an array, or a container of these.
+        *primals (Any): Its arguments.
+        has_aux (bool): f returns `(y, aux)`, and only y is differentiated.
+    Returns:
+        tuple: `(y, pullback)`, or `(y, pullback, aux)` with `has_aux`. The pullback takes a ȳ of the structure and
+            shapes of y, and returns a tuple with a cotangent for each of the primals, of the same structure and shapes.
+    Raises:
+        ValueError: From the pullback: ȳ has another structure or shape than y; else the errors of `grad`.
+    See Also:
+        jvp, linearize, jacrev, grad
 
-    Errors: those of `grad`; ValueError for a ȳ of another structure or shape.
+    Examples:
+        >>> y, pullback = wg.vjp(lambda x: x**2, np.array([1.0, 2.0]))
+        >>> pullback(np.array([1.0, 10.0]))
+        (array([ 2., 40.]),)
     """
     y, pullback, aux = vjp_of_call(f, primals, {}, tuple(range(len(primals))), has_aux)
     return (y, pullback, aux) if has_aux else (y, pullback)
@@ -258,7 +300,7 @@ def _gradient_at_once(
     if argnums is None:
         if not kwargs:
             refuse_positions(f, args, lambda: bool(leaves(gradient_form(f))))
-        places: tuple[int | str, ...] = (*range(len(args)), *kwargs)
+        places: Places = (*range(len(args)), *kwargs)
     else:
         check_argnums(argnums)
         places, _ = places_of(f, args, kwargs, argnums)
@@ -268,16 +310,14 @@ def _gradient_at_once(
         )
     finally:
         SESSION.tidy()
-    result = Gradients(gradients)
-    result.names = ("", *argument_names(f, args, kwargs, places))
-    return value, result
+    return value, named_gradients(gradients, f, argument_names(f, args, kwargs, places))
 
 
 def _trace_and_reverse(
     f: Callable[..., Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
-    wanted: tuple[int | str, ...],
+    wanted: Places,
     seed: Any = None,
     itself: bool = False,
     has_aux: bool = False,

@@ -25,8 +25,16 @@ ChangeOfVariable = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 class Tolerance(NamedTuple):
     """The tolerances of an integral's numbers, and the largest number of intervals.
 
-    >>> wg.extend.Tolerance(1e-9, 1e-9, 50).intervals
-    50
+    Parameters:
+        absolute (float): The absolute tolerance.
+        relative (float): The relative tolerance.
+        intervals (int): The largest number of intervals.
+    See Also:
+        nodes_for
+
+    Examples:
+        >>> wg.extend.Tolerance(1e-9, 1e-9, 50).intervals
+        50
     """
 
     absolute: float
@@ -49,13 +57,27 @@ def nodes_for(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return nodes x and weights w such that Σ w f(x, *args) is the integral from a to b, with its derivatives.
 
-    They are accurate for `f` and for ∂f/∂θ, with θ the arrays that f holds and its `args`. The interval from `a` to `b`
-    is cut at `breaks`; then the part with the largest error is halved until each of these integrals is within the
-    tolerance `to`. NotConvergedWarning if that takes more than `to.intervals` intervals.
+    They are accurate for `f` and for ∂f/∂θ, with θ the arrays that f holds and its `args`. The interval is cut at
+    `breaks`; then the part with the largest error is halved until each of these integrals is within the tolerance.
 
-    >>> x, w = wg.extend.nodes_for(np.exp, 0.0, 1.0, (), (), wg.extend.Tolerance(1e-9, 1e-9, 50))
-    >>> print(round(w @ np.exp(x), 12))
-    1.718281828459
+    Parameters:
+        f (callable): The integrand.
+        a (float): The lower end.
+        b (float): The upper end.
+        breaks (Iterable[float]): The points at which to cut first.
+        args (tuple): The further arguments of f.
+        to (Tolerance): The tolerance.
+    Returns:
+        tuple[array, array]: The nodes and the weights.
+    Warns:
+        NotConvergedWarning: That takes more than `to.intervals` intervals. Raise the limit or the tolerance.
+    See Also:
+        Tolerance
+
+    Examples:
+        >>> x, w = wg.extend.nodes_for(np.exp, 0.0, 1.0, (), (), wg.extend.Tolerance(1e-9, 1e-9, 50))
+        >>> print(round(w @ np.exp(x), 12))
+        1.718281828459
     """
     count, weighted_sum = itertools.count(), _weighted_sum_of(f)
 

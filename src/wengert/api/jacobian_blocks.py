@@ -18,7 +18,15 @@ from wengert.api.tangents import jvp_of_call, vjp_and_jvp_of_call
 from wengert.errors import ArgumentError, NoBatchingRuleWarning, NoGradientPathError
 from wengert.recording.container_arguments import with_held_leaves
 from wengert.recording.session import active_recording
-from wengert.values.argnums import Argnums, check_complex, check_inputs, places_of, refuse_swallowed
+from wengert.values.argnums import (
+    Argnums,
+    argument_at,
+    check_complex,
+    check_inputs,
+    place_name,
+    places_of,
+    refuse_swallowed,
+)
 from wengert.values.callables import callable_name
 from wengert.values.specs import Spec, as_float, is_complex, spec_of
 from wengert.values.trees import held_by_library, is_container, itself, leaves, mirror
@@ -52,9 +60,9 @@ class JacobianCall:
         self.places, self.single = places_of(f, args, kwargs, options.argnums)
         if not options.allow_int:
             check_inputs(f, args, kwargs, self.places)
-        self.forms = [mirror(as_float(kwargs[k] if isinstance(k, str) else args[k]), itself) for k in self.places]
+        self.forms = [mirror(as_float(argument_at(args, kwargs, place)), itself) for place in self.places]
         named = zip(self.forms, self.places, strict=True)
-        self.paths = [pair for x, k in named for pair in leaves(x, k if isinstance(k, str) else f"argument {k + 1}")]
+        self.paths = [pair for x, place in named for pair in leaves(x, place_name(place))]
         self.xs = [spec_of(leaf) for _, leaf in self.paths]
 
     @property

@@ -31,35 +31,41 @@ def jacobian(
     """Return the function that computes the Jacobian ∂f/∂x, for a result of any shape; without `f`, a decorator.
 
     It uses reverse mode (`jacrev`) if the arguments have more than three times as many numbers as the result, else
-    forward mode (`jacfwd`).
+    forward mode (`jacfwd`). If the result or an argument is a container, the Jacobian has the structure of the result,
+    and at each leaf the structure of the arguments, as in JAX.
 
-    >>> wg.jacobian(lambda x: x[:2] * x[2])(np.array([1.0, 2.0, 3.0]))
-    array([[3., 0., 1.],
-           [0., 3., 2.]])
+    Parameters:
+        f (callable): The function. Without it, `jacobian` returns a decorator.
+        argnums (int | str | tuple): The arguments to differentiate, as for `grad`.
+        has_aux (bool): f returns `(y, aux)`, only y is differentiated, and the result is `(Jacobian, aux)`.
+        holomorphic (bool): f is holomorphic, from complex numbers to complex numbers. Without it the arguments or the
+            result must be real: ∂y/∂x of a complex y is complex, and the derivative with respect to a complex a + ib is
+            ∂y/∂a - i ∂y/∂b, as in `grad`.
+        allow_int (bool): Arguments without derivative get None, as for `grad`.
+        as_matrix (bool): Return one matrix for each argument, with a row for each number of the result and a column for
+            each number of the argument, in the order of `ravel`.
+    Returns:
+        callable: A function with f's parameters that returns the Jacobian: an array of shape `y.shape + x.shape`, with
+            the dtype of x, or the complex dtype of its precision if y is complex.
+    Raises:
+        NoGradientPathError: Nothing in the result has a derivative.
+        ArgumentError: The arguments and the result are complex, without `holomorphic`; else the errors of `grad`.
+    See Also:
+        jacrev, jacfwd, value_and_jacobian, sparse_jacobian, hessian
 
-    `argnums`, `has_aux` and `allow_int` are as for `grad`: with `has_aux` the function returns `(Jacobian, aux)`. If
-    the result or an argument is a container, the Jacobian has the structure of the result, and in place of each leaf
-    the structure of the arguments, as in JAX:
+    Examples:
+        >>> wg.jacobian(lambda x: x[:2] * x[2])(np.array([1.0, 2.0, 3.0]))
+        array([[3., 0., 1.],
+               [0., 3., 2.]])
 
-    >>> wg.jacobian(lambda p: {"y": p["a"] * p["b"]})({"a": 2.0, "b": np.array([3.0, 4.0])})
-    {'y': {'a': array([3., 4.]), 'b': array([[2., 0.],
-           [0., 2.]])}}
+        >>> wg.jacobian(lambda p: {"y": p["a"] * p["b"]})({"a": 2.0, "b": np.array([3.0, 4.0])})
+        {'y': {'a': array([3., 4.]), 'b': array([[2., 0.],
+               [0., 2.]])}}
 
-    `as_matrix`: return one matrix for each argument, with a row for each number of the result and a column for each
-    number of the argument, in the order of `ravel`.
-
-    >>> wg.jacobian(lambda x, y: x * y, argnums=(0, 1), as_matrix=True)(2.0, np.array([3.0, 4.0]))
-    (array([[3.],
-           [4.]]), array([[2., 0.],
-           [0., 2.]]))
-
-    `holomorphic`: f is holomorphic, from complex numbers to complex numbers. Without it the arguments or the result
-    must be real: ∂y/∂x of a complex y is complex, and the derivative with respect to a complex a + ib is
-    ∂y/∂a - i ∂y/∂b, as in `grad`.
-
-    Shapes: `y.shape + x.shape`, with the dtype of x, or the complex dtype of its precision if y is complex.
-    Errors: NoGradientPathError if nothing in the result has a derivative; ArgumentError for a complex result of complex
-    arguments without `holomorphic`; else those of `grad`.
+        >>> wg.jacobian(lambda x, y: x * y, argnums=(0, 1), as_matrix=True)(2.0, np.array([3.0, 4.0]))
+        (array([[3.],
+               [4.]]), array([[2., 0.],
+               [0., 2.]]))
     """
     return _jacobian_by(jacobian, by_cheaper_mode, f, Options(argnums, has_aux, holomorphic, allow_int, as_matrix))
 
@@ -71,10 +77,23 @@ def jacrev(
 ) -> Any:  # fmt: skip
     """Return the `jacobian` function by reverse mode: one walk back for each number of the result of `f`.
 
-    `argnums`, `has_aux`, `holomorphic`, `allow_int` and `as_matrix`, shapes and errors are those of `jacobian`.
+    Parameters:
+        f (callable): The function. Without it, `jacrev` returns a decorator.
+        argnums (int | str | tuple): The arguments to differentiate, as for `grad`.
+        has_aux (bool): f returns `(y, aux)`, as for `jacobian`.
+        holomorphic (bool): f is holomorphic, as for `jacobian`.
+        allow_int (bool): Arguments without derivative get None, as for `grad`.
+        as_matrix (bool): Return matrices, as for `jacobian`.
+    Returns:
+        callable: A function with f's parameters that returns the Jacobian.
+    Raises:
+        NoGradientPathError: As in `jacobian`; else the errors of `grad`.
+    See Also:
+        jacobian, jacfwd, vjp
 
-    >>> wg.jacrev(lambda x: np.sum(x * x))(np.array([1.0, 2.0]))
-    array([2., 4.])
+    Examples:
+        >>> wg.jacrev(lambda x: np.sum(x * x))(np.array([1.0, 2.0]))
+        array([2., 4.])
     """
     return _jacobian_by(jacrev, by_rows, f, Options(argnums, has_aux, holomorphic, allow_int, as_matrix))
 
@@ -86,11 +105,25 @@ def jacfwd(
 ) -> Any:  # fmt: skip
     """Return the `jacobian` function by forward mode: all columns at once, while `f` runs; no tape is kept.
 
-    `argnums`, `has_aux`, `holomorphic`, `allow_int` and `as_matrix`, shapes and errors are those of `jacobian`. Each
-    value that f computes takes its memory once more for each number of the arguments.
+    Each value that f computes takes its memory once more for each number of the arguments.
 
-    >>> wg.jacfwd(lambda t: np.array([t, t**2]))(3.0)
-    array([1., 6.])
+    Parameters:
+        f (callable): The function. Without it, `jacfwd` returns a decorator.
+        argnums (int | str | tuple): The arguments to differentiate, as for `grad`.
+        has_aux (bool): f returns `(y, aux)`, as for `jacobian`.
+        holomorphic (bool): f is holomorphic, as for `jacobian`.
+        allow_int (bool): Arguments without derivative get None, as for `grad`.
+        as_matrix (bool): Return matrices, as for `jacobian`.
+    Returns:
+        callable: A function with f's parameters that returns the Jacobian.
+    Raises:
+        NoGradientPathError: As in `jacobian`; else the errors of `grad`.
+    See Also:
+        jacobian, jacrev, jvp
+
+    Examples:
+        >>> wg.jacfwd(lambda t: np.array([t, t**2]))(3.0)
+        array([1., 6.])
     """
     return _jacobian_by(jacfwd, by_columns, f, Options(argnums, has_aux, holomorphic, allow_int, as_matrix))
 
@@ -102,12 +135,26 @@ def value_and_jacobian(
 ) -> Any:  # fmt: skip
     """Return the function that computes `(f(x), ∂f/∂x)`, as SciPy's solvers expect it; without `f`, a decorator.
 
-    `argnums`, `holomorphic`, `allow_int` and `as_matrix`, shapes and errors are those of `jacobian`. With `has_aux`, f
-    returns `(y, aux)`, and the function returns `((y, aux), ∂y/∂x)`.
+    Parameters:
+        f (callable): The function. Without it, `value_and_jacobian` returns a decorator.
+        argnums (int | str | tuple): The arguments to differentiate, as for `grad`.
+        has_aux (bool): f returns `(y, aux)`, and only y is differentiated.
+        holomorphic (bool): f is holomorphic, as for `jacobian`.
+        allow_int (bool): Arguments without derivative get None, as for `grad`.
+        as_matrix (bool): Return matrices, as for `jacobian`.
+    Returns:
+        callable: A function with f's parameters that returns the value and the Jacobian; with `has_aux`,
+            `((y, aux), ∂y/∂x)`.
+    Raises:
+        NoGradientPathError: As in `jacobian`; else the errors of `grad`.
+    See Also:
+        jacobian, value_and_grad
 
-    >>> from scipy.optimize import root
-    >>> root(wg.value_and_jacobian(lambda x: x**2 - np.array([1.0, 4.0])), np.array([2.0, 3.0]), jac=True).x.round(6)
-    array([1., 2.])
+    Examples:
+        >>> from scipy.optimize import root
+        >>> f = wg.value_and_jacobian(lambda x: x**2 - np.array([1.0, 4.0]))
+        >>> root(f, np.array([2.0, 3.0]), jac=True).x.round(6)
+        array([1., 2.])
     """
     options = Options(argnums, has_aux, holomorphic, allow_int, as_matrix)
     return _jacobian_by(value_and_jacobian, by_cheaper_mode, f, options, with_value=True)
@@ -120,20 +167,31 @@ def hessian(
 ) -> Any:  # fmt: skip
     """Return the function that computes the Hessian ∂²f/∂x², forward through the gradient; without `f`, a decorator.
 
-    >>> wg.hessian(lambda x: x[0] ** 2 * x[1])(np.array([3.0, 5.0]))
-    array([[10.,  6.],
-           [ 6.,  0.]])
+    For arguments in containers, and for several arguments, the Hessian is a container of containers.
 
-    `argnums`, `has_aux`, `holomorphic` and `allow_int` are as for `jacobian`. For arguments in containers, and for
-    several arguments, the Hessian is a container of containers:
+    Parameters:
+        f (callable): The function. Without it, `hessian` returns a decorator.
+        argnums (int | str | tuple): The arguments to differentiate, as for `grad`.
+        has_aux (bool): f returns `(y, aux)`, and the result is `(Hessian, aux)`.
+        holomorphic (bool): f is holomorphic, as for `jacobian`.
+        allow_int (bool): Arguments without derivative get None, as for `grad`.
+        as_matrix (bool): Return one matrix, with a row and a column for each number of all arguments that `argnums`
+            names.
+    Returns:
+        callable: A function with f's parameters that returns the Hessian, of shape `x.shape + x.shape`, with the shape
+            of the result in front.
+    Raises:
+        NonScalarOutputError: With `as_matrix`, the result is not one number; else the errors of `jacobian`.
+    See Also:
+        hvp, vhp, sparse_hessian, jacobian
 
-    >>> wg.hessian(lambda x, y: x * x * y, argnums=(0, 1))(3.0, 5.0)
-    ((10.0, 6.0), (6.0, 0.0))
+    Examples:
+        >>> wg.hessian(lambda x: x[0] ** 2 * x[1])(np.array([3.0, 5.0]))
+        array([[10.,  6.],
+               [ 6.,  0.]])
 
-    `as_matrix`: return one matrix, with a row and a column for each number of all arguments that `argnums` names.
-
-    Shapes: `x.shape + x.shape`, with the shape of the result in front.
-    Errors: those of `jacobian`; NonScalarOutputError for `as_matrix` if the result is not one number.
+        >>> wg.hessian(lambda x, y: x * x * y, argnums=(0, 1))(3.0, 5.0)
+        ((10.0, 6.0), (6.0, 0.0))
     """
     options = Options(argnums, has_aux, holomorphic, allow_int, as_matrix)
     if f is None:

@@ -31,9 +31,17 @@ class MemoryUse(Report):
     the most bytes within it. `peak` is the largest of these, and `lines`, a tuple of `HeldMemory`, are its parts.
     `show()` prints them beside the source.
 
-    >>> found = wg.memory(lambda x: np.sum(np.exp(np.sin(x))), np.ones(1_000_000))
-    >>> 16_000_000 < found.peak < 25_000_000
-    True
+    Parameters:
+        title (str): The name of the function.
+        curve (Any): The bytes over time.
+        look (Any): The memory held at the peak.
+    See Also:
+        memory
+
+    Examples:
+        >>> found = wg.memory(lambda x: np.sum(np.exp(np.sin(x))), np.ones(1_000_000))
+        >>> 16_000_000 < found.peak < 25_000_000
+        True
     """
 
     def __init__(self, title: str, curve: Any, look: Any) -> None:
@@ -72,22 +80,34 @@ class MemoryUse(Report):
 def memory(f: Callable[..., Any], *args: Any, argnums: Argnums = None, **kwargs: Any) -> MemoryUse:
     """Measure the memory that the gradient of `f(*args, **kwargs)` holds, by allocating line; return a MemoryUse.
 
-    `argnums` says which arguments are differentiated, as in `grad(f, x)`; by default all, and the arrays that f holds.
     Memory from before the gradient, such as the arguments, does not count.
-
-    >>> def f(x):
-    ...     y = np.exp(x)
-    ...     return np.sum(y * y)
-    >>> found = wg.memory(f, np.ones(1_000_000))
-    >>> [(row.nbytes, row.line[1]) for row in found.lines if row.kind == "array"]
-    [(8000000, 2)]
 
     f and its gradient run three times, on copies of the arguments: first to load modules and fill caches, then to find
     the moment of the peak, then to look at the memory held there. Each block counts for the innermost of your lines
     that was running when it was allocated, also inside a library; a cotangent counts for the line that made its primal.
     "At work" is memory that one line, call or step allocates for itself, "recording" the records of calls, "object"
     other Python objects, "other" memory of no line.
-    Errors: those of `grad`.
+
+    Parameters:
+        f (callable): The function; it returns one number.
+        *args (Any): Its positional arguments.
+        argnums (int | str | tuple | None): The arguments to differentiate, as in `grad(f, x)`; by default all, and the
+            arrays that f holds.
+        **kwargs (Any): Its keyword arguments.
+    Returns:
+        MemoryUse: The memory at the peak, by line; `show()` prints it.
+    Raises:
+        WengertError: The errors of `grad`.
+    See Also:
+        profile, checkpoint, MemoryUse
+
+    Examples:
+        >>> def f(x):
+        ...     y = np.exp(x)
+        ...     return np.sum(y * y)
+        >>> found = wg.memory(f, np.ones(1_000_000))
+        >>> [(row.nbytes, row.line[1]) for row in found.lines if row.kind == "array"]
+        [(8000000, 2)]
     """
     from wengert.tools.allocations import FRAMES_KEPT, FollowedEntries, MemoryCurve, PeakLook, tracing
 

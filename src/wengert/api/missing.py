@@ -1,4 +1,4 @@
-"""`missing`: all calls of a function that have no rule, found in one run, before any derivative."""
+"""`find_missing_rules`: all calls of a function that have no rule, found in one run, before any derivative."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class MissingCall(NamedTuple):
     `times` counts the calls; `stub` is a rule to paste and fill in.
 
     >>> import json
-    >>> call = wg.missing(lambda x: float(json.dumps(x)) + x, 2.0)[0]
+    >>> call = wg.find_missing_rules(lambda x: float(json.dumps(x)) + x, 2.0)[0]
     >>> call.f is json.dumps, call.times
     (True, 1)
     """
@@ -42,14 +42,14 @@ class MissingCall(NamedTuple):
         return f"{callable_name(self.f)} at {self.site}{often}: {self.why}"
 
 
-class Missing(tuple[MissingCall, ...]):
-    """The calls without a rule that `missing` found, in the order in which they were made.
+class MissingRules(tuple[MissingCall, ...]):
+    """The calls without a rule that `find_missing_rules` found, in the order in which they were made.
 
     `constant` are calls of functions that are declared non-differentiable and return floats: no derivative passes
     through them. `stopped` is the error that ended the run, None if it reached the end. `show()` prints a table, with a
     rule to paste for each function.
 
-    >>> found = wg.missing(lambda x: np.floor(x) * x, 2.5)
+    >>> found = wg.find_missing_rules(lambda x: np.floor(x) * x, 2.5)
     >>> len(found), [call.f for call in found.constant], found.stopped
     (0, [<ufunc 'floor'>], None)
     """
@@ -95,29 +95,41 @@ class Missing(tuple[MissingCall, ...]):
         Console().print(self)
 
 
-def missing(f: Callable[..., Any], *args: Any, argnums: Argnums = None, **kwargs: Any) -> Missing:
+def find_missing_rules(f: Callable[..., Any], *args: Any, argnums: Argnums = None, **kwargs: Any) -> MissingRules:
     """Find all calls in `f(*args, **kwargs)` that have no rule, for which a derivative would be refused.
 
     f runs once, to its end if possible: a call without a rule runs untraced, and its result counts as a constant, so
-    that the next one is found too. `argnums` says which arguments are to be differentiated, as in `grad(f, x)`; by
-    default all, and the arrays that f itself holds. No derivative is computed.
+    that the next one is found too. No derivative is computed. A call that raises an error for another reason ends the
+    run; it is in the report, as `stopped`.
 
-    >>> import json
-    >>> def f(x):
-    ...     y = json.loads(json.dumps(x))
-    ...     return x * y
-    >>> print(wg.missing(f, 2.0))
-    1 call without a rule:
-      json.dumps at ... in f: a traced value reaches it
+    Parameters:
+        f (callable): The function.
+        *args (Any): Its positional arguments.
+        argnums (int | str | tuple | None): The arguments to differentiate, as in `grad(f, x)`; by default all, and the
+            arrays that f itself holds.
+        **kwargs (Any): Its keyword arguments.
+    Returns:
+        MissingRules: The calls, each with its lines; print it to see them and a rule to complete for each.
+    Raises:
+        Exception: The errors of f.
+    See Also:
+        explain_call, rrule, custom_derivative
 
-    Errors: those of f. A refusal of another kind ends the run; it is in the report, as `stopped`.
+    Examples:
+        >>> import json
+        >>> def f(x):
+        ...     y = json.loads(json.dumps(x))
+        ...     return x * y
+        >>> print(wg.find_missing_rules(f, 2.0))
+        1 call without a rule:
+          json.dumps at ... in f: a traced value reaches it
     """
     refuse_swallowed(f, kwargs)
     return _survey(f, args, kwargs, argnums)
 
 
 @tidying
-def _survey(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Argnums) -> Missing:
+def _survey(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Argnums) -> MissingRules:
     wanted = (*range(len(args)), *kwargs) if argnums is None else places_of(f, args, kwargs, argnums)[0]
     stopped = None
     with open_level() as (recording, here):
@@ -133,7 +145,7 @@ def _survey(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
             stopped = error
         finally:
             recording.survey = before
-    found = Missing(_count_by_line(survey.refused))
+    found = MissingRules(_count_by_line(survey.refused))
     found.constant, found.stopped = tuple(_count_by_line(survey.cut)), stopped
     return found
 
@@ -151,4 +163,4 @@ def _count_by_line(calls: Iterable[tuple[Any, Site | None, str]]) -> Iterator[Mi
 _SHAPE_READERS = (np.empty_like, np.zeros_like, np.ones_like, np.full_like)  # they read the shape and dtype alone
 
 
-__all__ = ["Missing", "MissingCall", "missing"]
+__all__ = ["MissingCall", "MissingRules", "find_missing_rules"]

@@ -18,12 +18,16 @@ class debug_nans(ContextDecorator):
     The arguments may hold nan and inf (missing data): only if they make the result or the derivative not finite, an
     error names that argument. It is a decorator too.
 
-    >>> with wg.debug_nans():
-    ...     wg.grad(lambda x: np.sum(np.sqrt(x)))(np.array([1.0, 0.0]))
-    Traceback (most recent call last):
-    wengert.errors.NonFiniteError: ...: the pullback of np.sqrt(0.0) returned inf at [1] of shape [2] for finite ...
+    Raises:
+        NonFiniteError: From the derivative. It is also a FloatingPointError.
+    See Also:
+        check_grads, post_mortem
 
-    Errors: NonFiniteError, which is also a FloatingPointError.
+    Examples:
+        >>> with wg.debug_nans():
+        ...     wg.grad(lambda x: np.sum(np.sqrt(x)))(np.array([1.0, 0.0]))
+        Traceback (most recent call last):
+        wengert.errors.NonFiniteError: ...: the pullback of np.sqrt(0.0) returned inf at [1] of shape [2] for finite ...
     """
 
     def __enter__(self) -> None:

@@ -29,18 +29,24 @@ class _LeafNumber(NamedTuple):
 def ravel(params: X) -> tuple[np.ndarray, Callable[[Any], X]]:
     """Return all floats of `params` as one vector, and the function back from a vector: `(vector, unravel)`.
 
-    `params` are numbers and arrays in nested lists, tuples, dictionaries, data classes and other objects. Other values,
-    integers included, are not in the vector; `unravel(vector)` returns them unchanged, and each float in its own shape
-    and dtype. An array that `params` hold twice is in the vector once. You may differentiate both functions.
+    Values that are not floats, integers included, are not in the vector. An array that `params` hold twice is in the
+    vector once. You may differentiate both functions.
 
-    >>> vector, unravel = wg.ravel({"w": np.array([[1.0, 2.0]]), "b": 3.0, "name": "linear"})
-    >>> vector
-    array([1., 2., 3.])
-    >>> unravel(2 * vector)
-    {'w': array([[2., 4.]]), 'b': 6.0, 'name': 'linear'}
+    Parameters:
+        params (tree): Numbers and arrays in nested lists, tuples, dictionaries, data classes and other objects.
+    Returns:
+        tuple[array, callable]: `(vector, unravel)`. The vector has one axis and the common dtype of all leaves.
+            `unravel(vector)` returns each float in its own shape and dtype, and the other values unchanged. It raises
+            an ArgumentError for another shape, or for complex numbers if all parameters are real.
+    See Also:
+        tree_map, tree_leaves, jacobian
 
-    Shapes: (n,), with the common dtype of all leaves.
-    Errors: ArgumentError from `unravel` for another shape, or for complex numbers if all parameters are real.
+    Examples:
+        >>> vector, unravel = wg.ravel({"w": np.array([[1.0, 2.0]]), "b": 3.0, "name": "linear"})
+        >>> vector
+        array([1., 2., 3.])
+        >>> unravel(2 * vector)
+        {'w': array([[2., 4.]]), 'b': 6.0, 'name': 'linear'}
     """
     form, leaves = _form_and_leaves(params)
     specs = [spec_of(leaf) for leaf in leaves]
@@ -79,8 +85,16 @@ def _as_leaf(numbers: Any, spec: Spec) -> Any:
 def stop_gradient(x: X) -> X:
     """Copy `x`, a number, an array or a container of these, as a constant: its derivative is zero.
 
-    >>> wg.grad(lambda x: x * wg.stop_gradient(x))(3.0)
-    3.0
+    Parameters:
+        x (float | array | container): The value.
+    Returns:
+        float | array | container: A copy that is a constant.
+    See Also:
+        non_differentiable, grad
+
+    Examples:
+        >>> wg.grad(lambda x: x * wg.stop_gradient(x))(3.0)
+        3.0
     """
     if is_inexact(x):
         return stopped(x)
@@ -91,8 +105,16 @@ def stop_gradient(x: X) -> X:
 def stopped(x: Any) -> Any:
     """Copy a number or array `x`; no derivative passes through the copy.
 
-    >>> wg.grad(lambda x: x * wg.extend.stopped(x))(3.0)
-    3.0
+    Parameters:
+        x (float | array): The value.
+    Returns:
+        float | array: The copy.
+    See Also:
+        stop_gradient, unseen
+
+    Examples:
+        >>> wg.grad(lambda x: x * wg.extend.stopped(x))(3.0)
+        3.0
     """
     return x.copy() if isinstance(x, np.ndarray) else fresh(x)
 

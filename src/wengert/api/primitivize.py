@@ -27,21 +27,32 @@ ENTERED = "It makes the calls of a tape; traced code may play that tape."
 def primitivize(tape: Tape, ctx: Context | None = None) -> Tape:
     """Replace each call on `tape` that is not a primitive by the primitives that it calls; return the same tape.
 
-    Each such function runs twice more, on the recorded values. `ctx` decides which calls are primitives, as in `trace`.
+    Each such function runs twice more, on the recorded values.
 
-    >>> def square(x):
-    ...     return x * x
-    >>> tape = wg.Tape()
-    >>> tape.inputs = [3.0]
-    >>> tape.result = tape.push(wg.mkcall(square, tape.inputs[0]))
-    >>> print(wg.primitivize(tape))
-    Tape(Context)
-      inp %1::float
-      %2 = mul(%1, %1)::float
-      return %2
+    Parameters:
+        tape (Tape): The tape, which is changed.
+        ctx (Context | None): An object that decides which calls are primitives, as in `trace`.
+    Returns:
+        Tape: The same tape.
+    Raises:
+        TapeError: A function writes into its arguments, reads a value that a trace would freeze, or returns another
+            result when it runs again.
+        NoRuleError: As in `trace`.
+        RefusedCallError: As in `trace`.
+    See Also:
+        trace, fold_constants
 
-    Errors: TapeError for a function that writes into its arguments, reads a value that a trace would freeze, or returns
-    another result when it runs again; NoRuleError and RefusedCallError as in `trace`.
+    Examples:
+        >>> def square(x):
+        ...     return x * x
+        >>> tape = wg.Tape()
+        >>> tape.inputs = [3.0]
+        >>> tape.result = tape.push(wg.mkcall(square, tape.inputs[0]))
+        >>> print(wg.primitivize(tape))
+        Tape(Context)
+          inp %1::float
+          %2 = mul(%1, %1)::float
+          return %2
     """
     pending = list(reversed(tape.calls))
     while pending:

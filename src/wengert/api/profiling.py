@@ -72,13 +72,21 @@ class Report:
 class Profile(Report):
     """The result of `profile`: `lines` and `primitives`, each a tuple of `Spent`, the most expensive first.
 
-    `plain` are the seconds of the function named `title` alone, `gradient` those of its value and gradient, both
-    measured without the profiler. `rest` is the time that the profiler saw in no line. Each of the `rows` belongs to a
-    stack of lines and a primitive. `show()` prints the lines with bars beside the source, then the primitives.
+    `show()` prints the lines with bars beside the source, then the primitives.
 
-    >>> found = wg.profile(lambda x: np.sum(x * x), np.ones(3))
-    >>> [(row.what, row.calls, row.steps) for row in sorted(found.primitives, key=str) if row.calls]
-    [('mul', 1, 1), ('np.sum', 1, 1)]
+    Parameters:
+        title (str): The name of the function.
+        plain (float): The seconds of the function alone, measured without the profiler.
+        gradient (float): The seconds of its value and gradient, measured without the profiler.
+        rest (float): The seconds that the profiler saw in no line.
+        rows (Iterable[Spent]): The measurements; each belongs to a stack of lines and a primitive.
+    See Also:
+        profile
+
+    Examples:
+        >>> found = wg.profile(lambda x: np.sum(x * x), np.ones(3))
+        >>> [(row.what, row.calls, row.steps) for row in sorted(found.primitives, key=str) if row.calls]
+        [('mul', 1, 1), ('np.sum', 1, 1)]
     """
 
     def __init__(self, title: str, plain: float, gradient: float, rest: float, rows: Iterable[Spent]) -> None:
@@ -121,24 +129,36 @@ def profile(f: Callable[..., Any], *args: Any, argnums: Argnums = None, **kwargs
     """Measure the value and gradient of `f(*args, **kwargs)` by line of your code and by primitive; return a Profile.
 
     Time, bytes and calls are listed separately for the forward pass, in which f runs and is recorded, and the reverse
-    pass. A step back counts for the line of its call, a library's work for the line that called it. `argnums` says
-    which arguments are differentiated, as in `grad(f, x)`; by default all, and the arrays that f itself holds.
-
-    >>> def f(x):
-    ...     y = np.exp(x)
-    ...     return np.sum(y * y)
-    >>> found = wg.profile(f, np.ones(1000))
-    >>> sorted(row.what for row in found.primitives if row.calls)
-    ['mul', 'np.exp', 'np.sum']
-    >>> found.gradient > 0, {row.calls for row in found.lines} >= {1, 2}
-    (True, True)
+    pass. A step back counts for the line of its call, a library's work for the line that called it.
 
     f runs on copies of its arguments: for its value and for its gradient, each up to five times in three seconds; once
     line by line; once for the gradient with a clock read at each recorded call and each step back; and once more with a
     count of bytes. The time of a call runs from the call before, or from the start of its line. It includes tracing,
     which is the difference of `forward` and `plain` of a line. The time to read the clock is left out; the time to
     follow lines is not, and makes short calls seem longer: compare the sums with `gradient`, measured without it.
-    Errors: those of `grad`.
+
+    Parameters:
+        f (callable): The function; it returns one number.
+        *args (Any): Its positional arguments.
+        argnums (int | str | tuple | None): The arguments to differentiate, as in `grad(f, x)`; by default all, and the
+            arrays that f itself holds.
+        **kwargs (Any): Its keyword arguments.
+    Returns:
+        Profile: The times by line and by primitive; `show()` prints them.
+    Raises:
+        WengertError: The errors of `grad`.
+    See Also:
+        memory, compile, Profile
+
+    Examples:
+        >>> def f(x):
+        ...     y = np.exp(x)
+        ...     return np.sum(y * y)
+        >>> found = wg.profile(f, np.ones(1000))
+        >>> sorted(row.what for row in found.primitives if row.calls)
+        ['mul', 'np.exp', 'np.sum']
+        >>> found.gradient > 0, {row.calls for row in found.lines} >= {1, 2}
+        (True, True)
     """
     from wengert.tools.meters import Bytes, Seconds
     from wengert.tools.timing import TimedEntries, time_by_line

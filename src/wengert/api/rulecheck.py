@@ -49,12 +49,22 @@ def test_rrule(
     code that the engine derives from the rule (variants for fewer arguments, the step on floats, accumulators, thunks)
     agrees with the rule itself.
 
-    `seed` seeds the random cotangents and directions. `rtol` is the tolerance, relative to the largest number compared;
-    by default 1e-6 in double precision. `registry` is the rule registry that has the rule.
+    Parameters:
+        f (callable): The function with the rule.
+        *args (Any): Its positional arguments.
+        seed (int): The seed of the random cotangents and directions.
+        rtol (float | None): The tolerance, relative to the largest number compared; by default 1e-6 in double
+            precision.
+        registry (Registry): The table of rules that has the rule.
+        **kwargs (Any): Its keyword arguments.
+    Raises:
+        GradientCheckError: A part of the contract is broken; the error names the check, the argument and both numbers.
+        NoRuleError: There is no rule.
+    See Also:
+        rrule, check_grads
 
-    >>> wg.test_rrule(np.sum, np.array([[1.0, 2.0], [3.0, 4.0]]), axis=0)
-
-    Errors: GradientCheckError naming the check, the argument and both numbers; NoRuleError if there is no rule.
+    Examples:
+        >>> wg.test_rrule(np.sum, np.array([[1.0, 2.0], [3.0, 4.0]]), axis=0)
     """
     names = None
     if takes_containers(registry[f], args):

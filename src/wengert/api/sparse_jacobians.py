@@ -26,7 +26,7 @@ from wengert.sparse.recovery import Passes, fewest_passes, seed_vectors
 from wengert.tape.ops import Input
 from wengert.tape.tape import Tape
 from wengert.values import signatures
-from wengert.values.argnums import check_argnums
+from wengert.values.argnums import Part, check_argnums
 from wengert.values.callables import callable_name, unwrapped
 from wengert.values.frames import warn
 from wengert.values.progress import Telling
@@ -114,6 +114,8 @@ class SparseCall(JacobianCall):
             )
         super().__init__(f, args, kwargs, Options(argnums))
         (place,) = self.places
+        if isinstance(place, Part):
+            raise ArgumentError(f"argnums={argnums!r}: a sparse Jacobian is that of a whole argument. Name it alone.")
         self.args = tuple([as_float(arg) if k == place else arg for k, arg in enumerate(args)])
         self.kwargs = {name: as_float(arg) if name == place else arg for name, arg in kwargs.items()}
         self._refuse_complex(self.xs, "takes")
@@ -251,22 +253,35 @@ def sparse_jacobian(
 ) -> Any:
     """Return the function that computes ∂f/∂x as a sparse matrix, in few passes; without `f`, a decorator.
 
-    It takes the arguments of f and returns a `scipy.sparse.csr_array`, with a row for each number of the result and a
-    column for each number of the argument, in C order, containers leaf by leaf. The pattern of entries is read from the
-    tape of the call; one pass computes all entries that share no row, or no column (`SparseJacobian.passes`).
+    The pattern of entries is read from the tape of the call; one pass computes all entries that share no row, or no
+    column. On a terminal a call shows its progress. As SciPy's solvers expect it:
+    `scipy.integrate.solve_ivp(f, ..., jac=sparse_jacobian(f, 1))`.
 
-    >>> jac = wg.sparse_jacobian(lambda x: x[1:] * x[:-1])
-    >>> jac(np.array([1.0, 2.0, 3.0])).toarray()
-    array([[2., 1., 0.],
-           [0., 3., 2.]])
+    Parameters:
+        f (callable): The function. Without it, `sparse_jacobian` returns a decorator.
+        argnums (int | str): The argument to differentiate, by position or name.
+        pattern (sparse matrix | array | None): The possible entries, as a sparse matrix, or as a dense one that is not
+            zero there. With it f is traced only for the derivative, and one more product checks that no entry is
+            missing.
+        quiet (bool): Show no progress.
+    Returns:
+        callable: A function of f's arguments that returns a `scipy.sparse.csr_array`, with a row for each number of the
+            result and a column for each number of the argument, in C order, containers leaf by leaf. Its attribute
+            `passes` counts the passes of the last call.
+    Raises:
+        ArgumentError: A number is complex, or `pattern` misses entries; else the errors of `vjp`.
+        RecomputationError: f returns another result when it runs again.
+        WengertError: The call is inside another derivative.
+    Warns:
+        DensePatternWarning: It takes about as many passes as a dense Jacobian. Call `jacobian`.
+    See Also:
+        sparse_hessian, jacobian_pattern, jacobian
 
-    `argnums` says which argument, by position or name: `scipy.integrate.solve_ivp(f, ..., jac=sparse_jacobian(f, 1))`.
-    `pattern` is a sparse matrix with the possible entries, or a dense one that is not zero there. With it f is traced
-    only for the derivative, and one more product checks that no entry is missing. On a terminal a call shows its
-    progress, unless `quiet`. DensePatternWarning if it takes about as many passes as a dense Jacobian.
-
-    Errors: those of `vjp`; ArgumentError for complex numbers, and for a `pattern` that misses entries;
-    RecomputationError if f returns another result when it runs again; WengertError inside another derivative.
+    Examples:
+        >>> jac = wg.sparse_jacobian(lambda x: x[1:] * x[:-1])
+        >>> jac(np.array([1.0, 2.0, 3.0])).toarray()
+        array([[2., 1., 0.],
+               [0., 3., 2.]])
     """
     if f is None:
         return lambda f: sparse_jacobian(f, argnums, pattern, quiet)
@@ -279,14 +294,29 @@ def sparse_hessian(
 ) -> Any:
     """Return the function that computes the Hessian ∂²f/∂x² of an `f` that returns one number, as a sparse matrix.
 
-    It is the sparse Jacobian of the gradient: `argnums`, `pattern` and `quiet`, shapes and errors are those of
-    `sparse_jacobian`, and those of `grad`.
+    It is the sparse Jacobian of the gradient.
 
-    >>> hess = wg.sparse_hessian(lambda x: np.sum(x[1:] * x[:-1] ** 2))
-    >>> hess(np.array([1.0, 2.0, 3.0])).toarray()
-    array([[4., 2., 0.],
-           [2., 6., 4.],
-           [0., 4., 0.]])
+    Parameters:
+        f (callable): The function. Without it, `sparse_hessian` returns a decorator.
+        argnums (int | str): The argument to differentiate, by position or name.
+        pattern (sparse matrix | array | None): The possible entries, as for `sparse_jacobian`.
+        quiet (bool): Show no progress.
+    Returns:
+        callable: A function of f's arguments that returns a `scipy.sparse.csr_array`, with a row and a column for each
+            number of the argument.
+    Raises:
+        NonScalarOutputError: The result is not one number; else the errors of `sparse_jacobian`.
+    Warns:
+        DensePatternWarning: It takes about as many passes as a dense Hessian. Call `hessian`.
+    See Also:
+        sparse_jacobian, jacobian_pattern, hessian
+
+    Examples:
+        >>> hess = wg.sparse_hessian(lambda x: np.sum(x[1:] * x[:-1] ** 2))
+        >>> hess(np.array([1.0, 2.0, 3.0])).toarray()
+        array([[4., 2., 0.],
+               [2., 6., 4.],
+               [0., 4., 0.]])
     """
     if f is None:
         return lambda f: sparse_hessian(f, argnums, pattern, quiet)
@@ -296,13 +326,24 @@ def sparse_hessian(
 def jacobian_pattern(f: Callable[..., Any], *args: Any, argnums: int | str = 0, **kwargs: Any) -> Any:
     """Return where the Jacobian of `f` at these arguments may have entries: a sparse matrix of bools.
 
-    `argnums` is as for `sparse_jacobian`, which takes it as `pattern`. It holds for the branches taken here.
+    It holds for the branches taken here.
 
-    >>> wg.jacobian_pattern(lambda x: x[1:] * x[:-1], np.ones(3)).toarray().astype(int)
-    array([[1, 1, 0],
-           [0, 1, 1]])
+    Parameters:
+        f (callable): The function.
+        *args (Any): Its positional arguments.
+        argnums (int | str): The argument to differentiate, by position or name.
+        **kwargs (Any): Its keyword arguments.
+    Returns:
+        csr_array: The pattern, which `sparse_jacobian` takes as `pattern`.
+    Raises:
+        ArgumentError: A number is complex; else the errors of `vjp`.
+    See Also:
+        sparse_jacobian, sparse_hessian
 
-    Errors: those of `sparse_jacobian`.
+    Examples:
+        >>> wg.jacobian_pattern(lambda x: x[1:] * x[:-1], np.ones(3)).toarray().astype(int)
+        array([[1, 1, 0],
+               [0, 1, 1]])
     """
     call = SparseCall(f, args, kwargs, argnums)
     _, tape = trace(f, *call.args, **call.kwargs)

@@ -25,12 +25,24 @@ def minimum(
 ) -> Any:
     """Return the constant vector `x` with the derivative of a minimum, by its `gradient`, and its `hessian` if given.
 
-    `gaps(x)` are the constraints: zero where `is_equality`, else not negative. The active ones join the KKT conditions.
+    The active constraints join the KKT conditions.
 
-    >>> wg.jacobian(lambda a: wg.extend.minimum(lambda x: x**3 - a, np.array([2.0])))(8.0).round(9)
-    array([0.08333333])
+    Parameters:
+        gradient (callable): The gradient of the function whose minimum x is.
+        x (array): The minimum.
+        hessian (callable | None): Its Hessian.
+        gaps (callable | None): `gaps(x)` are the constraints: zero where `is_equality`, else not negative.
+        is_equality (Sequence[bool]): For each constraint, whether it is an equality.
+    Returns:
+        array: x, with its derivative.
+    Raises:
+        NoDerivativeError: An active constraint has a zero multiplier, or x is not isolated or no minimum.
+    See Also:
+        followed, implicit
 
-    Errors: NoDerivativeError if an active constraint has a zero multiplier, or if x is not isolated or no minimum.
+    Examples:
+        >>> wg.jacobian(lambda a: wg.extend.minimum(lambda x: x**3 - a, np.array([2.0])))(8.0).round(9)
+        array([0.08333333])
     """
     x = stopped(x)
     if gaps is None:
@@ -88,8 +100,17 @@ def _active_constraints(gradient: Any, x: Any, gaps: Any, is_equality: Any) -> A
 def with_value(value: Any, formula: Any) -> Any:
     """Return the constant `value` with the derivative of `formula`, a traced number or array near it.
 
-    >>> wg.value_and_grad(lambda x: wg.extend.with_value(1.4142, x**0.5))(2.0)
-    (1.4142, 0.3535533905932738)
+    Parameters:
+        value (float | array): The value.
+        formula (float | array): A traced value near it.
+    Returns:
+        float | array: `value`, with the derivative of `formula`.
+    See Also:
+        followed, unseen
+
+    Examples:
+        >>> wg.value_and_grad(lambda x: wg.extend.with_value(1.4142, x**0.5))(2.0)
+        (1.4142, 0.3535533905932738)
     """
     if not is_traced(formula):
         return value

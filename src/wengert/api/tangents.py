@@ -22,7 +22,7 @@ from wengert.recording.recording import STATE, Level, Recording, calling
 from wengert.recording.session import active_recording, tidying
 from wengert.recording.slots import slot_of
 from wengert.values import signatures
-from wengert.values.argnums import asked_for, with_aux
+from wengert.values.argnums import argument_at, asked_for, with_aux
 from wengert.values.cotangents import force
 from wengert.values.results import with_leaves
 from wengert.values.settings import SETTINGS
@@ -37,16 +37,27 @@ def jvp(
 ) -> tuple[Any, ...]:
     """Compute the value of `f(*primals)` and its derivative ẏ = Σ ∂f/∂x ẋ in the direction `tangents`: `(y, ẏ)`.
 
-    `tangents` has one for each of the `primals`, of its structure and shapes; None means zero. They are pushed through
-    while f runs, and no tape is kept: memory does not grow with the number of steps. With `has_aux`, f returns
-    `(y, aux)`, and `jvp` returns `(y, ẏ, aux)`.
+    The tangents are pushed through while f runs, and no tape is kept: memory does not grow with the number of steps.
 
-    >>> wg.jvp(lambda x: x**2, (np.array([1.0, 2.0]),), (np.array([1.0, 10.0]),))
-    (array([1., 4.]), array([ 2., 40.]))
+    Parameters:
+        f (callable): The function. Its result may be a number, an array, or a container of these.
+        primals (Sequence): Its arguments.
+        tangents (Sequence): A direction for each of the primals, of its structure and shapes; None means zero.
+        has_aux (bool): f returns `(y, aux)`, and only y is differentiated.
+    Returns:
+        tuple: `(y, ẏ)`, or `(y, ẏ, aux)` with `has_aux`. ẏ has the structure and shapes of y, with None for parts that
+            are not floats.
+    Raises:
+        ArgumentError: The tangents have another structure or shape than the primals, or are complex and the primals
+            real; else the errors of `grad`.
+    Warns:
+        NoPathWarning: The result depends on none of the primals.
+    See Also:
+        linearize, vjp, jacfwd, hvp
 
-    Shapes: ẏ has the structure and shapes of y, with None for parts that are not floats.
-    Errors: those of `grad`; ArgumentError for tangents of another structure or shape, or complex ones of real primals.
-    NoPathWarning if the result depends on none of the primals.
+    Examples:
+        >>> wg.jvp(lambda x: x**2, (np.array([1.0, 2.0]),), (np.array([1.0, 10.0]),))
+        (array([1., 4.]), array([ 2., 40.]))
     """
     if not isinstance(primals, (tuple, list)):
         raise ArgumentError(
@@ -99,15 +110,23 @@ def jvp_of_call(
 def linearize(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     """Compute the value of `f(*primals)` and its derivative as a linear function: `(y, push)`, ẏ = `push(*tangents)`.
 
-    f runs once; you may call `push` any number of times. It takes tangents as `jvp` does, and keeps the values that f
-    computed. With `has_aux`, f returns `(y, aux)`, and `linearize` returns `(y, push, aux)`.
+    f runs once; you may call `push` any number of times. It keeps the values that f computed.
 
-    >>> y, push = wg.linearize(lambda x: x**2, np.array([1.0, 2.0]))
-    >>> push(np.array([1.0, 10.0]))
-    array([ 2., 40.])
+    Parameters:
+        f (callable): The function.
+        *primals (Any): Its arguments.
+        has_aux (bool): f returns `(y, aux)`, and only y is differentiated.
+    Returns:
+        tuple: `(y, push)`, or `(y, push, aux)` with `has_aux`. `push` takes tangents as `jvp` does.
+    Raises:
+        ArgumentError: As in `jvp`; else the errors of `grad`.
+    See Also:
+        jvp, vjp, hvp
 
-    Shapes: those of `jvp`.
-    Errors: those of `jvp`.
+    Examples:
+        >>> y, push = wg.linearize(lambda x: x**2, np.array([1.0, 2.0]))
+        >>> push(np.array([1.0, 10.0]))
+        array([ 2., 40.])
     """
     y, push, _, aux = _linearize_call(DerivativeRequest(f, primals, {}, tuple(range(len(primals))), has_aux, False))
 
@@ -250,7 +269,7 @@ def _record_call(
         STATE.fast_entries = None  # the short path drops shapes
     try:
         swaps, f, entered, named = enter_arguments(recording, here, work.f, work.args, work.kwargs, work.wanted)
-        primals = [named[key] if isinstance(key, str) else entered[key] for key in work.wanted]
+        primals = [argument_at(entered, named, key) for key in work.wanted]
         found = [leaves(primal, f"argument {k}") for k, primal in enumerate(primals, 1)]
         known = PrimalLeaves([[(at, slot_of(recording, x), spec_of(x)) for at, x in inside] for inside in found])  # type: ignore[misc]
         try:

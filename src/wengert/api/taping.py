@@ -29,7 +29,7 @@ from wengert.tape.tape import Tape
 from wengert.values.argnums import refuse_swallowed
 from wengert.values.callables import path_in
 from wengert.values.names import is_name
-from wengert.values.settings import SETTINGS, accumulation
+from wengert.values.settings import SETTINGS, accumulation_options
 from wengert.values.sites import Site
 from wengert.values.specs import is_complex
 from wengert.values.trees import rebuild
@@ -42,14 +42,27 @@ def trace(f: Callable[..., R], *args: Any, ctx: Context | None = None, **kwargs:
 
     The inputs of the tape are the floats and arrays among the arguments, also those in containers, one by one. It holds
     the calls of primitives that depend on these; everything else is constant. Played on other inputs it returns f's
-    result for them, or raises StaleTapeError if f would have taken other branches. `ctx` decides which functions are
-    primitives and how their calls are recorded; by default a primitive is a function with a rule.
+    result for them, or raises StaleTapeError if f would have taken other branches.
 
-    >>> value, tape = wg.trace(lambda x: x * x + 1, 3.0)
-    >>> value, tape.play(4.0)
-    (10.0, 17.0)
+    Parameters:
+        f (callable): The function.
+        *args (Any): Its positional arguments.
+        ctx (Context | None): An object that decides which functions are primitives and how their calls are recorded; by
+            default a primitive is a function with a rule.
+        **kwargs (Any): Its keyword arguments.
+    Returns:
+        tuple[Any, Tape]: The value of the call, and the tape.
+    Raises:
+        NoRuleError: A call without a rule receives a traced value.
+        RefusedCallError: The code cannot be traced.
+        WengertError: The call is inside another trace.
+    See Also:
+        gradtape, show, Tape, Context
 
-    Errors: NoRuleError and RefusedCallError for code that cannot be traced; WengertError inside another trace.
+    Examples:
+        >>> value, tape = wg.trace(lambda x: x * x + 1, 3.0)
+        >>> value, tape.play(4.0)
+        (10.0, 17.0)
     """
     refuse_swallowed(f, kwargs)
     return _trace_to_tape(f, args, kwargs, ctx, f)
@@ -61,13 +74,24 @@ def gradtape(
     """Return the tape of `grad(f, *args, **kwargs)`: all primitives of `f` and of its pullbacks.
 
     Its inputs are those of `trace`, and its result is `(value, (f̄, x̄, …))`: f̄ is the gradient of the arrays that f
-    itself holds, or None. `gradtape(f, x).to_source()` is the derivative as plain NumPy. `argnums` says which
-    arguments, as in `grad(f, x)`; by default all. `strategy` is how cotangents are summed, as in `accumulation`.
+    itself holds, or None. `gradtape(f, x).to_source()` is the derivative as plain NumPy.
 
-    >>> wg.gradtape(lambda x: x * x + 1, 3.0).play(4.0)
-    (17.0, (None, 8.0))
+    Parameters:
+        f (callable): The function; it returns one number.
+        *args (Any): Its positional arguments.
+        argnums (int | str | tuple | None): The arguments to differentiate, as in `grad(f, x)`; by default all.
+        strategy (str | None): How to sum cotangents, as in `accumulation_options`.
+        **kwargs (Any): Its keyword arguments.
+    Returns:
+        Tape: The tape of the value and the gradients.
+    Raises:
+        WengertError: The call is inside another trace; else the errors of `grad`.
+    See Also:
+        grad, trace, jvptape, hvptape, show
 
-    Errors: those of `grad`, and WengertError inside another trace.
+    Examples:
+        >>> wg.gradtape(lambda x: x * x + 1, 3.0).play(4.0)
+        (17.0, (None, 8.0))
     """
 
     def gradient(*args: Any, **kwargs: Any) -> Any:
@@ -76,7 +100,7 @@ def gradtape(
 
     before = {**vars(SETTINGS)}
     try:
-        with accumulation(strategy=strategy):
+        with accumulation_options(strategy=strategy):
             return _trace_to_tape(gradient, args, kwargs, None, f)[1]
     finally:
         vars(SETTINGS).update(before)  # also if an interrupt hits as the context begins or ends
@@ -85,12 +109,22 @@ def gradtape(
 def jvptape(f: Callable[..., Any], primals: Any, tangents: Any) -> Tape:
     """Return the tape of `jvp(f, primals, tangents)`: all primitives of `f` and of its pushforwards.
 
-    It takes `primals` and `tangents` as `jvp` does, and its result is `(y, ẏ)`.
+    Its result is `(y, ẏ)`.
 
-    >>> wg.jvptape(lambda x: x * x + 1, (3.0,), (1.0,)).play((4.0,), (10.0,))
-    (17.0, 80.0)
+    Parameters:
+        f (callable): The function.
+        primals (tuple): Its arguments, as for `jvp`.
+        tangents (tuple): A direction for each argument, as for `jvp`.
+    Returns:
+        Tape: The tape, whose inputs are the primals and the tangents.
+    Raises:
+        WengertError: The call is inside another trace; else the errors of `jvp`.
+    See Also:
+        jvp, gradtape, hvptape
 
-    Errors: those of `jvp`, and WengertError inside another trace.
+    Examples:
+        >>> wg.jvptape(lambda x: x * x + 1, (3.0,), (1.0,)).play((4.0,), (10.0,))
+        (17.0, 80.0)
     """
     return _directional_tape(f, jvp, primals, tangents)
 
@@ -98,12 +132,22 @@ def jvptape(f: Callable[..., Any], primals: Any, tangents: Any) -> Tape:
 def hvptape(f: Callable[..., Any], primals: Any, tangents: Any) -> Tape:
     """Return the tape of `hvp(f, primals, tangents)`, the product of the Hessian of `f` with a direction.
 
-    It takes `primals` and `tangents` as `hvp` does, in tuples or bare, and its result is that of `hvp`.
+    Its result is that of `hvp`.
 
-    >>> wg.hvptape(lambda x: np.sum(x**3), np.ones(2), np.ones(2)).play(np.array([1.0, 2.0]), np.array([1.0, 10.0]))
-    array([  6., 120.])
+    Parameters:
+        f (callable): The function; it returns one number.
+        primals (Any): Its arguments in a tuple, or its only argument, as for `hvp`.
+        tangents (Any): A direction for each argument, as for `hvp`.
+    Returns:
+        Tape: The tape, whose inputs are the primals and the tangents.
+    Raises:
+        WengertError: The call is inside another trace; else the errors of `hvp`.
+    See Also:
+        hvp, gradtape, jvptape
 
-    Errors: those of `hvp`, and WengertError inside another trace.
+    Examples:
+        >>> wg.hvptape(lambda x: np.sum(x**3), np.ones(2), np.ones(2)).play(np.array([1.0, 2.0]), np.array([1.0, 10.0]))
+        array([  6., 120.])
     """
     return _directional_tape(f, hvp, primals, tangents)
 

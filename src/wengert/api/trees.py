@@ -21,19 +21,26 @@ def tree_map(f: Callable[..., Any], tree: T, *rest: Any) -> T:
     """Copy `tree` with `f(leaf, *others)` for each leaf, where `others` are the values at its place in `rest`.
 
     A tree is a float, an array, or a list, tuple, named tuple, dictionary, data class or other object that holds trees.
-    Its leaves are floats, complex numbers and arrays of these. The copy keeps other values, integers included. An array
-    that the tree holds twice is one leaf: `f` is called once for it, and the copy holds the result twice.
+    Its leaves are floats, complex numbers and arrays of these. An array that the tree holds twice is one leaf: `f` is
+    called once for it, and the copy holds the result twice. You may differentiate `tree_map`.
 
-    The trees in `rest` have the structure of the first one. At the place of a leaf they may hold any value that is not
-    a container. None at the place of a container stands for None at each of its leaves. You may differentiate
-    `tree_map`.
+    Parameters:
+        f (callable): The function.
+        tree (tree): The tree.
+        *rest (tree): Trees of the structure of the first one. At the place of a leaf they may hold any value that is
+            not a container. None at the place of a container stands for None at each of its leaves.
+    Returns:
+        tree: The copy. It keeps values that are not leaves, integers included.
+    Raises:
+        ArgumentError: A tree in `rest` has another structure.
+    See Also:
+        tree_leaves, tree_paths, ravel
 
-    >>> params = {"w": np.array([1.0, 2.0]), "b": 3.0, "name": "linear"}
-    >>> gradient = {"w": np.array([10.0, 20.0]), "b": None, "name": None}
-    >>> wg.tree_map(lambda x, g: x if g is None else x - 0.1 * g, params, gradient)
-    {'w': array([0., 0.]), 'b': 3.0, 'name': 'linear'}
-
-    Errors: ArgumentError if a tree in `rest` has another structure.
+    Examples:
+        >>> params = {"w": np.array([1.0, 2.0]), "b": 3.0, "name": "linear"}
+        >>> gradient = {"w": np.array([10.0, 20.0]), "b": None, "name": None}
+        >>> wg.tree_map(lambda x, g: x if g is None else x - 0.1 * g, params, gradient)
+        {'w': array([0., 0.]), 'b': 3.0, 'name': 'linear'}
     """
     places = places_in(tree)
     columns = [values_at(places, other, f"tree {k}") for k, other in enumerate(rest, 2)]
@@ -45,8 +52,16 @@ def tree_leaves(tree: Any) -> list[Any]:
 
     An array that the tree holds twice is listed once.
 
-    >>> wg.tree_leaves({"w": np.array([1.0, 2.0]), "b": [3.0], "size": 10})
-    [array([1., 2.]), 3.0]
+    Parameters:
+        tree (tree): The tree, as for `tree_map`.
+    Returns:
+        list: The leaves.
+    See Also:
+        tree_paths, tree_map, ravel
+
+    Examples:
+        >>> wg.tree_leaves({"w": np.array([1.0, 2.0]), "b": [3.0], "size": 10})
+        [array([1., 2.]), 3.0]
     """
     return [place.leaf for place in places_in(tree)]
 
@@ -54,8 +69,16 @@ def tree_leaves(tree: Any) -> list[Any]:
 def tree_paths(tree: Any) -> list[str]:
     """List the path of each leaf of `tree` as Python spells it, in the order of `tree_leaves`.
 
-    >>> wg.tree_paths({"w": np.array([1.0, 2.0]), "b": [3.0], "size": 10})
-    ["['w']", "['b'][0]"]
+    Parameters:
+        tree (tree): The tree, as for `tree_map`.
+    Returns:
+        list[str]: The paths.
+    See Also:
+        tree_leaves, tree_map, grad
+
+    Examples:
+        >>> wg.tree_paths({"w": np.array([1.0, 2.0]), "b": [3.0], "size": 10})
+        ["['w']", "['b'][0]"]
     """
     return [path_text(place.path) for place in places_in(tree)]
 

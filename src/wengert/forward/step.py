@@ -106,5 +106,5 @@ def require_known(tangent: Any) -> Any:
 def _refuse_unknown(bound: Bound) -> None:
     raise RuleError(
         f"{bound.rule.primitive}: the pullback of its rule ({bound.rule.where}) is not known here. "
-        f"Declare a pushforward: @wg.pushforward({bound.rule.primitive})"
+        f"Declare a pushforward: @wg.jvp_rule({bound.rule.primitive})"
     )

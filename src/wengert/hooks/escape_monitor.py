@@ -134,17 +134,24 @@ def _is_escaped(recording: Recording, frame: types.FrameType) -> bool:
 
 
 @contextlib.contextmanager
-def strict() -> Iterator[None]:
+def debug_callbacks() -> Iterator[None]:
     """Refuse uninstrumented functions that read traced values, inside the `with` block and on this thread.
 
-    C code may call such functions. From Python 3.12 on they are always refused, and this does nothing. On 3.11 it
+    C code may call such functions. From Python 3.12 on they always raise an error, and this does nothing. On 3.11 it
     checks every call, which makes all code 5 to 10 times slower.
 
-    >>> with wg.strict():
-    ...     wg.grad(lambda x: x * x)(3.0)
-    6.0
+    Yields:
+        None: A context manager to use in a `with` statement.
+    Raises:
+        EscapedFrameError: From the gradient, if such a function reads a traced value. It is a RefusedCallError.
+        WengertError: A profiler is active.
+    See Also:
+        find_missing_rules, explain_call
 
-    Errors: EscapedFrameError, a RefusedCallError, from the gradient; WengertError if a profiler is active.
+    Examples:
+        >>> with wg.debug_callbacks():
+        ...     wg.grad(lambda x: x * x)(3.0)
+        6.0
     """
     if monitoring is None:
         if sys.getprofile() is not None:

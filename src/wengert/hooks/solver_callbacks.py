@@ -21,8 +21,18 @@ SPARE = 2
 def unseen(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Return `f(*args, **kwargs)`, untraced, so that it is a constant to every derivative.
 
-    >>> wg.grad(lambda x: x * wg.extend.unseen(lambda: x * x))(3.0)
-    9.0
+    Parameters:
+        f (callable): The function.
+        *args (Any): Its positional arguments.
+        **kwargs (Any): Its keyword arguments.
+    Returns:
+        Any: Its result, a constant.
+    See Also:
+        stop_gradient, is_traced
+
+    Examples:
+        >>> wg.grad(lambda x: x * wg.extend.unseen(lambda: x * x))(3.0)
+        9.0
     """
 
     def run(*reached: Any) -> Any:
@@ -61,8 +71,16 @@ class _ReachSearch(TracedSearch):
 def is_traced(value: Any) -> bool:
     """Whether the number or array `value`, or one that it holds as a container, depends on an input of a derivative.
 
-    >>> wg.extend.is_traced(3.0)
-    False
+    Parameters:
+        value (Any): A number, an array or a container.
+    Returns:
+        bool: Whether it depends on such an input.
+    See Also:
+        unseen, order
+
+    Examples:
+        >>> wg.extend.is_traced(3.0)
+        False
     """
     recording = STATE.recording
     if recording is None:
@@ -73,8 +91,14 @@ def is_traced(value: Any) -> bool:
 def order() -> int:
     """Return the derivative order that the current computation must support: the number of nested derivatives.
 
-    >>> wg.extend.order()
-    0
+    Returns:
+        int: The number of nested derivatives.
+    See Also:
+        is_traced
+
+    Examples:
+        >>> wg.extend.order()
+        0
     """
     total, recording = 0, STATE.recording
     while recording is not None:

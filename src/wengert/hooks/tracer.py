@@ -25,6 +25,7 @@ from wengert.recording.session import SESSION, active_recording
 from wengert.recording.shadow import SHADOW
 from wengert.recording.subclasses import renewed
 from wengert.rulebook.registry import rules
+from wengert.values.argnums import Part, Place, argument_at, place_name
 from wengert.values.callables import callable_name
 from wengert.values.frames import users_frames as _users_frames
 from wengert.values.settings import SETTINGS
@@ -134,7 +135,7 @@ def enter_arguments(
     f: Callable[..., Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
-    wanted: Iterable[int | str],
+    wanted: Iterable[Place],
     itself: bool = False,
     promote: bool = True,
 ) -> tuple[Swaps, Callable[..., Any], tuple[Any, ...], dict[str, Any]]:
@@ -148,7 +149,7 @@ def enter_arguments(
     entered, named = list(args), dict(kwargs)
     wanted = list(wanted)
     if recording.reads is not None:
-        recording.reads.parts([named[key] if isinstance(key, str) else entered[key] for key in wanted])
+        recording.reads.parts([argument_at(args, kwargs, _argument_of(key)) for key in wanted])
         if itself:
             recording.reads.holder(f)
     if itself:
@@ -157,10 +158,16 @@ def enter_arguments(
         else:
             f = swaps.enter_callable(f)
             recording.closure_slots = range(here.start, len(recording.entries))
+    parts = []
     for key in wanted:
+        if isinstance(key, Part):
+            parts.append(key)
+            continue
         holder: Any = named if isinstance(key, str) else entered
         value = as_float(holder[key]) if promote else holder[key]
         holder[key] = swaps.enter(value, key if isinstance(key, str) else f"argument {key + 1}")
+    if parts:
+        _enter_parts(swaps, entered, named, parts, wanted)
     for cls in swaps.classes:
         prepare(cls)
     for other, value in (*enumerate(args), *kwargs.items()):
@@ -170,6 +177,25 @@ def enter_arguments(
             else:
                 prepare_value(value)
     return swaps, f, tuple(entered), named
+
+
+def _enter_parts(
+    swaps: Swaps, entered: list[Any], named: dict[str, Any], parts: list[Part], wanted: list[Place]
+) -> None:
+    """Enter the wanted parts of arguments, after the others, and put all in the order of `wanted`."""
+    order = [k for k, key in enumerate(wanted) if not isinstance(key, Part)]
+    for argument in dict.fromkeys([part.argument for part in parts]):
+        places = [k for k, key in enumerate(wanted) if isinstance(key, Part) and key.argument == argument]
+        holder: Any = named if isinstance(argument, str) else entered
+        holder[argument] = swaps.enter_parts(
+            holder[argument], place_name(argument), [part.path for part in parts if part.argument == argument]
+        )
+        order += places
+    swaps.put_in_order(order)
+
+
+def _argument_of(place: Place) -> int | str:
+    return place.argument if isinstance(place, Part) else place
 
 
 def enter_leaves(recording: Recording, here: Level, args: tuple[Any, ...]) -> Leaves:

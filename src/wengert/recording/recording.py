@@ -82,7 +82,7 @@ class SavedShadow(NamedTuple):
 
 
 class Survey(NamedTuple):
-    """The findings of `wg.missing`: callables without a rule, and those that give constants; where, and why."""
+    """The calls that `wg.find_missing_rules` lists: without a rule, or with a constant result; where, and why."""
 
     refused: list[tuple[Any, Site | None, str]]
     cut: list[tuple[Any, Site | None, str]]

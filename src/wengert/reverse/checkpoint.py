@@ -51,10 +51,18 @@ def checkpoint(f: F) -> F:
     residuals are large and its inputs small. On a tape, in a vjp, and in a gradient inside another one, f is recorded
     as if it were not decorated.
 
-    >>> wg.grad(wg.checkpoint(lambda x: x**2))(3.0)
-    6.0
+    Parameters:
+        f (callable): The function. Its arguments and its result may be containers.
+    Returns:
+        callable: The same function, whose gradient keeps its inputs only.
+    Raises:
+        RecomputationError: f does something else when it runs again. Move random draws and other state out of f.
+    See Also:
+        checkpoint_loop, memory
 
-    Errors: RecomputationError if f does something else when it runs again.
+    Examples:
+        >>> wg.grad(wg.checkpoint(lambda x: x**2))(3.0)
+        6.0
     """
 
     given, f = f, unwrapped(f)
@@ -74,14 +82,26 @@ def checkpoint(f: F) -> F:
 def checkpoint_loop(step: Callable[[S, int], S], state: S, n: int, length: int | None = None, quiet: bool = False) -> S:
     """Run `for i in range(n): state = step(state, i)` with a checkpoint every `length` steps; return the last state.
 
-    With `length` √n, the default, a gradient keeps √n states and the residuals of √n steps, not those of all n.
-    `state` may be a number, an array, or a container of these. On a terminal the loop shows its progress, forward and
-    backward, unless `quiet`.
+    With the default `length`, √n, a gradient keeps √n states and the residuals of √n steps, not those of all n. On a
+    terminal the loop shows its progress, forward and backward.
 
-    >>> wg.grad(lambda x: wg.checkpoint_loop(lambda x, i: x * 2 + i, x, 10))(1.0)
-    1024.0
+    Parameters:
+        step (callable): The step: `step(state, i)` returns the next state.
+        state (float | array | container): The first state.
+        n (int): The number of steps.
+        length (int | None): The number of steps from one checkpoint to the next.
+        quiet (bool): Show no progress.
+    Returns:
+        float | array | container: The last state.
+    Raises:
+        RecomputationError: A step does something else when it runs again.
+        ArgumentError: `length` is below 1.
+    See Also:
+        checkpoint, memory
 
-    Errors: RecomputationError as `checkpoint`; ArgumentError for a `length` below 1.
+    Examples:
+        >>> wg.grad(lambda x: wg.checkpoint_loop(lambda x, i: x * 2 + i, x, 10))(1.0)
+        1024.0
     """
     length = max(1, math.isqrt(max(0, n))) if length is None else length
     if length < 1:

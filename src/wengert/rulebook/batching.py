@@ -30,13 +30,20 @@ _METHOD_OWNERS = (np.ndarray, np.generic)
 class Batch(NamedTuple):
     """The call that a batching rule handles: the function `fn` and the number of examples, `size`.
 
-    `axes` says for each argument whether it has a leading axis of examples; for a sequence it is a tuple. `named` are
-    the keyword arguments that have one. `strides` are those of one example of the first argument, if `fn` reads memory
-    layout; None means the strides that it has in the batch.
+    Parameters:
+        fn (callable): The function.
+        size (int): The number of examples.
+        axes (tuple): For each argument, whether it has a leading axis of examples; for a sequence, a tuple of these.
+        named (tuple[str, ...]): The keyword arguments that have one.
+        strides (tuple[int, ...] | None): The strides of one example of the first argument, if `fn` reads memory layout;
+            None means the strides that it has in the batch.
+    See Also:
+        batching, vmap
 
-    >>> batch = wg.extend.Batch(np.sum, 8, (True,))
-    >>> batch.first
-    True
+    Examples:
+        >>> batch = wg.extend.Batch(np.sum, 8, (True,))
+        >>> batch.first
+        True
     """
 
     fn: Callable[..., Any]
@@ -54,16 +61,25 @@ class Batch(NamedTuple):
 def batching(*targets: Any, registry: Registry = rules) -> Callable[[F], F]:
     """Declare how functions are called on a batch, by decorating a function `(batch, *args, **kwargs) -> value`.
 
-    `batch` is a `Batch`. The arguments that it flags have a leading axis of `batch.size` examples, and so has the
-    value: at each index it is the result of `batch.fn` for that example. Return NotImplemented to have `batch.fn`
-    called once per example. `targets` are the functions. `np.ufunc` means every elementwise ufunc, and a method such
-    as `np.ufunc.reduce` means that method of every ufunc. `registry` is the table that stores the batching rule.
+    The arguments that `batch`, a `Batch`, flags have a leading axis of `batch.size` examples, and so has the value: at
+    each index it is the result of `batch.fn` for that example. Return NotImplemented to have `batch.fn` called once per
+    example.
 
-    >>> def norm2(x):
-    ...     return np.sum(x * x)
-    >>> @wg.extend.batching(norm2)
-    ... def batched_norm2(batch, x):
-    ...     return np.einsum("bi,bi->b", x, x)
+    Parameters:
+        *targets (callable): The functions. `np.ufunc` means every elementwise ufunc, and a method such as
+            `np.ufunc.reduce` means that method of every ufunc.
+        registry (Registry): The table of rules to add the batching rule to.
+    Returns:
+        callable: A decorator for the batching rule.
+    See Also:
+        Batch, vmap
+
+    Examples:
+        >>> def norm2(x):
+        ...     return np.sum(x * x)
+        >>> @wg.extend.batching(norm2)
+        ... def batched_norm2(batch, x):
+        ...     return np.einsum("bi,bi->b", x, x)
     """
 
     def declare(function: F) -> F:

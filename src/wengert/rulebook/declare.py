@@ -24,18 +24,20 @@ __all__ = [
     "adjoint",
     "computes_nothing",
     "holds",
+    "jvp_rule",
     "linear",
     "multilinear",
     "non_differentiable",
     "partials",
-    "pullback",
-    "pushforward",
     "rrule",
     "stands_for",
     "times",
+    "vjp_rule",
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
+_DECORATORS = {"pullback": "vjp_rule"}
+"""The decorator for a kind of rule, if it is not called like the kind."""
 
 
 def partials(
@@ -44,29 +46,40 @@ def partials(
 ) -> Callable[[F], F]:  # fmt: skip
     """Declare the rule of elementwise functions, by decorating a function `(y, a, b, ...) -> (∂y/∂a, ∂y/∂b, ...)`.
 
-    `targets` are the functions that the rule is for. y is the result. For a single argument, return the partial without
-    a tuple. The parameters are those of the call; parameters after `*` are not differentiated.
-    `broadcasts`: the arguments broadcast against each other, so the engine sums cotangents back to their shapes.
-    `view`: the result may share memory with argument 0; `identity`: it may be argument 0 itself.
-    `names` maps further keyword arguments of the targets to parameters of the rule, as `{"min": "a_min"}`.
-    `registry` is the table that stores the rule.
+    y is the result. For a single argument, return the partial without a tuple. A partial has the shape of y, or one
+    that broadcasts to it. The parameters are those of the call; parameters after `*` are not differentiated.
 
-    >>> def softplus(x):
-    ...     return np.log1p(np.exp(x))
-    >>> @wg.partials(softplus)
-    ... def softplus_rule(y, x):
-    ...     return 1 / (1 + np.exp(-x))
-    >>> wg.grad(softplus)(0.0)
-    0.5
+    Parameters:
+        *targets (callable): The functions that the rule is for.
+        broadcasts (bool): The arguments broadcast against each other, so the engine sums cotangents back to their
+            shapes.
+        view (bool): The result may share memory with argument 0.
+        identity (bool): The result may be argument 0 itself.
+        names (Mapping[str, str] | None): Further keyword arguments of the targets, and the parameters of the rule that
+            they mean, as in `{"min": "a_min"}`.
+        registry (Registry): The table of rules to add the rule to.
+    Returns:
+        callable: A decorator for the function that returns the partials.
+    Raises:
+        DuplicateRuleError: A target has another rule.
+        RuleError: There are no targets.
+    See Also:
+        scalar_rule, vjp_rule, rrule, test_rrule
 
-    Shapes: a partial has the shape of y, or one that broadcasts to it.
-    Errors: DuplicateRuleError where a target has another rule; RuleError without targets.
+    Examples:
+        >>> def softplus(x):
+        ...     return np.log1p(np.exp(x))
+        >>> @wg.partials(softplus)
+        ... def softplus_rule(y, x):
+        ...     return 1 / (1 + np.exp(-x))
+        >>> wg.grad(softplus)(0.0)
+        0.5
     """
     options = {"broadcasts": broadcasts, "view": view, "identity": identity, "names": names}
     return _declare("partials", targets, registry, **options)
 
 
-def pullback(
+def vjp_rule(
     *targets: Callable[..., Any], broadcasts: bool = False, view: bool = False, identity: bool = False,
     sequence: int | None = None, parts: bool = False, names: Mapping[str, str] | None = None,
     registry: Registry = rules,
@@ -74,23 +87,35 @@ def pullback(
     """Declare the rule of any functions, by decorating a function `(y_bar, y, a, b, ...) -> (a_bar, b_bar, ...)`.
 
     `y_bar` is the cotangent of the result y and has its shape. For a single argument, return the cotangent without a
-    tuple; return None for an argument without derivative. `targets`, `view`, `identity`, `names` and `registry` are as
-    in `partials`.
-    `broadcasts`: a cotangent may have the shape of y instead of its argument's; the engine sums it.
-    `sequence` is the position of an argument that is a sequence of arrays; the rule takes its items one by one.
-    `parts`: if y is a tuple, `y_bar` has None, not zeros, for each part that is not used.
-    A rule with `*args` and a keyword `wanted` gets a flag for each argument; return None for those not wanted.
+    tuple; return None for an argument without derivative. A cotangent has the shape of its argument. A rule with
+    `*args` and a keyword `wanted` gets a flag for each argument; return None for those not wanted.
 
-    >>> def norm2(x):
-    ...     return np.sum(x * x)
-    >>> @wg.pullback(norm2)
-    ... def norm2_rule(y_bar, y, x):
-    ...     return 2 * y_bar * x
-    >>> wg.grad(norm2)(np.array([1.0, 2.0]))
-    array([2., 4.])
+    Parameters:
+        *targets (callable): The functions that the rule is for.
+        broadcasts (bool): A cotangent may have the shape of y instead of its argument's; the engine sums it.
+        view (bool): The result may share memory with argument 0.
+        identity (bool): The result may be argument 0 itself.
+        sequence (int | None): The position of an argument that is a sequence of arrays; the rule takes its items one by
+            one.
+        parts (bool): If y is a tuple, `y_bar` has None, not zeros, for each part that is not used.
+        names (Mapping[str, str] | None): Further keyword arguments of the targets, as in `partials`.
+        registry (Registry): The table of rules to add the rule to.
+    Returns:
+        callable: A decorator for the function that returns the cotangents.
+    Raises:
+        DuplicateRuleError: A target has another rule.
+        RuleError: There are no targets.
+    See Also:
+        rrule, partials, jvp_rule, test_rrule
 
-    Shapes: a cotangent has the shape of its argument.
-    Errors: those of `partials`.
+    Examples:
+        >>> def norm2(x):
+        ...     return np.sum(x * x)
+        >>> @wg.vjp_rule(norm2)
+        ... def norm2_rule(y_bar, y, x):
+        ...     return 2 * y_bar * x
+        >>> wg.grad(norm2)(np.array([1.0, 2.0]))
+        array([2., 4.])
     """
     options = {"broadcasts": broadcasts, "view": view, "identity": identity, "names": names}
     return _declare("pullback", targets, registry, sequence=sequence, parts=parts, **options)
@@ -101,24 +126,34 @@ def rrule(f: Callable[..., Any], *args: Any, registry: Registry = rules, **kwarg
     """Declare the rule of `f` in its general form, by decorating a function `(*args, **kwargs) -> (y, pullback)`.
 
     y is the value of `f(*args, **kwargs)`. `pullback(y_bar)` takes the cotangent of y and returns one for each
-    positional argument, or None if it has none. `registry` is the table that stores the rule.
+    positional argument, or None if it has none. With arguments, `rrule(f, *args)` calls the rule of f, in whichever
+    form it is declared; the pullback that it returns always returns a tuple.
 
-    >>> def square(x):
-    ...     return x * x
-    >>> @wg.rrule(square)
-    ... def square_rule(x):
-    ...     return x * x, lambda y_bar: y_bar * 2 * x
-    >>> wg.grad(square)(3.0)
-    6.0
+    Parameters:
+        f (callable): The function.
+        *args (Any): Its positional arguments, to call its rule.
+        registry (Registry): The table of rules.
+        **kwargs (Any): Its keyword arguments, to call its rule.
+    Returns:
+        callable | tuple: A decorator for the rule; with arguments `(y, pullback)`.
+    Raises:
+        DuplicateRuleError: f has another rule.
+        NoRuleError: With arguments: f has no rule.
+    See Also:
+        vjp_rule, partials, custom_derivative, test_rrule
 
-    With arguments, `rrule(f, *args)` calls the rule of f, in whichever form it is declared, and returns
-    `(y, pullback)`; this pullback always returns a tuple.
+    Examples:
+        >>> def square(x):
+        ...     return x * x
+        >>> @wg.rrule(square)
+        ... def square_rule(x):
+        ...     return x * x, lambda y_bar: y_bar * 2 * x
+        >>> wg.grad(square)(3.0)
+        6.0
 
-    >>> y, pullback = wg.rrule(square, 3.0)
-    >>> y, pullback(10.0)
-    (9.0, (60.0,))
-
-    Errors: those of `partials`; with arguments NoRuleError.
+        >>> y, pullback = wg.rrule(square, 3.0)
+        >>> y, pullback(10.0)
+        (9.0, (60.0,))
     """
     return registry.rrule(f, *args, **kwargs) if args or kwargs else _declare("rrule", (f,), registry)
 
@@ -127,16 +162,22 @@ def rrule(f: Callable[..., Any], *args: Any, registry: Registry = rules, **kwarg
 def non_differentiable(*targets: Callable[..., Any], registry: Registry = rules) -> Any:
     """Declare that the results of the functions `targets` are constants, whose derivative is zero.
 
-    With one function it returns that function, so it can be used as a decorator. `registry` is the table that stores
-    the rules.
+    Parameters:
+        *targets (callable): The functions.
+        registry (Registry): The table of rules to add the rules to.
+    Returns:
+        callable: The function, if there is one, so that you can use it as a decorator.
+    Raises:
+        DuplicateRuleError: A target has another rule.
+    See Also:
+        stop_gradient, rrule
 
-    >>> @wg.non_differentiable
-    ... def scale(x):
-    ...     return float(np.max(np.abs(x)))
-    >>> wg.grad(lambda x: np.sum(x) / scale(x))(np.array([1.0, 4.0]))
-    array([0.25, 0.25])
-
-    Errors: DuplicateRuleError where a target has another rule.
+    Examples:
+        >>> @wg.non_differentiable
+        ... def scale(x):
+        ...     return float(np.max(np.abs(x)))
+        >>> wg.grad(lambda x: np.sum(x) / scale(x))(np.array([1.0, 4.0]))
+        array([0.25, 0.25])
     """
     if not targets:
         return lambda f: non_differentiable(f, registry=registry)
@@ -152,28 +193,37 @@ def accumulates(
 ) -> Callable[[F], F]:
     """Declare how to add the cotangent of argument `arg` in place: `(x_bar, y_bar, y, *args) -> x_bar`.
 
-    `targets` are functions that have a rule. The decorated function does `x_bar += ...` and returns `x_bar`. The engine
-    calls it instead of the rule if x̄ already holds a sum, in a buffer of the engine's own; no array is made for the
-    summand. The function may read no more of the arguments than the rule does. If it returns NotImplemented, it must
-    not have changed `x_bar`; the engine then calls the rule.
-    `scatters`: most added elements are zero, so the engine adds the first contribution in place too, to zeros.
-    `above` is the smallest number of elements of x̄ for which the engine calls the function.
-    `registry` is the table that has the rules.
+    The decorated function does `x_bar += ...` and returns `x_bar`, which has the shape and dtype of its argument. The
+    engine calls it instead of the rule if x̄ already holds a sum, in a buffer of the engine's own; no array is made for
+    the summand. The function may read no more of the arguments than the rule does. If it returns NotImplemented, it
+    must not have changed `x_bar`; the engine then calls the rule.
 
-    >>> def first(x):
-    ...     return x[:1].copy()
-    >>> @wg.pullback(first)
-    ... def first_rule(y_bar, y, x):
-    ...     return np.concatenate([y_bar, np.zeros(len(x) - 1)])
-    >>> @wg.accumulates(first, arg=0)
-    ... def add_first(x_bar, y_bar, y, x):
-    ...     x_bar[:1] += y_bar
-    ...     return x_bar
-    >>> wg.grad(lambda x: np.sum(x * x) + np.sum(first(x)))(np.array([1.0, 2.0]))
-    array([3., 4.])
+    Parameters:
+        *targets (callable): The functions; they already have a rule.
+        arg (int): The position of the argument.
+        scatters (bool): Most added elements are zero, so the engine adds the first contribution in place too, to zeros.
+        above (int): The smallest number of elements of x̄ for which the engine calls the function.
+        registry (Registry): The table of rules that has the rules.
+    Returns:
+        callable: A decorator for the function that adds.
+    Raises:
+        NoRuleError: A target has no rule.
+        DuplicateRuleError: `arg` is accumulated already.
+    See Also:
+        vjp_rule, add_inplace, debug
 
-    Shapes: x̄ has the shape and dtype of its argument.
-    Errors: NoRuleError where a target has no rule, DuplicateRuleError where `arg` is accumulated already.
+    Examples:
+        >>> def first(x):
+        ...     return x[:1].copy()
+        >>> @wg.vjp_rule(first)
+        ... def first_rule(y_bar, y, x):
+        ...     return np.concatenate([y_bar, np.zeros(len(x) - 1)])
+        >>> @wg.accumulates(first, arg=0)
+        ... def add_first(x_bar, y_bar, y, x):
+        ...     x_bar[:1] += y_bar
+        ...     return x_bar
+        >>> wg.grad(lambda x: np.sum(x * x) + np.sum(first(x)))(np.array([1.0, 2.0]))
+        array([3., 4.])
     """
 
     def declare(function: F) -> F:
@@ -184,29 +234,38 @@ def accumulates(
     return declare
 
 
-def pushforward(*targets: Callable[..., Any], broadcasts: bool = False, registry: Registry = rules) -> Callable[[F], F]:
+def jvp_rule(*targets: Callable[..., Any], broadcasts: bool = False, registry: Registry = rules) -> Callable[[F], F]:
     """Declare how to push tangents through the functions `targets`: `(tangents, y, a, b, ...) -> y_dot`.
 
-    `targets` already have a rule. `tangents` is a tuple with the tangent of each of the rule's arguments, or None for
-    zero; it has the items of a sequence one by one, as the rule does. y is the result; a, b, ... are the arguments.
-    Parameters after `*` are static, as in the rule. `registry` is the table that has the rules.
-    `broadcasts`: tangents may have one more, leading, axis, for several directions at once, and the formula keeps it.
-    Tangents of fewer axes are then reshaped to one axis more than y has.
+    `tangents` is a tuple with the tangent of each of the rule's arguments, or None for zero; it has the items of a
+    sequence one by one, as the rule does. y is the result; a, b, ... are the arguments. A tangent has the shape of its
+    argument; the result has that of y, or one that broadcasts to it. Parameters after `*` are static, as in the rule.
 
     Without this declaration forward mode uses the partials of a rule, or transposes its pullback, which costs more.
 
-    >>> def cube(x):
-    ...     return x * x * x
-    >>> @wg.pullback(cube)
-    ... def cube_rule(y_bar, y, x):
-    ...     return y_bar * 3 * x * x
-    >>> @wg.pushforward(cube)
-    ... def push_cube(tangents, y, x):
-    ...     return 3 * x * x * tangents[0]
-    >>> wg.test_rrule(cube, 2.0)
+    Parameters:
+        *targets (callable): The functions; they already have a rule.
+        broadcasts (bool): Tangents may have one more, leading, axis, for several directions at once, and the formula
+            keeps it. Tangents of fewer axes are then reshaped to one axis more than y has.
+        registry (Registry): The table of rules that has the rules.
+    Returns:
+        callable: A decorator for the function that returns the tangent.
+    Raises:
+        NoRuleError: A target has no rule.
+        DuplicateRuleError: A target has a pushforward.
+    See Also:
+        vjp_rule, rrule, jvp
 
-    Shapes: a tangent has the shape of its argument; the result has that of y, or one that broadcasts to it.
-    Errors: NoRuleError where a target has no rule, DuplicateRuleError where it has a pushforward.
+    Examples:
+        >>> def cube(x):
+        ...     return x * x * x
+        >>> @wg.vjp_rule(cube)
+        ... def cube_rule(y_bar, y, x):
+        ...     return y_bar * 3 * x * x
+        >>> @wg.jvp_rule(cube)
+        ... def push_cube(tangents, y, x):
+        ...     return 3 * x * x * tangents[0]
+        >>> wg.test_rrule(cube, 2.0)
     """
 
     def declare(function: F) -> F:
@@ -223,18 +282,27 @@ def linear(
 ) -> None:  # fmt: skip
     """Declare that the functions `targets`, which have a rule, are linear in all differentiable arguments together.
 
-    Forward mode then calls the function on the tangents. `args` are the positions of the linear arguments, by default
-    all positional ones of the rule. `without` names static arguments that only add a constant. `registry` is the table
-    that has the rules.
+    Forward mode then calls the function on the tangents.
 
-    >>> def swapped(x):
-    ...     return x[::-1].copy()
-    >>> @wg.pullback(swapped)
-    ... def swapped_rule(y_bar, y, x):
-    ...     return y_bar[::-1]
-    >>> wg.extend.linear(swapped)
+    Parameters:
+        *targets (callable): The functions.
+        args (tuple[int, ...] | None): The positions of the linear arguments, by default all positional ones of the
+            rule.
+        without (tuple[str, ...]): Static arguments that only add a constant.
+        registry (Registry): The table of rules that has the rules.
+    Raises:
+        NoRuleError: A target has no rule.
+        DuplicateRuleError: A target has a pushforward.
+    See Also:
+        multilinear, jvp_rule
 
-    Errors: those of `pushforward`.
+    Examples:
+        >>> def swapped(x):
+        ...     return x[::-1].copy()
+        >>> @wg.vjp_rule(swapped)
+        ... def swapped_rule(y_bar, y, x):
+        ...     return y_bar[::-1]
+        >>> wg.extend.linear(swapped)
     """
     for f in targets:
         registry.push_by(f, Pushforward("linear", linear, args, without))
@@ -243,17 +311,24 @@ def linear(
 def multilinear(*targets: Callable[..., Any], registry: Registry = rules) -> None:
     """Declare that the functions `targets`, which have a rule, are linear in each differentiable argument.
 
-    The tangent of the result is then a sum: in each term, one argument is replaced by its tangent. `registry` is the
-    table that has the rules.
+    The tangent of the result is then a sum: in each term, one argument is replaced by its tangent.
 
-    >>> def scaled(c, x):
-    ...     return c * x
-    >>> @wg.pullback(scaled)
-    ... def scaled_rule(y_bar, y, c, x):
-    ...     return np.sum(y_bar * x), c * y_bar
-    >>> wg.extend.multilinear(scaled)
+    Parameters:
+        *targets (callable): The functions.
+        registry (Registry): The table of rules that has the rules.
+    Raises:
+        NoRuleError: A target has no rule.
+        DuplicateRuleError: A target has a pushforward.
+    See Also:
+        linear, jvp_rule
 
-    Errors: those of `pushforward`.
+    Examples:
+        >>> def scaled(c, x):
+        ...     return c * x
+        >>> @wg.vjp_rule(scaled)
+        ... def scaled_rule(y_bar, y, c, x):
+        ...     return np.sum(y_bar * x), c * y_bar
+        >>> wg.extend.multilinear(scaled)
     """
     for f in targets:
         registry.push_by(f, Pushforward("multilinear", multilinear))
@@ -263,19 +338,27 @@ def stands_for(*targets: Callable[..., Any], registry: Registry = rules) -> Call
     """Declare a stand-in: a Python function that runs in place of the C functions `targets` on traced values.
 
     The decorated function takes the same arguments, and computes and writes the same. Its calls are recorded one by
-    one, like the user's own code. A stand-in can write into an argument, or take and return objects; a rule cannot.
-    If no traced value reaches the call, the target itself runs. A rule of a target takes precedence. `registry` is the
-    table that stores the stand-in.
+    one, like the user's own code. A stand-in can write into an argument, or take and return objects; a rule cannot. If
+    no traced value reaches the call, the target itself runs. A rule of a target takes precedence.
 
-    >>> from scipy.linalg.lapack import dlarfg
-    >>> @wg.extend.stands_for(dlarfg)
-    ... def reflection(n, alpha, x):
-    ...     beta = -np.copysign(np.hypot(alpha, np.linalg.norm(x)), alpha)
-    ...     return beta, x / (alpha - beta), (beta - alpha) / beta
-    >>> wg.grad(lambda alpha: dlarfg(2, alpha, np.array([4.0]))[0])(3.0)
-    -0.6
+    Parameters:
+        *targets (callable): The C functions.
+        registry (Registry): The table of rules to add the stand-in to.
+    Returns:
+        callable: A decorator for the stand-in.
+    Raises:
+        DuplicateRuleError: A target has another stand-in.
+    See Also:
+        rrule, computes_nothing
 
-    Errors: DuplicateRuleError where a target has another stand-in.
+    Examples:
+        >>> from scipy.linalg.lapack import dlarfg
+        >>> @wg.extend.stands_for(dlarfg)
+        ... def reflection(n, alpha, x):
+        ...     beta = -np.copysign(np.hypot(alpha, np.linalg.norm(x)), alpha)
+        ...     return beta, x / (alpha - beta), (beta - alpha) / beta
+        >>> wg.grad(lambda alpha: dlarfg(2, alpha, np.array([4.0]))[0])(3.0)
+        -0.6
     """
 
     def declare(function: F) -> F:
@@ -289,12 +372,19 @@ def computes_nothing(*targets: Callable[..., Any], registry: Registry = rules) -
     """Declare that the C functions `targets` compute nothing from the numbers in their arguments, and may run as is.
 
     They store arrays and return the same objects, or read types and shapes, but never a number. To declare a C class
-    and all its subclasses, pass its `__new__` or `__init__`. `registry` is the table that stores the declaration.
+    and all its subclasses, pass its `__new__` or `__init__`.
 
-    >>> import sys
-    >>> wg.extend.computes_nothing(sys.intern)
+    Parameters:
+        *targets (callable): The C functions.
+        registry (Registry): The table of rules to add the declaration to.
+    Raises:
+        DuplicateRuleError: A target has a stand-in.
+    See Also:
+        stands_for, non_differentiable
 
-    Errors: DuplicateRuleError where a target has a stand-in.
+    Examples:
+        >>> import sys
+        >>> wg.extend.computes_nothing(sys.intern)
     """
     for f in targets:
         registry.stand_in((f,), f)
@@ -310,24 +400,33 @@ def holds(
 ) -> None:
     """Declare how objects of these `classes` store arrays of floats, so that they can be differentiated as arguments.
 
-    `keys(obj)` returns a key for each array, `load(obj, key)` returns that array, and `store(obj, key, array)` replaces
-    it. `copy(obj)` returns an object that shares everything with `obj` until a `store` on either. A gradient is such a
-    copy with gradients in place of the arrays; its other attributes stay. `is_array`: an object is one labelled array;
-    if that has a single element, a differentiated function may return the object as its scalar.
+    A gradient is a copy with gradients instead of the arrays; its other attributes stay.
 
-    >>> class Column:
-    ...     def __init__(self, name, numbers):
-    ...         self.name, self.numbers = name, numbers
-    >>> wg.extend.holds(
-    ...     Column,
-    ...     keys=lambda column: ["numbers"],
-    ...     load=getattr,
-    ...     store=setattr,
-    ...     copy=lambda column: Column(column.name, column.numbers),
-    ... )
-    >>> gradient = wg.grad(lambda column: np.sum(column.numbers ** 2))(Column("height", np.array([1.0, 2.0])))
-    >>> gradient.name, gradient.numbers
-    ('height', array([2., 4.]))
+    Parameters:
+        *classes (type): The classes.
+        keys (callable): `keys(obj)` returns a key for each array.
+        load (callable): `load(obj, key)` returns that array.
+        store (callable): `store(obj, key, array)` replaces it.
+        copy (callable): `copy(obj)` returns an object that shares everything with `obj` until a `store` on either.
+        is_array (bool): An object is one labelled array; if that has a single element, a differentiated function may
+            return the object as its scalar.
+    See Also:
+        tree_map, ravel
+
+    Examples:
+        >>> class Column:
+        ...     def __init__(self, name, numbers):
+        ...         self.name, self.numbers = name, numbers
+        >>> wg.extend.holds(
+        ...     Column,
+        ...     keys=lambda column: ["numbers"],
+        ...     load=getattr,
+        ...     store=setattr,
+        ...     copy=lambda column: Column(column.name, column.numbers),
+        ... )
+        >>> gradient = wg.grad(lambda column: np.sum(column.numbers ** 2))(Column("height", np.array([1.0, 2.0])))
+        >>> gradient.name, gradient.numbers
+        ('height', array([2., 4.]))
     """
     for cls in classes:
         hold_by(cls, Holding(keys, load, store, copy, is_array))
@@ -336,9 +435,17 @@ def holds(
 def adjoint(a: Any) -> Any:
     """Return Aᴴ, the conjugate transpose of `a` in its last two axes.
 
-    >>> wg.extend.adjoint(np.array([[1.0, 2j]]))
-    array([[1.-0.j],
-           [0.-2.j]])
+    Parameters:
+        a (array): A matrix, or several on the last two axes.
+    Returns:
+        array: The conjugate transpose.
+    See Also:
+        times
+
+    Examples:
+        >>> wg.extend.adjoint(np.array([[1.0, 2j]]))
+        array([[1.-0.j],
+               [0.-2.j]])
     """
     transposed = a.T if isinstance(a, np.ndarray) and a.ndim == 2 else np.swapaxes(a, -1, -2)
     return np.conj(transposed) if is_complex(a) else transposed
@@ -348,7 +455,9 @@ def _declare(
     kind: str, targets: tuple[Callable[..., Any], ...], registry: Registry, **options: Any
 ) -> Callable[[F], F]:
     if not targets:
-        raise RuleError(f"name the functions that the rule is for, as in @{kind}(np.sin, math.sin)")
+        raise RuleError(
+            f"name the functions that the rule is for, as in @{_DECORATORS.get(kind, kind)}(np.sin, math.sin)"
+        )
 
     def declare(function: F) -> F:
         registry.add(Rule(function.__name__, targets, kind, function, place(function), **options))

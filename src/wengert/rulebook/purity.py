@@ -99,16 +99,24 @@ def computes(f: F) -> F:
 
     Use it for a function whose source does not show this: one that loops, calls C code, or raises to refuse arguments.
 
-    >>> @wg.extend.computes
-    ... def refused(why):
-    ...     raise wg.NoDerivativeError(why)
-    >>> def power(x, n):
-    ...     return x**n
-    >>> @wg.partials(power)
-    ... def power_rule(y, x, n):
-    ...     return n * x ** (n - 1), refused("n is an integer")
-    >>> wg.grad(power)(2.0, 3.0)
-    12.0
+    Parameters:
+        f (callable): The function.
+    Returns:
+        callable: f.
+    See Also:
+        partials, rrule
+
+    Examples:
+        >>> @wg.extend.computes
+        ... def refused(why):
+        ...     raise wg.NoDerivativeError(why)
+        >>> def power(x, n):
+        ...     return x**n
+        >>> @wg.partials(power)
+        ... def power_rule(y, x, n):
+        ...     return n * x ** (n - 1), refused("n is an integer")
+        >>> wg.grad(power)(2.0, 3.0)
+        12.0
     """
     _purity_by_function[f] = FREE
     return f

@@ -152,7 +152,7 @@ class _Pushed(NamedTuple):
         if self.rule.kind == "rrule":
             raise RuleError(
                 f"{self.rule.primitive}: the pullback of its rule ({self.rule.where}) is not known here. "
-                f"Declare a pushforward: @wg.pushforward({self.rule.primitive})"
+                f"Declare a pushforward: @wg.jvp_rule({self.rule.primitive})"
             )
         wanted = tuple([tangent is not None for tangent in tangents])
         back = self.rule.keeping(wanted) if self.keeps else self.rule.variant(wanted).call
@@ -285,7 +285,7 @@ def transposed(
     except WengertError as error:
         raise RuleError(
             f"{rule.primitive} has no pushforward: the pullback of its rule ({rule.where}) cannot be transposed. "
-            f"Declare one: decorate `(tangents, y, *args) -> ẏ` with @wg.pushforward({rule.primitive}). "
+            f"Declare one: decorate `(tangents, y, *args) -> ẏ` with @wg.jvp_rule({rule.primitive}). "
             f"The reason:\n{error}"
         ) from error
     return parts.joined([call(np.conj, slope) if is_complex(slope) else slope for slope in slopes])

@@ -21,16 +21,19 @@ T = TypeVar("T")
 
 
 class Registry:
-    """The table of rules, `wg.rules`: use `f in rules`, `rules[f]`, `len(rules)`, and iterate over its callables.
+    """The table of rules, `wg.rules`, by callable.
 
-    All threads share the table, and a lookup sees its current state; `version` grows with each change. The first lookup
-    loads the rules that other distributions provide, by entry points of the `group`. The first lookup after a library
-    is imported loads the rules for its functions (`when_imported`).
+    Use `f in rules`, `rules[f]`, `len(rules)`, and iterate over its callables. `rules[f]` raises a NoRuleError, with a
+    stub to complete, if f has no rule. All threads share the table, and a lookup sees its current state; `version`
+    grows with each change. The first lookup loads the rules that other distributions provide, by entry points of the
+    `group`. The first lookup after a library is imported loads the rules for its functions (`when_imported`).
 
-    >>> np.sin in wg.rules, np.pad in wg.rules
-    (True, False)
+    See Also:
+        rrule, explain_call
 
-    Errors: NoRuleError from `rules[f]`, with a stub to paste.
+    Examples:
+        >>> np.sin in wg.rules, np.pad in wg.rules
+        (True, False)
     """
 
     def __init__(self, group: str | None = None) -> None:
@@ -55,7 +58,7 @@ class Registry:
         if rule is None:
             name = callable_name(f)
             raise NoRuleError(
-                f"{name} has no rule. It may not need one: wg.policy({name}) says how wengert treats its calls. "
+                f"{name} has no rule. It may not need one: wg.explain_call({name}) says how wengert treats its calls. "
                 f"To declare a rule:\n\n{stub(f)}"
             )
         return rule
@@ -164,7 +167,7 @@ class Registry:
             self._changed()
 
     def push_by(self, f: Callable[..., Any], pushforward: Pushforward) -> None:
-        """Let `pushforward` push tangents through calls of `f`, as `@pushforward` and `linear` declare."""
+        """Let `pushforward` push tangents through calls of `f`, as `@jvp_rule` and `linear` declare."""
         rule, where = self._find(f) or self[f], place(pushforward.function)
         old = rule.forward
         if old is not None and place(old.function) != where:

@@ -21,8 +21,17 @@ ENTERED = "Pullbacks compute with it, also on values that an outer derivative wa
 def times(y_bar: Any, p: Any) -> Any:
     """Return ȳ · conj(∂y/∂x), with the partial `p` for ∂y/∂x: the pullback of an elementwise function.
 
-    >>> wg.extend.times(np.array([1.0, 2.0]), 3.0)  # `y_bar`, `p`
-    array([3., 6.])
+    Parameters:
+        y_bar (float | array): The cotangent ȳ.
+        p (float | array): The partial ∂y/∂x.
+    Returns:
+        float | array: The cotangent of x.
+    See Also:
+        partials, adjoint
+
+    Examples:
+        >>> wg.extend.times(np.array([1.0, 2.0]), 3.0)  # `y_bar`, `p`
+        array([3., 6.])
     """
     if isinstance(p, Thunk):
         p = force(p)

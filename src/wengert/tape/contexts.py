@@ -16,15 +16,19 @@ class Context:
     functions. Every recorded call goes through `record_primitive`. In-place writes, and the steps of a gradient inside
     the function, reach it only after they ran: you may count or refuse these, but not replace them.
 
-    >>> class Counting(wg.Context):
-    ...     calls = 0
-    ...     def record_primitive(self, tape, v_f, *v_args, **v_kwargs):
-    ...         self.calls += 1
-    ...         return super().record_primitive(tape, v_f, *v_args, **v_kwargs)
-    >>> counting = Counting()
-    >>> _ = wg.trace(lambda x: x * x + 1, 3.0, ctx=counting)
-    >>> counting.calls
-    2
+    See Also:
+        trace, RRuleContext
+
+    Examples:
+        >>> class Counting(wg.Context):
+        ...     calls = 0
+        ...     def record_primitive(self, tape, v_f, *v_args, **v_kwargs):
+        ...         self.calls += 1
+        ...         return super().record_primitive(tape, v_f, *v_args, **v_kwargs)
+        >>> counting = Counting()
+        >>> _ = wg.trace(lambda x: x * x + 1, 3.0, ctx=counting)
+        >>> counting.calls
+        2
     """
 
     def is_primitive(self, f: Any, *args: Any) -> bool:

@@ -28,20 +28,28 @@ _RANDOM = ("numpy.random", "scipy.stats")
 def fold_constants(tape: Tape, pure: Iterable[Callable[..., Any]] = ()) -> Tape:
     """Replace each call on `tape` that depends on constants only by the constant it returns; return the tape.
 
-    Calls of operators and of functions in C, NumPy and SciPy that have a rule are folded. A Python function, which may
-    print or draw random numbers, is folded only if it is in `pure`. A call that raises stays. Folded arrays are
-    read-only, because every run of the tape returns the same ones.
+    Calls of operators and of functions in C, NumPy and SciPy that have a rule are folded. A call that raises stays.
+    Folded arrays are read-only, because every run of the tape returns the same ones.
 
-    >>> tape = wg.Tape()
-    >>> tape.inputs = [3.0]
-    >>> half = tape.push(wg.mkcall(np.divide, tape.push(wg.Constant(1.0)), 2.0))
-    >>> tape.result = tape.push(wg.mkcall(np.multiply, tape.inputs[0], half))
-    >>> print(wg.fold_constants(tape))
-    Tape(Context)
-      inp %1::float
-      const %2 = 0.5::float64  # folded from np.divide
-      %3 = np.multiply(%1, %2)::float64
-      return %3
+    Parameters:
+        tape (Tape): The tape, which is changed.
+        pure (Iterable[callable]): Python functions to fold too. Others may print or draw random numbers, and stay.
+    Returns:
+        Tape: The same tape.
+    See Also:
+        Tape, Constant, primitivize
+
+    Examples:
+        >>> tape = wg.Tape()
+        >>> tape.inputs = [3.0]
+        >>> half = tape.push(wg.mkcall(np.divide, tape.push(wg.Constant(1.0)), 2.0))
+        >>> tape.result = tape.push(wg.mkcall(np.multiply, tape.inputs[0], half))
+        >>> print(wg.fold_constants(tape))
+        Tape(Context)
+          inp %1::float
+          const %2 = 0.5::float64  # folded from np.divide
+          %3 = np.multiply(%1, %2)::float64
+          return %3
     """
     ops, also = list(tape), tuple(pure)
     read = {v.op for op in ops for v in op.references()}

@@ -35,10 +35,16 @@ class Variable:
     op at that position when it is read. A bound Variable hashes by its op. An op that replaces another takes over its
     identity, so a dict keyed by Variables stays correct after `Tape.replace`.
 
-    >>> _, tape = wg.trace(lambda x: x + 1, 1.0)
-    >>> y = tape.result
-    >>> y, y.id, y.op.val, wg.Variable(3) == y
-    (%3, 3, 2.0, False)
+    Parameters:
+        of (Op | int): The op, or its position.
+    See Also:
+        bound_variable, Tape
+
+    Examples:
+        >>> _, tape = wg.trace(lambda x: x + 1, 1.0)
+        >>> y = tape.result
+        >>> y, y.id, y.op.val, wg.Variable(3) == y
+        (%3, 3, 2.0, False)
     """
 
     __slots__ = ("_op", "_position")
@@ -145,14 +151,21 @@ class Op:
 class Input(Op):
     """An op whose value is passed in when the tape is played: an argument of the traced function.
 
-    `val` is the recorded value and `name` the parameter's name. `callee` marks the function itself, %1 of a traced
-    tape. `site` is the user's line, and `note` says what the op is on a derivative tape.
+    Parameters:
+        val (Any): The recorded value.
+        name (str | None): The parameter's name.
+        callee (bool): Whether it is the function itself, %1 of a traced tape.
+        site (Site | None): The user's line.
+        note (Any): The role of the op on a derivative tape.
+    See Also:
+        Constant, Call, Tape
 
-    >>> tape = wg.Tape()
-    >>> x = tape.push(wg.Input(2.0, "x"))
-    >>> tape.result = tape.push(wg.Call(np.sin, [x]))
-    >>> tape.play(0.0)
-    np.float64(0.0)
+    Examples:
+        >>> tape = wg.Tape()
+        >>> x = tape.push(wg.Input(2.0, "x"))
+        >>> tape.result = tape.push(wg.Call(np.sin, [x]))
+        >>> tape.play(0.0)
+        np.float64(0.0)
     """
 
     __slots__ = ("callee", "name")
@@ -177,10 +190,18 @@ class Input(Op):
 class Constant(Op):
     """An op whose value `val` depends on no input; `site` and `note` are as in `Input`.
 
-    >>> tape = wg.Tape()
-    >>> tape.result = tape.push(wg.Constant(2.0))
-    >>> tape.play()
-    2.0
+    Parameters:
+        val (Any): The value.
+        site (Site | None): The user's line.
+        note (Any): The role of the op on a derivative tape.
+    See Also:
+        Input, Call, fold_constants
+
+    Examples:
+        >>> tape = wg.Tape()
+        >>> tape.result = tape.push(wg.Constant(2.0))
+        >>> tape.play()
+        2.0
     """
 
     __slots__ = ()
@@ -195,17 +216,29 @@ class Constant(Op):
 class Call(Op):
     """A call `fn(*args, **kwargs)`; `fn` and the arguments, also inside containers, may be Variables.
 
-    `val` is the recorded value; `site` and `note` are as in `Input`. A `guard` is a call whose result (a bool, int,
-    None or str) decided how the function ran. When the tape is played, it must return `val` again.
+    A guard is a call whose result (a bool, int, None or str) decided how the function ran. When the tape is played, it
+    must return `val` again.
 
-    >>> tape = wg.Tape()
-    >>> tape.inputs = [3.0]
-    >>> tape.push(wg.Call(np.greater, [tape.inputs[0], 0.0], val=True, guard=True))
-    %2
-    >>> tape.result = tape.inputs[0]
-    >>> tape.play(-1.0)
-    Traceback (most recent call last):
-    wengert.errors.StaleTapeError: recorded with `guard np.greater(%1, 0.0) is True`, now it is False: ...
+    Parameters:
+        fn (callable | Variable): The function.
+        args (Sequence): Its positional arguments.
+        kwargs (Mapping | None): Its keyword arguments.
+        val (Any): The recorded value.
+        site (Site | None): The user's line.
+        note (Any): The role of the op on a derivative tape.
+        guard (bool): Whether the call is a guard.
+    See Also:
+        mkcall, Input, Constant, Variable
+
+    Examples:
+        >>> tape = wg.Tape()
+        >>> tape.inputs = [3.0]
+        >>> tape.push(wg.Call(np.greater, [tape.inputs[0], 0.0], val=True, guard=True))
+        %2
+        >>> tape.result = tape.inputs[0]
+        >>> tape.play(-1.0)
+        Traceback (most recent call last):
+        wengert.errors.StaleTapeError: recorded with `guard np.greater(%1, 0.0) is True`, now it is False: ...
     """
 
     __slots__ = ("args", "fn", "guard", "kwargs")
@@ -327,11 +360,21 @@ def key_value(key: Any) -> Any:
 def mkcall(fn: Any, /, *args: Any, **kwargs: Any) -> Call:
     """Make the `Call` of `fn(*args, **kwargs)`, to push on a tape; run it now if the values it reads are known.
 
-    >>> tape = wg.Tape()
-    >>> tape.inputs = [2.0]
-    >>> y = tape.push(wg.mkcall(np.add, tape.inputs[0], 1.0))
-    >>> y.op.val
-    np.float64(3.0)
+    Parameters:
+        fn (callable): The function.
+        *args (Any): Its positional arguments, with Variables for the values of ops.
+        **kwargs (Any): Its keyword arguments, likewise.
+    Returns:
+        Call: The call, with its value if known.
+    See Also:
+        Call, Tape
+
+    Examples:
+        >>> tape = wg.Tape()
+        >>> tape.inputs = [2.0]
+        >>> y = tape.push(wg.mkcall(np.add, tape.inputs[0], 1.0))
+        >>> y.op.val
+        np.float64(3.0)
     """
     call = Call(fn, args, kwargs)
     if all(value_of(v) is not MISSING for v in call.references()):

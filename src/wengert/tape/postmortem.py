@@ -23,16 +23,23 @@ _LINES_SHOWN = 12  # lines of the tape
 class PostMortem(NamedTuple):
     """The report that `post_mortem` returns of an `error`: the `tape` up to the line that raised, and the `stack`.
 
-    The tape has no result. The tape of a gradient shows the calls that have a derivative, with the values that a
-    pullback would have read. The stack holds the lines of the user's frames, the innermost last. Print the report to
-    see all three.
+    The tape of a gradient shows the calls that have a derivative, with the values that a pullback would have read.
+    Print the report to see all three parts.
 
-    >>> try:
-    ...     wg.grad(lambda x: [np.sin(x)][1])(1.0)
-    ... except IndexError as error:
-    ...     mortem = wg.post_mortem(error)
-    >>> mortem.tape[3].fn, len(mortem.stack)
-    (<ufunc 'sin'>, 2)
+    Parameters:
+        error (BaseException): The exception.
+        tape (Tape): The tape up to the line that raised it; it has no result.
+        stack (tuple[Site, ...]): The lines of the user's frames, the innermost last.
+    See Also:
+        post_mortem
+
+    Examples:
+        >>> try:
+        ...     wg.grad(lambda x: [np.sin(x)][1])(1.0)
+        ... except IndexError as error:
+        ...     mortem = wg.post_mortem(error)
+        >>> mortem.tape[3].fn, len(mortem.stack)
+        (<ufunc 'sin'>, 2)
     """
 
     error: BaseException
@@ -51,18 +58,26 @@ class PostMortem(NamedTuple):
 def post_mortem(error: BaseException | None = None) -> PostMortem:
     """Return the recording of the traced function that raised `error`: a `PostMortem`, with tape and stack.
 
-    Without `error`, use the last uncaught exception. The exception holds the recording, and frees it when it goes.
+    The exception holds the recording, and frees it when it goes.
 
-    >>> try:
-    ...     wg.grad(lambda x: [x * x][1])(1.0)
-    ... except IndexError as error:
-    ...     print(wg.post_mortem(error).tape)
-    Tape(Context)
-      inp %1 = <lambda>::function
-      inp %2 = x::float
-      %3 = mul(%2, %2)::float
+    Parameters:
+        error (BaseException | None): The exception; by default the last uncaught one.
+    Returns:
+        PostMortem: The report, with the tape and the stack.
+    Raises:
+        WengertError: No traced function raised `error`.
+    See Also:
+        PostMortem, debug_nans
 
-    Errors: WengertError if no traced function raised `error`.
+    Examples:
+        >>> try:
+        ...     wg.grad(lambda x: [x * x][1])(1.0)
+        ... except IndexError as error:
+        ...     print(wg.post_mortem(error).tape)
+        Tape(Context)
+          inp %1 = <lambda>::function
+          inp %2 = x::float
+          %3 = mul(%2, %2)::float
     """
     error = getattr(sys, "last_value", None) if error is None else error
     for each in _chain(error):

@@ -26,7 +26,7 @@ from wengert.tape.ops import Call, Constant, Op, Variable, mkcall, references, v
 from wengert.tape.tape import Context, Tape
 from wengert.values.functional import Path, getfield, make_tuple
 from wengert.values.results import keys_of
-from wengert.values.settings import SETTINGS, accumulation
+from wengert.values.settings import SETTINGS, accumulation_options
 from wengert.values.specs import is_complex, is_inexact
 
 
@@ -35,9 +35,13 @@ class RRuleContext(Context):
 
     `pullbacks` maps the Variable of a value to that of its pullback, and `derivs` to that of its cotangent.
 
-    >>> _, tape = wg.trace(lambda x: x * x, 3.0, ctx=wg.RRuleContext())
-    >>> tape.ctx.pullbacks
-    {%4: %5}
+    See Also:
+        rrule_tape, Context, rrule
+
+    Examples:
+        >>> _, tape = wg.trace(lambda x: x * x, 3.0, ctx=wg.RRuleContext())
+        >>> tape.ctx.pullbacks
+        {%4: %5}
     """
 
     def __init__(self) -> None:
@@ -72,15 +76,26 @@ def rrule_tape(
 ) -> Tape:
     """Make the tape of `(value, gradients)` of a `tape`, from `rrule` calls and the pullbacks that these return.
 
-    `wanted_inputs` are the inputs to differentiate, as Variables or positions; by default all that hold floats. `seed`
-    is the cotangent of the result. `strategy` says how cotangents are summed, as in `accumulation`. Cotangents are in
-    the rules' convention, ȳ·conj(∂y/∂x): the gradient of a complex input is not conjugated.
+    Cotangents are in the rules' convention, ȳ·conj(∂y/∂x): the gradient of a complex input is not conjugated.
 
-    >>> _, tape = wg.trace(lambda x: x * x, 3.0)
-    >>> wg.rrule_tape(tape).play(4.0)
-    (16.0, (8.0,))
+    Parameters:
+        tape (Tape): The tape of the function.
+        wanted_inputs (Sequence[Variable | int] | None): The inputs to differentiate, as Variables or positions; by
+            default all that hold floats.
+        seed (Any): The cotangent of the result.
+        strategy (str | None): How to sum cotangents, as in `accumulation_options`.
+    Returns:
+        Tape: The tape of the value and the gradients.
+    Raises:
+        NoRuleError: A call has no rule; the error names the user's line.
+        NonScalarOutputError: The seed does not fit the result.
+    See Also:
+        trace, gradtape, rrule
 
-    Errors: NoRuleError, at the user's line; NonScalarOutputError for a seed that does not fit the result.
+    Examples:
+        >>> _, tape = wg.trace(lambda x: x * x, 3.0)
+        >>> wg.rrule_tape(tape).play(4.0)
+        (16.0, (8.0,))
     """
     wanted = _wanted_inputs(tape, wanted_inputs)
     between = _calls_between(tape, wanted)
@@ -100,7 +115,7 @@ def rrule_tape(
             copy.rewrite(moved)
             table[op] = made.push(_recomputed(copy))
     made.result = moved(tape.result)
-    with accumulation(strategy=strategy):
+    with accumulation_options(strategy=strategy):
         return append_reverse_pass(made, [moved(v) for v in wanted], seed)
 
 
@@ -272,7 +287,7 @@ def _with_note(call: Call, *note: Any) -> Call:
 
 def _wanted_inputs(tape: Tape, wanted: Sequence[Variable | int] | None) -> list[Variable]:
     if wanted is not None:
-        return [tape.bound(v) for v in wanted]
+        return [tape.bound_variable(v) for v in wanted]
     return [v for v in tape.inputs if is_inexact(value_of(v))]
 
 

@@ -33,32 +33,37 @@ from wengert.tape.ops import (
 )
 from wengert.tape.play import play
 from wengert.tape.subtapes import subtape
+from wengert.values.renamed import under_old_name
 from wengert.values.sites import Site
 
 __all__ = [
     "MISSING", "Call", "Constant", "Context", "Input", "Op", "Slot", "Tape", "V", "Variable",
-    "bound", "mkcall", "references", "value_of", "verify", "with_variables",
+    "bound_variable", "mkcall", "references", "value_of", "verify", "with_variables",
 ]  # fmt: skip
 
 
 class Tape:
     """A straight-line program: a list of ops (Inputs, Constants, Calls), numbered from 1, and which is its result.
 
-    `trace` and `gradtape` make tapes. You can also fill an empty one by hand, with `push`. `ctx` is the Context under
-    which it is recorded.
+    `trace` and `gradtape` make tapes. You can also fill an empty one by hand, with `push`. The parameters `v`, `at`,
+    `which` and `result` of the methods are Variables of this tape, or positions from 1.
 
-    >>> tape = wg.Tape()
-    >>> tape.inputs = [2.0]
-    >>> tape.result = tape.push(wg.mkcall(np.multiply, tape.inputs[0], 2.0))
-    >>> print(tape)
-    Tape(Context)
-      inp %1::float
-      %2 = np.multiply(%1, 2.0)::float64
-      return %2
-    >>> tape.play(3.0)
-    np.float64(6.0)
+    Parameters:
+        ctx (Context | None): The object under which the tape is recorded.
+    See Also:
+        trace, gradtape, show, verify
 
-    The parameters `v`, `at`, `which` and `result` of the methods are Variables of this tape, or positions from 1.
+    Examples:
+        >>> tape = wg.Tape()
+        >>> tape.inputs = [2.0]
+        >>> tape.result = tape.push(wg.mkcall(np.multiply, tape.inputs[0], 2.0))
+        >>> print(tape)
+        Tape(Context)
+          inp %1::float
+          %2 = np.multiply(%1, 2.0)::float64
+          return %2
+        >>> tape.play(3.0)
+        np.float64(6.0)
     """
 
     def __init__(self, ctx: Any = None) -> None:
@@ -118,9 +123,11 @@ class Tape:
             raise reference_error(f"%{position} is not on this tape", f"positions run from 1 to {self._count}")
         return self.settle()[position - 1]
 
-    def bound(self, v: Variable | int) -> Variable:
+    def bound_variable(self, v: Variable | int) -> Variable:
         """Return a Variable for `v` that follows its op through edits, as a position does not."""
         return Variable(self[v])
+
+    bound = under_old_name("Tape.bound", "Tape.bound_variable", bound_variable)
 
     @property
     def inputs(self) -> list[Variable]:
@@ -151,7 +158,7 @@ class Tape:
 
     @result.setter
     def result(self, v: Variable | int) -> None:
-        self._result = self.bound(v)
+        self._result = self.bound_variable(v)
 
     def find(self, what: Any = None, *, where: Callable[[Op], bool] | None = None) -> list[Variable]:
         """Find the ops that call `what`, a function or its name, or the input of that name, and satisfy `where(op)`."""
@@ -253,7 +260,7 @@ class Tape:
 
         Errors: TapeError if `changes[v]` comes after one of these readers.
         """
-        table = {self.bound(old): self.bound(new) for old, new in changes.items()}
+        table = {self.bound_variable(old): self.bound_variable(new) for old, new in changes.items()}
         ops = self.settle()
         for op in ops:
             for new in (table[v] for v in op.references() if v in table):
@@ -386,26 +393,43 @@ class Tape:
         return source.compile_tape(self, name)
 
 
-def bound(tape: Tape, v: Variable | int) -> Variable:
+def bound_variable(tape: Tape, v: Variable | int) -> Variable:
     """Return a Variable for `v` (a Variable or a position on `tape`) that follows its op through edits.
 
-    >>> _, tape = wg.trace(lambda x: x + 1, 1.0)
-    >>> y = wg.bound(tape, 3)
-    >>> _ = tape.insert(3, wg.mkcall(np.sin, tape[2].id))
-    >>> y
-    %4
+    Parameters:
+        tape (Tape): The tape.
+        v (Variable | int): The Variable or the position.
+    Returns:
+        Variable: A Variable of the same op.
+    See Also:
+        Variable, Tape
+
+    Examples:
+        >>> _, tape = wg.trace(lambda x: x + 1, 1.0)
+        >>> y = wg.bound_variable(tape, 3)
+        >>> _ = tape.insert(3, wg.mkcall(np.sin, tape[2].id))
+        >>> y
+        %4
     """
-    return tape.bound(v)
+    return tape.bound_variable(v)
 
 
 def verify(tape: Tape) -> Tape:
     """Check that the inputs of `tape` come first, that each reference points backwards, and that the result is on it.
 
-    >>> _, tape = wg.trace(lambda x: x + 1, 1.0)
-    >>> wg.verify(tape) is tape
-    True
+    Parameters:
+        tape (Tape): The tape.
+    Returns:
+        Tape: The same tape.
+    Raises:
+        TapeError: The tape breaks one of these conditions; the error names its line.
+    See Also:
+        Tape, fold_constants
 
-    Errors: TapeError, with the tape's line.
+    Examples:
+        >>> _, tape = wg.trace(lambda x: x + 1, 1.0)
+        >>> wg.verify(tape) is tape
+        True
     """
     seen: set[Op] = set()
     begun = False

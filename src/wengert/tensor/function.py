@@ -34,16 +34,23 @@ BACKENDS = get_args(BackendName)
 class TensorFunction(Carrier):
     """A function of the tensor language: call it like the Python function that it was made from.
 
-    `wg.tensor.function` makes one. Its methods derive others from it. It has a `name`, the names of its
-    `parameters`, and a `backend` that runs it. In all methods `argnums` is a position or a name of an argument, or a
-    tuple of these for a tuple of derivatives.
+    `wg.tensor.function` makes one. Its methods derive others from it. In all methods `argnums` is a position or a name
+    of an argument, or a tuple of these for a tuple of derivatives.
 
-    >>> @wg.tensor.function(backend="numpy")
-    ... def dot(a, b):
-    ...     return sum(a[i] * b[i] for i in range(len(a)))
-    >>> a, b = np.array([1.0, 2.0]), np.array([3.0, 4.0])
-    >>> print(dot(a, b), dot.grad()(a, b), dot.cost(a, b))
-    11.0 [3. 4.] 3
+    Parameters:
+        name (str): Its name.
+        parameters (tuple[str, ...]): The names of its parameters.
+        backend (str): The backend that runs it.
+    See Also:
+        function
+
+    Examples:
+        >>> @wg.tensor.function(backend="numpy")
+        ... def dot(a, b):
+        ...     return sum(a[i] * b[i] for i in range(len(a)))
+        >>> a, b = np.array([1.0, 2.0]), np.array([3.0, 4.0])
+        >>> print(dot(a, b), dot.grad()(a, b), dot.cost(a, b))
+        11.0 [3. 4.] 3
     """
 
     like: Any = None  # the Python function that has the same parameters
@@ -372,17 +379,26 @@ def cotangent_parts(y_bar: Any) -> Any:
 def function(plain: Any = None, *, backend: BackendName = "auto") -> Any:
     """Make a `TensorFunction` of `plain`, a Python function made of comprehensions. A decorator.
 
-    Its derivative takes at most four times its operations. `backend` runs it: "numpy", "native" (compiled by numba) or
-    "reference" (slow, for checks). The default "auto" is numba where it is installed and worth compiling, else NumPy.
+    Its derivative takes at most four times its operations.
 
-    >>> @wg.tensor.function(backend="numpy")
-    ... def total(a):
-    ...     return sum(a[i] * a[i] for i in range(len(a)))
-    >>> total.grad()(np.array([1.0, 2.0]))
-    array([2., 4.])
+    Parameters:
+        plain (callable | None): The Python function. Without it, `function` returns a decorator.
+        backend (str): "numpy", "native" (compiled by numba) or "reference" (slow, for checks). The default "auto" is
+            numba where it is installed and worth compiling, else NumPy.
+    Returns:
+        TensorFunction: The function.
+    Raises:
+        TensorLanguageError: At a call: the code is not in the language; the error names the line.
+        OutOfRangeError: At a call: an access is not known to stay in its array.
+    See Also:
+        TensorFunction, relation
 
-    Errors, at a call: TensorLanguageError, with the line, for code that the language does not have; OutOfRangeError for
-    an access that is not known to stay in its array.
+    Examples:
+        >>> @wg.tensor.function(backend="numpy")
+        ... def total(a):
+        ...     return sum(a[i] * a[i] for i in range(len(a)))
+        >>> total.grad()(np.array([1.0, 2.0]))
+        array([2., 4.])
     """
     if plain is None:
         return lambda f: function(f, backend=backend)

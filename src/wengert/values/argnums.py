@@ -3,31 +3,47 @@
 One rule serves all arguments in `argnums`: each must hold a float or complex number, or be an integer (`int`,
 `np.integer`), which counts as the float that equals it. Others raise an error, or have the gradient None with
 `allow_int`. Without `argnums`, as in `grad(f, x, y)`, an argument that holds no float has the gradient None.
+A path such as `"p.layers[0].w"` names a part of an argument.
 """
 
 from __future__ import annotations
 
 import difflib
 import numbers
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from itertools import permutations
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from wengert.errors import ArgumentError, IntegerInputError, NonScalarOutputError
 from wengert.values.callables import callable_name, named_parameters, parameter_names, takes_any_keyword
 from wengert.values.specs import as_float, is_complex, is_inexact
+from wengert.values.tree_parts import near_paths, part_at, with_single_quotes
 from wengert.values.trees import leaves
 
 Argnums = int | str | Sequence[int | str] | None
+
+
+class Part(NamedTuple):
+    """A part of an argument: the argument's place in a call, the path from there, and the whole path with its name."""
+
+    argument: int | str
+    path: str
+    name: str
+
+
+Place = int | str | Part
+"""A positional argument, a keyword argument, or a part of one."""
 
 OPTIONS = ("argnums", "has_aux", "holomorphic", "allow_int", "seed")
 
 
 def places_of(
     f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Argnums
-) -> tuple[tuple[int | str, ...], bool]:
-    """Return the arguments in `argnums` as positions and keywords, and whether `argnums` was one key, not a tuple."""
+) -> tuple[tuple[Place, ...], bool]:
+    """Return the Places of the arguments in `argnums`, and whether `argnums` was one key, not a tuple."""
     if isinstance(argnums, int) and 0 <= argnums < len(args):
         return (argnums,), True
     single = isinstance(argnums, (int, str))
@@ -35,14 +51,44 @@ def places_of(
     found = tuple([_place(key, f, args, kwargs) for key in keys])
     if len(set(found)) < len(found):
         raise ArgumentError(f"argnums={argnums!r} names an argument twice. Name it once.")
+    if any([isinstance(place, Part) for place in found]):
+        _refuse_overlaps(found, argnums)
     return found, single
 
 
-def _place(key: int | str, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int | str:
-    """Return the position or keyword by which a call passes the argument that `argnums` calls `key`."""
+def _refuse_overlaps(found: tuple[Place, ...], argnums: Argnums) -> None:
+    """Refuse a path that names a part of what another key names."""
+    for whole, part in permutations(found, 2):
+        if isinstance(part, Part) and (
+            part.argument == whole
+            or (isinstance(whole, Part) and whole.argument == part.argument and _is_inside(part.path, whole.path))
+        ):
+            raise ArgumentError(f"argnums={argnums!r} names {part.name!r} twice. Leave it out: it is in another key.")
+
+
+def _is_inside(path: str, whole: str) -> bool:
+    return path.startswith(whole) and path[len(whole) : len(whole) + 1] in ("", ".", "[")
+
+
+def argument_at(args: Sequence[Any], kwargs: Mapping[str, Any], place: Place) -> Any:
+    """Return the argument of a call, or the part of one, at a Place."""
+    if isinstance(place, Part):
+        return part_at(argument_at(args, kwargs, place.argument), place.path)
+    return kwargs[place] if isinstance(place, str) else args[place]
+
+
+def place_name(place: Place) -> str:
+    """Return a Place's name for messages, where the names of the parameters are not known."""
+    return place.name if isinstance(place, Part) else place if isinstance(place, str) else f"argument {place + 1}"
+
+
+def _place(key: int | str, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Place:
+    """Return the Place in a call of the argument, or the part of one, that `argnums` calls `key`."""
     if isinstance(key, str):
         if key in kwargs:
             return key
+        if "." in key or "[" in key:
+            return _part(key, f, args, kwargs)
         names = named_parameters(f)  # takes 30 µs
         if key in names and names.index(key) < len(args):
             return names.index(key)
@@ -58,6 +104,26 @@ def _place(key: int | str, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     )
 
 
+def _part(key: str, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Part:
+    """Return the Place of the part of an argument that the path `key` names. Errors: ArgumentError if there is none."""
+    head = re.split(r"[.\[]", key, maxsplit=1)[0]
+    if not head:
+        example = (named_parameters(f) or ["0"])[0] + key
+        raise ArgumentError(f"argnums={key!r} names no argument. Begin the path with a name, as in {example!r}.")
+    argument = _place(int(head) if head.isdigit() else head, f, args, kwargs)
+    value, path = argument_at(args, kwargs, argument), with_single_quotes(key[len(head) :])
+    try:
+        part_at(value, path)
+    except LookupError:
+        near = ", ".join(near_paths(value, head, head + path))
+        raise ArgumentError(
+            f"argnums names {key!r}, but the argument {head!r} has no such part. "
+            + (f"Near paths are {near}. wg.tree_paths({head}) lists all." if near else f"{head!r} holds no float.")
+        ) from None
+    assert not isinstance(argument, Part)
+    return Part(argument, path, head + path)
+
+
 def _parameters(names: list[str]) -> str:
     return (
         f"The function's parameters are {', '.join(names)}."
@@ -66,15 +132,13 @@ def _parameters(names: list[str]) -> str:
     )
 
 
-def argument_names(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], wanted: tuple[int | str, ...]) -> list[str]:
+def argument_names(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], wanted: tuple[Place, ...]) -> list[str]:
     """Return the names that the function `f` has for these arguments."""
     names = named_parameters(f)
-    return [
-        key if isinstance(key, str) else names[key] if key < len(names) else f"argument {key + 1}" for key in wanted
-    ]
+    return [names[key] if isinstance(key, int) and key < len(names) else place_name(key) for key in wanted]
 
 
-def asked_for(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], wanted: tuple[int | str, ...]) -> str:
+def asked_for(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], wanted: tuple[Place, ...]) -> str:
     """Name the arguments in `argnums` for a message."""
     return " or ".join(argument_names(f, args, kwargs, wanted)) or "any argument"
 
@@ -82,10 +146,15 @@ def asked_for(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], wanted: tup
 # Whether they can have a derivative
 
 
-def check_inputs(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], wanted: tuple[int | str, ...]) -> None:
+def check_inputs(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], wanted: tuple[Place, ...]) -> None:
     """Raise IntegerInputError for an argument that holds only numbers without a derivative, such as integers."""
     for key in wanted:
-        value = kwargs[key] if isinstance(key, str) else args[key]
+        value = argument_at(args, kwargs, key)
+        if isinstance(key, Part) and not leaves(value):
+            raise IntegerInputError(
+                f"{key.name} is of type {type(value).__name__} and holds no float. Set it to a float, leave it out of "
+                "argnums, or pass allow_int=True to get None for it."
+            )
         found = None if is_inexact(value) else _without_derivative(value)
         if found is None or leaves(value):
             continue

@@ -93,8 +93,12 @@ class _Nothing(AbstractTangent):
 class ZeroTangent(_Nothing):
     """A cotangent that is certainly zero, of any shape. It adds nothing to a sum.
 
-    >>> wg.ZeroTangent() + 2.0, wg.ZeroTangent() * 2.0
-    (2.0, ZeroTangent())
+    See Also:
+        NoTangent, ProjectTo
+
+    Examples:
+        >>> wg.ZeroTangent() + 2.0, wg.ZeroTangent() * 2.0
+        (2.0, ZeroTangent())
     """
 
     __slots__ = ()
@@ -108,8 +112,12 @@ class ZeroTangent(_Nothing):
 class NoTangent(_Nothing):
     """The cotangent of an argument that has no derivative, such as an integer or a name; None in a rule means the same.
 
-    >>> wg.ProjectTo(3)(1.0)
-    NoTangent()
+    See Also:
+        ZeroTangent, ProjectTo
+
+    Examples:
+        >>> wg.ProjectTo(3)(1.0)
+        NoTangent()
     """
 
     __slots__ = ()
@@ -125,9 +133,17 @@ class Tangent(AbstractTangent):
 
     Parts are passed by position or keyword, and read by index, key or attribute. Missing parts are zero.
 
-    >>> t = wg.Tangent(tuple, 1.0, 2.0) + wg.Tangent(tuple, 10.0)
-    >>> t, t[1], t[7]
-    (Tangent(tuple, 11.0, 2.0), 2.0, ZeroTangent())
+    Parameters:
+        of (type): The class of the container.
+        *items (Any): The cotangents of its items.
+        **fields (Any): The cotangents of its fields.
+    See Also:
+        ZeroTangent, NoTangent, ProjectTo
+
+    Examples:
+        >>> t = wg.Tangent(tuple, 1.0, 2.0) + wg.Tangent(tuple, 10.0)
+        >>> t, t[1], t[7]
+        (Tangent(tuple, 11.0, 2.0), 2.0, ZeroTangent())
     """
 
     __slots__ = ("of", "parts")
@@ -193,9 +209,15 @@ def _what(x: Any) -> str:
 class Thunk(AbstractTangent):
     """A cotangent that is computed on demand: `make()` computes it, again at each call.
 
-    >>> x_bar = wg.Thunk(lambda: np.ones(2) * 3.0)
-    >>> x_bar, wg.unthunk(x_bar)
-    (Thunk(...), array([3., 3.]))
+    Parameters:
+        make (callable): A function without parameters that returns the cotangent.
+    See Also:
+        unthunk, InplaceableThunk
+
+    Examples:
+        >>> x_bar = wg.Thunk(lambda: np.ones(2) * 3.0)
+        >>> x_bar, wg.unthunk(x_bar)
+        (Thunk(...), array([3., 3.]))
     """
 
     __slots__ = ("make",)
@@ -239,11 +261,20 @@ class Thunk(AbstractTangent):
 class InplaceableThunk(Thunk):
     """A thunk that can also add its value to an array: `add(x_bar)` does `x_bar += val()` and returns x_bar.
 
-    `val` computes the value. `add` receives an array of the argument's shape and dtype, which only the engine uses.
+    Parameters:
+        val (callable): A function without parameters that returns the value.
+        add (callable): A function that adds the value to an array of the argument's shape and dtype, which only the
+            engine uses, and returns that array.
+    See Also:
+        Thunk, add_inplace, accumulates
 
-    >>> row = wg.InplaceableThunk(val=lambda: np.array([0.0, 5.0]), add=lambda x_bar: np.add(x_bar, [0, 5], out=x_bar))
-    >>> wg.add_inplace(np.ones(2), row)
-    array([1., 6.])
+    Examples:
+        >>> row = wg.InplaceableThunk(
+        ...     val=lambda: np.array([0.0, 5.0]),
+        ...     add=lambda x_bar: np.add(x_bar, [0, 5], out=x_bar),
+        ... )
+        >>> wg.add_inplace(np.ones(2), row)
+        array([1., 6.])
     """
 
     __slots__ = ("add",)
@@ -265,9 +296,16 @@ class KnownInPart(Thunk):
 
     A linear function that reads only the other elements, such as an index, has a known result.
 
-    >>> y_dot = wg.extend.KnownInPart(np.array([2.0, np.nan]), "the second has no derivative")
-    >>> y_dot.through(lambda tangent: tangent[:1]), y_dot.through(lambda tangent: tangent[1:])
-    (array([2.]), KnownInPart(...))
+    Parameters:
+        tangent (array): The tangent.
+        why (str): The message of the error.
+    See Also:
+        ZeroTangent
+
+    Examples:
+        >>> y_dot = wg.extend.KnownInPart(np.array([2.0, np.nan]), "the second has no derivative")
+        >>> y_dot.through(lambda tangent: tangent[:1]), y_dot.through(lambda tangent: tangent[1:])
+        (array([2.]), KnownInPart(...))
     """
 
     __slots__ = ("tangent", "why")
@@ -288,8 +326,16 @@ class KnownInPart(Thunk):
 def unthunk(x: Any) -> Any:
     """Return the value of a thunk `x`, which may be another thunk; any other `x` unchanged.
 
-    >>> wg.unthunk(wg.Thunk(lambda: 2.0)), wg.unthunk(3.0)
-    (2.0, 3.0)
+    Parameters:
+        x (Any): A cotangent.
+    Returns:
+        Any: Its value, or `x` itself.
+    See Also:
+        Thunk, InplaceableThunk
+
+    Examples:
+        >>> wg.unthunk(wg.Thunk(lambda: 2.0)), wg.unthunk(3.0)
+        (2.0, 3.0)
     """
     return x() if isinstance(x, Thunk) else x
 
@@ -312,11 +358,20 @@ def add_inplace(x: Any, y: Any) -> Any:
     Use the result, and no longer x. x is written if it is a plain, writeable array of floats or complex numbers in
     NumPy's own memory, its dtype holds the sum, and it shares no memory with y. An InplaceableThunk y then adds itself.
 
-    >>> x = np.array([1.0, 2.0])
-    >>> wg.add_inplace(x, np.array([10.0, 10.0])) is x, x
-    (True, array([11., 12.]))
+    Parameters:
+        x (Any): A cotangent that nothing else reads.
+        y (Any): A cotangent.
+    Returns:
+        Any: The sum.
+    Raises:
+        RuleError: The shapes differ: nothing is broadcast.
+    See Also:
+        InplaceableThunk, accumulates
 
-    Errors: RuleError if the shapes differ: nothing is broadcast.
+    Examples:
+        >>> x = np.array([1.0, 2.0])
+        >>> wg.add_inplace(x, np.array([10.0, 10.0])) is x, x
+        (True, array([11., 12.]))
     """
     if is_zero(x) or is_zero(y):
         return x + y

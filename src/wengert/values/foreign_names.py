@@ -44,7 +44,7 @@ INSTEAD = {
 }  # fmt: skip
 
 
-def no_such_name(name: str) -> str:
-    """Return the message for a name that wengert does not have."""
+def no_such_name(name: str, module: str) -> str:
+    """Return the message for a name that a module of wengert does not have."""
     instead = INSTEAD.get(name)
-    return f"module 'wengert' has no attribute {name!r}" + (f": {instead}. See docs/coming-from." if instead else "")
+    return f"module {module!r} has no attribute {name!r}" + (f": {instead}. See docs/coming-from." if instead else "")

@@ -45,8 +45,18 @@ __all__ = [
 def setitem(x: np.ndarray, key: Any, value: Any) -> np.ndarray:
     """Return a copy of `x` after `x[key] = value`, as which such a write is recorded.
 
-    >>> wg.extend.setitem(np.zeros(3), slice(1, None), 5.0)
-    array([0., 5., 5.])
+    Parameters:
+        x (array): The array.
+        key (Any): An index, slice, mask or tuple of these.
+        value (float | array): The value to write.
+    Returns:
+        array: The copy.
+    See Also:
+        getitem, additem
+
+    Examples:
+        >>> wg.extend.setitem(np.zeros(3), slice(1, None), 5.0)
+        array([0., 5., 5.])
     """
     out = _places_apart(x)
     out[key] = value
@@ -56,8 +66,18 @@ def setitem(x: np.ndarray, key: Any, value: Any) -> np.ndarray:
 def additem(x: np.ndarray, key: Any, value: Any) -> np.ndarray:
     """Return a copy of `x` with `value` added at `key`, once for each time that an index occurs.
 
-    >>> wg.extend.additem(np.zeros(3), [1, 1], 5.0)
-    array([ 0., 10.,  0.])
+    Parameters:
+        x (array): The array.
+        key (Any): An index, slice, mask or tuple of these.
+        value (float | array): The value to add.
+    Returns:
+        array: The copy.
+    See Also:
+        getitem, setitem
+
+    Examples:
+        >>> wg.extend.additem(np.zeros(3), [1, 1], 5.0)
+        array([ 0., 10.,  0.])
     """
     out = _places_apart(x)
     if may_repeat(key):
@@ -71,11 +91,21 @@ def additem(x: np.ndarray, key: Any, value: Any) -> np.ndarray:
 def lens(x: np.ndarray, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> np.ndarray:
     """Return a copy of a window of `shape` and `strides` onto the memory of `x`: a read of a view is recorded so.
 
-    >>> wg.extend.lens(np.arange(6.0), 8, (2,), (16,))
-    array([1., 3.])
+    Parameters:
+        x (array): The array.
+        offset (int): The bytes from the first element of `x` to that of the window.
+        shape (tuple[int, ...]): The shape of the window.
+        strides (tuple[int, ...]): Its strides, in bytes.
+    Returns:
+        array: The copy.
+    Raises:
+        ValueError: The window leaves the memory of `x`.
+    See Also:
+        setlens, addlens
 
-    Units: `offset`, from the first element of `x` to that of the window, and `strides` are in bytes.
-    Errors: ValueError if the window leaves the memory of `x`.
+    Examples:
+        >>> wg.extend.lens(np.arange(6.0), 8, (2,), (16,))
+        array([1., 3.])
     """
     return _window(x, offset, shape, strides).copy()
 
@@ -83,8 +113,20 @@ def lens(x: np.ndarray, offset: int, shape: tuple[int, ...], strides: tuple[int,
 def setlens(x: np.ndarray, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], value: Any) -> np.ndarray:
     """Return a copy of `x` with `value` written through the window that `lens(x, offset, shape, strides)` reads.
 
-    >>> wg.extend.setlens(np.zeros(4), 8, (2,), (16,), 5.0)
-    array([0., 5., 0., 5.])
+    Parameters:
+        x (array): The array.
+        offset (int): The bytes from the first element of `x` to that of the window.
+        shape (tuple[int, ...]): The shape of the window.
+        strides (tuple[int, ...]): Its strides, in bytes.
+        value (float | array): The value to write.
+    Returns:
+        array: The copy.
+    See Also:
+        lens, addlens
+
+    Examples:
+        >>> wg.extend.setlens(np.zeros(4), 8, (2,), (16,), 5.0)
+        array([0., 5., 0., 5.])
     """
     out = strided_copy(x)
     _window(out, offset, shape, strides)[...] = value
@@ -96,8 +138,20 @@ def addlens(x: np.ndarray, offset: int, shape: tuple[int, ...], strides: tuple[i
 
     An element that appears twice in the window is added to twice.
 
-    >>> wg.extend.addlens(np.zeros(2), 8, (3,), (0,), 1.0)
-    array([0., 3.])
+    Parameters:
+        x (array): The array.
+        offset (int): The bytes from the first element of `x` to that of the window.
+        shape (tuple[int, ...]): The shape of the window.
+        strides (tuple[int, ...]): Its strides, in bytes.
+        value (float | array): The value to add.
+    Returns:
+        array: The copy.
+    See Also:
+        lens, setlens
+
+    Examples:
+        >>> wg.extend.addlens(np.zeros(2), 8, (3,), (0,), 1.0)
+        array([0., 3.])
     """
     out = strided_copy(x)
     window = _window(out, offset, shape, strides)
@@ -115,8 +169,18 @@ def addlens(x: np.ndarray, offset: int, shape: tuple[int, ...], strides: tuple[i
 def setpart(x: np.ndarray, part: str, value: Any) -> np.ndarray:
     """Return a copy of a complex array `x` with its `part`, "real" or "imag", set to `value`.
 
-    >>> wg.extend.setpart(np.zeros(2, complex), "imag", 5.0)
-    array([0.+5.j, 0.+5.j])
+    Parameters:
+        x (array): The complex array.
+        part (str): "real" or "imag".
+        value (float | array): The value to write.
+    Returns:
+        array: The copy.
+    See Also:
+        setitem
+
+    Examples:
+        >>> wg.extend.setpart(np.zeros(2, complex), "imag", 5.0)
+        array([0.+5.j, 0.+5.j])
     """
     out = _places_apart(x)
     setattr(out, part, value)
@@ -126,8 +190,16 @@ def setpart(x: np.ndarray, part: str, value: Any) -> np.ndarray:
 def make_tuple(*xs: Any) -> tuple[Any, ...]:
     """Return the tuple of `xs`; a new tuple that holds traced values is recorded as a call of this.
 
-    >>> wg.extend.make_tuple(1.0, 2.0)
-    (1.0, 2.0)
+    Parameters:
+        *xs (Any): The items.
+    Returns:
+        tuple: The tuple.
+    See Also:
+        make_list, make_dict
+
+    Examples:
+        >>> wg.extend.make_tuple(1.0, 2.0)
+        (1.0, 2.0)
     """
     return xs
 
@@ -135,8 +207,16 @@ def make_tuple(*xs: Any) -> tuple[Any, ...]:
 def make_list(*xs: Any) -> list[Any]:
     """Return the list of `xs`; recorded like `make_tuple`.
 
-    >>> wg.extend.make_list(1.0, 2.0)
-    [1.0, 2.0]
+    Parameters:
+        *xs (Any): The items.
+    Returns:
+        list: The list.
+    See Also:
+        make_tuple, make_dict
+
+    Examples:
+        >>> wg.extend.make_list(1.0, 2.0)
+        [1.0, 2.0]
     """
     return list(xs)
 
@@ -144,8 +224,17 @@ def make_list(*xs: Any) -> list[Any]:
 def make_dict(keys: tuple[Any, ...], *values: Any) -> dict[Any, Any]:
     """Return the dictionary from `keys` to `values`; recorded like `make_tuple`.
 
-    >>> wg.extend.make_dict(("a", "b"), 1.0, 2.0)
-    {'a': 1.0, 'b': 2.0}
+    Parameters:
+        keys (tuple): The keys.
+        *values (Any): The values.
+    Returns:
+        dict: The dictionary.
+    See Also:
+        make_tuple, make_list
+
+    Examples:
+        >>> wg.extend.make_dict(("a", "b"), 1.0, 2.0)
+        {'a': 1.0, 'b': 2.0}
     """
     return dict(zip(keys, values, strict=True))
 
@@ -171,8 +260,17 @@ class Path(tuple[tuple[str, Any], ...]):
 def getfield(t: Any, i: Any) -> Any:
     """Return item `i` of a tuple, list or dictionary `t`; if i is a Path, the leaf at that path.
 
-    >>> wg.extend.getfield({"w": 2.0}, "w")
-    2.0
+    Parameters:
+        t (tuple | list | dict): The container.
+        i (Any): An index, a key or a Path.
+    Returns:
+        Any: The item, or the leaf at the Path.
+    See Also:
+        getitem, make_tuple
+
+    Examples:
+        >>> wg.extend.getfield({"w": 2.0}, "w")
+        2.0
     """
     return i.of(t) if type(i) is Path else t[i]
 
@@ -193,10 +291,19 @@ def raises(fn: Any, errors: dict[str, Any], warned: type[Warning] | None, *args:
 def whole(fn: Any, *numbers: float) -> float:
     """Compute `fn` of integers that are stored as floats as Python does with ints; a loop counter is recorded so.
 
-    Errors: StaleTapeError if the result is not an integer, or exceeds 2**53, above which floats are not exact.
+    Parameters:
+        fn (callable): The function of integers.
+        *numbers (float): Integers stored as floats.
+    Returns:
+        float: The result, an integer stored as a float.
+    Raises:
+        StaleTapeError: The result is not an integer, or exceeds 2**53, above which floats are not exact.
+    See Also:
+        as_index, iterations
 
-    >>> wg.extend.whole(lambda n, m: n // m, -7.0, 2.0)
-    -4.0
+    Examples:
+        >>> wg.extend.whole(lambda n, m: n // m, -7.0, 2.0)
+        -4.0
     """
     ints = [*map(int, numbers)]
     if fn in _GROWING and abs(ints[0]) > 1 and ints[1] > 64:
@@ -210,8 +317,16 @@ def whole(fn: Any, *numbers: float) -> float:
 def as_index(number: float) -> np.int64:
     """Return the integer that `number` stores as a float, for use in a key; a loop counter in a key is recorded so.
 
-    >>> wg.extend.as_index(2.0)
-    np.int64(2)
+    Parameters:
+        number (float): The integer as a float.
+    Returns:
+        int: The integer, as a NumPy integer.
+    See Also:
+        whole, iterations
+
+    Examples:
+        >>> wg.extend.as_index(2.0)
+        np.int64(2)
     """
     return np.int64(number)
 
@@ -219,8 +334,16 @@ def as_index(number: float) -> np.int64:
 def iterations(number: float) -> int:
     """Return how often a loop runs, from the `number` that a tape computes; recorded as a guard on it.
 
-    >>> wg.extend.iterations(2.0)
-    2
+    Parameters:
+        number (float): The integer as a float.
+    Returns:
+        int: The number of iterations.
+    See Also:
+        whole, as_index
+
+    Examples:
+        >>> wg.extend.iterations(2.0)
+        2
     """
     return int(number)
 
@@ -235,9 +358,18 @@ def sumprod(p: np.ndarray, q: np.ndarray) -> float:
 
     Requires Python 3.12; earlier versions never call it.
 
-    >>> import math
-    >>> wg.extend.sumprod(np.ones(2), np.ones(2)) if hasattr(math, "sumprod") else 2.0
-    2.0
+    Parameters:
+        p (array): A vector.
+        q (array): A vector of the same length.
+    Returns:
+        float: The sum of products.
+    See Also:
+        whole
+
+    Examples:
+        >>> import math
+        >>> wg.extend.sumprod(np.ones(2), np.ones(2)) if hasattr(math, "sumprod") else 2.0
+        2.0
     """
     made: float = math.sumprod(p.tolist(), q.tolist())  # type: ignore[attr-defined,unused-ignore]
     return made
@@ -292,8 +424,16 @@ def _memory(x: np.ndarray) -> tuple[int, np.ndarray]:
 def overlaps(window: np.ndarray) -> bool:
     """Whether two elements of the array `window` may share memory; if False, no two do.
 
-    >>> wg.extend.overlaps(np.broadcast_to(1.0, (3,))), wg.extend.overlaps(np.ones((2, 3)).T)
-    (True, False)
+    Parameters:
+        window (array): The array.
+    Returns:
+        bool: Whether elements may share memory.
+    See Also:
+        lens
+
+    Examples:
+        >>> wg.extend.overlaps(np.broadcast_to(1.0, (3,))), wg.extend.overlaps(np.ones((2, 3)).T)
+        (True, False)
     """
     reach = window.itemsize
     for stride, n in sorted((abs(s), n) for s, n in zip(window.strides, window.shape, strict=True) if n > 1):

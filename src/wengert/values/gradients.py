@@ -1,29 +1,107 @@
-"""Gradients that are indexed by position or by parameter name."""
+"""Gradients that are indexed by position, by parameter name, or by the name of a closure variable."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import dis
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from types import CodeType, FunctionType
 from typing import Any
+
+from wengert.values.callables import unwrapped
+from wengert.values.codes import code_of
 
 
 class Gradients(tuple[Any, ...]):
     """The gradients that `grad(f, x, y)` returns: that of arrays captured in f, then one for each argument.
 
-    This is a tuple; the names of f's parameters are indices, too.
+    This is a tuple; the names of f's parameters are indices, too. `closure` maps the names of f's closure variables to
+    their gradients. Global variables are constants, at the top of a script or notebook too: a lookup raises a KeyError
+    that says how to make one an argument.
 
-    >>> _, gradients = wg.grad(lambda x, y: x * y, 2.0, 3.0)
-    >>> gradients
-    (None, 3.0, 2.0)
-    >>> gradients["y"]
-    2.0
+    See Also:
+        grad
+
+    Examples:
+        >>> _, gradients = wg.grad(lambda x, y: x * y, 2.0, 3.0)
+        >>> gradients
+        (None, 3.0, 2.0)
+        >>> gradients["y"]
+        2.0
+
+        >>> def scaled(scale):
+        ...     return lambda x: scale * x**2
+        >>> wg.grad(scaled(3.0), 2.0)[1].closure["scale"]
+        4.0
     """
 
     names: tuple[str, ...] = ()
+    _partials: int | None = None  # the number of partials around the function, if it is one with a closure
+    _code: CodeType | None = None  # that of this function; not pickled
     _repr_html_: Callable[..., str]  # set by `api/tape_page.py`
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, str):
             if key not in self.names:
-                raise KeyError(f"no argument {key!r}; the arguments are {', '.join(self.names[1:])}")
+                hint = f". The closure variable is gradients.closure[{key!r}]" if key in self.closure else ""
+                raise KeyError(f"no argument {key!r}; the arguments are {', '.join(self.names[1:])}{hint}")
             return tuple.__getitem__(self, self.names.index(key))
         return tuple.__getitem__(self, key)
+
+    @property
+    def closure(self) -> ClosureGradients:
+        """The gradients of f's closure variables that hold floats, by name."""
+        gradient = None if self._partials is None else tuple.__getitem__(self, 0)
+        for _ in range(self._partials or 0):
+            gradient = gradient and gradient["func"]
+        found = ClosureGradients(gradient or {})
+        found.code = self._code
+        return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"names": self.names, "_partials": self._partials}
+
+
+def named_gradients(gradients: Iterable[Any], f: Any, arguments: Iterable[str]) -> Gradients:
+    """Return the Gradients of f: that of f itself, then those of the `arguments`."""
+    made, f, partials = Gradients(gradients), unwrapped(f), 0
+    made.names = ("", *arguments)
+    while isinstance(f, partial):
+        f, partials = unwrapped(f.func), partials + 1
+    if isinstance(f, FunctionType):
+        made._partials, made._code = partials, code_of(f)
+    return made
+
+
+class ClosureGradients(dict[str, Any]):
+    """The gradients of a function's closure variables, by name; for other names a KeyError says why there is none."""
+
+    code: CodeType | None = None
+
+    def __missing__(self, name: str) -> Any:
+        raise KeyError(self._why_missing(name))
+
+    def _why_missing(self, name: str) -> str:
+        if self.code is None:
+            return f"no closure variable {name!r}; those that hold floats are {', '.join(self) or 'none'}"
+        if name in self.code.co_freevars:
+            return f"the closure variable {name!r} holds no float, so it has no gradient"
+        if name in _globals_read(self.code):
+            return (
+                f"{name!r} is a global variable, and grad takes global variables as constants. Make it a parameter "
+                f"of {self.code.co_name} and pass its value, as in wg.grad(f, x, {name}={name})"
+            )
+        return (
+            f"no closure variable {name!r}; those that hold floats are {', '.join(self) or 'none'}. A global variable "
+            "is a constant: to differentiate by it, make it a parameter"
+        )
+
+
+def _globals_read(code: CodeType) -> Iterator[str]:
+    """Yield the names of the global variables that a function and its nested functions read."""
+    for step in dis.get_instructions(code):
+        if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            yield step.argval
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _globals_read(constant)

@@ -36,14 +36,21 @@ def unbroadcast(x_bar: Any, shape: tuple[int, ...]) -> Any:
 class ProjectTo:
     """A projection of cotangents onto the shape, dtype and realness of `x`: `ProjectTo(x)(x_bar)`.
 
-    The engine projects the results of rules, so a rule may ignore broadcasting and dtypes. With `broadcasts`, axes
-    along which x was stretched are summed; otherwise only axes of length 1 may be added or removed. A certain zero
-    becomes ZeroTangent. The value of a thunk is projected when it is computed.
+    The engine projects the results of rules, so a rule may ignore broadcasting and dtypes. A certain zero becomes
+    ZeroTangent. The value of a thunk is projected when it is computed.
 
-    >>> wg.ProjectTo(np.ones(2))(np.array([[1j, 2.0], [3.0, 4.0]]))
-    array([3., 6.])
+    Parameters:
+        x (float | array): The argument. Only its shape and dtype are kept.
+        broadcasts (bool): Sum the axes along which x was stretched; otherwise only axes of length 1 may be added or
+            removed.
+    Raises:
+        RuleError: When it is called: the shapes do not fit.
+    See Also:
+        rrule, Tangent
 
-    Errors: RuleError if the shapes do not fit.
+    Examples:
+        >>> wg.ProjectTo(np.ones(2))(np.array([[1j, 2.0], [3.0, 4.0]]))
+        array([3., 6.])
     """
 
     __slots__ = ("broadcasts", "spec")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["SETTINGS", "accumulation", "debug"]
+__all__ = ["SETTINGS", "accumulation_options", "debug"]
 
 ADDITIONS = ("actions", "in place", "plus")
 STRATEGIES = ("auto", "accumulate", "pass through")
@@ -39,19 +39,27 @@ SETTINGS = Settings()
 
 
 @contextmanager
-def accumulation(*, add: str | None = None, strategy: str | None = None) -> Iterator[None]:
+def accumulation_options(*, add: str | None = None, strategy: str | None = None) -> Iterator[None]:
     """Choose how gradients on this thread sum cotangents inside the `with` block, to compare or to debug.
 
-    `add`: "plus" makes a new array for each sum; "in place" adds into buffers that only the engine reads; "actions"
-    (the default) also lets rules and thunks add to a buffer themselves. `strategy`: "accumulate" sums the
-    contributions of all uses of a value and runs its pullback once; "pass through" runs it for each use; "auto" (the
-    default) chooses the cheaper one for each value. The gradients agree up to rounding.
+    The gradients agree up to rounding.
 
-    >>> with wg.accumulation(add="plus"):
-    ...     wg.grad(lambda x: np.sum(x * x))(np.array([1.0, 2.0]))
-    array([2., 4.])
+    Parameters:
+        add (str | None): "plus" makes a new array for each sum; "in place" adds into buffers that only the engine
+            reads; "actions" (the default) also lets rules and thunks add to a buffer themselves.
+        strategy (str | None): "accumulate" sums the contributions of all uses of a value and runs its pullback once;
+            "pass through" runs it for each use; "auto" (the default) chooses the cheaper one for each value.
+    Yields:
+        None: A context manager to use in a `with` statement.
+    Raises:
+        ValueError: Another string.
+    See Also:
+        debug, grad
 
-    Errors: ValueError for any other string.
+    Examples:
+        >>> with wg.accumulation_options(add="plus"):
+        ...     wg.grad(lambda x: np.sum(x * x))(np.array([1.0, 2.0]))
+        array([2., 4.])
     """
     add = _one_of(ADDITIONS, add or SETTINGS.add, "add")
     strategy = _one_of(STRATEGIES, strategy or SETTINGS.strategy, "strategy")
@@ -71,11 +79,17 @@ def debug() -> Iterator[None]:
 
     It must return the array that it received, and no other cotangent may share that memory.
 
-    >>> with wg.debug():
-    ...     wg.grad(lambda x: np.sum(x * x) + np.sum(x[:1]))(np.array([1.0, 2.0]))
-    array([3., 4.])
+    Yields:
+        None: A context manager to use in a `with` statement.
+    Raises:
+        RuleError: From the derivative: a rule breaks this; the error has its name and line.
+    See Also:
+        accumulates, accumulation_options
 
-    Errors: RuleError with the name and line of the rule.
+    Examples:
+        >>> with wg.debug():
+        ...     wg.grad(lambda x: np.sum(x * x) + np.sum(x[:1]))(np.array([1.0, 2.0]))
+        array([3., 4.])
     """
     with SETTINGS.changed(debug=True):
         yield

@@ -8,6 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Concatenate, Literal, ParamSpec, Protocol, Self, TypeVar, overload
 
+import numpy as np
+
+from wengert.values.check_errors import LargestError
 from wengert.values.gradients import Gradients
 
 P = ParamSpec("P")
@@ -17,6 +20,7 @@ R = TypeVar("R")
 A = TypeVar("A")
 F = TypeVar("F", bound=Callable[..., Any])
 Result = TypeVar("Result", covariant=True)
+Arrays = TypeVar("Arrays", bound=np.ndarray[Any, Any])
 Argnums = int | str | Sequence[int | str] | None
 Several = tuple[int | str, ...] | list[int] | list[str]
 
@@ -68,6 +72,15 @@ class ValueAndGradient(WithItsValue[P, Result]):
     """A function with f's parameters that returns f's value and its gradient, of the type of the first argument."""
 
 
+class Mapped(Made, Protocol[P, Result]):
+    """`vmap(f)`: if f maps arrays to arrays, a function with f's parameters; else of anything."""
+
+    @overload
+    def __call__(self: Mapped[Q, Arrays], *args: Q.args, **kwargs: Q.kwargs) -> Arrays: ...
+    @overload
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+
+
 class Traces(Protocol):
     """An object that describes its traces."""
 
@@ -98,8 +111,8 @@ class CompiledValueAndGradient(ValueAndGradient[P, Result], Traces):
 class Custom(Function[P, Result], Protocol):
     """A function with decorators that declare its derivative."""
 
-    def pullback(self, function: F) -> F: ...
-    def pushforward(self, function: F) -> F: ...
+    def vjp_rule(self, function: F) -> F: ...
+    def jvp_rule(self, function: F) -> F: ...
 
 
 class Sparse(Function[P, Any], Protocol):
@@ -231,6 +244,14 @@ class ProductWithHessian(Protocol):
 
     @overload
     def __call__(
+        self, f: Callable[..., Any], *, has_aux: Literal[False] = False, holomorphic: bool = False
+    ) -> HessianProduct: ...
+    @overload
+    def __call__(
+        self, f: Callable[..., tuple[Any, A]], *, has_aux: Literal[True], holomorphic: bool = False
+    ) -> HessianProductWithAux[A]: ...
+    @overload
+    def __call__(
         self, f: Callable[..., Any], primals: X, tangents: Any, has_aux: Literal[False] = False,
         holomorphic: bool = False,
     ) -> X: ...  # fmt: skip
@@ -239,6 +260,40 @@ class ProductWithHessian(Protocol):
         self, f: Callable[..., tuple[Any, A]], primals: X, tangents: Any, has_aux: Literal[True],
         holomorphic: bool = False,
     ) -> tuple[X, A]: ...  # fmt: skip
+
+
+class HessianProduct(Made, Protocol):
+    """`hvp(f)` and `vhp(f)`."""
+
+    def __call__(self, primals: X, tangents: Any, /, *args: Any, **kwargs: Any) -> X: ...
+
+
+class HessianProductWithAux(Made, Protocol[Result]):
+    """`hvp(f, has_aux=True)` and `vhp(f, has_aux=True)`."""
+
+    def __call__(self, primals: X, tangents: Any, /, *args: Any, **kwargs: Any) -> tuple[X, Result]: ...
+
+
+class Vmap(Protocol):
+    """`vmap`."""
+
+    def __call__(self, f: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0) -> Mapped[P, R]: ...
+
+
+class CheckGrads(Protocol):
+    """`check_grads`."""
+
+    @overload
+    def __call__(
+        self, f: Callable[P, Any], *, gradient: Callable[..., tuple[Any, ...]] | None = None, rtol: float | None = None,
+        atol: float | None = None, order: int = 1, modes: str | Sequence[str] = ("rev",), quiet: bool = False,
+    ) -> Callable[P, LargestError]: ...  # fmt: skip
+    @overload
+    def __call__(
+        self, f: Callable[..., Any], x: Any, /, *args: Any, gradient: Callable[..., tuple[Any, ...]] | None = None,
+        rtol: float | None = None, atol: float | None = None, order: int = 1, modes: str | Sequence[str] = ("rev",),
+        quiet: bool = False, **kwargs: Any,
+    ) -> LargestError: ...  # fmt: skip
 
 
 class Implicit(Protocol):
@@ -260,7 +315,7 @@ class Implicit(Protocol):
 
 
 class CustomOf(Protocol):
-    """`custom`."""
+    """`custom_derivative`."""
 
     def __call__(self, f: Callable[P, R], registry: Any = ...) -> Custom[P, R]: ...
 
@@ -378,7 +433,9 @@ vjp: Typed[Vjp] = _itself
 jvp: Typed[Jvp] = _itself
 linearize: Typed[Linearize] = _itself
 compile: Typed[Compile] = _itself
-custom: Typed[CustomOf] = _itself
+vmap: Typed[Vmap] = _itself
+check_grads: Typed[CheckGrads] = _itself
+custom_derivative: Typed[CustomOf] = _itself
 implicit: Typed[Implicit] = _itself
 sparse_jacobian: Typed[SparseJacobian] = _itself
 product_with_hessian: Typed[ProductWithHessian] = _itself

@@ -32,9 +32,17 @@ class Spec:
 
     The engine passes it to the pullback of a rule that reads nothing else of the argument.
 
-    >>> spec = wg.extend.Spec((2, 3), float)
-    >>> np.shape(spec), spec.ndim, spec.size
-    ((2, 3), 2, 6)
+    Parameters:
+        shape (tuple[int, ...]): The shape.
+        dtype (dtype): The dtype.
+        pytype (type): The type.
+    See Also:
+        is_complex
+
+    Examples:
+        >>> spec = wg.extend.Spec((2, 3), float)
+        >>> np.shape(spec), spec.ndim, spec.size
+        ((2, 3), 2, 6)
     """
 
     __slots__ = ("dtype", "ndim", "pytype", "shape", "size")
@@ -131,8 +139,16 @@ def as_float(x: Any) -> Any:
 def is_complex(x: Any) -> bool:
     """Whether `x`, an array, a number or a `Spec`, is complex.
 
-    >>> wg.extend.is_complex(1j), wg.extend.is_complex(np.ones(2))
-    (True, False)
+    Parameters:
+        x (Any): An array, a number or a `Spec`.
+    Returns:
+        bool: Whether its dtype or type is complex.
+    See Also:
+        Spec
+
+    Examples:
+        >>> wg.extend.is_complex(1j), wg.extend.is_complex(np.ones(2))
+        (True, False)
     """
     if isinstance(x, (np.ndarray, np.generic, Spec)):
         return x.dtype.kind == "c"

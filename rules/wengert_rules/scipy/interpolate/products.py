@@ -9,7 +9,7 @@ import numpy as np
 from scipy.interpolate import _ndbspline
 from scipy.sparse.linalg import spsolve
 
-from wengert.extend import linear, pullback, pushforward, stands_for
+from wengert.extend import jvp_rule, linear, stands_for, vjp_rule
 from wengert_rules.scipy.interpolate.bsplines import basis, intervals, known, of_either
 
 
@@ -42,7 +42,7 @@ def solved(b, *, a):
     return spsolve(a, b)
 
 
-@pullback(solved)
+@vjp_rule(solved)
 def solved_(y_bar, y, b, *, a):
     return solved(y_bar, a=a.T.tocsc())
 
@@ -55,12 +55,12 @@ def iterated(b, *, a, solver, words):
     return _ndbspline._iter_solve(a, b, solver, **words)
 
 
-@pullback(iterated)
+@vjp_rule(iterated)
 def iterated_(y_bar, y, b, *, a, solver, words):
     return solved(y_bar, a=a.T.tocsc())
 
 
-@pushforward(iterated)
+@jvp_rule(iterated)
 def push_iterated(tangents, y, b, *, a, solver, words):
     return solved(tangents[0], a=a.tocsc())
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.interpolate import CloughTocher2DInterpolator, LinearNDInterpolator
 
-from wengert.extend import pullback, pushforward, stands_for
+from wengert.extend import jvp_rule, stands_for, vjp_rule
 from wengert_rules.scipy.interpolate.grids import coordinates
 from wengert_rules.scipy.optional import present
 from wengert_rules.scipy.spatial.hulls import simplices
@@ -48,12 +48,12 @@ def response(tri, n, maxiter, tol):
     return np.moveaxis(estimated(tri, np.eye(n), maxiter * 10, min(tol, 1e-12)), 1, 0)
 
 
-@pullback(gradients)
+@vjp_rule(gradients)
 def gradients_(y_bar, y, values, *, tri, points, maxiter, tol):
     return np.einsum("vpd,pmd->vm", response(tri, np.shape(values)[0], maxiter, tol), y_bar)
 
 
-@pushforward(gradients)
+@jvp_rule(gradients)
 def push_gradients(tangents, y, values, *, tri, points, maxiter, tol):
     return np.einsum("vpd,vm->pmd", response(tri, np.shape(values)[0], maxiter, tol), tangents[0])
 

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import linalg
 from scipy.linalg import _basic, _decomp_cholesky
 
-from wengert.extend import adjoint, pullback, pushforward
+from wengert.extend import adjoint, jvp_rule, vjp_rule
 from wengert_rules.linear_algebra import as_columns
 from wengert_rules.products import conj
 from wengert_rules.scipy.linalg import patterns, triangles
@@ -94,7 +94,7 @@ def half_bar(left, right, band, lower):
 
 if hasattr(_basic, "_solve_banded"):  # SciPy 1.15: what `solve_banded` calls
 
-    @pullback(_basic._solve_banded, broadcasts=True)
+    @vjp_rule(_basic._solve_banded, broadcasts=True)
     def solve_banded(y_bar, y, nlower, nupper, ab, b, *, overwrite_ab=False, overwrite_b=False, check_finite=True):
         """A X = B  ⇒  B̄ = A⁻ᴴ X̄, and Ā is the band of -B̄ Xᴴ."""
         ndim = np.ndim(b)
@@ -103,7 +103,7 @@ if hasattr(_basic, "_solve_banded"):  # SciPy 1.15: what `solve_banded` calls
         ab_bar = -band_bar(columns_bar, as_columns(y, ndim), np.shape(ab)[-2], int(nupper))
         return None, None, ab_bar, columns_bar[..., 0] if ndim == 1 else columns_bar
 
-    @pushforward(_basic._solve_banded)
+    @jvp_rule(_basic._solve_banded)
     def push_solve_banded(
         tangents, y, nlower, nupper, ab, b, *, overwrite_ab=False, overwrite_b=False, check_finite=True
     ):
@@ -118,7 +118,7 @@ if hasattr(_basic, "_solve_banded"):  # SciPy 1.15: what `solve_banded` calls
         return y_dot[..., 0] if ndim == 1 else y_dot
 
 
-@pullback(linalg.solveh_banded, broadcasts=True)
+@vjp_rule(linalg.solveh_banded, broadcasts=True)
 def solveh_banded(y_bar, y, ab, b, *, overwrite_ab=False, overwrite_b=False, lower=False, check_finite=True):
     """As for `solve_banded`, of the Hermitian matrix whose one half is kept."""
     ndim = np.ndim(b)
@@ -127,7 +127,7 @@ def solveh_banded(y_bar, y, ab, b, *, overwrite_ab=False, overwrite_b=False, low
     return ab_bar, columns_bar[..., 0] if ndim == 1 else columns_bar
 
 
-@pushforward(linalg.solveh_banded)
+@jvp_rule(linalg.solveh_banded)
 def push_solveh_banded(tangents, y, ab, b, *, overwrite_ab=False, overwrite_b=False, lower=False, check_finite=True):
     ndim = np.ndim(b)
     moved = np.zeros(np.shape(as_columns(y, ndim)), y.dtype) if tangents[1] is None else as_columns(tangents[1], ndim)
@@ -137,7 +137,7 @@ def push_solveh_banded(tangents, y, ab, b, *, overwrite_ab=False, overwrite_b=Fa
     return y_dot[..., 0] if ndim == 1 else y_dot
 
 
-@pullback(linalg.cholesky_banded)
+@vjp_rule(linalg.cholesky_banded)
 def cholesky_banded(y_bar, y, ab, *, overwrite_ab=False, lower=False, check_finite=True):
     """That of the whole matrix, whose factor has no more diagonals; what is outside the matrix stays as it is."""
     count, upper = np.shape(ab)[-2], above(ab, lower)
@@ -145,7 +145,7 @@ def cholesky_banded(y_bar, y, ab, *, overwrite_ab=False, lower=False, check_fini
     return from_matrix(triangles.cholesky(cotangent, factor, factor, lower=lower), count, upper, y_bar)
 
 
-@pushforward(linalg.cholesky_banded)
+@jvp_rule(linalg.cholesky_banded)
 def push_cholesky_banded(tangents, y, ab, *, overwrite_ab=False, lower=False, check_finite=True):
     count, upper = np.shape(ab)[-2], above(ab, lower)
     a_dot, factor = to_matrix(tangents[0], upper), to_matrix(y, upper)
@@ -154,13 +154,13 @@ def push_cholesky_banded(tangents, y, ab, *, overwrite_ab=False, lower=False, ch
 
 if hasattr(_decomp_cholesky, "_cho_solve_banded"):
 
-    @pullback(_decomp_cholesky._cho_solve_banded)
+    @vjp_rule(_decomp_cholesky._cho_solve_banded)
     def cho_solve_banded(y_bar, y, cb, b, *, lower=False, overwrite_b=False, check_finite=True):
         factor = to_matrix(cb, above(cb, lower))
         c_bar, b_bar = triangles.cho_solve(y_bar, y, factor, b, lower=lower)
         return from_matrix(c_bar, np.shape(cb)[-2], above(cb, lower)), b_bar
 
-    @pushforward(_decomp_cholesky._cho_solve_banded)
+    @jvp_rule(_decomp_cholesky._cho_solve_banded)
     def push_cho_solve_banded(tangents, y, cb, b, *, lower=False, overwrite_b=False, check_finite=True):
         c_dot = None if tangents[0] is None else to_matrix(tangents[0], above(cb, lower))
         return triangles.push_cho_solve((c_dot, tangents[1]), y, to_matrix(cb, above(cb, lower)), b, lower=lower)
@@ -168,7 +168,7 @@ if hasattr(_decomp_cholesky, "_cho_solve_banded"):
 
 if hasattr(_basic, "_solve_toeplitz"):  # SciPy 1.15: what `solve_toeplitz` calls
 
-    @pullback(_basic._solve_toeplitz)
+    @vjp_rule(_basic._solve_toeplitz)
     def solve_toeplitz(y_bar, y, c, r, b, *, check_finite=True):
         """T X = B  ⇒  B̄ = T⁻ᴴ X̄, and the diagonals of -B̄ Xᴴ are summed."""
         ndim, first = np.ndim(b), np.concatenate([c[:1], r[1:]])
@@ -177,7 +177,7 @@ if hasattr(_basic, "_solve_toeplitz"):  # SciPy 1.15: what `solve_toeplitz` call
         c_bar, r_bar = patterns.toeplitz(whole_bar, whole_bar, c, r)
         return c_bar, r_bar, b_bar
 
-    @pushforward(_basic._solve_toeplitz)
+    @jvp_rule(_basic._solve_toeplitz)
     def push_solve_toeplitz(tangents, y, c, r, b, *, check_finite=True):
         """Ẋ = T⁻¹ (Ḃ - Ṫ X)."""
         moved = np.zeros(np.shape(y), y.dtype) if tangents[2] is None else tangents[2]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from wengert.extend import NoDerivativeError, adjoint, is_complex, pullback, pushforward
+from wengert.extend import NoDerivativeError, adjoint, is_complex, jvp_rule, vjp_rule
 from wengert_rules import decompositions, linear_algebra
 from wengert_rules.decompositions import equal, in_part, refusal
 from wengert_rules.products import conj
@@ -42,7 +42,7 @@ def right_and_left(y, left, right):
     return (y[-1] if right else None), (y[1] if left else None)
 
 
-@pullback(linalg.eig, parts=True)
+@vjp_rule(linalg.eig, parts=True)
 def eig(y_bar, y, a, b=None, *, left=False, right=True, overwrite_a=False, overwrite_b=False, check_finite=True):
     """Those of B⁻¹ A; the left vectors are the right ones of B⁻ᴴ Aᴴ."""
     if not (left or right):
@@ -62,7 +62,7 @@ def eig(y_bar, y, a, b=None, *, left=False, right=True, overwrite_a=False, overw
     return a_bar, b_bar
 
 
-@pushforward(linalg.eig)
+@jvp_rule(linalg.eig)
 def push_eig(
     tangents, y, a, b=None, *, left=False, right=True, overwrite_a=False, overwrite_b=False, check_finite=True
 ):
@@ -81,13 +81,13 @@ def push_eig(
     return (*made, right_dot) if right else tuple(made)
 
 
-@pullback(linalg.eigvals)
+@vjp_rule(linalg.eigvals)
 def eigvals(y_bar, y, a, b=None, *, overwrite_a=False, overwrite_b=False, check_finite=True):
     c = divided(a, b)
     return undivided(decompositions.eigvals(y_bar, y, c), c, a, b)
 
 
-@pushforward(linalg.eigvals)
+@jvp_rule(linalg.eigvals)
 def push_eigvals(tangents, y, a, b=None, *, overwrite_a=False, overwrite_b=False, check_finite=True):
     c = divided(a, b)
     return decompositions.push_eigvals((divided_dot(tangents, c, b),), y, c)
@@ -121,7 +121,7 @@ def on_three(d, e):
     return read(to_matrix(lower, 0), "her", True)
 
 
-@pullback(linalg.eigh_tridiagonal, parts=True)
+@vjp_rule(linalg.eigh_tridiagonal, parts=True)
 def eigh_tridiagonal(
     y_bar, y, d, e, *, eigvals_only=False, select="a", select_range=None, check_finite=True, tol=0.0,
     lapack_driver="auto",
@@ -133,7 +133,7 @@ def eigh_tridiagonal(
     return lower[0], lower[1, :-1]
 
 
-@pushforward(linalg.eigh_tridiagonal)
+@jvp_rule(linalg.eigh_tridiagonal)
 def push_eigh_tridiagonal(
     tangents, y, d, e, *, eigvals_only=False, select="a", select_range=None, check_finite=True, tol=0.0,
     lapack_driver="auto",
@@ -146,21 +146,21 @@ def push_eigh_tridiagonal(
     return whole_dots(a_dot, y, lambda **some: linalg.eigh_tridiagonal(d, e, **some), some)
 
 
-@pullback(linalg.eigvalsh_tridiagonal)
+@vjp_rule(linalg.eigvalsh_tridiagonal)
 def eigvalsh_tridiagonal(
     y_bar, y, d, e, *, select="a", select_range=None, check_finite=True, tol=0.0, lapack_driver="auto"
 ):
     return eigh_tridiagonal(y_bar, y, d, e, eigvals_only=True, select=select, select_range=select_range)
 
 
-@pushforward(linalg.eigvalsh_tridiagonal)
+@jvp_rule(linalg.eigvalsh_tridiagonal)
 def push_eigvalsh_tridiagonal(
     tangents, y, d, e, *, select="a", select_range=None, check_finite=True, tol=0.0, lapack_driver="auto"
 ):
     return push_eigh_tridiagonal(tangents, y, d, e, eigvals_only=True, select=select, select_range=select_range)
 
 
-@pullback(linalg.eig_banded, parts=True)
+@vjp_rule(linalg.eig_banded, parts=True)
 def eig_banded(
     y_bar, y, a_band, *, lower=False, eigvals_only=False, overwrite_a_band=False, select="a", select_range=None,
     max_ev=0, check_finite=True,
@@ -171,7 +171,7 @@ def eig_banded(
     return from_matrix(read_bar(a_bar, "her", lower), np.shape(a_band)[-2], above(a_band, lower))
 
 
-@pushforward(linalg.eig_banded)
+@jvp_rule(linalg.eig_banded)
 def push_eig_banded(
     tangents, y, a_band, *, lower=False, eigvals_only=False, overwrite_a_band=False, select="a", select_range=None,
     max_ev=0, check_finite=True,
@@ -181,14 +181,14 @@ def push_eig_banded(
     return whole_dots(a_dot, y, lambda **some: linalg.eig_banded(a_band, lower=lower, **some), some)
 
 
-@pullback(linalg.eigvals_banded)
+@vjp_rule(linalg.eigvals_banded)
 def eigvals_banded(
     y_bar, y, a_band, *, lower=False, overwrite_a_band=False, select="a", select_range=None, check_finite=True
 ):
     return eig_banded(y_bar, y, a_band, lower=lower, eigvals_only=True, select=select, select_range=select_range)
 
 
-@pushforward(linalg.eigvals_banded)
+@jvp_rule(linalg.eigvals_banded)
 def push_eigvals_banded(
     tangents, y, a_band, *, lower=False, overwrite_a_band=False, select="a", select_range=None, check_finite=True
 ):
@@ -203,7 +203,7 @@ TURNED = (
 )
 
 
-@pullback(linalg.null_space)
+@vjp_rule(linalg.null_space)
 def null_space(y_bar, y, A, *, rcond=None, overwrite_a=False, check_finite=True, lapack_driver="gesdd"):
     """A N = 0  ⇒  Ṅ = -A⁺ Ȧ N, up to a rotation of N."""
     turned = adjoint(y) @ y_bar
@@ -213,19 +213,19 @@ def null_space(y_bar, y, A, *, rcond=None, overwrite_a=False, check_finite=True,
     return -adjoint(np.linalg.pinv(in_double(A))) @ y_bar @ adjoint(y)
 
 
-@pushforward(linalg.null_space)
+@jvp_rule(linalg.null_space)
 def push_null_space(tangents, y, A, *, rcond=None, overwrite_a=False, check_finite=True, lapack_driver="gesdd"):
     return -np.linalg.pinv(in_double(A)) @ tangents[0] @ y
 
 
-@pullback(linalg.matrix_balance)
+@vjp_rule(linalg.matrix_balance)
 def matrix_balance(y_bar, y, A, *, permute=True, scale=True, separate=False, overwrite_a=False):
     """B = T⁻¹ A T, in which T, powers of two and a permutation, jumps."""
     t = y[1] if not separate else linalg.matrix_balance(A, permute=permute, scale=scale)[1]
     return np.linalg.solve(adjoint(t), y_bar[0] @ adjoint(t))
 
 
-@pushforward(linalg.matrix_balance)
+@jvp_rule(linalg.matrix_balance)
 def push_matrix_balance(tangents, y, A, *, permute=True, scale=True, separate=False, overwrite_a=False):
     t = y[1] if not separate else linalg.matrix_balance(A, permute=permute, scale=scale)[1]
     return np.linalg.solve(t, tangents[0] @ t), None

@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 from scipy import linalg
 
-from wengert.extend import adjoint, pullback, pushforward
+from wengert.extend import adjoint, jvp_rule, vjp_rule
 
 
-@pullback(linalg.solve_sylvester)
+@vjp_rule(linalg.solve_sylvester)
 def solve_sylvester(y_bar, y, a, b, q):
     """A X + X B = Q  ⇒  Aᴴ Q̄ + Q̄ Bᴴ = X̄, Ā = -Q̄ Xᴴ, B̄ = -Xᴴ Q̄."""
     q_bar = linalg.solve_sylvester(adjoint(a), adjoint(b), y_bar)
     return -q_bar @ adjoint(y), -adjoint(y) @ q_bar, q_bar
 
 
-@pushforward(linalg.solve_sylvester)
+@jvp_rule(linalg.solve_sylvester)
 def push_solve_sylvester(tangents, y, a, b, q):
     """A Ẋ + Ẋ B = Q̇ - Ȧ X - X Ḃ."""
     a_dot, b_dot, q_dot = tangents
@@ -25,14 +25,14 @@ def push_solve_sylvester(tangents, y, a, b, q):
     return linalg.solve_sylvester(a, b, moved)
 
 
-@pullback(linalg.solve_continuous_lyapunov)
+@vjp_rule(linalg.solve_continuous_lyapunov)
 def solve_continuous_lyapunov(y_bar, y, a, q):
     """A X + X Aᴴ = Q  ⇒  Aᴴ Q̄ + Q̄ A = X̄, Ā = -Q̄ Xᴴ - Q̄ᴴ X."""
     q_bar = linalg.solve_continuous_lyapunov(adjoint(a), y_bar)
     return -q_bar @ adjoint(y) - adjoint(q_bar) @ y, q_bar
 
 
-@pushforward(linalg.solve_continuous_lyapunov)
+@jvp_rule(linalg.solve_continuous_lyapunov)
 def push_solve_continuous_lyapunov(tangents, y, a, q):
     """A Ẋ + Ẋ Aᴴ = Q̇ - Ȧ X - X Ȧᴴ."""
     a_dot, q_dot = tangents
@@ -41,14 +41,14 @@ def push_solve_continuous_lyapunov(tangents, y, a, q):
     return linalg.solve_continuous_lyapunov(a, moved)
 
 
-@pullback(linalg.solve_discrete_lyapunov)
+@vjp_rule(linalg.solve_discrete_lyapunov)
 def solve_discrete_lyapunov(y_bar, y, a, q, *, method=None):
     """X = A X Aᴴ + Q  ⇒  Q̄ = Aᴴ Q̄ A + X̄, Ā = Q̄ A Xᴴ + Q̄ᴴ A X."""
     q_bar = linalg.solve_discrete_lyapunov(adjoint(a), y_bar)
     return q_bar @ a @ adjoint(y) + adjoint(q_bar) @ a @ y, q_bar
 
 
-@pushforward(linalg.solve_discrete_lyapunov)
+@jvp_rule(linalg.solve_discrete_lyapunov)
 def push_solve_discrete_lyapunov(tangents, y, a, q, *, method=None):
     """Ẋ = A Ẋ Aᴴ + Ȧ X Aᴴ + A X Ȧᴴ + Q̇."""
     a_dot, q_dot = tangents
@@ -72,7 +72,7 @@ def riccati_bars(w_bar, closed_e, closed_b, x_e, gain):
     return x_e @ both, -closed_b @ turned, w_bar, gain @ w_bar @ adjoint(gain), closed_e @ both, -turned
 
 
-@pullback(linalg.solve_continuous_are)
+@vjp_rule(linalg.solve_continuous_are)
 def solve_continuous_are(y_bar, y, a, b, q, r, e=None, s=None, *, balanced=True):
     """Aᴴ X E + Eᴴ X A - Kᴴ R K + Q = 0 with R K = Bᴴ X E + Sᴴ: Cᴴ Ẋ E + Eᴴ Ẋ C = -W with C = A - B K."""
     e = ones_like(a, e)
@@ -102,7 +102,7 @@ def hermitian_twice(x):
     return x + adjoint(x)
 
 
-@pushforward(linalg.solve_continuous_are)
+@jvp_rule(linalg.solve_continuous_are)
 def push_solve_continuous_are(tangents, y, a, b, q, r, e=None, s=None, *, balanced=True):
     a_dot, b_dot, q_dot, r_dot, e_dot, s_dot = tangents + (None,) * (6 - len(tangents))
     e = ones_like(a, e)
@@ -115,7 +115,7 @@ def push_solve_continuous_are(tangents, y, a, b, q, r, e=None, s=None, *, balanc
     return linalg.solve_continuous_lyapunov(adjoint(over(closed, e)), -between(w, adjoint(e)))
 
 
-@pullback(linalg.solve_discrete_are)
+@vjp_rule(linalg.solve_discrete_are)
 def solve_discrete_are(y_bar, y, a, b, q, r, e=None, s=None, *, balanced=True):
     """Aᴴ X A - Eᴴ X E - Kᴴ (R + Bᴴ X B) K + Q = 0: Eᴴ Ẋ E - Cᴴ Ẋ C = W with C = A - B K."""
     e = ones_like(a, e)
@@ -126,7 +126,7 @@ def solve_discrete_are(y_bar, y, a, b, q, r, e=None, s=None, *, balanced=True):
     return a_bar, b_bar, q_bar, r_bar, e_bar, s_bar
 
 
-@pushforward(linalg.solve_discrete_are)
+@jvp_rule(linalg.solve_discrete_are)
 def push_solve_discrete_are(tangents, y, a, b, q, r, e=None, s=None, *, balanced=True):
     a_dot, b_dot, q_dot, r_dot, e_dot, s_dot = tangents + (None,) * (6 - len(tangents))
     e = ones_like(a, e)

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import linalg
 from scipy.linalg import _decomp_lu
 
-from wengert.extend import NoDerivativeError, adjoint, non_differentiable, pullback, pushforward
+from wengert.extend import NoDerivativeError, adjoint, jvp_rule, non_differentiable, vjp_rule
 from wengert_rules import triangular_factors
 from wengert_rules.decompositions import in_part, refusal
 from wengert_rules.linear_algebra import as_columns
@@ -119,7 +119,7 @@ def split(y, permute_l, p_indices, a):
     return matrix_of(y[0]) if p_indices else y[0], y[1], y[2]
 
 
-@pullback(linalg.lu)
+@vjp_rule(linalg.lu)
 def lu(y_bar, y, a, *, permute_l=False, overwrite_a=False, check_finite=True, p_indices=False):
     """A = P L U, in which P jumps."""
     if np.size(a) == 0:
@@ -129,7 +129,7 @@ def lu(y_bar, y, a, *, permute_l=False, overwrite_a=False, check_finite=True, p_
     return p @ lu_bar(lower_bar, y_bar[-1], lower, upper)
 
 
-@pushforward(linalg.lu, broadcasts=True)
+@jvp_rule(linalg.lu, broadcasts=True)
 def push_lu(tangents, y, a, *, permute_l=False, overwrite_a=False, check_finite=True, p_indices=False):
     if np.size(a) == 0:
         return tuple([np.zeros((*np.shape(tangents[0])[: -np.ndim(a)], *np.shape(part)), part.dtype) for part in y])
@@ -168,7 +168,7 @@ def packed_in(lower, upper, shape):
     return np.where(np.tri(m, n, -1, dtype=bool), lower, upper)
 
 
-@pullback(linalg.lu_factor, parts=True)
+@vjp_rule(linalg.lu_factor, parts=True)
 def lu_factor(y_bar, y, a, *, overwrite_a=False, check_finite=True):
     packed, packed_bar = [as_matrices(x, np.ndim(a)) for x in (y[0], y_bar[0])]
     lower, upper = unpacked(packed)
@@ -177,7 +177,7 @@ def lu_factor(y_bar, y, a, *, overwrite_a=False, check_finite=True):
     return np.reshape(permutation_of(y[1], m) @ lu_bar(lower_bar, upper_bar, lower, upper), np.shape(a))
 
 
-@pushforward(linalg.lu_factor, broadcasts=True)
+@jvp_rule(linalg.lu_factor, broadcasts=True)
 def push_lu_factor(tangents, y, a, *, overwrite_a=False, check_finite=True):
     a_dot, packed = [as_matrices(x, np.ndim(a)) for x in (tangents[0], y[0])]
     p = permutation_of(y[1], np.shape(packed)[-2])
@@ -188,7 +188,7 @@ def push_lu_factor(tangents, y, a, *, overwrite_a=False, check_finite=True):
 
 if hasattr(_decomp_lu, "_lu_solve"):  # SciPy 1.15: what `lu_solve` calls with the factors one by one
 
-    @pullback(_decomp_lu._lu_solve, broadcasts=True)
+    @vjp_rule(_decomp_lu._lu_solve, broadcasts=True)
     def lu_solve(y_bar, y, lu, piv, b, *, trans=0, overwrite_b=False, check_finite=True):
         """P L U X = B, or its transpose or adjoint, by two triangular systems: Ū and L̄ are those of these."""
         ndim = np.ndim(b)
@@ -206,7 +206,7 @@ if hasattr(_decomp_lu, "_lu_solve"):  # SciPy 1.15: what `lu_solve` calls with t
             lu_bar = np.triu(adjoint(whole) @ z @ adjoint(b_bar)) + np.tril(z @ adjoint(inner_bar), -1)
         return -turned_lu(lu_bar, trans), None, b_bar[..., 0] if ndim == 1 else b_bar
 
-    @pushforward(_decomp_lu._lu_solve, broadcasts=True)
+    @jvp_rule(_decomp_lu._lu_solve, broadcasts=True)
     def push_lu_solve(tangents, y, lu, piv, b, *, trans=0, overwrite_b=False, check_finite=True):
         """Ẋ = A⁻¹ (Ḃ - P (L̇ U + L U̇) X), or so of the transpose or adjoint."""
         lu_dot, _, b_dot = tangents
@@ -257,7 +257,7 @@ def in_order(a, y, pivoting):
     return taken(a, y[-1]) if pivoting else in_double(a)
 
 
-@pullback(linalg.qr, parts=True)
+@vjp_rule(linalg.qr, parts=True)
 def qr(y_bar, y, a, *, overwrite_a=False, lwork=None, mode="full", pivoting=False, check_finite=True):
     """A P = Q R, in which P jumps."""
     cotangents, parts = [without_pivots(x, pivoting, mode) for x in (y_bar, y)]
@@ -274,7 +274,7 @@ def qr_r_bar(r_bar, r, a, y, pivoting):
     return taken(a_bar, np.argsort(y[-1], -1)) if pivoting else a_bar
 
 
-@pushforward(linalg.qr, broadcasts=True)
+@jvp_rule(linalg.qr, broadcasts=True)
 def push_qr(tangents, y, a, *, overwrite_a=False, lwork=None, mode="full", pivoting=False, check_finite=True):
     made = triangular_factors.push_qr(
         (in_order(tangents[0], y, pivoting),), without_pivots(y, pivoting, mode), in_order(a, y, pivoting),
@@ -298,7 +298,7 @@ def turned_back(x):
     return adjoint(x[..., ::-1])
 
 
-@pullback(linalg.rq, parts=True)
+@vjp_rule(linalg.rq, parts=True)
 def rq(y_bar, y, a, *, overwrite_a=False, lwork=None, mode="full", check_finite=True):
     """A = R Q  ⇔  Aᴴ J = (Qᴴ J) (J Rᴴ J), in which J reverses the order: a QR factorisation."""
     r, q = (y, linalg.rq(a, mode="economic", check_finite=False)[1]) if mode == "r" else y
@@ -317,7 +317,7 @@ def refuse_added(q_bar, k):
         raise NoDerivativeError(triangular_factors.ADDED_TO_Q)
 
 
-@pushforward(linalg.rq, broadcasts=True)
+@jvp_rule(linalg.rq, broadcasts=True)
 def push_rq(tangents, y, a, *, overwrite_a=False, lwork=None, mode="full", check_finite=True):
     r, q = (y, linalg.rq(a, mode="economic", check_finite=False)[1]) if mode == "r" else y
     k = min(np.shape(a)[-2:])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import linalg
 
-from wengert.extend import adjoint, pullback, pushforward
+from wengert.extend import adjoint, jvp_rule, vjp_rule
 from wengert_rules.products import conj
 from wengert_rules.scipy.linalg.structures import as_matrices
 
@@ -46,23 +46,23 @@ def each(f, a):
     return np.reshape(np.stack([f(x) for x in np.reshape(a, (-1, *shape[-2:]))]), shape)
 
 
-@pullback(linalg.expm)
+@vjp_rule(linalg.expm)
 def expm(y_bar, y, A):
     """Ā is the derivative at Aᴴ in the direction Ȳ."""
     return np.reshape(along(linalg.expm, adjoint(as_matrices(A, np.ndim(A))), y_bar), np.shape(A))
 
 
-@pushforward(linalg.expm, broadcasts=True)
+@jvp_rule(linalg.expm, broadcasts=True)
 def push_expm(tangents, y, A):
     return along(linalg.expm, *[as_matrices(x, np.ndim(A)) for x in (A, tangents[0])])
 
 
-@pullback(linalg.logm)
+@vjp_rule(linalg.logm)
 def logm(y_bar, y, A):
     return pulled(log_of, y_bar, A)
 
 
-@pushforward(linalg.logm)
+@jvp_rule(linalg.logm)
 def push_logm(tangents, y, A):
     return along(log_of, A, tangents[0])
 
@@ -71,13 +71,13 @@ def log_of(a):
     return each(linalg.logm, a)
 
 
-@pullback(linalg.fractional_matrix_power)
+@vjp_rule(linalg.fractional_matrix_power)
 def fractional_matrix_power(y_bar, y, A, t):
     """t̄ = tr((Aᵗ log A)ᴴ Ȳ)."""
     return pulled(power_of(t), y_bar, A), np.sum(conj(y @ log_of(A)) * y_bar)
 
 
-@pushforward(linalg.fractional_matrix_power)
+@jvp_rule(linalg.fractional_matrix_power)
 def push_fractional_matrix_power(tangents, y, A, t):
     a_dot, t_dot = tangents
     made = 0.0 if a_dot is None else along(power_of(t), A, a_dot)
@@ -88,25 +88,25 @@ def power_of(t):
     return lambda a: each(lambda x: linalg.fractional_matrix_power(x, t), a)
 
 
-@pullback(linalg.sqrtm)
+@vjp_rule(linalg.sqrtm)
 def sqrtm(y_bar, y, A):
     """Y Y = A  ⇒  Yᴴ Ā + Ā Yᴴ = Ȳ."""
     return linalg.solve_sylvester(adjoint(y), adjoint(y), y_bar)
 
 
-@pushforward(linalg.sqrtm)
+@jvp_rule(linalg.sqrtm)
 def push_sqrtm(tangents, y, A):
     """Y Ẏ + Ẏ Y = Ȧ."""
     return linalg.solve_sylvester(y, y, tangents[0])
 
 
-@pullback(linalg.signm)
+@vjp_rule(linalg.signm)
 def signm(y_bar, y, A):
     """Ā is the derivative at Aᴴ in the direction Ȳ."""
     return along(sign_of, adjoint(A), y_bar)
 
 
-@pushforward(linalg.signm)
+@jvp_rule(linalg.signm)
 def push_signm(tangents, y, A):
     return along(sign_of, A, tangents[0])
 
@@ -115,7 +115,7 @@ def sign_of(a):
     return each(linalg.signm, a)
 
 
-@pullback(linalg.expm_frechet)
+@vjp_rule(linalg.expm_frechet)
 def expm_frechet(y_bar, y, A, E, *, method=None, compute_expm=True, check_finite=True):
     """Of exp ((A, E), (0, A)) the blocks above."""
     y_bar = y_bar if compute_expm else (np.zeros(np.shape(A)), y_bar)
@@ -125,7 +125,7 @@ def expm_frechet(y_bar, y, A, E, *, method=None, compute_expm=True, check_finite
     return made[..., :n, :n] + made[..., n:, n:], made[..., :n, n:]
 
 
-@pushforward(linalg.expm_frechet)
+@jvp_rule(linalg.expm_frechet)
 def push_expm_frechet(tangents, y, A, E, *, method=None, compute_expm=True, check_finite=True):
     n = np.shape(A)[-1]
     a_dot, e_dot = [np.zeros((n, n)) if x is None else x for x in tangents]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import linalg
 
-from wengert.extend import additem, linear, pullback, pushforward
+from wengert.extend import additem, jvp_rule, linear, vjp_rule
 from wengert_rules.products import conj
 
 
@@ -34,7 +34,7 @@ def nothing(x):
     return np.zeros(np.shape(x), x.dtype)
 
 
-@pullback(linalg.toeplitz, broadcasts=True)
+@vjp_rule(linalg.toeplitz, broadcasts=True)
 def toeplitz(y_bar, y, c, r=None):
     """Yᵢⱼ = cᵢ₋ⱼ below the diagonal and on it, rⱼ₋ᵢ above, which is c* where there is no r."""
     if np.size(y) == 0:
@@ -47,7 +47,7 @@ def toeplitz(y_bar, y, c, r=None):
     return flat_or_stack(c_bar, np.shape(c)), flat_or_stack(r_bar, np.shape(r))
 
 
-@pushforward(linalg.toeplitz)
+@jvp_rule(linalg.toeplitz)
 def push_toeplitz(tangents, y, c, r=None):
     if r is None:
         return linalg.toeplitz(tangents[0])
@@ -56,14 +56,14 @@ def push_toeplitz(tangents, y, c, r=None):
     return linalg.toeplitz(c_dot, np.zeros(np.shape(r), y.dtype) if r_dot is None else r_dot)
 
 
-@pullback(linalg.circulant)
+@vjp_rule(linalg.circulant)
 def circulant(y_bar, y, c):
     """Yᵢⱼ = cᵢ₋ⱼ, around the end."""
     n = np.shape(y)[-1]
     return flat_or_stack(gathered(y_bar, places(n, n, -1) % n, n), np.shape(c))
 
 
-@pullback(linalg.hankel)
+@vjp_rule(linalg.hankel)
 def hankel(y_bar, y, c, r=None):
     """Yᵢⱼ = cᵢ₊ⱼ, and beyond c what r has behind its first element, or 0."""
     if np.size(y) == 0:
@@ -74,7 +74,7 @@ def hankel(y_bar, y, c, r=None):
     return c_bar, None if r is None else flat_or_stack(behind(sums, m), np.shape(r))
 
 
-@pushforward(linalg.hankel)
+@jvp_rule(linalg.hankel)
 def push_hankel(tangents, y, c, r=None):
     c_dot, r_dot = tangents if len(tangents) == 2 else (tangents[0], None)
     c_dot = np.zeros(np.shape(c), y.dtype) if c_dot is None else c_dot

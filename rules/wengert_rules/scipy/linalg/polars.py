@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import linalg
 
-from wengert.extend import adjoint, pullback, pushforward
+from wengert.extend import adjoint, jvp_rule, vjp_rule
 from wengert_rules.decompositions import by_columns, by_rows, lengths
 from wengert_rules.scipy.linalg.structures import in_double
 
@@ -38,7 +38,7 @@ def unitary_dot(a_dot, a):
     return w @ ((d - adjoint(d)) / (by_rows(s) + by_columns(s))) @ vh + outside(a_dot, w, s, vh)
 
 
-@pullback(linalg.polar)
+@vjp_rule(linalg.polar)
 def polar(y_bar, y, a, *, side="right"):
     """P is Uᴴ A, or A Uᴴ on the left."""
     (u_bar, p_bar), u = y_bar, y[0]
@@ -47,7 +47,7 @@ def polar(y_bar, y, a, *, side="right"):
     return unitary_bar(u_bar + adjoint(p_bar) @ a, a) + p_bar @ u
 
 
-@pushforward(linalg.polar, broadcasts=True)
+@jvp_rule(linalg.polar, broadcasts=True)
 def push_polar(tangents, y, a, *, side="right"):
     u, u_dot = y[0], unitary_dot(tangents[0], a)
     if side == "right":
@@ -55,14 +55,14 @@ def push_polar(tangents, y, a, *, side="right"):
     return u_dot, tangents[0] @ adjoint(u) + a @ adjoint(u_dot)
 
 
-@pullback(linalg.orthogonal_procrustes)
+@vjp_rule(linalg.orthogonal_procrustes)
 def orthogonal_procrustes(y_bar, y, A, B, *, check_finite=True):
     """The polar factor of Aᴴ B, and the sum of the singular values of that."""
     m_bar = unitary_bar(y_bar[0], adjoint(A) @ B) + np.real(y_bar[1]) * y[0]
     return B @ adjoint(m_bar), A @ m_bar
 
 
-@pushforward(linalg.orthogonal_procrustes)
+@jvp_rule(linalg.orthogonal_procrustes)
 def push_orthogonal_procrustes(tangents, y, A, B, *, check_finite=True):
     m_dot = 0.0
     if tangents[0] is not None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import linalg
 
-from wengert.extend import adjoint, is_complex, pullback, pushforward
+from wengert.extend import adjoint, is_complex, jvp_rule, vjp_rule
 from wengert_rules import decompositions
 from wengert_rules.decompositions import by_columns, by_rows, equal, in_part, known, refusal, used, with_phases
 from wengert_rules.products import conj
@@ -137,7 +137,7 @@ def in_phase(vectors_dot, vectors, row, is_pair):
     return in_part(with_phases(vectors_dot, vectors, lambda x: x[..., row, :]), equal("eigenvalues"))
 
 
-@pullback(linalg.eigh, parts=True)
+@vjp_rule(linalg.eigh, parts=True)
 def eigh(
     y_bar, y, a, b=None, *, lower=True, eigvals_only=False, overwrite_a=False, overwrite_b=False, type=1,
     check_finite=True, subset_by_index=None, subset_by_value=None, driver=None,
@@ -147,7 +147,7 @@ def eigh(
     return a_bar, b_bar
 
 
-@pushforward(linalg.eigh)
+@jvp_rule(linalg.eigh)
 def push_eigh(
     tangents, y, a, b=None, *, lower=True, eigvals_only=False, overwrite_a=False, overwrite_b=False, type=1,
     check_finite=True, subset_by_index=None, subset_by_value=None, driver=None,
@@ -156,7 +156,7 @@ def push_eigh(
     return made if eigvals_only else (made, in_phase(vectors_dot, y[1], 0 if lower else -1, b is not None))
 
 
-@pullback(linalg.eigvalsh)
+@vjp_rule(linalg.eigvalsh)
 def eigvalsh(
     y_bar, y, a, b=None, *, lower=True, overwrite_a=False, overwrite_b=False, type=1, check_finite=True,
     subset_by_index=None, subset_by_value=None, driver=None,
@@ -165,7 +165,7 @@ def eigvalsh(
     return a_bar, b_bar
 
 
-@pushforward(linalg.eigvalsh)
+@jvp_rule(linalg.eigvalsh)
 def push_eigvalsh(
     tangents, y, a, b=None, *, lower=True, overwrite_a=False, overwrite_b=False, type=1, check_finite=True,
     subset_by_index=None, subset_by_value=None, driver=None,
@@ -173,25 +173,25 @@ def push_eigvalsh(
     return hermitian_dots(tangents, y, a, b, lower, type, (subset_by_index, subset_by_value), driver)[0]
 
 
-@pullback(linalg.svd, parts=True)
+@vjp_rule(linalg.svd, parts=True)
 def svd(
     y_bar, y, a, *, full_matrices=True, compute_uv=True, overwrite_a=False, check_finite=True, lapack_driver="gesdd"
 ):
     return decompositions.svd(y_bar, y, a, full_matrices=full_matrices, compute_uv=compute_uv)
 
 
-@pushforward(linalg.svd, broadcasts=True)
+@jvp_rule(linalg.svd, broadcasts=True)
 def push_svd(
     tangents, y, a, *, full_matrices=True, compute_uv=True, overwrite_a=False, check_finite=True, lapack_driver="gesdd"
 ):
     return decompositions.push_svd(tangents, y, a, full_matrices=full_matrices, compute_uv=compute_uv)
 
 
-@pullback(linalg.svdvals)
+@vjp_rule(linalg.svdvals)
 def svdvals(y_bar, y, a, *, overwrite_a=False, check_finite=True):
     return decompositions.singular_values_bar(y_bar, in_double(a))
 
 
-@pushforward(linalg.svdvals, broadcasts=True)
+@jvp_rule(linalg.svdvals, broadcasts=True)
 def push_svdvals(tangents, y, a, *, overwrite_a=False, check_finite=True):
     return decompositions.singular_values_dot(in_double(tangents[0]), in_double(a))

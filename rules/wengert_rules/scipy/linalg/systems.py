@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import linalg
 
-from wengert.extend import pullback, pushforward
+from wengert.extend import jvp_rule, vjp_rule
 from wengert_rules import cofactors, linear_algebra, norms
 from wengert_rules.products import conj
 from wengert_rules.scipy.linalg.structures import in_double, read, read_bar
@@ -15,7 +15,7 @@ def turned(a, transposed):
     return np.swapaxes(a, -1, -2) if transposed else a
 
 
-@pullback(linalg.solve, broadcasts=True)
+@vjp_rule(linalg.solve, broadcasts=True)
 def solve(
     y_bar, y, a, b, *, lower=False, overwrite_a=False, overwrite_b=False, check_finite=True, assume_a=None,
     transposed=False,
@@ -29,7 +29,7 @@ def solve(
     return read_bar(turned(whole_bar, transposed), assume_a, lower), b_bar
 
 
-@pushforward(linalg.solve, broadcasts=True)
+@jvp_rule(linalg.solve, broadcasts=True)
 def push_solve(
     tangents, y, a, b, *, lower=False, overwrite_a=False, overwrite_b=False, check_finite=True, assume_a=None,
     transposed=False,
@@ -42,7 +42,7 @@ def push_solve(
     return linear_algebra.push_solve((whole_dot, None if b_dot is None else in_double(b_dot)), y, whole, b)
 
 
-@pullback(linalg.inv)
+@vjp_rule(linalg.inv)
 def inv(y_bar, y, a, *, overwrite_a=False, check_finite=True, assume_a=None, lower=False):
     """Where a diagonal matrix is assumed, SciPy leaves the other elements as they are."""
     if assume_a == "diagonal":
@@ -55,24 +55,24 @@ def kept_or_inverted(y):
     return np.where(np.eye(np.shape(y)[-1], dtype=bool), -conj(y * y), 1)
 
 
-@pushforward(linalg.inv, broadcasts=True)
+@jvp_rule(linalg.inv, broadcasts=True)
 def push_inv(tangents, y, a, *, overwrite_a=False, check_finite=True, assume_a=None, lower=False):
     if assume_a == "diagonal":
         return tangents[0] * conj(kept_or_inverted(y))
     return linear_algebra.push_inv((read(tangents[0], assume_a, lower),), y, a)
 
 
-@pullback(linalg.det)
+@vjp_rule(linalg.det)
 def det(y_bar, y, a, *, overwrite_a=False, check_finite=True):
     return cofactors.det(y_bar, y, in_double(a))
 
 
-@pushforward(linalg.det, broadcasts=True)
+@jvp_rule(linalg.det, broadcasts=True)
 def push_det(tangents, y, a, *, overwrite_a=False, check_finite=True):
     return cofactors.push_det((in_double(tangents[0]),), y, in_double(a))
 
 
-@pullback(linalg.lstsq, parts=True, broadcasts=True)
+@vjp_rule(linalg.lstsq, parts=True, broadcasts=True)
 def lstsq(y_bar, y, a, b, *, cond=None, overwrite_a=False, overwrite_b=False, check_finite=True, lapack_driver=None):
     """SciPy's sums are a number where B is a vector, and complex where B is."""
     sums_bar = y_bar[1]
@@ -86,7 +86,7 @@ def cutoff(cond):
     return -1 if cond is None else cond
 
 
-@pushforward(linalg.lstsq)
+@jvp_rule(linalg.lstsq)
 def push_lstsq(
     tangents, y, a, b, *, cond=None, overwrite_a=False, overwrite_b=False, check_finite=True, lapack_driver=None
 ):
@@ -97,26 +97,26 @@ def push_lstsq(
     return x_dot, sums_dot, None, None if y[3] is None else values_dot
 
 
-@pullback(linalg.pinv, parts=True)
+@vjp_rule(linalg.pinv, parts=True)
 def pinv(y_bar, y, a, *, atol=None, rtol=None, return_rank=False, check_finite=True):
     y, y_bar = (y[0], y_bar[0]) if return_rank else (y, y_bar)
     return linear_algebra.pinv(y_bar, y, a)
 
 
-@pushforward(linalg.pinv, broadcasts=True)
+@jvp_rule(linalg.pinv, broadcasts=True)
 def push_pinv(tangents, y, a, *, atol=None, rtol=None, return_rank=False, check_finite=True):
     y_dot = linear_algebra.push_pinv(tangents, y[0] if return_rank else y, a)
     return (y_dot, None) if return_rank else y_dot
 
 
-@pullback(linalg.pinvh, parts=True)
+@vjp_rule(linalg.pinvh, parts=True)
 def pinvh(y_bar, y, a, *, atol=None, rtol=None, lower=True, return_rank=False, check_finite=True):
     """The pseudoinverse of the Hermitian matrix whose one triangle is read."""
     y, y_bar = (y[0], y_bar[0]) if return_rank else (y, y_bar)
     return read_bar(linear_algebra.pinv(y_bar, y, read(a, "her", lower)), "her", lower)
 
 
-@pushforward(linalg.pinvh, broadcasts=True)
+@jvp_rule(linalg.pinvh, broadcasts=True)
 def push_pinvh(tangents, y, a, *, atol=None, rtol=None, lower=True, return_rank=False, check_finite=True):
     y_dot = linear_algebra.push_pinv(
         (read(tangents[0], "her", lower),), y[0] if return_rank else y, read(a, "her", lower)
@@ -124,11 +124,11 @@ def push_pinvh(tangents, y, a, *, atol=None, rtol=None, lower=True, return_rank=
     return (y_dot, None) if return_rank else y_dot
 
 
-@pullback(linalg.norm)
+@vjp_rule(linalg.norm)
 def norm(y_bar, y, a, *, ord=None, axis=None, keepdims=False, check_finite=True):
     return norms.norm(y_bar, np.asarray(y), a, ord=ord, axis=axis, keepdims=keepdims)
 
 
-@pushforward(linalg.norm, broadcasts=True)
+@jvp_rule(linalg.norm, broadcasts=True)
 def push_norm(tangents, y, a, *, ord=None, axis=None, keepdims=False, check_finite=True):
     return norms.push_norm(tangents, np.asarray(y), a, ord=ord, axis=axis, keepdims=keepdims)

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import linalg
 from scipy.linalg import _decomp_cholesky
 
-from wengert.extend import adjoint, pullback, pushforward
+from wengert.extend import adjoint, jvp_rule, vjp_rule
 from wengert_rules import decompositions
 from wengert_rules.linear_algebra import as_columns
 from wengert_rules.scipy.linalg.structures import as_matrices, uplo
@@ -53,7 +53,7 @@ def straight(a, lower, trans):
     return (np.swapaxes(a, -1, -2) if turn == 1 else adjoint(a)), not lower
 
 
-@pullback(linalg.solve_triangular, broadcasts=True)
+@vjp_rule(linalg.solve_triangular, broadcasts=True)
 def solve_triangular(
     y_bar, y, a, b, *, trans=0, lower=False, unit_diagonal=False, overwrite_b=False, check_finite=True
 ):
@@ -66,7 +66,7 @@ def solve_triangular(
     return a_bar, columns_bar[..., 0] if ndim == 1 else columns_bar
 
 
-@pushforward(linalg.solve_triangular, broadcasts=True)
+@jvp_rule(linalg.solve_triangular, broadcasts=True)
 def push_solve_triangular(
     tangents, y, a, b, *, trans=0, lower=False, unit_diagonal=False, overwrite_b=False, check_finite=True
 ):
@@ -81,7 +81,7 @@ def push_solve_triangular(
     return y_dot[..., 0] if ndim == 1 else y_dot
 
 
-@pullback(linalg.cholesky)
+@vjp_rule(linalg.cholesky)
 def cholesky(y_bar, y, a, *, lower=False, overwrite_a=False, check_finite=True):
     """A = L Lᴴ, P the lower half of Lᴴ L̄ with half its diagonal  ⇒  Ā = L⁻ᴴ P L⁻¹."""
     factor, cotangent = (y, y_bar) if lower else (adjoint(y), adjoint(y_bar))
@@ -91,7 +91,7 @@ def cholesky(y_bar, y, a, *, lower=False, overwrite_a=False, check_finite=True):
     return decompositions.from_triangle(whole, uplo(lower))
 
 
-@pushforward(linalg.cholesky, broadcasts=True)
+@jvp_rule(linalg.cholesky, broadcasts=True)
 def push_cholesky(tangents, y, a, *, lower=False, overwrite_a=False, check_finite=True):
     """L̇ = L times the lower half of L⁻¹ Ȧ L⁻ᴴ with half its diagonal."""
     factor = y if lower else adjoint(y)
@@ -101,14 +101,14 @@ def push_cholesky(tangents, y, a, *, lower=False, overwrite_a=False, check_finit
     return made if lower else adjoint(made)
 
 
-@pullback(linalg.cho_factor, parts=True)
+@vjp_rule(linalg.cho_factor, parts=True)
 def cho_factor(y_bar, y, a, *, lower=False, overwrite_a=False, check_finite=True):
     """That of `cholesky`, and where SciPy leaves a triangle of A beside the factor, of that."""
     a_bar = cholesky(triangle(y_bar[0], lower, False), triangle(y[0], lower, False), a, lower=lower)
     return a_bar + triangle(y_bar[0], not lower, True) if keeps_other(a.dtype) else a_bar
 
 
-@pushforward(linalg.cho_factor, broadcasts=True)
+@jvp_rule(linalg.cho_factor, broadcasts=True)
 def push_cho_factor(tangents, y, a, *, lower=False, overwrite_a=False, check_finite=True):
     a_dot = as_matrices(tangents[0], np.ndim(a))
     made = push_cholesky(tangents, triangle(y[0], lower, False), a, lower=lower)
@@ -123,7 +123,7 @@ def cho_solved(c, b, lower):
 
 if hasattr(_decomp_cholesky, "_cho_solve"):  # SciPy 1.15: what `cho_solve` calls with the factor alone
 
-    @pullback(_decomp_cholesky._cho_solve, broadcasts=True)
+    @vjp_rule(_decomp_cholesky._cho_solve, broadcasts=True)
     def cho_solve(y_bar, y, c, b, *, lower=False, overwrite_b=False, check_finite=True):
         """L Lᴴ X = B  ⇒  B̄ = (L Lᴴ)⁻¹ X̄, and L̄ is the triangle of -(B̄ Xᴴ + X B̄ᴴ) L; for U of -U (B̄ Xᴴ + X B̄ᴴ)."""
         ndim, factor = np.ndim(b), triangle(c, lower, False)
@@ -132,7 +132,7 @@ if hasattr(_decomp_cholesky, "_cho_solve"):  # SciPy 1.15: what `cho_solve` call
         c_bar = triangle(both @ factor if lower else factor @ both, lower, False)
         return -c_bar, b_bar[..., 0] if ndim == 1 else b_bar
 
-    @pushforward(_decomp_cholesky._cho_solve, broadcasts=True)
+    @jvp_rule(_decomp_cholesky._cho_solve, broadcasts=True)
     def push_cho_solve(tangents, y, c, b, *, lower=False, overwrite_b=False, check_finite=True):
         """Ẋ = (L Lᴴ)⁻¹ (Ḃ - L̇ Lᴴ X - L L̇ᴴ X)."""
         c_dot, b_dot = tangents

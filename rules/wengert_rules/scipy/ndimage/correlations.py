@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.ndimage import convolve, correlate, correlate1d, uniform_filter1d
 
-from wengert.extend import computes, linear, pullback, pushforward
+from wengert.extend import computes, jvp_rule, linear, vjp_rule
 from wengert_rules.products import conj
 from wengert_rules.scipy.boundaries import continued, folded, numpys
 from wengert_rules.shapes import integers
@@ -21,7 +21,7 @@ def edges(origin, size):
     return size // 2 + origin, (size - 1) // 2 - origin
 
 
-@pullback(correlate1d)
+@vjp_rule(correlate1d)
 def correlate1d_(y_bar, y, input, weights, *, axis=-1, output=None, mode="reflect", cval=0.0, origin=0):
     """p̄ is the convolution of ȳ with the weights; what stands beyond the edges goes to where it comes from."""
     size = np.size(weights)
@@ -38,7 +38,7 @@ def matches(p, y_bar, size):
     return np.stack([np.sum(p[..., j : j + n] * conj(y_bar)) for j in range(size)])
 
 
-@pushforward(correlate1d)
+@jvp_rule(correlate1d)
 def push_correlate1d(tangents, y, input, weights, *, axis=-1, output=None, mode="reflect", cval=0.0, origin=0):
     moved = [] if tangents[0] is None else [correlate1d(tangents[0], weights, axis, None, mode, 0.0, origin)]
     if tangents[1] is not None:
@@ -46,7 +46,7 @@ def push_correlate1d(tangents, y, input, weights, *, axis=-1, output=None, mode=
     return sum(moved)
 
 
-@pullback(uniform_filter1d)
+@vjp_rule(uniform_filter1d)
 def uniform_filter1d_(y_bar, y, input, *, size, axis=-1, output=None, mode="reflect", cval=0.0, origin=0):
     reach = edges(origin, size)
     whole = continued(y_bar, axis, reach, "constant")
@@ -95,7 +95,7 @@ def onto_kernel(y_bar, input, shape, origins, mode, cval):
     return np.reshape(np.stack(sums), shape)
 
 
-@pullback(correlate)
+@vjp_rule(correlate)
 def correlate_(y_bar, y, input, weights, *, output=None, mode="reflect", cval=0.0, origin=0, axes=None):
     others, origins = placed(origin, axes, np.ndim(input))
     shape = np.shape(weights)
@@ -105,7 +105,7 @@ def correlate_(y_bar, y, input, weights, *, output=None, mode="reflect", cval=0.
     )
 
 
-@pullback(convolve)
+@vjp_rule(convolve)
 def convolve_(y_bar, y, input, weights, *, output=None, mode="reflect", cval=0.0, origin=0, axes=None):
     """The correlation with the weights read backwards."""
     others, origins = placed(origin, axes, np.ndim(input))
@@ -132,5 +132,5 @@ def pushes(correlation):
     return push
 
 
-pushforward(correlate)(pushes(correlate))
-pushforward(convolve)(pushes(convolve))
+jvp_rule(correlate)(pushes(correlate))
+jvp_rule(convolve)(pushes(convolve))

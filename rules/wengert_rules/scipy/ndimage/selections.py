@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 from scipy.ndimage import _nd_image
 
-from wengert.extend import additem, pullback, pushforward, stands_for
+from wengert.extend import additem, jvp_rule, stands_for, vjp_rule
 from wengert_rules.scipy.boundaries import continued, folded
 from wengert_rules.scipy.ndimage.correlations import edges
 from wengert_rules.scipy.optional import present
@@ -66,7 +66,7 @@ def hits(y, p, footprint, structure, minimum):
     return found
 
 
-@pullback(extreme, extreme_in_row, ranked, ranked_in_row)
+@vjp_rule(extreme, extreme_in_row, ranked, ranked_in_row)
 def selection(
     y_bar, y, input, *, footprint, mode, cval, origins, structure=None, minimum=True, rank=None, axis=None
 ):  # fmt: skip
@@ -82,7 +82,7 @@ def selection(
     return p_bar
 
 
-@pushforward(extreme, extreme_in_row, ranked, ranked_in_row)
+@jvp_rule(extreme, extreme_in_row, ranked, ranked_in_row)
 def push_selection(
     tangents, y, input, *, footprint, mode, cval, origins, structure=None, minimum=True, rank=None, axis=None
 ):  # fmt: skip

@@ -13,7 +13,7 @@ import math
 import numpy as np
 from scipy.ndimage import spline_filter1d
 
-from wengert.extend import linear, pullback, stands_for
+from wengert.extend import linear, stands_for, vjp_rule
 from wengert_rules.scipy.optional import present
 
 NEAREST, WRAP, REFLECT, MIRROR, CONSTANT, GRID_WRAP, GRID_CONSTANT = range(7)
@@ -32,7 +32,7 @@ def scaled_ends(x, axis, factor):
     return x * np.reshape(np.where((k == 0) | (k == n - 1), factor, 1.0), shape)
 
 
-@pullback(spline_filter1d)
+@vjp_rule(spline_filter1d)
 def spline_filter1d_(y_bar, y, input, *, order=3, axis=-1, output=None, mode="mirror"):
     """The inverse of a matrix that is symmetric, between weights where the ends count half.
 

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.signal
 from scipy.signal import correlate
 
-from wengert.extend import multilinear, pullback, setitem, stands_for
+from wengert.extend import multilinear, setitem, stands_for, vjp_rule
 from wengert_rules.products import conj
 from wengert_rules.scipy.boundaries import continued
 from wengert_rules.scipy.optional import present
@@ -22,14 +22,14 @@ def in_full(y_bar, n, m, mode):
     return setitem(np.zeros([a + b - 1 for a, b in pairs], y_bar.dtype), place, y_bar)
 
 
-@pullback(scipy.signal.convolve)
+@vjp_rule(scipy.signal.convolve)
 def convolve_(y_bar, y, in1, in2, *, mode="full", method="auto"):
     """yₖ = Σ aᵢ vₖ₋ᵢ  ⇒  āᵢ = Σ ȳₖ v*ₖ₋ᵢ, a correlation, and the same for v."""
     every = in_full(y_bar, np.shape(in1), np.shape(in2), mode)
     return correlate(every, in2, "valid", method), correlate(every, in1, "valid", method)
 
 
-@pullback(correlate)
+@vjp_rule(correlate)
 def correlate_(y_bar, y, in1, in2, *, mode="full", method="auto"):
     """The convolution of the first with the second read backwards, and conjugate."""
     every = in_full(y_bar, np.shape(in1), np.shape(in2), mode)

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.ndimage import convolve1d, median_filter
 from scipy.signal import lfilter, upfirdn
 
-from wengert.extend import RuleError, multilinear, pullback, pushforward, setitem, stands_for
+from wengert.extend import RuleError, jvp_rule, multilinear, setitem, stands_for, vjp_rule
 from wengert_rules.ffts import fitted
 from wengert_rules.products import conj
 from wengert_rules.scipy.boundaries import part
@@ -46,7 +46,7 @@ def onward(y_bar, tail_bar, a, count):
     return np.concatenate([np.flip(head, -1), tail_bar], axis=-1)
 
 
-@pullback(lfilter, broadcasts=True)
+@vjp_rule(lfilter, broadcasts=True)
 def lfilter_(y_bar, y, b, a, x, axis=-1, zi=None):
     """With the coefficients divided by a₀, and all continued: a * y + zf = b * x + zi, each of which λ multiplies."""
     lead, order = row(a)[0], max(np.size(a), np.size(b)) - 1
@@ -70,7 +70,7 @@ def lfilter_(y_bar, y, b, a, x, axis=-1, zi=None):
     )
 
 
-@pushforward(lfilter)
+@jvp_rule(lfilter)
 def push_lfilter(tangents, y, b, a, x, axis=-1, zi=None):
     """a * ẏ = b * ẋ + ḃ * x - ȧ * y, with the coefficients divided by a₀."""
     b_dot, a_dot, x_dot, *others = tangents
@@ -100,7 +100,7 @@ def sosfilt_in_python(sos, x, zi):
         zi[:, k] = state
 
 
-@pullback(upfirdn)
+@vjp_rule(upfirdn)
 def upfirdn_(y_bar, y, h, x, *, up=1, down=1, axis=-1, mode="constant", cval=0):
     """yₙ = Σ hᵢ xₖ over i + k up = n down: the adjoint in x goes from the rate of y to that of x."""
     if mode != "constant" or cval != 0:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse import _sparsetools
 
-from wengert.extend import multilinear, pullback, stands_for
+from wengert.extend import multilinear, stands_for, vjp_rule
 from wengert_rules.products import conj
 
 
@@ -40,14 +40,14 @@ def along(a, b):
     return a * b if np.ndim(a) == 1 else np.sum(a * b, axis=1)
 
 
-@pullback(by_rows)
+@vjp_rule(by_rows)
 def rows_rule(y_bar, y, shape, indptr, indices, data, x):
     """X̄ = Aᴴ Ȳ, and each element gets the product of its row of Ȳ and its column's row of X*."""
     data_bar = along(y_bar[rows_of(indptr)], conj(x)[indices])
     return None, None, None, data_bar, by_columns(shape[::-1], indptr, indices, conj(data), y_bar)
 
 
-@pullback(by_columns)
+@vjp_rule(by_columns)
 def columns_rule(y_bar, y, shape, indptr, indices, data, x):
     data_bar = along(y_bar[indices], conj(x)[rows_of(indptr)])
     return None, None, None, data_bar, by_rows(shape[::-1], indptr, indices, conj(data), y_bar)

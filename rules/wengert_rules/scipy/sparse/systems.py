@@ -6,7 +6,7 @@ import numpy as np
 from scipy.sparse.linalg import SuperLU
 from scipy.sparse.linalg._dsolve import _superlu
 
-from wengert.extend import NoDerivativeError, linear, pullback, pushforward, stands_for
+from wengert.extend import NoDerivativeError, jvp_rule, linear, stands_for, vjp_rule
 from wengert_rules.products import conj
 from wengert_rules.scipy.sparse.products import along, by_columns, by_rows, rows_of
 
@@ -31,14 +31,14 @@ def products_of(left, right, indices, indptr, is_columns):
     return along(left[row], conj(right)[column])
 
 
-@pullback(_superlu.gssv, parts=True)
+@vjp_rule(_superlu.gssv, parts=True)
 def gssv(y_bar, y, N, nnz, nzvals, colind, rowptr, B, csc, *, options=None):
     """X = A⁻¹ B  ⇒  B̄ = A⁻ᴴ X̄, and of -B̄ Xᴴ each element of A gets its own: its rows are Aᵀ's columns."""
     b_bar = solved(y[0], colind, rowptr, conj(nzvals), y_bar[0], not csc, options)
     return None, None, -products_of(b_bar, y[0], colind, rowptr, csc), None, None, b_bar, None
 
 
-@pushforward(_superlu.gssv)
+@jvp_rule(_superlu.gssv)
 def push_gssv(tangents, y, N, nnz, nzvals, colind, rowptr, B, csc, *, options=None):
     """Ẋ = A⁻¹ (Ḃ - Ȧ X)."""
     moved = np.zeros(np.shape(B), y[0].dtype) if tangents[5] is None else tangents[5]
@@ -51,7 +51,7 @@ def push_gssv(tangents, y, N, nnz, nzvals, colind, rowptr, B, csc, *, options=No
 ADJOINT = {"N": "H", "H": "N"}
 
 
-@pullback(SuperLU.solve)
+@vjp_rule(SuperLU.solve)
 def solve(y_bar, y, self, rhs, *, trans="N"):
     """B̄ = A⁻ᴴ X̄; of A⁻ᵀ it is (A⁻¹ X̄*)*."""
     if trans == "T":
@@ -111,7 +111,7 @@ class Triangles:
         return by_columns((self.n, self.n), places[0], places[1], data, x)
 
 
-@pullback(_superlu.gstrs, parts=True)
+@vjp_rule(_superlu.gstrs, parts=True)
 def gstrs(y_bar, y, trans, n, l_nnz, l_data, l_indices, l_indptr, m, u_nnz, u_data, u_indices, u_indptr, b):
     """X = (L U)⁻¹ B: Ā = -B̄ Xᴴ of A = L U, L̄ = Ā Uᴴ and Ū = Lᴴ Ā, and so of the transpose."""
     of = Triangles(n, l_data, l_indices, l_indptr, u_data, u_indices, u_indptr)
@@ -125,7 +125,7 @@ def gstrs(y_bar, y, trans, n, l_nnz, l_data, l_indices, l_indptr, m, u_nnz, u_da
     return None, None, None, -l_bar, None, None, None, None, -u_bar, None, None, b_bar
 
 
-@pushforward(_superlu.gstrs)
+@jvp_rule(_superlu.gstrs)
 def push_gstrs(tangents, y, trans, n, l_nnz, l_data, l_indices, l_indptr, m, u_nnz, u_data, u_indices, u_indptr, b):
     """Ẋ = A⁻¹ (Ḃ - (L̇ U + L U̇) X), and so of the transpose, whose products are formed from dense factors."""
     l_dot, u_dot = [

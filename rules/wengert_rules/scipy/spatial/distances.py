@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 from scipy.spatial import _distance_pybind, _distance_wrap, _hausdorff
 
-from wengert.extend import additem, non_differentiable, pullback, pushforward, stands_for
+from wengert.extend import additem, jvp_rule, non_differentiable, stands_for, vjp_rule
 from wengert_rules.elementwise import nonzero
 
 # The Euclidean metric, by products of matrices
@@ -21,7 +21,7 @@ def apart(a, b):
     return _distance_pybind.cdist_euclidean(a, b)
 
 
-@pullback(apart)
+@vjp_rule(apart)
 def apart_(y_bar, y, a, b):
     """āᵢ = Σⱼ sᵢⱼ (aᵢ - bⱼ) with s = ȳ/y; about the middle of the points, where least is lost by taking it apart."""
     middle = np.mean(b, axis=0)
@@ -30,7 +30,7 @@ def apart_(y_bar, y, a, b):
     return a_bar, np.sum(shares, axis=0)[:, np.newaxis] * b - shares.T @ a
 
 
-@pushforward(apart)
+@jvp_rule(apart)
 def push_apart(tangents, y, a, b):
     """ẏᵢⱼ = (aᵢ - bⱼ)·(ȧᵢ - ḃⱼ)/y."""
     a_dot, b_dot = tangents
@@ -48,7 +48,7 @@ def pairs(x):
     return _distance_pybind.pdist_euclidean(x)
 
 
-@pullback(pairs)
+@vjp_rule(pairs)
 def pairs_(y_bar, y, x):
     """x̄ᵢ = Σⱼ sᵢⱼ (xᵢ - xⱼ), where s = ȳ/y is symmetric."""
     i, j = np.triu_indices(np.shape(x)[0], 1)
@@ -58,7 +58,7 @@ def pairs_(y_bar, y, x):
     return np.sum(shares, axis=1)[:, np.newaxis] * x - shares @ x
 
 
-@pushforward(pairs)
+@jvp_rule(pairs)
 def push_pairs(tangents, y, x):
     i, j = np.triu_indices(np.shape(x)[0], 1)
     moved = np.sum((x[i] - x[j]) * (tangents[0][i] - tangents[0][j]), axis=1)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from scipy.spatial import ConvexHull, Delaunay
 
-from wengert.extend import NoDerivativeError, non_differentiable, pullback, pushforward, stands_for
+from wengert.extend import NoDerivativeError, jvp_rule, non_differentiable, stands_for, vjp_rule
 from wengert_rules.decompositions import refusal
 from wengert_rules.scipy.spatial.trees import constant, numbers
 
@@ -59,12 +59,12 @@ def lifted(points, *, of):
     return np.array(of)[()]
 
 
-@pullback(lifted)
+@vjp_rule(lifted)
 def lifted_bar(y_bar, y, points, *, of):
     raise NoDerivativeError(LIFTED)
 
 
-@pushforward(lifted)
+@jvp_rule(lifted)
 def push_lifted(tangents, y, points, *, of):
     return refusal(LIFTED)
 

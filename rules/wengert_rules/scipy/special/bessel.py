@@ -6,7 +6,7 @@ import numpy as np
 from scipy import special
 from scipy.special import _ufuncs
 
-from wengert.extend import computes, is_complex, partials, pullback, pushforward
+from wengert.extend import computes, is_complex, jvp_rule, partials, vjp_rule
 from wengert_rules.elementwise import nonzero
 from wengert_rules.products import conj
 from wengert_rules.scipy.special.bessel_orders import by_order, by_series
@@ -91,32 +91,32 @@ def push_damped(tangent, y, slope, z, part):
     return slope * tangent - np.sign(np.real(z / part)) * y * np.real(tangent / part)
 
 
-@pullback(special.jve, broadcasts=True)
+@vjp_rule(special.jve, broadcasts=True)
 def jve(y_bar, y, v, z):
     return refused(ORDER), damped(y_bar, y, (special.jve(v - 1, z) - special.jve(v + 1, z)) / 2, z, 1j)
 
 
-@pushforward(special.jve, broadcasts=True)
+@jvp_rule(special.jve, broadcasts=True)
 def push_jve(tangents, y, v, z):
     return push_damped(along_argument(tangents), y, (special.jve(v - 1, z) - special.jve(v + 1, z)) / 2, z, 1j)
 
 
-@pullback(special.yve, broadcasts=True)
+@vjp_rule(special.yve, broadcasts=True)
 def yve(y_bar, y, v, z):
     return refused(ORDER), damped(y_bar, y, (special.yve(v - 1, z) - special.yve(v + 1, z)) / 2, z, 1j)
 
 
-@pushforward(special.yve, broadcasts=True)
+@jvp_rule(special.yve, broadcasts=True)
 def push_yve(tangents, y, v, z):
     return push_damped(along_argument(tangents), y, (special.yve(v - 1, z) - special.yve(v + 1, z)) / 2, z, 1j)
 
 
-@pullback(special.ive, broadcasts=True)
+@vjp_rule(special.ive, broadcasts=True)
 def ive(y_bar, y, v, z):
     return y_bar * scaled_by_series(v, z), damped(y_bar, y, (special.ive(v - 1, z) + special.ive(v + 1, z)) / 2, z, 1)
 
 
-@pushforward(special.ive, broadcasts=True)
+@jvp_rule(special.ive, broadcasts=True)
 def push_ive(tangents, y, v, z):
     by_order = 0.0 if tangents[0] is None else tangents[0] * scaled_by_series(v, z)
     if tangents[1] is None:

@@ -10,20 +10,20 @@ import math
 import numpy as np
 from scipy import special
 
-from wengert.extend import is_complex, partials, pullback, pushforward
+from wengert.extend import is_complex, jvp_rule, partials, vjp_rule
 from wengert_rules.products import conj
 from wengert_rules.scipy.special.integrals import gathered
 from wengert_rules.scipy.special.refusals import ORDER, PARAMETER, refused
 
 
-@pullback(special.airy)
+@vjp_rule(special.airy)
 def airy(y_bar, y, z):
     """(Ai, Ai', Bi, Bi'), where Ai'' = z Ai."""
     first = y_bar[0] * conj(y[1]) + y_bar[1] * conj(z * y[0])
     return first + y_bar[2] * conj(y[3]) + y_bar[3] * conj(z * y[2])
 
 
-@pushforward(special.airy, broadcasts=True)
+@jvp_rule(special.airy, broadcasts=True)
 def push_airy(tangents, y, z):
     return tangents[0] * y[1], tangents[0] * z * y[0], tangents[0] * y[3], tangents[0] * z * y[2]
 
@@ -38,7 +38,7 @@ def scaled_slopes(y, z):
     return y[1] + root(z) * y[0], z * y[0] + root(z) * y[1], y[3], z * y[2]
 
 
-@pullback(special.airye)
+@vjp_rule(special.airye)
 def airye(y_bar, y, z):
     """Airy's functions times exp(ζ), and times exp(-|Re ζ|), where ζ = (2/3) z^(3/2)."""
     slopes = scaled_slopes(y, z)
@@ -51,7 +51,7 @@ def side(z):
     return root(z) * np.sign(np.real(z * root(z)))
 
 
-@pushforward(special.airye, broadcasts=True)
+@jvp_rule(special.airye, broadcasts=True)
 def push_airye(tangents, y, z):
     slopes = scaled_slopes(y, z)
     damping = np.real(side(z) * tangents[0])
@@ -104,13 +104,13 @@ def y_over_x(y, x, at_zero=0.0):
     return np.where(x == 0, at_zero, y / np.where(x == 0, 1, x))
 
 
-@pullback(special.kelvin, parts=True)
+@vjp_rule(special.kelvin, parts=True)
 def kelvin(y_bar, y, x):
     """(Be, Ke, Be', Ke'), functions of x√i, where Be'' = i Be - Be'/x."""
     return np.real(gathered(y_bar, (y[2], y[3], 1j * y[0] - y_over_x(y[2], x, 0.5j), 1j * y[1] - y[3] / x)))
 
 
-@pushforward(special.kelvin, broadcasts=True)
+@jvp_rule(special.kelvin, broadcasts=True)
 def push_kelvin(tangents, y, x):
     tangent = tangents[0]
     return (
@@ -137,37 +137,37 @@ def modstruve(y, v, x):
     return refused(ORDER), (both + struve_constant(v) * (x / 2) ** v) / 2
 
 
-@pullback(special.pbdv, broadcasts=True)
+@vjp_rule(special.pbdv, broadcasts=True)
 def pbdv(y_bar, y, v, x):
     """(D, D'), where D'' = (x²/4 - v - ½) D."""
     return refused(ORDER), y_bar[0] * y[1] + y_bar[1] * (x * x / 4 - v - 0.5) * y[0]
 
 
-@pushforward(special.pbdv, broadcasts=True)
+@jvp_rule(special.pbdv, broadcasts=True)
 def push_pbdv(tangents, y, v, x):
     tangent = tangents[1] if tangents[0] is None else refused(ORDER)
     return tangent * y[1], tangent * (x * x / 4 - v - 0.5) * y[0]
 
 
-@pullback(special.pbvv, broadcasts=True)
+@vjp_rule(special.pbvv, broadcasts=True)
 def pbvv(y_bar, y, v, x):
     """(V, V'), where V'' = (x²/4 - v - ½) V."""
     return refused(ORDER), y_bar[0] * y[1] + y_bar[1] * (x * x / 4 - v - 0.5) * y[0]
 
 
-@pushforward(special.pbvv, broadcasts=True)
+@jvp_rule(special.pbvv, broadcasts=True)
 def push_pbvv(tangents, y, v, x):
     tangent = tangents[1] if tangents[0] is None else refused(ORDER)
     return tangent * y[1], tangent * (x * x / 4 - v - 0.5) * y[0]
 
 
-@pullback(special.pbwa, broadcasts=True)
+@vjp_rule(special.pbwa, broadcasts=True)
 def pbwa(y_bar, y, a, x):
     """(W, W'), where W'' = (a - x²/4) W."""
     return refused(PARAMETER), y_bar[0] * y[1] + y_bar[1] * (a - x * x / 4) * y[0]
 
 
-@pushforward(special.pbwa, broadcasts=True)
+@jvp_rule(special.pbwa, broadcasts=True)
 def push_pbwa(tangents, y, a, x):
     tangent = tangents[1] if tangents[0] is None else refused(PARAMETER)
     return tangent * y[1], tangent * (a - x * x / 4) * y[0]

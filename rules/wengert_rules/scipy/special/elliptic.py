@@ -11,7 +11,7 @@ import math
 import numpy as np
 from scipy import special
 
-from wengert.extend import batching, computes, partials, pullback, pushforward
+from wengert.extend import batching, computes, jvp_rule, partials, vjp_rule
 from wengert_rules.batches.elementwise import elementwise
 
 STEP = 0.4  # of the trapezoidal rule in log t: its error for positive numbers is exp(-2π²/STEP)
@@ -147,7 +147,7 @@ def ellipeinc(e, phi, m):
     return np.sqrt(1 - m * np.sin(phi) ** 2), second_in_modulus(phi, m)
 
 
-@pullback(special.ellipj, broadcasts=True)
+@vjp_rule(special.ellipj, broadcasts=True)
 def ellipj(y_bar, y, u, m):
     """(sn, cn, dn, φ), where u = F(φ, m)."""
     sn, cn, dn, phi = y
@@ -155,7 +155,7 @@ def ellipj(y_bar, y, u, m):
     return phi_bar * dn, -phi_bar * dn * first_in_modulus(phi, m) - y_bar[2] * sn * sn / (2 * dn)
 
 
-@pushforward(special.ellipj, broadcasts=True)
+@jvp_rule(special.ellipj, broadcasts=True)
 def push_ellipj(tangents, y, u, m):
     sn, cn, dn, phi = y
     u_dot = 0.0 if tangents[0] is None else tangents[0]

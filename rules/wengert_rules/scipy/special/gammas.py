@@ -7,7 +7,7 @@ import math
 import numpy as np
 from scipy import special
 
-from wengert.extend import batching, computes, non_differentiable, partials, pullback, pushforward
+from wengert.extend import batching, computes, jvp_rule, non_differentiable, partials, vjp_rule
 from wengert_rules.batches.elementwise import elementwise
 from wengert_rules.scipy.special.refusals import WHOLE, refused
 from wengert_rules.special_functions import BERNOULLI
@@ -152,12 +152,12 @@ def poch(y, z, m):
     return np.where(bare, slope, y * digamma_difference(z + m, z)), y * special.digamma(z + m)
 
 
-@pullback(special.multigammaln, broadcasts=True)
+@vjp_rule(special.multigammaln, broadcasts=True)
 def multigammaln(y_bar, y, a, *, d):
     return y_bar * special.digamma(np.asarray(a)[..., None] - np.arange(d) / 2).sum(-1)
 
 
-@pushforward(special.multigammaln, broadcasts=True)
+@jvp_rule(special.multigammaln, broadcasts=True)
 def push_multigammaln(tangents, y, a, *, d):
     return tangents[0] * special.digamma(np.asarray(a)[..., None] - np.arange(d) / 2).sum(-1)
 

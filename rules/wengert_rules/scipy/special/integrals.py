@@ -7,7 +7,7 @@ import math
 import numpy as np
 from scipy import special
 
-from wengert.extend import partials, pullback, pushforward
+from wengert.extend import jvp_rule, partials, vjp_rule
 from wengert_rules.products import conj
 from wengert_rules.scipy.special.error_functions import ROOT_2, ROOT_2PI, ROOT_PI, erfcx_slope
 from wengert_rules.scipy.special.powers import log1prel_slope
@@ -35,12 +35,12 @@ def sici_slopes(x):
     return over(np.sin(x), x), (np.cos(x) / x)
 
 
-@pullback(special.sici, parts=True)
+@vjp_rule(special.sici, parts=True)
 def sici(y_bar, y, x):
     return gathered(y_bar, sici_slopes(x))
 
 
-@pushforward(special.sici, broadcasts=True)
+@jvp_rule(special.sici, broadcasts=True)
 def push_sici(tangents, y, x):
     first, second = sici_slopes(x)
     return tangents[0] * first, tangents[0] * second
@@ -50,24 +50,24 @@ def shichi_slopes(x):
     return over(np.sinh(x), x), (np.cosh(x) / x)
 
 
-@pullback(special.shichi, parts=True)
+@vjp_rule(special.shichi, parts=True)
 def shichi(y_bar, y, x):
     return gathered(y_bar, shichi_slopes(x))
 
 
-@pushforward(special.shichi, broadcasts=True)
+@jvp_rule(special.shichi, broadcasts=True)
 def push_shichi(tangents, y, x):
     first, second = shichi_slopes(x)
     return tangents[0] * first, tangents[0] * second
 
 
-@pullback(special.fresnel)
+@vjp_rule(special.fresnel)
 def fresnel(y_bar, y, z):
     angle = math.pi / 2 * z * z
     return y_bar[0] * conj(np.sin(angle)) + y_bar[1] * conj(np.cos(angle))
 
 
-@pushforward(special.fresnel, broadcasts=True)
+@jvp_rule(special.fresnel, broadcasts=True)
 def push_fresnel(tangents, y, z):
     angle = math.pi / 2 * z * z
     return tangents[0] * np.sin(angle), tangents[0] * np.cos(angle)
@@ -78,25 +78,25 @@ def modified_slopes(y, x, turn):
     return -np.exp(turn * x * x), -2 * turn * x * y[1] - np.exp(-turn * math.pi / 4) / ROOT_PI
 
 
-@pullback(special.modfresnelp)
+@vjp_rule(special.modfresnelp)
 def modfresnelp(y_bar, y, x):
     f, k = modified_slopes(y, x, 1j)
     return np.real(conj(f) * y_bar[0] + conj(k) * y_bar[1])
 
 
-@pushforward(special.modfresnelp, broadcasts=True)
+@jvp_rule(special.modfresnelp, broadcasts=True)
 def push_modfresnelp(tangents, y, x):
     f, k = modified_slopes(y, x, 1j)
     return tangents[0] * f, tangents[0] * k
 
 
-@pullback(special.modfresnelm)
+@vjp_rule(special.modfresnelm)
 def modfresnelm(y_bar, y, x):
     f, k = modified_slopes(y, x, -1j)
     return np.real(conj(f) * y_bar[0] + conj(k) * y_bar[1])
 
 
-@pushforward(special.modfresnelm, broadcasts=True)
+@jvp_rule(special.modfresnelm, broadcasts=True)
 def push_modfresnelm(tangents, y, x):
     f, k = modified_slopes(y, x, -1j)
     return tangents[0] * f, tangents[0] * k
@@ -149,12 +149,12 @@ def itj0y0_slopes(x):
     return special.j0(x), special.y0(x)
 
 
-@pullback(special.itj0y0, parts=True)
+@vjp_rule(special.itj0y0, parts=True)
 def itj0y0(y_bar, y, x):
     return gathered(y_bar, itj0y0_slopes(x))
 
 
-@pushforward(special.itj0y0, broadcasts=True)
+@jvp_rule(special.itj0y0, broadcasts=True)
 def push_itj0y0(tangents, y, x):
     first, second = itj0y0_slopes(x)
     return tangents[0] * first, tangents[0] * second
@@ -164,12 +164,12 @@ def iti0k0_slopes(x):
     return special.i0(x), special.k0(x)
 
 
-@pullback(special.iti0k0, parts=True)
+@vjp_rule(special.iti0k0, parts=True)
 def iti0k0(y_bar, y, x):
     return gathered(y_bar, iti0k0_slopes(x))
 
 
-@pushforward(special.iti0k0, broadcasts=True)
+@jvp_rule(special.iti0k0, broadcasts=True)
 def push_iti0k0(tangents, y, x):
     first, second = iti0k0_slopes(x)
     return tangents[0] * first, tangents[0] * second
@@ -179,12 +179,12 @@ def it2j0y0_slopes(x):
     return -less_one_over(special.j0(x), x), -special.y0(x) / x
 
 
-@pullback(special.it2j0y0, parts=True)
+@vjp_rule(special.it2j0y0, parts=True)
 def it2j0y0(y_bar, y, x):
     return gathered(y_bar, it2j0y0_slopes(x))
 
 
-@pushforward(special.it2j0y0, broadcasts=True)
+@jvp_rule(special.it2j0y0, broadcasts=True)
 def push_it2j0y0(tangents, y, x):
     first, second = it2j0y0_slopes(x)
     return tangents[0] * first, tangents[0] * second
@@ -194,12 +194,12 @@ def it2i0k0_slopes(x):
     return less_one_over(special.i0(x), x), -special.k0(x) / x
 
 
-@pullback(special.it2i0k0, parts=True)
+@vjp_rule(special.it2i0k0, parts=True)
 def it2i0k0(y_bar, y, x):
     return gathered(y_bar, it2i0k0_slopes(x))
 
 
-@pushforward(special.it2i0k0, broadcasts=True)
+@jvp_rule(special.it2i0k0, broadcasts=True)
 def push_it2i0k0(tangents, y, x):
     first, second = it2i0k0_slopes(x)
     return tangents[0] * first, tangents[0] * second
@@ -220,14 +220,14 @@ def itmodstruve0(y, x):
     return special.modstruve(0, x)
 
 
-@pullback(special.itairy)
+@vjp_rule(special.itairy)
 def itairy(y_bar, y, x):
     """The integrals of Ai(t), Bi(t), Ai(-t) and Bi(-t) from 0."""
     there, back = special.airy(x), special.airy(-x)
     return y_bar[0] * there[0] + y_bar[1] * there[2] + y_bar[2] * back[0] + y_bar[3] * back[2]
 
 
-@pushforward(special.itairy, broadcasts=True)
+@jvp_rule(special.itairy, broadcasts=True)
 def push_itairy(tangents, y, x):
     there, back = special.airy(x), special.airy(-x)
     return tangents[0] * there[0], tangents[0] * there[2], tangents[0] * back[0], tangents[0] * back[2]

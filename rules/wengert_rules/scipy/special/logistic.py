@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import special
 
-from wengert.extend import batching, is_complex, partials, pullback, pushforward
+from wengert.extend import batching, is_complex, jvp_rule, partials, vjp_rule
 from wengert_rules.batches.axes import of_example, shifted
 from wengert_rules.products import conj
 
@@ -25,24 +25,24 @@ def log_expit(y, x):
     return special.expit(-x)
 
 
-@pullback(special.softmax)
+@vjp_rule(special.softmax)
 def softmax(y_bar, y, x, axis=None):
     shares = y_bar * conj(y)
     return shares - conj(y) * np.sum(shares, axis=axis, keepdims=True), None
 
 
-@pushforward(special.softmax)
+@jvp_rule(special.softmax)
 def push_softmax(tangents, y, x, axis=None):
     shares = y * tangents[0]
     return shares - y * np.sum(shares, axis=axis, keepdims=True)
 
 
-@pullback(special.log_softmax)
+@vjp_rule(special.log_softmax)
 def log_softmax(y_bar, y, x, axis=None):
     return y_bar - conj(np.exp(y)) * np.sum(y_bar, axis=axis, keepdims=True), None
 
 
-@pushforward(special.log_softmax)
+@jvp_rule(special.log_softmax)
 def push_log_softmax(tangents, y, x, axis=None):
     return tangents[0] - np.sum(np.exp(y) * tangents[0], axis=axis, keepdims=True)
 
@@ -64,7 +64,7 @@ def spread(a, b):
     return a if b is None else a + np.zeros(np.shape(b))
 
 
-@pullback(special.logsumexp, broadcasts=True)
+@vjp_rule(special.logsumexp, broadcasts=True)
 def logsumexp(y_bar, y, a, axis=None, b=None, *, keepdims=False, return_sign=False):
     """y = log Σ b exp(a), or its real part with exp of its imaginary one, the sign."""
     cotangent = kept(turned(y_bar, y) if return_sign else y_bar, spread(a, b), axis)
@@ -79,7 +79,7 @@ def turned(y_bar, y):
     return y_bar[0] + 1j * np.real(conj(y_bar[1]) * 1j * y[1])
 
 
-@pushforward(special.logsumexp)
+@jvp_rule(special.logsumexp)
 def push_logsumexp(tangents, y, a, axis=None, b=None, *, keepdims=False, return_sign=False):
     moved = 0.0 if tangents[0] is None else tangents[0] if b is None else b * tangents[0]
     moved = moved if b is None or tangents[2] is None else moved + tangents[2]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import special
 
-from wengert.extend import partials, pullback
+from wengert.extend import partials, vjp_rule
 from wengert_rules.scipy.special.refusals import PARAMETER, refused
 
 WHOLE_DEGREE = "a polynomial has no derivative with respect to its degree. Pass the degree as an integer"
@@ -103,7 +103,7 @@ def lpmv(y, m, v, x):
     return refused(WHOLE_DEGREE), refused(WHOLE_DEGREE), (v * x * y - (v + m) * special.lpmv(m, v - 1, x)) / (x * x - 1)
 
 
-@pullback(special.lqn, parts=True)
+@vjp_rule(special.lqn, parts=True)
 def lqn(y_bar, y, n, z):
     """Q′ is given beside Q, and Legendre's equation gives its slope: (1 - z²) Q″ = 2 z Q′ - k (k + 1) Q."""
     (q, slope), (q_bar, slope_bar) = y, y_bar

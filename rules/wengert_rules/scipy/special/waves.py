@@ -7,7 +7,7 @@ import math
 import numpy as np
 from scipy import special
 
-from wengert.extend import computes, partials, pullback, pushforward
+from wengert.extend import computes, jvp_rule, partials, vjp_rule
 from wengert_rules.scipy.special.refusals import PARAMETER, WHOLE, refused
 
 DEGREE = math.pi / 180
@@ -59,46 +59,46 @@ def outwards(y, a, q, x):
     return y[1], (a - 2 * q * np.cosh(2 * x)) * y[0]
 
 
-@pullback(special.mathieu_cem, broadcasts=True)
+@vjp_rule(special.mathieu_cem, broadcasts=True)
 def mathieu_cem(y_bar, y, m, q, x):
     first, second = around(y, special.mathieu_a(m, q), q, x)
     return refused(WHOLE), refused(PARAMETER), y_bar[0] * first + y_bar[1] * second
 
 
-@pushforward(special.mathieu_cem, broadcasts=True)
+@jvp_rule(special.mathieu_cem, broadcasts=True)
 def push_mathieu_cem(tangents, y, m, q, x):
     return moved(tangents, around(y, special.mathieu_a(m, q), q, x))
 
 
-@pullback(special.mathieu_sem, broadcasts=True)
+@vjp_rule(special.mathieu_sem, broadcasts=True)
 def mathieu_sem(y_bar, y, m, q, x):
     first, second = around(y, special.mathieu_b(m, q), q, x)
     return refused(WHOLE), refused(PARAMETER), y_bar[0] * first + y_bar[1] * second
 
 
-@pushforward(special.mathieu_sem, broadcasts=True)
+@jvp_rule(special.mathieu_sem, broadcasts=True)
 def push_mathieu_sem(tangents, y, m, q, x):
     return moved(tangents, around(y, special.mathieu_b(m, q), q, x))
 
 
-@pullback(special.mathieu_modcem1, special.mathieu_modcem2, broadcasts=True)
+@vjp_rule(special.mathieu_modcem1, special.mathieu_modcem2, broadcasts=True)
 def mathieu_modcem(y_bar, y, m, q, x):
     first, second = outwards(y, special.mathieu_a(m, q), q, x)
     return refused(WHOLE), refused(PARAMETER), y_bar[0] * first + y_bar[1] * second
 
 
-@pushforward(special.mathieu_modcem1, special.mathieu_modcem2, broadcasts=True)
+@jvp_rule(special.mathieu_modcem1, special.mathieu_modcem2, broadcasts=True)
 def push_mathieu_modcem(tangents, y, m, q, x):
     return moved(tangents, outwards(y, special.mathieu_a(m, q), q, x))
 
 
-@pullback(special.mathieu_modsem1, special.mathieu_modsem2, broadcasts=True)
+@vjp_rule(special.mathieu_modsem1, special.mathieu_modsem2, broadcasts=True)
 def mathieu_modsem(y_bar, y, m, q, x):
     first, second = outwards(y, special.mathieu_b(m, q), q, x)
     return refused(WHOLE), refused(PARAMETER), y_bar[0] * first + y_bar[1] * second
 
 
-@pushforward(special.mathieu_modsem1, special.mathieu_modsem2, broadcasts=True)
+@jvp_rule(special.mathieu_modsem1, special.mathieu_modsem2, broadcasts=True)
 def push_mathieu_modsem(tangents, y, m, q, x):
     return moved(tangents, outwards(y, special.mathieu_b(m, q), q, x))
 
@@ -127,71 +127,71 @@ def oblate_outwards(y, m, value, c, x):
     return y[1], (-2 * x * y[1] + (value - (c * x) ** 2 - m * m / beside) * y[0]) / beside
 
 
-@pullback(special.pro_ang1, special.pro_rad1, special.pro_rad2, broadcasts=True)
+@vjp_rule(special.pro_ang1, special.pro_rad1, special.pro_rad2, broadcasts=True)
 def pro_wave(y_bar, y, m, n, c, x):
     first, second = prolate(y, m, special.pro_cv(m, n, c), c, x)
     return refused(WHOLE), refused(WHOLE), refused(PARAMETER), y_bar[0] * first + y_bar[1] * second
 
 
-@pushforward(special.pro_ang1, special.pro_rad1, special.pro_rad2, broadcasts=True)
+@jvp_rule(special.pro_ang1, special.pro_rad1, special.pro_rad2, broadcasts=True)
 def push_pro_wave(tangents, y, m, n, c, x):
     return moved(tangents, prolate(y, m, special.pro_cv(m, n, c), c, x))
 
 
-@pullback(special.pro_ang1_cv, special.pro_rad1_cv, special.pro_rad2_cv, broadcasts=True)
+@vjp_rule(special.pro_ang1_cv, special.pro_rad1_cv, special.pro_rad2_cv, broadcasts=True)
 def pro_wave_cv(y_bar, y, m, n, c, cv, x):
     first, second = prolate(y, m, cv, c, x)
     slope = y_bar[0] * first + y_bar[1] * second
     return refused(WHOLE), refused(WHOLE), refused(PARAMETER), refused(PARAMETER), slope
 
 
-@pushforward(special.pro_ang1_cv, special.pro_rad1_cv, special.pro_rad2_cv, broadcasts=True)
+@jvp_rule(special.pro_ang1_cv, special.pro_rad1_cv, special.pro_rad2_cv, broadcasts=True)
 def push_pro_wave_cv(tangents, y, m, n, c, cv, x):
     return moved(tangents, prolate(y, m, cv, c, x))
 
 
-@pullback(special.obl_ang1, broadcasts=True)
+@vjp_rule(special.obl_ang1, broadcasts=True)
 def obl_ang1(y_bar, y, m, n, c, x):
     first, second = oblate(y, m, special.obl_cv(m, n, c), c, x)
     return refused(WHOLE), refused(WHOLE), refused(PARAMETER), y_bar[0] * first + y_bar[1] * second
 
 
-@pushforward(special.obl_ang1, broadcasts=True)
+@jvp_rule(special.obl_ang1, broadcasts=True)
 def push_obl_ang1(tangents, y, m, n, c, x):
     return moved(tangents, oblate(y, m, special.obl_cv(m, n, c), c, x))
 
 
-@pullback(special.obl_rad1, special.obl_rad2, broadcasts=True)
+@vjp_rule(special.obl_rad1, special.obl_rad2, broadcasts=True)
 def obl_rad(y_bar, y, m, n, c, x):
     first, second = oblate_outwards(y, m, special.obl_cv(m, n, c), c, x)
     return refused(WHOLE), refused(WHOLE), refused(PARAMETER), y_bar[0] * first + y_bar[1] * second
 
 
-@pushforward(special.obl_rad1, special.obl_rad2, broadcasts=True)
+@jvp_rule(special.obl_rad1, special.obl_rad2, broadcasts=True)
 def push_obl_rad(tangents, y, m, n, c, x):
     return moved(tangents, oblate_outwards(y, m, special.obl_cv(m, n, c), c, x))
 
 
-@pullback(special.obl_ang1_cv, broadcasts=True)
+@vjp_rule(special.obl_ang1_cv, broadcasts=True)
 def obl_ang1_cv(y_bar, y, m, n, c, cv, x):
     first, second = oblate(y, m, cv, c, x)
     slope = y_bar[0] * first + y_bar[1] * second
     return refused(WHOLE), refused(WHOLE), refused(PARAMETER), refused(PARAMETER), slope
 
 
-@pushforward(special.obl_ang1_cv, broadcasts=True)
+@jvp_rule(special.obl_ang1_cv, broadcasts=True)
 def push_obl_ang1_cv(tangents, y, m, n, c, cv, x):
     return moved(tangents, oblate(y, m, cv, c, x))
 
 
-@pullback(special.obl_rad1_cv, special.obl_rad2_cv, broadcasts=True)
+@vjp_rule(special.obl_rad1_cv, special.obl_rad2_cv, broadcasts=True)
 def obl_rad_cv(y_bar, y, m, n, c, cv, x):
     first, second = oblate_outwards(y, m, cv, c, x)
     slope = y_bar[0] * first + y_bar[1] * second
     return refused(WHOLE), refused(WHOLE), refused(PARAMETER), refused(PARAMETER), slope
 
 
-@pushforward(special.obl_rad1_cv, special.obl_rad2_cv, broadcasts=True)
+@jvp_rule(special.obl_rad1_cv, special.obl_rad2_cv, broadcasts=True)
 def push_obl_rad_cv(tangents, y, m, n, c, cv, x):
     return moved(tangents, oblate_outwards(y, m, cv, c, x))
 

@@ -18,12 +18,18 @@ from wengert.tensor.planning.walks import Entries, coordinates, nonzero
 class Relation:
     """A relation between indices: the index tuples at which `R[i, j]` is true in a tensor function.
 
-    `entries` are these tuples and the shape. `closed`: the relation is false outside its shape, as a set is. `numbers`:
-    it was a sparse matrix with values other than 1, so that it is refused as a factor in a product.
+    Parameters:
+        entries (Entries): The index tuples, and the shape.
+        closed (bool): The relation is false outside its shape, as a set is.
+        numbers (bool): It was a sparse matrix with values other than 1, so that it is not allowed as a factor in a
+            product.
+    See Also:
+        relation
 
-    >>> wg.tensor.relation({(0, 1), (1, 1)}).dense
-    array([[False,  True],
-           [False,  True]])
+    Examples:
+        >>> wg.tensor.relation({(0, 1), (1, 1)}).dense
+        array([[False,  True],
+               [False,  True]])
     """
 
     entries: Entries
@@ -58,10 +64,18 @@ def relation(x: Any) -> Relation:
 
     Tensor functions call it on their arguments. As long as x is unchanged, it returns the same object for x.
 
-    >>> wg.tensor.relation(np.eye(2, dtype=bool)).shape
-    (2, 2)
+    Parameters:
+        x (array | set | sparse matrix): The relation.
+    Returns:
+        Relation: The relation.
+    Raises:
+        TensorLanguageError: `x` is a set of anything else.
+    See Also:
+        Relation, function
 
-    Errors: TensorLanguageError for a set of anything else.
+    Examples:
+        >>> wg.tensor.relation(np.eye(2, dtype=bool)).shape
+        (2, 2)
     """
     if isinstance(x, Relation):
         return x
