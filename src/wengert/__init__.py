@@ -49,6 +49,7 @@ from wengert.values.gradients import Gradients
 from wengert.values.projection import ProjectTo
 from wengert.values.cotangents import InplaceableThunk, NoTangent, Tangent, Thunk, ZeroTangent, add_inplace, unthunk
 from wengert.values import renamed as _renamed
+from wengert.values.spelled import spell_types as _spell_types
 from wengert.values.settings import accumulation_options, debug
 
 if TYPE_CHECKING:
@@ -83,6 +84,7 @@ __all__ = [
 ]  # fmt: skip
 _LATE = {"tensor", "dask", "optim"}
 _renamed.keep_old_names(errors, extend)
+_spell_types([*globals().values()])
 
 
 if not TYPE_CHECKING:  # a type checker would take every name for present

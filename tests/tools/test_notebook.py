@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html.parser
 import json
+import pydoc
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -150,3 +151,9 @@ def test_completion_offers_no_internal_attribute() -> None:
     assert {"source", "explain", "clear"} <= set(dir(slope))
     assert {"play", "to_source", "liveness", "find", "result", "inputs"} <= set(dir(tape))
     assert {"fn", "args", "val", "site"} <= set(dir(tape[4]))
+
+
+@pytest.mark.parametrize("f", [wg.grad, wg.vmap, wg.compile, wg.tree_map])
+def test_help_shows_types_without_quotes(f):
+    title = pydoc.render_doc(f, renderer=pydoc.plaintext).splitlines()[2]
+    assert "Any" in title and "'" not in title
