@@ -212,3 +212,42 @@ def test_large_values_are_not_kept_for_later_traces(monkeypatch):
         x = 2.0 * R.normal(size=9)
         np.testing.assert_allclose(gradient(x), ngradient(stores, x)[0], rtol=1e-5, atol=1e-6)
     assert not any(entry.history for entries in gradient._entries.values() for entry in entries)
+
+
+def test_a_write_that_an_earlier_trace_saw_is_not_lost():
+    """What one trace wrote to an array of its own may be an argument's in the calls of another."""
+
+    def f(y, x):
+        for v in x:
+            if v > 1.0:
+                y[0] += v
+            elif v < -1.0:
+                y = y * 0.5
+        return np.sum(y * y) + np.sum(x**2)
+
+    compiled = wg.compile(wg.value_and_grad(f, argnums=1), native=False)
+    first = np.array([-2.0, 2.0, -2.0, 2.0, 0.1, -2.0]), np.array([0.1, 0.2, -2.0, 0.2, -2.0, 0.1])
+    then = [np.array([2.0, 0.1, -2.0, 2.0, 0.3, 0.2]), np.array([0.1, 2.0, 0.1, -2.0, 2.0, 0.2])]
+    for x in (*first, *first, *then):
+        mine, theirs = np.ones(3), np.ones(3)
+        value, slope = compiled(mine, x)
+        expected, slopes = wg.value_and_grad(f, argnums=1)(theirs, x)
+        assert value == pytest.approx(expected)
+        np.testing.assert_allclose(slope, slopes)
+        np.testing.assert_array_equal(mine, theirs)
+
+
+def test_settings_of_floating_point_errors_in_an_earlier_branch_are_kept():
+    def f(x):
+        total = x[0]
+        for v in x:
+            if v > 1.0:
+                with np.errstate(divide="ignore"):
+                    total = total + 1.0 / np.maximum(total * 0.0, 0.0) * 0.0 if v > 90.0 else total + np.log(v)
+            elif v < -1.0:
+                total = total - v
+        return total
+
+    compiled = wg.compile(wg.grad(f), native=False)
+    for x in ([0.1, -2.0, 0.3], [0.1, 2.0, 0.3], [0.1, -2.0, 3.0], [0.1, 2.0, -3.0], [0.1, 0.2, 0.3]):
+        np.testing.assert_allclose(compiled(np.array(x)), wg.grad(f)(np.array(x)))

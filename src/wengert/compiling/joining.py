@@ -21,7 +21,7 @@ def begin_history(entry: CompiledTrace) -> None:
 
 def joined(entry: CompiledTrace, other: CompiledTrace, exact: bool, native: bool | None) -> CompiledTrace | None:
     """Return an entry with the trace of one and the branches of both in its loops; None if they share no loop."""
-    if not entry.history or not may_join(other.history, entry.traced.tape):
+    if not entry.history or not may_join(other.history, entry.traced):
         return None
     joint = with_earlier(entry.traced, other.history)
     made = CompiledTrace(joint.traced, entry.parameters, exact, native)

@@ -27,11 +27,15 @@ MOST_BYTES, MOST_OPS, MOST_EARLIER = 20_000_000, 100_000, 32
 
 
 class EarlierTrace(NamedTuple):
-    """The part of a trace that is kept for later ones: its tape, its guards, and its heads of loops."""
+    """The part of a trace that is kept for later ones: its tape, its guards, and its heads of loops.
+
+    `checks_fp_errors` is as in its recording.
+    """
 
     tape: Any
     guards: KeptGuards
     heads: Heads
+    checks_fp_errors: bool
 
 
 def kept_trace(traced: WatchedTrace) -> EarlierTrace | None:
@@ -41,12 +45,30 @@ def kept_trace(traced: WatchedTrace) -> EarlierTrace | None:
     if traced.reads.draws or size > MOST_BYTES or len(tape) > MOST_OPS or not may_have_free_loops(tape):
         return None
     traced.reads.heads.let_go()
-    return EarlierTrace(tape, kept_guards(traced.reads), traced.reads.heads)
+    reads = traced.reads
+    return EarlierTrace(tape, kept_guards(reads), reads.heads, reads.recording.checks_fp_errors)
 
 
-def may_join(earlier: Sequence[EarlierTrace], tape: Any) -> bool:
-    """Whether a trace may take so many earlier ones."""
-    return len(earlier) <= MOST_EARLIER and sum([len(each.tape) for each in earlier], len(tape)) <= MOST_OPS
+def may_join(earlier: Sequence[EarlierTrace], traced: WatchedTrace) -> bool:
+    """Whether a trace may take earlier ones.
+
+    They must not be too many, and like this trace in how they handle floating-point errors, and in whether they defer
+    reverse passes: only calls that can be replayed allow that.
+    """
+    tape: Any = traced.tape
+    is_small = len(earlier) <= MOST_EARLIER and sum([len(each.tape) for each in earlier], len(tape)) <= MOST_OPS
+    checks = traced.reads.recording.checks_fp_errors
+    alike = [each.checks_fp_errors is checks and _defers(each.tape) is _defers(tape) for each in earlier]
+    return is_small and all(alike)
+
+
+def _defers(tape: Any) -> bool:
+    """Whether a tape has a deferred reverse pass."""
+    return any(map(_is_reverse, tape))
+
+
+def _is_reverse(op: Op) -> bool:
+    return isinstance(op, Call) and type(op.fn) is Reverse
 
 
 class Joint(NamedTuple):
@@ -114,7 +136,7 @@ def _push_calls(copy: TapeRewriter, tape: Any, given: Iterable[Op]) -> None:
         else:
             copy.push(op)
     for op in after:
-        if isinstance(op, Call) and type(op.fn) is Reverse:
+        if _is_reverse(op):
             break
         copy.push(op)
 

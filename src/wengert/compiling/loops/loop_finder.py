@@ -245,9 +245,10 @@ class _LoopFinder:
         runs = zip(self.iterations, self.heads, strict=True)
         heads: Any = [(row, self.ops[k]) for rows, run in runs for row, k in zip(rows, run, strict=False)]
         given = [head.fn.given for _, head in heads]
+        written = frozenset().union(*[head.fn.heads.written_like for _, head in heads])
         for j in frozenset().union(*given).difference(frozenset.intersection(*given)):
             row, head = next((row, head) for row, head in heads if j in head.fn.given)
-            if spec_of([*head.references()][j].op.val) in head.fn.heads.written_like:
+            if spec_of([*head.references()][j].op.val) in written:
                 raise _Irregular(row)
 
     def check_integers(self, tree: Fork, exhausted: PathEnd | None) -> None:

@@ -101,7 +101,7 @@ class Heads:
         self.compares_identity = False  # whether the code compared the identity of a thing that states compare by value
         self.reversed_levels: list[Level] = []  # the level of each Reverse on the tape
         self.loops: dict[tuple[int, int], tuple[LoopRun, LoopState | None]] = {}
-        self.forms: dict[Any, list[Any]] = {}  # of the states at each head, and at each statement in a loop
+        self.forms: dict[Any, list[tuple[int, Any]]] = {}  # numbered, of the states at heads and statements of loops
         self.alive: dict[int, Any] = {}  # the things whose ids are in forms
         self.lifts: Lifts = {}
         self.lifted_before: Lifts = {}  # in an earlier trace
@@ -193,11 +193,12 @@ class Heads:
     def number_of_forms(self, key: Any, forms: dict[VariableName, Any]) -> int:
         """Return the number of these forms of the variables at a place; equal ones have the same number."""
         known = self.forms.setdefault(key, [])
-        recent = range(len(known) - 1, max(len(known) - 1 - MOST_FORMS, -1), -1)
-        number = next((k for k in recent if known[k] == forms), len(known))
-        if number == len(known):
-            known.append(forms)
-        return number
+        for number, others in reversed(known):
+            if others == forms:
+                return number
+        known.append((known[-1][0] + 1 if known else 0, forms))
+        del known[:-MOST_FORMS]
+        return known[-1][0]
 
     def lift(self, frame: types.FrameType, kinds: dict[Place, type]) -> None:
         """Replace the values at these places, if they are constants, by values that the tape computes from here on."""
