@@ -8,21 +8,31 @@ nothing and compute the same gradients, which is what the machine has to give; a
     T(w) = max(a worker's gradients and tasks, client's and scheduler's part of all tasks).
 
 `OPENBLAS_NUM_THREADS=1 python benchmarks/dask_rows.py [repeats]`, on a machine with nothing else to do.
+
+With `lbfgs [rows]` (10⁷ by default), a logistic regression by L-BFGS instead: mean loss and penalty, ten chunks of
+rows, the compiled gradient of each. It is fitted in one process without Dask, on one worker and on two, with the rows
+in the workers' memory and in files. Printed are the seconds of the fit, its evaluations, the median and the least
+seconds of one, and the peak memory of a process (MB); then the least seconds of the same gradients in processes that
+share nothing, and the largest relative difference from the gradient written by hand.
 """
 
 from __future__ import annotations
 
 import math
+import resource
 import statistics
 import sys
+import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import dask
 import numpy as np
 from compiled_rows import mixture
 from distributed import Client, LocalCluster
+from scipy.optimize import minimize
 
 import wengert as wg
 from wengert.dask import FAN_IN
@@ -115,6 +125,106 @@ def ratios(
     return [1e3 * alone / CHUNKS, alone / one, alone / two, one / two, 2 * single / both, *model]
 
 
+def logistic(p: np.ndarray, data: np.ndarray) -> Any:
+    z = data[:, :D] @ p[:D] + p[D]
+    return np.sum(np.logaddexp(0.0, z) - data[:, D] * z)
+
+
+def logistic_by_hand(p: np.ndarray, data: np.ndarray) -> np.ndarray:
+    x = np.column_stack([data[:, :D], np.ones(len(data))])
+    return x.T @ (1 / (1 + np.exp(-x @ p)) - data[:, D])
+
+
+def sample(k: int, size: int) -> np.ndarray:
+    """The rows of chunk k: D columns, and a class that depends on them."""
+    rng = np.random.default_rng(k)
+    x = rng.normal(size=(size, D))
+    return np.column_stack([x, rng.uniform(size=size) < 1 / (1 + np.exp(-x @ np.linspace(-1.0, 1.0, D) - 0.5))])
+
+
+def fit(sums: Callable[[np.ndarray], Any], count: int) -> Any:
+    """Minimise the mean loss and a penalty."""
+
+    def objective(p: np.ndarray) -> tuple[float, np.ndarray]:
+        total, gradient = sums(p)
+        return total / count + 1e-3 * p @ p, gradient / count + 2e-3 * p
+
+    return minimize(objective, np.zeros(D + 1), jac=True, method="L-BFGS-B", options={"gtol": 1e-8, "ftol": 0.0})
+
+
+def peak() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+
+
+def sum_here(parts: list[np.ndarray]) -> Callable[[np.ndarray], Any]:
+    gradient = wg.compile(wg.value_and_grad(logistic))
+
+    def sums(p: np.ndarray) -> Any:
+        found = [gradient(p, part) for part in parts]
+        return sum(value for value, _ in found), sum(slope for _, slope in found)
+
+    return sums
+
+
+def pass_over(files: list[Path], passes: int = 5) -> float:
+    """Seconds, at best, of all gradients of some chunks in memory, in a process that does nothing else."""
+    sums, taken = timed(sum_here([np.load(file) for file in files]))
+    for _ in range(passes + 1):
+        sums(np.zeros(D + 1))
+    return min(taken[1:])
+
+
+def timed(sums: Callable[[np.ndarray], Any]) -> tuple[Callable[[np.ndarray], Any], list[float]]:
+    """Return the function, and a list to which it adds the seconds of each call."""
+    taken: list[float] = []
+
+    def call(p: np.ndarray) -> Any:
+        start = time.perf_counter()
+        found = sums(p)
+        taken.append(time.perf_counter() - start)
+        return found
+
+    return call, taken
+
+
+def report(name: str, sums: Callable[[np.ndarray], Any], count: int, memory: Callable[[], float]) -> None:
+    sums(np.zeros(D + 1))  # reads, traces and compiles
+    sums, taken = timed(sums)
+    found = fit(sums, count)
+    times = f"{sum(taken):9.1f}{found.nfev:13}{statistics.median(taken):10.2f}{min(taken):10.2f}"
+    print(f"{name:26}{times}{memory():9.0f}", flush=True)
+
+
+def report_on(workers: int, files: list[Path], count: int, held: bool) -> None:
+    options: Any = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": None}
+    with LocalCluster(**options) as cluster, Client(cluster) as client:
+        parts: Any = [dask.delayed(np.load)(file) for file in files]
+        parts = client.persist(parts) if held else parts
+        far = wg.dask.value_and_grad(logistic, compiled=True)
+        name = f"{workers} worker{'s' * (workers > 1)}, {'in memory' if held else 'from files'}"
+        report(name, lambda p: far(p, parts), count, lambda: max(client.run(peak).values()))
+        if held:
+            return
+        p, each = np.full(D + 1, 0.1), [*client.scheduler_info()["workers"]]
+        by_hand = sum(client.gather([client.submit(logistic_by_hand, p, part) for part in client.compute(parts)]))
+        error = np.max(np.abs(by_hand / far(p, parts)[1] - 1))
+        alone = [client.submit(pass_over, files[k::workers], workers=worker) for k, worker in enumerate(each)]
+        print(f"  {max(client.gather(alone)):.2f} s if they share nothing; {error:.0e} from the gradient by hand")
+
+
+def lbfgs(count: int = 10_000_000, chunks: int = 10) -> None:
+    print(f"{'':26}{'seconds':>9}{'evaluations':>13}{'median s':>10}{'least s':>10}{'peak MB':>9}")
+    with tempfile.TemporaryDirectory() as folder:
+        files = [Path(folder, f"{k}.npy") for k in range(chunks)]
+        for k, file in enumerate(files):
+            np.save(file, sample(k, count // chunks))
+        for workers in WORKERS:
+            report_on(workers, files, count, held=False)
+            report_on(workers, files, count, held=True)
+        here = [np.load(file) for file in files]
+        report("one process without Dask", sum_here(here), count, peak)
+
+
 def main(repeats: int = 5) -> None:
     rng = np.random.default_rng(0)
     p = {"alpha": rng.normal(size=K), "mean": rng.normal(size=(K, D)), "q": rng.normal(size=(K, D)) * 0.1}
@@ -132,4 +242,4 @@ def main(repeats: int = 5) -> None:
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    (lbfgs if sys.argv[1:2] == ["lbfgs"] else main)(*[int(word) for word in sys.argv[1:] if word != "lbfgs"])

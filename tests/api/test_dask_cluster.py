@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 import test_dask as local
+import test_dask_descent as descent
 
 import wengert as wg
 from wengert import errors
@@ -30,10 +31,12 @@ cloudpickle = pytest.importorskip("cloudpickle")
 @pytest.fixture(scope="module")
 def client() -> Iterator[Any]:
     options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
-    cloudpickle.register_pickle_by_value(local)  # else the workers import pytest, to find it
+    for module in (local, descent):
+        cloudpickle.register_pickle_by_value(module)  # else the workers import pytest, to find it
     with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
         yield client
-    cloudpickle.unregister_pickle_by_value(local)
+    for module in (local, descent):
+        cloudpickle.unregister_pickle_by_value(module)
 
 
 def notebook(text: str) -> dict[str, Any]:
@@ -135,7 +138,7 @@ def test_it_is_compiled_once_in_each_process(client: Any) -> None:
 
         return [v.explain().splitlines()[0] for v in gc.get_objects() if type(v).__name__ == "CompiledFunction"]
 
-    assert [lines.count("test_dask.loss: 1 trace") for lines in client.run(told).values()] == [1, 1]
+    assert [sum(line.endswith("loss: 1 trace") for line in lines) for lines in client.run(told).values()] == [1, 1]
 
 
 def test_a_loss_goes_as_it_was_written_while_a_thread_traces_it(client: Any) -> None:
@@ -168,7 +171,7 @@ def test_what_cannot_travel_is_named(client: Any) -> None:
 
 
 def test_the_errors_of_a_loss_come_back_with_its_line(client: Any) -> None:
-    with pytest.raises(wg.NoRuleError, match=r"test_dask_cluster\.py:\d+.*tobytes"):
+    with pytest.raises(wg.NoRuleError, match=r":\d+ in test_the_errors_of_a_loss_come_back_with_its_line.*tobytes"):
         wg.dask.value_and_grad(lambda p, x: p[0] * len(p.tobytes()))(np.ones(2), [1.0])
 
 
@@ -176,6 +179,29 @@ def test_the_errors_of_a_loss_come_back_with_its_line(client: Any) -> None:
 def test_every_error_can_travel(name: str) -> None:
     error = getattr(errors, name)("what happened")
     assert str(pickle.loads(pickle.dumps(error))) == "what happened"
+
+
+def test_aux_products_and_blocks_are_those_of_one_process(client: Any) -> None:
+    def on_each() -> list[Any]:
+        (value, aux), gradient = wg.dask.value_and_grad(local.wave_with_rows, has_aux=True)(p, *given)
+        product = wg.dask.hvp(local.wave)(p, {"w": np.ones(3), "b": -1.0}, *given)
+        field = wg.dask.value_and_grad(local.misfit, blocks=True)(np.array([0.7, 0.2]), *blocks)
+        return [value, aux, gradient["w"].tobytes(), gradient["b"], product["w"].tobytes(), field[1].tobytes()]
+
+    p, (_, given) = {"w": local.P["w"], "b": 0.5}, local.arrays(30)
+    blocks = [local.da.from_array(data, chunks=(4, 3)) for data in (local.FIELD, local.MASK)]
+    found = on_each()
+    assert found[1] == [30, 30, 30, 10]
+    with dask.config.set(scheduler="synchronous"):
+        assert found == on_each()
+
+
+def test_progress_is_shown_by_dask(client: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    f, given = local.arrays(30)
+    local.check(wg.dask.value_and_grad(f, progress=True)(local.P, *given))
+    assert "100% Completed" in capsys.readouterr().out
+    with pytest.raises(wg.NoRuleError, match="tobytes"):
+        wg.dask.value_and_grad(lambda p, x: p[0] * len(p.tobytes()), progress=True)(np.ones(2), [1.0])
 
 
 def test_a_chunk_that_fails_once_is_tried_again(client: Any, tmp_path: Path) -> None:
@@ -244,3 +270,35 @@ def test_a_worker_that_is_lost_is_made_up_for(client: Any, tmp_path: Path) -> No
     value, gradient = found[0]
     assert value == 3 * sum(range(16))
     assert gradient.tolist() == [120.0] * 3
+
+
+KILLED_IN_STEP_FIVE = """
+import os, signal, sys
+from pathlib import Path
+import cloudpickle, distributed
+sys.path.insert(0, sys.argv[1])
+import test_dask_descent as descent
+
+def kill(step, value, params):
+    if step == 2:
+        os.kill(int(sys.argv[4]), signal.SIGKILL)
+    if step == 5:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+cloudpickle.register_pickle_by_value(descent)
+with distributed.Client(sys.argv[3]):
+    descent.run(Path(sys.argv[2]), every=2, callback=kill)
+"""
+
+
+def test_steps_survive_a_worker_and_the_client(client: Any, tmp_path: Path) -> None:
+    """A client runs on this cluster, kills a worker and then itself. Another one goes on, to the same bits."""
+    file, worker = tmp_path / "steps", min(client.run(os.getpid).values())
+    args = descent.TESTS, file, client.scheduler.address, worker
+    assert descent.run_program(KILLED_IN_STEP_FIVE, *args) == -signal.SIGKILL
+    assert worker not in client.run(os.getpid).values()
+    seen: list[int] = []
+    found = descent.run(file, callback=lambda step, value, p: seen.append(step))
+    assert seen == [6, 7, 8]
+    with dask.config.set(scheduler="synchronous"):
+        assert descent.bits(found) == descent.bits(descent.run(None))
