@@ -189,7 +189,8 @@ def readable_state(value: Any) -> Any:
 
 def _readable_dtype(dtype: np.dtype) -> Any:
     """Return everything that code can read of a data type; `==` ignores metadata, alignment and names."""
-    if dtype.metadata is None and dtype.isbuiltin:
+    is_copy = dtype.isnative and dtype.kind in "biufc"  # an unpickled one, which differs in `isbuiltin` alone
+    if dtype.metadata is None and (dtype.isbuiltin or is_copy):
         return dtype.num
     if type(dtype) not in _NUMPY_DTYPE_CLASSES:
         raise TypeError(f"{dtype!r} is not one of NumPy's own data types")
