@@ -91,9 +91,7 @@ if not TYPE_CHECKING:  # a type checker would take every name for present
 
     def __getattr__(name: str) -> Any:
         """Import a part of the package when it is first used, or return what has another name now."""
-        if name in _LATE:
-            return import_module(f"wengert.{name}")
-        return _renamed.by_old_name(sys.modules[__name__], name)
+        return import_module(f"wengert.{name}") if name in _LATE else _renamed.by_old_name(sys.modules[__name__], name)
 
 
 def __dir__() -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import io
+import logging
 import itertools
 import numbers
 import os
@@ -156,6 +157,23 @@ def test_short_work_and_work_without_a_terminal_tell_nothing(terminal: Terminal,
     for other in (io.StringIO(), None, closed, types.SimpleNamespace(write=print)):
         with contextlib.redirect_stderr(other), Telling("work", slow, "parts", 2) as work:
             assert work._thread is None
+
+
+TOOK = ["loop of test_progress.step took "] * 2 + ["walk back over the loop of test_progress.step took "]
+
+
+def test_long_work_is_logged_where_the_program_wants_that(monkeypatch, caplog: pytest.LogCaptureFixture) -> None:
+    monkeypatch.setattr(progress, "AFTER", 0.1)
+    monkeypatch.setattr(progress, "PERIOD", 0.02)
+    with contextlib.redirect_stderr(io.StringIO()):
+        for level in (logging.WARNING, logging.INFO):
+            caplog.set_level(level, "wengert")
+            looped(0.3)
+            wg.grad(looped)(0.3)
+            with Telling("work", slow, quiet=True):
+                time.sleep(0.3)
+    messages = [record.getMessage() for record in caplog.records]
+    assert [re.sub(r"\d\.\d s", "", message) for message in messages] == TOOK
 
 
 def test_what_is_over_when_it_would_be_shown_is_not(monkeypatch) -> None:

@@ -1,4 +1,7 @@
-"""Progress of long work: on a terminal after two seconds, and in a note of the KeyboardInterrupt that stops it."""
+"""Progress of long work: on a terminal after two seconds, and in a note of the KeyboardInterrupt that stops it.
+
+Work that took longer is logged as INFO by `logging.getLogger("wengert")`, if the program uses `logging`.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +22,8 @@ class Telling:
     """A context manager for long work, of which `done` of `total` parts are done; the total is 0 if unknown.
 
     `words` name the work on `f`, `parts` its units; without `parts` it is a watched trace. Unless `quiet`, a separate
-    thread shows the progress on the standard error if that is a terminal. The working thread may be traced, so it
-    only counts.
+    thread shows the progress on the standard error if that is a terminal, and logs the time that it took. The working
+    thread may be traced, so it only counts.
     """
 
     def __init__(self, words: str, f: Any, parts: str = "", total: int = 0, quiet: bool = False) -> None:
@@ -47,7 +50,7 @@ class Telling:
 
     def begin(self, goes_on: Callable[[], bool] = lambda: True) -> None:
         """Show progress once the work has taken AFTER seconds, while `goes_on()` is true."""
-        if self.quiet or not _is_terminal(sys.stderr):
+        if self.quiet or not (_is_terminal(sys.stderr) or _logger() is not None):
             return
         self._thread = threading.Thread(target=self._show, args=(goes_on,), name=self.title, daemon=True)
         _begun.append(self)
@@ -74,10 +77,15 @@ class Telling:
             while time.monotonic() < begun + AFTER:
                 if self._over.wait(PERIOD) or not goes_on():
                     return
-            if next((one for one in _begun if not one.is_over), None) is self:
+            if _is_terminal(sys.stderr) and next((one for one in _begun if not one.is_over), None) is self:
                 self._follow(goes_on) if self.parts else self._say()
+            while not self._over.wait(PERIOD) and goes_on():
+                pass
         finally:
             _begun.remove(self)
+        logger = _logger()
+        if logger is not None:
+            logger.info("%s took %.1f s", self.title, time.monotonic() - begun)
 
     def _say(self) -> None:
         """Show the title without rich: a watched trace would see rich's new classes as a change outside."""
@@ -107,6 +115,13 @@ class Telling:
             task = progress.add_task(self.title, total=None)
             while not self._over.wait(PERIOD) and goes_on():
                 progress.update(task, completed=self.done, total=self.total or None, refresh=True)
+
+
+def _logger() -> Any:
+    """Return the logger of this package, if the program uses `logging` and wants INFO."""
+    logging = sys.modules.get("logging")
+    found = None if logging is None else logging.getLogger("wengert")
+    return found if found is not None and found.isEnabledFor(logging.INFO) else None  # type: ignore[union-attr]
 
 
 def _is_terminal(stream: Any) -> bool:
