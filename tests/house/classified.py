@@ -23,12 +23,19 @@ PAGE = Path(__file__).parents[2] / "docs" / "functions.md"
 KINDS = ("rule", "traced", "constant", "refused")
 HEAD = """# Which functions have derivatives
 
-Every public function and class of NumPy and of SciPy's numeric core is one of these: **rule**, its derivative is stated
-by a rule; **traced**, it is written in Python (or wengert calls a stand-in), and followed into what it calls;
-**constant**, what it gives has no derivative, or is no number; **refused**, a call of it on a value that depends on an
-input is an error that says so. A function without a rule can be [given one](rules.md). This page is written by
-`python tests/house/classified.py`, of NumPy {numpy} and SciPy {scipy}; a test compares it with what is installed.
+Search this page for a function of NumPy or SciPy. Each public function and class is one of these:
 
+| kind | what happens to a value that you differentiate |
+|---|---|
+| **rule** | a rule states the derivative |
+| **traced** | the function is written in Python, or wengert replaces it by Python code; wengert traces that code |
+| **constant** | the result has no derivative: it is not a number, or is constant between jumps |
+| **refused** | the call raises an error that names your line. You can [write a rule](rules.md) for the function |
+
+A test compares this page with the installed libraries. These are the functions of NumPy {numpy} and SciPy {scipy};
+`python tests/house/classified.py` writes the page.
+
+## Count by module
 """
 
 
@@ -85,11 +92,11 @@ def page() -> str:
     for table, found in known.items():
         lines.append(f"| {found[0].module} | " + " | ".join(str(counts[table][kind]) for kind in KINDS) + " |")
     for table, found in known.items():
-        lines.append(f"\n## {found[0].module}\n")
+        lines.append(f"\n## {found[0].module}\n\n| kind | functions | reason |\n|---|---|---|")
         for kind in KINDS:
             for why in dict.fromkeys(entry.why for entry in found if entry.kind == kind):
                 names = dict.fromkeys(entry.name for entry in found if (entry.kind, entry.why) == (kind, why))
-                lines.append(f"- **{kind}**{f' ({why})' if why else ''}: " + ", ".join(f"`{name}`" for name in names))
+                lines.append(f"| {kind} | {', '.join(f'`{name}`' for name in names)} | {why} |")
     return "\n".join(lines) + "\n"
 
 

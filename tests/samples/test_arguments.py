@@ -107,7 +107,7 @@ MAKERS: dict[str, Any] = {
     "checkpoint": lambda **words: wg.checkpoint(two, **words),
     "checkpoint_loop": lambda **words: wg.checkpoint_loop(lambda s, i: s, 1.0, 3, **words),
     "stop_gradient": lambda **words: wg.stop_gradient(1.0, **words),
-    "accumulation": lambda **words: wg.accumulation_options(**words),
+    "accumulation_options": lambda **words: wg.accumulation_options(**words),
     "non_differentiable": lambda **words: wg.non_differentiable(two, **words),
     "primitivize": lambda **words: wg.primitivize(wg.trace(two, 1.0, 2.0)[1], **words),
     "fold_constants": lambda **words: wg.fold_constants(wg.trace(two, 1.0, 2.0)[1], **words),

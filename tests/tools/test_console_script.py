@@ -58,7 +58,7 @@ def test_messages_and_examples_name_the_program(program: str, capsys) -> None:
             main(words, program)
         printed = capsys.readouterr().out
         assert printed.startswith(f"usage: {program} ")
-        assert f"\n  {program} policy np.fft.fft list.append\n" in printed
+        assert f"\n  {program} explain np.fft.fft list.append\n" in printed
 
 
 def test_the_versions_are_printed(capsys) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import functools
 import io
-import logging
 import itertools
+import logging
 import numbers
 import os
 import re

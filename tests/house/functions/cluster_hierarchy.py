@@ -5,14 +5,14 @@ MODULES = ("scipy.cluster.hierarchy",)
 TRACED = {"from_mlab_linkage to_mlab_linkage"}
 
 CONSTANT = {
-    "is_isomorphic is_monotonic is_valid_im is_valid_linkage num_obs_linkage correspond": "a question",
+    "is_isomorphic is_monotonic is_valid_im is_valid_linkage num_obs_linkage correspond": "a yes-or-no question",
     "set_link_color_palette": "a setting",
-    "DisjointSet": "which things belong together",
+    "DisjointSet": "clusters, which change in jumps",
 }
 
 REFUSED = {
-    "average centroid complete linkage median single ward weighted fclusterdata": "a tree that C code builds",
-    "cophenet inconsistent maxRstat maxdists maxinconsts": "numbers of a tree, by C code",
-    "cut_tree fcluster leaders leaves_list optimal_leaf_ordering": "a tree read by C code: give it a constant one",
-    "ClusterNode dendrogram to_tree": "a tree of objects, and its drawing",
+    "average centroid complete linkage median single ward weighted fclusterdata": "C code builds the tree",
+    "cophenet inconsistent maxRstat maxdists maxinconsts": "C code reads the tree",
+    "cut_tree fcluster leaders leaves_list optimal_leaf_ordering": "C code reads the tree: pass a constant tree",
+    "ClusterNode dendrogram to_tree": "a tree of objects, or its drawing",
 }

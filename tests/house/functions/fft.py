@@ -6,7 +6,7 @@ TRACED = {"fftshift ifftshift fftfreq rfftfreq fhtoffset"}
 
 CONSTANT = {
     "get_workers set_workers": "a number of threads",
-    "register_backend set_backend set_global_backend skip_backend": "which library transforms",
+    "register_backend set_backend set_global_backend skip_backend": "the choice of a library",
 }
 
 REFUSED: dict[str, str] = {}

@@ -8,10 +8,10 @@ TRACED = {
 }
 
 CONSTANT = {
-    "newton_cotes lebedev_rule": "nodes and weights, of whole numbers",
+    "newton_cotes lebedev_rule": "nodes and weights for an integer order",
     "IntegrationWarning ODEintWarning": "a warning",
 }
 
 REFUSED = {
-    "ode complex_ode LSODA": "objects around integrators in C: use solve_ivp or odeint",
+    "ode complex_ode LSODA": "integrators in C: use solve_ivp or odeint",
 }

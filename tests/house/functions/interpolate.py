@@ -14,9 +14,9 @@ TRACED = {
 CONSTANT: dict[str, str] = {}
 
 REFUSED = {
-    "sproot": "roots; those of a smooth function are found by scipy.optimize",
-    "splprep make_splprep make_splrep generate_knots": "knots and smoothing by iterations of C code",
-    "bisplrep LSQBivariateSpline SmoothBivariateSpline": "surfaces fitted to scattered points by C code",
-    "LSQSphereBivariateSpline RectSphereBivariateSpline SmoothSphereBivariateSpline": "surfaces on a sphere, by C code",
-    "interp2d": "SciPy has it no more",
+    "sproot": "roots: use scipy.optimize",
+    "splprep make_splprep make_splrep generate_knots": "C code iterates to find knots and smoothing",
+    "bisplrep LSQBivariateSpline SmoothBivariateSpline": "C code fits the surface",
+    "LSQSphereBivariateSpline RectSphereBivariateSpline SmoothSphereBivariateSpline": "C code fits the surface",
+    "interp2d": "removed from SciPy",
 }

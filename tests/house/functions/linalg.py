@@ -9,13 +9,13 @@ TRACED = {
 }
 
 CONSTANT = {
-    "hilbert invhilbert helmert hadamard pascal invpascal dft": "made of whole numbers",
-    "LinAlgWarning": "no function of numbers",
-    "get_blas_funcs get_lapack_funcs find_best_blas_type": "routines, and their names",
+    "hilbert invhilbert helmert hadamard pascal invpascal dft": "made from integers",
+    "LinAlgWarning": "",
+    "get_blas_funcs get_lapack_funcs find_best_blas_type": "names of routines",
 }
 
 REFUSED = {
-    "cossin qz ordqz schur hessenberg rsf2csf ldl funm": "LAPACK's own choice of a form",
-    "qr_delete qr_insert qr_update qr_multiply": "updates of factors by C code",
+    "cossin qz ordqz schur hessenberg rsf2csf ldl funm": "the form depends on LAPACK",
+    "qr_delete qr_insert qr_update qr_multiply": "C code updates the factors",
     "clarkson_woodruff_transform": "a random sketch",
 }

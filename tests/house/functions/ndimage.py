@@ -13,11 +13,11 @@ TRACED = {
 }
 
 CONSTANT = {
-    "binary_closing binary_dilation binary_erosion binary_fill_holes binary_hit_or_miss binary_opening": "truths",
-    "binary_propagation generate_binary_structure iterate_structure": "truths",
-    "distance_transform_bf distance_transform_cdt distance_transform_edt": "distances between elements by their places",
-    "find_objects label value_indices watershed_ift maximum_position minimum_position": "places",
-    "histogram": "counts: constant between jumps",
+    "binary_closing binary_dilation binary_erosion binary_fill_holes binary_hit_or_miss binary_opening": "booleans",
+    "binary_propagation generate_binary_structure iterate_structure": "booleans",
+    "distance_transform_bf distance_transform_cdt distance_transform_edt": "distances between indices",
+    "find_objects label value_indices watershed_ift maximum_position minimum_position": "indices",
+    "histogram": "counts, which change in jumps",
 }
 
 REFUSED: dict[str, str] = {}

@@ -23,25 +23,25 @@ TRACED = {
 
 CONSTANT = {
     "diag_indices diag_indices_from tril_indices tril_indices_from triu_indices triu_indices_from ndindex": (
-        "indices, made of shapes"
+        "indices made from shapes"
     ),
-    "mask_indices nanargmax nanargmin isin histogram_bin_edges": "whole numbers, or truths: constant between jumps",
+    "mask_indices nanargmax nanargmin isin histogram_bin_edges": "integers or booleans, which change in jumps",
     "common_type isdtype mintypecode typename iterable isfortran iinfo finfo dtype byte_bounds": "types and shapes",
     "normalize_axis_index normalize_axis_tuple einsum_path busdaycalendar opt_func_info": "types and shapes",
-    "base_repr binary_repr format_float_positional format_float_scientific": "texts, refused where they are read",
+    "base_repr binary_repr format_float_positional format_float_scientific": "strings; parsing one raises an error",
     "info get_include get_printoptions set_printoptions getbufsize setbufsize geterr seterr geterrcall seterrcall": (
-        "settings, and what is told of NumPy"
+        "settings and information about NumPy"
     ),
     "show_config show_runtime test add_docstring add_newdoc __array_namespace_info__ NumpyVersion": (
-        "settings, and what is told of NumPy"
+        "settings and information about NumPy"
     ),
-    "load loadtxt genfromtxt fromregex fromfile fromstring from_dlpack": "data read from elsewhere",
+    "load loadtxt genfromtxt fromregex fromfile fromstring from_dlpack": "data read from outside",
     "busday_count busday_offset is_busday datetime_as_string datetime_data datetime64 timedelta64": "dates",
 }
 
 REFUSED = {
-    "save savetxt savez savez_compressed": "it writes numbers where their derivative is lost",
-    "packbits unpackbits frombuffer record void flexible recarray": "it takes memory apart",
-    "nested_iters flatiter Arrayterator": "an iterator of C, which reads unseen",
-    "ufunc": "a class that nobody calls",
+    "save savetxt savez savez_compressed": "it writes numbers to a file or a string",
+    "packbits unpackbits frombuffer record void flexible recarray": "it reads raw memory",
+    "nested_iters flatiter Arrayterator": "a C iterator",
+    "ufunc": "users do not call this class",
 }

@@ -19,6 +19,6 @@ TRACED |= {
     "Chebyshev Hermite HermiteE Laguerre Legendre Polynomial",
 }
 
-CONSTANT = {"set_default_printstyle format_float": "texts and settings"}
+CONSTANT = {"set_default_printstyle format_float": "strings and settings"}
 
 REFUSED: dict[str, str] = {}

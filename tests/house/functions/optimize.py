@@ -8,9 +8,9 @@ TRACED = {
 }
 
 CONSTANT = {
-    "show_options linprog_verbose_callback": "text",
-    "BFGS SR1 HessianUpdateStrategy LbfgsInvHessProduct": "approximations that a solver works with",
-    "BroydenFirst InverseJacobian KrylovJacobian": "approximations that a solver works with",
+    "show_options linprog_verbose_callback": "strings",
+    "BFGS SR1 HessianUpdateStrategy LbfgsInvHessProduct": "approximations inside a solver",
+    "BroydenFirst InverseJacobian KrylovJacobian": "approximations inside a solver",
     "OptimizeWarning": "a warning",
 }
 

@@ -21,14 +21,14 @@ TRACED = {
 }
 
 CONSTANT = {
-    "besselap buttap": "prototypes, made of an order",
-    "check_COLA check_NOLA choose_conv_method": "an answer about shapes and windows",
-    "correlation_lags findfreqs max_len_seq": "places, bits and frequencies to look at",
+    "besselap buttap": "made from an integer order",
+    "check_COLA check_NOLA choose_conv_method": "a check of shapes and windows",
+    "correlation_lags findfreqs max_len_seq": "indices, bits and frequencies",
 }
 
 REFUSED = {
-    "remez": "the exchange algorithm is C code",
-    "cspline2d qspline2d spline_filter symiirorder1 symiirorder2": "C code sums what stands beyond the edges",
-    "residue residuez": "their polynomials are objects, which NumPy asks for their numbers",
-    "place_poles": "it reads all columns of a QR decomposition, of which those that are added have no derivative",
+    "remez": "C code runs the exchange algorithm",
+    "cspline2d qspline2d spline_filter symiirorder1 symiirorder2": "C code sums beyond the edges",
+    "residue residuez": "polynomials are objects that C code reads",
+    "place_poles": "added columns of QR have no derivative",
 }

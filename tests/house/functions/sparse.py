@@ -12,10 +12,10 @@ CONSTANT = {
     "issparse isspmatrix isspmatrix_bsr isspmatrix_coo isspmatrix_csc isspmatrix_csr isspmatrix_dia": "a question",
     "isspmatrix_dok isspmatrix_lil get_index_dtype safely_cast_index_arrays": "a question",
     "rand random random_array": "a random pattern with random numbers",
-    "load_npz SparseWarning SparseEfficiencyWarning": "data read from elsewhere, and warnings",
+    "load_npz SparseWarning SparseEfficiencyWarning": "data read from outside, and warnings",
 }
 
 REFUSED = {
-    "lil_array lil_matrix": "numbers in lists",
-    "save_npz": "it writes numbers where their derivative is lost",
+    "lil_array lil_matrix": "C code reads numbers from lists",
+    "save_npz": "it writes numbers to a file or a string",
 }

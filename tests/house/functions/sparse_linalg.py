@@ -13,8 +13,8 @@ CONSTANT = {
 }
 
 REFUSED = {
-    "eigs eigsh lobpcg svds": "vectors from iterations of C code, or from random ones",
-    "SuperLU": "a class that nobody calls",
-    "gcrotmk lgmres": "factors updated by C code",
-    "spilu": "factors of another matrix than the given one",
+    "eigs eigsh lobpcg svds": "iterations in C, or from random vectors",
+    "SuperLU": "users do not call this class",
+    "gcrotmk lgmres": "C code updates the factors",
+    "spilu": "factors of another matrix",
 }

@@ -10,7 +10,7 @@ TRACED = {
 CONSTANT: dict[str, str] = {}
 
 REFUSED = {
-    "Voronoi HalfspaceIntersection": "vertices that C code computes",
-    "tsearch": "it searches in C code; find_simplex of a Delaunay gives the same",
+    "Voronoi HalfspaceIntersection": "C code computes the vertices",
+    "tsearch": "C code searches: use Delaunay.find_simplex",
     "convex_hull_plot_2d delaunay_plot_2d voronoi_plot_2d": "drawings",
 }

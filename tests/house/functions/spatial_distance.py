@@ -8,6 +8,6 @@ TRACED = {
     "squareform yule kulczynski1 sokalmichener",
 }
 
-CONSTANT = {"is_valid_dm is_valid_y num_obs_dm num_obs_y": "a question"}
+CONSTANT = {"is_valid_dm is_valid_y num_obs_dm num_obs_y": "a yes-or-no question"}
 
 REFUSED: dict[str, str] = {}

@@ -30,28 +30,28 @@ TRACED = {
 }
 
 CONSTANT = {
-    "binned_statistic_2d binned_statistic_dd binned_statistic": "which bin a number is in; values in bins are traced",
-    "BootstrapMethod CensoredData MonteCarloMethod PermutationMethod CovViaPrecision": "what another function is told",
-    "hypergeom nhypergeom randint multivariate_hypergeom": "all parameters are whole numbers",
+    "binned_statistic_2d binned_statistic_dd binned_statistic": "the bin of a number",
+    "BootstrapMethod CensoredData MonteCarloMethod PermutationMethod CovViaPrecision": "options of other functions",
+    "hypergeom nhypergeom randint multivariate_hypergeom": "all parameters are integers",
     "ansari barnard_exact boschloo_exact brunnermunzel bws_test chatterjeexi cumfreq ecdf estimated_cdf fisher_exact": (
-        "made of ranks and counts, which change in jumps"
+        "made from ranks and counts, which change in jumps"
     ),
     "fligner friedmanchisquare kendalltau kruskal ks_2samp logrank mannwhitneyu median_test mood page_trend_test": (
-        "made of ranks and counts, which change in jumps"
+        "made from ranks and counts, which change in jumps"
     ),
     "percentileofscore quantile_test rankdata ranksums relfreq somersd spearmanr spearmanrho tiecorrect weightedtau": (
-        "made of ranks and counts, which change in jumps"
+        "made from ranks and counts, which change in jumps"
     ),
-    "wilcoxon anderson_ksamp binomtest": "made of ranks and counts, which change in jumps",
+    "wilcoxon anderson_ksamp binomtest": "made from ranks and counts, which change in jumps",
     "ConstantInputWarning DegenerateDataWarning NearConstantInputWarning": "warnings",
     "ortho_group special_ortho_group random_correlation random_table uniform_direction unitary_group": (
-        "draws, with whole numbers for parameters"
+        "draws with integer parameters"
     ),
 }
 
 REFUSED = {
-    "fit sobol_indices": "searches and draws that decide",
-    "nchypergeom_wallenius": "computed in C++",
-    "levy_stable": "parameters are grouped in structured arrays, integrals with many branches",
-    "dunnett multiscale_graphcorr wasserstein_distance_nd": "not followed through all of its steps",
+    "fit sobol_indices": "searches, and draws that decide branches",
+    "nchypergeom_wallenius": "C++ computes it",
+    "levy_stable": "structured arrays of parameters",
+    "dunnett multiscale_graphcorr wasserstein_distance_nd": "some of its steps are not traced",
 }
