@@ -5,6 +5,7 @@ from __future__ import annotations
 import array
 import functools
 import math
+import struct
 from collections.abc import Iterator
 from typing import Any
 
@@ -136,11 +137,11 @@ def test_partials_and_cached_functions() -> None:
 
 
 def test_a_method_in_c() -> None:
-    random = np.random.default_rng(0)
-    f = lambda x: x * random.weibull(x)
+    number = struct.Struct("d")
+    f = lambda x: x * number.unpack(number.pack(x))[0]
     with pytest.raises(wg.NoRuleError):
         wg.grad(f)(0.5)
-    for target in (np.random.Generator.weibull, random.weibull):
+    for target in (struct.Struct.pack, number.pack):
         with wg.rules.scope():
             wg.non_differentiable(target)
             assert np.isfinite(wg.grad(f)(0.5))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import random
+import zlib
 from typing import Any
 
 import numpy as np
@@ -230,8 +231,8 @@ def test_an_array_that_opaque_code_read_is_checked() -> None:
     """The order of the elements went where the tape cannot see: another order is another function."""
 
     def f(x: np.ndarray) -> np.ndarray:
-        order = np.random.default_rng(0).permuted(np.argsort(x))
-        return np.sum(x * x[order])
+        place = zlib.crc32(np.argsort(x)) % 3
+        return np.sum(x * x[place])
 
     x = np.array([3.0, 1.0, 2.0])
     _, tape = wg.trace(f, x)
