@@ -580,7 +580,7 @@ def test_a_loop_that_calls_what_is_computed_is_not_free(is_computed):
     root, x, heads = Input(np.sqrt), Input(9.0), []
     ops: list[Op] = [root, x]
     head = SimpleNamespace(is_all=True, same=True, fixed=frozenset(), grown=None, number=False, left=None, form=0,
-                           given=frozenset(), integers=frozenset())  # fmt: skip
+                           given=frozenset(), integers=frozenset(), heads=SimpleNamespace(written_like=()))  # fmt: skip
     while x.val > 1.1:
         heads.append(len(ops))
         ops.append(Call(head, [Variable(x)], val=None, guard=True))

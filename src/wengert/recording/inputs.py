@@ -61,17 +61,25 @@ class Leaves:
         """Nothing: no containers hold fresh leaves."""
 
 
+_NO_HOLDERS = {float, int, bool, str, type(None), complex, np.ndarray, np.float64}
+
+
 def _refuse_foreign_arrays(value: Any, name: str) -> None:
     """Refuse an array of JAX, PyTorch or CuPy, also among the items of containers. Errors: ArgumentError."""
-    if type(value) in (list, tuple, dict):
-        for key, item in value.items() if type(value) is dict else enumerate(value):
-            _refuse_foreign_arrays(item, f"{name}[{key!r}]")
-    elif _is_foreign_array(type(value)):
-        kind = f"{type(value).__module__.partition('.')[0]}.{type(value).__name__}"
-        raise ArgumentError(
-            f"{name or 'an argument'} is an array of class {kind}; wengert differentiates NumPy code. Pass "
-            "np.asarray(x), and compute with NumPy in the function."
-        )
+    todo: list[tuple[Any, tuple[Any, ...]]] = [(value, ())]
+    seen: set[int] = set()
+    for thing, path in todo:
+        if type(thing) in (list, tuple, dict):
+            items = (thing.items() if type(thing) is dict else enumerate(thing)) if id(thing) not in seen else ()
+            todo += [(item, (*path, key)) for key, item in items if type(item) not in _NO_HOLDERS]
+            seen.add(id(thing))
+        elif _is_foreign_array(type(thing)):
+            place = "".join([name, *[f"[{key!r}]" for key in path]]) or "an argument"
+            kind = f"{type(thing).__module__.partition('.')[0]}.{type(thing).__name__}"
+            raise ArgumentError(
+                f"{place} is an array of class {kind}; wengert differentiates NumPy code. Pass np.asarray(x), and compute "
+                "with NumPy in the function."
+            )
 
 
 def _is_foreign_array(kind: type) -> bool:
