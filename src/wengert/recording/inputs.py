@@ -77,8 +77,8 @@ def _refuse_foreign_arrays(value: Any, name: str) -> None:
             place = "".join([name, *[f"[{key!r}]" for key in path]]) or "an argument"
             kind = f"{type(thing).__module__.partition('.')[0]}.{type(thing).__name__}"
             raise ArgumentError(
-                f"{place} is an array of class {kind}; wengert differentiates NumPy code. Pass np.asarray(x), and compute "
-                "with NumPy in the function."
+                f"{place} is an array of class {kind}; wengert differentiates NumPy code. "
+                "Pass np.asarray(x), and compute with NumPy in the function."
             )
 
 
