@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from docutils import nodes
@@ -18,11 +19,19 @@ class LinkedNames(SphinxTransform):
     def apply(self, **_: Any) -> None:
         for code in list(self.document.findall(nodes.literal)):
             name = BEGINS_WITH_A_NAME.match(code.astext())
-            if name and not isinstance(code.parent, (nodes.title, nodes.reference, pending_xref)):
+            is_apart = any(isinstance(node, (nodes.title, nodes.reference, pending_xref)) for node in around(code))
+            if name and not is_apart:
                 target = {"refdomain": "py", "reftype": "obj", "reftarget": f"wengert.{name[1]}"}
                 link = pending_xref("", refdoc=self.env.docname, refwarn=False, **target)
                 code.replace_self(link)
                 link += code
+
+
+def around(node: nodes.Node) -> Iterator[nodes.Node]:
+    """Yield the nodes that contain a node, from the inside. The text of a Markdown link lies in an inline node."""
+    while node.parent is not None:
+        node = node.parent
+        yield node
 
 
 def setup(app: Any) -> dict[str, bool]:
