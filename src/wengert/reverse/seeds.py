@@ -74,7 +74,7 @@ def scalar_seed(recording: Recording, value: Any, seed: Any, holomorphic: bool, 
     if seed is None and np.size(value) != 1:
         raise NonScalarOutputError(
             f"grad needs a scalar result, but the function returned shape {np.shape(value)}. Reduce it (.sum()), "
-            "pass a seed=, or use wg.vjp(f, x) for ȳ ↦ x̄."
+            "pass a seed=, or use wg.jacobian(f) for the derivatives of all its elements."
         )
     if is_complex(value) and not holomorphic and seed is None:
         raise NonScalarOutputError(
