@@ -156,9 +156,9 @@ def refuse_discrete(f: Any, parameters: Any) -> None:
 
 
 def _discrete(f: Any) -> Callable[..., Any]:
-    def sample(rng: Any, *args: Any, **kwargs: Any) -> Any:
-        refuse_discrete(f, (*args, *kwargs.values()))
-        return guarded(f)(rng, *args, **kwargs)
+    def sample(*args: Any, **kwargs: Any) -> Any:  # the first argument is the generator, if there are any
+        refuse_discrete(f, (*args[1:], *kwargs.values()))
+        return guarded(f)(*args, **kwargs)
 
     return sample
 
