@@ -7,7 +7,10 @@ import pytest
 
 import wengert as wg
 
-R = np.random.default_rng(11)
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(11)
 
 
 class Slotted:
@@ -124,10 +127,10 @@ FUNCTIONS = [
 
 
 @pytest.mark.parametrize("f", FUNCTIONS, ids=lambda f: f.__name__)
-def test_the_first_iteration_is_one_like_the_others(f):
+def test_the_first_iteration_is_one_like_the_others(f, rng):
     compiled = wg.compile(wg.value_and_grad(f), strict=True, native=False)
     for k in range(6):
-        x = 1.3 * R.normal(size=40)
+        x = 1.3 * rng.normal(size=40)
         if k == 0:
             x[:4] = 0.3, 2.0, -2.0, 0.4  # each branch, but none in the first iteration
         value, slope = compiled(x)
@@ -136,7 +139,7 @@ def test_the_first_iteration_is_one_like_the_others(f):
     assert "1 trace" in compiled.explain().splitlines()[0]
 
 
-def test_a_slot_that_is_not_set_and_a_key_that_changes_are_no_constants():
+def test_a_slot_that_is_not_set_and_a_key_that_changes_are_no_constants(rng):
     def f(x):
         found, last = {}, Slotted()
         for k, v in enumerate(x):
@@ -146,5 +149,5 @@ def test_a_slot_that_is_not_set_and_a_key_that_changes_are_no_constants():
 
     compiled = wg.compile(wg.grad(f), strict=True, native=False)
     for _ in range(3):
-        x = R.normal(size=5)
+        x = rng.normal(size=5)
         np.testing.assert_allclose(compiled(x), wg.ngradient(f, x)[0], rtol=1e-6, atol=1e-8)

@@ -58,23 +58,32 @@ def _differing_parts(a: Any, b: Any) -> dict[tuple[int, ...], type] | None:
     if kind is not None:
         return {(): kind}
     is_alike = type(a) is type(b) is tuple and len(a) == len(b) and a[:1] == b[:1] and isinstance(a[0], type)
-    if not is_alike or not _may_set_parts(a[0]):
+    if not is_alike:
         return None
     found: dict[tuple[int, ...], type] = {}
     for k, (x, y) in enumerate(zip(a, b, strict=True)):
-        is_part = not (a[0] is dict and k % 2)  # the others are keys
-        kinds = _differing_parts(x, y) if is_part or x == y else None
+        kinds = _differing_parts(x, y) if x == y or _may_set_part(a[0], k) else None
         if kinds is None:
             return None
         found |= {(k, *path): kind for path, kind in kinds.items()}
     return found
 
 
-def _may_set_parts(t: type) -> bool:
-    """Whether the parts of a thing of this type can be set by their index in its form."""
-    return t in (list, dict, types.FunctionType, types.CellType) or (
-        has_only_attributes(t) and not issubclass(t, tuple)
-    )
+def _may_set_part(t: type, k: int) -> bool:
+    """Whether the part with this index in the form of a thing of this type can be set: no key, code or default."""
+    if t is dict:
+        return k % 2 == 0
+    if t is types.FunctionType:
+        return k >= _FIRST_CELL
+    return t is list or t is types.CellType or _has_settable_attributes(t)
+
+
+def _has_settable_attributes(t: type) -> bool:
+    return has_only_attributes(t) and not issubclass(t, tuple)
+
+
+_FIRST_CELL = 5
+"""The index of the first cell in the form of a function."""
 
 
 def _lifted_type(a: Any, b: Any) -> type | None:
@@ -123,10 +132,10 @@ def _parts(value: Any) -> dict[int, Any]:
     if type(value) is dict:
         return {2 * k: part for k, part in enumerate(value.values(), 1)}
     if type(value) is types.FunctionType:
-        return dict(enumerate(value.__closure__ or (), 5))
+        return dict(enumerate(value.__closure__ or (), _FIRST_CELL))
     if type(value) is types.CellType:
         return {1: value.cell_contents}
-    if not _may_set_parts(type(value)):
+    if not _has_settable_attributes(type(value)):
         return {}
     own = object.__getattribute__(value, "__dict__") if type(value).__dictoffset__ else {}
     return dict(enumerate([own, *[slot_value(value, name) for name in slot_names(type(value))]], 2))
