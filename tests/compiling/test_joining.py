@@ -8,7 +8,12 @@ import pytest
 import wengert as wg
 from wengert.api.differences import ngradient
 
-R = np.random.default_rng(29)
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(1)
+
+
 COMPILED = {"strict": True, "native": False}
 
 
@@ -83,11 +88,11 @@ def at_most_once(x):
 @pytest.mark.parametrize(
     ("f", "most"), [(rarely, 1), (stores, 1), (nested, 1), (ends_early, 3), (appends, 3), (at_most_once, 8)]
 )
-def test_calls_that_take_other_branches_share_entries(f, most):
+def test_calls_that_take_other_branches_share_entries(f, most, rng):
     """Each way out of a loop is an entry, as is each way to fill a list."""
     gradient = wg.compile(wg.value_and_grad(f), **COMPILED)
     for scale in (0.3, 0.3, *[1.5] * 40):
-        x = scale * R.normal(size=9)
+        x = scale * rng.normal(size=9)
         value, slope = gradient(x)
         assert value == pytest.approx(f(x))
         np.testing.assert_allclose(slope, ngradient(f, x)[0], rtol=1e-5, atol=1e-5)
@@ -172,7 +177,7 @@ def test_what_an_earlier_branch_read_from_outside_is_read_or_guarded(change):
         np.testing.assert_allclose(slope, ngradient(space.f, x)[0], rtol=1e-6)
 
 
-def test_a_branch_outside_of_loops_keeps_an_entry_for_each_outcome():
+def test_a_branch_outside_of_loops_keeps_an_entry_for_each_outcome(rng):
     def f(x):
         total = x[0] * 2.0 if x[1] > 0 else x[0]
         for v in x:
@@ -181,12 +186,12 @@ def test_a_branch_outside_of_loops_keeps_an_entry_for_each_outcome():
 
     gradient = wg.compile(wg.grad(f), **COMPILED)
     for _ in range(30):
-        x = 1.5 * R.normal(size=6)
+        x = 1.5 * rng.normal(size=6)
         np.testing.assert_allclose(gradient(x), ngradient(f, x)[0], rtol=1e-6, atol=1e-8)
     assert gradient.explain().startswith("f: 2 traces")
 
 
-def test_states_that_differ_are_not_joined():
+def test_states_that_differ_are_not_joined(rng):
     """A flag from outside decides what an iteration does, so that runs with other flags share nothing."""
 
     def f(x, flag):
@@ -199,17 +204,17 @@ def test_states_that_differ_are_not_joined():
     gradient = wg.compile(wg.grad(f), **COMPILED)
     for flag in (True, False, True, False):
         for _ in range(5):
-            x = 2.0 * R.normal(size=6)
+            x = 2.0 * rng.normal(size=6)
             np.testing.assert_allclose(gradient(x, flag), ngradient(lambda x: f(x, flag), x)[0], rtol=1e-6, atol=1e-8)
 
 
-def test_large_values_are_not_kept_for_later_traces(monkeypatch):
+def test_large_values_are_not_kept_for_later_traces(monkeypatch, rng):
     from wengert.compiling.loops import earlier_traces
 
     monkeypatch.setattr(earlier_traces, "MOST_BYTES", 100)
     gradient = wg.compile(wg.grad(stores), **COMPILED)
     for _ in range(4):
-        x = 2.0 * R.normal(size=9)
+        x = 2.0 * rng.normal(size=9)
         np.testing.assert_allclose(gradient(x), ngradient(stores, x)[0], rtol=1e-5, atol=1e-6)
     assert not any(entry.history for entries in gradient._entries.values() for entry in entries)
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from wengert.compiling.entries import FAILED, CompiledTrace, Miss
-from wengert.compiling.joining import agree_numerically, begin_history, joined, replaces
+from wengert.compiling.joining import agree_numerically, begin_history, joined, likeliest, replaces
 from wengert.compiling.loops.lowering import find_reverse, warn_of_bug
 from wengert.compiling.loops.while_loops import is_head
 from wengert.compiling.native.module import load_compiler, require_compiler
@@ -140,9 +140,9 @@ class CompiledFunction(Remade, Wrapper):
         if self.native:
             load_compiler()  # it registers classes, which a guard of an open trace would notice
         given = (*args, *kwargs.values())
-        other = self._entry_of_other_branch(key, given)
+        others = self._entries_of_other_branches(key, given)
         try:
-            found = trace_watched(self.wrapped, args, kwargs, earlier=other.history[-1].heads if other else None)
+            found = trace_watched(self.wrapped, args, kwargs, earlier=others[0].history[-1].heads if others else None)
         except FUNCTION_ERRORS:
             raise
         except WengertError as error:
@@ -164,15 +164,16 @@ class CompiledFunction(Remade, Wrapper):
         except self.generation_errors as error:
             self._give_up(f"generating its code raised {error!r}, a bug in wengert. Please report it")
             return found.value
-        self._keep(key, entry, other, found, given)
+        self._keep(key, entry, others, found, given)
         return found.value
 
     def _keep(
-        self, key: Any, entry: CompiledTrace, other: CompiledTrace | None, found: WatchedTrace, given: tuple[Any, ...]
+        self, key: Any, entry: CompiledTrace, others: list[CompiledTrace], found: WatchedTrace, given: tuple[Any, ...]
     ) -> None:
-        """Keep an entry whose code reproduces the trace, if possible joined with the `other` one; else give up."""
+        """Keep an entry whose code reproduces the trace, if possible joined with one of the others; else give up."""
         begin_history(entry)
         self._version = rules.version  # tracing may have loaded some
+        other = likeliest(entry, others)
         made = other and self._joined(entry, other, found, given)
         if made:
             self._entries[key] = [made, *[each for each in self._entries[key] if not replaces(made, each)]]
@@ -206,10 +207,10 @@ class CompiledFunction(Remade, Wrapper):
             warn_of_bug(error)
             return None
 
-    def _entry_of_other_branch(self, key: Any, given: tuple[Any, ...]) -> CompiledTrace | None:
-        """Return an entry whose guards hold, so that only a branch inside its code was another one."""
+    def _entries_of_other_branches(self, key: Any, given: tuple[Any, ...]) -> list[CompiledTrace]:
+        """Return the entries whose guards hold, so that only a branch inside their code was another one."""
         entries = [entry for entry in self._entries.get(key, ()) if entry.history]
-        return next((entry for entry in entries if not entry.failing_guard(given)), None)
+        return [entry for entry in entries if not entry.failing_guard(given)]
 
     def _joined(
         self, entry: CompiledTrace, other: CompiledTrace, found: WatchedTrace, given: tuple[Any, ...]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,19 @@ def begin_history(entry: CompiledTrace) -> None:
     own = kept_trace(entry.traced)
     if own is not None:
         entry.history, entry.samples = [own], [(own, _inputs_of(entry))]
+
+
+def likeliest(entry: CompiledTrace, others: Sequence[CompiledTrace]) -> CompiledTrace | None:
+    """Return the entry that is likeliest to share loops with a new one: if possible, their loops ended alike.
+
+    Only states that were numbered together can be compared.
+    """
+    if not entry.history:
+        return None
+    own = entry.history[-1]
+    known = [other for other in others if other.history[-1].heads.forms is own.heads.forms]
+    alike = [other for other in known if other.history[-1].ending == own.ending]
+    return next(iter([*alike, *known]), None)
 
 
 def joined(entry: CompiledTrace, other: CompiledTrace, exact: bool, native: bool | None) -> CompiledTrace | None:

@@ -5,16 +5,17 @@ Their calls stand before those of the later trace's loops, between marks, until 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.compiling.guard_check import is_guard
+from wengert.compiling.guard_check import is_guard, outcome_key
 from wengert.compiling.loops.deferred_reverse import Reverse
 from wengert.compiling.loops.periodicity import constant_key
 from wengert.compiling.loops.rolled_body import value_key
-from wengert.compiling.loops.while_loops import is_mark, may_have_free_loops, with_early_guards
+from wengert.compiling.loops.while_loops import is_head, is_mark, may_have_free_loops, with_early_guards
 from wengert.compiling.tape_rewriter import TapeRewriter, inputs_first
 from wengert.compiling.watched.kept_guards import KeptGuards, absorb, copied, kept_guards
 from wengert.compiling.watched.loop_states import Heads
@@ -29,13 +30,14 @@ MOST_BYTES, MOST_OPS, MOST_EARLIER = 20_000_000, 100_000, 32
 class EarlierTrace(NamedTuple):
     """The part of a trace that is kept for later ones: its tape, its guards, and its heads of loops.
 
-    `checks_fp_errors` is as in its recording.
+    `checks_fp_errors` is as in its recording, `ending` tells how its last loop ended, and what was tested after it.
     """
 
     tape: Any
     guards: KeptGuards
     heads: Heads
     checks_fp_errors: bool
+    ending: list[tuple[Any, Any]]
 
 
 def kept_trace(traced: WatchedTrace) -> EarlierTrace | None:
@@ -46,7 +48,14 @@ def kept_trace(traced: WatchedTrace) -> EarlierTrace | None:
         return None
     traced.reads.heads.let_go()
     reads = traced.reads
-    return EarlierTrace(tape, kept_guards(reads), reads.heads, reads.recording.checks_fp_errors)
+    return EarlierTrace(tape, kept_guards(reads), reads.heads, reads.recording.checks_fp_errors, _ending_of(tape))
+
+
+def _ending_of(tape: Any) -> list[tuple[Any, Any]]:
+    """Return the lines and outcomes of the tests after the last head of a loop, up to the first reverse pass."""
+    ops = [*itertools.takewhile(lambda op: not _is_reverse(op), tape)]
+    last = max([k for k, op in enumerate(ops) if is_head(op)])
+    return [(op.site, outcome_key(op.val)) for op in ops[last:] if is_guard(op)]
 
 
 def may_join(earlier: Sequence[EarlierTrace], traced: WatchedTrace) -> bool:
