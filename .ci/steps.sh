@@ -4,6 +4,9 @@ set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+trap too_long TERM
+(trap 'kill $!' TERM; sleep "${LIMIT_S:-3600}" & wait $! && kill -TERM $$) > /dev/null 2>&1 &  # a hang says what ran
+watch=$!
 failed=() names=() jobs=() missed=()
 export OPENBLAS_NUM_THREADS=1  # the suites run beside one another: with threads of their own, products wait for each other
 
@@ -24,10 +27,16 @@ copy() {  # a checkout as a user gets it, without what earlier runs left behind
     tar -C "$root" --exclude=./.git --exclude='./.venv*' --exclude='__pycache__' --exclude='./.*_cache' -cf - . | tar -C "$1" -xf -
 }
 
-timed() {  # timed NAME COMMAND...: run it, and keep a row for the table
+too_long() {  # what had ended, and the last words of what had not
+    echo "!!! NOT ENDED after $SECONDS s"
+    tail -n 40 "$work/times" "$work"/job* || true
+    exit 1
+}
+
+timed() {  # timed NAME COMMAND...: run it where a signal is heard meanwhile, and keep a row for the table
     local name=$1 start=$SECONDS rc=0
     shift
-    "$@" || rc=$?
+    "$@" & wait $! || rc=$?
     printf '%6d s  %-6s  %s\n' $((SECONDS - start)) "$([ $rc = 0 ] && echo passed || echo FAILED)" "$name" >> "$work/times"
     return $rc
 }
@@ -53,6 +62,7 @@ finish() {
 }
 
 close() {  # the table of times, what failed and what was missed
+    kill $watch
     echo "=== where the time went"
     cat "$work/times"
     [ ${#missed[@]} -eq 0 ] || printf '\n!!! NOT TESTED, no such interpreter found: Python %s\n' "${missed[@]}"

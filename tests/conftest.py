@@ -1,9 +1,10 @@
-"""What holds for every test: its tier, a garbage collector that does not look through what pytest keeps, and
-interrupts that are heard."""
+"""What holds for every test: its tier, a limit to what hangs, a garbage collector that does not look through what
+pytest keeps, and interrupts that are heard."""
 
 from __future__ import annotations
 
 import datetime
+import faulthandler
 import gc
 import os
 import signal
@@ -18,6 +19,10 @@ import pytest
 from tiers import CAPS, MANY, Case, Times, battery, cases_of, chosen, parts_of
 
 TESTS = Path(__file__).parent
+HANGS = 900
+"""Seconds after which a test of a tier with caps is no slow one any more."""
+STDERR = pytest.StashKey[int]()
+"""The stream of the process, which pytest captures during tests."""
 sys.path.remove(str(TESTS))  # pytest's: else the folder `sparse` is the package that Dask looks for
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # where a shell began this in the background, they are ignored
@@ -32,6 +37,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    config.stash[STDERR] = os.dup(2)
     config.pluginmanager.register(Tier(config), "tier")
     if (cache := getattr(config, "cache", None)) is not None:
         os.environ.setdefault("WENGERT_CACHE", str(cache.mkdir("kernels")))  # one for all processes, and for later runs
@@ -120,6 +126,17 @@ def _each(function: Any, cases: list[Case]) -> list[pytest.Item] | None:
     values = [pytest.param(*case.params.values(), id=case.id, marks=case.marks) for case in cases]
     function.pytestmark = [*others, pytest.mark.parametrize(names, values).mark]
     return None if cases else []
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[object]:
+    """End the process with every thread's stack where a test hangs: with xdist, that test fails and the others run."""
+    if not item.config.option.all:
+        faulthandler.dump_traceback_later(HANGS, exit=True, file=item.config.stash[STDERR])
+    try:
+        return (yield)
+    finally:
+        faulthandler.cancel_dump_traceback_later()
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import select
 import shutil
 import subprocess
 import tempfile
@@ -16,6 +17,8 @@ CHROMIUM = next(
     (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), ""
 )
 FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe", "--no-first-run", "--mute-audio")
+ANSWERS = 120
+"""Seconds within which the browser answers, if ever."""
 
 
 class Browser:
@@ -72,6 +75,8 @@ class Browser:
 
     def _message(self) -> dict[str, Any]:
         while b"\0" not in self.rest:
+            ready, _, _ = select.select([self.read], [], [], ANSWERS)
+            assert ready, f"the browser has said nothing for {ANSWERS} s"
             more = os.read(self.read, 1 << 20)
             assert more, "the browser has ended"
             self.rest += more
