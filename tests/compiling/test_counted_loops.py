@@ -570,7 +570,7 @@ def test_explain_says_what_asks_for_the_number():
     compiled = wg.compile(wg.grad(an_index))
     compiled(3.0)
     assert "the loop runs the traced number of iterations: it changes n (" in compiled.explain()
-    assert "a loop counter is used as a key" in compiled.explain()
+    assert "a counter is used as a key" in compiled.explain()
 
 
 def test_code_in_python_that_numpy_calls_may_tell_whole_numbers_from_floats():

@@ -17,6 +17,8 @@ from wengert.compiling.loops.lowering import find_reverse, warn_of_bug
 from wengert.compiling.loops.while_loops import is_head
 from wengert.compiling.native.module import load_compiler, require_compiler
 from wengert.compiling.watched.around import fp_errors_key
+from wengert.compiling.watched.effects import Learned
+from wengert.compiling.watched.symbolic_ints import SymbolicIntError
 from wengert.compiling.watched.tracing import WatchedTrace, trace_watched, trace_with_counters
 from wengert.compiling.watched.watchable import Wrapper
 from wengert.errors import (
@@ -70,6 +72,7 @@ class CompiledFunction(Remade, Wrapper):
         self._eager: str | None = None
         self._tracer: int | None = None  # the thread that traces the function
         self._has_changed = False
+        self._learned = Learned()
         self._version = rules.version
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
@@ -140,39 +143,44 @@ class CompiledFunction(Remade, Wrapper):
         if self.native:
             load_compiler()  # it registers classes, which a guard of an open trace would notice
         given = (*args, *kwargs.values())
-        others = self._entries_of_other_branches(key, given)
+        others, knew = self._entries_of_other_branches(key, given), len(self._learned)
         try:
-            found = trace_watched(self.wrapped, args, kwargs, earlier=others[0].history[-1].heads if others else None)
+            earlier = others[0].history[-1].heads if others else None
+            found = trace_watched(self.wrapped, args, kwargs, earlier=earlier, learned=self._learned)
         except FUNCTION_ERRORS:
             raise
         except WengertError as error:
             result = self.wrapped(*args, **kwargs)
-            self._give_up(f"tracing it raised {type(error).__name__}: {str(error).splitlines()[0]}")
+            kind = "" if isinstance(error, SymbolicIntError) else f"tracing it raised {type(error).__name__}: "
+            self._give_up(f"{kind}{str(error).splitlines()[0]}")
             return result
         finally:
             SESSION.tidy()
         if found.tape is None:
-            if found.reads.may_retry and not self._has_changed:
-                self._has_changed = True  # it may have filled a cache of its own
+            has_learned = len(self._learned) > knew
+            if found.reads.may_retry and (has_learned or not self._has_changed):
+                self._has_changed |= not has_learned  # it may have filled a cache of its own
             else:
                 self._give_up(str(found.reads.obstacle))
             return found.value
         parameters = [f"a{k}" for k in range(len(given))]
         try:
-            entry = self._trace_with_counters(found, parameters, args, kwargs)
+            entry = None if found.is_stateful else self._trace_with_counters(found, parameters, args, kwargs)
             entry = entry or CompiledTrace(found, parameters, self.exact, self.native)
         except self.generation_errors as error:
             self._give_up(f"generating its code raised {error!r}, a bug in wengert. Please report it")
             return found.value
-        self._keep(key, entry, others, found, given)
+        with found.reads.effects.undone():
+            self._keep(key, entry, others, found, given)
         return found.value
 
     def _keep(
         self, key: Any, entry: CompiledTrace, others: list[CompiledTrace], found: WatchedTrace, given: tuple[Any, ...]
     ) -> None:
         """Keep an entry whose code reproduces the trace, if possible joined with one of the others; else give up."""
-        begin_history(entry)
         self._version = rules.version  # tracing may have loaded some
+        if not found.is_stateful:
+            begin_history(entry)
         other = likeliest(entry, others)
         made = other and self._joined(entry, other, found, given)
         if made:
@@ -279,7 +287,7 @@ _STILL_CORRECT = "Its results are correct, only not faster; docs/compiled.md lis
 def _reproduces_trace(entry: CompiledTrace, found: WatchedTrace, given: tuple[Any, ...]) -> bool:
     """Whether the code of an entry returns the numbers of its trace; floating-point warnings are not repeated."""
     with np.errstate(all="ignore"):
-        made = entry.call(*given)
+        made = entry.value(*given)
     if agree_numerically(made, found.value):
         return True
     return entry.takes_derivative and has_nan(made) and not has_nan(found.value)

@@ -21,6 +21,7 @@ from wengert.compiling.watched.tracing import WatchedTrace
 from wengert.compiling.watched.watchable import has_readable_state, readable_state
 from wengert.errors import StaleTapeError
 from wengert.recording.decisions import what_raises
+from wengert.rulebook.keeping import has_nan
 
 
 class Miss:
@@ -65,22 +66,35 @@ class CompiledTrace:
         self.run: Any = self.tape.compile("run", native=native)
         self.guards, self.final_guards = reads.all_guards(), [*reads.final_guards]
         self.draws, self.generators = reads.draws, reads.generators
+        self.counted, self.effects = {*reads.counters}, traced.effects
         self.names: dict[str, Any] = {f"k{k}": pin for k, pin in enumerate(reads.pins)}
-        run = _without_fp_warnings(self.run) if reads.recording.checks_fp_errors else self.run
+        sets_warnings = reads.recording.checks_fp_errors or reads.effects.filters_warnings
+        run = _without_fp_warnings(self.run) if sets_warnings else self.run
         self.names.update(run=run, MISS=MISS, FAILED=FAILED, StaleTapeError=StaleTapeError, ndarray=np.ndarray)
+        self.names["has_nan"] = has_nan
         self.source = self._source_text(traced.returned)
         self.code_key = self._code_key(reads.pins)
         self.call = self._compile()
 
     def _source_text(self, returned: str) -> str:
         guards = "\n                and ".join(f"({guard})" for guard in self.guards) or "True"
-        given = ", ".join(name if name in self.draws else f"i{k}" for k, name in enumerate(self.inputs))
+        given = ", ".join(
+            [
+                name if name in self.draws else f"float(i{k})" if name in self.counted else f"i{k}"
+                for k, name in enumerate(self.inputs)
+            ]
+        )
         states = [saved_state(place, rng) for place, rng in self.generators.items()]
         keep = "".join(f"        s{k} = {state}\n" for k, (state, _) in enumerate(states))
         back = "".join(f"        state = s{k}\n        {set_it}\n" for k, (_, set_it) in enumerate(states))
         draw = "".join(f"        {name} = {how}\n" for name, how in self.draws.items())
+        effects = "".join([f"        {line}\n" for line in self.effects])
+        if self.effects:  # the function runs again, uncompiled, where the reverse pass gives a nan
+            fails = "    if has_nan(result):\n        return FAILED\n" if self.takes_derivative else ""
+            made = f"    result = {returned}\n{fails}"
+            effects, returned = f"{made}    if make_effects:\n{effects}", "result"
         return (
-            f"def entry({', '.join(self.parameters)}):\n"
+            f"def entry({', '.join([*self.parameters, *['make_effects=True'] * bool(self.effects)])}):\n"
             "    try:\n"
             f"        if not ({guards}):\n"
             "            return MISS\n"
@@ -92,7 +106,7 @@ class CompiledTrace:
             f"{back}        return MISS\n"
             "    except Exception:\n"
             f"{back}        return FAILED\n"
-            f"    return {returned}\n"
+            f"{effects}    return {returned}\n"
         )
 
     def _compile(self) -> Callable[..., Any]:
@@ -105,6 +119,10 @@ class CompiledTrace:
 
     def _code_key(self, pins: list[Any]) -> Any:
         return self.source, self.run.source, [_comparable(pin) for pin in pins]
+
+    def value(self, *args: Any) -> Any:
+        """Return the result of a call without its effects."""
+        return self.call(*args, False) if self.effects else self.call(*args)
 
     def describe(self, text: str) -> str:
         """Return an accessor or a guard with the labels of the objects in it."""
@@ -136,7 +154,8 @@ class CompiledTrace:
             return "a branch on a random number"
         names = {**self.names, **dict(zip(self.parameters, args, strict=True))}
         try:
-            self.run(*[eval(place, names) for place in self.inputs])
+            given = [eval(place, names) for place in self.inputs]
+            self.run(*[float(a) if type(a) is int else a for a in given])
         except StaleTapeError as error:
             return str(error).splitlines()[0]
         return "none; it passes now"

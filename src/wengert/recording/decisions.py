@@ -65,7 +65,7 @@ def variables(recording: Recording, args: Iterable[Any], with_texts: bool = True
 
 
 def _slot_or_text(recording: Recording, a: Any, with_texts: bool = True) -> Any:
-    if type(a) is str or type(a) is bytes:
+    if issubclass(type(a), (str, bytes)):
         return _text(recording, a) if with_texts else None
     return variables(recording, a, with_texts) if issubclass(type(a), (tuple, list)) else slot_of(recording, a)
 
@@ -82,7 +82,7 @@ def made_text(
 
     CPython shares strings of one character, which cannot be recognised later: these are guarded now.
     """
-    if len(text) <= 1:
+    if type(text) in (str, bytes) and len(text) <= 1:
         decided(recording, fn, args, text, words)
     elif any([a is text for a in args]):
         _unchanged(recording, text, fn, args, words or {})

@@ -108,6 +108,12 @@ def import_from(e: Emitter, instr: Instruction) -> None:
     e.hook("imported_from", 2, instr.arg)
 
 
+def set_global(e: Emitter, instr: Instruction) -> None:
+    e.op("LOAD_CONST", instr.arg)
+    e.command("sets_global", 1)
+    e.keep(instr)
+
+
 def unwatched(reason: str) -> Handler:
     """Return the handler of an opcode at which the hook `unwatched` gives up watching, with the `reason`."""
 
@@ -127,8 +133,8 @@ HANDLERS: dict[str, Handler] = {
     "LOAD_DEREF": load_deref,
     "STORE_DEREF": set_deref,
     "DELETE_DEREF": set_deref,
-    "STORE_GLOBAL": unwatched("it sets a global name"),
-    "DELETE_GLOBAL": unwatched("it deletes a global name"),
+    "STORE_GLOBAL": set_global,
+    "DELETE_GLOBAL": set_global,
     "LOAD_CLASSDEREF": unwatched(_OF_CLASS),
     "LOAD_FROM_DICT_OR_DEREF": unwatched(_OF_CLASS),
     "LOAD_FROM_DICT_OR_GLOBALS": unwatched(_OF_CLASS),

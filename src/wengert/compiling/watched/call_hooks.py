@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import functools
+import importlib
+import logging
 import string
 import sys
 import types
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from wengert.compiling.watched.drawing import GENERATOR_MAKERS, is_draw, watched_draw, watched_generator_maker
+from wengert.compiling.watched.effect_calls import WatchedFilters, is_effect, watched_effect
 from wengert.compiling.watched.outer_reads import Reads, is_abc_method, reads_at, reads_here
 from wengert.compiling.watched.read_hooks import (
     ATTRIBUTE_BUILTINS,
     STRING_FUNCTIONS,
     STRING_MAKERS,
     guard_print_settings,
+    watch_import,
     watch_write,
 )
 from wengert.compiling.watched.trusted import (
@@ -36,10 +41,11 @@ from wengert.hooks.calls import resolve
 from wengert.hooks.decide import decide
 from wengert.hooks.policy import Kind
 from wengert.recording.primitives import primitive_of
-from wengert.recording.recording import STATE
+from wengert.recording.recording import STATE, silent
 from wengert.recording.slots import slot_of
 from wengert.recording.swapped_code import is_born
 from wengert.values.frames import user_frame
+from wengert.values.identity_set import Functions
 from wengert.values.names import home_of
 from wengert.values.sites import Site
 
@@ -94,6 +100,12 @@ def _watched_class_check(native: Callable[..., bool]) -> Callable[..., bool]:
 
 def _replacement_of(f: Any, reads: Reads) -> Any:
     """Return the replacement of a callable in a watched trace; None if it needs none."""
+    if (is_effect(f) or f is warnings.catch_warnings) and not (f in _OF_LIBRARIES and _is_inside_library()):
+        return functools.partial(WatchedFilters, reads) if f is warnings.catch_warnings else watched_effect(f, reads)
+    if type(f) is types.FunctionType and f in _LOOKUPS:
+        return _watched_lookup(f, reads)
+    if type(f) is functools._lru_cache_wrapper:
+        return _watched_cached(f, reads)
     if is_draw(f):
         return watched_draw(f, reads)
     if type(f) in _GENERATOR_MAKER_TYPES and f in GENERATOR_MAKERS:
@@ -104,6 +116,52 @@ def _replacement_of(f: Any, reads: Reads) -> Any:
     if is_user_function(f) and primitive_of(f) is not None:
         return _recorded_if_traced(f, reads)
     return _with_attributes_read(f, reads) if _may_read_attributes(f) else None
+
+
+def _is_inside_library() -> bool:
+    """Whether a library makes the call that is being resolved."""
+    caller = user_frame(sys._getframe())
+    return caller is not None and is_library_namespace(caller.f_globals)
+
+
+_OF_LIBRARIES = Functions(
+    warnings.warn, warnings.catch_warnings, warnings.simplefilter, warnings.filterwarnings, warnings.resetwarnings
+)
+"""Functions whose calls by libraries are not made again."""
+_LOOKUPS = Functions(importlib.import_module, logging.getLogger)
+"""Functions that look up an object by its name, always the same one."""
+
+
+def _watched_lookup(f: Any, reads: Reads) -> Callable[..., Any]:
+    """Return the replacement of a function that looks up an object by its name."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        with silent():
+            found = f(*args, **kwargs)
+        if {*map(type, (*args, *kwargs.values()))} - {str}:
+            reads.give_up(f"it calls {f.__qualname__} with other arguments than strings")
+        if type(found) is types.ModuleType:
+            watch_import(found, found.__name__, STATE.site)
+        return reads.read(found, reads.pin(found))
+
+    return call
+
+
+def _watched_cached(f: Any, reads: Reads) -> Callable[..., Any]:
+    """Return the replacement of a function with a cache: give up if it has effects, which the cache would leave out."""
+    resolved = resolve(f, STATE.site)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        before = reads.effects.count
+        found = resolved(*args, **kwargs)
+        if reads.effects.count > before:
+            reads.give_up(f"it calls {f.__wrapped__.__qualname__}, which has a cache and side effects")
+        for part in nested_leaves(found):
+            if type(part) is np.ndarray and slot_of(reads.recording, part) is None:
+                reads.cached_arrays.append((part, part.copy()))
+        return found
+
+    return call
 
 
 def _may_read_attributes(f: Any) -> bool:
@@ -182,8 +240,7 @@ def _check_call(reads: Reads, f: Any) -> None:
     """Give up if a call cannot be watched: user functions must be entered, C functions known to be pure."""
     if id(f) in reads.checked_calls:
         return
-    caller, t = user_frame(sys._getframe()), type(f)
-    is_inside = caller is not None and is_library_namespace(caller.f_globals)
+    is_inside, t = _is_inside_library(), type(f)
     reason = _refused_call(f, is_inside) or _why_not_entered(f)
     if t in _WITH_NAMES and f.__name__ in (*STRING_FUNCTIONS, *_FORMAT_METHODS):
         guard_print_settings(reads)
@@ -235,7 +292,7 @@ def _refused_call(f: Any, inside: bool = False) -> str | None:
         return _refused_call(f.__func__, inside)
     if t is functools.partial:
         return _refused_call(f.func, inside)
-    if t is functools._lru_cache_wrapper:  # created in the trace: others cannot be read
+    if t is functools._lru_cache_wrapper:
         return _refused_call(f.__wrapped__, inside)
     if not issubclass(t, type) and _calls_python(t):
         return None  # its `__call__` is entered
@@ -245,6 +302,8 @@ def _refused_call(f: Any, inside: bool = False) -> str | None:
     trusted = LIBRARY_MODULES if inside else TRUSTED_LIBRARIES
     if issubclass(t, type):
         return None if belongs_to_user(f) or top_package(home) in trusted else f"it creates a {home}.{name}"
+    if home == "posix" and (name == "fspath" or name.startswith("_path_")):
+        return None
     if top_package(home) not in trusted or _has_side_effects(name, inside):
         return f"it calls {home + '.' if home else ''}{name}, which may have side effects or hidden inputs"
     return None
@@ -309,7 +368,8 @@ _WITH_SIDE_EFFECTS = {
     "savetxt", "loadtxt", "genfromtxt", "fromfile", "tofile", "dump", "dumps", "fromregex", "memmap", "open_memmap",
     "seterr", "geterr", "setbufsize", "getbufsize", "seterrcall", "geterrcall", "set_printoptions", "get_printoptions",
     "printoptions", "dispatch", "__getattribute__", "__setstate__", "__dir__", "__subclasses__", "shares_memory",
-    "may_share_memory",
+    "may_share_memory", "now", "today", "utcnow", "fromtimestamp", "timestamp", "astimezone", "strftime", "strptime",
+    "ctime", "expanduser", "expandvars",
 }  # fmt: skip
 """Names of functions and methods of these libraries with side effects or hidden inputs."""
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from types import FunctionType
 from typing import Any
 
+from wengert.compiling.watched.effects import without_counters
 from wengert.compiling.watched.watchable import has_readable_state, is_same_value, literal, may_have_copies
 from wengert.errors import RefusedCallError
 from wengert.recording.recording import users_line
@@ -138,14 +139,14 @@ class SwappedContainers:
         """Whether user code has changed one of the containers since `put`."""
         return not all([_is_unchanged(container, swapped) for container, _, swapped in self._contents])
 
-    def restore(self, originals: dict[int, tuple[Any, Any]]) -> Iterator[type]:
-        """Restore all, and yield the class of each changed container, in which only traced items are replaced."""
+    def restore(self, originals: dict[int, tuple[Any, Any]]) -> Iterator[tuple[Any, Any]]:
+        """Restore all, and yield each changed container, with the items it had; its traced items are replaced."""
         while self._contents:
             container, original, swapped = self._contents[-1]
             if _is_unchanged(container, swapped):
                 _set_items(container, original)
             else:
-                yield type(container)
+                yield container, swapped
                 _restore_items(container, originals)
             self._contents.pop()
         while self._defaults:
@@ -177,5 +178,4 @@ def _restore_items(container: Any, originals: dict[int, tuple[Any, Any]]) -> Non
     """Replace the traced items of a changed container by their originals."""
     keys = range(len(container)) if type(container) is list else [*container] if type(container) is dict else ()
     for key in keys:
-        if id(container[key]) in originals:
-            container[key] = originals[id(container[key])][1]
+        container[key] = without_counters(container[key], originals)

@@ -29,9 +29,10 @@ from wengert.recording.primitives import primitive_of
 from wengert.recording.recording import Recording, users_line
 from wengert.recording.slots import slot_of
 from wengert.recording.trace_caches import prepared
+from wengert.values.functional import WHOLE
 from wengert.values.names import is_heap_type
 
-MOST_GUARDS = 1000
+MOST_GUARDS = 5000
 """The largest number of guards of one trace, and of inputs; a trace with more is not kept."""
 
 
@@ -59,7 +60,9 @@ class Guards:
         self.guards: dict[str, None] = {}
         self.class_guards: dict[str, None] = {}  # checked first: if they hold, reading an attribute runs no code
         self.final_guards: dict[str, None] = {}  # those guards that never hold again once they failed
+        self.guarded_integers: set[str] = set()  # their accessors
         self.inputs: dict[str, OuterInput] = {}
+        self.slots: list[int] = []  # of the values that the generated code returns or leaves outside
         self.draws: dict[str, str] = {}  # random draws: the expression of each by its name
         # by id: an object, its counterpart in the trace, and its first accessor
         self.shared: dict[int, tuple[Any, Any, str]] = {}
@@ -69,6 +72,7 @@ class Guards:
         self._asked: dict[int, Any] = {}  # objects that must be distinct, by id
         self._identity_guards: dict[str, None] = {}  # with the names of inputs in them
         self._compared_arrays: list[tuple[str, np.ndarray, np.ndarray, int]] = []
+        self.cached_arrays: list[tuple[np.ndarray, np.ndarray]] = []  # that functions with a cache returned, and copies
         self._pin_names: dict[int, str] = {}
         self._namespaces: dict[int, Any] = {}  # the mappingproxies of classes, by id
         self._registrations = ""  # the guard that no class was registered with an ABC
@@ -127,6 +131,8 @@ class Guards:
         if value is None or t in (bool, type(...), type(NotImplemented)):
             self.add_guard(f"{accessor} is {value}")
         elif t in ATOMS:
+            if t is int:
+                self.guarded_integers.add(accessor)
             self.add_guard(f"type({accessor}) is {t.__name__} and {accessor} == {self.constant(value)}")
         elif t is np.ndarray and not value.dtype.hasobject:
             self._guard_array(value, accessor)
@@ -161,6 +167,8 @@ class Guards:
         for accessor, array, kept, flags in self._compared_arrays:
             if array.tobytes() != kept.tobytes() or array.flags.num != flags:
                 self.give_up("it writes into an array from outside the function", accessor)
+        if any([array.tobytes() != kept.tobytes() for array, kept in self.cached_arrays]):
+            self.give_up("it writes into an array that a function with a cache returned")
 
     # -- guards of identity
     #
@@ -309,6 +317,8 @@ class Guards:
         if type(value) is np.ndarray:
             like = f"{name}.shape == {value.shape} and {self.dtype_guard(name, value.dtype)}"
             return f"type({name} := {accessor}) is ndarray and {like}"
+        if type(value) is int:
+            return f"type({name} := {accessor}) is int and -{WHOLE} <= {name} <= {WHOLE}"
         return f"type({name} := {accessor}) is {'float' if type(value) is float else self.pin(type(value))}"
 
     def _alias_guard(self) -> list[str]:

@@ -16,7 +16,7 @@ from typing import Any
 from wengert.compiling.watched.call_hooks import watch_resolve
 from wengert.compiling.watched.guards import MUTABLE
 from wengert.compiling.watched.loop_states import is_compared_by_value
-from wengert.compiling.watched.outer_reads import give_up_at, reads_here
+from wengert.compiling.watched.outer_reads import give_up_at, reads_at, reads_here
 from wengert.compiling.watched.read_hooks import READ_HOOKS
 from wengert.compiling.watched.trusted import is_own_or_library_code
 from wengert.compiling.watched.watchable import is_same_value
@@ -59,11 +59,12 @@ def _compare_identity(hook: str, right: Any, left: Any, site: Site | None) -> bo
 
 
 def _watch_caught(error: BaseException, site: Site | None) -> None:
+    reads = reads_at(site)
     is_absence = isinstance(error, (NameError, AttributeError, ImportError)) and not isinstance(
         error, UnboundLocalError
     )
-    if is_absence and not is_own_or_library_code(sys._getframe(1)):
-        give_up_at(f"it catches {type(error).__name__}, but wengert does not guard that a name is missing", site)
+    if reads is not None and is_absence and not is_own_or_library_code(sys._getframe(1)):
+        reads.guard_caught(error)
     HOOKS["caught"](error, site)
 
 

@@ -7,6 +7,7 @@ names. Containers are read as a whole, objects attribute by attribute as the cod
 from __future__ import annotations
 
 import enum
+import functools
 import sys
 import types
 from collections.abc import Callable, Mapping
@@ -15,7 +16,9 @@ from typing import Any
 import numpy as np
 
 from wengert.compiling.watched.containers import SwappedContainers, reader_of
+from wengert.compiling.watched.effects import Effects
 from wengert.compiling.watched.guards import MOST_GUARDS, Guards, OuterInput, is_nan
+from wengert.compiling.watched.symbolic_ints import refuse_counter, symbolic_int
 from wengert.compiling.watched.trusted import (
     is_engine_code,
     is_library_namespace,
@@ -28,9 +31,12 @@ from wengert.compiling.watched.watchable import (
     COMPARED_BY_VALUE,
     CONSTANT_CALLABLES,
     GENERATORS,
+    OUTLETS,
     Wrapper,
     has_only_attributes,
+    has_readable_state,
     hides_python_function,
+    is_struct_sequence,
     is_unbound,
     may_have_copies,
     walked,
@@ -41,6 +47,7 @@ from wengert.recording.recording import STATE, Recording
 from wengert.recording.shadow import SHADOW
 from wengert.recording.subclasses import renewed
 from wengert.values.callables import unwrapped
+from wengert.values.functional import WHOLE
 from wengert.values.specs import is_inexact
 from wengert.values.transformed import Transformed
 
@@ -59,7 +66,9 @@ class Inputs(Guards):
         self.seeded_generators: dict[int, Any] = {}  # made in the trace from a constant seed, by id
         self.classes: dict[int, Any] = {}  # classes that the code read, by id
         self.swapped = SwappedContainers()
+        self.effects = Effects()
         self.open_tuples: set[int] = set()  # ids of the tuples that are being read
+        self.counters: dict[str, Any] = {}  # the symbolic integers among the inputs
 
     def read(self, value: Any, accessor: str) -> Any:
         """Make a value from outside an input, or guard it, or give up; return the object that the trace uses for it."""
@@ -80,6 +89,10 @@ class Inputs(Guards):
             self.copyable[id(value)] = value
         if t is float or is_inexact(value):
             return self._read_number(value, accessor)
+        if t is int and self.describe(accessor) in self.effects.learned.counted:
+            return self._read_counter(value, accessor)
+        if t is list and self.describe(accessor) in self.effects.learned.grown:
+            return self._read_grown(value, accessor)
         if self.guard_value(value, accessor):
             return value
         read_container = reader_of(value)
@@ -128,6 +141,25 @@ class Inputs(Guards):
             self.shared[id(value)] = value, made, accessor
         return self.note_made(made, value)
 
+    def _read_counter(self, value: int, accessor: str) -> Any:
+        """Return the symbolic integer of an integer that changes at each call."""
+        if accessor in self.inputs:
+            return self.counters[accessor]
+        if not -WHOLE <= value <= WHOLE:
+            refuse_counter("an integer beyond 2**53 changes at each call")
+        self.counters[accessor] = symbolic_int(self.recording, self._new_input(float(value), accessor))
+        self.inputs[accessor] = self.inputs[accessor]._replace(original=value)
+        return self.note_made(self.counters[accessor], value)
+
+    def _read_grown(self, value: list[Any], accessor: str) -> Any:
+        """Return what replaces a list that the function only appends to."""
+        self.add_guard(f"type({accessor}) is list")
+        sink = self.effects.sink(value, accessor)
+        if accessor != (first := self.effects.sinks[id(value)][1]):
+            self.add_guard(f"{accessor} is {first}")
+        self.known_objects[id(sink)] = sink, first
+        return self.note_made(sink, value)
+
     def note_made(self, made: Any, original: Any) -> Any:
         """Remember the original of an object that was made for the trace, and return the object."""
         self.originals[id(made)] = made, original
@@ -160,6 +192,14 @@ class Inputs(Guards):
         elif issubclass(t, Wrapper):
             self.guard_is(accessor, value)
             self.read_callable(value.wrapped)
+        elif t is functools._lru_cache_wrapper:
+            self.guard_is(accessor, value)
+            self.read_callable(value.__wrapped__)
+        elif is_struct_sequence(t) and has_readable_state((*value,)):
+            self.guard_is(accessor, value)
+        elif issubclass(t, OUTLETS):
+            self.add_guard(f"type({accessor}) is {self.pin(t)}")
+            self.known_objects[id(value)] = value, accessor
         elif t in GENERATORS or (has_only_attributes(t) and not any(map(is_unwatched_class, t.__mro__))):
             self._read_instance(value, accessor, t)
         else:

@@ -282,6 +282,7 @@ class _StateWalk:
             forms[0, frame.f_code.co_name, "the next number of its range"] = [*map(self.form, iterator[0].counters)]
         fixed: list[int] = []
         grown, lists = dict(head.grown), dict[str, list[Any]]()
+        forms[0, "", "something outside of the function"] = f"{self.heads.reads.effects.count}"
         for depth, f in enumerate(_frames(frame)):
             forms[depth, f.f_code.co_name, "the position in the code"] = self.heads.id_of(f.f_code), f.f_lasti
             names = dict(f.f_locals)

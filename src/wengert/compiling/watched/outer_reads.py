@@ -7,8 +7,10 @@ accessor, and reads or guards the value by it; or it gives up.
 from __future__ import annotations
 
 import abc
+import dis
 import enum
 import functools
+import importlib.util
 import os
 import types
 import typing
@@ -17,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.compiling.watched.effects import Place, value_at
 from wengert.compiling.watched.inputs import Inputs
 from wengert.compiling.watched.loop_states import Heads
 from wengert.compiling.watched.trusted import (
@@ -78,6 +81,7 @@ class Reads(Inputs):
         self.checked_calls: dict[int, Any] = {}  # callables that may be called, by id
         self.flags: dict[int, Any] = {}  # flags of arrays from outside, which are guarded as a whole, by id
         self.read_names: dict[tuple[int, str], tuple[Any, Any]] = {}  # of namespaces: original and counterpart
+        self.guarded_errors: dict[int, Any] = {}  # AttributeErrors for which `guard_absence` was called, by id
         self.heads = Heads(self)
 
     # -- names
@@ -107,6 +111,8 @@ class Reads(Inputs):
         return self._read_global(value, name, space)
 
     def _read_global(self, value: Any, name: str, space: dict[str, Any]) -> Any:
+        if self.effects.is_written(space, name):
+            return value
         known, made = self.read_names.get((id(space), name), (None, None))
         if known is not value or value is None:
             made = self.read(value, f"{self.pin(space, str(space.get('__name__')))}[{name!r}]")
@@ -170,7 +176,9 @@ class Reads(Inputs):
         raw, owner = lookup_with_owner(t, name)
         is_data, is_settable = raw is not None and not hasattr(type(raw), "__get__"), hasattr(type(raw), "__set__")
         accessor = self.accessor_of(obj)
-        if accessor is None or t in (list, dict):
+        if self.effects.is_written(obj, name):
+            return value
+        if accessor is None or issubclass(t, (list, dict)):
             if owner is not None and belongs_to_user(owner) and not is_data:
                 self._check_descriptor(raw, name)
             return self._read_class_data(owner, name, value) if is_data and not has_own_attribute(obj, name) else value
@@ -233,8 +241,10 @@ class Reads(Inputs):
         accessor = self.accessor_of(obj)
         if accessor is None or self.obstacle is not None:
             return
-        if not has_only_attributes(type(obj)) or slot_names(type(obj)):
-            self.give_up(f"it reads all attributes of a {type(obj).__name__} from outside the function")
+        is_written = any([place.holder is obj for place, _ in self.effects.places.values()])
+        if is_written or not has_only_attributes(type(obj)) or slot_names(type(obj)):
+            reason = f"it reads all attributes of a {type(obj).__name__} from outside the function"
+            self.give_up(reason, may_retry=is_written)
             return
         self.read(vars(obj), f"{accessor}.__dict__")
 
@@ -253,6 +263,8 @@ class Reads(Inputs):
         if is_member and has_own_attribute(obj, "_name_"):  # else it is under construction
             self.read(obj, self.pin(obj))
         accessor = self.accessor_of(obj)
+        if self.effects.is_written(obj, name):
+            return
         if t is types.ModuleType:
             self._guard_absence_in_module(obj, name)
         elif accessor is not None:
@@ -267,6 +279,21 @@ class Reads(Inputs):
                     self.add_guard(f"{name!r} not in {self.namespace(base)}")
         elif (t is types.FunctionType and not is_born(obj)) or issubclass(t, (type, *_WITH_ATTRIBUTES)):
             self.give_up(f"it looks for the missing attribute .{name} of a {t.__name__}")
+
+    def guard_caught(self, error: Any) -> None:
+        """Guard that a name is still missing of which the code has caught the exception, or give up."""
+        *above, (frame, place) = [(step.tb_frame, step.tb_lasti) for step in _steps(error.__traceback__)]
+        instruction = dis.opname[frame.f_code.co_code[place]]
+        if id(error) in self.guarded_errors or instruction == "RAISE_VARARGS":
+            return
+        is_module = isinstance(error, ModuleNotFoundError) and instruction == "IMPORT_NAME" and not above
+        if isinstance(error, NameError) and instruction in ("LOAD_GLOBAL", "LOAD_NAME"):
+            for space in (frame.f_globals, frame.f_builtins):
+                self.add_guard(f"{error.name!r} not in {self.pin(space, str(space.get('__name__')))}")
+        elif is_module and type(error.name) is str and "." not in error.name:
+            self.add_guard(f"{self.pin(importlib.util.find_spec)}({error.name!r}) is None")
+        else:
+            self.give_up(f"it catches {type(error).__name__}, but wengert does not guard that a name is missing")
 
     def _guard_absence_in_module(self, module: Any, name: str) -> None:
         space = vars(module)
@@ -291,7 +318,7 @@ class Reads(Inputs):
                     self.guard_abc_check(asked, cls)
             elif owner.__module__ == "typing":  # a protocol looks for attributes
                 self._protocol_check(thing, cls)
-            elif owner is not type and type(check) is not types.FunctionType:
+            elif owner is not type and type(getattr(check, "__func__", check)) is not types.FunctionType:
                 self.give_up(f"it checks for {cls.__qualname__}, whose metaclass decides by a {type(check).__name__}")
 
     def _protocol_check(self, thing: Any, cls: type) -> None:
@@ -308,8 +335,26 @@ class Reads(Inputs):
 
     def restore(self) -> None:
         """Restore containers and defaults; give up if the function changed one."""
-        for changed in self.swapped.restore(self.originals):
-            self.give_up(f"it changes a {changed.__name__} from outside the function", may_retry=True)
+        self.effects.settle(self.originals)
+        for changed, before in self.swapped.restore(self.originals):
+            if type(changed) is list and [*map(id, changed[: len(before)])] == [*map(id, before)]:
+                self.effects.learned.grown.add(self.describe(self.accessor_of(changed) or ""))
+            self.give_up(f"it changes a {type(changed).__name__} from outside the function", may_retry=True)
+
+    def add_effects(self) -> None:
+        """Have the next trace compute the integers that this one has changed, as they differ at each call."""
+        for place, before in self.effects.places.values():
+            after, text = value_at(place.holder, place.name), self.accessor_of_place(place)
+            if type(before) is type(after) is int and before != after and text in self.guarded_integers:
+                self.effects.learned.counted.add(self.describe(text))
+                self.give_up(f"it changes the integer {self.describe(text)}", may_retry=True)
+
+    def accessor_of_place(self, place: Place) -> str:
+        """Return the accessor by which the value at a place is read."""
+        if type(place.holder) is dict:
+            return f"{place.accessor}[{place.name!r}]"
+        is_own = type(place.holder) is not types.CellType and has_own_attribute(place.holder, place.name)
+        return f"{place.accessor}.__dict__[{place.name!r}]" if is_own else f"{place.accessor}.{place.name}"
 
     def has_changed_containers(self) -> bool:
         """Whether the function has changed a container from outside so far."""
@@ -336,6 +381,14 @@ _WITH_ATTRIBUTES = (functools.partial, Transformed, Wrapper)
 _RULES_FOLDER = f"{os.sep}wengert_rules{os.sep}"
 MEMORY_ATTRIBUTES = {"flags", "base", "data", "ctypes", "__array_interface__", "__array_struct__"}
 """Attributes of arrays that tell of their memory."""
+
+
+def _steps(traceback: types.TracebackType | None) -> Iterator[types.TracebackType]:
+    """Yield the steps of a traceback in code of the user and of libraries."""
+    while traceback is not None:
+        if not is_engine_code(traceback.tb_frame.f_code):
+            yield traceback
+        traceback = traceback.tb_next
 
 
 def is_abc_method(f: Any) -> bool:

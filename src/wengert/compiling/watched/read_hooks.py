@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.compiling.watched.effects import Place, can_set
 from wengert.compiling.watched.outer_reads import MEMORY_ATTRIBUTES, Reads, give_up_at, reads_at, reads_here
 from wengert.compiling.watched.trusted import (
     belongs_to_user,
@@ -19,7 +20,7 @@ from wengert.compiling.watched.trusted import (
     is_library_namespace,
     is_own_or_library_code,
 )
-from wengert.compiling.watched.watchable import runs_code
+from wengert.compiling.watched.watchable import lookup_with_owner, runs_code
 from wengert.hooks.calls import resolve
 from wengert.hooks.code_swap import HOOKS
 from wengert.recording.recording import STATE
@@ -60,18 +61,26 @@ def _watch_local(value: Any, name: str, site: Site | None) -> Any:
 
 def _watch_free_variable(cell: Any, value: Any, site: Site | None) -> Any:
     reads = _reads_of(sys._getframe(1), site)
-    if reads is None or id(cell) not in reads.cells:
+    if reads is None or id(cell) not in reads.cells or reads.effects.is_written(cell, "cell_contents"):
         return value
     return reads.read(value, reads.cells[id(cell)][1])
 
 
 def _watch_free_variable_write(cell: Any, site: Site | None) -> None:
-    reads = reads_here()
+    reads = reads_at(site)
     if reads is not None and id(cell) in reads.cells:
-        give_up_at("it assigns a variable of an enclosing function", site, may_retry=True)
+        accessor = reads.cells[id(cell)][1]
+        reads.effects.note_write(Place(cell, "cell_contents", accessor.removesuffix(".cell_contents")))
 
 
-def _watch_import(value: Any, name: str, site: Site | None) -> Any:
+def _watch_global_write(name: str, site: Site | None) -> None:
+    reads, space = reads_at(site), sys._getframe(1).f_globals
+    if reads is not None and not is_library_namespace(space):
+        reads.effects.note_write(Place(space, name, reads.pin(space, str(space.get("__name__")))))
+
+
+def watch_import(value: Any, name: str, site: Site | None) -> Any:
+    """Guard that a module which the code imports is still the one of its name."""
     reads = reads_at(site)
     if reads is not None and not is_library_namespace(sys._getframe(1).f_globals):
         modules = reads.pin(sys.modules, "sys.modules")
@@ -96,9 +105,10 @@ def _watch_import_from(module: Any, value: Any, name: str, site: Site | None) ->
 def _watch_getattr(obj: Any, name: str, site: Site | None) -> Any:
     try:
         value = HOOKS["getattr"](obj, name, site)
-    except AttributeError:
+    except AttributeError as error:
         if (reads := reads_here()) is not None:
             reads.guard_absence(obj, name)
+            reads.guarded_errors[id(error)] = error
         raise
     return _read_attribute(obj, name, value, site)
 
@@ -182,23 +192,41 @@ def _watch_delattr(obj: Any, name: str, site: Site | None) -> None:
     HOOKS["delattr"](obj, name, site)
 
 
-def watch_write(obj: Any, name: str, site: Site | None) -> None:
-    """Give up if the code sets or deletes an attribute of an object from outside."""
+def watch_write(obj: Any, name: str, site: Site | None, is_plain: bool = False) -> None:
+    """Note that the code sets or deletes an attribute of an object from outside, or give up.
+
+    `is_plain`: `object.__setattr__` or `__delattr__` does it, whatever the class says.
+    """
     reads = reads_here()
     if reads is None or is_born(obj):
         return
-    is_shared = issubclass(type(obj), (type, types.ModuleType, types.FunctionType))
+    t, known = type(obj), reads.accessor_of(obj)
+    is_shared = issubclass(t, (type, types.ModuleType, types.FunctionType))
+    if known and not is_shared and name:
+        if not is_plain and (_defines_writing(t) or type(lookup_with_owner(t, name)[0]) is property):
+            return  # the code of the class is traced
+        if STATE.recording is not reads.recording:
+            give_up_at("a function under wg.vmap sets an attribute", site)
+        if can_set(obj, name):
+            reads.effects.note_write(Place(obj, name, known))
+            return
     if is_shared or id(obj) in reads.known_objects or id(obj) in reads.flags:
         attribute = f"the attribute .{name}" if name else "an attribute"
         give_up_at(f"it sets {attribute} of an object from outside the function", site, may_retry=True)
 
 
+def _defines_writing(t: Any) -> bool:
+    """Whether a class has a `__setattr__` or `__delattr__` of its own."""
+    return t.__setattr__ is not object.__setattr__ or t.__delattr__ is not object.__delattr__
+
+
 def _watched_setter(native: Callable[..., Any]) -> Callable[..., Any]:
     """Return the replacement of `setattr` or `delattr`."""
+    is_plain = native not in (setattr, delattr)
 
     @functools.wraps(native)
     def call(obj: Any, name: str, /, *value: Any) -> None:
-        watch_write(obj, name, STATE.site)
+        watch_write(obj, name, STATE.site, is_plain)
         native(obj, name, *value)
 
     return call
@@ -305,7 +333,8 @@ READ_HOOKS: dict[str, Callable[..., Any]] = {
     "local_name": _watch_local,
     "free_variable": _watch_free_variable,
     "sets_free_variable": _watch_free_variable_write,
-    "imported": _watch_import,
+    "sets_global": _watch_global_write,
+    "imported": watch_import,
     "imported_from": _watch_import_from,
     **{name: _printing_hook(name) for name in ("format", "convert", "mod")},
 }

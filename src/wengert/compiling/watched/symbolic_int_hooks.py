@@ -1,4 +1,4 @@
-"""The hooks of a trace with symbolic integers: each records the use of a loop counter, or refuses it."""
+"""The hooks of a trace with symbolic integers: each records the use of a counter, or refuses it."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.compiling.watched.effect_calls import is_effect
 from wengert.compiling.watched.hooks import WATCHING_HOOKS
 from wengert.compiling.watched.symbolic_ints import (
     SymbolicBounds,
@@ -19,6 +20,7 @@ from wengert.compiling.watched.symbolic_ints import (
     record_integer_call,
     recorded_key,
     refuse_counter,
+    text_of,
 )
 from wengert.compiling.watched.trusted import belongs_to_user
 from wengert.hooks.classes import python_method
@@ -40,7 +42,7 @@ def _float_operand(a: Any, other: Any) -> Any:
     return (
         float_of(a)
         if type(a) is not SymbolicInt or is_inexact(other)
-        else refuse_counter("a loop counter is combined with something other than a float")
+        else refuse_counter("a counter is combined with something other than a float")
     )
 
 
@@ -54,7 +56,7 @@ def _counting_binary(fn: Any, hook: Any) -> Any:
         if fn is not operator.truediv:
             return record_integer_call(fn, left, right)
         if not all([-WHOLE <= float_of(a) <= WHOLE for a in (left, right)]):
-            refuse_counter("a loop counter is divided by, or divides, an integer beyond 2**53")
+            refuse_counter("a counter is divided by, or divides, an integer beyond 2**53")
         return hook(float_of(right), float_of(left), site)
 
     return call
@@ -122,7 +124,7 @@ def _counting_setitem(container: Any, key: Any, value: Any, site: Site | None) -
     if isinstance(container, np.ndarray):
         if _contains_counter(value) and not is_inexact(container):
             STATE.site = site
-            refuse_counter("a loop counter is written into an array of integers")
+            refuse_counter("a counter is written into an array of integers")
         value = float_of(value)
     WATCHING_HOOKS["setitem"](container, _key(container, key, site), value, site)
 
@@ -138,15 +140,15 @@ def _key(container: Any, key: Any, site: Site | None) -> Any:
     STATE.site = site
     parts = key if type(key) is tuple else (key,)
     if type(container) is not np.ndarray:
-        refuse_counter("a loop counter is used as a key")
+        refuse_counter("a counter is used as a key")
     if any([_contains_counter(part) and type(part) is not SymbolicInt for part in parts]):
-        refuse_counter("a loop counter is used in a slice")
+        refuse_counter("a counter is used in a slice")
     return recorded_key(key)
 
 
 def _counting_resolve(f: Any, site: Site | None = None) -> Any:
     resolved = WATCHING_HOOKS["resolve"](f, site)
-    if _runs_watched_code(f):
+    if _runs_watched_code(f) or is_effect(f):
         return resolved
 
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -183,6 +185,8 @@ def _call_with_counter(f: Any, resolved: Any, args: tuple[Any, ...]) -> Any:
         return int
     if f is int and len(args) == 1 and type(args[0]) is SymbolicInt:
         return args[0]
+    if (f is str or f is repr) and len(args) == 1 and type(args[0]) is SymbolicInt:
+        return text_of(f, *args)
     if f is abs:
         return record_integer_call(operator.abs, *args)
     if f is range:
@@ -195,7 +199,7 @@ def _call_with_counter(f: Any, resolved: Any, args: tuple[Any, ...]) -> Any:
 
 
 def _called_on_counter(f: Any) -> str:
-    return f"{callable_name(f)} is called on a loop counter"
+    return f"{callable_name(f)} is called on a counter"
 
 
 def _is_plain_class(cls: Any) -> bool:
@@ -224,19 +228,51 @@ def _is_symbolic_int(thing: Any) -> bool:
 
 
 _REFUSED_HOOKS = {
-    **dict.fromkeys(("contains", "not_contains"), "a loop counter is looked up in a container"),
-    **dict.fromkeys(("delitem", "match_keys"), "a loop counter is used as a key"),
-    **dict.fromkeys(("convert", "format"), "a loop counter is converted to a string"),
-    **dict.fromkeys(("build_set", "added", "added_all"), "a loop counter is put into a set"),
-    "match_class": "a loop counter is matched with a class pattern",
+    **dict.fromkeys(("contains", "not_contains"), "a counter is looked up in a container"),
+    **dict.fromkeys(("delitem", "match_keys"), "a counter is used as a key"),
+    **dict.fromkeys(("build_set", "added", "added_all"), "a counter is put into a set"),
+    "match_class": "a counter is matched with a class pattern",
 }
 """Hooks that refuse counters, and why."""
+
+
+def _counting_format(value: Any, spec: str, site: Site | None) -> Any:
+    if type(value) is not SymbolicInt:
+        return WATCHING_HOOKS["format"](value, spec, site)
+    STATE.site = site
+    return text_of(format, value, spec)
+
+
+def _counting_convert(value: Any, how: int, site: Site | None) -> Any:
+    if type(value) is not SymbolicInt:
+        return WATCHING_HOOKS["convert"](value, how, site)
+    STATE.site = site
+    return text_of(str, value)
+
+
+def _percent(template: str, *values: Any) -> str:
+    return template % values
+
+
+def _counting_mod(hook: Any) -> Any:
+    """Return the hook of `%`, which formats if its left operand is a string."""
+
+    def call(right: Any, left: Any, site: Site | None) -> Any:
+        if type(left) is not str or not _contains_counter(right):
+            return hook(right, left, site)
+        STATE.site = site
+        values = right if type(right) is tuple else (right,)
+        if any([_contains_counter(value) and type(value) is not SymbolicInt for value in values]):
+            refuse_counter("a counter in a container is converted to a string")
+        return text_of(_percent, left, *values)
+
+    return call
 
 
 def _counting_build_map(items: tuple[Any, ...], site: Site | None) -> Any:
     if any(map(_contains_counter, items[::2])):
         STATE.site = site
-        refuse_counter("a loop counter is used as a key")
+        refuse_counter("a counter is used as a key")
     return WATCHING_HOOKS["build_map"](items, site)
 
 
@@ -251,13 +287,16 @@ COUNTING_HOOKS = {
     **{name: _counting_unary(fn, WATCHING_HOOKS[name]) for name, (fn, _) in UNARY.items()},
     **{name: _counting_truth(WATCHING_HOOKS[name]) for name in ("truth", "not_")},
     **{
-        name: _refusing_counters(WATCHING_HOOKS[name], "the identity of a loop counter is compared", _is_symbolic_int)
+        name: _refusing_counters(WATCHING_HOOKS[name], "the identity of a counter is compared", _is_symbolic_int)
         for name in ("is_", "is_not")
     },
     **{
         name: _refusing_counters(WATCHING_HOOKS[name], reason, _contains_counter)
         for name, reason in _REFUSED_HOOKS.items()
     },
+    "mod": _counting_mod(_counting_binary(operator.mod, WATCHING_HOOKS["mod"])),
+    "format": _counting_format,
+    "convert": _counting_convert,
     "setitem": _counting_setitem,
     "getitem": _counting_getitem,
     "build_map": _counting_build_map,
@@ -270,7 +309,7 @@ def check_counters(recording: Recording) -> None:
     """Refuse a trace in which a counter may have got past these hooks."""
     for entry in recording.entries:
         if entry is not None and any(map(_contains_counter, (entry[1], entry[3], *(entry[4] or {}).values()))):
-            refuse_counter("a loop counter is recorded as a constant")
+            refuse_counter("a counter is recorded as a constant")
     for cls in prepared.values():
         if belongs_to_user(cls) and any([python_method(cls, name) for name in _METHODS_RETURNING_INTS]):
             refuse_counter(f"C code may use a {cls.__name__} as an integer")

@@ -7,6 +7,7 @@ A SymbolicInt is an int to the code, and a float on the tape. Integer arithmetic
 
 from __future__ import annotations
 
+import functools
 import operator
 import sys
 import types
@@ -17,6 +18,7 @@ import numpy as np
 
 from wengert.errors import RefusedCallError
 from wengert.hooks.items import array_items
+from wengert.hooks.search import note_made_text
 from wengert.recording.primitives import ruled
 from wengert.recording.record import record_call
 from wengert.recording.recording import STATE, Recording, users_line
@@ -33,7 +35,7 @@ def _refusing(name: str, method: Any) -> Any:
     """Return a method of int that raises while something is recorded."""
 
     def call(self: Any, *args: Any) -> Any:
-        return method(self, *args) if STATE.recording is None else refuse_counter(f"{name} is called on a loop counter")
+        return method(self, *args) if STATE.recording is None else refuse_counter(f"{name} is called on a counter")
 
     return call
 
@@ -41,9 +43,15 @@ def _refusing(name: str, method: Any) -> Any:
 _INHERITED = {"__new__", "__getattribute__", "__doc__", "__getnewargs__", "__class__", "__sizeof__"}
 SymbolicInt: Any = type("SymbolicInt", (int,), {
     **{name: _refusing(name, f) for name, f in vars(int).items() if name.startswith("__") and name not in _INHERITED},
-    "__getattribute__": lambda self, name: int if name == "__class__" else refuse_counter(f".{name} of a loop counter"),
+    "__getattribute__": lambda self, name: int if name == "__class__" else refuse_counter(f".{name} of a counter"),
 })  # fmt: skip
 """An int whose methods end the trace when C code calls them."""
+
+
+SymbolicDigit: Any = type("SymbolicDigit", (str,), {
+    name: _refusing(name, f) for name, f in vars(str).items() if callable(f) and name not in _INHERITED
+})  # fmt: skip
+"""A string of one character, made from a symbolic integer: CPython shares strings of one character."""
 
 
 def refuse_counter(reason: str) -> Any:
@@ -58,13 +66,29 @@ def float_of(a: Any) -> Any:
     return object.__getattribute__(a, "__dict__")["float"] if type(a) is SymbolicInt else a
 
 
-def _symbolic_int(recording: Recording, number: float) -> Any:
+def symbolic_int(recording: Recording, number: float) -> Any:
     """Make the symbolic integer of a traced float."""
     made = SymbolicInt(int(number))
     object.__getattribute__(made, "__dict__")["float"] = number
     recording.reads.heads.counters.append(made)  # type: ignore[union-attr]
     SHADOW[id(made)] = SHADOW[id(number)]
     return made
+
+
+def text_of(fn: Callable[..., str], *args: Any) -> str:
+    """Return the string that `fn` makes of arguments with symbolic integers among them; the tape can make it again."""
+    recording, places = STATE.recording, [k for k, a in enumerate(args) if type(a) is SymbolicInt]
+    text = _text_of_floats(fn, places, *map(float_of, args))
+    if recording is None:
+        return text
+    made = SymbolicDigit(text) if len(text) == 1 else text
+    remake = functools.partial(_text_of_floats, fn, places)
+    note_made_text(recording, made, tuple(map(float_of, args)), remake)
+    return made
+
+
+def _text_of_floats(fn: Callable[..., str], places: Sequence[int], *args: Any) -> str:
+    return fn(*[int(a) if k in places else a for k, a in enumerate(args)])
 
 
 def lift_constant(recording: Recording, value: Any) -> Any:
@@ -74,7 +98,7 @@ def lift_constant(recording: Recording, value: Any) -> Any:
     number = float(value) if type(value) is int else fresh(value)
     slot = recording.constant(number)
     SHADOW[id(number)] = slot
-    return _symbolic_int(recording, number) if type(value) is int else number
+    return symbolic_int(recording, number) if type(value) is int else number
 
 
 def record_integer_call(fn: Callable[..., Any], *numbers: Any) -> Any:
@@ -83,9 +107,9 @@ def record_integer_call(fn: Callable[..., Any], *numbers: Any) -> Any:
     try:
         whole(fn, *floats)
     except Exception:
-        refuse_counter("a loop counter is no longer an integer or exceeds 2**53")
+        refuse_counter("a counter is no longer an integer or exceeds 2**53")
     recording: Any = STATE.recording
-    return _symbolic_int(recording, record_call(ruled(whole), (fn, *floats), {}))
+    return symbolic_int(recording, record_call(ruled(whole), (fn, *floats), {}))
 
 
 def recorded_key(key: Any) -> Any:
@@ -102,7 +126,7 @@ class SymbolicBounds:
         bounds: tuple[Any, Any] = (0, start) if stop is None else (start, stop)
         self.start, self.stop, self.step = *bounds, step
         if type(self.step) is not int or abs(self.step) != 1:
-            refuse_counter("a loop counter is a bound of a range with a step")
+            refuse_counter("a counter is a bound of a range with a step")
 
     def __iter__(self) -> SymbolicRange:
         numbers = range(int(float_of(self.start)), int(float_of(self.stop)), self.step)

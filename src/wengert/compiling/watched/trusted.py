@@ -15,7 +15,8 @@ TRUSTED_LIBRARIES = {
     "wengert", "wengert_rules", "bytecode", "builtins", "numpy", "scipy", "math", "cmath", "operator", "_operator",
     "itertools", "functools", "_functools", "collections", "_collections", "_collections_abc", "dataclasses",
     "abc", "_abc", "typing", "numbers", "heapq", "_heapq", "bisect", "_bisect", "contextlib", "statistics",
-    "_statistics", "enum", "copy", "fractions", "colorsys", "types", "re", "textwrap", "string",
+    "_statistics", "enum", "copy", "fractions", "colorsys", "types", "re", "textwrap", "string", "datetime",
+    "_datetime", "calendar", "json", "_json", "posixpath", "ntpath", "genericpath",
 }  # fmt: skip
 """Packages and modules whose state counts as constant."""
 LIBRARY_ONLY = {

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import collections
+import datetime
 import functools
+import io
+import logging
 import types
 from collections.abc import Iterator
 from typing import Any
@@ -20,10 +23,14 @@ CONSTANT_CALLABLES = (
     type(np.where), types.GenericAlias,
 )  # fmt: skip
 """Types of callables that cannot change: a guard of their identity is enough."""
-COMPARED_BY_VALUE = (np.bool_, np.integer, np.datetime64, np.dtype, range, slice, Spec)
+COMPARED_BY_VALUE = (
+    np.bool_, np.integer, np.datetime64, np.dtype, range, slice, Spec, datetime.date, datetime.time, datetime.timedelta,
+)  # fmt: skip
 """Types whose values guards compare, type included; the comparison runs no user code."""
 GENERATORS = (np.random.Generator, np.random.RandomState)
 """Random generators: each draw changes their state, which `drawing.py` handles."""
+OUTLETS = (io.TextIOBase, logging.Logger)
+"""Classes of objects to which calls such as `print` write."""
 _HARMLESS_DESCRIPTORS = (
     *CONSTANT_CALLABLES, types.FunctionType, types.MemberDescriptorType, types.NoneType, Transformed,
     type(vars(collections.namedtuple("_", "item"))["item"]),
@@ -59,6 +66,11 @@ def new_with_attributes(t: Any, attributes: dict[str, Any]) -> Any:
     made = object.__new__(t)
     object.__getattribute__(made, "__dict__").update(attributes)
     return made
+
+
+def is_struct_sequence(t: Any) -> bool:
+    """Whether a class is one of C's named tuples, such as that of `sys.version_info`."""
+    return issubclass(t, tuple) and hasattr(t, "n_sequence_fields") and not is_heap_type(t)
 
 
 def nested_leaves(thing: Any) -> list[Any]:
@@ -152,6 +164,7 @@ def has_own_attribute(obj: Any, name: str) -> bool:
 
 # -- equality in all that code can read: types, signs and order of iteration included
 
+_TIMES = {datetime.date, datetime.datetime, datetime.time, datetime.timedelta}
 _SCALAR_CLASSES = {t for t in np.sctypeDict.values() if issubclass(t, np.generic) and not issubclass(t, np.flexible)}
 _FLEXIBLE = "OSUV"  # kinds of NumPy's own data types besides numbers, times and bools
 
@@ -174,6 +187,8 @@ def readable_state(value: Any) -> Any:
         return t, value
     if t in (tuple, frozenset, set):
         return t, *map(readable_state, value)
+    if t in _TIMES and getattr(value, "tzinfo", None) is None:
+        return t, value, getattr(value, "fold", 0)
     if t is range or t is slice:
         return t, readable_state(value.start), readable_state(value.stop), readable_state(value.step)
     if (t is float or t is complex) and value == value:

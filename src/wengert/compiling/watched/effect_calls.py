@@ -1,0 +1,123 @@
+"""Calls for their effect alone, in a watched trace: `print`, loggers, warnings; the generated code makes them again.
+
+It makes them from functions that have the file, the line, the name and the globals of the user's frame: what asks for
+its caller, such as `warnings.warn`, finds the user's line.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+import sys
+import types
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from wengert.compiling.watched.outer_reads import Reads
+from wengert.compiling.watched.results import result_expression
+from wengert.compiling.watched.trusted import is_root_of_trace
+from wengert.compiling.watched.watchable import OUTLETS, nested_leaves
+from wengert.recording.recording import STATE, silent
+from wengert.values.callables import callable_name
+from wengert.values.frames import is_ours
+from wengert.values.identity_set import Functions
+
+_LOGGED = ("debug", "info", "warning", "error", "critical", "exception", "log")
+_FILTERING = Functions(warnings.simplefilter, warnings.filterwarnings, warnings.resetwarnings)
+_EFFECTS = Functions(
+    print,
+    warnings.warn,
+    *_FILTERING,
+    *[getattr(owner, name) for owner in (logging, logging.Logger) for name in _LOGGED],
+)
+"""Functions and methods that return None, and change nothing that other code computes with."""
+
+
+def is_effect(f: Any) -> bool:
+    """Whether a callable is called for its effect alone."""
+    return getattr(f, "__func__", f) in _EFFECTS
+
+
+def watched_effect(f: Any, reads: Reads) -> Callable[..., None]:
+    """Return the replacement of such a callable: it makes the call, and has the generated code make it, too."""
+
+    @functools.wraps(getattr(f, "__func__", f))
+    def call(*args: Any, **kwargs: Any) -> None:
+        frames = [*_frames(sys._getframe(1))]
+        at = functools.reduce(_calling, frames if f is warnings.warn else frames[:1], None)
+        if f in _FILTERING:
+            reads.effects.filters_warnings = True
+            if "error" in (*args, *kwargs.values()):
+                reads.give_up("it turns warnings into errors")
+        if reads.obstacle is None:
+            _note_call(f, at, args, kwargs, reads)
+        words = {name: reads.effects.untraced(a) for name, a in kwargs.items()}
+        make = functools.partial(at, f, tuple(map(reads.effects.untraced, args)), words)
+        if reads.counters:
+            reads.effects.delayed.append(make)
+        else:
+            with silent():
+                make()
+
+    return call
+
+
+def _note_call(f: Any, at: Any, args: tuple[Any, ...], kwargs: dict[str, Any], reads: Reads) -> None:
+    """Note the line that makes a call again."""
+    if STATE.recording is not reads.recording:
+        reads.give_up(f"a function under wg.vmap calls {callable_name(f)}")
+    reads.effects.given_arrays += [a for a in nested_leaves((args, kwargs)) if type(a) is np.ndarray]
+
+    def expression(value: Any) -> str:
+        if reads.accessor_of(value) and not issubclass(type(value), OUTLETS):  # it may change later
+            reads.give_up(f"it passes a {type(value).__name__} from outside to {callable_name(f)}")
+        return result_expression(reads, reads.recording, value, reads.slots, is_effect=True)
+
+    owner = getattr(f, "__self__", None)
+    callee = reads.pin(f) if type(owner) in (type(None), types.ModuleType) else f"{expression(owner)}.{f.__name__}"
+    given = "".join([f"{expression(a)}, " for a in args])
+    words = ", ".join([f"{name!r}: {expression(a)}" for name, a in kwargs.items()])
+    reads.effects.note_call(f"{reads.pin(at)}({callee}, ({given}), {{{words}}})")
+
+
+def _frames(frame: types.FrameType | None) -> Iterator[types.FrameType]:
+    """Yield the frames of user and library code up to the traced function's, the innermost first."""
+    while frame is not None and not is_root_of_trace(frame):
+        if not is_ours(frame):
+            yield frame
+        frame = frame.f_back
+
+
+_INNERMOST: Any = lambda call, args, words: call(*args, **words)  # noqa: E731
+_OUTER: Any = lambda inner, call, args, words: inner(call, args, words)  # noqa: E731
+
+
+def _calling(inner: Any, frame: types.FrameType) -> Any:
+    """Return a function that calls another as from a frame, by way of `inner` if that is one."""
+    code, like = frame.f_code, _INNERMOST if inner is None else _OUTER
+    alike = like.__code__.replace(co_filename=code.co_filename, co_firstlineno=frame.f_lineno, co_name=code.co_name)
+    made = types.FunctionType(alike, frame.f_globals, code.co_name)
+    return made if inner is None else functools.partial(made, inner)
+
+
+class WatchedFilters:
+    """Replaces `warnings.catch_warnings` in a watched trace."""
+
+    def __init__(self, reads: Reads, **words: Any) -> None:
+        self.reads, self.own = reads, warnings.catch_warnings(**words)
+        self.name = f"c{len(reads.effects.calls)}"
+        reads.effects.filters_warnings = True
+        if words:
+            reads.give_up("it reads the warnings that it catches")
+        reads.effects.note_call(f"{self.name} = {reads.pin(warnings.catch_warnings)}()")
+
+    def __enter__(self) -> Any:
+        self.reads.effects.note_call(f"{self.name}.__enter__()")
+        return self.own.__enter__()
+
+    def __exit__(self, *error: Any) -> None:
+        self.reads.effects.note_call(f"{self.name}.__exit__(None, None, None)")
+        self.own.__exit__(*error)

@@ -1,0 +1,214 @@
+"""Effects: what a function changes outside of it, and its calls of functions such as `print`.
+
+A trace makes each change when the function does, and notes what was there before. The generated code makes the net
+changes, and the calls in their order, after all numbers are known: if it raises, nothing has changed yet, and the
+function runs uncompiled.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from wengert.compiling.watched.symbolic_ints import SymbolicDigit, SymbolicInt, float_of, refuse_counter
+from wengert.compiling.watched.watchable import Unset, has_only_attributes, lookup_with_owner, slot_value
+from wengert.recording.recording import STATE
+from wengert.values.trees import walk
+
+
+class Place(NamedTuple):
+    """An attribute of an object, an item of a namespace or the content of a cell; `accessor` is that of the holder."""
+
+    holder: Any
+    name: str
+    accessor: str
+
+
+class Learned:
+    """The findings of earlier traces of a function: how the next one reads values from outside."""
+
+    def __init__(self) -> None:
+        self.counted: set[str] = set()  # the integers that change at each call, which the tape computes
+        self.grown: set[str] = set()  # the lists that the function only appends to
+
+    def __len__(self) -> int:
+        return len(self.counted) + len(self.grown)
+
+
+class Effects:
+    """The effects of one trace."""
+
+    def __init__(self) -> None:
+        self.learned = Learned()
+        self.count = 0  # of all effects so far: states of loops with another count differ
+        self.places: dict[tuple[int, str], tuple[Place, Any]] = {}  # with the values before the call
+        self.sinks: dict[int, tuple[list[Any], str, Any]] = {}  # lists from outside, their accessors and replacements
+        self.calls: list[str] = []  # the lines of calls
+        self.delayed: list[Callable[[], Any]] = []  # calls that a trace with symbolic integers makes at its end
+        self.filters_warnings = False
+        self.given_arrays: list[Any] = []  # to these calls
+
+    def __bool__(self) -> bool:
+        return self.count > 0
+
+    def note_write(self, place: Place) -> None:
+        """Note that the code is about to write to a place."""
+        self.count += 1
+        self.places.setdefault((id(place.holder), place.name), (place, value_at(place.holder, place.name)))
+
+    def note_call(self, line: str) -> None:
+        """Note the line of the generated code that makes a call again."""
+        self.count += 1
+        self.calls.append(line)
+
+    def is_written(self, holder: Any, name: str) -> bool:
+        """Whether the code has written to a place: what it reads there is its own."""
+        return (id(holder), name) in self.places
+
+    def sink(self, value: list[Any], accessor: str) -> Any:
+        """Return what replaces a list from outside that the code only appends to."""
+        if id(value) not in self.sinks:
+            self.sinks[id(value)] = value, accessor, Sink(self)
+        return self.sinks[id(value)][2]
+
+    def lines(self, expression: Callable[[Any], str], set_value: str) -> list[str]:
+        """Return the lines of the generated code that make the effects again; it first evaluates all that they need.
+
+        `expression` returns the expression of a value of the trace, `set_value` is the name of `set_value_at`.
+        """
+        needed, changes = [], [*self.calls]
+        for place, before in self.places.values():
+            value = value_at(place.holder, place.name)
+            if value is not before:
+                needed += [place.accessor, f"{set_value}.Unset" if value is Unset else expression(value)]
+                changes.append(f"{set_value}(e{len(needed) - 2}, {place.name!r}, e{len(needed) - 1})")
+        for _, accessor, sink in self.sinks.values():
+            needed += [accessor, f"[{', '.join(map(expression, list.__iter__(sink)))}]"]
+            changes.append(f"e{len(needed) - 2}.extend(e{len(needed) - 1})")
+        return [*[f"e{k} = {text}" for k, text in enumerate(needed)], *changes]
+
+    def untraced(self, value: Any) -> Any:
+        """Return a value without the symbolic integers and the replaced lists in it."""
+        if type(value) is Sink:
+            return next([*own, *list.__iter__(sink)] for own, _, sink in self.sinks.values() if sink is value)
+        return without_counters(value, {})
+
+    def settle(self, originals: dict[int, tuple[Any, Any]]) -> None:
+        """Leave what the function would have left: no object that was made for the trace."""
+        for place, _ in self.places.values():
+            value = value_at(place.holder, place.name)
+            if value is not Unset:
+                set_value_at(place.holder, place.name, without_counters(value, originals))
+        for own, _, sink in self.sinks.values():
+            sink.settled = [without_counters(value, originals) for value in list.__iter__(sink)]
+            own.extend(sink.settled)
+            list.clear(sink)
+        while self.delayed:
+            self.delayed.pop(0)()
+
+    def undo(self) -> None:
+        """Have all places as they were before the call, made or not: the function will run again."""
+        self.delayed.clear()
+        for place, before in self.places.values():
+            set_value_at(place.holder, place.name, before)
+        self.places.clear()
+        self.sinks.clear()
+
+    @contextmanager
+    def undone(self) -> Iterator[None]:
+        """Have all places as they were before the call, for as long as the context is open."""
+        after = [(place, value_at(place.holder, place.name)) for place, _ in self.places.values()]
+        for place, before in self.places.values():
+            set_value_at(place.holder, place.name, before)
+        for own, _, sink in self.sinks.values():
+            del own[len(own) - len(sink.settled) :]
+        yield
+        for place, value in after:
+            set_value_at(place.holder, place.name, value)
+        for own, _, sink in self.sinks.values():
+            own.extend(sink.settled)
+
+
+def without_counters(value: Any, originals: dict[int, tuple[Any, Any]]) -> Any:
+    """Replace symbolic integers in a value by integers, and what was made for the trace by its originals."""
+
+    def number(a: Any) -> Any:
+        if type(a) is SymbolicDigit:
+            return "".join([a])
+        return int(float_of(a)) if type(a) is SymbolicInt else a
+
+    return walk(value, "", dict(originals), at_other=number)
+
+
+def value_at(holder: Any, name: str) -> Any:
+    """Return the value at a place, without a call of code; `Unset` if there is none."""
+    if type(holder) is dict:
+        return holder.get(name, Unset)
+    if type(holder) is types.CellType:
+        try:
+            return holder.cell_contents
+        except ValueError:
+            return Unset
+    if type(lookup_with_owner(type(holder), name)[0]) is types.MemberDescriptorType:
+        return slot_value(holder, name)
+    return object.__getattribute__(holder, "__dict__").get(name, Unset)
+
+
+def set_value_at(holder: Any, name: str, value: Any) -> None:
+    """Write a value to a place, without a call of code; `Unset` deletes it."""
+    if value is Unset and value_at(holder, name) is Unset:
+        return
+    if type(holder) is dict:
+        if value is Unset:
+            del holder[name]
+        else:
+            holder[name] = value
+    elif type(holder) is types.CellType:
+        if value is Unset:
+            del holder.cell_contents
+        else:
+            holder.cell_contents = value
+    elif value is Unset:
+        object.__delattr__(holder, name)
+    else:
+        object.__setattr__(holder, name, value)
+
+
+set_value_at.Unset = Unset  # type: ignore[attr-defined]
+
+
+def can_set(holder: Any, name: str) -> bool:
+    """Whether an attribute is kept in the object's dictionary or a slot, so that `set_value_at` can write it."""
+    raw, _ = lookup_with_owner(type(holder), name)
+    is_slot = type(raw) is types.MemberDescriptorType
+    return has_only_attributes(type(holder)) and (is_slot or not hasattr(type(raw), "__set__"))
+
+
+def _refusing(name: str) -> Any:
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if STATE.recording is None:
+            return getattr(list, name)(self, *args, **kwargs)
+        return refuse_counter(f"it calls {name} of a list that it appends to")
+
+    return call
+
+
+def _append(self: Any, value: Any) -> None:
+    recording: Any = STATE.recording
+    if recording is not None and recording.reads.recording is not recording:
+        recording.reads.give_up("a function under wg.vmap appends to a list from outside the function")
+    self.effects.count += 1
+    list.append(self, value)
+
+
+_KEPT = {"__new__", "__init__", "__getattribute__", "__doc__", "__class__", "__sizeof__", "__class_getitem__"}
+Sink: Any = type("Sink", (list,), {
+    **{name: _refusing(name) for name, f in vars(list).items() if callable(f) and name not in _KEPT},
+    "__init__": lambda self, effects: setattr(self, "effects", effects),
+    "__bool__": _refusing("__len__"),
+    "append": _append,
+    "settled": (),
+})  # fmt: skip
+"""A list that takes what the code appends, and refuses all else."""

@@ -1,0 +1,537 @@
+"""Compiled functions that change something outside, print or warn: they leave what the plain function leaves.
+
+Each program is made twice: the plain function is called on each input, and the compiled gradient of the other one. What
+can be observed must be the same after each call: state, lists, output and warnings.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import logging
+import sys
+import types
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import wengert as wg
+
+X = np.random.default_rng(5).normal(size=(6, 3))
+INPUTS = [np.array([0.5, 1.5, 2.5]) + k for k in (0.0, 0.25, -2.0, 3.0, 0.125, -1.0, 0.5, 2.0, 7.0, 1.0)]
+
+
+class Program(NamedTuple):
+    """A function of an array, and what can be observed of its effects."""
+
+    f: Callable[..., Any]
+    state: Callable[[], Any]
+
+
+PROGRAMS: dict[str, Callable[[], Program]] = {}
+UNCOMPILED: dict[str, Callable[[], Program]] = {}
+
+
+def compiled(make: Callable[[], Program]) -> Callable[[], Program]:
+    PROGRAMS[make.__name__] = make
+    return make
+
+
+def uncompiled(make: Callable[[], Program]) -> Callable[[], Program]:
+    """Where the function reads what it changes in a way that wengert does not follow: right all the same."""
+    UNCOMPILED[make.__name__] = make
+    return make
+
+
+class Part:
+    def __init__(self) -> None:
+        self.scale, self.seen = 2.0, 0
+
+
+class Model:
+    """A model with some state."""
+
+    def __init__(self) -> None:
+        self.calls, self.last, self.best, self.velocity, self.total = 0, None, np.inf, np.zeros(3), 0.0
+        self.losses: list[Any] = []
+        self.parts = Part()
+
+
+def of_model(f: Callable[[Any, Any], Any], model_class: type = Model) -> Program:
+    model = model_class()
+    return Program(lambda w: f(model, w), lambda: {**vars(model), "parts": {**vars(model.parts)}})
+
+
+def loss(w: Any) -> Any:
+    return np.sum((X @ w) ** 2)
+
+
+@compiled
+def counts_calls() -> Program:
+    def f(model: Any, w: Any) -> Any:
+        model.calls += 1
+        return loss(w)
+
+    return of_model(f)
+
+
+@compiled
+def scales_by_its_count() -> Program:
+    def f(model: Any, w: Any) -> Any:
+        model.calls += 1
+        return loss(w) / (1 + model.calls)
+
+    return of_model(f)
+
+
+@compiled
+def keeps_the_last_parameters() -> Program:
+    def f(model: Any, w: Any) -> Any:
+        model.last = w
+        model.residual = X @ model.last
+        return np.sum(model.residual**2)
+
+    return of_model(f)
+
+
+@compiled
+def keeps_the_best() -> Program:
+    def f(model: Any, w: Any) -> Any:
+        found = loss(w)
+        if found < model.best:
+            model.best, model.last = found, w.copy()
+        return found
+
+    return of_model(f)
+
+
+@compiled
+def has_momentum() -> Program:
+    def f(model: Any, w: Any) -> Any:
+        model.velocity = 0.5 * model.velocity + w
+        model.total += float(w[0])
+        return np.sum(model.velocity**2) + model.total
+
+    return of_model(f)
+
+
+@compiled
+def swaps_two_attributes() -> Program:
+    def f(model: Any, w: Any) -> Any:
+        model.last, model.velocity = model.velocity, 2 * w
+        return np.sum(model.last**2) + loss(w)
+
+    return of_model(f)
+
+
+@compiled
+def changes_a_part() -> Program:
+    def f(model: Any, w: Any) -> Any:
+        model.parts.seen += 1
+        model.parts.scale = model.parts.scale * 1.5
+        return model.parts.scale * loss(w)
+
+    return of_model(f)
+
+
+@compiled
+def deletes_and_sets() -> Program:
+    def f(model: Any, w: Any) -> Any:
+        del model.last
+        model.last = w[0]
+        model.temporary = 1.0
+        del model.temporary
+        return loss(w) * model.last
+
+    return of_model(f)
+
+
+class Checked(Model):
+    def __setattr__(self, name: str, value: Any) -> None:
+        object.__setattr__(self, "last_set", name)
+        object.__setattr__(self, name, value)
+
+
+@compiled
+def sets_by_its_own_method() -> Program:
+    def f(model: Any, w: Any) -> Any:
+        model.last = 3 * w
+        return loss(model.last)
+
+    return of_model(f, Checked)
+
+
+class WithProperty(Model):
+    @property
+    def weights(self) -> Any:
+        return self.last
+
+    @weights.setter
+    def weights(self, value: Any) -> None:
+        self.last = 2 * value
+
+
+@compiled
+def sets_a_property() -> Program:
+    def f(model: Any, w: Any) -> Any:
+        model.weights = w
+        return loss(model.weights)
+
+    return of_model(f, WithProperty)
+
+
+class Slotted:
+    __slots__ = ("count", "last")
+
+    def __init__(self) -> None:
+        self.count = 0
+
+
+@compiled
+def sets_slots() -> Program:
+    model = Slotted()
+
+    def f(w: Any) -> Any:
+        model.count += 2
+        model.last = w[1] * model.count
+        return loss(w) * model.last
+
+    return Program(f, lambda: (model.count, getattr(model, "last", None)))
+
+
+@compiled
+def appends_losses() -> Program:
+    def f(model: Any, w: Any) -> Any:
+        found = loss(w)
+        model.losses.append(found)
+        model.losses.append(float(found))
+        return found
+
+    return of_model(f)
+
+
+@compiled
+def appends_to_a_closure() -> Program:
+    seen: list[Any] = []
+
+    def f(w: Any) -> Any:
+        for k in range(3):
+            seen.append((k, {"w": w[k] * 2}, "kept", w))
+        return loss(w)
+
+    return Program(f, lambda: seen)
+
+
+@compiled
+def appends_what_it_changes_later() -> Program:
+    seen: list[Any] = []
+
+    def f(w: Any) -> Any:
+        a = 2 * w
+        seen.append(a)
+        a[1] = w[0]
+        return loss(a)
+
+    return Program(f, lambda: seen)
+
+
+@compiled
+def assigns_an_outer_variable() -> Program:
+    count, last = 0, None
+
+    def f(w: Any) -> Any:
+        nonlocal count, last
+        count, last = count + 1, w[0] + (0 if last is None else last)
+        return loss(w) * last
+
+    return Program(f, lambda: (count, last))
+
+
+@compiled
+def assigns_globals() -> Program:
+    space: dict[str, Any] = {"np": np, "X": X, "count": 0}
+    exec(
+        "def f(w):\n"
+        "    global count, last\n"
+        "    count += 1\n"
+        "    last = np.sum((X @ w) ** 2)\n"
+        "    return last * count\n",
+        space,
+    )
+    return Program(space["f"], lambda: (space["count"], space.get("last")))
+
+
+@compiled
+def prints() -> Program:
+    def f(w: Any) -> Any:
+        found = loss(w)
+        print("loss", found, w, end=";\n")
+        print(f"{found:.3f} of {w.shape}", "%.2e" % found, "{:g}".format(w[0]), file=sys.stderr)  # noqa: UP031, UP032
+        return found
+
+    return Program(f, lambda: None)
+
+
+@compiled
+def prints_every_third_call() -> Program:
+    def f(model: Any, w: Any) -> Any:
+        found = loss(w)
+        model.calls += 1
+        if model.calls % 3 == 0:
+            print(model.calls, found)
+        return found
+
+    return of_model(f)
+
+
+@compiled
+def prints_its_count() -> Program:
+    def f(model: Any, w: Any) -> Any:
+        found = loss(w)
+        model.calls += 1
+        print(f"{model.calls}: {found:.2f}", "%d of %s" % (model.calls, "many"), str(model.calls))  # noqa: UP031
+        model.last = f"{model.calls}"
+        return found
+
+    return of_model(f)
+
+
+@compiled
+def warns() -> Program:
+    def deeper(w: Any) -> None:
+        if w[0] < 0:
+            warnings.warn("negative weight", stacklevel=2)
+
+    def f(w: Any) -> Any:
+        deeper(w)
+        if np.max(w) > 5:
+            warnings.warn(f"large: {np.max(w):.2f}", RuntimeWarning)  # noqa: B028
+        return loss(w)
+
+    return Program(f, lambda: None)
+
+
+LOG = logging.getLogger("test_effects")
+
+
+@compiled
+def logs() -> Program:
+    def f(w: Any) -> Any:
+        found = loss(w)
+        LOG.info("loss %s", found)
+        LOG.warning(f"{w[0]:.2f}")
+        LOG.debug("unseen %s", w)
+        return found
+
+    return Program(f, lambda: None)
+
+
+@compiled
+def prints_in_a_loop() -> Program:
+    def f(w: Any) -> Any:
+        y = w
+        for k in range(4):
+            y = np.sin(y)
+            print(k, y[0])
+        return loss(y)
+
+    return Program(f, lambda: None)
+
+
+@compiled
+def steps_its_state() -> Program:
+    def f(model: Any, w: Any) -> Any:
+        model.velocity = 0.1 * w
+        for _ in range(20):
+            model.velocity = model.velocity + 0.01 * np.cos(model.velocity) * w
+            model.total = model.total + 0.5 * model.velocity[0]
+        return np.sum(model.velocity**2) + model.total
+
+    return of_model(f)
+
+
+@compiled
+def fills_a_cache() -> Program:
+    cache: dict[str, Any] = {}
+
+    def f(w: Any) -> Any:
+        if "gram" not in cache:
+            cache["gram"] = X.T @ X
+        return w @ cache["gram"] @ w
+
+    return Program(f, lambda: cache)
+
+
+@compiled
+def raises_midway() -> Program:
+    def f(model: Any, w: Any) -> Any:
+        model.calls += 1
+        print("called")
+        if w[0] > 5:
+            raise ValueError("too large")
+        model.last = w
+        return loss(w)
+
+    return of_model(f)
+
+
+@compiled
+def has_a_nan() -> Program:
+    def f(model: Any, w: Any) -> Any:
+        model.calls += 1
+        print("called", model.calls)
+        return np.sum(np.log(w))
+
+    return of_model(f)
+
+
+@compiled
+def changes_its_own_object() -> Program:
+    seen: list[Any] = []
+
+    def f(w: Any) -> Any:
+        model = Model()
+        model.calls += 1
+        seen.append(model.calls)
+        return loss(w) * model.calls
+
+    return Program(f, lambda: seen)
+
+
+@uncompiled
+def reads_the_list_it_appends_to() -> Program:
+    def f(model: Any, w: Any) -> Any:
+        model.losses.append(float(loss(w)))
+        return loss(w) * len(model.losses) + np.mean(model.losses)
+
+    return of_model(f)
+
+
+@uncompiled
+def tests_the_list_it_appends_to() -> Program:
+    def f(model: Any, w: Any) -> Any:
+        if model.losses and model.losses[-1] > 3.0:
+            w = 2 * w
+        model.losses.append(loss(w))
+        return loss(w)
+
+    return of_model(f)
+
+
+@uncompiled
+def indexes_by_its_count() -> Program:
+    table = [1.0, 2.0, 3.0, 4.0]
+
+    def f(model: Any, w: Any) -> Any:
+        model.calls += 1
+        return loss(w) * table[model.calls % 4]
+
+    return of_model(f)
+
+
+@uncompiled
+def prints_what_it_changes_later() -> Program:
+    def f(w: Any) -> Any:
+        a = 2 * w
+        print(a)
+        a[1] = w[0]
+        return loss(a)
+
+    return Program(f, lambda: None)
+
+
+@uncompiled
+def reads_all_of_what_it_changed() -> Program:
+    def f(model: Any, w: Any) -> Any:
+        model.last = w
+        return loss(vars(model)["last"])
+
+    return of_model(f)
+
+
+@uncompiled
+def changes_a_namespace() -> Program:
+    space = types.SimpleNamespace(count=0)
+
+    def f(w: Any) -> Any:
+        space.count += 1
+        return loss(w) * space.count
+
+    return Program(f, lambda: vars(space))
+
+
+@uncompiled
+def counts_in_its_class() -> Program:
+    class Counting(Model):
+        count = 0
+
+    def f(model: Any, w: Any) -> Any:
+        type(model).count += 1
+        return loss(w) * model.count
+
+    program = of_model(f, Counting)
+    return Program(program.f, lambda: (program.state(), Counting.count))
+
+
+@uncompiled
+def keeps_every_input() -> Program:
+    cache: dict[Any, Any] = {}
+
+    def f(w: Any) -> Any:
+        key = float(w[0])
+        if key not in cache:
+            cache[key] = loss(w)
+        return loss(w)
+
+    return Program(f, lambda: cache)
+
+
+def frozen(thing: Any) -> Any:
+    """A copy of a state, to compare: types, and the bits of numbers."""
+    if isinstance(thing, np.ndarray):
+        return type(thing).__name__, thing.dtype.str, thing.shape, thing.tobytes()
+    if isinstance(thing, (list, tuple)):
+        return type(thing), [frozen(part) for part in thing]
+    if isinstance(thing, dict):
+        return [(frozen(key), frozen(part)) for key, part in thing.items()]
+    return type(thing), repr(thing)
+
+
+def observed(run: Callable[[Any], Any], program: Program, w: Any) -> tuple[Any, Any]:
+    """The result of a call, and all that it left: state, output, warnings, records of loggers, the exception."""
+    out, err, records, result = io.StringIO(), io.StringIO(), list[logging.LogRecord](), None
+    handler = logging.Handler()
+    handler.emit = records.append  # type: ignore[method-assign]
+    LOG.addHandler(handler)
+    LOG.setLevel(logging.INFO)
+    raised = ""
+    with warnings.catch_warnings(record=True) as warned, np.errstate(all="ignore"):
+        warnings.simplefilter("always")
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            try:
+                result = run(w)
+            except ValueError as error:
+                raised = str(error)
+    LOG.removeHandler(handler)
+    said = [(str(one.message), one.category, one.filename, one.lineno) for one in warned]
+    logged = [(record.getMessage(), record.pathname, record.lineno, record.funcName) for record in records]
+    return result, (frozen(program.state()), out.getvalue(), err.getvalue(), said, logged, raised)
+
+
+@pytest.mark.parametrize("name", [*PROGRAMS, *UNCOMPILED])
+def test_compiled_code_leaves_what_the_function_leaves(name: str) -> None:
+    make = {**PROGRAMS, **UNCOMPILED}[name]
+    plain, other, traced = make(), make(), make()
+    gradient = wg.compile(wg.grad(traced.f), exact=True, quiet=True)
+    for k, w in enumerate(INPUTS):
+        _, left = observed(plain.f, plain, w.copy())
+        expected, _ = observed(wg.grad(other.f), other, w.copy())
+        found, kept = observed(gradient, traced, w.copy())
+        kept = (*kept[:3], [one for one in kept[3] if one[1] is not wg.NotCompiledWarning], *kept[4:])
+        assert kept == left, f"call {k}"
+        if expected is not None:
+            np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-12)
+    assert ("runs uncompiled" in gradient.explain()) == (name in UNCOMPILED), gradient.explain()
