@@ -535,3 +535,32 @@ def test_compiled_code_leaves_what_the_function_leaves(name: str) -> None:
         if expected is not None:
             np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-12)
     assert ("runs uncompiled" in gradient.explain()) == (name in UNCOMPILED), gradient.explain()
+
+
+TABLE = np.random.default_rng(6).normal(size=(50, 3))
+NUMBERED = [
+    (lambda w, rows: np.sum((TABLE[rows] @ w) ** 2), lambda rng, k: rng.integers(0, 50, 8)),
+    (lambda w, rows: np.sum(w[rows % 3] * rows), lambda rng, k: rng.integers(0, 50, 4)),
+    (lambda w, labels: np.sum(np.where(labels == 1, 1.0, -1.0) * (TABLE @ w)), lambda rng, k: rng.integers(0, 2, 50)),
+    (lambda w, rows: sum([w[k] ** 2 for k in rows]), lambda rng, k: rng.integers(0, 3, 4)),
+    (lambda w, step: np.sum(w**2) / (1 - 0.9**step), lambda rng, k: k + 1),
+    (lambda w, k: np.sum(w * np.eye(20)[k][:3]) + k * w[0], lambda rng, k: k),
+    (lambda w, n: np.sum(w[: n % 4]) * n, lambda rng, k: k),
+    (lambda w, n: np.sum(np.ones(n)) * w[0], lambda rng, k: k),
+    (lambda w, rows: np.sum(np.zeros(rows)) + rows.size * w[0], lambda rng, k: rng.integers(1, 4, 2)),
+    (lambda w, rows: np.sum(w) * len(np.unique(rows)), lambda rng, k: rng.integers(0, 9, 6)),
+]
+
+
+@pytest.mark.parametrize("case", range(len(NUMBERED)))
+def test_integers_that_change_at_each_call(case: int) -> None:
+    """After three values, integers and arrays of them are inputs where the tape can compute with them."""
+    f, draw = NUMBERED[case]
+    rng, gradient = np.random.default_rng(case), wg.compile(wg.grad(f), quiet=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", wg.NotCompiledWarning)
+        for k in range(12):
+            w, numbers = rng.normal(size=3), draw(rng, k)
+            np.testing.assert_allclose(gradient(w, numbers), wg.grad(f)(w, numbers), rtol=1e-11, atol=1e-12)
+    if case < 6:
+        assert "<lambda>: 3 traces" in gradient.explain()

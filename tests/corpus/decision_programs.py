@@ -159,6 +159,23 @@ def a_match_on_an_integer(x):
 
 
 @decides(0.5, 1.5, 0.7)
+def the_number_of_different_integers(x):
+    return x * len(np.unique(np.array([x, 0.0, 2.0]).astype(int)))
+
+
+@decides(0.5, 1.5, 0.7)
+def shapes_of_an_array_of_integers(x):
+    shape = np.array([x, 1.0]).astype(int) + 1
+    sizes = np.zeros(shape).size + np.full(shape, 2.0).size + np.indices(shape).size + np.broadcast_to(1.0, shape).size
+    return x * (sizes + np.ndarray(shape).size)
+
+
+@decides(0.5, 1.5, 0.7)
+def a_matrix_of_integers(x):
+    return x * np.asmatrix(np.array([x, 2.0]).astype(int))[0, 0]
+
+
+@decides(0.5, 1.5, 0.7)
 def groups(x):
     return x * len(list(itertools.groupby([x > 1, False, False])))
 

@@ -143,6 +143,8 @@ class CompiledFunction(Remade, Wrapper):
         if self.native:
             load_compiler()  # it registers classes, which a guard of an open trace would notice
         given = (*args, *kwargs.values())
+        changed = {entry.changed_integer(given) for entry in self._entries.get(key, ())} - {None}
+        self._learned.note_changes(changed)  # type: ignore[arg-type]
         others, knew = self._entries_of_other_branches(key, given), len(self._learned)
         try:
             earlier = others[0].history[-1].heads if others else None
@@ -151,8 +153,10 @@ class CompiledFunction(Remade, Wrapper):
             raise
         except WengertError as error:
             result = self.wrapped(*args, **kwargs)
-            kind = "" if isinstance(error, SymbolicIntError) else f"tracing it raised {type(error).__name__}: "
-            self._give_up(f"{kind}{str(error).splitlines()[0]}")
+            if isinstance(error, SymbolicIntError):
+                self._learn_from(error)
+            else:
+                self._give_up(f"tracing it raised {type(error).__name__}: {str(error).splitlines()[0]}")
             return result
         finally:
             SESSION.tidy()
@@ -173,6 +177,13 @@ class CompiledFunction(Remade, Wrapper):
         with found.reads.effects.undone():
             self._keep(key, entry, others, found, given)
         return found.value
+
+    def _learn_from(self, error: SymbolicIntError) -> None:
+        """Guard integers from now on, if an integer is used in other ways than those that the tape can record."""
+        if self._learned.counted and not self._learned.grown:
+            self._learned.count_no_more()
+        else:
+            self._give_up(str(error).splitlines()[0])
 
     def _keep(
         self, key: Any, entry: CompiledTrace, others: list[CompiledTrace], found: WatchedTrace, given: tuple[Any, ...]

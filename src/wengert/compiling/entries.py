@@ -66,7 +66,7 @@ class CompiledTrace:
         self.run: Any = self.tape.compile("run", native=native)
         self.guards, self.final_guards = reads.all_guards(), [*reads.final_guards]
         self.draws, self.generators = reads.draws, reads.generators
-        self.counted, self.effects = {*reads.counters}, traced.effects
+        self.counted, self.effects, self.integers = {*reads.counters}, traced.effects, reads.integers
         self.names: dict[str, Any] = {f"k{k}": pin for k, pin in enumerate(reads.pins)}
         sets_warnings = reads.recording.checks_fp_errors or reads.effects.filters_warnings
         run = _without_fp_warnings(self.run) if sets_warnings else self.run
@@ -129,7 +129,16 @@ class CompiledTrace:
         return with_labels(text, self.labels)
 
     def failing_guard(self, args: tuple[Any, ...]) -> str | None:
-        """Return the first guard that fails for these arguments and the current outer values, or None."""
+        """Describe the first guard that fails for these arguments and the current outer values; None without one."""
+        guard = self._failing_guard(args)
+        return guard and self.describe(guard)
+
+    def changed_integer(self, args: tuple[Any, ...]) -> str | None:
+        """Describe the integer, or array of integers, whose value is the first guard that fails; None without one."""
+        place = self.integers.get(self._failing_guard(args) or "")
+        return place and self.describe(place)
+
+    def _failing_guard(self, args: tuple[Any, ...]) -> str | None:
         names = {**self.names, **dict(zip(self.parameters, args, strict=True))}
         for guard in self.guards:
             try:
@@ -137,7 +146,7 @@ class CompiledTrace:
                     continue
             except (KeyError, IndexError, AttributeError, TypeError, ValueError):
                 pass
-            return self.describe(guard)
+            return guard
         return None
 
     @property

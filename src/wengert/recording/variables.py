@@ -92,8 +92,8 @@ def append_result(
         recording.memory.capture(value)
     slot = recording.append((bound, held(value, needed), ins, kept_args, kwargs, STATE.site))
     register(recording, value, slot, args, slot if bound.primitive.may_return_foreign_view else None)
-    if recording.keep and _sized_by_values(recording, bound.fn, args, kwargs):
-        guard(recording, np.shape, value, slot)
+    if recording.keep:
+        _guard_size(recording, bound.fn, args, kwargs, value, slot)
     return value
 
 
@@ -133,8 +133,8 @@ def record_constant(
             value = renewed(value)
         recording.inert.add(recording.append((primitive, value, ins, args, kwargs or None, STATE.site)))
         register(recording, value, slot)
-        if isinstance(value, np.ndarray) and _sized_by_values(recording, primitive.fn, args, kwargs):
-            guard(recording, np.shape, value, slot)
+        if isinstance(value, np.ndarray):
+            _guard_size(recording, primitive.fn, args, kwargs, value, slot)
         return value
     of = primitive if type(primitive) is Primitive else primitive.primitive
     if is_tree(value) or (is_container(value) and not of.is_trusted):
@@ -226,23 +226,34 @@ def keep_keyword(recording: Recording, value: Any) -> Any:
     return recording.memory.capture(value) if slot is None else Traced(slot, value)
 
 
-def _sized_by_values(recording: Recording, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None) -> bool:
-    """Whether the length of a result follows from a traced value: what a mask chooses, what a traced integer sizes."""
+def _guard_size(
+    recording: Recording, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None, value: Any, slot: int
+) -> None:
+    """Guard the shape of a result that follows from a traced value: what a mask chooses, what traced integers size."""
     if fn is operator.getitem:
-        return has_mask(args[1])
+        if has_mask(args[1]):
+            guard(recording, np.shape, value, slot)
+        return
     if isinstance(fn, np.ufunc) or getattr(fn, "__module__", "") == "_operator":
-        return False
-    kinds = (np.integer, np.ndarray) if fn in _MADE_OF_SHAPES else np.integer
-    args = args[1:] if fn in _RESHAPED else args  # the first is what lies in the result
-    return any([_is_traced_integer(recording, a, kinds) for a in (*args, *(kwargs or {}).values())])
+        return
+    sizes = (*(args[1:] if fn in _RESHAPED else args), *(kwargs or {}).values())  # the first lies in the result
+    if fn in _MADE_OF_SHAPES:  # code may compute with shapes before it makes the array
+        exact(recording, _traced_integers(recording, sizes, (np.integer, np.ndarray)))
+    elif _traced_integers(recording, sizes, np.integer):
+        guard(recording, np.shape, value, slot)
 
 
-_RESHAPED = {np.reshape, np.broadcast_to, np.resize, np.tile, np.pad}
-_MADE_OF_SHAPES = {np.zeros, np.ones, np.empty, np.full, *_RESHAPED}
+_RESHAPED = {np.reshape, np.ndarray.reshape, np.broadcast_to, np.resize, np.tile, np.pad}
+_MADE_OF_SHAPES = {np.zeros, np.ones, np.empty, np.full, np.indices, *_RESHAPED}
 
 
-def _is_traced_integer(recording: Recording, a: Any, kinds: Any) -> bool:
-    if isinstance(a, (tuple, list)) and type(a) is not Traced:
-        return any([_is_traced_integer(recording, part, kinds) for part in a])
-    a = a.value if type(a) is Traced else a
-    return isinstance(a, kinds) and not is_inexact(a) and slot_of(recording, a) is not None
+def _traced_integers(recording: Recording, things: Any, kinds: Any) -> list[Any]:
+    """Return the traced integers among things, and in lists and tuples among them."""
+    found = []
+    for a in things:
+        a = a.value if type(a) is Traced else a
+        if isinstance(a, (tuple, list)):
+            found += _traced_integers(recording, a, kinds)
+        elif isinstance(a, kinds) and not is_inexact(a) and slot_of(recording, a) is not None:
+            found.append(a)
+    return found

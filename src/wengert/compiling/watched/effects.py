@@ -8,6 +8,7 @@ function runs uncompiled.
 from __future__ import annotations
 
 import types
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -30,8 +31,21 @@ class Learned:
     """The findings of earlier traces of a function: how the next one reads values from outside."""
 
     def __init__(self) -> None:
-        self.counted: set[str] = set()  # the integers that change at each call, which the tape computes
+        self.counted: set[str] = set()  # the integers, and arrays of them, that are inputs since they often change
         self.grown: set[str] = set()  # the lists that the function only appends to
+        self.changes: Counter[str] = Counter()  # how often an integer had another value than in all traces
+        self.may_count = True
+
+    def note_changes(self, integers: set[str]) -> None:
+        """Note the integers that have another value than in an earlier trace; those that changed twice are inputs."""
+        self.changes.update(integers)
+        if self.may_count:
+            self.counted.update([name for name in integers if self.changes[name] > 1])
+
+    def count_no_more(self) -> None:
+        """Guard all integers from now on: the function does more with one than the tape can record."""
+        self.counted.clear()
+        self.may_count = False
 
     def __len__(self) -> int:
         return len(self.counted) + len(self.grown)

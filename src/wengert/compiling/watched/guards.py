@@ -60,7 +60,9 @@ class Guards:
         self.guards: dict[str, None] = {}
         self.class_guards: dict[str, None] = {}  # checked first: if they hold, reading an attribute runs no code
         self.final_guards: dict[str, None] = {}  # those guards that never hold again once they failed
-        self.guarded_integers: set[str] = set()  # their accessors
+        self.integers: dict[
+            str, str
+        ] = {}  # the accessors of integers and arrays of them, by the guards of their values
         self.inputs: dict[str, OuterInput] = {}
         self.slots: list[int] = []  # of the values that the generated code returns or leaves outside
         self.draws: dict[str, str] = {}  # random draws: the expression of each by its name
@@ -131,9 +133,10 @@ class Guards:
         if value is None or t in (bool, type(...), type(NotImplemented)):
             self.add_guard(f"{accessor} is {value}")
         elif t in ATOMS:
+            text = f"type({accessor}) is {t.__name__} and {accessor} == {self.constant(value)}"
             if t is int:
-                self.guarded_integers.add(accessor)
-            self.add_guard(f"type({accessor}) is {t.__name__} and {accessor} == {self.constant(value)}")
+                self.integers[text] = accessor
+            self.add_guard(text)
         elif t is np.ndarray and not value.dtype.hasobject:
             self._guard_array(value, accessor)
         elif issubclass(t, COMPARED_BY_VALUE) and has_readable_state(value):
@@ -151,7 +154,10 @@ class Guards:
         lies = f"{accessor}.strides == {value.strides} and {accessor}.flags.num == {value.flags.num}"
         self.add_guard(f"{like} and {accessor}.shape == {value.shape} and {lies}")
         # by bytes, since records may hold floats: -0.0 differs from 0.0, and a nan equals itself
-        self.add_guard(f"{accessor}.tobytes() == {self.pin(value.tobytes())}")
+        same = f"{accessor}.tobytes() == {self.pin(value.tobytes())}"
+        if value.dtype.kind in "iu":
+            self.integers[same] = accessor
+        self.add_guard(same)
 
     def dtype_guard(self, accessor: str, dtype: np.dtype) -> str:
         """Return the guard that an array has this data type, with all that `==` ignores."""

@@ -91,6 +91,9 @@ class Inputs(Guards):
             return self._read_number(value, accessor)
         if t is int and self.describe(accessor) in self.effects.learned.counted:
             return self._read_counter(value, accessor)
+        is_integers = t is np.ndarray and value.dtype.kind in "iu"
+        if is_integers and self.describe(accessor) in self.effects.learned.counted:
+            return self._read_number(value, accessor)
         if t is list and self.describe(accessor) in self.effects.learned.grown:
             return self._read_grown(value, accessor)
         if self.guard_value(value, accessor):

@@ -345,9 +345,10 @@ class Reads(Inputs):
         """Have the next trace compute the integers that this one has changed, as they differ at each call."""
         for place, before in self.effects.places.values():
             after, text = value_at(place.holder, place.name), self.accessor_of_place(place)
-            if type(before) is type(after) is int and before != after and text in self.guarded_integers:
-                self.effects.learned.counted.add(self.describe(text))
-                self.give_up(f"it changes the integer {self.describe(text)}", may_retry=True)
+            if type(before) is type(after) is int and before != after and text in self.integers.values():
+                may_count = self.effects.learned.may_count
+                self.effects.learned.counted.update([self.describe(text)] if may_count else [])
+                self.give_up(f"it changes the integer {self.describe(text)}", may_retry=may_count)
 
     def accessor_of_place(self, place: Place) -> str:
         """Return the accessor by which the value at a place is read."""

@@ -40,13 +40,15 @@ from wengert.hooks.standins.subclasses import (
 )
 from wengert.hooks.standins.writers import ARRAY_WRITERS
 from wengert.mutation.fields import is_traced_record
-from wengert.recording.decisions import guard
+from wengert.recording.decisions import exact, guard
 from wengert.recording.layout import laid_out
 from wengert.recording.primitives import Primitive, primitive_of
 from wengert.recording.record import as_plain, view_of_traced
 from wengert.recording.recording import C_ONLY_TYPES, STATE, users_line
 from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import slot_of, slots_in
+from wengert.recording.subclasses import is_of_subclass
+from wengert.values.specs import is_inexact
 from wengert.values.views import axes_in_memory
 
 
@@ -87,6 +89,8 @@ def view(primitive: Primitive, owner: Any, *args: Any, **kwargs: Any) -> Any:
     if recording is not None and is_traced_record(recording, owner):
         return made  # whose fields are read by their places
     if made.dtype == owner.dtype:
+        if recording is not None and recording.keep and is_of_subclass(made) and not is_inexact(owner):
+            exact(recording, (owner,))  # what subclasses compute with integers is not recorded
         if kind is np.generic:
             return as_traced(np.asarray if type(made) is np.ndarray else np.positive)(owner)
         return recorder(primitive)(owner) if type(made) is type(owner) is np.ndarray else view_of_traced(made, owner)

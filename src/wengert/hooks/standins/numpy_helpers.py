@@ -90,4 +90,5 @@ if hasattr(core, "_unique_hash"):  # from NumPy 2.3
     @stand_in_for(core._unique_hash)
     def _unique_hash(array: Any, **kwargs: Any) -> Any:
         """`np.unique` sorts where this gives NotImplemented."""
-        return NotImplemented if isinstance(array, Converter) else core._unique_hash(array, **kwargs)
+        is_traced = isinstance(array, Converter) or _any_traced((array,))
+        return NotImplemented if is_traced else core._unique_hash(array, **kwargs)

@@ -15,8 +15,10 @@ import numpy as np
 
 from wengert.hooks.classes import as_traced, bind_method, python_method
 from wengert.hooks.code_swap import prepare
+from wengert.hooks.lookups import kept_recording
 from wengert.hooks.search import opaque, search
 from wengert.hooks.standins.writers import WRITERS
+from wengert.recording.decisions import exact
 from wengert.recording.primitives import primitive_of
 from wengert.recording.record import as_plain, record_call, view_of_traced
 from wengert.recording.recording import STATE
@@ -153,6 +155,8 @@ def wrapping(args: tuple[Any, ...]) -> Any:
 def new_array(cls: Any, shape: Any, dtype: Any = float, buffer: Any = None, *place: Any, **words: Any) -> Any:
     """`np.ndarray.__new__`, also of memory that is given it."""
     prepare(cls)
+    if (recording := kept_recording()) is not None:
+        exact(recording, (shape,))
     return view_of_traced(np.ndarray.__new__(cls, shape, dtype, buffer, *place, **words), buffer)
 
 
