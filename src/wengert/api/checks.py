@@ -95,7 +95,7 @@ def check_grads(
             "check_grads: modes must be 'rev', 'fwd' or a tuple of these, and order an integer of at least 1; got "
             f"{modes!r}, {order!r}."
         )
-    refuse_swallowed(f, kwargs)
+    refuse_swallowed(f, kwargs, "check_grads")
     if not args and not kwargs:
         return lambda *args, **kwargs: _check_with_progress(check, f, args, kwargs)
     return _check_with_progress(check, f, args, kwargs)

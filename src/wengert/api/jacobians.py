@@ -194,6 +194,7 @@ def hessian(
         ((10.0, 6.0), (6.0, 0.0))
     """
     options = Options(argnums, has_aux, holomorphic, allow_int, as_matrix)
+    check_argnums(hessian, argnums)
     if f is None:
         return lambda f: hessian(f, *options)
     finish = transforms(hessian, f, **options._asdict())
@@ -246,7 +247,7 @@ def _jacobian_by(
     make: Callable[..., Any], mode: Mode, f: Callable[..., Any] | None, options: Options, with_value: bool = False
 ) -> Any:
     """Return `make(f, *options)`: the function that computes the Jacobian by a mode; without `f`, a decorator."""
-    check_argnums(options.argnums)
+    check_argnums(make, options.argnums)
     if f is None:
         return lambda f: make(f, *options)
     both = _value_and_jacobian_by(mode, unwrapped(f), options)

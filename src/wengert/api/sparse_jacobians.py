@@ -31,7 +31,7 @@ from wengert.values.callables import callable_name, unwrapped
 from wengert.values.frames import warn
 from wengert.values.progress import Telling
 from wengert.values.specs import Spec, as_float, is_complex
-from wengert.values.transformed import Remade
+from wengert.values.transformed import Remade, check_function
 from wengert.values.trees import itself, leaves, mirror
 
 WARN_FROM = 50  # rows and columns from which on we warn of a dense pattern
@@ -49,7 +49,6 @@ class SparseJacobian(Remade):
     """
 
     def __init__(self, f: Callable[..., Any], argnums: int | str = 0, pattern: Any = None, quiet: bool = False) -> None:
-        check_argnums(argnums)
         if not isinstance(argnums, int | str):
             raise ArgumentError(f"argnums={argnums!r}: a sparse Jacobian has one argument. Pass its position or name.")
         functools.update_wrapper(self, f)
@@ -285,6 +284,8 @@ def sparse_jacobian(
     """
     if f is None:
         return lambda f: sparse_jacobian(f, argnums, pattern, quiet)
+    check_function(sparse_jacobian, f)
+    check_argnums(sparse_jacobian, argnums)
     return SparseJacobian(f, argnums, pattern, quiet)
 
 
@@ -320,6 +321,8 @@ def sparse_hessian(
     """
     if f is None:
         return lambda f: sparse_hessian(f, argnums, pattern, quiet)
+    check_function(sparse_hessian, f)
+    check_argnums(sparse_hessian, argnums)
     return SparseJacobian(grad(f, argnums=argnums), argnums, pattern, quiet)
 
 

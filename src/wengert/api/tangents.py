@@ -33,7 +33,7 @@ from wengert.values.views import owner_of
 
 @signatures.jvp
 def jvp(
-    f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False
+    f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], *more: Any, has_aux: bool = False
 ) -> tuple[Any, ...]:
     """Compute the value of `f(*primals)` and its derivative ẏ = Σ ∂f/∂x ẋ in the direction `tangents`: `(y, ẏ)`.
 
@@ -43,6 +43,7 @@ def jvp(
         f (callable): The function. Its result may be a number, an array, or a container of these.
         primals (Sequence): Its arguments.
         tangents (Sequence): A direction for each of the primals, of its structure and shapes; None means zero.
+        *more (Any): Not accepted: put all arguments of f into `primals`.
         has_aux (bool): f returns `(y, aux)`, and only y is differentiated.
     Returns:
         tuple: `(y, ẏ)`, or `(y, ẏ, aux)` with `has_aux`. ẏ has the structure and shapes of y, with None for parts that
@@ -59,6 +60,12 @@ def jvp(
         >>> wg.jvp(lambda x: x**2, (np.array([1.0, 2.0]),), (np.array([1.0, 10.0]),))
         (array([1., 4.]), array([ 2., 40.]))
     """
+    if more:
+        raise ArgumentError(
+            "jvp takes a function, a tuple of its arguments and a tuple of their tangents by position, and got "
+            f"{len(more)} more. If f has further arguments, write jvp(f, (x, a), (x_dot, None)); None is a zero "
+            "tangent. has_aux is a keyword argument."
+        )
     if not isinstance(primals, (tuple, list)):
         raise ArgumentError(
             f"jvp: primals must be a tuple, not {type(primals).__name__}. Write jvp(f, (x,), (x_dot,))."
@@ -197,7 +204,8 @@ class PrimalLeaves(NamedTuple):
                 seeds.setdefault(slot, seed)
             if parts:
                 raise ArgumentError(
-                    f"{next(iter(parts))} has a tangent, but the primal holds no float there. Leave it out."
+                    f"{next(iter(parts))} has a tangent, but the primal holds no float there. If it holds integers, "
+                    "convert it, as by x.astype(float); else pass None as its tangent."
                 )
         return seeds
 

@@ -155,6 +155,14 @@ def parameter_names(f: Callable[..., Any]) -> list[str]:
         return []
 
 
+def has_no_parameters(f: Callable[..., Any]) -> bool:
+    """Whether `f` takes no arguments; False if it has no signature."""
+    try:
+        return not signature(f).parameters
+    except _NO_SIGNATURE:
+        return False
+
+
 def path_in(f: Callable[..., Any], path: str) -> str:
     """Replace the number in a path such as `argument 1['w']` by the name of that parameter of `f`."""
     head = re.match(r"argument (\d+)", path)
