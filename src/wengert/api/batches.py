@@ -8,6 +8,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from wengert.batching.axes import Examples, Shared, mark_leaves, move_examples, replace_marks, split_arguments
 from wengert.batching.example import OutsideWriteError, as_outer_variables, first_example, trace_program
 from wengert.batching.play import play_batched
@@ -62,6 +64,12 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Any:
                [42., 56.]])
     """
 
+    for axes in (in_axes, out_axes):
+        if callable(axes) or isinstance(axes, np.ndarray):
+            raise ArgumentError(
+                f"vmap: {axes!r:.60} is not an axis. The function comes first, and the batches go to the function that "
+                "vmap returns: write vmap(f)(xs)."
+            )
     original, f = f, unwrapped(f)
 
     @transforms(vmap, original, in_axes=in_axes, out_axes=out_axes)

@@ -137,7 +137,7 @@ def _product_with_hessian(
     more: tuple[Any, ...] = (), kwargs: Mapping[str, Any] = _NO_KEYWORDS,
 ) -> Any:  # fmt: skip
     """Push the `vectors` through the gradient of f, or pull them back through it; `more` and `kwargs` are constant."""
-    check_function(make, f)
+    check_function(make, f, "(f, x, v)")
     if primals is ... or vectors is ...:
         name = make.__name__
         raise ArgumentError(f"{name} needs primals and a direction: write {name}(f, x, v), or {name}(f)(x, v).")

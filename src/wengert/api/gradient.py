@@ -217,6 +217,7 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         >>> pullback(np.array([1.0, 10.0]))
         (array([ 2., 40.]),)
     """
+    check_function(vjp, f, "(f, x)")
     y, pullback, aux = vjp_of_call(f, primals, {}, tuple(range(len(primals))), has_aux)
     return (y, pullback, aux) if has_aux else (y, pullback)
 

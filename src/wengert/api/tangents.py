@@ -27,6 +27,7 @@ from wengert.values.cotangents import force
 from wengert.values.results import with_leaves
 from wengert.values.settings import SETTINGS
 from wengert.values.specs import Spec, as_float, is_complex, same_numbers, spec_of
+from wengert.values.transformed import check_function
 from wengert.values.trees import itself, leaves, mirror
 from wengert.values.views import owner_of
 
@@ -66,6 +67,7 @@ def jvp(
             f"{len(more)} more. If f has further arguments, write jvp(f, (x, a), (x_dot, None)); None is a zero "
             "tangent. has_aux is a keyword argument."
         )
+    check_function(jvp, f, "(f, (x,), (x_dot,))")
     if not isinstance(primals, (tuple, list)):
         raise ArgumentError(
             f"jvp: primals must be a tuple, not {type(primals).__name__}. Write jvp(f, (x,), (x_dot,))."
@@ -135,6 +137,7 @@ def linearize(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tu
         >>> push(np.array([1.0, 10.0]))
         array([ 2., 40.])
     """
+    check_function(linearize, f, "(f, x)")
     y, push, _, aux = _linearize_call(DerivativeRequest(f, primals, {}, tuple(range(len(primals))), has_aux, False))
 
     def push_one(*tangents: Any) -> Any:

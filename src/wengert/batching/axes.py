@@ -51,7 +51,7 @@ def map_leaves(change: Callable[[Any, Axis, str], Any], value: Any, axes: Any, p
     """Replace each leaf of `value` by `change(leaf, axis, path)`; a container without an axis is one leaf."""
     if axes is None or not isinstance(value, CONTAINERS) or isinstance(value, Examples | Shared):
         if axes is not None and (isinstance(axes, bool) or not isinstance(axes, int)):
-            raise ArgumentError(f"{path}: an axis must be an integer or None, not {axes!r}")
+            raise ArgumentError(f"{path}: an axis must be an integer or None, not {axes!r:.60}")
         return change(value, axes, path)
     if isinstance(axes, CONTAINERS) and len(axes) != len(value):
         raise ArgumentError(
@@ -86,6 +86,8 @@ def split_arguments(
             f"in_axes has axes for {len(in_axes)} arguments, but the call has {len(args)} positional arguments. "
             "Pass one for each"
         )
+    if not args and not kwargs:
+        raise ArgumentError("vmap(f) was called without arguments. Pass the batches, as in vmap(f)(xs).")
     lengths: list[tuple[int, str]] = []
 
     def mark(leaf: Any, axis: Axis, path: str) -> Any:
