@@ -333,7 +333,7 @@ _INSTEAD = {
     "holomorphic": "leave it out",
     "allow_int": "leave it out",
 }
-"""What to write instead of an option of `grad`, for functions without it."""
+"""Advice for each option of `grad`, for functions that lack it."""
 _ONLY_OF_GRAD = ("argnums", "has_aux", "holomorphic", "allow_int")  # not `seed`, which functions have too
 _BEGINNINGS = ("arg", "has", "hol", "all")
 
