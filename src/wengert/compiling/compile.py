@@ -69,7 +69,7 @@ class CompiledFunction(Remade, Wrapper):
         self._entries: dict[Any, list[CompiledTrace]] = {}
         self._eager: str | None = None
         self._tracer: int | None = None  # the thread that traces the function
-        self._change: str | None = None  # what the first call changed outside, perhaps to fill a cache of its own
+        self._has_changed = False
         self._version = rules.version
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
@@ -152,10 +152,8 @@ class CompiledFunction(Remade, Wrapper):
         finally:
             SESSION.tidy()
         if found.tape is None:
-            if found.reads.may_retry and self._change is None:
-                self._change = str(found.reads.obstacle)
-                if self.strict:
-                    return self._trace(key, args, kwargs)
+            if found.reads.may_retry and not self._has_changed:
+                self._has_changed = True  # it may have filled a cache of its own
             else:
                 self._give_up(str(found.reads.obstacle))
             return found.value
@@ -264,22 +262,12 @@ class CompiledFunction(Remade, Wrapper):
                 lines += [f"  {words}" for words in getattr(entry.run, "blocks", ())]
                 lines += [f"  reads {entry.describe(place)}" for place in entry.inputs]
                 lines += [f"  guard {entry.describe(guard)}" for guard in entry.guards]
-        return "\n".join(lines if count and self._eager is None else [*lines, self._why_no_code()])
+        return "\n".join([*lines, *([f"runs uncompiled: {self._eager}"] if self._eager else [])])
 
     def source(self) -> str:
-        """Return the generated code of all traces. Errors: NotCompiledError if there is none yet."""
+        """Return the generated code of all traces."""
         entries = [entry for entries in self._entries.values() for entry in entries]
-        if not entries:
-            raise NotCompiledError(f"{callable_name(self.wrapped)} has no generated code: {self._why_no_code()}")
         return "\n\n".join([f"{entry.run.source}\n\n{entry.source}" for entry in entries])
-
-    def _why_no_code(self) -> str:
-        """Say why the next call has no code to run."""
-        if self._eager is not None:
-            return f"runs uncompiled: {self._eager}"
-        if self._change is not None:
-            return f"the next call is traced again, since the first may have filled a cache: {self._change}"
-        return "it is traced at its first call. Call it once."
 
 
 _HOW_TO_COMPILE = """\
@@ -337,8 +325,7 @@ def compile(
         g (callable): `grad(f)`, `value_and_grad(f)`, `jacobian(f)` or any function, which may take derivatives itself.
             Without it, `compile` returns a decorator.
         exact (bool): Compute nothing in another order than `g`.
-        strict (bool): Raise an error instead of running uncompiled. If the first call changes a value from outside, it
-            runs twice: it may only have filled a cache, which the second run reads.
+        strict (bool): Raise an error instead of running uncompiled.
         native (bool | None): Compile the code with numba at the first call. By default, numba is used if it is
             installed, without `exact`, once that pays; with False never.
         quiet (bool): Show no progress.
