@@ -94,7 +94,7 @@ def value_and_grad(
         >>> wg.dask.value_and_grad(lambda a, x: (np.sum(a * x), len(x)), has_aux=True)(0.5, x)
         ((np.float64(7.5), [2, 2, 2]), 15.0)
     """
-    check_argnums(argnums)
+    check_argnums(value_and_grad, argnums)
     options: Any = {"compiled": compiled, "exact": exact, "blocks": blocks, "retries": retries, "progress": progress}
     gradient = plain.value_and_grad(loss, argnums=argnums, has_aux=has_aux)
     summed = _Sum(f"wg.dask.value_and_grad({callable_name(loss)})", gradient, argnums, has_aux, **options)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import ctypes.util
 import decimal
 import json
 import re
@@ -70,6 +72,29 @@ def test_each_says_how_often_and_has_a_stub_that_is_a_rule() -> None:
         exec(found[0].stub.replace("...", "1.0"), names)
         assert decimal.Decimal in wg.rules
     assert found.stopped is None and not found.constant
+
+
+def test_an_object_has_the_name_that_the_users_line_calls_it_by() -> None:
+    library = ctypes.CDLL(ctypes.util.find_library("m"))
+    library.atan2.argtypes, library.atan2.restype = [ctypes.c_double, ctypes.c_double], ctypes.c_double
+    sine, cosine = np.zeros(1), np.zeros(1)
+    pointer = np.ctypeslib.ndpointer(float)
+    library.sincos.argtypes, library.sincos.restype = [ctypes.c_double, pointer, pointer], None
+
+    def f(x: float) -> Any:
+        library.sincos(x, sine, cosine)
+        return library.atan2(x, 2.0) + cosine[0]
+
+    found = wg.find_missing_rules(f, 0.5, argnums=0)
+    assert [call.name for call in found] == ["library.sincos", "library.atan2"]
+    assert "library.atan2 at " in str(found) and "ctypes." not in str(found)
+    assert wg.explain_call(library.atan2).name == "atan2"
+    assert "def sincos_result(x1):" in found[0].stub  # it writes into two arrays
+    rule = found[1].stub.replace("y_bar * ...", "y_bar * x2 / (x1**2 + x2**2)", 1).replace("y_bar * ...", "None")
+    with wg.rules.scope():
+        exec(rule, {"wg": wg, "np": np, "library": library})
+        slope = wg.grad(lambda x: library.atan2(x, 2.0))(0.5)
+    assert slope == pytest.approx(2.0 / (0.5**2 + 2.0**2), rel=1e-14)
 
 
 def test_the_function_runs_once_to_its_end_on_its_own_numbers() -> None:

@@ -27,6 +27,14 @@ def product(x: Any, y: Any) -> Any:
     return x * y
 
 
+def power(x: Any, n: Any = 3.0) -> Any:
+    return np.sum(x**n)
+
+
+def scaled(a: Any) -> Callable[[Any], Any]:
+    return lambda x: np.sum(a * x)
+
+
 def into_whole_numbers(x: Any) -> Any:
     BUFFER[:] = x**2
     return np.sum(BUFFER)
@@ -73,23 +81,56 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "a random key": (lambda: wg.random.key(0), AttributeError, "rng = np.random.default_rng(0)"),
     # argnums
     "argnum": (lambda: wg.grad(product, argnum=0), wg.ArgumentError, "Write argnums=0"),
-    "argnum, at once": (lambda: wg.grad(product, 2.0, 3.0, argnum=0), wg.ArgumentError, "Write argnums="),
+    "argnum, at once": (lambda: wg.grad(product, 2.0, 3.0, argnum=0), wg.ArgumentError, "grad(f, argnums="),
     "wrt": (lambda: wg.grad(product, wrt="x"), wg.ArgumentError, "Write argnums='x'"),
     "a position after the function": (lambda: wg.grad(product, 1), wg.ArgumentError, "grad(f, argnums=1)"),
     "positions after the function": (lambda: wg.grad(product, (0, 1)), wg.ArgumentError, "grad(f, argnums=(0, 1))"),
     "positions from 1": (lambda: wg.grad(total, argnums=1)(X), wg.ArgumentError, "counted from 0"),
     "a name that is none": (lambda: wg.grad(total, argnums="w")(X), wg.ArgumentError, "The function's parameters"),
-    "an array for argnums": (lambda: wg.value_and_grad(total, X), wg.ArgumentError, "grad(f)(x, y)"),
-    "jacobian at once": (lambda: wg.jacobian(np.sin, X), wg.ArgumentError, "grad(f)(x, y)"),
+    "an array for argnums": (lambda: wg.value_and_grad(total, X), wg.ArgumentError, "value_and_grad(f)(x, y)"),
+    "a closure variable": (lambda: wg.grad(scaled(2.0), argnums="a")(X), wg.ArgumentError, "[1].closure['a']"),
+    "a global variable": (lambda: wg.grad(into_whole_numbers, argnums="BUFFER")(X), wg.ArgumentError, "BUFFER=BUFFER)"),
+    "a global variable, at once": (lambda: wg.grad(total, X, argnums="np"), wg.ArgumentError, "Make it a parameter"),
+    "no parameters": (lambda: wg.value_and_grad(lambda: 2.0)(), wg.ArgumentError, "has no parameters: make one of"),
+    "keywords alone": (lambda: wg.grad(lambda *, x: x)(x=2.0), wg.ArgumentError, "name it: argnums='x'"),
+    "argnums of the gradient": (lambda: wg.grad(total)(X, argnums=0), wg.ArgumentError, "grad(f, argnums=...)(x)"),
+    "argnums of check_grads": (
+        lambda: wg.check_grads(product, X, X, argnums=0), wg.ArgumentError, "check_grads(lambda x: f(x, a), x)",
+    ),
+    "jacobian at once": (lambda: wg.jacobian(np.sin, X), wg.ArgumentError, "jacobian(f)(x, y)"),
+    "a sparse Jacobian at once": (lambda: wg.sparse_jacobian(np.sin, X), wg.ArgumentError, "sparse_jacobian(f)(x, y)"),
+    "the argument before the function": (lambda: wg.hessian(X, total), wg.ArgumentError, "The function comes first"),
     "keywords at once": (lambda: wg.grad(product, x=1.0, y=2.0), wg.ArgumentError, "grad(f)(..., x=...)"),
     "a seed without arguments": (lambda: wg.grad(total, seed=1.0), wg.ArgumentError, "grad(f, x, seed=...)"),
     # vmap, jvp, vjp
     "numbers of examples": (lambda: wg.vmap(product)(np.ones(3), X), wg.ArgumentError, "in_axes=None"),
     "no axis of examples": (lambda: wg.vmap(product)(X, 2.0), wg.ArgumentError, "in_axes=None for it"),
     "jvp without tuples": (lambda: wg.jvp(total, X, X), wg.ArgumentError, "jvp(f, (x,), (x_dot,))"),
+    "a fourth argument of hvp": (lambda: wg.hvp(power, X, X, 2.0), wg.ArgumentError, "hvp(f)(x, v, a)"),
+    "a fourth argument of vhp": (lambda: wg.vhp(power, X, X, True), wg.ArgumentError, "has_aux and holomorphic"),
+    "a fourth argument of jvp": (lambda: wg.jvp(power, (X,), (X,), 2.0), wg.ArgumentError, "jvp(f, (x, a), (x_dot"),
+    "no direction, later": (lambda: wg.hvp(total)(X), wg.ArgumentError, "hvp(f)(x, v)"),
+    "hvp of an array": (lambda: wg.hvp(X, total, X), wg.ArgumentError, "hvp needs a function"),
+    "hvp at whole numbers": (lambda: wg.hvp(total, WHOLE, X), wg.ArgumentError, "x.astype(float)"),
+    "the pullback at whole numbers": (lambda: wg.vjp(total, WHOLE)[1](1.0), ValueError, "Pass floats to the function"),
     "a tangent of another shape": (lambda: wg.jvp(total, (X,), (np.ones(3),)), wg.ArgumentError, "the primal has (2,)"),
     "a cotangent of another shape": (lambda: wg.vjp(np.sin, X)[1](1.0), ValueError, "the result has (2,)"),
     "check_grads at whole numbers": (lambda: wg.check_grads(total, WHOLE), wg.ArgumentError, "Pass floats (1.0"),
+    "check_grads of whole lists": (lambda: wg.check_grads(total, [1, 2]), wg.ArgumentError, "Pass floats (1.0"),
+    "check_grads the wrong way round": (lambda: wg.check_grads(X, total), wg.ArgumentError, "check_grads(f, x)"),
+    "check_grads with the gradient": (
+        lambda: wg.check_grads(total, X, gradient=wg.grad(total)), wg.ArgumentError, "gradient=lambda f, x: (",
+    ),
+    "check_grads with its value": (lambda: wg.check_grads(total, X, gradient=2 * X), wg.ArgumentError, "lambda f, x: "),
+    "tol of check_grads": (lambda: wg.check_grads(total, X, tol=1e-3), wg.ArgumentError, "Write rtol="),
+    "vjp of a name": (lambda: wg.vjp("total", X), wg.ArgumentError, "Write vjp(f, x)"),
+    "jvp the wrong way round": (lambda: wg.jvp((X,), (X,), total), wg.ArgumentError, "Write jvp(f, (x,), (x_dot,))"),
+    "linearize of a value": (lambda: wg.linearize(total(X), X), wg.ArgumentError, "Write linearize(f, x)"),
+    "vmap at once": (lambda: wg.vmap(total, X), wg.ArgumentError, "write vmap(f)(xs)"),
+    "vmap of nothing": (lambda: wg.vmap(total)(), wg.ArgumentError, "vmap(f)(xs)"),
+    "implicit the wrong way round": (lambda: wg.implicit(X, total), wg.ArgumentError, "implicit(residual, x)"),
+    "a rule for a name": (lambda: wg.vjp_rule("total"), wg.RuleError, "@vjp_rule(np.sin)"),
+    "a gradient rule for a value": (lambda: wg.rrule(3.0), wg.RuleError, "Pass the function itself"),
     # inside the function
     "x.at[0].set": (lambda: wg.grad(lambda x: x.at[0].set(1.0))(X), AttributeError, "y = x.copy(); y[0] = 1.0"),
     "block_until_ready": (lambda: wg.grad(lambda x: total(x).block_until_ready())(X), AttributeError, "leave it out"),

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import builtins
+import collections
 import math
 import operator
 import random
 import re
 import struct
 import traceback
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -279,6 +283,69 @@ def f(xc1, *, c1, c2):
     )
     assert same_bits(tape.compile()(3.0), 3.0 * table * 2 + table)
     assert same_bits(alone(tape.to_source())(3.0, c1=table, c2=local), 3.0 * table * 2 + table)
+
+
+@dataclass(frozen=True)
+class Weights:
+    a: Any
+    b: Any
+    name: str = "w"
+
+
+class Slotted:
+    __slots__ = ("a", "b", "name")
+
+    def __init__(self, a: Any, b: Any) -> None:
+        self.a, self.b, self.name = a, b, None
+
+
+class Table(dict[str, Any]):
+    def __getattr__(self, name: str) -> Any:
+        return self[name]
+
+
+class Pair(NamedTuple):
+    a: Any
+    b: Any
+
+
+B = np.array([1.0, 3.0])
+OBJECTS: dict[str, tuple[Any, Callable[[Any], Any]]] = {
+    "data class": (Weights(2.0, B), lambda g: (g.a, g.b, g.name)),
+    "object with slots": (Slotted(2.0, B), lambda g: (g.a, g.b, g.name)),
+    "namespace": (SimpleNamespace(a=2.0, b=B, name="w"), lambda g: (g.a, g.b, g.name)),
+    "dictionary of a subclass": (Table(a=2.0, b=B, name="w"), lambda g: (g["a"], g["b"], g["name"])),
+    "named tuple": (Pair(2.0, B), lambda g: (g.a, g.b, None)),
+    "object in a list in an object": (Weights(2.0, B, [Weights(1.0, B), ()]), lambda g: (g.a, g.b, g.name[0].name)),  # type: ignore[arg-type]
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+def test_gradients_in_objects_are_written_as_source_that_can_be_called(name: str) -> None:
+    p, parts = OBJECTS[name]
+    tape = wg.gradtape(lambda p: p.a * np.sum(p.b**2), p)
+    value, (_, gradient) = alone(tape.to_source())(p)
+    assert type(gradient) is type(p) and value == 20.0
+    a, b, other = parts(gradient)
+    assert a == 10.0 and np.array_equal(b, 4.0 * B) and other is None
+
+
+def test_a_class_that_cannot_be_imported_is_a_keyword() -> None:
+    class Local(Weights):
+        pass
+
+    source = wg.gradtape(lambda p: p.a * np.sum(p.b**2), Local(2.0, B)).to_source()
+    assert "    # c1: class test_a_class_that_cannot_be_imported_is_a_keyword.<locals>.Local\n" in source
+    gradient = alone(source)(Local(2.0, B), c1=Local)[1][1]
+    assert type(gradient) is Local and gradient.a == 10.0
+
+
+def test_a_container_written_in_c_says_what_to_do() -> None:
+    p = collections.OrderedDict(a=2.0, b=B)
+    tape = wg.gradtape(lambda p: p["a"] * np.sum(p["b"] ** 2), p)
+    with pytest.raises(wg.TapeError, match=r"holds a OrderedDict that cannot be(.|\n)*tape\.compile\(\)"):
+        tape.to_source()
+    assert tape.compile()(p)[1][1]["a"] == 10.0
 
 
 def test_functions_are_imported_where_they_are_public() -> None:

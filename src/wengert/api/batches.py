@@ -8,6 +8,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from wengert.batching.axes import Examples, Shared, mark_leaves, move_examples, replace_marks, split_arguments
 from wengert.batching.example import OutsideWriteError, as_outer_variables, first_example, trace_program
 from wengert.batching.play import play_batched
@@ -18,6 +20,7 @@ from wengert.rulebook.batching import stacked
 from wengert.values import signatures
 from wengert.values.callables import callable_name, named_parameters, unwrapped
 from wengert.values.frames import levels_above
+from wengert.values.structures import is_structure, keyed_parts, with_parts
 from wengert.values.transformed import transforms
 
 
@@ -25,9 +28,9 @@ from wengert.values.transformed import transforms
 def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Any:
     """Return the function that computes `f` for every example of a batch at once, and stacks the results.
 
-    It is `np.stack([f(x) for x in xs])` for any number of arguments and results, also in tuples, lists and
-    dictionaries, but each operation runs once, on all examples. You may differentiate it, and `f` may be a derivative:
-    `vmap(grad(loss), (None, 0, 0))(w, xs, ys)` returns the gradient of each example's loss.
+    It is `np.stack([f(x) for x in xs])` for any number of arguments and results, also in tuples, lists, dictionaries
+    and objects such as data classes, but each operation runs once, on all examples. You may differentiate it, and `f`
+    may be a derivative: `vmap(grad(loss), (None, 0, 0))(w, xs, ys)` returns the gradient of each example's loss.
 
     f runs once, on the first example, and is recorded. If another example takes another branch, if f writes into its
     arguments, or if it cannot be recorded, vmap calls f on one example after another. Side effects of f (printing,
@@ -38,7 +41,8 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Any:
             examples; an example of an array with one axis is a number.
         in_axes (int | None | tuple): The axis of the examples: an integer for all arguments, or a tuple with one for
             each, None for an argument that all examples share; for an argument that is a container, also a container of
-            these. Keyword arguments have their examples on axis 0.
+            these, for an object a dictionary by attribute or an object of the same class. All examples share strings,
+            booleans and functions. Keyword arguments have their examples on axis 0.
         out_axes (int | None | tuple): The axis of the examples in the results, likewise; None for a result that all
             examples share.
     Returns:
@@ -62,6 +66,12 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Any:
                [42., 56.]])
     """
 
+    for axes in (in_axes, out_axes):
+        if callable(axes) or isinstance(axes, np.ndarray):
+            raise ArgumentError(
+                f"vmap: {axes!r:.60} is not an axis. The function comes first, and the batches go to the function that "
+                "vmap returns: write vmap(f)(xs)."
+            )
     original, f = f, unwrapped(f)
 
     @transforms(vmap, original, in_axes=in_axes, out_axes=out_axes)
@@ -108,7 +118,17 @@ def _loop_over_examples(
 
         positional = [replace_marks(a, example) for a in args]
         results.append(call(f, *positional, **{name: replace_marks(a, example) for name, a in kwargs.items()}))
-    return mark_leaves(call(stacked, results, size))
+    return mark_leaves(_stacked_parts(results, size, call))
+
+
+def _stacked_parts(results: list[Any], size: int, call: Callable[..., Any]) -> Any:
+    """Stack the results of the examples, part by part."""
+    first = results[0]
+    if not is_structure(first):
+        is_same_text = isinstance(first, str | bytes) and results.count(first) == len(results)
+        return first if is_same_text else call(stacked, results, size)
+    parts = [{key: part for _, key, part in keyed_parts(result)} for result in results]
+    return with_parts(first, [_stacked_parts([of[key] for of in parts], size, call) for key in parts[0]])
 
 
 def _warn_of_loop(f: Any, error: Exception) -> None:

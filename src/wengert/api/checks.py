@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+import inspect
 import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -16,9 +18,10 @@ from wengert.api.tangents import jvp
 from wengert.errors import ArgumentError, GradientCheckError, NonScalarOutputError, NoPathWarning
 from wengert.values import signatures
 from wengert.values.argnums import refuse_swallowed
-from wengert.values.callables import callable_name, signature
+from wengert.values.callables import callable_name, parameter_names, signature, takes_any_keyword
 from wengert.values.check_errors import LargestError
 from wengert.values.progress import Telling
+from wengert.values.transformed import Transformed, check_function
 from wengert.values.trees import Leaf, leaves, mirror
 
 ENTERED = "It computes with the results of the user's function."
@@ -89,16 +92,36 @@ def check_grads(
         >>> list(errors), max(errors.values()) < 1e-9
         (['x', 'y'], True)
     """
+    check_function(check_grads, f, "(f, x)")
+    _check_options(f, gradient, kwargs)
     check = Check(gradient, rtol, atol, order, tuple(modes) if isinstance(modes, (tuple, list)) else (modes,), quiet)
     if not check.modes or not set(check.modes) <= _GRADIENTS_BY_MODE.keys() or type(order) is not int or order < 1:
         raise ArgumentError(
             "check_grads: modes must be 'rev', 'fwd' or a tuple of these, and order an integer of at least 1; got "
             f"{modes!r}, {order!r}."
         )
-    refuse_swallowed(f, kwargs)
+    refuse_swallowed(f, kwargs, "check_grads")
     if not args and not kwargs:
         return lambda *args, **kwargs: _check_with_progress(check, f, args, kwargs)
     return _check_with_progress(check, f, args, kwargs)
+
+
+def _check_options(f: Any, gradient: Any, words: dict[str, Any]) -> None:
+    """Refuse a `gradient` that is none, and a keyword that is nearly an option and no parameter of `f`."""
+    if gradient is not None and (not callable(gradient) or isinstance(gradient, Transformed)):
+        raise ArgumentError(
+            f"check_grads calls gradient(f, *args), and gradient={gradient!r:.60} is no such function. Write "
+            "gradient=lambda f, x: (my_gradient(x),)."
+        )
+    own = [
+        name for name, value in inspect.signature(check_grads).parameters.items() if value.kind is value.KEYWORD_ONLY
+    ]
+    for name in words:
+        near = difflib.get_close_matches(name, own, 1, 0.8)
+        if near and name not in parameter_names(f) and not takes_any_keyword(f):
+            raise ArgumentError(
+                f"neither check_grads nor {callable_name(f)} has an argument {name!r}. Write {near[0]}=."
+            )
 
 
 def _check_with_progress(

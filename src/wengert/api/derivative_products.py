@@ -19,7 +19,7 @@ from wengert.values import signatures
 from wengert.values.argnums import Argnums, check_argnums
 from wengert.values.callables import callable_name, unwrapped
 from wengert.values.specs import Spec, is_inexact
-from wengert.values.transformed import transforms
+from wengert.values.transformed import check_function, transforms
 from wengert.values.trees import is_container, itself, leaves, mirror
 
 ENTERED = "It computes with derivatives, also with those that an outer derivative traces."
@@ -31,7 +31,7 @@ __all__ = ["derivative", "elementwise_grad", "hvp", "vhp"]
 
 @signatures.product_with_hessian
 def hvp(
-    f: Callable[..., Any], primals: Any = ..., tangents: Any = ..., has_aux: bool = False,
+    f: Callable[..., Any], primals: Any = ..., tangents: Any = ..., *more: Any, has_aux: bool = False,
     holomorphic: bool = False,
 ) -> Any:  # fmt: skip
     """Compute the product H ẋ of the Hessian of `f` with a direction, by forward mode through the gradient.
@@ -47,13 +47,14 @@ def hvp(
         primals (Any): A tuple of f's arguments, and f is differentiated by all of them; or f's only argument, if that
             is not a tuple.
         tangents (Any): A tuple of directions of the same structures and shapes; or the direction of the only argument.
+        *more (Any): Not accepted here: pass constants to the function `hvp(f)`, as in `hvp(f)(x, v, y)`.
         has_aux (bool): f returns `(y, aux)`, and the result is `(product, aux)`.
         holomorphic (bool): f is holomorphic, as for `grad`.
     Returns:
         Any: A tuple of products, or one product, of the structures and shapes of the primals; with `f` alone, a
             function.
     Raises:
-        ArgumentError: Primals and tangents do not fit each other; else the errors of `grad`.
+        ArgumentError: Primals and tangents do not fit each other, or there are `more`; else the errors of `grad`.
     See Also:
         vhp, hessian, jvp, linearize
 
@@ -66,12 +67,13 @@ def hvp(
         >>> wg.hvp(lambda x, y: np.sum(x**3) * y)(np.array([1.0, 2.0]), np.array([1.0, 10.0]), 2.0)
         array([ 12., 240.])
     """
+    _refuse_more(hvp, more)
     return _product_or_function(hvp, f, primals, tangents, has_aux, holomorphic)
 
 
 @signatures.product_with_hessian
 def vhp(
-    f: Callable[..., Any], primals: Any = ..., cotangents: Any = ..., has_aux: bool = False,
+    f: Callable[..., Any], primals: Any = ..., cotangents: Any = ..., *more: Any, has_aux: bool = False,
     holomorphic: bool = False,
 ) -> Any:  # fmt: skip
     """Compute the product vᵀH of a vector with the Hessian of `f`, by reverse mode through the gradient.
@@ -83,12 +85,13 @@ def vhp(
         f (callable): The function; it returns one number.
         primals (Any): The arguments, as for `hvp`.
         cotangents (Any): A vector for each argument, as the tangents of `hvp`.
+        *more (Any): Not accepted here, as for `hvp`.
         has_aux (bool): f returns `(y, aux)`, and the result is `(product, aux)`.
         holomorphic (bool): f is holomorphic, as for `grad`.
     Returns:
         Any: The products, as in `hvp`.
     Raises:
-        ArgumentError: Primals and cotangents do not fit each other; else the errors of `grad`.
+        ArgumentError: Primals and cotangents do not fit each other, or there are `more`; else the errors of `grad`.
     See Also:
         hvp, hessian, vjp
 
@@ -96,21 +99,30 @@ def vhp(
         >>> wg.vhp(lambda x: np.sum(x**3), np.array([1.0, 2.0]), np.array([1.0, 10.0]))
         array([  6., 120.])
     """
+    _refuse_more(vhp, more)
     return _product_or_function(vhp, f, primals, cotangents, has_aux, holomorphic)
+
+
+def _refuse_more(make: Callable[..., Any], more: tuple[Any, ...]) -> None:
+    """Refuse `hvp(f, x, v, a)`, which does not say whether to differentiate by `a`."""
+    if more:
+        name = make.__name__
+        raise ArgumentError(
+            f"{name} takes a function, primals and directions by position, and got {len(more)} more. If f has further "
+            f"arguments, write {name}(f)(x, v, a) with a constant, or {name}(f, (x, a), (v, w)) to differentiate by a "
+            "too. has_aux and holomorphic are keyword arguments."
+        )
 
 
 def _product_or_function(
     make: Callable[..., Any], f: Callable[..., Any], primals: Any, vectors: Any, has_aux: bool, holomorphic: bool
 ) -> Any:
     """Return the product of `hvp` or `vhp`, or without primals the function that computes it."""
-    if primals is not ... and vectors is not ...:
-        return _product_with_hessian(make, f, primals, vectors, has_aux, holomorphic)
     if primals is not ... or vectors is not ...:
-        name = make.__name__
-        raise ArgumentError(f"{name} needs primals and a direction: write {name}(f, x, v), or {name}(f)(x, v).")
+        return _product_with_hessian(make, f, primals, vectors, has_aux, holomorphic)
     original, f = f, unwrapped(f)
 
-    def product(primals: Any, vectors: Any, /, *args: Any, **kwargs: Any) -> Any:
+    def product(primals: Any = ..., vectors: Any = ..., /, *args: Any, **kwargs: Any) -> Any:
         return _product_with_hessian(make, f, primals, vectors, has_aux, holomorphic, args, kwargs)
 
     own_signature = inspect.signature(product)
@@ -125,6 +137,10 @@ def _product_with_hessian(
     more: tuple[Any, ...] = (), kwargs: Mapping[str, Any] = _NO_KEYWORDS,
 ) -> Any:  # fmt: skip
     """Push the `vectors` through the gradient of f, or pull them back through it; `more` and `kwargs` are constant."""
+    check_function(make, f, "(f, x, v)")
+    if primals is ... or vectors is ...:
+        name = make.__name__
+        raise ArgumentError(f"{name} needs primals and a direction: write {name}(f, x, v), or {name}(f)(x, v).")
     args, vectors = _as_tuples(primals, vectors)
     places, args, named = tuple(range(len(args))), args + more, dict(kwargs)
     gradient = grad(f, argnums=places, has_aux=has_aux, holomorphic=holomorphic)
@@ -189,7 +205,7 @@ def elementwise_grad(
         array([1.      , 0.419974])
     """
     options = Options(argnums, has_aux, holomorphic, allow_int)
-    check_argnums(argnums)
+    check_argnums(elementwise_grad, argnums)
     if f is None:
         return lambda f: elementwise_grad(f, *options[:4])
     original, f = f, unwrapped(f)
@@ -253,7 +269,7 @@ def derivative(
     """
     if type(order) is not int or order < 0:
         raise ArgumentError(f"derivative: order must be an integer of at least 0, not {order!r}.")
-    check_argnums(argnums)
+    check_argnums(derivative, argnums)
     if f is None:
         return lambda f: derivative(f, order, argnums, has_aux, holomorphic)
     df = unwrapped(f)

@@ -124,7 +124,7 @@ def grad(
     if f is None:
         return lambda f: grad(f, argnums=argnums, **options)
     argnums = 0 if argnums is None else argnums
-    check_argnums(argnums)
+    check_argnums(grad, argnums)
     original, f = f, unwrapped(f)
 
     @transforms(grad, original, argnums=argnums, **options)
@@ -167,7 +167,7 @@ def value_and_grad(
     options: dict[str, Any] = {"has_aux": has_aux, "holomorphic": holomorphic, "allow_int": allow_int}
     if f is None:
         return lambda f: value_and_grad(f, argnums=argnums, **options)
-    check_argnums(argnums)
+    check_argnums(value_and_grad, argnums)
     original, f = f, unwrapped(f)
 
     @transforms(value_and_grad, original, argnums=argnums, **options)
@@ -217,6 +217,7 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         >>> pullback(np.array([1.0, 10.0]))
         (array([ 2., 40.]),)
     """
+    check_function(vjp, f, "(f, x)")
     y, pullback, aux = vjp_of_call(f, primals, {}, tuple(range(len(primals))), has_aux)
     return (y, pullback, aux) if has_aux else (y, pullback)
 
@@ -302,7 +303,7 @@ def _gradient_at_once(
             refuse_positions(f, args, lambda: bool(leaves(gradient_form(f))))
         places: Places = (*range(len(args)), *kwargs)
     else:
-        check_argnums(argnums)
+        check_argnums(grad, argnums)
         places, _ = places_of(f, args, kwargs, argnums)
     try:
         value, gradients = _trace_and_reverse(

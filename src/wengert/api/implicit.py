@@ -22,6 +22,7 @@ from wengert.recording.recording import users_line
 from wengert.values import signatures
 from wengert.values.callables import callable_name
 from wengert.values.specs import is_inexact, number_type
+from wengert.values.transformed import check_function
 
 ENTERED = "It calls the residual, and computes with its results."
 
@@ -70,6 +71,7 @@ def implicit(
         >>> print(round(wg.grad(solve)(1.0, 0.5), 9), round(1 / (1 - 0.5 * np.cos(solve(1.0, 0.5))), 9))
         1.037362022 1.037362022
     """
+    check_function(implicit, residual, "(residual, x)")
     if solution is None:
         return functools.partial(_decorate_solver, residual, jacobian)
     x = unseen(solution, *args) if callable(solution) else solution

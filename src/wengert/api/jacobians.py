@@ -42,8 +42,9 @@ def jacobian(
             result must be real: ∂y/∂x of a complex y is complex, and the derivative with respect to a complex a + ib is
             ∂y/∂a - i ∂y/∂b, as in `grad`.
         allow_int (bool): Arguments without derivative get None, as for `grad`.
-        as_matrix (bool): Return one matrix for each argument, with a row for each number of the result and a column for
-            each number of the argument, in the order of `ravel`.
+        as_matrix (bool): Return a matrix of shape `(y.size, x.size)`, with a row for each number of the result and a
+            column for each number of the argument, in the order of `ravel`. If `argnums` is a tuple, return a tuple of
+            such matrices, one for each argument: `(y.size, a.size)`, `(y.size, b.size)`, ...; `np.hstack` joins them.
     Returns:
         callable: A function with f's parameters that returns the Jacobian: an array of shape `y.shape + x.shape`, with
             the dtype of x, or the complex dtype of its precision if y is complex.
@@ -176,7 +177,7 @@ def hessian(
         holomorphic (bool): f is holomorphic, as for `jacobian`.
         allow_int (bool): Arguments without derivative get None, as for `grad`.
         as_matrix (bool): Return one matrix, with a row and a column for each number of all arguments that `argnums`
-            names.
+            names: for arguments a and b, of shape `(a.size + b.size, a.size + b.size)`.
     Returns:
         callable: A function with f's parameters that returns the Hessian, of shape `x.shape + x.shape`, with the shape
             of the result in front.
@@ -194,6 +195,7 @@ def hessian(
         ((10.0, 6.0), (6.0, 0.0))
     """
     options = Options(argnums, has_aux, holomorphic, allow_int, as_matrix)
+    check_argnums(hessian, argnums)
     if f is None:
         return lambda f: hessian(f, *options)
     finish = transforms(hessian, f, **options._asdict())
@@ -246,7 +248,7 @@ def _jacobian_by(
     make: Callable[..., Any], mode: Mode, f: Callable[..., Any] | None, options: Options, with_value: bool = False
 ) -> Any:
     """Return `make(f, *options)`: the function that computes the Jacobian by a mode; without `f`, a decorator."""
-    check_argnums(options.argnums)
+    check_argnums(make, options.argnums)
     if f is None:
         return lambda f: make(f, *options)
     both = _value_and_jacobian_by(mode, unwrapped(f), options)

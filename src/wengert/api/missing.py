@@ -19,7 +19,7 @@ from wengert.values.sites import Site
 class MissingCall(NamedTuple):
     """A call of `f`, at your line `site`, that a derivative would be refused for; `why` is the reason.
 
-    `times` counts the calls; `stub` is a rule to paste and fill in.
+    `times` counts the calls; `name` is how your line spells `f`; `stub` is a rule to paste and fill in.
 
     >>> import json
     >>> call = wg.find_missing_rules(lambda x: float(json.dumps(x)) + x, 2.0)[0]
@@ -31,15 +31,12 @@ class MissingCall(NamedTuple):
     site: Site | None
     why: str
     times: int
-
-    @property
-    def stub(self) -> str:
-        """Return the source of a rule for `f`, to paste and fill in."""
-        return stub(self.f)
+    name: str
+    stub: str
 
     def __str__(self) -> str:
         often = f", {self.times} times" if self.times > 1 else ""
-        return f"{callable_name(self.f)} at {self.site}{often}: {self.why}"
+        return f"{self.name} at {self.site}{often}: {self.why}"
 
 
 class MissingRules(tuple[MissingCall, ...]):
@@ -77,7 +74,7 @@ class MissingRules(tuple[MissingCall, ...]):
 
         table = Table("call", Column("line", overflow="fold"), "times", "why")
         for call in (*self, *self.constant):
-            table.add_row(callable_name(call.f), str(call.site), str(call.times), call.why)
+            table.add_row(call.name, str(call.site), str(call.times), call.why)
         stubs = [Syntax(f"{text}\n", "python", background_color="default") for text in {c.stub: c for c in self}]
         return Group(table, *([] if self.stopped is None else list(self._lines())[-2:]), *stubs)
 
@@ -146,18 +143,19 @@ def _survey(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
         finally:
             recording.survey = before
     found = MissingRules(_count_by_line(survey.refused))
-    found.constant, found.stopped = tuple(_count_by_line(survey.cut)), stopped
+    cut = [(f, site, why, callable_name(f), stub(f)) for f, site, why in survey.cut]
+    found.constant, found.stopped = tuple(_count_by_line(cut)), stopped
     return found
 
 
-def _count_by_line(calls: Iterable[tuple[Any, Site | None, str]]) -> Iterator[MissingCall]:
+def _count_by_line(calls: Iterable[tuple[Any, Site | None, str, str, str]]) -> Iterator[MissingCall]:
     """Yield one MissingCall for each function, line and reason, with the number of such calls."""
     groups: dict[Any, list[Any]] = {}
-    for f, site, why in calls:
+    for f, site, why, name, rule in calls:
         if f not in _SHAPE_READERS:
             line = None if site is None else site._replace(function=site.function.partition(" (by way of ")[0])
-            groups.setdefault((callable_name(f), line, why), []).append(f)
-    return (MissingCall(fs[0], site, why, len(fs)) for (_, site, why), fs in groups.items())
+            groups.setdefault((name, line, why), []).append((f, rule))
+    return (MissingCall(of[0][0], site, why, len(of), name, of[0][1]) for (name, site, why), of in groups.items())
 
 
 _SHAPE_READERS = (np.empty_like, np.zeros_like, np.ones_like, np.full_like)  # they read the shape and dtype alone

@@ -27,13 +27,14 @@ from wengert.values.cotangents import force
 from wengert.values.results import with_leaves
 from wengert.values.settings import SETTINGS
 from wengert.values.specs import Spec, as_float, is_complex, same_numbers, spec_of
+from wengert.values.transformed import check_function
 from wengert.values.trees import itself, leaves, mirror
 from wengert.values.views import owner_of
 
 
 @signatures.jvp
 def jvp(
-    f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False
+    f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], *more: Any, has_aux: bool = False
 ) -> tuple[Any, ...]:
     """Compute the value of `f(*primals)` and its derivative ẏ = Σ ∂f/∂x ẋ in the direction `tangents`: `(y, ẏ)`.
 
@@ -43,6 +44,7 @@ def jvp(
         f (callable): The function. Its result may be a number, an array, or a container of these.
         primals (Sequence): Its arguments.
         tangents (Sequence): A direction for each of the primals, of its structure and shapes; None means zero.
+        *more (Any): Not accepted: put all arguments of f into `primals`.
         has_aux (bool): f returns `(y, aux)`, and only y is differentiated.
     Returns:
         tuple: `(y, ẏ)`, or `(y, ẏ, aux)` with `has_aux`. ẏ has the structure and shapes of y, with None for parts that
@@ -59,6 +61,13 @@ def jvp(
         >>> wg.jvp(lambda x: x**2, (np.array([1.0, 2.0]),), (np.array([1.0, 10.0]),))
         (array([1., 4.]), array([ 2., 40.]))
     """
+    if more:
+        raise ArgumentError(
+            "jvp takes a function, a tuple of its arguments and a tuple of their tangents by position, and got "
+            f"{len(more)} more. If f has further arguments, write jvp(f, (x, a), (x_dot, None)); None is a zero "
+            "tangent. has_aux is a keyword argument."
+        )
+    check_function(jvp, f, "(f, (x,), (x_dot,))")
     if not isinstance(primals, (tuple, list)):
         raise ArgumentError(
             f"jvp: primals must be a tuple, not {type(primals).__name__}. Write jvp(f, (x,), (x_dot,))."
@@ -128,6 +137,7 @@ def linearize(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tu
         >>> push(np.array([1.0, 10.0]))
         array([ 2., 40.])
     """
+    check_function(linearize, f, "(f, x)")
     y, push, _, aux = _linearize_call(DerivativeRequest(f, primals, {}, tuple(range(len(primals))), has_aux, False))
 
     def push_one(*tangents: Any) -> Any:
@@ -197,7 +207,8 @@ class PrimalLeaves(NamedTuple):
                 seeds.setdefault(slot, seed)
             if parts:
                 raise ArgumentError(
-                    f"{next(iter(parts))} has a tangent, but the primal holds no float there. Leave it out."
+                    f"{next(iter(parts))} has a tangent, but the primal holds no float there. If it holds integers, "
+                    "convert it, as by x.astype(float); else pass None as its tangent."
                 )
         return seeds
 

@@ -64,7 +64,7 @@ def trace(f: Callable[..., R], *args: Any, ctx: Context | None = None, **kwargs:
         >>> value, tape.play(4.0)
         (10.0, 17.0)
     """
-    refuse_swallowed(f, kwargs)
+    refuse_swallowed(f, kwargs, "trace")
     return _trace_to_tape(f, args, kwargs, ctx, f)
 
 

@@ -1,19 +1,20 @@
 """The axes of examples in arguments and results, as in JAX's `in_axes` and `out_axes`: for a leaf or a container.
 
-Containers are lists, tuples and dictionaries. Any other argument without an axis is passed on unchanged.
+Containers are lists, tuples, dictionaries and objects of plain classes; the axes of an object are in a dictionary or an
+object with its attributes. Any other argument without an axis is passed on unchanged.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from numbers import Number
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from wengert.errors import ArgumentError
+from wengert.values.structures import is_plain_object, is_structure, keyed_parts, with_parts
 
-CONTAINERS = (list, tuple, dict)
 Axis = int | None
 
 
@@ -29,46 +30,30 @@ class Shared(NamedTuple):
     value: Any
 
 
-def with_items(container: Any, parts: list[Any]) -> Any:
-    """Make a container of the class of `container`, with other items."""
-    if isinstance(container, dict):
-        return dict(zip(container, parts, strict=True))
-    if isinstance(container, list):
-        return parts
-    made = tuple.__new__(type(container), parts)
-    if hasattr(container, "__dict__"):
-        made.__dict__.update(vars(container))
-    return made
-
-
-def keyed_items(container: Any) -> Iterator[tuple[str, Any, Any]]:
-    """Yield the items of a container: the key's text in a path, the key, and the item."""
-    pairs = container.items() if isinstance(container, dict) else enumerate(container)
-    return ((f"[{key!r}]", key, part) for key, part in pairs)
-
-
 def map_leaves(change: Callable[[Any, Axis, str], Any], value: Any, axes: Any, path: str) -> Any:
     """Replace each leaf of `value` by `change(leaf, axis, path)`; a container without an axis is one leaf."""
-    if axes is None or not isinstance(value, CONTAINERS) or isinstance(value, Examples | Shared):
+    if axes is None or isinstance(value, Examples | Shared) or not is_structure(value):
         if axes is not None and (isinstance(axes, bool) or not isinstance(axes, int)):
-            raise ArgumentError(f"{path}: an axis must be an integer or None, not {axes!r}")
+            raise ArgumentError(f"{path}: an axis must be an integer or None, not {axes!r:.60}")
         return change(value, axes, path)
-    if isinstance(axes, CONTAINERS) and len(axes) != len(value):
+    if isinstance(axes, list | tuple | dict) and not is_plain_object(value) and len(axes) != len(value):
         raise ArgumentError(
             f"{path} has {len(value)} items, but there are axes for {len(axes)}: {axes!r}. Pass one for each"
         )
-    return with_items(
+    return with_parts(
         value,
-        [map_leaves(change, part, _axes_of_item(axes, key, path), path + at) for at, key, part in keyed_items(value)],
+        [map_leaves(change, part, _axes_of_item(axes, key, path), path + at) for at, key, part in keyed_parts(value)],
     )
 
 
 def _axes_of_item(axes: Any, key: Any, path: str) -> Any:
-    if not isinstance(axes, CONTAINERS):
+    """Return the axes of an item or attribute; a string in an object of axes, as a name, is that of all examples."""
+    if not is_structure(axes):
         return axes
     try:
-        return axes[key]
-    except (KeyError, IndexError, TypeError):
+        found = getattr(axes, key) if is_plain_object(axes) else axes[key]
+        return None if is_plain_object(axes) and isinstance(found, str) else found
+    except (AttributeError, KeyError, IndexError, TypeError):
         raise ArgumentError(f"{path} has an item {key!r}, for which there is no axis in {axes!r}. Add one") from None
 
 
@@ -86,10 +71,12 @@ def split_arguments(
             f"in_axes has axes for {len(in_axes)} arguments, but the call has {len(args)} positional arguments. "
             "Pass one for each"
         )
+    if not args and not kwargs:
+        raise ArgumentError("vmap(f) was called without arguments. Pass the batches, as in vmap(f)(xs).")
     lengths: list[tuple[int, str]] = []
 
     def mark(leaf: Any, axis: Axis, path: str) -> Any:
-        if axis is None or leaf is None:
+        if axis is None or leaf is None or isinstance(leaf, str | bytes | bool) or callable(leaf):
             return Shared(leaf)
         batch = _examples_first(leaf, axis, path, call)
         lengths.append((len(batch), f"{path} has {len(batch)} on axis {axis}"))
@@ -98,7 +85,7 @@ def split_arguments(
     positional = [map_leaves(mark, value, axes, name) for value, axes, name in zip(args, in_axes, names, strict=True)]
     named = {name: map_leaves(mark, value, 0, f"{name}=") for name, value in kwargs.items()}
     if not lengths:
-        raise ArgumentError("vmap has no axis of examples: in_axes is None for every argument. Pass an int for one")
+        raise ArgumentError("vmap has no axis of examples: all arguments are shared. Pass an array, and an int for it")
     if len({length for length, _ in lengths}) > 1:
         raise ArgumentError(
             f"the arguments have different numbers of examples: {', '.join([s for _, s in lengths])}. "

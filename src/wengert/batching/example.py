@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.batching.axes import CONTAINERS, Examples, Shared, keyed_items, replace_marks, with_items
+from wengert.batching.axes import Examples, Shared, replace_marks
 from wengert.errors import ArgumentError, RefusedCallError
 from wengert.hooks.code_swap import prepare
 from wengert.hooks.tracer import make_input, open_level, run
@@ -31,6 +31,7 @@ from wengert.tape.ops import Call, Constant
 from wengert.tape.tape import Tape
 from wengert.values.callables import callable_name
 from wengert.values.specs import fresh, is_inexact
+from wengert.values.structures import is_structure, keyed_parts, with_parts
 
 
 class OutsideWriteError(RefusedCallError):
@@ -167,8 +168,8 @@ def _outer_follows(outer: Recording | None, key: int) -> bool:
 
 def _result_outline(recording: Recording, result: Any, slots: list[Slot]) -> Any:
     """Return a result's structure with Slots for traced values, which are collected, and Shared for constants."""
-    if isinstance(result, CONTAINERS):
-        return with_items(result, [_result_outline(recording, part, slots) for _, _, part in keyed_items(result)])
+    if is_structure(result):
+        return with_parts(result, [_result_outline(recording, part, slots) for _, _, part in keyed_parts(result)])
     slot = slot_of(recording, result) if has_identity(result) else None
     if slot is not None:
         slots.append(Slot(slot))
@@ -176,7 +177,7 @@ def _result_outline(recording: Recording, result: Any, slots: list[Slot]) -> Any
     if result is None or isinstance(result, bool | int | str | bytes | np.bool_) or has_identity(result):
         return Shared(result)
     raise ArgumentError(
-        f"a function under vmap must return arrays, numbers, or tuples, lists and dictionaries of these, "
+        "a function under vmap must return arrays, numbers, or tuples, lists, dictionaries and objects of these, "
         f"not a {type(result).__name__}"
     )
 
@@ -188,9 +189,9 @@ def _slots_filled(form: Any, variables: Any) -> Any:
     def fill(part: Any) -> Any:
         if isinstance(part, Slot):
             return next(left)
-        if isinstance(part, Shared) or not isinstance(part, CONTAINERS):
+        if isinstance(part, Shared) or not is_structure(part):
             return part
-        return with_items(part, [fill(inner) for _, _, inner in keyed_items(part)])
+        return with_parts(part, [fill(inner) for _, _, inner in keyed_parts(part)])
 
     return fill(form)
 

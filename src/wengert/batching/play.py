@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from wengert.batching.agreement import all_equal_recorded, all_finite, each_is_complex
-from wengert.batching.axes import Examples, Shared, keyed_items, with_items
+from wengert.batching.axes import Examples, Shared
 from wengert.batching.example import Program
 from wengert.rulebook.batching import Batch, batched, example, outcomes
 from wengert.tape.ops import Call, Constant, Input, Variable, references, value_of, with_variables
 from wengert.tape.schedules import schedule
 from wengert.values.functional import WINDOWED, Path, getfield, raises
 from wengert.values.sites import Site
+from wengert.values.structures import is_structure, keyed_parts, with_parts
 
 
 class DiffersError(Exception):
@@ -50,9 +51,9 @@ def play_batched(program: Program, size: int, call: Callable[..., Any]) -> Any:
 def _result_variables(result: Any) -> list[Variable]:
     if isinstance(result, Variable):
         return [result]
-    if isinstance(result, Shared) or not isinstance(result, list | tuple | dict):
+    if isinstance(result, Shared) or not is_structure(result):
         return []
-    return [v for _, _, part in keyed_items(result) for v in _result_variables(part)]
+    return [v for _, _, part in keyed_parts(result) for v in _result_variables(part)]
 
 
 def _marked_result(result: Any, table: _Table) -> Any:
@@ -60,9 +61,9 @@ def _marked_result(result: Any, table: _Table) -> Any:
     if isinstance(result, Variable):
         value, is_batch = table.values[result.id]
         return Examples(table.own(value)) if is_batch else Shared(value)
-    if isinstance(result, Shared) or not isinstance(result, list | tuple | dict):
+    if isinstance(result, Shared) or not is_structure(result):
         return result
-    return with_items(result, [_marked_result(part, table) for _, _, part in keyed_items(result)])
+    return with_parts(result, [_marked_result(part, table) for _, _, part in keyed_parts(result)])
 
 
 class _Table:

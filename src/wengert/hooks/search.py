@@ -15,7 +15,7 @@ import types
 from _ctypes import CFuncPtr
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -306,7 +306,8 @@ def _refuse_or_survey(recording: Recording, fn: Any, why: str, args: tuple[Any, 
     """Refuse a call without a rule; during a survey of missing rules, note it and go on."""
     if recording.survey is None:
         raise no_rule_error(recording, fn, why, args)
-    recording.survey.refused.append((called_by_user(fn), users_site(), why))
+    call = CallByUser.of(recording, fn, args)
+    recording.survey.refused.append((call.f, users_site(), why, call.name, call.stub))
 
 
 def guarded(f: Any, owner: Any = None) -> Callable[..., Any]:
@@ -363,23 +364,45 @@ ASKING_NUMBERS = {
 }  # fmt: skip
 
 
+class CallByUser(NamedTuple):
+    """The call of the user's code that led to one without a rule: how the code names the function, and a rule to paste.
+
+    `spelled` is the name of an object without an import path; `outputs` are the places of the arrays that the function
+    may write through pointers.
+    """
+
+    f: Any
+    name: str
+    spelled: str | None
+    outputs: list[int]
+    stub: str
+
+    @classmethod
+    def of(cls, recording: Recording, fn: Any, args: tuple[Any, ...]) -> CallByUser:
+        """Find the call that led to `fn(*args)`."""
+        called = called_by_user(fn)
+        spelled, outputs = _name_at_call(called), _output_arrays(recording, called, args)
+        name = spelled or callable_name(called)
+        stubbed = (
+            stub_with_outputs(name, args, outputs) if outputs else stub(called, args if called is fn else None, spelled)
+        )
+        return cls(called, name, spelled, outputs, stubbed)
+
+
 def no_rule_error(recording: Recording, fn: Any, why: str, args: tuple[Any, ...] = ()) -> NoRuleError:
     """Return the error for a call of `fn`, which has no rule; its message has a stub to paste."""
     if fn in rules:
         return unreached_error(recording, fn, why)
-    called = called_by_user(fn)
-    name = callable_name(called)
-    through = "" if called is fn else f" (through {callable_name(fn)})"
-    spelled, request = _name_at_call(called), "To give it a rule"
+    called, name, spelled, outputs, stubbed = CallByUser.of(recording, fn, args)
+    through, request = "" if called is fn else f" (through {callable_name(fn)})", "To give it a rule"
     if spelled is not None:
         count = f"{len(args)} argument{'s' * (len(args) != 1)}"
-        name, request = spelled, f"Give your function object a rule; it was called with {count}"
-    stubbed = stub(called, args if called is fn else None, spelled)
-    if outputs := _output_arrays(recording, called, args):
+        request = f"Give your function object a rule; it was called with {count}"
+    if outputs:
         request = (
-            "The call writes into an array through a pointer. Wrap it in a function that returns this array, call that"
+            "The call writes into an array through a pointer. Wrap it in a function that returns this array, call that "
+            "function, and give it a rule"
         )
-        request, stubbed = f"{request} function, and give it a rule", stub_with_outputs(name, args, outputs)
     remedy = advice_on_call(name) or (
         f"{request}:\n\n{stubbed}\n\nIf it has no derivative: wg.non_differentiable({spelled or written_name(called)})."
     )

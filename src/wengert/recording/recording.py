@@ -82,9 +82,12 @@ class SavedShadow(NamedTuple):
 
 
 class Survey(NamedTuple):
-    """The calls that `wg.find_missing_rules` lists: without a rule, or with a constant result; where, and why."""
+    """The calls that `wg.find_missing_rules` lists: without a rule, or with a constant result; where, and why.
 
-    refused: list[tuple[Any, Site | None, str]]
+    Those without a rule have the function's name in the user's code, and a rule to paste.
+    """
+
+    refused: list[tuple[Any, Site | None, str, str, str]]
     cut: list[tuple[Any, Site | None, str]]
 
 

@@ -27,6 +27,10 @@ def result_seeds(outputs: list[tuple[str, int | None, Any]], y_bar: Any, call: C
     if len(outputs) == 1 and is_inexact(bare):
         given = [(outputs[0][0], bare)]
     if [path for path, _ in given] != [path for path, _, _ in outputs]:
+        if not outputs:
+            raise ValueError(
+                "the result holds no float, so it takes no cotangent. Pass floats to the function: 1.0, not 1"
+            )
         expected = "a float or an array of floats"
         if any([path for path, _, _ in outputs]):
             expected = f"floats at {', '.join([path for path, _, _ in outputs])}"

@@ -458,6 +458,12 @@ def _declare(
         raise RuleError(
             f"name the functions that the rule is for, as in @{_DECORATORS.get(kind, kind)}(np.sin, math.sin)"
         )
+    for f in targets:
+        if not callable(f):
+            raise RuleError(
+                f"a rule is for functions, and {f!r:.60} is a {type(f).__name__}. Pass the function itself, as in "
+                f"@{_DECORATORS.get(kind, kind)}(np.sin)."
+            )
 
     def declare(function: F) -> F:
         registry.add(Rule(function.__name__, targets, kind, function, place(function), **options))

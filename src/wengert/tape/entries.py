@@ -126,7 +126,7 @@ def push_result(tape: AnyWritableTape, result: Any, slots: Mapping[int, Variable
 def _result_of(tape: AnyWritableTape, result: Any, slots: Mapping[int, Variable]) -> Any:
     if isinstance(result, Slot):
         return slots[result.slot]
-    if type(result) in (tuple, list, dict) or hasattr(result, "_fields"):
+    if type(result) in (tuple, list, dict) or hasattr(type(result), "_fields"):
         parts = list(result.values()) if isinstance(result, dict) else result
         made = [_result_of(tape, part, slots) for part in parts]
         if any(isinstance(part, Variable) for part in made):

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import builtins
+import collections
 import operator
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
+from wengert.errors import TapeError
+from wengert.tape.entries import ContainerBuilder, Slot
 from wengert.tape.literals import Externals, Snippet
 from wengert.tape.ops import Call, Variable, references, value_of
 from wengert.values import functional
 from wengert.values.names import COMPARE, POWER, SIGN, TIGHT, infix, is_name, method_name, prefix
+from wengert.values.trees import Form, form_of, namespace, shelves
+
+_MAKERS = (object, list, tuple, dict, types.SimpleNamespace)
+"""The classes of which `build_container` makes instances."""
+_WRITTEN_IN_C = collections.OrderedDict, collections.defaultdict
 
 
 class Expressions:
@@ -64,6 +72,34 @@ class Expressions:
             return Snippet(f"{self.outside.expr(type(tree)).text}({parts})", TIGHT)
         return Snippet(f"({parts}{',' * (len(tree) == 1)})", TIGHT)
 
+    def container_text(self, part: Any, leaves: Sequence[Any], seen: set[int]) -> str:
+        """Return the expression for a copy of the form of a container, with `leaves` in place of its Slots.
+
+        Errors: TapeError for a container of a class written in C, and for one that the form holds twice.
+        """
+        form = form_of(type(part))
+        if form is None:
+            return self.arg(leaves[part.slot] if type(part) is Slot else part).text
+        if id(part) in seen or form.maker not in _MAKERS or isinstance(part, _WRITTEN_IN_C):
+            raise TapeError(
+                f"the result holds a {type(part).__qualname__} that cannot be written as source that runs without "
+                "wengert\n  fix: return tuples, lists or dictionaries, or call tape.compile()"
+            )
+        if form.items is not tuple:  # equal tuples may be one object
+            seen.add(id(part))
+        items, attributes = _items_and_attributes(part, form)
+        texts = [(key, self.container_text(value, leaves, seen)) for key, value in items]
+        if form.items is dict:
+            display = "{" + ", ".join([f"{self.arg(key).text}: {text}" for key, text in texts]) + "}"
+        else:
+            inside = ", ".join([text for _, text in texts])
+            display = f"[{inside}]" if form.items is list else f"({inside}{',' * (len(texts) == 1)})"
+        if type(part) in (list, tuple, dict):
+            return display
+        named = ", ".join([f"{name!r}: {self.container_text(value, leaves, seen)}" for name, value in attributes])
+        build, base, cls = [self.arg(fn).text for fn in (functional.build_container, form.maker, type(part))]
+        return f"{build}({base}, {cls}, {display}, {{{named}}})"
+
     def key(self, key: Any) -> str:
         """Return the text between the brackets of a subscript."""
         if type(key) is tuple and key:
@@ -79,6 +115,8 @@ class Expressions:
     def call(self, op: Call) -> Snippet:
         """Return the expression for a call."""
         fn, args = op.fn, op.args
+        if type(fn) is ContainerBuilder and self.outside.runs_alone:
+            return Snippet(self.container_text(fn.form, args, set()), TIGHT)
         if op.kwargs or isinstance(fn, Variable):
             return self.plain_call(op)
         if (sign := infix(fn)) and len(args) == 2:
@@ -130,6 +168,15 @@ class Expressions:
             return None
         buffer = name if x.flags.c_contiguous else f"{name}.T"
         return f"{self.outside.numpy('ndarray')}({shape}, {name}.dtype, {buffer}, {offset}, {strides})"
+
+
+def _items_and_attributes(container: Any, form: Form) -> tuple[list[tuple[Any, Any]], list[tuple[Any, Any]]]:
+    """List the items of a container with their keys, and its attributes with their names."""
+    if form.items is tuple:
+        return [*enumerate(tuple.__iter__(container))], [*namespace(container).items()]
+    found = [[(key, load(holder, key)) for key in keys] for holder, keys, load, *_ in shelves(container, form)]
+    items = [] if form.items is None else found.pop(0)
+    return items, [(getattr(key, "__name__", key), value) for part in found for key, value in part]
 
 
 def _subscript_text(w: Expressions, x: Any, key: Any) -> Snippet:

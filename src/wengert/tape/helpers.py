@@ -40,6 +40,8 @@ class Helpers(Externals):
     `definitions` holds the source of each function of this package that the module calls, after those it calls itself.
     """
 
+    runs_alone = True
+
     def __init__(self, taken: set[str], function: str) -> None:
         super().__init__()
         self.taken, self._module = taken, function

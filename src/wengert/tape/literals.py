@@ -54,6 +54,8 @@ class Snippet(NamedTuple):
 class Externals:
     """The external names of emitted source: imports, definitions, and constants passed by keyword."""
 
+    runs_alone = False  # whether the source runs without this package
+
     def __init__(self) -> None:
         self.modules: set[str] = set()
         self.definitions: list[str] = []

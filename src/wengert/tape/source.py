@@ -83,6 +83,11 @@ def compile_source(writer: SourceWriter, name: str) -> Callable[..., Any]:
     return function
 
 
+def _described(value: Any) -> str:
+    """Describe the value of a keyword constant."""
+    return f"class {value.__qualname__}" if isinstance(value, type) else type_text(value)
+
+
 class SourceWriter(Parameters):
     """A writer of the statements of one tape.
 
@@ -134,7 +139,7 @@ class SourceWriter(Parameters):
         keywords += self.outside.constants
         constants = ["*", *keywords] if keywords else []
         head = f"def {name}({', '.join([*parameters, *constants])}):\n"
-        notes = "".join(f"    # {c}: {in_line(type_text(value))}\n" for c, value in self.outside.constants.items())
+        notes = "".join(f"    # {c}: {in_line(_described(value))}\n" for c, value in self.outside.constants.items())
         written = head + notes + "".join(f"    {text}\n" for text in self.lines)
         return "\n\n".join(filter(None, [self.imports(), *self.outside.definitions, written]))
 

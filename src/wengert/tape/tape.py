@@ -382,9 +382,11 @@ class Tape:
         The function takes the arguments of the traced function. A value has the name of the variable it was stored in,
         if that is certain, else v7 for %7. A comment before each block shows the user's line; with `sites`, each line
         shows it. Repeated ops become loops, as on the tape that `rolled` returns. The source runs without wengert: the
-        helpers that it calls are part of it.
+        helpers that it calls are part of it. Values that it cannot write (large arrays, functions and classes that
+        cannot be imported) are keyword arguments c1, c2, ..., which a comment describes.
 
-        Errors: TapeError for a call that cannot be written without wengert, such as a pullback.
+        Errors: TapeError for a call that cannot be written without wengert, such as a pullback, and for a result in a
+        container of a class written in C.
         """
         return source.to_source(self.rolled(), name, sites=sites)
 

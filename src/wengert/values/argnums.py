@@ -9,16 +9,27 @@ A path such as `"p.layers[0].w"` names a part of an argument.
 from __future__ import annotations
 
 import difflib
+import inspect
 import numbers
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import permutations
+from types import FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from wengert.errors import ArgumentError, IntegerInputError, NonScalarOutputError
-from wengert.values.callables import callable_name, named_parameters, parameter_names, takes_any_keyword
+from wengert.values.callables import (
+    callable_name,
+    has_no_parameters,
+    named_parameters,
+    parameter_names,
+    takes_any_keyword,
+    unwrapped,
+)
+from wengert.values.codes import code_of
+from wengert.values.gradients import global_advice, globals_read
 from wengert.values.specs import as_float, is_complex, is_inexact
 from wengert.values.tree_parts import near_paths, part_at, with_single_quotes
 from wengert.values.trees import leaves
@@ -92,7 +103,9 @@ def _place(key: int | str, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
         names = named_parameters(f)  # takes 30 µs
         if key in names and names.index(key) < len(args):
             return names.index(key)
-        raise ArgumentError(f"argnums names {key!r}, but the call passes no such argument. {_parameters(names)}")
+        raise ArgumentError(
+            f"argnums names {key!r}, but the call passes no such argument. {_outside(f, key) or _parameters(f, kwargs)}"
+        )
     place = key + len(args) if key < 0 else key
     if 0 <= place < len(args):
         return place
@@ -100,7 +113,8 @@ def _place(key: int | str, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     if 0 <= place < len(names) and names[place] in kwargs:
         return names[place]
     raise ArgumentError(
-        f"argnums={key}, but the call has {len(args)} positional arguments, counted from 0. {_parameters(names)}"
+        f"argnums={key}, but the call has {len(args)} positional argument{'s' * (len(args) != 1)}, counted from 0. "
+        + _parameters(f, kwargs)
     )
 
 
@@ -124,12 +138,30 @@ def _part(key: str, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Pa
     return Part(argument, path, head + path)
 
 
-def _parameters(names: list[str]) -> str:
-    return (
-        f"The function's parameters are {', '.join(names)}."
-        if names
-        else "Its parameters have no names: use positions."
-    )
+def _parameters(f: Any, kwargs: dict[str, Any]) -> str:
+    """Say which arguments of `f` may be named."""
+    if names := named_parameters(f):
+        return f"The function's parameters are {', '.join(names)}."
+    if kwargs:
+        return f"To differentiate by a keyword argument, name it: argnums={next(iter(kwargs))!r}."
+    if has_no_parameters(f):
+        return f"{callable_name(f)} has no parameters: make one of what you differentiate by, and pass its value."
+    return "Its parameters have no names: use positions."
+
+
+def _outside(f: Any, name: str) -> str:
+    """Say how to differentiate by a closure variable or a global variable of this name, if `f` reads one."""
+    f = inspect.unwrap(unwrapped(f))
+    if not isinstance(f, FunctionType):
+        return ""
+    if name in code_of(f).co_freevars:
+        return (
+            f"It is a closure variable of {callable_name(f)}: its gradient is wg.grad(f, x)[1].closure[{name!r}]. Or "
+            "make it a parameter, and pass its value."
+        )
+    if name in globals_read(code_of(f)):
+        return global_advice(name, f.__name__)
+    return ""
 
 
 def argument_names(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], wanted: tuple[Place, ...]) -> list[str]:
@@ -209,14 +241,20 @@ def check_complex(paths: list[tuple[str, Any]], value: Any) -> None:
 # Mistakes in options
 
 
-def check_argnums(argnums: Any) -> None:
-    """Raise ArgumentError if `argnums` is not an int, a string, or a tuple or list of these."""
+def check_argnums(make: Callable[..., Any], argnums: Any) -> None:
+    """Raise ArgumentError if `argnums` of `make(f, argnums)` is not an int, a string, or a tuple or list of these."""
     keys = argnums if isinstance(argnums, (tuple, list)) else (argnums,)
     for key in keys:
         if type(key) is not int and not isinstance(key, str):
+            name = make.__name__
             raise ArgumentError(
-                f"argnums={argnums!r} names no arguments: pass a position (int), a name (str), or a tuple of these. "
-                "Pass the arguments of f to the function that this returns, as in grad(f)(x, y)."
+                f"argnums={argnums!r:.60} names no arguments: pass a position (int), a name (str), or a tuple of "
+                "these. "
+                + (
+                    f"The function comes first: write {name}(f)(x)."
+                    if callable(argnums)
+                    else f"Pass the arguments of f to the function that {name} returns, as in {name}(f)(x, y)."
+                )
             )
 
 
@@ -266,20 +304,36 @@ def refuse_shared(f: Any, options: Mapping[str, Any]) -> None:
         )
 
 
-def refuse_swallowed(f: Any, words: Mapping[str, Any]) -> None:
-    """Refuse a keyword for f that is an option of `grad`, or nearly, and that f does not name."""
+def refuse_swallowed(f: Any, words: Mapping[str, Any], lacks: str = "") -> None:
+    """Refuse a keyword for f that is an option of `grad`, or nearly, and that f does not name.
+
+    `lacks`: the name of the caller, if it has none of these options.
+    """
     for name in words:
         near = difflib.get_close_matches(name, _ONLY_OF_GRAD, 1, 0.8) if name.startswith(_BEGINNINGS) else []
         if not near or name in parameter_names(f):
             continue
-        if not takes_any_keyword(f):
-            raise ArgumentError(f"neither grad nor {callable_name(f)} has an argument {name!r}. Write {near[0]}=.")
-        raise ArgumentError(
-            f"{name}= would go to {callable_name(f)}, which takes any keyword. For grad's option, write "
-            f"grad(f, {near[0]}=...)(x). To pass it to the function, use functools.partial(f, {name}=...)."
+        does_go = takes_any_keyword(f)
+        said = (
+            f"{name}= would go to {callable_name(f)}, which takes any keyword. "
+            if does_go
+            else f"{callable_name(f)} has no argument {name!r}. "
         )
+        said += (
+            f"{lacks} has no option {near[0]}: {_INSTEAD[near[0]].format(lacks)}."
+            if lacks
+            else f"For grad's option, write grad(f, {near[0]}=...)(x)."
+        )
+        raise ArgumentError(said + f" To pass it to the function, use functools.partial(f, {name}=...)." * does_go)
 
 
+_INSTEAD = {
+    "argnums": "write {0}(lambda x: f(x, a), x) to hold a constant",
+    "has_aux": "write {0}(lambda x: f(x)[0], x) to leave out aux",
+    "holomorphic": "leave it out",
+    "allow_int": "leave it out",
+}
+"""Advice for each option of `grad`, for functions that lack it."""
 _ONLY_OF_GRAD = ("argnums", "has_aux", "holomorphic", "allow_int")  # not `seed`, which functions have too
 _BEGINNINGS = ("arg", "has", "hol", "all")
 

@@ -110,7 +110,8 @@ def _where_defined(f: Any) -> str:
     qualified = f.__name__ if isinstance(f, types.BuiltinFunctionType) else getattr(f, "__qualname__", f.__name__)
     path = str(qualified).rpartition("<locals>.")[2]
     module = home_of(f)
-    local = "<locals>" in getattr(f, "__qualname__", "") or module in ("", "builtins", "__main__")
+    unknown = ("", "builtins", "__main__", type(f).__module__)  # the last: `f` is an object, as of ctypes
+    local = "<locals>" in getattr(f, "__qualname__", "") or module in unknown
     return path if local else f"{module}.{path}"
 
 
@@ -153,6 +154,14 @@ def parameter_names(f: Callable[..., Any]) -> list[str]:
         return list(signature(f).parameters)
     except _NO_SIGNATURE:
         return []
+
+
+def has_no_parameters(f: Callable[..., Any]) -> bool:
+    """Whether `f` takes no arguments; False if it has no signature."""
+    try:
+        return not signature(f).parameters
+    except _NO_SIGNATURE:
+        return False
 
 
 def path_in(f: Callable[..., Any], path: str) -> str:

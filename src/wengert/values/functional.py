@@ -42,6 +42,18 @@ __all__ = [
 ]
 
 
+def build_container(base: Any, cls: type, items: Any, attributes: dict[str, Any]) -> Any:
+    """Make a container from its items and attributes, past the methods of its class; `base` is the class in C."""
+    made = base.__new__(cls, items) if base is tuple else base.__new__(cls)
+    if base is list:
+        list.extend(made, items)
+    elif base is dict:
+        dict.update(made, items)
+    for name, value in attributes.items():
+        object.__setattr__(made, name, value)
+    return made
+
+
 def setitem(x: np.ndarray, key: Any, value: Any) -> np.ndarray:
     """Return a copy of `x` after `x[key] = value`, as which such a write is recorded.
 

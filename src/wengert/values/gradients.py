@@ -86,22 +86,27 @@ class ClosureGradients(dict[str, Any]):
             return f"no closure variable {name!r}; those that hold floats are {', '.join(self) or 'none'}"
         if name in self.code.co_freevars:
             return f"the closure variable {name!r} holds no float, so it has no gradient"
-        if name in _globals_read(self.code):
-            return (
-                f"{name!r} is a global variable, and grad takes global variables as constants. Make it a parameter "
-                f"of {self.code.co_name} and pass its value, as in wg.grad(f, x, {name}={name})"
-            )
+        if name in globals_read(self.code):
+            return global_advice(name, self.code.co_name)
         return (
             f"no closure variable {name!r}; those that hold floats are {', '.join(self) or 'none'}. A global variable "
             "is a constant: to differentiate by it, make it a parameter"
         )
 
 
-def _globals_read(code: CodeType) -> Iterator[str]:
+def global_advice(name: str, function: str) -> str:
+    """Say how to differentiate a function by one of its global variables."""
+    return (
+        f"{name!r} is a global variable, and grad takes global variables as constants. Make it a parameter "
+        f"of {function} and pass its value, as in wg.grad(f, x, {name}={name})"
+    )
+
+
+def globals_read(code: CodeType) -> Iterator[str]:
     """Yield the names of the global variables that a function and its nested functions read."""
     for step in dis.get_instructions(code):
         if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
             yield step.argval
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            yield from _globals_read(constant)
+            yield from globals_read(constant)

@@ -252,12 +252,12 @@ class ProductWithHessian(Protocol):
     ) -> HessianProductWithAux[A]: ...
     @overload
     def __call__(
-        self, f: Callable[..., Any], primals: X, tangents: Any, has_aux: Literal[False] = False,
+        self, f: Callable[..., Any], primals: X, tangents: Any, *, has_aux: Literal[False] = False,
         holomorphic: bool = False,
     ) -> X: ...  # fmt: skip
     @overload
     def __call__(
-        self, f: Callable[..., tuple[Any, A]], primals: X, tangents: Any, has_aux: Literal[True],
+        self, f: Callable[..., tuple[Any, A]], primals: X, tangents: Any, *, has_aux: Literal[True],
         holomorphic: bool = False,
     ) -> tuple[X, A]: ...  # fmt: skip
 
@@ -372,11 +372,11 @@ class Jvp(Protocol):
 
     @overload
     def __call__(
-        self, f: Callable[..., R], primals: Sequence[Any], tangents: Sequence[Any], has_aux: Literal[False] = False
+        self, f: Callable[..., R], primals: Sequence[Any], tangents: Sequence[Any], *, has_aux: Literal[False] = False
     ) -> tuple[R, R]: ...
     @overload
     def __call__(
-        self, f: Callable[..., tuple[R, A]], primals: Sequence[Any], tangents: Sequence[Any], has_aux: Literal[True]
+        self, f: Callable[..., tuple[R, A]], primals: Sequence[Any], tangents: Sequence[Any], *, has_aux: Literal[True]
     ) -> tuple[R, R, A]: ...
 
 

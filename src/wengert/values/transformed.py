@@ -63,13 +63,13 @@ class Transformed(Remade):
         return self.__func__(*args, **kwargs)
 
 
-def check_function(make: Callable[..., Any], f: Any) -> None:
-    """Raise ArgumentError if `f` is not callable, as in `grad(f(x))`."""
+def check_function(make: Callable[..., Any], f: Any, form: str = "(f)(x) or {}(lambda x: ...)(x)") -> None:
+    """Raise ArgumentError if `f` is not callable, as in `grad(f(x))`; `form` is a right call, behind the name."""
     if not callable(f):
         name = make.__name__
         raise ArgumentError(
-            f"{name} needs a function, not its value: a {type(f).__name__} cannot be called. Write {name}(f)(x) or "
-            f"{name}(lambda x: ...)(x)."
+            f"{name} needs a function, not its value: a {type(f).__name__} cannot be called. Write {name}"
+            f"{form.format(name)}."
         )
 
 

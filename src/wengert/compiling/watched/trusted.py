@@ -35,10 +35,18 @@ def top_package(home: str) -> str:
 def is_library_namespace(space: dict[str, Any]) -> bool:
     """Whether a namespace is that of a library module, and not of one that merely has its name."""
     name = space.get("__name__")
+    if type(name) is str and name.startswith("namedtuple_"):
+        return any([not belongs_to_user(cls) for cls in tuple.__subclasses__() if _has_globals(cls, space)])
     if type(name) is str and top_package(name) in LIBRARY_MODULES:
         module = sys.modules.get(name)
         return (module is not None and vars(module) is space) or any([space is vars(made) for made in COPIES])
     return False
+
+
+def _has_globals(cls: type, space: dict[str, Any]) -> bool:
+    """Whether a namespace is that in which the `__new__` of a named tuple was generated."""
+    made = cls.__new__
+    return type(made) is types.FunctionType and made.__globals__ is space
 
 
 def belongs_to_user(thing: Any) -> bool:
