@@ -114,6 +114,17 @@ def _refuse_more(make: Callable[..., Any], more: tuple[Any, ...]) -> None:
         )
 
 
+_SIGNATURE_OF_PRODUCT = inspect.Signature(
+    [
+        inspect.Parameter("primals", inspect.Parameter.POSITIONAL_ONLY, default=..., annotation=Any),
+        inspect.Parameter("vectors", inspect.Parameter.POSITIONAL_ONLY, default=..., annotation=Any),
+        inspect.Parameter("args", inspect.Parameter.VAR_POSITIONAL, annotation=Any),
+        inspect.Parameter("kwargs", inspect.Parameter.VAR_KEYWORD, annotation=Any),
+    ],
+    return_annotation=Any,
+)
+
+
 def _product_or_function(
     make: Callable[..., Any], f: Callable[..., Any], primals: Any, vectors: Any, has_aux: bool, holomorphic: bool
 ) -> Any:
@@ -125,10 +136,9 @@ def _product_or_function(
     def product(primals: Any = ..., vectors: Any = ..., /, *args: Any, **kwargs: Any) -> Any:
         return _product_with_hessian(make, f, primals, vectors, has_aux, holomorphic, args, kwargs)
 
-    own_signature = inspect.signature(product)
     made = transforms(make, original, has_aux=has_aux, holomorphic=holomorphic)(product)
     for function in (product, made):
-        vars(function)["__signature__"] = own_signature  # not that of f
+        vars(function)["__signature__"] = _SIGNATURE_OF_PRODUCT  # not that of f
     return made
 
 
