@@ -6,6 +6,7 @@ can be observed must be the same after each call: state, lists, output and warni
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import io
 import logging
@@ -452,7 +453,7 @@ def reads_all_of_what_it_changed() -> Program:
     return of_model(f)
 
 
-@uncompiled
+@compiled
 def changes_a_namespace() -> Program:
     space = types.SimpleNamespace(count=0)
 
@@ -474,6 +475,86 @@ def counts_in_its_class() -> Program:
 
     program = of_model(f, Counting)
     return Program(program.f, lambda: (program.state(), Counting.count))
+
+
+@compiled
+def writes_into_a_dictionary() -> Program:
+    log: dict[Any, Any] = {"n": 0, "sum": 0.0, "kept": "a"}
+
+    def f(w: Any) -> Any:
+        log["n"] += 1
+        log["sum"] += float(w[0])
+        log["last"] = w.copy()
+        log[log["kept"]] = [w[1], {"w": w}]
+        log.pop("absent", None)
+        return loss(w) * log["n"] + log["sum"]
+
+    return Program(f, lambda: log)
+
+
+@compiled
+def deletes_from_a_dictionary() -> Program:
+    log: dict[Any, Any] = {}
+
+    def f(w: Any) -> Any:
+        log["a"] = w[0]
+        found = loss(w) * log.pop("a")
+        log.update(b=found, c=w)
+        del log["b"]
+        return found
+
+    return Program(f, lambda: log)
+
+
+@compiled
+def logs_into_a_default_dictionary() -> Program:
+    log: Any = collections.defaultdict(list)
+
+    def f(model: Any, w: Any) -> Any:
+        log["loss"].append(loss(w))
+        log["size"].append(w[0])
+        return loss(w)
+
+    program = of_model(f)
+    return Program(program.f, lambda: (dict(log), program.state()))
+
+
+@compiled
+def layers_cache_their_inputs() -> Program:
+    layers: list[Any] = [{"w": np.eye(3) * k, "cache": {}} for k in (1.0, 2.0)]
+
+    def f(w: Any) -> Any:
+        x: Any = X * w
+        for layer in layers:
+            layer["cache"]["x"] = x
+            x = np.tanh(x @ layer["w"])
+        return np.sum(x**2)
+
+    return Program(f, lambda: layers)
+
+
+@compiled
+def counts_in_a_decorator() -> Program:
+    def inner(w: Any) -> Any:
+        return loss(w)
+
+    def f(w: Any) -> Any:
+        inner.calls += 1  # type: ignore[attr-defined]
+        inner.last = w[0]  # type: ignore[attr-defined]
+        return inner(w) * inner.calls  # type: ignore[attr-defined]
+
+    inner.calls = 0  # type: ignore[attr-defined]
+    return Program(f, lambda: {**vars(inner)})
+
+
+@uncompiled
+def extends_lists() -> Program:
+    def f(model: Any, w: Any) -> Any:
+        model.losses.extend([loss(w), w[0]])
+        model.losses += [1.0]
+        return loss(w)
+
+    return of_model(f)
 
 
 @uncompiled

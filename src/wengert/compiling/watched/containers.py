@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import collections
 import enum
 import functools
 from collections.abc import Iterator
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any
 
-from wengert.compiling.watched.effects import without_counters
+from wengert.compiling.watched.effects import set_content, without_counters
 from wengert.compiling.watched.watchable import has_readable_state, is_same_value, literal, may_have_copies
 from wengert.errors import RefusedCallError
 from wengert.recording.recording import users_line
 from wengert.values.names import is_heap_type
 
+DICTIONARIES = (dict, collections.defaultdict, collections.OrderedDict)
+
 
 def reader_of(value: Any) -> Any:
     """Return the function that reads a container as a whole; None for other values."""
     t = type(value)
-    if t in (list, tuple, dict):
+    if t in (list, tuple, *DICTIONARIES):
         return _read_container
     if t is functools.partial:
         return _read_partial
@@ -30,8 +33,10 @@ def reader_of(value: Any) -> Any:
 def _read_container(reads: Any, value: Any, accessor: str) -> Any:
     """Read a list, tuple or dictionary; return the tuple with its traced items, else the container itself."""
     t = type(value)
-    reads.add_guard(f"type({accessor}) is {t.__name__}")
-    if t is dict:
+    reads.add_guard(f"type({accessor}) is {t.__name__ if t in (list, tuple, dict) else reads.pin(t)}")
+    if t is collections.defaultdict:
+        reads.read(value.default_factory, f"{accessor}.default_factory")
+    if t in DICTIONARIES:
         items = _guard_keys(reads, value, accessor)
         if items is None:
             reads.give_up("it reads a dictionary whose keys wengert cannot compare", accessor)
@@ -48,7 +53,7 @@ def _read_container(reads: Any, value: Any, accessor: str) -> Any:
         reads.open_tuples.add(id(value))
     parts = {key: reads.read(value[key], f"{accessor}[{text}]") for key, text in items.items()}
     if t is not tuple:
-        reads.swapped.put(value, t(parts) if t is dict else [*parts.values()])
+        reads.swapped.put(value, [*parts.values()] if t is list else parts)
         return value
     reads.open_tuples.discard(id(value))
     is_changed = any(part is not value[key] for key, part in parts.items())
@@ -62,14 +67,12 @@ def _guard_keys(reads: Any, value: dict[Any, Any], accessor: str) -> dict[Any, s
     if {*types} <= {str, int}:
         keys = reads.pin([*value], f"[{', '.join([literal(key) or 'an integer' for key in value])}]")
         reads.add_guard(f"[*map(type, {accessor})] == {reads.pin(types, 'their types')} and [*{accessor}] == {keys}")
-    elif all(issubclass(t, enum.Enum) for t in types):
+    elif all(issubclass(t, (enum.Enum, type, FunctionType, ModuleType)) for t in types):  # compared by identity
         names = {key: reads.pin(key) for key in value}
         reads.add_guard(f"[*map(id, {accessor})] == {[*map(id, names)]}")
         return names
     elif all(map(has_readable_state, value)):
-        reads.add_guard(
-            f"type({accessor}) is dict and {reads.pin(is_same_value)}((*{accessor},), {reads.pin((*value,))})"
-        )
+        reads.add_guard(f"{reads.pin(is_same_value)}((*{accessor},), {reads.pin((*value,))})")
     else:
         return None
     return {key: reads.constant(key) for key in value}
@@ -139,6 +142,17 @@ class SwappedContainers:
         """Whether user code has changed one of the containers since `put`."""
         return not all([_is_unchanged(container, swapped) for container, _, swapped in self._contents])
 
+    def changed_dictionaries(self) -> list[tuple[Any, Any, Any]]:
+        """Return the changed dictionaries, with their contents before the trace and when it began."""
+        dictionaries = [found for found in self._contents if isinstance(found[0], dict)]
+        return [found for found in dictionaries if not _is_unchanged(found[0], found[2])]
+
+    def undo(self) -> None:
+        """Have all containers as they were before the trace."""
+        for container, original, _ in self._contents:
+            set_content(container, original)
+        self._contents.clear()
+
     def restore(self, originals: dict[int, tuple[Any, Any]]) -> Iterator[tuple[Any, Any]]:
         """Restore all, and yield each changed container, with the items it had; its traced items are replaced."""
         while self._contents:
@@ -170,12 +184,12 @@ def _set_items(container: Any, items: Any) -> None:
     """Replace the items of a list or dictionary, under the same keys."""
     if type(container) is list:
         container[:] = items
-    elif type(container) is dict:
+    elif isinstance(container, dict):
         container.update(items)
 
 
 def _restore_items(container: Any, originals: dict[int, tuple[Any, Any]]) -> None:
     """Replace the traced items of a changed container by their originals."""
-    keys = range(len(container)) if type(container) is list else [*container] if type(container) is dict else ()
+    keys = range(len(container)) if type(container) is list else [*container] if isinstance(container, dict) else ()
     for key in keys:
         container[key] = without_counters(container[key], originals)

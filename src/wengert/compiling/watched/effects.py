@@ -58,6 +58,7 @@ class Effects:
         self.learned = Learned()
         self.count = 0  # of all effects so far: states of loops with another count differ
         self.places: dict[tuple[int, str], tuple[Place, Any]] = {}  # with the values before the call
+        self.dictionaries: list[tuple[dict[Any, Any], Any, str, dict[Any, Any]]] = []  # contents before, changed items
         self.sinks: dict[int, tuple[list[Any], str, Any]] = {}  # lists from outside, their accessors and replacements
         self.calls: list[str] = []  # the lines of calls
         self.delayed: list[Callable[[], Any]] = []  # calls that a trace with symbolic integers makes at its end
@@ -98,6 +99,15 @@ class Effects:
             if value is not before:
                 needed += [place.accessor, f"{set_value}.Unset" if value is Unset else expression(value)]
                 changes.append(f"{set_value}(e{len(needed) - 2}, {place.name!r}, e{len(needed) - 1})")
+        for _, _, accessor, items in self.dictionaries:
+            needed.append(accessor)
+            name = f"e{len(needed) - 1}"
+            for key, value in items.items():
+                if value is Unset:
+                    changes.append(f"del {name}[{expression(key)}]")
+                else:
+                    needed.append(expression(value))
+                    changes.append(f"{name}[{expression(key)}] = e{len(needed) - 1}")
         for _, accessor, sink in self.sinks.values():
             needed += [accessor, f"[{', '.join(map(expression, list.__iter__(sink)))}]"]
             changes.append(f"e{len(needed) - 2}.extend(e{len(needed) - 1})")
@@ -138,7 +148,12 @@ class Effects:
             set_value_at(place.holder, place.name, before)
         for own, _, sink in self.sinks.values():
             del own[len(own) - len(sink.settled) :]
+        contents = [(holder, dict(holder)) for holder, *_ in self.dictionaries]
+        for holder, content, *_ in self.dictionaries:
+            set_content(holder, content)
         yield
+        for holder, content in contents:
+            set_content(holder, content)
         for place, value in after:
             set_value_at(place.holder, place.name, value)
         for own, _, sink in self.sinks.values():
@@ -190,11 +205,22 @@ def set_value_at(holder: Any, name: str, value: Any) -> None:
         object.__setattr__(holder, name, value)
 
 
+def set_content(container: Any, items: Any) -> None:
+    """Replace all that a list, a dictionary or a set holds."""
+    if type(container) is list:
+        container[:] = items
+    else:
+        container.clear()
+        container.update(items)
+
+
 set_value_at.Unset = Unset  # type: ignore[attr-defined]
 
 
 def can_set(holder: Any, name: str) -> bool:
     """Whether an attribute is kept in the object's dictionary or a slot, so that `set_value_at` can write it."""
+    if type(holder) is types.FunctionType:
+        return not hasattr(types.FunctionType, name)
     raw, _ = lookup_with_owner(type(holder), name)
     is_slot = type(raw) is types.MemberDescriptorType
     return has_only_attributes(type(holder)) and (is_slot or not hasattr(type(raw), "__set__"))
@@ -207,6 +233,12 @@ def _refusing(name: str) -> Any:
         return refuse_counter(f"it calls {name} of a list that it appends to")
 
     return call
+
+
+def _extend(self: Any, values: Any) -> Any:
+    for value in values:
+        _append(self, value)
+    return self
 
 
 def _append(self: Any, value: Any) -> None:
@@ -223,6 +255,8 @@ Sink: Any = type("Sink", (list,), {
     "__init__": lambda self, effects: setattr(self, "effects", effects),
     "__bool__": _refusing("__len__"),
     "append": _append,
+    "extend": lambda self, values: _extend(self, values) and None,
+    "__iadd__": _extend,
     "settled": (),
 })  # fmt: skip
 """A list that takes what the code appends, and refuses all else."""

@@ -198,7 +198,11 @@ class Inputs(Guards):
         elif t is functools._lru_cache_wrapper:
             self.guard_is(accessor, value)
             self.read_callable(value.__wrapped__)
-        elif is_struct_sequence(t) and has_readable_state((*value,)):
+        elif (
+            t is types.UnionType
+            or t.__module__ == "typing"
+            or (is_struct_sequence(t) and has_readable_state((*value,)))
+        ):
             self.guard_is(accessor, value)
         elif issubclass(t, OUTLETS):
             self.add_guard(f"type({accessor}) is {self.pin(t)}")
@@ -207,6 +211,10 @@ class Inputs(Guards):
             self._read_instance(value, accessor, t)
         else:
             owner = getattr(value, "__self__", None) if t is types.BuiltinMethodType else None
+            if has_readable_state(owner) and owner is not None:
+                self.add_guard(f"type({accessor}) is {self.pin(t)} and {accessor}.__name__ == {value.__name__!r}")
+                self.read(owner, f"{accessor}.__self__")
+                return
             kind = t.__name__ if owner is None else f"method of a {type(owner).__name__}"
             self.give_up(f"it reads a {kind} ({self.describe(accessor)}), which wengert cannot inspect")
 

@@ -33,6 +33,7 @@ from wengert.compiling.watched.trusted import (
 from wengert.compiling.watched.watchable import (
     ATOMS,
     GENERATORS,
+    Unset,
     Wrapper,
     has_only_attributes,
     has_own_attribute,
@@ -148,7 +149,7 @@ class Reads(Inputs):
     def function_attribute(self, f: types.FunctionType, name: str, value: Any) -> Any:
         """Guard an attribute of a function from outside; give up on those that are hard to guard."""
         accessor = self.pin(f)
-        if is_library_namespace(f.__globals__):
+        if is_library_namespace(f.__globals__) or self.effects.is_written(f, name):
             return value
         if name == "__dict__" and not value:
             self.add_guard(f"not {accessor}.__dict__")
@@ -339,16 +340,31 @@ class Reads(Inputs):
         for changed, before in self.swapped.restore(self.originals):
             if type(changed) is list and [*map(id, changed[: len(before)])] == [*map(id, before)]:
                 self.effects.learned.grown.add(self.describe(self.accessor_of(changed) or ""))
-            self.give_up(f"it changes a {type(changed).__name__} from outside the function", may_retry=True)
+            if not any([changed is holder for holder, *_ in self.effects.dictionaries]):
+                self.give_up(f"it changes a {type(changed).__name__} from outside the function", may_retry=True)
 
     def add_effects(self) -> None:
-        """Have the next trace compute the integers that this one has changed, as they differ at each call."""
+        """Add the changes of places and dictionaries to the effects."""
         for place, before in self.effects.places.values():
-            after, text = value_at(place.holder, place.name), self.accessor_of_place(place)
-            if type(before) is type(after) is int and before != after and text in self.integers.values():
-                may_count = self.effects.learned.may_count
-                self.effects.learned.counted.update([self.describe(text)] if may_count else [])
-                self.give_up(f"it changes the integer {self.describe(text)}", may_retry=may_count)
+            self._note_change(self.accessor_of_place(place), before, value_at(place.holder, place.name))
+        for holder, original, begun in self.swapped.changed_dictionaries():
+            accessor = self.accessor_of(holder)
+            items = {key: holder.get(key, Unset) for key in {**begun, **holder}}
+            changed = {key: value for key, value in items.items() if value is not begun.get(key, Unset)}
+            if not accessor or {*map(type, changed)} - {str, int}:
+                self.give_up("it changes a dictionary from outside under keys of other types", may_retry=True)
+                continue
+            self.effects.count += 1
+            self.effects.dictionaries.append((holder, original, accessor, changed))
+            for key, value in changed.items():
+                self._note_change(f"{accessor}[{key!r}]", begun.get(key), value)
+
+    def _note_change(self, place: str, before: Any, after: Any) -> None:
+        """Have the next trace compute an integer that this one has changed, as it differs at each call."""
+        if type(before) is type(after) is int and before != after and place in self.integers.values():
+            may_count = self.effects.learned.may_count
+            self.effects.learned.counted.update([self.describe(place)] if may_count else [])
+            self.give_up(f"it changes the integer {self.describe(place)}", may_retry=may_count)
 
     def accessor_of_place(self, place: Place) -> str:
         """Return the accessor by which the value at a place is read."""

@@ -202,6 +202,8 @@ def watch_write(obj: Any, name: str, site: Site | None, is_plain: bool = False) 
         return
     t, known = type(obj), reads.accessor_of(obj)
     is_shared = issubclass(t, (type, types.ModuleType, types.FunctionType))
+    if t is types.FunctionType and not is_library_namespace(obj.__globals__):
+        known, is_shared = reads.pin(obj), not can_set(obj, name)
     if known and not is_shared and name:
         if not is_plain and (_defines_writing(t) or type(lookup_with_owner(t, name)[0]) is property):
             return  # the code of the class is traced

@@ -90,6 +90,7 @@ def trace_watched(
                 check_counters(recording)
         except SymbolicIntError:
             reads.effects.undo()
+            reads.swapped.undo()
             raise
         finally:
             reads.restore()

@@ -38,6 +38,10 @@ _HARMLESS_DESCRIPTORS = (
 """Types of descriptors that read no hidden state. NoneType is that of a name which only `__getattr__` finds."""
 
 
+_OF_CYTHON = {"cython_function_or_method", "fused_cython_function"}
+"""Names of the types of functions that Cython compiles; each module has its own."""
+
+
 class Wrapper:
     """A callable object of this package that calls the function `wrapped`."""
 
@@ -69,7 +73,7 @@ def new_with_attributes(t: Any, attributes: dict[str, Any]) -> Any:
 
 
 def is_struct_sequence(t: Any) -> bool:
-    """Whether a class is one of C's named tuples, such as that of `sys.version_info`."""
+    """Whether a class is one of C's named tuples of constants, such as that of `sys.version_info`."""
     return issubclass(t, tuple) and hasattr(t, "n_sequence_fields") and not is_heap_type(t)
 
 
@@ -125,6 +129,8 @@ def runs_functions_only(raw: Any) -> bool:
     """Whether reading a class attribute with this raw value runs nothing but Python functions, which are watched."""
     if issubclass(type(raw), (staticmethod, classmethod)):
         return issubclass(type(raw.__func__), (types.FunctionType, *CONSTANT_CALLABLES))
+    if type(raw).__name__ in _OF_CYTHON:
+        return True
     if type(raw) is functools.cached_property:
         return issubclass(type(raw.func), types.FunctionType)
     if type(raw) is property or issubclass(type(raw), types.DynamicClassAttribute):
