@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from native_by_python import interpret_program
 from random_tapes import arguments, random_tape
 
 import wengert as wg
 from wengert.compiling.native import module as native_module
 from wengert.compiling.native import tiering as native_choosing
 from wengert.compiling.native.compiled import compile_native
-from wengert.compiling.native.module import interpret_program
 from wengert.compiling.native.tiering import TieredFunction
 from wengert.compiling.native.values import Affine, FlatMemory, UnsupportedOp, View
 from wengert.errors import NativeUnavailableError

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from native_by_python import interpret_program
 from test_native import by_python
 
 import wengert as wg
 from wengert.compiling.native.compiled import compile_native
-from wengert.compiling.native.module import interpret_program
 from wengert.compiling.native.values import UnsupportedOp
 from wengert.tape.loops import Loop
 from wengert.tape.ops import Call, Input

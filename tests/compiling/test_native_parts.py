@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.special as sp
+from native_by_python import interpret_program
 from random_tapes import arguments, random_tape
 
 import wengert as wg
 from wengert.compiling.native import source
 from wengert.compiling.native.compiled import compile_native
-from wengert.compiling.native.module import interpret_program
 from wengert.compiling.native.parts import TapeCutter
 from wengert.compiling.native.values import UnsupportedOp
 from wengert.tape.ops import Call, Input

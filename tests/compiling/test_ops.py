@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from native_by_python import interpret_program
 
 import wengert as wg
 from wengert.compiling import ops
 from wengert.compiling.loops import deferred_reverse
 from wengert.compiling.native.compiled import compile_native
-from wengert.compiling.native.module import interpret_program
 from wengert.compiling.row_ops import row_plan
 from wengert.compiling.scalar_specialisation import with_floats
 from wengert.compiling.split_columns import split_into_columns
@@ -155,18 +155,16 @@ def test_what_numpy_says_is_asked() -> None:
 
 
 @pytest.fixture
-def new_row() -> Iterator[Any]:
+def new_row(monkeypatch: pytest.MonkeyPatch) -> Any:
     """np.logaddexp2, which has no row, with one."""
     assert ops.info(np.logaddexp2) is ops.UNKNOWN
 
     def on_floats(x: float, y: float) -> float:
         return math.log2(2.0**x + 2.0**y)
 
-    ops.enter(
-        ops.OpInfo("logaddexp2", (np.logaddexp2,), 2, ops.ScalarOp("log2(pow(2.0, {0}) + pow(2.0, {1}))"), on_floats)
-    )
-    yield np.logaddexp2
-    del ops._TABLE[np.logaddexp2]
+    word = ops.ScalarOp("log2(pow(2.0, {0}) + pow(2.0, {1}))")
+    monkeypatch.setitem(ops._TABLE, np.logaddexp2, ops.OpInfo("logaddexp2", (np.logaddexp2,), 2, word, on_floats))
+    return np.logaddexp2
 
 
 def test_a_new_function_is_native(new_row: Any) -> None:

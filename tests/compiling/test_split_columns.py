@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from native_by_python import interpret_program
 from test_native import by_python
 
 import wengert as wg
 from wengert.compiling import pipeline, split_columns
 from wengert.compiling.blocking import BlockLoop, with_block_loops
 from wengert.compiling.native.compiled import compile_native
-from wengert.compiling.native.module import interpret_program
 from wengert.compiling.native.values import UnsupportedOp
 from wengert.compiling.split_columns import split_into_columns
 from wengert.tape.ops import Call

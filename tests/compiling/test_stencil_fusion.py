@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from native_by_python import interpret_program
 
 import wengert as wg
 from wengert.compiling.native import stencil_fusion
 from wengert.compiling.native.compiled import compile_native
-from wengert.compiling.native.module import interpret_program
 from wengert.compiling.native.stencil_fusion import fuse_stencils
 from wengert.tape.ops import Call
 from wengert.values import functional

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 from matrix_sources import matrix_arguments, matrix_function
+from native_by_python import interpret_program
 
 import wengert as wg
 from wengert.compiling.loops import deferred_reverse
 from wengert.compiling.native.compiled import compile_native
-from wengert.compiling.native.module import interpret_program
 from wengert.compiling.native.values import UnsupportedOp
 
 

@@ -92,7 +92,7 @@ class CompiledFunction(Remade, Wrapper):
             result = entry.call(*given)
             if type(result) is not Miss:
                 if entry is not entries[0]:  # the next call is likely to use it, too
-                    self._entries[key] = _moved_to_front(entries, entry)
+                    self._entries[key] = [entry, *[other for other in entries if other is not entry]]
                 if entry.takes_derivative and has_nan(result):  # perhaps 0·inf, which a reverse pass avoids
                     return self.wrapped(*args, **kwargs)
                 return result
@@ -112,10 +112,10 @@ class CompiledFunction(Remade, Wrapper):
         counts = {of: _count_paths(entries) for of, entries in self._entries.items()}
         if self._eager is None and (counts.get(key, 0) >= MOST_PER_FORM or sum(counts.values()) >= MOST_TRACES):
             given = (*args, *kwargs.values())
-            guard = (
-                known[0].failing_guard(given) or known[0].failing_tape_guard(given) if known else "the form of the call"
+            guard = known and (known[0].failing_guard(given) or known[0].failing_tape_guard(given))
+            self._give_up(
+                f"its calls need too many traces; the last guard that failed: {guard or 'the form of the call'}"
             )
-            self._give_up(f"its calls need too many traces; the last guard that failed: {guard}")
         if self._eager is not None:
             self._raise_if_strict()
             return self.wrapped(*args, **kwargs)
@@ -205,11 +205,8 @@ class CompiledFunction(Remade, Wrapper):
             self._entries[key] = _with_entry(self._entries.get(key, ()), verified)
             verified.traced = None
         elif is_alone and not SESSION.recordings:
-            self._give_up(
-                f"it changes values that it reads from outside the function; the guard that failed: {failing}"
-                if failing
-                else "its generated code returned other numbers than its trace"
-            )
+            changed = f"it changes values that it reads from outside the function; the guard that failed: {failing}"
+            self._give_up(changed if failing else "its generated code returned other numbers than its trace")
 
     def _trace_with_counters(
         self, found: WatchedTrace, parameters: list[str], args: Any, kwargs: Any
@@ -263,9 +260,8 @@ class CompiledFunction(Remade, Wrapper):
     def _raise_if_strict(self) -> None:
         """With `strict`, raise the reason why the function would run uncompiled."""
         if self.strict:
-            raise NotCompiledError(
-                f"{callable_name(self.wrapped)} cannot be compiled: {self._eager}\n{_HOW_TO_COMPILE}"
-            )
+            name = callable_name(self.wrapped)
+            raise NotCompiledError(f"{name} cannot be compiled: {self._eager}\n{_HOW_TO_COMPILE}")
 
     def explain(self) -> str:
         """Describe the traces so far: their inputs, guards and loops; and why the function runs uncompiled, if so."""
@@ -304,10 +300,6 @@ def _reproduces_trace(entry: CompiledTrace, found: WatchedTrace, given: tuple[An
     return entry.takes_derivative and has_nan(made) and not has_nan(found.value)
 
 
-def _moved_to_front(entries: Sequence[CompiledTrace], entry: CompiledTrace) -> list[CompiledTrace]:
-    return [entry, *[other for other in entries if other is not entry]]
-
-
 def _with_entry(entries: Sequence[CompiledTrace], entry: CompiledTrace) -> list[CompiledTrace]:
     """Append an entry; it replaces the last one with the same code if there are MOST_PER_FORM of these."""
     alike = [other for other in entries if other.code_key == entry.code_key]
@@ -316,9 +308,8 @@ def _with_entry(entries: Sequence[CompiledTrace], entry: CompiledTrace) -> list[
 
 def _count_paths(entries: Sequence[CompiledTrace]) -> int:
     """Count the entries, those with the same code once."""
-    return len(
-        [entry for k, entry in enumerate(entries) if entry.code_key not in [other.code_key for other in entries[:k]]]
-    )
+    keys = [entry.code_key for entry in entries]
+    return len([key for k, key in enumerate(keys) if key not in keys[:k]])
 
 
 @signatures.compile

@@ -49,21 +49,22 @@ def count_guards(ops: Iterable[Op], times: int = 1) -> Counter[Any]:
 
 
 class GuardCount:
-    """The guards of some ops, counted before a pass that may change these ops in place."""
+    """The guards of some ops, which a pass may change in place later."""
 
     def __init__(self, ops: Iterable[Op]) -> None:
-        self.guards, self.counts = [*filter(is_guard, with_bodies(ops))], count_guards(ops)
+        self.guards = [*filter(is_guard, with_bodies(ops))]
+        self.counts = count_guards(ops) if self.guards else Counter[Any]()
 
-    def check_kept(self, new: Iterable[Op], answered: Counter[Any] | None = None) -> None:
+    def check_kept(self, new: GuardCount, answered: Counter[Any] | None = None) -> None:
         """Raise LostGuardError unless `new` has all these guards but those that are `answered`."""
-        lost = self.counts - count_guards(new) - (answered or Counter())
+        lost = self.counts - new.counts - (answered or Counter())
         if lost:
             raise LostGuardError(next(op for op in self.guards if _guard_key(op) in lost))
 
 
 def check_guards_kept(old: Iterable[Op], new: T, answered: Counter[Any] | None = None) -> T:
     """Return `new` if it has all guards of `old` but those that are `answered`; else raise LostGuardError."""
-    GuardCount(old).check_kept(new, answered)
+    GuardCount(old).check_kept(GuardCount(new), answered)
     return new
 
 

@@ -31,7 +31,7 @@ from wengert.tape.liveness import LoopMemory, is_atom
 from wengert.tape.ops import Call, Op, Variable, references, value_of
 from wengert.tape.source import SourceWriter, compile_source
 from wengert.values import functional
-from wengert.values.keys import as_view
+from wengert.values.keys import as_view, full_key, key_parts
 from wengert.values.names import TIGHT
 
 SHORT_ROW = 100  # elements; when two arrays are broadcast, the loop over each row costs as much as some 25 elements
@@ -101,16 +101,15 @@ class PlacedWriter(SourceWriter):
         self.targets = {op: names[k] for op, k in self.placement.places.items()}
         pool, buffers_name = self.name("pool"), self.name("buffers")
         self.pool = self.outside.constants[pool] = Pool(buffers)
-        before = len(self.lines)
+        begin = len(self.lines)
+        self.lines.append(f"{', '.join(names)}{',' * (len(names) == 1)} = {buffers_name}")
         super().body()
-        inside = [f"{', '.join(names)}{',' * (len(names) == 1)} = {buffers_name}", *self.lines[before:]]
-        self.lines[before:] = [
-            f"{buffers_name} = {pool}.take()",
-            "try:",
-            *(f"    {line}" for line in inside),
-            "finally:",
-            f"    {pool}.give({buffers_name})",
-        ]
+        self.indent(begin, f"{buffers_name} = {pool}.take()", "try:")
+        self.lines += ["finally:", f"    {pool}.give({buffers_name})"]
+
+    def indent(self, begin: int, *head: str) -> None:
+        """Indent the lines from `begin` on, under these lines."""
+        self.lines[begin:] = [*head, *(f"    {line}" for line in self.lines[begin:])]
 
     def inner(self, op: Call, memory: LoopMemory) -> Self:
         inner = super().inner(op, memory)
@@ -147,7 +146,7 @@ class PlacedWriter(SourceWriter):
         self.outside.constants[self.warn_once_name] = warn_once
         begin = len(self.lines)
         super().write(op)
-        self.lines[begin:] = [f"with {self.warn_once_name}():", *(f"    {line}" for line in self.lines[begin:])]
+        self.indent(begin, f"with {self.warn_once_name}():")
 
     def write_in_store(self, op: Call, store: Call) -> None:
         """Write an op whose result, final or intermediate, is computed in the target of a store."""
@@ -270,12 +269,8 @@ class FloatWriter(PlacedWriter):
         self.lines.append(f"if {self.outside.expr(handles_fp_errors).text}(): {self.fallback}")
         before = len(self.lines)
         super().body()
-        self.lines[before:] = [
-            "try:",
-            *(f"    {line}" for line in self.lines[before:]),
-            "except (ArithmeticError, ValueError):  # where NumPy has inf or nan",
-            f"    {self.fallback}",
-        ]
+        self.indent(before, "try:")
+        self.lines += ["except (ArithmeticError, ValueError):  # where NumPy has inf or nan", f"    {self.fallback}"]
 
     def call(self, op: Call) -> Snippet:
         """Write a choice between two floats as an expression, any other call as usual."""
@@ -327,13 +322,9 @@ def is_spread(op: Call) -> bool:
 
 def edges(key: Any, shape: tuple[int, ...]) -> list[str] | None:
     """Return keys of the rest of an array outside a slice along one axis; None for keys of other kinds."""
-    parts = list(key) if isinstance(key, tuple) else [key]
-    if not all([part is Ellipsis or type(part) is slice for part in parts]) or any(references(parts)):
+    if not all([part is Ellipsis or type(part) is slice for part in key_parts(key)]) or any(references(key)):
         return None
-    if Ellipsis in parts:
-        k = parts.index(Ellipsis)
-        parts[k : k + 1] = [slice(None)] * (len(shape) - len(parts) + 1)
-    spans = [range(n)[part] for n, part in zip(shape, parts, strict=False)]
+    spans = [range(n)[part] for n, part in zip(shape, full_key(key, len(shape)), strict=True)]
     narrow = [axis for axis, span in enumerate(spans) if len(span) < shape[axis]]
     if any([span.step != 1 for span in spans]) or len(narrow) > 1:
         return None

@@ -115,11 +115,16 @@ def _arithmetic(name: str, sign: Any, ufunc: Any, word: str, raises: str = "", *
     return _elementwise(name, arity, ufunc, sign, word=scalar, on_floats=sign, exact=True, sign=sign, **rest)
 
 
-def _of_math(name: str, ufunc: Any, function: Any = None, fast: str = "", **rest: Any) -> OpInfo:
-    """Return the row of a function of one number that NumPy and `math` both have."""
-    function = function or getattr(math, name)
-    word = ScalarOp(f"{function.__name__}({{0}})", FLOAT_KIND, _NOT_FINITE, True, fast=fast)
-    return _elementwise(name, 1, ufunc, function, word=word, on_floats=function, **rest)
+def _exact(name: str, arity: int, *functions: Any, word: str | ScalarOp, **rest: Any) -> OpInfo:
+    """Return the row of an operation whose last function returns the same bits for Python floats."""
+    return _elementwise(name, arity, *functions, word=word, on_floats=functions[-1], exact=True, **rest)
+
+
+def _of_math(name: str, ufunc: np.ufunc, fast: str = "") -> OpInfo:
+    """Return the row of a function that NumPy and `math` both have."""
+    function, operands = getattr(math, name), "{0}, {1}" if ufunc.nin == 2 else "{0}"
+    word = ScalarOp(f"{name}({operands})", FLOAT_KIND, _NOT_FINITE, True, fast=fast)
+    return _elementwise(name, ufunc.nin, ufunc, function, word=word, on_floats=function)
 
 
 def _comparison(name: str, sign: str, test: Any, ufunc: Any) -> OpInfo:
@@ -137,48 +142,32 @@ _ELEMENTWISE = (
     _arithmetic("multiply", operator.mul, np.multiply, "{0} * {1}", cost=1),
     _arithmetic("divide", operator.truediv, np.divide, "{0} / {1}", "{2} == 0.0"),
     _arithmetic("negative", operator.neg, np.negative, "-{0}", cost=1),
-    _elementwise("absolute", 1, np.absolute, abs, operator.abs, word="abs({0})", on_floats=abs, exact=True),
-    _elementwise("fabs", 1, np.fabs, math.fabs, word="abs({0})", on_floats=math.fabs, exact=True),
+    _exact("absolute", 1, np.absolute, operator.abs, abs, word="abs({0})"),
+    _exact("fabs", 1, np.fabs, math.fabs, word="abs({0})"),
     _elementwise("positive", 1, np.positive, operator.pos, np.float64, word="{0}"),
     _elementwise("float", 1, float, word="{0}", cost=0),
     _elementwise("square", 1, np.square, word="{0} * {0}", cost=1),
     _elementwise("reciprocal", 1, np.reciprocal, word="1.0 / {0}"),
-    _elementwise(
-        "sqrt", 1, np.sqrt, math.sqrt,
-        word=ScalarOp("sqrt({0})", FLOAT_KIND, _NOT_FINITE), on_floats=math.sqrt, exact=True,
-    ),
+    _exact("sqrt", 1, np.sqrt, math.sqrt, word=ScalarOp("sqrt({0})", FLOAT_KIND, _NOT_FINITE)),
     _elementwise("power", 2, np.power, operator.pow, pow, on_floats=operator.pow),
-    _elementwise(
-        "maximum", 2, np.maximum, larger_of_floats, word="({0} if {0} >= {1} or {0} != {0} else {1})",
-        on_floats=larger_of_floats, exact=True,
-    ),
-    _elementwise(
-        "minimum", 2, np.minimum, smaller_of_floats, word="({0} if {0} <= {1} or {0} != {0} else {1})",
-        on_floats=smaller_of_floats, exact=True,
-    ),
-    _elementwise("larger", 2, max, word="({1} if {1} > {0} else {0})", on_floats=max, exact=True, is_variadic=True),
-    _elementwise("smaller", 2, min, word="({1} if {1} < {0} else {0})", on_floats=min, exact=True, is_variadic=True),
+    _exact("maximum", 2, np.maximum, larger_of_floats, word="({0} if {0} >= {1} or {0} != {0} else {1})"),
+    _exact("minimum", 2, np.minimum, smaller_of_floats, word="({0} if {0} <= {1} or {0} != {0} else {1})"),
+    _exact("larger", 2, max, word="({1} if {1} > {0} else {0})", is_variadic=True),
+    _exact("smaller", 2, min, word="({1} if {1} < {0} else {0})", is_variadic=True),
     _elementwise(
         "clip", 3, np.clip, np.ndarray.clip,
         word=f"({{2}} if {_CLIPPED_BELOW} > {{2}} or {{2}} != {{2}} else {_CLIPPED_BELOW})",
     ),
-    _elementwise(
+    _exact(
         "sign", 1, np.sign, sign_of_float,
-        word="(1.0 if {0} > 0.0 else -1.0 if {0} < 0.0 else {0} - {0})",
-        on_floats=sign_of_float, exact=True, has_steps=True,
+        word="(1.0 if {0} > 0.0 else -1.0 if {0} < 0.0 else {0} - {0})", has_steps=True,
     ),
-    _elementwise(
-        "where", 3, np.where, chosen_float, word=ScalarOp("({1} if {0} else {2})", bools=(0,)),
-        on_floats=chosen_float, exact=True, is_array=True, never_raises=True,
+    _exact(
+        "where", 3, np.where, chosen_float,
+        word=ScalarOp("({1} if {0} else {2})", bools=(0,)), is_array=True, never_raises=True,
     ),
-    _elementwise(
-        "hypot", 2, np.hypot, math.hypot,
-        word=ScalarOp("hypot({0}, {1})", FLOAT_KIND, _NOT_FINITE, True), on_floats=math.hypot,
-    ),
-    _elementwise(
-        "atan2", 2, np.arctan2, math.atan2,
-        word=ScalarOp("atan2({0}, {1})", FLOAT_KIND, _NOT_FINITE, True), on_floats=math.atan2,
-    ),
+    _of_math("hypot", np.hypot),
+    _of_math("atan2", np.arctan2),
     _elementwise("logaddexp", 2, np.logaddexp, word=ScalarOp(f"({_LOGADDEXP})", FLOAT_KIND, _NOT_FINITE, True)),
     _of_math("exp", np.exp, fast="fast_exp({0})"),
     _of_math("expm1", np.expm1),
@@ -217,9 +206,7 @@ _ELEMENTWISE = (
     _elementwise("cbrt", 1, np.cbrt, word=ScalarOp("np.cbrt({0})", slow=True)),
     _elementwise("deg2rad", 1, np.deg2rad, np.radians, word=f"({{0}} * {math.pi / 180.0!r})"),
     _elementwise("rad2deg", 1, np.rad2deg, np.degrees, word=f"({{0}} * {180.0 / math.pi!r})"),
-    _elementwise(
-        "float_power", 2, np.float_power, word=ScalarOp("pow({0}, {1})", FLOAT_KIND, _NOT_FINITE, True)
-    ),
+    _elementwise("float_power", 2, np.float_power, word=ScalarOp("pow({0}, {1})", FLOAT_KIND, _NOT_FINITE, True)),
     _elementwise("fmax", 2, np.fmax, word="({0} if {0} >= {1} or {1} != {1} else {1})"),
     _elementwise("fmin", 2, np.fmin, word="({0} if {0} <= {1} or {1} != {1} else {1})"),
     _elementwise("floor", 1, np.floor, word="np.floor({0})", has_steps=True),
@@ -382,12 +369,6 @@ def _row_of_scipy(ufunc: np.ufunc) -> OpInfo:
     row = _OF_SCIPY.get(ufunc.__name__)
     found = row is not None and getattr(sys.modules.get("scipy.special"), row.name, None) is ufunc
     return row._replace(functions=(ufunc,)) if row is not None and found else UNKNOWN
-
-
-def enter(*rows: OpInfo) -> None:
-    """Add rows to the table, or replace those of their functions."""
-    for row in rows:
-        _TABLE.update(dict.fromkeys(row.functions, row))
 
 
 def math_functions() -> list[str]:

@@ -120,32 +120,34 @@ def run_passes(passes: Iterable[Pass], tape: Any, context: Context) -> list[Any]
 
     Errors: TapeError if a tape is ill-formed, LostGuardError if a guard is lost.
     """
-    tapes, guards = [tape], GuardCount(tape)
+    tapes, now = [tape], _Scan(tape)
     for each in passes:
-        old, ops = tapes[-1], list(tapes[-1])
-        if (context.exact and not each.exact) or (each.needs and not each.needs(ops)):
+        old = tapes[-1]
+        if (context.exact and not each.exact) or (each.needs and not each.needs(now.ops)):
             continue
-        before, begin = _functions_of(ops), time.perf_counter()
+        begin = time.perf_counter()
         context.answered.clear()
         made = each.run(old, context)
-        seconds = time.perf_counter() - begin
-        is_changed = [*map(id, before)] != [*map(id, _functions_of(made))]
+        seconds, before, now = time.perf_counter() - begin, now, _Scan(made)
+        is_changed = [*map(id, before.functions)] != [*map(id, now.functions)]
         if not each.counts_guards:
-            guards.check_kept(made, context.answered)
+            before.guards.check_kept(now.guards, context.answered)
         if is_changed or made is not old:
             _check_form(made)
-            guards = GuardCount(made)
         if is_changed:
-            context.log.append(LogEntry(each.name, len(ops), len(made), seconds))
+            context.log.append(LogEntry(each.name, len(before.ops), len(now.ops), seconds))
         if made is not old:
             tapes.append(made)
     return tapes
 
 
-def _functions_of(ops: Iterable[Op]) -> list[Any]:
-    """Return what ops call, also in loops; if it stays the same, a pass has copied the tape without any change."""
-    functions = [getattr(op, "fn", None) for op in with_bodies(ops)]
-    return [Loop if isinstance(fn, Loop) else fn for fn in functions]
+class _Scan:
+    """The ops of a tape, its guards, and what it calls: if that stays the same, a pass has changed nothing."""
+
+    def __init__(self, tape: Any) -> None:
+        self.ops, self.guards = list(tape), GuardCount(tape)
+        functions = [getattr(op, "fn", None) for op in with_bodies(self.ops)]  # also in loops
+        self.functions = [Loop if isinstance(fn, Loop) else fn for fn in functions]
 
 
 def _check_form(tape: Any) -> None:

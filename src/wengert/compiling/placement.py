@@ -21,7 +21,7 @@ from wengert.tape.liveness import MemoryGroups, loop_memory
 from wengert.tape.loops import Loop
 from wengert.tape.ops import Call, Op, Variable, key_value, references, value_of
 from wengert.values import functional
-from wengert.values.keys import is_basic
+from wengert.values.keys import is_basic, key_parts
 from wengert.values.names import is_of_library
 
 LEAST_BYTES = 1 << 14  # bytes; smaller arrays cost no page faults, and `x * y` is easier to read
@@ -272,7 +272,7 @@ def _can_lie_in_target(ops: Sequence[Op], memory: MemoryGroups, store: Call, op:
     same = type(part) is np.ndarray and (part.shape, part.dtype) == (op.val.shape, op.val.dtype)
     if not same or memory.pinned[row] or until > len(ops) or memory.written[row]:
         return False
-    spans = [k for k in (key if type(key) is tuple else (key,)) if type(k) is slice and any(references(k))]
+    spans = [k for k in key_parts(key) if type(k) is slice and any(references(k))]
     early = all([u.id < op.id for u in references((x, key))])
     if not early or (spans and 1 in part.shape):  # in another iteration the slice may be longer
         return False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -11,6 +10,7 @@ import numpy as np
 from wengert.compiling.ops import info, is_ufunc_call
 from wengert.compiling.placement import accepts_out, is_numeric_call
 from wengert.tape.ops import Call, Op, Variable, references, value_of
+from wengert.values.keys import key_parts
 
 
 class RowPlan(NamedTuple):
@@ -25,8 +25,9 @@ def row_plan(op: Op, n: int, exact: bool) -> RowPlan | None:
     """Return a plan to compute a call on n rows row by row, with `exact` to the bit; None if there is none."""
     if not isinstance(op, Call) or op.guard or not op.args or not is_numeric_call(op) or n < 2:
         return None
-    planners = _EXACT_PLANS if exact else (*_EXACT_PLANS, *_SUM_PLANS)
-    plan = next((planned(op, n) for applies, planned in planners if applies(op)), None)
+    planner = (_EXACT_PLANNERS if exact else _PLANNERS).get(info(op.fn).name)
+    planner = _rows_of_elementwise if is_ufunc_call(op) or _is_elementwise(op) else planner
+    plan = planner(op, n) if planner else None
     return plan if plan is not None and (plan.is_view or op.val.flags.c_contiguous) else None
 
 
@@ -63,7 +64,7 @@ def _rows_of_extremum(op: Call, n: int) -> RowPlan | None:
 def _rows_of_part(op: Call, n: int) -> RowPlan | None:
     """`x[:, 1]`: a part of each row."""
     x, key = op.args
-    first, *rest = key if type(key) is tuple and key else (key,)
+    first, *rest = key_parts(key) or (key,)
     of_each = type(first) is slice and first == slice(None) and not any(references(key))
     plain = of_each and all([part is None or type(part) in (int, slice) for part in rest])
     return RowPlan([x], is_view=True) if plain and _has_rows(x, n) and _is_of_rows(op.val, n) else None
@@ -106,15 +107,7 @@ def _rows_of_total(op: Call, n: int, read: Sequence[Any], total: bool) -> RowPla
     return RowPlan(read, is_total=total) if right and all([_has_rows(v, n) for v in read]) else None
 
 
-_PlanTable = Sequence[tuple[Callable[[Call], bool], Callable[[Call, int], RowPlan | None]]]
-_EXACT_PLANS: _PlanTable = (
-    (lambda op: is_ufunc_call(op) or _is_elementwise(op), _rows_of_elementwise),
-    (lambda op: info(op.fn).name in ("max", "min"), _rows_of_extremum),
-    (lambda op: op.fn is operator.getitem, _rows_of_part),
-    (lambda op: info(op.fn).name == "reshape", _rows_of_reshape),
-)
-_SUM_PLANS: _PlanTable = (
-    (lambda op: info(op.fn).name == "add_reduce", _rows_of_sum),
-    (lambda op: op.fn is np.vdot, _rows_of_dot),
-    (lambda op: op.fn is np.einsum, _rows_of_einsum),
-)
+_EXACT_PLANNERS: dict[str, Callable[[Call, int], RowPlan | None]] = {
+    "max": _rows_of_extremum, "min": _rows_of_extremum, "getitem": _rows_of_part, "reshape": _rows_of_reshape
+}  # fmt: skip
+_PLANNERS = {**_EXACT_PLANNERS, "add_reduce": _rows_of_sum, "vdot": _rows_of_dot, "einsum": _rows_of_einsum}

@@ -25,6 +25,7 @@ from wengert.tape.loops import Loop, with_bodies
 from wengert.tape.needed import is_functional
 from wengert.tape.ops import MISSING, Call, Op, Variable, value_of, with_variables
 from wengert.values import functional
+from wengert.values.keys import key_parts
 
 _FLOAT_TESTS = ("less", "less_equal", "greater", "greater_equal", "equal", "not_equal", "truth")
 
@@ -101,9 +102,8 @@ class _FloatSpecialiser(TapeRewriter):
         """Copy a guard: Python floats pass it as NumPy's do, except guards on their type."""
         if op.fn is np.iscomplexobj and _is_float(x := self.as_computed(op.args[0])):
             self.answered += count_guards([op])
-            return (
-                op.val if _is_always_float(x) else self.new.push(Call(type, (x,), val=float, site=op.site, guard=True))
-            )
+            is_sure = _is_always_float(x)
+            return op.val if is_sure else self.new.push(Call(type, (x,), val=float, site=op.site, guard=True))
         return self.copy_as_recorded(op)
 
     def as_computed(self, a: Any) -> Any:
@@ -219,9 +219,8 @@ def _is_operand(x: Any) -> bool:
 
 def _is_element(x: Any, key: Any) -> bool:
     """Whether `x[key]` is an element of an array of floats, by integer indices."""
-    parts = key if type(key) is tuple else (key,)
-    array = value_of(x)
-    return type(array) is np.ndarray and array.dtype == np.float64 and all([type(value_of(k)) is int for k in parts])
+    array, plain = value_of(x), all([type(value_of(k)) is int for k in key_parts(key)])
+    return type(array) is np.ndarray and array.dtype == np.float64 and plain
 
 
 def _is_always_float(x: Any) -> bool:

@@ -25,6 +25,7 @@ from wengert.tape.folding import is_pure
 from wengert.tape.interface import AnyTape
 from wengert.tape.ops import Call, Constant, Op, Variable, references, value_of
 from wengert.values import functional
+from wengert.values.keys import key_parts
 
 FEWEST_ROWS, MOST_COLUMNS, GAIN = 256, 8, 2
 """The fewest rows and most columns of an array that is split, and the calls that NumPy code has to gain per split."""
@@ -56,9 +57,7 @@ def split_into_columns(tape: AnyTape, faithful: bool = False) -> AnyTape:
     With `faithful`, for NumPy code, values that a branch depends on keep their rounding, and results keep sharing
     memory. Then arrays are split only if this turns more than GAIN calls for each split or stack into calls on columns.
     """
-    ops = list(tape)
-    some = any([_is_tall(op.val) and op.val.ndim > 1 for op in ops])
-    if not some:
+    if not any([_is_tall(op.val) and op.val.ndim > 1 for op in tape]):
         return tape
     splitter = _ColumnSplitter(tape, _ops_to_preserve(tape) if faithful else set())
     made = splitter.tape()
@@ -123,7 +122,7 @@ class _ColumnSplitter(TapeRewriter):
         if found is None:
             return False
         parts = [found] if isinstance(found, Variable) else found.parts
-        if any([np.asarray(_recorded_value(x)).dtype != op.val.dtype for x in parts]):
+        if any([np.asarray(value_of(x)).dtype != op.val.dtype for x in parts]):
             return False
         if isinstance(found, Variable):
             self.table[op] = found
@@ -134,9 +133,8 @@ class _ColumnSplitter(TapeRewriter):
         return True
 
     def call(self, fn: Any, *args: Any, **kwargs: Any) -> Any:
-        """Append a call; compute its value from the recorded ones."""
-        value = fn(*[_recorded_value(a) for a in args], **kwargs)
-        return self.new.push(Call(fn, list(args), kwargs, val=value, site=self.op.site, note=self.op.note))
+        """Append a call for the op that is added now."""
+        return self.push_call(self.op, fn, *args, **kwargs)
 
     # -- columns and whole arrays
 
@@ -184,24 +182,21 @@ class _ColumnSplitter(TapeRewriter):
 
     def column(self, x: Any, n: int) -> Variable:
         """Return a column as an array, also if it is one number."""
-        return x if np.ndim(_recorded_value(x)) else self.call(np.full, (n,), x)
+        return x if np.ndim(value_of(x)) else self.call(np.full, (n,), x)
 
     def as_floats(self, parts: Sequence[Any]) -> tuple[Any, ...]:
         """Convert columns to floats, as in an array of floats: sums of bools and quotients of ints differ."""
-        made = [x if np.asarray(_recorded_value(x)).dtype == np.float64 else self.as_float(x) for x in parts]
+        made = []
+        for x in parts:
+            if np.asarray(value_of(x)).dtype != np.float64:
+                x = self.call(operator.mul, x, 1.0) if isinstance(x, Variable) else np.float64(x)
+            made.append(x)
         return tuple(made)
-
-    def as_float(self, x: Any) -> Any:
-        return self.call(operator.mul, x, 1.0) if isinstance(x, Variable) else np.float64(x)
 
     def known_ints(self, x: Any) -> np.ndarray | None:
         """Return an integer array if it is constant, else None."""
         op = self.table[x.op].op if isinstance(x, Variable) and x.op in self.table else Constant(x)
         return op.val if isinstance(op, Constant) and is_int_array(op.val) else None
-
-
-def _recorded_value(x: Any) -> Any:
-    return [_recorded_value(v) for v in x] if type(x) is list else value_of(x) if isinstance(x, Variable) else x
 
 
 def _is_constant_int_call(op: Call) -> bool:
@@ -224,7 +219,7 @@ def _elementwise_columns(splitter: _ColumnSplitter, op: Call, *args: Any) -> Col
 
 
 def _getitem_columns(splitter: _ColumnSplitter, op: Call, x: Any, key: Any) -> Columns | None:
-    mine, (first, *rest) = splitter.columns_of(x), key if type(key) is tuple else (key,)
+    mine, (first, *rest) = splitter.columns_of(x), key_parts(key)
     if splitter.known_ints(first) is not None:
         return _gather_columns(splitter, op, x, first, rest)
     basic = all([part is None or part is Ellipsis or type(part) in (int, slice) for part in rest])
@@ -246,7 +241,7 @@ def _gather_columns(splitter: _ColumnSplitter, op: Call, x: Any, places: Any, re
     return Columns(op.val.shape, tuple([splitter.call(operator.getitem, column, at) for column in read]))
 
 
-def _scatter_columns(splitter: _ColumnSplitter, op: Call, x: Variable, places: Any, value: Any) -> Variable | None:
+def _scatter_columns(splitter: _ColumnSplitter, op: Call, x: Variable, places: Any, value: Any) -> Any:
     """Add rows at constant indices."""
     known, n = splitter.known_ints(places), len(op.val)
     if known is None or known.ndim != 1 or not isinstance(x, Variable) or abs(known + 0.5).max(initial=0.0) > n:
@@ -258,21 +253,16 @@ def _scatter_columns(splitter: _ColumnSplitter, op: Call, x: Variable, places: A
     made = [splitter.call(np.bincount, at, splitter.column(part, known.size), n) for part in parts]
     sums = made[0] if op.val.ndim == 1 else splitter.call(np.stack, made, axis=1)
     blank = isinstance(x.op, Call) and x.op.fn is np.zeros
-    found: Variable = sums if blank else splitter.call(operator.add, splitter.variable(x.op), sums)
-    return found
+    return sums if blank else splitter.call(operator.add, splitter.variable(x.op), sums)
 
 
-def _reshape_columns(splitter: _ColumnSplitter, op: Call, x: Any, *_: Any) -> Columns | None:
+def _reshape_columns(splitter: _ColumnSplitter, op: Call, x: Any, *shape: Any) -> Columns | None:
     mine = splitter.columns_of(x)
-    if mine is None or not _is_in_order(_):
+    if mine is None or str in map(type, shape):  # in another memory order
         return None
     if _is_tall(op.val) and len(op.val) == mine.shape[0]:
         return Columns(op.val.shape, mine.parts)
     return mine if op.val.ndim == 1 and len(mine.parts) > 1 else None
-
-
-def _is_in_order(args: Sequence[Any]) -> bool:
-    return not any([type(a) is str for a in args])
 
 
 def _broadcast_columns(splitter: _ColumnSplitter, op: Call, x: Any, shape: Any) -> Columns | None:
@@ -285,11 +275,9 @@ def _uniform_columns(splitter: _ColumnSplitter, op: Call, *_: Any, **__: Any) ->
     if not _is_tall(op.val) or op.val.ndim < 2 or op.val.dtype != np.float64:
         return None
     value: Any = splitter.elements(_[1], (1,)) if op.fn is np.full else [np.float64(op.fn is np.ones)]
-    return (
-        None
-        if value is None or np.ndim(_recorded_value(value[0]))
-        else Columns(op.val.shape, splitter.as_floats(value) * row)
-    )
+    if value is None or np.ndim(value_of(value[0])):
+        return None
+    return Columns(op.val.shape, splitter.as_floats(value) * row)
 
 
 def _stack_columns(splitter: _ColumnSplitter, op: Call, parts: Any, axis: Any = 0) -> Columns | None:
@@ -310,7 +298,7 @@ def _store_columns(splitter: _ColumnSplitter, op: Call, x: Any, key: Any, value:
     """A store into the same elements of all rows."""
     if op.fn is functional.additem and splitter.known_ints(key) is not None:
         return _scatter_columns(splitter, op, x, key, value)
-    mine, (first, *rest) = splitter.columns_of(x), key if type(key) is tuple else (key,)
+    mine, (first, *rest) = splitter.columns_of(x), key_parts(key)
     basic = all([part is None or part is Ellipsis or type(part) in (int, slice) for part in rest])
     if mine is None or not basic or type(first) is not slice or first != slice(None) or op.val.dtype != np.float64:
         return None
@@ -397,14 +385,10 @@ def _contract_columns(
     return Columns(op.val.shape, tuple(found))
 
 
-def _count_columns(
-    splitter: _ColumnSplitter, op: Call, places: Any, weights: Any = None, n: Any = 0
-) -> Variable | None:
+def _count_columns(splitter: _ColumnSplitter, op: Call, places: Any, weights: Any = None, n: Any = 0) -> Any:
     """np.bincount whose weights are rows, each added to consecutive bins."""
-    flat, known = (
-        splitter.interleaved.get(weights.op) if isinstance(weights, Variable) else None,
-        splitter.known_ints(places),
-    )
+    flat = splitter.interleaved.get(weights.op) if isinstance(weights, Variable) else None
+    known = splitter.known_ints(places)
     if flat is None or known is None:
         return None
     width = len(flat.parts)
@@ -414,15 +398,13 @@ def _count_columns(
     at = splitter.new.push(Constant(rows[:, 0] // width))
     columns = [splitter.column(x, len(rows)) for x in flat.parts]
     made = [splitter.call(np.bincount, at, column, n // width) for column in columns]
-    found: Variable = splitter.call(np.reshape, splitter.call(np.stack, made, axis=1), (n,))
-    return found
+    return splitter.call(np.reshape, splitter.call(np.stack, made, axis=1), (n,))
 
 
 _COLUMN_RULES: dict[str, Callable[..., Any]] = {
     "getitem": _getitem_columns, "setitem": _store_columns, "additem": _store_columns,
-    "reshape": _reshape_columns, "expand_dims": _reshape_columns, "squeeze": _reshape_columns,
-    "ravel": _reshape_columns, "broadcast_to": _broadcast_columns, "stack": _stack_columns,
-    "concatenate": _stack_columns,
+    **dict.fromkeys(("reshape", "expand_dims", "squeeze", "ravel"), _reshape_columns),
+    "broadcast_to": _broadcast_columns, "stack": _stack_columns, "concatenate": _stack_columns,
     "zeros": _uniform_columns, "ones": _uniform_columns, "full": _uniform_columns,
     "sum": functools.partial(_reduce_columns, operator.add), "add_reduce": _add_reduce_columns,
     "max": functools.partial(_reduce_columns, np.maximum), "min": functools.partial(_reduce_columns, np.minimum),

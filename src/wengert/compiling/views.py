@@ -17,7 +17,10 @@ from wengert.tape.tape import Tape
 
 def copy_late_views(tape: Tape) -> Tape:
     """Copy on `tape` the views that prevent an in-place write, also in the bodies of loops; return the tape."""
-    loops = dict.fromkeys([op.fn for op in with_bodies(tape) if isinstance(op, Call) and type(op.fn) is Loop])
+    calls = [op for op in with_bodies(tape) if isinstance(op, Call)]
+    if not any(map(is_store, calls)):
+        return tape
+    loops = dict.fromkeys([op.fn for op in calls if type(op.fn) is Loop])
     memory: list[Any] = [(tape, memory_groups(list(tape), tape.result))]
     memory += [(loop.body, loop_memory(loop).memory) for loop in loops]
     for each, groups in memory:
@@ -31,17 +34,12 @@ def _copy_in(tape: Any, memory: MemoryGroups) -> None:
     Change nothing if a branch depends on one of them: a sum over a copy may round otherwise.
     """
     ops = list(tape)
-    decides = DecidingOps(ops)
     members: dict[int, list[Op]] = {}
     for op in ops:
         members.setdefault(memory.find(op.id), []).append(op)
-    late = [
-        view
-        for op in ops
-        if isinstance(op, Call) and is_store(op) and op.id not in memory.in_place
-        for view in _late_views(op, memory, members)
-    ]
-    for view in dict.fromkeys(() if any([op in decides for op in late]) else late):
+    stores = [op for op in ops if isinstance(op, Call) and is_store(op) and op.id not in memory.in_place]
+    late = dict.fromkeys([view for store in stores for view in _late_views(store, memory, members)])
+    for view in late if late and DecidingOps(ops).isdisjoint(late) else ():
         copy = Call(np.copy, [Variable(view)], val=np.copy(view.val), site=view.site)
         tape.replace(Variable(view), view, copy)
 
@@ -59,9 +57,5 @@ def _late_views(store: Call, memory: MemoryGroups, members: dict[int, list[Op]])
 
 def _is_numeric_item(op: Op) -> bool:
     """Whether an op is an item access that returns a numeric array."""
-    return (
-        isinstance(op, Call)
-        and op.fn is operator.getitem
-        and type(op.val) is np.ndarray
-        and op.val.dtype.kind in "fciu"
-    )
+    is_item = isinstance(op, Call) and op.fn is operator.getitem
+    return is_item and type(op.val) is np.ndarray and op.val.dtype.kind in "fciu"

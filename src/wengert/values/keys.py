@@ -9,6 +9,20 @@ import numpy as np
 INTEGERS = (int, np.int64)
 
 
+def key_parts(key: Any) -> tuple[Any, ...]:
+    """Return the parts of a key, one for each axis that it names."""
+    return key if isinstance(key, tuple) else (key,)
+
+
+def full_key(key: Any, axes: int) -> list[Any]:
+    """Return the parts of a key, with slices for the axes that it does not name."""
+    parts = list(key_parts(key))
+    named = sum([part is not None and part is not Ellipsis for part in parts])
+    at = next((k for k, part in enumerate(parts) if part is Ellipsis), len(parts))
+    parts[at : at + 1] = [slice(None)] * (axes - named)
+    return parts
+
+
 def is_basic(key: Any) -> bool:
     """Whether a key consists of integers, slices, None and Ellipsis."""
     if type(key) is tuple:

@@ -45,8 +45,8 @@ def looks_at_memory(ops: Sequence[Op]) -> bool:
 
 
 def _names_order(op: Call) -> bool:
-    words = [a for a in (*op.args, *op.kwargs.values()) if type(a) is str]
-    return not info(op.fn).in_any_order and any([word in ("K", "A") for word in words])
+    words = [a for a in (*op.args, *op.kwargs.values()) if type(a) is str and a in ("K", "A")]
+    return bool(words) and not info(op.fn).in_any_order
 
 
 class DecidingOps(set[Any]):
@@ -122,17 +122,14 @@ def _node_of(graph: Graph, op: Op, made: dict[Op, Any]) -> Any:
     spec = ValueSpec.of(op.val)
     if op.guard:
         return graph.make(fn, args, kwargs, spec, shared=False)
-    if fn is functional.getfield and _is_tuple(args[0]) and type(args[1]) is int:
+    is_field = fn is functional.getfield and type(args[0]) is Node and args[0].fn is functional.make_tuple
+    if is_field and type(args[1]) is int:
         return args[0].args[args[1]]
     if spec.dtype == FLOAT and graph.rules:
         found = translate_call(graph, fn, args, kwargs, spec)
         if found is not None and (found.spec if type(found) is Node else ValueSpec.of(found)) == spec:
             return found
     return graph.make(fn, args, kwargs, spec, bool(graph.rules) and is_shared(op))
-
-
-def _is_tuple(a: Any) -> bool:
-    return type(a) is Node and a.fn is functional.make_tuple
 
 
 def is_shared(op: Call) -> bool:

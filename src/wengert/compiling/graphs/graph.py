@@ -71,9 +71,7 @@ class Graph:
         self.rules = rules
         self.nodes: list[Node] = []
         self.origin: Op | None = None  # the op of the tape that is read now
-        self.alternatives: dict[
-            Node, tuple[Node, Node]
-        ] = {}  # (value, call) per node: call is cheaper if value is there
+        self.alternatives: dict[Node, tuple[Node, Node]] = {}  # (value, call): call is cheaper if value is there
         self._constants: dict[int, Node] = {}
         self._calls: dict[Any, Node] = {}
 
@@ -117,32 +115,19 @@ class Graph:
         in_vocabulary: bool = False,
     ) -> Node:
         """Return the node of a call, without asking the rules; with `shared`, reuse the node of an equal call."""
-        key = (
-            (in_vocabulary, spec, _equality_key(fn), *map(_equality_key, args), _equality_key(kwargs))
-            if shared
-            else None
-        )
-        if key is not None and key in self._calls:
+        key = (in_vocabulary, spec, *map(_equality_key, (fn, *args, kwargs))) if shared else None
+        if key in self._calls:
             return self._calls[key]
         node = self._enter(fn, args, kwargs, spec, self.origin)
         node.in_vocabulary = in_vocabulary
-        if key is not None:
+        if shared:
             self._calls[key] = node
         return node
 
     def existing(self, fn: Any, a: Any, b: Any) -> Node | None:
         """Return the node of a commutative call on nodes or numbers if the graph has one; else None."""
-        first, second = sorted([a, b], key=age)
-        return self._calls.get(
-            (
-                True,
-                spec_of_call(fn, (a, b), {}),
-                _equality_key(fn),
-                _equality_key(first),
-                _equality_key(second),
-                _equality_key({}),
-            )
-        )
+        args = sorted([a, b], key=age)
+        return self._calls.get((True, spec_of_call(fn, (a, b), {}), *map(_equality_key, (fn, *args, {}))))
 
     def _enter(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], spec: ValueSpec, op: Op | None) -> Node:
         node = Node(len(self.nodes), fn, args, kwargs, spec)
@@ -183,11 +168,9 @@ def is_known_number(a: Any) -> bool:
 
 def is_real(a: Any) -> bool:
     """Whether an argument is a known number, or a node whose value is a float64 number or array."""
-    return (
-        a.spec.dtype == FLOAT and a.spec.kind in (np.ndarray, np.float64, float)
-        if type(a) is Node
-        else is_known_number(a)
-    )
+    if type(a) is not Node:
+        return is_known_number(a)
+    return a.spec.dtype == FLOAT and a.spec.kind in (np.ndarray, np.float64, float)
 
 
 def is_array_node(a: Any) -> bool:

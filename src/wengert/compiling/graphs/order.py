@@ -38,11 +38,8 @@ def _is_ufunc_call(node: Node) -> bool:
 
 def _writes_over(node: Node, array: Node) -> bool:
     """Whether a node is computed elementwise from an array, and from nothing else but numbers."""
-    return (
-        _is_ufunc_call(node)
-        and node.shape == array.shape
-        and not any([shape_of(v) for v in node.reads if v is not array])
-    )
+    others = [shape_of(v) for v in node.reads if v is not array]
+    return _is_ufunc_call(node) and node.shape == array.shape and not any(others)
 
 
 def _move_first_to_end(nodes: list[Node]) -> list[Node]:

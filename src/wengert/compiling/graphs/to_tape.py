@@ -81,11 +81,7 @@ def _op(node: Node, variables: dict[Node, Variable]) -> Op:
     else:
         of_numpy = any([isinstance(value_of(a), (np.ndarray, np.generic)) for a in args])
         written = _ARRAY_METHODS.get(fn, info(fn).sign or fn if of_numpy else fn)
-        made = Call(written, args, kwargs, _value_of_call(written, args, kwargs))
+        value = written(*with_variables(args, value_of), **with_variables(kwargs, value_of))  # of the recorded ones
+        made = Call(written, args, kwargs, value)
     made.site, made.note = provenance(origin)
     return made
-
-
-def _value_of_call(fn: Any, args: Any, kwargs: Any) -> Any:
-    """Compute the value of a call that a rule made, from the recorded values."""
-    return fn(*with_variables(args, value_of), **with_variables(kwargs, value_of))

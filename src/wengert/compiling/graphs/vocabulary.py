@@ -27,7 +27,7 @@ from wengert.compiling.graphs.graph import (
 from wengert.compiling.ops import ADD_REDUCE, float_ufunc, info
 from wengert.tape.ops import Constant, references
 from wengert.values import functional
-from wengert.values.keys import is_basic
+from wengert.values.keys import is_basic, key_parts
 
 Translator = Callable[..., Any]
 _FEW = 16  # at most so many columns are summed one by one
@@ -105,35 +105,11 @@ def summed(graph: Graph, x: Any, axes: tuple[int, ...], keepdims: bool = False) 
     return graph.call(np.reshape, total, shape) if is_array_node(total) else graph.call(np.full, shape, total)
 
 
-def _translate_mean(
-    graph: Graph,
-    spec: ValueSpec,
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
-    keepdims: Any = False,
-    where: Any = True,
-) -> Any:
-    axes = _axes_of_mean(a, axis, dtype, out, keepdims, where)
-    return None if axes is None else _mean(graph, a, axes, keepdims)
+def _translator_of_mean(of_squares: bool = False, is_root: bool = False) -> Translator:
+    """Return the translator of np.mean, or of np.var or np.std: the mean of (a - mean a)², as NumPy computes it.
 
-
-def _mean(graph: Graph, a: Any, axes: tuple[int, ...], keepdims: bool, ddof: float = 0.0) -> Any:
-    """Return Σ a / (n - ddof), for n elements along these axes."""
-    count = float(math.prod([shape_of(a)[axis] for axis in axes]))
-    return graph.call(np.divide, summed(graph, a, axes, keepdims), count - ddof)
-
-
-def _axes_of_mean(a: Any, axis: Any, dtype: Any, out: Any, keepdims: Any, where: Any) -> tuple[int, ...] | None:
-    """Return the axes of a mean of floats; None if it has no elements, or other arguments."""
-    if not (is_real(a) and is_array_node(a)) or 0 in a.shape or type(keepdims) is not bool:
-        return None
-    return axes_of(axis, len(a.shape)) if dtype is None and out is None and where is True else None
-
-
-def _translator_of_spread(is_root: bool) -> Translator:
-    """Return the translator of np.var, or of np.std: the mean of (a - mean a)², as NumPy computes it."""
+    The fifth argument of np.mean is no `ddof` but `keepdims`, a bool, with which the call stays as recorded.
+    """
 
     def translator(
         graph: Graph,
@@ -146,14 +122,24 @@ def _translator_of_spread(is_root: bool) -> Translator:
         keepdims: Any = False,
         where: Any = True,
     ) -> Any:
-        axes = _axes_of_mean(a, axis, dtype, out, keepdims, where)
-        if axes is None or not is_known_number(ddof) or ddof >= math.prod([a.shape[k] for k in axes]):
+        if not (is_real(a) and is_array_node(a)) or 0 in a.shape or not is_known_number(ddof):
             return None
+        axes = axes_of(axis, len(a.shape)) if dtype is None and out is None and where is True else None
+        if axes is None or type(keepdims) is not bool or ddof >= math.prod([a.shape[k] for k in axes]):
+            return None
+        if not of_squares:
+            return _mean(graph, a, axes, keepdims)
         squares = graph.call(np.square, graph.call(np.subtract, a, _mean(graph, a, axes, True)))
         variance = _mean(graph, squares, axes, keepdims, float(ddof))
         return graph.call(np.sqrt, variance) if is_root else variance
 
     return translator
+
+
+def _mean(graph: Graph, a: Any, axes: tuple[int, ...], keepdims: bool, ddof: float = 0.0) -> Any:
+    """Return Σ a / (n - ddof), for n elements along these axes."""
+    count = float(math.prod([shape_of(a)[axis] for axis in axes]))
+    return graph.call(np.divide, summed(graph, a, axes, keepdims), count - ddof)
 
 
 def _translate_full(graph: Graph, spec: ValueSpec, shape: Any, fill_value: Any, dtype: Any = None) -> Any:
@@ -177,11 +163,9 @@ def _translate_broadcast_to(graph: Graph, spec: ValueSpec, array: Any, shape: An
 def _translate_reshape(graph: Graph, spec: ValueSpec, a: Any, shape: Any = None) -> Any:
     if not is_real(a) or type(shape) is str:  # ravel(a, "F")
         return None
-    return (
-        graph.call(np.reshape, a, spec.shape)
-        if is_array_node(a)
-        else graph.call(np.full, spec.shape, _python_number(a))
-    )
+    if is_array_node(a):
+        return graph.call(np.reshape, a, spec.shape)
+    return graph.call(np.full, spec.shape, _python_number(a))
 
 
 def _translate_transpose(graph: Graph, spec: ValueSpec, a: Any, axes: Any = None) -> Any:
@@ -223,7 +207,7 @@ def _translate_setitem(graph: Graph, spec: ValueSpec, x: Any, key: Any, value: A
     n = math.isqrt(spec.shape[0]) if len(spec.shape) == 1 else 0
     if not n or n * n != spec.shape[0] or not is_real(value):
         return None
-    (part,) = [k for k in _key_parts(key) if k is not Ellipsis] or (None,)
+    (part,) = [k for k in key_parts(key) if k is not Ellipsis] or (None,)
     if type(part) is not slice or any(references(part, Node)) or range(n * n)[part] != range(0, n * n, n + 1):
         return None
     v = value if shape_of(value) == (n,) else graph.call(np.full, (n,), value) if _is_scalar(value) else None
@@ -255,7 +239,7 @@ def _translate_additem(graph: Graph, spec: ValueSpec, x: Any, key: Any, value: A
 
 def _added_rows(graph: Graph, spec: ValueSpec, key: Any, value: Any) -> Any:
     """Translate rows added to zeros at known places to np.bincount, which adds in the same order and is faster."""
-    (places,) = _key_parts(key) if len(_key_parts(key)) == 1 else (None,)
+    (places,) = key_parts(key) if len(key_parts(key)) == 1 else (None,)
     if type(places) is not np.ndarray or places.ndim != 1 or places.dtype != np.intp:
         return None
     if shape_of(value) != (len(places), *spec.shape[1:]) or not places.size or places.min() < 0:
@@ -299,13 +283,9 @@ def _takes_all(key: Any) -> bool:
     return key is None or key is Ellipsis or (type(key) is slice and key == slice(None))
 
 
-def _key_parts(key: Any) -> tuple[Any, ...]:
-    return key if type(key) is tuple else (key,)
-
-
 def _translate_getitem(graph: Graph, spec: ValueSpec, x: Any, key: Any) -> Any:
     """Translate a key that only adds axes to a reshape; translate a part of a uniform array to its number."""
-    if is_real(x) and is_array_node(x) and all(map(_takes_all, _key_parts(key))):
+    if is_real(x) and is_array_node(x) and all(map(_takes_all, key_parts(key))):
         return graph.call(np.reshape, x, spec.shape)
     number = fill_value_of(x)
     if number is None or not is_basic(key):
@@ -314,11 +294,10 @@ def _translate_getitem(graph: Graph, spec: ValueSpec, x: Any, key: Any) -> Any:
 
 
 _TRANSLATORS: dict[str, Translator] = {
-    "power": _translate_power, "sum": _translate_sum, "mean": _translate_mean, "var": _translator_of_spread(False),
-    "std": _translator_of_spread(True), "full": _translate_full,
-    "zeros": _translate_zeros, "broadcast_to": _translate_broadcast_to,
-    "reshape": _translate_reshape, "expand_dims": _translate_reshape, "squeeze": _translate_reshape,
-    "ravel": _translate_reshape,
+    "power": _translate_power, "sum": _translate_sum, "mean": _translator_of_mean(),
+    "var": _translator_of_mean(of_squares=True), "std": _translator_of_mean(of_squares=True, is_root=True),
+    "full": _translate_full, "zeros": _translate_zeros, "broadcast_to": _translate_broadcast_to,
+    **dict.fromkeys(("reshape", "expand_dims", "squeeze", "ravel"), _translate_reshape),
     "transpose": _translate_transpose, "matmul": _translate_matmul, "outer": _translate_outer,
     "diag": _translator_of_matrices(np.diag), "trace": _translator_of_matrices(np.trace),
     "diagonal": _translate_diagonal, "where": _translate_where, "copy": _translate_copy, "array": _translate_copy,

@@ -192,7 +192,7 @@ class BlockLevel:
             return x
         if x.view is None:
             level: BlockLevel = x.level
-            self.write_to(x, View.whole(level.new_memory(x.shape), x.shape, x.kind))
+            self.write_to(x, level.new_array(x.shape, x.kind))
         return x.view
 
     def write_to(self, x: ComputedArray, view: View) -> None:
@@ -204,20 +204,17 @@ class BlockLevel:
 
     def may_write_at(self, x: ComputedArray, view: View) -> bool:
         """Whether the nest that computes an array can write it into a view, which nothing reads later."""
-        if (
-            x.level is not self
-            or x.view is not None
-            or x.kind != FLOAT_KIND
-            or max([self.slot(view.offset), *self.write_bounds(view)]) > x.at
-        ):
+        if x.level is not self or x.view is not None or x.kind != FLOAT_KIND:
+            return False
+        if max([self.slot(view.offset), *self.write_bounds(view)]) > x.at:
             return False
         statements = self.blocks[x.at].statements
         k = next(k for k, s in enumerate(statements) if isinstance(s, Let) and s.made is x)
         return not any([other.memory is view.memory for other in Nest(x.shape, None, statements[k + 1 :]).views()])
 
-    def new_memory(self, shape: tuple[int, ...]) -> FlatMemory:
-        """Return new memory for an array, which this level may write."""
-        return FlatMemory(math.prod(shape), home=self, owner=self)
+    def new_array(self, shape: tuple[int, ...], kind: str = FLOAT_KIND) -> View:
+        """Return an array in new memory, which this level may write."""
+        return View.whole(FlatMemory(math.prod(shape), home=self, owner=self), shape, kind)
 
     def note_access(self, memory: FlatMemory, at: int, view: View | None, kind: dict[FlatMemory, Any]) -> None:
         """Note that a block reads or writes memory."""

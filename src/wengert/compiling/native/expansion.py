@@ -104,21 +104,15 @@ def expansion(fn: Any) -> Any:
         return fn
     name = getattr(fn, "__name__", "")
     is_scipys = getattr(sys.modules.get("scipy.special"), name, None) is fn
-    return (
-        _INSTEAD.get(fn)
-        if type(fn) in TOLD_APART and fn in _INSTEAD
-        else _INSTEAD_OF_SCIPYS.get(name)
-        if is_scipys
-        else None
-    )
+    if is_scipys:
+        return _INSTEAD_OF_SCIPYS.get(name)
+    return _INSTEAD.get(fn) if type(fn) in TOLD_APART else None
 
 
 def emit_expansion(body: Any, op: Call, function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]) -> Any:
     """Emit a call by running a function in Python on stand-ins for the arrays and numbers among the arguments."""
-    given = [
-        Emitted(body, x, value_of(arg)) if is_native_array(x) or isinstance(x, Scalar) else x
-        for x, arg in zip(args, op.args, strict=True)
-    ]
+    pairs = zip(args, map(value_of, op.args), strict=True)
+    given = [Emitted(body, x, val) if is_native_array(x) or isinstance(x, Scalar) else x for x, val in pairs]
     try:
         found = function(*given, **kwargs)
     except (TypeError, ValueError) as error:

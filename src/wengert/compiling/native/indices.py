@@ -24,6 +24,7 @@ from wengert.compiling.native.values import (
 )
 from wengert.compiling.ops import BOOL_KIND, FLOAT_KIND, info
 from wengert.tape.ops import Call, value_of
+from wengert.values.keys import full_key, key_parts
 
 
 def unplaced_view(x: Splat) -> View:
@@ -31,19 +32,10 @@ def unplaced_view(x: Splat) -> View:
     return View.whole(None, x.shape)  # type: ignore[arg-type]
 
 
-def _full_key(key: Any, axes: int) -> list[Any]:
-    """Return the parts of a key, with slices for the axes that it does not name."""
-    parts = list(key) if isinstance(key, tuple) else [key]
-    named = sum([part is not None and part is not Ellipsis for part in parts])
-    at = next((k for k, part in enumerate(parts) if part is Ellipsis), len(parts))
-    parts[at : at + 1] = [slice(None)] * (axes - named)
-    return parts
-
-
 def index_view(body: Any, view: View, key: Any) -> View:
     """Return the view for a basic index."""
     offset, strides, shape, axis = view.offset, list[int](), list[int](), 0
-    for part in _full_key(key, len(view.shape)):
+    for part in full_key(key, len(view.shape)):
         if part is None:
             strides.append(0)
             shape.append(1)
@@ -100,13 +92,12 @@ def _slice_span(body: Any, part: slice, n: int) -> tuple[Affine, int, int]:
 
 def index_arrays(key: Any) -> list[Any]:
     """Return the parts of a key that are arrays of integers, which select elements one by one."""
-    parts = key if isinstance(key, tuple) else (key,)
-    return [part for part in parts if isinstance(part, (KnownInts, list)) or is_native_array(part)]
+    return [part for part in key_parts(key) if isinstance(part, (KnownInts, list)) or is_native_array(part)]
 
 
 def gather_view(body: Any, view: View, key: Any) -> View:
     """Return the view for an index with arrays of integers, which are broadcast together."""
-    parts = _full_key(key, len(view.shape))
+    parts = full_key(key, len(view.shape))
     chosen = [k for k, part in enumerate(parts) if index_arrays((part,))]
     advanced = [k for k, part in enumerate(parts) if not (part is None or isinstance(part, slice))]
     lengths = iter(view.shape)
@@ -193,9 +184,8 @@ def part_of_ints(body: Any, known: KnownInts, part: View) -> Any:
 def emit_whole(body: Any, op: Call, fn: Any, *numbers: Any) -> Any:
     """Compute a function of integers, or of arrays of integers; beyond 2**53, the native function fails."""
     name = info(fn).name
-    exact = [
-        x if isinstance(x, Affine) else Affine(int(x)) for x in numbers if isinstance(x, (int, Affine, np.integer))
-    ]
+    known = [x for x in numbers if isinstance(x, (int, Affine, np.integer))]
+    exact = [x if isinstance(x, Affine) else Affine(int(x)) for x in known]
     if len(exact) == len(numbers) == 2:
         a, b = exact
         if name in ("add", "subtract"):

@@ -120,10 +120,8 @@ class _LoopEmitter:
         return array_of_parts(self.body, parts)
 
     def carried_values(self) -> list[Any]:
-        return [
-            self.carry(x, fills_carried_array(self.loop, k, self.first_indices))
-            for k, x in enumerate(self.first_values)
-        ]
+        firsts = enumerate(self.first_values)
+        return [self.carry(x, fills_carried_array(self.loop, k, self.first_indices)) for k, x in firsts]
 
     def carry(self, x: Any, is_overwritten: bool) -> Any:
         """Return the variable or memory of a carried value, set to its first value unless the loop overwrites that."""
@@ -138,7 +136,7 @@ class _LoopEmitter:
         elif isinstance(x, Splat):
             view = self.body.view(replace(x, blank=x.blank or is_overwritten))
         else:
-            view = View.whole(level.new_memory(x.shape), x.shape)
+            view = level.new_array(x.shape)
             level.store(view, "=", x)
         view.memory.owner = self.inner
         return view
@@ -151,12 +149,9 @@ class _LoopEmitter:
             mine, memory, aliases = x.level is self.body.level, x.view and x.view.memory, x.aliases
         else:
             mine, memory, aliases = x.memory.owner is self.body.level and x.covers_memory, x.memory, x.memory.aliases
-        others = [
-            y.view if isinstance(y, ComputedArray) else y
-            for y in (*self.first_values, *self.outer_values)
-            if y is not x
-        ]
-        shared = [y for y in others if isinstance(y, View) and y.memory is memory]
+        others = [y for y in (*self.first_values, *self.outer_values) if y is not x]
+        views = [y.view if isinstance(y, ComputedArray) else y for y in others]
+        shared = [y for y in views if isinstance(y, View) and y.memory is memory]
         return mine and not shared and not self.body.read_after(aliases, self.op)
 
     # -- results of an iteration
@@ -180,7 +175,7 @@ class _LoopEmitter:
             if not any([k.name in self.inner.slot_of_number for k in steps]):
                 return replace(view, offset=last)
         if is_native_array(x):
-            view = View.whole(level.new_memory(x.shape), x.shape)
+            view = level.new_array(x.shape)
             self.inner.store(view, "=", x.number if isinstance(x, Splat) else self.body.as_float(x))
             return view
         if isinstance(x, tuple):

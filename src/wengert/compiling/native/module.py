@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import math
 import platform
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -172,28 +172,3 @@ def compile_program(program: TapeProgram) -> Any:
         space: dict[str, Any] = {"__name__": "native"}
         exec(compile(module_source(program, cached=False), "<native>", "exec"), space)
         return space["native"]
-
-
-def _without_dispatch(ufunc: np.ufunc, *args: Any) -> Any:
-    return ufunc(*args[: ufunc.nin])
-
-
-_INVERSES = ("sin", "cos", "tan", "sinh", "cosh", "tanh")
-
-
-def interpret_program(program: TapeProgram) -> Any:
-    """Return the native function run by Python, for tests."""
-    space: dict[str, Any] = {"np": np, "radd": lambda a, b: a + b, "u": int, "inf": math.inf, "nan": math.nan}
-    renamed = {"atan2": "arctan2", "pow": "power", **{f"a{name}": f"arc{name}" for name in _INVERSES}}
-    space |= {name: getattr(np, renamed.get(name, name), getattr(math, name)) for name in math_functions()}
-    space |= {"fast_exp": np.exp, "fast_log": np.log, "fast_tanh": np.tanh}
-    space["njit"] = lambda **_: lambda function: function
-    space |= {name: partial(_without_dispatch, ufunc) for name, ufunc in program.ufuncs.items()}
-    helpers = [helper.format(cached=False) for helper in program.helpers]
-    exec(compile("\n".join([*helpers, *program.functions, program.text]), "<native>", "exec"), space)
-
-    def run(*args: Any) -> Any:
-        failed, *numbers = space["native"](*[np.float64(x) if type(x) is float else x for x in args])
-        return failed, *map(float, numbers)
-
-    return run

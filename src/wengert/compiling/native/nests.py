@@ -22,6 +22,11 @@ class Let:
     template: str
     operands: list[Any]
 
+    @property
+    def view(self) -> View | None:
+        """Where the array is written."""
+        return self.made.view
+
     def reads(self) -> list[View]:
         return [x for x in self.operands if isinstance(x, View)]
 
@@ -69,9 +74,8 @@ class Nest:
         """Yield all views that are read or written, over the shape."""
         for statement in self.statements:
             yield from statement.reads()
-            target = statement.made.view if isinstance(statement, Let) else statement.view
-            if target is not None:
-                yield self.over_all_axes(target)
+            if statement.view is not None:
+                yield self.over_all_axes(statement.view)
 
     def over_all_axes(self, view: View) -> View:
         """Return a view over all axes, with stride zero along the reduced ones."""
@@ -92,15 +96,14 @@ class Nest:
 
     def targets(self, memory: FlatMemory) -> list[Any]:
         """Return the statements that write to memory."""
-        views = [(s, s.made.view if isinstance(s, Let) else s.view) for s in self.statements]
-        return [s for s, view in views if view is not None and view.memory is memory]
+        return [s for s in self.statements if s.view is not None and s.view.memory is memory]
 
     def writes_once(self, memory: FlatMemory) -> bool:
         """Whether statements only assign to memory, and do not add to it."""
-        sums = any(
-            [isinstance(s, Reduce) or (isinstance(s, NestStore) and s.sign != "=") for s in self.targets(memory)]
-        )
-        return not sums and not any([view.memory is memory for view in self.cleared])
+        adding = [
+            s for s in self.targets(memory) if isinstance(s, Reduce) or (isinstance(s, NestStore) and s.sign != "=")
+        ]
+        return not adding and not any([view.memory is memory for view in self.cleared])
 
     def gather_finite(self, memory: FlatMemory, name: str) -> None:
         """Sum x - x over all values written to memory: the sum is zero if all are finite."""
@@ -134,9 +137,8 @@ class Nest:
         text.end(len(loops) - outer)
         for r in reduced:
             if r.view is not None:
-                text.line(
-                    f"{element(self.over_all_axes(r.view), dict(zip(last[:outer], counters, strict=False)))} = {r.name}"
-                )
+                row = element(self.over_all_axes(r.view), dict(zip(last[:outer], counters, strict=False)))
+                text.line(f"{row} = {r.name}")
         text.end(outer)
 
     def invariant(self, axes: list[int], at: dict[int, str]) -> dict[str, str]:
@@ -144,7 +146,7 @@ class Nest:
 
         The compiler cannot see that the loop does not write them, and would not vectorise it.
         """
-        written = {id(x.memory) for s in self.statements if (x := s.made.view if isinstance(s, Let) else s.view)}
+        written = {id(s.view.memory) for s in self.statements if s.view is not None}
         views = [view for s in self.statements for view in s.reads() if id(view.memory) not in written]
         views = [view for view in views if not view.places]
         found = [element(view, at) for view in views if not any([view.strides[axis] for axis in axes])]
@@ -246,9 +248,8 @@ class SourceText:
             parameters = ", ".join(sorted({*words} - made))
             name, returned = f"part{len(self.functions) + 1}", ", ".join(self.sums)
             body = [f"    {line.removeprefix(indent)}" for line in lines]
-            self.functions.append(
-                "\n".join([f"def {name}({parameters}):", *body, *[f"    return {returned}"] * bool(returned)])
-            )
+            end = [f"    return {returned}"] * bool(returned)
+            self.functions.append("\n".join([f"def {name}({parameters}):", *body, *end]))
             self.lines[self.first_line :] = [f"{indent}{returned}{' = ' * bool(returned)}{name}({parameters})"]
         self.first_line = len(self.lines)
 

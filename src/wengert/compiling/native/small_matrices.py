@@ -126,7 +126,7 @@ def _memory_and_offset(view: View) -> tuple[str, str]:
 def emit_inv(body: Any, op: Call, a: Any) -> Any:
     matrix = _matrix(body, op, a)
     n = matrix.shape[0]
-    one = View.whole(body.level.new_memory((n, n)), (n, n))
+    one = body.level.new_array((n, n))
     body.level.store(one, "=", body.operand(0.0))
     diagonal = View(one.memory, one.offset, (n + 1,), (n,))
     body.level.store(diagonal, "=", body.operand(1.0))
@@ -175,7 +175,7 @@ def _triangle(body: Any, op: Call, a: Any, k: Any, columns: Callable[[int, int],
     matrix = _matrix(body, op, a)
     if type(k) is not int:
         raise UnsupportedOp("np.tril with a computed diagonal")
-    made = View.whole(body.level.new_memory(op.val.shape), op.val.shape)
+    made = body.level.new_array(op.val.shape)
     body.level.store(made, "=", body.operand(0.0))
     n = matrix.shape[1]
     for i in range(matrix.shape[0]):
@@ -201,6 +201,6 @@ def _call(
 ) -> View:
     """Append the call of a function, of which the native module needs these sources, and which fills new memory."""
     body.program.helpers.update(dict.fromkeys(sources))
-    made = View.whole(body.level.new_memory(shape), shape)
+    made = body.level.new_array(shape)
     body.level.append_call(CallBlock(name, made, operands, sizes))
     return made

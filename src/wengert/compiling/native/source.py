@@ -346,7 +346,7 @@ class Body:
         """Return an array as a view of memory; write a Splat out."""
         if not isinstance(x, Splat):
             return self.level.view(x)
-        view = View.whole(self.level.new_memory(x.shape), x.shape, x.number.kind)
+        view = self.level.new_array(x.shape, x.number.kind)
         if not x.blank:
             self.level.store(view, "=", x.number)
         return view
@@ -362,7 +362,7 @@ class Body:
             whole = view is None or view.covers_memory
             if self.copy_parts_read_later(aliases, op) if whole else not self.read_after(aliases, op):
                 return self.level.view(x)
-        view = View.whole(self.level.new_memory(x.shape), x.shape, x.kind)
+        view = self.level.new_array(x.shape, x.kind)
         self.level.store(view, "=", x)
         return view
 

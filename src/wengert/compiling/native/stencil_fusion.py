@@ -17,7 +17,7 @@ import numpy as np
 from wengert.compiling.ops import is_item_store, scalar_op
 from wengert.compiling.tape_rewriter import TapeRewriter
 from wengert.tape.interface import AnyTape
-from wengert.tape.ops import Call, Op, Variable, value_of, with_variables
+from wengert.tape.ops import Call, Op, Variable, value_of
 from wengert.tape.usage import readers_of
 from wengert.values import functional
 
@@ -51,12 +51,9 @@ def _is_slice_store(op: Any) -> bool:
     if not isinstance(op, Call) or not is_item_store(op) or type(op.args[0]) is not Variable or op.kwargs:
         return False
     whole, (_, key, value) = op.val, op.args
-    if (
-        type(whole) is not np.ndarray
-        or whole.dtype != np.float64
-        or whole.size < LEAST_FUSED
-        or not _is_static_slice(key)
-    ):
+    if type(whole) is not np.ndarray or whole.dtype != np.float64 or whole.size < LEAST_FUSED:
+        return False
+    if not _is_static_slice(key):
         return False
     return type(value) is Variable and value_of(value).shape == (len(range(len(whole))[key]), *whole.shape[1:])
 
@@ -90,7 +87,7 @@ class _StencilFuser(TapeRewriter):
         spans = [range(len(op.val))[store.args[1]] for store in stores]
         bounds = sorted({0, len(op.val), *[bound for span in spans if span for bound in (span.start, span.stop)]})
         pieces = [self.piece(op, stores, spans, first, end) for first, end in itertools.pairwise(bounds)]
-        return self.call(op, np.concatenate, pieces)
+        return self.push_call(op, np.concatenate, pieces)
 
     def piece(self, op: Op, stores: list[Call], spans: list[range], first: int, end: int) -> Variable:
         """Return the sum of the values stored from `first` to `end`, since the last assignment there."""
@@ -101,8 +98,8 @@ class _StencilFuser(TapeRewriter):
                 part = self.part(store.args[2], first - span.start, end - span.start)
                 terms = [*terms, part] if store.fn is functional.additem else [part]
         if len(terms) == 1 and type(terms[0]) is float:
-            return self.call(op, np.zeros, (end - first, *op.val.shape[1:]))
-        return functools.reduce(lambda a, b: self.call(op, operator.add, a, b), terms)
+            return self.push_call(op, np.zeros, (end - first, *op.val.shape[1:]))
+        return functools.reduce(lambda a, b: self.push_call(op, operator.add, a, b), terms)
 
     def part(self, v: Variable, first: int, end: int) -> Variable:
         """Return the elements from `first` to `end` of an array, recomputed from parts of its operands if cheap."""
@@ -111,7 +108,7 @@ class _StencilFuser(TapeRewriter):
             return self.table[v.op]
         if key not in self.parts:
             made = self.recompute_part(v.op, first, end)
-            self.parts[key] = made or self.call(v.op, operator.getitem, self.table[v.op], slice(first, end))
+            self.parts[key] = made or self.push_call(v.op, operator.getitem, self.table[v.op], slice(first, end))
         return self.parts[key]
 
     def recompute_part(self, op: Op | None, first: int, end: int) -> Variable | None:
@@ -125,7 +122,7 @@ class _StencilFuser(TapeRewriter):
         self.calls_left -= 1
         if operation is None or operation.slow or self.calls_left < 0:
             return None
-        return self.call(op, op.fn, *[self.part_of_operand(a, op.val, first, end) for a in op.args])
+        return self.push_call(op, op.fn, *[self.part_of_operand(a, op.val, first, end) for a in op.args])
 
     def part_of_operand(self, a: Any, x: np.ndarray, first: int, end: int) -> Any:
         """Return the part of an operand that the part of the result `x` depends on."""
@@ -135,8 +132,3 @@ class _StencilFuser(TapeRewriter):
         value = value_of(a)
         rows = type(value) is np.ndarray and value.ndim == x.ndim and len(value) > 1
         return self.part(a, first, end) if rows else self.table[a.op]
-
-    def call(self, origin: Any, fn: Any, *args: Any) -> Variable:
-        """Append a call; compute its value from the recorded ones."""
-        values = with_variables(args, value_of)
-        return self.new.push(Call(fn, args, val=fn(*values), site=origin.site, note=origin.note))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -84,30 +85,22 @@ def _reduce(body: Any, op: Call, begin: str, template: str, a: Any, axis: Any, s
         a = body.level.let("{0}", [a.number], a.shape)
     trailing = list(axes) == list(range(keep, n))
     if not trailing and not sign:
-        a, trailing = kept_axes_first(body, a, axes), True
+        a, trailing = body.view(a).transposed([*(k for k in range(n) if k not in axes), *axes]), True
     if not axes:
         found: Any = a
     elif not kept:
-        return body.level.reduce(begin, template, a, a.shape, 0, None) if not isinstance(op.val, np.ndarray) else (
-            Splat(body.level.reduce(begin, template, a, a.shape, 0, None), op.val.shape))  # fmt: skip
-    elif trailing:
-        found = View.whole(body.level.new_memory(kept), kept)
-        body.level.reduce(begin, template, a, a.shape, keep, found)
+        total = body.level.reduce(begin, template, a, a.shape, 0, None)
+        return Splat(total, op.val.shape) if isinstance(op.val, np.ndarray) else total
     else:
-        found = View.whole(body.level.new_memory(kept), kept)
-        body.level.store(found, "=", number_literal(0.0))
-        strides = iter(found.strides)
-        spread = tuple([0 if k in axes else next(strides) for k in range(n)])
-        body.level.store(View(found.memory, Affine(0), spread, a.shape), sign, a)
+        found = body.level.new_array(kept)
+        if trailing:
+            body.level.reduce(begin, template, a, a.shape, keep, found)
+        else:
+            body.level.store(found, "=", number_literal(0.0))
+            strides = iter(found.strides)
+            spread = tuple([0 if k in axes else next(strides) for k in range(n)])
+            body.level.store(View(found.memory, Affine(0), spread, a.shape), sign, a)
     return emit_reshape(body, op, found)
-
-
-def kept_axes_first(body: Any, a: Any, axes: Sequence[int]) -> View:
-    """Return a view with the reduced axes after the others."""
-    view = body.view(a)
-    order = [k for k in range(len(view.shape)) if k not in axes] + list(axes)
-    strides, shape = [tuple([row[axis] for axis in order]) for row in (view.strides, view.shape)]
-    return View(view.memory, view.offset, strides, shape, view.kind)
 
 
 def emit_vdot(body: Any, op: Call, a: Any, b: Any) -> Any:
@@ -131,10 +124,6 @@ def emit_trace(body: Any, op: Call, x: Any) -> Any:
     return body.level.reduce("0.0", "radd({0}, {1})", view, view.shape, 0, None)
 
 
-def emit_dot(body: Any, op: Call, a: Any, b: Any) -> Any:
-    return emit_matmul(body, op, a, b)
-
-
 def emit_total(body: Any, op: Call, parts: Any) -> Any:
     """Return the sum of a list of numbers, from left to right."""
     if type(parts) not in (tuple, list) or type(op.val) not in (float, np.float64) or not parts:
@@ -142,21 +131,15 @@ def emit_total(body: Any, op: Call, parts: Any) -> Any:
     numbers = [body.operand(x) for x in parts]
     if not all([isinstance(x, Scalar) for x in numbers]):
         raise UnsupportedOp("sum of anything but a list of numbers")
-    found = numbers[0]
-    for x in numbers[1:]:
-        found = body.compute(op, ScalarOp("{0} + {1}"), [found, x])
-    return found
+    return functools.reduce(lambda a, b: body.compute(op, ScalarOp("{0} + {1}"), [a, b]), numbers)
 
 
 def emit_extremum(body: Any, op: Call, *numbers: Any) -> Any:
     """Return the largest or smallest of several numbers, as Python's max and min compare them: from left to right."""
     if len(numbers) < 3 or type(op.val) not in (float, np.float64) or op.guard:
         raise UnsupportedOp("max or min with these arguments")
-    word = info(op.fn).word
-    found = body.operand(numbers[0])
-    for x in numbers[1:]:
-        found = body.compute(op, word, [found, body.operand(x)])
-    return found
+    word, operands = info(op.fn).word, map(body.operand, numbers)
+    return functools.reduce(lambda a, b: body.compute(op, word, [a, b]), operands)
 
 
 def emit_outer(body: Any, op: Call, a: Any, b: Any) -> Any:
@@ -208,16 +191,15 @@ def contract(body: Any, op: Call, subscripts: list[str], output: str, operands: 
         made = body.level.let(product, views, shape) if len(views) > 1 else views[0]
         return body.level.reduce("0.0", "radd({0}, {1})", made, shape, 0, None)
     else:
-        found = View.whole(body.level.new_memory(op.val.shape), tuple([sizes[k] for k in kept]))
+        found = body.level.new_array(tuple([sizes[k] for k in kept]))
         if last not in inner:
             body.level.store(found, "=", number_literal(0.0))
         short = [k for k in kept if sizes[k] <= SHORT and k != last][: len(kept) - 1]  # one nest reads the rest once
         kept, order = [[k for k in letters if k not in short] for letters in (kept, order)]
         shape = tuple([sizes[k] for k in order])
         for at in _index_points(sizes, short):
-            read = [
-                _view_over_letters(body, x, row, order, shape, at) for x, row in zip(operands, strides, strict=True)
-            ]
+            pairs = zip(operands, strides, strict=True)
+            read = [_view_over_letters(body, x, row, order, shape, at) for x, row in pairs]
             if last in inner:
                 made = body.level.let(product, read, shape)
                 place = _view_over_letters(body, found, rows, kept, shape[: len(kept)], at)

@@ -17,8 +17,7 @@ from wengert.compiling.native.compiled import compile_native
 from wengert.compiling.native.module import require_compiler
 from wengert.compiling.native.values import UnsupportedOp
 from wengert.tape.interface import AnyRunningTape
-from wengert.tape.loops import Loop
-from wengert.tape.ops import Call
+from wengert.tape.loops import with_bodies
 from wengert.values.kernel_cache import has_compiler
 
 COMPILE_SECONDS, SECONDS_PER_OP = 2.0, 0.04
@@ -62,7 +61,7 @@ class TieredFunction:
         self.plain: Any = tape.compile(name)
         self.run: Any = None  # the code in use, once it is chosen
         self.spent, self.fastest = 0.0, float("inf")
-        self.cost = COMPILE_SECONDS + SECONDS_PER_OP * _count_ops(tape)
+        self.cost = COMPILE_SECONDS + SECONDS_PER_OP * len(list(with_bodies(tape)))
         self.state = "NumPy, until compiling pays"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -122,12 +121,6 @@ class TimedTrial:
             else:
                 self.function.use(self.function.plain, "NumPy: native code is slower")
         return result
-
-
-def _count_ops(tape: AnyRunningTape) -> int:
-    """Count the ops of a tape, and of the bodies of its loops."""
-    loops = [op.fn for op in tape if isinstance(op, Call) and isinstance(op.fn, Loop)]
-    return len(list(tape)) + sum([_count_ops(loop.body) for loop in loops])
 
 
 def _enqueue(function: TieredFunction) -> None:

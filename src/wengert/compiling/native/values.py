@@ -7,7 +7,7 @@ and broadcasts need no code, and the compiler sees only one type of array.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -124,6 +124,11 @@ class View:
         strides = tuple([s if n != 1 else 0 for s, n in zip(self.strides, self.shape, strict=True)])
         places = tuple([(at.broadcast(shape), step) for at, step in self.places])
         return View(self.memory, self.offset, (0,) * more + strides, shape, self.kind, places)
+
+    def transposed(self, order: Sequence[int]) -> View:
+        """Return this view with its axes in another order."""
+        strides, shape = [tuple([row[axis] for axis in order]) for row in (self.strides, self.shape)]
+        return View(self.memory, self.offset, strides, shape, self.kind)
 
     @property
     def parts(self) -> list[View]:

@@ -29,6 +29,7 @@ from wengert.compiling.native.values import (
     row_major,
     splat_number,
 )
+from wengert.compiling.ops import info
 from wengert.tape.ops import Call, value_of
 from wengert.values import functional
 
@@ -61,15 +62,11 @@ def emit_getitem(body: Any, op: Call, x: Any, key: Any) -> Any:
 
 def emit_bincount(body: Any, op: Call, at: Any, weights: Any, n: int) -> View:
     """Emit np.bincount: the sum of the weights for each bin."""
-    if (
-        not isinstance(at, KnownInts)
-        or not is_native_array(weights)
-        or op.val.dtype != np.float64
-        or op.val.shape != (n,)
-    ):
+    known = isinstance(at, KnownInts) and is_native_array(weights)
+    if not known or op.val.dtype != np.float64 or op.val.shape != (n,):
         raise UnsupportedOp("np.bincount with these arguments")
     places = ((body.program.known_indices(at, n), 1),)
-    view = View(body.level.new_memory((n,)), Affine(0), (0,), weights.shape, places=places)
+    view = View(body.level.new_array((n,)).memory, Affine(0), (0,), weights.shape, places=places)
     found: View = body.level.scatter(view, splat_number(body.as_float(weights)))
     return found
 
@@ -127,9 +124,7 @@ def emit_transpose(body: Any, op: Call, x: Any, *axes: Any, **named: Any) -> Any
     view = _view_of(body, x)
     given = named.get("axes", axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes or None)
     n = len(view.shape)
-    order = range(n)[::-1] if given is None else [axis % n for axis in given]
-    strides, shape = [tuple([row[axis] for axis in order]) for row in (view.strides, view.shape)]
-    return View(view.memory, view.offset, strides, shape, view.kind)
+    return view.transposed(range(n)[::-1] if given is None else [axis % n for axis in given])
 
 
 def emit_diag(body: Any, op: Call, x: Any, k: Any = 0) -> Any:
@@ -140,7 +135,7 @@ def emit_diag(body: Any, op: Call, x: Any, k: Any = 0) -> Any:
     if len(x.shape) == 2:
         return replace(x, shape=op.val.shape) if isinstance(x, Splat) else diagonal_of_matrix(body, x)
     n = x.shape[0]
-    made = View.whole(body.level.new_memory((n, n)), (n, n))
+    made = body.level.new_array((n, n))
     body.level.store(made, "=", number_literal(0.0))
     body.level.store(View(made.memory, Affine(0), (n + 1,), (n,)), "=", splat_number(x))
     return made
@@ -173,16 +168,11 @@ def emit_broadcast_to(body: Any, op: Call, x: Any, shape: Any) -> Any:
 # -- new arrays and stores
 
 
-def emit_zeros(body: Any, op: Call, *_: Any, **__: Any) -> Any:
-    return _splat_of(op, number_literal(0.0))
-
-
-def emit_ones(body: Any, op: Call, *_: Any, **__: Any) -> Any:
-    return _splat_of(op, number_literal(1.0))
-
-
-def emit_empty(body: Any, op: Call, *_: Any, **__: Any) -> Any:
-    return replace(_splat_of(op, number_literal(0.0)), blank=True)
+def emit_uniform(body: Any, op: Call, *_: Any, **__: Any) -> Any:
+    """Emit np.zeros, np.ones, np.empty and the like."""
+    name = info(op.fn).name
+    found = _splat_of(op, number_literal(1.0 if name in ("ones", "ones_like") else 0.0))
+    return replace(found, blank=name in ("empty", "empty_like"))
 
 
 def emit_full(body: Any, op: Call, shape: Any, value: Any, *_: Any, **__: Any) -> Any:
@@ -199,16 +189,9 @@ def _splat_of(op: Call, value: Scalar) -> Splat:
     return Splat(value, op.val.shape)
 
 
-def emit_setitem(body: Any, op: Call, x: Any, key: Any, value: Any) -> Any:
-    return _store_into(body, op, x, key, value, "=")
-
-
-def emit_additem(body: Any, op: Call, x: Any, key: Any, value: Any) -> Any:
-    return _store_into(body, op, x, key, value, "+=")
-
-
-def _store_into(body: Any, op: Call, x: Any, key: Any, value: Any, sign: str) -> Any:
-    """Emit a store into the array itself if nothing reads it afterwards, else into a copy."""
+def emit_store(body: Any, op: Call, x: Any, key: Any, value: Any) -> Any:
+    """Emit a store or an addition: into the array itself if nothing reads it afterwards, else into a copy."""
+    sign = "+=" if op.fn is functional.additem else "="
     x, stored = body.operand(x), STORED_AS_FLOATS if sign == "=" else STORED_AS_FLOATS[:1]
     is_rounded = op.val.dtype == np.int64 and np.asarray(value_of(op.args[2])).dtype.kind == "f"
     if is_rounded or not is_native_array(x) or op.val.dtype not in stored:
@@ -223,13 +206,8 @@ def _store_into(body: Any, op: Call, x: Any, key: Any, value: Any, sign: str) ->
     if math.prod(part.shape):
         if len(getattr(value, "shape", ())) > len(part.shape):
             value = _drop_leading_ones(body, value, len(part.shape))
-        if (
-            sign == "="
-            and isinstance(value, ComputedArray)
-            and part.shape == value.shape
-            and not part.places
-            and body.level.may_write_at(value, part)
-        ):
+        fits = sign == "=" and isinstance(value, ComputedArray) and part.shape == value.shape and not part.places
+        if fits and body.level.may_write_at(value, part):
             body.level.write_to(value, part)
         else:
             body.level.store(part, sign, splat_number(value))
@@ -273,10 +251,14 @@ def emit_concatenate(body: Any, op: Call, parts: Any, axis: Any = 0) -> Any:
     begin, axis = 0, axis % op.val.ndim
     for part in parts:
         n = part.shape[axis]
-        place = index_view(body, whole, (slice(None),) * axis + (slice(begin, begin + n),))
+        _fill_part(body, whole, (slice(None),) * axis + (slice(begin, begin + n),), part)
         begin += n
-        body.level.store(place, "=", splat_number(body.as_float(part)))
     return whole
+
+
+def _fill_part(body: Any, whole: View, key: Any, x: Any) -> None:
+    """Store a number or an array into a part of a new array."""
+    body.level.store(index_view(body, whole, key), "=", splat_number(body.as_float(body.operand(x))))
 
 
 def emit_array(body: Any, op: Call, parts: Any) -> Any:
@@ -296,16 +278,14 @@ def array_of_parts(body: Any, parts: Any) -> Any:
     """Return the array of a nested list of numbers and arrays; other values unchanged."""
     if not isinstance(parts, (tuple, list)) or not parts:
         return parts
-    shape = _shape_of_parts(parts)
-    whole = View.whole(body.level.new_memory(shape), shape)
+    whole = body.level.new_array(_shape_of_parts(parts))
 
     def put(parts: Any, place: tuple[int, ...]) -> None:
         for k, part in enumerate(parts):
             if isinstance(part, (tuple, list)):
                 put(part, (*place, k))
             else:
-                x = splat_number(body.as_float(body.operand(part)))
-                body.level.store(index_view(body, whole, (*place, k)), "=", x)
+                _fill_part(body, whole, (*place, k), part)
 
     put(parts, ())
     return whole
@@ -322,16 +302,14 @@ def emit_stack(body: Any, op: Call, parts: Any, axis: Any = 0) -> Any:
         raise UnsupportedOp("np.stack with these arguments")
     whole, axis = _new_array(body, op), axis % op.val.ndim
     for k, part in enumerate(parts):
-        body.level.store(
-            index_view(body, whole, (slice(None),) * axis + (k,)), "=", splat_number(body.as_float(body.operand(part)))
-        )
+        _fill_part(body, whole, (slice(None),) * axis + (k,), part)
     return whole
 
 
 def _new_array(body: Any, op: Call) -> View:
     if op.val.dtype != np.float64:
         raise UnsupportedOp(f"arrays of dtype {op.val.dtype}")
-    return View.whole(body.level.new_memory(op.val.shape), op.val.shape)
+    return body.level.new_array(op.val.shape)
 
 
 # -- tuples

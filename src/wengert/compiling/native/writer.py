@@ -72,7 +72,8 @@ class NativeWriter(PlacedWriter):
         for op, x in self.program.results:
             if isinstance(x, Scalar):
                 numbers.append(self.name(f"v{op.id}"))
-                self.exprs[op.id] = Snippet(self.as_recorded(op, numbers[-1]), TIGHT)
+                recorded = numbers[-1] if type(op.val) is float else f"{self.outside.numpy('float64')}({numbers[-1]})"
+                self.exprs[op.id] = Snippet(recorded, TIGHT)
             else:
                 arrays.append(self.allocate_result(op, x))
         failed = self.name("failed")
@@ -111,10 +112,6 @@ class NativeWriter(PlacedWriter):
         flat = value.flags.c_contiguous
         bound = self.outside.bind(value.reshape(-1) if flat else value).text
         return bound if flat else f"{bound}.ravel()"
-
-    def as_recorded(self, op: Op, name: str) -> str:
-        """Return a number converted to its recorded type."""
-        return name if type(op.val) is float else f"{self.outside.numpy('float64')}({name})"
 
     def allocate_result(self, op: Op, view: View) -> str:
         """Write the line that allocates a result array; return the source of its flat memory."""

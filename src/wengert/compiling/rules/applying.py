@@ -23,10 +23,11 @@ def apply_rules(tape: AnyTape, rules: Rules, loop: Loop | None = None, wanted: I
     """
     decides = DecidingOps(list(tape)) if loop is None else deciding_in_loop(loop, wanted)
     made = to_tape(tape, *graph_of(tape, rules, EXACT if rules else {}, decides))
-    decides = DecidingOps(list(made)) if loop is None else deciding_in_loop(loop.with_body(made), wanted)
+    calls = [op for op in made.calls if isinstance(op.fn, Loop)]
+    if calls:
+        decides = DecidingOps(list(made)) if loop is None else deciding_in_loop(loop.with_body(made), wanted)
     known: dict[Any, Loop] = {}
-    for op in made.calls:
-        if isinstance(op.fn, Loop):
-            key = op.fn, decides.results_of(op)
-            op.fn = known[key] = known.get(key) or op.fn.with_body(apply_rules(op.fn.body, rules, *key))
+    for op in calls:
+        key = op.fn, decides.results_of(op)
+        op.fn = known[key] = known.get(key) or op.fn.with_body(apply_rules(op.fn.body, rules, *key))
     return made

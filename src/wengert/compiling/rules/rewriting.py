@@ -47,15 +47,6 @@ def rule(*fns: Any, reassociates: bool = False) -> Callable[[RewriteRule], Rewri
     return register
 
 
-def _rule_with_function(fn: Any) -> Callable[[Callable[..., Any]], RewriteRule]:
-    """Register a rule of one elementwise function, which gets the function after the graph."""
-
-    def register(body: Callable[..., Any]) -> RewriteRule:
-        return rule(fn)(lambda graph, *args: body(graph, fn, *args))
-
-    return register
-
-
 @rule(np.ufunc)
 def _fold_constants(graph: Graph, fn: Any, *args: Any) -> Any:
     """Compute a call on numbers."""
@@ -111,13 +102,16 @@ def _negated(x: Any) -> Any:
     return x.args[0] if is_call(x, np.negative) else None
 
 
-def _numbers_first(graph: Graph, fn: Any, a: Any, b: Any) -> Any:
-    """Sort the operands of sums and products: numbers first, then nodes by age."""
-    return graph.call(fn, b, a) if age(a) > age(b) else None
+def _numbers_first(fn: Any) -> None:
+    """Register a rule that sorts the operands of sums or products: numbers first, then nodes by age."""
+
+    @rule(fn)
+    def sort(graph: Graph, a: Any, b: Any) -> Any:
+        return graph.call(fn, b, a) if age(a) > age(b) else None
 
 
-_rule_with_function(np.multiply)(_numbers_first)
-_rule_with_function(np.add)(_numbers_first)
+for _ufunc in (np.multiply, np.add):
+    _numbers_first(_ufunc)
 
 
 @rule(np.multiply)

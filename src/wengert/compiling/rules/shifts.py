@@ -53,11 +53,8 @@ def _cancels(x: Any, largest: Node) -> bool:
     """Whether x is p − S·(p / S) or S·(p / S) − p, and as large as S, which extends along one axis."""
     for p, product in (x.args, x.args[::-1]) if is_call(x, np.add, np.subtract) else ():
         (a, left), (b, right) = _factors_of(p), _factors_of(product)
-        for total in [
-            node
-            for node in right
-            if _is_total(node, largest) and sorted(node.shape)[:-1] == [1] * (len(node.shape) - 1)
-        ]:
+        totals = [node for node in right if _is_total(node, largest)]
+        for total in [node for node in totals if sorted(node.shape)[:-1] == [1] * (len(node.shape) - 1)]:
             same = right == left + Counter([total, (total,)]) and math.prod(shape_of(x)) == math.prod(total.shape)
             return same and math.isclose(a, b if x.fn is np.subtract else -b, rel_tol=1e-15)
     return False
@@ -86,8 +83,5 @@ def _is_total(x: Any, largest: Node) -> bool:
     """Whether x is a sum of exp(x − max x)."""
     power: Any = x.args[0] if is_call(x, ADD_REDUCE) else None
     shifted: Any = power.args[0] if is_call(power, np.exp) else None
-    return (
-        is_call(shifted, np.subtract)
-        and shifted.args[0] is largest.args[0]
-        and _without_layout(shifted.args[1]) is largest
-    )
+    from_x = is_call(shifted, np.subtract) and shifted.args[0] is largest.args[0]
+    return from_x and _without_layout(shifted.args[1]) is largest

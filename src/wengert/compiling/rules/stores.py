@@ -10,6 +10,7 @@ import numpy as np
 from wengert.compiling.graphs.graph import Graph, Node, is_array_node, is_call, is_real
 from wengert.compiling.rules.rewriting import rule
 from wengert.values import functional
+from wengert.values.keys import key_parts
 
 _MAX_PASSED = 20  # a store may pass at most so many others
 
@@ -46,22 +47,14 @@ def _merge_additions(graph: Graph, x: Any, key: Any, value: Any) -> Any:
     while region is not None and base.fn in (functional.additem, functional.setitem) and len(passed) < _MAX_PASSED:
         under, at, before = base.args
         where = region_of(at, x.shape)
-        if (
-            where == region
-            and type(under) is Node
-            and is_array_node(before)
-            and is_real(before)
-            and is_array_node(value)
-        ):
+        if type(under) is not Node or where is None:
+            return None
+        if where == region and is_array_node(before) and is_real(before) and is_array_node(value):
             found = graph.make(base.fn, (under, at, graph.call(np.add, before, value)), {}, x.spec)
             for store in reversed(passed):
                 found = graph.make(store.fn, (found, *store.args[1:]), {}, x.spec)
             return found
-        if (
-            type(under) is not Node
-            or where is None
-            or (base.fn is functional.setitem and not _are_disjoint(where, region))
-        ):
+        if base.fn is functional.setitem and not _are_disjoint(where, region):
             return None
         passed.append(base)
         base = under
@@ -83,7 +76,7 @@ def _is_part(a: Any, whole: Node) -> bool:
 
 def region_of(key: Any, shape: tuple[int, ...]) -> Any:
     """Return the range or integer of each axis that a key of constant slices and integers selects; else None."""
-    parts = key if type(key) is tuple else (key,)
+    parts = key_parts(key)
     if len(parts) > len(shape) or any([type(part) not in (int, slice) for part in parts]):
         return None
     named = zip((*parts, *[slice(None)] * (len(shape) - len(parts))), shape, strict=True)

@@ -42,9 +42,9 @@ def _axes_of_axes(graph: Graph, x: Any, axes: tuple[int, ...]) -> Any:
         return x
     if fill_value_of(x) is not None:
         return graph.call(np.full, tuple([x.shape[axis] for axis in axes]), fill_value_of(x))
-    return (
-        graph.call(np.transpose, x.args[0], tuple([x.args[1][a] for a in axes])) if is_call(x, np.transpose) else None
-    )
+    if is_call(x, np.transpose):
+        return graph.call(np.transpose, x.args[0], tuple([x.args[1][a] for a in axes]))
+    return None
 
 
 def _factors_past_layout(fn: Any) -> None:
@@ -55,9 +55,9 @@ def _factors_past_layout(fn: Any) -> None:
         if is_call(x, np.negative):
             return graph.call(np.negative, graph.call(fn, x.args[0], layout))
         s, v = factors(x)
-        return (
-            None if s is None or shape_of(v) != shape_of(x) else graph.call(np.multiply, s, graph.call(fn, v, layout))
-        )
+        if s is None or shape_of(v) != shape_of(x):
+            return None
+        return graph.call(np.multiply, s, graph.call(fn, v, layout))
 
 
 for _fn in (np.reshape, np.transpose):

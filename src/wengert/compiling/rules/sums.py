@@ -86,7 +86,7 @@ def _sum_of_products(graph: Graph, x: Any, axes: tuple[int, ...]) -> Any:
     letters = _LETTERS[: len(x.shape)]
     words = [_without_units(graph, v, letters) for v in (a, b)]
     output = "".join([letter for axis, letter in enumerate(letters) if axis not in axes])
-    if any([word is None for word in words]) or not {*output} <= {*words[0][0], *words[1][0]}:
+    if not {*output} <= {*words[0][0], *words[1][0]}:
         return None
     product = graph.call(np.einsum, f"{words[0][0]},{words[1][0]}->{output}", words[0][1], words[1][1])
     if len(x.shape) - 1 not in axes:  # rows are summed as fast as they are multiplied, columns faster
