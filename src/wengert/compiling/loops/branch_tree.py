@@ -14,29 +14,23 @@ from typing import Any, NamedTuple
 from wengert.tape.ops import Call, Op, references, with_variables
 
 
+@dataclass(frozen=True, order=True)
 class Link:
-    """The source of an operand in an iteration."""
+    """The source of an operand in an iteration, with its number among those of one kind."""
+
+    number: int
 
 
-@dataclass(frozen=True, order=True)
 class StepValue(Link):
-    """The value of the step with this index on the path."""
-
-    at: int
+    """The value of the step of this number on the path."""
 
 
-@dataclass(frozen=True, order=True)
 class LoopVariable(Link):
     """The loop-carried variable of this number, at the head."""
 
-    number: int
 
-
-@dataclass(frozen=True, order=True)
 class OuterValue(Link):
     """The value of this number among those computed before the loop."""
-
-    number: int
 
 
 def link_order(link: Link) -> Any:
@@ -200,7 +194,7 @@ def _renewed(fork: Fork, new: dict[Link, Link], numbers: list[int], read: Collec
     joined = {}
     for link, op in fork.joined.items():
         sources = {end.outputs[link] for end in ends} if link in read else set()
-        if len(sources) > 1 or any([type(source) is StepValue and source.at > fork.known for source in sources]):
+        if len(sources) > 1 or any([type(source) is StepValue and source.number > fork.known for source in sources]):
             joined[link] = op
         elif sources:
             new = {**new, link: sources.pop()}

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.compiling.loops.adjoint_code import AdjointCode, CotangentTable
+from wengert.compiling.loops.body_code import BodyCode, closed_tape
 from wengert.compiling.loops.branch_tree import (
     Fork,
     Link,
@@ -23,10 +22,10 @@ from wengert.compiling.loops.branch_tree import (
     WhileLoop,
     ends_of,
     forks_of,
+    link_order,
     links_in,
 )
-from wengert.compiling.loops.residual_rows import row_call
-from wengert.compiling.loops.rolled_body import ROWS
+from wengert.compiling.loops.residual_rows import row_call, rows_like, zero_rows
 from wengert.compiling.loops.rolling import rolled
 from wengert.tape.loops import Loop
 from wengert.tape.ops import Call, Constant, Input, Op, Variable, value_of, with_variables
@@ -53,9 +52,7 @@ class AffineForm(NamedTuple):
         factors = dict(self.terms)
         for link, factor in other.terms:
             factors[link] = factors.get(link, 0) + factor
-        terms = sorted(
-            [term for term in factors.items() if term[1]], key=lambda term: (type(term[0]).__name__, term[0])
-        )
+        terms = sorted([term for term in factors.items() if term[1]], key=lambda term: link_order(term[0]))
         return AffineForm(self.constant + other.constant, tuple(terms))
 
     def times(self, factor: int) -> AffineForm:
@@ -68,25 +65,19 @@ class AffineForm(NamedTuple):
         return sum([factor * counters.get(link, 0) for link, factor in self.terms])
 
 
-@dataclass(frozen=True, order=True)
 class ExitValue(Link):
     """The result of this number of a loop that a test ends."""
 
-    number: int
 
-
-@dataclass(frozen=True, order=True)
 class Items(Link):
     """The values of the loop variable of this number after each iteration, one in each row of an array."""
 
-    number: int
 
-
-@dataclass(frozen=True, order=True)
-class RowNumber(Link):
+class IterationNumber(Link):
     """The number of the iteration."""
 
 
+ITERATION = IterationNumber(0)
 GOES_ON, ANY, NUMBER, ZEROS = "goes on", "any", "number", "zeros"
 """The flag by which a loop goes on, a value that nothing reads, the number of iterations, and zeros of some shape."""
 
@@ -133,15 +124,14 @@ class BranchingLoop:
         ends += [self.store_items(scope.code, j, after) for j in sorted({j for run in runs for j in run.listed})]
         self.body = self._body(scope.code, ends)
 
-    def store_items(self, code: AdjointCode, j: int, ends: dict[Any, Any]) -> Variable:
+    def store_items(self, code: BodyCode, j: int, ends: dict[Any, Any]) -> Variable:
         """Write the store of the next value of variable j into a row."""
         if LoopVariable(j) not in ends:
             raise UnsupportedTreeError("a counter is put into a list")
-        self.counters[RowNumber()] = 1
-        item = value_of(ends[LoopVariable(j)])
-        rows = np.zeros((self.one.max_count, *np.shape(item)), np.asarray(item).dtype)
+        self.counters[ITERATION] = 1
+        rows = rows_like(self.one.max_count or 0, value_of(ends[LoopVariable(j)]))
         self.begun[Items(j)] = Variable(Input(rows))
-        row = self.integer(AffineForm(0, ((RowNumber(), 1),)))
+        row = self.integer(AffineForm(0, ((ITERATION, 1),)))
         return code.push(Call(functional.setitem, [self.begun[Items(j)], row, ends[LoopVariable(j)]], val=rows))
 
     def holder(self, result: Any) -> Any:
@@ -163,18 +153,15 @@ class BranchingLoop:
             return end.outputs[x.number] if end.exits else x
         return self.at_exit.get(x, ANY) if end.exits else end.outputs[x.number]
 
-    def _body(self, code: AdjointCode, ends: Sequence[Any]) -> Tape:
+    def _body(self, code: BodyCode, ends: Sequence[Any]) -> Tape:
         counting = [form for form in self.forms if form.step(self.counters)]
         fixed = [form for form in self.forms if form not in counting]
         self.increments = [form.step(self.counters) for form in counting]
         numbers = {} if self.one.number is None else {NUMBER: _input(self.one.op_of(self.one.number))}
         self.given = [*counting, *self.begun, *numbers, *fixed, *self.outer]
-        body = Tape()
         known: dict[Any, Any] = {**self.forms, **self.begun, **numbers, **self.outer}
-        for op in (*[known[given].op for given in self.given], *code):
-            body.push(op)
-        body.result = body.push(Call(functional.make_tuple, list(ends), val=tuple(map(value_of, ends))))
-        return rolled(body)
+        body: Tape = rolled(closed_tape([known[given].op for given in self.given], code, ends))
+        return body
 
     def integer(self, form: AffineForm) -> Any:
         """Return an integer in the body of the loop: a constant, a counter, or an invariant."""
@@ -201,7 +188,7 @@ class BranchingLoop:
 
     def call(self, run: WhileLoop, site: Any) -> tuple[list[Op], list[Op]]:
         """Return the ops that run the loop as one of its runs was recorded, and those that are its results."""
-        code, count = AdjointCode(), run.max_count
+        code, count = BodyCode(), run.max_count
         if run.number is not None:
             number = self.number(code, run)  # a loop of at most one iteration would be a branch
             count = max(self.most, 2)  # type: ignore[type-var]
@@ -231,7 +218,7 @@ class BranchingLoop:
             code.push(Call(operator.not_, [flag], val=True, site=site, guard=True))
         return code, [part(x, op) for x, op in zip(self.results, run.results, strict=True)]
 
-    def argument(self, code: AdjointCode, x: Any, run: WhileLoop) -> Any:
+    def argument(self, code: BodyCode, x: Any, run: WhileLoop) -> Any:
         """Return the argument of a run for an input of the body."""
         if type(x) is AffineForm:
             return _integer_outside(code, x, run)
@@ -240,28 +227,22 @@ class BranchingLoop:
         if x == NUMBER:
             return self.number(code, run)
         if type(x) is Items:
-            rows = value_of(self.begun[x])
-            return code.push(Call(np.zeros, [rows.shape, rows.dtype], val=rows, note=ROWS))
-        return zero_like(code, run.results[x.number].val) if type(x) is ExitValue else _outside(code, run.op_of(x))
+            return code.push(zero_rows(value_of(self.begun[x])))
+        return code.zero(run.results[x.number].val) if type(x) is ExitValue else _outside(code, run.op_of(x))
 
-    def number(self, code: AdjointCode, run: WhileLoop) -> Any:
+    def number(self, code: BodyCode, run: WhileLoop) -> Any:
         """Return the number of iterations of a run, without those before its first head."""
         op: Any = run.op_of(run.number)
         number, before = _outside(code, op), int(op.val) - run.max_count  # type: ignore[operator]
         return code.call(whole, operator.sub, number, float(before)) if before else number
 
-    def counter_after(self, code: AdjointCode, x: Any, run: WhileLoop) -> Op:
+    def counter_after(self, code: BodyCode, x: Any, run: WhileLoop) -> Op:
         """Return the value of a counter after a run with a fixed number of iterations."""
         more = float(self.counters[x] * run.max_count)  # type: ignore[operator]
         return code.call(whole, operator.add, _outside(code, run.op_of(x)), more).op  # type: ignore[return-value]
 
 
-def zero_like(code: AdjointCode, x: Any) -> Any:
-    """Return a number or an array of zeros like x."""
-    return CotangentTable(code).zero(x) if isinstance(x, np.ndarray) else type(x)(0)
-
-
-def _with_rows(code: AdjointCode, items: Sequence[Any], rows: Variable) -> Variable:
+def _with_rows(code: BodyCode, items: Sequence[Any], rows: Variable) -> Variable:
     """Return the array of a list that ends with the values in these rows."""
     first = [*items[: len(items) - len(value_of(rows))]]
     if not first:
@@ -293,7 +274,7 @@ def _input(op: Any) -> Variable:
     return Variable(Input(op.val))
 
 
-def _outside(code: AdjointCode, op: Op) -> Any:
+def _outside(code: BodyCode, op: Op) -> Any:
     """Return the argument for an op before the loop; a float constant is inlined, another constant copied."""
     if type(op) is not Constant:
         return Variable(op)
@@ -302,10 +283,10 @@ def _outside(code: AdjointCode, op: Op) -> Any:
 
 def _op_of(run: WhileLoop, link: Any) -> Any:
     """Return the op of a link in the first iteration of a run."""
-    return Constant(0.0) if type(link) is RowNumber else run.op_of(link)
+    return Constant(0.0) if link == ITERATION else run.op_of(link)
 
 
-def _integer_outside(code: AdjointCode, form: AffineForm, run: WhileLoop) -> Any:
+def _integer_outside(code: BodyCode, form: AffineForm, run: WhileLoop) -> Any:
     """Return the value of an integer in the first iteration of a run."""
     constant, total = form.constant, None
     for link, factor in form.terms:
@@ -329,7 +310,7 @@ class _Scope:
 
     def __init__(self, loop: BranchingLoop, around: _Scope | None = None) -> None:
         self.loop, self.around = loop, around
-        self.code = AdjointCode()
+        self.code = BodyCode()
         self.values: dict[Any, Any] = {}
         self.captured: dict[Any, tuple[Any, Variable]] = {}  # the values from around, and the inputs for them
         self.given: dict[Any, Any] = loop.begun  # the values of variables with which the scope begins
@@ -360,10 +341,6 @@ class _Scope:
         """Return the integer that the trace stores as a float."""
         form = self.form(link)
         return self.code.call(as_index, self.value(link)) if form is None else self.integer(form)
-
-    def zero(self, op: Any) -> Any:
-        """Return zeros like the value of an op."""
-        return zero_like(self.code, op.val)
 
     def integer(self, form: AffineForm) -> Any:
         """Return an integer in this scope."""
@@ -422,7 +399,7 @@ class _Scope:
             del passed[GOES_ON]
         changed = [x for x in passed if None in passed[x] or passed[x][0] != passed[x][1]]
         bases = {x: self.base(fork, x, passed[x]) for x in changed}
-        now = {x: self.zero(fork.joined[x]) if bases[x] == ZEROS else self.value(bases[x]) for x in changed}
+        now = {x: self.code.zero(fork.joined[x].val) if bases[x] == ZEROS else self.value(bases[x]) for x in changed}
         begin = test
         for outcome in (True, False):
             is_needed = any([passed[x][not outcome] not in (ANY, bases[x]) for x in changed])
@@ -444,7 +421,7 @@ class _Scope:
         sources = {self.loop.end_value(end, x) for end in ends_of(fork)}
         sources = sources - {ANY} or sources
         source: Any = sources.pop()
-        return None if sources or (type(source) is StepValue and source.at > known) else source
+        return None if sources or (type(source) is StepValue and source.number > known) else source
 
     def conditional(self, fork: Fork, test: Any, now: dict[Any, Any], bases: dict[Any, Any]) -> list[Variable]:
         """Write a branch; return the values after it of the variables that have the values `now`."""
@@ -455,14 +432,10 @@ class _Scope:
             if isinstance(bases[x], Link):
                 inner.values[bases[x]] = inner.given[x]
         ends = inner.run(fork, [*now])
-        body, captured = Tape(), [*inner.captured.values()]
-        for op in (*begun, Input(value_of(test)), *[v.op for _, v in captured], *inner.code):
-            body.push(op)
-        values = tuple(map(value_of, ends))
-        body.result = body.push(Call(functional.make_tuple, ends, val=values))
+        captured = [*inner.captured.values()]
+        body = closed_tape([*begun, Input(value_of(test)), *[v.op for _, v in captured]], inner.code, ends)
         args = [*now.values(), test, *[outer for outer, _ in captured]]
-        call = self.code.push(Call(Loop(body, 1, (), len(ends), "number"), args, val=values, site=test.op.site))
-        return self.code.parts_of(call, values)
+        return self.code.results_of(Loop(body, 1, (), len(ends), "number"), args, test.op.site)
 
     def base(self, fork: Fork, x: Any, passed: list[Any]) -> Any:
         """Return the value that the branches change to the next value of x, or with which it may begin.
@@ -486,7 +459,7 @@ def _stored_into(loop: BranchingLoop, fork: Fork, x: Any, known: int) -> Any:
     """Return the array from before step `known` into which the first path from a fork on stores to make x."""
     links = [loop.end_value(end, x) for end in ends_of(fork)]
     link: Any = next((each for each in links if each != ANY), None)
-    while type(link) is StepValue and link.at > known:
+    while type(link) is StepValue and link.number > known:
         if link in loop.joining:
             found = [_stored_into(loop, branch, link, known) for branch in loop.joining[link].branches.values()]
             return next((source for source in found if source is not None), None)

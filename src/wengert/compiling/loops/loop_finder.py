@@ -76,7 +76,7 @@ class _Join:
         """Return the links of the values that are these ops."""
         pairs = [*zip(rows, ops, strict=True)]
         links = self.links.get(pairs[0], ())
-        return [link for link in links if all([row.values[link.at] is op for row, op in pairs])]
+        return [link for link in links if all([row.values[link.number] is op for row, op in pairs])]
 
 
 class _UnconfirmedError(NotUniform):
@@ -304,7 +304,7 @@ class _LoopFinder:
         while True:
             if to is not None and all([row.at == to.at[row] for row in rows]):
                 self.check_unambiguous(rows)
-                sources = {link: self.link(rows, [row.values[link.at] for row in rows]) for link in to.read}
+                sources = {link: self.link(rows, [row.values[link.number] for row in rows]) for link in to.read}
                 return Fork(steps, {}, BranchEnd(sources), {}, None)
             if any([row.at == len(row.ops) for row in rows]):
                 return Fork(steps, {}, self.end(rows), {}, None)
@@ -401,7 +401,7 @@ class _LoopFinder:
         outputs: list[Any] = sorted(links, key=link_order)
         for row in rows:
             self.results[row.run] = [
-                row.values[link.at] if type(link) is StepValue else row.variables[link.number] for link in outputs
+                row.values[link.number] if type(link) is StepValue else row.variables[link.number] for link in outputs
             ]
         return PathEnd(True, outputs, rows[-1].variables)
 

@@ -26,7 +26,7 @@ from wengert.compiling.loops.while_loops import (
 from wengert.compiling.tape_rewriter import TapeRewriter, inputs_first, tape_with_ops
 from wengert.errors import RuleError
 from wengert.tape.loops import Loop
-from wengert.tape.ops import Call, Constant, Input, Op, value_of
+from wengert.tape.ops import Call, Constant, Input, Op, mkcall, value_of
 from wengert.tape.tape import Tape
 from wengert.values import functional
 from wengert.values.frames import warn
@@ -112,8 +112,8 @@ class _Forward:
             new.push(op)
             table[op].op.note = None
         parts = [[table[op] for op in ops] for ops in (self.outputs, self.later)]
-        pair = [made.push(Call(functional.make_tuple, part, val=tuple(map(value_of, part)))) for part in parts]
-        made.result = made.push(Call(functional.make_tuple, pair, val=tuple(map(value_of, pair))))
+        pair = [made.push(mkcall(functional.make_tuple, *part)) for part in parts]
+        made.result = made.push(mkcall(functional.make_tuple, *pair))
         return made
 
     def _push_other(self, new: TapeRewriter, op: Any) -> None:
