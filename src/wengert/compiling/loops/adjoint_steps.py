@@ -31,7 +31,7 @@ KEYED = ("getitem", "item", "setitem", "additem")
 
 
 class CopiedOp:
-    """An op that depends on no active input, or that builds a tuple."""
+    """An op that depends on no active input, or that is not differentiated."""
 
     def __init__(self, op: Op, region: Any = None) -> None:
         self.op = op
@@ -41,21 +41,6 @@ class CopiedOp:
 
     def run_backward(self, code: BodyCode, cotangents: CotangentTable, get: Get) -> None:
         """Pass nothing on."""
-
-
-class TupleItem:
-    """An item of a tuple that the tape builds."""
-
-    def __init__(self, op: Op, item: Any) -> None:
-        self.op, self.item = op, item
-
-    def run_forward(self, code: BodyCode, new: Environment) -> None:
-        new[self.op] = renewed(self.item, new)
-
-    def run_backward(self, code: BodyCode, cotangents: CotangentTable, get: Get) -> None:
-        y_bar = cotangents.take(self.op)
-        if y_bar is not None and isinstance(self.item, Variable):
-            cotangents.add(self.item.op, y_bar)
 
 
 class KeyedCall:

@@ -173,11 +173,9 @@ class BranchingLoop:
         return self.forms[form]
 
     def value(self, link: Any) -> Any:
-        """Return the value of a link in the body of the loop; a counter is None."""
+        """Return the value of a link, other than a counter, in the body of the loop."""
         if link in self.begun:
             return self.begun[link]
-        if type(link) is LoopVariable:
-            return None
         ops = [run.op_of(link) for run in self.runs]
         constants = {repr(op.val) if type(op) is Constant and type(op.val) is float else None for op in ops}
         if len(constants) == 1 and None not in constants:

@@ -54,9 +54,8 @@ def defer_reverse(
     inputs = [slot for slot in sorted(here.inputs) if slot <= end and found.table[slot] is not None]
     values = tuple([_fresh_cotangent(found.table[slot]) for slot in inputs])
     outer = [recording.entries[slot][2][0] for slot in inputs]  # type: ignore[index]
-    if not values or any([value is None for value in values]) or len({*outer}) < len(outer):
-        return reverse(recording, here, seeds, depth, consume, watching)
-    if _bypasses_inputs(recording, here, end, outer):
+    is_plain = values and not any([value is None for value in values]) and len({*outer}) == len(outer)
+    if not is_plain or _bypasses_inputs(recording, here, end, outer):
         return reverse(recording, here, seeds, depth, consume, watching)
     args = [recording.value(slot) for slot in (*inputs, *[slot for slot, _ in seeds])] + [
         cotangent for _, cotangent in seeds

@@ -22,7 +22,7 @@ from wengert.compiling.loops.adjoint_code import (
     renewed,
 )
 from wengert.compiling.loops.adjoint_loops import LoopCall, dependents, is_active
-from wengert.compiling.loops.adjoint_steps import KEYED, CopiedOp, KeyedCall, Segment, TupleItem
+from wengert.compiling.loops.adjoint_steps import KEYED, CopiedOp, KeyedCall, Segment
 from wengert.compiling.loops.body_code import BodyCode, closed_tape
 from wengert.compiling.ops import info
 from wengert.tape.loops import Loop
@@ -64,7 +64,6 @@ class _Region:
         self.dependent = dependents(ops, active).intersection([*active, *_useful(ops, results)])
         self.readers = Counter([v.op for v in (*references([*results]), *[v for op in ops for v in op.references()])])
         self.fields: dict[Any, list[Any]] = {}  # of calls of loops: the ops that take a part of their results
-        self.tuples: dict[Any, Any] = {}
         self.steps: list[Any] = []
         self.segment: dict[Any, None] = {}
         for op in ops:
@@ -79,11 +78,8 @@ class _Region:
                 self.end_segment()
             self.steps.append(CopiedOp(op))
             return
-        is_field = op.fn is functional.getfield
-        if is_field and read and read[0] in self.fields:
+        if op.fn is functional.getfield and read and read[0] in self.fields:
             self.fields[read[0]].append(op)
-        elif is_field and read and read[0] in self.tuples:
-            self.steps.append(TupleItem(op, self.tuples[read[0]].args[op.args[1]]))
         elif (make := self.step_for(op)) is None:
             self.segment[op] = None
         else:
@@ -96,9 +92,6 @@ class _Region:
         if type(op.fn) is Loop:
             self.fields[op] = []
             return LoopCall
-        if op.fn is functional.make_tuple:
-            self.tuples[op] = op
-            return CopiedOp
         if op.guard or not (is_inexact(op.val) or isinstance(op.val, np.ndarray)):
             return CopiedOp  # a guard, the test of a branch, or what they read
         return KeyedCall if info(op.fn).name in KEYED else None

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from wengert.compiling.guard_check import is_guard, outcome_key
-from wengert.compiling.loops.anti_unify import NotUniform
 from wengert.compiling.loops.branch_tree import (
     BranchEnd,
     Fork,
@@ -79,11 +78,11 @@ class _Join:
         return [link for link in links if all([row.values[link.number] is op for row, op in pairs])]
 
 
-class _UnconfirmedError(NotUniform):
+class _UnconfirmedError(Exception):
     """Only runs of other states took a path."""
 
 
-class _Irregular(NotUniform):
+class _Irregular(Exception):
     """The iteration of this number, or one near it, of this run of a loop differs from the others."""
 
     def __init__(self, row: _Iteration) -> None:
@@ -377,12 +376,12 @@ class _LoopFinder:
         """
         rows = self.iterations[run]
         values = [row.variables[j] for row in rows[1:]]
-        readers = [op for value in {*values} for op in self.readers.get(value, ()) if self.place[op] >= self.stops[run]]
+        readers = [op for value in values for op in self.readers.get(value, ()) if self.place[op] >= self.stops[run]]
         for reader in dict.fromkeys(readers):
             if takes_list(reader) and [getattr(a, "op", None) for a in reader.args[0][-len(values) :]] == values:
                 self.lists[run].append((reader, j))
                 continue
-            for op in {v.op for v in reader.references()} & {*values}:
+            for op in dict.fromkeys([v.op for v in reader.references() if v.op in values]):
                 if values.count(op) > 1 or self.is_before(op, run):
                     raise _Irregular(rows[-1])
                 if op is not values[-1]:
@@ -439,7 +438,8 @@ class _LoopFinder:
         for row, call in zip(rows, calls, strict=True):
             if _step_signature(call) != like or like is None:
                 raise _Irregular(row)
-        args, kwargs = [self.tree(rows, [parts(call) for call in calls]) for parts in (_args_of, _kwargs_of)]
+        args = self.tree(rows, [call.args for call in calls])
+        kwargs = self.tree(rows, [call.kwargs for call in calls])
         step = PathStep(self.count, args, kwargs, calls[-1])
         for row, call in zip(rows, calls, strict=True):
             row.numbers[call] = self.count
@@ -527,14 +527,6 @@ class _LoopFinder:
 
 
 _BOUNDS = ("start", "stop", "step")
-
-
-def _args_of(op: Call) -> Any:
-    return op.args
-
-
-def _kwargs_of(op: Call) -> Any:
-    return op.kwargs
 
 
 def _step_signature(op: Any) -> Any:

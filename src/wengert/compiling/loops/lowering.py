@@ -26,7 +26,7 @@ from wengert.compiling.loops.while_loops import (
 from wengert.compiling.tape_rewriter import TapeRewriter, inputs_first, tape_with_ops
 from wengert.errors import RuleError
 from wengert.tape.loops import Loop
-from wengert.tape.ops import Call, Constant, Input, Op, mkcall, value_of
+from wengert.tape.ops import Call, Constant, Input, Op, Variable, mkcall, value_of
 from wengert.tape.tape import Tape
 from wengert.values import functional
 from wengert.values.frames import warn
@@ -202,7 +202,9 @@ def _replace_reverse(tape: Any, back: Call, forward: _Forward, derivative: Any) 
                     inner.push(each)
             parts = [[*map(inner.value, built_items(part))] for part in derivative.result.op.args]
             new.table.update(zip((*forward.outputs, *forward.later), (*parts[0], *parts[1]), strict=True))
-            new.table[op] = new.new.push(Call(functional.make_tuple, parts[2], val=op.val))
+        elif isinstance(op, Call) and op.fn is functional.getfield and op.args[0] == Variable(back):
+            part = parts[2][op.args[1]]
+            new.table[op] = part if isinstance(part, Variable) else new.new.push(Constant(part))
         elif op not in forward.ops:
             new.push(op)
     return check_guards_kept([*[op for op in tape if op not in forward.ops], *derivative], new.finished())

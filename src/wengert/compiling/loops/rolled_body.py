@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -31,20 +31,6 @@ from wengert.values import functional
 _COUNTER = CounterValue(0, 1)
 
 
-class AnyRoller(Protocol):
-    """Protocol of the roller that loops are built for: it knows the new values by their old positions."""
-
-    ops: list[Op]
-    new: Tape
-    values: dict[int, Variable]
-    loops: dict[Any, Loop]
-    stacks: dict[tuple[int, int], Variable]
-
-    def value(self, position: int, /) -> Variable: ...
-    def from_stack(self, link: ValuePerIteration, /) -> tuple[Variable, CounterValue] | None: ...
-    def read_of(self, pattern: LoopPattern, /) -> tuple[int, list[int], list[int]]: ...
-
-
 def stack_rows(values: list[Any]) -> np.ndarray:
     """Stack values to an array, one in each row; lists become an array of objects."""
     if type(values[0]) is not list:
@@ -55,8 +41,8 @@ def stack_rows(values: list[Any]) -> np.ndarray:
     return made
 
 
-def push_loop(roller: AnyRoller, pattern: LoopPattern) -> None:
-    """Push the call of the loop that replaces the run of a pattern, and the results that are read."""
+def push_loop(roller: Any, pattern: LoopPattern) -> None:
+    """Push the call of the loop that replaces the run of a pattern of a `_Roller`, and the results that are read."""
     number, outputs, kept = roller.read_of(pattern)
     body = _Body(roller, pattern, kept)
     results, at = body.write(outputs)
@@ -81,7 +67,7 @@ def push_loop(roller: AnyRoller, pattern: LoopPattern) -> None:
 class _Body:
     """The body of one loop, and its `arguments`."""
 
-    def __init__(self, roller: AnyRoller, pattern: LoopPattern, kept: list[int]) -> None:
+    def __init__(self, roller: Any, pattern: LoopPattern, kept: list[int]) -> None:
         self.roller, self.pattern, self.run = roller, pattern, pattern.run
         self.tape = Tape()
         self.arguments: list[Any] = []
