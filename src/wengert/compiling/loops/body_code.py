@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert.compiling.tape_rewriter import provenance
-from wengert.tape.ops import Call, Op, Variable, mkcall, value_of
+from wengert.tape.ops import Call, Input, Op, Variable, mkcall, value_of
 from wengert.tape.tape import Tape
 from wengert.values import functional
 
@@ -50,6 +50,11 @@ class BodyCode(list[Op]):
         if type(x) is not np.ndarray:
             return type(x)(0.0)
         return self.call(np.zeros, x.shape, *([x.dtype] if x.dtype != np.float64 else []))
+
+
+def input_like(op: Any) -> Variable:
+    """Return a new input with the recorded value of an op."""
+    return Variable(Input(op.val))
 
 
 def closed_tape(inputs: Sequence[Any], code: Sequence[Op], results: Sequence[Any]) -> Tape:

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from wengert.tape.ops import Call, Op, references, with_variables
+from wengert.tape.ops import Call, Constant, Op, references, with_variables
 
 
 @dataclass(frozen=True, order=True)
@@ -31,6 +31,13 @@ class LoopVariable(Link):
 
 class OuterValue(Link):
     """The value of this number among those computed before the loop."""
+
+
+class IterationNumber(Link):
+    """The number of the iteration."""
+
+
+ITERATION = IterationNumber(0)
 
 
 def link_order(link: Link) -> Any:
@@ -112,7 +119,9 @@ class WhileLoop(NamedTuple):
         return {j for _, j, _ in self.items} | {j for _, j in self.lists}
 
     def op_of(self, link: Any) -> Op:
-        """Return the op of a loop variable at the first head, or of an outer value."""
+        """Return the op of a loop variable at the first head, of an outer value, or of the number 0 of an iteration."""
+        if link == ITERATION:
+            return Constant(0.0)
         return (self.variables if type(link) is LoopVariable else self.outer_values)[link.number]
 
     def ends(self) -> Iterator[PathEnd]:

@@ -18,7 +18,7 @@ from wengert.compiling.loops.rolled_body import value_key
 from wengert.compiling.loops.while_loops import is_head, is_mark, may_have_free_loops, with_early_guards
 from wengert.compiling.tape_rewriter import TapeRewriter, inputs_first
 from wengert.compiling.watched.kept_guards import KeptGuards, absorb, copied, kept_guards
-from wengert.compiling.watched.loop_states import Heads
+from wengert.compiling.watched.loop_heads import Heads
 from wengert.compiling.watched.marks import Earlier
 from wengert.compiling.watched.tracing import WatchedTrace
 from wengert.tape.ops import Call, Constant, Input, Op, Variable

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from wengert.compiling.watched.inputs import Inputs
-from wengert.compiling.watched.loop_states import Heads
+from wengert.compiling.watched.loop_heads import Heads
 from wengert.compiling.watched.trusted import (
     LIBRARY_ONLY,
     belongs_to_user,
