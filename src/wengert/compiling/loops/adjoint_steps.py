@@ -113,8 +113,10 @@ class Segment:
             raise UnsupportedLoopError("a value that is not a number is read in a loop")
         self.wanted = [op for op in numbers if op in region.dependent]
         self.inputs = [*self.wanted, *[op for op in numbers if op not in region.dependent]]
-        values = [*[_fresh_value_of(op.val) for op in self.inputs], *[float(op.val) for op in self.ints]]
-        seeds = [_one_like(op.val) for op in self.outputs]
+        values = [op.val.copy("K") if isinstance(op.val, np.ndarray) else op.val * 1.0 for op in self.inputs]
+        values += [float(op.val) for op in self.ints]
+        # cotangents that are neither zero nor infinite, which a pullback might ask
+        seeds = [np.ones_like(op.val) if isinstance(op.val, np.ndarray) else type(op.val)(1.0) for op in self.outputs]
         traced = Reverse.taped(self.tape(), len(self.wanted), values, seeds, batched=True)
         self.split(traced)
 
@@ -195,12 +197,3 @@ def _takes_float(op: Call) -> bool:
     row = info(op.fn)
     plain = not any([isinstance(a, (tuple, list, slice)) for a in op.args])
     return bool(row.arity) and row.name != "power" and is_inexact(op.val) and plain
-
-
-def _one_like(value: Any) -> Any:
-    """Return a cotangent of a number or array that is neither zero nor infinite, which a pullback might ask."""
-    return np.ones_like(value) if isinstance(value, np.ndarray) else type(value)(1.0)
-
-
-def _fresh_value_of(value: Any) -> Any:
-    return value.copy(order="K") if isinstance(value, np.ndarray) else value * 1.0

@@ -20,6 +20,7 @@ from wengert.recording.variables import fields
 from wengert.reverse.accumulators import Cotangents, TracedCotangents
 from wengert.reverse.strategies import Seeds
 from wengert.reverse.walk import reverse
+from wengert.tape.ops import Call, Op
 from wengert.values import functional
 
 LEAST_ENTRIES = 1000
@@ -38,6 +39,11 @@ class Reverse:
 
     def __init__(self, inputs: int, outputs: int) -> None:
         self.inputs, self.outputs = inputs, outputs
+
+
+def is_reverse(op: Op) -> bool:
+    """Whether an op calls a Reverse."""
+    return isinstance(op, Call) and type(op.fn) is Reverse
 
 
 def defer_reverse(

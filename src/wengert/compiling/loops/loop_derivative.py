@@ -124,6 +124,3 @@ def _useful(ops: Sequence[Op], results: Sequence[Any]) -> set[Any]:
         if op in found and isinstance(op, Call) and not op.guard and not isinstance(op.val, (bool, np.bool_, str)):
             found.update([v.op for v in op.references()])
     return found
-
-
-__all__ = ["constructed_derivative"]

@@ -13,7 +13,7 @@ import numpy as np
 
 from wengert.compiling.guard_check import check_guards_kept
 from wengert.compiling.loops.adjoint_code import UnsupportedLoopError, built_items
-from wengert.compiling.loops.deferred_reverse import Reverse
+from wengert.compiling.loops.deferred_reverse import Reverse, is_reverse
 from wengert.compiling.loops.loop_derivative import constructed_derivative
 from wengert.compiling.loops.rolling import rolled
 from wengert.compiling.loops.while_loops import (
@@ -71,7 +71,7 @@ def warn_of_bug(error: Exception) -> None:
 
 def find_reverse(tape: Any) -> Any:
     """Return the first call of a Reverse on a tape; None if there is none."""
-    return next((op for op in tape if isinstance(op, Call) and type(op.fn) is Reverse), None)
+    return next(filter(is_reverse, tape), None)
 
 
 def _lower_reverse(tape: Any, back: Call, loops: bool) -> Tape:

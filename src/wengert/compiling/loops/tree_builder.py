@@ -45,10 +45,7 @@ def _takes_list(op: Any) -> bool:
 
 
 class TreeBuilder(RecordedRuns):
-    """Builds the branch tree of the runs of a loop; raises Irregular where iterations differ without a test.
-
-    Iterations are between the positions in `cuts`, one list for each run: the heads, or the tests that follow them.
-    """
+    """Builds the branch tree of the runs of a loop; raises Irregular where iterations differ without a test."""
 
     def __init__(
         self,
