@@ -80,9 +80,8 @@ def defer_reverse(
 
 def _may_have_free_loop(recording: Recording, here: Level, end: int) -> bool:
     """Whether the heads on the level allow a loop to become free, see `while_loops.py`."""
-    tests: Any = [
-        entry[0].fn for entry in recording.entries[here.start : end + 1] if entry and entry[0].kind == "guard"
-    ]
+    entries = recording.entries[here.start : end + 1]
+    tests: Any = [entry[0].fn for entry in entries if entry and entry[0].kind == "guard"]
     heads = [fn for fn in tests if type(fn) is Head and fn.same]
     has_tests = any([not isinstance(fn, Mark) for fn in tests])
     return any([head.left is None for head in heads]) or (bool(heads) and has_tests)
@@ -95,15 +94,16 @@ def _is_replayable(recording: Recording, here: Level, end: int) -> bool:
     function must do neither.
     """
     inputs = [recording.entries[slot] for slot in here.inputs]
-    return all([entry is not None and entry[2] and entry[2][0] is not None for entry in inputs]) and all(
-        [
-            entry is not None
-            and (type(entry[0]) in (Bound, Primitive) or entry[0].kind in ("input", "constant", "guard"))
-            and getattr(entry[0], "fn", None) is not functional.raises
-            and not (entry[0].kind == "guard" and any([type(a) is functional.Path for a in entry[3]]))
-            for entry in recording.entries[here.start : end + 1]
-        ]
-    )
+    if not all([entry is not None and entry[2] and entry[2][0] is not None for entry in inputs]):
+        return False
+    for entry in recording.entries[here.start : end + 1]:
+        if entry is None or getattr(entry[0], "fn", None) is functional.raises:
+            return False
+        if type(entry[0]) not in (Bound, Primitive) and entry[0].kind not in ("input", "constant", "guard"):
+            return False
+        if entry[0].kind == "guard" and any([type(a) is functional.Path for a in entry[3]]):
+            return False
+    return True
 
 
 def _bypasses_inputs(recording: Recording, here: Level, end: int, outer: list[int]) -> bool:

@@ -39,7 +39,7 @@ def find_while_loops(
         tests = [_ending_tests(ops, run) for run in heads]
         if None not in tests:
             with contextlib.suppress(Irregular, UnconfirmedError):
-                if found := TreeBuilder(ops, place, heads, tests, last, traces).loops():  # type: ignore[arg-type]
+                if found := TreeBuilder(ops, place, heads, tests, last, traces).loops():
                     return found
         try:
             return TreeBuilder(ops, place, heads, heads, last, traces).loops()

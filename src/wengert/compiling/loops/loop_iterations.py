@@ -76,9 +76,11 @@ class RecordedRuns:
         place: dict[Op, int],
         runs: Sequence[list[int]],
         cuts: Sequence[list[int]],
+        last: Sequence[dict[Any, int]],
         traces: Sequence[int],
     ) -> None:
         self.ops, self.place, self.heads, self.cuts, self.traces = ops, place, runs, cuts, traces
+        self.last = [last[traces[starts[0]]] for starts in cuts]
         self.after_tests = cuts is not runs
         self.forms = [ops[heads[-1]].fn.form for heads in runs]  # type: ignore[attr-defined]
         states: list[list[list[Any]]] = [[[v.op for v in ops[k].references()] for k in heads] for heads in runs]

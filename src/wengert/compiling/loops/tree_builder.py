@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 import operator
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -47,28 +46,19 @@ def _takes_list(op: Any) -> bool:
 class TreeBuilder(RecordedRuns):
     """Builds the branch tree of the runs of a loop; raises Irregular where iterations differ without a test."""
 
-    def __init__(
-        self,
-        ops: Sequence[Op],
-        place: dict[Op, int],
-        runs: Sequence[list[int]],
-        cuts: Sequence[list[int]],
-        last: Sequence[dict[Any, int]],
-        traces: Sequence[int],
-    ) -> None:
-        super().__init__(ops, place, runs, cuts, traces)
-        self.last = [last[traces[starts[0]]] for starts in cuts]
-        self.items: list[list[tuple[Op, int, int]]] = [[] for _ in runs]
-        self.lists: list[list[tuple[Call, int]]] = [[] for _ in runs]
+    def __init__(self, *recorded: Any) -> None:
+        super().__init__(*recorded)
+        self.items: list[list[tuple[Op, int, int]]] = [[] for _ in self.cuts]
+        self.lists: list[list[tuple[Call, int]]] = [[] for _ in self.cuts]
         self.readers: dict[Any, list[Any]] = {}
-        for op in ops if self.grown else ():
+        for op in self.ops if self.grown else ():
             for v in op.references():
                 self.readers.setdefault(v.op, []).append(op)
-        self.is_short = all([len(starts) < 3 for starts in cuts])
+        self.is_short = all([len(starts) < 3 for starts in self.cuts])
         self.count = 0  # of the steps so far
         self.joins: list[Joining] = []  # those before the current step
         self.constants: dict[tuple[Any, ...], tuple[Op, ...]] = {}  # floats that differ between runs
-        self.stops = [-1] * len(runs)
+        self.stops = [-1] * len(self.cuts)
         self.results: list[list[Op]] = []
 
     def check_integers(self, tree: Fork, exhausted: PathEnd | None) -> None:

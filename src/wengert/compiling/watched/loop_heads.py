@@ -97,7 +97,7 @@ class Heads:
             return
         try:
             self.lift(frame, self.lifts.get(loop.key, {}))
-            if self.reads.has_changed_containers():
+            if self.reads.swapped.are_changed():
                 raise IncomparableError("the content of a container from outside the function")
             state = StateWalk(self).state(frame, head, iterator, loop)
         except IncomparableError as unknown:
@@ -127,7 +127,7 @@ class Heads:
         begin, loop.seen = loop.seen, len(entries)
         if loop.irregular > MOST_IRREGULAR or self.seen > MOST_PARTS or not _has_test(entries[begin:]):
             return
-        if self.reads.has_changed_containers():
+        if self.reads.swapped.are_changed():
             return
         try:
             self.lift(frame, self.lifts.get(loop.key, {}))

@@ -311,10 +311,6 @@ class Reads(Inputs):
         for changed in self.swapped.restore(self.originals):
             self.give_up(f"it changes a {changed.__name__} from outside the function", may_retry=True)
 
-    def has_changed_containers(self) -> bool:
-        """Whether the function has changed a container from outside so far."""
-        return self.swapped.are_changed()
-
     def add_final_guards(self) -> None:
         """Guard the classes that were used; give up if an array from outside was written."""
         self.guard_used_classes()
