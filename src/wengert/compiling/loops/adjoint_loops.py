@@ -9,16 +9,14 @@ from typing import Any
 import numpy as np
 
 from wengert.compiling.loops.adjoint_code import (
-    AdjointCode,
     CotangentTable,
     Environment,
     Get,
     UnsupportedLoopError,
-    closed_tape,
     renewed,
 )
-from wengert.compiling.loops.residual_rows import row_call
-from wengert.compiling.loops.rolled_body import ROWS, is_stacked
+from wengert.compiling.loops.body_code import BodyCode, closed_tape
+from wengert.compiling.loops.residual_rows import is_stacked, row_call, rows_like, zero_rows
 from wengert.compiling.ops import info
 from wengert.tape.folding import is_pure
 from wengert.tape.loops import Loop
@@ -53,9 +51,9 @@ class LoopCall:
             raise UnsupportedLoopError("a loop-carried value becomes a float")
         self.region = type(around)(ops, [self.inputs[k] for k in active], loop.results)
 
-    def run_forward(self, code: AdjointCode, new: Environment) -> None:
+    def run_forward(self, code: BodyCode, new: Environment) -> None:
         """Build both loops, and write the call of the forward one."""
-        loop, body = self.loop, AdjointCode()
+        loop, body = self.loop, BodyCode()
         counters, values = [[Input(x.val) for x in some] for some in (self.counters, self.inputs)]
         index = Input(self.count - 1)
         inner: Environment = dict(zip([*self.counters, *self.inputs], map(Variable, [*counters, *values]), strict=True))
@@ -66,20 +64,20 @@ class LoopCall:
         stacks = [Input(x.val) for x in back.stacks]
         self.args = renewed(self.op.args, new)
         firsts, given = self.args[: len(counters)], self.args[len(counters) :]
-        begun = [CotangentTable(code).zero(x.val) if is_inexact(x.val) else x.val for x in last]
+        begun = [code.zero(x.val) if is_inexact(x.val) else x.val for x in last]
         if loop.ending == "flag":
             last.append(Input(float(self.count - 1)))
             begun.append(0.0)
             results.append(body.call(float, body.call(operator.add, Variable(index), 1)))
         if loop.is_branch:
             results += back.rows
-            begun += [CotangentTable(code).zero(x.val) for x in stacks]
+            begun += [code.zero(x.val) for x in stacks]
         else:
             results += [
                 body.push(Call(functional.setitem, [Variable(stack), Variable(index), row], val=stack.val))
                 for stack, row in zip(stacks, back.rows, strict=True)
             ]
-            begun += [code.push(Call(np.zeros, [x.val.shape, x.val.dtype], val=x.val, note=ROWS)) for x in stacks]
+            begun += [code.push(zero_rows(x.val)) for x in stacks]
         indices, steps = ([], ()) if loop.is_branch else ([index], (*loop.steps, 1))
         order = [*counters, *indices, *values[: self.carried], *last, *stacks, *values[self.carried :]]
         made = Loop(closed_tape(order, body, results), self.count, steps, len(results), loop.ending, loop.descending)
@@ -105,7 +103,7 @@ class LoopCall:
         largest = max([np.asarray(op.val).nbytes for op in loop.body if is_inexact(op.val)], default=0)
         return 2 * int(loop.usual) + 8 if largest > LARGE_ROW else max(LEAST_ROWS, 4 * int(loop.usual))
 
-    def run_backward(self, code: AdjointCode, cotangents: CotangentTable, get: Get) -> None:
+    def run_backward(self, code: BodyCode, cotangents: CotangentTable, get: Get) -> None:
         """Write the call of the backward loop."""
         back, loop = self.backward, self.loop
         code.site = self.op.site
@@ -116,11 +114,11 @@ class LoopCall:
                 y_bars.add(field.args[1], y_bar)
         if not y_bars.table:
             return
-        seeds = [y_bars.table[k] if k in y_bars.table else cotangents.zero(x.val) for k, x in back.seeds.items()]
+        seeds = [y_bars.table[k] if k in y_bars.table else code.zero(x.val) for k, x in back.seeds.items()]
         sums = []
         for k, x in back.sums.items():
             known = cotangents.take(self.given[k].op) if self.around.is_active(self.given[k]) else None
-            sums.append(cotangents.zero(x.val) if known is None else known)
+            sums.append(code.zero(x.val) if known is None else known)
         is_counted = loop.ending == "count"
         firsts = [self.last(code, k, get) if is_counted else get(self.args[k]) for k in range(len(self.counters))]
         index = [] if loop.is_branch else [self.count - 1 if is_counted else 0]
@@ -138,7 +136,7 @@ class LoopCall:
             if self.around.is_active(self.given[k]):
                 cotangents.add(self.given[k].op, part)
 
-    def last(self, code: AdjointCode, k: int, get: Get) -> Any:
+    def last(self, code: BodyCode, k: int, get: Get) -> Any:
         """Return the value of counter k in the last iteration."""
         first, more = get(self.args[k]), (self.loop.count - 1) * self.loop.steps[k]
         return first + more if type(first) is int else code.call(operator.add, first, more)
@@ -156,7 +154,7 @@ class _BackwardLoop:
         loop, region = call.loop, call.region
         self.is_branch, self.count, self.carried = loop.is_branch, call.count, call.carried
         self.counters = {op: Input(op.val) for op in counters}
-        self.index, self.code = Input(0), AdjointCode()
+        self.index, self.code = Input(0), BodyCode()
         self.places: dict[Any, int] = {op: k for k, op in enumerate(values)}
         self.copied = self.ops_to_copy(counters, values[call.carried :], body)
         self.found: Environment = {}
@@ -174,7 +172,7 @@ class _BackwardLoop:
             cotangents.add(call.inputs[k], Variable(so_far))
         region.run_backward(self.code, cotangents, self.get)
         self.results = [
-            cotangents.of(call.inputs[k]) if k < call.carried else cotangents.zero(seed.val)
+            cotangents.of(call.inputs[k]) if k < call.carried else self.code.zero(seed.val)
             for k, seed in self.seeds.items()
         ]
         self.results += [cotangents.of(call.inputs[k]) for k in self.sums]
@@ -219,7 +217,7 @@ class _BackwardLoop:
         if self.is_branch:
             self.stacks.append(Input(op.val))
             return Variable(self.stacks[-1])
-        rows = np.zeros((self.count, *np.shape(op.val)), np.asarray(op.val).dtype)
+        rows = rows_like(self.count, op.val)
         rows[-1] = op.val
         self.stacks.append(Input(rows))
         return self.code.push(row_call(Variable(self.stacks[-1]), Variable(self.index), op.val))

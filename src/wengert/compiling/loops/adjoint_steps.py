@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from wengert.compiling.loops.adjoint_code import (
-    AdjointCode,
     CotangentTable,
     Environment,
     Get,
@@ -19,9 +18,10 @@ from wengert.compiling.loops.adjoint_code import (
     parts_of_pair,
     renewed,
 )
+from wengert.compiling.loops.body_code import BodyCode
 from wengert.compiling.loops.deferred_reverse import Reverse
 from wengert.compiling.ops import info
-from wengert.tape.ops import Call, Constant, Input, Op, Variable, references, value_of, with_variables
+from wengert.tape.ops import Call, Constant, Input, Op, Variable, mkcall, references, value_of, with_variables
 from wengert.tape.tape import Tape
 from wengert.values import functional
 from wengert.values.specs import is_inexact
@@ -31,31 +31,16 @@ KEYED = ("getitem", "item", "setitem", "additem")
 
 
 class CopiedOp:
-    """An op that depends on no active input, or that builds a tuple."""
+    """An op that depends on no active input, or that is not differentiated."""
 
     def __init__(self, op: Op, region: Any = None) -> None:
         self.op = op
 
-    def run_forward(self, code: AdjointCode, new: Environment) -> None:
+    def run_forward(self, code: BodyCode, new: Environment) -> None:
         new[self.op] = code.copy_of(self.op, lambda v: new[v.op])
 
-    def run_backward(self, code: AdjointCode, cotangents: CotangentTable, get: Get) -> None:
+    def run_backward(self, code: BodyCode, cotangents: CotangentTable, get: Get) -> None:
         """Pass nothing on."""
-
-
-class TupleItem:
-    """An item of a tuple that the tape builds."""
-
-    def __init__(self, op: Op, item: Any) -> None:
-        self.op, self.item = op, item
-
-    def run_forward(self, code: AdjointCode, new: Environment) -> None:
-        new[self.op] = renewed(self.item, new)
-
-    def run_backward(self, code: AdjointCode, cotangents: CotangentTable, get: Get) -> None:
-        y_bar = cotangents.take(self.op)
-        if y_bar is not None and isinstance(self.item, Variable):
-            cotangents.add(self.item.op, y_bar)
 
 
 class KeyedCall:
@@ -76,11 +61,11 @@ class KeyedCall:
         if self.name == "setitem" and np.ndarray in map(type, arrays):
             raise UnsupportedLoopError("a store at many indices, of which some may be equal")
 
-    def run_forward(self, code: AdjointCode, new: Environment) -> None:
+    def run_forward(self, code: BodyCode, new: Environment) -> None:
         new[self.op] = code.copy_of(self.op, lambda v: new[v.op])
         self.new_key = renewed(self.key, new)
 
-    def run_backward(self, code: AdjointCode, cotangents: CotangentTable, get: Get) -> None:
+    def run_backward(self, code: BodyCode, cotangents: CotangentTable, get: Get) -> None:
         x: Any = self.op.args[0]
         y_bar = cotangents.take(self.op)
         if y_bar is None:
@@ -96,7 +81,7 @@ class KeyedCall:
             cotangents.add(x.op, code.call(functional.setitem, y_bar, key, 0.0) if self.name == "setitem" else y_bar)
 
 
-def _summed_to(code: AdjointCode, v: Variable, x: Any) -> Any:
+def _summed_to(code: BodyCode, v: Variable, x: Any) -> Any:
     """Return a cotangent of the shape of the number or array x, which was stored where v is."""
     shape, stored = np.shape(x), np.shape(value_of(v))
     if shape == stored:
@@ -128,8 +113,10 @@ class Segment:
             raise UnsupportedLoopError("a value that is not a number is read in a loop")
         self.wanted = [op for op in numbers if op in region.dependent]
         self.inputs = [*self.wanted, *[op for op in numbers if op not in region.dependent]]
-        values = [*[_fresh_value_of(op.val) for op in self.inputs], *[float(op.val) for op in self.ints]]
-        seeds = [_one_like(op.val) for op in self.outputs]
+        values = [op.val.copy("K") if isinstance(op.val, np.ndarray) else op.val * 1.0 for op in self.inputs]
+        values += [float(op.val) for op in self.ints]
+        # cotangents that are neither zero nor infinite, which a pullback might ask
+        seeds = [np.ones_like(op.val) if isinstance(op.val, np.ndarray) else type(op.val)(1.0) for op in self.outputs]
         traced = Reverse.taped(self.tape(), len(self.wanted), values, seeds, batched=True)
         self.split(traced)
 
@@ -149,9 +136,8 @@ class Segment:
             copy.note = None
             new[op] = tape.push(copy)
         pair = [[new[op] for op in some] for some in (self.outputs, self.others)]
-        calls = [Call(functional.make_tuple, part, val=tuple(map(value_of, part))) for part in pair]
-        tuples = [tape.push(call) for call in calls]
-        tape.result = tape.push(Call(functional.make_tuple, tuples, val=tuple(map(value_of, tuples))))
+        tuples = [tape.push(mkcall(functional.make_tuple, *part)) for part in pair]
+        tape.result = tape.push(mkcall(functional.make_tuple, *tuples))
         return tape
 
     def split(self, traced: Any) -> None:
@@ -171,7 +157,7 @@ class Segment:
             (self.late if is_late else self.early).append(op)
             depends.update([op] * is_late)
 
-    def run_forward(self, code: AdjointCode, new: Environment) -> None:
+    def run_forward(self, code: BodyCode, new: Environment) -> None:
         floats = [code.push(Call(float, [new[op]], val=float(op.val))) for op in self.ints]
         values = [*[new[op] for op in self.inputs], *floats]
         moved = self.moved = dict(zip(self.given, values, strict=True))
@@ -183,11 +169,11 @@ class Segment:
         for op, v in (*zip(self.outputs, outputs, strict=True), *zip(self.others, others, strict=True)):
             new[op] = renewed(v, moved)
 
-    def run_backward(self, code: AdjointCode, cotangents: CotangentTable, get: Get) -> None:
+    def run_backward(self, code: BodyCode, cotangents: CotangentTable, get: Get) -> None:
         y_bars = [cotangents.take(op) for op in self.outputs]
         if all([y_bar is None for y_bar in y_bars]):
             return
-        filled = [cotangents.zero(op.val) if y is None else y for op, y in zip(self.outputs, y_bars, strict=True)]
+        filled = [code.zero(op.val) if y is None else y for op, y in zip(self.outputs, y_bars, strict=True)]
         moved = dict(zip(self.seeds, filled, strict=True))
 
         def value(v: Variable) -> Any:
@@ -211,12 +197,3 @@ def _takes_float(op: Call) -> bool:
     row = info(op.fn)
     plain = not any([isinstance(a, (tuple, list, slice)) for a in op.args])
     return bool(row.arity) and row.name != "power" and is_inexact(op.val) and plain
-
-
-def _one_like(value: Any) -> Any:
-    """Return a cotangent of a number or array that is neither zero nor infinite, which a pullback might ask."""
-    return np.ones_like(value) if isinstance(value, np.ndarray) else type(value)(1.0)
-
-
-def _fresh_value_of(value: Any) -> Any:
-    return value.copy(order="K") if isinstance(value, np.ndarray) else value * 1.0

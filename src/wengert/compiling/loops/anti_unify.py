@@ -236,11 +236,7 @@ def _unify_constants(values: list[Any]) -> Any:
         return ConstantPerIteration(tuple(values))
     if t in VARYING:
         return first if len({*map(constant_key, values)}) == 1 else ConstantPerIteration(tuple(values))
-    if isinstance(first, np.generic):
-        return first  # equal: its bits are part of the signature
-    if all([x == first for x in values]):
-        return first
-    raise NotUniform(len(values) // 2)
+    return first  # equal: constants of other types are part of the signature
 
 
 def links_of(pattern: LoopPattern) -> Iterator[Any]:
@@ -263,8 +259,6 @@ def with_links(tree: Any, change: Callable[[Any], Any]) -> Any:
         return change(tree)
     if t is tuple or t is list:
         return t([with_links(part, change) for part in tree])
-    if isinstance(tree, tuple) and hasattr(tree, "_fields"):
-        return sequence_like(tree, [with_links(part, change) for part in tree])
     if t is dict:
         return {key: with_links(part, change) for key, part in tree.items()}
     if t is slice:

@@ -11,32 +11,33 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from wengert.tape.ops import Call, Op, references, with_variables
+from wengert.tape.ops import Call, Constant, Op, references, with_variables
 
 
+@dataclass(frozen=True, order=True)
 class Link:
-    """The source of an operand in an iteration."""
+    """The source of an operand in an iteration, with its number among those of one kind."""
+
+    number: int
 
 
-@dataclass(frozen=True, order=True)
 class StepValue(Link):
-    """The value of the step with this index on the path."""
-
-    at: int
+    """The value of the step of this number on the path."""
 
 
-@dataclass(frozen=True, order=True)
 class LoopVariable(Link):
     """The loop-carried variable of this number, at the head."""
 
-    number: int
 
-
-@dataclass(frozen=True, order=True)
 class OuterValue(Link):
     """The value of this number among those computed before the loop."""
 
-    number: int
+
+class IterationNumber(Link):
+    """The number of the iteration."""
+
+
+ITERATION = IterationNumber(0)
 
 
 def link_order(link: Link) -> Any:
@@ -118,7 +119,9 @@ class WhileLoop(NamedTuple):
         return {j for _, j, _ in self.items} | {j for _, j in self.lists}
 
     def op_of(self, link: Any) -> Op:
-        """Return the op of a loop variable at the first head, or of an outer value."""
+        """Return the op of a loop variable at the first head, of an outer value, or of the number 0 of an iteration."""
+        if link == ITERATION:
+            return Constant(0.0)
         return (self.variables if type(link) is LoopVariable else self.outer_values)[link.number]
 
     def ends(self) -> Iterator[PathEnd]:
@@ -200,7 +203,7 @@ def _renewed(fork: Fork, new: dict[Link, Link], numbers: list[int], read: Collec
     joined = {}
     for link, op in fork.joined.items():
         sources = {end.outputs[link] for end in ends} if link in read else set()
-        if len(sources) > 1 or any([type(source) is StepValue and source.at > fork.known for source in sources]):
+        if len(sources) > 1 or any([type(source) is StepValue and source.number > fork.known for source in sources]):
             joined[link] = op
         elif sources:
             new = {**new, link: sources.pop()}

@@ -20,6 +20,7 @@ from wengert.recording.variables import fields
 from wengert.reverse.accumulators import Cotangents, TracedCotangents
 from wengert.reverse.strategies import Seeds
 from wengert.reverse.walk import reverse
+from wengert.tape.ops import Call, Op
 from wengert.values import functional
 
 LEAST_ENTRIES = 1000
@@ -40,6 +41,11 @@ class Reverse:
         self.inputs, self.outputs = inputs, outputs
 
 
+def is_reverse(op: Op) -> bool:
+    """Whether an op calls a Reverse."""
+    return isinstance(op, Call) and type(op.fn) is Reverse
+
+
 def defer_reverse(
     recording: Recording, here: Level, seeds: Seeds, depth: int, consume: bool, watching: Recording | None
 ) -> Cotangents:
@@ -54,9 +60,8 @@ def defer_reverse(
     inputs = [slot for slot in sorted(here.inputs) if slot <= end and found.table[slot] is not None]
     values = tuple([_fresh_cotangent(found.table[slot]) for slot in inputs])
     outer = [recording.entries[slot][2][0] for slot in inputs]  # type: ignore[index]
-    if not values or any([value is None for value in values]) or len({*outer}) < len(outer):
-        return reverse(recording, here, seeds, depth, consume, watching)
-    if _bypasses_inputs(recording, here, end, outer):
+    is_plain = values and not any([value is None for value in values]) and len({*outer}) == len(outer)
+    if not is_plain or _bypasses_inputs(recording, here, end, outer):
         return reverse(recording, here, seeds, depth, consume, watching)
     args = [recording.value(slot) for slot in (*inputs, *[slot for slot, _ in seeds])] + [
         cotangent for _, cotangent in seeds
@@ -75,9 +80,8 @@ def defer_reverse(
 
 def _may_have_free_loop(recording: Recording, here: Level, end: int) -> bool:
     """Whether the heads on the level allow a loop to become free, see `while_loops.py`."""
-    tests: Any = [
-        entry[0].fn for entry in recording.entries[here.start : end + 1] if entry and entry[0].kind == "guard"
-    ]
+    entries = recording.entries[here.start : end + 1]
+    tests: Any = [entry[0].fn for entry in entries if entry and entry[0].kind == "guard"]
     heads = [fn for fn in tests if type(fn) is Head and fn.same]
     has_tests = any([not isinstance(fn, Mark) for fn in tests])
     return any([head.left is None for head in heads]) or (bool(heads) and has_tests)
@@ -90,15 +94,16 @@ def _is_replayable(recording: Recording, here: Level, end: int) -> bool:
     function must do neither.
     """
     inputs = [recording.entries[slot] for slot in here.inputs]
-    return all([entry is not None and entry[2] and entry[2][0] is not None for entry in inputs]) and all(
-        [
-            entry is not None
-            and (type(entry[0]) in (Bound, Primitive) or entry[0].kind in ("input", "constant", "guard"))
-            and getattr(entry[0], "fn", None) is not functional.raises
-            and not (entry[0].kind == "guard" and any([type(a) is functional.Path for a in entry[3]]))
-            for entry in recording.entries[here.start : end + 1]
-        ]
-    )
+    if not all([entry is not None and entry[2] and entry[2][0] is not None for entry in inputs]):
+        return False
+    for entry in recording.entries[here.start : end + 1]:
+        if entry is None or getattr(entry[0], "fn", None) is functional.raises:
+            return False
+        if type(entry[0]) not in (Bound, Primitive) and entry[0].kind not in ("input", "constant", "guard"):
+            return False
+        if entry[0].kind == "guard" and any([type(a) is functional.Path for a in entry[3]]):
+            return False
+    return True
 
 
 def _bypasses_inputs(recording: Recording, here: Level, end: int, outer: list[int]) -> bool:

@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.compiling.guard_check import is_guard, outcome_key
-from wengert.compiling.loops.deferred_reverse import Reverse
+from wengert.compiling.loops.deferred_reverse import is_reverse
 from wengert.compiling.loops.periodicity import constant_key
 from wengert.compiling.loops.rolled_body import value_key
 from wengert.compiling.loops.while_loops import is_head, is_mark, may_have_free_loops, with_early_guards
 from wengert.compiling.tape_rewriter import TapeRewriter, inputs_first
 from wengert.compiling.watched.kept_guards import KeptGuards, absorb, copied, kept_guards
-from wengert.compiling.watched.loop_states import Heads
+from wengert.compiling.watched.loop_heads import Heads
 from wengert.compiling.watched.marks import Earlier
 from wengert.compiling.watched.tracing import WatchedTrace
 from wengert.tape.ops import Call, Constant, Input, Op, Variable
@@ -53,7 +53,7 @@ def kept_trace(traced: WatchedTrace) -> EarlierTrace | None:
 
 def _ending_of(tape: Any) -> list[tuple[Any, Any]]:
     """Return the lines and outcomes of the tests after the last head of a loop, up to the first reverse pass."""
-    ops = [*itertools.takewhile(lambda op: not _is_reverse(op), tape)]
+    ops = [*itertools.takewhile(lambda op: not is_reverse(op), tape)]
     last = max([k for k, op in enumerate(ops) if is_head(op)])
     return [(op.site, outcome_key(op.val)) for op in ops[last:] if is_guard(op)]
 
@@ -67,17 +67,9 @@ def may_join(earlier: Sequence[EarlierTrace], traced: WatchedTrace) -> bool:
     tape: Any = traced.tape
     is_small = len(earlier) <= MOST_EARLIER and sum([len(each.tape) for each in earlier], len(tape)) <= MOST_OPS
     checks = traced.reads.recording.checks_fp_errors
-    alike = [each.checks_fp_errors is checks and _defers(each.tape) is _defers(tape) for each in earlier]
+    defers = any(map(is_reverse, tape))
+    alike = [each.checks_fp_errors is checks and any(map(is_reverse, each.tape)) is defers for each in earlier]
     return is_small and all(alike)
-
-
-def _defers(tape: Any) -> bool:
-    """Whether a tape has a deferred reverse pass."""
-    return any(map(_is_reverse, tape))
-
-
-def _is_reverse(op: Op) -> bool:
-    return isinstance(op, Call) and type(op.fn) is Reverse
 
 
 class Joint(NamedTuple):
@@ -145,7 +137,7 @@ def _push_calls(copy: TapeRewriter, tape: Any, given: Iterable[Op]) -> None:
         else:
             copy.push(op)
     for op in after:
-        if _is_reverse(op):
+        if is_reverse(op):
             break
         copy.push(op)
 

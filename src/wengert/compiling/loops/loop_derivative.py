@@ -14,17 +14,16 @@ from typing import Any
 import numpy as np
 
 from wengert.compiling.loops.adjoint_code import (
-    AdjointCode,
     CotangentTable,
     Environment,
     Get,
     built_items,
-    closed_tape,
     parts_of_pair,
     renewed,
 )
 from wengert.compiling.loops.adjoint_loops import LoopCall, dependents, is_active
-from wengert.compiling.loops.adjoint_steps import KEYED, CopiedOp, KeyedCall, Segment, TupleItem
+from wengert.compiling.loops.adjoint_steps import KEYED, CopiedOp, KeyedCall, Segment
+from wengert.compiling.loops.body_code import BodyCode, closed_tape
 from wengert.compiling.ops import info
 from wengert.tape.loops import Loop
 from wengert.tape.ops import Call, Input, Op, Variable, references, value_of
@@ -45,7 +44,7 @@ def constructed_derivative(whole: Any, wanted: int, seeds: Sequence[Any]) -> Tap
     built = {whole.result.op, *[part.op for part in built_items(whole.result) if isinstance(part, Variable)]}
     ops = [op for op in whole if op not in built and op not in inputs]
     region = _Region(ops, inputs[:wanted], [*outputs, *others])
-    code, new = AdjointCode(), dict(zip(inputs, map(Variable, given), strict=True))
+    code, new = BodyCode(), dict(zip(inputs, map(Variable, given), strict=True))
     cotangents = CotangentTable(code)
     with np.errstate(all="ignore"):
         region.run_forward(code, new)
@@ -55,8 +54,7 @@ def constructed_derivative(whole: Any, wanted: int, seeds: Sequence[Any]) -> Tap
         region.run_backward(code, cotangents, lambda v: v)
         found = [cotangents.of(op) for op in inputs[:wanted]]
     parts = [[renewed(v, new) for v in outputs], [renewed(v, new) for v in others], found]
-    pairs = [code.push(Call(functional.make_tuple, part, val=tuple(map(value_of, part)))) for part in parts]
-    return closed_tape([*given, *seeded], code, pairs)
+    return closed_tape([*given, *seeded], code, [code.call(functional.make_tuple, *part) for part in parts])
 
 
 class _Region:
@@ -66,7 +64,6 @@ class _Region:
         self.dependent = dependents(ops, active).intersection([*active, *_useful(ops, results)])
         self.readers = Counter([v.op for v in (*references([*results]), *[v for op in ops for v in op.references()])])
         self.fields: dict[Any, list[Any]] = {}  # of calls of loops: the ops that take a part of their results
-        self.tuples: dict[Any, Any] = {}
         self.steps: list[Any] = []
         self.segment: dict[Any, None] = {}
         for op in ops:
@@ -81,11 +78,8 @@ class _Region:
                 self.end_segment()
             self.steps.append(CopiedOp(op))
             return
-        is_field = op.fn is functional.getfield
-        if is_field and read and read[0] in self.fields:
+        if op.fn is functional.getfield and read and read[0] in self.fields:
             self.fields[read[0]].append(op)
-        elif is_field and read and read[0] in self.tuples:
-            self.steps.append(TupleItem(op, self.tuples[read[0]].args[op.args[1]]))
         elif (make := self.step_for(op)) is None:
             self.segment[op] = None
         else:
@@ -98,9 +92,6 @@ class _Region:
         if type(op.fn) is Loop:
             self.fields[op] = []
             return LoopCall
-        if op.fn is functional.make_tuple:
-            self.tuples[op] = op
-            return CopiedOp
         if op.guard or not (is_inexact(op.val) or isinstance(op.val, np.ndarray)):
             return CopiedOp  # a guard, the test of a branch, or what they read
         return KeyedCall if info(op.fn).name in KEYED else None
@@ -115,12 +106,12 @@ class _Region:
         """Whether a value has a cotangent: it depends on an active input, and is of floats or complex numbers."""
         return is_active(v, self.dependent)
 
-    def run_forward(self, code: AdjointCode, new: Environment) -> None:
+    def run_forward(self, code: BodyCode, new: Environment) -> None:
         """Write the steps forward, and enter their values in `new`."""
         for step in self.steps:
             step.run_forward(code, new)
 
-    def run_backward(self, code: AdjointCode, cotangents: CotangentTable, get: Get) -> None:
+    def run_backward(self, code: BodyCode, cotangents: CotangentTable, get: Get) -> None:
         """Write the steps backward: from the cotangents of results to those of inputs."""
         for step in reversed(self.steps):
             step.run_backward(code, cotangents, get)
@@ -133,6 +124,3 @@ def _useful(ops: Sequence[Op], results: Sequence[Any]) -> set[Any]:
         if op in found and isinstance(op, Call) and not op.guard and not isinstance(op.val, (bool, np.bool_, str)):
             found.update([v.op for v in op.references()])
     return found
-
-
-__all__ = ["constructed_derivative"]

@@ -13,7 +13,7 @@ import numpy as np
 
 from wengert.compiling.guard_check import check_guards_kept
 from wengert.compiling.loops.adjoint_code import UnsupportedLoopError, built_items
-from wengert.compiling.loops.deferred_reverse import Reverse
+from wengert.compiling.loops.deferred_reverse import Reverse, is_reverse
 from wengert.compiling.loops.loop_derivative import constructed_derivative
 from wengert.compiling.loops.rolling import rolled
 from wengert.compiling.loops.while_loops import (
@@ -26,7 +26,7 @@ from wengert.compiling.loops.while_loops import (
 from wengert.compiling.tape_rewriter import TapeRewriter, inputs_first, tape_with_ops
 from wengert.errors import RuleError
 from wengert.tape.loops import Loop
-from wengert.tape.ops import Call, Constant, Input, Op, value_of
+from wengert.tape.ops import Call, Constant, Input, Op, Variable, mkcall, value_of
 from wengert.tape.tape import Tape
 from wengert.values import functional
 from wengert.values.frames import warn
@@ -71,7 +71,7 @@ def warn_of_bug(error: Exception) -> None:
 
 def find_reverse(tape: Any) -> Any:
     """Return the first call of a Reverse on a tape; None if there is none."""
-    return next((op for op in tape if isinstance(op, Call) and type(op.fn) is Reverse), None)
+    return next(filter(is_reverse, tape), None)
 
 
 def _lower_reverse(tape: Any, back: Call, loops: bool) -> Tape:
@@ -112,8 +112,8 @@ class _Forward:
             new.push(op)
             table[op].op.note = None
         parts = [[table[op] for op in ops] for ops in (self.outputs, self.later)]
-        pair = [made.push(Call(functional.make_tuple, part, val=tuple(map(value_of, part)))) for part in parts]
-        made.result = made.push(Call(functional.make_tuple, pair, val=tuple(map(value_of, pair))))
+        pair = [made.push(mkcall(functional.make_tuple, *part)) for part in parts]
+        made.result = made.push(mkcall(functional.make_tuple, *pair))
         return made
 
     def _push_other(self, new: TapeRewriter, op: Any) -> None:
@@ -202,7 +202,9 @@ def _replace_reverse(tape: Any, back: Call, forward: _Forward, derivative: Any) 
                     inner.push(each)
             parts = [[*map(inner.value, built_items(part))] for part in derivative.result.op.args]
             new.table.update(zip((*forward.outputs, *forward.later), (*parts[0], *parts[1]), strict=True))
-            new.table[op] = new.new.push(Call(functional.make_tuple, parts[2], val=op.val))
+        elif isinstance(op, Call) and op.fn is functional.getfield and op.args[0] == Variable(back):
+            part = parts[2][op.args[1]]
+            new.table[op] = part if isinstance(part, Variable) else new.new.push(Constant(part))
         elif op not in forward.ops:
             new.push(op)
     return check_guards_kept([*[op for op in tape if op not in forward.ops], *derivative], new.finished())

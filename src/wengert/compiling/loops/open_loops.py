@@ -8,7 +8,7 @@ from typing import Any
 from wengert.compiling.tape_rewriter import TapeRewriter
 from wengert.tape.interface import AnyTape
 from wengert.tape.loops import Loop
-from wengert.tape.ops import Call, Input, Op, Variable, value_of, with_variables
+from wengert.tape.ops import Call, Input, Op, Variable, mkcall, value_of, with_variables
 from wengert.tape.tape import Tape
 from wengert.values import functional
 
@@ -124,9 +124,8 @@ class OpenLoop(Region):
     def close(self) -> Loop:
         """Return the Loop that it has become; no more changes are possible."""
         body: Any = self.push_on(self.body_type())
-        values = tuple([value_of(v) for v in self.results])
-        body.result = body.push(Call(functional.make_tuple, self.results, val=values))
-        self.call.val = values
+        body.result = body.push(mkcall(functional.make_tuple, *self.results))
+        self.call.val = body.result.op.val
         return self.loop.with_body(body, self.steps, self.carried)
 
 

@@ -15,9 +15,8 @@ from wengert.tape.loops import Loop
 from wengert.tape.ops import Call, Op, Variable
 from wengert.values import functional
 
-INEXACT = frozenset((float, complex, np.float32, np.float64, np.complex128))
-"""Types of floating-point constants."""
-VARYING = frozenset((int, *INEXACT, *[np.dtype(code).type for code in np.typecodes["AllInteger"]]))
+_INTEGERS = [np.dtype(code).type for code in np.typecodes["AllInteger"]]
+VARYING = frozenset((int, float, complex, np.float32, np.float64, np.complex128, *_INTEGERS))
 """Types of constants that may differ between iterations."""
 _MOVE_FUNCTIONS = (operator.getitem, np.ndarray.item, functional.getfield)
 LEAST_OPS, LEAST_COUNT = 96, 6
@@ -137,16 +136,9 @@ def _argument_signature(tree: Any) -> Any:
     t = type(tree)
     if t is Variable:
         value = tree.op.val
-        t = type(value)
-        return (
-            t
-            if t is float
-            else float
-            if t is np.float64
-            else _argument_signature(value)
-            if t is np.ndarray
-            else Variable
-        )
+        if type(value) is np.ndarray:
+            return _argument_signature(value)
+        return float if type(value) in (float, np.float64) else Variable
     if t in VARYING:
         return t
     if t is tuple or t is list:

@@ -244,6 +244,3 @@ class _InsertionPoint(NamedTuple):
         if row.loop is None:
             return first
         return self.inside(row.loop.counter(first, step), self.loops[self.loops.index(row.loop) + 1 :])
-
-
-__all__ = ["recompute"]

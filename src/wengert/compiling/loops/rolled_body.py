@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -21,40 +21,14 @@ from wengert.compiling.loops.anti_unify import (
     with_links,
 )
 from wengert.compiling.loops.periodicity import constant_key, static_spec
-from wengert.compiling.loops.residual_rows import PYTHON_NUMBERS, row_call
+from wengert.compiling.loops.residual_rows import row_call, zero_rows
 from wengert.compiling.tape_rewriter import provenance
 from wengert.tape.loops import Loop
-from wengert.tape.ops import Call, Constant, Input, Op, Variable, value_of
+from wengert.tape.ops import Call, Constant, Input, Op, Variable, mkcall, value_of
 from wengert.tape.tape import Tape
 from wengert.values import functional
 
 _COUNTER = CounterValue(0, 1)
-ROWS = "a row for each iteration"
-
-
-class AnyRoller(Protocol):
-    """Protocol of the roller that loops are built for: it knows the new values by their old positions."""
-
-    ops: list[Op]
-    new: Tape
-    values: dict[int, Variable]
-    loops: dict[Any, Loop]
-    stacks: dict[tuple[int, int], Variable]
-
-    def value(self, position: int, /) -> Variable: ...
-    def from_stack(self, link: ValuePerIteration, /) -> tuple[Variable, CounterValue] | None: ...
-    def read_of(self, pattern: LoopPattern, /) -> tuple[int, list[int], list[int]]: ...
-
-
-def is_stacked(value: Any) -> bool:
-    """Whether an array can store such values, one in each row."""
-    if type(value) is np.ndarray:
-        return value.ndim > 0 and value.dtype.kind in "fciub"
-    return (
-        type(value) is list
-        or type(value) in PYTHON_NUMBERS
-        or (isinstance(value, np.number | np.bool_) and value.dtype.kind in "fciub")
-    )
 
 
 def stack_rows(values: list[Any]) -> np.ndarray:
@@ -67,13 +41,13 @@ def stack_rows(values: list[Any]) -> np.ndarray:
     return made
 
 
-def push_loop(roller: AnyRoller, pattern: LoopPattern) -> None:
-    """Push the call of the loop that replaces the run of a pattern, and the results that are read."""
+def push_loop(roller: Any, pattern: LoopPattern) -> None:
+    """Push the call of the loop that replaces the run of a pattern of a `_Roller`, and the results that are read."""
     number, outputs, kept = roller.read_of(pattern)
     body = _Body(roller, pattern, kept)
     results, at = body.write(outputs)
-    values = tuple([value_of(v) for v in results])
-    body.tape.result = body.tape.push(Call(functional.make_tuple, results, val=values))
+    body.tape.result = body.tape.push(mkcall(functional.make_tuple, *results))
+    values: Any = value_of(body.tape.result)
     steps = [counter.step for counter in body.counters]
     loop = Loop(body.tape, pattern.run.count, steps, len(body.carried) + len(kept))
     loop = roller.loops.setdefault(canonical(loop), loop)
@@ -93,7 +67,7 @@ def push_loop(roller: AnyRoller, pattern: LoopPattern) -> None:
 class _Body:
     """The body of one loop, and its `arguments`."""
 
-    def __init__(self, roller: AnyRoller, pattern: LoopPattern, kept: list[int]) -> None:
+    def __init__(self, roller: Any, pattern: LoopPattern, kept: list[int]) -> None:
         self.roller, self.pattern, self.run = roller, pattern, pattern.run
         self.tape = Tape()
         self.arguments: list[Any] = []
@@ -126,8 +100,7 @@ class _Body:
                     self.carried[key] = self.input(self.roller.value(key[1][0]), self.at(link.op, link.back - begin))
         for j in kept:
             whole = stack_rows([self.at(j, back) for back in reversed(range(self.run.count))])
-            zeros = Call(np.zeros, [whole.shape, whole.dtype], val=whole, note=ROWS)
-            self.kept[j] = self.input(self.roller.new.push(zeros), whole)
+            self.kept[j] = self.input(self.roller.new.push(zero_rows(whole)), whole)
         for link in dict.fromkeys([link for link in links if type(link) is InvariantValue]):
             self.invariants[link] = self.input(self.roller.value(link.position), self.roller.ops[link.position].val)
         for link, (rows, _) in self.rows.items():
@@ -147,7 +120,7 @@ class _Body:
         if type(link) is ConstantPerIteration:
             return self.roller.new.push(Constant(link.values))
         parts = [self.roller.value(position) for position in link.positions]
-        return self.roller.new.push(Call(functional.make_tuple, parts, val=tuple([value_of(v) for v in parts])))
+        return self.roller.new.push(mkcall(functional.make_tuple, *parts))
 
     def write(self, outputs: list[int]) -> tuple[list[Variable], dict[int, int]]:
         """Push one iteration; return its results, and map the ops in `outputs` to their numbers among these."""

@@ -24,8 +24,8 @@ from wengert.compiling.loops.anti_unify import (
 )
 from wengert.compiling.loops.constant_inputs import inline_constants
 from wengert.compiling.loops.periodicity import Run, is_move, runs_of
-from wengert.compiling.loops.residual_rows import PYTHON_NUMBERS, row_call
-from wengert.compiling.loops.rolled_body import is_stacked, push_loop
+from wengert.compiling.loops.residual_rows import PYTHON_NUMBERS, is_stacked, row_call
+from wengert.compiling.loops.rolled_body import push_loop
 from wengert.compiling.tape_rewriter import TapeRewriter
 from wengert.tape.interface import AnyTape
 from wengert.tape.loops import Loop

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from wengert.compiling.guard_check import check_guards_kept, count_guards
+from wengert.compiling.loops.branch_code import UnsupportedTreeError
 from wengert.compiling.loops.branch_tree import WhileLoop, drop_unread_variables
-from wengert.compiling.loops.branching_loops import BranchingLoop, UnsupportedTreeError
+from wengert.compiling.loops.branching_loops import BranchingLoop
 from wengert.compiling.loops.loop_finder import find_while_loops, never_runs
 from wengert.compiling.loops.periodicity import static_spec
 from wengert.compiling.tape_rewriter import tape_with_ops

@@ -11,5 +11,6 @@
 
 Read `trusted` (what needs no guard) and `watchable` (what can have one), `guards`, `containers`, `inputs` and
 `outer_reads`; then the hooks: `read_hooks`, `drawing`, `call_hooks`, `hooks`; then `tracing`, which runs it all. Loops
-have `loop_states`, `symbolic_ints` and `symbolic_int_hooks`; `around` has the settings of floating-point errors.
+have `loop_states`, `loop_heads`, `symbolic_ints` and `symbolic_int_hooks`; `around` has the settings of errors of
+floating point.
 """

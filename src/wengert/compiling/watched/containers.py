@@ -142,6 +142,10 @@ class SwappedContainers:
         """Whether user code has changed one of the containers since `put`."""
         return not all([_is_unchanged(container, swapped) for container, _, swapped in self._contents])
 
+    def as_they_are(self) -> dict[int, tuple[Any, Any]]:
+        """Return each container as its own replacement, by id: the items in it are replaced when it is restored."""
+        return {id(container): (container, container) for container, *_ in self._contents}
+
     def changed_dictionaries(self) -> list[tuple[Any, Any, Any]]:
         """Return the changed dictionaries, with their contents before the trace and when it began."""
         dictionaries = [found for found in self._contents if isinstance(found[0], dict)]

@@ -49,45 +49,46 @@ class OuterInput(NamedTuple):
 
 
 class Guards:
-    """The guards of one trace; `obstacle` is the reason why the trace cannot be kept, if it gave up."""
+    """The inputs and guards of one trace; `obstacle` is the reason why the trace cannot be kept, if it gave up."""
 
     def __init__(self, recording: Recording, hooks: Mapping[str, Callable[..., Any]]) -> None:
         self.recording, self.hooks = recording, hooks
-        self.obstacle: str | None = None
-        self.may_retry = False
-        self.pins: list[Any] = []
-        self.labels: dict[str, str] = {}
-        self.guards: dict[str, None] = {}
-        self.class_guards: dict[str, None] = {}  # checked first: if they hold, reading an attribute runs no code
-        self.final_guards: dict[str, None] = {}  # those guards that never hold again once they failed
-        self.integers: dict[
-            str, str
-        ] = {}  # the accessors of integers and arrays of them, by the guards of their values
+        # inputs and other objects, by accessor or by id
         self.inputs: dict[str, OuterInput] = {}
         self.slots: list[int] = []  # of the values that the generated code returns or leaves outside
         self.draws: dict[str, str] = {}  # random draws: the expression of each by its name
-        # by id: an object, its counterpart in the trace, and its first accessor
-        self.shared: dict[int, tuple[Any, Any, str]] = {}
-        self.copyable: dict[int, Any] = {}  # by id: values that guards compare by value, so that the next may be a copy
-        self.known_objects: dict[int, tuple[Any, str]] = {}  # by id: an object from outside and its first accessor
-        self.originals: dict[int, tuple[Any, Any]] = {}  # by id: an object made for the trace, and its original
+        self.known_objects: dict[int, tuple[Any, str]] = {}  # an object from outside and its first accessor
+        self.originals: dict[int, tuple[Any, Any]] = {}  # an object made for the trace, and its original
+        self.shared: dict[int, tuple[Any, Any, str]] = {}  # an object, its counterpart, and its first accessor
+        self.copyable: dict[int, Any] = {}  # values that guards compare by value, so that the next may be a copy
+        self.pins: list[Any] = []
+        self.labels: dict[str, str] = {}
+        self._pin_names: dict[int, str] = {}
+        # guards
+        self.class_guards: dict[str, None] = {}  # checked first: if they hold, reading an attribute runs no code
+        self.guards: dict[str, None] = {}
+        self.final_guards: dict[str, None] = {}  # those guards that never hold again once they failed
+        self.absorbed: dict[str, None] = {}  # guards of earlier traces, checked last
+        self.integers: dict[str, str] = {}  # accessors of integers and arrays of them, by the guards of their values
+        self.cached_arrays: list[tuple[np.ndarray, np.ndarray]] = []  # that functions with a cache returned, and copies
+        self._compared_arrays: list[tuple[str, np.ndarray, np.ndarray, int]] = []
         self._asked: dict[int, Any] = {}  # objects that must be distinct, by id
         self._identity_guards: dict[str, None] = {}  # with the names of inputs in them
-        self._compared_arrays: list[tuple[str, np.ndarray, np.ndarray, int]] = []
-        self.cached_arrays: list[tuple[np.ndarray, np.ndarray]] = []  # that functions with a cache returned, and copies
-        self._pin_names: dict[int, str] = {}
         self._namespaces: dict[int, Any] = {}  # the mappingproxies of classes, by id
         self._registrations = ""  # the guard that no class was registered with an ABC
         self._abc_answers: dict[str, None] = {}  # guards that repeat the checks of abstract classes
-        self.absorbed: dict[str, None] = {}  # guards of earlier traces, checked last
+        # giving up
+        self.obstacle: str | None = None
+        self.may_retry = False
 
-    # -- giving up
+    # -- inputs
 
-    def give_up(self, reason: str, accessor: str = "", may_retry: bool = False) -> None:
-        """Finish the trace, but do not keep it, for this reason. `may_retry`: a second trace may do better."""
-        if self.obstacle is None:
-            place = f" ({self.describe(accessor)})" if accessor else ""
-            self.obstacle, self.may_retry = f"{users_line()}: {reason}{place}", may_retry
+    def input_name(self, made: Any) -> str | None:
+        """Return the variable of the generated code for an input of the trace; None for other objects."""
+        for k, (name, outer) in enumerate(self.inputs.items()):
+            if outer.traced is made:
+                return name if name in self.draws else f"i{k}"
+        return None
 
     # -- guards of values
 
@@ -299,14 +300,7 @@ class Guards:
                 if is_object and not runs_functions_only(raw):
                     self.give_up(f"{cls.__qualname__}.{name} is a {type(raw).__name__}, which may have state")
 
-    # -- inputs, and all guards together
-
-    def input_name(self, made: Any) -> str | None:
-        """Return the variable of the generated code for an input of the trace; None for other objects."""
-        for k, (name, outer) in enumerate(self.inputs.items()):
-            if outer.traced is made:
-                return name if name in self.draws else f"i{k}"
-        return None
+    # -- all guards together
 
     def all_guards(self) -> list[str]:
         """Return the guards in the order in which they are checked; those of inputs bind their names for the others."""
@@ -337,6 +331,14 @@ class Guards:
             return []
         others = f" - {{{', '.join(whole)}}}" if whole else ""
         return [f"len({{{', '.join(inside)}}}{others}) == {len(inside)}"]
+
+    # -- giving up
+
+    def give_up(self, reason: str, accessor: str = "", may_retry: bool = False) -> None:
+        """Finish the trace, but do not keep it, for this reason. `may_retry`: a second trace may do better."""
+        if self.obstacle is None:
+            place = f" ({self.describe(accessor)})" if accessor else ""
+            self.obstacle, self.may_retry = f"{users_line()}: {reason}{place}", may_retry
 
 
 _PATTERN_FLAGS = 1 << 5 | 1 << 6

@@ -21,7 +21,7 @@ import numpy as np
 
 from wengert.compiling.watched.effects import Place, value_at
 from wengert.compiling.watched.inputs import Inputs
-from wengert.compiling.watched.loop_states import Heads
+from wengert.compiling.watched.loop_heads import Heads
 from wengert.compiling.watched.trusted import (
     LIBRARY_ONLY,
     belongs_to_user,
@@ -336,8 +336,9 @@ class Reads(Inputs):
 
     def restore(self) -> None:
         """Restore containers and defaults; give up if the function changed one."""
-        self.effects.settle(self.originals)
-        for changed, before in self.swapped.restore(self.originals):
+        originals = {**self.originals, **self.swapped.as_they_are()}
+        self.effects.settle(originals)
+        for changed, before in self.swapped.restore(originals):
             if type(changed) is list and [*map(id, changed[: len(before)])] == [*map(id, before)]:
                 self.effects.learned.grown.add(self.describe(self.accessor_of(changed) or ""))
             if not any([changed is holder for holder, *_ in self.effects.dictionaries]):
@@ -372,10 +373,6 @@ class Reads(Inputs):
             return f"{place.accessor}[{place.name!r}]"
         is_own = type(place.holder) is not types.CellType and has_own_attribute(place.holder, place.name)
         return f"{place.accessor}.__dict__[{place.name!r}]" if is_own else f"{place.accessor}.{place.name}"
-
-    def has_changed_containers(self) -> bool:
-        """Whether the function has changed a container from outside so far."""
-        return self.swapped.are_changed()
 
     def add_final_guards(self) -> None:
         """Guard the classes that were used; give up if an array from outside was written."""

@@ -40,8 +40,8 @@ def result_expression(reads: Reads, recording: Recording, value: Any, slots: lis
 
     if is_inexact(value) and t not in (float, complex, np.ndarray) and not issubclass(t, np.generic):
         reads.give_up(f"it returns a {t.__name__}, a subclass of arrays or numbers")
-    slot = slot_of(recording, value) if t in (float, complex, np.ndarray) or issubclass(t, np.generic) else None
-    slot = slot_of(recording, value) if t is SymbolicInt else slot
+    may_be_traced = t in (float, complex, np.ndarray, SymbolicInt) or issubclass(t, np.generic)
+    slot = slot_of(recording, value) if may_be_traced else None
     if slot is not None:
         slots.append(slot)
         return f"int(r[{len(slots) - 1}])" if t is SymbolicInt else f"r[{len(slots) - 1}]"

@@ -223,10 +223,6 @@ def _type_and_bits(x: Any) -> Any:
     return type(x), np.asarray(x).dtype, np.shape(x), np.asarray(x).tobytes()
 
 
-def _is_symbolic_int(thing: Any) -> bool:
-    return type(thing) is SymbolicInt
-
-
 _REFUSED_HOOKS = {
     **dict.fromkeys(("contains", "not_contains"), "a counter is looked up in a container"),
     **dict.fromkeys(("delitem", "match_keys"), "a counter is used as a key"),
@@ -276,6 +272,7 @@ def _counting_build_map(items: tuple[Any, ...], site: Site | None) -> Any:
     return WATCHING_HOOKS["build_map"](items, site)
 
 
+_IDENTITY = "the identity of a counter is compared"
 COUNTING_HOOKS = {
     **WATCHING_HOOKS,
     **{op.name: _counting_binary(op.fn, WATCHING_HOOKS[op.name]) for op in BINARY.values()},
@@ -287,7 +284,7 @@ COUNTING_HOOKS = {
     **{name: _counting_unary(fn, WATCHING_HOOKS[name]) for name, (fn, _) in UNARY.items()},
     **{name: _counting_truth(WATCHING_HOOKS[name]) for name in ("truth", "not_")},
     **{
-        name: _refusing_counters(WATCHING_HOOKS[name], "the identity of a counter is compared", _is_symbolic_int)
+        name: _refusing_counters(WATCHING_HOOKS[name], _IDENTITY, lambda thing: type(thing) is SymbolicInt)
         for name in ("is_", "is_not")
     },
     **{

@@ -12,7 +12,7 @@ from wengert.compiling.watched.call_hooks import resolve_without_site
 from wengert.compiling.watched.effects import Learned, without_counters
 from wengert.compiling.watched.hooks import WATCHING_HOOKS
 from wengert.compiling.watched.lifting import Lifts
-from wengert.compiling.watched.loop_states import Heads
+from wengert.compiling.watched.loop_heads import Heads
 from wengert.compiling.watched.outer_reads import Reads
 from wengert.compiling.watched.results import effect_lines, result_expression
 from wengert.compiling.watched.symbolic_int_hooks import COUNTING_HOOKS, check_counters

@@ -1,0 +1,335 @@
+"""Build the branch tree of a loop from its recorded iterations.
+
+Iterations of one state are a function of the loop's variables, so what some of them did holds for all. Runs of a loop
+in several states share only what each of these states shows. Paths join where marks of one form say that the rest of
+the iteration is a function of the variables there.
+"""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from typing import Any
+
+import numpy as np
+
+from wengert.compiling.guard_check import outcome_key
+from wengert.compiling.loops.branch_tree import (
+    BranchEnd,
+    Fork,
+    Link,
+    LoopVariable,
+    OuterValue,
+    PathEnd,
+    PathStep,
+    StepValue,
+    WhileLoop,
+    link_order,
+)
+from wengert.compiling.loops.lifted_integers import may_be_floats
+from wengert.compiling.loops.loop_iterations import Irregular, Iteration, Joining, RecordedRuns, UnconfirmedError
+from wengert.compiling.loops.periodicity import call_signature, constant_key
+from wengert.tape.ops import Call, Constant, Op, Variable, sequence_like
+from wengert.values import functional
+from wengert.values.identity_set import Functions
+from wengert.values.specs import FLOATS, is_inexact
+
+_OF_LISTS = Functions(np.array, np.asarray, np.stack)
+
+
+def _takes_list(op: Any) -> bool:
+    """Whether a call makes an array of the numbers or arrays in a list."""
+    known = isinstance(op, Call) and op.fn in _OF_LISTS and not op.kwargs and len(op.args) == 1
+    return known and isinstance(op.args[0], list | tuple)
+
+
+class TreeBuilder(RecordedRuns):
+    """Builds the branch tree of the runs of a loop; raises Irregular where iterations differ without a test."""
+
+    def __init__(self, *recorded: Any) -> None:
+        super().__init__(*recorded)
+        self.items: list[list[tuple[Op, int, int]]] = [[] for _ in self.cuts]
+        self.lists: list[list[tuple[Call, int]]] = [[] for _ in self.cuts]
+        self.readers: dict[Any, list[Any]] = {}
+        for op in self.ops if self.grown else ():
+            for v in op.references():
+                self.readers.setdefault(v.op, []).append(op)
+        self.is_short = all([len(starts) < 3 for starts in self.cuts])
+        self.count = 0  # of the steps so far
+        self.joins: list[Joining] = []  # those before the current step
+        self.constants: dict[tuple[Any, ...], tuple[Op, ...]] = {}  # floats that differ between runs
+        self.stops = [-1] * len(self.cuts)
+        self.results: list[list[Op]] = []
+
+    def check_integers(self, tree: Fork, exhausted: PathEnd | None) -> None:
+        """Raise Irregular if a float that was lifted from an integer may be used as only integers are."""
+        heads: list[Any] = [self.ops[k] for run in self.heads for k in run]
+        lifted = {[*head.references()][k].op for head in heads for k in head.fn.integers}
+        rows = [row for row in itertools.chain(*self.iterations) if lifted.intersection(row.variables)]
+        links: set[Link] = {LoopVariable(k) for row in rows for k, op in enumerate(row.variables) if op in lifted}
+        links |= {OuterValue(k) for k, ops in enumerate(self.outer_values) if lifted.intersection(ops)}
+        if links and not may_be_floats(links, tree, exhausted, self.number_link is not None):
+            raise Irregular(rows[0] if rows else self.iterations[0][0])
+
+    def loops(self) -> list[WhileLoop]:
+        """Return the loop for each run."""
+        lefts = [self.ops[heads[0]].fn.left for heads in self.heads]  # type: ignore[attr-defined]
+        is_exhausted = lefts == [len(rows) - 1 for rows in self.iterations]
+        self.results = [[] for _ in self.cuts]
+        grows = any([self.ops[heads[0]].fn.grown is not None for heads in self.heads])  # type: ignore[attr-defined]
+        if grows and (not is_exhausted or self.number_link is not None):
+            return []  # the length of a list depends on the number of iterations
+        tree = self.fork([row for rows in self.iterations for row in (rows[:-1] if is_exhausted else rows)])
+        exhausted = self.exhausted_end() if is_exhausted else None
+        self.check_integers(tree, exhausted)
+        counts = any([step.op.fn is functional.whole for step in tree.steps])
+        if min(self.stops) < 0 or not (tree.branches or counts):  # other loops of one path are found by rolling
+            return []
+        found = []
+        for run, (rows, starts) in enumerate(zip(self.iterations, self.cuts, strict=True)):
+            outer, ends = [ops[run] for ops in self.outer_values], (self.stops[run], self.results[run], lefts[run])
+            lists = self.items[run], self.lists[run], self.number_link
+            start = starts[0] + self.after_tests
+            found.append(WhileLoop(tree, rows[0].variables, outer, start, *ends, exhausted, *lists))
+        return found
+
+    def fork(self, rows: list[Iteration], to: Joining | None = None) -> Fork:
+        """Build the branch tree for these iterations from where they are, up to where they join others."""
+        if {self.forms[row.run] for row in rows} != {*self.forms}:
+            raise UnconfirmedError
+        steps: list[PathStep] = []
+        while True:
+            if to is not None and all([row.at == to.at[row] for row in rows]):
+                self.check_unambiguous(rows)
+                sources = {link: self.link(rows, [row.values[link.number] for row in rows]) for link in to.read}
+                return Fork(steps, {}, BranchEnd(sources), {}, None)
+            if any([row.at == len(row.ops) for row in rows]):
+                return Fork(steps, {}, self.end(rows), {}, None)
+            steps.append(self.step(rows))
+            if steps[-1].op.guard:
+                outcomes: dict[Any, list[Iteration]] = {}
+                for row in rows:
+                    outcomes.setdefault(outcome_key(row.ops[row.at - 1].val), []).append(row)
+                if len(outcomes) > 1:
+                    key = self.joining(rows, to)
+                    if key is not None:
+                        return self.joined(steps, rows, [*outcomes.items()], key, to)
+                    return Fork(steps, {key: self.branch(some, to) for key, some in outcomes.items()}, None, {}, None)
+
+    def branch(self, rows: list[Iteration], to: Joining | None) -> Fork:
+        is_end = all([row is self.iterations[row.run][-1] for row in rows])
+        return Fork([], {}, self.exit_end(rows), {}, None) if is_end else self.fork(rows, to)
+
+    def joining(self, rows: list[Iteration], to: Joining | None) -> Any:
+        """Return the key of the first mark that all of these iterations reach; None if there is none."""
+        for key in rows[0].marks:
+            ats = [(row, row.marks.get(key, (-1,))[0]) for row in rows]
+            if all([row.at <= at and (to is None or at <= to.at[row]) for row, at in ats]):
+                return key
+        return None
+
+    def joined(self, steps: list[PathStep], rows: list[Iteration], outcomes: Any, key: Any, to: Joining | None) -> Fork:
+        """Build the tree of branches that join at a mark, and of what follows."""
+        join = Joining(key, rows, self.count)
+        self.count += join.size
+        before = [(row.at, dict(row.numbers)) for row in rows]
+        for row in rows:
+            row.at = join.at[row]
+        self.joins.append(join)
+        rest = self.fork(rows, to)  # it tells which values are read
+        self.joins.pop()
+        for row, (at, numbers) in zip(rows, before, strict=True):
+            row.at, row.numbers = at, numbers
+        branches = {outcome: self.fork(some, join) for outcome, some in outcomes}
+        return Fork(steps, branches, None, join.read, rest)
+
+    def end(self, rows: list[Iteration]) -> PathEnd:
+        """Return the end of iterations that others follow."""
+        for row in rows:
+            if len(row.ops) != row.at or row is self.iterations[row.run][-1]:
+                raise Irregular(row)
+        self.check_unambiguous(rows)
+        nexts = [self.iterations[row.run][row.number + 1].variables for row in rows]
+        columns = [[variables[j] for variables in nexts] for j in range(len(self.kept))]
+        return PathEnd(False, [self.link(rows, ops) for ops in columns], rows[-1].variables)
+
+    def exit_end(self, rows: list[Iteration]) -> PathEnd:
+        """Return the end of last iterations, after the last step; its outputs are the values that are read later."""
+        if len(rows) < len(self.cuts):
+            raise Irregular(rows[0])
+        return self.last_end(rows)
+
+    def exhausted_end(self) -> PathEnd:
+        """Return the end of a `for` after its last iteration."""
+        for run in range(len(self.cuts)) if self.grown else ():
+            self.read_later(run)
+            for j in self.grown:
+                self.find_items(run, j)
+        return self.last_end([rows[-1] for rows in self.iterations])
+
+    def find_items(self, run: int, j: int) -> None:
+        """Find the later reads of the list items that variable j had as its values.
+
+        Raise Irregular for a read of a value that was put into the list twice, or that was there before the loop.
+        """
+        rows = self.iterations[run]
+        values = [row.variables[j] for row in rows[1:]]
+        readers = [op for value in values for op in self.readers.get(value, ()) if self.place[op] >= self.stops[run]]
+        for reader in dict.fromkeys(readers):
+            if _takes_list(reader) and [getattr(a, "op", None) for a in reader.args[0][-len(values) :]] == values:
+                self.lists[run].append((reader, j))
+                continue
+            for op in dict.fromkeys([v.op for v in reader.references() if v.op in values]):
+                if values.count(op) > 1 or self.is_before(op, run):
+                    raise Irregular(rows[-1])
+                if op is not values[-1]:
+                    self.items[run].append((op, j, values.index(op)))
+
+    def last_end(self, rows: list[Iteration]) -> PathEnd:
+        """Return the end of all runs, of which these are the last iterations."""
+        items: set[Any] = {op for run in self.items for op, _, _ in run}
+        items |= {v.op for run in self.lists for op, _ in run for v in op.references()}
+        links = {
+            self.link([row], [op], is_read_later=True)
+            for row in rows
+            for op in self.read_later(row.run)
+            if op in row.variables or op not in items
+        }
+        outputs: list[Any] = sorted(links, key=link_order)
+        for row in rows:
+            self.results[row.run] = [
+                row.values[link.number] if type(link) is StepValue else row.variables[link.number] for link in outputs
+            ]
+        return PathEnd(True, outputs, rows[-1].variables)
+
+    def read_later(self, run: int) -> list[Op]:
+        """Return the ops of a run, up to the last step of its last iteration, that are read after it."""
+        row, starts, last = self.iterations[run][-1], self.cuts[run], self.last[run]
+        stop = self.stops[run] = (self.place[row.ops[row.at - 1]] if row.at else starts[-1]) + 1
+        if len(self.iterations[run]) == 1 and not row.at:  # it never runs, so its variables are those before it
+            return []
+        later: list[Op] = [op for op in self.ops[starts[0] : stop] if type(op) is Call and last.get(op, -1) >= stop]
+        others = [op for op in row.variables if op not in later and last.get(op, -1) >= stop]
+        if others:  # of the variables or of what was before the loop
+            raise Irregular(row)
+        return later
+
+    def check_unambiguous(self, rows: list[Iteration]) -> None:
+        """Raise Irregular if a variable coincides in these iterations with one that seems to be never changed."""
+        for given in self.unchanged:
+            if self.joins:
+                join = self.joins[-1]
+                here, everywhere = [join.links_of(some, [given[row.run] for row in some]) for some in (rows, join.rows)]
+                coincides = here != everywhere
+            else:
+                columns = zip(*[row.variables for row in rows], strict=True)
+                coincides = any(
+                    [all(map(operator.is_, column, [given[row.run] for row in rows])) for column in columns]
+                )
+            if coincides:
+                raise Irregular(rows[0])
+
+    def step(self, rows: list[Iteration]) -> PathStep:
+        """Return the call that all iterations make next."""
+        calls: list[Any] = [row.ops[row.at] for row in rows]
+        like = _step_signature(calls[-1])
+        for row, call in zip(rows, calls, strict=True):
+            if _step_signature(call) != like or like is None:
+                raise Irregular(row)
+        args = self.tree(rows, [call.args for call in calls])
+        kwargs = self.tree(rows, [call.kwargs for call in calls])
+        step = PathStep(self.count, args, kwargs, calls[-1])
+        for row, call in zip(rows, calls, strict=True):
+            row.numbers[call] = self.count
+            row.values[self.count] = call
+            row.at += 1
+        self.count += 1
+        return step
+
+    def tree(self, rows: list[Iteration], trees: list[Any]) -> Any:
+        first, t = trees[-1], type(trees[-1])
+        for row, x in zip(rows, trees, strict=True):
+            if (type(x) is Variable) is not (t is Variable):  # a computed number equals a constant only by chance
+                raise Irregular(row)
+        if t is Variable:
+            return self.link(rows, [v.op for v in trees])
+        if t is tuple or t is list:
+            return sequence_like(first, [self.tree(rows, [*parts]) for parts in zip(*trees, strict=True)])
+        if t is dict:
+            return {key: self.tree(rows, [tree[key] for tree in trees]) for key in first}
+        if t is slice:
+            return slice(*[self.tree(rows, [getattr(s, name) for s in trees]) for name in _BOUNDS])
+        for row, x in zip(rows, trees, strict=True):
+            if not _same_constant(x, first):
+                return self.constant_of_run(rows, trees, row)
+        return first
+
+    def constant_of_run(self, rows: list[Iteration], values: list[Any], odd: Iteration) -> Link:
+        """Return the outer value that stands for a float which differs between runs, as the iteration `odd` shows."""
+        known: dict[int, Any] = {}
+        for row, x in zip(rows, values, strict=True):
+            if type(x) not in FLOATS or not _same_constant(known.setdefault(row.run, x), x):
+                raise Irregular(odd)
+        if len(known) < len(self.cuts):
+            raise Irregular(odd)
+        key = tuple([constant_key(known[run]) for run in range(len(self.cuts))])
+        if key not in self.constants:
+            self.constants[key] = tuple([Constant(known[run]) for run in range(len(self.cuts))])
+        return OuterValue(self.number(self.constants[key]))
+
+    def link(self, rows: list[Iteration], ops: list[Any], is_read_later: bool = False) -> Link:
+        """Return the source (step, joined value, loop variable or outer value) that all rows share for these operands.
+
+        What follows a join reads only values from there, or those that no variable holds there. What was computed
+        before the loop, also a lifted constant, is read only from variables, or by all iterations from an iterator.
+        """
+        numbers = {row.numbers.get(op, -1) for row, op in zip(rows, ops, strict=True)}
+        number = numbers.pop() if len(numbers) == 1 else -1
+        for join in reversed(self.joins):
+            if number > join.first:
+                return StepValue(number)
+            links = join.links_of(rows, ops)
+            if len(links) > 1:
+                raise Irregular(rows[0])
+            if links:
+                join.read[links[0]] = ops[0]
+                return links[0]
+        if number >= 0:
+            return StepValue(number)
+        if numbers - {-1} or not all([is_inexact(op.val) for op in ops]):
+            raise Irregular(rows[0])
+        if all([type(op) is Constant and _same_constant(op.val, ops[0].val) for op in ops]):
+            ops = [ops[0]] * len(ops)  # states with other constants would differ
+        pairs = [*zip(rows, ops, strict=True)]
+        kept = range(len(self.kept))
+        found: list[Link] = [LoopVariable(j) for j in kept if all([row.variables[j] is op for row, op in pairs])]
+        outer = {given for given in self.given if all([given[row.run] is op for row, op in pairs])}
+        is_computed = isinstance(ops[0], Call) or (type(ops[0]) is Constant and type(ops[0].val) is float)
+        may_be_outer = bool(is_read_later or self.is_short or self.joins or not found or not is_computed)
+        is_one = all([op is ops[0] for op in ops]) and self.is_before(ops[0], 0) and self.is_shared(ops[0])
+        if may_be_outer and is_one:
+            outer.add((ops[0],) * len(self.cuts))
+        found += [OuterValue(self.number(given)) for given in outer]
+        if len(found) != 1:  # these iterations do not say which it is
+            raise Irregular(rows[0])
+        return found[0]
+
+
+_BOUNDS = ("start", "stop", "step")
+
+
+def _step_signature(op: Any) -> Any:
+    """Return the signature of a call; that of a test without its outcome."""
+    if not op.guard:
+        return call_signature(op)
+    return "test", call_signature(Call(op.fn, op.args, op.kwargs))
+
+
+def _same_constant(a: Any, b: Any) -> bool:
+    if a is b:
+        return True
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, np.ndarray):
+        return a.dtype == b.dtype and a.shape == b.shape and a.strides == b.strides and a.tobytes() == b.tobytes()
+    return bool(constant_key(a) == constant_key(b))
