@@ -56,7 +56,7 @@ def watched_effect(f: Any, reads: Reads) -> Callable[..., None]:
             _note_call(f, at, args, kwargs, reads)
         words = {name: reads.effects.untraced(a) for name, a in kwargs.items()}
         make = functools.partial(at, f, tuple(map(reads.effects.untraced, args)), words)
-        if reads.counters:
+        if reads.effects.learned:  # this trace may be refused, and the function run again
             reads.effects.delayed.append(make)
         else:
             with silent():

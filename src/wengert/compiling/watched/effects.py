@@ -61,7 +61,7 @@ class Effects:
         self.dictionaries: list[tuple[dict[Any, Any], Any, str, dict[Any, Any]]] = []  # contents before, changed items
         self.sinks: dict[int, tuple[list[Any], str, Any]] = {}  # lists from outside, their accessors and replacements
         self.calls: list[str] = []  # the lines of calls
-        self.delayed: list[Callable[[], Any]] = []  # calls that a trace with symbolic integers makes at its end
+        self.delayed: list[Callable[[], Any]] = []  # calls that are made when the trace has ended
         self.filters_warnings = False
         self.given_arrays: list[Any] = []  # to these calls
 
