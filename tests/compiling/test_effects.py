@@ -422,6 +422,18 @@ def prints_before_it_reads_what_it_appends_to() -> Program:
 
 
 @uncompiled
+def draws_before_it_reads_what_it_appends_to() -> Program:
+    rng = np.random.default_rng(1)
+
+    def f(model: Any, w: Any) -> Any:
+        model.last = rng.normal()
+        model.losses.append(w[0])
+        return loss(w) * len(model.losses)
+
+    return of_model(f)
+
+
+@uncompiled
 def tests_the_list_it_appends_to() -> Program:
     def f(model: Any, w: Any) -> Any:
         if model.losses and model.losses[-1] > 3.0:

@@ -1,4 +1,4 @@
-"""What the steps of a derivative share while it is constructed: maps from ops of the old tape to the new one."""
+"""The maps from ops of the old tape to the new one, which the steps of a derivative share while it is constructed."""
 
 from __future__ import annotations
 

@@ -48,7 +48,9 @@ def watched_draw(f: Any, reads: Reads) -> Callable[..., Any]:
 
 def _record_draw(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], reads: Reads) -> Any:
     """Draw now, and have the generated code draw by the same expression; the draw is an input of the trace."""
-    value, rng = f(*args, **kwargs), f.__self__
+    rng = f.__self__
+    reads.effects.note_generator(rng)
+    value = f(*args, **kwargs)
     accessor = reads.accessor_of(rng) or (reads.pin(rng, "numpy.random") if rng is _GLOBAL else "")
     if not accessor:
         reads.give_up("it draws random numbers from a generator that it creates without a seed")

@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from wengert.compiling.watched.symbolic_ints import SymbolicDigit, SymbolicInt, float_of, refuse_counter
 from wengert.compiling.watched.watchable import Unset, has_only_attributes, lookup_with_owner, slot_value
 from wengert.recording.recording import STATE
@@ -60,6 +62,7 @@ class Effects:
         self.places: dict[tuple[int, str], tuple[Place, Any]] = {}  # with the values before the call
         self.dictionaries: list[tuple[dict[Any, Any], Any, str, dict[Any, Any]]] = []  # contents before, changed items
         self.sinks: dict[int, tuple[list[Any], str, Any]] = {}  # lists from outside, their accessors and replacements
+        self.generators: dict[int, tuple[Any, Any]] = {}  # by id: with their states before the call
         self.calls: list[str] = []  # the lines of calls
         self.delayed: list[Callable[[], Any]] = []  # calls that are made when the trace has ended
         self.filters_warnings = False
@@ -72,6 +75,12 @@ class Effects:
         """Note that the code is about to write to a place."""
         self.count += 1
         self.places.setdefault((id(place.holder), place.name), (place, value_at(place.holder, place.name)))
+
+    def note_generator(self, rng: Any) -> None:
+        """Note the state of a random generator from which the code is about to draw."""
+        if id(rng) not in self.generators:
+            is_legacy = isinstance(rng, np.random.RandomState)
+            self.generators[id(rng)] = rng, rng.get_state() if is_legacy else rng.bit_generator.state
 
     def note_call(self, line: str) -> None:
         """Note the line of the generated code that makes a call again."""
@@ -135,6 +144,11 @@ class Effects:
     def undo(self) -> None:
         """Have all places as they were before the call, made or not: the function will run again."""
         self.delayed.clear()
+        for rng, state in self.generators.values():
+            if isinstance(rng, np.random.RandomState):
+                rng.set_state(state)
+            else:
+                rng.bit_generator.state = state
         for place, before in self.places.values():
             set_value_at(place.holder, place.name, before)
         self.places.clear()
