@@ -60,7 +60,8 @@ def effect_source(seed: int) -> str:
             f"print({rng.choice([number(), array(), 'm.n'])})", 'print(f"{m.n}: {s:.3f}", "%d %.2f" % (m.m, s))',
             f"m.d['{rng.choice('faz')}'] = {number()}", f"m.lists['{rng.choice('xy')}'].append({number()})",
             f"s = s + {number()}", f"w = {array()}",
-            f"m.none = {rng.choice([number(), 'None', array(), 'm.p', 'm.n'])}", f"m.p.a = m.p.a + {array()}", f"m.a, m.b = m.b, {array()}", rng.choice(OTHERS),
+            f"m.none = {rng.choice([number(), 'None', array(), 'm.p', 'm.n'])}", f"m.p.a = m.p.a + {array()}",
+            f"m.a, m.b = m.b, {array()}", rng.choice(OTHERS),
         ])  # fmt: skip
 
     def statement(depth: int) -> list[str]:
