@@ -165,13 +165,15 @@ class Effects:
         contents = [(holder, dict(holder)) for holder, *_ in self.dictionaries]
         for holder, content, *_ in self.dictionaries:
             set_content(holder, content)
-        yield
-        for holder, content in contents:
-            set_content(holder, content)
-        for place, value in after:
-            set_value_at(place.holder, place.name, value)
-        for own, _, sink in self.sinks.values():
-            own.extend(sink.settled)
+        try:
+            yield
+        finally:
+            for holder, content in contents:
+                set_content(holder, content)
+            for place, value in after:
+                set_value_at(place.holder, place.name, value)
+            for own, _, sink in self.sinks.values():
+                own.extend(sink.settled)
 
 
 def without_counters(value: Any, originals: dict[int, tuple[Any, Any]]) -> Any:
