@@ -120,6 +120,16 @@ def has_momentum() -> Program:
 
 
 @compiled
+def sets_what_is_there_already() -> Program:
+    def f(model: Any, w: Any) -> Any:
+        model.calls += 1
+        model.last = w[0] if w[0] < 0 else "positive"
+        return loss(w)
+
+    return of_model(f)
+
+
+@compiled
 def swaps_two_attributes() -> Program:
     def f(model: Any, w: Any) -> Any:
         model.last, model.velocity = model.velocity, 2 * w
@@ -406,12 +416,12 @@ def changes_its_own_object() -> Program:
 def reads_the_list_it_appends_to() -> Program:
     def f(model: Any, w: Any) -> Any:
         model.losses.append(float(loss(w)))
-        return loss(w) * len(model.losses) + np.mean(model.losses)
+        return loss(w) * len(model.losses) + np.mean(model.losses[:3])
 
     return of_model(f)
 
 
-@uncompiled
+@compiled
 def prints_before_it_reads_what_it_appends_to() -> Program:
     def f(model: Any, w: Any) -> Any:
         print("loss", loss(w))
@@ -421,7 +431,7 @@ def prints_before_it_reads_what_it_appends_to() -> Program:
     return of_model(f)
 
 
-@uncompiled
+@compiled
 def draws_before_it_reads_what_it_appends_to() -> Program:
     rng = np.random.default_rng(1)
 
@@ -433,13 +443,35 @@ def draws_before_it_reads_what_it_appends_to() -> Program:
     return of_model(f)
 
 
-@uncompiled
+@compiled
 def tests_the_list_it_appends_to() -> Program:
     def f(model: Any, w: Any) -> Any:
         if model.losses and model.losses[-1] > 3.0:
             w = 2 * w
         model.losses.append(loss(w))
         return loss(w)
+
+    return of_model(f)
+
+
+@uncompiled
+def prints_and_draws_before_a_mean_of_what_it_appends_to() -> Program:
+    rng = np.random.default_rng(1)
+
+    def f(model: Any, w: Any) -> Any:
+        print("loss", loss(w))
+        model.last = rng.normal()
+        model.losses.append(w[0])
+        return loss(w) * np.mean(model.losses)
+
+    return of_model(f)
+
+
+@compiled
+def bounds_its_count() -> Program:
+    def f(model: Any, w: Any) -> Any:
+        model.calls += 1
+        return loss(w) * min(model.calls, 4) + max(3, model.calls, 1)
 
     return of_model(f)
 

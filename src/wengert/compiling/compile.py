@@ -19,14 +19,9 @@ from wengert.compiling.native.module import load_compiler, require_compiler
 from wengert.compiling.watched.around import fp_errors_key
 from wengert.compiling.watched.effects import Learned
 from wengert.compiling.watched.symbolic_ints import SymbolicIntError
-from wengert.compiling.watched.tracing import WatchedTrace, trace_watched, trace_with_counters
+from wengert.compiling.watched.tracing import FUNCTION_ERRORS, WatchedTrace, trace_watched, trace_with_counters
 from wengert.compiling.watched.watchable import Wrapper
 from wengert.errors import (
-    ArgumentError,
-    IntegerInputError,
-    NoDerivativeError,
-    NoGradientPathError,
-    NonScalarOutputError,
     NotCompiledError,
     NotCompiledWarning,
     WengertError,
@@ -46,9 +41,6 @@ MOST_PER_FORM, MOST_TRACES = 8, 64
 """The most traces that are kept for one form of call, and in all; also the most with the same code."""
 LONGEST_WAIT = 20.0
 """Seconds that a thread waits for another one's trace before it runs the function uncompiled."""
-
-FUNCTION_ERRORS = ArgumentError, IntegerInputError, NoDerivativeError, NoGradientPathError, NonScalarOutputError
-"""Errors that the function also raises untraced: they are raised, since a second run would repeat side effects."""
 
 
 class CompiledFunction(Remade, Wrapper):

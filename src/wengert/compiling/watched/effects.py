@@ -97,17 +97,20 @@ class Effects:
             self.sinks[id(value)] = value, accessor, Sink(self)
         return self.sinks[id(value)][2]
 
+    def behind(self, sink: Any) -> tuple[list[Any], str]:
+        """Return the list that a replacement stands for, and its accessor."""
+        return next((own, accessor) for own, accessor, made in self.sinks.values() if made is sink)
+
     def lines(self, expression: Callable[[Any], str], set_value: str) -> list[str]:
         """Return the lines of the generated code that make the effects again; it first evaluates all that they need.
 
         `expression` returns the expression of a value of the trace, `set_value` is the name of `set_value_at`.
         """
         needed, changes = [], [*self.calls]
-        for place, before in self.places.values():
+        for place, _ in self.places.values():  # in the next call another value may be there before
             value = value_at(place.holder, place.name)
-            if value is not before:
-                needed += [place.accessor, f"{set_value}.Unset" if value is Unset else expression(value)]
-                changes.append(f"{set_value}(e{len(needed) - 2}, {place.name!r}, e{len(needed) - 1})")
+            needed += [place.accessor, f"{set_value}.Unset" if value is Unset else expression(value)]
+            changes.append(f"{set_value}(e{len(needed) - 2}, {place.name!r}, e{len(needed) - 1})")
         for _, _, accessor, items in self.dictionaries:
             needed.append(accessor)
             name = f"e{len(needed) - 1}"
@@ -125,7 +128,7 @@ class Effects:
     def untraced(self, value: Any) -> Any:
         """Return a value without the symbolic integers and the replaced lists in it."""
         if type(value) is Sink:
-            return next([*own, *list.__iter__(sink)] for own, _, sink in self.sinks.values() if sink is value)
+            return [*self.behind(value)[0], *list.__iter__(value)]
         return without_counters(value, {})
 
     def settle(self, originals: dict[int, tuple[Any, Any]]) -> None:

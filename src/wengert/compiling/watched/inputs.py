@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import enum
 import functools
+import operator
 import sys
 import types
 from collections.abc import Callable, Mapping
@@ -18,7 +19,7 @@ import numpy as np
 from wengert.compiling.watched.containers import SwappedContainers, reader_of
 from wengert.compiling.watched.effects import Effects
 from wengert.compiling.watched.guards import MOST_GUARDS, Guards, OuterInput, is_nan
-from wengert.compiling.watched.symbolic_ints import refuse_counter, symbolic_int
+from wengert.compiling.watched.symbolic_ints import record_integer_call, refuse_counter, symbolic_int
 from wengert.compiling.watched.trusted import (
     is_engine_code,
     is_library_namespace,
@@ -162,6 +163,18 @@ class Inputs(Guards):
             self.add_guard(f"{accessor} is {first}")
         self.known_objects[id(sink)] = sink, first
         return self.note_made(sink, value)
+
+    def length_of(self, sink: Any) -> Any:
+        """Return the length of a list that the function appends to, as a symbolic integer."""
+        own, accessor = self.effects.behind(sink)
+        before = self._read_counter(len(own), f"len({accessor})")
+        return record_integer_call(operator.add, before, list.__len__(sink)) if list.__len__(sink) else before
+
+    def item_from_end(self, sink: Any, place: int) -> Any:
+        """Return an item of a list that the function appends to, counted from the end."""
+        own, accessor = self.effects.behind(sink)
+        before = place + list.__len__(sink)
+        return list.__getitem__(sink, place) if before >= 0 else self.read(own[before], f"{accessor}[{before}]")
 
     def note_made(self, made: Any, original: Any) -> Any:
         """Remember the original of an object that was made for the trace, and return the object."""

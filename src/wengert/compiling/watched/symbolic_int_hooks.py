@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from wengert.compiling.watched.effect_calls import is_effect
+from wengert.compiling.watched.effects import Sink
 from wengert.compiling.watched.hooks import WATCHING_HOOKS
 from wengert.compiling.watched.symbolic_ints import (
     SymbolicBounds,
@@ -88,7 +89,12 @@ def _counting_unary(fn: Any, hook: Any) -> Any:
 
 
 def _counting_truth(hook: Any) -> Any:
-    return lambda a, site: hook(float_of(a), site)
+    return lambda a, site: hook(float_of(_length_of(a) if type(a) is Sink else a), site)
+
+
+def _length_of(sink: Any) -> Any:
+    """Return the length of a list that the function appends to, as a symbolic integer."""
+    return STATE.recording.reads.length_of(sink)  # type: ignore[union-attr]
 
 
 def _refusing_counters(hook: Any, reason: str, is_refused: Any) -> Any:
@@ -130,6 +136,9 @@ def _counting_setitem(container: Any, key: Any, value: Any, site: Site | None) -
 
 
 def _counting_getitem(key: Any, container: Any, site: Site | None) -> Any:
+    if type(container) is Sink and type(key) is int and key < 0:
+        STATE.site = site
+        return STATE.recording.reads.item_from_end(container, key)  # type: ignore[union-attr]
     return WATCHING_HOOKS["getitem"](_key(container, key, site), container, site)
 
 
@@ -152,6 +161,8 @@ def _counting_resolve(f: Any, site: Site | None = None) -> Any:
         return resolved
 
     def call(*args: Any, **kwargs: Any) -> Any:
+        if f is len and type(args[0]) is Sink:
+            return _length_of(args[0])
         if not any(map(_contains_counter, args)) and not any(map(_contains_counter, kwargs.values())):
             return resolved(*args, **kwargs)
         return _call_with_counter(f, resolved, args) if not kwargs else refuse_counter(_called_on_counter(f))
@@ -187,6 +198,8 @@ def _call_with_counter(f: Any, resolved: Any, args: tuple[Any, ...]) -> Any:
         return args[0]
     if (f is str or f is repr) and len(args) == 1 and type(args[0]) is SymbolicInt:
         return text_of(f, *args)
+    if f in (min, max) and len(args) > 1 and {*map(type, args)} <= _INTS:
+        return functools.reduce(_smaller if f is min else _larger, args)
     if f is abs:
         return record_integer_call(operator.abs, *args)
     if f is range:
@@ -196,6 +209,14 @@ def _call_with_counter(f: Any, resolved: Any, args: tuple[Any, ...]) -> Any:
     if f in (float, np.float64, bool) or _gives_same_floats(f, args):
         return resolved(*map(float_of, args))
     return refuse_counter(_called_on_counter(f))
+
+
+def _smaller(a: Any, b: Any) -> Any:
+    return b if COUNTING_HOOKS["lt"](a, b, STATE.site) else a
+
+
+def _larger(a: Any, b: Any) -> Any:
+    return b if COUNTING_HOOKS["gt"](a, b, STATE.site) else a
 
 
 def _called_on_counter(f: Any) -> str:

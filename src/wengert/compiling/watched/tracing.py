@@ -16,8 +16,14 @@ from wengert.compiling.watched.loop_heads import Heads
 from wengert.compiling.watched.outer_reads import Reads
 from wengert.compiling.watched.results import effect_lines, result_expression
 from wengert.compiling.watched.symbolic_int_hooks import COUNTING_HOOKS, check_counters
-from wengert.compiling.watched.symbolic_ints import SymbolicIntError
-from wengert.errors import WengertError
+from wengert.errors import (
+    ArgumentError,
+    IntegerInputError,
+    NoDerivativeError,
+    NoGradientPathError,
+    NonScalarOutputError,
+    WengertError,
+)
 from wengert.hooks.tracer import open_level, run
 from wengert.mutation.residuals import materialise
 from wengert.recording.decisions import kinds_stay
@@ -29,6 +35,9 @@ from wengert.tape.tape import Tape
 from wengert.values.callables import unwrapped
 from wengert.values.frames import ENGINE
 from wengert.values.sites import Site
+
+FUNCTION_ERRORS = ArgumentError, IntegerInputError, NoDerivativeError, NoGradientPathError, NonScalarOutputError
+"""Errors that the function also raises untraced: they are raised, since a second run would repeat side effects."""
 
 
 class WatchedTrace(NamedTuple):
@@ -64,7 +73,7 @@ def trace_watched(
     `earlier` trace, and reads what `learned` names as an earlier trace has shown.
     """
     learned = Learned() if learned is None else learned
-    is_counting = bool(lifts or learned.counted)
+    is_counting = bool(lifts or learned)
     with open_level(True) as (recording, _):
         reads = recording.reads = Reads(recording, COUNTING_HOOKS if is_counting else WATCHING_HOOKS)
         reads.effects.learned = learned
@@ -88,7 +97,9 @@ def trace_watched(
                 effects = effect_lines(reads, recording)
             if is_counting:
                 check_counters(recording)
-        except SymbolicIntError:
+        except FUNCTION_ERRORS:
+            raise
+        except WengertError:  # the function will run again, untraced
             reads.effects.undo()
             reads.swapped.undo()
             raise
