@@ -138,8 +138,9 @@ class Effects:
             if value is not Unset:
                 set_value_at(place.holder, place.name, without_counters(value, originals))
         for own, _, sink in self.sinks.values():
-            sink.settled = [without_counters(value, originals) for value in list.__iter__(sink)]
-            own.extend(sink.settled)
+            more = [without_counters(value, originals) for value in list.__iter__(sink)]
+            sink.settled = (*sink.settled, *more)
+            own.extend(more)
             list.clear(sink)
         while self.delayed:
             self.delayed.pop(0)()
