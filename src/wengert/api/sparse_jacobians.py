@@ -19,20 +19,17 @@ from wengert.api.tangents import jvp_of_call
 from wengert.api.taping import trace
 from wengert.errors import ArgumentError, DensePatternWarning, RecomputationError, WengertError
 from wengert.recording.container_arguments import with_held_leaves
-from wengert.recording.recording import LIBRARY_FOLDERS, users_site
 from wengert.recording.session import active_recording
 from wengert.sparse.csr import Csr
 from wengert.sparse.pattern import SparsityPattern
 from wengert.sparse.recovery import Passes, fewest_passes, seed_vectors
-from wengert.tape.contexts import Context
-from wengert.tape.ops import Call, Input, Variable
+from wengert.tape.ops import Input
 from wengert.tape.tape import Tape
 from wengert.values import signatures
 from wengert.values.argnums import Part, check_argnums
 from wengert.values.callables import callable_name, unwrapped
 from wengert.values.frames import warn
 from wengert.values.progress import Telling
-from wengert.values.sites import Site
 from wengert.values.specs import Spec, as_float, is_complex
 from wengert.values.transformed import Remade, check_function
 from wengert.values.trees import itself, leaves, mirror
@@ -80,47 +77,23 @@ class SparseJacobian(Remade):
             is_same = known is not None and pattern.csr.equals(known[0].csr)
             known = self._traced_pattern = pattern, known[1] if known and is_same else fewest_passes(pattern.csr)
             if not is_same:
-                self._warn_if_dense(*known, call, tape)
+                self._warn_if_dense(*known)
         call.specs_of(value, known[1])
         call.value = value
         return known[1]
 
-    def _warn_if_dense(self, pattern: SparsityPattern, passes: Passes, call: SparseCall, tape: Tape) -> None:
+    def _warn_if_dense(self, pattern: SparsityPattern, passes: Passes) -> None:
         """Warn if the pattern needs many passes; name the call that made it dense."""
         op, most = pattern.densest, min(pattern.csr.shape)
         if op is None or most < WARN_FROM or 2 * passes.number < most:
             return
-        where = f" at {_users_site(call, tape, op)}" if op.site else ""
+        where = f" at {op.site}" if op.site else ""
         warn(
             f"the Jacobian of {callable_name(self._f)} takes {passes.number} passes, about as many as a dense one: "
             f"each number of the result of {callable_name(op.fn)}{where} counts as dependent on all numbers of its "
             "arguments, or all along its axis. If the Jacobian has few entries, pass pattern=; else use wg.jacobian.",
             DensePatternWarning,
         )
-
-
-def _users_site(call: SparseCall, tape: Tape, op: Call) -> Site | None:
-    """Return the user's line that led to a call on the tape; if a library has made it, trace the function again."""
-    if not op.site or not op.site.file.startswith(LIBRARY_FOLDERS):
-        return op.site
-    before = [other for other in tape if isinstance(other, Call) and other.fn is op.fn and other.id < op.id]
-    finder = _LineFinder(op.fn, len(before))
-    trace(call.f, *call.args, ctx=finder, **call.kwargs)
-    return finder.found or op.site
-
-
-class _LineFinder(Context):
-    """Finds the user's line that leads to a call of `fn`, with so many calls of it before."""
-
-    def __init__(self, fn: Any, before: int) -> None:
-        self.fn, self.before = fn, before
-        self.found: Site | None = None
-
-    def record_primitive(self, tape: Any, v_f: Any, *v_args: Any, **v_kwargs: Any) -> Variable:
-        if v_f is self.fn:
-            self.found = users_site() if self.before == 0 else self.found
-            self.before -= 1
-        return super().record_primitive(tape, v_f, *v_args, **v_kwargs)
 
 
 class SparseCall(JacobianCall):
