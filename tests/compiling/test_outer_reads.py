@@ -377,7 +377,7 @@ def traces(g: Any) -> int:
 
 
 EFFECTS = [
-    ("log = []", "log.append(len(log))", "it calls __len__ of a list that it appends to"),
+    ("log = []", "log.append(sum(log))", "it calls __iter__ of a list that it appends to"),
     ("log = [0]", "log.insert(0, 1)", "it changes a list from outside the function"),
     ("log = {}", "log[(len(log),)] = 1", "it changes a dictionary from outside under keys of other types"),
     ("seen = set()", "seen.add(len(seen))", "it changes a set from outside the function"),

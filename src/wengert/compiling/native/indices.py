@@ -198,7 +198,7 @@ def emit_whole(body: Any, op: Call, fn: Any, *numbers: Any) -> Any:
     if any([x.kind != FLOAT_KIND for x in operands]):
         raise UnsupportedOp(f"{name} of integers")
     if isinstance(op.val, np.ndarray):
-        return _exact(body, body.level.let(INT_WORDS[name], operands, op.val.shape))
+        return _exact_integer(body, body.level.let(INT_WORDS[name], operands, op.val.shape))
     given = [x if isinstance(x, Scalar) else body.item(x) for x in operands]
     return body.level.compute_number(INT_WORDS[name], *given, check=f"not {EXACT.format('', '{0}')}")
 
@@ -206,7 +206,7 @@ def emit_whole(body: Any, op: Call, fn: Any, *numbers: Any) -> Any:
 EXACT = "abs({1}) < 9007199254740992.0"
 
 
-def _exact(body: Any, x: Any) -> Any:
+def _exact_integer(body: Any, x: Any) -> Any:
     """Return an array of integers; beyond 2**53, the native function fails."""
     check_elements(body, x, EXACT)
     return x
@@ -221,7 +221,7 @@ def emit_astype(body: Any, op: Call, x: Any, dtype: Any, *_: Any, **__: Any) -> 
         raise UnsupportedOp(f"astype of {given} to {op.val.dtype}")
     if not isinstance(op.val, np.ndarray):
         return body.level.compute_number("np.trunc({0}) + 0.0", x, check=f"not {EXACT.format('', '{0}')}")
-    return _exact(body, body.level.let("np.trunc({0}) + 0.0", [splat_number(x)], op.val.shape))
+    return _exact_integer(body, body.level.let("np.trunc({0}) + 0.0", [splat_number(x)], op.val.shape))
 
 
 def emit_as_index(body: Any, op: Call, x: Any) -> Any:

@@ -246,7 +246,7 @@ def can_set(holder: Any, name: str) -> bool:
     return has_only_attributes(type(holder)) and (is_slot or not hasattr(type(raw), "__set__"))
 
 
-def _refusing(name: str) -> Any:
+def _refusing_reads(name: str) -> Any:
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         if STATE.recording is None:
             return getattr(list, name)(self, *args, **kwargs)
@@ -271,9 +271,9 @@ def _append(self: Any, value: Any) -> None:
 
 _KEPT = {"__new__", "__init__", "__getattribute__", "__doc__", "__class__", "__sizeof__", "__class_getitem__"}
 Sink: Any = type("Sink", (list,), {
-    **{name: _refusing(name) for name, f in vars(list).items() if callable(f) and name not in _KEPT},
+    **{name: _refusing_reads(name) for name, f in vars(list).items() if callable(f) and name not in _KEPT},
     "__init__": lambda self, effects: setattr(self, "effects", effects),
-    "__bool__": _refusing("__len__"),
+    "__bool__": _refusing_reads("__len__"),
     "append": _append,
     "extend": lambda self, values: _extend(self, values) and None,
     "__iadd__": _extend,
