@@ -458,8 +458,9 @@ def _declare(
         raise RuleError(
             f"name the functions that the rule is for, as in @{_DECORATORS.get(kind, kind)}(np.sin, math.sin)"
         )
-    for f in targets:
-        if not (callable(f) or hasattr(type(f), "__get__")):  # a class method, a property
+    given: tuple[Any, ...] = targets
+    for f in given:
+        if not callable(f) and not hasattr(f, "__get__"):  # of class methods and properties
             raise RuleError(
                 f"a rule is for functions, and {f!r:.60} is a {type(f).__name__}. Pass the function itself, as in "
                 f"@{_DECORATORS.get(kind, kind)}(np.sin)."
