@@ -311,6 +311,30 @@ def prints_its_count() -> Program:
 
 
 @compiled
+def counts_and_prints_a_list_that_it_changes_later() -> Program:
+    def f(model: Any, w: Any) -> Any:
+        model.calls += 1
+        parts = [w[0]]
+        print(parts, "of", w)
+        parts.append(w[1])
+        return loss(w) * sum(parts)
+
+    return of_model(f)
+
+
+@uncompiled
+def counts_and_prints_an_array_that_it_changes_later() -> Program:
+    def f(model: Any, w: Any) -> Any:
+        model.calls += 1
+        a = 2 * w
+        print(a)
+        a[1] = w[0]
+        return loss(a)
+
+    return of_model(f)
+
+
+@compiled
 def warns() -> Program:
     def deeper(w: Any) -> None:
         if w[0] < 0:

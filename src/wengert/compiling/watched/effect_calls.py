@@ -19,8 +19,8 @@ import numpy as np
 from wengert.compiling.watched.outer_reads import Reads
 from wengert.compiling.watched.results import result_expression
 from wengert.compiling.watched.trusted import is_root_of_trace
-from wengert.compiling.watched.watchable import OUTLETS, nested_leaves
-from wengert.recording.recording import STATE, silent
+from wengert.compiling.watched.watchable import ATOMS, OUTLETS, nested_leaves
+from wengert.recording.recording import STATE
 from wengert.values.callables import callable_name
 from wengert.values.frames import is_ours
 from wengert.values.identity_set import Functions
@@ -54,15 +54,25 @@ def watched_effect(f: Any, reads: Reads) -> Callable[..., None]:
                 reads.give_up("it turns warnings into errors")
         if reads.obstacle is None:
             _note_call(f, at, args, kwargs, reads)
-        words = {name: reads.effects.untraced(a) for name, a in kwargs.items()}
-        make = functools.partial(at, f, tuple(map(reads.effects.untraced, args)), words)
-        if reads.effects.learned:  # this trace may be refused, and the function run again
-            reads.effects.delayed.append(make)
-        else:
-            with silent():
-                make()
+        given = {name: _as_now(reads.effects.untraced(a)) for name, a in [*enumerate(args), *kwargs.items()]}
+        words = {name: given[name] for name in kwargs}
+        reads.effects.delayed.append(functools.partial(at, f, tuple([given[k] for k in range(len(args))]), words))
+        if not (reads.effects.learned and all(map(_cannot_change, given.values()))):
+            reads.effects.make_delayed()
 
     return call
+
+
+def _as_now(a: Any) -> Any:
+    """Return a copy of an array, into which the code may write before a delayed call."""
+    return a.copy() if type(a) is np.ndarray and not a.dtype.hasobject else a
+
+
+def _cannot_change(a: Any) -> bool:
+    """Whether a call with this argument may wait until the trace has ended, which may be refused until then."""
+    t = type(a)
+    is_copy = t is np.ndarray and not a.dtype.hasobject
+    return is_copy or t in ATOMS or t in (float, complex) or issubclass(t, (np.generic, type, *OUTLETS))
 
 
 def _note_call(f: Any, at: Any, args: tuple[Any, ...], kwargs: dict[str, Any], reads: Reads) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 
 from wengert.compiling.watched.symbolic_ints import SymbolicDigit, SymbolicInt, float_of, refuse_counter
 from wengert.compiling.watched.watchable import Unset, has_only_attributes, lookup_with_owner, slot_value
-from wengert.recording.recording import STATE
+from wengert.recording.recording import STATE, silent
 from wengert.values.trees import walk
 
 
@@ -142,8 +142,13 @@ class Effects:
             sink.settled = (*sink.settled, *more)
             own.extend(more)
             list.clear(sink)
+        self.make_delayed()
+
+    def make_delayed(self) -> None:
+        """Make the delayed calls, in their order."""
         while self.delayed:
-            self.delayed.pop(0)()
+            with silent():
+                self.delayed.pop(0)()
 
     def undo(self) -> None:
         """Have all places as they were before the call, made or not: the function will run again."""
