@@ -23,6 +23,7 @@ class Model:
     def __init__(self) -> None:
         self.n, self.m, self.f, self.a, self.b, self.none = 0, 3, 1.0, np.ones(3), np.zeros(3), None
         self.l, self.h, self.p = list[Any](), [1.0], Part()
+        self.c, self.counts = np.zeros((2, 6))[1, ::2], np.zeros(3, int)
         self.d = {"i": 0, "f": 0.5, "a": np.ones(3)}
         self.lists = collections.defaultdict[str, list[Any]](list)
 
@@ -30,12 +31,14 @@ class Model:
 ARRAYS = ["x", "x[0] * w", "w * 2", "np.sin(w)", "m.a", "m.b", "m.p.a", "m.d['a']", "s * w", "w + m.f", "m.p.f * w"]
 NUMBERS = [
     "np.sum(w)", "w[0]", "float(w[1])", "m.f", "s", "m.p.f", "m.d['f']", "m.n * 0.1", "len(m.h) * 1.0", "np.sum(m.a)",
-    "m.m * w[2]",
+    "m.m * w[2]", "np.sum(m.c * X)", "m.counts[1] * 0.5",
 ]  # fmt: skip
 COUNTS = ["m.n += 1", "m.m -= 1", "m.n = m.n + m.m", "m.p.k += 2", "m.n += m.p.k", "m.n = 2 * m.n % 7", "m.d['i'] += 1"]
 TESTS = [
     "s > 0", "w[0] > m.f", "m.n % 3 == 0", "m.n > 2", "m.none is None", "np.sum(m.a) < 3", "m.d['i'] < 4",
 ]  # fmt: skip
+OUTER = ["m.a", "m.b", "m.p.a", "m.d['a']", "m.c", "X"]
+PARTS = ["[...]", "[:]", "[1]", "[1:]", "[::-1]", "[m.n % 3]", "[w > 0]", "[[0, 2]]", "[:2]"]
 LENGTHS = ["2", "3", "min(m.p.k, 5)", "min(len(m.h), 4)"]
 OTHERS = [
     "s = np.tanh(s)", "m.h.append(2.0)", "u = m.l", "del m.p.q; m.p.q = 1", "m.w = w",
@@ -46,6 +49,7 @@ OTHERS = [
 def effect_source(seed: int) -> str:
     """Return the text of a function `f(m, x)` of a model and an array."""
     rng = random.Random(seed)
+    writes = rng.choice([0.0, 0.0, 0.2, 0.5])
 
     def array() -> str:
         return f"({rng.choice(ARRAYS)} {rng.choice('+-*')} {rng.choice(ARRAYS)})"
@@ -53,12 +57,24 @@ def effect_source(seed: int) -> str:
     def number() -> str:
         return rng.choice(NUMBERS)
 
+    def write() -> str:
+        a, part = rng.choice(OUTER), rng.choice(PARTS)
+        return rng.choice([
+            f"{a}{part} = {number()}", f"{a} {rng.choice('+-*')}= {array()}",
+            f"{a}{part} {rng.choice('+-*')}= {number()}",
+            f"np.{rng.choice(['add', 'multiply'])}({array()}, {number()}, out={a})", f"{a}[:2] = {array()}[1:]",
+            f"v = {a}[1:]; v += s; s = s + v[0]", f"{a}.fill({number()})", f"np.copyto({a}, {array()})",
+            f"m.counts[{rng.choice(['0', 'm.n % 3', 'w > 0'])}] += 1",
+        ])  # fmt: skip
+
     def simple() -> str:
+        if rng.random() < writes:
+            return write()
         return rng.choice([
             f"m.{rng.choice('ab')} = {array()}", f"m.f = {number()}", f"m.p.{rng.choice('fq')} = {number()}",
             rng.choice(COUNTS), rng.choice(COUNTS), f"m.l.append({rng.choice([number(), array(), 'm.n', '(m.n, w)'])})",
             f"print({rng.choice([number(), array(), 'm.n'])})", 'print(f"{m.n}: {s:.3f}", "%d %.2f" % (m.m, s))',
-            f"m.d['{rng.choice('faz')}'] = {number()}", f"m.lists['{rng.choice('xy')}'].append({number()})",
+            f"m.d['{rng.choice('fz')}'] = {number()}", f"m.lists['{rng.choice('xy')}'].append({number()})",
             f"s = s + {number()}", f"w = {array()}",
             f"m.none = {rng.choice([number(), 'None', array(), 'm.p', 'm.n'])}", f"m.p.a = m.p.a + {array()}",
             f"m.a, m.b = m.b, {array()}", rng.choice(OTHERS),
@@ -83,7 +99,7 @@ def effect_source(seed: int) -> str:
 
 def effect_function(seed: int) -> tuple[str, Callable[[Model, Any], Any]]:
     """Return the text of a function, and the function."""
-    text, space = effect_source(seed), {"np": np}
+    text, space = effect_source(seed), {"np": np, "X": np.linspace(-1.0, 1.0, 3)}
     exec(compile(text, f"<effects {seed}>", "exec"), space)
     return text, space["f"]  # type: ignore[return-value]
 
@@ -99,3 +115,10 @@ def state_of(thing: Any) -> Any:
     if isinstance(thing, (Model, Part)):
         return type(thing), state_of(vars(thing))
     return type(thing), repr(thing)
+
+
+def aliases_in(model: Model) -> list[tuple[str, str]]:
+    """Return the names of attributes that hold the same array, or arrays with common memory."""
+    arrays = [(name, part) for name, part in vars(model).items() if isinstance(part, np.ndarray)]
+    arrays += [(f"p.{name}", part) for name, part in vars(model.p).items() if isinstance(part, np.ndarray)]
+    return [(a, b) for k, (a, x) in enumerate(arrays) for b, y in arrays[k + 1 :] if np.shares_memory(x, y)]

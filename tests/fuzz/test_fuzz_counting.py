@@ -20,7 +20,7 @@ def outcome(f: Any, x: float) -> Any:
 
 @pytest.mark.filterwarnings("ignore::wengert.NotCompiledWarning", "ignore::wengert.NoPathWarning")
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-@pytest.mark.parametrize("seed", [*range(25), 800022])
+@pytest.mark.parametrize("seed", [*range(25), 800022, 1000476])
 def test_counting_loops_are_those_of_python(seed: int) -> None:
     f, text = a_program(seed)
     for g in (f, wg.grad(f)):

@@ -19,8 +19,13 @@ from wengert.values.specs import Spec, spec_of
 from wengert.values.views import Lens, basic_key, covers, is_field, lens_of, memory_order, part_of, ranks_of
 
 
-def read_region(recording: Recording, view: np.ndarray, owner: np.ndarray, slot: int) -> int:
-    """Record a read of `view` from the variable of its owner, at `slot`; return the slot of the view."""
+def read_region(recording: Recording, view: np.ndarray, owner: np.ndarray, slot: int, placed: Any = None) -> int:
+    """Record a read of `view` from the variable of its owner, at `slot`; return the slot of the view.
+
+    `placed` is a key of the view with the slots in it, if traced integers decide where the view lies.
+    """
+    if placed is not None:
+        return append_call(recording, getitem, view, (slot, placed[1]), (recording.unread(owner), placed[0]))
     if view.dtype != owner.dtype:
         return _read_part(recording, view, owner, slot)
     lens = lens_of(view, owner)

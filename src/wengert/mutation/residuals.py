@@ -14,7 +14,7 @@ from wengert.recording.recording import STATE, Entry, Recording
 from wengert.recording.shadow import SHADOW
 from wengert.recording.user_pullbacks import RruleCall
 from wengert.values.specs import is_inexact
-from wengert.values.views import owner_of
+from wengert.values.views import copy_as_laid_out, owner_of
 
 
 def materialise(recording: Recording, start: int, end: int, written_only: bool, constants_only: bool = False) -> None:
@@ -115,7 +115,7 @@ class _Copies:
             return value
         key = id(value), done, variable
         if key not in self.made:
-            copy = value.copy(order="K")
+            copy = copy_as_laid_out(value)
             self.made[key] = copy, value, variable  # the value too: its id is in the shadow table
             if type(variable) is int and STATE.recording is not None:
                 SHADOW[id(copy)] = variable

@@ -20,6 +20,7 @@ import numpy as np
 from wengert.errors import RefusedCallError
 from wengert.mutation.fields import Fields
 from wengert.mutation.lent_views import LentViews
+from wengert.mutation.placed_views import PlacedViews
 from wengert.mutation.regions import append_call, read_region, slot_before, store_region
 from wengert.mutation.roots import Root, Roots, file_array, is_open, root_of
 from wengert.mutation.undo import EveryOwner, FinalContents, UndoRecord, undo_write
@@ -81,6 +82,7 @@ class Memory:
         "has_outer_reads",
         "holds_objects",
         "lent",
+        "placed",
         "recording",
         "replaced",
         "runs_others",
@@ -104,6 +106,7 @@ class Memory:
         self.has_outer_reads = False  # whether users' rules were called, whose pullbacks may read anything
         self.runs_others = False  # whether a user's rule was called: its pullback may have side effects
         self.lent = LentViews()
+        self.placed = PlacedViews()
         self.holds_objects = False  # whether object arrays or structured arrays hold traced values
         self.fields = Fields()
         self.unfinished = 0  # how many writes have begun and not ended; one that an exception cut short never ends
@@ -157,7 +160,11 @@ class Memory:
             return seen[2]
         if self.lent.overwritten:
             self.lent.refuse_spoilt(self.recording, array)
-        slot = None if storage.slot is None else read_region(self.recording, array, owner, storage.slot)
+        key = self.placed.use(self.recording, array)
+        whole = storage.slot
+        if whole is None and key is not None:
+            whole = self.recording.constant(owner.copy(order="K"))
+        slot = None if whole is None else read_region(self.recording, array, owner, whole, key)
         storage.views[id(array)] = (weakref.ref(array), storage.stamp, slot)
         return slot
 
@@ -219,7 +226,7 @@ class Memory:
         if array.dtype.names is not None and self.fields:
             storages = [self.storages.get(id(field)) for field in self.fields.all_of(owner_of(array))]
             return any([storage is not None and storage.slot is not None for storage in storages])
-        return key in SHADOW or key in self.roots or id(array) in SHADOW
+        return key in SHADOW or key in self.roots or id(array) in SHADOW or self.placed.are_in(owner_of(array))
 
     def array_covering(self, owner: np.ndarray) -> Any:
         """Return the traced array that shows all of an owner's memory, the owner or an argument; None if none does."""
@@ -320,6 +327,8 @@ class Memory:
         storage = self.storages[id(owner)] = Storage(ref, slot, spec_of(owner))
         storage.shadowed = weakref.ref(owner, forgetting(SHADOW, id(owner)))
         self.written_like.add(storage.spec)
+        if self.recording.reads is not None:
+            self.recording.reads.before_write(owner)
         leave_array_fast_path()
         return storage
 
@@ -337,6 +346,10 @@ class Memory:
         if view.size == 0:
             return
         array, storage, before = owner
+        key = self.placed.use(self.recording, view)
+        if key is not None:
+            self.put_at(owner, array, key[0], value, value_slot, key[1])
+            return
         if covers(view, array) and (value_slot is None or _is_like(value, array, self.recording.keep)):
             if self.recording.stream is not None and value_slot is not None:
                 self.recording.stream.share(value_slot)
@@ -375,7 +388,9 @@ class Memory:
         """Record that a view of the owner now holds `fn(before, *args)`, with `before` its content until now."""
         recording, slot = self.recording, owner.storage.slot
         was = content_of(view, owner.array, owner.before) if recording.keep else spec_of(view)
-        slot = slot_before(recording, None if slot is None else read_region(recording, view, owner.array, slot), was)
+        key = self.placed.use(recording, view)
+        was_slot = None if slot is None else read_region(recording, view, owner.array, slot, key)
+        slot = slot_before(recording, was_slot, was)
         self.put(owner, view, view, append_call(recording, fn, view, (slot, *ins), (was, *args)))
 
     def capture(self, value: Any) -> Any:

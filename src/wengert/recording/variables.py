@@ -14,7 +14,7 @@ from wengert.recording.primitives import Bound, Primitive, ruled
 from wengert.recording.pullback_reads import OuterState
 from wengert.recording.recording import STATE, Recording, Traced, users_site
 from wengert.recording.shadow import SHADOW, has_identity, held
-from wengert.recording.slots import flat, slot_of
+from wengert.recording.slots import flat, slot_of, slots_of
 from wengert.recording.subclasses import renewed
 from wengert.values.functional import getfield
 from wengert.values.keys import has_mask
@@ -94,6 +94,7 @@ def append_result(
     register(recording, value, slot, args, slot if bound.primitive.may_return_foreign_view else None)
     if recording.keep:
         _guard_size(recording, bound.fn, args, kwargs, value, slot)
+        _note_place(recording, bound.fn, args, kwargs, value)
     return value
 
 
@@ -132,9 +133,10 @@ def record_constant(
         if any(value is a for a in flat(args)):
             value = renewed(value)
         recording.inert.add(recording.append((primitive, value, ins, args, kwargs or None, STATE.site)))
-        register(recording, value, slot)
+        register(recording, value, slot, args)
         if isinstance(value, np.ndarray):
             _guard_size(recording, primitive.fn, args, kwargs, value, slot)
+            _note_place(recording, primitive.fn, args, kwargs, value)
         return value
     of = primitive if type(primitive) is Primitive else primitive.primitive
     if is_tree(value) or (is_container(value) and not of.is_trusted):
@@ -238,13 +240,27 @@ def _guard_size(
         return
     sizes = (*(args[1:] if fn in _RESHAPED else args), *(kwargs or {}).values())  # the first lies in the result
     if fn in _MADE_OF_SHAPES:  # code may compute with shapes before it makes the array
-        exact(recording, _traced_integers(recording, sizes, (np.integer, np.ndarray)))
+        exact(recording, _traced_integers(recording, sizes, _INTEGERS))
     elif _traced_integers(recording, sizes, np.integer):
         guard(recording, np.shape, value, slot)
 
 
 _RESHAPED = {np.reshape, np.ndarray.reshape, np.broadcast_to, np.resize, np.tile, np.pad}
+_INTEGERS = (np.integer, np.ndarray)
 _MADE_OF_SHAPES = {np.zeros, np.ones, np.empty, np.full, np.indices, *_RESHAPED}
+
+
+def _note_place(
+    recording: Recording, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None, value: Any
+) -> None:
+    """Note a view whose place in memory traced integers decide."""
+    if not isinstance(value, np.ndarray) or value.base is None:
+        return
+    owner, found = owner_of(value), _traced_integers(recording, (*args, *(kwargs or {}).values()), _INTEGERS)
+    integers = [a for a in found if type(a) is not np.ndarray or owner_of(a) is not owner]
+    if integers:
+        key = (args[1], slots_of(recording, args[1])) if fn is operator.getitem and args[0] is owner else None
+        recording.memory.placed.note(value, owner, integers, key)
 
 
 def _traced_integers(recording: Recording, things: Any, kinds: Any) -> list[Any]:

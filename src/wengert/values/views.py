@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.lib.array_utils import byte_bounds
 from numpy.lib.stride_tricks import as_strided
 
 DummyArray: Any = type(as_strided(np.zeros(1), (2,), (0,)).base)  # between a strided view and its array
@@ -175,6 +176,18 @@ def basic_key(lens: Lens, owner: np.ndarray) -> Any:
         key[k] = _slice(n, stride, starts[k], owner.shape[k], owner.strides[k])
         k += 1
     return key[0] if len(key) == 1 else tuple(key)
+
+
+def copy_as_laid_out(array: np.ndarray) -> np.ndarray:
+    """Copy an array, also its strides if they are whole numbers of elements."""
+    made, size = array.copy(order="K"), array.itemsize
+    if made.strides == array.strides or any([stride % size for stride in array.strides]):
+        return made
+    low, high = byte_bounds(array)
+    memory, begin = np.empty((high - low) // size, array.dtype), array.__array_interface__["data"][0] - low
+    laid_out: Any = np.ndarray(array.shape, array.dtype, memory, begin, array.strides)
+    laid_out[...] = made
+    return laid_out
 
 
 def _fits(n: int, stride: int, start: int, size: int, owner_stride: int) -> bool:

@@ -6,7 +6,7 @@ The trace computes them as floats; they become integers that keys and arithmetic
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 from wengert.compiling.loops.body_code import BodyCode
@@ -87,12 +87,12 @@ def _increment(step: PathStep | None, variable: Link) -> int | None:
     return int(b) if fn is operator.add and a == variable and type(b) in (int, float) else None
 
 
-def integer_outside(code: BodyCode, form: AffineForm, run: WhileLoop) -> Any:
-    """Return the value of an integer in the first iteration of a run."""
+def integer_outside(code: BodyCode, form: AffineForm, run: WhileLoop, held: Collection[Any]) -> Any:
+    """Return the value of an integer in the first iteration of a run; constants in `held` stay variables."""
     constant, total = form.constant, None
     for link, factor in form.terms:
         op = run.op_of(link)
-        if type(op) is Constant:
+        if type(op) is Constant and op not in held:
             constant += factor * int(op.val)
             continue
         term = Variable(op) if factor == 1 else code.call(whole, operator.mul, Variable(op), float(factor))

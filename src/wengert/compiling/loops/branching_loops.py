@@ -6,7 +6,7 @@ Loop counters, which the trace computes as floats, become counters of the Loop: 
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -40,11 +40,12 @@ class Items(Link):
 class BranchingLoop:
     """The body of a loop for all of its runs; `call` returns the ops of one run.
 
+    Constants that variables of outer loops hold (`held`) stay variables: they differ in later iterations of these.
     If a test ends the loop, its first loop-carried value is a flag that it goes on, and the last ones are its results.
     """
 
-    def __init__(self, runs: Sequence[WhileLoop], usual: int) -> None:
-        self.runs = runs
+    def __init__(self, runs: Sequence[WhileLoop], usual: int, held: Collection[Any] = ()) -> None:
+        self.runs, self.held = runs, held
         self.one = one = max(runs, key=lambda run: run.max_count or 0)
         self.most = one.max_count
         self.steps = {StepValue(step.at): step for fork in forks_of(one.tree) for step in fork.steps}
@@ -132,12 +133,16 @@ class BranchingLoop:
         if link in self.begun:
             return self.begun[link]
         ops = [run.op_of(link) for run in self.runs]
-        constants = {repr(op.val) if type(op) is Constant and type(op.val) is float else None for op in ops}
+        constants = {repr(op.val) if self.is_literal(op) else None for op in ops}
         if len(constants) == 1 and None not in constants:
             return ops[0].val
         if link not in self.outer:
             self.outer[link] = input_like(self.one.op_of(link))
         return self.outer[link]
+
+    def is_literal(self, op: Op) -> bool:
+        """Whether an op is a constant float that is the same wherever the loop runs."""
+        return type(op) is Constant and type(op.val) is float and op not in self.held
 
     def call(self, run: WhileLoop, site: Any) -> tuple[list[Op], list[Op]]:
         """Return the ops that run the loop as one of its runs was recorded, and those that are its results."""
@@ -174,25 +179,31 @@ class BranchingLoop:
     def argument(self, code: BodyCode, x: Any, run: WhileLoop) -> Any:
         """Return the argument of a run for an input of the body."""
         if type(x) is AffineForm:
-            return integer_outside(code, x, run)
+            return integer_outside(code, x, run, self.held)
         if x == GOES_ON:
             return True
         if x == NUMBER:
             return self.number(code, run)
         if type(x) is Items:
             return code.push(zero_rows(value_of(self.begun[x])))
-        return code.zero(run.results[x.number].val) if type(x) is ExitValue else _outside(code, run.op_of(x))
+        return code.zero(run.results[x.number].val) if type(x) is ExitValue else self.outside(code, run.op_of(x))
+
+    def outside(self, code: BodyCode, op: Op) -> Any:
+        """Return the argument for an op before the loop; a float constant is inlined, another constant copied."""
+        if type(op) is not Constant or op in self.held:
+            return Variable(op)
+        return op.val if type(op.val) is float else code.push(op.copy())
 
     def number(self, code: BodyCode, run: WhileLoop) -> Any:
         """Return the number of iterations of a run, without those before its first head."""
         op: Any = run.op_of(run.number)
-        number, before = _outside(code, op), int(op.val) - run.max_count  # type: ignore[operator]
+        number, before = self.outside(code, op), int(op.val) - run.max_count  # type: ignore[operator]
         return code.call(whole, operator.sub, number, float(before)) if before else number
 
     def counter_after(self, code: BodyCode, x: Any, run: WhileLoop) -> Op:
         """Return the value of a counter after a run with a fixed number of iterations."""
         more = float(self.counters[x] * run.max_count)  # type: ignore[operator]
-        return code.call(whole, operator.add, _outside(code, run.op_of(x)), more).op  # type: ignore[return-value]
+        return code.call(whole, operator.add, self.outside(code, run.op_of(x)), more).op  # type: ignore[return-value]
 
 
 def _with_rows(code: BodyCode, items: Sequence[Any], rows: Variable) -> Variable:
@@ -202,10 +213,3 @@ def _with_rows(code: BodyCode, items: Sequence[Any], rows: Variable) -> Variable
         return rows
     lead = code.push(Call(np.array, [first], val=np.array([*map(value_of, first)])))
     return code.push(Call(np.concatenate, [[lead, rows]], val=np.array([*map(value_of, items)])))
-
-
-def _outside(code: BodyCode, op: Op) -> Any:
-    """Return the argument for an op before the loop; a float constant is inlined, another constant copied."""
-    if type(op) is not Constant:
-        return Variable(op)
-    return op.val if type(op.val) is float else code.push(op.copy())

@@ -22,6 +22,7 @@ from wengert.reverse.strategies import Seeds
 from wengert.reverse.walk import reverse
 from wengert.tape.ops import Call, Op
 from wengert.values import functional
+from wengert.values.specs import is_inexact
 
 LEAST_ENTRIES = 1000
 """The reverse pass of a level with at least so many entries is deferred."""
@@ -90,13 +91,16 @@ def _may_have_free_loop(recording: Recording, here: Level, end: int) -> bool:
 def _is_replayable(recording: Recording, here: Level, end: int) -> bool:
     """Whether replaying the tape of a level is exact: it has only primitives, outer inputs, constants and guards.
 
-    Replaying does not set which floating-point errors raise, and does not ask whether an array is writable, so the
-    function must do neither.
+    It reads no array of integers, which would be no input of the derivative's tape. Replaying does not set which
+    floating-point errors raise, and does not ask whether an array is writable, so the function must do neither.
     """
     inputs = [recording.entries[slot] for slot in here.inputs]
     if not all([entry is not None and entry[2] and entry[2][0] is not None for entry in inputs]):
         return False
+    integers = {slot for slot in recording.levels[0].inputs if not is_inexact(recording.value(slot))}
     for entry in recording.entries[here.start : end + 1]:
+        if entry is not None and not integers.isdisjoint(flat_slots(entry[2])):
+            return False
         if entry is None or getattr(entry[0], "fn", None) is functional.raises:
             return False
         if type(entry[0]) not in (Bound, Primitive) and entry[0].kind not in ("input", "constant", "guard"):

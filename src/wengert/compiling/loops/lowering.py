@@ -31,6 +31,7 @@ from wengert.tape.tape import Tape
 from wengert.values import functional
 from wengert.values.frames import warn
 from wengert.values.specs import FLOATS, is_inexact
+from wengert.values.views import copy_as_laid_out
 
 
 def lower_derivatives(tape: Any, loops: bool = True) -> Any:
@@ -180,10 +181,10 @@ def _reverse_tape(forward: _Forward, tape: Tape) -> Any:
 
 
 def _fresh_value(value: Any) -> Any:
-    """Copy an array with its writeable flag, which the function may read; return a number unchanged."""
+    """Copy an array with its strides and its writeable flag, which the function may read; return a number unchanged."""
     if not isinstance(value, np.ndarray):
         return value
-    made = value.copy(order="K")
+    made = copy_as_laid_out(value)
     made.flags.writeable = value.flags.writeable
     return made
 

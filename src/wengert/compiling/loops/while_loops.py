@@ -78,7 +78,9 @@ def with_free_loops(tape: Any, constants: Iterable[int] = ()) -> Any:
     while loops := _innermost(ops):
         done = {ops[k].fn.loop for heads in loops for k in heads}
         fixed = {made.inputs[k].op for k in constants}
-        ops = _insert_loops(ops, _found_loops(ops, loops, made.result, fixed))
+        outer_heads: Any = [op for op in ops if is_head(op) and op.fn.loop not in done]
+        held = {v.op for op in outer_heads for v in op.references()}
+        ops = _insert_loops(ops, _found_loops(ops, loops, made.result, fixed, held))
         ops = [op for op in ops if not (is_mark(op) and op.fn.loop in done)]  # type: ignore[attr-defined]
     earlier = {*_of_earlier(ops)}
     return tape_with_ops(made, [op for op in ops if op not in earlier])
@@ -145,9 +147,12 @@ def _innermost(ops: Sequence[Any]) -> list[list[int]]:
 
 
 def _found_loops(
-    ops: Sequence[Op], loops: list[list[int]], result: Variable, constants: Collection[Op]
+    ops: Sequence[Op], loops: list[list[int]], result: Variable, constants: Collection[Op], held: Collection[Any]
 ) -> list[tuple[WhileLoop, BranchingLoop]]:
-    """Return the runs of loops that become a Loop, in order; runs of one loop share one if possible."""
+    """Return the runs of loops that become a Loop, in order; runs of one loop share one if possible.
+
+    `constants` have the same values in each call; `held` are the ops that variables of outer loops hold.
+    """
     place = {op: k for k, op in enumerate(ops)}
     traces = _traces_of(ops)
     last: list[dict[Any, int]] = [{} for _ in range(traces[-1] + 1)]
@@ -169,7 +174,7 @@ def _found_loops(
         waiting += _separated(ops, rest) if len(runs) > 1 else []
         try:
             for those_alike in _runs_of_one_shape(those):
-                loop = BranchingLoop(those_alike, max(map(len, runs)))
+                loop = BranchingLoop(those_alike, max(map(len, runs)), held)
                 found += [(one, loop) for one in those_alike]
                 if len({traces[one.start] == traces[-1] for one in those_alike}) == 2:
                     next(filter(_is_mark_of_trace, ops)).fn.joined = True  # type: ignore[attr-defined]

@@ -17,6 +17,7 @@ import numpy as np
 
 from wengert.compiling.watched.symbolic_ints import SymbolicDigit, SymbolicInt, float_of, refuse_counter
 from wengert.compiling.watched.watchable import Unset, has_only_attributes, lookup_with_owner, slot_value
+from wengert.compiling.watched.written_arrays import WrittenArrays
 from wengert.recording.recording import STATE, silent
 from wengert.values.trees import walk
 
@@ -63,6 +64,7 @@ class Effects:
         self.dictionaries: list[tuple[dict[Any, Any], Any, str, dict[Any, Any]]] = []  # contents before, changed items
         self.sinks: dict[int, tuple[list[Any], str, Any]] = {}  # lists from outside, their accessors and replacements
         self.generators: dict[int, tuple[Any, Any]] = {}  # by id: with their states before the call
+        self.arrays = WrittenArrays()
         self.calls: list[str] = []  # the lines of calls
         self.delayed: list[Callable[[], Any]] = []  # calls that are made when the trace has ended
         self.filters_warnings = False
@@ -101,10 +103,11 @@ class Effects:
         """Return the list that a replacement stands for, and its accessor."""
         return next((own, accessor) for own, accessor, made in self.sinks.values() if made is sink)
 
-    def lines(self, expression: Callable[[Any], str], set_value: str) -> list[str]:
+    def lines(self, expression: Callable[[Any], str], content: Callable[[Any], str], set_value: str) -> list[str]:
         """Return the lines of the generated code that make the effects again; it first evaluates all that they need.
 
-        `expression` returns the expression of a value of the trace, `set_value` is the name of `set_value_at`.
+        `expression` returns the expression of a value of the trace, `content` that of what stands in an array,
+        `set_value` is the name of `set_value_at`.
         """
         needed, changes = [], [*self.calls]
         for place, _ in self.places.values():  # in the next call another value may be there before
@@ -123,6 +126,9 @@ class Effects:
         for _, accessor, sink in self.sinks.values():
             needed += [accessor, f"[{', '.join(map(expression, list.__iter__(sink)))}]"]
             changes.append(f"e{len(needed) - 2}.extend(e{len(needed) - 1})")
+        for array, name in self.arrays.names.values():
+            needed.append(content(array))
+            changes.append(f"{name}[...] = e{len(needed) - 1}")
         return [*[f"e{k} = {text}" for k, text in enumerate(needed)], *changes]
 
     def untraced(self, value: Any) -> Any:
@@ -153,6 +159,7 @@ class Effects:
     def undo(self) -> None:
         """Have all places as they were before the call, made or not: the function will run again."""
         self.delayed.clear()
+        self.arrays.undo()
         for rng, state in self.generators.values():
             if isinstance(rng, np.random.RandomState):
                 rng.set_state(state)
@@ -175,7 +182,8 @@ class Effects:
         for holder, content, *_ in self.dictionaries:
             set_content(holder, content)
         try:
-            yield
+            with self.arrays.undone():
+                yield
         finally:
             for holder, content in contents:
                 set_content(holder, content)

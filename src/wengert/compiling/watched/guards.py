@@ -169,11 +169,16 @@ class Guards:
         """Whether an array is from outside and guarded by its content."""
         return any(array is other for _, other, *_ in self._compared_arrays)
 
-    def give_up_on_written_arrays(self) -> None:
-        """Give up if the function has written into an array that is guarded by its content."""
-        for accessor, array, kept, flags in self._compared_arrays:
-            if array.tobytes() != kept.tobytes() or array.flags.num != flags:
-                self.give_up("it writes into an array from outside the function", accessor)
+    def changed_arrays(self) -> list[tuple[str, np.ndarray, np.ndarray]]:
+        """Return the arrays guarded by their content into which the function has written: accessor, array, content."""
+        return [
+            (accessor, array, kept)
+            for accessor, array, kept, flags in self._compared_arrays
+            if array.tobytes() != kept.tobytes() or array.flags.num != flags
+        ]
+
+    def give_up_on_cached_arrays(self) -> None:
+        """Give up if the function has written into an array that a function with a cache returned."""
         if any([array.tobytes() != kept.tobytes() for array, kept in self.cached_arrays]):
             self.give_up("it writes into an array that a function with a cache returned")
 

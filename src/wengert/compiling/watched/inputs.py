@@ -51,6 +51,7 @@ from wengert.values.callables import unwrapped
 from wengert.values.functional import WHOLE
 from wengert.values.specs import is_inexact
 from wengert.values.transformed import Transformed
+from wengert.values.views import owner_of
 
 LONGEST_ACCESSOR = 400
 """Characters of the longest accessor; a trace that reads a value deeper than that is not kept."""
@@ -137,6 +138,7 @@ class Inputs(Guards):
         if issubclass(type(made), np.ndarray):
             recording.memory.arguments.append((made, slot))
             recording.memory.capture(made)
+            self.effects.arrays.outer[id(owner_of(made))] = owner_of(made)
         recording.entries.append((INPUT, made, (), (), None, None))
         recording.levels[0].inputs.add(slot)
         SHADOW[id(made)] = slot

@@ -43,6 +43,7 @@ from wengert.compiling.watched.watchable import (
     slot_names,
     walked,
 )
+from wengert.compiling.watched.written_arrays import are_apart
 from wengert.recording.recording import STATE, Recording
 from wengert.recording.swapped_code import is_born
 from wengert.values.names import home_of
@@ -334,6 +335,10 @@ class Reads(Inputs):
 
     # -- the end of the trace
 
+    def before_write(self, owner: np.ndarray) -> None:
+        """Keep the content of an array from outside into which the code is about to write."""
+        self.effects.arrays.before_write(owner)
+
     def restore(self) -> None:
         """Restore containers and defaults; give up if the function changed one."""
         originals = {**self.originals, **self.swapped.as_they_are()}
@@ -360,12 +365,35 @@ class Reads(Inputs):
             for key, value in changed.items():
                 self._note_change(f"{accessor}[{key!r}]", begun.get(key), value)
 
+    def _add_written_arrays(self) -> None:
+        """Add the arrays from outside into which the code wrote to the effects, and guard that they lie apart."""
+        arrays, written, others = self.effects.arrays, list[tuple[str, np.ndarray]](), list[tuple[str, np.ndarray]]()
+        outside = [(name, outer.traced) for name, outer in self.inputs.items() if type(outer.traced) is np.ndarray]
+        for accessor, array in outside:
+            if accessor in self.draws:
+                continue
+            is_written = id(owner_of(array)) in arrays.before
+            (written if is_written else others).append((self.input_name(array) or "", array))
+        if not written:
+            return
+        self.effects.count += 1
+        arrays.names = {id(array): (array, name) for name, array in written}
+        others += [(accessor, array) for accessor, array, *_ in self._compared_arrays]
+        if not are_apart([array for _, array in written], [array for _, array in others]):
+            self.give_up("it writes into an array from outside that shares memory with another one")
+        names = ["".join([f"{name}, " for name, _ in group]) for group in (written, others)]
+        self._identity_guards[f"{self.pin(are_apart)}(({names[0]}), ({names[1]}))"] = None
+
     def _note_change(self, place: str, before: Any, after: Any) -> None:
         """Have the next trace compute an integer that this one has changed, as it differs at each call."""
         if type(before) is type(after) is int and before != after and place in self.integers.values():
-            may_count = self.effects.learned.may_count
-            self.effects.learned.counted.update([self.describe(place)] if may_count else [])
-            self.give_up(f"it changes the integer {self.describe(place)}", may_retry=may_count)
+            self._count_from_now_on(place, "it changes an integer from outside the function")
+
+    def _count_from_now_on(self, accessor: str, reason: str, can_count: bool = True) -> None:
+        """Give up; integers at this place are inputs of the next trace, if it can compute with them."""
+        may_count = can_count and self.effects.learned.may_count
+        self.effects.learned.counted.update([self.describe(accessor)] if may_count else [])
+        self.give_up(reason, accessor, may_retry=may_count)
 
     def accessor_of_place(self, place: Place) -> str:
         """Return the accessor by which the value at a place is read."""
@@ -381,11 +409,12 @@ class Reads(Inputs):
             rule = None if type(primitive.fn) is types.FunctionType else getattr(primitive, "rule", None)
             if rule is not None and _RULES_FOLDER not in rule.where and not is_tensor_function(type(primitive.fn)):
                 self.give_up(f"it calls an object with a custom rule ({rule.where})")
-        written = self.recording.memory.storages
-        for accessor, outer in self.inputs.items():
-            if issubclass(type(outer.traced), np.ndarray) and id(owner_of(outer.traced)) in written:
-                self.give_up("it writes into an input array", accessor)
-        self.give_up_on_written_arrays()
+        self._add_written_arrays()
+        for accessor, array, _ in self.changed_arrays():
+            self._count_from_now_on(
+                accessor, "it writes into an array from outside the function", array.dtype.kind in "iu"
+            )
+        self.give_up_on_cached_arrays()
 
 
 _CLASS_CHECKS: dict[Any, str] = {isinstance: "__instancecheck__", issubclass: "__subclasscheck__"}

@@ -32,6 +32,10 @@ def result_expression(reads: Reads, recording: Recording, value: Any, slots: lis
     That of a value which only an effect needs (`is_effect`) may be one from outside, or a string of traced values.
     """
     t = type(value)
+    if t is np.ndarray and (name := reads.effects.arrays.name_of(value)) is not None:
+        if not name:
+            reads.give_up("it returns or keeps a view of an array from outside into which it writes")
+        return name
     if is_effect and (found := _effect_expression(reads, recording, value, slots)):
         return found
 
@@ -85,7 +89,17 @@ def effect_lines(reads: Reads, recording: Recording) -> list[str]:
     if any([id(owner_of(array)) in written for array in reads.effects.given_arrays]):
         reads.give_up("it prints an array into which it also writes")
     expression = functools.partial(result_expression, reads, recording, slots=reads.slots, is_effect=True)
-    return reads.effects.lines(expression, reads.pin(set_value_at))
+    content = functools.partial(_content_expression, reads, recording)
+    return reads.effects.lines(expression, content, reads.pin(set_value_at))
+
+
+def _content_expression(reads: Reads, recording: Recording, array: np.ndarray) -> str:
+    """Return the expression of what stands in an array from outside when the function has written into it."""
+    slot = slot_of(recording, array)
+    if slot is None:  # constants only
+        return reads.pin(array.copy())
+    reads.slots.append(slot)
+    return f"r[{len(reads.slots) - 1}]"
 
 
 def _effect_expression(reads: Reads, recording: Recording, value: Any, slots: list[int]) -> str:

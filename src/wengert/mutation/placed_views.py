@@ -1,0 +1,66 @@
+"""Views whose place in memory a traced integer decides, as `a[k]` and `np.diagonal(a, k)`.
+
+As a value such a view is the result of its call, which a tape repeats with another integer. As memory it is read and
+written where it lies now: by its key, if it is an item of an array that owns its memory; else the integer is guarded.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.lib.array_utils import byte_bounds
+
+from wengert.recording.decisions import exact
+from wengert.recording.recording import Recording
+from wengert.values.views import owner_of
+
+
+class PlacedView(NamedTuple):
+    """The bounds of a view in memory, the integers, and its key in the owner with the slots in it, if it has one."""
+
+    low: int
+    high: int
+    integers: list[Any]
+    view: weakref.ref[np.ndarray]
+    key: Any
+
+
+class PlacedViews:
+    """The views of one recording whose integers are not guarded yet, by the ids of the arrays that own their memory."""
+
+    __slots__ = ("_views",)
+
+    def __init__(self) -> None:
+        self._views: dict[int, tuple[weakref.ref[np.ndarray], list[PlacedView]]] = {}
+
+    def note(self, view: np.ndarray, owner: np.ndarray, integers: list[Any], key: Any) -> None:
+        """Note a view that a call with these traced integers returned."""
+        known = self._views.get(id(owner))
+        if known is None or known[0]() is not owner:
+            known = self._views[id(owner)] = weakref.ref(owner), []
+        known[1].append(PlacedView(*byte_bounds(view), integers, weakref.ref(view), key))
+
+    def are_in(self, owner: np.ndarray) -> bool:
+        """Whether there are such views of the memory of this array."""
+        return bool(self._views) and id(owner) in self._views and self._views[id(owner)][0]() is owner
+
+    def use(self, recording: Recording, array: np.ndarray) -> Any:
+        """Return the key of an array that is about to be read or written as memory, and the slots in it.
+
+        If it has none, return None, and guard the integers that decide where the array lies. Views of a view lie within
+        it, so these are the integers of all views that enclose the array.
+        """
+        known = self._views.get(id(owner_of(array))) if self._views else None
+        if known is None:
+            return None
+        for each in known[1]:
+            if each.key is not None and each.view() is array:
+                return each.key
+        low, high = byte_bounds(array)
+        enclosing = [each for each in known[1] if each.low <= low and high <= each.high]
+        known[1][:] = [each for each in known[1] if not any([each is other for other in enclosing])]
+        for each in enclosing:
+            exact(recording, each.integers)
+        return None
