@@ -387,7 +387,7 @@ EFFECTS = [
     (CLASSES, "vars()", "it calls vars"),
     ("i = np.array([1, 2]) > 1", "i[0] = not i[0]", "it writes into an array from outside"),
     ("", "np.random.seed(0)", "numpy.random"),
-    ("rng = np.random.default_rng(0)", "rng.integers(3)", "not floats"),
+    ("rng = np.random.default_rng(0)", "rng.shuffle([1, 2, 3])", "it shuffles a list"),
     ("it = iter([1.0, 2.0])", "next(it, 0.0)", "it reads a list_iterator"),
     ("import time", "time.time()", "time.time"),
     ("", "open('/dev/null').close()", "open"),

@@ -78,10 +78,11 @@ class CompiledTrace:
 
     def _source_text(self, returned: str) -> str:
         guards = "\n                and ".join(f"({guard})" for guard in self.guards) or "True"
+        places = [name if name in self.draws else f"i{k}" for k, name in enumerate(self.inputs)]
         given = ", ".join(
             [
-                name if name in self.draws else f"float(i{k})" if name in self.counted else f"i{k}"
-                for k, name in enumerate(self.inputs)
+                f"float({place})" if name in self.counted else place
+                for name, place in zip(self.inputs, places, strict=True)
             ]
         )
         states = [saved_state(place, rng) for place, rng in self.generators.items()]

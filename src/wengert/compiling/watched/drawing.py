@@ -13,17 +13,18 @@ import numpy as np
 from wengert.compiling.watched.outer_reads import Reads
 from wengert.compiling.watched.watchable import ATOMS, GENERATORS, nested_leaves
 from wengert.hooks.calls import resolve
+from wengert.hooks.items import set_item
 from wengert.hooks.standins.randomness import FAMILIES
 from wengert.recording.recording import STATE
 from wengert.recording.slots import holds_traced
 from wengert.values.specs import is_inexact
 
-_NO_DRAWS = {"seed", "set_state", "get_state", "shuffle", "spawn", "__setstate__", "__reduce__"}
+_NO_DRAWS = {"seed", "set_state", "get_state", "permuted", "spawn", "__setstate__", "__reduce__"}
 _GLOBAL = np.random.mtrand._rand
 
 
 def is_draw(f: Any) -> bool:
-    """Whether a callable is a method of a generator that draws and has no other side effect."""
+    """Whether a callable is a method of a generator that draws, and does nothing else but shuffle an array."""
     return type(getattr(f, "__self__", None)) in GENERATORS and f.__name__ not in _NO_DRAWS
 
 
@@ -35,6 +36,8 @@ def watched_draw(f: Any, reads: Reads) -> Callable[..., Any]:
         return drawn
 
     def call(*args: Any, **kwargs: Any) -> Any:
+        if f.__name__ == "shuffle":
+            return _shuffle(f, args, kwargs, reads)
         traced = [part for part in nested_leaves((args, kwargs)) if holds_traced((part,))]
         if all(reads.input_name(part) for part in traced):
             return _record_draw(f, args, kwargs, reads)
@@ -48,28 +51,57 @@ def watched_draw(f: Any, reads: Reads) -> Callable[..., Any]:
 
 def _record_draw(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], reads: Reads) -> Any:
     """Draw now, and have the generated code draw by the same expression; the draw is an input of the trace."""
-    rng = f.__self__
-    reads.effects.note_generator(rng)
+    accessor = _accessor_of_generator(f.__self__, reads)
     value = f(*args, **kwargs)
-    accessor = reads.accessor_of(rng) or (reads.pin(rng, "numpy.random") if rng is _GLOBAL else "")
-    if not accessor:
-        reads.give_up("it draws random numbers from a generator that it creates without a seed")
-    elif not (type(value) is float or is_inexact(value)):
-        reads.give_up(f"it draws random numbers that are not floats ({f.__name__})")
+    if not (type(value) in (int, float) or _is_number(value)):
+        reads.give_up(f"it draws random values that are not numbers ({f.__name__})")
     elif any([holds_traced((part,)) and not reads.input_name(part) for part in nested_leaves((args, kwargs))]):
         reads.give_up(f"it draws random numbers ({f.__name__}) with parameters that it computes")
     elif "out" in kwargs or not all(map(_can_be_kept, nested_leaves((args, kwargs)))):
         reads.give_up(f"it draws random numbers ({f.__name__}) with a parameter that wengert cannot store")
-    else:
+    elif accessor:
         arguments = [_parameter_expression(part, reads) for part in args] + [
             f"{k}={_parameter_expression(part, reads)}" for k, part in kwargs.items()
         ]
-        name = f"d{len(reads.draws)}"
-        reads.draws[name] = f"{accessor}.{f.__name__}({', '.join(arguments)})"
-        reads.generators[accessor] = rng
-        reads.labels[name] = f"{reads.describe(accessor)}.{f.__name__}()"
-        return reads.read(value, name)
+        return reads.read_draw(value, f, accessor, f"{accessor}.{f.__name__}({', '.join(arguments)})")
     return value
+
+
+def _accessor_of_generator(rng: Any, reads: Reads) -> str:
+    """Return the accessor of a generator that is about to draw; give up if it is made in the trace without a seed."""
+    reads.effects.note_generator(rng)
+    accessor = reads.accessor_of(rng) or (reads.pin(rng, "numpy.random") if rng is _GLOBAL else "")
+    if not accessor:
+        reads.give_up("it draws random numbers from a generator that it creates without a seed")
+    return accessor
+
+
+def _is_number(value: Any) -> bool:
+    """Whether a value is a number or an array of numbers of NumPy."""
+    t = type(value)
+    return is_inexact(value) or ((t is np.ndarray or issubclass(t, np.generic)) and value.dtype.kind in "iu")
+
+
+def _shuffle(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], reads: Reads) -> None:
+    """Shuffle an array of the trace: store a shuffled copy, which is a draw."""
+    array: Any = args[0] if args else None
+    accessor = _accessor_of_generator(f.__self__, reads)
+    is_plain = len(args) == 1 and not kwargs and type(array) is np.ndarray and _is_number(array) and array.ndim > 0
+    name = is_plain and (reads.unchanged_input(array) or ("" if holds_traced((array,)) else reads.pin(array.copy())))
+    if not name:
+        reads.give_up("it shuffles a list, or an array that it has computed")
+    if not name or not accessor:
+        f(*args, **kwargs)
+        return
+    made = shuffled(f.__self__, array)
+    set_item(array, ..., reads.read_draw(made, f, accessor, f"{reads.pin(shuffled)}({accessor}, {name})"), STATE.site)
+
+
+def shuffled(rng: Any, array: np.ndarray) -> np.ndarray:
+    """Return a copy of an array that a generator has shuffled."""
+    made = array.copy()
+    rng.shuffle(made)
+    return made
 
 
 def _can_be_kept(part: Any) -> bool:

@@ -141,6 +141,8 @@ class Inputs(Guards):
             self.effects.arrays.outer[id(owner_of(made))] = owner_of(made)
         recording.entries.append((INPUT, made, (), (), None, None))
         recording.levels[0].inputs.add(slot)
+        if not is_inexact(made):
+            recording.inert.add(slot)
         SHADOW[id(made)] = slot
         self.inputs[accessor] = OuterInput(made, value)
         if type(value) is np.ndarray or is_nan(value):
@@ -156,6 +158,29 @@ class Inputs(Guards):
         self.counters[accessor] = symbolic_int(self.recording, self._new_input(float(value), accessor))
         self.inputs[accessor] = self.inputs[accessor]._replace(original=value)
         return self.note_made(self.counters[accessor], value)
+
+    def read_draw(self, value: Any, draw: Any, accessor: str, expression: str) -> Any:
+        """Return the input for a random draw of a generator, which the generated code repeats by an expression."""
+        if type(value) is int and not self.counts_draws():
+            return value
+        name = f"d{len(self.draws)}"
+        self.draws[name] = expression
+        self.generators[accessor] = draw.__self__
+        self.labels[name] = f"{self.describe(accessor)}.{draw.__name__}()"
+        return self._read_counter(value, name) if type(value) is int else self._read_number(value, name)
+
+    def counts_draws(self) -> bool:
+        """Whether the trace can compute with integers that are drawn; else give up, so that the next trace does."""
+        counted, may_count = self.effects.learned.counted, self.effects.learned.may_count
+        if "drawn integers" not in counted:
+            counted.update(["drawn integers"] if may_count else [])
+            self.give_up("it draws an integer", may_retry=may_count)
+        return "drawn integers" in counted and self.obstacle is None
+
+    def unchanged_input(self, array: np.ndarray) -> str | None:
+        """Return the variable of an input array into which nothing was written yet; None for other arrays."""
+        found = [name for name, outer in self.inputs.items() if outer.traced is array]
+        return self.input_name(array) if found and not self.recording.memory.is_followed(array) else None
 
     def _read_grown(self, value: list[Any], accessor: str) -> Any:
         """Return what replaces a list that the function only appends to."""
