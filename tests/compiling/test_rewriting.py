@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from wengert.compiling.graphs.graph import Graph
 from wengert.compiling.rules.rewriting import EXACT, RULES
 from wengert.tape.ops import Call
 from wengert.values.names import display
@@ -437,3 +438,18 @@ def test_only_the_very_part_is_given_back(key, same):
     assert any(op.fn is wg.extend.setitem for op in made.calls) is not same
     np.testing.assert_allclose(made.play(2 * d, w), tape.play(2 * d, w), rtol=1e-14)
     assert np.array_equal(d, tape[x].val)
+
+
+def test_the_sum_of_squares_of_scaled_columns_ends() -> None:
+    """Two rules undid one another: f·Σ x² = Σ (f·x)·x = f·Σ x²."""
+    x, w = np.random.default_rng(3).normal(size=(40, 3)), np.array([1.0, 2.0, 3.0])
+    for f in (lambda w: np.sum((x * w) ** 2), lambda w: np.sum((x * w) * (x * w))):
+        compiled = wg.compile(wg.grad(f), strict=True)
+        for k in range(3):
+            np.testing.assert_allclose(compiled(w + k), 2 * (w + k) * np.sum(x * x, axis=0), rtol=1e-12)
+
+
+def test_rules_that_undo_one_another_end() -> None:
+    graph = Graph({np.sin: [lambda graph, x: graph.call(np.cos, x)], np.cos: [lambda graph, x: graph.call(np.sin, x)]})
+    node = graph.call(np.sin, graph.constant(np.ones(3)))
+    assert node.fn in (np.sin, np.cos)

@@ -64,6 +64,10 @@ class Node:
         return f"#{self.number}={getattr(self.fn, '__name__', '')}{self.args}"
 
 
+MOST_NESTED = 30
+"""The most rules that are applied within one another; a call below that stays as it is."""
+
+
 class Graph:
     """Builds nodes; `rules` maps a function to the rewrite rules for calls of it."""
 
@@ -72,6 +76,7 @@ class Graph:
         self.nodes: list[Node] = []
         self.origin: Op | None = None  # the op of the tape that is read now
         self.alternatives: dict[Node, tuple[Node, Node]] = {}  # (value, call): call is cheaper if value is there
+        self._depth = 0  # how many rules are applied within one another now
         self._constants: dict[int, Node] = {}
         self._calls: dict[Any, Node] = {}
 
@@ -86,11 +91,19 @@ class Graph:
         return self._constants[id(x)]
 
     def call(self, fn: Any, *args: Any, **kwargs: Any) -> Any:
-        """Return the node of a call that `spec_of_call` knows, or the node or number that a rule replaces it by."""
-        for rule, given in self.rules_of(fn, args):
-            found = rule(self, *given, **kwargs)
-            if found is not None:
-                return found
+        """Return the node of a call that `spec_of_call` knows, or the node or number that a rule replaces it by.
+
+        Rules that undo one another end at MOST_NESTED.
+        """
+        if self._depth < MOST_NESTED:
+            self._depth += 1
+            try:
+                for rule, given in self.rules_of(fn, args):
+                    found = rule(self, *given, **kwargs)
+                    if found is not None:
+                        return found
+            finally:
+                self._depth -= 1
         spec = spec_of_call(fn, args, kwargs)
         if spec.kind is np.ndarray:  # with an array, a np.float64 computes the same as a float
             args = tuple([float(a) if type(a) is np.float64 else a for a in args])

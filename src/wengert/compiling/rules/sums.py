@@ -108,14 +108,14 @@ def _sum_of_weighted_squares(graph: Graph, subscripts: str, a: Any, b: Any) -> A
 
 @rule(np.multiply, reassociates=True)
 def _factor_of_sum(graph: Graph, a: Any, b: Any) -> Any:
-    """fⱼ·Σᵢ vᵢⱼ·uᵢⱼ = Σᵢ (f·v)ᵢⱼ·uᵢⱼ if the graph has f·v already."""
+    """fⱼ·Σᵢ vᵢⱼ·uᵢⱼ = Σᵢ (f·v)ᵢⱼ·uᵢⱼ if the graph has f·v already; a sum of squares stays, see `_sum_of_rows`."""
     for f, x in ((a, b), (b, a)):
         if not is_call(x, np.einsum) or not shape_of(f) or shape_of(f) != shape_of(x):
             continue
         subscripts, *operands = x.args
         words, output = subscripts.split("->")
         for word, v, u in zip(words.split(","), operands, operands[::-1], strict=True):
-            product = graph.existing(np.multiply, f, v) if word.endswith(output) else None
+            product = graph.existing(np.multiply, f, v) if word.endswith(output) and v is not u else None
             if product is not None and product.shape == v.shape:
                 order = (product, u) if v is operands[0] else (u, product)
                 return graph.call(np.einsum, subscripts, *order)
