@@ -47,6 +47,10 @@ def set_one(a: Any, v: Any, x: Any) -> None:
     v[0] = 5
 
 
+def set_at_an_integer(a: Any, v: Any, x: Any) -> None:
+    v[np.argmin(x) % len(v)] = 5
+
+
 def set_all(a: Any, v: Any, x: Any) -> None:
     v[...] = 7
 
@@ -85,7 +89,10 @@ def nothing(a: Any, v: Any, x: Any) -> None:
     pass
 
 
-WRITES = [add, set_one, set_all, fill, write_whole, write_element, write_row, overwrite, write_traced, twice, nothing]
+WRITES = [
+    add, set_one, set_at_an_integer, set_all, fill, write_whole, write_element, write_row, overwrite, write_traced,
+    twice, nothing,
+]  # fmt: skip
 ARGUMENTS = [np.array([3.0, 1.0, 2.0]), np.array([1.0, 3.0, 2.0]), np.array([1.0, 2.0, 3.0])]
 
 

@@ -389,6 +389,8 @@ class Memory:
         recording, slot = self.recording, owner.storage.slot
         was = content_of(view, owner.array, owner.before) if recording.keep else spec_of(view)
         key = self.placed.use(recording, view)
+        if slot is None and key is not None:
+            slot = recording.constant(owner.before)
         was_slot = None if slot is None else read_region(recording, view, owner.array, slot, key)
         slot = slot_before(recording, was_slot, was)
         self.put(owner, view, view, append_call(recording, fn, view, (slot, *ins), (was, *args)))
