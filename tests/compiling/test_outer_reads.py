@@ -395,7 +395,7 @@ EFFECTS = [
     ("import time", "time.time()", "time.time"),
     ("", "open('/dev/null').close()", "open"),
     ("import datetime", "datetime.datetime.now()", "now"),
-    ("import warnings", "warnings.simplefilter('error', ImportWarning)", "it turns warnings into errors. Do so around the call"),
+    ("import warnings", "warnings.simplefilter('error', ImportWarning)", "warnings into errors. Do so around the call"),
     (CLASSES, "print(m)", "it passes a M from outside to print. Pass its numbers"),
     (
         "import functools\n@functools.lru_cache\ndef cached(): return np.ones(3)",
