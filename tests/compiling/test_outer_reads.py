@@ -377,7 +377,7 @@ def traces(g: Any) -> int:
 
 
 EFFECTS = [
-    ("log = []", "log.append(sum(log))", "it calls __iter__ of a list that it appends to"),
+    ("log = []", "log.append(sum(log))", "it calls __iter__ of a list that it appends to. Do so before"),
     ("log = [0]", "log.insert(0, 1)", "it changes a list from outside the function"),
     ("log = {}", "log[(len(log),)] = 1", "it changes a dictionary from outside under keys of other types"),
     ("seen = set()", "seen.add(len(seen))", "it changes a set from outside the function"),
@@ -392,7 +392,8 @@ EFFECTS = [
     ("import time", "time.time()", "time.time"),
     ("", "open('/dev/null').close()", "open"),
     ("import datetime", "datetime.datetime.now()", "now"),
-    ("import warnings", "warnings.simplefilter('error', ImportWarning)", "it turns warnings into errors"),
+    ("import warnings", "warnings.simplefilter('error', ImportWarning)", "warnings into errors. Do so around the call"),
+    (CLASSES, "print(m)", "it passes a M from outside to print. Pass its numbers"),
     (
         "import functools\n@functools.lru_cache\ndef cached(): return np.ones(3)",
         "cached()[0] += 1.0",

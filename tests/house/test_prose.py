@@ -11,7 +11,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted([*(ROOT / "src").rglob("*.py"), *(ROOT / "rules").rglob("*.py")])
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs" / "how-to").glob("*.md"))]
+FOLDERS = ["docs", "docs/how-to", "docs/coming-from", "docs/design"]
+PAGES = [ROOT / "README.md", *[page for folder in FOLDERS for page in sorted((ROOT / folder).glob("*.md"))]]
 
 LONGEST = 30
 """The largest number of words in a sentence."""

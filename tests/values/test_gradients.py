@@ -5,8 +5,10 @@ from __future__ import annotations
 import copy
 import functools
 import pickle
+import re
 import types
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -75,10 +77,36 @@ def test_a_global_variable_is_a_constant_with_a_message() -> None:
     vars(module).update(np=np, wg=wg)
     exec(NOTEBOOK, vars(module))
     for gradients in (notebook["gradients"], module.gradients):
-        with pytest.raises(KeyError, match=r"'w' is a global variable.* constants.*wg\.grad\(f, x, w=w\)"):
+        with pytest.raises(KeyError, match=r"'w' is a global variable.* constants.*wg\.grad\(loss, x, w=w\)\[1\]"):
             gradients.closure["w"]
-    exec(NOTEBOOK.replace("loss(x)", "loss(x, w)").replace("np.ones(2))", "np.ones(2), w=w)"), notebook)
-    np.testing.assert_array_equal(notebook["gradients"]["w"], [1.0, 1.0])
+
+
+HEADS = {
+    "plain": "def loss(x):",
+    "annotated": "def loss(x: np.ndarray, n: int = 2) -> tuple[()] | float:  # of rows",
+    "in several lines": "@functools.wraps(print)\ndef loss(\n    x,\n    *, n=(2, 3),\n):",
+    "variadic": "def loss(x, *more, **options):",
+}
+
+
+@pytest.mark.parametrize("head", HEADS.values(), ids=HEADS)
+@pytest.mark.parametrize("looked_up", ["gradients['w']", "gradients.closure['w']"])
+def test_the_advice_for_a_global_variable_can_be_pasted(head: str, looked_up: str, tmp_path: Path) -> None:
+    body, file = "    return np.sum(np.tanh(w * x))\n", tmp_path / "model.py"
+    space: dict[str, Any] = {"np": np, "wg": wg, "functools": functools, "w": W, "x": X}
+    file.write_text(f"{head}\n{body}\ngradients = wg.grad(loss, x)[1]\n")
+    exec(compile(file.read_text(), file, "exec"), space)
+    with pytest.raises(KeyError) as caught:
+        eval(looked_up, space)
+    definition, call = re.search(r"`(def .*)`\. Its gradient is then (.*)$", caught.value.args[0]).groups()
+    exec(f"{definition}\n{body}", space)
+    expected = difference(lambda w: np.sum(np.tanh(w * X)), W)
+    np.testing.assert_allclose(eval(call, space), expected, rtol=1e-8)
+
+
+def test_the_advice_for_a_lambda_has_no_definition() -> None:
+    with pytest.raises(KeyError, match=r"parameter of <lambda>\. Its gradient is then wg\.grad\(f, x, W=W\)\[1\]"):
+        wg.grad(lambda x: np.sum(W * x), X)[1]["W"]
 
 
 def test_a_global_variable_of_a_nested_function_is_named() -> None:

@@ -155,7 +155,9 @@ def debug_callbacks() -> Iterator[None]:
     """
     if monitoring is None:
         if sys.getprofile() is not None:
-            raise WengertError("strict() needs sys.setprofile, which another profiler uses. Run without that profiler.")
+            raise WengertError(
+                "wg.debug_callbacks() needs sys.setprofile, which another profiler uses. Run without that profiler."
+            )
         sys.setprofile(_profile_call)
     try:
         with SETTINGS.changed() if monitoring is None else contextlib.nullcontext():

@@ -160,7 +160,7 @@ def _outside(f: Any, name: str) -> str:
             "make it a parameter, and pass its value."
         )
     if name in globals_read(code_of(f)):
-        return global_advice(name, f.__name__)
+        return global_advice(name, code_of(f))
     return ""
 
 

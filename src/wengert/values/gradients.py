@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import dis
+import inspect
+import textwrap
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from types import CodeType, FunctionType
@@ -17,7 +20,7 @@ class Gradients(tuple[Any, ...]):
 
     This is a tuple; the names of f's parameters are indices, too. `closure` maps the names of f's closure variables to
     their gradients. Global variables are constants, at the top of a script or notebook too: a lookup raises a KeyError
-    that says how to make one an argument.
+    with the `def` line and the call that make one an argument.
 
     See Also:
         grad
@@ -43,10 +46,16 @@ class Gradients(tuple[Any, ...]):
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, str):
             if key not in self.names:
-                hint = f". The closure variable is gradients.closure[{key!r}]" if key in self.closure else ""
-                raise KeyError(f"no argument {key!r}; the arguments are {', '.join(self.names[1:])}{hint}")
+                raise KeyError(f"no argument {key!r}; the arguments are {', '.join(self.names[1:])}{self._hint(key)}")
             return tuple.__getitem__(self, self.names.index(key))
         return tuple.__getitem__(self, key)
+
+    def _hint(self, name: str) -> str:
+        """Say where the gradient of a variable that is no argument is, if f reads one of this name."""
+        if name in self.closure:
+            return f". The closure variable is gradients.closure[{name!r}]"
+        is_global = self._code is not None and name in globals_read(self._code)
+        return f". {global_advice(name, self._code)}" if is_global else ""  # type: ignore[arg-type]
 
     @property
     def closure(self) -> ClosureGradients:
@@ -87,19 +96,48 @@ class ClosureGradients(dict[str, Any]):
         if name in self.code.co_freevars:
             return f"the closure variable {name!r} holds no float, so it has no gradient"
         if name in globals_read(self.code):
-            return global_advice(name, self.code.co_name)
+            return global_advice(name, self.code)
         return (
             f"no closure variable {name!r}; those that hold floats are {', '.join(self) or 'none'}. A global variable "
             "is a constant: to differentiate by it, make it a parameter"
         )
 
 
-def global_advice(name: str, function: str) -> str:
-    """Say how to differentiate a function by one of its global variables."""
+def global_advice(name: str, code: CodeType) -> str:
+    """Say how to differentiate a function by one of its global variables, in lines to paste."""
+    definition, call = _with_parameter(code, name)
     return (
-        f"{name!r} is a global variable, and grad takes global variables as constants. Make it a parameter "
-        f"of {function} and pass its value, as in wg.grad(f, x, {name}={name})"
+        f"{name!r} is a global variable, and grad takes global variables as constants. Make it a parameter of "
+        f"{code.co_name}{f': `{definition}`' if definition else ''}. Its gradient is then wg.grad({call})[1][{name!r}]"
     )
+
+
+def _with_parameter(code: CodeType, name: str) -> tuple[str, str]:
+    """Return the `def` line of a function with one more parameter, and the arguments of `grad` for a call of it.
+
+    The line is empty if the source is unknown or not a `def`.
+    """
+    call = f"{code.co_name if code.co_name.isidentifier() else 'f'}, x, {name}={name}"
+    try:
+        (made,) = ast.parse(textwrap.dedent(inspect.getsource(code))).body
+    except (OSError, SyntaxError, ValueError):
+        return "", call
+    if not isinstance(made, ast.FunctionDef):
+        return "", call
+    given = made.args
+    required = [a.arg for a in [*given.posonlyargs, *given.args]]
+    words = [a.arg for a, default in zip(given.kwonlyargs, given.kw_defaults, strict=True) if default is None]
+    call = ", ".join(
+        [made.name, *required[: len(required) - len(given.defaults)], *[f"{w}={w}" for w in (*words, name)]]
+    )
+    if given.vararg or given.kwonlyargs:
+        given.kwonlyargs.append(ast.arg(name))
+        given.kw_defaults.append(ast.Name(name))
+    else:
+        given.args.append(ast.arg(name))
+        given.defaults.append(ast.Name(name))
+    made.decorator_list, made.body = [], [ast.Pass()]
+    return ast.unparse(made).splitlines()[0], call
 
 
 def globals_read(code: CodeType) -> Iterator[str]:

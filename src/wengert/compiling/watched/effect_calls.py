@@ -51,7 +51,7 @@ def watched_effect(f: Any, reads: Reads) -> Callable[..., None]:
         if f in _FILTERING:
             reads.effects.filters_warnings = True
             if "error" in (*args, *kwargs.values()):
-                reads.give_up("it turns warnings into errors")
+                reads.give_up("it turns warnings into errors. Do so around the call")
         if reads.obstacle is None:
             _note_call(f, at, args, kwargs, reads)
         given = {name: _as_now(reads.effects.untraced(a)) for name, a in [*enumerate(args), *kwargs.items()]}
@@ -78,12 +78,14 @@ def _cannot_change(a: Any) -> bool:
 def _note_call(f: Any, at: Any, args: tuple[Any, ...], kwargs: dict[str, Any], reads: Reads) -> None:
     """Note the line that makes a call again."""
     if STATE.recording is not reads.recording:
-        reads.give_up(f"a function under wg.vmap calls {callable_name(f)}")
+        reads.give_up(f"a function under wg.vmap calls {callable_name(f)}. Return the values, and call it with them")
     reads.effects.given_arrays += [a for a in nested_leaves((args, kwargs)) if type(a) is np.ndarray]
 
     def expression(value: Any) -> str:
         if reads.accessor_of(value) and not issubclass(type(value), OUTLETS):  # it may change later
-            reads.give_up(f"it passes a {type(value).__name__} from outside to {callable_name(f)}")
+            reads.give_up(
+                f"it passes a {type(value).__name__} from outside to {callable_name(f)}. Pass its numbers and strings"
+            )
         return result_expression(reads, reads.recording, value, reads.slots, is_effect=True)
 
     owner = getattr(f, "__self__", None)
@@ -121,7 +123,7 @@ class WatchedFilters:
         self.name = f"c{len(reads.effects.calls)}"
         reads.effects.filters_warnings = True
         if words:
-            reads.give_up("it reads the warnings that it catches")
+            reads.give_up("it reads the warnings that it catches. Catch them around the call")
         reads.effects.note_call(f"{self.name} = {reads.pin(warnings.catch_warnings)}()")
 
     def __enter__(self) -> Any:

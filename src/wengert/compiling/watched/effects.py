@@ -263,7 +263,7 @@ def _refusing_reads(name: str) -> Any:
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         if STATE.recording is None:
             return getattr(list, name)(self, *args, **kwargs)
-        return refuse_counter(f"it calls {name} of a list that it appends to")
+        return refuse_counter(f"it calls {name} of a list that it appends to. Do so before or after the call")
 
     return call
 
@@ -277,7 +277,9 @@ def _extend(self: Any, values: Any) -> Any:
 def _append(self: Any, value: Any) -> None:
     recording: Any = STATE.recording
     if recording is not None and recording.reads.recording is not recording:
-        recording.reads.give_up("a function under wg.vmap appends to a list from outside the function")
+        recording.reads.give_up(
+            "a function under wg.vmap appends to a list from outside the function. Return the values instead"
+        )
     self.effects.count += 1
     list.append(self, value)
 

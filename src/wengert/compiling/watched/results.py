@@ -43,7 +43,7 @@ def result_expression(reads: Reads, recording: Recording, value: Any, slots: lis
         return result_expression(reads, recording, part, slots, is_effect)
 
     if is_inexact(value) and t not in (float, complex, np.ndarray) and not issubclass(t, np.generic):
-        reads.give_up(f"it returns a {t.__name__}, a subclass of arrays or numbers")
+        reads.give_up(f"it returns a {t.__name__}, a subclass of arrays or numbers. Return a plain array or number")
     may_be_traced = t in (float, complex, np.ndarray, SymbolicInt) or issubclass(t, np.generic)
     slot = slot_of(recording, value) if may_be_traced else None
     if slot is not None:
@@ -71,9 +71,10 @@ def result_expression(reads: Reads, recording: Recording, value: Any, slots: lis
         return reads.pin(value)
     if t is np.ndarray and not value.dtype.hasobject and not reads.is_compared_array(value):
         return f"{reads.pin(value.copy('K'))}.copy('K')"
-    kept = "leaves" if is_effect else "returns"
+    does, do = ("stores or prints", "Store or print") if is_effect else ("returns", "Return")
     reads.give_up(
-        f"it {kept} a {t.__name__}, which comes from outside the function or holds more than numbers and arrays"
+        f"it {does} a {t.__name__}, which comes from outside the function or holds more than numbers and arrays. "
+        f"{do} its numbers and arrays"
     )
     return ""
 
@@ -87,7 +88,7 @@ def effect_lines(reads: Reads, recording: Recording) -> list[str]:
         return []
     written = recording.memory.storages
     if any([id(owner_of(array)) in written for array in reads.effects.given_arrays]):
-        reads.give_up("it prints an array into which it also writes")
+        reads.give_up("it prints an array into which it also writes. Print a copy: print(a.copy())")
     expression = functools.partial(result_expression, reads, recording, slots=reads.slots, is_effect=True)
     content = functools.partial(_content_expression, reads, recording)
     return reads.effects.lines(expression, content, reads.pin(set_value_at))
@@ -120,7 +121,9 @@ def _text_expression(reads: Reads, recording: Recording, text: str, slots: list[
     """Return the expression of a string that was made from traced values: the call that made it."""
     origin = recording.origins.get(id(text))
     if origin is None or type(origin) is int:  # of unknown origin, or a branch depends on it
-        reads.give_up("it leaves a string outside that wengert cannot make again")
+        reads.give_up(
+            "it stores or prints a string that the generated code cannot make again. Store or print the numbers"
+        )
         return ""
     args = [_argument(reads, recording, a, slot, slots) for a, slot in zip(origin.args, origin.slots, strict=True)]
     for name, a in origin.words.items():

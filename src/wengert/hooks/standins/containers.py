@@ -28,7 +28,8 @@ from wengert.hooks.policy import (
     native_call,
     stand_in_call,
 )
-from wengert.hooks.search import CARRIER_TYPES, FROZEN, no_rule_error, note_made_text
+from wengert.hooks.rule_errors import no_rule_error
+from wengert.hooks.search import CARRIER_TYPES, FROZEN, note_made_text
 from wengert.hooks.standins.ordering import sort_list
 from wengert.recording.caches import found, is_numeric
 from wengert.recording.decisions import decided

@@ -13,7 +13,7 @@ from typing import Any
 
 from wengert.hooks.code_swap import twin_of
 from wengert.hooks.policy import declare_native, stand_in_for
-from wengert.hooks.search import no_rule_error
+from wengert.hooks.rule_errors import no_rule_error
 from wengert.recording.recording import STATE
 from wengert.values.frames import get_frame
 

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from wengert.hooks.policy import Decision, decides_methods_of, native_call, stand_in_call, stand_in_for
-from wengert.hooks.search import no_rule_error, note_made_text, run_watching_writes, search, traced_in
+from wengert.hooks.rule_errors import no_rule_error
+from wengert.hooks.search import note_made_text, run_watching_writes, search, traced_in
 from wengert.recording.decisions import exact
 from wengert.recording.nondifferentiable import digits_told, note_digit
 from wengert.recording.recording import STATE, Recording
