@@ -468,7 +468,7 @@ def draws_before_it_reads_what_it_appends_to() -> Program:
 
 
 @compiled
-def tests_the_list_it_appends_to() -> Program:
+def asks_whether_its_list_is_empty() -> Program:
     def f(model: Any, w: Any) -> Any:
         if model.losses and model.losses[-1] > 3.0:
             w = 2 * w

@@ -378,7 +378,6 @@ def traces(g: Any) -> int:
 
 EFFECTS = [
     ("log = []", "log.append(sum(log))", "it calls __iter__ of a list that it appends to. Do so before"),
-    ("log = [0]", "log.insert(0, 1)", "it changes a list from outside the function"),
     ("log = {}", "log[(len(log),)] = 1", "it changes a dictionary from outside under keys of other types"),
     ("seen = set()", "seen.add(len(seen))", "it changes a set from outside the function"),
     (CLASSES, "M.last = 1.0", "it sets the attribute .last of an object from outside"),

@@ -24,6 +24,7 @@ class Model:
         self.n, self.m, self.f, self.a, self.b, self.none = 0, 3, 1.0, np.ones(3), np.zeros(3), None
         self.l, self.h, self.p = list[Any](), [1.0], Part()
         self.c, self.counts = np.zeros((2, 6))[1, ::2], np.zeros(3, int)
+        self.q, self.list = collections.deque([0.5, 1.0], maxlen=3), [1.0, np.ones(3), 2]
         self.d = {"i": 0, "f": 0.5, "a": np.ones(3)}
         self.lists = collections.defaultdict[str, list[Any]](list)
 
@@ -31,7 +32,7 @@ class Model:
 ARRAYS = ["x", "x[0] * w", "w * 2", "np.sin(w)", "m.a", "m.b", "m.p.a", "m.d['a']", "s * w", "w + m.f", "m.p.f * w"]
 NUMBERS = [
     "np.sum(w)", "w[0]", "float(w[1])", "m.f", "s", "m.p.f", "m.d['f']", "m.n * 0.1", "len(m.h) * 1.0", "np.sum(m.a)",
-    "m.m * w[2]", "np.sum(m.c * X)", "m.counts[1] * 0.5",
+    "m.m * w[2]", "np.sum(m.c * X)", "m.counts[1] * 0.5", "np.sum(m.q[0])", "np.sum(m.list[0])",
 ]  # fmt: skip
 COUNTS = ["m.n += 1", "m.m -= 1", "m.n = m.n + m.m", "m.p.k += 2", "m.n += m.p.k", "m.n = 2 * m.n % 7", "m.d['i'] += 1"]
 TESTS = [
@@ -64,6 +65,9 @@ def effect_source(seed: int) -> str:
             f"{a}{part} {rng.choice('+-*')}= {number()}",
             f"np.{rng.choice(['add', 'multiply'])}({array()}, {number()}, out={a})", f"{a}[:2] = {array()}[1:]",
             f"v = {a}[1:]; v += s; s = s + v[0]", f"{a}.fill({number()})", f"np.copyto({a}, {array()})",
+            f"m.list[{rng.choice(['0', '1', '-1'])}] = {rng.choice([number(), array(), 'm.n'])}",
+            f"m.q.append({rng.choice([number(), array()])})", "m.list.append(m.list.pop(0))", "m.list.insert(1, s)",
+            "m.list[2], m.list[0] = m.list[0], m.list[2]", "m.q.rotate(1)", f"m.list[1] = {a}",
             f"m.counts[{rng.choice(['0', 'm.n % 3', 'w > 0'])}] += 1",
         ])  # fmt: skip
 
@@ -108,7 +112,7 @@ def state_of(thing: Any) -> Any:
     """Return what can be read of a thing, to compare: types, and the bits of numbers."""
     if isinstance(thing, np.ndarray):
         return thing.dtype.str, thing.shape, thing.tobytes()
-    if isinstance(thing, (list, tuple)):
+    if isinstance(thing, (list, tuple, collections.deque)):
         return type(thing), [*map(state_of, thing)]
     if isinstance(thing, dict):
         return type(thing), [(key, state_of(part)) for key, part in thing.items()]

@@ -9,19 +9,19 @@ from collections.abc import Iterator
 from types import FunctionType, ModuleType
 from typing import Any
 
-from wengert.compiling.watched.effects import set_content, without_counters
+from wengert.compiling.watched.effects import LISTS, set_content, set_items, without_counters
 from wengert.compiling.watched.watchable import has_readable_state, is_same_value, literal, may_have_copies
 from wengert.errors import RefusedCallError
 from wengert.recording.recording import users_line
 from wengert.values.names import is_heap_type
 
-DICTIONARIES = (dict, collections.defaultdict, collections.OrderedDict)
+DICTIONARIES = (dict, collections.defaultdict, collections.OrderedDict, collections.Counter)
 
 
 def reader_of(value: Any) -> Any:
     """Return the function that reads a container as a whole; None for other values."""
     t = type(value)
-    if t in (list, tuple, *DICTIONARIES):
+    if t in (*LISTS, tuple, *DICTIONARIES):
         return _read_container
     if t is functools.partial:
         return _read_partial
@@ -34,6 +34,8 @@ def _read_container(reads: Any, value: Any, accessor: str) -> Any:
     """Read a list, tuple or dictionary; return the tuple with its traced items, else the container itself."""
     t = type(value)
     reads.add_guard(f"type({accessor}) is {t.__name__ if t in (list, tuple, dict) else reads.pin(t)}")
+    if t is collections.deque:
+        reads.add_guard(f"{accessor}.maxlen == {value.maxlen}")
     if t is collections.defaultdict:
         reads.read(value.default_factory, f"{accessor}.default_factory")
     if t in DICTIONARIES:
@@ -53,7 +55,7 @@ def _read_container(reads: Any, value: Any, accessor: str) -> Any:
         reads.open_tuples.add(id(value))
     parts = {key: reads.read(value[key], f"{accessor}[{text}]") for key, text in items.items()}
     if t is not tuple:
-        reads.swapped.put(value, [*parts.values()] if t is list else parts)
+        reads.swapped.put(value, [*parts.values()] if t in LISTS else parts)
         return value
     reads.open_tuples.discard(id(value))
     is_changed = any(part is not value[key] for key, part in parts.items())
@@ -146,10 +148,10 @@ class SwappedContainers:
         """Return each container as its own replacement, by id: the items in it are replaced when it is restored."""
         return {id(container): (container, container) for container, *_ in self._contents}
 
-    def changed_dictionaries(self) -> list[tuple[Any, Any, Any]]:
-        """Return the changed dictionaries, with their contents before the trace and when it began."""
-        dictionaries = [found for found in self._contents if isinstance(found[0], dict)]
-        return [found for found in dictionaries if not _is_unchanged(found[0], found[2])]
+    def changed(self) -> list[tuple[Any, Any, Any]]:
+        """Return the changed containers but sets, with their contents before the trace and when it began."""
+        items = [found for found in self._contents if type(found[0]) is not set]
+        return [found for found in items if not _is_unchanged(found[0], found[2])]
 
     def undo(self) -> None:
         """Have all containers as they were before the trace."""
@@ -179,21 +181,21 @@ def _is_unchanged(container: Any, items: Any) -> bool:
         return bool(container == items)
     if len(container) != len(items):
         return False
-    if type(container) is list:
+    if type(container) in LISTS:
         return all(a is b for a, b in zip(container, items, strict=True))
     return all(k is j and a is b for (k, a), (j, b) in zip(container.items(), items.items(), strict=True))
 
 
 def _set_items(container: Any, items: Any) -> None:
     """Replace the items of a list or dictionary, under the same keys."""
-    if type(container) is list:
-        container[:] = items
+    if type(container) in LISTS:
+        set_content(container, items)
     elif isinstance(container, dict):
-        container.update(items)
+        set_items(container, items)
 
 
 def _restore_items(container: Any, originals: dict[int, tuple[Any, Any]]) -> None:
     """Replace the traced items of a changed container by their originals."""
-    keys = range(len(container)) if type(container) is list else [*container] if isinstance(container, dict) else ()
+    keys = range(len(container)) if type(container) in LISTS else [*container] if isinstance(container, dict) else ()
     for key in keys:
         container[key] = without_counters(container[key], originals)

@@ -8,7 +8,7 @@ function runs uncompiled.
 from __future__ import annotations
 
 import types
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -62,6 +62,7 @@ class Effects:
         self.count = 0  # of all effects so far: states of loops with another count differ
         self.places: dict[tuple[int, str], tuple[Place, Any]] = {}  # with the values before the call
         self.dictionaries: list[tuple[dict[Any, Any], Any, str, dict[Any, Any]]] = []  # contents before, changed items
+        self.lists: list[tuple[Any, Any, str, list[Any]]] = []  # contents before, and now
         self.sinks: dict[int, tuple[list[Any], str, Any]] = {}  # lists from outside, their accessors and replacements
         self.generators: dict[int, tuple[Any, Any]] = {}  # by id: with their states before the call
         self.arrays = WrittenArrays()
@@ -103,13 +104,15 @@ class Effects:
         """Return the list that a replacement stands for, and its accessor."""
         return next((own, accessor) for own, accessor, made in self.sinks.values() if made is sink)
 
-    def lines(self, expression: Callable[[Any], str], content: Callable[[Any], str], set_value: str) -> list[str]:
+    def lines(
+        self, expression: Callable[[Any], str], content: Callable[[Any], str], pin: Callable[[Any], str]
+    ) -> list[str]:
         """Return the lines of the generated code that make the effects again; it first evaluates all that they need.
 
-        `expression` returns the expression of a value of the trace, `content` that of what stands in an array,
-        `set_value` is the name of `set_value_at`.
+        `expression` returns the expression of a value of the trace, `content` that of what stands in an array, and
+        `pin` that of an object.
         """
-        needed, changes = [], [*self.calls]
+        needed, changes, set_value = [], [*self.calls], pin(set_value_at) if self.places else ""
         for place, _ in self.places.values():  # in the next call another value may be there before
             value = value_at(place.holder, place.name)
             needed += [place.accessor, f"{set_value}.Unset" if value is Unset else expression(value)]
@@ -123,6 +126,9 @@ class Effects:
                 else:
                     needed.append(expression(value))
                     changes.append(f"{name}[{expression(key)}] = e{len(needed) - 1}")
+        for _, _, accessor, now in self.lists:
+            needed += [accessor, f"[{', '.join(map(expression, now))}]"]
+            changes.append(f"{pin(set_content)}(e{len(needed) - 2}, e{len(needed) - 1})")
         for _, accessor, sink in self.sinks.values():
             needed += [accessor, f"[{', '.join(map(expression, list.__iter__(sink)))}]"]
             changes.append(f"e{len(needed) - 2}.extend(e{len(needed) - 1})")
@@ -178,8 +184,9 @@ class Effects:
             set_value_at(place.holder, place.name, before)
         for own, _, sink in self.sinks.values():
             del own[len(own) - len(sink.settled) :]
-        contents = [(holder, dict(holder)) for holder, *_ in self.dictionaries]
-        for holder, content, *_ in self.dictionaries:
+        changed = [*self.dictionaries, *self.lists]
+        contents = [(holder, holder.copy()) for holder, *_ in changed]
+        for holder, content, *_ in changed:
             set_content(holder, content)
         try:
             with self.arrays.undone():
@@ -242,11 +249,21 @@ def set_content(container: Any, items: Any) -> None:
     """Replace all that a list, a dictionary or a set holds."""
     if type(container) is list:
         container[:] = items
+        return
+    container.clear()
+    if isinstance(container, dict):
+        set_items(container, items)
     else:
-        container.clear()
-        container.update(items)
+        (container.extend if type(container) in LISTS else container.update)(items)
 
 
+def set_items(container: dict[Any, Any], items: dict[Any, Any]) -> None:
+    """Write items into a dictionary of any class; `update` of a Counter would add to them."""
+    for key, value in items.items():
+        container[key] = value
+
+
+LISTS = (list, deque)
 set_value_at.Unset = Unset  # type: ignore[attr-defined]
 
 

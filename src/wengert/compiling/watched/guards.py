@@ -7,6 +7,7 @@ a cell, a function), such as `a1['w'][2]` or `k0['lr']`. A guard is an expressio
 from __future__ import annotations
 
 import abc
+import collections
 import functools
 import itertools
 import re
@@ -229,7 +230,11 @@ class Guards:
         """
         shared = self.shared.values()
         accessors = {id(made): (made, accessor) for _, made, accessor in shared} | self.known_objects
-        held = {key for key, (thing, accessor) in accessors.items() if accessor and type(thing) in (list, dict, set)}
+        held = {
+            key
+            for key, (thing, accessor) in accessors.items()
+            if accessor and type(thing) in (list, collections.deque, dict, set)
+        }
         contents = [(made, accessor) for own, made, accessor in shared if own is made and type(made) is np.ndarray]
         apart = {*self._asked, *held, *[id(array) for array, _ in contents]}
         asked = [accessors[key] for key in accessors if key in apart]
@@ -363,7 +368,7 @@ def _pin_label(thing: Any) -> str:
     return thing.__name__ if type(thing) is types.ModuleType else ""
 
 
-MUTABLE = (list, dict, set, np.ndarray)
+MUTABLE = (list, collections.deque, dict, set, np.ndarray)
 """Mutable types whose values keep their identity in the trace; instances of classes have guards of their own."""
 _NUMBER_TYPES = (float, complex, np.generic)
 

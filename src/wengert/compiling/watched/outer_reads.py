@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.watched.effects import Place, value_at
+from wengert.compiling.watched.effects import LISTS, Place, value_at
 from wengert.compiling.watched.inputs import Inputs
 from wengert.compiling.watched.loop_heads import Heads
 from wengert.compiling.watched.trusted import (
@@ -346,15 +346,18 @@ class Reads(Inputs):
         for changed, before in self.swapped.restore(originals):
             if type(changed) is list and [*map(id, changed[: len(before)])] == [*map(id, before)]:
                 self.effects.learned.grown.add(self.describe(self.accessor_of(changed) or ""))
-            if not any([changed is holder for holder, *_ in self.effects.dictionaries]):
+            if not any([changed is holder for holder, *_ in (*self.effects.dictionaries, *self.effects.lists)]):
                 self.give_up(f"it changes a {type(changed).__name__} from outside the function", may_retry=True)
 
     def add_effects(self) -> None:
         """Add the changes of places and dictionaries to the effects."""
         for place, before in self.effects.places.values():
             self._note_change(self.accessor_of_place(place), before, value_at(place.holder, place.name))
-        for holder, original, begun in self.swapped.changed_dictionaries():
+        for holder, original, begun in self.swapped.changed():
             accessor = self.accessor_of(holder)
+            if type(holder) in LISTS:
+                self._add_list(holder, original, accessor or "", [*begun])
+                continue
             items = {key: holder.get(key, Unset) for key in {**begun, **holder}}
             changed = {key: value for key, value in items.items() if value is not begun.get(key, Unset)}
             if not accessor or {*map(type, changed)} - {str, int}:
@@ -364,6 +367,16 @@ class Reads(Inputs):
             self.effects.dictionaries.append((holder, original, accessor, changed))
             for key, value in changed.items():
                 self._note_change(f"{accessor}[{key!r}]", begun.get(key), value)
+
+    def _add_list(self, holder: Any, original: Any, accessor: str, begun: list[Any]) -> None:
+        """Add the content of a list or deque to the effects; the next trace handles a list that only grows."""
+        items = [*holder]
+        is_longer = type(holder) is list and len(items) > len(begun)
+        if accessor and not (is_longer and all([a is b for a, b in zip(begun, items, strict=False)])):
+            self.effects.count += 1
+            self.effects.lists.append((holder, original, accessor, items))
+            for k, (before, after) in enumerate(zip(begun, items, strict=False)):
+                self._note_change(f"{accessor}[{k}]", before, after)
 
     def _add_written_arrays(self) -> None:
         """Add the arrays from outside into which the code wrote to the effects, and guard that they lie apart."""

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.watched.effects import set_value_at
 from wengert.compiling.watched.outer_reads import Reads
 from wengert.compiling.watched.symbolic_ints import SymbolicInt
 from wengert.compiling.watched.watchable import (
@@ -91,7 +90,7 @@ def effect_lines(reads: Reads, recording: Recording) -> list[str]:
         reads.give_up("it prints an array into which it also writes. Print a copy: print(a.copy())")
     expression = functools.partial(result_expression, reads, recording, slots=reads.slots, is_effect=True)
     content = functools.partial(_content_expression, reads, recording)
-    return reads.effects.lines(expression, content, reads.pin(set_value_at))
+    return reads.effects.lines(expression, content, reads.pin)
 
 
 def _content_expression(reads: Reads, recording: Recording, array: np.ndarray) -> str:
@@ -109,7 +108,7 @@ def _effect_expression(reads: Reads, recording: Recording, value: Any, slots: li
         return _text_expression(reads, recording, value, slots)
     if type(value) in ATOMS:
         return literal(value) or reads.pin(value)
-    if known := reads.accessor_of(value):
+    if known := reads.accessor_of(value) or (reads.input_name(value) if type(value) is np.ndarray else None):
         return known
     is_constant = type(value) is types.FunctionType or issubclass(
         type(value), (type, types.ModuleType, *CONSTANT_CALLABLES)
