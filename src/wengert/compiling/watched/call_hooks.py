@@ -28,6 +28,7 @@ from wengert.compiling.watched.read_hooks import (
 from wengert.compiling.watched.trusted import (
     LIBRARY_MODULES,
     LIBRARY_ONLY,
+    RULES_FOLDER,
     TRUSTED_LIBRARIES,
     belongs_to_user,
     is_engine_code,
@@ -40,10 +41,12 @@ from wengert.compiling.watched.watchable import ATOMS, COMPARED_BY_VALUE, CONSTA
 from wengert.hooks.calls import resolve
 from wengert.hooks.decide import decide
 from wengert.hooks.policy import Kind
+from wengert.hooks.standins.compiled import is_of_numba
 from wengert.recording.primitives import primitive_of
 from wengert.recording.recording import STATE, silent
-from wengert.recording.slots import slot_of
+from wengert.recording.slots import holds_traced, slot_of
 from wengert.recording.swapped_code import is_born
+from wengert.rulebook.registry import rules
 from wengert.values.frames import user_frame
 from wengert.values.identity_set import Functions
 from wengert.values.names import home_of
@@ -106,6 +109,8 @@ def _replacement_of(f: Any, reads: Reads) -> Any:
         return _watched_lookup(f, reads)
     if type(f) is functools._lru_cache_wrapper:
         return _watched_cached(f, reads)
+    if is_of_numba(f):
+        return _watched_compiled(f, reads)
     if is_draw(f):
         return watched_draw(f, reads)
     if type(f) in _GENERATOR_MAKER_TYPES and f in GENERATOR_MAKERS:
@@ -160,6 +165,18 @@ def _watched_cached(f: Any, reads: Reads) -> Callable[..., Any]:
             if type(part) is np.ndarray and slot_of(reads.recording, part) is None:
                 reads.cached_arrays.append((part, part.copy()))
         return found
+
+    return call
+
+
+def _watched_compiled(f: Any, reads: Reads) -> Callable[..., Any]:
+    """Return the replacement of a function that numba compiled: its Python function runs if an argument is traced."""
+    resolved = resolve(f, STATE.site)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if not any([holds_traced((part,)) for part in nested_leaves((args, kwargs))]):
+            reads.give_up("it calls a function that numba compiled with constants only")
+        return resolved(*args, **kwargs)
 
     return call
 
@@ -304,9 +321,20 @@ def _refused_call(f: Any, inside: bool = False) -> str | None:
         return None if belongs_to_user(f) or top_package(home) in trusted else f"it creates a {home}.{name}"
     if home == "posix" and (name == "fspath" or name.startswith("_path_")):
         return None
+    if _has_rule_of_ours(f):
+        return None
     if top_package(home) not in trusted or _has_side_effects(name, inside):
         return f"it calls {home + '.' if home else ''}{name}, which may have side effects or hidden inputs"
     return None
+
+
+def _has_rule_of_ours(f: Any) -> bool:
+    """Whether this package has a rule or a stand-in for a function in C: then it computes, and does nothing else."""
+    if type(f) not in (types.BuiltinFunctionType, np.ufunc):
+        return False
+    primitive, standin = primitive_of(f), rules.standin_of(f)
+    places = primitive.rule.where if primitive is not None and primitive.rule is not None else ""
+    return RULES_FOLDER in places or RULES_FOLDER in getattr(getattr(standin, "__code__", None), "co_filename", "")
 
 
 def _refused_function(f: types.FunctionType, inside: bool) -> str | None:

@@ -43,6 +43,7 @@ from wengert.compiling.watched.watchable import (
     walked,
 )
 from wengert.hooks.code_swap import prepare
+from wengert.hooks.standins.compiled import is_of_numba
 from wengert.recording.primitives import INPUT
 from wengert.recording.recording import STATE, Recording
 from wengert.recording.shadow import SHADOW
@@ -232,6 +233,8 @@ class Inputs(Guards):
         elif t is types.MethodType:
             self.add_guard(f"type({accessor}) is {self.pin(t)} and {accessor}.__func__ is {self.pin(value.__func__)}")
             self.read(value.__self__, f"{accessor}.__self__")
+        elif is_of_numba(value):
+            self.guard_is(accessor, value)
         elif issubclass(t, Wrapper):
             self.guard_is(accessor, value)
             self.read_callable(value.wrapped)

@@ -11,7 +11,6 @@ import dis
 import enum
 import functools
 import importlib.util
-import os
 import types
 import typing
 from collections.abc import Callable, Iterator, Mapping
@@ -24,6 +23,7 @@ from wengert.compiling.watched.inputs import Inputs
 from wengert.compiling.watched.loop_heads import Heads
 from wengert.compiling.watched.trusted import (
     LIBRARY_ONLY,
+    RULES_FOLDER,
     belongs_to_user,
     is_engine_code,
     is_library_namespace,
@@ -420,7 +420,7 @@ class Reads(Inputs):
         self.guard_used_classes()
         for primitive in {entry[0] for entry in self.recording.entries if entry is not None}:
             rule = None if type(primitive.fn) is types.FunctionType else getattr(primitive, "rule", None)
-            if rule is not None and _RULES_FOLDER not in rule.where and not is_tensor_function(type(primitive.fn)):
+            if rule is not None and RULES_FOLDER not in rule.where and not is_tensor_function(type(primitive.fn)):
                 self.give_up(f"it calls an object with a custom rule ({rule.where})")
         self._add_written_arrays()
         for accessor, array, _ in self.changed_arrays():
@@ -434,7 +434,6 @@ _CLASS_CHECKS: dict[Any, str] = {isinstance: "__instancecheck__", issubclass: "_
 _ABC_METHODS = {vars(abc.ABCMeta)[name] for name in _CLASS_CHECKS.values()}
 _WITH_ATTRIBUTES = (functools.partial, Transformed, Wrapper)
 """Classes of objects that user code may give attributes which the hooks do not see."""
-_RULES_FOLDER = f"{os.sep}wengert_rules{os.sep}"
 MEMORY_ATTRIBUTES = {"flags", "base", "data", "ctypes", "__array_interface__", "__array_struct__"}
 """Attributes of arrays that tell of their memory."""
 

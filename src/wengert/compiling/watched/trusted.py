@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import types
 from typing import Any
@@ -25,6 +26,7 @@ LIBRARY_ONLY = {
 }  # fmt: skip
 """Modules of the standard library that these may call, but user code may not; its reads of their state are guarded."""
 LIBRARY_MODULES = TRUSTED_LIBRARIES | LIBRARY_ONLY
+RULES_FOLDER = f"{os.sep}wengert_rules{os.sep}"
 
 
 def top_package(home: str) -> str:

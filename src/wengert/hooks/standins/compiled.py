@@ -16,15 +16,21 @@ def source_of(f: Any) -> Callable[..., Any] | None:
 
     Return None for any other `f`. The compiled function keeps its code, which numba may read later.
     """
-    if type(f).__module__.partition(".")[0] != "numba":
+    if not is_of_numba(f):
         return None
-    function = getattr(f, "py_func", None)
-    if type(function) is types.FunctionType:
-        return instrumented(function)
+    made = instrumented(getattr(f, "py_func", None) or f._dispatcher.py_func)
+    return elementwise(made) if type(f).__name__ == "DUFunc" else made
+
+
+def is_of_numba(f: Any) -> bool:
+    """Whether numba has compiled a callable from a Python function, which it still has."""
+    if type(f).__module__.partition(".")[0] != "numba":
+        return False
+    if type(getattr(f, "py_func", None)) is types.FunctionType:
+        return True
     function = getattr(getattr(f, "_dispatcher", None), "py_func", None)
-    if type(function) is not types.FunctionType or type(f).__name__ != "DUFunc" or f.nout != 1:
-        return None  # a generalised ufunc works on whole arrays, and writes its results
-    return elementwise(instrumented(function))
+    # a generalised ufunc works on whole arrays, and writes its results
+    return type(function) is types.FunctionType and type(f).__name__ == "DUFunc" and f.nout == 1
 
 
 def elementwise(f: Callable[..., Any]) -> Callable[..., Any]:
