@@ -146,3 +146,34 @@ def test_compiled_with_a_changing_integer(integer: Any) -> None:
         x = ARGUMENTS[n % 3] + n
         np.testing.assert_allclose(compiled(x, n), wg.grad(f)(x, n), rtol=1e-12)
     assert "3 traces" in compiled.explain()
+
+
+def swaps(a: Any, k: int, m: int) -> None:
+    a[k], a[m] = a[m], a[k]
+
+
+def stores_an_item(a: Any, k: int, m: int) -> None:
+    row = a[k]
+    row[m] = 5.0
+    a[m] = row
+
+
+def turns(a: Any, k: int, m: int) -> None:
+    a[:] = np.rot90(a, k) + m
+
+
+@pytest.mark.parametrize("change", [swaps, stores_an_item, turns])
+def test_compiled_with_two_changing_integers(change: Any) -> None:
+    """Whether a row is stored into its own place depends on the integers."""
+
+    def f(x: Any, k: int, m: int) -> Any:
+        a = np.outer(x, [1.0, 2.0, 3.0])
+        change(a, k, m)
+        return np.sum(a * WEIGHTS)
+
+    compiled = wg.compile(wg.grad(f), quiet=True)
+    rng = np.random.default_rng(4)
+    for n in range(30):
+        x, (k, m) = ARGUMENTS[n % 3] + n, map(int, rng.integers(0, 3, 2))
+        np.testing.assert_allclose(compiled(x, k, m), wg.grad(f)(x, k, m), rtol=1e-12)
+    assert "runs uncompiled" not in compiled.explain()

@@ -48,6 +48,8 @@ def record_store(array: np.ndarray, key: Any, value: Any) -> None:
     if array.dtype.char in "OV" and foreign.store(recording, array, key, value):
         return
     if isinstance(value, np.ndarray) and _writes_itself_back(memory, array, key, value):
+        if recording.keep:
+            memory.placed.stays(recording, value, array, (key, slot_of_key(recording, key)))
         array[key] = value  # `a[1:] *= 2` ends with this: the region is stored back, and nothing changes
         return
     if type(value) not in C_ONLY_TYPES or type(value) is list or type(value) is tuple:

@@ -14,6 +14,7 @@ from numpy.lib.array_utils import byte_bounds
 
 from wengert.recording.decisions import exact
 from wengert.recording.recording import Recording
+from wengert.values.functional import as_index
 from wengert.values.views import owner_of
 
 
@@ -46,6 +47,14 @@ class PlacedViews:
         """Whether there are such views of the memory of this array."""
         return bool(self._views) and id(owner) in self._views and self._views[id(owner)][0]() is owner
 
+    def stays(self, recording: Recording, view: np.ndarray, array: np.ndarray, key: Any) -> None:
+        """Guard that `array[key]` lies where this view does; `key` has the slots in it, too."""
+        if key[1] is None and not self._views:
+            return
+        mine = self.use(recording, view)
+        if mine is None or array is not owner_of(view) or not _are_same(recording, mine[1], key[1]):
+            exact(recording, [[part for each in (mine, key) if each for part in _parts(each[0])]])
+
     def use(self, recording: Recording, array: np.ndarray) -> Any:
         """Return the key of an array that is about to be read or written as memory, and the slots in it.
 
@@ -64,3 +73,17 @@ class PlacedViews:
         for each in enclosing:
             exact(recording, each.integers)
         return None
+
+
+def _parts(key: Any) -> list[Any]:
+    return [*key] if type(key) is tuple else [key]
+
+
+def _are_same(recording: Recording, a: Any, b: Any) -> bool:
+    """Whether the slots in two keys hold the same integers: equal slots, or those of one counter as an index."""
+    if type(a) is tuple and type(b) is tuple:
+        return len(a) == len(b) and all([_are_same(recording, x, y) for x, y in zip(a, b, strict=True)])
+    if a == b or type(a) is not int or type(b) is not int:
+        return bool(a == b)
+    one, other = recording.entries[a], recording.entries[b]
+    return bool(one and other and one[0].fn is other[0].fn is as_index and one[2] == other[2])

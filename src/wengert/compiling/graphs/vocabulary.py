@@ -170,7 +170,8 @@ def _translate_reshape(graph: Graph, spec: ValueSpec, a: Any, shape: Any = None)
 
 def _translate_transpose(graph: Graph, spec: ValueSpec, a: Any, axes: Any = None) -> Any:
     n = len(spec.shape)
-    if not (is_real(a) and is_array_node(a)) or any([type(axis) is not int for axis in axes or ()]):
+    is_known = axes is None or (type(axes) in (tuple, list) and all([type(axis) is int for axis in axes]))
+    if not (is_real(a) and is_array_node(a) and is_known):
         return None  # an axis may be a computed integer
     order = tuple(range(n))[::-1] if axes is None else tuple([axis % n for axis in axes])
     return graph.call(np.transpose, a, order)
