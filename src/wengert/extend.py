@@ -1,5 +1,6 @@
 """The public interface for rules; the rules of this package use it too."""
 
+from wengert.api.examples import OnExamples, as_written, on_examples
 from wengert.api.gradient import grad
 from wengert.api.implicit import followed
 from wengert.api.integral import Tolerance, nodes_for
@@ -64,6 +65,7 @@ __all__ = [
     "NoDerivativeError",
     "NoTangent",
     "NotConvergedWarning",
+    "OnExamples",
     "ProjectTo",
     "RefusedCallError",
     "RuleError",
@@ -78,6 +80,7 @@ __all__ = [
     "addlens",
     "adjoint",
     "as_index",
+    "as_written",
     "batching",
     "computes",
     "computes_nothing",
@@ -100,6 +103,7 @@ __all__ = [
     "multilinear",
     "nodes_for",
     "non_differentiable",
+    "on_examples",
     "order",
     "overlaps",
     "partials",

@@ -15,6 +15,7 @@ from scipy import integrate
 
 from wengert.extend import NotConvergedWarning, RefusedCallError, stands_for, unseen, with_value
 from wengert_rules.scipy.arguments import arguments, unpacked
+from wengert_rules.scipy.integrate.along_steps import along_steps
 from wengert_rules.scipy.integrate.steps import OTHERS, STEPS, over
 
 EXPLICIT = (integrate.RK23, integrate.RK45, integrate.DOP853)
@@ -44,6 +45,8 @@ written: Any = types.FunctionType(
 @stands_for(integrate.solve_ivp)
 def solve_ivp(*given: Any, **words: Any) -> Any:
     call = arguments(integrate.solve_ivp, given, words)
+    if (found := along_steps(call)) is not None:
+        return found
     if call["method"] in STEPS or call["method"] in EXPLICIT:
         return written(*given, **words)  # in Python all through: its steps, and how long they are, are followed
     if call.get("events") is not None:

@@ -1,0 +1,102 @@
+"""The linear equations between small changes of a method's slopes, and their transpose."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wengert.extend import batching, linear, vjp_rule
+
+
+class LinearSteps:
+    """The equations κ = r + J (η + h A κ) of the changes κ of the slopes of explicit steps, and η of the values.
+
+    η grows by h B κ in each step, from zero on. J holds ∂f/∂y at each stage of each step.
+    """
+
+    def __init__(self, A: np.ndarray, B: np.ndarray, h: np.ndarray, J: np.ndarray) -> None:
+        self.A, self.B, self.h, self.J = A, B, h[:, None, None], J
+        n = J.shape[-1]
+        per_unit = np.empty_like(J)  # κ for each unit of η
+        for i in range(B.size):
+            per_unit[:, i] = J[:, i] @ (np.eye(n) + self._moved(per_unit, A[i, :i]))
+        self.per_unit, self.growth = per_unit, np.eye(n) + self._moved(per_unit, B)
+
+    def _moved(self, slopes: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Return h Σ wᵢ kᵢ in each step."""
+        total = np.zeros(slopes.shape[:1] + slopes.shape[2:])
+        for i, weight in enumerate(weights):
+            if weight:
+                total += weight * slopes[:, i]
+        return total * self.h
+
+    def solved(self, r: np.ndarray) -> np.ndarray:
+        """Return κ; an axis of examples may stand in front."""
+        found = _examples_last(r)  # (steps, stages, n, examples)
+        for i in range(self.B.size):
+            if np.any(self.A[i, :i]):
+                found[:, i] += self.J[:, i] @ self._moved(found, self.A[i, :i])
+        added = self._moved(found, self.B)
+        eta = np.zeros_like(added)
+        for k in range(len(eta) - 1):
+            eta[k + 1] = self.growth[k] @ eta[k] + added[k]
+        found += self.per_unit @ eta[:, None]
+        return _examples_first(found, r.ndim)
+
+    def transposed(self, kappa_bar: np.ndarray) -> np.ndarray:
+        """Return r̄ for the cotangent of κ."""
+        found = _examples_last(kappa_bar)
+        per_unit, growth = np.swapaxes(self.per_unit, -1, -2), np.swapaxes(self.growth, -1, -2)
+        added = (per_unit @ found).sum(axis=1)
+        after = np.zeros_like(added)  # the cotangent of η at the end of each step
+        for k in range(len(after) - 1, 0, -1):
+            after[k - 1] = growth[k] @ after[k] + added[k]
+        after = self.h * after
+        for i in range(self.B.size - 1, -1, -1):
+            found[:, i] += self.B[i] * after
+            if np.any(self.A[i, :i]):
+                moved = self.h * (np.swapaxes(self.J[:, i], -1, -2) @ found[:, i])
+                for j in np.flatnonzero(self.A[i, :i]):
+                    found[:, j] += self.A[i, j] * moved
+        return _examples_first(found, kappa_bar.ndim)
+
+
+def _examples_last(x: np.ndarray) -> np.ndarray:
+    """Copy an array of three axes, with the axis of examples behind them."""
+    return np.array(np.moveaxis(x, 0, -1) if x.ndim == 4 else x[..., None], order="C")
+
+
+def _examples_first(x: np.ndarray, ndim: int) -> np.ndarray:
+    return np.moveaxis(x, -1, 0) if ndim == 4 else x[..., 0]
+
+
+def changes_of_slopes(r: Any, *, steps: Any) -> Any:
+    """The changes of all slopes for the residuals `r` of their equations."""
+    return steps.solved(r)
+
+
+def residuals_of_slopes(r: Any, *, steps: Any) -> Any:
+    """The transpose of `changes_of_slopes`."""
+    return steps.transposed(r)
+
+
+@vjp_rule(changes_of_slopes)
+def changes_of_slopes_(y_bar, y, r, *, steps):
+    """κ = S r  ⇒  r̄ = Sᵀ κ̄."""
+    return residuals_of_slopes(y_bar, steps=steps)
+
+
+@vjp_rule(residuals_of_slopes)
+def residuals_of_slopes_(y_bar, y, r, *, steps):
+    """κ = Sᵀ r  ⇒  r̄ = S κ̄."""
+    return changes_of_slopes(y_bar, steps=steps)
+
+
+linear(changes_of_slopes)
+linear(residuals_of_slopes)
+
+
+@batching(changes_of_slopes, residuals_of_slopes)
+def on_batch(batch, r, *, steps):
+    return batch.fn(r, steps=steps)

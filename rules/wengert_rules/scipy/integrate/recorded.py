@@ -1,0 +1,139 @@
+"""Solutions of SciPy's Runge-Kutta methods, with the steps that they accepted and the slopes of these."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.integrate import DOP853, RK23, RK45, solve_ivp
+
+from wengert_rules.scipy.integrate.linear_steps import LinearSteps
+
+NEAR = 1e-6
+"""The largest relative difference between the slopes of f on all stages and those that SciPy computed one by one."""
+
+
+class Tableau(NamedTuple):
+    """The coefficients of a Runge-Kutta method; its last stages, if `stages` are fewer, only serve interpolation.
+
+    y between two steps is y + h Σ wᵢ(x) kᵢ with the weights w(x) = `basis(x) @ mixture`, x from 0 to 1.
+    """
+
+    A: np.ndarray
+    B: np.ndarray
+    C: np.ndarray
+    stages: int
+    basis: Callable[[Any], Any]
+    mixture: np.ndarray
+
+    def without_interpolation(self) -> Tableau:
+        """The method for the values at its steps alone."""
+        s = self.stages
+        return self._replace(A=self.A[:s, :s], B=self.B[:s], C=self.C[:s], mixture=self.mixture[:, :s])
+
+
+def powers(count: int) -> Callable[[Any], Any]:
+    """The function x ↦ (x, x², …), with a row for each x."""
+    return lambda x: np.stack([x**k for k in range(1, count + 1)], axis=1)
+
+
+def products(count: int) -> Callable[[Any], Any]:
+    """The function x ↦ (x, x (1 - x), x² (1 - x), …), with a row for each x."""
+
+    def basis(x: Any) -> Any:
+        columns = [x]
+        for k in range(1, count):
+            columns.append(columns[-1] * (1 - x if k % 2 else x))
+        return np.stack(columns, axis=1)
+
+    return basis
+
+
+def with_end(method: Any) -> Tableau:
+    """The coefficients of a method that interpolates with the slope at the end of the step."""
+    s = method.n_stages
+    A = np.zeros((s + 1, s + 1))
+    A[:s, : method.A.shape[1]], A[s, :s] = method.A, method.B
+    B, C = np.append(method.B, 0.0), np.append(method.C, 1.0)
+    return Tableau(A, B, C, s, powers(method.P.shape[1]), np.array(method.P.T))
+
+
+def with_extra_stages() -> Tableau:
+    """The coefficients of DOP853, which interpolates with three more stages."""
+    s = DOP853.n_stages
+    count = s + 1 + len(DOP853.C_EXTRA)
+    A, B = np.zeros((count, count)), np.zeros(count)
+    A[:s, :s], A[s, :s], A[s + 1 :] = DOP853.A, DOP853.B, DOP853.A_EXTRA
+    B[:s] = DOP853.B
+    first, last = np.eye(count)[0], np.eye(count)[s]
+    mixture = np.stack([B, first - B, 2 * B - last - first, *DOP853.D])
+    return Tableau(A, B, np.concatenate([DOP853.C, [1.0], DOP853.C_EXTRA]), s, products(len(mixture)), mixture)
+
+
+TABLEAUX = {RK23: with_end(RK23), RK45: with_end(RK45), DOP853: with_extra_stages()}
+
+
+class Steps:
+    """The accepted steps of a solution: their times, the values there, and the slopes of their stages.
+
+    `points` holds the (t, y) of the stages whose slopes SciPy computed. They are at the places `where` among all, and
+    `back` says for each of all its place among these, or one behind them.
+    """
+
+    def __init__(self, tableau: Tableau, kept: list[list[Any]]) -> None:
+        count, n, stages = tableau.C.size, kept[0][1].size, tableau.stages
+        self.slopes, computed = np.zeros((len(kept), count, n)), np.zeros((len(kept), count), bool)
+        for k, (_, _, slopes, _, _) in enumerate(kept):
+            self.slopes[k, : len(slopes)], computed[k, : len(slopes)] = slopes, True
+        if not computed[:, stages:].any():
+            tableau, computed, self.slopes = tableau.without_interpolation(), computed[:, :stages], self.slopes[:, :stages]
+        self.tableau = tableau
+        self.times = np.array([kept[0][0], *[step[3] for step in kept]])
+        self.values = np.array([kept[0][1], *[step[4] for step in kept]])
+        h = np.diff(self.times)
+        t = self.times[:-1, None] + h[:, None] * tableau.C
+        y = self.values[:-1, None] + h[:, None, None] * (tableau.A @ self.slopes)
+        self.points = t[computed], y[computed]
+        self.where, self.back = np.flatnonzero(computed), np.full(computed.shape, np.count_nonzero(computed))
+        self.back[computed] = np.arange(self.where.size)
+
+    def linear(self, f: Any) -> LinearSteps:
+        """Return the linear equations of changes of the slopes, where f holds on all stages."""
+        n = self.slopes.shape[-1]
+        J = np.zeros((self.back.size, n, n))
+        J[self.where] = f.slopes(*self.points)
+        return LinearSteps(self.tableau.A, self.tableau.B, np.diff(self.times), J.reshape(*self.slopes.shape, n))
+
+    def are_slopes(self, found: np.ndarray) -> bool:
+        """Whether these are the slopes, but for rounding."""
+        return bool(np.all(np.abs(found - self.slopes) <= NEAR * np.max(np.abs(self.slopes), axis=(0, 1))))
+
+    def at(self, t: np.ndarray) -> np.ndarray:
+        """Return the step in which each of some times lies; a time between two belongs to the earlier step."""
+        forward = 1.0 if self.times[-1] >= self.times[0] else -1.0
+        found = np.searchsorted(forward * self.times, forward * t, side="left") - 1
+        return np.clip(found, 0, len(self.times) - 2)
+
+
+def recorded(method: Any, **words: Any) -> tuple[Any, Steps | None]:
+    """What `solve_ivp` returns, and its steps; None if there are none, or if they are not finite."""
+    kept: list[list[Any]] = []
+    tableau = TABLEAUX[method]
+
+    class Recording(method):  # type: ignore[misc]
+        def _step_impl(self) -> Any:
+            before = self.t, self.y
+            done = super()._step_impl()
+            if done[0]:
+                kept.append([*before, self.K[: tableau.stages].copy(), self.t, self.y])
+            return done
+
+        def _dense_output_impl(self) -> Any:
+            found = super()._dense_output_impl()
+            kept[-1][2] = getattr(self, "K_extended", self.K).copy()
+            return found
+
+    solution = solve_ivp(method=Recording, **words)
+    steps = Steps(tableau, kept) if kept else None
+    return solution, None if steps is None or not np.all(np.isfinite(steps.slopes)) else steps

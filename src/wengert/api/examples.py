@@ -1,0 +1,143 @@
+"""A function traced once, on one example, and then called on batches of examples, for solvers that call it often."""
+
+from __future__ import annotations
+
+import types
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.api.tangents import jvp_of_call
+from wengert.batching.axes import Examples
+from wengert.batching.example import Program, ProgramInput, as_outer_variables, trace_program
+from wengert.batching.play import DiffersError, play_batched
+from wengert.errors import NoBatchingRuleWarning
+from wengert.recording.pullback_reads import FarReach
+from wengert.recording.recording import Recording, calling
+from wengert.recording.session import active_recording
+from wengert.values.codes import code_of
+from wengert.values.snapshots import Reach
+from wengert.values.undo_stack import Owed
+
+LARGEST_CHUNK = 1 << 20
+"""The most numbers of a tangent that are pushed at once."""
+
+
+class OnExamples:
+    """A function of arrays, traced on one example, which computes a batch of examples at once."""
+
+    def __init__(self, program: Program, outer: Recording | None) -> None:
+        self._program, self._outer = program, outer
+
+    def __call__(self, *batches: np.ndarray) -> Any:
+        """Return the results for all examples, along the first axis. None if an example takes another branch."""
+        watching, size = active_recording(), len(batches[0])
+        call = calling(watching)
+        program = self._program._replace(sources=[ProgramInput(batch, True) for batch in batches])
+        try:
+            with warnings.catch_warnings(action="ignore", category=NoBatchingRuleWarning):
+                if watching is not self._outer:
+                    return _batch_of(play_batched(program, size, call), size, call)
+                with as_outer_variables(program, watching):
+                    return _batch_of(play_batched(program, size, call), size, call)
+        except DiffersError:
+            return None
+
+    def slopes(self, *batches: np.ndarray) -> np.ndarray:
+        """Return the Jacobians of the vectors of results by the vectors in the last batch, one for each example."""
+        *others, last = batches
+        size, n = last.shape
+        rows = max(1, LARGEST_CHUNK // (n * n))
+        found = np.empty((size, n, n))
+        for start in range(0, size, rows):
+            stop = min(size, start + rows)
+            part = [batch[start:stop] for batch in others]
+            directions = np.broadcast_to(np.eye(n)[:, None, :], (n, stop - start, n))
+            _, dots, _ = jvp_of_call(
+                lambda y, part=part: self(*part, y), (last[start:stop],), {}, (0,), (directions,), size=n, quiet=True
+            )
+            found[start:stop] = np.moveaxis(np.reshape(dots, directions.shape), 0, -1)
+        return found
+
+
+def _batch_of(result: Any, size: int, call: Callable[..., Any]) -> Any:
+    """Return a result of a program as one array, with an axis of examples, also where all share it or a part."""
+    if type(result) is Examples:
+        return result.batch
+    if type(result) in (list, tuple):
+        return call(np.stack, [_batch_of(part, size, call) for part in result], 1)
+    return np.stack([result.value] * size)
+
+
+def on_examples(f: Callable[..., Any], *batches: np.ndarray) -> OnExamples | None:
+    """Trace `f` on the first example of some batches, for calls on other batches.
+
+    Parameters:
+        f (callable): A function of arrays that returns an array, a number, or a list or tuple of these.
+        *batches (array): Its arguments, with the examples along the first axis.
+    Returns:
+        OnExamples | None: A function of batches, which may read traced values as f does. None if f cannot be traced
+            alone, or changes something: then nothing is left changed.
+    See Also:
+        unseen
+
+    Examples:
+        >>> squares = wg.extend.on_examples(lambda x: x * x, np.ones((1, 2)))
+        >>> squares(np.array([[1.0, 2.0], [3.0, 4.0]]))
+        array([[ 1.,  4.],
+               [ 9., 16.]])
+    """
+    outer = active_recording()
+    state = _State(f)
+    try:
+        program = trace_program(f, tuple([Examples(batch) for batch in batches]), {}, outer, refuses_writes=False)
+    except Exception as error:
+        if outer is not None and error in outer.refusals:
+            raise
+        program = None
+    if state.is_put_back() or program is None:
+        return None
+    return OnExamples(program, outer)
+
+
+class _State:
+    """What a function can reach and change, as it was before a call."""
+
+    def __init__(self, f: Callable[..., Any]) -> None:
+        far = FarReach((f,))
+        self.reaches = far, Reach((f,))
+        self.contents = [(array, array.tobytes()) for array in far.arrays if array.flags.writeable]
+
+    def is_put_back(self) -> bool:
+        """Put back what has changed; return whether anything had."""
+        changed = [(array, was) for array, was in self.contents if array.tobytes() != was]
+        for array, was in changed:
+            array[...] = np.frombuffer(was, array.dtype).reshape(array.shape)
+        kept = all([reach.is_unchanged() for reach in self.reaches])
+        if not kept:
+            for reach in self.reaches:
+                reach.put_back(Owed())
+        return bool(changed) or not kept
+
+
+def as_written(f: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a Python function that runs the code of `f` as the user wrote it, without hooks; else f itself.
+
+    Parameters:
+        f (callable): The function.
+    Returns:
+        callable: A function that computes the same.
+    See Also:
+        unseen
+
+    Examples:
+        >>> wg.extend.as_written(lambda x: x + 1)(1)
+        2
+    """
+    if type(f) is not types.FunctionType:
+        return f
+    made = types.FunctionType(code_of(f), f.__globals__, f.__name__, f.__defaults__, f.__closure__)
+    made.__kwdefaults__ = f.__kwdefaults__
+    return made
