@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import operator
 import types
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from wengert.api.tangents import jvp_of_call
-from wengert.batching.axes import Examples
+from wengert.batching.axes import Examples, repeat_for_examples
 from wengert.batching.example import Program, ProgramInput, as_outer_variables, trace_program
 from wengert.batching.play import DiffersError, play_batched
 from wengert.errors import NoBatchingRuleWarning
+from wengert.hooks.solver_callbacks import unseen
 from wengert.recording.pullback_reads import FarReach
 from wengert.recording.recording import Recording, calling
 from wengert.recording.session import active_recording
@@ -25,25 +27,75 @@ LARGEST_CHUNK = 1 << 20
 """The most numbers of a tangent that are pushed at once."""
 
 
-class OnExamples:
-    """A function of arrays, traced on one example, which computes a batch of examples at once."""
+MOST_BRANCHES = 16
+"""The most groups of examples that take the same branches."""
 
-    def __init__(self, program: Program, outer: Recording | None) -> None:
-        self._program, self._outer = program, outer
+
+class OnExamples:
+    """A function of arrays, traced on one example, which computes a batch of examples at once.
+
+    If examples take different branches, the function is traced for each of these, and computes the examples of each.
+    """
+
+    def __init__(self, f: Callable[..., Any], program: Program, outer: Recording | None) -> None:
+        self._f, self._program, self._outer = f, program, outer
+        self._groups: list[tuple[Program, np.ndarray]] | None = None
 
     def __call__(self, *batches: np.ndarray) -> Any:
-        """Return the results for all examples, along the first axis. None if an example takes another branch."""
-        watching, size = active_recording(), len(batches[0])
-        call = calling(watching)
-        program = self._program._replace(sources=[ProgramInput(batch, True) for batch in batches])
+        """Return the results for all examples, along the first axis. None if they cannot be computed together."""
         try:
-            with warnings.catch_warnings(action="ignore", category=NoBatchingRuleWarning):
-                if watching is not self._outer:
-                    return _batch_of(play_batched(program, size, call), size, call)
-                with as_outer_variables(program, watching):
-                    return _batch_of(play_batched(program, size, call), size, call)
+            if self._groups is None:
+                return self._played(self._program, batches)
+        except DiffersError:
+            self._groups = self._groups_of(batches)
+        if not self._groups:
+            return None
+        call = calling(active_recording())
+        try:
+            parts = [self._played(program, [call(operator.getitem, b, rows) for b in batches])
+                     for program, rows in self._groups]  # fmt: skip
         except DiffersError:
             return None
+        order = np.argsort(np.concatenate([rows for _, rows in self._groups]))
+        return call(operator.getitem, call(np.concatenate, parts), order)
+
+    def _played(self, program: Program, batches: Sequence[np.ndarray]) -> Any:
+        """Return the results of a program. Errors: DiffersError."""
+        watching, size = active_recording(), len(batches[0])
+        call = calling(watching)
+        program = program._replace(sources=[ProgramInput(batch, True) for batch in batches])
+        with warnings.catch_warnings(action="ignore", category=NoBatchingRuleWarning):
+            if watching is not self._outer:
+                return _batch_of(play_batched(program, size, call), size, call)
+            with as_outer_variables(program, watching):
+                return _batch_of(play_batched(program, size, call), size, call)
+
+    def _groups_of(self, batches: Sequence[np.ndarray]) -> list[tuple[Program, np.ndarray]]:
+        """Return a program for each group of examples that take the same branches; [] if there is none for some."""
+        groups: list[tuple[Program, np.ndarray]] = []
+        program, left = self._program, np.arange(len(batches[0]))
+        while True:
+            rows = self._agreeing(program, batches, left)
+            if not rows.size:
+                return []
+            groups.append((program, rows))
+            left = np.setdiff1d(left, rows)
+            if not left.size:
+                return groups
+            made = None if len(groups) == MOST_BRANCHES else _program_of(self._f, [b[left] for b in batches])
+            if made is None:
+                return []
+            program = made
+
+    def _agreeing(self, program: Program, batches: Sequence[np.ndarray], rows: np.ndarray) -> np.ndarray:
+        """Return those of some examples that run as the program does."""
+        while rows.size:
+            try:
+                unseen(self._played, program, [batch[rows] for batch in batches])
+                return rows
+            except DiffersError as error:
+                rows = rows[:0] if error.agree is None else rows[error.agree]
+        return rows
 
     def slopes(self, *batches: np.ndarray) -> np.ndarray:
         """Return the Jacobians of the vectors of results by the vectors in the last batch, one for each example."""
@@ -68,7 +120,7 @@ def _batch_of(result: Any, size: int, call: Callable[..., Any]) -> Any:
         return result.batch
     if type(result) in (list, tuple):
         return call(np.stack, [_batch_of(part, size, call) for part in result], 1)
-    return np.stack([result.value] * size)
+    return repeat_for_examples(result.value, size, call)
 
 
 def on_examples(f: Callable[..., Any], *batches: np.ndarray) -> OnExamples | None:
@@ -89,6 +141,12 @@ def on_examples(f: Callable[..., Any], *batches: np.ndarray) -> OnExamples | Non
         array([[ 1.,  4.],
                [ 9., 16.]])
     """
+    program = _program_of(f, batches)
+    return None if program is None else OnExamples(f, program, active_recording())
+
+
+def _program_of(f: Callable[..., Any], batches: Sequence[np.ndarray]) -> Program | None:
+    """Trace a function on the first example of some batches. None if it cannot be traced alone, or changes something."""
     outer = active_recording()
     state = _State(f)
     try:
@@ -97,9 +155,7 @@ def on_examples(f: Callable[..., Any], *batches: np.ndarray) -> OnExamples | Non
         if outer is not None and error in outer.refusals:
             raise
         program = None
-    if state.is_put_back() or program is None:
-        return None
-    return OnExamples(program, outer)
+    return None if state.is_put_back() else program
 
 
 class _State:
