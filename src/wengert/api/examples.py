@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import types
 import warnings
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -19,6 +20,12 @@ from wengert.hooks.solver_callbacks import unseen
 from wengert.recording.pullback_reads import FarReach
 from wengert.recording.recording import Recording, calling
 from wengert.recording.session import active_recording
+from wengert.sparse.colouring import greedy
+from wengert.sparse.csr import Csr
+from wengert.sparse.pattern import SparsityPattern
+from wengert.sparse.recovery import seed_vectors
+from wengert.tape.ops import Input
+from wengert.tape.tape import Tape
 from wengert.values.codes import code_of
 from wengert.values.snapshots import Reach
 from wengert.values.undo_stack import Owed
@@ -27,6 +34,8 @@ LARGEST_CHUNK = 1 << 20
 """The most numbers of a tangent that are pushed at once."""
 
 
+_patterns: deque[SparsityPattern] = deque(maxlen=8)
+"""The last patterns, for tapes with the same calls."""
 MOST_BRANCHES = 16
 """The most groups of examples that take the same branches."""
 
@@ -99,19 +108,62 @@ class OnExamples:
 
     def slopes(self, *batches: np.ndarray) -> np.ndarray:
         """Return the Jacobians of the vectors of results by the vectors in the last batch, one for each example."""
+        n = batches[-1].shape[1]
+        return np.moveaxis(self._pushed(batches, np.eye(n)), 0, -1)
+
+    def sparse_slopes(self, *batches: np.ndarray) -> tuple[Csr, np.ndarray] | None:
+        """Return the common pattern of these Jacobians, and their entries, a row for each example.
+
+        None if they have about as many entries as dense ones, or if their pattern is not known.
+        """
+        n = batches[-1].shape[1]
+        pattern = self._pattern(n)
+        if pattern is None:
+            return None
+        colours = greedy(*pattern.transposed())
+        if 2 * int(colours.max(initial=-1) + 1) > n:
+            return None
+        found = self._pushed(batches, np.array([*seed_vectors(colours)]).reshape(-1, n))
+        return pattern, found[colours[pattern.indices], :, pattern.rows].T
+
+    def _pattern(self, n: int) -> Csr | None:
+        """Return the pattern of all Jacobians. None if it may differ between the examples of a program."""
+        programs = [self._program] if self._groups is None else [program for program, _ in self._groups]
+        keys = []
+        for program in programs:
+            pattern = _pattern_of(program.tape)
+            if pattern.csr.shape != (n, n) or not pattern.holds_for_examples:
+                return None
+            keys.append(pattern.csr.rows * n + pattern.csr.indices)
+        rows, columns = np.divmod(np.unique(np.concatenate(keys)), n)
+        return Csr(np.searchsorted(rows, np.arange(n + 1)), columns, n)
+
+    def _pushed(self, batches: Sequence[np.ndarray], directions: np.ndarray) -> np.ndarray:
+        """Push directions of the last batch's examples, the same for all: an array (directions, examples, n)."""
         *others, last = batches
-        size, n = last.shape
-        rows = max(1, LARGEST_CHUNK // (n * n))
-        found = np.empty((size, n, n))
-        for start in range(0, size, rows):
-            stop = min(size, start + rows)
-            part = [batch[start:stop] for batch in others]
-            directions = np.broadcast_to(np.eye(n)[:, None, :], (n, stop - start, n))
-            _, dots, _ = jvp_of_call(
-                lambda y, part=part: self(*part, y), (last[start:stop],), {}, (0,), (directions,), size=n, quiet=True
-            )
-            found[start:stop] = np.moveaxis(np.reshape(dots, directions.shape), 0, -1)
+        count, (size, n) = len(directions), last.shape
+        found = np.empty((count, size, n))
+        for program, rows in self._groups or [(self._program, np.arange(size))]:
+            chunks = -(-rows.size * count * n // LARGEST_CHUNK)
+            for some in np.array_split(rows, min(chunks, rows.size)):
+                tangent = np.repeat(directions[:, None, :], some.size, axis=1)
+                given = [batch[some] for batch in others]
+                _, dots, _ = jvp_of_call(
+                    lambda y, program=program, given=given: self._played(program, [*given, y]),
+                    (last[some],), {}, (0,), (tangent,), size=count, quiet=True,
+                )  # fmt: skip
+                found[:, some] = np.reshape(dots, tangent.shape)
         return found
+
+
+def _pattern_of(tape: Tape) -> SparsityPattern:
+    """Return the pattern of a tape's derivative by its last input."""
+    for pattern in [*_patterns]:
+        if pattern.fits(tape):
+            return pattern
+    inputs = [op.id for op in tape if isinstance(op, Input) and not op.callee]
+    _patterns.appendleft(SparsityPattern(tape, inputs[-1:]))
+    return _patterns[0]
 
 
 def _batch_of(result: Any, size: int, call: Callable[..., Any]) -> Any:

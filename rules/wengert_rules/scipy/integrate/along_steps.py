@@ -17,9 +17,6 @@ from wengert_rules.scipy.integrate.linear_steps import changes_of_slopes
 from wengert_rules.scipy.integrate.recorded import TABLEAUX, recorded
 
 METHODS = {"RK23": integrate.RK23, "RK45": integrate.RK45, "DOP853": integrate.DOP853}
-LARGEST = 64
-"""The largest number of equations whose Jacobians are written out."""
-
 
 def along_steps(call: dict[str, Any]) -> Any:
     """The result of a call of solve_ivp, with derivatives along its steps; None if these do not serve the call."""
@@ -27,7 +24,7 @@ def along_steps(call: dict[str, Any]) -> Any:
     if method not in TABLEAUX or call.get("events") is not None:
         return None
     y0, (start, end) = np.asarray(call["y0"]), call["t_span"]
-    if y0.ndim != 1 or np.iscomplexobj(y0) or not 0 < y0.size <= LARGEST:
+    if y0.ndim != 1 or np.iscomplexobj(y0) or not y0.size:
         return None
     y0 = y0.astype(float)
     f = on_examples(state_function(call), unseen(np.array, [start], float), unseen(np.array, [y0], float))
@@ -85,6 +82,8 @@ class Path:
             if not is_traced(residuals):
                 break
             linear = linear or unseen(steps.linear, self.f)
+            if linear is None:
+                return False
             slopes = slopes + changes_of_slopes(residuals, steps=linear)
         self.slopes, self.values = slopes, self.values_from(slopes)
         return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -62,23 +63,62 @@ class LinearSteps:
         return _examples_first(found, kappa_bar.ndim)
 
 
+class LargeSteps(LinearSteps):
+    """The same equations, stage by stage, for Jacobians that are too large to multiply with each other.
+
+    `J(k)` and `transpose(k)` are the Jacobian of stage k and its transpose.
+    """
+
+    def __init__(
+        self, A: np.ndarray, B: np.ndarray, h: np.ndarray, J: Callable[[int], Any], transpose: Callable[[int], Any]
+    ) -> None:
+        self.A, self.B, self.h, self.J, self.transpose = A, B, h, J, transpose
+
+    def solved(self, r: np.ndarray) -> np.ndarray:
+        found = _examples_last(r)
+        steps, stages, *of_stage = found.shape[: r.ndim]
+        found = found.reshape(steps, stages, *of_stage)
+        eta = np.zeros(of_stage)
+        for k in range(steps):
+            slopes = found[k].reshape(stages, -1)
+            for i in range(stages):
+                moved = eta + self.h[k] * (self.A[i, :i] @ slopes[:i]).reshape(of_stage)
+                found[k, i] += self.J(k * stages + i) @ moved
+            eta += self.h[k] * (self.B @ slopes).reshape(of_stage)
+        return _examples_first(found, r.ndim)
+
+    def transposed(self, kappa_bar: np.ndarray) -> np.ndarray:
+        found = _examples_last(kappa_bar)
+        steps, stages, *of_stage = found.shape[: kappa_bar.ndim]
+        found = found.reshape(steps, stages, *of_stage)
+        eta_bar = np.zeros(of_stage)
+        for k in range(steps - 1, -1, -1):
+            slopes = found[k].reshape(stages, -1)
+            slopes += np.outer(self.h[k] * self.B, eta_bar)
+            for i in range(stages - 1, -1, -1):
+                moved = self.transpose(k * stages + i) @ found[k, i]
+                eta_bar += moved
+                slopes[:i] += np.outer(self.h[k] * self.A[i, :i], moved)
+        return _examples_first(found, kappa_bar.ndim)
+
+
 def _examples_last(x: np.ndarray) -> np.ndarray:
     """Copy an array of three axes, with the axis of examples behind them."""
     return np.array(np.moveaxis(x, 0, -1) if x.ndim == 4 else x[..., None], order="C")
 
 
 def _examples_first(x: np.ndarray, ndim: int) -> np.ndarray:
-    return np.moveaxis(x, -1, 0) if ndim == 4 else x[..., 0]
+    return np.moveaxis(x, -1, 0) if ndim == 4 else x.reshape(x.shape[:3])
 
 
 def changes_of_slopes(r: Any, *, steps: Any) -> Any:
     """The changes of all slopes for the residuals `r` of their equations."""
-    return steps.solved(r)
+    return steps.solved(r) if np.any(r) else np.zeros_like(r)
 
 
 def residuals_of_slopes(r: Any, *, steps: Any) -> Any:
     """The transpose of `changes_of_slopes`."""
-    return steps.transposed(r)
+    return steps.transposed(r) if np.any(r) else np.zeros_like(r)
 
 
 @vjp_rule(changes_of_slopes)

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 from scipy.integrate import DOP853, RK23, RK45, solve_ivp
 
-from wengert_rules.scipy.integrate.linear_steps import LinearSteps
+from wengert_rules.scipy.integrate.linear_steps import LargeSteps, LinearSteps
 
+SMALL = 48
+"""The largest number of equations whose Jacobians are multiplied with each other, for all steps at once."""
+LARGEST = 128
+"""The largest number of equations whose Jacobians are written out, if they are not sparse."""
+MOST = 1 << 26
+"""The most numbers in Jacobians that are written out."""
 NEAR = 1e-6
 """The largest relative difference between the slopes of f on all stages and those that SciPy computed one by one."""
 
@@ -98,12 +105,30 @@ class Steps:
         self.where, self.back = np.flatnonzero(computed), np.full(computed.shape, np.count_nonzero(computed))
         self.back[computed] = np.arange(self.where.size)
 
-    def linear(self, f: Any) -> LinearSteps:
-        """Return the linear equations of changes of the slopes, where f holds on all stages."""
-        n = self.slopes.shape[-1]
+    def linear(self, f: Any) -> LinearSteps | None:
+        """Return the linear equations of changes of the slopes, where f holds on all stages. None if too large."""
+        A, B, h, n = self.tableau.A, self.tableau.B, np.diff(self.times), self.slopes.shape[-1]
+        if n > SMALL and (found := f.sparse_slopes(*self.points)) is not None:
+            return LargeSteps(A, B, h, *self._sparse(*found))
+        if n > LARGEST or self.back.size * n * n > MOST:
+            return None
         J = np.zeros((self.back.size, n, n))
         J[self.where] = f.slopes(*self.points)
-        return LinearSteps(self.tableau.A, self.tableau.B, np.diff(self.times), J.reshape(*self.slopes.shape, n))
+        if n <= SMALL:
+            return LinearSteps(A, B, h, J.reshape(*self.slopes.shape, n))
+        return LargeSteps(A, B, h, J.__getitem__, np.swapaxes(J, 1, 2).__getitem__)
+
+    def _sparse(self, pattern: Any, entries: np.ndarray) -> Iterator[Callable[[int], Any]]:
+        """Yield the functions from the place of a stage to its sparse Jacobian, and to the transpose."""
+        whole, places = np.concatenate([entries, np.zeros((1, entries.shape[1]))]), self.back.ravel().tolist()
+        for kind in (sparse.csr_array, sparse.csc_array):
+            matrix = kind((whole[0], pattern.indices, pattern.indptr), shape=pattern.shape)
+
+            def at(stage: int, matrix: Any = matrix) -> Any:
+                matrix.data = whole[places[stage]]
+                return matrix
+
+            yield at
 
     def are_slopes(self, found: np.ndarray) -> bool:
         """Whether these are the slopes, but for rounding."""
