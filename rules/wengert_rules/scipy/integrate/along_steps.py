@@ -1,4 +1,4 @@
-"""Solutions of explicit methods, differentiated along the steps that SciPy took.
+"""Initial value problems, differentiated along the steps that SciPy took.
 
 The slopes k of all stages solve k = f(t, y + h A k). We take one Newton step of these equations for each order of
 derivative, which leaves the slopes unchanged. f runs on all stages at once. The times of the steps are constants.
@@ -14,38 +14,90 @@ from scipy import integrate
 from wengert.extend import as_written, is_traced, on_examples, order, stopped, unseen, with_value
 from wengert_rules.scipy.arguments import unpacked
 from wengert_rules.scipy.integrate.linear_steps import changes_of_slopes
-from wengert_rules.scipy.integrate.recorded import TABLEAUX, recorded
+from wengert_rules.scipy.integrate.recorded import TABLEAUX, collocated, recorded, refined
 
-METHODS = {"RK23": integrate.RK23, "RK45": integrate.RK45, "DOP853": integrate.DOP853}
+METHODS = {
+    name: getattr(integrate, name) for name in ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")
+}
+PARTS = (1, 2, 4)
+"""The numbers of Radau's steps in place of one of another implicit method."""
+NEAR = 30.0
+"""The largest difference, in tolerances, between the values of a method and those of the steps in their place."""
+
 
 def along_steps(call: dict[str, Any]) -> Any:
     """The result of a call of solve_ivp, with derivatives along its steps; None if these do not serve the call."""
-    method = METHODS.get(call["method"], call["method"]) if isinstance(call["method"], str) else call["method"]
-    if method not in TABLEAUX or call.get("events") is not None:
+    method, y0 = call["method"], np.asarray(call["y0"])
+    method = METHODS.get(method) if isinstance(method, str) else method
+    if method not in METHODS.values() or call.get("events") is not None:
         return None
-    y0, (start, end) = np.asarray(call["y0"]), call["t_span"]
     if y0.ndim != 1 or np.iscomplexobj(y0) or not y0.size:
         return None
     y0 = y0.astype(float)
-    f = on_examples(state_function(call), unseen(np.array, [start], float), unseen(np.array, [y0], float))
+    f = stages_of(call["fun"], call["args"], call["t_span"][0], y0, call["vectorized"])
     if f is None:
         return None
-    found, steps = unseen(recorded, **{**call, "fun": as_written(call["fun"]), "method": method})
-    if steps is None:
-        return None
-    times = steps.times
-    if is_traced((start, end)):
-        last = end if found["success"] else times[-1]
-        times = np.concatenate([np.reshape(start, 1), times[1:-1], np.reshape(last, 1)])
-    path = Path(f, steps)
-    return with_derivatives(found, call, path) if path.follow(y0, times) else None
+    call = {**call, "fun": as_written(call["fun"]), "method": method}
+    if method in TABLEAUX:
+        found, steps = unseen(recorded, **call)
+        path = None if steps is None else path_by(f, steps, y0, step_times(call, found, steps.times))
+    else:
+        found = unseen(integrate.solve_ivp, **{**call, "dense_output": True})
+        tolerances = call.get("rtol", 1e-3), call.get("atol", 1e-6)
+        path = path_on(f, found["sol"], y0, step_times(call, found, found["sol"].ts), tolerances)
+        found["sol"] = found["sol"] if call["dense_output"] else None
+    return None if path is None else with_derivatives(found, call, path)
+
+
+def stages_of(f: Any, args: Any, start: Any, y0: Any, vectorized: bool = False) -> Any:
+    """(t, y) ↦ f(t, y, *args) for many t and y at once; None if that cannot be."""
+    args = unpacked(args)
+    of_one = f
+    if vectorized:
+        of_one = lambda t, y: f(t, y[:, None], *args)  # noqa: E731
+    elif args:
+        of_one = lambda t, y: f(t, y, *args)  # noqa: E731
+    return on_examples(of_one, unseen(np.array, [start], float), unseen(np.array, [y0], float))
+
+
+def path_by(f: Any, steps: Any, y0: Any, times: Any, tolerance: Any = 0.0) -> Path | None:
+    """The Path of some steps; None if f on all their stages has not the slopes there."""
+    path = Path(f, steps, tolerance)
+    return path if path.follow(y0, times) else None
+
+
+def path_on(f: Any, native: Any, y0: Any, times: Any, tolerances: tuple[Any, Any]) -> Path | None:
+    """The Path of Radau's steps in place of those of another solution; None if they come to other values."""
+    for parts in PARTS:
+        steps = unseen(collocated, native, y0, parts)
+        if steps is None:
+            return None
+        path = path_by(f, steps, y0, refined(times, parts), unseen(tolerance_of, steps.values, *tolerances))
+        if path is not None:
+            return path
+    return None
+
+
+def tolerance_of(values: Any, relative: Any, absolute: Any) -> Any:
+    """How far the values of two methods may lie apart, for each equation."""
+    return NEAR * (absolute + relative * np.max(np.abs(values), axis=0))
+
+
+def step_times(call: dict[str, Any], found: Any, times: Any) -> Any:
+    """The times of the steps, of which the first and last are those of the call."""
+    start, end = call["t_span"]
+    if not is_traced((start, end)):
+        return times
+    last = end if found["success"] else times[-1]
+    return np.concatenate([np.reshape(start, 1), times[1:-1], np.reshape(last, 1)])
 
 
 def with_derivatives(found: Any, call: dict[str, Any], path: Path) -> Any:
     """The result of SciPy's solver, with derivatives."""
     if call["t_eval"] is None:
-        found["y"] = with_value(found["y"], np.transpose(path.values))
-        found["t"] = with_value(found["t"], path.times)
+        parts = (len(path.steps.times) - 1) // (len(found["t"]) - 1)
+        found["y"] = with_value(found["y"], np.transpose(path.values[::parts]))
+        found["t"] = with_value(found["t"], path.times[::parts])
     elif len(found["t"]):
         at = call["t_eval"][: len(found["t"])]
         found["y"] = with_value(found["y"], np.transpose(path.between(at)))
@@ -55,19 +107,11 @@ def with_derivatives(found: Any, call: dict[str, Any], path: Path) -> Any:
     return found
 
 
-def state_function(call: dict[str, Any]) -> Any:
-    """(t, y) ↦ f(t, y, *args)."""
-    f, args, vectorized = call["fun"], unpacked(call["args"]), call["vectorized"]
-    if vectorized:
-        return lambda t, y: f(t, y[:, None], *args)
-    return (lambda t, y: f(t, y, *args)) if args else f
-
-
 class Path:
     """y(t) by the steps of a method, as a formula of what f reads, the initial values and the times."""
 
-    def __init__(self, f: Any, steps: Any) -> None:
-        self.f, self.steps, self.tableau = f, steps, steps.tableau
+    def __init__(self, f: Any, steps: Any, tolerance: Any) -> None:
+        self.f, self.steps, self.tableau, self.tolerance = f, steps, steps.tableau, tolerance
 
     def follow(self, y0: Any, times: Any) -> bool:
         """Compute the slopes and values; return whether f on all stages is what it was on each."""
@@ -76,14 +120,15 @@ class Path:
         self.y0 = with_value(steps.values[0], y0)
         for k in range(order()):
             found = self.slopes_from(slopes)
-            if found is None or (k == 0 and not unseen(steps.are_slopes, found)):
+            if found is None:
                 return False
             residuals = with_value(steps.slopes, found) - slopes
             if not is_traced(residuals):
                 break
-            linear = linear or unseen(steps.linear, self.f)
-            if linear is None:
-                return False
+            if k == 0:
+                linear = unseen(steps.linear, self.f)
+                if linear is None or not unseen(steps.agree, found, linear, self.tolerance):
+                    return False
             slopes = slopes + changes_of_slopes(residuals, steps=linear)
         self.slopes, self.values = slopes, self.values_from(slopes)
         return True

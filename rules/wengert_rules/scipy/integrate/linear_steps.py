@@ -34,16 +34,12 @@ class LinearSteps:
 
     def solved(self, r: np.ndarray) -> np.ndarray:
         """Return κ; an axis of examples may stand in front."""
-        found = _examples_last(r)  # (steps, stages, n, examples)
-        for i in range(self.B.size):
-            if np.any(self.A[i, :i]):
-                found[:, i] += self.J[:, i] @ self._moved(found, self.A[i, :i])
+        found = self._within_steps(_examples_last(r))  # (steps, stages, n, examples)
         added = self._moved(found, self.B)
         eta = np.zeros_like(added)
         for k in range(len(eta) - 1):
             eta[k + 1] = self.growth[k] @ eta[k] + added[k]
-        found += self.per_unit @ eta[:, None]
-        return _examples_first(found, r.ndim)
+        return _examples_first(found + self.per_unit @ eta[:, None], r.ndim)
 
     def transposed(self, kappa_bar: np.ndarray) -> np.ndarray:
         """Return r̄ for the cotangent of κ."""
@@ -53,14 +49,44 @@ class LinearSteps:
         after = np.zeros_like(added)  # the cotangent of η at the end of each step
         for k in range(len(after) - 1, 0, -1):
             after[k - 1] = growth[k] @ after[k] + added[k]
-        after = self.h * after
+        found += self.B[:, None, None] * (self.h * after)[:, None]
+        return _examples_first(self._transposed_within_steps(found), kappa_bar.ndim)
+
+    def _within_steps(self, r: np.ndarray) -> np.ndarray:
+        """Return κ for η = 0 in each step; r may be overwritten."""
+        for i in range(self.B.size):
+            if np.any(self.A[i, :i]):
+                r[:, i] += self.J[:, i] @ self._moved(r, self.A[i, :i])
+        return r
+
+    def _transposed_within_steps(self, found: np.ndarray) -> np.ndarray:
+        """Return the transpose of `_within_steps` on the same array."""
         for i in range(self.B.size - 1, -1, -1):
-            found[:, i] += self.B[i] * after
             if np.any(self.A[i, :i]):
                 moved = self.h * (np.swapaxes(self.J[:, i], -1, -2) @ found[:, i])
                 for j in np.flatnonzero(self.A[i, :i]):
                     found[:, j] += self.A[i, j] * moved
-        return _examples_first(found, kappa_bar.ndim)
+        return found
+
+
+class CollocationSteps(LinearSteps):
+    """The same equations for implicit methods, in which all stages of a step depend on each other."""
+
+    def __init__(self, A: np.ndarray, B: np.ndarray, h: np.ndarray, J: np.ndarray) -> None:
+        self.A, self.B, self.h, self.J = A, B, h[:, None, None], J
+        steps, stages, n = J.shape[:3]
+        size = stages * n
+        blocks = -self.h[..., None, None] * np.einsum("kiab,ij->kiajb", J, A)
+        self.matrices = np.eye(size) + blocks.reshape(steps, size, size)
+        self.per_unit = np.linalg.solve(self.matrices, J.reshape(steps, size, n)).reshape(J.shape)
+        self.growth = np.eye(n) + self._moved(self.per_unit, B)
+
+    def _within_steps(self, r: np.ndarray) -> np.ndarray:
+        return np.linalg.solve(self.matrices, r.reshape(*self.matrices.shape[:2], -1)).reshape(r.shape)
+
+    def _transposed_within_steps(self, found: np.ndarray) -> np.ndarray:
+        transposed = np.swapaxes(self.matrices, -1, -2)
+        return np.linalg.solve(transposed, found.reshape(*transposed.shape[:2], -1)).reshape(found.shape)
 
 
 class LargeSteps(LinearSteps):

@@ -1,4 +1,7 @@
-"""Solutions of SciPy's Runge-Kutta methods, with the steps that they accepted and the slopes of these."""
+"""Solutions of SciPy's methods, with the steps that they accepted and the slopes at the stages of these.
+
+An explicit method has its own stages. For the others we take those of Radau's method of order 5, on the solution.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,8 @@ import numpy as np
 from scipy import sparse
 from scipy.integrate import DOP853, RK23, RK45, solve_ivp
 
-from wengert_rules.scipy.integrate.linear_steps import LargeSteps, LinearSteps
+from wengert_rules.scipy.integrate.linear_steps import CollocationSteps, LargeSteps, LinearSteps
+from wengert_rules.scipy.integrate.steps import RADAU_A, RADAU_C
 
 SMALL = 48
 """The largest number of equations whose Jacobians are multiplied with each other, for all steps at once."""
@@ -78,6 +82,14 @@ def with_extra_stages() -> Tableau:
     return Tableau(A, B, np.concatenate([DOP853.C, [1.0], DOP853.C_EXTRA]), s, products(len(mixture)), mixture)
 
 
+_ROOT = 6**0.5
+_P = np.array([
+    [13 / 3 + 7 * _ROOT / 3, -23 / 3 - 22 * _ROOT / 3, 10 / 3 + 5 * _ROOT],
+    [13 / 3 - 7 * _ROOT / 3, -23 / 3 + 22 * _ROOT / 3, 10 / 3 - 5 * _ROOT],
+    [1 / 3, -8 / 3, 10 / 3],
+])  # fmt: skip
+RADAU = Tableau(RADAU_A, RADAU_A[-1], RADAU_C, 3, powers(3), _P.T @ RADAU_A)
+"""Radau IIA of order 5, which interpolates by the collocation polynomial."""
 TABLEAUX = {RK23: with_end(RK23), RK45: with_end(RK45), DOP853: with_extra_stages()}
 
 
@@ -88,19 +100,13 @@ class Steps:
     `back` says for each of all its place among these, or one behind them.
     """
 
-    def __init__(self, tableau: Tableau, kept: list[list[Any]]) -> None:
-        count, n, stages = tableau.C.size, kept[0][1].size, tableau.stages
-        self.slopes, computed = np.zeros((len(kept), count, n)), np.zeros((len(kept), count), bool)
-        for k, (_, _, slopes, _, _) in enumerate(kept):
-            self.slopes[k, : len(slopes)], computed[k, : len(slopes)] = slopes, True
-        if not computed[:, stages:].any():
-            tableau, computed, self.slopes = tableau.without_interpolation(), computed[:, :stages], self.slopes[:, :stages]
-        self.tableau = tableau
-        self.times = np.array([kept[0][0], *[step[3] for step in kept]])
-        self.values = np.array([kept[0][1], *[step[4] for step in kept]])
-        h = np.diff(self.times)
-        t = self.times[:-1, None] + h[:, None] * tableau.C
-        y = self.values[:-1, None] + h[:, None, None] * (tableau.A @ self.slopes)
+    def __init__(
+        self, tableau: Tableau, times: np.ndarray, values: np.ndarray, slopes: np.ndarray, computed: np.ndarray
+    ) -> None:
+        self.tableau, self.times, self.values, self.slopes = tableau, times, values, slopes
+        h = np.diff(times)
+        t = times[:-1, None] + h[:, None] * tableau.C
+        y = values[:-1, None] + h[:, None, None] * (tableau.A @ slopes)
         self.points = t[computed], y[computed]
         self.where, self.back = np.flatnonzero(computed), np.full(computed.shape, np.count_nonzero(computed))
         self.back[computed] = np.arange(self.where.size)
@@ -108,14 +114,17 @@ class Steps:
     def linear(self, f: Any) -> LinearSteps | None:
         """Return the linear equations of changes of the slopes, where f holds on all stages. None if too large."""
         A, B, h, n = self.tableau.A, self.tableau.B, np.diff(self.times), self.slopes.shape[-1]
-        if n > SMALL and (found := f.sparse_slopes(*self.points)) is not None:
+        if self.tableau is not RADAU and n > SMALL and (found := f.sparse_slopes(*self.points)) is not None:
             return LargeSteps(A, B, h, *self._sparse(*found))
         if n > LARGEST or self.back.size * n * n > MOST:
+            return None
+        if self.tableau is RADAU and n > SMALL:
             return None
         J = np.zeros((self.back.size, n, n))
         J[self.where] = f.slopes(*self.points)
         if n <= SMALL:
-            return LinearSteps(A, B, h, J.reshape(*self.slopes.shape, n))
+            kind = CollocationSteps if self.tableau is RADAU else LinearSteps
+            return kind(A, B, h, J.reshape(*self.slopes.shape, n))
         return LargeSteps(A, B, h, J.__getitem__, np.swapaxes(J, 1, 2).__getitem__)
 
     def _sparse(self, pattern: Any, entries: np.ndarray) -> Iterator[Callable[[int], Any]]:
@@ -130,9 +139,17 @@ class Steps:
 
             yield at
 
-    def are_slopes(self, found: np.ndarray) -> bool:
-        """Whether these are the slopes, but for rounding."""
-        return bool(np.all(np.abs(found - self.slopes) <= NEAR * np.max(np.abs(self.slopes), axis=(0, 1))))
+    def agree(self, found: np.ndarray, linear: LinearSteps, tolerance: np.ndarray) -> bool:
+        """Whether `found`, f on all stages, are the slopes.
+
+        Those of an explicit method are equal but for rounding. For another method, Newton's step from its solution to
+        that of the method of Radau must change the values by little.
+        """
+        if self.tableau is not RADAU:
+            return bool(np.all(np.abs(found - self.slopes) <= NEAR * np.max(np.abs(self.slopes), axis=(0, 1))))
+        changes = linear.solved(found - self.slopes)
+        moved = np.cumsum(np.diff(self.times)[:, None] * (self.tableau.B @ changes), axis=0)
+        return bool(np.all(np.abs(moved) <= tolerance))
 
     def at(self, t: np.ndarray) -> np.ndarray:
         """Return the step in which each of some times lies; a time between two belongs to the earlier step."""
@@ -142,7 +159,7 @@ class Steps:
 
 
 def recorded(method: Any, **words: Any) -> tuple[Any, Steps | None]:
-    """What `solve_ivp` returns, and its steps; None if there are none, or if they are not finite."""
+    """What `solve_ivp` returns by an explicit method, and its steps; None if there are none, or one is not finite."""
     kept: list[list[Any]] = []
     tableau = TABLEAUX[method]
 
@@ -160,5 +177,37 @@ def recorded(method: Any, **words: Any) -> tuple[Any, Steps | None]:
             return found
 
     solution = solve_ivp(method=Recording, **words)
-    steps = Steps(tableau, kept) if kept else None
-    return solution, None if steps is None or not np.all(np.isfinite(steps.slopes)) else steps
+    if not kept or not np.all([np.isfinite(step[2]).all() for step in kept]):
+        return solution, None
+    slopes = np.zeros((len(kept), tableau.C.size, kept[0][1].size))
+    computed = np.zeros(slopes.shape[:2], bool)
+    for k, (_, _, K, _, _) in enumerate(kept):
+        slopes[k, : len(K)], computed[k, : len(K)] = K, True
+    if not computed[:, tableau.stages :].any():
+        tableau, slopes, computed = tableau.without_interpolation(), slopes[:, : tableau.stages], computed[:, : tableau.stages]
+    times, values = [kept[0][0], *[step[3] for step in kept]], [kept[0][1], *[step[4] for step in kept]]
+    return solution, Steps(tableau, np.array(times), np.array(values), slopes, computed)
+
+
+def collocated(native: Any, y0: np.ndarray, parts: int) -> Steps | None:
+    """The steps of an `OdeSolution`, each cut into `parts`; None if there are none, or one is not finite."""
+    if len(native.interpolants) != len(native.ts) - 1 or not np.all(np.diff(native.ts)):
+        return None
+    inner = (np.arange(parts)[:, None] + [0.0, *RADAU.C]).ravel() / parts
+    found = [path(t + (end - t) * inner).T for path, t, end in zip(native.interpolants, native.ts, native.ts[1:])]
+    at_stages = np.reshape(found, (-1, 1 + RADAU.C.size, y0.size))
+    times = refined(native.ts, parts)
+    starts = np.array([y0, *at_stages[:-1, -1]])
+    slopes = np.linalg.solve(RADAU.A, at_stages[:, 1:] - starts[:, None]) / np.diff(times)[:, None, None]
+    if not np.all(np.isfinite(slopes)):
+        return None
+    values = np.concatenate([starts, at_stages[-1:, -1]])
+    return Steps(RADAU, times, values, slopes, np.ones(slopes.shape[:2], bool))
+
+
+def refined(times: Any, parts: int) -> Any:
+    """The times with each interval cut into equal parts."""
+    if parts == 1:
+        return times
+    inner = times[:-1, None] + (times[1:] - times[:-1])[:, None] * (np.arange(parts) / parts)
+    return np.concatenate([np.ravel(inner), times[-1:]])
