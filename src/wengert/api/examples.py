@@ -198,7 +198,7 @@ def on_examples(f: Callable[..., Any], *batches: np.ndarray) -> OnExamples | Non
 
 
 def _program_of(f: Callable[..., Any], batches: Sequence[np.ndarray]) -> Program | None:
-    """Trace a function on the first example of some batches. None if it cannot be traced alone, or changes something."""
+    """Trace a function on the first example of some batches. None if it fails alone, or changes something."""
     outer = active_recording()
     state = _State(f)
     try:

@@ -167,8 +167,8 @@ class _Table:
             found = outcomes(self.call, Batch(op.fn, self.size, axes, batch_keywords), args, kwargs)
         if not all([self.call(all_equal_recorded, x, op.val) for x in (found if isinstance(found, list) else [found])]):
             why = "the examples take different branches here. Use np.where instead of `if`"
-            agree = [all_equal_recorded(x, op.val) for x in found] if len(found) == self.size else None
-            raise DiffersError(why, op.site, agree and np.array(agree))
+            agree = np.array([all_equal_recorded(x, op.val) for x in found])
+            raise DiffersError(why, op.site, agree if len(agree) == self.size else None)
 
 
 _OF_KIND = {type, np.shape, np.ndim, np.result_type, np.iscomplexobj, np.isrealobj}

@@ -25,8 +25,8 @@ class SparsityPattern:
     the positions `inputs`. The pattern also holds for each tape of which `fits` is true. That is none if a user's
     function moves elements, for it may read more than its arguments. The pattern copies what it keeps of calls, since
     users may write into constant arrays. `densest` is the call that makes the pattern densest because its dependences
-    are not known; None if there is none. `holds_for_examples`: no element is selected by a value that inputs determine, so
-    that the pattern is the same for all inputs for which the tape's guards hold.
+    are not known; None if there is none. `holds_for_examples`: no value that inputs determine selects elements, so the
+    pattern is the same for all inputs for which the tape's guards hold.
     """
 
     def __init__(self, tape: Tape, inputs: Sequence[int]) -> None:

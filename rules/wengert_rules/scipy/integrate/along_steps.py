@@ -16,9 +16,7 @@ from wengert_rules.scipy.arguments import unpacked
 from wengert_rules.scipy.integrate.linear_steps import changes_of_slopes
 from wengert_rules.scipy.integrate.recorded import TABLEAUX, collocated, recorded, refined
 
-METHODS = {
-    name: getattr(integrate, name) for name in ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")
-}
+METHODS = {name: getattr(integrate, name) for name in ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")}
 PARTS = (1, 2, 4)
 """The numbers of Radau's steps in place of one of another implicit method."""
 NEAR = 30.0

@@ -98,7 +98,7 @@ class LargeSteps(LinearSteps):
     def __init__(
         self, A: np.ndarray, B: np.ndarray, h: np.ndarray, J: Callable[[int], Any], transpose: Callable[[int], Any]
     ) -> None:
-        self.A, self.B, self.h, self.J, self.transpose = A, B, h, J, transpose
+        self.A, self.B, self.h, self.jacobian, self.transpose = A, B, h, J, transpose
 
     def solved(self, r: np.ndarray) -> np.ndarray:
         found = _examples_last(r)
@@ -109,7 +109,7 @@ class LargeSteps(LinearSteps):
             slopes = found[k].reshape(stages, -1)
             for i in range(stages):
                 moved = eta + self.h[k] * (self.A[i, :i] @ slopes[:i]).reshape(of_stage)
-                found[k, i] += self.J(k * stages + i) @ moved
+                found[k, i] += self.jacobian(k * stages + i) @ moved
             eta += self.h[k] * (self.B @ slopes).reshape(of_stage)
         return _examples_first(found, r.ndim)
 

@@ -6,6 +6,7 @@ An explicit method has its own stages. For the others we take those of Radau's m
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -163,17 +164,17 @@ def recorded(method: Any, **words: Any) -> tuple[Any, Steps | None]:
     kept: list[list[Any]] = []
     tableau = TABLEAUX[method]
 
-    class Recording(method):  # type: ignore[misc]
+    class Recording(method):
         def _step_impl(self) -> Any:
             before = self.t, self.y
             done = super()._step_impl()
             if done[0]:
-                kept.append([*before, self.K[: tableau.stages].copy(), self.t, self.y])
+                kept.append([*before, np.array(self.K[: tableau.stages]), self.t, self.y])
             return done
 
         def _dense_output_impl(self) -> Any:
             found = super()._dense_output_impl()
-            kept[-1][2] = getattr(self, "K_extended", self.K).copy()
+            kept[-1][2] = np.array(getattr(self, "K_extended", self.K))
             return found
 
     solution = solve_ivp(method=Recording, **words)
@@ -184,7 +185,11 @@ def recorded(method: Any, **words: Any) -> tuple[Any, Steps | None]:
     for k, (_, _, K, _, _) in enumerate(kept):
         slopes[k, : len(K)], computed[k, : len(K)] = K, True
     if not computed[:, tableau.stages :].any():
-        tableau, slopes, computed = tableau.without_interpolation(), slopes[:, : tableau.stages], computed[:, : tableau.stages]
+        tableau, slopes, computed = (
+            tableau.without_interpolation(),
+            slopes[:, : tableau.stages],
+            computed[:, : tableau.stages],
+        )
     times, values = [kept[0][0], *[step[3] for step in kept]], [kept[0][1], *[step[4] for step in kept]]
     return solution, Steps(tableau, np.array(times), np.array(values), slopes, computed)
 
@@ -194,7 +199,8 @@ def collocated(native: Any, y0: np.ndarray, parts: int) -> Steps | None:
     if len(native.interpolants) != len(native.ts) - 1 or not np.all(np.diff(native.ts)):
         return None
     inner = (np.arange(parts)[:, None] + [0.0, *RADAU.C]).ravel() / parts
-    found = [path(t + (end - t) * inner).T for path, t, end in zip(native.interpolants, native.ts, native.ts[1:])]
+    ends = pairwise(native.ts)
+    found = [path(t + (end - t) * inner).T for path, (t, end) in zip(native.interpolants, ends, strict=True)]
     at_stages = np.reshape(found, (-1, 1 + RADAU.C.size, y0.size))
     times = refined(native.ts, parts)
     starts = np.array([y0, *at_stages[:-1, -1]])
