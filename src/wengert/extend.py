@@ -1,6 +1,6 @@
 """The public interface for rules; the rules of this package use it too."""
 
-from wengert.api.examples import OnExamples, as_written, on_examples
+from wengert.api.examples import as_written, on_examples
 from wengert.api.gradient import grad
 from wengert.api.implicit import followed
 from wengert.api.integral import Tolerance, nodes_for
@@ -65,7 +65,6 @@ __all__ = [
     "NoDerivativeError",
     "NoTangent",
     "NotConvergedWarning",
-    "OnExamples",
     "ProjectTo",
     "RefusedCallError",
     "RuleError",

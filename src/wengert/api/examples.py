@@ -5,7 +5,6 @@ from __future__ import annotations
 import operator
 import types
 import warnings
-from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -34,8 +33,9 @@ LARGEST_CHUNK = 1 << 20
 """The most numbers of a tangent that are pushed at once."""
 
 
-_patterns: deque[SparsityPattern] = deque(maxlen=8)
+_patterns: list[SparsityPattern] = []
 """The last patterns, for tapes with the same calls."""
+MOST_PATTERNS = 8
 MOST_BRANCHES = 16
 """The most groups of examples that take the same branches."""
 
@@ -162,8 +162,10 @@ def _pattern_of(tape: Tape) -> SparsityPattern:
         if pattern.fits(tape):
             return pattern
     inputs = [op.id for op in tape if isinstance(op, Input) and not op.callee]
-    _patterns.appendleft(SparsityPattern(tape, inputs[-1:]))
-    return _patterns[0]
+    made = SparsityPattern(tape, inputs[-1:])
+    _patterns.insert(0, made)
+    del _patterns[MOST_PATTERNS:]
+    return made
 
 
 def _batch_of(result: Any, size: int, call: Callable[..., Any]) -> Any:
@@ -182,8 +184,9 @@ def on_examples(f: Callable[..., Any], *batches: np.ndarray) -> OnExamples | Non
         f (callable): A function of arrays that returns an array, a number, or a list or tuple of these.
         *batches (array): Its arguments, with the examples along the first axis.
     Returns:
-        OnExamples | None: A function of batches, which may read traced values as f does. None if f cannot be traced
-            alone, or changes something: then nothing is left changed.
+        callable | None: A function of batches of the same shapes, which may read traced values as f does. It returns
+            an array of the results, or None if they cannot be computed together. None instead of the function if f
+            fails on the example, or changes something outside: then nothing is left changed.
     See Also:
         unseen
 
@@ -211,7 +214,7 @@ def _program_of(f: Callable[..., Any], batches: Sequence[np.ndarray]) -> Program
 
 
 class _State:
-    """What a function can reach and change, as it was before a call."""
+    """The state that a function can reach and change, as it was before a call."""
 
     def __init__(self, f: Callable[..., Any]) -> None:
         far = FarReach((f,))

@@ -160,7 +160,7 @@ class Steps:
 
 
 def recorded(method: Any, **words: Any) -> tuple[Any, Steps | None]:
-    """What `solve_ivp` returns by an explicit method, and its steps; None if there are none, or one is not finite."""
+    """The result of `solve_ivp` by an explicit method, and its steps; None if there are none, or one is not finite."""
     kept: list[list[Any]] = []
     tableau = TABLEAUX[method]
 
