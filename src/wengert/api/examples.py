@@ -14,7 +14,7 @@ from wengert.api.tangents import jvp_of_call
 from wengert.batching.axes import Examples, repeat_for_examples
 from wengert.batching.example import Program, ProgramInput, as_outer_variables, trace_program
 from wengert.batching.play import DiffersError, play_batched
-from wengert.errors import NoBatchingRuleWarning
+from wengert.errors import NoBatchingRuleWarning, NoPathWarning
 from wengert.hooks.solver_callbacks import unseen
 from wengert.recording.pullback_reads import FarReach
 from wengert.recording.recording import Recording, calling
@@ -148,10 +148,11 @@ class OnExamples:
             for some in np.array_split(rows, min(chunks, rows.size)):
                 tangent = np.repeat(directions[:, None, :], some.size, axis=1)
                 given = [batch[some] for batch in others]
-                _, dots, _ = jvp_of_call(
-                    lambda y, program=program, given=given: self._played(program, [*given, y]),
-                    (last[some],), {}, (0,), (tangent,), size=count, quiet=True,
-                )  # fmt: skip
+                with warnings.catch_warnings(action="ignore", category=NoPathWarning):
+                    _, dots, _ = jvp_of_call(
+                        lambda y, program=program, given=given: self._played(program, [*given, y]),
+                        (last[some],), {}, (0,), (tangent,), size=count, quiet=True,
+                    )  # fmt: skip
                 found[:, some] = np.reshape(dots, tangent.shape)
         return found
 

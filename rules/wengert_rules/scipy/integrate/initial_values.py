@@ -77,9 +77,9 @@ def solve_ivp(*given: Any, **words: Any) -> Any:
 
 
 def of_arrays(f: Any, args: Any, y0: Any) -> Any:
-    """(t, y) ↦ f(t, y, *args) as an array like y."""
+    """(t, y) ↦ f(t, y, *args) as an array like y: a copy, since f may return one array again and again."""
     args = unpacked(args)
-    return lambda t, y: np.reshape(np.asarray(f(t, y, *args)), np.shape(y0))
+    return lambda t, y: np.reshape(np.array(f(t, y, *args)), np.shape(y0))
 
 
 def between(step: Any, f: Any, times: Any, ys: Any, ts: Any) -> Any:
