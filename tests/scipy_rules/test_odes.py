@@ -137,7 +137,7 @@ LV = np.array([0.55, 0.028, 0.84, 0.026, 33.0, 6.0])
 def prey_and_predators(p, *, method="RK45", tolerance=1e-7, **words):
     """The populations at 20 times."""
     words = {"t_eval": np.linspace(0.0, 20.0, 20), "method": method, "rtol": tolerance, "atol": tolerance, **words}
-    rates = lambda _, z: [p[0] * z[0] - p[1] * z[0] * z[1], -p[2] * z[1] + p[3] * z[0] * z[1]]  # noqa: E731
+    rates = lambda _, z: [p[0] * z[0] - p[1] * z[0] * z[1], -p[2] * z[1] + p[3] * z[0] * z[1]]
     return integrate.solve_ivp(rates, (0.0, 20.0), p[4:], **words).y
 
 

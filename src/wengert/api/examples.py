@@ -178,26 +178,27 @@ def _batch_of(result: Any, size: int, call: Callable[..., Any]) -> Any:
     return repeat_for_examples(result.value, size, call)
 
 
-def on_examples(f: Callable[..., Any], *batches: np.ndarray) -> OnExamples | None:
-    """Trace `f` on the first example of some batches, for calls on other batches.
+def on_examples(f: Callable[..., Any], *example: Any) -> OnExamples | None:
+    """Trace `f` on an example, for calls on batches of examples.
 
     Parameters:
         f (callable): A function of arrays that returns an array, a number, or a list or tuple of these.
-        *batches (array): Its arguments, with the examples along the first axis.
+        *example (float | array): Its arguments.
     Returns:
-        callable | None: A function of batches of the same shapes, which may read traced values as f does. It returns
-            an array of the results, or None if they cannot be computed together. None instead of the function if f
-            fails on the example, or changes something outside: then nothing is left changed.
+        callable | None: A function of batches, arrays with the examples along the first axis. It may read traced
+            values as f does. It returns an array of the results, or None if they cannot be computed together. None
+            instead of the function if f fails on the example, or changes something outside: then nothing is left
+            changed.
     See Also:
         unseen
 
     Examples:
-        >>> squares = wg.extend.on_examples(lambda x: x * x, np.ones((1, 2)))
+        >>> squares = wg.extend.on_examples(lambda x: x * x, np.ones(2))
         >>> squares(np.array([[1.0, 2.0], [3.0, 4.0]]))
         array([[ 1.,  4.],
                [ 9., 16.]])
     """
-    program = _program_of(f, batches)
+    program = _program_of(f, [np.array([part], float) for part in example])
     return None if program is None else OnExamples(f, program, active_recording())
 
 

@@ -55,7 +55,7 @@ def stages_of(f: Any, args: Any, start: Any, y0: Any, vectorized: bool = False) 
         of_one = lambda t, y: f(t, y[:, None], *args)  # noqa: E731
     elif args:
         of_one = lambda t, y: f(t, y, *args)  # noqa: E731
-    return on_examples(of_one, unseen(np.array, [start], float), unseen(np.array, [y0], float))
+    return on_examples(of_one, start, y0)
 
 
 def path_by(f: Any, steps: Any, y0: Any, times: Any, tolerance: Any = 0.0) -> Path | None:
