@@ -20,8 +20,8 @@ SMALL = 48
 """The largest number of equations whose Jacobians are multiplied with each other, for all steps at once."""
 LARGEST = 128
 """The largest number of equations whose Jacobians are written out, if they are not sparse."""
-MOST = 1 << 26
-"""The most numbers in Jacobians that are written out."""
+MOST = 1 << 25
+"""The most numbers in all Jacobians that are written out."""
 NEAR = 1e-6
 """The largest relative difference between the slopes of f on all stages and those that SciPy computed one by one."""
 
@@ -115,16 +115,15 @@ class Steps:
     def linear(self, f: Any) -> LinearSteps | None:
         """Return the linear equations of changes of the slopes, where f holds on all stages. None if too large."""
         A, B, h, n = self.tableau.A, self.tableau.B, np.diff(self.times), self.slopes.shape[-1]
-        if self.tableau is not RADAU and n > SMALL and (found := f.sparse_slopes(*self.points)) is not None:
+        is_implicit = self.tableau is RADAU
+        if not is_implicit and n > SMALL and (found := f.sparse_slopes(*self.points)) is not None:
             return LargeSteps(A, B, h, *self._sparse(*found))
         if n > LARGEST or self.back.size * n * n > MOST:
             return None
-        if self.tableau is RADAU and n > SMALL:
-            return None
         J = np.zeros((self.back.size, n, n))
         J[self.where] = f.slopes(*self.points)
-        if n <= SMALL:
-            kind = CollocationSteps if self.tableau is RADAU else LinearSteps
+        if is_implicit or n <= SMALL:
+            kind = CollocationSteps if is_implicit else LinearSteps
             return kind(A, B, h, J.reshape(*self.slopes.shape, n))
         return LargeSteps(A, B, h, J.__getitem__, np.swapaxes(J, 1, 2).__getitem__)
 
