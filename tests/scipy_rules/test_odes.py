@@ -254,6 +254,21 @@ def test_what_an_object_holds(method: str, keeps: bool) -> None:
         assert counts[0] == counts[-1]
 
 
+def test_a_switch_that_stays_on() -> None:
+    """The value is that of the plain run, also where the right-hand side first changes something in the middle of it."""
+
+    def f(k):
+        state = {"on": False}
+
+        def rates(t, y):
+            state["on"] = state["on"] or y[0] > 1.5
+            return -k * y if state["on"] else k * y
+
+        return integrate.solve_ivp(rates, (0.0, 2.0), [1.0], rtol=1e-8, atol=1e-8).y[0, -1]
+
+    assert wg.value_and_grad(f)(1.1)[0] == f(1.1)
+
+
 def test_random_draws_are_not_repeated() -> None:
     rng = np.random.default_rng(0)
 

@@ -47,7 +47,7 @@ class OnExamples:
     """
 
     def __init__(self, f: Callable[..., Any], program: Program, outer: Recording | None) -> None:
-        self._f, self._program, self._outer = f, program, outer
+        self._f, self._program, self._outer, self._state = f, program, outer, _State(f)
         self._groups: list[tuple[Program, np.ndarray]] | None = None
 
     def __call__(self, *batches: np.ndarray) -> Any:
@@ -67,6 +67,10 @@ class OnExamples:
             return None
         order = np.argsort(np.concatenate([rows for _, rows in self._groups]))
         return call(operator.getitem, call(np.concatenate, parts), order)
+
+    def is_put_back(self) -> bool:
+        """Put back what the function has changed outside since its trace; return whether it had changed anything."""
+        return self._state.is_put_back()
 
     def _played(self, program: Program, batches: Sequence[np.ndarray]) -> Any:
         """Return the results of a program. Errors: DiffersError."""

@@ -38,9 +38,13 @@ def along_steps(call: dict[str, Any]) -> Any:
     call = {**call, "fun": as_written(call["fun"]), "method": method}
     if method in TABLEAUX:
         found, steps = unseen(recorded, **call)
-        path = None if steps is None else path_by(f, steps, y0, step_times(call, found, steps.times))
+        if f.is_put_back() or steps is None:
+            return None
+        path = path_by(f, steps, y0, step_times(call, found, steps.times))
     else:
         found = unseen(integrate.solve_ivp, **{**call, "dense_output": True})
+        if f.is_put_back():
+            return None
         tolerances = call.get("rtol", 1e-3), call.get("atol", 1e-6)
         path = path_on(f, found["sol"], y0, step_times(call, found, found["sol"].ts), tolerances)
         found["sol"] = found["sol"] if call["dense_output"] else None
