@@ -255,7 +255,7 @@ def test_what_an_object_holds(method: str, keeps: bool) -> None:
 
 
 def test_a_switch_that_stays_on() -> None:
-    """The value is that of the plain run, also where the right-hand side first changes something in the middle of it."""
+    """The value is that of the plain run, also where the right-hand side changes something in the middle of it."""
 
     def f(k):
         state = {"on": False}
