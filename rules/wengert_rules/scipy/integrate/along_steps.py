@@ -6,6 +6,7 @@ derivative, which leaves the slopes unchanged. f runs on all stages at once. The
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from scipy import integrate
 from wengert.extend import as_written, is_traced, on_examples, order, stopped, unseen, with_value
 from wengert_rules.scipy.arguments import unpacked
 from wengert_rules.scipy.integrate.linear_steps import changes_of_slopes
-from wengert_rules.scipy.integrate.recorded import TABLEAUX, collocated, recorded, refined
+from wengert_rules.scipy.integrate.recorded import TABLEAUX, Steps, collocated, recorded, refined
 
 METHODS = {name: getattr(integrate, name) for name in ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")}
 PARTS = (1, 2, 4)
@@ -42,11 +43,11 @@ def along_steps(call: dict[str, Any]) -> Any:
             return None
         path = path_by(f, steps, y0, step_times(call, found, steps.times))
     else:
-        found = unseen(integrate.solve_ivp, **{**call, "dense_output": True})
+        found, *collocations = unseen(solved, {**call, "dense_output": True})
         if f.is_put_back():
             return None
         tolerances = call.get("rtol", 1e-3), call.get("atol", 1e-6)
-        path = path_on(f, found["sol"], y0, step_times(call, found, found["sol"].ts), tolerances)
+        path = path_on(f, collocations, y0, step_times(call, found, found["sol"].ts), tolerances)
         found["sol"] = found["sol"] if call["dense_output"] else None
     return None if path is None else with_derivatives(found, call, path)
 
@@ -68,10 +69,25 @@ def path_by(f: Any, steps: Any, y0: Any, times: Any, tolerance: Any = 0.0) -> Pa
     return path if path.follow(y0, times) else None
 
 
-def path_on(f: Any, native: Any, y0: Any, times: Any, tolerances: tuple[Any, Any]) -> Path | None:
+def solved(call: dict[str, Any]) -> tuple[Any, Steps | None, Callable[[int], Steps | None]]:
+    """The result of solve_ivp, and its `collocations`."""
+    found = integrate.solve_ivp(**call)
+    return found, *collocations(found["sol"])
+
+
+def collocations(native: Any) -> tuple[Steps | None, Callable[[int], Steps | None]]:
+    """The Steps of Radau's method on an `OdeSolution`, and the function that returns those of shorter steps.
+
+    The search for arrays that a function reaches takes long in the solution, so it is no argument of an unseen call.
+    """
+    return collocated(native, 1), lambda parts: collocated(native, parts)
+
+
+def path_on(f: Any, collocations: Any, y0: Any, times: Any, tolerances: tuple[Any, Any]) -> Path | None:
     """The Path of Radau's steps in place of those of another solution; None if they come to other values."""
+    steps, cut = collocations
     for parts in PARTS:
-        steps = unseen(collocated, native, y0, parts)
+        steps = steps if parts == 1 else unseen(cut, parts)
         if steps is None:
             return None
         path = path_by(f, steps, y0, refined(times, parts), unseen(tolerance_of, steps.values, *tolerances))

@@ -15,7 +15,7 @@ from scipy import integrate
 
 from wengert.extend import NotConvergedWarning, RefusedCallError, as_written, stands_for, unseen, with_value
 from wengert_rules.scipy.arguments import arguments, unpacked
-from wengert_rules.scipy.integrate.along_steps import along_steps, path_on, stages_of
+from wengert_rules.scipy.integrate.along_steps import along_steps, collocations, path_on, stages_of
 from wengert_rules.scipy.integrate.steps import OTHERS, STEPS, over
 
 EXPLICIT = (integrate.RK23, integrate.RK45, integrate.DOP853)
@@ -127,9 +127,12 @@ def odeint(*given: Any, **words: Any) -> Any:
     stages = stages_of(f, args, at[0], y0)
     found = unseen(integrate.odeint, as_written(func), *given[1:], **words)
     values, *rest = found if call["full_output"] else (found,)
-    native = unseen(mesh_of, as_written(func), call["tfirst"], unpacked(args), at, np.array(y0), relative, absolute)
+    if stages is not None and stages.is_put_back():
+        stages = None
+    mesh = as_written(func), call["tfirst"], unpacked(args), at, np.array(y0), relative, absolute
+    native, *on_it = unseen(mesh_of, *mesh)
     times = [at[0], *native.ts[1:].tolist()]
-    path = None if stages is None else path_on(stages, native, y0, np.stack(times), (relative, absolute))
+    path = None if stages is None else path_on(stages, on_it, y0, np.stack(times), (relative, absolute))
     if path is not None:
         formula = np.concatenate([path.y0[None], path.between(at[1:])])
     else:
@@ -142,10 +145,11 @@ def odeint(*given: Any, **words: Any) -> Any:
 
 
 def mesh_of(func: Any, tfirst: bool, args: Any, at: Any, y0: Any, relative: Any, absolute: Any) -> Any:
-    """The solution by the method that odeint takes, with the times of its steps."""
+    """The solution by the method that odeint takes, with the times of its steps, and its `collocations`."""
 
     def f(t: Any, y: Any) -> Any:
         return np.reshape(func(t, y, *args) if tfirst else func(y, t, *args), y0.shape)
 
     ends = float(at[0]), float(at[-1])
-    return integrate.solve_ivp(f, ends, y0, "LSODA", rtol=relative, atol=absolute, dense_output=True).sol
+    native = integrate.solve_ivp(f, ends, y0, "LSODA", rtol=relative, atol=absolute, dense_output=True).sol
+    return native, *collocations(native)

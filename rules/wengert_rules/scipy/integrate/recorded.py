@@ -193,16 +193,16 @@ def recorded(method: Any, **words: Any) -> tuple[Any, Steps | None]:
     return solution, Steps(tableau, np.array(times), np.array(values), slopes, computed)
 
 
-def collocated(native: Any, y0: np.ndarray, parts: int) -> Steps | None:
+def collocated(native: Any, parts: int) -> Steps | None:
     """The steps of an `OdeSolution`, each cut into `parts`; None if there are none, or one is not finite."""
     if len(native.interpolants) != len(native.ts) - 1 or not np.all(np.diff(native.ts)):
         return None
     inner = (np.arange(parts)[:, None] + [0.0, *RADAU.C]).ravel() / parts
     ends = pairwise(native.ts)
     found = [path(t + (end - t) * inner).T for path, (t, end) in zip(native.interpolants, ends, strict=True)]
-    at_stages = np.reshape(found, (-1, 1 + RADAU.C.size, y0.size))
+    at_stages = np.reshape(found, (-1, 1 + RADAU.C.size, np.shape(found)[-1]))
     times = refined(native.ts, parts)
-    starts = np.array([y0, *at_stages[:-1, -1]])
+    starts = np.concatenate([at_stages[:1, 0], at_stages[:-1, -1]])
     slopes = np.linalg.solve(RADAU.A, at_stages[:, 1:] - starts[:, None]) / np.diff(times)[:, None, None]
     if not np.all(np.isfinite(slopes)):
         return None
