@@ -303,6 +303,17 @@ def test_many_equations(f: Any, method: str) -> None:
     np.testing.assert_allclose(wg.jvp(loss, (p,), (direction,))[1], slope, rtol=1e-10)
 
 
+def test_many_stiff_equations() -> None:
+    p, direction = np.linspace(0.5, 1.5, 5), np.cos(np.arange(5.0))
+
+    def loss(p, method="Radau", tolerance=1e-4):
+        y0, words = 0.5 + 0.3 * np.sin(np.arange(50) / 9), {"rtol": tolerance, "atol": tolerance}
+        return np.sum(integrate.solve_ivp(diffusion, (0, 1), y0 * p[0], method, [0.3, 1.0], args=(p,), **words).y ** 2)
+
+    after, before = (loss(p + h * direction, "DOP853", 1e-10) for h in (1e-4, -1e-4))
+    np.testing.assert_allclose(wg.grad(loss)(p) @ direction, (after - before) / 2e-4, rtol=1e-3)
+
+
 def test_a_failed_integration() -> None:
     """y' = a y² is infinite at t = 1/a; the times before have their derivatives."""
 

@@ -116,12 +116,16 @@ class Steps:
         """Return the linear equations of changes of the slopes, where f holds on all stages. None if too large."""
         A, B, h, n = self.tableau.A, self.tableau.B, np.diff(self.times), self.slopes.shape[-1]
         is_implicit = self.tableau is RADAU
-        if not is_implicit and n > SMALL and (found := f.sparse_slopes(*self.points)) is not None:
+        found = f.sparse_slopes(*self.points) if n > SMALL else None
+        if found is not None and not is_implicit:
             return LargeSteps(A, B, h, *self._sparse(*found))
         if n > LARGEST or self.back.size * n * n > MOST:
             return None
         J = np.zeros((self.back.size, n, n))
-        J[self.where] = f.slopes(*self.points)
+        if found is None:
+            J[self.where] = f.slopes(*self.points)
+        else:
+            J[self.where[:, None], found[0].rows, found[0].indices] = found[1]
         if is_implicit or n <= SMALL:
             kind = CollocationSteps if is_implicit else LinearSteps
             return kind(A, B, h, J.reshape(*self.slopes.shape, n))
