@@ -22,7 +22,7 @@ def populations(p):
     def rates(_, y):
         return np.array([(p[0] - p[1] * y[1]) * y[0], (p[3] * y[0] - p[2]) * y[1]])
 
-    return solve_ivp(rates, (1900, 1920), p[4:], t_eval=year, rtol=1e-5, atol=1e-5).y
+    return solve_ivp(rates, (1900, 1920), p[4:], t_eval=year, rtol=1e-7, atol=1e-7).y
 
 
 def residuals(logarithms):
@@ -30,7 +30,7 @@ def residuals(logarithms):
     return np.ravel(np.log(populations(np.exp(logarithms)) / [hares, lynx]))
 
 
-sensitivities = wg.jacobian(residuals)  # of 42 logarithms to 6: through all steps of the solver
+sensitivities = wg.jacobian(residuals)  # of 42 logarithms to 6: along the steps of the solver
 fit = least_squares(residuals, np.log(HOWARD), sensitivities, xtol=1e-4)
 variance = 2 * fit.cost / (fit.fun.size - fit.x.size)
 relative = np.sqrt(np.diag(variance * np.linalg.inv(fit.jac.T @ fit.jac)))

@@ -1,5 +1,6 @@
 """The public interface for rules; the rules of this package use it too."""
 
+from wengert.api.examples import as_written, on_examples
 from wengert.api.gradient import grad
 from wengert.api.implicit import followed
 from wengert.api.integral import Tolerance, nodes_for
@@ -78,6 +79,7 @@ __all__ = [
     "addlens",
     "adjoint",
     "as_index",
+    "as_written",
     "batching",
     "computes",
     "computes_nothing",
@@ -100,6 +102,7 @@ __all__ = [
     "multilinear",
     "nodes_for",
     "non_differentiable",
+    "on_examples",
     "order",
     "overlaps",
     "partials",

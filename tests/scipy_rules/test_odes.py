@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import sys
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy import integrate
 from solver_cases import Case, check, table
 
 import wengert as wg
+from wengert.values.codes import original
 
 CASES, case = table()
 P, Y = np.array([1.1, 0.4]), np.array([2.0, 1.0])
@@ -125,3 +129,230 @@ def test_the_time_of_an_event() -> None:
     np.testing.assert_allclose(wg.grad(doubled)(0.7), -np.log(2) / 0.49, rtol=1e-6)
     with pytest.raises(wg.RefusedCallError, match="events="):
         wg.grad(lambda a: doubled(a, "Radau"))(0.7)
+
+
+LV = np.array([0.55, 0.028, 0.84, 0.026, 33.0, 6.0])
+
+
+def prey_and_predators(p, *, method="RK45", tolerance=1e-7, **words):
+    """The populations at 20 times."""
+    words = {"t_eval": np.linspace(0.0, 20.0, 20), "method": method, "rtol": tolerance, "atol": tolerance, **words}
+    rates = lambda _, z: [p[0] * z[0] - p[1] * z[0] * z[1], -p[2] * z[1] + p[3] * z[0] * z[1]]
+    return integrate.solve_ivp(rates, (0.0, 20.0), p[4:], **words).y
+
+
+@pytest.mark.parametrize("method", ["RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA"])
+def test_the_error_is_that_of_the_tolerance(method: str) -> None:
+    """Of the Jacobian, relative to its largest number, at most ten times that of the values, or ten tolerances."""
+    rtol = 1e-5 if method == "RK23" else 1e-6
+    (y, J), (y_tight, J_tight) = (
+        wg.value_and_jacobian(lambda p, m=m, to=to: prey_and_predators(p, method=m, tolerance=to))(LV)
+        for m, to in ((method, rtol), ("DOP853", rtol / 100))
+    )
+    of_values = np.max(np.abs(y - y_tight)) / np.max(np.abs(y_tight))
+    error = np.max(np.abs((J - J_tight) * LV)) / np.max(np.abs(J_tight * LV))
+    assert error <= 10 * max(rtol, of_values)
+
+
+def test_richardson_differences() -> None:
+    def along(p):
+        return prey_and_predators(p, method="DOP853", tolerance=1e-12)
+
+    def differences(h):
+        return (along(LV * (1 + h)) - along(LV * (1 - h))) / (2 * h)
+
+    found = wg.jvp(lambda p: prey_and_predators(p, tolerance=1e-9), (LV,), (LV,))[1]
+    np.testing.assert_allclose(found, (4 * differences(5e-5) - differences(1e-4)) / 3, rtol=1e-6, atol=1e-6)
+
+
+class Counted:
+    """A right-hand side whose calls are counted past wengert, by the profiler of Python."""
+
+    def __init__(self, f: Any) -> None:
+        self.code, self.calls = f.__code__, 0
+
+    def __enter__(self) -> Counted:
+        sys.setprofile(lambda frame, event, _: self.count(frame) if event == "call" else None)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        sys.setprofile(None)
+
+    def count(self, frame: Any) -> None:
+        self.calls += original(frame.f_code) is self.code or frame.f_code is self.code
+
+
+def spring(t, y, k):
+    return np.array([y[1], -k * y[0]])
+
+
+@pytest.mark.parametrize("method", ["RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA"])
+def test_the_right_hand_side_runs_once_more(method: str) -> None:
+    """In Python, for all derivatives: a trace of it computes all stages."""
+
+    def f(k):
+        return integrate.solve_ivp(spring, (0.0, 2.0), [1.0, 0.0], method, args=(k,)).y[:, -1]
+
+    with Counted(spring) as plain:
+        f(2.0)
+    with Counted(spring) as traced:
+        wg.jacobian(f)(2.0)
+    assert traced.calls <= plain.calls + 1
+
+
+def test_branches_on_time_and_state() -> None:
+    """Each branch runs on the stages that take it: a dose until t = 1, and a rate of its own above 1."""
+
+    def f(p):
+        def rates(t, y):
+            dose = p[0] if t < 1.0 else 0.0
+            return [dose - (p[1] * y[0] if y[0] > 1.0 else p[1])]
+
+        return integrate.solve_ivp(rates, (0.0, 2.0), [3.0], t_eval=[0.5, 1.0, 2.0], max_step=0.1, **EXACT).y[0]
+
+    p = np.array([0.3, 0.7])
+    near = np.array([[1 / 0.7 * (1 - np.exp(-0.35)), 0.0]])  # ∂y/∂p₀ at 0.5: y' = p₀ - p₁ y
+    found = wg.jacobian(f)(p)
+    np.testing.assert_allclose(found[0, 0], near[0, 0], rtol=1e-8)
+    np.testing.assert_allclose(found, (wg.ngradient(lambda p: f(p)[0], p)[0], *found[1:]), rtol=1e-5)
+
+
+class Motor:
+    """A right-hand side that reads its object, and may write to it."""
+
+    torque = 0.3
+
+    def __init__(self, k: Any, keeps: bool) -> None:
+        self.k, self.keeps, self.calls = {"k": [k]}, keeps, 0
+        self.buffer = np.zeros(2)
+
+    def rates(self, t, y):
+        if not self.keeps:
+            return np.array([y[1], self.torque - self.k["k"][0] * y[0]])
+        self.calls += 1
+        self.buffer[0], self.buffer[1] = y[1], self.torque - self.k["k"][0] * y[0]
+        return self.buffer
+
+
+@pytest.mark.parametrize("keeps", [False, True])
+@pytest.mark.parametrize("method", ["RK45", "LSODA"])
+def test_what_an_object_holds(method: str, keeps: bool) -> None:
+    """A right-hand side that counts or fills a buffer runs as often as in the plain run of an explicit method."""
+    counts = []
+
+    def f(k):
+        motor = Motor(k, keeps)
+        found = integrate.solve_ivp(motor.rates, (0.0, 2.0), [1.0, 0.0], method, rtol=1e-8, atol=1e-8)
+        counts.append(motor.calls)
+        return found.y[0, -1]
+
+    found = wg.grad(f)(2.0)
+    wanted = wg.ngradient(f, 2.0)[0]
+    f(2.0)
+    np.testing.assert_allclose(found, wanted, rtol=1e-4)
+    if method == "RK45":
+        assert counts[0] == counts[-1]
+
+
+def test_a_switch_that_stays_on() -> None:
+    """The value is that of the plain run, also where the right-hand side changes something in the middle of it."""
+
+    def f(k):
+        state = {"on": False}
+
+        def rates(t, y):
+            state["on"] = state["on"] or y[0] > 1.5
+            return -k * y if state["on"] else k * y
+
+        return integrate.solve_ivp(rates, (0.0, 2.0), [1.0], rtol=1e-8, atol=1e-8).y[0, -1]
+
+    assert wg.value_and_grad(f)(1.1)[0] == f(1.1)
+
+
+def test_random_draws_are_not_repeated() -> None:
+    rng = np.random.default_rng(0)
+
+    def f(a):
+        return integrate.solve_ivp(lambda t, y: -a * y + 1e-9 * rng.normal(), (0, 1), [1.0]).y[0, -1]
+
+    plain = np.random.default_rng(0)
+    wg.grad(f)(0.5)
+    count = integrate.solve_ivp(lambda t, y: -0.5 * y + 1e-9 * plain.normal(), (0, 1), [1.0]).nfev
+    assert count and rng.bit_generator.state == plain.bit_generator.state
+
+
+def diffusion(t, y, p):
+    """Growth at rates of their own, diffusion, and decay."""
+    padded = np.concatenate([y[:1], y, y[-1:]])
+    return 20.0 * (padded[2:] - 2.0 * y + padded[:-2]) + np.repeat(p, 10) * y * (1.0 - y)
+
+
+@pytest.mark.parametrize("method", ["RK45", "DOP853"])
+@pytest.mark.parametrize("f", [diffusion, lambda t, y, p: np.mean(np.repeat(p, 10) * y) - y], ids=["sparse", "dense"])
+def test_many_equations(f: Any, method: str) -> None:
+    """Sparse Jacobians, dense ones, and none, give one derivative."""
+    p, direction = np.linspace(0.5, 1.5, 10), np.cos(np.arange(10.0))
+
+    def loss(p):
+        y0 = 0.5 + 0.3 * np.sin(np.arange(100) / 9)
+        return np.sum(integrate.solve_ivp(f, (0, 1), y0 * p[0], method, [0.3, 1.0], args=(p,), **EXACT).y ** 2)
+
+    slope = wg.grad(loss)(p) @ direction
+    wanted = (loss(p + 1e-5 * direction) - loss(p - 1e-5 * direction)) / 2e-5
+    np.testing.assert_allclose(slope, wanted, rtol=1e-7)
+    np.testing.assert_allclose(wg.jvp(loss, (p,), (direction,))[1], slope, rtol=1e-10)
+
+
+def test_many_stiff_equations() -> None:
+    p, direction = np.linspace(0.5, 1.5, 5), np.cos(np.arange(5.0))
+
+    def loss(p, method="Radau", tolerance=1e-4):
+        y0, words = 0.5 + 0.3 * np.sin(np.arange(50) / 9), {"rtol": tolerance, "atol": tolerance}
+        return np.sum(integrate.solve_ivp(diffusion, (0, 1), y0 * p[0], method, [0.3, 1.0], args=(p,), **words).y ** 2)
+
+    after, before = (loss(p + h * direction, "DOP853", 1e-10) for h in (1e-4, -1e-4))
+    np.testing.assert_allclose(wg.grad(loss)(p) @ direction, (after - before) / 2e-4, rtol=1e-3)
+
+
+def test_a_failed_integration() -> None:
+    """y' = a y² is infinite at t = 1/a; the times before have their derivatives."""
+
+    def f(a):
+        found = integrate.solve_ivp(lambda t, y: a * y**2, (0, 5), [1.0], t_eval=[0.2, 0.5, 3.0], **EXACT)
+        assert not found.success
+        return found.y[0]
+
+    np.testing.assert_allclose(wg.jacobian(f)(0.9), [t / (1 - 0.9 * t) ** 2 for t in (0.2, 0.5)], rtol=1e-8)
+
+
+def test_a_slope_that_reads_no_state() -> None:
+    found = wg.jacobian(lambda p: integrate.solve_ivp(lambda t, y: [p[0], 2.0, p[1]], (0, 3), [0, 0, 0]).y[:, -1])(P)
+    np.testing.assert_allclose(found, [[3.0, 0.0], [0.0, 0.0], [0.0, 3.0]])
+
+
+@pytest.mark.parametrize("method", ["RK45", "Radau", "LSODA"])
+def test_second_order(method: str) -> None:
+    """y = y₀ exp(-kt): ∂²y/∂k² = t² y, by every mix of modes."""
+
+    def f(k):
+        words = {"method": method, "rtol": 1e-9, "atol": 1e-9}
+        return integrate.solve_ivp(lambda t, y: -k * y, (0.0, 2.0), [3.0], **words).y[0, -1]
+
+    wanted = 4 * 3 * np.exp(-2 * 0.7)
+    for second in (wg.grad(wg.grad(f)), wg.hessian(f), lambda k: wg.hvp(f, (k,), (1.0,))[0]):
+        np.testing.assert_allclose(second(0.7), wanted, rtol=1e-5)
+    np.testing.assert_allclose(wg.grad(wg.grad(wg.grad(f)))(0.7), -2 * wanted, rtol=1e-4)
+
+
+def test_examples_and_tapes() -> None:
+    def f(k):
+        return integrate.solve_ivp(lambda t, y: -k * y, (0.0, 2.0), [3.0], **EXACT).y[0, -1]
+
+    rates = np.array([0.5, 0.7])
+    with pytest.warns(wg.NoBatchingRuleWarning, match="one by one"):
+        found = wg.vmap(wg.grad(f))(rates)
+    np.testing.assert_allclose(found, -6 * np.exp(-2 * rates), rtol=1e-7)
+    tape = wg.gradtape(f, 0.5)
+    np.testing.assert_allclose(tape.play(0.5)[1][1], -6 * np.exp(-1.0), rtol=1e-7)
+    with pytest.raises(wg.StaleTapeError):
+        tape.play(0.6)

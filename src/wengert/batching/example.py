@@ -58,9 +58,16 @@ class Program(NamedTuple):
 
 
 def trace_program(
-    f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], outer: Recording | None
+    f: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    outer: Recording | None,
+    refuses_writes: bool = True,
 ) -> Program:
-    """Trace the Program of `f(*args, **kwargs)`, on the first of the Examples in the arguments."""
+    """Trace the Program of `f(*args, **kwargs)`, on the first of the Examples in the arguments.
+
+    Errors: OutsideWriteError if f writes into arrays from outside; with `refuses_writes`, the outer trace refuses f.
+    """
     with nullcontext() if outer is None else silent(), open_level(True) as (recording, here):
         if outer is not None:
             _share_variables(recording, here, outer)
@@ -76,7 +83,7 @@ def trace_program(
         finally:
             sources.swaps.restore()
         _record_layout_guards(recording)
-        _refuse_writes(recording, outer, f)
+        _refuse_writes(recording, outer, f, refuses_writes)
         slots: list[Slot] = []
         form = _result_outline(recording, result, slots)
         materialise(recording, start, len(recording.entries), written_only=True, constants_only=True)
@@ -145,7 +152,7 @@ def _record_layout_guards(recording: Recording) -> None:
     kinds_stay(recording)
 
 
-def _refuse_writes(recording: Recording, outer: Recording | None, f: Any) -> None:
+def _refuse_writes(recording: Recording, outer: Recording | None, f: Any, refuses: bool) -> None:
     """Raise an error if the function wrote into arrays from outside, since it ran on one example only."""
     before = {} if outer is None else memory_of(outer).storages
     for key, storage in memory_of(recording).storages.items():
@@ -157,7 +164,7 @@ def _refuse_writes(recording: Recording, outer: Recording | None, f: Any) -> Non
                 f"{callable_name(f)} writes into an array of shape {owner.shape} from outside, but vmap runs it only "
                 "once for all examples. Return the value instead of writing it, or loop over the examples."
             )
-            raise error if outer is None else outer.refuse(error)
+            raise outer.refuse(error) if refuses and outer is not None else error
 
 
 def _outer_follows(outer: Recording | None, key: int) -> bool:

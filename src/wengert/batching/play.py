@@ -20,10 +20,14 @@ from wengert.values.structures import is_structure, keyed_parts, with_parts
 
 
 class DiffersError(Exception):
-    """The examples do not all run like the first one; `site` is the user's line that finds it."""
+    """The examples do not all run like the first one; `site` is the user's line that finds it.
 
-    def __init__(self, why: str, site: Site | None) -> None:
+    `agree` says for each example whether it takes the first one's branch there; None if that is not what differs.
+    """
+
+    def __init__(self, why: str, site: Site | None, agree: np.ndarray | None = None) -> None:
         super().__init__(why if site is None else f"{site}: {why}")
+        self.agree = agree
 
 
 def play_batched(program: Program, size: int, call: Callable[..., Any]) -> Any:
@@ -162,7 +166,9 @@ class _Table:
         else:
             found = outcomes(self.call, Batch(op.fn, self.size, axes, batch_keywords), args, kwargs)
         if not all([self.call(all_equal_recorded, x, op.val) for x in (found if isinstance(found, list) else [found])]):
-            raise DiffersError("the examples take different branches here. Use np.where instead of `if`", op.site)
+            why = "the examples take different branches here. Use np.where instead of `if`"
+            agree = np.array([all_equal_recorded(x, op.val) for x in found])
+            raise DiffersError(why, op.site, agree if len(agree) == self.size else None)
 
 
 _OF_KIND = {type, np.shape, np.ndim, np.result_type, np.iscomplexobj, np.isrealobj}

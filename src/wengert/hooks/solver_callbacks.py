@@ -107,6 +107,16 @@ def order() -> int:
     return total
 
 
+def is_taped() -> bool:
+    """Whether an open recording is for a tape, which may be played on other inputs."""
+    recording = STATE.recording
+    while recording is not None:
+        if recording.keep:
+            return True
+        recording = _outer_recording(recording)
+    return False
+
+
 def _outer_recording(recording: Recording) -> Recording | None:
     """Return the recording around this one, also while it is silenced."""
     around = recording.saved_state

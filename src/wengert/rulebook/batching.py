@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import operator
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -101,6 +102,9 @@ def batched(
     rule, fn = _rule_of(fn)
     if not kwargs and rule is rules.batching_of(np.ufunc) and _stand_aligned(args, axes):
         return call(fn, *args)  # as the rule would; one call, so that an outer derivative records only one
+    if fn is operator.getitem and _reads_alike(args, axes):
+        key = args[1] if type(args[1]) is tuple else (args[1],)
+        return call(fn, args[0], (slice(None), *key))
     batch = Batch(fn, size, tuple(axes), tuple(named), strides)
     value = NotImplemented if rule is None else _by_rule(call, rule, batch, args, kwargs)
     if value is NotImplemented:
@@ -142,6 +146,17 @@ def _stand_aligned(args: Sequence[Any], axes: Sequence[Any]) -> bool:
     ndims = [np.ndim(x) for x, on in zip(args, axes, strict=True) if on]
     shared = [np.ndim(x) for x, on in zip(args, axes, strict=True) if not on]
     return min(ndims, default=0) > max(shared, default=0) and min(ndims) == max(ndims)
+
+
+def _reads_alike(args: Sequence[Any], axes: Sequence[Any]) -> bool:
+    """Whether a key of integers and slices reads from a batch of arrays."""
+    x, key = args
+    parts = key if type(key) is tuple else (key,)
+    return axes[0] is True and not axes[1] and type(x) is np.ndarray and _PLAIN_KEYS.issuperset(map(type, parts))
+
+
+_PLAIN_KEYS = {int, slice, type(None), type(Ellipsis)}
+"""The types of parts of a key that have no axes of their own."""
 
 
 def _rule_of(fn: Any) -> tuple[Any, Any]:

@@ -12,7 +12,7 @@ from wengert.sparse.csr import Csr
 from wengert.sparse.dependences import Dependences, UniformDependence
 from wengert.sparse.sparsity_rules import dependences
 from wengert.tape.liveness import liveness, values_to_free
-from wengert.tape.ops import Call, Op, Variable
+from wengert.tape.ops import Call, Constant, Op, Variable
 from wengert.tape.tape import Tape
 from wengert.values.numeric_trees import bits
 from wengert.values.specs import is_inexact
@@ -25,7 +25,8 @@ class SparsityPattern:
     the positions `inputs`. The pattern also holds for each tape of which `fits` is true. That is none if a user's
     function moves elements, for it may read more than its arguments. The pattern copies what it keeps of calls, since
     users may write into constant arrays. `densest` is the call that makes the pattern densest because its dependences
-    are not known; None if there is none.
+    are not known; None if there is none. `holds_for_examples`: no value that inputs determine selects elements, so the
+    pattern is the same for all inputs for which the tape's guards hold.
     """
 
     def __init__(self, tape: Tape, inputs: Sequence[int]) -> None:
@@ -40,6 +41,7 @@ class SparsityPattern:
         self.csr = Csr(np.concatenate([[0], np.cumsum(lengths)]), indices, deps.sets.n)
         self.densest = _densest(deps)
         self._free, self._result = deps.free, tape.result.id
+        self.holds_for_examples = not deps.may_change and all(isinstance(tape[k], Constant) for k in deps.reads)
         self._is_lasting, self._rules = not deps.may_change, rules.version
         self._reads = {k: _comparison_key(value) for k, value in deps.reads.items()}
         self._ops = [_op_key(op, op.id in deps.free) for op in tape]

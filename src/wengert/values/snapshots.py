@@ -89,6 +89,11 @@ class Reach:
         """Drop the generators whose state has not changed since the snapshot."""
         self._random = [(it, state) for it, state in self._random if not _same(state, _random_state(it))]
 
+    def is_unchanged(self) -> bool:
+        """Whether all contents and random states are as they were at the snapshot."""
+        kept = all([identical(place.read(), place.was) for place in self._places])
+        return kept and all([_same(state, _random_state(it)) for it, state in self._random])
+
     def put_back(self, owed: Owed) -> None:
         """Restore all contents of the snapshot; append to `owed` functions that restore the present ones."""
         for place in self._places:

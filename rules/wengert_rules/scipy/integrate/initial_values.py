@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 from scipy import integrate
 
-from wengert.extend import NotConvergedWarning, RefusedCallError, stands_for, unseen, with_value
+from wengert.extend import NotConvergedWarning, RefusedCallError, as_written, stands_for, unseen, with_value
 from wengert_rules.scipy.arguments import arguments, unpacked
+from wengert_rules.scipy.integrate.along_steps import along_steps, collocations, path_on, stages_of
 from wengert_rules.scipy.integrate.steps import OTHERS, STEPS, over
 
 EXPLICIT = (integrate.RK23, integrate.RK45, integrate.DOP853)
@@ -44,6 +45,8 @@ written: Any = types.FunctionType(
 @stands_for(integrate.solve_ivp)
 def solve_ivp(*given: Any, **words: Any) -> Any:
     call = arguments(integrate.solve_ivp, given, words)
+    if (found := along_steps(call)) is not None:
+        return found
     if call["method"] in STEPS or call["method"] in EXPLICIT:
         return written(*given, **words)  # in Python all through: its steps, and how long they are, are followed
     if call.get("events") is not None:
@@ -74,9 +77,9 @@ def solve_ivp(*given: Any, **words: Any) -> Any:
 
 
 def of_arrays(f: Any, args: Any, y0: Any) -> Any:
-    """(t, y) ↦ f(t, y, *args) as an array like y."""
+    """(t, y) ↦ f(t, y, *args) as an array like y: a copy, since f may return one array again and again."""
     args = unpacked(args)
-    return lambda t, y: np.reshape(np.asarray(f(t, y, *args)), np.shape(y0))
+    return lambda t, y: np.reshape(np.array(f(t, y, *args)), np.shape(y0))
 
 
 def between(step: Any, f: Any, times: Any, ys: Any, ts: Any) -> Any:
@@ -116,23 +119,37 @@ def chosen(steps: Any, f: Any, native: Any, relative: float, absolute: Any) -> A
 
 @stands_for(integrate.odeint)
 def odeint(*given: Any, **words: Any) -> Any:
-    call, found = arguments(integrate.odeint, given, words), unseen(integrate.odeint, *given, **words)
-    values, *rest = found if call["full_output"] else (found,)
+    call = arguments(integrate.odeint, given, words)
     args, func, at = call["args"], call["func"], call["t"]
-    f = func if call["tfirst"] else lambda t, y, *args: func(y, t, *args)
     y0 = np.atleast_1d(np.asarray(call["y0"], float))
-    relative, absolute = (1.49012e-8 if call[name] is None else call[name] for name in ("rtol", "atol"))
-    f = of_arrays(f, args, y0)
-    native = unseen(mesh_of, f, at, np.array(y0), relative, absolute)
-    step, parts = unseen(chosen, OTHERS, f, native, float(np.max(relative)), np.max(absolute))
+    relative, absolute = [1.49012e-8 if call[name] is None else call[name] for name in ("rtol", "atol")]
+    f = func if call["tfirst"] else lambda t, y, *args: func(y, t, *args)
+    stages = stages_of(f, args, at[0], y0)
+    found = unseen(integrate.odeint, as_written(func), *given[1:], **words)
+    values, *rest = found if call["full_output"] else (found,)
+    if stages is not None and stages.is_put_back():
+        stages = None
+    mesh = as_written(func), call["tfirst"], unpacked(args), at, np.array(y0), relative, absolute
+    native, *on_it = unseen(mesh_of, *mesh)
     times = [at[0], *native.ts[1:].tolist()]
-    ys = over(step, f, times, y0, parts)
-    path = between(step, f, times, ys, native.ts)
-    values = with_value(values, np.stack([y0, *[path(t) for t in at[1:]]]))
+    path = None if stages is None else path_on(stages, on_it, y0, np.stack(times), (relative, absolute))
+    if path is not None:
+        formula = np.concatenate([path.y0[None], path.between(at[1:])])
+    else:
+        f = of_arrays(f, args, y0)
+        step, parts = unseen(chosen, OTHERS, f, native, float(np.max(relative)), np.max(absolute))
+        traced = between(step, f, times, over(step, f, times, y0, parts), native.ts)
+        formula = np.stack([y0, *[traced(t) for t in at[1:]]])
+    values = with_value(values, formula)
     return (values, *rest) if call["full_output"] else values
 
 
-def mesh_of(f: Any, at: Any, y0: Any, relative: Any, absolute: Any) -> Any:
-    """The solution by the method that odeint takes, with the times of its steps."""
+def mesh_of(func: Any, tfirst: bool, args: Any, at: Any, y0: Any, relative: Any, absolute: Any) -> Any:
+    """The solution by the method that odeint takes, with the times of its steps, and its `collocations`."""
+
+    def f(t: Any, y: Any) -> Any:
+        return np.reshape(func(t, y, *args) if tfirst else func(y, t, *args), y0.shape)
+
     ends = float(at[0]), float(at[-1])
-    return integrate.solve_ivp(f, ends, y0, "LSODA", rtol=relative, atol=absolute, dense_output=True).sol
+    native = integrate.solve_ivp(f, ends, y0, "LSODA", rtol=relative, atol=absolute, dense_output=True).sol
+    return native, *collocations(native)

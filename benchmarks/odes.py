@@ -1,0 +1,167 @@
+"""Gradients and Jacobians of solve_ivp, as ratios to the solution: python benchmarks/odes.py [names]."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from clock import medians
+from scipy.integrate import odeint, solve_ivp
+from scipy.optimize import least_squares
+
+import wengert as wg
+
+REPEATS = 5
+
+
+class Problem(NamedTuple):
+    """The right-hand side f(t, y, p), parameters, initial values, times, and tolerances."""
+
+    f: Callable[..., Any]
+    p: np.ndarray
+    y0: np.ndarray
+    times: np.ndarray
+    options: dict[str, Any]
+
+    def solved(self, x: np.ndarray, method: str) -> np.ndarray:
+        """The values at the times, for parameters and initial values in one vector."""
+        p, y0 = x[: self.p.size], x[self.p.size :]
+        span = 0.0, self.times[-1]
+        return solve_ivp(self.f, span, y0, method, self.times, args=(p,), **self.options).y
+
+
+def lotka_volterra(t, y, p):
+    return [p[0] * y[0] - p[1] * y[0] * y[1], -p[2] * y[1] + p[3] * y[0] * y[1]]
+
+
+def robertson(t, y, p):
+    a, b, c = p[0] * y[0], p[1] * y[1] * y[1], p[2] * y[1] * y[2]
+    return [-a + c, a - b - c, b]
+
+
+def hires(t, y, p):
+    v = p[9] * y[5] * y[7]
+    return np.array([
+        -p[0] * y[0] + p[1] * y[1] + p[2] * y[2] + p[3],
+        p[0] * y[0] - p[4] * y[1],
+        -p[5] * y[2] + p[1] * y[3] + p[6] * y[4],
+        p[2] * y[1] + p[0] * y[2] - p[7] * y[3],
+        -p[8] * y[4] + p[1] * y[5] + p[1] * y[6],
+        -v + p[10] * y[3] + p[0] * y[4] - p[1] * y[5] + p[10] * y[6],
+        v - p[11] * y[6],
+        -v + p[11] * y[6],
+    ])  # fmt: skip
+
+
+def reaction_diffusion(t, y, p):
+    """100 cells of two species; p holds 50 rates of growth, one for each two cells."""
+    u, v = y[:100], y[100:]
+    uu, vv = np.concatenate((u[:1], u, u[-1:])), np.concatenate((v[:1], v, v[-1:]))
+    eaten = u * v
+    du = 2.0 * (uu[2:] - 2.0 * u + uu[:-2]) + np.repeat(p, 2) * u * (1.0 - u) - eaten
+    dv = vv[2:] - 2.0 * v + vv[:-2] + 0.8 * eaten - 0.3 * v
+    return np.concatenate((du, dv))
+
+
+X = np.arange(100) / 100
+STIFF = {"rtol": 1e-6, "atol": 1e-10}
+PREY = Problem(
+    lotka_volterra, np.array([0.55, 0.028, 0.84, 0.026]), np.array([33.0, 6.0]), np.linspace(0.0, 20.0, 100),
+    {"rtol": 1e-7, "atol": 1e-7},
+)  # fmt: skip
+PROBLEMS = {
+    "Lotka-Volterra": (PREY, ("RK23", "RK45", "DOP853", "LSODA")),
+    "reaction-diffusion": (
+        Problem(
+            reaction_diffusion, np.linspace(0.8, 1.2, 50),
+            np.concatenate([0.5 + 0.3 * np.sin(2 * np.pi * X), 0.4 + 0.2 * np.cos(4 * np.pi * X)]),
+            np.linspace(0.0, 10.0, 20), {"rtol": 1e-6, "atol": 1e-8},
+        ),
+        ("RK45",),
+    ),
+    "Robertson": (
+        Problem(robertson, np.array([0.04, 3e7, 1e4]), np.array([1.0, 0.0, 0.0]), np.logspace(-2, 4, 40), STIFF),
+        ("Radau", "BDF", "LSODA"),
+    ),
+    "HIRES": (
+        Problem(
+            hires, np.array([1.71, 0.43, 8.32, 0.0007, 8.75, 10.03, 0.035, 1.12, 1.745, 280.0, 0.69, 1.81]),
+            np.array([1.0, 0, 0, 0, 0, 0, 0, 0.0057]), np.linspace(0.0, 321.8122, 40), STIFF,
+        ),
+        ("Radau", "BDF", "LSODA"),
+    ),
+}  # fmt: skip
+
+
+def show(name: str, first: float, works: dict[str, Callable[[], Any]]) -> None:
+    """Print the times of some works as ratios to that of the first, and the seconds of the first gradient."""
+    times = medians(works, REPEATS)
+    base, *others = times
+    ratios = "".join([f"{times[other] / times[base]:10.2f}" for other in others])
+    print(f"{name:28}{1e3 * times[base]:9.1f} ms{ratios}{first:12.2f} s", flush=True)
+
+
+def measure(name: str, problem: Problem, method: str) -> None:
+    x = np.concatenate([problem.p, problem.y0])
+    gradient = wg.grad(lambda x: np.sum(problem.solved(x, method) ** 2))
+    start = time.perf_counter()
+    gradient(x)
+    first = time.perf_counter() - start
+    works = {"solution": lambda: problem.solved(x, method), "gradient": lambda: gradient(x)}
+    if x.size < 50:
+        jacobian = wg.jacobian(lambda x: problem.solved(x, method))
+        works["Jacobian"] = lambda: jacobian(x)
+        works["differences"] = lambda: [problem.solved(x * (1 + 1e-7 * e), method) for e in np.eye(x.size + 1, x.size)]
+    show(f"{name}, {method}", first, works)
+
+
+def measure_odeint() -> None:
+    x = np.concatenate([PREY.p, PREY.y0])
+
+    def solved(x):
+        return odeint(lotka_volterra, x[4:], PREY.times, (x[:4],), tfirst=True)
+
+    gradient, jacobian = wg.grad(lambda x: np.sum(solved(x) ** 2)), wg.jacobian(solved)
+    show("Lotka-Volterra, odeint", 0.0, {
+        "solution": lambda: solved(x), "gradient": lambda: gradient(x), "Jacobian": lambda: jacobian(x),
+    })  # fmt: skip
+
+
+def fit() -> None:
+    """The time of a fit by the Jacobian along the steps, as a ratio to that by differences."""
+    true = np.concatenate([PREY.p, PREY.y0])
+    noise = 0.05 * np.random.default_rng(1).normal(size=(2, 100))
+    data = np.log(PREY.solved(true, "RK45")) + noise
+
+    def residuals(x):
+        return np.ravel(np.log(PREY.solved(x, "RK45")) - data)
+
+    start = true * [1.1, 0.9, 1.1, 0.9, 1.05, 1.05]
+    jacobian = wg.jacobian(residuals)
+    works = {
+        "2-point": lambda: least_squares(residuals, start),
+        "Jacobian": lambda: least_squares(residuals, start, jacobian),
+    }
+    times = medians(works, REPEATS)
+    found, by_differences = least_squares(residuals, start, jacobian), least_squares(residuals, start)
+    print(
+        f"\nfit by differences {times['2-point']:.2f} s, {by_differences.nfev} evaluations; by wg.jacobian "
+        f"{times['Jacobian'] / times['2-point']:.2f} of that, {found.nfev} evaluations"
+    )
+
+
+if __name__ == "__main__":
+    asked = sys.argv[1:]
+    heads = "".join([f"{head:>10}" for head in ("gradient", "Jacobian", "differ.")])
+    print(f"{'':28}{'solution':>12}{heads}{'first':>14}")
+    for name, (problem, methods) in PROBLEMS.items():
+        if not asked or name in asked:
+            for method in methods:
+                measure(name, problem, method)
+    if not asked or "odeint" in asked:
+        measure_odeint()
+    if not asked or "fit" in asked:
+        fit()

@@ -1,0 +1,191 @@
+"""Initial value problems, differentiated along the steps that SciPy took.
+
+The slopes k of all stages solve k = f(t, y + h A k). We take one Newton step of these equations for each order of
+derivative, which leaves the slopes unchanged. f runs on all stages at once. The times of the steps are constants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import integrate
+
+from wengert.extend import as_written, is_traced, on_examples, order, stopped, unseen, with_value
+from wengert_rules.scipy.arguments import unpacked
+from wengert_rules.scipy.integrate.linear_steps import changes_of_slopes
+from wengert_rules.scipy.integrate.recorded import TABLEAUX, Steps, collocated, recorded, refined
+
+METHODS = {name: getattr(integrate, name) for name in ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")}
+PARTS = (1, 2, 4)
+"""The numbers of Radau's steps in place of one of another implicit method."""
+NEAR = 30.0
+"""The largest difference, in tolerances, between the values of a method and those of the steps in their place."""
+
+
+def along_steps(call: dict[str, Any]) -> Any:
+    """The result of a call of solve_ivp, with derivatives along its steps; None if these do not serve the call."""
+    method, y0 = call["method"], np.asarray(call["y0"])
+    method = METHODS.get(method) if isinstance(method, str) else method
+    if method not in METHODS.values() or call.get("events") is not None:
+        return None
+    if y0.ndim != 1 or np.iscomplexobj(y0) or not y0.size:
+        return None
+    y0 = y0.astype(float)
+    f = stages_of(call["fun"], call["args"], call["t_span"][0], y0, call["vectorized"])
+    if f is None:
+        return None
+    call = {**call, "fun": as_written(call["fun"]), "method": method}
+    if method in TABLEAUX:
+        found, steps = unseen(recorded, **call)
+        if f.is_put_back() or steps is None:
+            return None
+        path = path_by(f, steps, y0, step_times(call, found, steps.times))
+    else:
+        found, *collocations = unseen(solved, {**call, "dense_output": True})
+        if f.is_put_back():
+            return None
+        tolerances = call.get("rtol", 1e-3), call.get("atol", 1e-6)
+        path = path_on(f, collocations, y0, step_times(call, found, found["sol"].ts), tolerances)
+        found["sol"] = found["sol"] if call["dense_output"] else None
+    return None if path is None else with_derivatives(found, call, path)
+
+
+def stages_of(f: Any, args: Any, start: Any, y0: Any, vectorized: bool = False) -> Any:
+    """(t, y) ↦ f(t, y, *args) for many t and y at once; None if that cannot be."""
+    args = unpacked(args)
+    of_one = f
+    if vectorized:
+        of_one = lambda t, y: f(t, y[:, None], *args)  # noqa: E731
+    elif args:
+        of_one = lambda t, y: f(t, y, *args)  # noqa: E731
+    return on_examples(of_one, start, y0)
+
+
+def path_by(f: Any, steps: Any, y0: Any, times: Any, tolerance: Any = 0.0) -> Path | None:
+    """The Path of some steps; None if f on all their stages has not the slopes there."""
+    path = Path(f, steps, tolerance)
+    return path if path.follow(y0, times) else None
+
+
+def solved(call: dict[str, Any]) -> tuple[Any, Steps | None, Callable[[int], Steps | None]]:
+    """The result of solve_ivp, and its `collocations`."""
+    found = integrate.solve_ivp(**call)
+    return found, *collocations(found["sol"])
+
+
+def collocations(native: Any) -> tuple[Steps | None, Callable[[int], Steps | None]]:
+    """The Steps of Radau's method on an `OdeSolution`, and the function that returns those of shorter steps.
+
+    The search for arrays that a function reaches takes long in the solution, so it is no argument of an unseen call.
+    """
+    return collocated(native, 1), lambda parts: collocated(native, parts)
+
+
+def path_on(f: Any, collocations: Any, y0: Any, times: Any, tolerances: tuple[Any, Any]) -> Path | None:
+    """The Path of Radau's steps in place of those of another solution; None if they come to other values."""
+    steps, cut = collocations
+    for parts in PARTS:
+        steps = steps if parts == 1 else unseen(cut, parts)
+        if steps is None:
+            return None
+        path = path_by(f, steps, y0, refined(times, parts), unseen(tolerance_of, steps.values, *tolerances))
+        if path is not None:
+            return path
+    return None
+
+
+def tolerance_of(values: Any, relative: Any, absolute: Any) -> Any:
+    """How far the values of two methods may lie apart, for each equation."""
+    return NEAR * (absolute + relative * np.max(np.abs(values), axis=0))
+
+
+def step_times(call: dict[str, Any], found: Any, times: Any) -> Any:
+    """The times of the steps, of which the first and last are those of the call."""
+    start, end = call["t_span"]
+    if not is_traced((start, end)):
+        return times
+    last = end if found["success"] else times[-1]
+    return np.concatenate([np.reshape(start, 1), times[1:-1], np.reshape(last, 1)])
+
+
+def with_derivatives(found: Any, call: dict[str, Any], path: Path) -> Any:
+    """The result of SciPy's solver, with derivatives."""
+    if call["t_eval"] is None:
+        parts = (len(path.steps.times) - 1) // (len(found["t"]) - 1)
+        found["y"] = with_value(found["y"], np.transpose(path.values[::parts]))
+        found["t"] = with_value(found["t"], path.times[::parts])
+    elif len(found["t"]):
+        at = call["t_eval"][: len(found["t"])]
+        found["y"] = with_value(found["y"], np.transpose(path.between(at)))
+        found["t"] = np.asarray(at)
+    if call["dense_output"]:
+        found["sol"] = DenseSolution(found["sol"], path)
+    return found
+
+
+class Path:
+    """y(t) by the steps of a method, as a formula of what f reads, the initial values and the times."""
+
+    def __init__(self, f: Any, steps: Any, tolerance: Any) -> None:
+        self.f, self.steps, self.tableau, self.tolerance = f, steps, steps.tableau, tolerance
+
+    def follow(self, y0: Any, times: Any) -> bool:
+        """Compute the slopes and values; return whether f on all stages is what it was on each."""
+        steps, slopes, linear = self.steps, self.steps.slopes, None
+        self.times, self.h = times, times[1:] - times[:-1]
+        self.y0 = with_value(steps.values[0], y0)
+        for k in range(order()):
+            found = self.slopes_from(slopes)
+            if found is None:
+                return False
+            residuals = with_value(steps.slopes, found) - slopes
+            if not is_traced(residuals):
+                break
+            if k == 0:
+                linear = unseen(steps.linear, self.f)
+                if linear is None or not unseen(steps.agree, found, linear, self.tolerance):
+                    return False
+            slopes = slopes + changes_of_slopes(residuals, steps=linear)
+        self.slopes, self.values = slopes, self.values_from(slopes)
+        return True
+
+    def values_from(self, slopes: Any) -> Any:
+        """The values at the steps."""
+        added = np.cumsum(self.h[:, None] * (self.tableau.B @ slopes), axis=0)
+        values = np.concatenate([self.y0[None], self.y0 + added])
+        return self.steps.values + (values - stopped(values))
+
+    def slopes_from(self, slopes: Any) -> Any:
+        """The slopes by f at all stages, from slopes there. None if f is not the same function at all of them."""
+        steps, shape = self.steps, slopes.shape
+        t = self.times[:-1, None] + self.h[:, None] * self.tableau.C
+        y = self.values_from(slopes)[:-1, None] + self.h[:, None, None] * (self.tableau.A @ slopes)
+        found = self.f(np.ravel(t)[steps.where], np.reshape(y, (-1, shape[-1]))[steps.where])
+        if found is None or found.size != steps.points[1].size or found.dtype != float:
+            return None
+        found = np.reshape(found, (-1, shape[-1]))
+        if found.size != slopes.size:
+            found = np.concatenate([found, np.zeros((1, shape[-1]))])[steps.back]
+        return np.reshape(found, shape)
+
+    def between(self, t: Any) -> Any:
+        """The values at some times, a row for each."""
+        t = np.asarray(t)
+        k = unseen(self.steps.at, t)
+        x = (t - self.times[:-1][k]) / self.h[k]
+        weights = self.tableau.basis(x) @ self.tableau.mixture
+        return self.values[k] + self.h[k][:, None] * np.einsum("es,esn->en", weights, self.slopes[k])
+
+
+class DenseSolution:
+    """y(t) between the times of the steps, as `OdeSolution` gives it, with its derivatives."""
+
+    def __init__(self, native: Any, path: Path) -> None:
+        self.native, self.path = native, path
+        self.ts, self.t_min, self.t_max = native.ts, native.t_min, native.t_max
+
+    def __call__(self, t: Any) -> Any:
+        found = self.path.between(np.atleast_1d(t))
+        return with_value(unseen(self.native, t), found[0] if np.ndim(t) == 0 else np.transpose(found))

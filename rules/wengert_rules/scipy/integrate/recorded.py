@@ -1,0 +1,222 @@
+"""Solutions of SciPy's methods, with the steps that they accepted and the slopes at the stages of these.
+
+An explicit method has its own stages. For the others we take those of Radau's method of order 5, on the solution.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from scipy.integrate import DOP853, RK23, RK45, solve_ivp
+
+from wengert_rules.scipy.integrate.linear_steps import CollocationSteps, LargeSteps, LinearSteps
+from wengert_rules.scipy.integrate.steps import RADAU_A, RADAU_C
+
+SMALL = 48
+"""The largest number of equations whose Jacobians are multiplied with each other, for all steps at once."""
+LARGEST = 128
+"""The largest number of equations whose Jacobians are written out, if they are not sparse."""
+MOST = 1 << 25
+"""The most numbers in all Jacobians that are written out."""
+NEAR = 1e-6
+"""The largest relative difference between the slopes of f on all stages and those that SciPy computed one by one."""
+
+
+class Tableau(NamedTuple):
+    """The coefficients of a Runge-Kutta method; its last stages, if `stages` are fewer, only serve interpolation.
+
+    y between two steps is y + h Σ wᵢ(x) kᵢ with the weights w(x) = `basis(x) @ mixture`, x from 0 to 1.
+    """
+
+    A: np.ndarray
+    B: np.ndarray
+    C: np.ndarray
+    stages: int
+    basis: Callable[[Any], Any]
+    mixture: np.ndarray
+
+    def without_interpolation(self) -> Tableau:
+        """The method for the values at its steps alone."""
+        s = self.stages
+        return self._replace(A=self.A[:s, :s], B=self.B[:s], C=self.C[:s], mixture=self.mixture[:, :s])
+
+
+def powers(count: int) -> Callable[[Any], Any]:
+    """The function x ↦ (x, x², …), with a row for each x."""
+    return lambda x: np.stack([x**k for k in range(1, count + 1)], axis=1)
+
+
+def products(count: int) -> Callable[[Any], Any]:
+    """The function x ↦ (x, x (1 - x), x² (1 - x), …), with a row for each x."""
+
+    def basis(x: Any) -> Any:
+        columns = [x]
+        for k in range(1, count):
+            columns.append(columns[-1] * (1 - x if k % 2 else x))
+        return np.stack(columns, axis=1)
+
+    return basis
+
+
+def with_end(method: Any) -> Tableau:
+    """The coefficients of a method that interpolates with the slope at the end of the step."""
+    s = method.n_stages
+    A = np.zeros((s + 1, s + 1))
+    A[:s, : method.A.shape[1]], A[s, :s] = method.A, method.B
+    B, C = np.append(method.B, 0.0), np.append(method.C, 1.0)
+    return Tableau(A, B, C, s, powers(method.P.shape[1]), np.array(method.P.T))
+
+
+def with_extra_stages() -> Tableau:
+    """The coefficients of DOP853, which interpolates with three more stages."""
+    s = DOP853.n_stages
+    count = s + 1 + len(DOP853.C_EXTRA)
+    A, B = np.zeros((count, count)), np.zeros(count)
+    A[:s, :s], A[s, :s], A[s + 1 :] = DOP853.A, DOP853.B, DOP853.A_EXTRA
+    B[:s] = DOP853.B
+    first, last = np.eye(count)[0], np.eye(count)[s]
+    mixture = np.stack([B, first - B, 2 * B - last - first, *DOP853.D])
+    return Tableau(A, B, np.concatenate([DOP853.C, [1.0], DOP853.C_EXTRA]), s, products(len(mixture)), mixture)
+
+
+_ROOT = 6**0.5
+_P = np.array([
+    [13 / 3 + 7 * _ROOT / 3, -23 / 3 - 22 * _ROOT / 3, 10 / 3 + 5 * _ROOT],
+    [13 / 3 - 7 * _ROOT / 3, -23 / 3 + 22 * _ROOT / 3, 10 / 3 - 5 * _ROOT],
+    [1 / 3, -8 / 3, 10 / 3],
+])  # fmt: skip
+RADAU = Tableau(RADAU_A, RADAU_A[-1], RADAU_C, 3, powers(3), _P.T @ RADAU_A)
+"""Radau IIA of order 5, which interpolates by the collocation polynomial."""
+TABLEAUX = {RK23: with_end(RK23), RK45: with_end(RK45), DOP853: with_extra_stages()}
+
+
+class Steps:
+    """The accepted steps of a solution: their times, the values there, and the slopes of their stages.
+
+    `points` holds the (t, y) of the stages whose slopes SciPy computed. They are at the places `where` among all, and
+    `back` says for each of all its place among these, or one behind them.
+    """
+
+    def __init__(
+        self, tableau: Tableau, times: np.ndarray, values: np.ndarray, slopes: np.ndarray, computed: np.ndarray
+    ) -> None:
+        self.tableau, self.times, self.values, self.slopes = tableau, times, values, slopes
+        h = np.diff(times)
+        t = times[:-1, None] + h[:, None] * tableau.C
+        y = values[:-1, None] + h[:, None, None] * (tableau.A @ slopes)
+        self.points = t[computed], y[computed]
+        self.where, self.back = np.flatnonzero(computed), np.full(computed.shape, np.count_nonzero(computed))
+        self.back[computed] = np.arange(self.where.size)
+
+    def linear(self, f: Any) -> LinearSteps | None:
+        """Return the linear equations of changes of the slopes, where f holds on all stages. None if too large."""
+        A, B, h, n = self.tableau.A, self.tableau.B, np.diff(self.times), self.slopes.shape[-1]
+        is_implicit = self.tableau is RADAU
+        found = f.sparse_slopes(*self.points) if n > SMALL else None
+        if found is not None and not is_implicit:
+            return LargeSteps(A, B, h, *self._sparse(*found))
+        if n > LARGEST or self.back.size * n * n > MOST:
+            return None
+        J = np.zeros((self.back.size, n, n))
+        if found is None:
+            J[self.where] = f.slopes(*self.points)
+        else:
+            J[self.where[:, None], found[0].rows, found[0].indices] = found[1]
+        if is_implicit or n <= SMALL:
+            kind = CollocationSteps if is_implicit else LinearSteps
+            return kind(A, B, h, J.reshape(*self.slopes.shape, n))
+        return LargeSteps(A, B, h, J.__getitem__, np.swapaxes(J, 1, 2).__getitem__)
+
+    def _sparse(self, pattern: Any, entries: np.ndarray) -> Iterator[Callable[[int], Any]]:
+        """Yield the functions from the place of a stage to its sparse Jacobian, and to the transpose."""
+        whole, places = np.concatenate([entries, np.zeros((1, entries.shape[1]))]), self.back.ravel().tolist()
+        for kind in (sparse.csr_array, sparse.csc_array):
+            matrix = kind((whole[0], pattern.indices, pattern.indptr), shape=pattern.shape)
+
+            def at(stage: int, matrix: Any = matrix) -> Any:
+                matrix.data = whole[places[stage]]
+                return matrix
+
+            yield at
+
+    def agree(self, found: np.ndarray, linear: LinearSteps, tolerance: np.ndarray) -> bool:
+        """Whether `found`, f on all stages, are the slopes.
+
+        Those of an explicit method are equal but for rounding. For another method, Newton's step from its solution to
+        that of the method of Radau must change the values by little.
+        """
+        if self.tableau is not RADAU:
+            return bool(np.all(np.abs(found - self.slopes) <= NEAR * np.max(np.abs(self.slopes), axis=(0, 1))))
+        changes = linear.solved(found - self.slopes)
+        moved = np.cumsum(np.diff(self.times)[:, None] * (self.tableau.B @ changes), axis=0)
+        return bool(np.all(np.abs(moved) <= tolerance))
+
+    def at(self, t: np.ndarray) -> np.ndarray:
+        """Return the step in which each of some times lies; a time between two belongs to the earlier step."""
+        forward = 1.0 if self.times[-1] >= self.times[0] else -1.0
+        found = np.searchsorted(forward * self.times, forward * t, side="left") - 1
+        return np.clip(found, 0, len(self.times) - 2)
+
+
+def recorded(method: Any, **words: Any) -> tuple[Any, Steps | None]:
+    """The result of `solve_ivp` by an explicit method, and its steps; None if there are none, or one is not finite."""
+    kept: list[list[Any]] = []
+    tableau = TABLEAUX[method]
+
+    class Recording(method):
+        def _step_impl(self) -> Any:
+            before = self.t, self.y
+            done = super()._step_impl()
+            if done[0]:
+                kept.append([*before, np.array(self.K[: tableau.stages]), self.t, self.y])
+            return done
+
+        def _dense_output_impl(self) -> Any:
+            found = super()._dense_output_impl()
+            kept[-1][2] = np.array(getattr(self, "K_extended", self.K))
+            return found
+
+    solution = solve_ivp(method=Recording, **words)
+    if not kept or not np.all([np.isfinite(step[2]).all() for step in kept]):
+        return solution, None
+    slopes = np.zeros((len(kept), tableau.C.size, kept[0][1].size))
+    computed = np.zeros(slopes.shape[:2], bool)
+    for k, (_, _, K, _, _) in enumerate(kept):
+        slopes[k, : len(K)], computed[k, : len(K)] = K, True
+    if not computed[:, tableau.stages :].any():
+        tableau, slopes, computed = (
+            tableau.without_interpolation(),
+            slopes[:, : tableau.stages],
+            computed[:, : tableau.stages],
+        )
+    times, values = [kept[0][0], *[step[3] for step in kept]], [kept[0][1], *[step[4] for step in kept]]
+    return solution, Steps(tableau, np.array(times), np.array(values), slopes, computed)
+
+
+def collocated(native: Any, parts: int) -> Steps | None:
+    """The steps of an `OdeSolution`, each cut into `parts`; None if there are none, or one is not finite."""
+    if len(native.interpolants) != len(native.ts) - 1 or not np.all(np.diff(native.ts)):
+        return None
+    inner = (np.arange(parts)[:, None] + [0.0, *RADAU.C]).ravel() / parts
+    ends = pairwise(native.ts)
+    found = [path(t + (end - t) * inner).T for path, (t, end) in zip(native.interpolants, ends, strict=True)]
+    at_stages = np.reshape(found, (-1, 1 + RADAU.C.size, np.shape(found)[-1]))
+    times = refined(native.ts, parts)
+    starts = np.concatenate([at_stages[:1, 0], at_stages[:-1, -1]])
+    slopes = np.linalg.solve(RADAU.A, at_stages[:, 1:] - starts[:, None]) / np.diff(times)[:, None, None]
+    if not np.all(np.isfinite(slopes)):
+        return None
+    values = np.concatenate([starts, at_stages[-1:, -1]])
+    return Steps(RADAU, times, values, slopes, np.ones(slopes.shape[:2], bool))
+
+
+def refined(times: Any, parts: int) -> Any:
+    """The times with each interval cut into equal parts."""
+    if parts == 1:
+        return times
+    inner = times[:-1, None] + (times[1:] - times[:-1])[:, None] * (np.arange(parts) / parts)
+    return np.concatenate([np.ravel(inner), times[-1:]])

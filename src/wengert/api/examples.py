@@ -1,0 +1,260 @@
+"""A function traced once, on one example, and then called on batches of examples, for solvers that call it often."""
+
+from __future__ import annotations
+
+import operator
+import types
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert.api.tangents import jvp_of_call
+from wengert.batching.axes import Examples, repeat_for_examples
+from wengert.batching.example import Program, ProgramInput, as_outer_variables, trace_program
+from wengert.batching.play import DiffersError, play_batched
+from wengert.errors import NoBatchingRuleWarning, NoPathWarning
+from wengert.hooks.solver_callbacks import unseen
+from wengert.recording.pullback_reads import FarReach
+from wengert.recording.recording import Recording, calling
+from wengert.recording.session import active_recording
+from wengert.sparse.colouring import greedy
+from wengert.sparse.csr import Csr
+from wengert.sparse.pattern import SparsityPattern
+from wengert.sparse.recovery import seed_vectors
+from wengert.tape.ops import Input
+from wengert.tape.tape import Tape
+from wengert.values.codes import code_of
+from wengert.values.snapshots import Reach
+from wengert.values.undo_stack import Owed
+
+LARGEST_CHUNK = 1 << 20
+"""The most numbers of a tangent that are pushed at once."""
+
+
+_patterns: list[SparsityPattern] = []
+"""The last patterns, for tapes with the same calls."""
+MOST_PATTERNS = 8
+MOST_BRANCHES = 16
+"""The most groups of examples that take the same branches."""
+
+
+class OnExamples:
+    """A function of arrays, traced on one example, which computes a batch of examples at once.
+
+    If examples take different branches, the function is traced for each of these, and computes the examples of each.
+    """
+
+    def __init__(self, f: Callable[..., Any], program: Program, outer: Recording | None) -> None:
+        self._f, self._program, self._outer, self._state = f, program, outer, _State(f)
+        self._groups: list[tuple[Program, np.ndarray]] | None = None
+
+    def __call__(self, *batches: np.ndarray) -> Any:
+        """Return the results for all examples, along the first axis. None if they cannot be computed together."""
+        try:
+            if self._groups is None:
+                return self._played(self._program, batches)
+        except DiffersError:
+            self._groups = self._groups_of(batches)
+        if not self._groups:
+            return None
+        call = calling(active_recording())
+        try:
+            parts = [self._played(program, [call(operator.getitem, b, rows) for b in batches])
+                     for program, rows in self._groups]  # fmt: skip
+        except DiffersError:
+            return None
+        order = np.argsort(np.concatenate([rows for _, rows in self._groups]))
+        return call(operator.getitem, call(np.concatenate, parts), order)
+
+    def is_put_back(self) -> bool:
+        """Put back what the function has changed outside since its trace; return whether it had changed anything."""
+        return self._state.is_put_back()
+
+    def _played(self, program: Program, batches: Sequence[np.ndarray]) -> Any:
+        """Return the results of a program. Errors: DiffersError."""
+        watching, size = active_recording(), len(batches[0])
+        call = calling(watching)
+        program = program._replace(sources=[ProgramInput(batch, True) for batch in batches])
+        with warnings.catch_warnings(action="ignore", category=NoBatchingRuleWarning):
+            if watching is not self._outer:
+                return _batch_of(play_batched(program, size, call), size, call)
+            with as_outer_variables(program, watching):
+                return _batch_of(play_batched(program, size, call), size, call)
+
+    def _groups_of(self, batches: Sequence[np.ndarray]) -> list[tuple[Program, np.ndarray]]:
+        """Return a program for each group of examples that take the same branches; [] if there is none for some."""
+        groups: list[tuple[Program, np.ndarray]] = []
+        program, left = self._program, np.arange(len(batches[0]))
+        while True:
+            rows = self._agreeing(program, batches, left)
+            if not rows.size:
+                return []
+            groups.append((program, rows))
+            left = np.setdiff1d(left, rows)
+            if not left.size:
+                return groups
+            made = None if len(groups) == MOST_BRANCHES else _program_of(self._f, [b[left] for b in batches])
+            if made is None:
+                return []
+            program = made
+
+    def _agreeing(self, program: Program, batches: Sequence[np.ndarray], rows: np.ndarray) -> np.ndarray:
+        """Return those of some examples that run as the program does."""
+        while rows.size:
+            try:
+                unseen(self._played, program, [batch[rows] for batch in batches])
+                return rows
+            except DiffersError as error:
+                rows = rows[:0] if error.agree is None else rows[error.agree]
+        return rows
+
+    def slopes(self, *batches: np.ndarray) -> np.ndarray:
+        """Return the Jacobians of the vectors of results by the vectors in the last batch, one for each example."""
+        n = batches[-1].shape[1]
+        return np.moveaxis(self._pushed(batches, np.eye(n)), 0, -1)
+
+    def sparse_slopes(self, *batches: np.ndarray) -> tuple[Csr, np.ndarray] | None:
+        """Return the common pattern of these Jacobians, and their entries, a row for each example.
+
+        None if they have about as many entries as dense ones, or if their pattern is not known.
+        """
+        n = batches[-1].shape[1]
+        pattern = self._pattern(n)
+        if pattern is None:
+            return None
+        colours = greedy(*pattern.transposed())
+        if 2 * int(colours.max(initial=-1) + 1) > n:
+            return None
+        found = self._pushed(batches, np.array([*seed_vectors(colours)]).reshape(-1, n))
+        return pattern, found[colours[pattern.indices], :, pattern.rows].T
+
+    def _pattern(self, n: int) -> Csr | None:
+        """Return the pattern of all Jacobians. None if it may differ between the examples of a program."""
+        programs = [self._program] if self._groups is None else [program for program, _ in self._groups]
+        keys = []
+        for program in programs:
+            pattern = _pattern_of(program.tape)
+            if pattern.csr.shape != (n, n) or not pattern.holds_for_examples:
+                return None
+            keys.append(pattern.csr.rows * n + pattern.csr.indices)
+        rows, columns = np.divmod(np.unique(np.concatenate(keys)), n)
+        return Csr(np.searchsorted(rows, np.arange(n + 1)), columns, n)
+
+    def _pushed(self, batches: Sequence[np.ndarray], directions: np.ndarray) -> np.ndarray:
+        """Push directions of the last batch's examples, the same for all: an array (directions, examples, n)."""
+        *others, last = batches
+        count, (size, n) = len(directions), last.shape
+        found = np.empty((count, size, n))
+        for program, rows in self._groups or [(self._program, np.arange(size))]:
+            chunks = -(-rows.size * count * n // LARGEST_CHUNK)
+            for some in np.array_split(rows, min(chunks, rows.size)):
+                tangent = np.repeat(directions[:, None, :], some.size, axis=1)
+                given = [batch[some] for batch in others]
+                with warnings.catch_warnings(action="ignore", category=NoPathWarning):
+                    _, dots, _ = jvp_of_call(
+                        lambda y, program=program, given=given: self._played(program, [*given, y]),
+                        (last[some],), {}, (0,), (tangent,), size=count, quiet=True,
+                    )  # fmt: skip
+                found[:, some] = np.reshape(dots, tangent.shape)
+        return found
+
+
+def _pattern_of(tape: Tape) -> SparsityPattern:
+    """Return the pattern of a tape's derivative by its last input."""
+    for pattern in [*_patterns]:
+        if pattern.fits(tape):
+            return pattern
+    inputs = [op.id for op in tape if isinstance(op, Input) and not op.callee]
+    made = SparsityPattern(tape, inputs[-1:])
+    _patterns.insert(0, made)
+    del _patterns[MOST_PATTERNS:]
+    return made
+
+
+def _batch_of(result: Any, size: int, call: Callable[..., Any]) -> Any:
+    """Return a result of a program as one array, with an axis of examples, also where all share it or a part."""
+    if type(result) is Examples:
+        return result.batch
+    if type(result) in (list, tuple):
+        return call(np.stack, [_batch_of(part, size, call) for part in result], 1)
+    return repeat_for_examples(result.value, size, call)
+
+
+def on_examples(f: Callable[..., Any], *example: Any) -> OnExamples | None:
+    """Trace `f` on an example, for calls on batches of examples.
+
+    Parameters:
+        f (callable): A function of arrays that returns an array, a number, or a list or tuple of these.
+        *example (float | array): Its arguments.
+    Returns:
+        callable | None: A function of batches, arrays with the examples along the first axis. It may read traced
+            values as f does. It returns an array of the results, or None if they cannot be computed together. None
+            instead of the function if f fails on the example, or changes something outside: then nothing is left
+            changed.
+    See Also:
+        unseen
+
+    Examples:
+        >>> squares = wg.extend.on_examples(lambda x: x * x, np.ones(2))
+        >>> squares(np.array([[1.0, 2.0], [3.0, 4.0]]))
+        array([[ 1.,  4.],
+               [ 9., 16.]])
+    """
+    program = _program_of(f, [np.array([part], float) for part in example])
+    return None if program is None else OnExamples(f, program, active_recording())
+
+
+def _program_of(f: Callable[..., Any], batches: Sequence[np.ndarray]) -> Program | None:
+    """Trace a function on the first example of some batches. None if it fails alone, or changes something."""
+    outer = active_recording()
+    state = _State(f)
+    try:
+        program = trace_program(f, tuple([Examples(batch) for batch in batches]), {}, outer, refuses_writes=False)
+    except Exception as error:
+        if outer is not None and error in outer.refusals:
+            raise
+        program = None
+    return None if state.is_put_back() else program
+
+
+class _State:
+    """The state that a function can reach and change, as it was before a call."""
+
+    def __init__(self, f: Callable[..., Any]) -> None:
+        far = FarReach((f,))
+        self.reaches = far, Reach((f,))
+        self.contents = [(array, array.tobytes()) for array in far.arrays if array.flags.writeable]
+
+    def is_put_back(self) -> bool:
+        """Put back what has changed; return whether anything had."""
+        changed = [(array, was) for array, was in self.contents if array.tobytes() != was]
+        for array, was in changed:
+            array[...] = np.frombuffer(was, array.dtype).reshape(array.shape)
+        kept = all([reach.is_unchanged() for reach in self.reaches])
+        if not kept:
+            for reach in self.reaches:
+                reach.put_back(Owed())
+        return bool(changed) or not kept
+
+
+def as_written(f: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a Python function that runs the code of `f` as the user wrote it, without hooks; else f itself.
+
+    Parameters:
+        f (callable): The function.
+    Returns:
+        callable: A function that computes the same.
+    See Also:
+        unseen
+
+    Examples:
+        >>> wg.extend.as_written(lambda x: x + 1)(1)
+        2
+    """
+    if type(f) is not types.FunctionType:
+        return f
+    made = types.FunctionType(code_of(f), f.__globals__, f.__name__, f.__defaults__, f.__closure__)
+    made.__kwdefaults__ = f.__kwdefaults__
+    return made

@@ -1,0 +1,10 @@
+"""The rules of scipy.integrate: test_linear_steps tests them, whose keyword argument cannot be copied."""
+
+from __future__ import annotations
+
+from sampling import Sample
+
+from wengert_rules.scipy.integrate.linear_steps import changes_of_slopes, residuals_of_slopes
+
+SAMPLES: list[Sample] = []
+BY_HAND = [changes_of_slopes, residuals_of_slopes]
