@@ -145,7 +145,7 @@ except wg.RuleError as error:
 def test_a_broken_plugin_is_left_out_whole_with_a_warning(site: Path) -> None:
     program = """
 import math
-import wengert as wg
+import wengert as wg, wengert_rules
 before = len(wg.rules._rules)
 print(wg.grad(math.sin)(0.0))
 import cubes, quads

@@ -20,7 +20,7 @@ from wengert.recording.slots import slot_of
 from wengert.reverse.leaf_gradients import LeafGradients
 from wengert.reverse.seeds import result_seeds, scalar_seed
 from wengert.reverse.walk import reverse
-from wengert.rulebook.pushforwards import ReverseMode, plainly
+from wengert.rulebook.pushforwards import plainly
 from wengert.values import signatures
 from wengert.values.argnums import (
     Argnums,
@@ -400,13 +400,10 @@ def gradients_with_closure(f: Callable[..., Any], *args: Any, **kwargs: Any) -> 
     return _trace_and_reverse(f, args, kwargs, wanted, itself=True, allow_int=True, lenient=True, quiet=True)
 
 
-def _gradients_to_transpose(call: Callable[..., Any], f: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+def gradients_to_transpose(call: Callable[..., Any], f: Callable[..., Any], args: tuple[Any, ...]) -> Any:
     """Return the gradients that transpose a pullback, computed under `call`; if that is `plainly`, unrecorded."""
     with silent(call is plainly):
         return call(quiet_gradients, f, args, {}, tuple(range(len(args))))
-
-
-ReverseMode.gradients = staticmethod(_gradients_to_transpose)
 
 
 def _are_plain_leaves(args: tuple[Any, ...]) -> bool:

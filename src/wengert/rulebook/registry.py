@@ -14,6 +14,7 @@ from wengert.rulebook.plugins import Plugins
 from wengert.rulebook.rule import Accumulator, Carrier, Pushforward, Rule
 from wengert.values.callables import callable_name, callable_of, key_of, place, stub
 from wengert.values.fork_lock import lock_of_process
+from wengert.values.names import home_of
 
 __all__ = ["Registry", "rules"]
 
@@ -107,9 +108,13 @@ class Registry:
     def _load_companions(self) -> None:
         self._journal.apart(self._companions.load)
 
-    def _load_before(self) -> None:
-        """Load pending rules before one is declared, so that a duplicate is reported as the second."""
-        self._journal.apart(self._companions.load_before)
+    def _load_before(self, targets: tuple[Any, ...]) -> None:
+        """Load pending rules before one is declared, so that a duplicate is reported as the second.
+
+        Not before those for functions of wengert's own, which are declared while the modules that rules need load.
+        """
+        if not all([home_of(f).startswith("wengert.") for f in targets]):
+            self._journal.apart(self._companions.load_before)
 
     def skip(self, *distributions: str) -> None:
         """Skip the rules of these `distributions`, or of all if none is named. Call this before the first lookup."""
@@ -121,7 +126,7 @@ class Registry:
 
         Errors: DuplicateRuleError if a target has another rule. The same line of code, run again, replaces its rule.
         """
-        self._load_before()
+        self._load_before(rule.targets)
         with self._lock:
             for f in rule.targets:
                 if not callable(f):
@@ -181,7 +186,7 @@ class Registry:
 
     def batch(self, targets: tuple[Any, ...], body: Callable[..., Any]) -> None:
         """Let `body` be the batching rule of the functions `targets`, as `@batching` declares."""
-        self._load_before()
+        self._load_before(targets)
         with self._lock:
             for f in targets:
                 old = self._batching.get(key_of(f))
@@ -198,7 +203,7 @@ class Registry:
 
     def stand_in(self, targets: tuple[Any, ...], standin: Callable[..., Any]) -> None:
         """Let `standin` run, recorded, in place of the functions `targets`, as `@stands_for` declares."""
-        self._load_before()
+        self._load_before(targets)
         with self._lock:
             for f in targets:
                 old = self._standins.get(key_of(f))
@@ -263,3 +268,4 @@ def _on_error(error: BaseException | None) -> bool:
 
 
 rules = Registry("wengert.rules")
+rules.when_imported("numpy", "wengert_rules")

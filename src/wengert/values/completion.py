@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from wengert.compiling.compile import CompiledFunction
-from wengert.tape.ops import Op
-from wengert.tape.tape import Tape
-from wengert.values.transformed import Remade
+from collections.abc import Callable
+from typing import TypeVar
 
-_INTERNAL: dict[type, frozenset[str]] = {
-    Remade: frozenset({"by_recipe", "recipe"}),
-    CompiledFunction: frozenset({"exact", "generation_errors", "native", "quiet", "strict", "wrapped"}),
-    Tape: frozenset({"arguments", "bound", "from_entries", "graphs", "renumberings", "settle"}),
-    Op: frozenset({"successor"}),
-}
+C = TypeVar("C", bound=type)
+
+_INTERNAL: dict[type, frozenset[str]] = {}
 
 
-def hide_internal_names() -> None:
-    """Leave the internal attributes of public classes out of `dir`, which completion asks."""
-    for cls in _INTERNAL:
-        cls.__dir__ = _public_names  # type: ignore[assignment, method-assign]
+def hides(*names: str) -> Callable[[C], C]:
+    """Leave these attributes of the decorated class out of `dir`, which completion asks."""
+
+    def decorated(cls: C) -> C:
+        _INTERNAL[cls] = frozenset(names)
+        cls.__dir__ = _public_names  # type: ignore[assignment]
+        return cls
+
+    return decorated
 
 
 def _public_names(self: object) -> list[str]:
@@ -27,4 +27,4 @@ def _public_names(self: object) -> list[str]:
     return [name for name in object.__dir__(self) if name not in internal]
 
 
-__all__ = ["hide_internal_names"]
+__all__ = ["hides"]
