@@ -350,12 +350,13 @@ def _trace_and_reverse(
         try:
             result = run(f, entered, named, recording)
         finally:
-            swaps.restore()
+            if not simple:
+                swaps.restore()
         value, aux = with_aux(f, result) if has_aux else (result, None)
         if holomorphic:
             check_complex(swaps.paths, value)
         watching = recording if depth else None
-        seeds = scalar_seed(recording, value, seed, holomorphic, calling(watching))
+        seeds = scalar_seed(recording, value, seed, holomorphic, plainly if watching is None else watching.call)
         with without_innermost_level(recording):
             cotangents = (recording.reverse or reverse)(recording, here, seeds, depth, depth == 0, watching)
             gradient_of = LeafGradients(cotangents, slots, depth > 0)
@@ -369,7 +370,8 @@ def _trace_and_reverse(
             warn_of_loss(recording, here, f, asked_for(f, args, kwargs, wanted))
         if depth:
             recording.stopped = len(recording.entries)  # the gradient of a linear function is a constant
-        value = swaps.leave(value)
+        if not simple or type(value) is not np.float64:  # which is none of the arguments
+            value = swaps.leave(value)
         if has_aux:
             value = (value, swaps.leave(aux))
     return value, gradients
@@ -408,7 +410,10 @@ def gradients_to_transpose(call: Callable[..., Any], f: Callable[..., Any], args
 
 def _are_plain_leaves(args: tuple[Any, ...]) -> bool:
     """Whether all arguments are floats or arrays of float64."""
-    return all([type(a) is float or (type(a) is np.ndarray and a.dtype is _DOUBLE) for a in args])
+    for a in args:  # noqa: SIM110 (a generator would cost a call)
+        if type(a) is not float and (type(a) is not np.ndarray or a.dtype is not _DOUBLE):
+            return False
+    return True
 
 
 __all__ = ["grad", "value_and_grad", "vjp"]

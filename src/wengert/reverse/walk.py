@@ -66,7 +66,9 @@ def reverse(
     taken again. To check each step would be slow on small arrays. So only the inputs are checked at the end, and if one
     has a nan, the whole walk is repeated with checks. Entries are dropped only if steps are checked.
     """
-    end = max([slot for slot, _ in seeds], default=here.start - 1)
+    end = here.start - 1
+    for slot, _ in seeds:
+        end = max(end, slot)
     if watching is not None or depth or SETTINGS.strategy == "pass through" or SETTINGS.debug_nans:
         materialise(recording, here.start, end + 1, written_only=True)
         recording.depends(end, here)
@@ -88,7 +90,7 @@ def reverse(
             return cotangents
         large = LARGE_COTANGENT if may_drop_entries else math.inf
         last = _walk_quickly(recording, here, cotangents, end, depth, large)
-        if last < 0 and not any(map(has_nan, [cotangents.table[slot] for slot in here.inputs if slot <= end])):
+        if last < 0 and not _reaches_nan(cotangents.table, here, end):
             return cotangents
         recording.owed.pay(owed)
         if last < 0 or any(map(has_nan, cotangents.table[: last + 1])):
@@ -105,6 +107,14 @@ def reverse(
         if len(recording.owed) > owed:
             recording.owed.pay(owed)
     return cotangents
+
+
+def _reaches_nan(table: list[Any], here: Level, end: int) -> bool:
+    """Whether the cotangent of an input of the level has a nan."""
+    for slot in here.inputs:  # noqa: SIM110 (a generator would cost a call)
+        if slot <= end and has_nan(table[slot]):
+            return True
+    return False
 
 
 def _new_cotangents(recording: Recording, end: int, make: Callable[[int], Cotangents] | None) -> Cotangents:

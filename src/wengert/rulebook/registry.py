@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -238,6 +239,12 @@ class Registry:
     def _find(self, f: Any) -> Rule | None:
         rule = self._rules.get(key_of(f))
         return f.own_rule if rule is None and issubclass(type(f), Carrier) else rule
+
+    def ready(self, make: Callable[[], Any]) -> None:
+        """Load all rules and call `make`, unless that is done under the present rules; each trace begins with this."""
+        if make not in self._made or self._companions.seen != len(sys.modules):
+            self.load()
+            self.once(make)
 
     def once(self, make: Callable[[], T]) -> T:
         """Return `make()`, cached until a rule changes."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import Any, Generic, TypeVar, overload
+from typing import Any, ClassVar, Generic, TypeVar, overload
 
 T = TypeVar("T")
 
@@ -46,3 +46,18 @@ class _ImportedWhenRead:
         function = getattr(import_module(self.module), self.function)
         setattr(self.cls, self.name, function)
         return function.__get__(obj, cls)
+
+
+class MadeWhenRead:
+    """Base of a class whose empty parts are made when they are first read, by `PARTS`: most are not read."""
+
+    __slots__ = ()
+    PARTS: ClassVar[Mapping[str, Callable[[], Any]]]
+
+    def __getattr__(self, name: str) -> Any:
+        make = self.PARTS.get(name)
+        if make is None:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+        made = make()
+        setattr(self, name, made)
+        return made
