@@ -69,6 +69,22 @@ def test_a_name_may_be_used_first_in_a_trace(f: str, derivative: str) -> None:
     loaded(program + "for _ in range(3):\n    assert np.allclose(d(x), [13 + 9, 6]), d(x)\n    x = x.copy()")
 
 
+def test_a_name_may_be_used_first_in_a_scope_of_rules() -> None:
+    """The modules that it needs declare rules once, which the end of the scope must not undo."""
+    program = """
+import numpy as np, wengert as wg
+with wg.rules.scope():
+    for name in wg.__all__:
+        getattr(wg, name)
+from wengert.api.parameters import stopped
+from wengert.hooks.native_values import exact_value
+assert {exact_value, stopped, np.sin} <= {*wg.rules}
+assert wg.grad(lambda x: x * wg.stop_gradient(x))(3.0) == 3.0
+assert wg.vmap(lambda x: wg.stop_gradient(x) * 2.0)(np.array([1.0])) == [2.0]
+"""
+    loaded(program)
+
+
 @pytest.mark.parametrize("package", ["wengert", "wengert_rules", "wengert.extend"])
 def test_a_build_without_the_global_lock_is_refused_with_what_to_do(package: str) -> None:
     assert package in loaded(f"sys._is_gil_enabled = lambda: True\nimport {package}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -46,7 +47,8 @@ class Registry:
         self._rules: dict[Any, Rule] = {}
         self._batching: dict[Any, Callable[..., Any]] = {}
         self._standins: dict[Any, Callable[..., Any]] = {}
-        self._lock = lock_of_process()
+        self._lock, self._loading = lock_of_process(), lock_of_process()
+        self._loader: int | None = None  # the thread that loads rules
         self._journal = Journal()
         self._companions = Companions()
         self._plugins = None if group is None else Plugins(group, self, lambda: self._undone(_on_error))
@@ -107,7 +109,22 @@ class Registry:
         self._companions.add(library, rules)
 
     def _load_companions(self) -> None:
-        self._journal.apart(self._companions.load)
+        self._as_one_change(self._companions.load)
+
+    def _as_one_change(self, load: Callable[[], None]) -> None:
+        """Load rules, and have the watchers called once, at the end: each drops and remakes what all traces look up."""
+        if self._loader == threading.get_ident():
+            self._journal.apart(load)
+            return
+        version = self.version
+        with self._loading:
+            self._loader = threading.get_ident()
+            try:
+                self._journal.apart(load)
+            finally:
+                self._loader = None
+                if self.version != version:
+                    self._call_watchers()
 
     def _load_before(self, targets: tuple[Any, ...]) -> None:
         """Load pending rules before one is declared, so that a duplicate is reported as the second.
@@ -115,7 +132,7 @@ class Registry:
         Not before those for functions of wengert's own, which are declared while the modules that rules need load.
         """
         if not all([home_of(f).startswith("wengert.") for f in targets]):
-            self._journal.apart(self._companions.load_before)
+            self._as_one_change(self._companions.load_before)
 
     def skip(self, *distributions: str) -> None:
         """Skip the rules of these `distributions`, or of all if none is named. Call this before the first lookup."""
@@ -218,6 +235,10 @@ class Registry:
         self.load()
         return self._standins.get(key_of(f))
 
+    def declare_lastingly(self, declare: Callable[[], object]) -> None:
+        """Run a declaration that a module makes when it is first imported, so that no scope open then undoes it."""
+        self._journal.apart(declare)
+
     @contextmanager
     def scope(self) -> Iterator[Registry]:
         """Undo this thread's changes at the end of the `with` block; until then, all threads see them."""
@@ -257,6 +278,10 @@ class Registry:
     def _changed(self) -> None:
         self.version += 1
         self._made = {}  # a new dict: a `make` that is running has read the old rules and fills the old dict
+        if self._loader != threading.get_ident():
+            self._call_watchers()
+
+    def _call_watchers(self) -> None:
         for watcher in self.watchers:
             watcher()
 
