@@ -416,4 +416,10 @@ def _are_plain_leaves(args: tuple[Any, ...]) -> bool:
     return True
 
 
+def are_plain_at(args: tuple[Any, ...], places: Any) -> bool:
+    """Whether there are arguments at these places, given by number, and each is a float or an array of float64."""
+    known = all([type(place) is int and 0 <= place < len(args) for place in places])
+    return known and _are_plain_leaves(tuple([args[place] for place in places]))
+
+
 __all__ = ["grad", "value_and_grad", "vjp"]
