@@ -19,7 +19,6 @@ from wengert.hooks.attributes import delete_attribute, get_attribute, set_attrib
 from wengert.hooks.classes import IMMUTABLE, lookup, python_method
 from wengert.hooks.code_swap import HOOKS
 from wengert.hooks.items import (
-    ShortForms,
     build_dict,
     context,
     delete_item,
@@ -36,6 +35,7 @@ from wengert.hooks.matching import match_class_pattern
 from wengert.hooks.operators import BINARY, COMPARISONS, INPLACE, UNARY, Binary
 from wengert.hooks.protocols import binary, compare, contains, inplace, not_, not_contains, truth, unary
 from wengert.hooks.search import note_made_text
+from wengert.hooks.writes import ShortForms
 from wengert.recording.caches import compared
 from wengert.recording.decisions import made_text, raised
 from wengert.recording.identity import is_, is_not
@@ -44,6 +44,7 @@ from wengert.recording.recorders import record_two
 from wengert.recording.recording import C_ONLY_TYPES, OPERANDS, STATE, OpenCounts
 from wengert.recording.shadow import SHADOW
 from wengert.values.frames import caught
+from wengert.values.functional import setitem
 from wengert.values.sites import Site
 from wengert.values.specs import CERTAIN, FLOATS, MANY, NUMERIC, SCALARS
 
@@ -295,3 +296,5 @@ def bind_hooks() -> None:
             namespace["ONE"] = primitive.scalar_bound((True,))
     item = primitive_of(operator.getitem)
     ShortForms.item = None if item is None else item.bound(2, (True, False), ())
+    store = primitive_of(setitem)
+    ShortForms.stores = store and (store.bound(3, (True, False, False), ()), store.bound(3, (True, False, True), ()))

@@ -127,7 +127,7 @@ class Memory(MadeWhenRead):
         entries = self.recording.entries
         while self._captured_to < len(entries):
             entry = entries[self._captured_to]
-            if entry is not None and type(entry[0]) is Bound and entry[0].is_simple:
+            if entry is not None and type(entry[0]) is Bound and entry[0].is_simple and not entry[0].of_numbers:
                 self._capture_simple(entry)
             self._captured_to += 1
         return self._captured

@@ -130,6 +130,7 @@ class Primitive:
         bound = self.scalars.get(mask)
         if bound is None:
             bound = self.scalars[mask] = Bound(self, len(mask), mask, ())
+            bound.of_numbers = True
             del bound.step  # derived when first read
         return bound
 
@@ -143,8 +144,8 @@ class Bound:
     `residual_kinds[k]` says what an entry keeps of argument k: "value", "shape", "static" or "nothing". `step` is its
     part of the reverse pass on floats and `array_step` that on arrays, generated after some uses; `forth` is that of
     forward mode on floats. `scatter` adds to the cotangent of the only wanted argument, the first; `above`: so many
-    elements has an x̄ to which it pays to add in place, or None. `of_subclass`: an argument is of a class made from
-    `np.ndarray`, whose operators no rule must meet.
+    elements has an x̄ to which it pays to add in place, or None. `of_numbers`: all arguments are numbers.
+    `of_subclass`: an argument is of a class made from `np.ndarray`, whose operators no rule must meet.
     """
 
     __slots__ = (
@@ -157,6 +158,7 @@ class Bound:
         "kind",
         "name",
         "nargs",
+        "of_numbers",
         "of_subclass",
         "outer_state",
         "places",
@@ -188,7 +190,7 @@ class Bound:
         self.array_step: Callable[..., None] | None = None
         self.uses = 0
         self.outer_state: OuterState | None = None
-        self.of_subclass = False
+        self.of_subclass = self.of_numbers = False
         self.nargs, self.plan = nargs, rule.plan(nargs, kwnames)
         self.positions = self.plan.positions
         self.wanted = tuple(mask[p] for p in self.positions)

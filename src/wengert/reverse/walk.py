@@ -21,14 +21,14 @@ from wengert.recording.user_pullbacks import RruleCall
 from wengert.recording.variables import splat
 from wengert.reverse.accumulators import EAGER, Cotangents
 from wengert.reverse.checkpoint import CheckpointEntry
-from wengert.reverse.parts import field_step, store_step
+from wengert.reverse.parts import field_step, number_step, store_step
 from wengert.reverse.strategies import PassingCotangents, PassingTracedCotangents, Seeds, choose_passed_slots
 from wengert.reverse.windows import Windows
 from wengert.rulebook.array_steps import array_step
 from wengert.rulebook.keeping import are_finite, has_nan, is_all_zero
 from wengert.rulebook.runtime import own
 from wengert.values.cotangents import AbstractTangent
-from wengert.values.functional import getfield, setitem
+from wengert.values.functional import getfield, getitem, setitem
 from wengert.values.names import home_of
 from wengert.values.projection import project, unbroadcast
 from wengert.values.results import form_of, is_flat, keys_of
@@ -146,7 +146,7 @@ def _walk_quickly(
     entries: Any = recording.entries
     table, memory = cotangents.table, recording.memory
     done, log = 0, memory.undo
-    inputs = here.inputs
+    inputs, quick = here.inputs, type(cotangents) is Cotangents and cotangents.live is None
     try:
         for slot in range(end, here.start + here.leading - 1, -1):
             cotangent = table[slot]
@@ -166,7 +166,9 @@ def _walk_quickly(
                 table[slot] = None
                 (op.array_step or _simple_step)(cotangents, table, cotangent, entry)
             elif slot not in inputs:
-                general_step(cotangents, slot, entry, depth)
+                is_item = quick and type(op) is Bound and (op.fn is setitem or op.fn is getitem)
+                if not (is_item and number_step(cotangents, slot, entry)):
+                    general_step(cotangents, slot, entry, depth)
             if drop_entries:
                 entries[slot] = None
     except (NoDerivativeError, np.linalg.LinAlgError) as error:

@@ -236,7 +236,7 @@ class Registry:
         return self._standins.get(key_of(f))
 
     def declare_lastingly(self, declare: Callable[[], object]) -> None:
-        """Run a declaration that a module makes when it is first imported, so that no scope open then undoes it."""
+        """Call `declare`, by which a module that is imported late declares its own rules: no open scope undoes them."""
         self._journal.apart(declare)
 
     @contextmanager
