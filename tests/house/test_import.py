@@ -69,6 +69,21 @@ def test_a_name_may_be_used_first_in_a_trace(f: str, derivative: str) -> None:
     loaded(program + "for _ in range(3):\n    assert np.allclose(d(x), [13 + 9, 6]), d(x)\n    x = x.copy()")
 
 
+def test_a_long_loop_is_compiled_where_nothing_else_has_been_used() -> None:
+    """A deferred reverse pass is traced by a module further up, which must be there without having been imported."""
+    program = """
+import warnings, numpy as np, wengert as wg
+warnings.simplefilter("error")
+def f(x):
+    for k in range(1000):
+        x = x * 0.999 + 0.001
+    return x
+g = wg.compile(wg.grad(f))
+assert np.allclose([g(2.0), g(3.0)], 0.999**1000)
+"""
+    loaded(program)
+
+
 def test_a_name_may_be_used_first_in_a_scope_of_rules() -> None:
     """The modules that it needs declare rules once, which the end of the scope must not undo."""
     program = """
