@@ -5,55 +5,52 @@ language.
 """
 # isort: skip_file
 
-import sys
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-import wengert_rules
-from wengert import errors, extend
-from wengert.api.batches import vmap
-from wengert.api import adjoints as _adjoints
-from wengert.api.checks import check_grads
-from wengert.compiling import optimising as _optimising
-from wengert.compiling.compile import compile
-from wengert.api.custom import custom_derivative, jacobian_rule, scalar_rule
-from wengert.api.differences import ngradient
+from wengert import errors
+from wengert.api import HOMES
 from wengert.errors import *
-from wengert.api.explain import explain_call
-from wengert.api.gradient import grad, value_and_grad, vjp
-from wengert.api.memory_profile import MemoryUse, memory
-from wengert.hooks.escape_monitor import debug_callbacks
-from wengert.api.implicit import implicit
-from wengert.api.jacobians import hessian, jacfwd, jacobian, jacrev, value_and_jacobian
-from wengert.api.missing import find_missing_rules
-from wengert.api.nan_checks import debug_nans
-from wengert.api.derivative_products import derivative, elementwise_grad, hvp, vhp
-from wengert.api.parameters import ravel, stop_gradient
-from wengert.api.tape_page import show
-from wengert.api.profiling import Profile, profile
-from wengert.api.primitivize import primitivize
-from wengert.reverse.checkpoint import checkpoint, checkpoint_loop
-from wengert.rulebook.declare import accumulates, non_differentiable, jvp_rule, partials, rrule, vjp_rule
-from wengert.rulebook.registry import rules
-from wengert.api.rulecheck import test_rrule
-from wengert.api.sparse_jacobians import jacobian_pattern, sparse_hessian, sparse_jacobian
-from wengert.tape.folding import fold_constants
-from wengert.tape.ops import Call, Constant, Input, Variable, mkcall
-from wengert.tape.postmortem import PostMortem, post_mortem
-from wengert.tape.rrules import RRuleContext, rrule_tape
-from wengert.tape.tape import Context, Tape, bound_variable, verify
-from wengert.api.tangents import jvp, linearize
-from wengert.api.taping import gradtape, hvptape, jvptape, trace
-from wengert.api.trees import tree_leaves, tree_map, tree_paths
-from wengert.values.gradients import Gradients
-from wengert.values.projection import ProjectTo
-from wengert.values.cotangents import InplaceableThunk, NoTangent, Tangent, Thunk, ZeroTangent, add_inplace, unthunk
-from wengert.values import renamed as _renamed
-from wengert.values.spelled import spell_types as _spell_types
-from wengert.values.settings import accumulation_options, debug
+from wengert.values import fork_lock as _fork_lock  # it raises ImportError without the global lock
+from wengert.values.lazy_names import import_name
+from wengert.values.renamed import keep_old_names as _keep_old_names
 
 if TYPE_CHECKING:
-    from wengert import dask, optim, tensor
+    from wengert import dask, extend, optim, tensor
+    from wengert.api.batches import vmap
+    from wengert.api.checks import check_grads
+    from wengert.compiling.compile import compile
+    from wengert.api.custom import custom_derivative, jacobian_rule, scalar_rule
+    from wengert.api.differences import ngradient
+    from wengert.api.explain import explain_call
+    from wengert.api.gradient import grad, value_and_grad, vjp
+    from wengert.api.memory_profile import MemoryUse, memory
+    from wengert.hooks.escape_monitor import debug_callbacks
+    from wengert.api.implicit import implicit
+    from wengert.api.jacobians import hessian, jacfwd, jacobian, jacrev, value_and_jacobian
+    from wengert.api.missing import find_missing_rules
+    from wengert.api.nan_checks import debug_nans
+    from wengert.api.derivative_products import derivative, elementwise_grad, hvp, vhp
+    from wengert.api.parameters import ravel, stop_gradient
+    from wengert.api.tape_page import show
+    from wengert.api.profiling import Profile, profile
+    from wengert.api.primitivize import primitivize
+    from wengert.reverse.checkpoint import checkpoint, checkpoint_loop
+    from wengert.rulebook.declare import accumulates, non_differentiable, jvp_rule, partials, rrule, vjp_rule
+    from wengert.rulebook.registry import rules
+    from wengert.api.rulecheck import test_rrule
+    from wengert.api.sparse_jacobians import jacobian_pattern, sparse_hessian, sparse_jacobian
+    from wengert.tape.folding import fold_constants
+    from wengert.tape.ops import Call, Constant, Input, Variable, mkcall
+    from wengert.tape.postmortem import PostMortem, post_mortem
+    from wengert.tape.rrules import RRuleContext, rrule_tape
+    from wengert.tape.tape import Context, Tape, bound_variable, verify
+    from wengert.api.tangents import jvp, linearize
+    from wengert.api.taping import gradtape, hvptape, jvptape, trace
+    from wengert.api.trees import tree_leaves, tree_map, tree_paths
+    from wengert.values.gradients import Gradients
+    from wengert.values.projection import ProjectTo
+    from wengert.values.cotangents import InplaceableThunk, NoTangent, Tangent, Thunk, ZeroTangent, add_inplace, unthunk
+    from wengert.values.settings import accumulation_options, debug
 
 __version__ = "0.1.0"
 __all__ = [
@@ -82,16 +79,14 @@ __all__ = [
     "PluginWarning", "RecomputationError", "RefusedCallError", "RuleError", "StaleTapeError", "TapeError",
     "TensorLanguageError", "WengertError", "WengertWarning",
 ]  # fmt: skip
-_LATE = {"tensor", "dask", "optim"}
-_renamed.keep_old_names(errors, extend)
-_spell_types([*globals().values()])
+_keep_old_names(errors)
 
 
 if not TYPE_CHECKING:  # a type checker would take every name for present
 
     def __getattr__(name: str) -> Any:
-        """Import a part of the package when it is first used, or return what has another name now."""
-        return import_module(f"wengert.{name}") if name in _LATE else _renamed.by_old_name(sys.modules[__name__], name)
+        """Import a name when it is first used, or return what has another name now."""
+        return import_name(__name__, HOMES, name)
 
 
 def __dir__() -> list[str]:

@@ -1,14 +1,8 @@
 """The public interface for rules; the rules of this package use it too."""
 
-from wengert.api.examples import as_written, on_examples
-from wengert.api.gradient import grad
-from wengert.api.implicit import followed
-from wengert.api.integral import Tolerance, nodes_for
-from wengert.api.jacobians import jacobian
-from wengert.api.parameters import stopped
-from wengert.api.stationary import minimum, with_value
+from typing import TYPE_CHECKING, Any
+
 from wengert.errors import NoDerivativeError, NotConvergedWarning, RefusedCallError, RuleError
-from wengert.hooks.solver_callbacks import is_traced, order, unseen
 from wengert.rulebook.batching import Batch, batching
 from wengert.rulebook.declare import (
     accumulates,
@@ -55,8 +49,19 @@ from wengert.values.functional import (
     sumprod,
     whole,
 )
+from wengert.values.lazy_names import import_name
 from wengert.values.projection import ProjectTo
 from wengert.values.specs import Spec, is_complex
+
+if TYPE_CHECKING:
+    from wengert.api.examples import as_written, on_examples
+    from wengert.api.gradient import grad
+    from wengert.api.implicit import followed
+    from wengert.api.integral import Tolerance, nodes_for
+    from wengert.api.jacobians import jacobian
+    from wengert.api.parameters import stopped
+    from wengert.api.stationary import minimum, with_value
+    from wengert.hooks.solver_callbacks import is_traced, order, unseen
 
 __all__ = [
     "Batch",
@@ -121,3 +126,26 @@ __all__ = [
     "whole",
     "with_value",
 ]
+
+_HOMES = {
+    "as_written": "wengert.api.examples",
+    "on_examples": "wengert.api.examples",
+    "grad": "wengert.api.gradient",
+    "followed": "wengert.api.implicit",
+    "Tolerance": "wengert.api.integral",
+    "nodes_for": "wengert.api.integral",
+    "jacobian": "wengert.api.jacobians",
+    "stopped": "wengert.api.parameters",
+    "minimum": "wengert.api.stationary",
+    "with_value": "wengert.api.stationary",
+    "is_traced": "wengert.hooks.solver_callbacks",
+    "order": "wengert.hooks.solver_callbacks",
+    "unseen": "wengert.hooks.solver_callbacks",
+}
+
+
+if not TYPE_CHECKING:  # a type checker would take every name for present
+
+    def __getattr__(name: str) -> Any:
+        """Import a name that few rules need when it is first used, or return what has another name now."""
+        return import_name(__name__, _HOMES, name)

@@ -109,6 +109,30 @@ print(wg.rules.load())
     assert eval(third) == {"third-party-cubes": ["cubes"], "Quads": ["quads:register"]}
 
 
+def test_an_archive_on_the_path_brings_its_rules(tmp_path: Path) -> None:
+    archive = wheel(tmp_path, "zipped-cubes", CUBES, "cubes")
+    program = "import wengert as wg; wg.grad(lambda x: x)(1.0); import sys; print('cubes' in sys.modules)"
+    assert run(archive, program) == "True\n"
+
+
+def test_a_finder_of_distributions_is_asked(tmp_path: Path) -> None:
+    """A finder that is not Python's own may know distributions that are in no folder of the path."""
+    archive = wheel(tmp_path, "found-cubes", CUBES, "cubes")
+    program = f"""
+import sys
+from importlib.metadata import DistributionFinder, PathDistribution
+from zipfile import Path
+class Finder(DistributionFinder):
+    def find_spec(self, *args): return None
+    def find_distributions(self, context=None):
+        yield PathDistribution(Path({str(archive)!r}, "found_cubes-1.0.dist-info/"))
+sys.meta_path.append(Finder())
+import wengert as wg
+print(*wg.rules.load())
+"""
+    assert "PluginWarning: the rules of found-cubes" in run(tmp_path, program)  # there is no module to import
+
+
 def test_a_lookup_finds_them_too(site: Path) -> None:
     program = "import wengert as wg, cubes; print(cubes.cube in wg.rules, wg.rules[cubes.cube].where)"
     assert run(site, program, WENGERT_SKIP_RULES=QUIET).startswith("True")
@@ -145,7 +169,8 @@ except wg.RuleError as error:
 def test_a_broken_plugin_is_left_out_whole_with_a_warning(site: Path) -> None:
     program = """
 import math
-import wengert as wg
+import wengert as wg, wengert_rules
+wg.grad
 before = len(wg.rules._rules)
 print(wg.grad(math.sin)(0.0))
 import cubes, quads

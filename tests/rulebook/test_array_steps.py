@@ -111,8 +111,8 @@ def test_a_form_of_call_gets_its_step_after_some_uses(monkeypatch: pytest.Monkey
         def weighted_(y_bar: Any, y: Any, x: Any, w: Any) -> Any:
             return 2 * x * w * y_bar, x * x * y_bar
 
-        bound = primitive_of(weighted).bound(2, (True, True), ())  # type: ignore[union-attr]
         gradient = wg.grad(lambda x, w: np.sum(weighted(x, w)), argnums=(0, 1))
+        bound = primitive_of(weighted).bound(2, (True, True), ())  # type: ignore[union-attr]
         rounds = [(gradient(x, w), bound.array_step) for _ in range(4)]
     assert [step is None for _, step in rounds] == [True, False, False, False]
     for (x_bar, w_bar), _ in rounds:

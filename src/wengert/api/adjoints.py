@@ -137,6 +137,4 @@ def _full_seed(y: Any, seed: float) -> Any:
     return np.full(np.shape(y), seed, y.dtype) if isinstance(y, np.ndarray) else type(y)(seed)
 
 
-Tape.generate_adjoints = generate_adjoints
-
 __all__ = ["generate_adjoints"]

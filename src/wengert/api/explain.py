@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from wengert.errors import ArgumentError
+from wengert.hooks import calls  # noqa: F401 (it registers the stand-ins)
 from wengert.hooks.decide import decide, decide_method
 from wengert.hooks.policy import Decision, Kind
 from wengert.rulebook.registry import rules

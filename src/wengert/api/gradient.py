@@ -20,7 +20,7 @@ from wengert.recording.slots import slot_of
 from wengert.reverse.leaf_gradients import LeafGradients
 from wengert.reverse.seeds import result_seeds, scalar_seed
 from wengert.reverse.walk import reverse
-from wengert.rulebook.pushforwards import ReverseMode, plainly
+from wengert.rulebook.pushforwards import plainly
 from wengert.values import signatures
 from wengert.values.argnums import (
     Argnums,
@@ -350,12 +350,13 @@ def _trace_and_reverse(
         try:
             result = run(f, entered, named, recording)
         finally:
-            swaps.restore()
+            if not simple:
+                swaps.restore()
         value, aux = with_aux(f, result) if has_aux else (result, None)
         if holomorphic:
             check_complex(swaps.paths, value)
         watching = recording if depth else None
-        seeds = scalar_seed(recording, value, seed, holomorphic, calling(watching))
+        seeds = scalar_seed(recording, value, seed, holomorphic, plainly if watching is None else watching.call)
         with without_innermost_level(recording):
             cotangents = (recording.reverse or reverse)(recording, here, seeds, depth, depth == 0, watching)
             gradient_of = LeafGradients(cotangents, slots, depth > 0)
@@ -369,7 +370,8 @@ def _trace_and_reverse(
             warn_of_loss(recording, here, f, asked_for(f, args, kwargs, wanted))
         if depth:
             recording.stopped = len(recording.entries)  # the gradient of a linear function is a constant
-        value = swaps.leave(value)
+        if not simple or type(value) is not np.float64:  # which is none of the arguments
+            value = swaps.leave(value)
         if has_aux:
             value = (value, swaps.leave(aux))
     return value, gradients
@@ -400,18 +402,24 @@ def gradients_with_closure(f: Callable[..., Any], *args: Any, **kwargs: Any) -> 
     return _trace_and_reverse(f, args, kwargs, wanted, itself=True, allow_int=True, lenient=True, quiet=True)
 
 
-def _gradients_to_transpose(call: Callable[..., Any], f: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+def gradients_to_transpose(call: Callable[..., Any], f: Callable[..., Any], args: tuple[Any, ...]) -> Any:
     """Return the gradients that transpose a pullback, computed under `call`; if that is `plainly`, unrecorded."""
     with silent(call is plainly):
         return call(quiet_gradients, f, args, {}, tuple(range(len(args))))
 
 
-ReverseMode.gradients = staticmethod(_gradients_to_transpose)
-
-
 def _are_plain_leaves(args: tuple[Any, ...]) -> bool:
     """Whether all arguments are floats or arrays of float64."""
-    return all([type(a) is float or (type(a) is np.ndarray and a.dtype is _DOUBLE) for a in args])
+    for a in args:  # noqa: SIM110 (a generator would cost a call)
+        if type(a) is not float and (type(a) is not np.ndarray or a.dtype is not _DOUBLE):
+            return False
+    return True
+
+
+def are_plain_at(args: tuple[Any, ...], places: Any) -> bool:
+    """Whether there are arguments at these places, given by number, and each is a float or an array of float64."""
+    known = all([type(place) is int and 0 <= place < len(args) for place in places])
+    return known and _are_plain_leaves(tuple([args[place] for place in places]))
 
 
 __all__ = ["grad", "value_and_grad", "vjp"]

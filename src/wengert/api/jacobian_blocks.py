@@ -195,7 +195,7 @@ def by_cheaper_mode(call: JacobianCall) -> JacobianBlocks:
         return by_columns(call)
     y, push, pullback, aux = vjp_and_jvp_of_call(*call.request)
     if COLUMNS_PER_ROW * sum([np.size(leaf) for _, leaf in leaves(y)]) < count:
-        return _blocks_of_rows(call, y, pullback, aux)
+        return blocks_of_rows(call, y, pullback, aux)
     return by_directions(
         call, call.xs, lambda vectors, _: vectors, lambda tangents, size: (y, push(tangents, size), aux)
     )
@@ -203,10 +203,10 @@ def by_cheaper_mode(call: JacobianCall) -> JacobianBlocks:
 
 def by_rows(call: JacobianCall) -> JacobianBlocks:
     """Compute the blocks by reverse mode."""
-    return _blocks_of_rows(call, *vjp_of_call(*call.request))
+    return blocks_of_rows(call, *vjp_of_call(*call.request))
 
 
-def _blocks_of_rows(call: JacobianCall, y: Any, pullback: Callable[[Any], Any], aux: Any) -> JacobianBlocks:
+def blocks_of_rows(call: JacobianCall, y: Any, pullback: Callable[[Any], Any], aux: Any) -> JacobianBlocks:
     """Compute the blocks by the pullback of a call."""
     ys = call.check_result(y)
     basis = Basis(ys, [is_complex(leaf) and not call.options.holomorphic for leaf in ys])

@@ -8,7 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from wengert.api.jacobian_blocks import JacobianBlocks, JacobianCall, Options, by_cheaper_mode, by_columns, by_rows
+from wengert.api.gradient import are_plain_at, vjp_of_call
+from wengert.api.jacobian_blocks import (
+    JacobianBlocks,
+    JacobianCall,
+    Options,
+    blocks_of_rows,
+    by_cheaper_mode,
+    by_columns,
+    by_rows,
+)
 from wengert.errors import NonScalarOutputError
 from wengert.values import signatures
 from wengert.values.argnums import Argnums, check_argnums
@@ -199,7 +208,7 @@ def hessian(
     if f is None:
         return lambda f: hessian(f, *options)
     finish = transforms(hessian, f, **options._asdict())
-    second = unwrapped(jacfwd(_gradient_in_rows(f, options) if as_matrix else jacrev(f, *options), *options))
+    second = unwrapped(jacfwd((_gradient_in_rows if as_matrix else _gradient_or_rows)(f, options), *options))
     if not as_matrix or isinstance(argnums, (int, str)):
         return finish(second)
 
@@ -211,6 +220,29 @@ def hessian(
         return (matrix, *aux) if has_aux else matrix
 
     return one_matrix
+
+
+def _gradient_or_rows(f: Callable[..., Any], options: Options) -> Callable[..., Any]:
+    """Return `jacrev(f, *options)`; if f returns one number, its gradient is the only row, and takes fewer steps.
+
+    The forward mode around it traces each of these steps.
+    """
+    function, in_general, argnums = unwrapped(f), unwrapped(jacrev(f, *options)), options.argnums
+    places = argnums if type(argnums) is tuple else (argnums,)
+    plain = options == Options(argnums) and len({*places}) == len(places)
+
+    @functools.wraps(f)
+    def rows(*args: Any, **kwargs: Any) -> Any:
+        if not plain or kwargs or not are_plain_at(args, places):
+            return in_general(*args, **kwargs)
+        y, pullback, _ = vjp_of_call(function, args, kwargs, places, False)
+        if type(y) is float or type(y) is np.float64:
+            gradients = pullback(type(y)(1.0))
+            return gradients if type(argnums) is tuple else gradients[0]
+        call = JacobianCall(function, args, kwargs, options)
+        return call.nested(y, blocks_of_rows(call, y, pullback, None).blocks)
+
+    return rows
 
 
 def _gradient_in_rows(f: Callable[..., Any], options: Options) -> Callable[..., Any]:

@@ -10,6 +10,7 @@ import numpy as np
 from wengert.errors import ArgumentError
 from wengert.rulebook.batching import batching
 from wengert.rulebook.declare import non_differentiable
+from wengert.rulebook.registry import rules
 from wengert.values.specs import Spec, fresh, is_complex, is_inexact, spec_of
 from wengert.values.trees import itself, rebuild
 
@@ -119,8 +120,8 @@ def stopped(x: Any) -> Any:
     return x.copy() if isinstance(x, np.ndarray) else fresh(x)
 
 
-non_differentiable(stopped)
-batching(stopped)(lambda batch, x: stopped(x))
+rules.declare_lastingly(lambda: non_differentiable(stopped))
+rules.declare_lastingly(lambda: batching(stopped)(lambda batch, x: stopped(x)))
 
 
 def _form_and_leaves(value: Any) -> tuple[Any, list[Any]]:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from wengert.api.completion import hide_internal_names
 from wengert.api.gradient import vjp_of_call
 from wengert.errors import ArgumentError, WengertError
 from wengert.tape.ops import Call, Op, Variable, with_variables
@@ -168,9 +167,5 @@ def _ops_with_cotangents(arg: Any, cotangent: Any) -> Iterator[tuple[Op, Any]]:
         for part, part_cotangent in zip(arg, cotangent, strict=True):
             yield from _ops_with_cotangents(part, part_cotangent)
 
-
-Tape._repr_html_ = notebook_html
-Gradients._repr_html_ = gradients_html
-hide_internal_names()
 
 __all__ = ["show"]

@@ -12,7 +12,6 @@ import numpy as np
 from wengert.api.derivative_products import hvp
 from wengert.api.gradient import grad, vjp_of_call
 from wengert.api.tangents import jvp
-from wengert.compiling.loops.deferred_reverse import Reverse
 from wengert.errors import WengertError
 from wengert.hooks.tracer import enter_arguments, open_level, run
 from wengert.mutation.residuals import materialise
@@ -181,7 +180,7 @@ def tape_of(f: Callable[..., Any], args: tuple[Any, ...], named: Callable[..., A
     return _trace_to_tape(f, args, {}, None, named, batched)[1]
 
 
-def _pullback_tape(
+def pullback_tape(
     f: Callable[..., Any], wanted: int, values: list[Any], seeds: list[Any], batched: bool = False
 ) -> Tape:
     """Return the tape of `_eager_pullback`; its inputs are the `values` and the `seeds`.
@@ -207,9 +206,6 @@ def _eager_pullback(f: Callable[..., Any], wanted: int, values: list[Any], seeds
 def _conjugates(cotangents: Iterable[Any]) -> tuple[Any, ...]:
     call = calling(active_recording())
     return tuple([call(np.conj, cotangent) if is_complex(cotangent) else cotangent for cotangent in cotangents])
-
-
-Reverse.taped, Reverse.eager = staticmethod(_pullback_tape), staticmethod(_eager_pullback)
 
 
 @tidying

@@ -32,6 +32,7 @@ from wengert.rulebook.keeping import has_nan
 from wengert.rulebook.registry import rules
 from wengert.values import signatures
 from wengert.values.callables import callable_name, unwrapped
+from wengert.values.completion import hides
 from wengert.values.frames import warn
 from wengert.values.progress import Telling
 from wengert.values.settings import SETTINGS
@@ -43,6 +44,7 @@ LONGEST_WAIT = 20.0
 """Seconds that a thread waits for another one's trace before it runs the function uncompiled."""
 
 
+@hides("exact", "generation_errors", "native", "quiet", "strict", "wrapped")
 class CompiledFunction(Remade, Wrapper):
     """A compiled function: it takes the arguments of the original function and returns the same result."""
 

@@ -49,6 +49,3 @@ def optimised_by(passes: Iterable[Pass], tape: AnyTape, context: Context) -> Opt
     made: OptimisedTape = run_passes([*passes, last], tape, context)[-1]
     made.exact, made.passes = context.exact, context.log
     return made
-
-
-Tape.optimise = optimised

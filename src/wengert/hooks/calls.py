@@ -93,6 +93,9 @@ def resolve(f: Any, site: Site | None = None) -> Any:
 
 def resolve_plain(f: Any) -> Any:
     """Resolve `f` where the line of the user's code is unknown."""
+    recording = STATE.recording
+    if type(f) is types.FunctionType and f not in twins and recording is not None and recording.context is None:
+        return resolve_without_context(f)
     return resolve(f, STATE.site)
 
 

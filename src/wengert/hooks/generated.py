@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import operator
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -18,7 +19,6 @@ from wengert.hooks.attributes import delete_attribute, get_attribute, set_attrib
 from wengert.hooks.classes import IMMUTABLE, lookup, python_method
 from wengert.hooks.code_swap import HOOKS
 from wengert.hooks.items import (
-    ShortForms,
     build_dict,
     context,
     delete_item,
@@ -35,6 +35,7 @@ from wengert.hooks.matching import match_class_pattern
 from wengert.hooks.operators import BINARY, COMPARISONS, INPLACE, UNARY, Binary
 from wengert.hooks.protocols import binary, compare, contains, inplace, not_, not_contains, truth, unary
 from wengert.hooks.search import note_made_text
+from wengert.hooks.writes import ShortForms
 from wengert.recording.caches import compared
 from wengert.recording.decisions import made_text, raised
 from wengert.recording.identity import is_, is_not
@@ -43,6 +44,7 @@ from wengert.recording.recorders import record_two
 from wengert.recording.recording import C_ONLY_TYPES, OPERANDS, STATE, OpenCounts
 from wengert.recording.shadow import SHADOW
 from wengert.values.frames import caught
+from wengert.values.functional import setitem
 from wengert.values.sites import Site
 from wengert.values.specs import CERTAIN, FLOATS, MANY, NUMERIC, SCALARS
 
@@ -51,7 +53,7 @@ def {name}(right, left, site):
     i = get(id(left))
     j = get(id(right))
     if i is None and j is None:
-        if type(left) in {plain} and type(right) in OPERANDS:
+        if type(left) in PLAIN and type(right) in OPERANDS:
             return left {symbol} right
     elif type(left) in SCALARS and type(right) in SCALARS:
         entries = STATE.fast_entries
@@ -69,7 +71,7 @@ def {name}(right, left, site):
                 entries.append(entry)
                 SHADOW[id(value)] = slot
                 return value
-    elif {quick}type(left) in NUMERIC and type(right) in NUMERIC and ndarray in C_ONLY_TYPES:
+    elif type(left) in NUMERIC and type(right) in NUMERIC and ndarray in C_ONLY_TYPES:
         recording = STATE.recording
         if recording is not None and recording.context is None:
             return record_two(recording, PRIMITIVE, left, right, i, j, site)
@@ -122,19 +124,24 @@ def {name}(a, site):
 
 def _generate(template: str, name: str, **names: Any) -> Callable[..., Any]:
     """Generate a hook from a template; `names` go into its source or its globals."""
-    plain = names.pop("plain", "OPERANDS")
-    quick = "" if plain == "OPERANDS" else "False and "
     placeholders = {"symbol": names.pop("symbol"), "fn": names.pop("fn", None), "unequal": names.pop("unequal", None)}
-    source = template.format(name=name, plain=plain, quick=quick, **placeholders)
-    namespace = {
+    namespace = _globals(names)
+    exec(compile(template.format(name=name, **placeholders), f"<wengert hook {name}>", "exec"), namespace)
+    hook: Callable[..., Any] = namespace[name]
+    return hook
+
+
+def _globals(names: dict[str, Any]) -> dict[str, Any]:
+    """Return the globals of a hook, with its own `names`."""
+    return {
         "get": SHADOW.get,
         "SHADOW": SHADOW,
         "OPERANDS": OPERANDS,
+        "PLAIN": OPERANDS,
         "C_ONLY_TYPES": C_ONLY_TYPES,
         "SCALARS": SCALARS,
         "FLOATS": FLOATS,
         "OpenCounts": OpenCounts,
-        "IMMUTABLE": IMMUTABLE,
         "NUMERIC": NUMERIC,
         "ndarray": np.ndarray,
         "record_two": record_two,
@@ -146,9 +153,6 @@ def _generate(template: str, name: str, **names: Any) -> Callable[..., Any]:
         "raised": raised,
         **names,
     }
-    exec(compile(source, f"<wengert hook {name}>", "exec"), namespace)
-    hook: Callable[..., Any] = namespace[name]
-    return hook
 
 
 _CONVERSIONS: dict[int, tuple[Callable[[Any], str], str]] = {
@@ -249,10 +253,8 @@ for _op in BINARY.values():
         _BINARY, _op.name, symbol=_op.symbol, fn=_op.name, slow=_slow(_op)
     )
     _iname = f"i{_op.name.rstrip('_')}"
-    HOOKS[_iname] = _generate(
-        _BINARY, _iname, symbol=_op.symbol, fn=_op.name, plain="IMMUTABLE", slow=_slow_inplace(_op)
-    )
-    _RECORDING_HOOKS[_iname] = HOOKS[_iname]
+    _own = {"PLAIN": IMMUTABLE, "slow": _slow_inplace(_op)}  # x += y is x + y on these types
+    HOOKS[_iname] = _RECORDING_HOOKS[_iname] = types.FunctionType(HOOKS[_op.name].__code__, _globals(_own), _iname)
 
 
 for _op in COMPARISONS.values():
@@ -276,7 +278,7 @@ def bind_hooks() -> None:
         for name in (op.name, f"i{op.name.rstrip('_')}"):
             namespace = _RECORDING_HOOKS[name].__globals__
             namespace["SCALARS"] = SCALARS if quick else frozenset()
-            namespace["NUMERIC"] = NUMERIC if primitive is not None else frozenset()
+            namespace["NUMERIC"] = NUMERIC if primitive is not None and name == op.name else frozenset()
             namespace["PRIMITIVE"] = primitive
             if quick and primitive is not None:
                 for label, mask in (
@@ -294,3 +296,5 @@ def bind_hooks() -> None:
             namespace["ONE"] = primitive.scalar_bound((True,))
     item = primitive_of(operator.getitem)
     ShortForms.item = None if item is None else item.bound(2, (True, False), ())
+    store = primitive_of(setitem)
+    ShortForms.stores = store and (store.bound(3, (True, False, False), ()), store.bound(3, (True, False, True), ()))

@@ -21,7 +21,7 @@ from wengert.hooks.lookups import guard_hashing, guard_index, guard_reachable, g
 from wengert.hooks.readers import check_read, checked_items, is_reader, runs_unseen
 from wengert.hooks.search import CARRIER_TYPES, WAITING_MODULES, may_wait_for_threads, opaque
 from wengert.hooks.standins.texts import octets
-from wengert.hooks.writes import record_store, slot_of_key
+from wengert.hooks.writes import ShortForms, record_store, slot_of_key
 from wengert.recording.aliases import READERS, behind
 from wengert.recording.caches import found
 from wengert.recording.identity import found_by_identity
@@ -156,6 +156,10 @@ def default_item(container: Any, key: Any) -> Any:
 def set_item(container: Any, key: Any, value: Any, site: Site | None) -> None:
     """`container[key] = value`."""
     t = type(container)
+    if t is np.ndarray and not OpenCounts.tapes:
+        STATE.site = site
+        record_store(container, key if type(key) is int else integer(key), value)
+        return
     if OpenCounts.tapes:
         STATE.site = site
         if python_method(t, "__setitem__") is None and not issubclass(t, np.ndarray):
@@ -368,9 +372,3 @@ def guard_added_items(items: Any, site: Site | None) -> Any:
     items = list(items)
     guard_reachable(*items)
     return items
-
-
-class ShortForms:
-    """The bound primitives that the hooks of items record on the short path."""
-
-    item: Any = None

@@ -15,6 +15,7 @@ from wengert.recording.record import record_as
 from wengert.recording.recording import silent
 from wengert.recording.slots import recording_here
 from wengert.rulebook.declare import partials
+from wengert.rulebook.registry import rules
 from wengert.values.functional import strided_copy
 from wengert.values.specs import is_inexact, same_numbers
 
@@ -46,7 +47,7 @@ def exact_value(x: Any, value: Any) -> Any:
     return value
 
 
-partials(exact_value)(lambda y, x, value: (1, None))
+rules.declare_lastingly(lambda: partials(exact_value)(lambda y, x, value: (1, None)))
 
 
 def _take_values(traced: Any, native: Any, size: float) -> Any:

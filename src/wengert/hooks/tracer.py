@@ -45,7 +45,7 @@ class open_level:
         self.keep, self.context = keep, context
 
     def __enter__(self) -> tuple[Recording, Level]:
-        recording = active_recording()
+        recording = None if STATE.recording is None else active_recording()
         self.outermost, self.site = recording is None, STATE.site
         if recording is None:
             recording = self._opened()
@@ -62,8 +62,7 @@ class open_level:
         recording.enter = calls.resolve_plain
         SESSION.open(recording, sys._getframe(2))
         if recording.saved_state is None:
-            rules.load()
-            rules.once(generated.bind_hooks)
+            rules.ready(generated.bind_hooks)
             if escape_monitor.Monitor.needs_restart:
                 escape_monitor.turn_reports_on()
         STATE.recording, STATE.fast_entries = recording, recording.entries if self.context is None else None
@@ -204,15 +203,20 @@ def enter_leaves(recording: Recording, here: Level, args: tuple[Any, ...]) -> Le
     if len(recording.levels) > 1:
         here.swaps = Leaves([make_input(recording, here, leaf) for leaf in args], args)
         return here.swaps
-    made = [leaf.view() if type(leaf) is np.ndarray else renewed(leaf) for leaf in args]
-    slots = range(len(entries), len(entries) + len(made))
-    entries.extend([(INPUT, value, (), (), None, None) for value in made])
-    SHADOW.update(zip(map(id, made), slots, strict=True))
-    arguments.extend([(value, slot) for value, slot in zip(made, slots, strict=True) if type(value) is np.ndarray])
+    made: list[Any] = []
+    for slot, leaf in enumerate(args, len(entries)):
+        if type(leaf) is np.ndarray:
+            value: Any = leaf.view()
+            arguments.append((value, slot))
+        else:
+            value = renewed(leaf)
+        made.append(value)
+        entries.append((INPUT, value, (), (), None, None))
+        SHADOW[id(value)] = slot
+        here.inputs.add(slot)
     here.leading = len(made)
-    here.inputs.update(slots)
-    here.swaps = Leaves(made, args)
-    return here.swaps
+    here.swaps = swaps = Leaves(made, args)
+    return swaps
 
 
 class without_innermost_level:

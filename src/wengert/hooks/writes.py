@@ -16,7 +16,6 @@ import numpy as np
 from wengert.errors import RefusedCallError
 from wengert.hooks import foreign
 from wengert.hooks.search import refuse_hidden
-from wengert.mutation.roots import root_of
 from wengert.mutation.storage import Memory, memory_of
 from wengert.recording.decisions import guard, raised, unharmed
 from wengert.recording.interface import WrittenMemory
@@ -35,6 +34,13 @@ from wengert.values.specs import FLOATS, Spec, is_inexact, spec_of
 from wengert.values.views import owner_of
 
 
+class ShortForms:
+    """The bound primitives that the hooks of items record on the short path."""
+
+    item: Any = None
+    stores: Any = None  # of a constant, and of a traced number
+
+
 def record_store(array: np.ndarray, key: Any, value: Any) -> None:
     """Do and record `array[key] = value`, which also changes all views of the array."""
     recording = STATE.recording
@@ -42,7 +48,8 @@ def record_store(array: np.ndarray, key: Any, value: Any) -> None:
         array[key] = value
         return
     memory = memory_of(recording)
-    array = plain(array)
+    if type(array) is not np.ndarray:
+        array = plain(array)
     if type(value) in FLOATS and _store_entry(recording, memory, array, key, value):
         return
     if array.dtype.char in "OV" and foreign.store(recording, array, key, value):
@@ -128,8 +135,10 @@ def _is_same_region(region: Any, value: np.ndarray) -> bool:
 
 def _store_entry(recording: Recording, memory: Memory, array: np.ndarray, key: Any, value: Any) -> bool:
     """Store one float into one element of an array written before, on a short path; False if that does not apply."""
-    storage = memory.storages.get(id(array))
+    storage, stores = memory.storages.get(id(array)), ShortForms.stores
     if storage is None or storage.slot is None or not storage.is_float64 or recording.keep or memory.lent:
+        return False
+    if stores is None:
         return False
     if (
         array.ndim != 1
@@ -137,10 +146,10 @@ def _store_entry(recording: Recording, memory: Memory, array: np.ndarray, key: A
         else type(key) is not tuple or len(key) != array.ndim or not all(type(part) in INTEGERS for part in key)
     ):
         return False
-    root = root_of(memory.roots, array)
-    if root is not None and root.waiting:  # arguments of inner functions, which `join` must add
+    found = memory.roots.get(id(array))
+    if found is not None and found[1].waiting and found[0]() is array:  # inner arguments, which `join` must add
         return False
-    value_slot = slot_of(recording, value)
+    value_slot = SHADOW.get(id(value))
     entries = recording.entries
     slot = len(entries)
     if id(array) in memory.captured:
@@ -151,7 +160,7 @@ def _store_entry(recording: Recording, memory: Memory, array: np.ndarray, key: A
     except Exception as error:
         memory.ended_by(error)
         raise
-    bound = ruled(setitem).bound(3, (True, False, value_slot is not None), ())
+    bound = stores[value_slot is not None]
     entries.append((bound, None, (storage.slot, None, value_slot), (storage.spec, key, value), None, STATE.site))
     SHADOW[id(array)] = storage.slot = slot
     storage.stamp += 1

@@ -13,7 +13,7 @@ import os
 import sys
 import traceback
 import weakref
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -32,6 +32,7 @@ from wengert.recording.slots import slot_of
 from wengert.values.frames import ENGINE
 from wengert.values.functional import overlaps, setitem, setpart
 from wengert.values.keys import frozen
+from wengert.values.lazy_attribute import MadeWhenRead
 from wengert.values.specs import Spec, elements, is_inexact, spec_of
 from wengert.values.views import (
     content_of,
@@ -69,7 +70,7 @@ class Owner(NamedTuple):
     before: Any
 
 
-class Memory:
+class Memory(MadeWhenRead):
     """The written arrays of one recording, and those that its entries have captured."""
 
     __slots__ = (
@@ -92,23 +93,28 @@ class Memory:
         "written_like",
     )
 
+    written_like: set[Any]  # the specs of all owners that were written, also of those that are gone
+    _captured: dict[int, np.ndarray]  # owners of the residuals of pullbacks, by id
+    _roots: Roots
+    replaced: list[Any]  # copied residuals, kept alive since their ids are in the shadow table
+    lent: LentViews
+    placed: PlacedViews
+    fields: Fields
+    PARTS: ClassVar = {
+        "written_like": set, "_captured": dict, "_roots": dict, "replaced": list, "lent": LentViews,
+        "placed": PlacedViews, "fields": Fields,
+    }  # fmt: skip
+
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
         self.storages: dict[int, Storage] = {}  # of the owners that were written, by id
-        self.written_like: set[Any] = set()  # the specs of all owners that were written, also of those that are gone
-        self._captured: dict[int, np.ndarray] = {}  # owners of the residuals of pullbacks, by id
         self._captured_to = 0  # `_captured` has the owners of all entries below this one
-        self._roots: Roots = {}
         self.arguments: list[tuple[np.ndarray, int]] = []  # of the outermost level, not yet among the roots
         self.undo: list[UndoRecord] = []
         self.finals: FinalContents | None = None  # set once memory is to be restored after the log is used up
-        self.replaced: list[Any] = []  # copied residuals, kept alive since their ids are in the shadow table
         self.has_outer_reads = False  # whether users' rules were called, whose pullbacks may read anything
         self.runs_others = False  # whether a user's rule was called: its pullback may have side effects
-        self.lent = LentViews()
-        self.placed = PlacedViews()
         self.holds_objects = False  # whether object arrays or structured arrays hold traced values
-        self.fields = Fields()
         self.unfinished = 0  # how many writes have begun and not ended; one that an exception cut short never ends
 
     @property
@@ -125,7 +131,7 @@ class Memory:
         entries = self.recording.entries
         while self._captured_to < len(entries):
             entry = entries[self._captured_to]
-            if entry is not None and type(entry[0]) is Bound and entry[0].is_simple:
+            if entry is not None and type(entry[0]) is Bound and entry[0].is_simple and not entry[0].of_numbers:
                 self._capture_simple(entry)
             self._captured_to += 1
         return self._captured

@@ -11,11 +11,12 @@ import numpy as np
 
 from wengert.recording.pullback_reads import OuterState
 from wengert.rulebook.registry import rules
-from wengert.rulebook.rule import MOST_ARGUMENTS, ArgumentPlan, Carrier, Rule, Variant
+from wengert.rulebook.rule import MOST_ARGUMENTS, Carrier, Rule, Variant
 from wengert.values.functional import getfield, setitem
 from wengert.values.names import home_of, is_of_library, makes_new, runs_python, ufunc_of
 
 _HOW = ("nothing", "shape", "value")
+_DERIVED = ("variant", "call", "reads_y", "residual_kinds")
 _OF_WENGERT = f"{os.sep}wengert_rules{os.sep}"
 
 
@@ -129,7 +130,8 @@ class Primitive:
         bound = self.scalars.get(mask)
         if bound is None:
             bound = self.scalars[mask] = Bound(self, len(mask), mask, ())
-            bound.step = bound.rule.scalar_step(bound.wanted)
+            bound.of_numbers = True
+            del bound.step  # derived when first read
         return bound
 
     def __repr__(self) -> str:
@@ -142,8 +144,8 @@ class Bound:
     `residual_kinds[k]` says what an entry keeps of argument k: "value", "shape", "static" or "nothing". `step` is its
     part of the reverse pass on floats and `array_step` that on arrays, generated after some uses; `forth` is that of
     forward mode on floats. `scatter` adds to the cotangent of the only wanted argument, the first; `above`: so many
-    elements has an x̄ to which it pays to add in place, or None. `of_subclass`: an argument is of a class made from
-    `np.ndarray`, whose operators no rule must meet.
+    elements has an x̄ to which it pays to add in place, or None. `of_numbers`: all arguments are numbers.
+    `of_subclass`: an argument is of a class made from `np.ndarray`, whose operators no rule must meet.
     """
 
     __slots__ = (
@@ -155,6 +157,8 @@ class Bound:
         "is_simple",
         "kind",
         "name",
+        "nargs",
+        "of_numbers",
         "of_subclass",
         "outer_state",
         "places",
@@ -171,6 +175,11 @@ class Bound:
         "wanted",
     )
 
+    variant: Variant | None
+    call: Callable[..., Any] | None
+    reads_y: str
+    residual_kinds: tuple[str, ...]
+
     def __init__(self, primitive: Primitive, nargs: int, mask: tuple[bool, ...], kwnames: tuple[str, ...]) -> None:
         rule = primitive.rule
         assert rule is not None
@@ -181,29 +190,13 @@ class Bound:
         self.array_step: Callable[..., None] | None = None
         self.uses = 0
         self.outer_state: OuterState | None = None
-        self.of_subclass = False
-        self.plan: ArgumentPlan = rule.plan(nargs, kwnames)
+        self.of_subclass = self.of_numbers = False
+        self.nargs, self.plan = nargs, rule.plan(nargs, kwnames)
         self.positions = self.plan.positions
         self.wanted = tuple(mask[p] for p in self.positions)
-        self.variant: Variant | None = None
-        self.call: Callable[..., Any] | None = None
-        kinds = ["static"] * nargs
-        self.reads_y = "value"
-        if rule.kind in ("partials", "pullback") and any(self.wanted):
-            self.variant = self.plan.variant(self.wanted)
-            self.call = self.variant.call
-            self.reads_y = self.variant.reads_y
-            for place, reads, wanted in zip(self.positions, self.variant.reads, self.wanted, strict=True):
-                kinds[place] = "shape" if reads == "nothing" and wanted else reads
-            forward = rule.forward_reads(len(self.positions))
-            if forward is not None:
-                self.reads_y = max(self.reads_y, forward[1], key=_HOW.index)
-                for place, reads in zip(self.positions, forward[0], strict=True):
-                    kinds[place] = max(kinds[place], reads, key=_HOW.index)
-        self.residual_kinds = tuple(kinds)
         self.places = tuple(k for k, wanted in enumerate(self.wanted) if wanted)
         self.is_simple = (
-            self.variant is not None
+            self.has_variant
             and len(self.positions) == nargs
             and not kwnames
             and rule.sequence is None
@@ -216,6 +209,37 @@ class Bound:
         first = rule.accumulators.get(0)
         alone = first is not None and first.scatters and not kwnames and self.places == (0,)
         self.scatter = first.action if first is not None and alone else None
+
+    @property
+    def has_variant(self) -> bool:
+        """Whether the rule is a body from which the pullback to the wanted arguments is derived."""
+        return self.rule.kind in ("partials", "pullback") and any(self.wanted)
+
+    def __getattr__(self, name: str) -> Any:
+        """Derive a part from the rule's body when it is first read: few of the forms of operators are used."""
+        if name == "step":
+            self.step = self.rule.scalar_step(self.wanted)
+        elif name in _DERIVED:
+            self._derive()
+        else:
+            raise AttributeError(name, name=name, obj=self)
+        return getattr(self, name)
+
+    def _derive(self) -> None:
+        """Derive the pullback to the wanted arguments, and what it and the pushforward read."""
+        kinds = ["static"] * self.nargs
+        variant, reads_y = self.plan.variant(self.wanted) if self.has_variant else None, "value"
+        if variant is not None:
+            reads_y = variant.reads_y
+            for place, reads, wanted in zip(self.positions, variant.reads, self.wanted, strict=True):
+                kinds[place] = "shape" if reads == "nothing" and wanted else reads
+            forward = self.rule.forward_reads(len(self.positions))
+            if forward is not None:
+                reads_y = max(reads_y, forward[1], key=_HOW.index)
+                for place, reads in zip(self.positions, forward[0], strict=True):
+                    kinds[place] = max(kinds[place], reads, key=_HOW.index)
+        self.call = None if variant is None else variant.call
+        self.residual_kinds, self.reads_y, self.variant = tuple(kinds), reads_y, variant
 
     def with_outer_state(self, state: OuterState) -> Bound:
         """Return this form for one call whose rule must read everything outside its arguments as it is now."""

@@ -107,10 +107,18 @@ def record_two(
         value = made_new([value], (left, right), primitive)
         return append_result(recording, bound, value, (left, right), (i, j), None)
     how_left, how_right = bound.residual_kinds
-    if type(left) is _ndarray and (left.base is not None or left.nbytes > WEAKLY_HELD_ABOVE):
-        left = _kept_array(recording, how_left, left)
-    if type(right) is _ndarray and (right.base is not None or right.nbytes > WEAKLY_HELD_ABOVE):
-        right = _kept_array(recording, how_right, right)
+    if type(left) is _ndarray:
+        base = left.base
+        if left.nbytes > WEAKLY_HELD_ABOVE or (
+            base is not None and (type(base) is not _ndarray or base.base is not None)
+        ):
+            left = _kept_array(recording, how_left, left)
+    if type(right) is _ndarray:
+        base = right.base
+        if right.nbytes > WEAKLY_HELD_ABOVE or (
+            base is not None and (type(base) is not _ndarray or base.base is not None)
+        ):
+            right = _kept_array(recording, how_right, right)
     kept: Any = value
     if bound.reads_y != "value" and value.nbytes > WEAKLY_HELD_ABOVE:
         kept = weak(value)
@@ -154,7 +162,8 @@ def record_one(recording: Recording, primitive: Primitive, a: Any, i: int | None
             check_result(recording, primitive, value, (a,))
         value = made_new([value], (a,), primitive)
         return append_result(recording, bound, value, (a,), (i,), None)
-    if a.base is not None or a.nbytes > WEAKLY_HELD_ABOVE:
+    base = a.base
+    if a.nbytes > WEAKLY_HELD_ABOVE or (base is not None and (type(base) is not _ndarray or base.base is not None)):
         a = _kept_array(recording, bound.residual_kinds[0], a)
     kept = value
     large = kind is _ndarray and value.nbytes > WEAKLY_HELD_ABOVE

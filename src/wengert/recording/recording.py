@@ -14,7 +14,7 @@ import threading
 import types
 import weakref
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from wengert.recording.interface import WatchedReads, WrittenMemory
 from wengert.recording.primitives import CONSTANT
 from wengert.rulebook.pushforwards import plainly
 from wengert.values.frames import is_at_caller
+from wengert.values.lazy_attribute import MadeWhenRead
 from wengert.values.sites import Site
 from wengert.values.specs import light
 from wengert.values.undo_stack import Owed
@@ -97,7 +98,7 @@ PUSHED = "pushforward of"
 MOST_SEARCHED = 1000  # objects searched in each call of a rule; more are searched once, when the function ends
 
 
-class Recording:
+class Recording(MadeWhenRead):
     """The recording of one thread: entries, levels, refusals, and the state of written memory.
 
     With `keep` it is for a tape, and keeps every value, guard and constant; without, it keeps residuals only.
@@ -147,6 +148,19 @@ class Recording:
         "unsearched",
     )
 
+    texts: dict[int, Any]  # texts made from traced values, by id
+    origins: dict[int, Any]  # of texts on a tape, by id: the call that made the text, or its slot
+    specs: dict[int, Any]  # by slot: the Specs of arrays that were read at keys
+    caches: dict[Any, dict[Any, Any]]  # what functions with a cache have given in this trace
+    fresh_objects: dict[int, Any]  # new objects made for old ones, by id: the new one, and the old one
+    notes: list[tuple[int, str, int]]  # (slot, what the entries from it on are, the slot it is about)
+    rounded: dict[int, Any]  # constants that were rounded from traced values, by id: keys of caches
+    crowded: dict[int, Any]  # large containers in which traced values were stored
+    PARTS: ClassVar = {
+        "notes": list,
+        **dict.fromkeys(("texts", "origins", "specs", "caches", "fresh_objects", "rounded", "crowded"), dict),
+    }
+
     def __init__(self, keep: bool, context: Any = None) -> None:
         self.entries: list[Entry | None] = []
         self.levels: list[Level] = []
@@ -156,13 +170,7 @@ class Recording:
         self.pinned: int | None = None  # entries from here on are read by pullbacks that may be called later
         self.context = context
         self.refusals: list[WengertError] = []
-        self.texts: dict[int, Any] = {}  # texts made from traced values, by id
-        self.origins: dict[int, Any] = {}  # of texts on a tape, by id: the call that made the text, or its slot
-        self.specs: dict[int, Any] = {}  # by slot: the Specs of arrays that were read at keys
-        self.caches: dict[Any, dict[Any, Any]] = {}  # what functions with a cache have given in this trace
-        self.fresh_objects: dict[int, Any] = {}  # new objects made for old ones, by id: the new one, and the old one
         self.inert: set[int] = set()  # slots that a tape needs and no derivative passes through
-        self.notes: list[tuple[int, str, int]] = []  # (slot, what the entries from it on are, the slot it is about)
         self.checks_fp_errors = False  # no short paths: each call is watched, or the code has set which errors raise
         self.nan_checker: Any = None  # checks the arguments and the result of each call
         self.batched = False  # whether its tape is for other values, too: bools are arrays, which it computes
@@ -171,13 +179,11 @@ class Recording:
         self.closure_slots = NOTHING  # the slots of what the function itself holds
         self.reads: WatchedReads | None = None  # what the code reads from outside, where that is watched
         self.reverse: Any = None  # called in place of `reverse.walk.reverse`, to defer or to measure the reverse pass
-        self.rounded: dict[int, Any] = {}  # constants that were rounded from traced values, by id: keys of caches
         self.roots: Any = None  # the outermost function, and what it is given
         self.stopped = -1  # how many entries there were when a derivative was last stopped on purpose
         self.folds: list[int] = []  # where entries were dropped for a checkpoint's sake
         self.survey: Survey | None = None  # takes down what is refused for want of a rule, where the code goes on
         self.frame: types.FrameType | None = None  # the function that opened it, and closes it
-        self.crowded: dict[int, Any] = {}  # large containers in which traced values were stored
         self.unsearched: dict[Any, Any] = {}  # functions with rules that reach too much to be searched in each call
         self.thread: int | None = None  # where it is open
         self.is_open = False

@@ -36,6 +36,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 PATIENCE = 0.05  # seconds after which a thread that waits looks whether the one that records is still at it
 
+_NOTHING_AROUND = SavedState(None, None, None, None)
+
 
 class Session:
     """The open recordings of this process, in all its threads. There is one Session.
@@ -131,7 +133,7 @@ class Session:
 
         The table holds what it held then: what breaks in between two steps of changing it leaves it to them as it was.
         """
-        around = recording.saved_state or SavedState(None, None, None, None)
+        around = recording.saved_state or _NOTHING_AROUND
         STATE.recording, STATE.fast_entries, STATE.site, STATE.silenced = around
         if recording.displaced is not None and recording.displaced[0] in self.recordings:
             shown, saved_shadow = recording.displaced
@@ -193,28 +195,20 @@ class Session:
         if begun <= anew:
             C_ONLY_TYPES.add(np.ndarray)
             OPERANDS.add(np.ndarray)
+        now = gc.get_threshold()
         if begun:
-            self._postpone_full_collections()
+            # A recording only grows and holds no cycles; to walk through all of it so often took a quarter of the time.
+            # Young objects are collected as ever: garbage of the user's lies longer only if it is old and in a cycle.
+            if now != self.inside:  # else full collections are postponed already
+                young, middle, old = self.outside = now
+                self.inside = young, middle, old * RARER
+                gc.set_threshold(*self.inside)
         else:
             give_back()
             forget()
-            self._resume_full_collections()
-
-    def _postpone_full_collections(self) -> None:
-        """A recording only grows and holds no cycles; to walk through all of it so often took a quarter of the time.
-
-        Young objects are collected as ever: garbage of the user's lies longer only if it is old and in a cycle.
-        """
-        now = gc.get_threshold()
-        if now != self.inside:  # else they are postponed already
-            young, middle, old = self.outside = now
-            self.inside = young, middle, old * RARER
-            gc.set_threshold(*self.inside)
-
-    def _resume_full_collections(self) -> None:
-        if gc.get_threshold() == self.inside:  # else the user's code has set others
-            gc.set_threshold(*self.outside)
-        self.inside = ()
+            if now == self.inside:  # else the user's code has set others
+                gc.set_threshold(*self.outside)
+            self.inside = ()
 
     def forked(self) -> None:
         """In the child of a fork: forget other threads, which are gone, and what they recorded."""

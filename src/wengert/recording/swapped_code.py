@@ -56,10 +56,11 @@ def give_back() -> None:
         if f.__code__ is twin:
             f.__code__ = own
     exchanged.clear()
-    for cls, name, held, stand in _replaced:
-        if vars(cls).get(name) is stand:
-            type.__setattr__(cls, name, held)
-    _replaced.clear()
+    if _replaced:
+        for cls, name, held, stand in _replaced:
+            if vars(cls).get(name) is stand:
+                type.__setattr__(cls, name, held)
+        _replaced.clear()
     if _born:
         for reference, code in [*_born.values()]:
             born = reference()

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from wengert.reverse.accumulators import Cotangents, add_contributions
+from wengert.values.functional import setitem
 from wengert.values.keys import may_repeat
+from wengert.values.specs import FLOATS
+
+_DOUBLE = np.dtype(float)
 
 
 def field_step(cotangents: Cotangents, slot: int, args: Any, cotangent: Any) -> None:
@@ -15,6 +21,37 @@ def field_step(cotangents: Cotangents, slot: int, args: Any, cotangent: Any) -> 
         parts = cotangents.table[slot] = {}
     old = parts.get(args[1])
     parts[args[1]] = cotangent if old is None else cotangents.call(add_contributions, old, cotangent)
+
+
+def number_step(cotangents: Cotangents, slot: int, entry: Any) -> bool:
+    """Step back through a read or store of one element of a vector, if the engine owns its x̄ or ȳ; else return False.
+
+    This does what `general_step` does, in a tenth of the time.
+    """
+    op, _, (place, _, *rest), args, _, _ = entry
+    table, owned, key = cotangents.table, cotangents.owned, args[1]
+    is_store = op.fn is setitem
+    at = slot if is_store else place
+    whole = table[at] if at in owned else None
+    if type(key) is not int or type(whole) is not np.ndarray or whole.ndim != 1 or whole.dtype is not _DOUBLE:
+        return False
+    if is_store:
+        if rest[0] is not None:
+            if type(args[2]) not in FLOATS:
+                return False
+            cotangents.add(rest[0], whole[key])
+        whole[key] = 0.0
+        table[slot] = None
+        owned.discard(slot)
+        if place is not None:
+            cotangents.add(place, whole, True)
+    else:
+        y_bar = table[slot]
+        if op.scatter is None or type(y_bar) not in FLOATS:
+            return False
+        table[slot] = None
+        whole[key] += y_bar
+    return True
 
 
 def store_step(cotangents: Cotangents, y_bar: Any, owned: bool, ins: Any, args: Any) -> None:

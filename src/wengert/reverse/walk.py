@@ -21,14 +21,14 @@ from wengert.recording.user_pullbacks import RruleCall
 from wengert.recording.variables import splat
 from wengert.reverse.accumulators import EAGER, Cotangents
 from wengert.reverse.checkpoint import CheckpointEntry
-from wengert.reverse.parts import field_step, store_step
+from wengert.reverse.parts import field_step, number_step, store_step
 from wengert.reverse.strategies import PassingCotangents, PassingTracedCotangents, Seeds, choose_passed_slots
 from wengert.reverse.windows import Windows
 from wengert.rulebook.array_steps import array_step
 from wengert.rulebook.keeping import are_finite, has_nan, is_all_zero
 from wengert.rulebook.runtime import own
 from wengert.values.cotangents import AbstractTangent
-from wengert.values.functional import getfield, setitem
+from wengert.values.functional import getfield, getitem, setitem
 from wengert.values.names import home_of
 from wengert.values.projection import project, unbroadcast
 from wengert.values.results import form_of, is_flat, keys_of
@@ -66,7 +66,9 @@ def reverse(
     taken again. To check each step would be slow on small arrays. So only the inputs are checked at the end, and if one
     has a nan, the whole walk is repeated with checks. Entries are dropped only if steps are checked.
     """
-    end = max([slot for slot, _ in seeds], default=here.start - 1)
+    end = here.start - 1
+    for slot, _ in seeds:
+        end = max(end, slot)
     if watching is not None or depth or SETTINGS.strategy == "pass through" or SETTINGS.debug_nans:
         materialise(recording, here.start, end + 1, written_only=True)
         recording.depends(end, here)
@@ -88,7 +90,7 @@ def reverse(
             return cotangents
         large = LARGE_COTANGENT if may_drop_entries else math.inf
         last = _walk_quickly(recording, here, cotangents, end, depth, large)
-        if last < 0 and not any(map(has_nan, [cotangents.table[slot] for slot in here.inputs if slot <= end])):
+        if last < 0 and not _reaches_nan(cotangents.table, here, end):
             return cotangents
         recording.owed.pay(owed)
         if last < 0 or any(map(has_nan, cotangents.table[: last + 1])):
@@ -105,6 +107,14 @@ def reverse(
         if len(recording.owed) > owed:
             recording.owed.pay(owed)
     return cotangents
+
+
+def _reaches_nan(table: list[Any], here: Level, end: int) -> bool:
+    """Whether the cotangent of an input of the level has a nan."""
+    for slot in here.inputs:  # noqa: SIM110 (a generator would cost a call)
+        if slot <= end and has_nan(table[slot]):
+            return True
+    return False
 
 
 def _new_cotangents(recording: Recording, end: int, make: Callable[[int], Cotangents] | None) -> Cotangents:
@@ -136,7 +146,7 @@ def _walk_quickly(
     entries: Any = recording.entries
     table, memory = cotangents.table, recording.memory
     done, log = 0, memory.undo
-    inputs = here.inputs
+    inputs, quick = here.inputs, type(cotangents) is Cotangents and cotangents.live is None
     try:
         for slot in range(end, here.start + here.leading - 1, -1):
             cotangent = table[slot]
@@ -156,7 +166,9 @@ def _walk_quickly(
                 table[slot] = None
                 (op.array_step or _simple_step)(cotangents, table, cotangent, entry)
             elif slot not in inputs:
-                general_step(cotangents, slot, entry, depth)
+                is_item = quick and type(op) is Bound and (op.fn is setitem or op.fn is getitem)
+                if not (is_item and number_step(cotangents, slot, entry)):
+                    general_step(cotangents, slot, entry, depth)
             if drop_entries:
                 entries[slot] = None
     except (NoDerivativeError, np.linalg.LinAlgError) as error:

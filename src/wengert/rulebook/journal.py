@@ -40,7 +40,7 @@ class Journal(threading.local):
                 for undo in reversed(changes):
                     undo()
 
-    def apart(self, run: Callable[[], None]) -> None:
+    def apart(self, run: Callable[[], object]) -> None:
         """Run a function so that no enclosing block undoes its changes.
 
         Not a context manager: a trace may enter contextlib's class, and then look up rules for what its methods call.

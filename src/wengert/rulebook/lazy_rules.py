@@ -16,18 +16,18 @@ class Companions:
     def __init__(self) -> None:
         self._waiting: dict[str, list[str]] = {}
         self._importing: set[str] = set()  # by the thread that has the lock: importing rules may look up rules
-        self._seen = 0
+        self.seen = 0  # how many modules had been imported at the last check
         self._lock = lock_of_process()
 
     def add(self, library: str, rules: str) -> None:
         """Import the module `rules` as soon as a lookup finds the module `library` imported."""
         with self._lock:
             self._waiting.setdefault(library, []).append(rules)
-            self._seen = 0
+            self.seen = 0
 
     def are_due(self) -> bool:
         """Whether modules were imported since the last check, so that an awaited library may be among them."""
-        return bool(self._waiting) and self._seen != len(sys.modules)
+        return bool(self._waiting) and self.seen != len(sys.modules)
 
     def load(self) -> None:
         """Import the rules of the libraries that have been imported; other threads wait meanwhile.
@@ -38,7 +38,7 @@ class Companions:
             while found := next(filter(self._is_due, self._waiting), None):
                 self._import(found)
             if not any(library in sys.modules for library in self._waiting):  # else it is being imported just now
-                self._seen = len(sys.modules)
+                self.seen = len(sys.modules)
 
     def load_before(self) -> None:
         """Call `load` before a rule is declared, unless a waiting module declares it during its own import."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 import warnings
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
+from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING, Any
 
 from wengert.errors import PluginWarning, RuleError
@@ -53,9 +55,11 @@ class Plugins:
                 self.done = True
 
     def _points(self) -> Iterable[EntryPoint]:
-        from importlib.metadata import entry_points  # 35 ms, not spent when wengert is imported
+        if "all" in self.skipped or not _may_be_named(self.group):
+            return []
+        from importlib.metadata import entry_points  # 30 ms
 
-        return [] if "all" in self.skipped else entry_points(group=self.group)
+        return entry_points(group=self.group)
 
     def _load(self, point: EntryPoint) -> None:
         """Load one entry point. If it fails, undo its changes and warn with a PluginWarning."""
@@ -81,3 +85,26 @@ class Plugins:
 def _names(distributions: Iterable[str]) -> set[str]:
     """Normalise the names of distributions, as packaging tools do to compare them."""
     return {re.sub(r"[-_.]+", "-", name.strip()).lower() for name in distributions if name.strip()}
+
+
+def _may_be_named(group: str) -> bool:
+    """Whether a distribution may have entry points of a group, by the files that importlib.metadata would read."""
+    finders = [finder for finder in sys.meta_path if hasattr(finder, "find_distributions")]
+    return finders != [PathFinder] or any([_may_name(folder or ".", group.encode()) for folder in sys.path])
+
+
+def _may_name(folder: str, group: bytes) -> bool:
+    """Whether a distribution in a folder of `sys.path`, or in an archive, may have entry points of a group."""
+    try:
+        infos = [name for name in os.listdir(folder) if name.lower().endswith(("egg-info", ".dist-info"))]
+    except OSError:
+        return os.path.isfile(folder)
+    return any([group in _content(os.path.join(folder, info, "entry_points.txt")) for info in infos])
+
+
+def _content(file: str) -> bytes:
+    try:
+        with open(file, "rb") as opened:
+            return opened.read()
+    except OSError:
+        return b""

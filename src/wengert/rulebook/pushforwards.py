@@ -17,6 +17,7 @@ from wengert.rulebook.batching import batched
 from wengert.rulebook.interface import AnyPushforward, AnyRule
 from wengert.rulebook.keeping import CONTRACTIONS, contracted_kept
 from wengert.values.cotangents import AbstractTangent, KnownInPart, force, is_zero
+from wengert.values.lazy_attribute import imported_when_read
 from wengert.values.projection import project
 from wengert.values.results import LeafForm, cotangent, form_of, is_flat, with_leaves
 from wengert.values.specs import Spec, is_complex, is_inexact, spec_of
@@ -30,12 +31,14 @@ FORMS = {np.ndarray, float, np.float64}  # types of most tangents, which need no
 
 
 class ReverseMode:
-    """A slot for reverse mode, which transposes pullbacks. Reverse mode imports the rules, so it sets this itself.
+    """A slot for reverse mode, which transposes pullbacks. Reverse mode imports the rules, so it is imported when used.
 
     `gradients(call, f, args)` returns the gradients of f's real result, in JAX's convention for complex arguments.
     """
 
-    gradients: Callable[[Caller, Callable[..., Any], Args], Sequence[Any]]
+    gradients: Callable[[Caller, Callable[..., Any], Args], Sequence[Any]] = imported_when_read(
+        "wengert.api.gradient", "gradients_to_transpose"
+    )
 
 
 def plainly(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -14,6 +16,7 @@ from wengert.rulebook.plugins import Plugins
 from wengert.rulebook.rule import Accumulator, Carrier, Pushforward, Rule
 from wengert.values.callables import callable_name, callable_of, key_of, place, stub
 from wengert.values.fork_lock import lock_of_process
+from wengert.values.names import home_of
 
 __all__ = ["Registry", "rules"]
 
@@ -44,7 +47,8 @@ class Registry:
         self._rules: dict[Any, Rule] = {}
         self._batching: dict[Any, Callable[..., Any]] = {}
         self._standins: dict[Any, Callable[..., Any]] = {}
-        self._lock = lock_of_process()
+        self._lock, self._loading = lock_of_process(), lock_of_process()
+        self._loader: int | None = None  # the thread that loads rules
         self._journal = Journal()
         self._companions = Companions()
         self._plugins = None if group is None else Plugins(group, self, lambda: self._undone(_on_error))
@@ -105,11 +109,30 @@ class Registry:
         self._companions.add(library, rules)
 
     def _load_companions(self) -> None:
-        self._journal.apart(self._companions.load)
+        self._as_one_change(self._companions.load)
 
-    def _load_before(self) -> None:
-        """Load pending rules before one is declared, so that a duplicate is reported as the second."""
-        self._journal.apart(self._companions.load_before)
+    def _as_one_change(self, load: Callable[[], None]) -> None:
+        """Load rules, and have the watchers called once, at the end: each drops and remakes what all traces look up."""
+        if self._loader == threading.get_ident():
+            self._journal.apart(load)
+            return
+        version = self.version
+        with self._loading:
+            self._loader = threading.get_ident()
+            try:
+                self._journal.apart(load)
+            finally:
+                self._loader = None
+                if self.version != version:
+                    self._call_watchers()
+
+    def _load_before(self, targets: tuple[Any, ...]) -> None:
+        """Load pending rules before one is declared, so that a duplicate is reported as the second.
+
+        Not before those for functions of wengert's own, which are declared while the modules that rules need load.
+        """
+        if not all([home_of(f).startswith("wengert.") for f in targets]):
+            self._as_one_change(self._companions.load_before)
 
     def skip(self, *distributions: str) -> None:
         """Skip the rules of these `distributions`, or of all if none is named. Call this before the first lookup."""
@@ -121,7 +144,7 @@ class Registry:
 
         Errors: DuplicateRuleError if a target has another rule. The same line of code, run again, replaces its rule.
         """
-        self._load_before()
+        self._load_before(rule.targets)
         with self._lock:
             for f in rule.targets:
                 if not callable(f):
@@ -181,7 +204,7 @@ class Registry:
 
     def batch(self, targets: tuple[Any, ...], body: Callable[..., Any]) -> None:
         """Let `body` be the batching rule of the functions `targets`, as `@batching` declares."""
-        self._load_before()
+        self._load_before(targets)
         with self._lock:
             for f in targets:
                 old = self._batching.get(key_of(f))
@@ -198,7 +221,7 @@ class Registry:
 
     def stand_in(self, targets: tuple[Any, ...], standin: Callable[..., Any]) -> None:
         """Let `standin` run, recorded, in place of the functions `targets`, as `@stands_for` declares."""
-        self._load_before()
+        self._load_before(targets)
         with self._lock:
             for f in targets:
                 old = self._standins.get(key_of(f))
@@ -211,6 +234,10 @@ class Registry:
         """Return the stand-in of the function `f`, or None."""
         self.load()
         return self._standins.get(key_of(f))
+
+    def declare_lastingly(self, declare: Callable[[], object]) -> None:
+        """Call `declare`, by which a module that is imported late declares its own rules: no open scope undoes them."""
+        self._journal.apart(declare)
 
     @contextmanager
     def scope(self) -> Iterator[Registry]:
@@ -234,6 +261,12 @@ class Registry:
         rule = self._rules.get(key_of(f))
         return f.own_rule if rule is None and issubclass(type(f), Carrier) else rule
 
+    def ready(self, make: Callable[[], Any]) -> None:
+        """Load all rules and call `make`, unless that is done under the present rules; each trace begins with this."""
+        if make not in self._made or self._companions.seen != len(sys.modules):
+            self.load()
+            self.once(make)
+
     def once(self, make: Callable[[], T]) -> T:
         """Return `make()`, cached until a rule changes."""
         made = self._made
@@ -245,6 +278,10 @@ class Registry:
     def _changed(self) -> None:
         self.version += 1
         self._made = {}  # a new dict: a `make` that is running has read the old rules and fills the old dict
+        if self._loader != threading.get_ident():
+            self._call_watchers()
+
+    def _call_watchers(self) -> None:
         for watcher in self.watchers:
             watcher()
 
@@ -263,3 +300,4 @@ def _on_error(error: BaseException | None) -> bool:
 
 
 rules = Registry("wengert.rules")
+rules.when_imported("numpy", "wengert_rules")

@@ -75,10 +75,22 @@ def defined(function: Callable[..., Any]) -> ast.FunctionDef | None:
 
 
 def _block(lines: list[str], first: int) -> str:
-    """Guess the source of the definition at line `first`, by indentation; prepend blank lines to keep its number."""
+    """Guess the source of the definition at line `first`, by indentation, behind the imports above; others are blank.
+
+    CPython compiles `np.sin(x)` in another way where `np` is imported.
+    """
     head = next((k for k in range(first - 1, len(lines)) if lines[k].startswith("def ")), len(lines))
     end = next((k for k in range(head + 1, len(lines)) if lines[k][0] not in " \t\r\n\f#)"), len(lines))
-    return "\n" * (first - 1) + "".join(lines[first - 1 : end])
+    return "".join([*_imports(lines[: first - 1]), *lines[first - 1 : end]])
+
+
+def _imports(lines: list[str]) -> Iterator[str]:
+    """Yield the lines of the imports at the top level of a module, and a blank line for each other."""
+    inside = False
+    for line in lines:
+        inside |= line.startswith(("import ", "from "))
+        yield line if inside else "\n"
+        inside &= "(" in line or line[0] in " \t"
 
 
 @lru_cache(maxsize=64)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import TapeError
+from wengert.values.completion import hides
 from wengert.values.sites import Site
 
 
@@ -99,6 +100,7 @@ class Home(weakref.ref[Any]):
         )
 
 
+@hides("successor")
 class Op:
     """One line of a tape: its value `val`, the user's line `site`, and a `note` on its role in a derivative tape.
 

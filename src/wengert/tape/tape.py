@@ -33,6 +33,8 @@ from wengert.tape.ops import (
 )
 from wengert.tape.play import play
 from wengert.tape.subtapes import subtape
+from wengert.values.completion import hides
+from wengert.values.lazy_attribute import imported_when_read
 from wengert.values.renamed import under_old_name
 from wengert.values.sites import Site
 
@@ -42,6 +44,7 @@ __all__ = [
 ]  # fmt: skip
 
 
+@hides("arguments", "bound", "from_entries", "graphs", "renumberings", "settle")
 class Tape:
     """A straight-line program: a list of ops (Inputs, Constants, Calls), numbered from 1, and which is its result.
 
@@ -177,10 +180,10 @@ class Tape:
         return usage.liveness_table(self)
 
     subtape = subtape
-    generate_adjoints: Callable[..., Tape]  # set by `api/adjoints.py`
-    optimise: Callable[..., Tape]  # set by `compiling/`, and so is `rolled`
-    rolled: Callable[..., Tape]
-    _repr_html_: Callable[..., str]  # set by `api/tape_page.py`
+    generate_adjoints: Callable[..., Tape] = imported_when_read("wengert.api.adjoints", "generate_adjoints")
+    optimise: Callable[..., Tape] = imported_when_read("wengert.compiling.optimising", "optimised")
+    rolled: Callable[..., Tape] = imported_when_read("wengert.compiling.loops.rolling", "rolled")
+    _repr_html_: Callable[..., str] = imported_when_read("wengert.api.tape_page", "notebook_html")
     __signature__ = property(usage.tape_signature)
 
     # -- editing

@@ -8,7 +8,6 @@ A path such as `"p.layers[0].w"` names a part of an argument.
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import numbers
 import re
@@ -31,7 +30,7 @@ from wengert.values.callables import (
 from wengert.values.codes import code_of
 from wengert.values.gradients import global_advice, globals_read
 from wengert.values.specs import as_float, is_complex, is_inexact
-from wengert.values.tree_parts import near_paths, part_at, with_single_quotes
+from wengert.values.tree_parts import close_matches, near_paths, part_at, with_single_quotes
 from wengert.values.trees import leaves
 
 Argnums = int | str | Sequence[int | str] | None
@@ -283,7 +282,7 @@ def _meant(f: Any, name: str, value: Any) -> str:
     """Suggest what a keyword that `grad` does not have was meant to be."""
     if f is not None and name in parameter_names(f):
         return f"It is a parameter of {callable_name(f)}: write grad(f)(..., {name}=...)."
-    near = "argnums" if name in _ALIASES else next(iter(difflib.get_close_matches(name, OPTIONS, 1)), None)
+    near = "argnums" if name in _ALIASES else next(iter(close_matches(name, OPTIONS)), None)
     if near is None:
         return f"Its options are {', '.join(OPTIONS)}. Pass a keyword of f as grad(f)(..., {name}=...)."
     shown = repr(value) if isinstance(value, (int, str, tuple, list)) else "..."
@@ -310,7 +309,7 @@ def refuse_swallowed(f: Any, words: Mapping[str, Any], lacks: str = "") -> None:
     `lacks`: the name of the caller, if it has none of these options.
     """
     for name in words:
-        near = difflib.get_close_matches(name, _ONLY_OF_GRAD, 1, 0.8) if name.startswith(_BEGINNINGS) else []
+        near = close_matches(name, _ONLY_OF_GRAD, cutoff=0.8) if name.startswith(_BEGINNINGS) else []
         if not near or name in parameter_names(f):
             continue
         does_go = takes_any_keyword(f)

@@ -13,6 +13,7 @@ from typing import Any
 
 from wengert.values.callables import unwrapped
 from wengert.values.codes import code_of
+from wengert.values.lazy_attribute import imported_when_read
 
 
 class Gradients(tuple[Any, ...]):
@@ -41,7 +42,7 @@ class Gradients(tuple[Any, ...]):
     names: tuple[str, ...] = ()
     _partials: int | None = None  # the number of partials around the function, if it is one with a closure
     _code: CodeType | None = None  # that of this function; not pickled
-    _repr_html_: Callable[..., str]  # set by `api/tape_page.py`
+    _repr_html_: Callable[..., str] = imported_when_read("wengert.api.tape_page", "gradients_html")
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, str):

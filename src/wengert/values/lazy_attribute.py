@@ -1,9 +1,10 @@
-"""Attributes that are computed when first read."""
+"""Attributes that are computed, or imported, when first read."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Generic, TypeVar, overload
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any, ClassVar, Generic, TypeVar, overload
 
 T = TypeVar("T")
 
@@ -26,4 +27,37 @@ class computed_once(Generic[T]):
         if obj is None:
             return self
         made = obj.__dict__[self.name] = self.compute(obj)
+        return made
+
+
+def imported_when_read(module: str, name: str) -> Any:
+    """Return an attribute of a class: a function of a module further up, imported when the attribute is first read."""
+    return _ImportedWhenRead(module, name)
+
+
+class _ImportedWhenRead:
+    def __init__(self, module: str, name: str) -> None:
+        self.module, self.function = module, name
+
+    def __set_name__(self, cls: type, name: str) -> None:
+        self.cls, self.name = cls, name
+
+    def __get__(self, obj: Any, cls: type) -> Any:
+        function = getattr(import_module(self.module), self.function)
+        setattr(self.cls, self.name, function)
+        return function.__get__(obj, cls)
+
+
+class MadeWhenRead:
+    """Base of a class whose empty parts are made when they are first read, by `PARTS`: most are not read."""
+
+    __slots__ = ()
+    PARTS: ClassVar[Mapping[str, Callable[[], Any]]]
+
+    def __getattr__(self, name: str) -> Any:
+        make = self.PARTS.get(name)
+        if make is None:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+        made = make()
+        setattr(self, name, made)
         return made

@@ -27,10 +27,9 @@ RENAMED = {
 """The new name of each old one. An old name is one of a module that has the new one."""
 
 
-def keep_old_names(*modules: ModuleType) -> None:
-    """Make the old names of these modules work."""
-    for module in modules:
-        vars(module)["__getattr__"] = functools.partial(by_old_name, module)
+def keep_old_names(module: ModuleType) -> None:
+    """Make the old names of a module work."""
+    vars(module)["__getattr__"] = functools.partial(by_old_name, module)
 
 
 def by_old_name(module: ModuleType, name: str) -> Any:
@@ -39,12 +38,12 @@ def by_old_name(module: ModuleType, name: str) -> Any:
     `from wengert import pullback` asks for the name twice; the first time it is the import system, without a warning.
     """
     new = RENAMED.get(name, "")
-    if new not in vars(module):
+    if new not in module.__all__:
         raise AttributeError(no_such_name(name, module.__name__), name=name, obj=module)
     frame = user_frame(sys._getframe())
     if frame is None or frame.f_globals.get("__name__") != "importlib._bootstrap":
         _warn_of(f"{module.__name__}.{name}", f"{module.__name__}.{new}")
-    return vars(module)[new]
+    return getattr(module, new)
 
 
 def under_old_name(old: str, new: str, f: F) -> F:

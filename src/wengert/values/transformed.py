@@ -8,12 +8,14 @@ from collections.abc import Callable
 from typing import Any
 
 from wengert.errors import ArgumentError
+from wengert.values.completion import hides
 from wengert.values.names import imported
 
 Recipe = tuple[Callable[..., Any], Any, dict[str, Any]]
 """The transformation, the function that it was applied to, and its options."""
 
 
+@hides("by_recipe", "recipe")
 class Remade:
     """A callable object that is bound like a function, and pickled by its name, or else by its recipe.
 

@@ -22,6 +22,7 @@ from wengert.reverse.strategies import Seeds
 from wengert.reverse.walk import reverse
 from wengert.tape.ops import Call, Op
 from wengert.values import functional
+from wengert.values.lazy_attribute import imported_when_read
 from wengert.values.specs import is_inexact
 
 LEAST_ENTRIES = 1000
@@ -35,8 +36,7 @@ class Reverse:
     """
 
     __name__ = "reverse"
-    taped: Callable[..., Any]  # set by `taping.py`, like the next
-    eager: Callable[..., Any]
+    taped: Callable[..., Any] = imported_when_read("wengert.api.taping", "pullback_tape")
 
     def __init__(self, inputs: int, outputs: int) -> None:
         self.inputs, self.outputs = inputs, outputs

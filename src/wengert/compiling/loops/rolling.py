@@ -208,6 +208,3 @@ class _Roller(TapeRewriter):
             return None
         stack = self.stacks.get((n, pairs[0][1]))
         return None if stack is None else (stack, CounterValue(first, step))
-
-
-Tape.rolled = rolled
