@@ -163,7 +163,7 @@ class CompiledFunction(Remade, Wrapper):
             return found.value
         parameters = [f"a{k}" for k in range(len(given))]
         try:
-            entry = None if found.is_stateful else self._trace_with_counters(found, parameters, args, kwargs)
+            entry = None if found.effects else self._trace_with_counters(found, parameters, args, kwargs)
             entry = entry or CompiledTrace(found, parameters, self.exact, self.native)
         except self.generation_errors as error:
             self._give_up(f"generating its code raised {error!r}, a bug in wengert. Please report it")
@@ -207,7 +207,8 @@ class CompiledFunction(Remade, Wrapper):
     ) -> CompiledTrace | None:
         """Make an entry with symbolic loop counters, if that frees a loop from its traced number of iterations."""
         try:
-            again, given = trace_with_counters(self.wrapped, args, kwargs, found), (*args, *kwargs.values())
+            again = trace_with_counters(self.wrapped, args, kwargs, found, self._learned)
+            given = (*args, *kwargs.values())
             if again is None:
                 return None
             entry = CompiledTrace(again, parameters, self.exact, self.native)

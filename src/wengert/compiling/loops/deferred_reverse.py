@@ -85,7 +85,7 @@ def _may_have_free_loop(recording: Recording, here: Level, end: int) -> bool:
     tests: Any = [entry[0].fn for entry in entries if entry and entry[0].kind == "guard"]
     heads = [fn for fn in tests if type(fn) is Head and fn.same]
     has_tests = any([not isinstance(fn, Mark) for fn in tests])
-    return any([head.left is None for head in heads]) or (bool(heads) and has_tests)
+    return any([head.left is None or head.number for head in heads]) or (bool(heads) and has_tests)
 
 
 def _is_replayable(recording: Recording, here: Level, end: int) -> bool:

@@ -139,7 +139,8 @@ class _Forward:
 def _forward_ops(ops: Sequence[Op], back: Call, inputs: Sequence[Op], has_free: bool) -> dict[Op, None]:
     """Return the calls before `back` that depend on the inputs, and those that only these read.
 
-    If there may be free loops, return all calls from the first head on, since tests may read other values.
+    If there may be free loops, return all calls from the first head on, since tests may read other values, and the
+    guards of numbers of iterations.
     """
     at = ops.index(back)
     before, found = ops[:at], {*inputs}
@@ -148,7 +149,8 @@ def _forward_ops(ops: Sequence[Op], back: Call, inputs: Sequence[Op], has_free: 
             found.add(op)
     if has_free:
         first = next(k for k, op in enumerate(before) if is_mark(op))
-        found.update([op for op in before[first:] if isinstance(op, Call)])
+        asked = [op for op in before[:first] if isinstance(op, Call) and op.fn is functional.iterations]
+        found.update(asked, [op for op in before[first:] if isinstance(op, Call)])
     found.difference_update(inputs)
     elsewhere = {v.op for op in ops[at:] if op is not back for v in op.references()} | {*inputs}
     for op in reversed(before):

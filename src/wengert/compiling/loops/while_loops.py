@@ -55,8 +55,10 @@ def _has_open_count(ops: Sequence[Any], heads: list[int]) -> bool:
     if not any([ops[k].fn.same and ops[k].fn.is_all for k in heads]):
         return False
     between = ops[heads[0] : heads[-1]]
-    return ops[heads[0]].fn.left is None or any(
-        [isinstance(op, Call) and op.guard and not is_mark(op) for op in between]
+    return (
+        ops[heads[0]].fn.left is None
+        or bool(ops[heads[0]].fn.number)
+        or any([isinstance(op, Call) and op.guard and not is_mark(op) for op in between])
     )
 
 

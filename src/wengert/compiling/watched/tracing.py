@@ -131,7 +131,7 @@ def _first_line(f: Any) -> Site | None:
 
 
 def trace_with_counters(
-    g: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], found: WatchedTrace
+    g: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], found: WatchedTrace, learned: Learned
 ) -> WatchedTrace | None:
     """Trace the same call again, with loop counters computed by the tape; None if no loop needs that or it fails."""
     heads, lifts, again = found.reads.heads, dict[Any, Any](), None
@@ -140,7 +140,7 @@ def trace_with_counters(
         lifts = {loop: lifts.get(loop, {}) | more.get(loop, {}) for loop in {**lifts, **more}}
         try:
             with warnings.catch_warnings(record=True):  # the first run issued them
-                made = trace_watched(g, args, kwargs, lifts, heads)
+                made = trace_watched(g, args, kwargs, lifts, heads, learned)
         except WengertError as error:
             heads.refusal = f" ({str(error).splitlines()[0]})"
             break
