@@ -106,8 +106,9 @@ class Head(Mark):
         """Tell how often the generated loop runs, and why not more often."""
         if self.loop.kind == "free":
             return "until its condition ends it"
-        if self.loop.kind == "branching":
-            return "the traced number of iterations, and takes either branch in each"
+        if self.loop.kind == "branching" or (self.loop.kind == "counted" and self.number):
+            count = "at most the traced number" if self.number else "the traced number"
+            return f"{count} of iterations{', and takes either branch in each' * (self.loop.kind == 'branching')}"
         why: Any = f"{self.difference}{self.heads.refusal}" if self.difference else ""
         why = why or (self.heads.draws and "random numbers are drawn")
         why = why or (self.heads.compares_identity and "it compares the identity of equal objects")
@@ -125,6 +126,6 @@ def loops_ended_by_guards(tape: Any) -> dict[Site, Head]:
     found = {}
     for first, *_, last in [(k[0], *k) for k in heads.values()]:
         op = guards[last]
-        if op.fn.left is None or any([not isinstance(guard.fn, Mark) for guard in guards[first:last]]):
+        if op.fn.left is None or op.fn.number or any([not isinstance(guard.fn, Mark) for guard in guards[first:last]]):
             found[op.site] = op.fn
     return found
