@@ -379,34 +379,34 @@ def test_containers_and_defaults_are_put_back_whatever_happens() -> None:
 
 
 def test_strict_raises_where_it_would_run_as_it_is() -> None:
-    log: list[Any] = [0]
+    log: set[int] = {0}
 
     @wg.compile(strict=True)
     def noting(x: Any) -> Any:
-        log.insert(0, 1)
+        log.add(len(log))
         return x * x
 
     assert noting(2.0) == 4.0
     for _ in range(2):
-        with pytest.raises(wg.NotCompiledError, match=r"(?s)test_compile.py:.*changes a list.*strict=True"):
+        with pytest.raises(wg.NotCompiledError, match=r"(?s)test_compile.py:.*changes a set.*strict=True"):
             noting(2.0)
-    assert log == [1, 1, 0]
+    assert log == {0, 1, 2}
     assert wg.compile(lambda x: x * x, strict=True)(3.0) == 9.0
     with pytest.raises(wg.NonScalarOutputError):
         wg.compile(wg.grad(lambda x: x * x), strict=True)(X)
 
 
 def test_reasons_about_a_whole_gradient_name_the_line_of_its_function() -> None:
-    log: list[Any] = [0]
+    log: set[int] = {0}
 
     def noting(x: Any) -> Any:
-        log.insert(0, 1)
+        log.add(len(log))
         return x * x
 
     g = wg.compile(wg.grad(wg.grad(noting)), strict=True)
     g(2.0)
     line = noting.__code__.co_firstlineno
-    with pytest.raises(wg.NotCompiledError, match=rf"test_compile.py:{line} in noting: it changes a list"):
+    with pytest.raises(wg.NotCompiledError, match=rf"test_compile.py:{line} in noting: it changes a set"):
         g(2.0)
 
 

@@ -150,7 +150,7 @@ def scipy_rosen(x):
 
 @program(0.7)
 def scipy_solve_ivp(a):
-    return scipy.integrate.solve_ivp(lambda t, y: -a * y, (0.0, 1.0), np.array([1.0]), rtol=1e-6).y[0, -1]
+    return scipy.integrate.solve_ivp(lambda t, y: -a * y, (0.0, 1.0), np.array([1.0]), rtol=1e-9, atol=1e-10).y[0, -1]
 
 
 @program(0.2, 0.5, 0.9)

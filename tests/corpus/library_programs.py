@@ -62,9 +62,9 @@ def solve_ivp_of_a_system(a, b):
     def lotka(t, y):
         return np.array([a * y[0] - y[0] * y[1], b * y[0] * y[1] - y[1]])
 
-    fine = scipy.integrate.solve_ivp(lotka, (0.0, 1.5), [1.0, 0.8], rtol=1e-4)
+    fine = scipy.integrate.solve_ivp(lotka, (0.0, 1.5), [1.0, 0.8], rtol=1e-9, atol=1e-11)
     rough = scipy.integrate.solve_ivp(
-        lotka, (0.0, 1.0), np.array([1.0, b]), method="RK23", t_eval=[0.5, 1.0], rtol=1e-3
+        lotka, (0.0, 1.0), np.array([1.0, b]), method="RK23", t_eval=[0.5, 1.0], rtol=1e-8, atol=1e-10
     )
     return fine.y[0, -1] * fine.y[1, -1] + rough.y[0, 0] + len(fine.t)
 

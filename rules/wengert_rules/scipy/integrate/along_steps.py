@@ -54,7 +54,10 @@ def along_steps(call: dict[str, Any]) -> Any:
 
 def stages_of(f: Any, args: Any, start: Any, y0: Any, vectorized: bool = False) -> Any:
     """(t, y) ↦ f(t, y, *args) for many t and y at once; None if that cannot be."""
-    args = unpacked(args)
+    try:
+        args = unpacked(args)
+    except TypeError:  # SciPy says what is wrong with them
+        return None
     of_one = f
     if vectorized:
         of_one = lambda t, y: f(t, y[:, None], *args)  # noqa: E731
