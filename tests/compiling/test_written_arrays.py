@@ -257,6 +257,7 @@ def test_a_refused_trace_writes_once() -> None:
     def f(s: Any, x: Any) -> Any:
         s.v += x
         s.n += 1
+        s.odd_calls ^= True
         return np.sum(s.v * x) * len(hex(s.n))
 
     compiled = wg.compile(lambda x: f(mine, x), quiet=True)
@@ -264,4 +265,5 @@ def test_a_refused_trace_writes_once() -> None:
         for x in INPUTS:
             assert compiled(x) == f(theirs, x)
             np.testing.assert_array_equal(mine.v, theirs.v)
+            np.testing.assert_array_equal(mine.odd_calls, theirs.odd_calls)
     assert len(issued) == 1

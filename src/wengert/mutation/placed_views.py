@@ -21,11 +21,20 @@ from wengert.values.views import owner_of
 class PlacedView(NamedTuple):
     """The bounds of a view in memory, the integers, and its key in the owner with the slots in it, if it has one."""
 
+    view: weakref.ref[np.ndarray]
     low: int
     high: int
     integers: list[Any]
-    view: weakref.ref[np.ndarray]
     key: Any
+
+
+class _InOwner:
+    """The views of the memory of one array: all of them, and by id the last one with it."""
+
+    def __init__(self, owner: np.ndarray) -> None:
+        self.owner = weakref.ref(owner)
+        self.all: list[PlacedView] = []
+        self.by_id: dict[int, PlacedView] = {}
 
 
 class PlacedViews:
@@ -34,18 +43,19 @@ class PlacedViews:
     __slots__ = ("_views",)
 
     def __init__(self) -> None:
-        self._views: dict[int, tuple[weakref.ref[np.ndarray], list[PlacedView]]] = {}
+        self._views: dict[int, _InOwner] = {}
 
     def note(self, view: np.ndarray, owner: np.ndarray, integers: list[Any], key: Any) -> None:
         """Note a view that a call with these traced integers returned."""
-        known = self._views.get(id(owner))
-        if known is None or known[0]() is not owner:
-            known = self._views[id(owner)] = weakref.ref(owner), []
-        known[1].append(PlacedView(*byte_bounds(view), integers, weakref.ref(view), key))
+        if not self.are_in(owner):
+            self._views[id(owner)] = _InOwner(owner)
+        known, placed = self._views[id(owner)], PlacedView(weakref.ref(view), *byte_bounds(view), integers, key)
+        known.all.append(placed)
+        known.by_id[id(view)] = placed
 
     def are_in(self, owner: np.ndarray) -> bool:
         """Whether there are such views of the memory of this array."""
-        return bool(self._views) and id(owner) in self._views and self._views[id(owner)][0]() is owner
+        return bool(self._views) and id(owner) in self._views and self._views[id(owner)].owner() is owner
 
     def stays(self, recording: Recording, view: np.ndarray, array: np.ndarray, key: Any) -> None:
         """Guard that `array[key]` lies where this view does; `key` has the slots in it, too."""
@@ -64,12 +74,13 @@ class PlacedViews:
         known = self._views.get(id(owner_of(array))) if self._views else None
         if known is None:
             return None
-        for each in known[1]:
-            if each.key is not None and each.view() is array:
-                return each.key
+        mine = known.by_id.get(id(array))
+        if mine is not None and mine.key is not None and mine.view() is array:
+            return mine.key
         low, high = byte_bounds(array)
-        enclosing = [each for each in known[1] if each.low <= low and high <= each.high]
-        known[1][:] = [each for each in known[1] if not any([each is other for other in enclosing])]
+        enclosing = [each for each in known.all if each.low <= low and high <= each.high]
+        if enclosing:
+            known.all = [each for each in known.all if not (each.low <= low and high <= each.high)]
         for each in enclosing:
             exact(recording, each.integers)
         return None

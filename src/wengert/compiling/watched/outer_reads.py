@@ -339,6 +339,13 @@ class Reads(Inputs):
         """Keep the content of an array from outside into which the code is about to write."""
         self.effects.arrays.before_write(owner)
 
+    def put_back(self) -> None:
+        """Have all outside as it was before the trace: the function will run again."""
+        self.effects.undo()
+        self.swapped.undo()
+        for _, array, content in self.changed_arrays():
+            array[...] = content
+
     def restore(self) -> None:
         """Restore containers and defaults; give up if the function changed one."""
         originals = {**self.originals, **self.swapped.as_they_are()}

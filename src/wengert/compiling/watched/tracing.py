@@ -100,8 +100,7 @@ def trace_watched(
         except FUNCTION_ERRORS:
             raise
         except WengertError:  # the function will run again, untraced
-            reads.effects.undo()
-            reads.swapped.undo()
+            reads.put_back()
             raise
         finally:
             reads.restore()
