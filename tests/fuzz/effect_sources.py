@@ -65,6 +65,7 @@ def effect_source(seed: int) -> str:
             f"{a}{part} {rng.choice('+-*')}= {number()}",
             f"np.{rng.choice(['add', 'multiply'])}({array()}, {number()}, out={a})", f"{a}[:2] = {array()}[1:]",
             f"v = {a}[1:]; v += s; s = s + v[0]", f"{a}.fill({number()})", f"np.copyto({a}, {array()})",
+            f"{a}[...] = {rng.choice(OUTER)}", f"{a}[:] = {rng.choice(OUTER)}[::-1]", f"x[:] = {rng.choice(OUTER)}",
             f"m.list[{rng.choice(['0', '1', '-1'])}] = {rng.choice([number(), array(), 'm.n'])}",
             f"m.q.append({rng.choice([number(), array()])})", "m.list.append(m.list.pop(0))", "m.list.insert(1, s)",
             "m.list[2], m.list[0] = m.list[0], m.list[2]", "m.q.rotate(1)", f"m.list[1] = {a}",

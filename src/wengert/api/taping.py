@@ -255,7 +255,8 @@ def _definition_site(f: Any) -> Site | None:
 
 
 def _result_slot(recording: Recording, leaf: Any, live: LiveContext | None) -> Any:
-    slot = slot_of(recording, leaf)
+    is_copied = live is None and type(leaf) is np.ndarray
+    slot = recording.memory.slot_of_result(leaf) if is_copied else slot_of(recording, leaf)
     if live is not None and slot is not None:
         live.check(recording, slot, leaf)
     return leaf if slot is None else Slot(slot)

@@ -174,6 +174,18 @@ class Memory(MadeWhenRead):
         storage.views[id(array)] = (weakref.ref(array), storage.stamp, slot)
         return slot
 
+    def slot_of_result(self, array: np.ndarray) -> int | None:
+        """Return the slot of an array that a tape returns; a stored copy, as by `y[...] = x`, becomes a copy there."""
+        slot = self.slot(array)
+        stored = None if slot is None else self.recording.value(slot)
+        if slot is None or type(stored) is not np.ndarray or np.may_share_memory(stored, array):
+            return slot
+        slot = append_call(self.recording, np.copy, array, (slot,), (stored,))
+        storage, owner = self._storage(array), owner_of(array)
+        if storage is not None and covers(array, owner):
+            self.written(storage, owner, slot)
+        return slot
+
     def _check_objects(self, array: np.ndarray) -> None:
         """Refuse a structured or object array that holds traced values, in an operation without its own support."""
         if array.dtype.names is not None and self.is_traced(array):

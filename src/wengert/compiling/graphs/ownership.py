@@ -36,6 +36,7 @@ def own_results(recorded: AnyTape, tape: Tape) -> None:
     parts = list(_result_parts(tape.result, recorded.result))
     old, new = _Memory(recorded, [part.before for part in parts]), _Memory(tape, [part.op for part in parts])
     seen: list[tuple[Op, MemoryRoots]] = []
+    copies: dict[tuple[Op, Op | None], Op] = {}  # an array that is there twice stays one
     for part in parts:
         before, now = part.before, new[part.op]
         shared = [root for root in now if not isinstance(root, Call | tuple)]
@@ -44,7 +45,8 @@ def own_results(recorded: AnyTape, tape: Tape) -> None:
             or _is_spread(part.op, before)
             or any([now & theirs and not old.share(before, other) for other, theirs in seen])
         ):
-            now = frozenset([_copy_part(tape, part)])
+            copies[before, part.holder] = copy = _copy_part(tape, part, copies.get((before, part.holder)))
+            now = frozenset([copy])
         seen.append((before, now))
 
 
@@ -67,9 +69,12 @@ def is_display(fn: Any) -> bool:
     return fn in functional.DISPLAYS or type(fn) is ContainerBuilder or hasattr(fn, "_fields")
 
 
-def _copy_part(tape: Tape, part: ResultPart) -> Op:
-    """Replace a part of the result by a copy, in its memory order before; return the op that makes the copy."""
+def _copy_part(tape: Tape, part: ResultPart, made: Op | None) -> Op:
+    """Replace a part of the result by a copy, in its memory order before, or by that `made`; return the copy's op."""
     op = part.op
+    if made is not None:
+        _replace_part(part, Variable(made))
+        return made
     order = ("F",) if isinstance(part.before.val, np.ndarray) and part.before.val.flags.fnc else ()
     of_number = isinstance(op, Call) and op.fn is np.broadcast_to and is_atom(value_of(op.args[0]))
     fn, args = (np.full, op.args[::-1]) if of_number else (np.ndarray.copy, (Variable(op), *order))  # type: ignore[attr-defined]
@@ -77,12 +82,16 @@ def _copy_part(tape: Tape, part: ResultPart) -> Op:
     if part.holder is None:
         tape.result = tape.push(copy)
     else:
-        (v,) = tape.insert(Variable(part.holder), copy)
-        before = part.holder.args
-        part.holder.args = (*before[: part.place], v, *before[part.place + 1 :])
+        _replace_part(part, *tape.insert(Variable(part.holder), copy))
     if of_number and not tape.uses(Variable(op)):
         tape.delete(Variable(op))
     return copy
+
+
+def _replace_part(part: ResultPart, v: Variable) -> None:
+    assert part.holder is not None
+    before = part.holder.args
+    part.holder.args = (*before[: part.place], v, *before[part.place + 1 :])
 
 
 class _Memory(dict[Op, MemoryRoots]):

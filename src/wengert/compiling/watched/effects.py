@@ -17,7 +17,7 @@ import numpy as np
 
 from wengert.compiling.watched.symbolic_ints import SymbolicDigit, SymbolicInt, float_of, refuse_counter
 from wengert.compiling.watched.watchable import Unset, has_only_attributes, lookup_with_owner, slot_value
-from wengert.compiling.watched.written_arrays import WrittenArrays
+from wengert.compiling.watched.written_arrays import WrittenArrays, apart_from
 from wengert.recording.recording import STATE, silent
 from wengert.values.trees import walk
 
@@ -132,8 +132,9 @@ class Effects:
         for _, accessor, sink in self.sinks.values():
             needed += [accessor, f"[{', '.join(map(expression, list.__iter__(sink)))}]"]
             changes.append(f"e{len(needed) - 2}.extend(e{len(needed) - 1})")
+        written = "".join([f"{name}, " for _, name in self.arrays.names.values()])
         for array, name in self.arrays.names.values():
-            needed.append(content(array))
+            needed.append(f"{pin(apart_from)}(({written}), {content(array)})")
             changes.append(f"{name}[...] = e{len(needed) - 1}")
         return [*[f"e{k} = {text}" for k, text in enumerate(needed)], *changes]
 

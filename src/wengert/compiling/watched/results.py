@@ -44,7 +44,9 @@ def result_expression(reads: Reads, recording: Recording, value: Any, slots: lis
     if is_inexact(value) and t not in (float, complex, np.ndarray) and not issubclass(t, np.generic):
         reads.give_up(f"it returns a {t.__name__}, a subclass of arrays or numbers. Return a plain array or number")
     may_be_traced = t in (float, complex, np.ndarray, SymbolicInt) or issubclass(t, np.generic)
-    slot = slot_of(recording, value) if may_be_traced else None
+    slot = None
+    if may_be_traced:
+        slot = recording.memory.slot_of_result(value) if t is np.ndarray else slot_of(recording, value)
     if slot is not None:
         slots.append(slot)
         return f"int(r[{len(slots) - 1}])" if t is SymbolicInt else f"r[{len(slots) - 1}]"

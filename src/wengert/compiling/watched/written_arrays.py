@@ -51,6 +51,13 @@ class WrittenArrays:
                 owner[...] = content
 
 
+def apart_from(written: Sequence[np.ndarray], content: Any) -> Any:
+    """Return what is to be written into an array, as a copy if it is another of these arrays, or a view of one."""
+    is_view = type(content) is np.ndarray and content.base is not None
+    shares = any([content is array or (is_view and np.may_share_memory(content, array)) for array in written])
+    return content.copy() if shares else content
+
+
 def are_apart(written: Sequence[np.ndarray], others: Sequence[np.ndarray]) -> bool:
     """Whether the arrays `written` are writable and share no memory with each other or with others."""
     arrays = [*written, *others]
