@@ -183,7 +183,7 @@ RIGHT_ALL_THE_SAME = [overlapping, keeps_a_view, flags]
 
 
 def state_of(thing: Any) -> Any:
-    """What can be read of a state: bits, and which arrays share memory."""
+    """Everything that can be read of a state, to the bit."""
     if isinstance(thing, np.ndarray):
         return thing.dtype.str, thing.shape, thing.strides, thing.tobytes()
     if isinstance(thing, dict):

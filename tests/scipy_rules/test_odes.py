@@ -356,3 +356,37 @@ def test_examples_and_tapes() -> None:
     np.testing.assert_allclose(tape.play(0.5)[1][1], -6 * np.exp(-1.0), rtol=1e-7)
     with pytest.raises(wg.StaleTapeError):
         tape.play(0.6)
+
+
+@pytest.mark.parametrize("method", ["RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA"])
+def test_a_table_that_is_read_at_the_time(method: str) -> None:
+    """f jumps at times that depend on nothing; the lengths of SciPy's steps have no part in the derivative."""
+    table, times = np.linspace(0.0, 1.0, 11), np.linspace(0.0, 1.0, 5)
+
+    def total(a: Any, b: Any) -> Any:
+        def f(t: Any, y: Any) -> Any:
+            return a * table[min(int(t * 10), 10)] - b * y
+
+        words = {"t_eval": times, "method": method, "max_step": 0.02, "rtol": 1e-8, "atol": 1e-10}
+        return np.sum(integrate.solve_ivp(f, (0.0, 1.0), [0.9], **words).y)
+
+    def by_a(t: float) -> float:
+        """∫ exp(-b (t - s)) table(s) ds from 0 to t, for b = 1.3."""
+        ends = np.minimum(np.arange(12) / 10, t)
+        parts = (np.exp(-1.3 * (t - ends[1:])) - np.exp(-1.3 * (t - ends[:-1]))) / 1.3
+        return float(np.sum(parts * table))
+
+    assert wg.grad(total)(0.7, 1.3) == pytest.approx(sum(map(by_a, times)), rel=2e-5)
+    if method in ("RK23", "RK45", "DOP853"):
+
+        def stepped(a: Any) -> Any:
+            def f(t: Any, y: Any) -> Any:
+                return a * table[min(int(t * 10), 10)] - 1.3 * y
+
+            solver = getattr(integrate, method)(f, 0.0, np.array([0.9]), 1.0, max_step=0.02, rtol=1e-8, atol=1e-10)
+            while solver.status == "running":
+                solver.step()
+            assert isinstance(solver, getattr(integrate, method))
+            return solver.y[0]
+
+        assert wg.grad(stepped)(0.7) == pytest.approx(by_a(1.0), rel=1e-3)

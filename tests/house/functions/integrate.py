@@ -4,7 +4,7 @@ MODULES = ("scipy.integrate",)
 
 TRACED = {
     "cubature cumulative_simpson cumulative_trapezoid dblquad fixed_quad nquad qmc_quad quad_vec romb simpson tanhsinh",
-    "tplquad trapezoid solve_bvp BDF DOP853 RK23 RK45 Radau DenseOutput OdeSolution OdeSolver",
+    "tplquad trapezoid solve_bvp BDF Radau DenseOutput OdeSolution OdeSolver",
 }
 
 CONSTANT = {

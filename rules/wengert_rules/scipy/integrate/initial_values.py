@@ -1,7 +1,8 @@
-"""Initial value problems: explicit methods, which SciPy has in Python, are followed; for the others steps are followed.
+"""Initial value problems: explicit methods, which SciPy has in Python, are traced; for the others steps are traced.
 
-SciPy chooses the times of these, which are constants. The derivative is that of the discrete solution, in the initial
-values, parameters and times. The steps are those of Runge and Kutta that come to the same values.
+SciPy chooses the times of all steps, which are constants. The derivative is that of the discrete solution, in the
+initial values, parameters and times. For methods other than explicit ones, steps of Runge and Kutta take the place of
+SciPy's, if they come to the same values.
 """
 
 from __future__ import annotations
@@ -13,12 +14,30 @@ from typing import Any
 import numpy as np
 from scipy import integrate
 
-from wengert.extend import NotConvergedWarning, RefusedCallError, as_written, stands_for, unseen, with_value
+from wengert.extend import NotConvergedWarning, RefusedCallError, as_written, stands_for, stopped, unseen, with_value
 from wengert_rules.scipy.arguments import arguments, unpacked
 from wengert_rules.scipy.integrate.along_steps import along_steps, collocations, path_on, stages_of
 from wengert_rules.scipy.integrate.steps import OTHERS, STEPS, over
 
+
+def with_constant_steps(method: Any) -> Any:
+    """An explicit method of SciPy's whose steps are as long, but constants: the derivative is along them."""
+
+    class Method(method):
+        def __init__(self, *args: Any, **words: Any) -> None:
+            super().__init__(*args, **words)
+            self.h_abs: Any = stopped(self.h_abs)
+
+        def _estimate_error_norm(self, *args: Any) -> Any:
+            return stopped(super()._estimate_error_norm(*args))
+
+    Method.__name__, Method.__qualname__, Method.__doc__ = method.__name__, method.__qualname__, method.__doc__
+    return Method
+
+
 EXPLICIT = (integrate.RK23, integrate.RK45, integrate.DOP853)
+for each in EXPLICIT:
+    stands_for(each)(with_constant_steps(each))
 NEAR = 1e3
 """The largest difference, in tolerances, at which other steps may replace a method's own."""
 
@@ -48,7 +67,7 @@ def solve_ivp(*given: Any, **words: Any) -> Any:
     if (found := along_steps(call)) is not None:
         return found
     if call["method"] in STEPS or call["method"] in EXPLICIT:
-        return written(*given, **words)  # in Python all through: its steps, and how long they are, are followed
+        return written(*given, **words)  # in Python all through
     if call.get("events") is not None:
         raise RefusedCallError(
             "scipy.integrate.solve_ivp(events=) has no derivative. Find the time of the event as a root, with "
