@@ -23,6 +23,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:\n?^```text\n(.*?)^```\n)?", re.MULTILINE | re.DOTALL)
 NEEDS = {"README.md": "dask", "scale.md": "dask", "sampling.md": "mici"}  # pages with code that needs an optional extra
+INCLUDE = re.compile(r"^```\{include\} (\S+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"^```.*?^```|`[^`\n]+`", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
 
@@ -77,6 +78,16 @@ def test_blocks_print_what_the_page_says(page: Path, monkeypatch: pytest.MonkeyP
 def test_links_lead_somewhere(page: Path) -> None:
     words = CODE.sub("", page.read_text())
     assert not [link for link in LINK.findall(words) if not (page.parent / link).exists()]
+
+
+def test_texts_at_which_an_included_part_begins_or_ends_are_there() -> None:
+    """Sphinx alone says so otherwise, and minutes later."""
+    includes = [(page, *found) for page in PAGES for found in INCLUDE.findall(page.read_text())]
+    assert includes
+    for page, included, options in includes:
+        text = (page.parent / included).read_text()
+        marks = re.findall(r'^:(?:start-after|end-before): "(.*)"', options, re.MULTILINE)
+        assert not [mark for mark in marks if mark not in text]
 
 
 def test_idea_fits_on_a_page() -> None:
