@@ -14,7 +14,6 @@ from wengert.compiling.loops.earlier_traces import EarlierTrace
 from wengert.compiling.loops.lowering import find_reverse
 from wengert.compiling.optimising import optimised_by
 from wengert.compiling.pipeline import LOWERING, OPTIMISING, Context
-from wengert.compiling.watched.drawing import saved_state
 from wengert.compiling.watched.guards import with_labels
 from wengert.compiling.watched.marks import loops_ended_by_guards
 from wengert.compiling.watched.tracing import WatchedTrace
@@ -22,6 +21,7 @@ from wengert.compiling.watched.watchable import has_readable_state, readable_sta
 from wengert.errors import StaleTapeError
 from wengert.recording.decisions import what_raises
 from wengert.rulebook.keeping import has_nan
+from wengert.values.random_states import random_state, set_random_state
 
 
 class Miss:
@@ -71,7 +71,7 @@ class CompiledTrace:
         sets_warnings = reads.recording.checks_fp_errors or reads.effects.filters_warnings
         run = _without_fp_warnings(self.run) if sets_warnings else self.run
         self.names.update(run=run, MISS=MISS, FAILED=FAILED, StaleTapeError=StaleTapeError, ndarray=np.ndarray)
-        self.names["has_nan"] = has_nan
+        self.names.update(has_nan=has_nan, random_state=random_state, set_random_state=set_random_state)
         self.source = self._source_text(traced.returned)
         self.code_key = self._code_key(reads.pins)
         self.call = self._compile()
@@ -85,9 +85,8 @@ class CompiledTrace:
                 for name, place in zip(self.inputs, places, strict=True)
             ]
         )
-        states = [saved_state(place, rng) for place, rng in self.generators.items()]
-        keep = "".join(f"        s{k} = {state}\n" for k, (state, _) in enumerate(states))
-        back = "".join(f"        state = s{k}\n        {set_it}\n" for k, (_, set_it) in enumerate(states))
+        keep = "".join(f"        s{k} = random_state({place})\n" for k, place in enumerate(self.generators))
+        back = "".join(f"        set_random_state({place}, s{k})\n" for k, place in enumerate(self.generators))
         draw = "".join(f"        {name} = {how}\n" for name, how in self.draws.items())
         effects = "".join([f"        {line}\n" for line in self.effects])
         if self.effects:  # the function runs again, uncompiled, where the reverse pass gives a nan

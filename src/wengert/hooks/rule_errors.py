@@ -1,4 +1,4 @@
-"""The error for a call without a rule that a traced value reaches, with a rule to paste."""
+"""Errors for calls that cannot be recorded: they have no rule, and get one to paste, or return an object array."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.errors import NoRuleError
+from wengert.errors import NoRuleError, RefusedCallError
 from wengert.hooks.advice import advice_on_call
 from wengert.recording.recording import Recording, called_by_user, users_line, users_site
 from wengert.recording.slots import slot_of
@@ -80,6 +80,14 @@ def no_rule_error(recording: Recording, fn: Any, why: str, args: tuple[Any, ...]
     )
     recording.refuse(error)
     return error
+
+
+def object_array_error(fn: Any) -> RefusedCallError:
+    """Make the error for a call that returned an array of Python objects with traced values in it."""
+    return RefusedCallError(
+        f"{users_line()}: {callable_name(fn)} returns an object array, which a tape cannot record. "
+        "Call it for each element, and make an array of the numbers: np.array([f(a) for a in x])."
+    )
 
 
 def _output_arrays(recording: Recording, fn: Any, args: tuple[Any, ...]) -> list[int]:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import RefusedCallError
-from wengert.hooks.rule_errors import STRING, refuse_or_survey
+from wengert.hooks.rule_errors import STRING, object_array_error, refuse_or_survey
 from wengert.mutation.fields import is_record, is_traced_record
 from wengert.recording.aliases import READERS, behind
 from wengert.recording.decisions import decided, exact, guard, made_text
@@ -285,9 +285,12 @@ def opaque(
     if why:
         refuse_or_survey(recording, fn, why, args)
     call = run or fn
-    return run_watching_writes(
+    value = run_watching_writes(
         recording, partial(run_outside_turn, recording, call) if may_wait_for_threads(fn) else call, args, kwargs
     )
+    if type(value) is np.ndarray and value.dtype.hasobject and search(recording, (value,)):
+        raise recording.refuse(object_array_error(fn))
+    return value
 
 
 def _is_blank(recording: Recording, slot: int) -> bool:

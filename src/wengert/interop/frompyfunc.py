@@ -7,15 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from wengert.errors import RefusedCallError
 from wengert.hooks.code_swap import instrumented
+from wengert.hooks.rule_errors import object_array_error
 from wengert.hooks.search import can_read_traced, function_of, opaque, run_watching_writes, search
 from wengert.hooks.standins import plain
 from wengert.interop import object_arrays
 from wengert.recording.primitives import Primitive
-from wengert.recording.recording import STATE, users_line
+from wengert.recording.recording import STATE
 from wengert.rulebook.rule import Rule
-from wengert.values.callables import callable_name
 from wengert.values.views import axes_in_memory
 
 
@@ -40,7 +39,7 @@ def call_by_element(ufunc: np.ufunc) -> Callable[..., Any]:
         if recording is None:
             return ufunc(*args, **kwargs)
         is_on_tape = recording.keep or recording.context is not None  # a tape cannot hold arrays of objects
-        if kwargs or len(args) != ufunc.nin or (is_on_tape and any(map(np.ndim, args))):
+        if kwargs or not args or len(args) != ufunc.nin or (is_on_tape and any(map(np.ndim, args))):
             return opaque(recording, ufunc, args, kwargs, function)
         values = object_arrays.map_elements(function, args)
         return values if ufunc.nout == 1 else object_arrays.split_outputs(values, ufunc.nout)
@@ -58,12 +57,7 @@ def record_by_element(ufunc: np.ufunc, record: Callable[..., Any]) -> Callable[.
         if not can_read_traced(recording, (ufunc, *args)):
             return run_watching_writes(recording, ufunc, args, kwargs)
         if recording.keep or recording.context is not None:
-            raise recording.refuse(
-                RefusedCallError(
-                    f"{users_line()}: {callable_name(ufunc)} returns an object array, which a tape cannot record. "
-                    "Call it for each element, and make an array of the numbers: np.array([f(a) for a in x])."
-                )
-            )
+            raise recording.refuse(object_array_error(ufunc))
         values = object_arrays.map_elements(ufunc, args)
         return values if ufunc.nout == 1 else object_arrays.split_outputs(values, ufunc.nout)
 

@@ -17,6 +17,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.values.codes import code_of
+from wengert.values.random_states import (
+    GENERATORS,
+    SHARED_GENERATORS,
+    is_same_state,
+    random_state,
+    set_random_state,
+)
 from wengert.values.transformed import Transformed
 from wengert.values.trees import form_of, is_filled, load_cell, namespace
 from wengert.values.undo_stack import Owed
@@ -40,7 +47,7 @@ class Reach:
         self.arrays: list[np.ndarray] = []
         self._places: list[Contents] = []
         self._random: list[tuple[Any, Any]] = [
-            (it, _random_state(it)) for it in (_SHARED if generators is None else generators)
+            (it, random_state(it)) for it in (SHARED_GENERATORS if generators is None else generators)
         ]
         self._seen: set[int] = set()
         queue = list(things)
@@ -61,15 +68,15 @@ class Reach:
         elif isinstance(thing, FunctionType):
             yield from (*(thing.__closure__ or ()), *(thing.__defaults__ or ()), *(thing.__kwdefaults__ or {}).values())
             named = [thing.__globals__.get(name) for name in code_of(thing).co_names]
-            yield from [it for it in named if isinstance(it, _GENERATORS)]
+            yield from [it for it in named if isinstance(it, GENERATORS)]
         elif isinstance(thing, MethodType):
             yield from (thing.__func__, thing.__self__)
         elif isinstance(thing, Transformed):
             yield thing.__func__
         elif isinstance(thing, partial):
             yield from (thing.func, *thing.args, *thing.keywords.values())
-        elif isinstance(thing, _GENERATORS) and not isinstance(thing, random.SystemRandom):
-            self._random.append((thing, _random_state(thing)))
+        elif isinstance(thing, GENERATORS) and not isinstance(thing, random.SystemRandom):
+            self._random.append((thing, random_state(thing)))
         else:
             yield from self._held(thing)
 
@@ -87,12 +94,12 @@ class Reach:
 
     def drop_unused_random(self) -> None:
         """Drop the generators whose state has not changed since the snapshot."""
-        self._random = [(it, state) for it, state in self._random if not _same(state, _random_state(it))]
+        self._random = [(it, state) for it, state in self._random if not is_same_state(state, random_state(it))]
 
     def is_unchanged(self) -> bool:
         """Whether all contents and random states are as they were at the snapshot."""
         kept = all([identical(place.read(), place.was) for place in self._places])
-        return kept and all([_same(state, _random_state(it)) for it, state in self._random])
+        return kept and all([is_same_state(state, random_state(it)) for it, state in self._random])
 
     def put_back(self, owed: Owed) -> None:
         """Restore all contents of the snapshot; append to `owed` functions that restore the present ones."""
@@ -101,8 +108,8 @@ class Reach:
                 owed.append(partial(place.write, now))
                 place.write(place.was)
         for it, state in self._random:
-            owed.append(partial(_set_random_state, it, _random_state(it)))
-            _set_random_state(it, state)
+            owed.append(partial(set_random_state, it, random_state(it)))
+            set_random_state(it, state)
 
 
 def _access(thing: Any, form: Any) -> Iterator[tuple[ReadAll, WriteAll]]:
@@ -154,30 +161,3 @@ def _slots_access(slots: list[Any], thing: Any) -> tuple[ReadAll, WriteAll]:
 def identical(now: list[Any], was: list[Any]) -> bool:
     """Whether two lists hold the same objects, compared without running their code."""
     return len(now) == len(was) and all(map(is_, now, was))
-
-
-# Random numbers
-
-_SHARED: tuple[Any, ...] = (np.random.mtrand._rand, random._inst)
-_GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
-
-
-def _random_state(it: Any) -> Any:
-    if isinstance(it, np.random.Generator):
-        return it.bit_generator.state
-    return it.getstate() if isinstance(it, random.Random) else it.get_state(legacy=False)
-
-
-def _set_random_state(it: Any, state: Any) -> None:
-    if isinstance(it, np.random.Generator):
-        it.bit_generator.state = state
-    elif isinstance(it, random.Random):
-        it.setstate(state)
-    else:
-        it.set_state(state)
-
-
-def _same(a: Any, b: Any) -> bool:
-    if isinstance(a, dict):
-        return all(_same(a[key], b[key]) for key in a)
-    return np.array_equal(a, b) if isinstance(a, np.ndarray) else bool(a == b)

@@ -5,21 +5,27 @@ It saves the generators' states first, and restores them if a guard in the code 
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from wengert.compiling.watched.outer_reads import Reads
-from wengert.compiling.watched.watchable import ATOMS, GENERATORS, nested_leaves
+from wengert.compiling.watched.watchable import ATOMS, nested_leaves
 from wengert.hooks.calls import resolve
+from wengert.hooks.classes import as_traced
 from wengert.hooks.items import set_item
+from wengert.hooks.standins import plain
 from wengert.hooks.standins.randomness import FAMILIES
-from wengert.recording.recording import STATE
+from wengert.recording.recording import STATE, silent
 from wengert.recording.slots import holds_traced
+from wengert.values.random_states import GENERATORS
 from wengert.values.specs import is_inexact
 
-_NO_DRAWS = {"seed", "set_state", "get_state", "permuted", "spawn", "__setstate__", "__reduce__"}
+_NO_DRAWS = {
+    "seed", "set_state", "get_state", "permuted", "spawn", "getstate", "setstate", "__setstate__", "__reduce__",
+}  # fmt: skip
 _GLOBAL = np.random.mtrand._rand
 
 
@@ -30,7 +36,8 @@ def is_draw(f: Any) -> bool:
 
 def watched_draw(f: Any, reads: Reads) -> Callable[..., Any]:
     """Return the replacement of a method that draws random numbers."""
-    rng, family = f.__self__, FAMILIES.get(f.__name__)
+    rng = f.__self__
+    family = (_OF_PYTHON if type(rng) is random.Random else FAMILIES).get(f.__name__)
     if id(rng) in reads.seeded_generators:
         drawn: Callable[..., Any] = resolve(f, STATE.site)
         return drawn
@@ -52,8 +59,11 @@ def watched_draw(f: Any, reads: Reads) -> Callable[..., Any]:
 def _record_draw(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], reads: Reads) -> Any:
     """Draw now, and have the generated code draw by the same expression; the draw is an input of the trace."""
     accessor = _accessor_of_generator(f.__self__, reads)
-    value = f(*args, **kwargs)
-    if not (type(value) in (int, float) or _is_number(value)):
+    with silent():
+        value = f(*args, **kwargs)
+    reads.effects.note_draw(f.__self__)
+    items = value if type(value) is list else [value]
+    if not all([type(item) in (int, float) or _is_number(item) for item in items]):
         reads.give_up(f"it draws random values that are not numbers ({f.__name__})")
     elif any([holds_traced((part,)) and not reads.input_name(part) for part in nested_leaves((args, kwargs))]):
         reads.give_up(f"it draws random numbers ({f.__name__}) with parameters that it computes")
@@ -63,13 +73,35 @@ def _record_draw(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], reads: R
         arguments = [_parameter_expression(part, reads) for part in args] + [
             f"{k}={_parameter_expression(part, reads)}" for k, part in kwargs.items()
         ]
-        return reads.read_draw(value, f, accessor, f"{accessor}.{f.__name__}({', '.join(arguments)})")
+        expression = f"{accessor}.{f.__name__}({', '.join(arguments)})"
+        if type(value) is not list:
+            return reads.read_draw(value, f, accessor, expression)
+        name = reads.note_draw(f, accessor, expression)
+        return [reads.read_draw(item, f, accessor, f"{name}[{k}]") for k, item in enumerate(items)]
     return value
+
+
+def _uniform(draw: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda rng, a, b: as_traced(plain.between)(a, b, draw(rng, 0.0, 1.0))
+
+
+def _gauss(draw: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda rng, mu=0.0, sigma=1.0: as_traced(plain.located)(mu, sigma, draw(rng, 0.0, 1.0))
+
+
+def _expovariate(draw: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda rng, lambd=1.0: as_traced(plain.at_rate)(lambd, draw(rng, 1.0))
+
+
+_OF_PYTHON = {"uniform": _uniform, "gauss": _gauss, "normalvariate": _gauss, "expovariate": _expovariate}
+"""Map the name of a method of `random.Random` to the function that makes its stand-in; both return the same bits."""
 
 
 def _accessor_of_generator(rng: Any, reads: Reads) -> str:
     """Return the accessor of a generator that is about to draw; give up if it is made in the trace without a seed."""
-    reads.effects.note_generator(rng)
+    reads.effects.watch_generator(rng)
+    if reads.effects.has_drawn_unseen(rng):
+        reads.give_up("it draws random numbers in C code")
     accessor = reads.accessor_of(rng) or (reads.pin(rng, "numpy.random") if rng is _GLOBAL else "")
     if not accessor:
         reads.give_up("it draws random numbers from a generator that it creates without a seed")
@@ -94,6 +126,7 @@ def _shuffle(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], reads: Reads
         f(*args, **kwargs)
         return
     made = shuffled(f.__self__, array)
+    reads.effects.note_draw(f.__self__)
     set_item(array, ..., reads.read_draw(made, f, accessor, f"{reads.pin(shuffled)}({accessor}, {name})"), STATE.site)
 
 
@@ -106,7 +139,11 @@ def shuffled(rng: Any, array: np.ndarray) -> np.ndarray:
 
 def _can_be_kept(part: Any) -> bool:
     """Whether a parameter of a draw can be a constant of the code."""
-    return type(part) in ATOMS or type(part) in (float, complex, np.ndarray, type) or issubclass(type(part), np.generic)
+    return (
+        type(part) in ATOMS
+        or type(part) in (float, complex, range, np.ndarray, type)
+        or issubclass(type(part), np.generic)
+    )
 
 
 def _parameter_expression(part: Any, reads: Reads) -> str:
@@ -132,10 +169,3 @@ def watched_generator_maker(make: Callable[..., Any], reads: Reads) -> Callable[
 
 GENERATOR_MAKERS = {np.random.default_rng, np.random.RandomState}
 """Constructors of generators."""
-
-
-def saved_state(accessor: str, rng: Any) -> tuple[str, str]:
-    """Return the expression of a generator's state, and the statement that sets it to the variable `state`."""
-    if type(rng) is np.random.Generator:
-        return f"{accessor}.bit_generator.state", f"{accessor}.bit_generator.state = state"
-    return f"{accessor}.get_state(legacy=False)", f"{accessor}.set_state(state)"

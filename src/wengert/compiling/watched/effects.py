@@ -13,12 +13,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from wengert.compiling.watched.symbolic_ints import SymbolicDigit, SymbolicInt, float_of, refuse_counter
 from wengert.compiling.watched.watchable import Unset, has_only_attributes, lookup_with_owner, slot_value
 from wengert.compiling.watched.written_arrays import WrittenArrays, apart_from
 from wengert.recording.recording import STATE, silent
+from wengert.values.random_states import is_same_state, random_state, set_random_state
 from wengert.values.trees import walk
 
 
@@ -54,6 +53,12 @@ class Learned:
         return len(self.counted) + len(self.grown)
 
 
+def state_of(rng: Any) -> Any:
+    """Return the state of a random generator, without a trace of the methods that return it."""
+    with silent():
+        return random_state(rng)
+
+
 class Effects:
     """The effects of one trace."""
 
@@ -65,6 +70,7 @@ class Effects:
         self.lists: list[tuple[Any, Any, str, list[Any]]] = []  # contents before, and now
         self.sinks: dict[int, tuple[list[Any], str, Any]] = {}  # lists from outside, their accessors and replacements
         self.generators: dict[int, tuple[Any, Any]] = {}  # by id: with their states before the call
+        self.drawn: dict[int, Any] = {}  # their states after the last draw that the generated code repeats
         self.arrays = WrittenArrays()
         self.calls: list[str] = []  # the lines of calls
         self.delayed: list[Callable[[], Any]] = []  # calls that are made when the trace has ended
@@ -79,11 +85,19 @@ class Effects:
         self.count += 1
         self.places.setdefault((id(place.holder), place.name), (place, value_at(place.holder, place.name)))
 
-    def note_generator(self, rng: Any) -> None:
-        """Note the state of a random generator from which the code is about to draw."""
+    def watch_generator(self, rng: Any) -> None:
+        """Keep the state of a random generator from which the code may draw."""
         if id(rng) not in self.generators:
-            is_legacy = isinstance(rng, np.random.RandomState)
-            self.generators[id(rng)] = rng, rng.get_state() if is_legacy else rng.bit_generator.state
+            self.generators[id(rng)] = rng, state_of(rng)
+            self.note_draw(rng)
+
+    def note_draw(self, rng: Any) -> None:
+        """Keep the state of a random generator after a draw that the generated code repeats."""
+        self.drawn[id(rng)] = state_of(rng)
+
+    def has_drawn_unseen(self, rng: Any) -> bool:
+        """Whether other draws have changed the state of a watched generator: C code may draw by a method."""
+        return not is_same_state(self.drawn[id(rng)], state_of(rng))
 
     def note_call(self, line: str) -> None:
         """Note the line of the generated code that makes a call again."""
@@ -168,10 +182,7 @@ class Effects:
         self.delayed.clear()
         self.arrays.undo()
         for rng, state in self.generators.values():
-            if isinstance(rng, np.random.RandomState):
-                rng.set_state(state)
-            else:
-                rng.bit_generator.state = state
+            set_random_state(rng, state)
         for place, before in self.places.values():
             set_value_at(place.holder, place.name, before)
         self.places.clear()

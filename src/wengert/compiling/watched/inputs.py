@@ -31,7 +31,6 @@ from wengert.compiling.watched.watchable import (
     ATOMS,
     COMPARED_BY_VALUE,
     CONSTANT_CALLABLES,
-    GENERATORS,
     OUTLETS,
     Wrapper,
     has_only_attributes,
@@ -50,6 +49,7 @@ from wengert.recording.shadow import SHADOW
 from wengert.recording.subclasses import renewed
 from wengert.values.callables import unwrapped
 from wengert.values.functional import WHOLE
+from wengert.values.random_states import GENERATORS
 from wengert.values.specs import is_inexact
 from wengert.values.transformed import Transformed
 from wengert.values.views import owner_of
@@ -164,11 +164,16 @@ class Inputs(Guards):
         """Return the input for a random draw of a generator, which the generated code repeats by an expression."""
         if type(value) is int and not self.counts_draws():
             return value
+        name = self.note_draw(draw, accessor, expression)
+        return self._read_counter(value, name) if type(value) is int else self._read_number(value, name)
+
+    def note_draw(self, draw: Any, accessor: str, expression: str) -> str:
+        """Note a random draw, and return its variable in the generated code."""
         name = f"d{len(self.draws)}"
         self.draws[name] = expression
         self.generators[accessor] = draw.__self__
         self.labels[name] = f"{self.describe(accessor)}.{draw.__name__}()"
-        return self._read_counter(value, name) if type(value) is int else self._read_number(value, name)
+        return name
 
     def counts_draws(self) -> bool:
         """Whether the trace can compute with integers that are drawn; else give up, so that the next trace does."""
@@ -254,7 +259,7 @@ class Inputs(Guards):
             self._read_instance(value, accessor, t)
         else:
             owner = getattr(value, "__self__", None) if t is types.BuiltinMethodType else None
-            if has_readable_state(owner) and owner is not None:
+            if owner is not None and (has_readable_state(owner) or type(owner) in GENERATORS):
                 self.add_guard(f"type({accessor}) is {self.pin(t)} and {accessor}.__name__ == {value.__name__!r}")
                 self.read(owner, f"{accessor}.__self__")
                 return
@@ -271,6 +276,8 @@ class Inputs(Guards):
             self.read(vars(value)["_value_"], f"{name}.__dict__['_value_']")
 
     def _read_instance(self, value: Any, accessor: str, t: Any) -> None:
+        if t in GENERATORS:
+            self.effects.watch_generator(value)
         self.classes[id(t)] = t
         prepare(t)  # C code may call its methods
         if accessor.startswith("a"):

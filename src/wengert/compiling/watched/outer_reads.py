@@ -32,7 +32,6 @@ from wengert.compiling.watched.trusted import (
 )
 from wengert.compiling.watched.watchable import (
     ATOMS,
-    GENERATORS,
     Unset,
     Wrapper,
     has_only_attributes,
@@ -47,6 +46,7 @@ from wengert.compiling.watched.written_arrays import are_apart
 from wengert.recording.recording import STATE, Recording
 from wengert.recording.swapped_code import is_born
 from wengert.values.names import home_of
+from wengert.values.random_states import GENERATORS
 from wengert.values.sites import Site
 from wengert.values.transformed import Transformed
 from wengert.values.views import owner_of
@@ -171,7 +171,9 @@ class Reads(Inputs):
         t = type(obj)
         if issubclass(t, type):
             return self._class_attribute(obj, name, value)
-        if t in GENERATORS and callable(value):
+        if t in GENERATORS:
+            if not callable(value):
+                self.give_up(f"it reads .{name} of a random generator, which draws may change")
             return value
         if issubclass(t, enum.Enum) and belongs_to_user(t):
             self.read(obj, self.pin(obj))
@@ -429,6 +431,8 @@ class Reads(Inputs):
             rule = None if type(primitive.fn) is types.FunctionType else getattr(primitive, "rule", None)
             if rule is not None and RULES_FOLDER not in rule.where and not is_tensor_function(type(primitive.fn)):
                 self.give_up(f"it calls an object with a custom rule ({rule.where})")
+        if any([self.effects.has_drawn_unseen(rng) for rng, _ in self.effects.generators.values()]):
+            self.give_up("it draws random numbers in C code")
         self._add_written_arrays()
         for accessor, array, _ in self.changed_arrays():
             self._count_from_now_on(

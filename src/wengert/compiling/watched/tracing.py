@@ -34,6 +34,7 @@ from wengert.tape.entries import Slot
 from wengert.tape.tape import Tape
 from wengert.values.callables import unwrapped
 from wengert.values.frames import ENGINE
+from wengert.values.random_states import SHARED_GENERATORS
 from wengert.values.sites import Site
 
 FUNCTION_ERRORS = ArgumentError, IntegerInputError, NoDerivativeError, NoGradientPathError, NonScalarOutputError
@@ -77,6 +78,8 @@ def trace_watched(
     with open_level(True) as (recording, _):
         reads = recording.reads = Reads(recording, COUNTING_HOOKS if is_counting else WATCHING_HOOKS)
         reads.effects.learned = learned
+        for rng in SHARED_GENERATORS:
+            reads.effects.watch_generator(rng)
         reads.heads.lifts = lifts or {}
         if earlier is not None:
             reads.heads.follow(earlier)

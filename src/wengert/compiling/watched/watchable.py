@@ -27,8 +27,6 @@ COMPARED_BY_VALUE = (
     np.bool_, np.integer, np.datetime64, np.dtype, range, slice, Spec, datetime.date, datetime.time, datetime.timedelta,
 )  # fmt: skip
 """Types whose values guards compare, type included; the comparison runs no user code."""
-GENERATORS = (np.random.Generator, np.random.RandomState)
-"""Random generators: each draw changes their state, which `drawing.py` handles."""
 OUTLETS = (io.TextIOBase, logging.Logger)
 """Classes of objects to which calls such as `print` write."""
 _HARMLESS_DESCRIPTORS = (

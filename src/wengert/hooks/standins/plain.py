@@ -91,6 +91,11 @@ def located(loc: Any, scale: Any, draw: Any) -> Any:
     return loc + scale * draw
 
 
+def at_rate(rate: Any, draw: Any) -> Any:
+    """Scale a draw from the exponential distribution with rate 1."""
+    return draw / rate
+
+
 def between(low: Any, high: Any, draw: Any) -> Any:
     """Map a draw from the unit interval to the interval from `low` to `high`."""
     return low + (high - low) * draw

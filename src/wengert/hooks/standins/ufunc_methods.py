@@ -94,7 +94,7 @@ def _outer(f: Any, ufunc: np.ufunc, a: Any, b: Any, /, **kwargs: Any) -> Any:
     """The stand-in of `outer`: the ufunc itself on `a`, with an axis of length 1 for each axis of `b`."""
     recording = STATE.recording
     if recording is None or not can_read_traced(recording, (ufunc, a, b, *kwargs.values())):
-        return f(a, b, **kwargs)
+        return guarded(f, function_of(ufunc))(a, b, **kwargs)
     return as_traced(ufunc)(as_traced(np.reshape)(a, np.shape(a) + (1,) * np.ndim(b)), b, **kwargs)
 
 
