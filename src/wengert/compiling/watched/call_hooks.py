@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import functools
-import importlib
-import logging
 import string
 import sys
 import types
@@ -14,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.compiling.watched.answers import ANSWERS, watched_answer
 from wengert.compiling.watched.drawing import GENERATOR_MAKERS, is_draw, watched_draw, watched_generator_maker
 from wengert.compiling.watched.effect_calls import WatchedFilters, is_effect, watched_effect
 from wengert.compiling.watched.outer_reads import Reads, is_abc_method, reads_at, reads_here
@@ -22,7 +21,6 @@ from wengert.compiling.watched.read_hooks import (
     STRING_FUNCTIONS,
     STRING_MAKERS,
     guard_print_settings,
-    watch_import,
     watch_write,
 )
 from wengert.compiling.watched.trusted import (
@@ -43,7 +41,7 @@ from wengert.hooks.decide import decide
 from wengert.hooks.policy import Kind
 from wengert.hooks.standins.compiled import is_of_numba
 from wengert.recording.primitives import primitive_of
-from wengert.recording.recording import STATE, silent
+from wengert.recording.recording import STATE
 from wengert.recording.slots import holds_traced, slot_of
 from wengert.recording.swapped_code import is_born
 from wengert.rulebook.registry import rules
@@ -105,8 +103,8 @@ def _replacement_of(f: Any, reads: Reads) -> Any:
     """Return the replacement of a callable in a watched trace; None if it needs none."""
     if (is_effect(f) or f is warnings.catch_warnings) and not (f in _OF_LIBRARIES and _is_inside_library()):
         return functools.partial(WatchedFilters, reads) if f is warnings.catch_warnings else watched_effect(f, reads)
-    if type(f) is types.FunctionType and f in _LOOKUPS:
-        return _watched_lookup(f, reads)
+    if type(f) in _WITH_NAMES and f in ANSWERS:
+        return watched_answer(f, reads)
     if type(f) is functools._lru_cache_wrapper:
         return _watched_cached(f, reads)
     if is_of_numba(f):
@@ -133,23 +131,6 @@ _OF_LIBRARIES = Functions(
     warnings.warn, warnings.catch_warnings, warnings.simplefilter, warnings.filterwarnings, warnings.resetwarnings
 )
 """Functions whose calls by libraries are not made again."""
-_LOOKUPS = Functions(importlib.import_module, logging.getLogger)
-"""Functions that look up an object by its name, always the same one."""
-
-
-def _watched_lookup(f: Any, reads: Reads) -> Callable[..., Any]:
-    """Return the replacement of a function that looks up an object by its name."""
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        with silent():
-            found = f(*args, **kwargs)
-        if {*map(type, (*args, *kwargs.values()))} - {str}:
-            reads.give_up(f"it calls {f.__qualname__} with other arguments than strings")
-        if type(found) is types.ModuleType:
-            watch_import(found, found.__name__, STATE.site)
-        return reads.read(found, reads.pin(found))
-
-    return call
 
 
 def _watched_cached(f: Any, reads: Reads) -> Callable[..., Any]:

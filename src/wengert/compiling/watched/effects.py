@@ -7,6 +7,7 @@ function runs uncompiled.
 
 from __future__ import annotations
 
+import threading
 import types
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
@@ -14,7 +15,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from wengert.compiling.watched.symbolic_ints import SymbolicDigit, SymbolicInt, float_of, refuse_counter
-from wengert.compiling.watched.watchable import Unset, has_only_attributes, lookup_with_owner, slot_value
+from wengert.compiling.watched.watchable import Unset, dictionary_of, has_only_attributes, lookup_with_owner, slot_value
 from wengert.compiling.watched.written_arrays import WrittenArrays, apart_from
 from wengert.recording.recording import STATE, silent
 from wengert.values.random_states import is_same_state, random_state, set_random_state
@@ -234,7 +235,7 @@ def value_at(holder: Any, name: str) -> Any:
             return Unset
     if type(lookup_with_owner(type(holder), name)[0]) is types.MemberDescriptorType:
         return slot_value(holder, name)
-    return object.__getattribute__(holder, "__dict__").get(name, Unset)
+    return dictionary_of(holder).get(name, Unset)
 
 
 def set_value_at(holder: Any, name: str, value: Any) -> None:
@@ -283,6 +284,8 @@ def can_set(holder: Any, name: str) -> bool:
     """Whether an attribute is kept in the object's dictionary or a slot, so that `set_value_at` can write it."""
     if type(holder) is types.FunctionType:
         return not hasattr(types.FunctionType, name)
+    if issubclass(type(holder), threading.local):
+        return False  # `object.__setattr__` refuses to set it
     raw, _ = lookup_with_owner(type(holder), name)
     is_slot = type(raw) is types.MemberDescriptorType
     return has_only_attributes(type(holder)) and (is_slot or not hasattr(type(raw), "__set__"))

@@ -13,7 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.compiling.graphs.graph import ValueSpec
-from wengert.compiling.watched.watchable import has_only_attributes, slot_names, slot_value
+from wengert.compiling.watched.watchable import (
+    dictionary_of,
+    has_dictionary,
+    has_only_attributes,
+    slot_names,
+    slot_value,
+)
 from wengert.values.frames import set_local
 from wengert.values.functional import WHOLE
 
@@ -137,5 +143,5 @@ def _parts(value: Any) -> dict[int, Any]:
         return {1: value.cell_contents}
     if not _has_settable_attributes(type(value)):
         return {}
-    own = object.__getattribute__(value, "__dict__") if type(value).__dictoffset__ else {}
+    own = dictionary_of(value) if has_dictionary(type(value)) else {}
     return dict(enumerate([own, *[slot_value(value, name) for name in slot_names(type(value))]], 2))

@@ -26,6 +26,8 @@ from wengert.compiling.watched.trusted import belongs_to_user, is_root_of_trace
 from wengert.compiling.watched.watchable import (
     ATOMS,
     CONSTANT_CALLABLES,
+    dictionary_of,
+    has_dictionary,
     has_only_attributes,
     has_readable_state,
     is_unbound,
@@ -190,7 +192,7 @@ class StateWalk:
         if issubclass(t, tuple) and hasattr(t, "_fields") and not t.__dictoffset__:
             return iter((self.heads.id_of(t), *map(self.form, tuple.__iter__(value))))
         if has_only_attributes(t) and self.is_from_outside(t):
-            own = object.__getattribute__(value, "__dict__") if t.__dictoffset__ else {}
+            own = dictionary_of(value) if has_dictionary(t) else {}
             return iter(
                 (self.heads.id_of(t), *map(self.form, [own, *[slot_value(value, name) for name in slot_names(t)]]))
             )

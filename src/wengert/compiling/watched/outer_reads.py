@@ -34,6 +34,7 @@ from wengert.compiling.watched.watchable import (
     ATOMS,
     Unset,
     Wrapper,
+    has_dictionary,
     has_only_attributes,
     has_own_attribute,
     is_unset,
@@ -194,7 +195,7 @@ class Reads(Inputs):
                 return value
             is_computed = hasattr(t, "__getattr__")
             return self.read(value, f"{self.pin(raw)}.__get__({accessor})" if is_computed else f"{accessor}.{name}")
-        if t.__dictoffset__ and not is_settable:
+        if has_dictionary(t) and not is_settable:
             self.add_guard(f"{name!r} not in {accessor}.__dict__")
         if is_data:
             return self._read_class_data(owner, name, value)
@@ -275,7 +276,7 @@ class Reads(Inputs):
             raw, _ = lookup_with_owner(t, name)
             if type(raw) is types.MemberDescriptorType:
                 self._guard_unset(accessor, raw)
-            elif t.__dictoffset__:
+            elif has_dictionary(t):
                 self.add_guard(f"{name!r} not in {accessor}.__dict__")
         elif issubclass(t, type) and home_of(t) in ("builtins", "abc", "enum"):
             for base in obj.__mro__:

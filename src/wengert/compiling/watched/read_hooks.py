@@ -6,6 +6,7 @@ import enum
 import functools
 import locale
 import sys
+import threading
 import types
 from collections.abc import Callable
 from typing import Any
@@ -25,6 +26,7 @@ from wengert.hooks.calls import resolve
 from wengert.hooks.code_swap import HOOKS
 from wengert.recording.recording import STATE
 from wengert.recording.swapped_code import is_born
+from wengert.values.identity_set import Functions
 from wengert.values.sites import Site
 
 
@@ -219,7 +221,10 @@ def watch_write(obj: Any, name: str, site: Site | None, is_plain: bool = False) 
 
 def _defines_writing(t: Any) -> bool:
     """Whether a class has a `__setattr__` or `__delattr__` of its own."""
-    return t.__setattr__ is not object.__setattr__ or t.__delattr__ is not object.__delattr__
+    return t.__setattr__ not in _PLAIN_SETTERS or t.__delattr__ not in _PLAIN_SETTERS
+
+
+_PLAIN_SETTERS = Functions(*[f for t in (object, threading.local) for f in (t.__setattr__, t.__delattr__)])
 
 
 def _watched_setter(native: Callable[..., Any]) -> Callable[..., Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 import types
 from typing import Any
 
@@ -59,6 +60,8 @@ def belongs_to_user(thing: Any) -> bool:
 
 def is_unwatched_class(t: Any) -> bool:
     """Whether a class belongs to wengert, or to a module of the standard library outside TRUSTED_LIBRARIES."""
+    if t is threading.local:
+        return False  # each thread has attributes of its own, read by the same expression
     name = top_package(home_of(t))
     return name in ("wengert", "wengert_rules") or (name in sys.stdlib_module_names and name not in TRUSTED_LIBRARIES)
 

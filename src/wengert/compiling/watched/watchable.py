@@ -7,6 +7,7 @@ import datetime
 import functools
 import io
 import logging
+import threading
 import types
 from collections.abc import Iterator
 from typing import Any
@@ -51,6 +52,9 @@ def has_only_attributes(t: Any) -> bool:
     if t is types.SimpleNamespace:
         return True
     bases = t.__mro__[:-1]
+    if bases[-1] is threading.local:
+        bases = bases[:-1]
+        return all(map(is_heap_type, bases)) and t.__getattribute__ is threading.local.__getattribute__
     if not all(is_heap_type(base) for base in bases) or type(t).__module__ not in ("builtins", "abc"):
         return False
     plain = object.__basicsize__ + 8 * len(slot_names(t)) + (8 if t.__weakrefoffset__ > 0 else 0)
@@ -158,10 +162,25 @@ def lookup_with_owner(t: Any, name: str) -> tuple[Any, Any]:
     return next(((vars(base)[name], base) for base in t.__mro__ if name in vars(base)), (None, None))
 
 
+def has_dictionary(t: Any) -> bool:
+    """Whether instances of a class have a `__dict__`; those of `threading.local` have one for each thread."""
+    return t.__dictoffset__ != 0 or issubclass(t, threading.local)
+
+
+def dictionary_of(obj: Any) -> dict[str, Any]:
+    """Return the `__dict__` of an object, in this thread, without a call of its code.
+
+    Errors: AttributeError if it has none.
+    """
+    owner = threading.local if issubclass(type(obj), threading.local) else object
+    found: dict[str, Any] = owner.__getattribute__(obj, "__dict__")
+    return found
+
+
 def has_own_attribute(obj: Any, name: str) -> bool:
     """Whether the `__dict__` of an object holds an attribute."""
     try:
-        return name in object.__getattribute__(obj, "__dict__")
+        return name in dictionary_of(obj)
     except AttributeError:
         return False
 

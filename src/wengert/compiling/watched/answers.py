@@ -1,0 +1,44 @@
+"""Calls that ask for an object by its name or for a fact about the process, and change nothing: guards ask again."""
+
+from __future__ import annotations
+
+import _thread
+import importlib
+import logging
+import os
+import types
+from collections.abc import Callable
+from typing import Any
+
+from wengert.compiling.watched.outer_reads import Reads
+from wengert.compiling.watched.read_hooks import watch_import
+from wengert.recording.recording import STATE, silent
+from wengert.values.identity_set import Functions
+
+_LOOKUPS = Functions(importlib.import_module, logging.getLogger)
+"""Functions that return the same object for the same name."""
+_QUESTIONS = (
+    os.getpid, os.getcwd, os.getenv, os.cpu_count, os.path.exists, os.path.isfile, os.path.isdir, _thread.get_ident,
+    _thread.get_native_id,
+)  # fmt: skip
+ANSWERS = Functions(*_LOOKUPS, *_QUESTIONS)
+"""Functions of strings that the guards of a compiled function may call at each call."""
+
+
+def watched_answer(f: Any, reads: Reads) -> Callable[..., Any]:
+    """Return the replacement of a function that looks up an object, or answers a question about the process."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        with silent():
+            found = f(*args, **kwargs)
+        if {*map(type, (*args, *kwargs.values()))} - {str, type(None)}:
+            reads.give_up(f"it calls {f.__qualname__} with other arguments than strings")
+            return found
+        if type(found) is types.ModuleType:
+            watch_import(found, found.__name__, STATE.site)
+        if f in _LOOKUPS:
+            return reads.read(found, reads.pin(found))
+        given = [*map(repr, args), *[f"{name}={value!r}" for name, value in kwargs.items()]]
+        return reads.read(found, f"{reads.pin(f)}({', '.join(given)})")
+
+    return call

@@ -1,0 +1,124 @@
+"""Compiled functions that read attributes of a thread, and ask for facts about the process."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+
+
+class Settings(threading.local):
+    """Settings with a default in each thread."""
+
+    def __init__(self) -> None:
+        self.scale, self.rows = 3.0, [1.0]
+
+    @property
+    def doubled(self) -> float:
+        return 2.0 * self.scale
+
+
+LOCAL, SETTINGS = threading.local(), Settings()
+OF_THREADS = {threading.get_ident(): 1.0}
+
+
+def an_attribute(x: Any) -> Any:
+    return x * LOCAL.scale
+
+
+def a_missing_attribute(x: Any) -> Any:
+    return x * getattr(LOCAL, "factor", 4.0) if hasattr(LOCAL, "scale") else x
+
+
+def of_a_subclass(x: Any) -> Any:
+    return x * SETTINGS.scale + SETTINGS.doubled * x**2 + len(SETTINGS.rows)
+
+
+def all_attributes(x: Any) -> Any:
+    return x * vars(LOCAL)["scale"] + len(LOCAL.__dict__)
+
+
+def an_array(x: Any) -> Any:
+    LOCAL.array[0] = x
+    return x * LOCAL.array.sum()
+
+
+def by_thread(x: Any) -> Any:
+    return x * OF_THREADS.get(threading.get_ident(), 9.0)
+
+
+def sets_an_attribute(x: Any) -> Any:
+    LOCAL.last = float(x)
+    return x**2
+
+
+def counts_depth(x: Any) -> Any:
+    SETTINGS.depth = getattr(SETTINGS, "depth", 0) + 1
+    return x * SETTINGS.depth
+
+
+def results(f: Any) -> list[Any]:
+    """What calls in this thread and in others return, and what they leave behind."""
+    found: list[Any] = []
+
+    def call(x: float, scale: float) -> None:
+        LOCAL.__dict__.clear()
+        LOCAL.scale, LOCAL.array, SETTINGS.scale = scale, np.ones(2), scale
+        SETTINGS.rows.append(x)
+        if scale > 3.0:
+            LOCAL.factor = scale
+        found.append((f(x), sorted(vars(LOCAL)), LOCAL.array.tolist(), getattr(LOCAL, "last", None)))
+
+    SETTINGS.__dict__.clear()
+    SETTINGS.__init__()  # type: ignore[misc]
+    for k in range(5):
+        call(0.5 + k, 1.0 + k)
+        thread = threading.Thread(target=call, args=(1.5 + k, 2.0 + k))
+        thread.start()
+        thread.join()
+    return found
+
+
+COMPILED = [an_attribute, a_missing_attribute, of_a_subclass, all_attributes, an_array, by_thread]
+
+
+@pytest.mark.parametrize("f", COMPILED, ids=lambda f: f.__name__)
+def test_each_thread_has_attributes_of_its_own(f: Any) -> None:
+    assert results(wg.compile(f, strict=True)) == results(f)
+    slopes = [found[0] for found in results(wg.compile(wg.grad(f), strict=True))]
+    assert slopes == pytest.approx([found[0] for found in results(lambda x: wg.grad(f)(x))], rel=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore::wengert.NotCompiledWarning")
+@pytest.mark.parametrize("f", [sets_an_attribute, counts_depth], ids=lambda f: f.__name__)
+def test_functions_that_set_attributes_of_a_thread_run_uncompiled(f: Any) -> None:
+    compiled = wg.compile(f)
+    assert results(compiled) == results(f)
+    assert "it sets the attribute" in compiled.explain()
+
+
+def test_answers_about_the_process_are_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = str(tmp_path / "settings")
+
+    def f(x: Any) -> Any:
+        rate = 2.0 if os.path.exists(name) else 3.0
+        return rate * x + (x**2 if os.getenv("WENGERT_TEST", default="0") == "1" else 0.0) + len(os.getcwd())
+
+    monkeypatch.chdir(tmp_path)
+    compiled = wg.compile(f, strict=True)
+    found = [(compiled(2.0), f(2.0))]
+    Path(name).touch()
+    found.append((compiled(2.0), f(2.0)))
+    monkeypatch.setenv("WENGERT_TEST", "1")
+    found.append((compiled(2.0), f(2.0)))
+    os.remove(name)
+    found.append((compiled(2.0), f(2.0)))
+    monkeypatch.chdir(tmp_path.parent)
+    found.append((compiled(2.0), f(2.0)))
+    assert all([a == b for a, b in found]) and len({*found}) == 5
