@@ -199,6 +199,8 @@ class Reads(Inputs):
             self.add_guard(f"{name!r} not in {accessor}.__dict__")
         if is_data:
             return self._read_class_data(owner, name, value)
+        if raw is None and issubclass(t, types.ModuleType):
+            self._guard_absence_in_module(obj, name)
         if name != "__class__":
             self._check_descriptor(raw, name)
         return value
@@ -274,6 +276,8 @@ class Reads(Inputs):
             self._guard_absence_in_module(obj, name)
         elif accessor is not None:
             raw, _ = lookup_with_owner(t, name)
+            if issubclass(t, types.ModuleType):
+                self._guard_absence_in_module(obj, name)
             if type(raw) is types.MemberDescriptorType:
                 self._guard_unset(accessor, raw)
             elif has_dictionary(t):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _collections_abc
 import os
 import sys
 import threading
@@ -41,8 +42,8 @@ def is_library_namespace(space: dict[str, Any]) -> bool:
     if type(name) is str and name.startswith("namedtuple_"):
         return any([not belongs_to_user(cls) for cls in tuple.__subclasses__() if _has_globals(cls, space)])
     if type(name) is str and top_package(name) in LIBRARY_MODULES:
-        module = sys.modules.get(name)
-        return (module is not None and vars(module) is space) or any([space is vars(made) for made in COPIES])
+        found = [sys.modules.get(name), *COPIES, _collections_abc]  # which gives itself the name collections.abc
+        return any([module is not None and vars(module) is space for module in found])
     return False
 
 

@@ -47,14 +47,17 @@ class Wrapper:
     wrapped: Any
 
 
+_WITH_DICTIONARIES = (threading.local, types.ModuleType)
+"""Classes of C whose instances have nothing but a dictionary that code can change."""
+
+
 def has_only_attributes(t: Any) -> bool:
     """Whether instances of a class have no state besides their attributes, which Python reads in its default way."""
     if t is types.SimpleNamespace:
         return True
     bases = t.__mro__[:-1]
-    if bases[-1] is threading.local:
-        bases = bases[:-1]
-        return all(map(is_heap_type, bases)) and t.__getattribute__ is threading.local.__getattribute__
+    if bases[-1] in _WITH_DICTIONARIES and t is not types.ModuleType:
+        return all(map(is_heap_type, bases[:-1])) and t.__getattribute__ is bases[-1].__getattribute__
     if not all(is_heap_type(base) for base in bases) or type(t).__module__ not in ("builtins", "abc"):
         return False
     plain = object.__basicsize__ + 8 * len(slot_names(t)) + (8 if t.__weakrefoffset__ > 0 else 0)
