@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import string
 import sys
 import types
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from wengert.compiling.watched.answers import ANSWERS, watched_answer
+from wengert.compiling.watched.declarations import SIGNATURES, watched_signature
 from wengert.compiling.watched.drawing import GENERATOR_MAKERS, is_draw, watched_draw, watched_generator_maker
 from wengert.compiling.watched.effect_calls import WatchedFilters, is_effect, watched_effect
 from wengert.compiling.watched.outer_reads import Reads, is_abc_method, reads_at, reads_here
@@ -103,6 +105,8 @@ def _replacement_of(f: Any, reads: Reads) -> Any:
     """Return the replacement of a callable in a watched trace; None if it needs none."""
     if (is_effect(f) or f is warnings.catch_warnings) and not (f in _OF_LIBRARIES and _is_inside_library()):
         return functools.partial(WatchedFilters, reads) if f is warnings.catch_warnings else watched_effect(f, reads)
+    if type(f) is types.FunctionType and f in SIGNATURES and not _is_inside_library():
+        return watched_signature(f, reads)
     if type(f) in _WITH_NAMES and f in ANSWERS:
         return watched_answer(f, reads)
     if type(f) is functools._lru_cache_wrapper:
@@ -323,10 +327,17 @@ def _refused_function(f: types.FunctionType, inside: bool) -> str | None:
     home = top_package(module)
     if is_engine_code(f.__code__):
         return None
-    if is_library_namespace(f.__globals__) and (inside or home not in LIBRARY_ONLY):
+    if is_library_namespace(f.__globals__) and (inside or home not in LIBRARY_ONLY or f in _OF_INSPECT):
         is_refused = module.startswith(_RANDOM_MODULES) or _has_side_effects(f.__name__, inside)
         return f"it calls {f.__qualname__}" if is_refused else None
     return f"it calls {home}.{f.__qualname__}" if home in sys.stdlib_module_names else None
+
+
+_OF_INSPECT = Functions(
+    *[f for name, f in vars(inspect).items() if name.startswith("is")],
+    *[f for t in (inspect.Signature, inspect.Parameter, inspect.BoundArguments) for f in vars(t).values()],
+)  # fmt: skip
+"""Functions of `inspect` that read nothing but the class of an argument, and methods of signatures."""
 
 
 def _has_side_effects(name: str, inside: bool) -> bool:

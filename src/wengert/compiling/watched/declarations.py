@@ -1,0 +1,65 @@
+"""Signatures that a watched trace asks for: guards check that the functions are still declared as they were."""
+
+from __future__ import annotations
+
+import inspect
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from wengert.compiling.watched.outer_reads import Reads
+from wengert.compiling.watched.watchable import CONSTANT_CALLABLES, lookup_with_owner
+from wengert.recording.recording import silent
+from wengert.recording.swapped_code import is_born
+from wengert.values.codes import code_of
+from wengert.values.identity_set import Functions
+
+SIGNATURES = Functions(inspect.signature, inspect.getfullargspec)
+"""Functions that return how a callable is declared."""
+
+
+def watched_signature(ask: Callable[..., Any], reads: Reads) -> Callable[..., Any]:
+    """Return the replacement of a function that returns a signature, which is a constant of the code."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        for f in _declared_by(args[0]) if len(args) == 1 and not kwargs else (None,):
+            if type(f) is types.FunctionType:
+                _guard_declaration(f, reads)
+            else:
+                reads.give_up(f"it asks for the signature of a {type(f).__name__}")
+        with silent():
+            return ask(*args, **kwargs)
+
+    return call
+
+
+def _declared_by(f: Any) -> Iterator[Any]:
+    """Yield the functions that declare the parameters of a callable; else something that is not a function."""
+    if type(f) is types.MethodType:
+        f = f.__func__
+    if type(f) is type:
+        for name in ("__new__", "__init__"):
+            raw, _ = lookup_with_owner(f, name)
+            if type(raw) is not types.WrapperDescriptorType and raw is not object.__new__:
+                yield from _declared_by(raw)
+        return
+    while type(f) is types.FunctionType:
+        yield f
+        f = vars(f).get("__wrapped__")
+        if f is None:
+            return
+    if type(f) not in CONSTANT_CALLABLES:
+        yield f
+
+
+def _guard_declaration(f: types.FunctionType, reads: Reads) -> None:
+    """Guard the parameters of a function; their defaults are inputs or guarded, as of a function that runs."""
+    if is_born(f):
+        return
+    accessor = reads.pin(f)
+    reads.entered(f, code_of(f))
+    for name in ("__wrapped__", "__signature__"):
+        if name in vars(f):
+            reads.guard_is(f"{accessor}.__dict__[{name!r}]", vars(f)[name])
+        else:
+            reads.add_guard(f"{name!r} not in {accessor}.__dict__")
