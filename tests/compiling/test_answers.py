@@ -122,3 +122,29 @@ def test_answers_about_the_process_are_asked_again(tmp_path: Path, monkeypatch: 
     monkeypatch.chdir(tmp_path.parent)
     found.append((compiled(2.0), f(2.0)))
     assert all([a == b for a, b in found]) and len({*found}) == 5
+
+
+KEY = "a"
+
+
+def is_hashable(thing: Any) -> bool:
+    try:
+        hash(thing)
+    except TypeError:
+        return False
+    return True
+
+
+def test_a_hash_of_a_constant_is_a_constant(monkeypatch: pytest.MonkeyPatch) -> None:
+    def f(x: Any) -> Any:
+        return x * (hash((KEY, 1)) % 7) if is_hashable(KEY) and not is_hashable([x]) else x
+
+    compiled = wg.compile(f, strict=True)
+    for key in "abcdef":
+        monkeypatch.setitem(globals(), "KEY", key)
+        assert compiled(2.0) == f(2.0)
+
+
+def test_a_hash_of_an_input_is_none() -> None:
+    with pytest.raises(wg.NotCompiledError, match="it calls hash of a float"):
+        wg.compile(lambda x: x * (hash(x) % 7), strict=True)(2.0)

@@ -107,6 +107,8 @@ def _replacement_of(f: Any, reads: Reads) -> Any:
         return functools.partial(WatchedFilters, reads) if f is warnings.catch_warnings else watched_effect(f, reads)
     if type(f) is types.FunctionType and f in SIGNATURES and not _is_inside_library():
         return watched_signature(f, reads)
+    if f is hash:
+        return _watched_hash(reads)
     if type(f) in _WITH_NAMES and f in ANSWERS:
         return watched_answer(f, reads)
     if type(f) is functools._lru_cache_wrapper:
@@ -135,6 +137,22 @@ _OF_LIBRARIES = Functions(
     warnings.warn, warnings.catch_warnings, warnings.simplefilter, warnings.filterwarnings, warnings.resetwarnings
 )
 """Functions whose calls by libraries are not made again."""
+
+
+def _watched_hash(reads: Reads) -> Callable[..., int]:
+    """Return the replacement of `hash`: that of a constant is one, too."""
+
+    def call(thing: Any, /) -> int:
+        is_constant = type(thing).__hash__ is None or all([type(part) in _CONSTANTS for part in nested_leaves(thing)])
+        if not is_constant and not _is_inside_library():
+            reads.give_up(f"it calls hash of a {type(thing).__name__}")
+        return hash(thing)
+
+    return call
+
+
+_CONSTANTS = {*ATOMS, type, types.FunctionType, *CONSTANT_CALLABLES}
+"""Types of values that are the same in each call for which the code serves."""
 
 
 def _watched_cached(f: Any, reads: Reads) -> Callable[..., Any]:
