@@ -303,6 +303,34 @@ def test_many_equations(f: Any, method: str) -> None:
     np.testing.assert_allclose(wg.jvp(loss, (p,), (direction,))[1], slope, rtol=1e-10)
 
 
+def test_what_changes_between_calls() -> None:
+    """A float, an array that is written into, one of indices, and a branch; the first calls are like those before."""
+    weights, order, seen = np.array([1.0, 2.0]), np.array([0, 1]), {"rate": 0.5, "grows": False}
+
+    def f(k):
+        def rates(t, y):
+            growth = 0.1 * y if seen["grows"] else -0.1 * y
+            return growth - k * seen["rate"] * weights * y[order]
+
+        return np.sum(integrate.solve_ivp(rates, (0.0, 1.0), [1.0, 3.0], **EXACT).y[:, -1])
+
+    def check_repeatedly() -> None:
+        wanted = (f(0.7 + 1e-5) - f(0.7 - 1e-5)) / 2e-5
+        np.testing.assert_allclose([wg.grad(f)(0.7) for _ in range(3)], wanted, rtol=1e-7)
+
+    check_repeatedly()
+    seen["rate"] = 0.8
+    check_repeatedly()
+    weights[:] = 2.0, 0.5
+    check_repeatedly()
+    order[:] = 1, 0
+    check_repeatedly()
+    seen["grows"] = True
+    check_repeatedly()
+    order[:] = 0, 1
+    check_repeatedly()
+
+
 def test_many_stiff_equations() -> None:
     p, direction = np.linspace(0.5, 1.5, 5), np.cos(np.arange(5.0))
 

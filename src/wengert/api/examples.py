@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.api.example_code import code_for
 from wengert.api.tangents import jvp_of_call
 from wengert.batching.axes import Examples, repeat_for_examples
 from wengert.batching.example import Program, ProgramInput, as_outer_variables, trace_program
@@ -144,21 +145,32 @@ class OnExamples:
 
     def _pushed(self, batches: Sequence[np.ndarray], directions: np.ndarray) -> np.ndarray:
         """Push directions of the last batch's examples, the same for all: an array (directions, examples, n)."""
-        *others, last = batches
-        count, (size, n) = len(directions), last.shape
+        count, (size, n) = len(directions), batches[-1].shape
         found = np.empty((count, size, n))
         for program, rows in self._groups or [(self._program, np.arange(size))]:
-            chunks = -(-rows.size * count * n // LARGEST_CHUNK)
-            for some in np.array_split(rows, min(chunks, rows.size)):
-                tangent = np.repeat(directions[:, None, :], some.size, axis=1)
-                given = [batch[some] for batch in others]
-                with warnings.catch_warnings(action="ignore", category=NoPathWarning):
-                    _, dots, _ = jvp_of_call(
-                        lambda y, program=program, given=given: self._played(program, [*given, y]),
-                        (last[some],), {}, (0,), (tangent,), size=count, quiet=True,
-                    )  # fmt: skip
-                found[:, some] = np.reshape(dots, tangent.shape)
+            given, code = [batch[rows] for batch in batches], code_for(program)
+            made = None if code is None else code.pushed(self._push, program, given, directions)
+            found[:, rows] = self._pushed_by_program(program, given, directions) if made is None else made
         return found
+
+    def _pushed_by_program(self, program: Program, batches: Sequence[np.ndarray], directions: np.ndarray) -> np.ndarray:
+        """Push directions through a program, a few examples at a time."""
+        count, (size, n) = len(directions), batches[-1].shape
+        found = np.empty((count, size, n))
+        for some in np.array_split(np.arange(size), min(-(-size * count * n // LARGEST_CHUNK), size)):
+            tangent = np.repeat(directions[:, None, :], some.size, axis=1)
+            found[:, some] = self._push(program, [batch[some] for batch in batches], tangent)
+        return found
+
+    def _push(self, program: Program, batches: Sequence[np.ndarray], tangent: np.ndarray) -> Any:
+        """Return the tangents of a program's results for tangents of the last batch. Errors: DiffersError."""
+        *others, last = batches
+        with warnings.catch_warnings(action="ignore", category=NoPathWarning):
+            _, dots, _ = jvp_of_call(
+                lambda y: self._played(program, [*others, y]), (last,), {}, (0,), (tangent,), size=len(tangent),
+                quiet=True,
+            )  # fmt: skip
+        return calling(active_recording())(np.reshape, dots, tangent.shape)
 
 
 def _pattern_of(tape: Tape) -> SparsityPattern:

@@ -1,0 +1,196 @@
+"""The generated code of derivatives of programs, kept for later programs with the same calls.
+
+A solver traces its function again in each call, and interprets the program on thousands of examples. The code runs on
+blocks of examples that fit into the processor's cache; all blocks have the same size, so that one code serves them.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert.api.taping import trace
+from wengert.batching.example import Program
+from wengert.batching.play import DiffersError
+from wengert.errors import WengertError
+from wengert.rulebook.registry import rules
+from wengert.tape.ops import Call, Constant, Variable, references, with_variables
+from wengert.values.numeric_trees import bits
+from wengert.values.specs import is_inexact
+
+BLOCK = 1 << 15
+"""About the most numbers in the tangents of a block."""
+FEWEST = 16
+"""The fewest examples of a block."""
+MOST = 8
+"""The most programs whose code is kept."""
+
+Pushed = Callable[[Program, Sequence[np.ndarray], np.ndarray], np.ndarray]
+"""A function from a program, batches and tangents of the last batch to the tangents of the results."""
+
+
+class ProgramCode:
+    """The code that pushes tangents through programs with equal calls; it is generated for the second of these."""
+
+    def __init__(self, key: Any) -> None:
+        self._key, self._rules, self._is_new = key, rules.version, True
+        self._codes: dict[tuple[int, ...], Callable[..., Any]] = {}
+
+    def fits(self, key: Any) -> bool:
+        """Whether this is the code of programs with this key."""
+        return self._rules == rules.version and self._key == key
+
+    def pushed(
+        self, interpret: Pushed, program: Program, batches: Sequence[np.ndarray], directions: np.ndarray
+    ) -> np.ndarray | None:
+        """Push directions of the last batch's examples; None if there is no code that runs on these."""
+        if self._is_new or not len(batches[0]):
+            self._is_new = False
+            return None
+        count, (size, n) = len(directions), batches[-1].shape
+        found = np.empty((count, size, n))
+        block = _block(count * n, size)
+        tangent = np.repeat(directions[:, None, :], block, axis=1)
+        constants = _constants(program)
+        try:
+            for start in range(0, size, block):
+                some = [_filled(batch[start : start + block], block) for batch in batches]
+                code = self._codes.get(tangent.shape) or self._generated(interpret, program, some, tangent)
+                made = np.reshape(code(some, tangent, constants), tangent.shape)
+                found[:, start : start + block] = made[:, : size - start]
+        except (WengertError, DiffersError):
+            return None
+        return found if np.all(np.isfinite(found)) else None
+
+    def _generated(
+        self, interpret: Pushed, program: Program, batches: Sequence[np.ndarray], tangent: np.ndarray
+    ) -> Callable[..., Any]:
+        """Return the code for tangents of this shape. Errors: WengertError, DiffersError."""
+
+        def push(batches: Sequence[np.ndarray], tangent: np.ndarray, constants: Sequence[np.ndarray]) -> Any:
+            with _Constants(program, constants):
+                return interpret(program, batches, tangent)
+
+        _, tape = trace(push, batches, tangent, _constants(program))
+        made: Callable[..., Any] = tape.optimise().compile()
+        self._codes[tangent.shape] = made
+        return made
+
+
+_codes: list[ProgramCode] = []
+"""The last codes, the latest first."""
+
+
+def code_for(program: Program) -> ProgramCode | None:
+    """Return the code for a program and others with its calls; None if it has arguments that cannot be compared."""
+    try:
+        key = _program_key(program)
+    except _IncomparableError:
+        return None
+    for code in [*_codes]:
+        if code.fits(key):
+            return code
+    made = ProgramCode(key)
+    _codes.insert(0, made)
+    del _codes[MOST:]
+    return made
+
+
+def _block(numbers: int, size: int) -> int:
+    """Return the number of examples in a block, with so many numbers for each: a power of two."""
+    block = FEWEST
+    while block < size and 2 * block * numbers <= BLOCK:
+        block *= 2
+    return block
+
+
+def _filled(batch: np.ndarray, size: int) -> np.ndarray:
+    """Return a batch of this size: the last example is repeated."""
+    return batch if len(batch) == size else np.concatenate([batch, np.repeat(batch[-1:], size - len(batch), axis=0)])
+
+
+class _IncomparableError(Exception):
+    """An argument in a program that may differ although it compares equal."""
+
+
+def _program_key(program: Program) -> Any:
+    """Return a key that programs share if and only if they compute the same from their inputs and constants."""
+    sources = [(np.shape(source.value)[1:], source.is_batch) for source in program.sources]
+    return sources, [_op_key(op) for op in program.tape], _argument_key(program.result)
+
+
+def _op_key(op: Any) -> Any:
+    is_fixed = op.guard if isinstance(op, Call) else isinstance(op, Constant)
+    form = _argument_key(op.val) if is_fixed else _form(op.val)
+    if not isinstance(op, Call):
+        return type(op), form
+    if isinstance(op.fn, Variable | types.MethodType):
+        raise _IncomparableError
+    return op.fn, form, op.guard, _argument_key(op.args), _argument_key(op.kwargs)
+
+
+def _form(value: Any) -> Any:
+    return (value.shape, value.dtype, value.strides) if isinstance(value, np.ndarray) else type(value)
+
+
+def _argument_key(arg: Any) -> Any:
+    """Return the key of an argument; arrays of floats, which are inputs of the code, share it if their shapes agree."""
+    if isinstance(arg, Variable):
+        return Variable, arg.id
+    if isinstance(arg, tuple | list):
+        return type(arg), [_argument_key(part) for part in arg]
+    if isinstance(arg, dict):
+        return {key: _argument_key(part) for key, part in arg.items()}
+    if isinstance(arg, slice):
+        return slice, _argument_key((arg.start, arg.stop, arg.step))
+    if type(arg) is np.ndarray and not arg.dtype.hasobject:
+        return _form(arg), None if is_inexact(arg) else bits(arg)
+    if isinstance(arg, np.generic | float | complex):
+        return type(arg), bits(arg)
+    if isinstance(arg, int | str | bytes | type | np.dtype | None):
+        return type(arg), arg
+    raise _IncomparableError
+
+
+def _constants(program: Program) -> list[Any]:
+    """Return the constants of a program that are inputs of its code: those of floats, in order."""
+    return [value for op in program.tape for value in _constants_of(op)]
+
+
+def _constants_of(op: Any) -> list[Any]:
+    if isinstance(op, Constant):
+        return [op.val] if is_inexact(op.val) else []
+    if not isinstance(op, Call):
+        return []
+    return [array for array in references((op.args, op.kwargs), np.ndarray) if is_inexact(array)]
+
+
+class _Constants:
+    """A context in which a program has other constants."""
+
+    def __init__(self, program: Program, constants: Sequence[Any]) -> None:
+        self._ops, self._given = list(program.tape), iter(constants)
+        self._kept: list[tuple[Any, str, Any]] = []
+
+    def __enter__(self) -> None:
+        for op in self._ops:
+            if isinstance(op, Constant) and is_inexact(op.val):
+                self._set(op, "val", next(self._given))
+            elif isinstance(op, Call):
+                self._set(op, "args", with_variables(op.args, self._other, np.ndarray))
+                self._set(op, "kwargs", with_variables(op.kwargs, self._other, np.ndarray))
+
+    def _other(self, array: np.ndarray) -> Any:
+        """Return the next constant for an array of floats, and a copy of another array, into which users may write."""
+        return next(self._given) if is_inexact(array) else array.copy()
+
+    def _set(self, op: Any, name: str, value: Any) -> None:
+        self._kept.append((op, name, getattr(op, name)))
+        setattr(op, name, value)
+
+    def __exit__(self, *_: object) -> None:
+        for op, name, value in self._kept:
+            setattr(op, name, value)
