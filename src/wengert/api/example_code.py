@@ -123,7 +123,7 @@ def _program_key(program: Program) -> Any:
 
 
 def _op_key(op: Any) -> Any:
-    is_fixed = op.guard if isinstance(op, Call) else isinstance(op, Constant)
+    is_fixed = op.guard if isinstance(op, Call) else isinstance(op, Constant) and not is_inexact(op.val)
     form = _argument_key(op.val) if is_fixed else _form(op.val)
     if not isinstance(op, Call):
         return type(op), form
