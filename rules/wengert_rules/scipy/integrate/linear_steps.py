@@ -76,17 +76,17 @@ class CollocationSteps(LinearSteps):
         self.A, self.B, self.h, self.J = A, B, h[:, None, None], J
         steps, stages, n = J.shape[:3]
         size = stages * n
-        blocks = -self.h[..., None, None] * np.einsum("kiab,ij->kiajb", J, A)
-        self.matrices = np.eye(size) + blocks.reshape(steps, size, size)
-        self.per_unit = np.linalg.solve(self.matrices, J.reshape(steps, size, n)).reshape(J.shape)
+        blocks = -self.h[..., None, None] * (J[:, :, :, None] * A[:, None, :, None])
+        self.inverse = np.linalg.inv(np.eye(size) + blocks.reshape(steps, size, size))
+        self.per_unit = (self.inverse @ J.reshape(steps, size, n)).reshape(J.shape)
         self.growth = np.eye(n) + self._moved(self.per_unit, B)
 
     def _within_steps(self, r: np.ndarray) -> np.ndarray:
-        return np.linalg.solve(self.matrices, r.reshape(*self.matrices.shape[:2], -1)).reshape(r.shape)
+        return (self.inverse @ r.reshape(*self.inverse.shape[:2], -1)).reshape(r.shape)
 
     def _transposed_within_steps(self, found: np.ndarray) -> np.ndarray:
-        transposed = np.swapaxes(self.matrices, -1, -2)
-        return np.linalg.solve(transposed, found.reshape(*transposed.shape[:2], -1)).reshape(found.shape)
+        transposed = np.swapaxes(self.inverse, -1, -2)
+        return (transposed @ found.reshape(*transposed.shape[:2], -1)).reshape(found.shape)
 
 
 class LargeSteps(LinearSteps):

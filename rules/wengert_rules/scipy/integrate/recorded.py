@@ -6,12 +6,12 @@ An explicit method has its own stages. For the others we take those of Radau's m
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 from scipy.integrate import DOP853, RK23, RK45, solve_ivp
+from scipy.integrate._ivp.lsoda import LsodaDenseOutput
 
 from wengert_rules.scipy.integrate.linear_steps import CollocationSteps, LargeSteps, LinearSteps
 from wengert_rules.scipy.integrate.steps import RADAU_A, RADAU_C
@@ -91,6 +91,7 @@ _P = np.array([
 ])  # fmt: skip
 RADAU = Tableau(RADAU_A, RADAU_A[-1], RADAU_C, 3, powers(3), _P.T @ RADAU_A)
 """Radau IIA of order 5, which interpolates by the collocation polynomial."""
+RADAU_INVERSE = np.linalg.inv(RADAU_A)
 TABLEAUX = {RK23: with_end(RK23), RK45: with_end(RK45), DOP853: with_extra_stages()}
 
 
@@ -202,16 +203,31 @@ def collocated(native: Any, parts: int) -> Steps | None:
     if len(native.interpolants) != len(native.ts) - 1 or not np.all(np.diff(native.ts)):
         return None
     inner = (np.arange(parts)[:, None] + [0.0, *RADAU.C]).ravel() / parts
-    ends = pairwise(native.ts)
-    found = [path(t + (end - t) * inner).T for path, (t, end) in zip(native.interpolants, ends, strict=True)]
-    at_stages = np.reshape(found, (-1, 1 + RADAU.C.size, np.shape(found)[-1]))
+    at_stages = interpolated(native, inner)
+    at_stages = np.reshape(at_stages, (-1, 1 + RADAU.C.size, at_stages.shape[-1]))
     times = refined(native.ts, parts)
     starts = np.concatenate([at_stages[:1, 0], at_stages[:-1, -1]])
-    slopes = np.linalg.solve(RADAU.A, at_stages[:, 1:] - starts[:, None]) / np.diff(times)[:, None, None]
+    slopes = RADAU_INVERSE @ (at_stages[:, 1:] - starts[:, None]) / np.diff(times)[:, None, None]
     if not np.all(np.isfinite(slopes)):
         return None
     values = np.concatenate([starts, at_stages[-1:, -1]])
     return Steps(RADAU, times, values, slopes, np.ones(slopes.shape[:2], bool))
+
+
+def interpolated(native: Any, inner: np.ndarray) -> np.ndarray:
+    """The values at some parts of each step: an array (steps, parts, equations)."""
+    paths, starts, lengths = native.interpolants, native.ts[:-1], np.diff(native.ts)
+    times = starts[:, None] + lengths[:, None] * inner
+    if not all([type(path) is LsodaDenseOutput for path in paths]):
+        return np.array([path(t).T for path, t in zip(paths, times, strict=True)])
+    terms = max([path.p.size for path in paths])
+    coefficients = np.zeros((len(paths), terms, paths[0].yh.shape[0]))
+    for into, path in zip(coefficients, paths, strict=True):
+        into[: path.p.size] = path.yh.T
+    x = (times - [[path.t] for path in paths]) / [[path.h] for path in paths]
+    powers_of_x = np.repeat(x[:, :, None], terms, axis=2)
+    powers_of_x[:, :, 0] = 1.0
+    return np.multiply.accumulate(powers_of_x, axis=2) @ coefficients
 
 
 def refined(times: Any, parts: int) -> Any:
