@@ -212,9 +212,11 @@ def test_branches_on_time_and_state() -> None:
 
     p = np.array([0.3, 0.7])
     near = np.array([[1 / 0.7 * (1 - np.exp(-0.35)), 0.0]])  # ∂y/∂p₀ at 0.5: y' = p₀ - p₁ y
-    found = wg.jacobian(f)(p)
-    np.testing.assert_allclose(found[0, 0], near[0, 0], rtol=1e-8)
-    np.testing.assert_allclose(found, (wg.ngradient(lambda p: f(p)[0], p)[0], *found[1:]), rtol=1e-5)
+    by_differences = wg.ngradient(lambda p: f(p)[0], p)[0]
+    for _ in range(3):  # by generated code from the second on
+        found = wg.jacobian(f)(p)
+        np.testing.assert_allclose(found[0, 0], near[0, 0], rtol=1e-8)
+        np.testing.assert_allclose(found, (by_differences, *found[1:]), rtol=1e-5)
 
 
 class Motor:
@@ -329,6 +331,33 @@ def test_what_changes_between_calls() -> None:
     check_repeatedly()
     order[:] = 0, 1
     check_repeatedly()
+
+
+def test_by_which_mode() -> None:
+    """y = y₀ exp(-kt), by every first derivative, and by derivatives of these in their seeds."""
+
+    def f(k):
+        return integrate.solve_ivp(lambda t, y: -k * y, (0.0, 2.0), [3.0, 1.0], **EXACT).y[:, -1]
+
+    k, seed = np.array([0.5, 0.7]), np.array([1.0, 2.0])
+    wanted = np.diag(-2.0 * np.array([3.0, 1.0]) * np.exp(-2.0 * k))
+    for _ in range(3):
+        pull, push = wg.vjp(f, k)[1], wg.linearize(f, k)[1]
+        for found in (wg.jacobian(f)(k), wg.jacrev(f)(k), wg.jacobian(lambda d: push(d))(seed)):
+            np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-12)
+        np.testing.assert_allclose(wg.jacobian(lambda c: pull(c)[0])(seed), wanted, rtol=1e-6, atol=1e-12)
+
+
+def test_products_of_zero_and_infinity() -> None:
+    """y log y has an infinite derivative at 0, where the other branch holds."""
+
+    def f(k):
+        rates = lambda t, y: np.where(y > 0, -k * y * np.log(y), 0.0)
+        return np.sum(integrate.solve_ivp(rates, (0.0, 1.0), [0.5, 0.0], **EXACT).y[:, -1])
+
+    with np.errstate(all="ignore"):
+        wanted = (f(0.7 + 1e-5) - f(0.7 - 1e-5)) / 2e-5
+        np.testing.assert_allclose([wg.grad(f)(0.7) for _ in range(3)], wanted, rtol=1e-7)
 
 
 def test_many_stiff_equations() -> None:

@@ -33,51 +33,57 @@ Pushed = Callable[[Program, Sequence[np.ndarray], np.ndarray], np.ndarray]
 
 
 class ProgramCode:
-    """The code that pushes tangents through programs with equal calls; it is generated for the second of these."""
+    """The code of programs with equal calls, and of their derivatives; it is generated for the second of these."""
 
     def __init__(self, key: Any) -> None:
-        self._key, self._rules, self._is_new = key, rules.version, True
-        self._codes: dict[tuple[int, ...], Callable[..., Any]] = {}
+        self._key, self._rules, self.is_new = key, rules.version, True
+        self._codes: dict[Any, Callable[..., Any]] = {}
 
     def fits(self, key: Any) -> bool:
         """Whether this is the code of programs with this key."""
         return self._rules == rules.version and self._key == key
 
+    def run(self, f: Callable[..., Any], kind: Any, args: Sequence[Any]) -> Any:
+        """Return `f(*args)` by code for all arguments of these shapes; the `kind` tells the functions apart.
+
+        Errors: WengertError, DiffersError.
+        """
+        form = kind, _shapes(args)
+        if form not in self._codes:
+            _, tape = trace(f, *args)
+            self._codes[form] = tape.optimise().compile()
+        return self._codes[form](*args)
+
     def pushed(
-        self, interpret: Pushed, program: Program, batches: Sequence[np.ndarray], directions: np.ndarray
+        self, push: Pushed, program: Program, batches: Sequence[np.ndarray], directions: np.ndarray
     ) -> np.ndarray | None:
         """Push directions of the last batch's examples; None if there is no code that runs on these."""
-        if self._is_new or not len(batches[0]):
-            self._is_new = False
+        if self.is_new or not len(batches[0]):
+            self.is_new = False
             return None
         count, (size, n) = len(directions), batches[-1].shape
         found = np.empty((count, size, n))
-        block = _block(count * n, size)
+        block = block_size(count * n, size)
         tangent = np.repeat(directions[:, None, :], block, axis=1)
-        constants = _constants(program)
+        constants = constants_of(program)
+
+        def push_block(tangent: np.ndarray, constants: Sequence[Any], *batches: np.ndarray) -> Any:
+            with with_constants(program, constants):
+                return push(program, batches, tangent)
+
         try:
             for start in range(0, size, block):
-                some = [_filled(batch[start : start + block], block) for batch in batches]
-                code = self._codes.get(tangent.shape) or self._generated(interpret, program, some, tangent)
-                made = np.reshape(code(some, tangent, constants), tangent.shape)
+                some = [filled(batch[start : start + block], block) for batch in batches]
+                made = np.reshape(self.run(push_block, "slopes", (tangent, constants, *some)), tangent.shape)
                 found[:, start : start + block] = made[:, : size - start]
         except (WengertError, DiffersError):
             return None
         return found if np.all(np.isfinite(found)) else None
 
-    def _generated(
-        self, interpret: Pushed, program: Program, batches: Sequence[np.ndarray], tangent: np.ndarray
-    ) -> Callable[..., Any]:
-        """Return the code for tangents of this shape. Errors: WengertError, DiffersError."""
 
-        def push(batches: Sequence[np.ndarray], tangent: np.ndarray, constants: Sequence[np.ndarray]) -> Any:
-            with _Constants(program, constants):
-                return interpret(program, batches, tangent)
-
-        _, tape = trace(push, batches, tangent, _constants(program))
-        made: Callable[..., Any] = tape.optimise().compile()
-        self._codes[tangent.shape] = made
-        return made
+def _shapes(args: Any) -> Any:
+    """Return the shapes of arguments, also in tuples and lists."""
+    return tuple([_shapes(arg) if isinstance(arg, tuple | list) else np.shape(arg) for arg in args])
 
 
 _codes: list[ProgramCode] = []
@@ -99,7 +105,7 @@ def code_for(program: Program) -> ProgramCode | None:
     return made
 
 
-def _block(numbers: int, size: int) -> int:
+def block_size(numbers: int, size: int) -> int:
     """Return the number of examples in a block, with so many numbers for each: a power of two."""
     block = FEWEST
     while block < size and 2 * block * numbers <= BLOCK:
@@ -107,7 +113,7 @@ def _block(numbers: int, size: int) -> int:
     return block
 
 
-def _filled(batch: np.ndarray, size: int) -> np.ndarray:
+def filled(batch: np.ndarray, size: int) -> np.ndarray:
     """Return a batch of this size: the last example is repeated."""
     return batch if len(batch) == size else np.concatenate([batch, np.repeat(batch[-1:], size - len(batch), axis=0)])
 
@@ -155,7 +161,7 @@ def _argument_key(arg: Any) -> Any:
     raise _IncomparableError
 
 
-def _constants(program: Program) -> list[Any]:
+def constants_of(program: Program) -> list[Any]:
     """Return the constants of a program that are inputs of its code: those of floats, in order."""
     return [value for op in program.tape for value in _constants_of(op)]
 
@@ -168,7 +174,7 @@ def _constants_of(op: Any) -> list[Any]:
     return [array for array in references((op.args, op.kwargs), np.ndarray) if is_inexact(array)]
 
 
-class _Constants:
+class with_constants:
     """A context in which a program has other constants."""
 
     def __init__(self, program: Program, constants: Sequence[Any]) -> None:

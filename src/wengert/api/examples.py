@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from wengert.api.example_code import code_for
+from wengert.api.batch_calls import BatchCall, called_by_code
+from wengert.api.example_code import code_for, constants_of
 from wengert.api.tangents import jvp_of_call
 from wengert.batching.axes import Examples, repeat_for_examples
 from wengert.batching.example import Program, ProgramInput, as_outer_variables, trace_program
 from wengert.batching.play import DiffersError, play_batched
 from wengert.errors import NoBatchingRuleWarning, NoPathWarning
-from wengert.hooks.solver_callbacks import unseen
+from wengert.hooks.solver_callbacks import order, unseen
 from wengert.recording.pullback_reads import FarReach
 from wengert.recording.recording import Recording, calling
 from wengert.recording.session import active_recording
@@ -55,7 +56,8 @@ class OnExamples:
         """Return the results for all examples, along the first axis. None if they cannot be computed together."""
         try:
             if self._groups is None:
-                return self._played(self._program, batches)
+                found = self._by_code(batches)
+                return self._played(self._program, batches) if found is None else found
         except DiffersError:
             self._groups = self._groups_of(batches)
         if not self._groups:
@@ -68,6 +70,15 @@ class OnExamples:
             return None
         order = np.argsort(np.concatenate([rows for _, rows in self._groups]))
         return call(operator.getitem, call(np.concatenate, parts), order)
+
+    def _by_code(self, batches: Sequence[np.ndarray]) -> Any:
+        """Return the results by generated code, for a first derivative; None if there is none."""
+        watching, code = active_recording(), code_for(self._program)
+        if code is None or code.is_new or watching is not self._outer or order() != 1 or not len(batches[0]):
+            return None
+        batch_call = BatchCall(code, self._program, len(batches), self._played)
+        with as_outer_variables(self._program, watching):
+            return called_by_code(calling(watching), batch_call, [*batches, *constants_of(self._program)])
 
     def is_put_back(self) -> bool:
         """Put back what the function has changed outside since its trace; return whether it had changed anything."""
