@@ -2,33 +2,42 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 from sampling import values
-from scipy import sparse
 
 import wengert as wg
 from wengert_rules.scipy.integrate.linear_steps import (
     CollocationSteps,
+    DenseJacobians,
     LargeSteps,
     LinearSteps,
+    SparseJacobians,
     changes_of_slopes,
     residuals_of_slopes,
 )
 from wengert_rules.scipy.integrate.steps import RADAU_A
 
+
+class Pattern(NamedTuple):
+    """The form of a pattern of nonzeros, and their places."""
+
+    shape: tuple[int, int]
+    rows: np.ndarray
+    indices: np.ndarray
+
+
 A, B, H = np.array([[0.0, 0.0, 0.0], [0.5, 0.0, 0.0], [0.0, 0.7, 0.0]]), np.array([0.2, 0.3, 0.5]), np.array([0.3, 0.2])
 J = values(2, 3, 2, 2, low=-1)
-DENSE = J.reshape(6, 2, 2)
-SPARSE = [sparse.csr_array(matrix) for matrix in DENSE]
+SPARSE = SparseJacobians(Pattern((2, 2), *np.divmod(np.arange(4), 2)), J.reshape(6, 4)[::-1], np.arange(6)[::-1])
 R, WEIGHTS = values(2, 3, 2), values(2, 3, 2, low=-1)
 CASES = {
     "explicit": (A, B, LinearSteps(A, B, H, J)),
     "implicit": (RADAU_A, RADAU_A[-1], CollocationSteps(RADAU_A, RADAU_A[-1], H, J)),
-    "dense": (A, B, LargeSteps(A, B, H, DENSE.__getitem__, np.swapaxes(DENSE, 1, 2).__getitem__)),
-    "sparse": (A, B, LargeSteps(A, B, H, SPARSE.__getitem__, [matrix.T for matrix in SPARSE].__getitem__)),
+    "dense": (A, B, LargeSteps(A, B, H, DenseJacobians(J.reshape(6, 2, 2)))),
+    "sparse": (A, B, LargeSteps(A, B, H, SPARSE)),
 }
 
 

@@ -140,7 +140,7 @@ class OnExamples:
         if 2 * int(colours.max(initial=-1) + 1) > n:
             return None
         found = self._pushed(batches, np.array([*seed_vectors(colours)]).reshape(-1, n))
-        return pattern, found[colours[pattern.indices], :, pattern.rows].T
+        return pattern, np.ascontiguousarray(found[colours[pattern.indices], :, pattern.rows].T)
 
     def _pattern(self, n: int) -> Csr | None:
         """Return the pattern of all Jacobians. None if it may differ between the examples of a program."""
@@ -156,16 +156,19 @@ class OnExamples:
 
     def _pushed(self, batches: Sequence[np.ndarray], directions: np.ndarray) -> np.ndarray:
         """Push directions of the last batch's examples, the same for all: an array (directions, examples, n)."""
-        count, (size, n) = len(directions), batches[-1].shape
-        found = np.empty((count, size, n))
-        for program, rows in self._groups or [(self._program, np.arange(size))]:
-            given, code = [batch[rows] for batch in batches], code_for(program)
-            made = None if code is None else code.pushed(self._push, program, given, directions)
-            found[:, rows] = self._pushed_by_program(program, given, directions) if made is None else made
+        if self._groups is None:
+            return self._pushed_by_program(self._program, batches, directions)
+        found = np.empty((len(directions), *batches[-1].shape))
+        for program, rows in self._groups:
+            found[:, rows] = self._pushed_by_program(program, [batch[rows] for batch in batches], directions)
         return found
 
     def _pushed_by_program(self, program: Program, batches: Sequence[np.ndarray], directions: np.ndarray) -> np.ndarray:
-        """Push directions through a program, a few examples at a time."""
+        """Push directions through a program: by its code, or interpreted on a few examples at a time."""
+        code = code_for(program)
+        made = None if code is None else code.pushed(self._push, program, batches, directions)
+        if made is not None:
+            return made
         count, (size, n) = len(directions), batches[-1].shape
         found = np.empty((count, size, n))
         for some in np.array_split(np.arange(size), min(-(-size * count * n // LARGEST_CHUNK), size)):

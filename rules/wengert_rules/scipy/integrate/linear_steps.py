@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from wengert.extend import batching, linear, vjp_rule
 
@@ -89,16 +89,49 @@ class CollocationSteps(LinearSteps):
         return (transposed @ found.reshape(*transposed.shape[:2], -1)).reshape(found.shape)
 
 
+class DenseJacobians:
+    """The Jacobians of all stages, and their products with vectors or the columns of matrices."""
+
+    def __init__(self, J: np.ndarray) -> None:
+        self.J = J
+
+    def product(self, stage: int, x: np.ndarray) -> np.ndarray:
+        """Return J x."""
+        return self.J[stage] @ x
+
+    def transposed(self, stage: int, x: np.ndarray) -> np.ndarray:
+        """Return Jᵀ x."""
+        return self.J[stage].T @ x
+
+
+class SparseJacobians:
+    """The same for Jacobians that have one pattern: stage k has the entries at `places[k]`."""
+
+    def __init__(self, pattern: Any, entries: np.ndarray, places: np.ndarray) -> None:
+        self.shape, self.rows, self.columns = pattern.shape, pattern.rows, pattern.indices
+        self.entries, self.places = entries, places
+
+    def product(self, stage: int, x: np.ndarray) -> np.ndarray:
+        """Return J x."""
+        return self._summed(stage, x, self.rows, self.columns)
+
+    def transposed(self, stage: int, x: np.ndarray) -> np.ndarray:
+        """Return Jᵀ x."""
+        return self._summed(stage, x, self.columns, self.rows)
+
+    def _summed(self, stage: int, x: np.ndarray, to: np.ndarray, of: np.ndarray) -> np.ndarray:
+        """Return the sums, at the places `to`, of entries times those of x at the places `of`."""
+        entries = self.entries[self.places[stage]]
+        if x.ndim == 1:
+            return np.bincount(to, entries * x[of], len(x))
+        return sparse.coo_array((entries, (to, of)), self.shape) @ x
+
+
 class LargeSteps(LinearSteps):
-    """The same equations, stage by stage, for Jacobians that are too large to multiply with each other.
+    """The same equations, stage by stage, for Jacobians that are too large to multiply with each other."""
 
-    `J(k)` and `transpose(k)` are the Jacobian of stage k and its transpose.
-    """
-
-    def __init__(
-        self, A: np.ndarray, B: np.ndarray, h: np.ndarray, J: Callable[[int], Any], transpose: Callable[[int], Any]
-    ) -> None:
-        self.A, self.B, self.h, self.jacobian, self.transpose = A, B, h, J, transpose
+    def __init__(self, A: np.ndarray, B: np.ndarray, h: np.ndarray, jacobians: Any) -> None:
+        self.A, self.B, self.h, self.jacobians = A, B, h, jacobians
 
     def solved(self, r: np.ndarray) -> np.ndarray:
         found = _examples_last(r)
@@ -109,7 +142,7 @@ class LargeSteps(LinearSteps):
             slopes = found[k].reshape(stages, -1)
             for i in range(stages):
                 moved = eta + self.h[k] * (self.A[i, :i] @ slopes[:i]).reshape(of_stage)
-                found[k, i] += self.jacobian(k * stages + i) @ moved
+                found[k, i] += self.jacobians.product(k * stages + i, moved)
             eta += self.h[k] * (self.B @ slopes).reshape(of_stage)
         return _examples_first(found, r.ndim)
 
@@ -118,13 +151,14 @@ class LargeSteps(LinearSteps):
         steps, stages, *of_stage = found.shape[: kappa_bar.ndim]
         found = found.reshape(steps, stages, *of_stage)
         eta_bar = np.zeros(of_stage)
+        moved = np.empty((stages, eta_bar.size))  # the cotangents of the values at the stages
         for k in range(steps - 1, -1, -1):
-            slopes = found[k].reshape(stages, -1)
+            slopes, weights = found[k].reshape(stages, -1), self.h[k] * self.A.T
             slopes += np.outer(self.h[k] * self.B, eta_bar)
             for i in range(stages - 1, -1, -1):
-                moved = self.transpose(k * stages + i) @ found[k, i]
-                eta_bar += moved
-                slopes[:i] += np.outer(self.h[k] * self.A[i, :i], moved)
+                slopes[i] += weights[i, i + 1 :] @ moved[i + 1 :]
+                moved[i] = self.jacobians.transposed(k * stages + i, found[k, i]).ravel()
+            eta_bar += moved.sum(axis=0).reshape(of_stage)
         return _examples_first(found, kappa_bar.ndim)
 
 

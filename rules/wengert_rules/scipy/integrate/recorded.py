@@ -5,15 +5,20 @@ An explicit method has its own stages. For the others we take those of Radau's m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 from scipy.integrate import DOP853, RK23, RK45, solve_ivp
 from scipy.integrate._ivp.lsoda import LsodaDenseOutput
 
-from wengert_rules.scipy.integrate.linear_steps import CollocationSteps, LargeSteps, LinearSteps
+from wengert_rules.scipy.integrate.linear_steps import (
+    CollocationSteps,
+    DenseJacobians,
+    LargeSteps,
+    LinearSteps,
+    SparseJacobians,
+)
 from wengert_rules.scipy.integrate.steps import RADAU_A, RADAU_C
 
 SMALL = 48
@@ -119,7 +124,9 @@ class Steps:
         is_implicit = self.tableau is RADAU
         found = f.sparse_slopes(*self.points) if n > SMALL else None
         if found is not None and not is_implicit:
-            return LargeSteps(A, B, h, *self._sparse(*found))
+            pattern, entries = found
+            entries = np.concatenate([entries, np.zeros((1, entries.shape[1]))])
+            return LargeSteps(A, B, h, SparseJacobians(pattern, entries, self.back.ravel()))
         if n > LARGEST or self.back.size * n * n > MOST:
             return None
         J = np.zeros((self.back.size, n, n))
@@ -130,19 +137,7 @@ class Steps:
         if is_implicit or n <= SMALL:
             kind = CollocationSteps if is_implicit else LinearSteps
             return kind(A, B, h, J.reshape(*self.slopes.shape, n))
-        return LargeSteps(A, B, h, J.__getitem__, np.swapaxes(J, 1, 2).__getitem__)
-
-    def _sparse(self, pattern: Any, entries: np.ndarray) -> Iterator[Callable[[int], Any]]:
-        """Yield the functions from the place of a stage to its sparse Jacobian, and to the transpose."""
-        whole, places = np.concatenate([entries, np.zeros((1, entries.shape[1]))]), self.back.ravel().tolist()
-        for kind in (sparse.csr_array, sparse.csc_array):
-            matrix = kind((whole[0], pattern.indices, pattern.indptr), shape=pattern.shape)
-
-            def at(stage: int, matrix: Any = matrix) -> Any:
-                matrix.data = whole[places[stage]]
-                return matrix
-
-            yield at
+        return LargeSteps(A, B, h, DenseJacobians(J))
 
     def agree(self, found: np.ndarray, linear: LinearSteps, tolerance: np.ndarray) -> bool:
         """Whether `found`, f on all stages, are the slopes.
