@@ -119,16 +119,74 @@ def test_a_stiff_problem_in_small_numbers() -> None:
     np.testing.assert_allclose(found, wanted, rtol=1e-4)
 
 
-def test_the_time_of_an_event() -> None:
-    """y = exp(at) is 2 at log(2)/a; methods that are not followed refuse it."""
+METHODS = ["RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA"]
 
-    def doubled(a, method="RK45"):
-        words = {"events": lambda t, y: y[0] - 2.0, "rtol": 1e-9, "atol": 1e-9, "method": method}
-        return integrate.solve_ivp(lambda t, y: a * y, (0, 3), [1.0], **words).t_events[0][0]
 
-    np.testing.assert_allclose(wg.grad(doubled)(0.7), -np.log(2) / 0.49, rtol=1e-6)
+def landed(t, y, g, height, speed):
+    return y[0]
+
+
+landed.terminal, landed.direction = True, -1
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_events(method: str) -> None:
+    """A ball is thrown up, is highest at v/g, and lands at (v + √(v² + 2gh))/g with minus that root as its speed."""
+
+    def thrown(p, **words):
+        events = [landed, lambda t, y, *args: y[1], lambda t, y, *args: y[0] + 1.0]
+        rates = lambda t, y, g, h, v: [y[1], -g]
+        words = {"method": method, "events": events, "args": tuple(p), **EXACT, **words}
+        return integrate.solve_ivp(rates, (0.0, 10.0), p[1:], **words)
+
+    def times(p, **words):
+        found = thrown(p, **words)
+        assert found.status == 1
+        assert not len(found.t_events[2])
+        y_top, y_end = found.y_events[1][0], found.y_events[0][0]
+        end = [found.t[-1], found.y[1, -1]] if "t_eval" not in words else [found.t_events[0][-1], y_end[1]]
+        return np.array([found.t_events[0][0], found.t_events[1][0], y_top[0], y_end[1], *end])
+
+    def closed(p):
+        g, h, v = p
+        root = np.sqrt(v * v + 2 * g * h)
+        return np.array([(v + root) / g, v / g, h + v * v / (2 * g), -root, (v + root) / g, -root])
+
+    p = np.array([9.8, 1.0, 3.0])
+    for words in ({}, {"dense_output": True}, {"t_eval": [0.1, 0.2]}):
+        y, found = wg.value_and_jacobian(lambda p, words=words: times(p, **words))(p)
+        np.testing.assert_array_equal(y, times(p, **words))
+        np.testing.assert_allclose(found, wg.jacobian(closed)(p), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("method", ["RK23", "RK45", "DOP853", "Radau", "LSODA"])
+def test_an_event_that_happens_again(method: str) -> None:
+    """sin(ωt) is 0 at nπ/ω, which has the second derivative 2nπ/ω³."""
+
+    def zeros(w):
+        words = {"events": lambda t, y: y[0], "method": method, "rtol": 1e-8, "atol": 1e-8}
+        y0 = [np.sin(0.1 * w), w * np.cos(0.1 * w)]
+        return integrate.solve_ivp(lambda t, y: [y[1], -w * w * y[0]], (0.1, 7.0), y0, **words).t_events[0]
+
+    n = np.arange(1, 3)
+    np.testing.assert_allclose(wg.jacobian(zeros)(1.3), -n * np.pi / 1.69, rtol=1e-4)
+    np.testing.assert_allclose(wg.jacobian(wg.jacobian(zeros))(1.3), 2 * n * np.pi / 1.3**3, rtol=1e-3)
+
+
+def test_an_event_that_counts_its_calls() -> None:
+    """It is traced where SciPy's method is, and else refused."""
+    counts = []
+
+    def doubled(a, method):
+        def event(t, y):
+            counts.append(t)
+            return y[0] - 2.0
+
+        return integrate.solve_ivp(lambda t, y: a * y, (0, 3), [1.0], method, events=event, **EXACT).t_events[0][0]
+
+    np.testing.assert_allclose(wg.grad(doubled)(0.7, "RK45"), -np.log(2) / 0.49, rtol=1e-6)
     with pytest.raises(wg.RefusedCallError, match="events="):
-        wg.grad(lambda a: doubled(a, "Radau"))(0.7)
+        wg.grad(doubled)(0.7, "Radau")
 
 
 LV = np.array([0.55, 0.028, 0.84, 0.026, 33.0, 6.0])
@@ -396,7 +454,8 @@ def test_second_order(method: str) -> None:
         return integrate.solve_ivp(lambda t, y: -k * y, (0.0, 2.0), [3.0], **words).y[0, -1]
 
     wanted = 4 * 3 * np.exp(-2 * 0.7)
-    for second in (wg.grad(wg.grad(f)), wg.hessian(f), lambda k: wg.hvp(f, (k,), (1.0,))[0]):
+    by_hvp = lambda k: wg.hvp(f, (k,), (1.0,))[0]
+    for second in (wg.grad(wg.grad(f)), wg.hessian(f), wg.jacobian(wg.jacobian(f)), by_hvp):
         np.testing.assert_allclose(second(0.7), wanted, rtol=1e-5)
     np.testing.assert_allclose(wg.grad(wg.grad(wg.grad(f)))(0.7), -2 * wanted, rtol=1e-4)
 

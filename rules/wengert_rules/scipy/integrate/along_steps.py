@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import integrate
 
-from wengert.extend import as_written, is_traced, on_examples, order, stopped, unseen, with_value
+from wengert.extend import as_written, grad, is_traced, on_examples, order, stopped, unseen, with_value
 from wengert_rules.scipy.arguments import unpacked
 from wengert_rules.scipy.integrate.linear_steps import changes_of_slopes
 from wengert_rules.scipy.integrate.recorded import TABLEAUX, Steps, collocated, recorded, refined
@@ -28,28 +28,32 @@ def along_steps(call: dict[str, Any]) -> Any:
     """The result of a call of solve_ivp, with derivatives along its steps; None if these do not serve the call."""
     method, y0 = call["method"], np.asarray(call["y0"])
     method = METHODS.get(method) if isinstance(method, str) else method
-    if method not in METHODS.values() or call.get("events") is not None:
+    if method not in METHODS.values():
         return None
     if y0.ndim != 1 or np.iscomplexobj(y0) or not y0.size:
         return None
     y0 = y0.astype(float)
     f = stages_of(call["fun"], call["args"], call["t_span"][0], y0, call["vectorized"])
-    if f is None:
+    events = None if f is None else events_of(call, y0)
+    if f is None or events is None:
         return None
     call = {**call, "fun": as_written(call["fun"]), "method": method}
     if method in TABLEAUX:
         found, steps = unseen(recorded, **call)
-        if f.is_put_back() or steps is None:
+        if f.is_put_back() or steps is None or ends_between(found, steps):
             return None
         path = path_by(f, steps, y0, step_times(call, found, steps.times))
     else:
         found, *collocations = unseen(solved, {**call, "dense_output": True})
-        if f.is_put_back():
+        if f.is_put_back() or is_repeated(found):
             return None
         tolerances = call.get("rtol", 1e-3), call.get("atol", 1e-6)
         path = path_on(f, collocations, y0, step_times(call, found, found["sol"].ts), tolerances)
         found["sol"] = found["sol"] if call["dense_output"] else None
-    return None if path is None else with_derivatives(found, call, path)
+    if path is None:
+        return None
+    times = event_times(found, events, path)
+    return None if times is None else with_derivatives(found, call, path, times)
 
 
 def stages_of(f: Any, args: Any, start: Any, y0: Any, vectorized: bool = False) -> Any:
@@ -109,16 +113,25 @@ def step_times(call: dict[str, Any], found: Any, times: Any) -> Any:
     start, end = call["t_span"]
     if not is_traced((start, end)):
         return times
-    last = end if found["success"] else times[-1]
+    last = end if found["status"] == 0 else times[-1]
     return np.concatenate([np.reshape(start, 1), times[1:-1], np.reshape(last, 1)])
 
 
-def with_derivatives(found: Any, call: dict[str, Any], path: Path) -> Any:
+def with_derivatives(found: Any, call: dict[str, Any], path: Path, event_times: list[Any]) -> Any:
     """The result of SciPy's solver, with derivatives."""
+    if event_times:
+        found["y_events"] = [
+            with_value(y, path.between(t)) if len(t) else y for y, t in zip(found["y_events"], event_times, strict=True)
+        ]
     if call["t_eval"] is None:
         parts = (len(path.steps.times) - 1) // (len(found["t"]) - 1)
-        found["y"] = with_value(found["y"], np.transpose(path.values[::parts]))
-        found["t"] = with_value(found["t"], path.times[::parts])
+        times, values = path.times[::parts], path.values[::parts]
+        if found["status"] == 1:
+            end = last_event(found["t"][-1], found["t_events"], event_times)
+            times = np.concatenate([times[:-1], end])
+            values = np.concatenate([values[:-1], path.between(end)])
+        found["y"] = with_value(found["y"], np.transpose(values))
+        found["t"] = with_value(found["t"], times)
     elif len(found["t"]):
         at = call["t_eval"][: len(found["t"])]
         found["y"] = with_value(found["y"], np.transpose(path.between(at)))
@@ -126,6 +139,52 @@ def with_derivatives(found: Any, call: dict[str, Any], path: Path) -> Any:
     if call["dense_output"]:
         found["sol"] = DenseSolution(found["sol"], path)
     return found
+
+
+def events_of(call: dict[str, Any], y0: Any) -> list[Any] | None:
+    """The events of a call for many t and y at once; None if that cannot be."""
+    events = call.get("events")
+    if events is None:
+        return []
+    found = [stages_of(g, call["args"], call["t_span"][0], y0) for g in ([events] if callable(events) else events)]
+    return None if any([g is None for g in found]) else found
+
+
+def is_repeated(found: Any) -> bool:
+    """Whether the event that ends a solution occurred twice at its time: then `dense_output` changes the result."""
+    return found["status"] == 1 and any([np.count_nonzero(t == found["t"][-1:]) > 1 for t in found["t_events"]])
+
+
+def ends_between(found: Any, steps: Steps) -> bool:
+    """Whether SciPy dropped the last step of a solution that an event ends."""
+    return found["sol"] is not None and len(found["sol"].ts) != len(steps.times)
+
+
+def event_times(found: Any, events: list[Any], path: Path) -> list[Any] | None:
+    """The times of events as formulas: each is the root of g(t, y(t)), by a step of Newton for each order.
+
+    None if an event is not the same function at all its times.
+    """
+    made = []
+    for g, native in zip(events, found["t_events"] or (), strict=True):
+        times = native
+        if len(native):
+            at_times = lambda t, g=g: g(t, path.between(t))  # noqa: E731
+            values = unseen(at_times, native)
+            if g.is_put_back() or values is None or values.size != native.size:
+                return None
+            slopes = unseen(grad(lambda t, at_times=at_times: np.sum(at_times(t))), native)
+            for _ in range(order()):
+                times = times - np.reshape(at_times(times), native.shape) / slopes
+            times = with_value(native, times)
+        made.append(times)
+    found["t_events"] = made or found["t_events"]
+    return made
+
+
+def last_event(end: Any, native: Any, times: list[Any]) -> Any:
+    """The time of the event that ends a solution, as an array of one number."""
+    return next(t[-1:] for at, t in zip(native, times, strict=True) if len(at) and at[-1] == end)
 
 
 class Path:

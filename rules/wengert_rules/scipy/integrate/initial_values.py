@@ -70,8 +70,9 @@ def solve_ivp(*given: Any, **words: Any) -> Any:
         return written(*given, **words)  # in Python all through
     if call.get("events") is not None:
         raise RefusedCallError(
-            "scipy.integrate.solve_ivp(events=) has no derivative. Find the time of the event as a root, with "
-            "wg.implicit or scipy.optimize.brentq, and pass it as the end of t_span."
+            "scipy.integrate.solve_ivp(events=) has no derivative here: the right-hand side or an event changes "
+            "something outside or cannot be traced alone, or the solution is too inaccurate. Let them return new "
+            'values and change nothing, lower rtol= and atol=, or use method="RK45".'
         )
     y0, (start, end) = np.asarray(call["y0"]), call["t_span"]
     found = unseen(integrate.solve_ivp, **{**call, "dense_output": True})

@@ -173,12 +173,19 @@ def _examples_first(x: np.ndarray, ndim: int) -> np.ndarray:
 
 def changes_of_slopes(r: Any, *, steps: Any) -> Any:
     """The changes of all slopes for the residuals `r` of their equations."""
-    return steps.solved(r) if np.any(r) else np.zeros_like(r)
+    return _solved(steps.solved, r)
 
 
 def residuals_of_slopes(r: Any, *, steps: Any) -> Any:
     """The transpose of `changes_of_slopes`."""
-    return steps.transposed(r) if np.any(r) else np.zeros_like(r)
+    return _solved(steps.transposed, r)
+
+
+def _solved(solve: Any, r: np.ndarray) -> Any:
+    """Solve for residuals, which may have more than one axis of examples in front."""
+    if not np.any(r):
+        return np.zeros_like(r)
+    return solve(r) if r.ndim <= 4 else solve(r.reshape(-1, *r.shape[-3:])).reshape(r.shape)
 
 
 @vjp_rule(changes_of_slopes)
