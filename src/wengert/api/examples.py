@@ -50,6 +50,7 @@ class OnExamples:
 
     def __init__(self, f: Callable[..., Any], program: Program, outer: Recording | None) -> None:
         self._f, self._program, self._outer, self._state = f, program, outer, _State(f)
+        self._code = code_for(program)
         self._groups: list[tuple[Program, np.ndarray]] | None = None
 
     def __call__(self, *batches: np.ndarray) -> Any:
@@ -73,7 +74,7 @@ class OnExamples:
 
     def _by_code(self, batches: Sequence[np.ndarray]) -> Any:
         """Return the results by generated code, for a first derivative; None if there is none."""
-        watching, code = active_recording(), code_for(self._program)
+        watching, code = active_recording(), self._code
         if code is None or code.is_new or watching is not self._outer or order() != 1 or not len(batches[0]):
             return None
         batch_call = BatchCall(code, self._program, len(batches), self._played)
@@ -133,26 +134,32 @@ class OnExamples:
         None if they have about as many entries as dense ones, or if their pattern is not known.
         """
         n = batches[-1].shape[1]
-        pattern = self._pattern(n)
-        if pattern is None:
+        coloured = self._pattern(n)
+        if coloured is None:
             return None
-        colours = greedy(*pattern.transposed())
+        pattern, colours = coloured
         if 2 * int(colours.max(initial=-1) + 1) > n:
             return None
         found = self._pushed(batches, np.array([*seed_vectors(colours)]).reshape(-1, n))
         return pattern, np.ascontiguousarray(found[colours[pattern.indices], :, pattern.rows].T)
 
-    def _pattern(self, n: int) -> Csr | None:
-        """Return the pattern of all Jacobians. None if it may differ between the examples of a program."""
+    def _pattern(self, n: int) -> tuple[Csr, np.ndarray] | None:
+        """Return the pattern of all Jacobians, and colours of its columns.
+
+        None if it may differ between the examples of a program.
+        """
         programs = [self._program] if self._groups is None else [program for program, _ in self._groups]
         keys = []
         for program in programs:
             pattern = _pattern_of(program.tape)
             if pattern.csr.shape != (n, n) or not pattern.holds_for_examples:
                 return None
+            if len(programs) == 1:
+                return pattern.csr, pattern.colours
             keys.append(pattern.csr.rows * n + pattern.csr.indices)
         rows, columns = np.divmod(np.unique(np.concatenate(keys)), n)
-        return Csr(np.searchsorted(rows, np.arange(n + 1)), columns, n)
+        merged = Csr(np.searchsorted(rows, np.arange(n + 1)), columns, n)
+        return merged, greedy(*merged.transposed())
 
     def _pushed(self, batches: Sequence[np.ndarray], directions: np.ndarray) -> np.ndarray:
         """Push directions of the last batch's examples, the same for all: an array (directions, examples, n)."""
@@ -165,7 +172,7 @@ class OnExamples:
 
     def _pushed_by_program(self, program: Program, batches: Sequence[np.ndarray], directions: np.ndarray) -> np.ndarray:
         """Push directions through a program: by its code, or interpreted on a few examples at a time."""
-        code = code_for(program)
+        code = self._code if program is self._program else code_for(program)
         made = None if code is None else code.pushed(self._push, program, batches, directions)
         if made is not None:
             return made

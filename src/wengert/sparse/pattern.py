@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from wengert.rulebook.registry import rules
+from wengert.sparse.colouring import greedy
 from wengert.sparse.csr import Csr
 from wengert.sparse.dependences import Dependences, UniformDependence
 from wengert.sparse.sparsity_rules import dependences
@@ -45,6 +47,11 @@ class SparsityPattern:
         self._is_lasting, self._rules = not deps.may_change, rules.version
         self._reads = {k: _comparison_key(value) for k, value in deps.reads.items()}
         self._ops = [_op_key(op, op.id in deps.free) for op in tape]
+
+    @cached_property
+    def colours(self) -> np.ndarray:
+        """The colours of the columns: columns of one colour have no row in common."""
+        return greedy(*self.csr.transposed())
 
     def fits(self, tape: Tape) -> bool:
         """Whether this is also the pattern of another tape: one with the same calls, which select the same elements."""
