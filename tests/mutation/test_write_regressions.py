@@ -134,3 +134,16 @@ def test_a_number_stored_in_an_array_of_no_dimension_of_another_dtype() -> None:
     _, (_, x_bar) = reverse.play(*[a.copy() for a in args])
     np.testing.assert_allclose(x_bar, exact, rtol=1e-14)
     np.testing.assert_allclose(reverse[reverse.result].val[1][1], exact, rtol=1e-14)
+
+
+@pytest.mark.filterwarnings("ignore:Setting the shape")
+def test_an_array_is_reshaped_while_its_content_is_constant() -> None:
+    def f(a: float) -> Any:
+        y = np.zeros(4)
+        y[0] = a
+        y[:] = np.ones(4)
+        y.shape = (2, 2)
+        y[0] = a
+        return np.sum(y[0] * 2.0)
+
+    assert wg.grad(f)(3.0) == 4.0

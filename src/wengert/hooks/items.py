@@ -22,6 +22,7 @@ from wengert.hooks.readers import check_read, checked_items, is_reader, runs_uns
 from wengert.hooks.search import CARRIER_TYPES, WAITING_MODULES, may_wait_for_threads, opaque
 from wengert.hooks.standins.texts import octets
 from wengert.hooks.writes import ShortForms, record_store, slot_of_key
+from wengert.mutation.storage import memory_of
 from wengert.recording.aliases import READERS, behind
 from wengert.recording.caches import found
 from wengert.recording.identity import found_by_identity
@@ -30,7 +31,7 @@ from wengert.recording.recording import C_ONLY_TYPES, MOST_SEARCHED, STATE, Open
 from wengert.recording.shadow import SHADOW, held
 from wengert.values.names import home_of
 from wengert.values.sites import Site
-from wengert.values.specs import CERTAIN, is_certain, spec_of
+from wengert.values.specs import CERTAIN, Spec, is_certain, spec_of
 
 _ITEMS = {list, tuple, dict, bytes, range}
 
@@ -72,35 +73,38 @@ def get_item(key: Any, container: Any, site: Site | None) -> Any:
             STATE.site = site
             return foreign.item(STATE.recording, container, key)
         elif type(key) in _BASIC_KEYS and STATE.fast_entries is not None:
-            STATE.site = site
-            slot = STATE.recording.memory.slot(container)  # type: ignore[union-attr]
-            return container[key] if slot is None else _record_item(container, key, slot, site)
+            memory = memory_of(STATE.recording)  # type: ignore[arg-type]
+            storage = memory.storages.get(id(container))
+            if storage is None:
+                STATE.site = site
+                slot, spec = memory.slot(container), None
+            else:  # an owner that was written
+                slot, spec = storage.slot, storage.spec
+            return container[key] if slot is None else _record_item(container, key, slot, site, spec)
     STATE.site = site
     return _get_item_slowly(container, key)
 
 
-def _record_item(container: np.ndarray, key: Any, slot: int, site: Site | None) -> Any:
-    """Record a read, by an integer or slice, of an array whose memory has not been written."""
+def _record_item(container: np.ndarray, key: Any, slot: int, site: Site | None, spec: Spec | None = None) -> Any:
+    """Record a read, by an integer or slice, of an array at this slot; `spec` is its Spec, where it is known."""
     value = container[key]
     recording = STATE.recording
     assert recording is not None
     entries = recording.entries
-    strong = recording.keeps_results or type(value) is not np.ndarray
-    if (
-        (strong and type(value) is not np.float64 and type(value) is not np.ndarray)
-        or container.dtype.kind not in "fc"
-        or recording.inert
-    ):
+    is_view = type(value) is np.ndarray
+    if (not is_view and type(value) is not np.float64) or container.dtype.kind not in "fc" or recording.inert:
         STATE.site = site
         return record_call(require_primitive(operator.getitem), (container, key), {})
-    spec = recording.specs.get(slot)
+    if spec is None:
+        spec = recording.specs.get(slot)
     if spec is None:
         spec = recording.specs[slot] = spec_of(container)
-    entry = ShortForms.item, held(value, strong), (slot, None), (container if recording.keep else spec, key), None, site
+    kept = held(value, recording.keeps_results) if is_view else value
+    entry = ShortForms.item, kept, (slot, None), (container if recording.keep else spec, key), None, site
     new_slot = len(entries)
     entries.append(entry)
     SHADOW[id(value)] = new_slot
-    if type(value) is np.ndarray:
+    if is_view:
         if recording.memory.storages:
             recording.memory.add_view(value, new_slot)
         if recording.memory.lent and recording.memory.lent.shows(container):

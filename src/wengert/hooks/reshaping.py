@@ -46,13 +46,14 @@ def set_shape(array: np.ndarray, shape: Any) -> None:
     storage = memory.storages.get(id(owner))
     if storage is not None:
         storage.views.pop(id(array), None)
+        if array is owner:
+            storage.spec = spec_of(array)
     if slot is None or (storage is not None and array is not owner):  # then it is read through its storage
         return
     SHADOW[id(before)] = slot
     bound = bind(recording, ruled(np.reshape), (before, array.shape), (slot, None), {})
     append_result(recording, bound, array, (before, array.shape), (slot, None), None)
     if storage is not None:
-        storage.spec = spec_of(array)
         memory.written(storage, array, SHADOW[id(array)])
 
 

@@ -128,12 +128,11 @@ class Memory(MadeWhenRead):
     @property
     def captured(self) -> dict[int, np.ndarray]:
         """Return the owners of residuals; those of simple calls are added at the first write, which few traces make."""
-        entries = self.recording.entries
-        while self._captured_to < len(entries):
-            entry = entries[self._captured_to]
+        entries = self.recording.entries[self._captured_to :]
+        for entry in entries:
             if entry is not None and type(entry[0]) is Bound and entry[0].is_simple and not entry[0].of_numbers:
                 self._capture_simple(entry)
-            self._captured_to += 1
+        self._captured_to += len(entries)
         return self._captured
 
     def _capture_simple(self, entry: Entry) -> None:

@@ -28,18 +28,20 @@ def number_step(cotangents: Cotangents, slot: int, entry: Any) -> bool:
 
     This does what `general_step` does, in a tenth of the time.
     """
-    op, _, (place, _, *rest), args, _, _ = entry
-    table, owned, key = cotangents.table, cotangents.owned, args[1]
+    op, _, ins, args, _, _ = entry
+    table, owned, place, key = cotangents.table, cotangents.owned, ins[0], args[1]
     is_store = op.fn is setitem
     at = slot if is_store else place
     whole = table[at] if at in owned else None
     if type(key) is not int or type(whole) is not np.ndarray or whole.ndim != 1 or whole.dtype is not _DOUBLE:
         return False
     if is_store:
-        if rest[0] is not None:
+        value_slot = ins[2]
+        if value_slot is not None:
             if type(args[2]) not in FLOATS:
                 return False
-            cotangents.add(rest[0], whole[key])
+            sum_of_others = table[value_slot]
+            table[value_slot] = whole[key] if sum_of_others is None else sum_of_others + whole[key]
         whole[key] = 0.0
         table[slot] = None
         owned.discard(slot)
