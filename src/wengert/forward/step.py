@@ -17,7 +17,7 @@ from wengert.recording.recording import STATE, Entry, Recording, Traced
 from wengert.recording.subclasses import viewed_plain
 from wengert.recording.user_pullbacks import RruleCall
 from wengert.rulebook.keeping import has_nan, is_all_zero
-from wengert.rulebook.pushforwards import fitted, push
+from wengert.rulebook.pushforwards import aligned, fitted, push
 from wengert.values.functional import getfield
 
 
@@ -66,12 +66,12 @@ class ForwardStep:
             return None if tangents[0] is None else getfield(tangents[0], args[1])
         if y is None:
             y = args[0]  # of a store, whose result is the array itself
-        if bound.is_simple and self.size is None and bound.rule.kind == "partials" and bound.rule.forward is None:
-            tangent = self.call(
-                bound.rule.pushing(tuple([tangent is not None for tangent in tangents]), keeps), tangents, y, *args
-            )
-            fits = type(tangent) is np.ndarray is type(y) and tangent.shape == y.shape and tangent.dtype == y.dtype
-            return tangent if fits else fitted(self.call, tangent, y)
+        if bound.is_simple and bound.rule.kind == "partials" and bound.rule.forward is None:
+            if self.size is None:
+                return self._push_by_partials(bound, y, args, tangents, keeps, ())
+            if type(y) is np.ndarray and all([x_dot is None or type(x_dot) is np.ndarray for x_dot in tangents]):
+                stacks = tuple([x_dot if x_dot is None else aligned(self.call, x_dot, y.ndim) for x_dot in tangents])
+                return self._push_by_partials(bound, y, args, stacks, keeps, (self.size,))
         if kwargs:
             kwargs = {name: value.value if type(value) is Traced else value for name, value in kwargs.items()}
         if type(bound) is RruleCall:
@@ -80,6 +80,16 @@ class ForwardStep:
             y, *args = [viewed_plain(x, self.call) for x in (y, *args)]  # type: ignore[assignment]
         with self._with_old_values(bound):
             return push(self.call, bound.fn, bound.rule, y, tuple(args), kwargs or {}, tangents, self.size, keeps)
+
+    def _push_by_partials(
+        self, bound: Bound, y: Any, args: Any, tangents: Any, keeps: bool, directions: tuple[int, ...]
+    ) -> Any:
+        """Return ẏ = Σ pₖ ẋₖ of a call by position; `directions` is the shape of the leading axis, if there is one."""
+        pushing = bound.rule.pushing(tuple([x_dot is not None for x_dot in tangents]), keeps)
+        y_dot = self.call(pushing, tangents, y, *args)
+        if type(y_dot) is np.ndarray is type(y) and y_dot.shape == directions + y.shape and y_dot.dtype == y.dtype:
+            return y_dot
+        return fitted(self.call, y_dot, y, self.size)
 
     def _with_old_values(self, bound: Any) -> AbstractContextManager[None]:
         """Make a context in which values that the rule reads besides its arguments are as they were at the call."""

@@ -130,7 +130,7 @@ class _Pushed(NamedTuple):
         elif not is_sum and (self.rule.kind == "partials" if forward is None else forward.broadcasts):
             ndims = {spec.ndim for spec in _result_parts(self.y).specs.values()}
             ndim = ndims.pop() if len(ndims) == 1 else 0
-            stacks = tuple([None if tangent is None else self.call(_aligned, tangent, ndim) for tangent in tangents])
+            stacks = tuple([None if x_dot is None else aligned(self.call, x_dot, ndim) for x_dot in tangents])
             if forward is None:
                 made = self.by_partials(stacks)
             else:
@@ -227,6 +227,11 @@ def _sum(*terms: Any) -> Any:
     for term in terms[1:]:
         total = total + term
     return total
+
+
+def aligned(call: Caller, tangent: Any, ndim: int) -> Any:
+    """Return a stack of tangents that broadcasts against a result of `ndim` axes."""
+    return tangent if np.ndim(tangent) == ndim + 1 else call(_aligned, tangent, ndim)
 
 
 def _aligned(tangent: Any, ndim: int) -> Any:
