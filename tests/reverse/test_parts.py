@@ -57,7 +57,27 @@ def of_complex_numbers(x: Any) -> Any:
     return abs(a[1] + a[0]) ** 2 + x[2]
 
 
-FUNCTIONS = [overwritten, in_a_chain, with_integers, through_views, read_twice, of_complex_numbers]
+def in_a_table(x: Any) -> Any:
+    a = np.zeros((3, 4), order="F")
+    a[0, :] = x[0]
+    for i in range(1, 3):
+        for j in range(4):
+            a[i, j] = x[np.int64(i)] * a[i - 1, np.int64(j)] + a[np.int64(-1), j - 1]
+    a[1, 2] = 7.0
+    a[2, 1] = a.T[3, 2] * a[1, 1]
+    return a[2, 3] * a[0, 0] + np.sum(a * a)
+
+
+def without_axes(x: Any) -> Any:
+    a = np.zeros(())
+    a[()] = x[0]
+    a[()] = a[()] * x[1]
+    return a[()] * x[2]
+
+
+FUNCTIONS = [
+    overwritten, in_a_chain, with_integers, through_views, read_twice, of_complex_numbers, in_a_table, without_axes,
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("f", FUNCTIONS)

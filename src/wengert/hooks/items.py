@@ -29,6 +29,7 @@ from wengert.recording.identity import found_by_identity
 from wengert.recording.record import record_call
 from wengert.recording.recording import C_ONLY_TYPES, MOST_SEARCHED, STATE, OpenCounts, users_line
 from wengert.recording.shadow import SHADOW, held
+from wengert.values.keys import is_element
 from wengert.values.names import home_of
 from wengert.values.sites import Site
 from wengert.values.specs import CERTAIN, Spec, is_certain, spec_of
@@ -67,12 +68,12 @@ def get_item(key: Any, container: Any, site: Site | None) -> Any:
         if t in C_ONLY_TYPES:
             if slot is None and id(key) not in SHADOW:
                 return container[key]
-            if slot is not None and type(key) in _BASIC_KEYS and STATE.fast_entries is not None:
+            if slot is not None and STATE.fast_entries is not None and _is_short(container, key):
                 return _record_item(container, key, slot, site)
         elif container.dtype.char in "OV" and STATE.recording is not None and STATE.recording.memory.holds_objects:
             STATE.site = site
             return foreign.item(STATE.recording, container, key)
-        elif type(key) in _BASIC_KEYS and STATE.fast_entries is not None:
+        elif STATE.fast_entries is not None and _is_short(container, key):
             memory = memory_of(STATE.recording)  # type: ignore[arg-type]
             storage = memory.storages.get(id(container))
             if storage is None:
@@ -86,7 +87,7 @@ def get_item(key: Any, container: Any, site: Site | None) -> Any:
 
 
 def _record_item(container: np.ndarray, key: Any, slot: int, site: Site | None, spec: Spec | None = None) -> Any:
-    """Record a read, by an integer or slice, of an array at this slot; `spec` is its Spec, where it is known."""
+    """Record a read, by integers or a slice, of an array at this slot; `spec` is its Spec, where it is known."""
     value = container[key]
     recording = STATE.recording
     assert recording is not None
@@ -110,6 +111,11 @@ def _record_item(container: np.ndarray, key: Any, slot: int, site: Site | None, 
         if recording.memory.lent and recording.memory.lent.shows(container):
             recording.memory.lent.note(value)
     return value
+
+
+def _is_short(container: np.ndarray, key: Any) -> bool:
+    """Whether `_record_item` may record a read at this key; on a tape a key may hold traced integers."""
+    return type(key) in _BASIC_KEYS or (not OpenCounts.tapes and is_element(key, container.ndim))
 
 
 _BASIC_KEYS = {int, slice}
@@ -162,7 +168,7 @@ def set_item(container: Any, key: Any, value: Any, site: Site | None) -> None:
     t = type(container)
     if t is np.ndarray and not OpenCounts.tapes:
         STATE.site = site
-        record_store(container, key if type(key) is int else integer(key), value)
+        record_store(container, key if is_element(key, container.ndim) else integer(key), value)
         return
     if OpenCounts.tapes:
         STATE.site = site

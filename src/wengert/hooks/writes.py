@@ -29,7 +29,7 @@ from wengert.recording.static_arguments import check_keywords, check_statics
 from wengert.recording.subclasses import plain
 from wengert.recording.variables import keep_args, record_constant, splat
 from wengert.values.functional import setitem
-from wengert.values.keys import INTEGERS, as_view, is_basic, may_be_all
+from wengert.values.keys import as_view, is_basic, is_element, may_be_all
 from wengert.values.specs import FLOATS, Spec, is_inexact, spec_of
 from wengert.values.views import owner_of
 
@@ -140,11 +140,7 @@ def _store_entry(recording: Recording, memory: Memory, array: np.ndarray, key: A
         return False
     if stores is None:
         return False
-    if (
-        array.ndim != 1
-        if type(key) in INTEGERS
-        else type(key) is not tuple or len(key) != array.ndim or not all(type(part) in INTEGERS for part in key)
-    ):
+    if not is_element(key, array.ndim):
         return False
     found = memory.roots.get(id(array))
     if found is not None and found[1].waiting and found[0]() is array:  # inner arguments, which `join` must add

@@ -8,7 +8,7 @@ import numpy as np
 
 from wengert.reverse.accumulators import Cotangents, add_contributions
 from wengert.values.functional import setitem
-from wengert.values.keys import may_repeat
+from wengert.values.keys import is_element, may_repeat
 from wengert.values.specs import FLOATS
 
 _DOUBLE = np.dtype(float)
@@ -24,7 +24,7 @@ def field_step(cotangents: Cotangents, slot: int, args: Any, cotangent: Any) -> 
 
 
 def number_step(cotangents: Cotangents, slot: int, entry: Any) -> bool:
-    """Step back through a read or store of one element of a vector, if the engine owns its x̄ or ȳ; else return False.
+    """Step back through a read or store of one element of an array, if the engine owns its x̄ or ȳ; else return False.
 
     This does what `general_step` does, in a tenth of the time.
     """
@@ -33,7 +33,7 @@ def number_step(cotangents: Cotangents, slot: int, entry: Any) -> bool:
     is_store = op.fn is setitem
     at = slot if is_store else place
     whole = table[at] if at in owned else None
-    if type(key) is not int or type(whole) is not np.ndarray or whole.ndim != 1 or whole.dtype is not _DOUBLE:
+    if type(whole) is not np.ndarray or whole.dtype is not _DOUBLE or not is_element(key, whole.ndim):
         return False
     if is_store:
         value_slot = ins[2]

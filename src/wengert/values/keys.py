@@ -23,6 +23,18 @@ def full_key(key: Any, axes: int) -> list[Any]:
     return parts
 
 
+def is_element(key: Any, ndim: int) -> bool:
+    """Whether a key selects one element of an array of `ndim` axes, by integers."""
+    if type(key) in INTEGERS:
+        return ndim == 1
+    if type(key) is not tuple or len(key) != ndim:
+        return False
+    for part in key:  # noqa: SIM110 (a generator would cost a call)
+        if type(part) not in INTEGERS:
+            return False
+    return True
+
+
 def is_basic(key: Any) -> bool:
     """Whether a key consists of integers, slices, None and Ellipsis."""
     if type(key) is tuple:
