@@ -26,6 +26,7 @@ CODE = {
 LATER = {
     "gradient of sum(sin(x) * x)": "ad.grad(lambda x: np.sum(np.sin(x) * x))",
     "gradient, a loop of 100 floats": "ad.grad(lambda x: loop(x[0]))",
+    "gradient, a loop of 100 stores": "ad.grad(lambda x: stores(x[1]))",
     "hessian of 5 numbers": "ad.hessian(lambda x: np.sum(np.sin(x) * x))",
     "jacobian, 5 to 5": "ad.jacobian(lambda x: np.sin(x) * np.sum(x))",
 }
@@ -50,6 +51,11 @@ def loop(x):
     for k in range(100):
         x = x * 0.99 + 0.1
     return x
+def stores(x):
+    y = numpy.ones(101)
+    for k in range(100):
+        y[k + 1] = x * y[k]
+    return y[100]
 f, x = {function}, numpy.arange(5.0)
 for _ in range(120):
     f(x)
