@@ -51,7 +51,7 @@ class ProgramCode:
         form = kind, _shapes(args)
         if form not in self._codes:
             _, tape = trace(f, *args)
-            self._codes[form] = tape.optimise().compile()
+            self._codes[form] = tape.optimise(exact=True).compile()
         return self._codes[form](*args)
 
     def pushed(
