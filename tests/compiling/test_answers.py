@@ -64,7 +64,7 @@ def counts_depth(x: Any) -> Any:
 
 
 def results(f: Any) -> list[Any]:
-    """What calls in this thread and in others return, and what they leave behind."""
+    """The results of calls in this thread and in others, with the attributes of the thread afterwards."""
     found: list[Any] = []
 
     def call(x: float, scale: float) -> None:
@@ -145,6 +145,28 @@ def test_a_hash_of_a_constant_is_a_constant(monkeypatch: pytest.MonkeyPatch) -> 
         assert compiled(2.0) == f(2.0)
 
 
-def test_a_hash_of_an_input_is_none() -> None:
-    with pytest.raises(wg.NotCompiledError, match="it calls hash of a float"):
-        wg.compile(lambda x: x * (hash(x) % 7), strict=True)(2.0)
+HASHES = [
+    (lambda x: x * (hash(x) % 7), "float"),
+    (lambda x: x * (hash(f"{x}") % 7), "str"),
+    (lambda x: x * (hash((f"{x:.1f}", 1)) % 7), "tuple"),
+]
+
+
+@pytest.mark.parametrize(("f", "kind"), HASHES, ids=[kind for _, kind in HASHES])
+def test_a_hash_of_an_input_is_none(f: Any, kind: str) -> None:
+    with pytest.raises(wg.NotCompiledError, match=f"it calls hash of a {kind}"):
+        wg.compile(f, strict=True)(2.0)
+
+
+@pytest.mark.filterwarnings("ignore::wengert.NotCompiledWarning")
+def test_questions_by_computed_strings_run_uncompiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("2.0").touch()
+    monkeypatch.setenv("WENGERT_3.0", "1")
+
+    def f(x: Any) -> Any:
+        return x * (2.0 if os.path.exists(f"{x}") else 3.0) * (5.0 if os.getenv(f"WENGERT_{x:.1f}") else 7.0)
+
+    compiled = wg.compile(f)
+    assert [compiled(x) for x in (2.0, 3.0, 4.0)] == [f(x) for x in (2.0, 3.0, 4.0)] == [28.0, 45.0, 84.0]
+    assert "other arguments than constant strings" in compiled.explain()

@@ -63,11 +63,16 @@ def of_a_class(x: Any) -> Any:
     return x * len(inspect.signature(Model).parameters) * len(inspect.signature(MODEL.names).parameters)
 
 
+def by_annotation(x: Any) -> Any:
+    first, second = [inspect.signature(g).return_annotation for g in (scaled, of_two)]
+    return x * (2.0 if first is second else 3.0)
+
+
 def by_names(x: Any) -> Any:
     return x * len(inspect.getfullargspec(scaled).kwonlyargs) if inspect.isfunction(scaled) else x
 
 
-ALL = [by_parameters, a_default, bound, of_a_wrapper, of_a_class, by_names]
+ALL = [by_parameters, a_default, bound, of_a_wrapper, of_a_class, by_annotation, by_names]
 
 
 @pytest.mark.parametrize("f", ALL, ids=lambda f: f.__name__)
@@ -87,6 +92,8 @@ def test_changed_declarations_are_seen(f: Any, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(scaled, "__kwdefaults__", {"b": 9.0})
     check()
     monkeypatch.setitem(scaled.__kwdefaults__, "b", 8.0)
+    check()
+    monkeypatch.setitem(scaled.__annotations__, "return", int)
     check()
     monkeypatch.setattr(scaled, "__code__", replacement.__code__)
     check()

@@ -145,7 +145,7 @@ COMPILED = [f for f in ALL if f not in (missing_in_a_module, computed_by_a_modul
 
 
 def results(f: Any) -> list[Any]:
-    """What calls return while the objects change."""
+    """The results of calls while the objects change."""
     SETTINGS.__dict__.update(rate=2.0)
     SETTINGS.__dict__.pop("factor", None)
     PLAIN.__dict__.update(rate=1.0, power=lambda x: x**2)

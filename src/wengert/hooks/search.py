@@ -117,6 +117,11 @@ def _has_objects(thing: Any) -> bool:
     return issubclass(type(thing), np.ndarray) and _dtype_of(thing).hasobject
 
 
+def _has_traced_objects(recording: Recording, thing: Any) -> bool:
+    """Whether an element of an array of objects is traced."""
+    return _has_objects(thing) and any(slot_of(recording, part) is not None for part in elements(thing))
+
+
 _dtype_of = np.ndarray.dtype.__get__  # ignores overrides in the class
 
 
@@ -285,12 +290,9 @@ def opaque(
     if why:
         refuse_or_survey(recording, fn, why, args)
     call = run or fn
-    value = run_watching_writes(
+    return run_watching_writes(
         recording, partial(run_outside_turn, recording, call) if may_wait_for_threads(fn) else call, args, kwargs
     )
-    if type(value) is np.ndarray and value.dtype.hasobject and search(recording, (value,)):
-        raise recording.refuse(object_array_error(fn))
-    return value
 
 
 def _is_blank(recording: Recording, slot: int) -> bool:
@@ -356,15 +358,24 @@ ASKING_NUMBERS = {
 def run_watching_writes(
     recording: Recording, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
-    """Run code that may write an array which a pullback reads, and add what it overwrites to the undo log."""
+    """Run code that may write an array which a pullback reads, and add what it overwrites to the undo log.
+
+    Refuse it if its own callbacks put traced values into an array of objects, where a tape does not see them.
+    """
     memory = recording.memory
     things = (*args, *kwargs.values())
     inputs = [a for a in things if issubclass(type(a), np.ndarray)]
     inputs += [a for thing in things if issubclass(type(thing), READERS) for a in behind(thing)]
     arrays = [a for a in inputs if id(owner_of(a)) in memory.captured]
     before = [(a, np.array(a)) for a in arrays]
+    untraced = [a for a in inputs if _has_objects(a) and not _has_traced_objects(recording, a)]
     try:
-        return fn(*args, **kwargs)
+        value = fn(*args, **kwargs)
+        if any(
+            [_has_traced_objects(recording, a) for a in (*untraced, *(value if type(value) is tuple else (value,)))]
+        ):
+            raise recording.refuse(object_array_error(fn))
+        return value
     finally:
         for array, saved in before:
             if not same_numbers(array, saved):

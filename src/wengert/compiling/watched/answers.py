@@ -12,6 +12,7 @@ from typing import Any
 
 from wengert.compiling.watched.outer_reads import Reads
 from wengert.compiling.watched.read_hooks import watch_import
+from wengert.hooks.search import search
 from wengert.recording.recording import STATE, silent
 from wengert.values.identity_set import Functions
 
@@ -31,8 +32,9 @@ def watched_answer(f: Any, reads: Reads) -> Callable[..., Any]:
     def call(*args: Any, **kwargs: Any) -> Any:
         with silent():
             found = f(*args, **kwargs)
-        if {*map(type, (*args, *kwargs.values()))} - {str, type(None)}:
-            reads.give_up(f"it calls {f.__qualname__} with other arguments than strings")
+        asked = (*args, *kwargs.values())
+        if {*map(type, asked)} - {str, type(None)} or search(reads.recording, asked):
+            reads.give_up(f"it calls {f.__qualname__} with other arguments than constant strings")
             return found
         if type(found) is types.ModuleType:
             watch_import(found, found.__name__, STATE.site)

@@ -41,6 +41,7 @@ from wengert.compiling.watched.watchable import ATOMS, COMPARED_BY_VALUE, CONSTA
 from wengert.hooks.calls import resolve
 from wengert.hooks.decide import decide
 from wengert.hooks.policy import Kind
+from wengert.hooks.search import search
 from wengert.hooks.standins.compiled import is_of_numba
 from wengert.recording.primitives import primitive_of
 from wengert.recording.recording import STATE
@@ -143,7 +144,9 @@ def _watched_hash(reads: Reads) -> Callable[..., int]:
     """Return the replacement of `hash`: that of a constant is one, too."""
 
     def call(thing: Any, /) -> int:
-        is_constant = type(thing).__hash__ is None or all([type(part) in _CONSTANTS for part in nested_leaves(thing)])
+        parts = nested_leaves(thing)
+        is_known = all([type(part) in _CONSTANTS for part in parts]) and not search(reads.recording, parts)
+        is_constant = type(thing).__hash__ is None or is_known
         if not is_constant and not _is_inside_library():
             reads.give_up(f"it calls hash of a {type(thing).__name__}")
         return hash(thing)
@@ -352,7 +355,7 @@ def _refused_function(f: types.FunctionType, inside: bool) -> str | None:
 
 
 _OF_INSPECT = Functions(
-    *[f for name, f in vars(inspect).items() if name.startswith("is")],
+    inspect.isclass, inspect.isfunction, inspect.ismethod, inspect.ismodule, inspect.isbuiltin,
     *[f for t in (inspect.Signature, inspect.Parameter, inspect.BoundArguments) for f in vars(t).values()],
 )  # fmt: skip
 """Functions of `inspect` that read nothing but the class of an argument, and methods of signatures."""

@@ -58,8 +58,21 @@ def _guard_declaration(f: types.FunctionType, reads: Reads) -> None:
         return
     accessor = reads.pin(f)
     reads.entered(f, code_of(f))
-    for name in ("__wrapped__", "__signature__"):
+    _guard_annotations(f, accessor, reads)
+    for name in _READ_BY_SIGNATURE:
         if name in vars(f):
             reads.guard_is(f"{accessor}.__dict__[{name!r}]", vars(f)[name])
         else:
             reads.add_guard(f"{name!r} not in {accessor}.__dict__")
+
+
+_READ_BY_SIGNATURE = ("__wrapped__", "__signature__", "__text_signature__", "_partialmethod", "__partialmethod__")
+"""Attributes of functions that decide their signature."""
+
+
+def _guard_annotations(f: types.FunctionType, accessor: str, reads: Reads) -> None:
+    """Guard that the annotations of a function are the same objects."""
+    held = f.__annotations__
+    reads.add_guard(f"len({accessor}.__annotations__) == {len(held)}")
+    for name, value in held.items():
+        reads.guard_is(f"{accessor}.__annotations__[{name!r}]", value)
