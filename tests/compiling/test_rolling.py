@@ -145,6 +145,23 @@ def test_loops_within_loops_are_rolled():
     assert any(loops_of(loop.body) for loop in outer)
 
 
+def triangle(p):
+    values = [p[0] * math.sin(j) for j in range(31)]
+    for i in range(30, 0, -1):
+        for j in range(i):
+            values[j] = p[1] * values[j + 1] + p[2] * values[j]
+    return values[0]
+
+
+def test_all_rows_of_a_triangle_are_rolled_in_the_same_round():
+    p = np.array([1.5, 0.4, 0.55])
+    tape = wg.trace(triangle, p)[1]
+    found = rolled(tape)
+    assert found.play(p) == triangle(p)
+    assert len(loops_of(found)) == 25
+    assert len(found) < len(tape) / 9
+
+
 def test_what_does_not_repeat_stays_the_tape_itself():
     tape = wg.gradtape(lambda x: np.sum(np.sin(x)), np.ones(3))
     assert rolled(tape) is tape

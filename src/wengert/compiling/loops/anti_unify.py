@@ -95,29 +95,28 @@ class NotUniform(Exception):
 
 
 def patterns_of(ops: Sequence[Op], place: dict[Op, int], runs: Sequence[Run], literals: list[Any]) -> list[LoopPattern]:
-    """Return the patterns of runs, or of their longest uniform parts; append their literal arguments to `literals`."""
+    """Return the patterns of runs, or of their uniform parts; append their literal arguments to `literals`.
+
+    A run that is not uniform, such as all rows of a triangle, is split where its iterations differ.
+    """
     found: list[LoopPattern] = []
-    for run in runs:
-        pattern = _find_pattern(_AntiUnifier(ops, place, run, [other.run for other in found], literals))
-        found += [pattern] if pattern is not None else []
+    todo = [(run, 0) for run in reversed(runs)]
+    while todo:
+        run, splits = todo.pop()
+        if run.count < LEAST_COUNT or splits > _MOST_SPLITS:
+            continue
+        links = _AntiUnifier(ops, place, run, [other.run for other in found], literals)
+        try:
+            found.append(LoopPattern(run, [links.column(j) for j in range(run.period)]))
+        except NotUniform as error:
+            k = error.args[0]
+            before = k + 1 if k < run.count // 2 else k
+            after = Run(run.start + before * run.period, run.period, run.count - before)
+            todo += [(after, splits + 1), (run._replace(count=before), splits + 1)]
     return found
 
 
-def _find_pattern(links: _AntiUnifier) -> LoopPattern | None:
-    for _ in range(6):
-        run = links.run
-        if run.count < LEAST_COUNT:
-            return None
-        try:
-            return LoopPattern(run, [links.column(j) for j in range(run.period)])
-        except NotUniform as error:
-            k = error.args[0]
-            before, after = k, run.count - k - 1
-            if after >= before:
-                links.run = Run(run.start + (k + 1) * run.period, run.period, after)
-            else:
-                links.run = Run(run.start, run.period, before)
-    return None
+_MOST_SPLITS = 12
 
 
 class _AntiUnifier:
@@ -163,7 +162,7 @@ class _AntiUnifier:
         if first >= run.start or (step == run.period and positions[m + 1] >= run.start):
             raise NotUniform(min(max(first - run.start, 0) // run.period, run.count - 1))
         if (positions >= run.start).any():
-            raise NotUniform(int(np.flatnonzero(positions >= run.start)[0]))
+            raise NotUniform(_nearest(np.flatnonzero(positions >= run.start), m))
         if step == 0 and first >= 0:
             return InvariantValue(_check_all_equal(positions, first))
         for other in self.earlier:
@@ -194,7 +193,7 @@ class _AntiUnifier:
         expected = run.start + np.arange(-back, run.count - back) * run.period + j
         wrong = np.flatnonzero(positions[back:] != expected[back:])
         if wrong.size:
-            raise NotUniform(int(wrong[-1]) + back if wrong[-1] < m else int(wrong[0]) + back)
+            raise NotUniform(_nearest(wrong + back, m))
         if back == 0:
             return LocalValue(j)
         if (positions[:back] >= run.start).any():
@@ -212,8 +211,13 @@ def _check_all_equal(positions: np.ndarray, like: int) -> int:
     """Return `like` if all positions equal it; else raise NotUniform."""
     wrong = np.flatnonzero(positions != like)
     if wrong.size:
-        raise NotUniform(int(wrong[-1]) if wrong[-1] < len(positions) // 2 else int(wrong[0]))
+        raise NotUniform(_nearest(wrong, len(positions) // 2))
     return like
+
+
+def _nearest(wrong: np.ndarray, middle: int) -> int:
+    """Return the number of the iteration nearest to the middle among those that differ from it."""
+    return int(wrong[np.abs(wrong - middle).argmin()])
 
 
 def _unify_constants(values: list[Any]) -> Any:
@@ -224,7 +228,7 @@ def _unify_constants(values: list[Any]) -> Any:
         return first
     other = [k for k, x in enumerate(values) if type(x) is not t]
     if other:
-        raise NotUniform(other[-1] if other[-1] < len(values) // 2 else other[0])
+        raise NotUniform(_nearest(np.array(other), len(values) // 2))
     if t is int:
         start, step = values[0], values[1] - values[0]
         if all([x == start + k * step for k, x in enumerate(values)]):
