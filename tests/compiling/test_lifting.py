@@ -151,3 +151,43 @@ def test_a_slot_that_is_not_set_and_a_key_that_changes_are_no_constants(rng):
     for _ in range(3):
         x = rng.normal(size=5)
         np.testing.assert_allclose(compiled(x), wg.ngradient(f, x)[0], rtol=1e-6, atol=1e-8)
+
+
+def clipped(x):
+    kept = []
+    for v in x:
+        z = v * v - 0.5
+        if z < 0:
+            z = 0.0
+        kept.append(z)
+    return np.sum(np.array(kept) ** 2)
+
+
+def leaky(x):
+    kept, level = [], x[0]
+    for v in x:
+        level = 0.9 * level + v
+        if level < 0:
+            level = 0.0
+        kept.append(level)
+    return np.sum(np.array(kept) ** 2)
+
+
+def rectified(x):
+    kept = []
+    for v in x:
+        kept.append(v if v > 0 else 0.0)
+    return np.sum(np.array(kept) ** 2)
+
+
+@pytest.mark.parametrize("f", [clipped, leaky, rectified], ids=lambda f: f.__name__)
+def test_a_list_may_get_a_constant_in_one_branch(f, rng):
+    compiled = wg.compile(wg.value_and_grad(f))
+    for _ in range(4):
+        x = rng.normal(size=40)
+        value, slope = compiled(x)
+        np.testing.assert_allclose(value, f(x), rtol=1e-12)
+        differences = [(f(x + step) - f(x - step)) / 2e-6 for step in 1e-6 * np.eye(40)]
+        np.testing.assert_allclose(slope, differences, rtol=1e-6, atol=1e-7)
+    assert "takes either branch in each" in compiled.explain()
+    assert int(compiled.explain().split("called with 1: ")[1].split()[0]) < 50

@@ -29,6 +29,7 @@ STATEMENTS = [
     "c = c + 0.1 * float(k)", "c = 0.5 * c + 0.1 * x[2 * i // 3]", "v = np.where(v > c, v, 0.3 * v)",
     "t += x[i]", "t = t * 0.5 + x[i]", "t = x[i] - t", "c = c * 0.9 + 0.1 * t", "t = 0.1 * c", "w = w * 0.9 + 0.1",
 ]  # fmt: skip
+APPENDED = ["c * 0.5", "c if c > 0.1 else 0.0", "0.5 if c > t else x[i]", "h[-1] * 0.5 if h and c > t else x[i]"]
 OF_WALK = ["c = c * 0.8 + 0.1 * b", "c = c + 0.1 * mode", "c = 0.3 * b if mode == 1 else 0.7 * c", "c = abs(c) - 0.2"]
 
 
@@ -49,7 +50,7 @@ def branch_function(seed: int) -> tuple[str, Callable[..., Any]]:
     lines += [f"    t = {rng.choice(['0', '0.0', '1', 'x[0]'])}"]
     lines += ["    s, m = np.zeros(n + 1) + x[0], np.zeros((n, 2)) + x[1]"]
     loop = [f"    for i in range({rng.integers(1, 3)}, n):", *_block(rng, 2, int(rng.integers(2, 5)), 2)]
-    loop += ["        h.append(c * 0.5)"] * (rng.random() < 0.3)
+    loop += [f"        h.append({rng.choice(APPENDED)})"] * (rng.random() < 0.3)
     if rng.random() < 0.3:
         loop = ["    for j in range(3):", "        c = c * 0.9 + 0.1 * w[j]", *[f"    {line}" for line in loop]]
     lines += [*loop, "    return np.sum(s) + c + t + np.sum(m * m) + np.sum(v) + np.sum(np.array(h) ** 2)"]

@@ -94,6 +94,10 @@ class LoopCall:
         for field in self.around.fields[self.op]:
             new[field] = code.copy_of(field, lambda v: new[v.op])
 
+    def may_keep(self, k: int) -> bool:
+        """Whether result k is a given value with a cotangent if the loop runs no iteration."""
+        return self.loop.ending != "count" and k < self.carried and bool(self.around.is_active(self.given[k]))
+
     @property
     def count(self) -> int:
         """The greatest number of iterations of which the residuals are kept."""
@@ -162,12 +166,14 @@ class _BackwardLoop:
         self.stacks: list[Input] = []
         self.outer: list[int] = []
         self.inner: list[Input] = []
-        self.seeds = {k: Input(value_of(v)) for k, v in enumerate(loop.results) if region.is_active(v)}
+        ends = [k for k, v in enumerate(loop.results) if region.is_active(v) or call.may_keep(k)]
+        self.seeds = {k: Input(value_of(loop.results[k])) for k in ends}
         active = [k for k, x in enumerate(call.inputs) if k >= call.carried and region.is_active(Variable(x))]
         self.sums = {k: Input(call.inputs[k].val) for k in active}
         cotangents = CotangentTable(self.code)
         for k, seed in self.seeds.items():
-            cotangents.add(loop.results[k].op, Variable(seed))
+            if region.is_active(loop.results[k]):
+                cotangents.add(loop.results[k].op, Variable(seed))
         for k, so_far in self.sums.items():
             cotangents.add(call.inputs[k], Variable(so_far))
         region.run_backward(self.code, cotangents, self.get)

@@ -31,6 +31,10 @@ LoopKey = tuple[types.CodeType, int]
 """A loop: its code object, and the number of its head."""
 
 
+class GrownList:
+    """Begins the form of a list to which a loop only appends: how many items more it has, and the forms of the last."""
+
+
 class Place(NamedTuple):
     """A variable, or with a `path` a part of it."""
 
@@ -71,7 +75,8 @@ def _differing_parts(a: Any, b: Any) -> dict[tuple[int, ...], type] | None:
         kinds = _differing_parts(x, y) if x == y or _may_set_part(a[0], k) else None
         if kinds is None:
             return None
-        found |= {(k, *path): kind for path, kind in kinds.items()}
+        index = k - len(a) if a[0] is GrownList else k
+        found |= {(index, *path): kind for path, kind in kinds.items()}
     return found
 
 
@@ -81,7 +86,7 @@ def _may_set_part(t: type, k: int) -> bool:
         return k % 2 == 0
     if t is types.FunctionType:
         return k >= _FIRST_CELL
-    return t is list or t is types.CellType or _has_settable_attributes(t)
+    return t in (list, GrownList, types.CellType) or _has_settable_attributes(t)
 
 
 def _has_settable_attributes(t: type) -> bool:
@@ -97,7 +102,7 @@ def _lifted_type(a: Any, b: Any) -> type | None:
     if type(a) is not tuple or type(b) is not tuple:
         return None
     if len(a) == len(b) == 2 and a[0] in LIFTABLE and b[0] in LIFTABLE:
-        kind: type = b[0]
+        kind: type = a[0] if isinstance(a[1], ValueSpec) and not isinstance(b[1], ValueSpec) else b[0]
         return None if kind is int is not a[0] or (a[0] is int and abs(a[1]) > WHOLE) else kind
     if a[:1] == b[:1] == (np.ndarray,) and isinstance(b[1], ValueSpec) and a[1:3] == (b[1].shape, b[1].dtype):
         return np.ndarray if a[2].kind in "fc" and a[3:-1] == b[2:] else None
@@ -122,7 +127,7 @@ def set_part(frame: types.FrameType, place: Place, value: Any) -> None:
     *path, last = place.path
     holder = part_at(frame.f_locals[place.variable[2]], tuple(path))
     if type(holder) is list:
-        holder[last - 1] = value
+        holder[last - (last > 0)] = value
     elif type(holder) is types.CellType:
         holder.cell_contents = value
     elif type(holder) is dict:
@@ -134,7 +139,7 @@ def set_part(frame: types.FrameType, place: Place, value: Any) -> None:
 def _parts(value: Any) -> dict[int, Any]:
     """Return the parts of a container or object by their indices in its form."""
     if type(value) is list:
-        return dict(enumerate(value, 1))
+        return dict([*enumerate(value, 1), *enumerate(value, -len(value))])
     if type(value) is dict:
         return {2 * k: part for k, part in enumerate(value.values(), 1)}
     if type(value) is types.FunctionType:

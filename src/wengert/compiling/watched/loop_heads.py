@@ -34,7 +34,8 @@ from wengert.compiling.watched.symbolic_ints import (
     symbolic_iterator,
 )
 from wengert.hooks.code_swap import HOOKS
-from wengert.recording.primitives import Primitive
+from wengert.recording.primitives import Primitive, ruled
+from wengert.recording.record import record_call
 from wengert.recording.recording import STATE, Level
 from wengert.recording.slots import slot_of
 from wengert.rewrite.heads import LoopHead
@@ -176,7 +177,10 @@ class Heads:
                     self.constants[key] = lift_constant(self.reads.recording, kind(value))
                     if type(value) is int is not kind:
                         self.integers.update([slot_of(self.reads.recording, self.constants[key])])
-                set_part(f, place, self.constants[key])
+                made = self.constants[key]
+                if kind is not int and type(value) is not int:  # each branch that sets it has a step that does so
+                    made = record_call(ruled(kind), (made,), {})
+                set_part(f, place, made)
             elif issubclass(kind, np.ndarray) and type(value) is np.ndarray and value.size and value.flags.writeable:
                 first = (0,) * value.ndim
                 HOOKS["setitem"](value, first, lift_constant(self.reads.recording, value[first]), STATE.site)

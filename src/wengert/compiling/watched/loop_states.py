@@ -15,9 +15,7 @@ from typing import Any
 import numpy as np
 
 from wengert.compiling.loops.periodicity import constant_key, static_spec
-from wengert.compiling.watched.lifting import (
-    VariableName,
-)
+from wengert.compiling.watched.lifting import GrownList, VariableName
 from wengert.compiling.watched.marks import LoopRun, LoopState
 from wengert.compiling.watched.symbolic_ints import (
     SYMBOLIC_ITERATORS,
@@ -115,7 +113,7 @@ class StateWalk:
             is_alone = id(value) not in self.numbers and [*map(id, lists.values())].count(id(value)) == 1
             count = max(grown[name], more)
             last = value[len(value) - min(count, len(value)) :]
-            form = ("grown", more, *map(self.form, last)) if is_alone else self.form(value)
+            form = (GrownList, more, *map(self.form, last)) if is_alone else self.form(value)
             forms[0, frame.f_code.co_name, name] = form
         positions = frozenset(range(first, len(self.slots))) if lists else None
         return LoopState(forms, tuple(self.slots), frozenset(fixed), positions, frozenset(self.given))
