@@ -1,8 +1,8 @@
 """The theorem's bounds against counted operations, for the worked examples of the tensor language.
 
-Run by hand: `python benchmarks/tensor_bounds.py`; docs/tensor-language.md shows its output. By the cost model: a
-program y = f(x), its total derivative Df and its adjoint f*, each with f in it; what the filters leave at the inputs.
-Counted: the operations that a run of the adjoint takes, after all simplification.
+Run by hand: `python benchmarks/tensor_bounds.py`; docs/how-the-tensor-language-works.md shows its output.
+By the cost model: a program y = f(x), its total derivative Df and its adjoint f*, each with f in it; what the filters
+leave at the inputs. Counted: the operations that a run of the adjoint takes, after all simplification.
 """
 
 from __future__ import annotations
