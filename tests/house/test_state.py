@@ -99,14 +99,9 @@ def calls_by_class(place: Place) -> bool:
 
 
 def explained() -> set[Place]:
-    """The names in the table of the page, with the file that stands before them."""
-    found, file = set(), ""
-    for word in re.findall(r"`([^`]+)`", "\n".join(re.findall(r"^\|.*", PAGE.read_text(), re.MULTILINE))):
-        if word.endswith(".py"):
-            file = word
-        else:
-            found.add((file, word))
-    return found
+    """The variables in the table of the page, with their files: its third and its second column."""
+    rows = [line.split("|") for line in PAGE.read_text().splitlines() if re.match(r"\| \w+ \| `", line)]
+    return {(row[2].strip(" `"), name) for row in rows for name in re.findall(r"`(\w+)`", row[3])}
 
 
 def test_state_of_modules_is_explained_and_what_is_explained_is_there() -> None:
