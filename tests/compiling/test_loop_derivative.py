@@ -229,3 +229,28 @@ def test_what_is_not_constructed_is_differentiated_by_iterations(monkeypatch: py
     compiled = wg.compile(wg.grad(f), strict=True)
     compiled(x)
     np.testing.assert_allclose(compiled(1.1 * x), by_differences(f, 1.1 * x), rtol=1e-6, atol=1e-8)
+
+
+def item_of_list(x):
+    kept = []
+    for _ in range(12):
+        x = x * 0.9 if x > 2.0 else x * 0.8
+        kept.append(x)
+    return kept[3]
+
+
+def sum_of_list(x):
+    kept = []
+    for _ in range(12):
+        x = x * 0.9 if x > 2.0 else x * 0.8
+        kept.append(x)
+    return x + sum(kept)
+
+
+@pytest.mark.parametrize("f", [item_of_list, sum_of_list])
+def test_the_gradient_of_a_list_of_floats_is_a_float(f):
+    compiled = wg.compile(wg.grad(f))
+    for x in (5.0, 4.0, 6.0):
+        slope = compiled(x)
+        assert type(slope) is float
+        assert slope == pytest.approx((f(x + 1e-6) - f(x - 1e-6)) / 2e-6, rel=1e-8)

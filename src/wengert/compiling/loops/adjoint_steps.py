@@ -76,7 +76,8 @@ class KeyedCall:
             return
         value = self.op.args[2]
         if self.region.is_active(value):
-            cotangents.add(value.op, _summed_to(code, code.call(operator.getitem, y_bar, key), value_of(value)))
+            stored = _summed_to(code, code.call(operator.getitem, y_bar, key), value_of(value))
+            cotangents.add(value.op, code.call(float, stored) if type(value_of(value)) is float else stored)
         if self.region.is_active(x):
             cotangents.add(x.op, code.call(functional.setitem, y_bar, key, 0.0) if self.name == "setitem" else y_bar)
 
