@@ -6,6 +6,7 @@ import types
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence, Set
 from typing import Any
 
+import numpy as np
 import pytest
 
 import wengert as wg
@@ -172,3 +173,51 @@ def test_changes_of_objects_are_seen(f: Any) -> None:
 @pytest.mark.parametrize("f", COMPILED, ids=lambda f: f.__name__)
 def test_reads_of_these_objects_compile(f: Any) -> None:
     results(wg.compile(f, strict=True))
+
+
+class Doubling:
+    def __init__(self, a):
+        self.a, self.k = a, 2.0
+
+    def __getattribute__(self, name):
+        value = super().__getattribute__(name)
+        return value * 2 if name == "k" else value
+
+    @property
+    def plain(self):
+        return object.__getattribute__(self, "k") * self.a
+
+
+class Estimator:
+    scale = 3.0
+
+    def __init__(self, a):
+        self.a = a
+
+    def params(self):
+        found = {}
+        for name in ("a", "scale", "missing"):
+            try:
+                found[name] = object.__getattribute__(self, name)
+            except AttributeError:
+                found[name] = 1.0
+        return found
+
+
+def test_plain_attribute_reads_are_guarded():
+    estimator = Estimator(2.0)
+
+    def f(x):
+        doubled, params = Doubling(x), estimator.params()
+        return np.sum(doubled.plain * doubled.k * params["a"] * params["scale"] * params["missing"])
+
+    compiled = wg.compile(wg.value_and_grad(f))
+    x = np.array([1.0, 2.0])
+    for change in (None, ("a", 5.0), ("scale", 7.0), ("missing", 11.0)):
+        if change is not None:
+            setattr(estimator, *change)
+        factor = 8.0 * np.prod([*estimator.params().values()])
+        value, slope = compiled(x)
+        assert value == factor * 3.0
+        np.testing.assert_array_equal(slope, [factor, factor])
+    assert "uncompiled" not in compiled.explain()

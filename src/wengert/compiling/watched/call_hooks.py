@@ -24,6 +24,7 @@ from wengert.compiling.watched.read_hooks import (
     STRING_MAKERS,
     guard_print_settings,
     watch_write,
+    watched_plain_getattr,
 )
 from wengert.compiling.watched.trusted import (
     LIBRARY_MODULES,
@@ -118,6 +119,8 @@ def _replacement_of(f: Any, reads: Reads) -> Any:
         return _watched_compiled(f, reads)
     if is_draw(f):
         return watched_draw(f, reads)
+    if type(f) is types.MethodWrapperType and f == object.__getattribute__.__get__(f.__self__):
+        return functools.partial(watched_plain_getattr, f.__self__)
     if type(f) in _GENERATOR_MAKER_TYPES and f in GENERATOR_MAKERS:
         return watched_generator_maker(f, reads)
     _check_call(reads, f)
@@ -264,7 +267,7 @@ def _check_call(reads: Reads, f: Any) -> None:
     if id(f) in reads.checked_calls:
         return
     is_inside, t = _is_inside_library(), type(f)
-    reason = _refused_call(f, is_inside) or _why_not_entered(f)
+    reason = None if f is object.__getattribute__ else _refused_call(f, is_inside) or _why_not_entered(f)
     if t in _WITH_NAMES and f.__name__ in (*STRING_FUNCTIONS, *_FORMAT_METHODS):
         guard_print_settings(reads)
     if is_abc_method(f):

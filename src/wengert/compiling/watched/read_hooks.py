@@ -22,6 +22,7 @@ from wengert.compiling.watched.trusted import (
     is_own_or_library_code,
 )
 from wengert.compiling.watched.watchable import lookup_with_owner, runs_code
+from wengert.hooks.attributes import generic_attribute
 from wengert.hooks.calls import resolve
 from wengert.hooks.code_swap import HOOKS
 from wengert.recording.recording import STATE
@@ -108,11 +109,28 @@ def _watch_getattr(obj: Any, name: str, site: Site | None) -> Any:
     try:
         value = HOOKS["getattr"](obj, name, site)
     except AttributeError as error:
-        if (reads := reads_here()) is not None:
-            reads.guard_absence(obj, name)
-            reads.guarded_errors[id(error)] = error
+        _guard_error(error, obj, name)
         raise
     return _read_attribute(obj, name, value, site)
+
+
+def _guard_error(error: AttributeError, obj: Any, name: str) -> None:
+    """Guard that an attribute which the code looked for is still missing."""
+    if (reads := reads_here()) is not None:
+        reads.guard_absence(obj, name)
+        reads.guarded_errors[id(error)] = error
+
+
+def watched_plain_getattr(obj: Any, name: str, /) -> Any:
+    """Replace `object.__getattribute__`, which passes by a `__getattribute__` or `__getattr__` of the class."""
+    if issubclass(type(obj), type):
+        give_up_at("it calls object.__getattribute__ of a class", STATE.site)
+    try:
+        value = generic_attribute(obj, name)
+    except AttributeError as error:
+        _guard_error(error, obj, name)
+        raise
+    return _read_attribute(obj, name, value, STATE.site)
 
 
 def _read_attribute(obj: Any, name: str, value: Any, site: Site | None) -> Any:
@@ -265,6 +283,7 @@ _INTROSPECTION = {
 ATTRIBUTE_BUILTINS: dict[Any, Callable[..., Any]] = {
     getattr: _watched_getattr(getattr),
     hasattr: _watched_getattr(hasattr),
+    object.__getattribute__: watched_plain_getattr,
     vars: _watched_vars,
     **{f: _watched_setter(f) for f in (setattr, delattr, object.__setattr__, object.__delattr__)},
 }
