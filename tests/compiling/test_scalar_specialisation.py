@@ -233,3 +233,33 @@ def test_what_is_decided_by_a_part_of_a_number_is_decided_in_each_call(f):
     g = wg.compile(lambda x: f(x[0]) + f(x[1]))
     for x in ([0.5, 0.75], [1.5, 2.0], [0.7, 1.05], [3.0, 1.5]):
         np.testing.assert_allclose(g(np.array(x)), sum(map(f, np.array(x))))
+
+
+def filtered(x):
+    s, peak = 1.0, 0.0
+    for v in x:
+        s = np.where(v > 0.2, 0.9 * s + v, 0) * 0.5 + max(s, v)
+        peak = np.arctan2(-np.where(v > 0.2, s, 0), -1.0) + peak
+    return s + peak, np.where(v > 0.2, s, 0)
+
+
+def test_where_of_numbers_is_a_choice_of_floats():
+    compiled = wg.compile(filtered)
+    for seed in range(4):
+        x = np.random.default_rng(seed).normal(size=60)
+        (value, last), (expected, expected_last) = compiled(x), filtered(x)
+        assert value == expected
+        assert type(last) is type(expected_last) is np.ndarray
+        assert last == expected_last
+    traces = compiled.explain().count("called with")
+    assert compiled.source().count("np.where(") <= traces  # those of the arrays that are returned
+
+
+def test_the_gradient_of_where_of_numbers_is_that_of_differences():
+    def loss(x):
+        return filtered(x)[0]
+
+    x = np.random.default_rng(1).normal(size=30)
+    slope = wg.compile(wg.grad(loss))(x)
+    differences = [(loss(x + step) - loss(x - step)) / 2e-6 for step in 1e-6 * np.eye(30)]
+    np.testing.assert_allclose(slope, differences, rtol=1e-5, atol=1e-7)

@@ -66,16 +66,27 @@ class _FloatSpecialiser(TapeRewriter):
         self.known: dict[Any, Variable] = {}
         self.exact_ops = DecidingOps(())
         self.computed: set[Any] = set()
+        self.as_arrays: set[Any] = set()  # the ops whose arrays without axes other calls than arithmetic read
         self.answered: Counter[Any] = Counter()  # guards on the types of numbers
 
     def read(self, ops: Sequence[Op], exact_ops: DecidingOps) -> None:
         """Copy these ops, except inputs that were copied already; `exact_ops` are not to round otherwise."""
         self.exact_ops = exact_ops
-        numbers = [op for op in ops if isinstance(op, Call) and _is_either_float(op.val) and self.python_function(op)]
-        self.computed = {v.op for op in numbers for v in op.references()}
+        for op in reversed(ops):
+            if self.is_number(op):
+                self.computed.update([v.op for v in op.references()])
+            elif not isinstance(op, Call) or not (op.fn in (float, np.float64) or info(op.fn).name in _FLOAT_TESTS):
+                self.as_arrays.update([v.op for v in op.references()])
         for op in ops:
             if op not in self.table:
                 self.table[op] = self.specialise(op)
+
+    def is_number(self, op: Any) -> bool:
+        """Whether a call returns a float, or an array without axes that only arithmetic reads, of Python's floats."""
+        if not isinstance(op, Call):
+            return False
+        is_float = _is_either_float(op.val) or (_is_point(op.val) and op not in self.as_arrays)
+        return is_float and (_takes_out_number(op) or bool(self.python_function(op)))
 
     def python_function(self, op: Call) -> Any:
         """Return the Python function that replaces that of a call; None if there is none."""
@@ -95,7 +106,8 @@ class _FloatSpecialiser(TapeRewriter):
             return self.copy_guard(op)
         if op.fn is functional.getfield and type(whole := self.as_computed(op.args[0])) is Variable:
             return self.call(op, op.fn, (whole, *op.args[1:]), op.fn(value_of(whole), *op.args[1:]))
-        found = self.number(op, with_variables(op.args, self.as_computed)) if _is_either_float(op.val) else None
+        is_float = _is_either_float(op.val) or (_is_point(op.val) and self.is_number(op))
+        found = self.number(op, with_variables(op.args, self.as_computed)) if is_float else None
         return self.copy_as_recorded(op) if found is None else found
 
     def copy_guard(self, op: Call) -> Any:
@@ -113,6 +125,8 @@ class _FloatSpecialiser(TapeRewriter):
         """Return the replacement of a call that returns a number, if a Python float can replace it."""
         if op.fn in (float, np.float64):
             return args[0] if len(args) == 1 and _is_float(args[0]) else None
+        if _takes_out_number(op):
+            return args[0] if _is_float(args[0]) else None
         if op.fn is operator.getitem and op in self.computed and _is_element(*op.args):
             return self.call(op, np.ndarray.item, args, float(op.val))
         fn = self.python_function(op)
@@ -122,6 +136,10 @@ class _FloatSpecialiser(TapeRewriter):
             return None
         if fn is operator.pow and not float(value_of(args[1])).is_integer():
             return None
+        if fn in CHOICES_OF_FLOATS:  # these return an operand as it is
+            args = [float(a) if type(a) is int and k not in bools else a for k, a in enumerate(args)]
+            if int in [type(value_of(a)) for k, a in enumerate(args) if k not in bools]:
+                return None
         key = fn, *[a.op if type(a) is Variable else None for a in args]
         if None in key or key not in self.known:
             args = [float(a) if type(a) is np.float64 else a for a in args]
@@ -149,13 +167,14 @@ class _FloatSpecialiser(TapeRewriter):
     def variable(self, op: Any) -> Any:
         """Return the replacement of an op, with its recorded type."""
         found, was = self.table[op], op.val
-        if type(was) is not np.float64 or not _is_float(found):
+        make = np.asarray if type(was) is np.ndarray else np.float64
+        if (type(was) is not np.float64 and not _is_point(was)) or not _is_float(found):
             return found
         if type(found) is not Variable:
             return was
-        key = np.float64, found.op
+        key = make, found.op
         if key not in self.known:
-            self.known[key] = self.call(op, np.float64, (found,), was)
+            self.known[key] = self.call(op, make, (found,), was)
         return self.known[key]
 
     def call(self, like: Any, fn: Any, args: Any, value: Any) -> Variable:
@@ -194,6 +213,7 @@ class _FloatSpecialiser(TapeRewriter):
             copy: Any = v.op.copy()  # type: ignore[union-attr]
             copy.val = float(copy.val) if k in floats else copy.val
             self.table[v.op] = self.new.push(copy)
+        self.as_arrays.update([v.op for v in loop.results if type(v) is Variable])
         self.read([op for op in loop.body if op is not loop.body.result.op], exact_ops)
 
     def as_float(self, op: Call, a: Any) -> Any:
@@ -206,6 +226,19 @@ class _FloatSpecialiser(TapeRewriter):
 
 def _is_either_float(x: Any) -> bool:
     return type(x) is float or type(x) is np.float64
+
+
+def _is_point(x: Any) -> bool:
+    """Whether a value is an array of floats without axes, as NumPy functions return for numbers."""
+    return type(x) is np.ndarray and not x.ndim and x.dtype == np.float64
+
+
+def _takes_out_number(op: Call) -> bool:
+    """Whether a call is `x[()]`, the number in an array of floats without axes."""
+    if op.fn is not operator.getitem or type(op.args[1]) is not tuple or op.args[1]:
+        return False
+    whole = value_of(op.args[0])
+    return type(whole) is np.float64 or _is_point(whole)
 
 
 def _is_float(x: Any) -> bool:
