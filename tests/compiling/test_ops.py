@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator
 from typing import Any
@@ -339,3 +340,16 @@ def test_a_filter_is_native() -> None:
         (value, x_bar), expected = run(other)[0:2], gradient(other)
         assert value == pytest.approx(expected[0], rel=1e-11)
         np.testing.assert_allclose(x_bar, expected[1], rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["square", "reciprocal", "logaddexp", "clip", "fmax", "fmin", "heaviside", "exp2"])
+def test_the_function_of_floats_that_is_made_from_a_word_is_that_of_numpy(name):
+    ufunc = getattr(np, name)
+    row = ops.info(ufunc)
+    numbers = [-math.inf, -2.5, -0.5, 0.25, 1.0, 3.0, math.inf]
+    for operands in itertools.product(numbers, repeat=row.arity):
+        if name == "clip" and operands[1] > operands[2]:
+            continue
+        found, expected = row.on_floats(*operands), float(ufunc(*operands))
+        assert type(found) is float
+        assert found == expected if row.exact else found == pytest.approx(expected, rel=1e-14)

@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from wengert.compiling.blocking import BlockLoop
-from wengert.compiling.ops import CHOICES_OF_FLOATS, as_ufunc, info, is_allocation, is_item_store, is_ufunc_call
+from wengert.compiling.ops import as_ufunc, is_allocation, is_item_store, is_ufunc_call, source_of_floats
 from wengert.compiling.pipeline import NUMPY, Context, Pass, run_passes
 from wengert.compiling.placement import (
     Placement,
@@ -273,13 +273,14 @@ class FloatWriter(PlacedWriter):
         self.lines += ["except (ArithmeticError, ValueError):  # where NumPy has inf or nan", f"    {self.fallback}"]
 
     def call(self, op: Call) -> Snippet:
-        """Write a choice between two floats as an expression, any other call as usual."""
-        if op.fn not in CHOICES_OF_FLOATS:
+        """Write a function of floats that has a word as an expression, any other call as usual."""
+        source = source_of_floats(op.fn)
+        if source is None:
             return super().call(op)
         for v in op.references():
             if v.id in self.pending:
                 self.settle(v.id)
-        return Snippet(info(op.fn).word.template.format(*[self.arg(a).text for a in op.args]), TIGHT)  # type: ignore[union-attr]
+        return Snippet(source.format(*[self.arg(a).text for a in op.args]), TIGHT)
 
     def end(self) -> None:
         if self.numbers:

@@ -96,13 +96,14 @@ def chosen_float(condition: bool, x: float, y: float) -> float:
     return x if condition else y
 
 
-CHOICES_OF_FLOATS = (sign_of_float, larger_of_floats, smaller_of_floats, chosen_float)
-
 # -- elementwise
 
 _NOT_FINITE = "{0} - {0} != 0.0"
 _CLIPPED_BELOW = "({1} if {0} < {1} or {1} != {1} else {0})"
-_LOGADDEXP = "{0} + log1p(exp({1} - {0})) if {0} > {1} else {1} + log1p(exp({0} - {1}))"
+_LOGADDEXP = (
+    "{0} + log1p(exp({1} - {0})) if {0} > {1} else {1} + log1p(exp({0} - {1})) if {0} != {1} else {0} + "
+    f"{math.log(2.0)!r}"
+)
 
 
 def _elementwise(name: str, arity: int, *functions: Any, word: str | ScalarOp | None = None, **rest: Any) -> OpInfo:
@@ -146,8 +147,8 @@ _ELEMENTWISE = (
     _exact("fabs", 1, np.fabs, math.fabs, word="abs({0})"),
     _elementwise("positive", 1, np.positive, operator.pos, np.float64, word="{0}"),
     _elementwise("float", 1, float, word="{0}", cost=0),
-    _elementwise("square", 1, np.square, word="{0} * {0}", cost=1),
-    _elementwise("reciprocal", 1, np.reciprocal, word="1.0 / {0}"),
+    _elementwise("square", 1, np.square, word="{0} * {0}", exact=True, cost=1),
+    _elementwise("reciprocal", 1, np.reciprocal, word=ScalarOp("1.0 / {0}", FLOAT_KIND, "{1} == 0.0"), exact=True),
     _exact("sqrt", 1, np.sqrt, math.sqrt, word=ScalarOp("sqrt({0})", FLOAT_KIND, _NOT_FINITE)),
     _elementwise("power", 2, np.power, operator.pow, pow, on_floats=operator.pow),
     _exact("maximum", 2, np.maximum, larger_of_floats, word="({0} if {0} >= {1} or {0} != {0} else {1})"),
@@ -245,6 +246,40 @@ _OF_SCIPY = {row.name: row for row in (
     _elementwise("exp10", 1, word=ScalarOp("pow(10.0, {0})", slow=True)),
 )}  # fmt: skip
 """The rows of ufuncs of `scipy.special`, by name: it is not imported for them."""
+
+
+# -- functions of Python floats that are made from words
+
+_MATH_NAME = re.compile(r"(?<![.\w])[a-z]\w+(?=\()")
+_FLOATS_BY_WORD = (
+    "square", "reciprocal", "clip", "logaddexp", "exp2", "deg2rad", "rad2deg", "fmax", "fmin", "heaviside", "expit",
+    "logit", "erfc", "ndtr", "gammaln", "xlogy", "xlog1py", "exp10",
+)  # fmt: skip
+"""The operations whose word is also their source among Python floats."""
+
+
+def _source_of_floats(word: ScalarOp) -> str:
+    """Return the source of a word in Python, where functions of `math` have their module's name."""
+    names = _MATH_NAME.sub(lambda found: f"math.{found[0]}" if hasattr(math, found[0]) else found[0], word.template)
+    return names if names.startswith("(") else f"({names})"
+
+
+def _with_floats(row: OpInfo) -> OpInfo:
+    """Return the row with a function of Python floats that computes its word, if it is one of `_FLOATS_BY_WORD`."""
+    if row.name not in _FLOATS_BY_WORD or row.word is None:
+        return row
+    names = [f"x{k}" for k in range(row.arity)]
+    function = eval(f"lambda {', '.join(names)}: {_source_of_floats(row.word).format(*names)}", {"math": math})
+    function.__name__ = function.__qualname__ = f"{row.name}_of_floats"
+    function.__module__ = __name__
+    return row._replace(functions=(*row.functions, function), on_floats=function)
+
+
+def source_of_floats(fn: Any) -> str | None:
+    """Return the source that generated code has for a function of Python floats; None if it calls the function."""
+    row = info(fn)
+    written = row.word is not None and row.on_floats is fn and getattr(fn, "__module__", "") == __name__
+    return _source_of_floats(row.word) if written else None  # type: ignore[arg-type]
 
 
 # -- of arrays
@@ -353,7 +388,9 @@ _OF_ARRAYS = (
 
 # -- how they are found
 
-_TABLE: dict[Any, OpInfo] = {fn: row for row in (*_ELEMENTWISE, *_OF_ARRAYS) for fn in row.functions}
+_OF_SCIPY = {name: _with_floats(row) for name, row in _OF_SCIPY.items()}
+_ROWS = (*map(_with_floats, _ELEMENTWISE), *_OF_SCIPY.values(), *_OF_ARRAYS)
+_TABLE: dict[Any, OpInfo] = {fn: row for row in _ROWS for fn in row.functions}
 _STORED, _ALLOCATORS = ("setitem", "additem"), ("zeros", "empty")
 
 
@@ -368,7 +405,7 @@ def _row_of_scipy(ufunc: np.ufunc) -> OpInfo:
     """Return the row of a ufunc of `scipy.special`; `UNKNOWN` if it is none, or has no row."""
     row = _OF_SCIPY.get(ufunc.__name__)
     found = row is not None and getattr(sys.modules.get("scipy.special"), row.name, None) is ufunc
-    return row._replace(functions=(ufunc,)) if row is not None and found else UNKNOWN
+    return row._replace(functions=(ufunc, *row.functions)) if row is not None and found else UNKNOWN
 
 
 def math_functions() -> list[str]:

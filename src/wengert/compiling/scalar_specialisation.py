@@ -17,7 +17,7 @@ import numpy as np
 from wengert.compiling.float_lists import keep_arrays_in_lists
 from wengert.compiling.graphs.from_tape import DecidingOps, deciding_in_loop
 from wengert.compiling.guard_check import count_guards
-from wengert.compiling.ops import CHOICES_OF_FLOATS, info, is_item_store
+from wengert.compiling.ops import info, is_item_store, source_of_floats
 from wengert.compiling.tape_rewriter import TapeRewriter
 from wengert.tape.folding import is_pure
 from wengert.tape.interface import AnyTape
@@ -136,7 +136,7 @@ class _FloatSpecialiser(TapeRewriter):
             return None
         if fn is operator.pow and not float(value_of(args[1])).is_integer():
             return None
-        if fn in CHOICES_OF_FLOATS:  # these return an operand as it is
+        if source_of_floats(fn) is not None:  # it may return an operand as it is
             args = [float(a) if type(a) is int and k not in bools else a for k, a in enumerate(args)]
             if int in [type(value_of(a)) for k, a in enumerate(args) if k not in bools]:
                 return None
@@ -263,4 +263,4 @@ def _is_always_float(x: Any) -> bool:
 
 def _is_of_floats(fn: Any) -> bool:
     """Whether a function computes with Python floats itself, and always returns one."""
-    return fn is info(fn).on_floats and (fn in CHOICES_OF_FLOATS or fn.__module__ == "math")
+    return fn is info(fn).on_floats and (source_of_floats(fn) is not None or fn.__module__ == "math")
