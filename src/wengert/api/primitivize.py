@@ -14,7 +14,7 @@ from wengert.tape.contexts import Context
 from wengert.tape.dump import line, type_text
 from wengert.tape.loops import Loop
 from wengert.tape.needed import is_functional
-from wengert.tape.ops import MISSING, Call, Constant, Input, Op, Variable, mkcall, value_of, with_variables
+from wengert.tape.ops import MISSING, Call, Constant, Input, Op, Variable, mkcall, substituted, value_of
 from wengert.tape.play import run_call
 from wengert.tape.tape import Tape, verify
 from wengert.values.functional import getfield
@@ -130,8 +130,8 @@ def _function_of_inputs(op: Call, traced: list[Variable]) -> Callable[..., Any]:
         def at(v: Variable) -> Any:
             return table[v] if v in table else value_of(v)
 
-        fn = at(op.fn) if isinstance(op.fn, Variable) else op.fn
-        return fn(*with_variables(op.args, at), **with_variables(op.kwargs, at))
+        fn, args, kwargs = substituted(op, at)
+        return fn(*args, **kwargs)
 
     return call
 
@@ -159,8 +159,7 @@ def _splice(
     for each in inner:
         if each in table or (isinstance(each, Input) and each not in read):
             continue  # an input, or the function itself, if nothing reads it
-        new = Constant(each.val) if isinstance(each, Input) else each.copy()
-        new.rewrite(lambda v: table[v.op])  # type: ignore[index]
+        new = Constant(each.val) if isinstance(each, Input) else each.copy(lambda v: table[v.op])  # type: ignore[index]
         new.site = new.site or op.site
         if again and isinstance(new, Call):
             new.val = run_call(new, value_of)

@@ -13,7 +13,7 @@ import numpy as np
 
 from wengert.api.gradient import vjp_of_call
 from wengert.errors import ArgumentError, WengertError
-from wengert.tape.ops import Call, Op, Variable, with_variables
+from wengert.tape.ops import Call, Op, Variable, substituted
 from wengert.tape.tape import Tape
 from wengert.values.gradients import Gradients
 from wengert.values.numeric_trees import map_numbers, numbers
@@ -151,7 +151,7 @@ def cotangents_of_ops(tape: Tape, values: Mapping[Op, Any]) -> dict[Op, Any]:
 
 def _cotangents_of_reads(op: Call, y_bar: Any, values: Mapping[Op, Any]) -> Iterator[tuple[Op, Any]]:
     """Yield the ops that `op` reads, with their cotangents by its pullback."""
-    fn, args, kwargs = (with_variables(tree, lambda v: values[v.op]) for tree in (op.fn, op.args, op.kwargs))
+    fn, args, kwargs = substituted(op, lambda v: values[v.op])
     wanted = tuple([k for k, x in enumerate(args) if op.args[k] is not x and any(True for _ in numbers(x))])
     _, pullback, _ = vjp_of_call(fn, args, kwargs, wanted, False, quiet=True)
     for k, cotangent in zip(wanted, pullback(y_bar), strict=True):

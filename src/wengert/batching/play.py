@@ -12,7 +12,7 @@ from wengert.batching.agreement import all_equal_recorded, all_finite, each_is_c
 from wengert.batching.axes import Examples, Shared
 from wengert.batching.example import Program
 from wengert.rulebook.batching import Batch, batched, example, outcomes
-from wengert.tape.ops import Call, Constant, Input, Variable, references, value_of, with_variables
+from wengert.tape.ops import Call, Constant, Input, Variable, references, substituted, value_of
 from wengert.tape.schedules import schedule
 from wengert.values.functional import WINDOWED, Path, getfield, raises
 from wengert.values.sites import Site
@@ -110,7 +110,7 @@ class _Table:
         """Run one op on the batch, or once if it does not depend on the examples."""
         if isinstance(op.fn, Variable):
             raise DiffersError("the code computes the function that it calls here", op.site)
-        args, kwargs = with_variables(op.args, self.value_at), with_variables(op.kwargs, self.value_at)
+        _, args, kwargs = substituted(op, self.value_at)
         axes = tuple([self.is_batch_at(arg) for arg in op.args])
         batch_keywords = tuple([name for name, arg in op.kwargs.items() if self.is_batch_at(arg)])
         if op.guard:

@@ -259,8 +259,7 @@ def _push_rows(
     made = {op: tape.push(Call(operator.getitem, [table[op], rows], val=op.val[:height])) for op in group.read_by_rows}
     inside, found = {**table, **made}, {op: table[op] for op in parts}
     for op in group.rows:
-        copy: Any = op.copy()
-        copy.rewrite(lambda v: inside[v.op])
+        copy: Any = op.copy(lambda v: inside[v.op])
         if group.rows[op].is_total:
             found[op] = tape.push(Call(operator.add, [found[op], tape.push(copy)], val=op.val))
             continue

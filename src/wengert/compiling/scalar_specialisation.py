@@ -148,9 +148,7 @@ class _FloatSpecialiser(TapeRewriter):
 
     def copy_as_recorded(self, op: Call) -> Variable:
         """Copy the call as recorded; its arguments keep their types, unless Python floats do the same there."""
-        copy = op.copy()
-        copy.rewrite(self.as_computed if self.takes_floats(op) else self.value)
-        return self.new.push(copy)
+        return self.new.push(op.copy(self.as_computed if self.takes_floats(op) else self.value))
 
     def takes_floats(self, op: Call) -> bool:
         """Whether a call does the same with Python floats as with NumPy's."""

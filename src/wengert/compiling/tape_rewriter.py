@@ -7,7 +7,7 @@ from typing import Any
 
 from wengert.tape.arguments import current_arguments
 from wengert.tape.interface import AnyTape
-from wengert.tape.ops import Call, Input, Op, Variable, value_of, with_variables
+from wengert.tape.ops import Input, Op, Variable, mkcall
 from wengert.tape.tape import Tape
 
 
@@ -31,13 +31,13 @@ class TapeRewriter:
 
     def push_call(self, origin: Any, fn: Any, *args: Any, **kwargs: Any) -> Variable:
         """Append a call for an op of the old tape; compute its value from the recorded ones."""
-        value = fn(*with_variables(args, value_of), **with_variables(kwargs, value_of))
-        return self.new.push(Call(fn, args, kwargs, value, origin.site, origin.note))
+        made = mkcall(fn, *args, **kwargs)
+        made.site, made.note = origin.site, origin.note
+        return self.new.push(made)
 
     def copy(self, op: Op) -> Any:
         """Return a copy of an op that reads the new tape's variables."""
-        copy: Any = op.copy()
-        copy.rewrite(lambda v: self.variable(v.op))
+        copy = op.copy(lambda v: self.variable(v.op))
         copy.site, copy.note = provenance(op)
         return copy
 

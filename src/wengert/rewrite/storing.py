@@ -30,7 +30,8 @@ def called_at(program: list[Any], k: int) -> str | None:
         return None
     place = program[k].arg + CALLS[program[k].name]
     own = k - 1 if k and getattr(program[k - 1], "name", "") == "PRECALL" else k
-    for item in reversed(program[:own]):
+    for at in range(own - 1, -1, -1):
+        item = program[at]
         if not isinstance(item, Instr) or item.has_jump():
             return None
         before, after = item.pre_and_post_stack_effect()

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from wengert.rulebook.registry import rules
-from wengert.tape.ops import Call, Constant, Op, Variable, value_of, with_variables
+from wengert.tape.ops import Call, Constant, Op, Variable, substituted, value_of
 from wengert.tape.play import like_recorded, same_outcome
 from wengert.tape.tape import Tape
 from wengert.values import functional
@@ -63,12 +63,12 @@ def fold_constants(tape: Tape, pure: Iterable[Callable[..., Any]] = ()) -> Tape:
 
 def _fold_call(tape: Tape, op: Call, is_read: bool, also: tuple[Any, ...]) -> Op | None:
     """Fold one call of constants, and return its Constant; None if the call stays, or is deleted."""
-    fn = value_of(op.fn)
+    fn, args, kwargs = substituted(op, value_of)
     if not (is_pure(fn) or any(fn is f for f in also)) or "out" in op.kwargs or fn in functional.DISPLAYS:
         return None
     try:
         with np.errstate(all="ignore"):
-            value = fn(*map(_made_read_only, with_variables(op.args, value_of)), **with_variables(op.kwargs, value_of))
+            value = fn(*map(_made_read_only, args), **kwargs)
     except Exception:
         return None
     if op.guard and not same_outcome(value, op.val):

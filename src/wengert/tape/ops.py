@@ -142,8 +142,8 @@ class Op:
     def rewrite(self, change: Callable[[Variable], Any]) -> None:
         """Replace each Variable v that this op reads by `change(v)`."""
 
-    def copy(self) -> Op:
-        """Return a copy of the op that is on no tape."""
+    def copy(self, change: Callable[[Variable], Any] | None = None) -> Op:
+        """Return a copy of the op that is on no tape; it reads `change(v)` for each Variable v that the op reads."""
         raise NotImplementedError
 
     def __repr__(self) -> str:
@@ -185,7 +185,7 @@ class Input(Op):
         self.name = name
         self.callee = callee
 
-    def copy(self) -> Input:
+    def copy(self, change: Callable[[Variable], Any] | None = None) -> Input:
         return Input(self.val, self.name, callee=self.callee, site=self.site, note=self.note)
 
 
@@ -211,7 +211,7 @@ class Constant(Op):
     def __init__(self, val: Any, *, site: Site | None = None, note: Any = None) -> None:
         super().__init__(val, site, note)
 
-    def copy(self) -> Constant:
+    def copy(self, change: Callable[[Variable], Any] | None = None) -> Constant:
         return Constant(self.val, site=self.site, note=self.note)
 
 
@@ -273,14 +273,11 @@ class Call(Op):
             yield from references(self.kwargs)
 
     def rewrite(self, change: Callable[[Variable], Any]) -> None:
-        if isinstance(self.fn, Variable):
-            self.fn = change(self.fn)
-        self.args = with_variables(self.args, change)
-        if self.kwargs:
-            self.kwargs = with_variables(self.kwargs, change)
+        self.fn, self.args, self.kwargs = substituted(self, change)
 
-    def copy(self) -> Call:
-        return Call(self.fn, self.args, self.kwargs, self.val, self.site, self.note, self.guard)
+    def copy(self, change: Callable[[Variable], Any] | None = None) -> Call:
+        fn, args, kwargs = substituted(self, change) if change else (self.fn, self.args, self.kwargs)
+        return Call(fn, args, kwargs, self.val, self.site, self.note, self.guard)
 
 
 _LEAVES = frozenset(
@@ -326,7 +323,8 @@ def with_variables(tree: Any, change: Callable[[Any], Any], kind: type = Variabl
     """
     if isinstance(tree, kind):
         return change(tree)
-    if not (old := _container_items(tree)):
+    old = tree if type(tree) is tuple else _container_items(tree)
+    if not old:
         return tree
     new = [
         change(part) if type(part) is kind else part if type(part) in _LEAVES else with_variables(part, change, kind)
@@ -334,9 +332,18 @@ def with_variables(tree: Any, change: Callable[[Any], Any], kind: type = Variabl
     ]
     if all(map(operator.is_, new, old)):
         return tree
+    if type(tree) is tuple:
+        return tuple(new)
     if isinstance(tree, (tuple, list)):
         return sequence_like(tree, new)
     return slice(*new) if isinstance(tree, slice) else dict(zip(tree, new, strict=True))
+
+
+def substituted(call: Any, change: Callable[[Any], Any], kind: type = Variable) -> tuple[Any, Any, Any]:
+    """Return fn, args and kwargs of a call, with each Variable v (or other `kind`) replaced by `change(v)`."""
+    fn, args, kwargs = call.fn, call.args, call.kwargs
+    fn = change(fn) if isinstance(fn, kind) else fn
+    return fn, with_variables(args, change, kind), with_variables(kwargs, change, kind) if kwargs else kwargs
 
 
 def sequence_like(like: Sequence[Any], parts: Sequence[Any]) -> Any:
@@ -380,7 +387,8 @@ def mkcall(fn: Any, /, *args: Any, **kwargs: Any) -> Call:
     """
     call = Call(fn, args, kwargs)
     if all(value_of(v) is not MISSING for v in call.references()):
-        call.val = value_of(fn)(*with_variables(call.args, value_of), **with_variables(call.kwargs, value_of))
+        fn, args, kwargs = substituted(call, value_of)
+        call.val = fn(*args, **kwargs)
     return call
 
 

@@ -11,7 +11,7 @@ from wengert.recording.recording import STATE
 from wengert.tape.debugging import PlayPrinter, add_tape_note
 from wengert.tape.dump import line, value_text
 from wengert.tape.interface import AnyTape
-from wengert.tape.ops import Call, Variable, with_variables
+from wengert.tape.ops import Call, Variable, substituted
 from wengert.tape.schedules import schedule
 from wengert.values.stores import written
 
@@ -53,8 +53,7 @@ def run_call(op: Call, value_at: Any, in_place: bool = False) -> Any:
     """
     if STATE.recording is not None:
         STATE.site = op.site or STATE.site
-    fn = value_at(op.fn) if isinstance(op.fn, Variable) else op.fn
-    args, kwargs = with_variables(op.args, value_at), with_variables(op.kwargs, value_at)
+    fn, args, kwargs = substituted(op, value_at)
     try:
         if in_place and type(args[0]) is np.ndarray and args[0].flags.writeable:
             return written(fn, *args, **kwargs)

@@ -22,7 +22,7 @@ from wengert.errors import NoGradientPathError, NonScalarOutputError, NoRuleErro
 from wengert.rulebook.registry import rules
 from wengert.rulebook.rule import Rule
 from wengert.tape.dump import line
-from wengert.tape.ops import Call, Constant, Op, Variable, mkcall, references, value_of, with_variables
+from wengert.tape.ops import Call, Constant, Op, Variable, mkcall, references, substituted, value_of
 from wengert.tape.tape import Context, Tape
 from wengert.values.functional import Path, getfield, make_tuple
 from wengert.values.results import keys_of
@@ -111,9 +111,7 @@ def rrule_tape(
             table[op] = _record_call(made, op, moved)
             made.site = None
         else:
-            copy = op.copy()
-            copy.rewrite(moved)
-            table[op] = made.push(_recomputed(copy))
+            table[op] = made.push(_recomputed(op.copy(moved)))
     made.result = moved(tape.result)
     with accumulation_options(strategy=strategy):
         return append_reverse_pass(made, [moved(v) for v in wanted], seed)
@@ -129,8 +127,8 @@ def _recomputed(op: Op) -> Op:
 def _record_call(made: Tape, op: Call, moved: Callable[[Variable], Variable]) -> Variable:
     if rules.get(op.fn) is None:
         raise NoRuleError(f"{_error_prefix(op)}{_message(op.fn)}")
-    args, kwargs = with_variables(op.args, moved), with_variables(op.kwargs, moved)
-    v = made.ctx.record_primitive(made, op.fn, *args, **kwargs)
+    fn, args, kwargs = substituted(op, moved)
+    v = made.ctx.record_primitive(made, fn, *args, **kwargs)
     made[v].note = op.note
     return v
 

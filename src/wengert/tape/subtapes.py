@@ -58,8 +58,7 @@ def _ancestors(ops: Sequence[Op], target: Op, computable: set[Op], starts: Seque
 
 
 def _copied_op(made: AnyWritableTape, op: Op, table: dict[Op | None, Variable]) -> Variable:
-    copy = Constant(op.val) if isinstance(op, Input) else op.copy()
-    copy.rewrite(lambda v: table[v.op])
+    copy = Constant(op.val) if isinstance(op, Input) else op.copy(lambda v: table[v.op])
     if isinstance(copy.note, tuple):
         copy.note = _moved_note(copy.note, table)
     return made.push(copy)

@@ -190,7 +190,8 @@ class Tape:
 
     def push(self, op: Op) -> Variable:
         """Append `op`, and return its Variable."""
-        if op._home is None and all([self._owns(v) for v in op.references()]):
+        ref = self._ref
+        if op._home is None and all([v._op is not None and v._op._home is ref for v in op.references()]):
             self._join(op)
         else:
             self._adopt([op], lambda: self._count + 1)
@@ -295,11 +296,6 @@ class Tape:
         op._home, op._replaced_by = self._ref, None
         op.site = op.site or self.site
         self._count += 1
-
-    def _owns(self, v: Variable) -> bool:
-        """Whether a Variable is bound to an op of this tape."""
-        op = v._op
-        return op is not None and op._home is self._ref
 
     def _check_reference(
         self, v: Variable, earlier: Sequence[Op], first: Callable[[], int], replaced: Op | None

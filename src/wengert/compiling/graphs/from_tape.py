@@ -18,7 +18,7 @@ from wengert.tape.folding import is_pure
 from wengert.tape.interface import AnyTape
 from wengert.tape.liveness import is_atom
 from wengert.tape.loops import Loop, with_bodies
-from wengert.tape.ops import Call, Constant, Op, Variable, references, with_variables
+from wengert.tape.ops import Call, Constant, Op, Variable, references, substituted
 from wengert.values import functional
 
 _CONTINUOUS = (np.dtype(np.float64), np.dtype(np.complex128))
@@ -118,7 +118,7 @@ def _node_of(graph: Graph, op: Op, made: dict[Op, Any]) -> Any:
         return op.val
     if not isinstance(op, Call):
         return graph.leaf(op)
-    fn, args, kwargs = (with_variables(tree, lambda v: made[v.op]) for tree in (op.fn, op.args, op.kwargs))
+    fn, args, kwargs = substituted(op, lambda v: made[v.op])
     spec = ValueSpec.of(op.val)
     if op.guard:
         return graph.make(fn, args, kwargs, spec, shared=False)

@@ -13,7 +13,7 @@ from wengert.compiling.ops import info
 from wengert.compiling.tape_rewriter import TapeRewriter, provenance
 from wengert.tape.interface import AnyTape
 from wengert.tape.needed import stays
-from wengert.tape.ops import Call, Constant, Input, Op, Variable, references, value_of, with_variables
+from wengert.tape.ops import Call, Constant, Input, Op, Variable, mkcall, references, substituted, value_of
 from wengert.tape.tape import Tape
 
 _ARRAY_METHODS = {np.reshape: np.ndarray.reshape, np.transpose: np.ndarray.transpose, np.copy: np.ndarray.copy}
@@ -74,14 +74,13 @@ def _op(node: Node, variables: dict[Node, Variable]) -> Op:
     if node.fn is None:
         assert node.op is not None
         return node.op.copy()
-    fn, args, kwargs = (with_variables(tree, variables.get, Node) for tree in (node.fn, node.args, node.kwargs))
+    fn, args, kwargs = substituted(node, variables.get, Node)
     origin = node.op
     if not node.in_vocabulary and isinstance(origin, Call):
         made = Call(fn, args, kwargs, origin.val, guard=origin.guard)
     else:
         of_numpy = any([isinstance(value_of(a), (np.ndarray, np.generic)) for a in args])
         written = _ARRAY_METHODS.get(fn, info(fn).sign or fn if of_numpy else fn)
-        value = written(*with_variables(args, value_of), **with_variables(kwargs, value_of))  # of the recorded ones
-        made = Call(written, args, kwargs, value)
+        made = mkcall(written, *args, **kwargs)
     made.site, made.note = provenance(origin)
     return made

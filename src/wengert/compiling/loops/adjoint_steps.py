@@ -132,8 +132,7 @@ class Segment:
         for op in self.ops:
             if not counted.isdisjoint([v.op for v in op.references()]) and not _takes_float(op):
                 raise UnsupportedLoopError("an integer that a loop counts is read by a function")
-            copy = op.copy()
-            copy.rewrite(lambda v: new[v.op])
+            copy = op.copy(lambda v: new[v.op])
             copy.note = None
             new[op] = tape.push(copy)
         pair = [[new[op] for op in some] for some in (self.outputs, self.others)]

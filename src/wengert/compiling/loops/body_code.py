@@ -30,8 +30,7 @@ class BodyCode(list[Op]):
 
     def copy_of(self, op: Op, change: Callable[[Variable], Any]) -> Variable:
         """Push a copy of an op with changed variables."""
-        copy = op.copy()
-        copy.rewrite(change)
+        copy = op.copy(change)
         copy.site, copy.note = provenance(op)
         return self.push(copy)
 

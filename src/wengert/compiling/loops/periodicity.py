@@ -47,14 +47,13 @@ def runs_of(ops: Sequence[Op], crossings: Any) -> list[Run]:
         if not _may_repeat(marks, period):
             continue
         same = (marks[period:] == marks[:-period]) & ~taken[:-period] & ~taken[period:]
-        edges = np.flatnonzero(np.diff(np.concatenate(([0], same.view(np.int8), [0]))))
-        for start, end in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
+        edges = np.flatnonzero(np.diff(np.concatenate(([0], same.view(np.int8), [0])))).reshape(-1, 2)
+        for start, end in edges[np.diff(edges)[:, 0] >= (LEAST_COUNT - 1) * period].tolist():
             length = end - start + period
-            count = length // period
             is_long = work[end + period] - work[start] >= 2 * LEAST_OPS
-            enough = count >= LEAST_COUNT and is_long and work[start + period] > work[start] + period
+            enough = is_long and work[start + period] > work[start] + period
             if enough and not taken[start : end + period].any():
-                run = _rotate_run(Run(start, period, count), length, crossings)
+                run = _rotate_run(Run(start, period, length // period), length, crossings)
                 taken[run.start : run.end] = True
                 found.append(run)
     return sorted(found)
@@ -65,8 +64,8 @@ def _may_repeat(marks: np.ndarray, period: int) -> bool:
 
     It takes n / period steps, so that all periods of a tape together take n log n.
     """
-    same = marks[period::period] == marks[:-period:period]
-    return len(same) >= LEAST_COUNT - 1 and bool(sliding_window_view(same, LEAST_COUNT - 1).all(1).any())
+    same, least = marks[period::period] == marks[:-period:period], LEAST_COUNT - 1
+    return int(np.count_nonzero(same)) >= least and bool(sliding_window_view(same, least).all(1).any())
 
 
 def _op_weight(op: Op) -> int:

@@ -215,9 +215,7 @@ class _InsertionPoint(NamedTuple):
             return self.value(_carried_result(loop, op).op, row.back())
         if role != "call":
             return self.inside(loop.argument_for(op), self.loops)
-        made = op.copy()
-        made.rewrite(lambda v: self.value(v.op, row))  # type: ignore[arg-type]
-        return self.push(made)
+        return self.push(op.copy(lambda v: self.value(v.op, row)))  # type: ignore[arg-type]
 
     def result(self, op: Op, row: RowIndex) -> Variable:
         """Return a value as a result of the loop that computed it; add the result if there is none."""
