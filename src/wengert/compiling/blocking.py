@@ -186,7 +186,7 @@ def _block_height(n: int, most: int) -> int:
 def _is_barrier(op: Op) -> bool:
     """Whether no op can move past this one: it may write or retain memory that others read."""
     return isinstance(op, Call) and (
-        is_store(op) or isinstance(op.fn, Loop) or "out" in op.kwargs or may_retain_arguments(op)
+        is_store(op) or isinstance(op.fn, Loop) or "out" in op.kwargs or may_retain_arguments([op])
     )
 
 

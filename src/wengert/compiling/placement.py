@@ -18,7 +18,7 @@ import numpy as np
 from wengert.compiling.graphs.from_tape import looks_at_memory
 from wengert.compiling.ops import as_ufunc, info, is_allocation, is_ufunc_call
 from wengert.tape.liveness import MemoryGroups, loop_memory
-from wengert.tape.loops import Loop
+from wengert.tape.loops import Loop, with_bodies
 from wengert.tape.ops import Call, Op, Variable, key_value, references, value_of
 from wengert.values import functional
 from wengert.values.keys import is_basic, key_parts
@@ -96,22 +96,21 @@ class Pool:
 def place_results(ops: Sequence[Op], memory: MemoryGroups) -> Placement:
     """Place large results of `ops` in buffers, unless they are returned or a function might retain them."""
     found = Placement([], {}, {}, {})
-    if not looks_at_memory(ops):
+    if any([isinstance(op, Call) and is_large(op) for op in with_bodies(ops)]) and not looks_at_memory(ops):
         _BufferAllocator(ops, memory, found, {}).place_all()
     return found
 
 
 def has_known_memory_use(ops: Sequence[Op]) -> bool:
     """Whether it is known how all calls use memory, also in loops."""
-    return not looks_at_memory(ops) and not any([isinstance(op, Call) and may_retain_arguments(op) for op in ops])
+    return not looks_at_memory(ops) and not may_retain_arguments(ops)
 
 
-def may_retain_arguments(op: Call) -> bool:
-    """Whether a call runs unknown code, which may retain its arguments."""
-    if isinstance(op.fn, Loop):
-        return any([isinstance(each, Call) and may_retain_arguments(each) for each in op.fn.body])
-    called = [fn for fn in (op.fn, *op.args, *op.kwargs.values()) if callable(fn) and not isinstance(fn, Variable)]
-    return not all(map(is_of_library, called))
+def may_retain_arguments(ops: Iterable[Op]) -> bool:
+    """Whether these ops call unknown code, which may retain its arguments."""
+    calls = [op for op in with_bodies(ops) if isinstance(op, Call)]
+    called = {id(fn): fn for op in calls for fn in (op.fn, *op.args, *op.kwargs.values()) if callable(fn)}
+    return not all([is_of_library(fn) for fn in called.values() if not isinstance(fn, Loop)])
 
 
 class _BufferAllocator:
@@ -125,7 +124,7 @@ class _BufferAllocator:
         self.dying: dict[int, list[int]] = {}  # groups, by their last reader
         self.rows, self.makers = computed_in_stores(ops, memory), makers_of(ops, memory)
         for op in ops:
-            if isinstance(op, Call) and may_retain_arguments(op):
+            if may_retain_arguments([op]):
                 for v in op.references():
                     memory.pinned[memory.find(v.id)] = True
 

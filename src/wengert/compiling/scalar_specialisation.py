@@ -37,7 +37,9 @@ def with_floats(tape: AnyTape, exact: bool, answered: Counter[Any] | None = None
     """
     ops = list(with_bodies(list(tape)))
     calls = [op for op in ops if isinstance(op, Call)]
-    may_gain = any([type(op.val) is np.float64 or isinstance(op.fn, Loop) for op in calls])
+    has_scalars = any([type(op.val) is np.float64 for op in calls])
+    computes = any([_is_either_float(op.val) and info(op.fn).on_floats for op in calls]) if has_scalars else False
+    may_gain = computes or any([isinstance(op.fn, Loop) for op in calls])
     if not may_gain or not all([_has_no_side_effects(op.fn) for op in calls]):
         return tape
     if any([op.val is MISSING for op in ops]):

@@ -15,9 +15,9 @@ from wengert.values import functional
 
 def zeros_filled_by_loops(ops: Sequence[Op]) -> set[Op]:
     """Return the calls of np.zeros whose array a loop overwrites as a whole."""
-    readers = readers_of(ops)
-    zeros = [op for op in ops if isinstance(op, Call) and op.fn is np.zeros and len(readers.get(op, ())) == 1]
-    return {op for op in zeros if _is_filled_by(readers[op][0], op)}
+    zeros = [op for op in ops if isinstance(op, Call) and op.fn is np.zeros]
+    readers = readers_of(ops) if zeros else {}
+    return {op for op in zeros if len(readers.get(op, ())) == 1 and _is_filled_by(readers[op][0], op)}
 
 
 def _is_filled_by(call: Any, zeros: Op) -> bool:

@@ -41,11 +41,13 @@ def graph_of(tape: AnyTape, rules: Rules, exact: Rules, decides: DecidingOps) ->
 def looks_at_memory(ops: Sequence[Op]) -> bool:
     """Whether a tape asks for memory addresses or memory order, so that equal values cannot replace each other."""
     calls = [op for op in with_bodies(ops) if isinstance(op, Call)]
-    return any([info(op.fn).name == "memory_query" or _names_order(op) for op in calls])
+    functions = [*{id(op.fn): op.fn for op in calls}.values()]
+    return any([info(fn).name == "memory_query" for fn in functions]) or any(map(_names_order, calls))
 
 
 def _names_order(op: Call) -> bool:
-    words = [a for a in (*op.args, *op.kwargs.values()) if type(a) is str and a in ("K", "A")]
+    args = (*op.args, *op.kwargs.values()) if op.kwargs else op.args
+    words = [a for a in args if type(a) is str and a in ("K", "A")]
     return bool(words) and not info(op.fn).in_any_order
 
 
