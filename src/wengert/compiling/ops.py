@@ -439,7 +439,8 @@ def as_ufunc(fn: Any) -> Any:
 
 def float_ufunc(fn: Any) -> np.ufunc | None:
     """Return the elementwise ufunc of floats that a function is, on arrays; None if it is none."""
-    ufunc = info(fn).functions[0] if info(fn).functions else fn
+    functions = info(fn).functions
+    ufunc = functions[0] if functions else fn
     return ufunc if isinstance(ufunc, np.ufunc) and _maps_floats(ufunc) else None
 
 

@@ -93,8 +93,11 @@ class Graph:
     def call(self, fn: Any, *args: Any, **kwargs: Any) -> Any:
         """Return the node of a call that `spec_of_call` knows, or the node or number that a rule replaces it by.
 
-        Rules that undo one another end at MOST_NESTED.
+        The operands of sums and products are sorted: numbers first, then nodes by age. Rules that undo one another end
+        at MOST_NESTED.
         """
+        if (fn is np.add or fn is np.multiply) and age(args[0]) > age(args[1]):
+            args = args[::-1]
         if self._depth < MOST_NESTED:
             self._depth += 1
             try:
@@ -109,14 +112,15 @@ class Graph:
             args = tuple([float(a) if type(a) is np.float64 else a for a in args])
         return self.make(fn, args, kwargs, spec, in_vocabulary=True)
 
-    def rules_of(self, fn: Any, args: tuple[Any, ...]) -> Iterator[tuple[Callable[..., Any], tuple[Any, ...]]]:
-        """Yield the rules of a function with their arguments: those of all elementwise ufuncs, then its own.
+    def rules_of(self, fn: Any, args: tuple[Any, ...]) -> list[tuple[Callable[..., Any], tuple[Any, ...]]]:
+        """Return the rules of a function with their arguments: those of all elementwise ufuncs, then its own.
 
         A power of a number rounds otherwise than one of an array, so it counts as no elementwise ufunc here.
         """
-        if isinstance(fn, np.ufunc) and fn.signature is None and fn is not np.power:
-            yield from [(rule, (fn, *args)) for rule in self.rules.get(np.ufunc, ())]
-        yield from [(rule, args) for rule in self.rules.get(fn, ())]
+        found = [(rule, args) for rule in self.rules.get(fn, ())]
+        if not isinstance(fn, np.ufunc) or fn.signature is not None or fn is np.power:
+            return found
+        return [(rule, (fn, *args)) for rule in self.rules.get(np.ufunc, ())] + found
 
     def make(
         self,

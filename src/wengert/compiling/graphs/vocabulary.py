@@ -36,13 +36,14 @@ _FEW = 16  # at most so many columns are summed one by one
 def translate_call(graph: Graph, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], spec: ValueSpec) -> Any:
     """Translate a recorded call into a node of the graph or a number; return None if it is not in the vocabulary."""
     row = info(fn)
-    ufunc, translator = float_ufunc(fn), _TRANSLATORS.get(row.name)
+    translator = _TRANSLATORS.get(row.name)
     if row.name == "power" and fn is not operator.pow:
         return None  # np.power rounds otherwise
     args = tuple([_as_node(graph, a) for a in args])
     if spec.kind is float and row.arity:
         return _of_floats(fn, args)
     if translator is None:
+        ufunc = float_ufunc(fn)
         known = ufunc is not None and not kwargs and len(args) == ufunc.nin and all(map(is_real, args))
         return graph.call(ufunc, *map(_python_number, args)) if known else None
     return translator(graph, spec, *args, **kwargs) if _accepts(translator, args, kwargs) else None

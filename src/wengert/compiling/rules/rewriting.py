@@ -102,18 +102,6 @@ def _negated(x: Any) -> Any:
     return x.args[0] if is_call(x, np.negative) else None
 
 
-def _numbers_first(fn: Any) -> None:
-    """Register a rule that sorts the operands of sums or products: numbers first, then nodes by age."""
-
-    @rule(fn)
-    def sort(graph: Graph, a: Any, b: Any) -> Any:
-        return graph.call(fn, b, a) if age(a) > age(b) else None
-
-
-for _ufunc in (np.multiply, np.add):
-    _numbers_first(_ufunc)
-
-
 @rule(np.multiply)
 def _unit_factor(graph: Graph, a: Any, b: Any) -> Any:
     return _as_result(b) if _is_exactly(a, 1.0) else graph.call(np.negative, b) if _is_exactly(a, -1.0) else None
