@@ -10,6 +10,7 @@ from wengert.compiling.numpy_source import compile_numpy
 from wengert.compiling.pipeline import OPTIMISING, Context, LogEntry, Pass, run_passes
 from wengert.tape.interface import AnyTape
 from wengert.tape.tape import Tape
+from wengert.values.garbage import collections_paused
 
 
 class OptimisedTape(Tape):
@@ -44,6 +45,7 @@ def optimised(tape: AnyTape, exact: bool = False) -> OptimisedTape:
 
 def optimised_by(passes: Iterable[Pass], tape: AnyTape, context: Context) -> OptimisedTape:
     """Return the tape that these passes make of a tape: OPTIMISING, or more."""
-    made: Any = run_passes(passes, tape, context)[-1]
+    with collections_paused():
+        made: Any = run_passes(passes, tape, context)[-1]
     made.__class__, made.exact, made.passes = OptimisedTape, context.exact, context.log
     return made

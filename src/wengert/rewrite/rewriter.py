@@ -25,6 +25,7 @@ from wengert.rewrite.storing import called_at, stored_in
 from wengert.rewrite.tables import running_table
 from wengert.values.codes import note_original, original
 from wengert.values.frames import is_at_caller
+from wengert.values.garbage import collections_paused
 from wengert.values.sites import Site, StoringSite
 
 ROOM = 5
@@ -89,7 +90,7 @@ class Rewriter:
             if source is not None:
                 own = source is code or self.twins.get(id(source), (None, None))[1] is code
                 return code if own else self.twin(source)
-            with deeper():
+            with deeper(), collections_paused():
                 made = rewritten(code, self.hooks, self.table, self.nested, self.giving)
             forget: Any = functools.partial(self.twins.pop, id(code))  # the weak reference becomes pop's default
             found = self.twins.setdefault(id(code), (weakref.ref(code, forget), made))

@@ -101,14 +101,15 @@ class _Roller(TapeRewriter):
 
     def fitting(self, patterns: list[LoopPattern]) -> list[LoopPattern]:
         """Return the patterns whose values that are read elsewhere can be stored."""
-        while True:
+        while patterns:
             self.owner = {k: n for n, p in enumerate(patterns) for k in range(p.run.start, p.run.end)}
             self.lasts: list[dict[int, None]] = [{} for _ in patterns]
             self.kept: list[dict[int, None]] = [{} for _ in patterns]
             bad = {n for position in self.read(patterns) if (n := self.demand(position, patterns)) is not None}
             if not bad:
-                return patterns
+                break
             patterns = [p for n, p in enumerate(patterns) if n not in bad]
+        return patterns
 
     def read(self, patterns: list[LoopPattern]) -> Iterator[int]:
         """Yield the positions of values that are read outside of their run."""

@@ -109,7 +109,8 @@ def fold_counters(tape: Any) -> Any:
         if isinstance(op, Call) and is_of_constants and (op.fn in _OF_COUNTERS or _continues(op, known)):
             known[op] = int(op.val) if isinstance(op.val, np.integer) else op.val
         if op not in known or op is tape.result.op:
-            op.rewrite(lambda v: known.get(v.op, v))
+            if not known.keys().isdisjoint(read):
+                op.rewrite(lambda v: known.get(v.op, v))
             kept.append(op)
     return tape_with_ops(tape, kept) if known else tape
 
