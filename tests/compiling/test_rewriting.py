@@ -33,7 +33,7 @@ CASES = {
     "broadcast to its shape": Case(lambda x: np.diag(np.broadcast_to(np.exp(x), (5,))), (V,), ["np.exp", "np.diag"]),
     "products written in two ways": Case(lambda x, y: (y @ x) * np.matmul(y, x), ((3,), M), ["matmul", "mul"]),
     "factor of one": Case(lambda x: (1.0 * x) / 1.0 * np.cos(x), (V,), ["np.cos", "mul"]),
-    "term of zero": Case(lambda x: (x - 0.0) + np.cos(x), (V,), ["np.cos", "add"]),
+    "term of zero": Case(lambda x: (x + -0.0) + np.cos(x), (V,), ["np.cos", "add"]),
     "factor of minus one": Case(lambda x: -1.0 * x, (V,), ["neg"]),
     "sign of a product": Case(lambda x, y: -((-x) * y), (V, V), ["mul"]),
     "sign and number": Case(lambda x: 3.0 * (-x), (V,), ["mul"]),
@@ -41,7 +41,6 @@ CASES = {
     "sign of a multiple": Case(lambda x: -(3.0 * x), (V,), ["mul"]),
     "added negative": Case(lambda x, y: x + (-y), (V, V), ["sub"]),
     "added to a negative": Case(lambda x, y: (-x) + y, (V, V), ["sub"]),
-    "subtracted negative": Case(lambda x, y: x - (-y), (V, V), ["add"]),
     "power of two": Case(lambda x: x**2, (V,), ["mul"]),
     "power of a half": Case(lambda x: x**0.5, (V,), ["np.sqrt"]),
     "power of one": Case(lambda x: np.cos(x**1), (V,), ["np.cos"]),
@@ -53,8 +52,6 @@ CASES = {
     "computed number past arrays": Case(
         lambda x: np.sum(np.exp(x) * (x[0] * x)), (V,), ["np.exp", "getitem", "np.vdot", "mul"], exact=False
     ),
-    "numbers past a quotient": Case(lambda x, y: (3.0 * x) / y * 7.0, (V, V), ["truediv", "mul"], exact=False),
-    "number under a quotient": Case(lambda x: 3.0 * x / 7.0, (V,), ["mul"], exact=False),
     "numbers past a sum": Case(lambda x, y: 3.0 * np.sin(x) - 3.0 * y, (V, V), ["np.sin", "sub", "mul"], exact=False),
     "numbers of two signs": Case(lambda x, y: 3.0 * x + np.sin(y) * -3.0, (V, V), ["np.sin", "sub", "mul"], False),
     "factor that is computed anyway": Case(
@@ -97,7 +94,7 @@ CASES = {
     "part of a number": Case(lambda x: np.full((4, 3), x[0])[1:, 0] * x[:3], (V,), ["getitem", "getitem", "mul"]),
     "trace of a diagonal": Case(lambda x: np.trace(np.diag(x)), (V,), ["np.add.reduce"]),
     "diagonal of a diagonal": Case(lambda x: np.diagonal(np.diag(x)) * 2.0, (V,), ["mul"]),
-    "transposed diagonal": Case(lambda x: np.diag(np.transpose(np.diag(x))) * 2.0, (V,), ["mul"]),
+    "transposed diagonal": Case(lambda x: np.diagonal(np.transpose(np.diag(x))) * 2.0, (V,), ["mul"]),
     "trace of an outer product": Case(lambda x, y: np.trace(np.outer(x, y)), (V, V), ["np.vdot"], exact=False),
     "sum of a diagonal": Case(lambda x: np.sum(np.diag(x)), (V,), ["np.add.reduce"], exact=False),
     "sum of an outer product": Case(

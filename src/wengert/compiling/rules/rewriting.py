@@ -107,11 +107,6 @@ def _unit_factor(graph: Graph, a: Any, b: Any) -> Any:
     return _as_result(b) if _is_exactly(a, 1.0) else graph.call(np.negative, b) if _is_exactly(a, -1.0) else None
 
 
-@rule(np.multiply, np.divide)
-def _divided_by_one(graph: Graph, a: Any, b: Any) -> Any:
-    return _as_result(a) if _is_exactly(b, 1.0) else None
-
-
 @rule(np.multiply)
 def _sign_of_product(graph: Graph, a: Any, b: Any) -> Any:
     """(−x)·y = −(x·y)."""
@@ -146,13 +141,6 @@ def _added_negative(graph: Graph, a: Any, b: Any) -> Any:
         if _negated(y) is not None:
             return graph.call(np.subtract, x, _negated(y))
     return None
-
-
-@rule(np.subtract)
-def _subtracted_negative(graph: Graph, a: Any, b: Any) -> Any:
-    if _is_exactly(b, 0.0):
-        return _as_result(a)
-    return graph.call(np.add, a, _negated(b)) if _negated(b) is not None else None
 
 
 @rule(np.power)
@@ -202,17 +190,6 @@ def _scalars_outwards(graph: Graph, a: Any, b: Any) -> Any:
             return graph.call(np.multiply, graph.call(np.multiply, y, s), v)
         if is_known_number(s) or shape_of(v) == shape_of(x):
             return graph.call(np.multiply, s, graph.call(np.multiply, v, y))
-    return None
-
-
-@rule(np.divide, reassociates=True)
-def _factors_out_of_quotient(graph: Graph, a: Any, b: Any) -> Any:
-    """(c·x) / y = c·(x / y)."""
-    s, v = factors(a)
-    if is_moderate(s) and not is_known_number(b) and shape_of(b):
-        return graph.call(np.multiply, s, graph.call(np.divide, v, b))
-    if is_moderate(b) and s is not None and shape_of(v):
-        return graph.call(np.multiply, graph.call(np.divide, s, b), v)
     return None
 
 

@@ -64,11 +64,6 @@ for _fn in (np.reshape, np.transpose):
     _factors_past_layout(_fn)
 
 
-@rule(np.diag)
-def _diagonal_of_diagonal(graph: Graph, x: Any) -> Any:
-    return diagonal_of(x)
-
-
 @rule(np.trace)
 def _trace_of_diagonal(graph: Graph, x: Any) -> Any:
     """tr diag v = Σ v."""
