@@ -9,6 +9,7 @@ import opcode
 import sys
 from collections.abc import Callable, Iterator
 from types import CodeType, FunctionType, MethodType
+from typing import Any
 
 import pytest
 from bytecode import Bytecode, Instr
@@ -531,3 +532,13 @@ def test_no_native_site_is_left() -> None:
         for code in all_codes(f.__code__):
             left = {instr.name for instr in Bytecode.from_code(instrument(code, PLAIN)) if isinstance(instr, Instr)}
             assert not left & gone
+
+
+def test_arguments_of_more_than_a_byte() -> None:
+    """The names, and the jumps around them, need an EXTENDED_ARG."""
+    lines = [f"        v{k} = v{k - 1} + {k}" for k in range(1, 300)]
+    space: dict[str, Any] = {}
+    head, end = ["def f(v0, n):", "    while n:", "        n -= 1"], ["        v0 = v299", "    return v0"]
+    exec("\n".join([*head, *lines, *end]), space)
+    twin = FunctionType(instrument(space["f"].__code__, PLAIN), {})
+    assert [twin(2, n) for n in range(3)] == [2, 44852, 89702]

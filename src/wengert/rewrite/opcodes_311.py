@@ -7,10 +7,11 @@ here), decorators, comprehensions, `assert` and the end of `with` produce the se
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from types import CodeType
 from typing import Any
 
-from bytecode import BinaryOp, Bytecode, Instr
+from bytecode import BinaryOp, Bytecode, ConcreteBytecode, ConcreteInstr, Instr
 
 from wengert.rewrite.emitter import Emitter, Handler, Instruction, OpcodeTable, StackEffect, words
 
@@ -241,7 +242,23 @@ UNSEEN = {"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"}
 
 
 def read(code: CodeType) -> Bytecode:
-    return Bytecode.from_code(code, conserve_exception_block_stackdepth=True)
+    concrete = ConcreteBytecode.from_code(code, extended_arg=True)
+    concrete[:] = _whole_arguments(concrete)
+    return concrete.to_bytecode(conserve_exception_block_stackdepth=True)
+
+
+def _whole_arguments(instructions: Iterable[Any]) -> Iterator[Any]:
+    """Join each EXTENDED_ARG with its instruction: `bytecode` does so in a time quadratic in the length of the code."""
+    high, count = 0, 0
+    for instr in instructions:
+        if instr.name == "EXTENDED_ARG":
+            high, count = (high << 8) + instr.arg, count + 1
+        elif count:
+            whole = () if instr.name == "NOP" else ((high << 8) + instr.arg,)
+            yield ConcreteInstr(instr.name, *whole, location=instr.location, extended_args=count)
+            high, count = 0, 0
+        else:
+            yield instr
 
 
 def pushes(*nulls: bool, pops: int = 0) -> StackEffect:
