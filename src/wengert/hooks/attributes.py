@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import RefusedCallError
-from wengert.hooks.classes import as_traced, lookup, require_primitive
+from wengert.hooks.classes import as_traced, require_primitive
 from wengert.hooks.code_swap import prepare
+from wengert.hooks.data_reads import NOT_READ, read_attribute
 from wengert.hooks.flat_iterators import assign_flat
 from wengert.hooks.lookups import guard_reachable
 from wengert.hooks.readers import check_read
@@ -25,7 +26,9 @@ from wengert.recording.slots import slot_of
 from wengert.recording.trace_caches import forget, of_values, plain_names, plain_names_of_classes, twins
 from wengert.rulebook.registry import rules
 from wengert.values.codes import original
+from wengert.values.data_classes import READS
 from wengert.values.frames import user_frame
+from wengert.values.names import lookup
 from wengert.values.sites import Site
 from wengert.values.views import owner_of
 
@@ -71,6 +74,8 @@ def get_attribute(obj: Any, name: str, site: Site | None) -> Any:
 def fetch_attribute(obj: Any, name: str) -> Any:
     """Return `obj.name` as CPython finds it; an attribute of a traced value is recorded."""
     t, recording = type(obj), STATE.recording
+    if t in READS and (value := read_attribute(obj, name)) is not NOT_READ:
+        return value
     is_value = issubclass(t, (np.ndarray, np.generic, float, complex))  # `isinstance` would ask for its `__class__`
     if (
         is_value

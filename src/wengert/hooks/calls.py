@@ -10,10 +10,11 @@ import atexit
 import functools
 import types
 import weakref
+from functools import partial
 from typing import Any
 
-from wengert.hooks.classes import lookup
 from wengert.hooks.code_swap import HOOKS, swap_in
+from wengert.hooks.data_reads import reading
 from wengert.hooks.decide import HASHABLE, INSTRUMENTED, INSTRUMENTED_OBJECT, SWAPPED_IN_PLACE, decide, decide_method
 from wengert.hooks.generated import bind_hooks
 from wengert.hooks.items import ERROR_CONTEXTS
@@ -41,7 +42,8 @@ from wengert.recording.recording import STATE, OpenCounts
 from wengert.recording.session import SESSION
 from wengert.recording.trace_caches import calling_on, forget, twins
 from wengert.rulebook.registry import rules
-from wengert.values.names import is_heap_type
+from wengert.values.data_classes import READS
+from wengert.values.names import is_heap_type, lookup
 from wengert.values.sites import Site
 from wengert.values.transformed import Transformed
 
@@ -141,11 +143,16 @@ def _guard_fp_errors() -> None:
     recording.checks_fp_errors, STATE.fast_entries = True, None
 
 
-def resolve_method(f: types.MethodType) -> Any:
-    """Resolve a bound method: resolve its function, and bind the result to the same object."""
+def resolve_method(f: types.MethodType, by_reads: bool = True) -> Any:
+    """Resolve a bound method: resolve its function, and bind the result to the same object.
+
+    `by_reads`: a declared read of data runs untraced.
+    """
     inner = f.__func__
     if types.MethodType in rules.types and f in rules:
         return resolve_other(f, types.MethodType)
+    if type(f.__self__) in READS and by_reads:
+        return reading(f, partial(resolve_method, by_reads=False))
     if type(inner) is types.FunctionType:
         twin = twins.get(inner)
         return types.MethodType(resolve_function(inner) if twin is None else twin, f.__self__)

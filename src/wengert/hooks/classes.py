@@ -12,6 +12,7 @@ from wengert.recording.primitives import Primitive, primitive_of
 from wengert.recording.recording import C_ONLY_TYPES, STATE
 from wengert.recording.trace_caches import methods
 from wengert.rulebook.registry import rules
+from wengert.values.names import lookup
 
 IMMUTABLE = {float, int, bool, complex, str, bytes, np.float64, np.float32, np.complex128, np.int64}
 
@@ -25,15 +26,6 @@ def as_traced(f: Any) -> Any:
     """Return the callable that this thread's recording calls in place of `f`, such as its twin; `f` if none records."""
     recording = STATE.recording
     return f if recording is None else recording.enter(f)
-
-
-def lookup(t: type, name: str) -> Any:
-    """Find the attribute `name` in a class or its bases, without calling descriptors; None if there is none."""
-    for base in t.__mro__ or ():  # None while a metaclass makes the class
-        found = base.__dict__.get(name, _ABSENT)
-        if found is not _ABSENT:
-            return found
-    return None
 
 
 def defines(t: type, name: str) -> bool:

@@ -7,14 +7,14 @@ import types
 from functools import partial
 from typing import Any
 
-from wengert.hooks.classes import as_traced, bind_method, lookup, python_method
+from wengert.hooks.classes import as_traced, bind_method, python_method
 from wengert.hooks.code_swap import of_user, prepare
 from wengert.hooks.policy import Decision, Kind, decides_type, native_call, opaque_call, same_callable, stand_in_call
 from wengert.hooks.search import CARRIER_TYPES, opaque
 from wengert.hooks.standins.containers import taken
 from wengert.recording.recording import STATE
 from wengert.rulebook.registry import rules
-from wengert.values.names import is_heap_type, runs_python
+from wengert.values.names import is_heap_type, lookup, runs_python
 
 _type_call: Any = type.__call__
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from wengert.errors import NoDerivativeError, RefusedCallError
 from wengert.hooks import foreign
-from wengert.hooks.classes import REDUCED_BY, as_traced, bind_method, lookup, python_method
+from wengert.hooks.classes import REDUCED_BY, as_traced, bind_method, python_method
 from wengert.hooks.code_swap import copy_function, is_entered, prepare, swap_in, twin_of
 from wengert.hooks.lazy_instrumentation import is_lazy
 from wengert.hooks.modules import MODULE_DECISIONS
@@ -50,7 +50,7 @@ from wengert.rulebook.rule import Carrier
 from wengert.values.callables import TOLD_APART
 from wengert.values.codes import code_of, original
 from wengert.values.frames import ENGINE
-from wengert.values.names import LIBRARIES, home_of
+from wengert.values.names import LIBRARIES, home_of, lookup
 from wengert.values.transformed import Transformed
 
 HASHABLE = (TOLD_APART | {type(np.random.Generator.normal)}) - {types.MethodType}

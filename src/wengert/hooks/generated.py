@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from wengert.hooks.attributes import delete_attribute, get_attribute, set_attribute, super_attribute
-from wengert.hooks.classes import IMMUTABLE, lookup, python_method
+from wengert.hooks.classes import IMMUTABLE, python_method
 from wengert.hooks.code_swap import HOOKS
 from wengert.hooks.items import (
     build_dict,
@@ -45,6 +45,7 @@ from wengert.recording.recording import C_ONLY_TYPES, OPERANDS, STATE, OpenCount
 from wengert.recording.shadow import SHADOW
 from wengert.values.frames import caught
 from wengert.values.functional import setitem
+from wengert.values.names import lookup
 from wengert.values.sites import Site
 from wengert.values.specs import CERTAIN, FLOATS, MANY, NUMERIC, SCALARS
 

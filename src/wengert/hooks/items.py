@@ -13,8 +13,9 @@ import numpy as np
 
 from wengert.errors import RefusedCallError
 from wengert.hooks import foreign
-from wengert.hooks.classes import as_traced, defines, lookup, python_method, require_primitive
+from wengert.hooks.classes import as_traced, defines, python_method, require_primitive
 from wengert.hooks.code_swap import CALLING_ITERATORS, prepare, swap_in_iterator
+from wengert.hooks.data_reads import NOT_READ, read_by
 from wengert.hooks.foreign import NOT_FOREIGN
 from wengert.hooks.integers import integer
 from wengert.hooks.lookups import guard_hashing, guard_index, guard_reachable, guard_set_order
@@ -29,8 +30,9 @@ from wengert.recording.identity import found_by_identity
 from wengert.recording.record import record_call
 from wengert.recording.recording import C_ONLY_TYPES, MOST_SEARCHED, STATE, OpenCounts, users_line
 from wengert.recording.shadow import SHADOW, held
+from wengert.values.data_classes import READS
 from wengert.values.keys import is_element
-from wengert.values.names import home_of
+from wengert.values.names import home_of, lookup
 from wengert.values.sites import Site
 from wengert.values.specs import CERTAIN, Spec, is_certain, spec_of
 
@@ -124,6 +126,8 @@ _BASIC_KEYS = {int, slice}
 def _get_item_slowly(container: Any, key: Any) -> Any:
     """Do `container[key]` where no short path applies: for the user's class, a C object, or recorded."""
     t = type(container)
+    if t in READS and (value := read_by(container, "__getitem__", (key,))) is not NOT_READ:
+        return value
     if python_method(t, "__getitem__") is not None:
         return container[key]
     recording = STATE.recording

@@ -13,8 +13,9 @@ import numpy as np
 
 from wengert.errors import RefusedCallError
 from wengert.hooks import foreign
-from wengert.hooks.classes import as_traced, bind_method, defines, lookup, python_method, require_primitive
+from wengert.hooks.classes import as_traced, bind_method, defines, python_method, require_primitive
 from wengert.hooks.code_swap import is_third_party, prepare
+from wengert.hooks.data_reads import are_data, run_untraced
 from wengert.hooks.foreign import NOT_FOREIGN
 from wengert.hooks.items import dict_argument, each_item, iterable
 from wengert.hooks.lookups import HASH_CONTAINERS, guard_hashing, guard_lookup, guard_reachable
@@ -30,7 +31,8 @@ from wengert.recording.record import as_array, record_call
 from wengert.recording.recorders import record_one, record_two
 from wengert.recording.recording import C_ONLY_TYPES, STATE, OpenCounts, users_line
 from wengert.recording.slots import holds_traced, slot_of
-from wengert.values.names import is_heap_type
+from wengert.values.data_classes import READS
+from wengert.values.names import is_heap_type, lookup
 from wengert.values.sites import Site
 from wengert.values.specs import NUMERIC, is_certain
 
@@ -149,6 +151,8 @@ def binary(op: Binary, left: Any, right: Any) -> Any:
     tl, tr = type(left), type(right)
     if tl in NUMERIC and tr in NUMERIC and STATE.fast_entries is not None:
         return _record_numeric(op, left, right)
+    if (tl in READS or tr in READS) and are_data(STATE.recording, (left, right)):
+        return run_untraced(op.fn, left, right)
     if python_method(tl, op.method) or python_method(tr, op.reflected) or _is_object(left) or _is_object(right):
         return apply_protocol(op, left, right)
     return _apply_in_c(op, left, right)
@@ -271,6 +275,8 @@ _SEQUENCE_TYPES = (list, tuple, str, bytes, bytearray, collections.deque, array.
 
 def compare(op: Binary, left: Any, right: Any) -> Any:
     """`left op right` for a comparison."""
+    if (type(left) in READS or type(right) in READS) and are_data(STATE.recording, (left, right)):
+        return run_untraced(op.fn, left, right)
     if python_method(type(left), op.method) or python_method(type(right), op.reflected):
         return apply_protocol(op, left, right)
     recording = STATE.recording

@@ -28,7 +28,7 @@ from wengert.recording.slots import slot_of
 from wengert.recording.subclasses import takes_over
 from wengert.values.apart import held_apart, is_apart
 from wengert.values.callables import fits
-from wengert.values.names import home_of, is_heap_type
+from wengert.values.names import home_of, is_heap_type, lookup
 from wengert.values.specs import elements, is_inexact, same_numbers
 from wengert.values.views import owner_of
 
@@ -141,7 +141,16 @@ def _referents(thing: Any) -> list[Any]:
         ]
     if t is functools._lru_cache_wrapper:  # its cache, from before the trace, is not searched
         return [thing.__wrapped__, thing.__dict__]
-    return [*gc.get_referents(thing), *_closures(t), held_apart(thing) if is_apart(t) else None]
+    return [*_held_by_c(thing), *_closures(t), held_apart(thing) if is_apart(t) else None]
+
+
+def _held_by_c(thing: Any) -> list[Any]:
+    """List the referents of a C object; those of a Cython function without the globals of its module."""
+    space = lookup(type(thing), "__globals__")
+    if type(space) is not types.GetSetDescriptorType:
+        return gc.get_referents(thing)
+    names = space.__get__(thing)
+    return [part for part in gc.get_referents(thing) if part is not names]
 
 
 def _closures(t: type) -> list[Any]:

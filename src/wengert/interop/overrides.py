@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from wengert.hooks.classes import as_traced, bind_method, python_method
-from wengert.hooks.foreign import NOT_FOREIGN, ForeignHandler
+from wengert.hooks.data_reads import are_data, run_untraced
+from wengert.hooks.foreign import NOT_FOREIGN, ForeignHandler, has_array
 from wengert.hooks.standins.functions import recorder
 from wengert.hooks.standins.subclasses import by_numpy, has_own_float, is_in_python, wrapped
 from wengert.recording.primitives import Primitive
@@ -22,12 +23,20 @@ from wengert.values.callables import callable_name
 
 class _OverrideHandler(ForeignHandler):
     def call(self, recording: Recording, primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        things = (*args, *kwargs.values())
+        if _writes_nothing(primitive.fn, args, kwargs) and are_data(recording, things):
+            return run_untraced(primitive.fn, *args, **kwargs)
         value = call_override(primitive.fn, args, kwargs)
-        if value is NOT_FOREIGN and converts_arguments(primitive.fn, (*args, *kwargs.values())):
+        if value is NOT_FOREIGN and converts_arguments(primitive.fn, things):
             return recorder(primitive)(
                 *map(convert_by_method, args), **{name: convert_by_method(a) for name, a in kwargs.items()}
             )
         return value
+
+
+def _writes_nothing(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether a NumPy function gets no array into which it could write."""
+    return "out" not in kwargs and len(args) <= getattr(f, "nin", len(args)) and not has_array(args)
 
 
 def call_override(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

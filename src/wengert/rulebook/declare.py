@@ -14,6 +14,7 @@ from wengert.rulebook.rule import Accumulator, Pushforward, Rule
 from wengert.rulebook.runtime import times
 from wengert.values import signatures
 from wengert.values.callables import callable_name, place
+from wengert.values.data_classes import declare_reads
 from wengert.values.specs import is_complex
 from wengert.values.trees import Holding, hold_by
 
@@ -28,6 +29,7 @@ __all__ = [
     "linear",
     "multilinear",
     "non_differentiable",
+    "only_reads",
     "partials",
     "rrule",
     "stands_for",
@@ -430,6 +432,38 @@ def holds(
     """
     for cls in classes:
         hold_by(cls, Holding(keys, load, store, copy, is_array))
+
+
+def only_reads(*classes: type, parts: Callable[[Any], Iterable[Any]], names: Iterable[str]) -> None:
+    """Declare which methods and attributes of objects of these very `classes` only read, and what they can see.
+
+    Where neither an object, nor its parts, nor the arguments are traced, such a read runs untraced and costs a gradient
+    one look at the parts. Any other read is traced.
+
+    Parameters:
+        *classes (type): The classes; not their subclasses.
+        parts (callable): `parts(obj)` returns all numbers, arrays, lists and objects that a read can see. An object
+            among them counts as traced, unless its class is declared, too.
+        names (Iterable[str]): The names of methods and attributes that change no array.
+    See Also:
+        holds, computes_nothing
+
+    Examples:
+        >>> class Column:
+        ...     def __init__(self, numbers):
+        ...         self.numbers = numbers
+        ...     def mean(self):
+        ...         return np.mean(self.numbers)
+        >>> wg.extend.only_reads(Column, parts=lambda column: [column.numbers], names=["mean"])
+        >>> column = Column(np.array([1.0, 3.0]))
+        >>> wg.grad(lambda x: x * column.mean())(5.0)
+        2.0
+        >>> wg.grad(lambda x: Column(np.array([x, 3.0])).mean())(1.0)
+        0.5
+    """
+    read = list(names)
+    for cls in classes:
+        declare_reads(cls, parts, read)
 
 
 def adjoint(a: Any) -> Any:

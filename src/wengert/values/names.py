@@ -100,6 +100,18 @@ def is_heap_type(cls: type) -> bool:
     return bool(cls.__flags__ & 1 << 9)  # Py_TPFLAGS_HEAPTYPE
 
 
+_ABSENT = object()
+
+
+def lookup(t: type, name: str) -> Any:
+    """Find the attribute `name` in a class or its bases, without calling descriptors; None if there is none."""
+    for base in t.__mro__ or ():  # None while a metaclass makes the class
+        found = base.__dict__.get(name, _ABSENT)
+        if found is not _ABSENT:
+            return found
+    return None
+
+
 def runs_python(fn: Any) -> bool:
     """Whether a call of `fn` begins with Python code."""
     if isinstance(fn, (types.MethodType, functools.partial)):

@@ -21,7 +21,6 @@ from wengert.compiling.watched.read_hooks import READ_HOOKS
 from wengert.compiling.watched.trusted import is_own_or_library_code
 from wengert.compiling.watched.watchable import is_same_value
 from wengert.errors import RefusedCallError
-from wengert.hooks.classes import lookup
 from wengert.hooks.code_swap import HOOKS
 from wengert.recording.identity import given
 from wengert.recording.recording import STATE, users_line
@@ -29,6 +28,7 @@ from wengert.recording.slots import holds_traced
 from wengert.rewrite.heads import LoopHead
 from wengert.values.codes import original
 from wengert.values.frames import ENGINE
+from wengert.values.names import lookup
 from wengert.values.sites import Site
 
 

@@ -1,0 +1,84 @@
+"""Reads of tables that hold no traced value: one look at what a table holds, then its library's own code, untraced.
+
+Only a gradient that nothing else watches goes this way: tapes and compiled code note what is read.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from wengert.recording.recording import STATE, Recording, silent
+from wengert.recording.shadow import SHADOW
+from wengert.recording.slots import slot_of
+from wengert.values.data_classes import READS
+from wengert.values.names import lookup
+from wengert.values.specs import elements
+
+_SINGLE = {
+    str, bytes, int, bool, float, complex, type(None), type(...), type(NotImplemented), type, range, np.float64,
+    np.int64, np.bool_, np.datetime64, np.timedelta64, type(np.dtype(float)), type(np.dtype(int)),
+}  # fmt: skip
+"""Types of objects that hold no others."""
+NOT_READ: Any = object()
+"""The result where a traced value is read, or where nobody knows: the library's code is traced."""
+
+
+def read_attribute(obj: Any, name: str) -> Any:
+    """Read a declared attribute, or a column by its name."""
+    recording = STATE.recording
+    known, found = READS[type(obj)].names.get(name), lookup(type(obj), name)
+    if found is not known or not are_data(recording, (obj,)):
+        return NOT_READ
+    return getattr(obj, name) if type(found) is types.FunctionType else run_untraced(getattr, obj, name)
+
+
+def read_by(obj: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None) -> Any:
+    """Call the method `name` of an object if it is declared to read only, and nothing that it gets is traced."""
+    known, found = READS[type(obj)].names.get(name), lookup(type(obj), name)
+    given = kwargs or {}
+    if known is None or found is not known or not are_data(STATE.recording, (obj, *args, *given.values())):
+        return NOT_READ
+    return run_untraced(found, obj, *args, **given)
+
+
+def are_data(recording: Recording | None, things: Iterable[Any]) -> bool:
+    """Whether all that these things hold is known, and nothing of it is traced."""
+    if recording is None or recording.keep or recording.context is not None or recording.reads is not None:
+        return False
+    return all([_is_known_and_untraced(recording, thing) for thing in things])
+
+
+def _is_known_and_untraced(recording: Recording, thing: Any) -> bool:
+    t = type(thing)
+    if t in _SINGLE:
+        return id(thing) not in SHADOW and id(thing) not in recording.texts
+    if t is np.ndarray:
+        return _are_untraced_elements(recording, thing) if thing.dtype.hasobject else slot_of(recording, thing) is None
+    if t is slice:
+        return all([_is_known_and_untraced(recording, a) for a in (thing.start, thing.stop, thing.step)])
+    parts = READS[t].parts(thing) if t in READS else thing if t is list or t is tuple else None
+    return parts is not None and all([_is_known_and_untraced(recording, a) for a in parts])
+
+
+def _are_untraced_elements(recording: Recording, array: np.ndarray) -> bool:
+    items = elements(array) if array.dtype.char == "O" else [array]
+    return {*map(type, items)} <= _SINGLE and not any([id(a) in SHADOW or id(a) in recording.texts for a in items])
+
+
+def run_untraced(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    with silent():
+        return fn(*args, **kwargs)
+
+
+def reading(f: types.MethodType, resolve: Callable[[Any], Any]) -> Callable[..., Any]:
+    """Wrap a bound method of a class with declared reads; `resolve(f)` is called where it cannot be called untraced."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        value = read_by(f.__self__, f.__name__, args, kwargs)
+        return resolve(f)(*args, **kwargs) if value is NOT_READ else value
+
+    return call

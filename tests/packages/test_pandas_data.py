@@ -1,0 +1,193 @@
+"""Series and DataFrames that are not differentiated are read untraced; a traced value in one is never dropped."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert.errors import RefusedCallError
+
+pd = pytest.importorskip("pandas")
+
+X = np.array([1.5, -0.5, 2.5, 0.7])
+
+
+def table() -> Any:
+    numbers = {"a": [1.0, 2.0, 3.0, 4.0], "b": [0.5, -1.0, 2.0, 1.5], "n": [1, 2, 3, 4]}
+    return pd.DataFrame({**numbers, "text": ["u", "v", None, "u"], "kind": pd.Categorical(["p", "q", "p", "q"])})
+
+
+DATA = table()
+READS = {
+    "column": lambda d: d["a"].values,
+    "column by name": lambda d: d.a.to_numpy(),
+    "columns": lambda d: d[["a", "b"]].values.sum(axis=1),
+    "loc": lambda d: d.loc[:, "b"].values,
+    "loc with a mask": lambda d: np.resize(d.loc[d["text"] == "u", "a"].values, 4),
+    "iloc": lambda d: d.iloc[:, 1].to_numpy(),
+    "at": lambda d: np.full(4, d.at[2, "b"] + d.iat[1, 0]),
+    "asarray": lambda d: np.asarray(d["b"]),
+    "ufunc": lambda d: np.exp(d["b"]).values,
+    "operators": lambda d: (d["a"] * 2 - d["b"]).values,
+    "comparison": lambda d: (d["a"] > 2).values * 1.0,
+    "of methods": lambda d: ((d["a"] - d["a"].mean()) / d["a"].std()).values,
+    "integers": lambda d: d["n"].astype(float).values,
+    "categories": lambda d: (d["kind"] == "p").to_numpy() + 0.5,
+    "labels": lambda d: np.array([len(name) for name in d.columns[:4]]) * 1.0,
+    "len": lambda d: np.arange(4.0) * len(d) + d.shape[0],
+}
+
+
+@pytest.mark.parametrize("name", READS)
+def test_reads_of_data_are_those_of_the_plain_run(name: str) -> None:
+    read = READS[name]
+    value, gradient = wg.value_and_grad(lambda x: np.sum(np.sin(x * read(DATA))))(X)
+    weights = np.asarray(read(table()))
+    assert value == pytest.approx(np.sum(np.sin(X * weights)))
+    np.testing.assert_allclose(gradient, np.cos(X * weights) * weights)
+
+
+@pytest.mark.parametrize("name", READS)
+def test_a_read_of_data_enters_none_of_the_code_of_its_library(name: str) -> None:
+    entered = []
+
+    def f(x: Any) -> Any:
+        entered.extend([getattr(method, "__code__", None) for method in vars(pd.DataFrame).values()])
+        return np.sum(x * READS[name](DATA))
+
+    before = [getattr(method, "__code__", None) for method in vars(pd.DataFrame).values()]
+    wg.grad(f)(X)
+    assert all(now is then for now, then in zip(entered, before, strict=True))
+
+
+def _stored(x: Any, place: Any, value: Any) -> Any:
+    d = table()
+    place(d, value)
+    return d
+
+
+def _by_memory(d: Any, x: Any) -> None:
+    d._mgr.blocks[0].values[:] = x
+
+
+def _attribute(x: Any) -> Any:
+    d = table()
+    d["a"].attrs["scale"] = x[0]
+    d.attrs["scale"] = x[0]
+    return np.sum(d["a"].values * d[["a", "b"]].attrs["scale"])
+
+
+def _item(x: Any) -> Any:
+    d = table()
+    d.loc[1, "text"] = x[1]
+    return d["text"].values[1] * 3.0
+
+
+def _object_array(x: Any) -> Any:
+    held = np.array(["u", None, "v", "w"], dtype=object)
+    s = pd.Series(held, copy=False)
+    held[1] = x[1]
+    return s.values[1] * 3.0
+
+
+def _object_column(x: Any) -> Any:
+    d = pd.DataFrame({"o": [x[0], "v"]}, dtype=object)
+    return d["o"].iloc[0] ** 2
+
+
+def _column(x: Any) -> Any:
+    d = table()
+    d["c"] = x
+    return np.sum(d[["a", "c"]].values ** 2)
+
+
+def _labels(x: Any) -> Any:
+    return np.sum(pd.Series([1.0, 2.0, 3.0, 4.0], index=pd.Index(x)).index.values ** 2)
+
+
+def _memory(x: Any) -> Any:
+    numbers = np.ones(4)
+    s = pd.Series(numbers, copy=False)
+    first = np.sum(s.values)
+    numbers[:] = x
+    return first * np.sum(s.values * s.to_numpy()) + np.sum(np.asarray(s) ** 2) + np.sum(np.exp(s).values)
+
+
+def _written_before_the_pullback(x: Any) -> Any:
+    numbers = np.ones(4)
+    s = pd.Series(numbers, copy=False)
+    y = np.sum(x * s.values)
+    numbers[:] = 5.0
+    return y + np.sum(x * s.values)
+
+
+def _written_by_a_ufunc(x: Any) -> Any:
+    s = pd.Series(np.ones(4))
+    y = np.sum(x * s.values)
+    np.add(s, 1.0, out=s)
+    return y + np.sum(x * s.values)
+
+
+def _changed_in_place(x: Any) -> Any:
+    s = pd.Series(np.ones(4))
+    y = np.sum(x * s.values)
+    s += 1.0
+    s.iloc[0] = 7.0
+    return y + np.sum(x * s.values)
+
+
+def _name(x: Any) -> Any:
+    return pd.Series([1.0], name=x[0]).to_frame().columns.values[0] * 2.0
+
+
+def _subclass(x: Any) -> Any:
+    class Scaled(pd.DataFrame):
+        def __getitem__(self, key: Any) -> Any:
+            return super().__getitem__(key) * x[0]
+
+    return np.sum(Scaled({"a": [1.0, 2.0]})["a"].values)
+
+
+def _patched(x: Any) -> Any:
+    own = pd.Series.to_numpy
+    pd.Series.to_numpy = lambda self: own(self) * x[0]
+    try:
+        return np.sum(DATA["a"].to_numpy())
+    finally:
+        pd.Series.to_numpy = own
+
+
+def _applied(x: Any) -> Any:
+    return DATA["a"].map(lambda value: value * x[0]).sum()
+
+
+def _by_c(x: Any) -> Any:
+    numbers = np.ones(4)
+    s = pd.Series(numbers, copy=False)
+    numbers[:] = x
+    return sum(sorted(s)) + sum(list(s)) + sum(map(s.get, [0, 1]))
+
+
+def _inner(x: Any) -> Any:
+    s = pd.Series(x * 2.0)
+    return wg.grad(lambda y: np.sum(y**2 * s.values))(x[0])
+
+
+HIDDEN = [
+    _attribute, _item, _object_array, _object_column, _column, _labels, _memory, _written_before_the_pullback,
+    _written_by_a_ufunc, _changed_in_place, _name, _subclass, _patched, _applied, _by_c, _inner,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("f", HIDDEN)
+def test_a_traced_value_in_a_table_is_found_or_refused(f: Any) -> None:
+    try:
+        value, gradient = wg.value_and_grad(f)(X)
+    except RefusedCallError:
+        return
+    assert value == pytest.approx(f(X))
+    steps = 1e-6 * np.eye(4)
+    np.testing.assert_allclose(gradient, [(f(X + h) - f(X - h)) / 2e-6 for h in steps], rtol=1e-6, atol=1e-7)
