@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.api.gradient import grad, vjp_of_call
+from wengert.api.derivative_code import warm_call
+from wengert.api.gradient import are_arrays_at, grad, vjp_of_call
 from wengert.api.jacobian_blocks import JacobianCall, Options, by_columns, by_directions
 from wengert.api.tangents import jvp_of_call
 from wengert.errors import ArgumentError
@@ -154,6 +155,13 @@ def _product_with_hessian(
     args, vectors = _as_tuples(primals, vectors)
     places, args, named = tuple(range(len(args))), args + more, dict(kwargs)
     gradient = grad(f, argnums=places, has_aux=has_aux, holomorphic=holomorphic)
+    plain = not (named or has_aux or holomorphic) and _fit(args, vectors)
+    coded = warm_call(make, f, places, args, vectors) if plain else None
+    if coded is not None:
+        coded.rows_of = lambda args, y, pullback: gradient(*args)  # which refuses a result that is not one number
+        linear = coded.linearize(coded.call_gradient, args, make is vhp)
+        products = coded.value if linear is None else coded.learn(_product(linear, vectors))
+        return products if type(primals) is tuple else products[0]
     if make is hvp:
         _, products, aux = jvp_of_call(gradient, args, named, places, vectors, has_aux)
     else:
@@ -161,6 +169,18 @@ def _product_with_hessian(
         products = pullback(vectors)
     products = products if type(primals) is tuple else products[0]
     return (products, aux) if has_aux else products
+
+
+def _fit(args: tuple[Any, ...], vectors: tuple[Any, ...]) -> bool:
+    """Whether there is an array of float64, of the argument's shape, for each of the first arguments."""
+    pairs = zip(args, vectors, strict=False)
+    return are_arrays_at(vectors, range(len(vectors))) and all([x.shape == v.shape for x, v in pairs])
+
+
+def _product(linear: tuple[Any, Any, Any], vectors: tuple[Any, ...]) -> Any:
+    """Pull the vectors back through a gradient, or push them if there is no pullback."""
+    _, push, pullback = linear
+    return push(vectors, None) if pullback is None else pullback(vectors)
 
 
 def _as_tuples(primals: Any, vectors: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:

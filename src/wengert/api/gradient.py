@@ -224,11 +224,13 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
 
 @tidying
 def vjp_of_call(
-    f: Callable[..., Any], args: Args, kwargs: dict[str, Any], wanted: Places, has_aux: bool, quiet: bool = False
-) -> tuple[Any, Callable[[Any], Args], Any]:
+    f: Callable[..., Any], args: Args, kwargs: dict[str, Any], wanted: Places, has_aux: bool, quiet: bool = False,
+    is_done: Callable[[Any, Any], bool] | None = None,
+) -> tuple[Any, Callable[[Any], Args], Any]:  # fmt: skip
     """Return the value of a call, its pullback to the `wanted` arguments, and aux or None.
 
-    `quiet`: do not warn if these arguments hold nothing that has a derivative.
+    `quiet`: do not warn if these arguments hold nothing that has a derivative. If `is_done(inputs, value)`, no pullback
+    is made.
     """
     with open_level() as (recording, here):
         depth = len(recording.levels) - 1
@@ -238,6 +240,8 @@ def vjp_of_call(
             result = run(f, entered, named, recording)
         finally:
             swaps.restore()
+        if is_done is not None and is_done(swaps.made, result):
+            return result, _no_pullback, None
         aux = None
         if has_aux:
             result, aux = with_aux(f, result)
@@ -249,6 +253,10 @@ def vjp_of_call(
         pullback = pullback_of(recording, here, excerpt(recording, here.start), swaps, slots, result)
         value = swaps.leave(result)
     return value, pullback, swaps.leave(aux)
+
+
+def _no_pullback(y_bar: Any) -> Args:
+    raise AssertionError("no pullback was made")
 
 
 def pullback_of(
@@ -420,6 +428,12 @@ def are_plain_at(args: tuple[Any, ...], places: Any) -> bool:
     """Whether there are arguments at these places, given by number, and each is a float or an array of float64."""
     known = all([type(place) is int and 0 <= place < len(args) for place in places])
     return known and _are_plain_leaves(tuple([args[place] for place in places]))
+
+
+def are_arrays_at(args: tuple[Any, ...], places: Any) -> bool:
+    """Whether there are different arrays of float64 at these places, given by number."""
+    known = are_plain_at(args, places) and all([type(args[place]) is np.ndarray for place in places])
+    return known and len({id(args[place]) for place in places}) == len(places)
 
 
 __all__ = ["grad", "value_and_grad", "vjp"]

@@ -193,9 +193,19 @@ def by_cheaper_mode(call: JacobianCall) -> JacobianBlocks:
     count = sum([x.size * (1 + is_complex(x)) for x in call.xs])
     if count == 1:
         return by_columns(call)
-    y, push, pullback, aux = vjp_and_jvp_of_call(*call.request)
+    return by_cheaper_pass(call, *vjp_and_jvp_of_call(*call.request))
+
+
+def by_cheaper_pass(call: JacobianCall, y: Any, push: Any, pullback: Any, aux: Any) -> JacobianBlocks:
+    """Compute the blocks of a call that has run by the pass that takes less time."""
+    count = sum([x.size * (1 + is_complex(x)) for x in call.xs])
     if COLUMNS_PER_ROW * sum([np.size(leaf) for _, leaf in leaves(y)]) < count:
         return blocks_of_rows(call, y, pullback, aux)
+    return by_pushforward(call, y, push, aux)
+
+
+def by_pushforward(call: JacobianCall, y: Any, push: Callable[[Any, int], Any], aux: Any) -> JacobianBlocks:
+    """Compute the blocks by the pushforward of a call that has run."""
     return by_directions(
         call, call.xs, lambda vectors, _: vectors, lambda tangents, size: (y, push(tangents, size), aux)
     )

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.api.derivative_code import warm_call
 from wengert.api.gradient import are_plain_at, vjp_of_call
 from wengert.api.jacobian_blocks import (
     JacobianBlocks,
@@ -15,7 +16,9 @@ from wengert.api.jacobian_blocks import (
     Options,
     blocks_of_rows,
     by_cheaper_mode,
+    by_cheaper_pass,
     by_columns,
+    by_pushforward,
     by_rows,
 )
 from wengert.errors import NonScalarOutputError
@@ -209,6 +212,8 @@ def hessian(
         return lambda f: hessian(f, *options)
     finish = transforms(hessian, f, **options._asdict())
     second = unwrapped(jacfwd((_gradient_in_rows if as_matrix else _gradient_or_rows)(f, options), *options))
+    if options == Options(argnums):
+        return finish(_by_code_when_warm(hessian, f, argnums, second))
     if not as_matrix or isinstance(argnums, (int, str)):
         return finish(second)
 
@@ -243,6 +248,35 @@ def _gradient_or_rows(f: Callable[..., Any], options: Options) -> Callable[..., 
         return call.nested(y, blocks_of_rows(call, y, pullback, None).blocks)
 
     return rows
+
+
+def _by_code_when_warm(
+    make: Callable[..., Any], f: Callable[..., Any], argnums: Argnums, in_general: Callable[..., Any]
+) -> Callable[..., Any]:
+    """Return `in_general`, a Jacobian or Hessian, as a function that computes it by generated code if there is some."""
+    function, options = unwrapped(f), Options(argnums)
+
+    def rows_of(args: tuple[Any, ...], y: Any, pullback: Callable[[Any], Any]) -> Any:
+        call = JacobianCall(function, args, {}, options)
+        return call.nested(y, blocks_of_rows(call, y, pullback, None).blocks)
+
+    @functools.wraps(f)
+    def by_code(*args: Any, **kwargs: Any) -> Any:
+        coded = None if kwargs else warm_call(make, function, argnums, args)
+        if coded is None:
+            return in_general(*args, **kwargs)
+        if make is jacobian:
+            linear = coded.linearize(coded.call_function, args, backward=True)
+        else:
+            coded.rows_of = rows_of
+            linear = coded.linearize(coded.call_gradient, args)
+        if linear is None:
+            return coded.value
+        call = JacobianCall(function, args, {}, options)
+        blocks = by_cheaper_pass(call, *linear, None) if make is jacobian else by_pushforward(call, *linear[:2], None)
+        return coded.learn(call.nested(linear[0], blocks.blocks))
+
+    return by_code
 
 
 def _gradient_in_rows(f: Callable[..., Any], options: Options) -> Callable[..., Any]:
@@ -289,4 +323,7 @@ def _jacobian_by(
         value, found = both(*args, **kwargs)
         return (found, value[1]) if options.has_aux else found
 
-    return transforms(make, f, **options._asdict())(both if with_value else jacobian_alone)
+    alone: Any = jacobian_alone
+    if make is jacobian and options == Options(options.argnums):
+        alone = _by_code_when_warm(make, f, options.argnums, alone)
+    return transforms(make, f, **options._asdict())(both if with_value else alone)

@@ -138,7 +138,7 @@ def linearize(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tu
         array([ 2., 40.])
     """
     check_function(linearize, f, "(f, x)")
-    y, push, _, aux = _linearize_call(DerivativeRequest(f, primals, {}, tuple(range(len(primals))), has_aux, False))
+    y, push, _, aux = linearize_call(DerivativeRequest(f, primals, {}, tuple(range(len(primals))), has_aux, False))
 
     def push_one(*tangents: Any) -> Any:
         return push(tangents, None)
@@ -153,7 +153,7 @@ def vjp_and_jvp_of_call(
 
     The parameters are those of `jvp_of_call`; f runs once for both.
     """
-    return _linearize_call(DerivativeRequest(f, args, kwargs, wanted, has_aux, quiet), backward=True)
+    return linearize_call(DerivativeRequest(f, args, kwargs, wanted, has_aux, quiet), backward=True)
 
 
 class DerivativeRequest(NamedTuple):
@@ -239,11 +239,18 @@ def _copy_tangent(tangent: Any, call: Callable[..., Any]) -> Any:
 
 
 @tidying
-def _linearize_call(work: DerivativeRequest, backward: bool = False) -> tuple[Any, Any, Any, Any]:
-    """Return the value of a call, its pushforward, its pullback if `backward`, and aux or None."""
+def linearize_call(
+    work: DerivativeRequest, backward: bool = False, is_done: Callable[[], bool] | None = None
+) -> tuple[Any, Any, Any, Any]:
+    """Return the value of a call, its pushforward, its pullback if `backward`, and aux or None.
+
+    If `is_done()` when the function has run, all are None.
+    """
     with open_level() as (recording, here):
         depth = len(recording.levels) - 1
         result, form, aux, swaps, asked = _record_call(recording, here, work)
+        if is_done is not None and is_done():
+            return None, None, None, None
         kept, end, pullback = excerpt(recording, here.start), len(recording.entries), None
         if backward:
             slots: dict[int, int | None] = dict(zip(map(id, swaps.made), sorted(here.inputs), strict=True))
