@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.api.gradient import Args, Places, are_arrays_at, vjp_of_call
+from wengert.api.gradient import Args, are_arrays_at, vjp_of_call
 from wengert.api.tangents import DerivativeRequest, linearize_call
 from wengert.errors import WengertError
 from wengert.recording.primitives import INPUT, Bound
@@ -57,6 +57,9 @@ class DerivativeCodes:
             self.calls = NEVER if len(self.noted) > MOST_KEYS else self.calls
             return
         self.codes[calls.key] = None
+        if not calls.compute_alone():
+            self.calls = NEVER
+            return
         given = [*map(np.array, calls.xs)], calls.constants, directions
 
         def derived(xs: Any, constants: Any, directions: Any) -> Any:
@@ -97,7 +100,9 @@ def warm_call(
 class CodedCall:
     """A call of a derivative, which asks for generated code when the function has run."""
 
-    def __init__(self, codes: DerivativeCodes, f: Callable[..., Any], places: Places, directions: tuple[Any, ...]):
+    def __init__(
+        self, codes: DerivativeCodes, f: Callable[..., Any], places: tuple[int, ...], directions: tuple[Any, ...]
+    ) -> None:
         self.codes, self.f, self.places, self.directions = codes, f, places, directions
         self.calls: RecordedCalls | None = None
         self.value: Any = None
@@ -213,17 +218,21 @@ class RecordedCalls:
     def _call_key(self, slot: int, entry: Any) -> Any:
         if slot in self._inputs:
             return self._inputs[slot]
-        op, _, ins, args, kwargs, _ = entry or (None,) * 6
+        if entry is None:
+            raise _IncomparableError
+        op, _, ins, args, kwargs, _ = entry
         if op is INPUT and ins:  # of an inner derivative
             return INPUT, self._argument_key(False, None, ins[0])
         if type(op) is not Bound:
             raise _IncomparableError
-        is_odd = op.of_subclass or op.outer_state is not None or op.rule.sequence is not None
-        if is_odd or not _computes_alone(op.primitive) or len(ins) != len(args):
+        if op.of_subclass or op.outer_state is not None or len(ins) != len(args):
             raise _IncomparableError
-        parts = [self._argument_key(k in op.positions, *pair) for k, pair in enumerate(zip(args, ins, strict=True))]
-        named = [(name, self._argument_key(False, a, None)) for name, a in (kwargs or {}).items()]
-        return op.fn, tuple(parts), tuple(named)
+        start, parts = self._start, list[Any]()
+        for k, slot in enumerate(ins):
+            is_own = type(slot) is int and slot >= start
+            parts.append(slot - start if is_own else self._argument_key(k in op.positions, args[k], slot))
+        named = kwargs and tuple([(name, self._argument_key(False, a, None)) for name, a in kwargs.items()])
+        return op.fn, tuple(parts), named
 
     def _argument_key(self, may_vary: bool, a: Any, slot: Any) -> Any:
         """Return the key of an argument; a constant float or array that `may_vary` is an input of the code."""
@@ -246,6 +255,10 @@ class RecordedCalls:
         if t in _TOLD_BY_VALUE:
             return t, a
         raise _IncomparableError
+
+    def compute_alone(self) -> bool:
+        """Whether all calls are of functions of libraries that compute from their arguments, and from nothing else."""
+        return all([type(entry[0]) is not Bound or _computes_alone(entry[0].primitive) for entry in self._entries])
 
     def played_on(self, constants: Sequence[Any]) -> Callable[..., Any]:
         """Return the function that makes these calls on other inputs, and on these constants."""
@@ -275,7 +288,6 @@ class RecordedCalls:
 
 
 def _computes_alone(primitive: Any) -> bool:
-    """Whether a primitive is a function of a library that computes from its arguments, and from nothing else."""
     owner = getattr(primitive.fn, "__self__", None)
-    has_formula = primitive.rule.kind in ("partials", "pullback")
+    has_formula = primitive.rule.kind in ("partials", "pullback") and primitive.rule.sequence is None
     return primitive.is_trusted and has_formula and (owner is None or isinstance(owner, (types.ModuleType, np.ufunc)))

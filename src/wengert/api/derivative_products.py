@@ -154,14 +154,14 @@ def _product_with_hessian(
         raise ArgumentError(f"{name} needs primals and a direction: write {name}(f, x, v), or {name}(f)(x, v).")
     args, vectors = _as_tuples(primals, vectors)
     places, args, named = tuple(range(len(args))), args + more, dict(kwargs)
-    gradient = grad(f, argnums=places, has_aux=has_aux, holomorphic=holomorphic)
     plain = not (named or has_aux or holomorphic) and _fit(args, vectors)
     coded = warm_call(make, f, places, args, vectors) if plain else None
     if coded is not None:
-        coded.rows_of = lambda args, y, pullback: gradient(*args)  # which refuses a result that is not one number
+        coded.rows_of = lambda args, y, pullback: grad(f, argnums=places)(*args)  # refuses a result of several numbers
         linear = coded.linearize(coded.call_gradient, args, make is vhp)
         products = coded.value if linear is None else coded.learn(_product(linear, vectors))
         return products if type(primals) is tuple else products[0]
+    gradient = grad(f, argnums=places, has_aux=has_aux, holomorphic=holomorphic)
     if make is hvp:
         _, products, aux = jvp_of_call(gradient, args, named, places, vectors, has_aux)
     else:
