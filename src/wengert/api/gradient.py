@@ -17,7 +17,7 @@ from wengert.recording.recording import STATE, Level, Recording, calling, silent
 from wengert.recording.session import SESSION, active_recording, tidying
 from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import slot_of
-from wengert.reverse.leaf_gradients import LeafGradients
+from wengert.reverse.leaf_gradients import LeafGradients, leading_gradients
 from wengert.reverse.seeds import result_seeds, scalar_seed
 from wengert.reverse.walk import reverse
 from wengert.rulebook.pushforwards import plainly
@@ -190,7 +190,8 @@ def _gradient_when_called(f: Any, args: Args, kwargs: dict[str, Any], argnums: A
     try:
         value, gradients = _trace_and_reverse(f, args, kwargs, places, **options)
     finally:
-        SESSION.tidy()
+        if SESSION.recordings:
+            SESSION.tidy()
     return value, gradients[0] if single else tuple(gradients)
 
 
@@ -367,9 +368,11 @@ def _trace_and_reverse(
         seeds = scalar_seed(recording, value, seed, holomorphic, plainly if watching is None else watching.call)
         with without_innermost_level(recording):
             cotangents = (recording.reverse or reverse)(recording, here, seeds, depth, depth == 0, watching)
-            gradient_of = LeafGradients(cotangents, slots, depth > 0)
-            leading = simple and not depth
-            gradients = gradient_of.list_leading(swaps.made, here.start) if leading else [*swaps.mirrors(gradient_of)]
+            if simple and not depth:
+                gradients = leading_gradients(cotangents, swaps.made, here.start)
+            else:
+                gradient_of = LeafGradients(cotangents, slots, depth > 0)
+                gradients = [*swaps.mirrors(gradient_of)]
             if SETTINGS.debug_nans and not depth:
                 check_finite_result(recording, value, gradients)
         missed = not gradient_of.is_reached(here) if depth else not seeds

@@ -85,20 +85,14 @@ _names_by_code: dict[int, tuple[weakref.ref[types.CodeType], frozenset[str]]] = 
 """Map the id of a code object to the object and the names that it reads."""
 
 
-def _names_in(code: types.CodeType) -> frozenset[str]:
-    """Return the names that a code object and its nested functions read."""
-    found = _names_by_code.get(id(code))
+def _prepare_named(f: types.FunctionType, code: types.CodeType) -> None:
+    """Prepare the globals and closure variables that a function reads: C may call their methods."""
+    space, found = f.__globals__, _names_by_code.get(id(code))
     if found is None:
         forget: Any = functools.partial(_names_by_code.pop, id(code))  # the dead reference becomes the default of `pop`
         names = frozenset([name for part in nested(code) for name in part.co_names])
         found = _names_by_code[id(code)] = weakref.ref(code, forget), names
-    return found[1]
-
-
-def _prepare_named(f: types.FunctionType, plain_code: types.CodeType) -> None:
-    """Prepare the globals and closure variables that a function reads: C may call their methods."""
-    space = f.__globals__
-    for name in _names_in(plain_code):
+    for name in found[1]:
         value = space.get(name)
         if type(value) not in _INERT:
             prepare_value(value)

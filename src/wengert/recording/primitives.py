@@ -58,6 +58,7 @@ class Primitive:
         "asks_subclasses",
         "bounds",
         "fn",
+        "fn_of_array",
         "has_users_rule",
         "is_array_function",
         "is_python",
@@ -78,6 +79,7 @@ class Primitive:
 
     def __init__(self, fn: Any, rule: Rule | None, kind: str = "call", name: str | None = None) -> None:
         self.fn = fn
+        self.fn_of_array = getattr(fn, "_implementation", fn) if type(fn) is type(np.sum) else fn  # without dispatch
         self.rule = rule
         self.kind = kind
         self.step = None

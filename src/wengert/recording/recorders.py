@@ -151,7 +151,7 @@ def record_one(recording: Recording, primitive: Primitive, a: Any, i: int | None
     if bound is None or recording.inert or type(a) is not np.ndarray or i is None:
         return record_quick(primitive, (a,), (i,))
     try:
-        value = primitive.fn(a)
+        value = primitive.fn_of_array(a)
     except Exception as error:
         raised(recording, error, primitive.fn, (a,), {})
         raise

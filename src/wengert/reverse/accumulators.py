@@ -30,6 +30,8 @@ from wengert.values.specs import FLOATS, Spec, is_complex, spec_of
 from wengert.values.undo_stack import Owed
 from wengert.values.views import owner_of
 
+Seeds = list[tuple[int, Any]]
+
 ENTERED = "It adds cotangents, including those that an outer derivative watches."
 
 
@@ -51,9 +53,10 @@ class Cotangents:
         """Run a piece of a rule: `fn(*args, **kwargs)`."""
         return fn(*args, **kwargs)
 
-    def start(self, slot: int, seed: Any) -> None:
-        """Add a seed to a slot; its array belongs to the user, so the engine never writes into it."""
-        self.add(slot, seed.view(np.ndarray) if isinstance(seed, np.ndarray) else seed)
+    def begin(self, seeds: Seeds) -> None:
+        """Add the seeds to their slots; their arrays belong to the user, so the engine never writes into them."""
+        for slot, seed in seeds:
+            self.add(slot, seed.view(np.ndarray) if isinstance(seed, np.ndarray) else seed)
 
     def note(self, label: str, slot: int) -> None:
         """Describe the next computation by a `label` and a slot, for a tape to show."""
@@ -265,11 +268,12 @@ class TracedCotangents(Cotangents):
     def call(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         return self.recording.call(fn, *args, **kwargs)
 
-    def start(self, slot: int, seed: Any) -> None:
-        if self.recording.keep and slot_of(self.recording, seed) is None:
-            self.note("seed of", slot)
-            SHADOW[id(seed)] = self.recording.constant(seed)
-        self.add(slot, seed)
+    def begin(self, seeds: Seeds) -> None:
+        for slot, seed in seeds:
+            if self.recording.keep and slot_of(self.recording, seed) is None:
+                self.note("seed of", slot)
+                SHADOW[id(seed)] = self.recording.constant(seed)
+            self.add(slot, seed)
 
     def note(self, label: str, slot: int) -> None:
         if self.is_own:

@@ -25,29 +25,12 @@ class LeafGradients:
 
     def __init__(self, cotangents: Cotangents, slots: Mapping[int, int | None], traced: bool) -> None:
         self.cotangents, self.slots, self.traced = cotangents, slots, traced
-        self.returned: set[int] = set()
+        self.returned: set[int] = set()  # the owners of gradients
 
     def is_reached(self, here: Level) -> bool:
         """Whether any input of the level `here` has a cotangent."""
         table = self.cotangents.table
         return any([table[slot] is not None for slot in here.inputs if self.traced or slot < len(table)])
-
-    def list_leading(self, leaves: list[Any], start: int) -> list[Any]:
-        """List the gradients of `leaves`, whose slots begin at `start`; most cotangents are returned as is."""
-        returned, table, out = self.returned, self.cotangents.table, []
-        for slot, leaf in enumerate(leaves, start):
-            cotangent = table[slot] if slot < len(table) else None
-            if (
-                type(cotangent) is np.ndarray is type(leaf)
-                and cotangent.dtype is _FLOAT64 is leaf.dtype
-                and is_exclusive(table, slot, 1)
-                and cotangent.shape == leaf.shape
-            ):
-                returned.add(id(cotangent))
-                out.append(cotangent)
-            else:
-                out.append(self.gradient_of(leaf, slot, cotangent, False))
-        return out
 
     def __call__(self, leaf: Any) -> Any:
         slot = self.slots.get(id(leaf))
@@ -83,3 +66,21 @@ class LeafGradients:
         if not isinstance(leaf, np.ma.MaskedArray):
             return cotangent
         return self.cotangents.call(np.ma.array, cotangent, mask=np.array(leaf.mask))
+
+
+def leading_gradients(cotangents: Cotangents, leaves: list[Any], start: int) -> list[Any]:
+    """List the gradients of `leaves`, whose slots begin at `start`; most cotangents are returned as is."""
+    table, out, others = cotangents.table, list[Any](), None
+    for slot, leaf in enumerate(leaves, start):
+        cotangent = table[slot] if slot < len(table) else None
+        if (
+            type(cotangent) is np.ndarray is type(leaf)
+            and cotangent.dtype is _FLOAT64 is leaf.dtype
+            and is_exclusive(table, slot, 1)
+            and cotangent.shape == leaf.shape
+        ):
+            out.append(cotangent)
+        else:
+            others = others or LeafGradients(cotangents, {}, False)
+            out.append(others.gradient_of(leaf, slot, cotangent, False))
+    return out

@@ -11,7 +11,7 @@ from wengert.errors import NoGradientPathError, NonScalarOutputError
 from wengert.recording.recording import Recording
 from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import slot_of
-from wengert.reverse.strategies import Seeds
+from wengert.reverse.accumulators import Seeds
 from wengert.values.specs import FLOATS, as_float, is_complex, is_inexact, number_type
 from wengert.values.trees import array_in, leaves
 

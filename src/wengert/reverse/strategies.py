@@ -17,13 +17,11 @@ import numpy as np
 from wengert.recording.primitives import Bound
 from wengert.recording.recording import Level, Recording, flat_slots
 from wengert.recording.user_pullbacks import RruleCall
-from wengert.reverse.accumulators import Cotangents, TracedCotangents
+from wengert.reverse.accumulators import Cotangents, Seeds, TracedCotangents
 from wengert.values.functional import getfield, setitem
 from wengert.values.settings import SETTINGS
 from wengert.values.specs import Spec
 from wengert.values.trees import is_container
-
-Seeds = list[tuple[int, Any]]
 
 
 def passed_through(recording: Recording, here: Level, seeds: Seeds) -> set[int]:

@@ -19,10 +19,10 @@ from wengert.recording.recording import STATE, Entry, Level, Recording, Traced, 
 from wengert.recording.subclasses import viewed_plain
 from wengert.recording.user_pullbacks import RruleCall
 from wengert.recording.variables import splat
-from wengert.reverse.accumulators import EAGER, Cotangents
+from wengert.reverse.accumulators import EAGER, Cotangents, Seeds
 from wengert.reverse.checkpoint import CheckpointEntry
 from wengert.reverse.parts import field_step, number_step, store_step
-from wengert.reverse.strategies import PassingCotangents, PassingTracedCotangents, Seeds, choose_passed_slots
+from wengert.reverse.strategies import PassingCotangents, PassingTracedCotangents, choose_passed_slots
 from wengert.reverse.windows import Windows
 from wengert.rulebook.array_steps import array_step
 from wengert.rulebook.keeping import are_finite, has_nan, is_all_zero
@@ -78,7 +78,7 @@ def reverse(
         cotangents = _new_cotangents(recording, end, make)
     if recording.memory.has_outer_reads:
         note_outer_changes(map(recording.entries.__getitem__, range(here.start, end + 1)))
-    _add_seeds(cotangents, seeds)
+    cotangents.begin(seeds)
     cotangents.owed, owed = recording.owed, len(recording.owed)
     try:
         if isinstance(cotangents, (PassingCotangents, PassingTracedCotangents)):
@@ -90,13 +90,17 @@ def reverse(
             return cotangents
         large = LARGE_COTANGENT if may_drop_entries else math.inf
         last = _walk_quickly(recording, here, cotangents, end, depth, large)
-        if last < 0 and not _reaches_nan(cotangents.table, here, end):
-            return cotangents
+        if last < 0:
+            for slot in here.inputs:
+                if slot <= end and has_nan(cotangents.table[slot]):
+                    break
+            else:
+                return cotangents
         recording.owed.pay(owed)
         if last < 0 or any(map(has_nan, cotangents.table[: last + 1])):
             first, cotangents = cotangents, _new_cotangents(recording, end, make)
             go_on(first, cotangents)
-            _add_seeds(cotangents, seeds)
+            cotangents.begin(seeds)
             cotangents.owed, last = recording.owed, end
         cotangents.checks_nans = True
         if may_drop_entries:
@@ -109,23 +113,10 @@ def reverse(
     return cotangents
 
 
-def _reaches_nan(table: list[Any], here: Level, end: int) -> bool:
-    """Whether the cotangent of an input of the level has a nan."""
-    for slot in here.inputs:  # noqa: SIM110 (a generator would cost a call)
-        if slot <= end and has_nan(table[slot]):
-            return True
-    return False
-
-
 def _new_cotangents(recording: Recording, end: int, make: Callable[[int], Cotangents] | None) -> Cotangents:
     cotangents = (make or EAGER[SETTINGS.add])(end + 1)
     cotangents.windows = Windows(recording.entries)
     return cotangents
-
-
-def _add_seeds(cotangents: Cotangents, seeds: Seeds) -> None:
-    for slot, seed in seeds:
-        cotangents.start(slot, seed)
 
 
 @steps("cotangents")

@@ -17,8 +17,7 @@ from wengert.recording.primitives import Bound, Primitive
 from wengert.recording.recording import STATE, Level, Recording, flat_slots, silent
 from wengert.recording.slots import slot_of
 from wengert.recording.variables import fields
-from wengert.reverse.accumulators import Cotangents, TracedCotangents
-from wengert.reverse.strategies import Seeds
+from wengert.reverse.accumulators import Cotangents, Seeds, TracedCotangents
 from wengert.reverse.walk import reverse
 from wengert.tape.ops import Call, Op
 from wengert.values import functional
