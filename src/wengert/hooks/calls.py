@@ -118,7 +118,7 @@ def resolve_without_context(f: types.FunctionType, by_rule: bool = True) -> Any:
     code, known = f.__code__, _swapped_in_place.get(f)
     if code.co_filename in _ERROR_CONTEXT_FILES and kept_recording() is not None:
         _guard_fp_errors()
-    if by_rule and known is not None and known[0] is code and known[1:] == (rules.version, f.__module__):
+    if by_rule and known is not None and known[0] is code and known[1] == rules.version and known[2] == f.__module__:
         swap_in(f)
         twin: Any = f
     else:

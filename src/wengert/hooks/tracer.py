@@ -48,27 +48,23 @@ class open_level:
         recording = None if STATE.recording is None else active_recording()
         self.outermost, self.site = recording is None, STATE.site
         if recording is None:
-            recording = self._opened()
+            recording = Recording(self.keep) if self.context is None else self.context.new_recording(self.keep)
+            recording.memory = Memory(recording)
+            recording.enter = calls.resolve_plain
+            SESSION.open(recording, sys._getframe(1))
+            if recording.saved_state is None:
+                rules.ready(generated.bind_hooks)
+                if escape_monitor.Monitor.needs_restart:
+                    escape_monitor.turn_reports_on()
+            STATE.recording, STATE.fast_entries = recording, recording.entries if self.context is None else None
+            if SETTINGS.debug_nans:
+                check_every_call(recording)
         else:
             recording.inner += 1
         here = self.here = Level(len(recording.entries))
         self.recording, self.depth, self.owed = recording, len(recording.levels), len(recording.owed)
         recording.levels.append(here)
         return recording, here
-
-    def _opened(self) -> Recording:
-        recording = Recording(self.keep) if self.context is None else self.context.new_recording(self.keep)
-        recording.memory = Memory(recording)
-        recording.enter = calls.resolve_plain
-        SESSION.open(recording, sys._getframe(2))
-        if recording.saved_state is None:
-            rules.ready(generated.bind_hooks)
-            if escape_monitor.Monitor.needs_restart:
-                escape_monitor.turn_reports_on()
-        STATE.recording, STATE.fast_entries = recording, recording.entries if self.context is None else None
-        if SETTINGS.debug_nans:
-            check_every_call(recording)
-        return recording
 
     def __exit__(self, *error: object) -> None:
         recording = self.recording
