@@ -26,10 +26,14 @@ from wengert.values.callables import unwrapped
 from wengert.values.lazy_attribute import imported_when_read
 from wengert.values.settings import SETTINGS
 
-WARM_CALLS = 30
-"""Derivatives by walks before keys are looked up: to generate code takes about as long as these."""
+WARM_CALLS = 40
+"""Small derivatives by walks before keys are looked up: generating code takes about as long as these."""
+COUNTED_TWICE = 1 << 10
+"""A derivative of so many numbers counts as two such calls, one of more as more."""
 MOST_KEYS, MOST_CALLS, MOST_NUMBERS = 8, 200, 1 << 12
 """The most keys that are noted for one derivative; the most recorded calls, and numbers in an array, of a key."""
+MOST_RESULTS = 1 << 20
+"""The most numbers of a derivative by code, which keeps what it computes to its end."""
 NEVER = -1 << 62
 """The number of calls of a derivative for which no code can be made."""
 _TOLD_BY_VALUE = (int, bool, str, types.NoneType, types.EllipsisType, type)
@@ -69,7 +73,7 @@ class DerivativeCodes:
             return call(unwrapped(self.make(f, 0 if self.single else tuple(range(len(xs))))), *xs)
 
         try:
-            code = DerivativeCodes.tape_of(derived, given, derived).optimise(exact=True).compile()
+            code = DerivativeCodes.tape_of(derived, given, derived).compile()
         except WengertError:
             return
         found = _run(code, *given)
@@ -87,13 +91,14 @@ def warm_call(
     places = argnums if type(argnums) is tuple else (argnums,)
     if type(f) is not types.FunctionType or not are_arrays_at(args, places):
         return None
-    if not SETTINGS.are_default or active_recording() is not None:
+    numbers = sum([args[place].size for place in places]) ** (1 if directions else 2)  # of the derivative
+    if numbers > MOST_RESULTS or not SETTINGS.are_default or active_recording() is not None:
         return None
     of_code = _codes.setdefault(f.__code__, {})
     codes = of_code.get((make, argnums))
     if codes is None or codes.version != rules.version:
         codes = of_code[make, argnums] = DerivativeCodes(make, type(argnums) is int)
-    codes.calls += 1
+    codes.calls += 1 + numbers // COUNTED_TWICE
     return CodedCall(codes, f, places, directions) if codes.calls > WARM_CALLS else None
 
 
