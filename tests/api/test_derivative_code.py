@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from samples import SAMPLES
+from sampling import Sample
 
 import wengert as wg
 from wengert.api import derivative_code
@@ -285,3 +287,24 @@ def test_codes_end_with_their_function() -> None:
     space.clear()
     gc.collect()
     assert code() is None
+
+
+OF_ARRAYS = [sample for sample in SAMPLES if type(sample.args[0]) is np.ndarray and sample.args[0].dtype == float]
+
+
+@pytest.mark.parametrize("sample", OF_ARRAYS[::9], ids=str)
+@pytest.mark.parametrize("make", [wg.hessian, wg.jacobian])
+def test_samples_by_code(sample: Sample, make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def f(x: Any) -> Any:
+        return np.sum(np.cos(sample.f(x, *sample.args[1:], **sample.kwargs)))
+
+    if type(sample.f(*sample.args, **sample.kwargs)) is not np.ndarray:
+        pytest.skip("its result is not one array")
+    derivative_code._codes.clear()
+    derivative, x = make(f), sample.args[0]
+    for _ in range(3):
+        derivative(x)
+    moved = np.asarray(x * 1.003 + 0.001)
+    found = derivative(moved)
+    monkeypatch.setattr(derivative_code, "WARM_CALLS", 1 << 60)
+    np.testing.assert_allclose(found, make(f)(moved), rtol=1e-8, atol=1e-10)

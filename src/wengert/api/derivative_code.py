@@ -176,9 +176,14 @@ def _run(code: Callable[..., Any], *args: Any) -> Any:
 def _is_general(code: Callable[..., Any], derived: Callable[..., Any], given: Any) -> bool:
     """Whether a code gives the derivative at other numbers, too, or refuses them."""
     with np.errstate(all="ignore"):
-        others = [[1.001 * a + 1e-5 for a in part] for part in given]
+        others = [type(part)(map(_moved, part)) for part in given]
         found = _run(code, *others)
         return found is None or _agree(found, derived(*others))
+
+
+def _moved(a: Any) -> Any:
+    moved = 1.001 * a + 1e-5
+    return np.asarray(moved) if type(a) is np.ndarray else moved
 
 
 def _copied(found: Any) -> Any:
