@@ -139,7 +139,7 @@ def test_small_functions_get_code(f: Any) -> None:
     second = wg.hessian(f)
     for _ in range(3):
         second(X)
-    codes = derivative_code._codes[f.__code__][wg.hessian, 0]
+    codes = derivative_code._codes_by_function[f.__code__][wg.hessian, 0]
     assert [*map(callable, codes.codes.values())] == [True]
 
 
@@ -282,7 +282,7 @@ def test_codes_end_with_their_function() -> None:
     for _ in range(4):
         second(X)
     code = weakref.ref(space["f"].__code__)
-    assert len(derivative_code._codes[space["f"].__code__]) == 1
+    assert len(derivative_code._codes_by_function[space["f"].__code__]) == 1
     del second
     space.clear()
     gc.collect()
@@ -300,7 +300,7 @@ def test_samples_by_code(sample: Sample, make: Any, monkeypatch: pytest.MonkeyPa
 
     if type(sample.f(*sample.args, **sample.kwargs)) is not np.ndarray:
         pytest.skip("its result is not one array")
-    derivative_code._codes.clear()
+    derivative_code._codes_by_function.clear()
     derivative, x = make(f), sample.args[0]
     for _ in range(3):
         derivative(x)

@@ -81,7 +81,7 @@ class DerivativeCodes:
             self.codes[calls.key] = code
 
 
-_codes: weakref.WeakKeyDictionary[types.CodeType, dict[Any, DerivativeCodes]] = weakref.WeakKeyDictionary()
+_codes_by_function: weakref.WeakKeyDictionary[types.CodeType, dict[Any, DerivativeCodes]] = weakref.WeakKeyDictionary()
 
 
 def warm_call(
@@ -94,7 +94,7 @@ def warm_call(
     numbers = sum([args[place].size for place in places]) ** (1 if directions else 2)  # of the derivative
     if numbers > MOST_RESULTS or not SETTINGS.are_default or active_recording() is not None:
         return None
-    of_code = _codes.setdefault(f.__code__, {})
+    of_code = _codes_by_function.setdefault(f.__code__, {})
     codes = of_code.get((make, argnums))
     if codes is None or codes.version != rules.version:
         codes = of_code[make, argnums] = DerivativeCodes(make, type(argnums) is int)
@@ -148,7 +148,7 @@ class CodedCall:
         assert recording is not None
         try:
             self.calls = RecordedCalls(recording, xs, y)
-        except _IncomparableError:
+        except _UnkeyedError:
             return False
         code = self.codes.codes.get(self.calls.key)
         if code is not None:
@@ -202,7 +202,7 @@ def _agree(found: Any, value: Any) -> bool:
     return is_same and np.allclose(found, value, 1e-9, 1e-12 * float(np.max(np.abs(value), initial=0.0)))
 
 
-class _IncomparableError(Exception):
+class _UnkeyedError(Exception):
     """A recorded call that no key describes."""
 
 
@@ -210,16 +210,16 @@ class RecordedCalls:
     """The calls that a recording holds of a function, and their `key`.
 
     Calls with equal keys compute the same from the inputs `xs` and the `constants`: the floats that are no parameters.
-    Errors: _IncomparableError if there is no key.
+    Errors: _UnkeyedError if there is no key.
     """
 
     def __init__(self, recording: Recording, xs: Sequence[np.ndarray], y: Any) -> None:
         slots, result, memory = [SHADOW[id(x)] for x in xs], SHADOW.get(id(y)), recording.memory
         self.xs, self.constants, start = xs, list[Any](), min(slots)
         if memory.storages or memory.undo or memory.holds_objects or recording.texts or recording.keep:
-            raise _IncomparableError
+            raise _UnkeyedError
         if result is None or len(recording.entries) - start > MOST_CALLS:
-            raise _IncomparableError
+            raise _UnkeyedError
         self._entries: list[Any] = recording.entries[start:]
         self._start, self._result, self._inputs = start, result - start, {slot: k for k, slot in enumerate(slots)}
         calls = tuple([self._call_key(start + k, entry) for k, entry in enumerate(self._entries)])
@@ -229,14 +229,14 @@ class RecordedCalls:
         if slot in self._inputs:
             return self._inputs[slot]
         if entry is None:
-            raise _IncomparableError
+            raise _UnkeyedError
         op, _, ins, args, kwargs, _ = entry
         if op is INPUT and ins:  # of an inner derivative
             return INPUT, self._argument_key(False, None, ins[0])
         if type(op) is not Bound:
-            raise _IncomparableError
+            raise _UnkeyedError
         if op.of_subclass or op.outer_state is not None or len(ins) != len(args):
-            raise _IncomparableError
+            raise _UnkeyedError
         start, parts = self._start, list[Any]()
         for k, slot in enumerate(ins):
             is_own = type(slot) is int and slot >= start
@@ -250,7 +250,7 @@ class RecordedCalls:
         if type(slot) is int and slot >= self._start:
             return slot - self._start
         if slot is not None:
-            raise _IncomparableError
+            raise _UnkeyedError
         if t is float or t is np.float64 or (t is np.ndarray and a.dtype == np.float64):
             if not may_vary:
                 return t, np.shape(a), a.tobytes() if t is np.ndarray else a.hex()
@@ -264,7 +264,7 @@ class RecordedCalls:
             return t, self._argument_key(False, (a.start, a.stop, a.step), None)
         if t in _TOLD_BY_VALUE:
             return t, a
-        raise _IncomparableError
+        raise _UnkeyedError
 
     def compute_alone(self) -> bool:
         """Whether all calls are of functions of libraries that compute from their arguments, and from nothing else."""
