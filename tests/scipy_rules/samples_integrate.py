@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sampling import Sample
 
-from wengert_rules.scipy.integrate.linear_steps import changes_of_slopes, residuals_of_slopes
+from wengert_rules.scipy.integrate.linear_steps import changes, residuals_of_changes
 
 SAMPLES: list[Sample] = []
-BY_HAND = [changes_of_slopes, residuals_of_slopes]
+BY_HAND = [changes, residuals_of_changes]

@@ -15,8 +15,8 @@ from wengert_rules.scipy.integrate.linear_steps import (
     LargeSteps,
     LinearSteps,
     SparseJacobians,
-    changes_of_slopes,
-    residuals_of_slopes,
+    changes,
+    residuals_of_changes,
 )
 from wengert_rules.scipy.integrate.steps import RADAU_A
 
@@ -32,12 +32,14 @@ class Pattern(NamedTuple):
 A, B, H = np.array([[0.0, 0.0, 0.0], [0.5, 0.0, 0.0], [0.0, 0.7, 0.0]]), np.array([0.2, 0.3, 0.5]), np.array([0.3, 0.2])
 J = values(2, 3, 2, 2, low=-1)
 SPARSE = SparseJacobians(Pattern((2, 2), *np.divmod(np.arange(4), 2)), J.reshape(6, 4)[::-1], np.arange(6)[::-1])
-R, WEIGHTS = values(2, 3, 2), values(2, 3, 2, low=-1)
+KNOWN = np.array([0, 0, 0, 1, 1, 1, 0, 1, 2]), np.array([0, 1, 2, 0, 1, 2, 3, 3, 3])
+"""The indices of the slopes, and of the values."""
+R, Y, WEIGHTS = values(9, 2), values(3, 4, 2), values(3, 4, 2, low=-1)
 CASES = {
-    "explicit": (A, B, LinearSteps(A, B, H, J)),
-    "implicit": (RADAU_A, RADAU_A[-1], CollocationSteps(RADAU_A, RADAU_A[-1], H, J)),
-    "dense": (A, B, LargeSteps(A, B, H, DenseJacobians(J.reshape(6, 2, 2)))),
-    "sparse": (A, B, LargeSteps(A, B, H, SPARSE)),
+    "explicit": (A, B, LinearSteps(A, B, H, J, KNOWN)),
+    "implicit": (RADAU_A, RADAU_A[-1], CollocationSteps(RADAU_A, RADAU_A[-1], H, J, KNOWN)),
+    "dense": (A, B, LargeSteps(A, B, H, DenseJacobians(J.reshape(6, 2, 2)), KNOWN)),
+    "sparse": (A, B, LargeSteps(A, B, H, SPARSE, KNOWN)),
 }
 
 
@@ -48,28 +50,30 @@ def case(request: pytest.FixtureRequest) -> Any:
 
 def test_the_equations_hold(case: Any) -> None:
     a, b, steps = case
-    found, moved = changes_of_slopes(R, steps=steps), np.zeros(2)
+    found = changes(R, steps=steps)
+    slopes, moved = found[:-1, :-1], found[:, -1]
+    np.testing.assert_allclose(moved[0], R[6])
     for k in range(2):
         for i in range(3):
-            np.testing.assert_allclose(found[k, i], R[k, i] + J[k, i] @ (moved + H[k] * a[i] @ found[k]))
-        moved = moved + H[k] * b @ found[k]
+            wanted = R[3 * k + i] + J[k, i] @ (moved[k] + H[k] * a[i] @ slopes[k])
+            np.testing.assert_allclose(slopes[k, i], wanted)
+        np.testing.assert_allclose(moved[k + 1], R[7 + k] + moved[k] + H[k] * b @ slopes[k])
 
 
-@pytest.mark.parametrize("f", [changes_of_slopes, residuals_of_slopes])
-def test_derivatives_are_the_transpose(case: Any, f: Any) -> None:
-    def along(r):
-        return np.sum(WEIGHTS * f(r, steps=case[2]))
+@pytest.mark.parametrize(("f", "x", "weights"), [(changes, R, WEIGHTS), (residuals_of_changes, Y, values(9, 2, low=-1))])
+def test_derivatives_are_the_transpose(case: Any, f: Any, x: Any, weights: Any) -> None:
+    def along(x):
+        return np.sum(weights * f(x, steps=case[2]))
 
-    by_rows = wg.grad(along)(R)
-    np.testing.assert_allclose(by_rows, wg.ngradient(along, R)[0], rtol=1e-7)
-    np.testing.assert_allclose(np.sum(by_rows * WEIGHTS), wg.jvp(along, (R,), (WEIGHTS,))[1])
-    second = wg.hessian(lambda r: np.sum(f(r, steps=case[2]) ** 2), as_matrix=True)(R)
-    matrix = wg.jacobian(lambda r: f(r, steps=case[2]), as_matrix=True)(R)
+    by_rows = wg.grad(along)(x)
+    np.testing.assert_allclose(by_rows, wg.ngradient(along, x)[0], rtol=1e-7)
+    np.testing.assert_allclose(np.sum(by_rows * x), wg.jvp(along, (x,), (x,))[1])
+    second = wg.hessian(lambda x: np.sum(f(x, steps=case[2]) ** 2), as_matrix=True)(x)
+    matrix = wg.jacobian(lambda x: f(x, steps=case[2]), as_matrix=True)(x)
     np.testing.assert_allclose(second, 2 * matrix.T @ matrix)
 
 
 def test_batches(case: Any) -> None:
-    batch = values(5, 2, 3, 2)
-    for f in (changes_of_slopes, residuals_of_slopes):
-        found = wg.vmap(lambda r, f=f: f(r, steps=case[2]))(batch)
-        np.testing.assert_allclose(found, [f(r, steps=case[2]) for r in batch])
+    for f, batch in ((changes, values(5, 9, 2)), (residuals_of_changes, values(5, 3, 4, 2))):
+        found = wg.vmap(lambda x, f=f: f(x, steps=case[2]))(batch)
+        np.testing.assert_allclose(found, [f(x, steps=case[2]) for x in batch])

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from scipy import integrate
 
-from wengert.extend import as_written, grad, is_traced, on_examples, order, stopped, unseen, with_value
+from wengert.extend import as_written, grad, is_traced, on_examples, order, unseen, with_value
 from wengert_rules.scipy.arguments import unpacked
-from wengert_rules.scipy.integrate.linear_steps import changes_of_slopes
+from wengert_rules.scipy.integrate.linear_steps import changes
 from wengert_rules.scipy.integrate.recorded import TABLEAUX, Steps, collocated, recorded, refined
 
 METHODS = {name: getattr(integrate, name) for name in ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")}
@@ -97,7 +97,7 @@ def path_on(f: Any, collocations: Any, y0: Any, times: Any, tolerances: tuple[An
         steps = steps if parts == 1 else unseen(cut, parts)
         if steps is None:
             return None
-        path = path_by(f, steps, y0, refined(times, parts), unseen(tolerance_of, steps.values, *tolerances))
+        path = path_by(f, steps, y0, refined(times, parts), unseen(tolerance_of, steps.along[:, -1], *tolerances))
         if path is not None:
             return path
     return None
@@ -190,55 +190,45 @@ def last_event(end: Any, native: Any, times: list[Any]) -> Any:
 class Path:
     """y(t) by the steps of a method, as a formula of what f reads, the initial values and the times."""
 
-    def __init__(self, f: Any, steps: Any, tolerance: Any) -> None:
+    def __init__(self, f: Any, steps: Steps, tolerance: Any) -> None:
         self.f, self.steps, self.tableau, self.tolerance = f, steps, steps.tableau, tolerance
 
     def follow(self, y0: Any, times: Any) -> bool:
-        """Compute the slopes and values; return whether f on all stages is what it was on each."""
-        steps, slopes, linear = self.steps, self.steps.slopes, None
-        self.times, self.h = times, times[1:] - times[:-1]
-        self.y0 = with_value(steps.values[0], y0)
-        for k in range(order()):
-            found = self.slopes_from(slopes)
-            if found is None:
+        """Compute slopes and values along the steps; return whether f on all stages is what it was on each."""
+        steps, linear = self.steps, None
+        self.times, self.h, self.along = times, times[1:] - times[:-1], steps.along
+        for _ in range(order()):
+            points, ends = self.stages_and_ends()
+            found = self.f(*points)
+            if found is None or found.size != points[1].size or found.dtype != float:
                 return False
-            residuals = with_value(steps.slopes, found) - slopes
-            if not is_traced(residuals):
+            found = np.concatenate([np.reshape(found, points[1].shape), y0[None], ends])
+            if not is_traced(found):
                 break
-            if k == 0:
-                linear = unseen(steps.linear, self.f)
+            if linear is None:
+                linear = unseen(steps.linear, self.f, points)
                 if linear is None or not unseen(steps.agree, found, linear, self.tolerance):
                     return False
-            slopes = slopes + changes_of_slopes(residuals, steps=linear)
-        self.slopes, self.values = slopes, self.values_from(slopes)
+            residuals = with_value(steps.along[steps.known], found) - self.along[steps.known]
+            self.along = self.along + changes(residuals, steps=linear)
+        self.values = self.along[:, -1]
         return True
 
-    def values_from(self, slopes: Any) -> Any:
-        """The values at the steps."""
-        added = np.cumsum(self.h[:, None] * (self.tableau.B @ slopes), axis=0)
-        values = np.concatenate([self.y0[None], self.y0 + added])
-        return self.steps.values + (values - stopped(values))
-
-    def slopes_from(self, slopes: Any) -> Any:
-        """The slopes by f at all stages, from slopes there. None if f is not the same function at all of them."""
-        steps, shape = self.steps, slopes.shape
-        t = self.times[:-1, None] + self.h[:, None] * self.tableau.C
-        y = self.values_from(slopes)[:-1, None] + self.h[:, None, None] * (self.tableau.A @ slopes)
-        found = self.f(np.ravel(t)[steps.where], np.reshape(y, (-1, shape[-1]))[steps.where])
-        if found is None or found.size != steps.points[1].size or found.dtype != float:
-            return None
-        found = np.reshape(found, (-1, shape[-1]))
-        if found.size != slopes.size:
-            found = np.concatenate([found, np.zeros((1, shape[-1]))])[steps.back]
-        return np.reshape(found, shape)
+    def stages_and_ends(self) -> tuple[Any, Any]:
+        """The (t, y) of the stages whose slopes SciPy computed, and the values at the ends of all steps."""
+        starts, slopes, h = self.along[:-1, -1], self.along[:-1, :-1], self.h[:, None]
+        t = self.times[:-1, None] + h * self.tableau.C
+        y = starts[:, None] + h[:, None] * (self.tableau.A @ slopes)
+        return (t[self.steps.computed], y[self.steps.computed]), starts + h * (self.tableau.B @ slopes)
 
     def between(self, t: Any) -> Any:
         """The values at some times, a row for each."""
         t = np.asarray(t)
         k = unseen(self.steps.at, t)
         x = (t - self.times[:-1][k]) / self.h[k]
-        weights = self.tableau.basis(x) @ self.tableau.mixture
-        return self.values[k] + self.h[k][:, None] * np.einsum("es,esn->en", weights, self.slopes[k])
+        weights = self.h[k][:, None] * (self.tableau.basis(x) @ self.tableau.mixture)
+        weights = np.concatenate([weights, np.ones((len(t), 1))], axis=1)
+        return np.einsum("es,esn->en", weights, self.along[k])
 
 
 class DenseSolution:

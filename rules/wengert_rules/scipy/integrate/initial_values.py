@@ -154,7 +154,7 @@ def odeint(*given: Any, **words: Any) -> Any:
     times = [at[0], *native.ts[1:].tolist()]
     path = None if stages is None else path_on(stages, on_it, y0, np.stack(times), (relative, absolute))
     if path is not None:
-        formula = np.concatenate([path.y0[None], path.between(at[1:])])
+        formula = path.between(at)
     else:
         f = of_arrays(f, args, y0)
         step, parts = unseen(chosen, OTHERS, f, native, float(np.max(relative)), np.max(absolute))

@@ -1,4 +1,4 @@
-"""The linear equations between small changes of a method's slopes, and their transpose."""
+"""The linear equations between small changes of a method's slopes and values, and their transpose."""
 
 from __future__ import annotations
 
@@ -6,23 +6,35 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from scipy.linalg.lapack import dtbtrs
 
 from wengert.extend import batching, linear, vjp_rule
 
 
 class LinearSteps:
-    """The equations κ = r + J (η + h A κ) of the changes κ of the slopes of explicit steps, and η of the values.
+    """The equations κ = r + J (η + h A κ) and η' = q' + η + h B κ of small changes along explicit steps.
 
-    η grows by h B κ in each step, from zero on. J holds ∂f/∂y at each stage of each step.
+    κ changes the slopes of a step and η the value at its start, η' that at its end. J holds ∂f/∂y at each stage of each
+    step. An array (steps + 1, stages + 1, n) holds the κ of each step with its η behind them; its last row holds the η at
+    the end alone. The residuals r and q lie in the same places; `known` holds the indices of those that are given.
     """
 
-    def __init__(self, A: np.ndarray, B: np.ndarray, h: np.ndarray, J: np.ndarray) -> None:
-        self.A, self.B, self.h, self.J = A, B, h[:, None, None], J
+    def __init__(self, A: np.ndarray, B: np.ndarray, h: np.ndarray, J: np.ndarray, known: Any) -> None:
+        self.A, self.B, self.h, self.J, self.known = A, B, h[:, None, None], J, known
         n = J.shape[-1]
         per_unit = np.empty_like(J)  # κ for each unit of η
         for i in range(B.size):
             per_unit[:, i] = J[:, i] @ (np.eye(n) + self._moved(per_unit, A[i, :i]))
-        self.per_unit, self.growth = per_unit, np.eye(n) + self._moved(per_unit, B)
+        self._set_growth(per_unit)
+
+    def _set_growth(self, per_unit: np.ndarray) -> None:
+        """Set κ for each unit of η, and the equations η' - growth η = q' + h B κ, as the bands of their matrix."""
+        self.per_unit, n = per_unit, per_unit.shape[-1]
+        growth = np.eye(n) + self._moved(per_unit, self.B)
+        rows, columns = np.indices((n, n))
+        bands = np.zeros((2 * n, len(growth) + 1, n))
+        bands[n + rows - columns, :-1, columns] = -np.moveaxis(growth, 0, -1)
+        self.bands = bands.reshape(2 * n, -1)
 
     def _moved(self, slopes: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Return h Σ wᵢ kᵢ in each step."""
@@ -32,25 +44,26 @@ class LinearSteps:
                 total += weight * slopes[:, i]
         return total * self.h
 
-    def solved(self, r: np.ndarray) -> np.ndarray:
-        """Return κ; an axis of examples may stand in front."""
-        found = self._within_steps(_examples_last(r))  # (steps, stages, n, examples)
-        added = self._moved(found, self.B)
-        eta = np.zeros_like(added)
-        for k in range(len(eta) - 1):
-            eta[k + 1] = self.growth[k] @ eta[k] + added[k]
-        return _examples_first(found + self.per_unit @ eta[:, None], r.ndim)
+    def _along(self, q: np.ndarray, transposed: bool) -> np.ndarray:
+        """Return the η for residuals q, (steps + 1, n, examples), or the transpose of that."""
+        found, _ = dtbtrs(self.bands, q.reshape(-1, q.shape[-1]), uplo="L", trans="T" if transposed else "N", diag="U")
+        return found.reshape(q.shape)
 
-    def transposed(self, kappa_bar: np.ndarray) -> np.ndarray:
-        """Return r̄ for the cotangent of κ."""
-        found = _examples_last(kappa_bar)
-        per_unit, growth = np.swapaxes(self.per_unit, -1, -2), np.swapaxes(self.growth, -1, -2)
-        added = (per_unit @ found).sum(axis=1)
-        after = np.zeros_like(added)  # the cotangent of η at the end of each step
-        for k in range(len(after) - 1, 0, -1):
-            after[k - 1] = growth[k] @ after[k] + added[k]
-        found += self.B[:, None, None] * (self.h * after)[:, None]
-        return _examples_first(self._transposed_within_steps(found), kappa_bar.ndim)
+    def solved(self, found: np.ndarray) -> None:
+        """Replace the residuals, with an axis of examples behind, by the changes."""
+        kappa, eta = found[:-1, :-1], found[:, -1]
+        kappa[...] = self._within_steps(kappa)
+        eta[1:] += self._moved(kappa, self.B)
+        eta[...] = self._along(eta, False)
+        kappa += self.per_unit @ eta[:-1, None]
+
+    def transposed(self, found: np.ndarray) -> None:
+        """Replace the cotangents of the changes by those of the residuals."""
+        kappa, eta = found[:-1, :-1], found[:, -1]
+        eta[:-1] += (np.swapaxes(self.per_unit, -1, -2) @ kappa).sum(axis=1)
+        eta[...] = self._along(eta, True)
+        kappa += self.B[:, None, None] * (self.h * eta[1:])[:, None]
+        kappa[...] = self._transposed_within_steps(kappa)
 
     def _within_steps(self, r: np.ndarray) -> np.ndarray:
         """Return κ for η = 0 in each step; r may be overwritten."""
@@ -72,14 +85,13 @@ class LinearSteps:
 class CollocationSteps(LinearSteps):
     """The same equations for implicit methods, in which all stages of a step depend on each other."""
 
-    def __init__(self, A: np.ndarray, B: np.ndarray, h: np.ndarray, J: np.ndarray) -> None:
-        self.A, self.B, self.h, self.J = A, B, h[:, None, None], J
+    def __init__(self, A: np.ndarray, B: np.ndarray, h: np.ndarray, J: np.ndarray, known: Any) -> None:
+        self.A, self.B, self.h, self.J, self.known = A, B, h[:, None, None], J, known
         steps, stages, n = J.shape[:3]
         size = stages * n
         blocks = -self.h[..., None, None] * (J[:, :, :, None] * A[:, None, :, None])
         self.inverse = np.linalg.inv(np.eye(size) + blocks.reshape(steps, size, size))
-        self.per_unit = (self.inverse @ J.reshape(steps, size, n)).reshape(J.shape)
-        self.growth = np.eye(n) + self._moved(self.per_unit, B)
+        self._set_growth((self.inverse @ J.reshape(steps, size, n)).reshape(J.shape))
 
     def _within_steps(self, r: np.ndarray) -> np.ndarray:
         return (self.inverse @ r.reshape(*self.inverse.shape[:2], -1)).reshape(r.shape)
@@ -130,80 +142,67 @@ class SparseJacobians:
 class LargeSteps(LinearSteps):
     """The same equations, stage by stage, for Jacobians that are too large to multiply with each other."""
 
-    def __init__(self, A: np.ndarray, B: np.ndarray, h: np.ndarray, jacobians: Any) -> None:
-        self.A, self.B, self.h, self.jacobians = A, B, h, jacobians
+    def __init__(self, A: np.ndarray, B: np.ndarray, h: np.ndarray, jacobians: Any, known: Any) -> None:
+        self.A, self.B, self.h, self.jacobians, self.known = A, B, h, jacobians, known
 
-    def solved(self, r: np.ndarray) -> np.ndarray:
-        found = _examples_last(r)
-        steps, stages, *of_stage = found.shape[: r.ndim]
-        found = found.reshape(steps, stages, *of_stage)
-        eta = np.zeros(of_stage)
-        for k in range(steps):
-            slopes = found[k].reshape(stages, -1)
+    def solved(self, found: np.ndarray) -> None:
+        stages, of_stage = self.B.size, found.shape[2:]
+        for k in range(len(self.h)):
+            slopes, eta = found[k, :-1].reshape(stages, -1), found[k, -1]
             for i in range(stages):
                 moved = eta + self.h[k] * (self.A[i, :i] @ slopes[:i]).reshape(of_stage)
                 found[k, i] += self.jacobians.product(k * stages + i, moved)
-            eta += self.h[k] * (self.B @ slopes).reshape(of_stage)
-        return _examples_first(found, r.ndim)
+            found[k + 1, -1] += eta + self.h[k] * (self.B @ slopes).reshape(of_stage)
 
-    def transposed(self, kappa_bar: np.ndarray) -> np.ndarray:
-        found = _examples_last(kappa_bar)
-        steps, stages, *of_stage = found.shape[: kappa_bar.ndim]
-        found = found.reshape(steps, stages, *of_stage)
-        eta_bar = np.zeros(of_stage)
-        moved = np.empty((stages, eta_bar.size))  # the cotangents of the values at the stages
-        for k in range(steps - 1, -1, -1):
-            slopes, weights = found[k].reshape(stages, -1), self.h[k] * self.A.T
-            slopes += np.outer(self.h[k] * self.B, eta_bar)
+    def transposed(self, found: np.ndarray) -> None:
+        stages = self.B.size
+        moved = np.empty((stages, found[0, 0].size))  # the cotangents of the values at the stages
+        for k in range(len(self.h) - 1, -1, -1):
+            slopes, weights, after = found[k, :-1].reshape(stages, -1), self.h[k] * self.A.T, found[k + 1, -1]
+            slopes += np.outer(self.h[k] * self.B, after)
             for i in range(stages - 1, -1, -1):
                 slopes[i] += weights[i, i + 1 :] @ moved[i + 1 :]
                 moved[i] = self.jacobians.transposed(k * stages + i, found[k, i]).ravel()
-            eta_bar += moved.sum(axis=0).reshape(of_stage)
-        return _examples_first(found, kappa_bar.ndim)
+            found[k, -1] += after + moved.sum(axis=0).reshape(after.shape)
 
 
-def _examples_last(x: np.ndarray) -> np.ndarray:
-    """Copy an array of three axes, with the axis of examples behind them."""
-    return np.array(np.moveaxis(x, 0, -1) if x.ndim == 4 else x[..., None], order="C")
+def changes(residuals: Any, *, steps: Any) -> Any:
+    """The changes of all slopes and values for the residuals of their equations, a row for each that is known."""
+    found = np.zeros((*residuals.shape[:-2], len(steps.h) + 1, steps.B.size + 1, residuals.shape[-1]))
+    found[..., *steps.known, :] = residuals
+    return _solved(steps.solved, found)
 
 
-def _examples_first(x: np.ndarray, ndim: int) -> np.ndarray:
-    return np.moveaxis(x, -1, 0) if ndim == 4 else x.reshape(x.shape[:3])
+def residuals_of_changes(y: Any, *, steps: Any) -> Any:
+    """The transpose of `changes`."""
+    return _solved(steps.transposed, y)[..., *steps.known, :]
 
 
-def changes_of_slopes(r: Any, *, steps: Any) -> Any:
-    """The changes of all slopes for the residuals `r` of their equations."""
-    return _solved(steps.solved, r)
+def _solved(solve: Any, found: np.ndarray) -> np.ndarray:
+    """Return the solution for an array that may have axes of examples in front."""
+    if not np.any(found):
+        return np.zeros_like(found)
+    examples_last = np.array(np.moveaxis(found.reshape(-1, *found.shape[-3:]), 0, -1), order="C")
+    solve(examples_last)
+    return np.ascontiguousarray(np.moveaxis(examples_last, -1, 0)).reshape(found.shape)
 
 
-def residuals_of_slopes(r: Any, *, steps: Any) -> Any:
-    """The transpose of `changes_of_slopes`."""
-    return _solved(steps.transposed, r)
+@vjp_rule(changes)
+def changes_(y_bar, y, residuals, *, steps):
+    """y = S r  ⇒  r̄ = Sᵀ ȳ."""
+    return residuals_of_changes(y_bar, steps=steps)
 
 
-def _solved(solve: Any, r: np.ndarray) -> Any:
-    """Solve for residuals, which may have more than one axis of examples in front."""
-    if not np.any(r):
-        return np.zeros_like(r)
-    return solve(r) if r.ndim <= 4 else solve(r.reshape(-1, *r.shape[-3:])).reshape(r.shape)
+@vjp_rule(residuals_of_changes)
+def residuals_of_changes_(y_bar, y, x, *, steps):
+    """y = Sᵀ x  ⇒  x̄ = S ȳ."""
+    return changes(y_bar, steps=steps)
 
 
-@vjp_rule(changes_of_slopes)
-def changes_of_slopes_(y_bar, y, r, *, steps):
-    """κ = S r  ⇒  r̄ = Sᵀ κ̄."""
-    return residuals_of_slopes(y_bar, steps=steps)
+linear(changes)
+linear(residuals_of_changes)
 
 
-@vjp_rule(residuals_of_slopes)
-def residuals_of_slopes_(y_bar, y, r, *, steps):
-    """κ = Sᵀ r  ⇒  r̄ = S κ̄."""
-    return changes_of_slopes(y_bar, steps=steps)
-
-
-linear(changes_of_slopes)
-linear(residuals_of_slopes)
-
-
-@batching(changes_of_slopes, residuals_of_slopes)
-def on_batch(batch, r, *, steps):
-    return batch.fn(r, steps=steps)
+@batching(changes, residuals_of_changes)
+def on_batch(batch, x, *, steps):
+    return batch.fn(x, steps=steps)

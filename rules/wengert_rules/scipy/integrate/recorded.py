@@ -18,6 +18,7 @@ from wengert_rules.scipy.integrate.linear_steps import (
     LargeSteps,
     LinearSteps,
     SparseJacobians,
+    changes,
 )
 from wengert_rules.scipy.integrate.steps import RADAU_A, RADAU_C
 
@@ -101,55 +102,55 @@ TABLEAUX = {RK23: with_end(RK23), RK45: with_end(RK45), DOP853: with_extra_stage
 
 
 class Steps:
-    """The accepted steps of a solution: their times, the values there, and the slopes of their stages.
+    """The accepted steps of a solution: their times, and an array (steps + 1, stages + 1, n) of slopes and values.
 
-    `points` holds the (t, y) of the stages whose slopes SciPy computed. They are at the places `where` among all, and
-    `back` says for each of all its place among these, or one behind them.
+    The slopes of each step have the value at its start behind them; the last row holds the value at the end alone.
+    `known` holds the indices of the slopes that SciPy computed, and behind them those of the values.
     """
 
     def __init__(
         self, tableau: Tableau, times: np.ndarray, values: np.ndarray, slopes: np.ndarray, computed: np.ndarray
     ) -> None:
-        self.tableau, self.times, self.values, self.slopes = tableau, times, values, slopes
-        h = np.diff(times)
-        t = times[:-1, None] + h[:, None] * tableau.C
-        y = values[:-1, None] + h[:, None, None] * (tableau.A @ slopes)
-        self.points = t[computed], y[computed]
-        self.where, self.back = np.flatnonzero(computed), np.full(computed.shape, np.count_nonzero(computed))
-        self.back[computed] = np.arange(self.where.size)
+        self.tableau, self.times, self.computed = tableau, times, np.nonzero(computed)
+        self.along = np.zeros((len(values), slopes.shape[1] + 1, values.shape[1]))
+        self.along[:-1, :-1], self.along[:, -1] = slopes, values
+        of_values = np.arange(len(values)), np.full(len(values), slopes.shape[1])
+        self.known = tuple([np.concatenate(both) for both in zip(self.computed, of_values, strict=True)])
 
-    def linear(self, f: Any) -> LinearSteps | None:
-        """Return the linear equations of changes of the slopes, where f holds on all stages. None if too large."""
-        A, B, h, n = self.tableau.A, self.tableau.B, np.diff(self.times), self.slopes.shape[-1]
-        is_implicit = self.tableau is RADAU
-        found = f.sparse_slopes(*self.points) if n > SMALL else None
+    def linear(self, f: Any, points: tuple[np.ndarray, np.ndarray]) -> LinearSteps | None:
+        """Return the linear equations of changes, where f holds on all stages. None if too large."""
+        A, B, h, n = self.tableau.A, self.tableau.B, np.diff(self.times), self.along.shape[-1]
+        stages, is_implicit = (h.size, B.size), self.tableau is RADAU
+        found = f.sparse_slopes(*points) if n > SMALL else None
         if found is not None and not is_implicit:
             pattern, entries = found
+            places = np.full(stages, len(entries))
+            places[self.computed] = np.arange(len(entries))
             entries = np.concatenate([entries, np.zeros((1, entries.shape[1]))])
-            return LargeSteps(A, B, h, SparseJacobians(pattern, entries, self.back.ravel()))
-        if n > LARGEST or self.back.size * n * n > MOST:
+            return LargeSteps(A, B, h, SparseJacobians(pattern, entries, places.ravel()), self.known)
+        if n > LARGEST or h.size * B.size * n * n > MOST:
             return None
-        J = np.zeros((self.back.size, n, n))
+        J = np.zeros((*stages, n, n))
         if found is None:
-            J[self.where] = f.slopes(*self.points)
+            J[self.computed] = f.slopes(*points)
         else:
-            J[self.where[:, None], found[0].rows, found[0].indices] = found[1]
+            steps, of_step = (index[:, None] for index in self.computed)
+            J[steps, of_step, found[0].rows, found[0].indices] = found[1]
         if is_implicit or n <= SMALL:
-            kind = CollocationSteps if is_implicit else LinearSteps
-            return kind(A, B, h, J.reshape(*self.slopes.shape, n))
-        return LargeSteps(A, B, h, DenseJacobians(J))
+            return (CollocationSteps if is_implicit else LinearSteps)(A, B, h, J, self.known)
+        return LargeSteps(A, B, h, DenseJacobians(J.reshape(-1, n, n)), self.known)
 
     def agree(self, found: np.ndarray, linear: LinearSteps, tolerance: np.ndarray) -> bool:
-        """Whether `found`, f on all stages, are the slopes.
+        """Whether `found`, f on all stages and the values at the ends of all steps, is what SciPy computed.
 
-        Those of an explicit method are equal but for rounding. For another method, Newton's step from its solution to
-        that of the method of Radau must change the values by little.
+        That of an explicit method is, but for rounding. For another method, Newton's step from its solution to that of
+        the method of Radau must change the values by little.
         """
-        if self.tableau is not RADAU:
-            return bool(np.all(np.abs(found - self.slopes) <= NEAR * np.max(np.abs(self.slopes), axis=(0, 1))))
-        changes = linear.solved(found - self.slopes)
-        moved = np.cumsum(np.diff(self.times)[:, None] * (self.tableau.B @ changes), axis=0)
-        return bool(np.all(np.abs(moved) <= tolerance))
+        residuals = found - self.along[self.known]
+        if self.tableau is RADAU:
+            return bool(np.all(np.abs(changes(residuals, steps=linear)[:, -1]) <= tolerance))
+        of_slopes = residuals[: self.computed[0].size]
+        return bool(np.all(np.abs(of_slopes) <= NEAR * np.max(np.abs(self.along[:, :-1]), axis=(0, 1))))
 
     def at(self, t: np.ndarray) -> np.ndarray:
         """Return the step in which each of some times lies; a time between two belongs to the earlier step."""
