@@ -102,7 +102,7 @@ class CollocationSteps(LinearSteps):
 
 
 class DenseJacobians:
-    """The Jacobians of all stages, and their products with vectors or the columns of matrices."""
+    """The Jacobians of all stages, and their products with the columns of matrices."""
 
     def __init__(self, J: np.ndarray) -> None:
         self.J = J
@@ -134,8 +134,8 @@ class SparseJacobians:
     def _summed(self, stage: int, x: np.ndarray, to: np.ndarray, of: np.ndarray) -> np.ndarray:
         """Return the sums, at the places `to`, of entries times those of x at the places `of`."""
         entries = self.entries[self.places[stage]]
-        if x.ndim == 1:
-            return np.bincount(to, entries * x[of], len(x))
+        if x.shape[1] == 1:
+            return np.bincount(to, entries * x[of, 0], len(x))[:, None]
         return sparse.coo_array((entries, (to, of)), self.shape) @ x
 
 
