@@ -60,7 +60,10 @@ def test_the_equations_hold(case: Any) -> None:
         np.testing.assert_allclose(moved[k + 1], R[7 + k] + moved[k] + H[k] * b @ slopes[k])
 
 
-@pytest.mark.parametrize(("f", "x", "weights"), [(changes, R, WEIGHTS), (residuals_of_changes, Y, values(9, 2, low=-1))])
+BOTH = [(changes, R, WEIGHTS), (residuals_of_changes, Y, values(9, 2, low=-1))]
+
+
+@pytest.mark.parametrize(("f", "x", "weights"), BOTH)
 def test_derivatives_are_the_transpose(case: Any, f: Any, x: Any, weights: Any) -> None:
     def along(x):
         return np.sum(weights * f(x, steps=case[2]))

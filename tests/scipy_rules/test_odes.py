@@ -12,6 +12,7 @@ from solver_cases import Case, check, table
 
 import wengert as wg
 from wengert.values.codes import original
+from wengert_rules.scipy.integrate import recorded
 
 CASES, case = table()
 P, Y = np.array([1.1, 0.4]), np.array([2.0, 1.0])
@@ -84,6 +85,21 @@ def odeint_with_args(p):
 def whole_numbers_and_lists(a):
     swung = integrate.solve_ivp(lambda t, y: [y[1], -a * y[0]], [0, 1], [1, 0], integrate.RK45, [0, 1], max_step=0.1)
     return swung.y[0, -1] * integrate.odeint(lambda y, t: -a * y, 1, [0, 1, 2])[-1, 0]
+
+
+@case(0.4, 1.1, order=1)
+def odeint_of_a_number(a, y):
+    return integrate.odeint(func=lambda y, t: -1.0 * a * y[0], y0=y, t=TIMES[::-1], rtol=1e-10, atol=1e-10)
+
+
+@case(0.4, 1.1, order=1)
+def odeint_at_repeated_times(a, y):
+    return integrate.odeint(lambda y, t: -a * y, y, [0.0, 0.0, 1.0, 1.0], rtol=1e-10, atol=1e-10)
+
+
+@case(0.4, 1.1, order=1)
+def odeint_at_its_start(a, y):
+    return a * integrate.odeint(lambda y, t: -a * y, y, [0.0])
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
@@ -506,3 +522,42 @@ def test_a_table_that_is_read_at_the_time(method: str) -> None:
             return solver.y[0]
 
         assert wg.grad(stepped)(0.7) == pytest.approx(by_a(1.0), rel=1e-3)
+
+
+def test_odeint_with_its_longest_step() -> None:
+    """A pulse at t = 5, which hmax= makes the solver see: y = a ∫ exp(-100 (s - 5)²) ds = a √π / 10."""
+
+    def end(a):
+        pulse = lambda y, t: a * np.exp(-100 * (t - 5.0) ** 2)
+        return integrate.odeint(pulse, [0.0], [0.0, 10.0], hmax=0.05)[-1, 0]
+
+    np.testing.assert_allclose(wg.grad(end)(0.7), np.sqrt(np.pi) / 10, rtol=1e-6)
+
+
+def test_odeint_that_gives_up() -> None:
+    def end(a):
+        return integrate.odeint(hunt, Y, TIMES, (a, 0.4), tfirst=True, mxstep=3)[-1, 0]
+
+    with pytest.warns(integrate.ODEintWarning), pytest.warns(wg.NotConvergedWarning, match="do not reproduce"):
+        wg.grad(end)(1.1)
+
+
+@pytest.mark.parametrize("f", [hunt, lambda t, y, a, b: np.array([-1e4 * (y[0] - np.cos(a * t)), y[0] - b * y[1]])])
+def test_the_paths_of_lsoda(f: Any) -> None:
+    """They are those of SciPy, while the order grows and falls."""
+
+    paths: list[Any] = []
+
+    class Both(recorded.recording(integrate.LSODA, paths)):
+        def step(self):
+            super().step()
+            wanted.append(self.dense_output()(np.linspace(self.t_old, self.t, 4)).T)
+
+    wanted: list[Any] = []
+    solver = Both(lambda t, y: f(t, y, 1.1, 0.4), 0.0, Y, 20.0, rtol=1e-9, atol=1e-9)
+    while solver.status == "running":
+        solver.step()
+    times = np.array([np.linspace(path.t_old, path.t, 4) for path in paths])
+    np.testing.assert_allclose(recorded.interpolated(paths, times), wanted, rtol=1e-13, atol=1e-13)
+    orders = np.array([path.integers for path in paths])
+    assert (orders[:, 1] < orders[:, 0]).any()

@@ -6,7 +6,6 @@ derivative, which leaves the slopes unchanged. f runs on all stages at once. The
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from scipy import integrate
 from wengert.extend import as_written, grad, is_traced, on_examples, order, unseen, with_value
 from wengert_rules.scipy.arguments import unpacked
 from wengert_rules.scipy.integrate.linear_steps import changes
-from wengert_rules.scipy.integrate.recorded import TABLEAUX, Steps, collocated, recorded, refined
+from wengert_rules.scipy.integrate.recorded import TABLEAUX, Cut, Steps, recorded, recorded_paths, refined
 
 METHODS = {name: getattr(integrate, name) for name in ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")}
 PARTS = (1, 2, 4)
@@ -40,16 +39,15 @@ def along_steps(call: dict[str, Any]) -> Any:
     call = {**call, "fun": as_written(call["fun"]), "method": method}
     if method in TABLEAUX:
         found, steps = unseen(recorded, **call)
-        if f.is_put_back() or steps is None or ends_between(found, steps):
-            return None
-        path = path_by(f, steps, y0, step_times(call, found, steps.times))
     else:
-        found, *collocations = unseen(solved, {**call, "dense_output": True})
-        if f.is_put_back() or is_repeated(found):
-            return None
-        tolerances = call.get("rtol", 1e-3), call.get("atol", 1e-6)
-        path = path_on(f, collocations, y0, step_times(call, found, found["sol"].ts), tolerances)
-        found["sol"] = found["sol"] if call["dense_output"] else None
+        found, steps, cut = unseen(recorded_paths, **call)
+    if f.is_put_back() or steps is None or ends_between(found, steps):
+        return None
+    times = step_times(call, found, steps.times)
+    if method in TABLEAUX:
+        path = path_by(f, steps, y0, times)
+    else:
+        path = path_on(f, (steps, cut), y0, times, (call.get("rtol", 1e-3), call.get("atol", 1e-6)))
     if path is None:
         return None
     times = event_times(found, events, path)
@@ -76,21 +74,9 @@ def path_by(f: Any, steps: Any, y0: Any, times: Any, tolerance: Any = 0.0) -> Pa
     return path if path.follow(y0, times) else None
 
 
-def solved(call: dict[str, Any]) -> tuple[Any, Steps | None, Callable[[int], Steps | None]]:
-    """The result of solve_ivp, and its `collocations`."""
-    found = integrate.solve_ivp(**call)
-    return found, *collocations(found["sol"])
-
-
-def collocations(native: Any) -> tuple[Steps | None, Callable[[int], Steps | None]]:
-    """The Steps of Radau's method on an `OdeSolution`, and the function that returns those of shorter steps.
-
-    The search for arrays that a function reaches takes long in the solution, so it is no argument of an unseen call.
-    """
-    return collocated(native, 1), lambda parts: collocated(native, parts)
-
-
-def path_on(f: Any, collocations: Any, y0: Any, times: Any, tolerances: tuple[Any, Any]) -> Path | None:
+def path_on(
+    f: Any, collocations: tuple[Steps | None, Cut], y0: Any, times: Any, tolerances: tuple[Any, Any]
+) -> Path | None:
     """The Path of Radau's steps in place of those of another solution; None if they come to other values."""
     steps, cut = collocations
     for parts in PARTS:
@@ -148,11 +134,6 @@ def events_of(call: dict[str, Any], y0: Any) -> list[Any] | None:
         return []
     found = [stages_of(g, call["args"], call["t_span"][0], y0) for g in ([events] if callable(events) else events)]
     return None if any([g is None for g in found]) else found
-
-
-def is_repeated(found: Any) -> bool:
-    """Whether the event that ends a solution occurred twice at its time: then `dense_output` changes the result."""
-    return found["status"] == 1 and any([np.count_nonzero(t == found["t"][-1:]) > 1 for t in found["t_events"]])
 
 
 def ends_between(found: Any, steps: Steps) -> bool:

@@ -16,7 +16,8 @@ from scipy import integrate
 
 from wengert.extend import NotConvergedWarning, RefusedCallError, as_written, stands_for, stopped, unseen, with_value
 from wengert_rules.scipy.arguments import arguments, unpacked
-from wengert_rules.scipy.integrate.along_steps import along_steps, collocations, path_on, stages_of
+from wengert_rules.scipy.integrate.along_steps import along_steps, path_on, stages_of
+from wengert_rules.scipy.integrate.recorded import mesh
 from wengert_rules.scipy.integrate.steps import OTHERS, STEPS, over
 
 
@@ -119,57 +120,72 @@ def chosen(steps: Any, f: Any, native: Any, relative: float, absolute: Any) -> A
     """The first of some kinds of steps that come to the values of the solution."""
     if len(steps) == 1:
         return steps[0]
-    times, wanted = native.ts.tolist(), native(native.ts)
+    times, wanted = native.ts.tolist(), native(native.ts).T
     for step, parts in steps:
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found = np.stack(over(step, f, times, wanted[:, 0], parts), axis=1)
-        if np.all(
-            np.abs(found - wanted) <= NEAR * (absolute + relative * np.max(np.abs(wanted), axis=1, keepdims=True))
-        ):
+            found = np.stack(over(step, f, times, wanted[0], parts))
+        if is_near(found, wanted, relative, absolute):
             return step, parts
+    warn_of_inaccuracy()
+    return steps[-1]
+
+
+def is_near(found: Any, wanted: Any, relative: Any, absolute: Any) -> bool:
+    """Whether values, a row for each time, are those of a solution."""
+    return bool(np.all(np.abs(found - wanted) <= NEAR * (absolute + relative * np.max(np.abs(wanted), axis=0))))
+
+
+def warn_of_inaccuracy() -> None:
+    """Warn that the steps differ from the solution."""
     warnings.warn(
         "wengert's steps do not reproduce the values of this solution, so its derivatives are inaccurate. "
         "Try a smaller rtol=, or another method=",
         NotConvergedWarning,
         2,
     )
-    return steps[-1]
 
 
 @stands_for(integrate.odeint)
 def odeint(*given: Any, **words: Any) -> Any:
     call = arguments(integrate.odeint, given, words)
-    args, func, at = call["args"], call["func"], call["t"]
-    y0 = np.atleast_1d(np.asarray(call["y0"], float))
+    func, plain, at = call["func"], as_written(call["func"]), call["t"]
+    y0, args = np.atleast_1d(np.asarray(call["y0"], float)), unpacked(call["args"])
     relative, absolute = [1.49012e-8 if call[name] is None else call[name] for name in ("rtol", "atol")]
     f = func if call["tfirst"] else lambda t, y, *args: func(y, t, *args)
     stages = stages_of(f, args, at[0], y0)
-    found = unseen(integrate.odeint, as_written(func), *given[1:], **words)
+    found = unseen(integrate.odeint, **{**call, "func": plain})
     values, *rest = found if call["full_output"] else (found,)
     if stages is not None and stages.is_put_back():
         stages = None
-    mesh = as_written(func), call["tfirst"], unpacked(args), at, np.array(y0), relative, absolute
-    native, *on_it = unseen(mesh_of, *mesh)
-    times = [at[0], *native.ts[1:].tolist()]
-    path = None if stages is None else path_on(stages, on_it, y0, np.stack(times), (relative, absolute))
-    if path is not None:
-        formula = path.between(at)
-    else:
-        f = of_arrays(f, args, y0)
+    same = {
+        "fun": plain if call["tfirst"] else as_written(lambda t, y, *args: plain(y, t, *args)),
+        "t_span": (float(at[0]), float(at[-1])), "y0": np.array(y0), "args": args,
+        "rtol": relative, "atol": absolute, "max_step": call["hmax"] or np.inf,
+    }  # fmt: skip
+    formula = along_mesh(stages, same, y0, at)
+    if formula is None:
+        native, f = unseen(integrate.solve_ivp, method="LSODA", dense_output=True, **same).sol, of_arrays(f, args, y0)
+        times = [at[0], *native.ts[1:].tolist()]
         step, parts = unseen(chosen, OTHERS, f, native, float(np.max(relative)), np.max(absolute))
         traced = between(step, f, times, over(step, f, times, y0, parts), native.ts)
         formula = np.stack([y0, *[traced(t) for t in at[1:]]])
+    if not unseen(is_near, formula, values, relative, absolute):
+        warn_of_inaccuracy()
     values = with_value(values, formula)
     return (values, *rest) if call["full_output"] else values
 
 
-def mesh_of(func: Any, tfirst: bool, args: Any, at: Any, y0: Any, relative: Any, absolute: Any) -> Any:
-    """The solution by the method that odeint takes, with the times of its steps, and its `collocations`."""
+def along_mesh(stages: Any, call: dict[str, Any], y0: Any, at: Any) -> Any:
+    """The values at some times along the steps of solve_ivp's LSODA; None if that cannot be.
 
-    def f(t: Any, y: Any) -> Any:
-        return np.reshape(func(t, y, *args) if tfirst else func(y, t, *args), y0.shape)
-
-    ends = float(at[0]), float(at[-1])
-    native = integrate.solve_ivp(f, ends, y0, "LSODA", rtol=relative, atol=absolute, dense_output=True).sol
-    return native, *collocations(native)
+    odeint has the same method, but does not tell its steps.
+    """
+    if stages is None:
+        return None
+    steps, cut = unseen(mesh, **call)
+    if steps is None:
+        return None
+    times = np.concatenate([at[:1], steps.times[1:]])
+    path = path_on(stages, (steps, cut), y0, times, (call["rtol"], call["atol"]))
+    return None if path is None else path.between(at)

@@ -14,9 +14,9 @@ from wengert.extend import batching, linear, vjp_rule
 class LinearSteps:
     """The equations κ = r + J (η + h A κ) and η' = q' + η + h B κ of small changes along explicit steps.
 
-    κ changes the slopes of a step and η the value at its start, η' that at its end. J holds ∂f/∂y at each stage of each
-    step. An array (steps + 1, stages + 1, n) holds the κ of each step with its η behind them; its last row holds the η at
-    the end alone. The residuals r and q lie in the same places; `known` holds the indices of those that are given.
+    κ changes the slopes of a step, η the value at its start and η' that at its end. J holds ∂f/∂y at each stage of each
+    step. An array (steps + 1, stages + 1, n) holds the κ of each step with its η behind them; its last row holds the η
+    at the end alone. The residuals r and q lie in the same places; `known` holds the indices of those that are given.
     """
 
     def __init__(self, A: np.ndarray, B: np.ndarray, h: np.ndarray, J: np.ndarray, known: Any) -> None:

@@ -9,8 +9,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.integrate import DOP853, RK23, RK45, solve_ivp
-from scipy.integrate._ivp.lsoda import LsodaDenseOutput
+from scipy.integrate import BDF, DOP853, LSODA, RK23, RK45, OdeSolution, solve_ivp
 
 from wengert_rules.scipy.integrate.linear_steps import (
     CollocationSteps,
@@ -194,14 +193,81 @@ def recorded(method: Any, **words: Any) -> tuple[Any, Steps | None]:
     return solution, Steps(tableau, np.array(times), np.array(values), slopes, computed)
 
 
-def collocated(native: Any, parts: int) -> Steps | None:
-    """The steps of an `OdeSolution`, each cut into `parts`; None if there are none, or one is not finite."""
-    if len(native.interpolants) != len(native.ts) - 1 or not np.all(np.diff(native.ts)):
+Cut = Callable[[int], Steps | None]
+"""A function from a number of parts of each step to the steps."""
+
+
+def recorded_paths(method: Any, **words: Any) -> tuple[Any, Steps | None, Cut]:
+    """The result of `solve_ivp` by an implicit method, and its `collocations`."""
+    paths: list[Any] = []
+    found = solve_ivp(method=recording(method, paths), **words)
+    if found.sol is not None:
+        found.sol = OdeSolution(found.sol.ts, found.sol.interpolants, alt_segment=method in (BDF, LSODA))
+    return found, *collocations(paths)
+
+
+def mesh(fun: Any, t_span: Any, y0: Any, args: Any, **words: Any) -> tuple[Steps | None, Cut]:
+    """The `collocations` of a solution by LSODA."""
+    paths: list[Any] = []
+    solver = recording(LSODA, paths)(lambda t, y: fun(t, y, *args), t_span[0], y0, t_span[1], **words)
+    while solver.status == "running":
+        solver.step()
+    return collocations(paths)
+
+
+def recording(method: Any, paths: list[Any]) -> Any:
+    """The method, which appends the path between any two times of its steps to `paths`."""
+
+    class Recording(method):
+        def step(self) -> Any:
+            message = super().step()
+            if self.status != "failed":
+                paths.append(Nordsieck.of(self) if method is LSODA else self.dense_output())
+            return message
+
+    return Recording
+
+
+class Nordsieck(NamedTuple):
+    """What ODEPACK's LSODA holds after a step from `t_old` to `t`: its work arrays, of which SciPy interpolates, too.
+
+    The real one holds the lengths of this and the next step at 10 and 11, and the Taylor coefficients from 20 on; the
+    other holds the orders of this and the next step at 13 and 14.
+    """
+
+    t_old: float
+    t: float
+    reals: np.ndarray
+    integers: np.ndarray
+
+    @staticmethod
+    def of(solver: Any) -> Nordsieck:
+        """What it holds after the last step of a solver."""
+        held = solver._lsoda_solver._integrator
+        return Nordsieck(solver.t_old, solver.t, held.rwork[: 20 + TERMS * solver.n].copy(), held.iwork[13:15].copy())
+
+
+TERMS = 13
+"""The most Taylor coefficients of LSODA: its order is at most 12."""
+
+
+def collocations(paths: list[Any]) -> tuple[Steps | None, Cut]:
+    """The Steps of Radau's method on the paths of a solution, and the function that returns those of shorter steps.
+
+    The search for arrays that a function reaches takes long in the paths, so they are no argument of an unseen call.
+    """
+    return collocated(paths, 1), lambda parts: collocated(paths, parts)
+
+
+def collocated(paths: list[Any], parts: int) -> Steps | None:
+    """The steps of a solution, each cut into `parts`; None if there are none, or one is not finite."""
+    times = np.array([path.t_old for path in paths[:1]] + [path.t for path in paths])
+    if not paths or not np.all(np.diff(times)):
         return None
     inner = (np.arange(parts)[:, None] + [0.0, *RADAU.C]).ravel() / parts
-    at_stages = interpolated(native, inner)
+    at_stages = interpolated(paths, times[:-1, None] + np.diff(times)[:, None] * inner)
     at_stages = np.reshape(at_stages, (-1, 1 + RADAU.C.size, at_stages.shape[-1]))
-    times = refined(native.ts, parts)
+    times = refined(times, parts)
     starts = np.concatenate([at_stages[:1, 0], at_stages[:-1, -1]])
     slopes = RADAU_INVERSE @ (at_stages[:, 1:] - starts[:, None]) / np.diff(times)[:, None, None]
     if not np.all(np.isfinite(slopes)):
@@ -210,20 +276,19 @@ def collocated(native: Any, parts: int) -> Steps | None:
     return Steps(RADAU, times, values, slopes, np.ones(slopes.shape[:2], bool))
 
 
-def interpolated(native: Any, inner: np.ndarray) -> np.ndarray:
-    """The values at some parts of each step: an array (steps, parts, equations)."""
-    paths, starts, lengths = native.interpolants, native.ts[:-1], np.diff(native.ts)
-    times = starts[:, None] + lengths[:, None] * inner
-    if not all([type(path) is LsodaDenseOutput for path in paths]):
+def interpolated(paths: list[Any], times: np.ndarray) -> np.ndarray:
+    """The values of each path at a row of times: an array (steps, times, equations)."""
+    if type(paths[0]) is not Nordsieck:
         return np.array([path(t).T for path, t in zip(paths, times, strict=True)])
-    terms = max([path.p.size for path in paths])
-    coefficients = np.zeros((len(paths), terms, paths[0].yh.shape[0]))
-    for into, path in zip(coefficients, paths, strict=True):
-        into[: path.p.size] = path.yh.T
-    x = (times - [[path.t] for path in paths]) / [[path.h] for path in paths]
-    powers_of_x = np.repeat(x[:, :, None], terms, axis=2)
+    reals, orders = np.array([path.reals for path in paths]), np.array([path.integers for path in paths])
+    last, following = orders.T[:, :, None]
+    h, terms = reals[:, 11:12], np.arange(TERMS)
+    scales = np.where((terms == last) & (following < last), h / reals[:, 10:11], 1.0) ** last
+    coefficients = scales[:, :, None] * reals[:, 20:].reshape(len(paths), TERMS, -1)
+    x = (times - [[path.t] for path in paths]) / h
+    powers_of_x = np.repeat(x[:, :, None], TERMS, axis=2)
     powers_of_x[:, :, 0] = 1.0
-    return np.multiply.accumulate(powers_of_x, axis=2) @ coefficients
+    return np.multiply.accumulate(powers_of_x, axis=2) @ np.where((terms <= last)[:, :, None], coefficients, 0.0)
 
 
 def refined(times: Any, parts: int) -> Any:
