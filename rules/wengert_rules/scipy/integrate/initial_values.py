@@ -150,7 +150,7 @@ def warn_of_inaccuracy() -> None:
 def odeint(*given: Any, **words: Any) -> Any:
     call = arguments(integrate.odeint, given, words)
     func, plain, at = call["func"], as_written(call["func"]), call["t"]
-    y0, args = np.atleast_1d(np.asarray(call["y0"], float)), unpacked(call["args"])
+    y0, args = np.atleast_1d(np.asarray(call["y0"], float)), call["args"]
     relative, absolute = [1.49012e-8 if call[name] is None else call[name] for name in ("rtol", "atol")]
     f = func if call["tfirst"] else lambda t, y, *args: func(y, t, *args)
     stages = stages_of(f, args, at[0], y0)
@@ -160,7 +160,7 @@ def odeint(*given: Any, **words: Any) -> Any:
         stages = None
     same = {
         "fun": plain if call["tfirst"] else as_written(lambda t, y, *args: plain(y, t, *args)),
-        "t_span": (float(at[0]), float(at[-1])), "y0": np.array(y0), "args": args,
+        "t_span": (float(at[0]), float(at[-1])), "y0": np.array(y0), "args": unpacked(args),
         "rtol": relative, "atol": absolute, "max_step": call["hmax"] or np.inf,
     }  # fmt: skip
     formula = along_mesh(stages, same, y0, at)
