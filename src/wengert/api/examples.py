@@ -48,8 +48,8 @@ class OnExamples:
     If examples take different branches, the function is traced for each of these, and computes the examples of each.
     """
 
-    def __init__(self, f: Callable[..., Any], program: Program, outer: Recording | None) -> None:
-        self._f, self._program, self._outer, self._state = f, program, outer, _State(f)
+    def __init__(self, f: Callable[..., Any], program: Program, outer: Recording | None, state: _State) -> None:
+        self._f, self._program, self._outer, self._state = f, program, outer, state
         self._code = code_for(program)
         self._groups: list[tuple[Program, np.ndarray]] | None = None
 
@@ -108,7 +108,7 @@ class OnExamples:
             left = np.setdiff1d(left, rows)
             if not left.size:
                 return groups
-            made = None if len(groups) == MOST_BRANCHES else _program_of(self._f, [b[left] for b in batches])
+            made = None if len(groups) == MOST_BRANCHES else _program_of(self._f, [b[left] for b in batches], _State(self._f))
             if made is None:
                 return []
             program = made
@@ -235,14 +235,14 @@ def on_examples(f: Callable[..., Any], *example: Any) -> OnExamples | None:
         array([[ 1.,  4.],
                [ 9., 16.]])
     """
-    program = _program_of(f, [np.array([part], float) for part in example])
-    return None if program is None else OnExamples(f, program, active_recording())
-
-
-def _program_of(f: Callable[..., Any], batches: Sequence[np.ndarray]) -> Program | None:
-    """Trace a function on the first example of some batches. None if it fails alone, or changes something."""
-    outer = active_recording()
     state = _State(f)
+    program = _program_of(f, [np.array([part], float) for part in example], state)
+    return None if program is None else OnExamples(f, program, active_recording(), state)
+
+
+def _program_of(f: Callable[..., Any], batches: Sequence[np.ndarray], state: _State) -> Program | None:
+    """Trace a function on the first example of some batches. None if it fails alone, or changes its state."""
+    outer = active_recording()
     try:
         program = trace_program(f, tuple([Examples(batch) for batch in batches]), {}, outer, refuses_writes=False)
     except Exception as error:

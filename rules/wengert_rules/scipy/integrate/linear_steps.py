@@ -135,7 +135,7 @@ class SparseJacobians:
         """Return the sums, at the places `to`, of entries times those of x at the places `of`."""
         entries = self.entries[self.places[stage]]
         if x.shape[1] == 1:
-            return np.bincount(to, entries * x[of, 0], len(x))[:, None]
+            return np.bincount(to, entries * x.ravel()[of], len(x))[:, None]
         return sparse.coo_array((entries, (to, of)), self.shape) @ x
 
 
