@@ -64,17 +64,18 @@ class ProgramCode:
         count, (size, n) = len(directions), batches[-1].shape
         found = np.empty((count, size, n))
         block = block_size(count * n, size)
-        tangent = np.repeat(directions[:, None, :], block, axis=1)
         constants = constants_of(program)
 
-        def push_block(tangent: np.ndarray, constants: Sequence[Any], *batches: np.ndarray) -> Any:
+        def push_block(constants: Sequence[Any], *batches: np.ndarray) -> Any:
             with with_constants(program, constants):
-                return push(program, batches, tangent)
+                return push(program, batches, np.repeat(directions[:, None, :], block, axis=1))
+
+        kind = "slopes", directions.tobytes()  # constants of the code: what it computes from them alone, it does once
 
         try:
             for start in range(0, size, block):
                 some = [filled(batch[start : start + block], block) for batch in batches]
-                made = np.reshape(self.run(push_block, "slopes", (tangent, constants, *some)), tangent.shape)
+                made = np.reshape(self.run(push_block, kind, (constants, *some)), (count, block, n))
                 found[:, start : start + block] = made[:, : size - start]
         except (WengertError, DiffersError):
             return None

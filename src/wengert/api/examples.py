@@ -108,7 +108,9 @@ class OnExamples:
             left = np.setdiff1d(left, rows)
             if not left.size:
                 return groups
-            made = None if len(groups) == MOST_BRANCHES else _program_of(self._f, [b[left] for b in batches], _State(self._f))
+            if len(groups) == MOST_BRANCHES:
+                return []
+            made = _program_of(self._f, [b[left] for b in batches], _State(self._f))
             if made is None:
                 return []
             program = made

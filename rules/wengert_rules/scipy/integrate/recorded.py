@@ -177,12 +177,14 @@ def recorded(method: Any, **words: Any) -> tuple[Any, Steps | None]:
             return found
 
     solution = solve_ivp(method=Recording, **words)
-    if not kept or not np.all([np.isfinite(step[2]).all() for step in kept]):
+    if not kept:
         return solution, None
     slopes = np.zeros((len(kept), tableau.C.size, kept[0][1].size))
     computed = np.zeros(slopes.shape[:2], bool)
     for k, (_, _, K, _, _) in enumerate(kept):
         slopes[k, : len(K)], computed[k, : len(K)] = K, True
+    if not np.isfinite(slopes).all():
+        return solution, None
     if not computed[:, tableau.stages :].any():
         tableau, slopes, computed = (
             tableau.without_interpolation(),
