@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from typing import Any
 
 import numpy as np
@@ -524,14 +525,39 @@ def test_a_table_that_is_read_at_the_time(method: str) -> None:
         assert wg.grad(stepped)(0.7) == pytest.approx(by_a(1.0), rel=1e-3)
 
 
-def test_odeint_with_its_longest_step() -> None:
+@pytest.mark.parametrize("counts", [False, True])
+def test_odeint_with_its_longest_step(counts: bool) -> None:
     """A pulse at t = 5, which hmax= makes the solver see: y = a ∫ exp(-100 (s - 5)²) ds = a √π / 10."""
+    seen = []
 
     def end(a):
-        pulse = lambda y, t: a * np.exp(-100 * (t - 5.0) ** 2)
-        return integrate.odeint(pulse, [0.0], [0.0, 10.0], hmax=0.05)[-1, 0]
+        def pulse(y, t):
+            if counts:
+                seen.append(t)
+            return a * np.exp(-100 * (t - 5.0) ** 2)
+
+        return integrate.odeint(pulse, [0.0], [0.0, 10.0], hmax=0.1)[-1, 0]
 
     np.testing.assert_allclose(wg.grad(end)(0.7), np.sqrt(np.pi) / 10, rtol=1e-6)
+
+
+@pytest.mark.parametrize("stiffness", [1.0, 1e4])
+def test_odeint_along_its_own_steps(stiffness: float) -> None:
+    """y' = -s (y - cos at) from y = 1, which ends near cos at; backward in time, too, where it is not stiff."""
+
+    def end(a, s, t):
+        found = integrate.odeint(lambda y, t: -s * (y - np.cos(a * t)), [1.0], [0.0, t], rtol=1e-9, atol=1e-9)
+        return found[-1, 0]
+
+    def closed(a, s, t):
+        forced = lambda t: (s * np.cos(a * t) + a * np.sin(a * t)) * s / (s * s + a * a)
+        return forced(t) + (1.0 - forced(0.0)) * np.exp(-s * t)
+
+    for t in (2.0, -1.0) if stiffness == 1.0 else (2.0,):
+        with warnings.catch_warnings(action="error"):
+            found = wg.grad(end, argnums=(0, 1, 2))(1.3, stiffness, t)
+        for x_bar, wanted in zip(found, wg.grad(closed, argnums=(0, 1, 2))(1.3, stiffness, t), strict=True):
+            np.testing.assert_allclose(x_bar, wanted, rtol=1e-5, atol=1e-7)
 
 
 def test_odeint_that_gives_up() -> None:

@@ -17,7 +17,7 @@ from scipy import integrate
 from wengert.extend import NotConvergedWarning, RefusedCallError, as_written, stands_for, stopped, unseen, with_value
 from wengert_rules.scipy.arguments import arguments, unpacked
 from wengert_rules.scipy.integrate.along_steps import along_steps, path_on, stages_of
-from wengert_rules.scipy.integrate.recorded import mesh
+from wengert_rules.scipy.integrate.recorded import recorded_odeint
 from wengert_rules.scipy.integrate.steps import OTHERS, STEPS, over
 
 
@@ -149,23 +149,23 @@ def warn_of_inaccuracy() -> None:
 @stands_for(integrate.odeint)
 def odeint(*given: Any, **words: Any) -> Any:
     call = arguments(integrate.odeint, given, words)
-    func, plain, at = call["func"], as_written(call["func"]), call["t"]
-    y0, args = np.atleast_1d(np.asarray(call["y0"], float)), call["args"]
+    func, plain, at, args = call["func"], as_written(call["func"]), call["t"], call["args"]
+    y0 = np.atleast_1d(np.asarray(call["y0"], float))
     relative, absolute = [1.49012e-8 if call[name] is None else call[name] for name in ("rtol", "atol")]
     f = func if call["tfirst"] else lambda t, y, *args: func(y, t, *args)
     stages = stages_of(f, args, at[0], y0)
-    found = unseen(integrate.odeint, **{**call, "func": plain})
+    found, steps, cut = unseen(recorded_odeint, {**call, "func": plain})
     values, *rest = found if call["full_output"] else (found,)
-    if stages is not None and stages.is_put_back():
-        stages = None
-    same = {
-        "fun": plain if call["tfirst"] else as_written(lambda t, y, *args: plain(y, t, *args)),
-        "t_span": (float(at[0]), float(at[-1])), "y0": np.array(y0), "args": unpacked(args),
-        "rtol": relative, "atol": absolute, "max_step": call["hmax"] or np.inf,
-    }  # fmt: skip
-    formula = along_mesh(stages, same, y0, at)
-    if formula is None:
-        native, f = unseen(integrate.solve_ivp, method="LSODA", dense_output=True, **same).sol, of_arrays(f, args, y0)
+    path = None
+    if stages is not None and not stages.is_put_back() and steps is not None:
+        times = np.concatenate([at[:1], steps.times[1:-1], at[-1:]])
+        path = path_on(stages, (steps, cut), y0, times, (relative, absolute))
+    if path is not None:
+        formula = path.between(at)
+    else:
+        f = of_arrays(f, args, y0)
+        same = {"rtol": relative, "atol": absolute, "max_step": call["hmax"] or np.inf, "dense_output": True}
+        native = unseen(integrate.solve_ivp, as_written(f), (float(at[0]), float(at[-1])), y0, "LSODA", **same).sol
         times = [at[0], *native.ts[1:].tolist()]
         step, parts = unseen(chosen, OTHERS, f, native, float(np.max(relative)), np.max(absolute))
         traced = between(step, f, times, over(step, f, times, y0, parts), native.ts)
@@ -174,18 +174,3 @@ def odeint(*given: Any, **words: Any) -> Any:
         warn_of_inaccuracy()
     values = with_value(values, formula)
     return (values, *rest) if call["full_output"] else values
-
-
-def along_mesh(stages: Any, call: dict[str, Any], y0: Any, at: Any) -> Any:
-    """The values at some times along the steps of solve_ivp's LSODA; None if that cannot be.
-
-    odeint has the same method, but does not tell its steps.
-    """
-    if stages is None:
-        return None
-    steps, cut = unseen(mesh, **call)
-    if steps is None:
-        return None
-    times = np.concatenate([at[:1], steps.times[1:]])
-    path = path_on(stages, (steps, cut), y0, times, (call["rtol"], call["atol"]))
-    return None if path is None else path.between(at)

@@ -5,11 +5,12 @@ An explicit method has its own stages. For the others we take those of Radau's m
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.integrate import BDF, DOP853, LSODA, RK23, RK45, OdeSolution, solve_ivp
+from scipy.integrate import BDF, DOP853, LSODA, RK23, RK45, OdeSolution, odeint, solve_ivp
 
 from wengert_rules.scipy.integrate.linear_steps import (
     CollocationSteps,
@@ -205,16 +206,34 @@ def recorded_paths(method: Any, **words: Any) -> tuple[Any, Steps | None, Cut]:
     found = solve_ivp(method=recording(method, paths), **words)
     if found.sol is not None:
         found.sol = OdeSolution(found.sol.ts, found.sol.interpolants, alt_segment=method in (BDF, LSODA))
-    return found, *collocations(paths)
+    times = np.array([path.t_old for path in paths[:1]] + [path.t for path in paths])
+    return found, *collocations(times, lambda times: interpolated(paths, times))
 
 
-def mesh(fun: Any, t_span: Any, y0: Any, args: Any, **words: Any) -> tuple[Steps | None, Cut]:
-    """The `collocations` of a solution by LSODA."""
-    paths: list[Any] = []
-    solver = recording(LSODA, paths)(lambda t, y: fun(t, y, *args), t_span[0], y0, t_span[1], **words)
-    while solver.status == "running":
-        solver.step()
-    return collocations(paths)
+def recorded_odeint(call: dict[str, Any]) -> tuple[Any, Steps | None, Cut]:
+    """The result of a call of `odeint`, and its `collocations`.
+
+    odeint tells no steps, but evaluates the function at the end of each: at a time that no later one lies before. It
+    interpolates as it does at the times of a call, so a second call computes the values at the stages.
+    """
+    func, at, asked = call["func"], call["t"], []
+
+    def asking(*given: Any) -> Any:
+        asked.append(given[0] if call["tfirst"] else given[1])
+        return func(*given)
+
+    def values_at(times: np.ndarray) -> np.ndarray:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the first call has warned
+            found = odeint(**{**call, "t": forward * np.sort(forward * times, axis=None), "full_output": False})
+        return found.reshape(*times.shape, -1)
+
+    found = odeint(**{**call, "func": asking})
+    forward = 1.0 if at[-1] >= at[0] else -1.0
+    steps = np.unique(np.minimum.accumulate(forward * np.array(asked[::-1])))
+    inside = steps[(forward * at[0] < steps) & (steps < forward * at[-1])]
+    times = np.concatenate([at[:1], forward * inside, at[-1:]])
+    return found, *collocations(times, values_at)
 
 
 def recording(method: Any, paths: list[Any]) -> Any:
@@ -253,21 +272,21 @@ TERMS = 13
 """The most Taylor coefficients of LSODA: its order is at most 12."""
 
 
-def collocations(paths: list[Any]) -> tuple[Steps | None, Cut]:
-    """The Steps of Radau's method on the paths of a solution, and the function that returns those of shorter steps.
+def collocations(times: np.ndarray, values_at: Callable[[np.ndarray], np.ndarray]) -> tuple[Steps | None, Cut]:
+    """The Steps of Radau's method on a solution, and the function that returns those of shorter steps.
 
-    The search for arrays that a function reaches takes long in the paths, so they are no argument of an unseen call.
+    `values_at` computes the values, (steps, times, equations), at a row of times in each step. The search for arrays
+    that a function reaches takes long in it, so it is no argument of an unseen call.
     """
-    return collocated(paths, 1), lambda parts: collocated(paths, parts)
+    if len(times) < 2 or not np.all(np.diff(times)):
+        return None, lambda _: None
+    return collocated(times, values_at, 1), lambda parts: collocated(times, values_at, parts)
 
 
-def collocated(paths: list[Any], parts: int) -> Steps | None:
-    """The steps of a solution, each cut into `parts`; None if there are none, or one is not finite."""
-    times = np.array([path.t_old for path in paths[:1]] + [path.t for path in paths])
-    if not paths or not np.all(np.diff(times)):
-        return None
+def collocated(times: np.ndarray, values_at: Callable[[np.ndarray], np.ndarray], parts: int) -> Steps | None:
+    """The steps of a solution, each cut into `parts`; None if one is not finite."""
     inner = (np.arange(parts)[:, None] + [0.0, *RADAU.C]).ravel() / parts
-    at_stages = interpolated(paths, times[:-1, None] + np.diff(times)[:, None] * inner)
+    at_stages = values_at(times[:-1, None] + np.diff(times)[:, None] * inner)
     at_stages = np.reshape(at_stages, (-1, 1 + RADAU.C.size, at_stages.shape[-1]))
     times = refined(times, parts)
     starts = np.concatenate([at_stages[:1, 0], at_stages[:-1, -1]])
