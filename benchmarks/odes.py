@@ -118,14 +118,16 @@ def measure(name: str, problem: Problem, method: str) -> None:
     show(f"{name}, {method}", first, works)
 
 
-def measure_odeint() -> None:
-    x = np.concatenate([PREY.p, PREY.y0])
+def measure_odeint(name: str) -> None:
+    problem, _ = PROBLEMS[name]
+    x, k = np.concatenate([problem.p, problem.y0]), problem.p.size
+    times = np.concatenate([[0.0], problem.times[problem.times > 0]])
 
     def solved(x):
-        return odeint(lotka_volterra, x[4:], PREY.times, (x[:4],), tfirst=True)
+        return odeint(problem.f, x[k:], times, (x[:k],), tfirst=True, **problem.options)
 
     gradient, jacobian = wg.grad(lambda x: np.sum(solved(x) ** 2)), wg.jacobian(solved)
-    show("Lotka-Volterra, odeint", 0.0, {
+    show(f"{name}, odeint", 0.0, {
         "solution": lambda: solved(x), "gradient": lambda: gradient(x), "Jacobian": lambda: jacobian(x),
     })  # fmt: skip
 
@@ -162,6 +164,7 @@ if __name__ == "__main__":
             for method in methods:
                 measure(name, problem, method)
     if not asked or "odeint" in asked:
-        measure_odeint()
+        for name in ("Lotka-Volterra", "Robertson", "HIRES"):
+            measure_odeint(name)
     if not asked or "fit" in asked:
         fit()
