@@ -158,8 +158,8 @@ def odeint(*given: Any, **words: Any) -> Any:
     values, *rest = found if call["full_output"] else (found,)
     path = None
     if stages is not None and not stages.is_put_back() and steps is not None:
-        times = np.concatenate([at[:1], steps.times[1:-1], at[-1:]])
-        path = path_on(stages, (steps, cut), y0, times, (relative, absolute))
+        of_steps = np.concatenate([at[:1], steps.times[1:-1], at[-1:]])
+        path = path_on(stages, (steps, cut), y0, of_steps, (relative, absolute))
     if path is not None:
         formula = path.between(at)
     else:
