@@ -550,6 +550,32 @@ def test_odeint_with_its_options(words: dict[str, Any]) -> None:
     assert np.max(np.abs(J - wanted)) / np.max(np.abs(wanted)) <= 10 * max(of_values, 1e-8)
 
 
+@pytest.mark.parametrize("method", ["odeint", "LSODA", "BDF"])
+def test_a_solution_whose_errors_grow(method: str) -> None:
+    """Van der Pol's, in whose jumps the values are many tolerances off; f is not traced for each step, for all that."""
+
+    def swing(t, y, p):
+        return [y[1], p[0] * (1.0 - y[0] ** 2) * y[1] - p[1] * y[0]]
+
+    def solved(p, method=method, tolerance=1e-8):
+        words = {"rtol": tolerance, "atol": tolerance}
+        if method == "odeint":
+            return integrate.odeint(swing, Y, [0.0, 6.0], (p,), tfirst=True, **words)[-1]
+        return integrate.solve_ivp(swing, (0.0, 6.0), Y, method, args=(p,), t_eval=[6.0], **words).y[:, -1]
+
+    def exact(p):
+        return solved(p, "DOP853", 1e-12)
+
+    p = np.array([5.0, 1.0])
+    with Counted(swing) as plain:
+        solved(p)
+    with Counted(swing) as traced:
+        found = wg.jacobian(solved)(p)
+    assert traced.calls <= 4 * plain.calls
+    wanted = np.stack([(exact(p + h) - exact(p - h)) / 2e-5 for h in 1e-5 * np.eye(2)], axis=-1)
+    np.testing.assert_allclose(found, wanted, rtol=1e-4)
+
+
 @pytest.mark.parametrize("counts", [False, True])
 def test_odeint_with_its_longest_step(counts: bool) -> None:
     """A pulse at t = 5, which hmax= makes the solver see: y = a ∫ exp(-100 (s - 5)²) ds = a √π / 10."""

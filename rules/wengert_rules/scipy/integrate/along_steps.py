@@ -21,6 +21,8 @@ PARTS = (1, 2, 4)
 """The numbers of Radau's steps in place of one of another implicit method."""
 NEAR = 30.0
 """The largest difference, in tolerances, between the values of a method and those of the steps in their place."""
+FAR = 30.0
+"""The same, in such differences, if steps of half the length come to the same values: then the method's errors grow."""
 
 
 def along_steps(call: dict[str, Any]) -> Any:
@@ -78,14 +80,22 @@ def path_on(
     f: Any, collocations: tuple[Steps | None, Cut], y0: Any, times: Any, tolerances: tuple[Any, Any]
 ) -> Path | None:
     """The Path of Radau's steps in place of those of another solution; None if they come to other values."""
-    steps, cut = collocations
+    (steps, cut), reached = collocations, None
     for parts in PARTS:
         steps = steps if parts == 1 else unseen(cut, parts)
         if steps is None:
             return None
-        path = path_by(f, steps, y0, refined(times, parts), unseen(tolerance_of, steps.along[:, -1], *tolerances))
-        if path is not None:
+        tolerance, of_parts = unseen(tolerance_of, steps.along[:, -1], *tolerances), refined(times, parts)
+        path = Path(f, steps, tolerance)
+        if path.follow(y0, of_parts):
             return path
+        if path.apart is None:
+            return None
+        before, reached = reached, (steps.along + path.apart)[::parts, -1]
+        if before is not None and np.all(np.abs(reached - before) <= tolerance):  # SciPy's solution is less accurate
+            is_far = np.any(np.abs(path.apart[:, -1]) > FAR * tolerance)
+            steps.along = steps.along + path.apart
+            return None if is_far else path_by(f, steps, y0, of_parts, tolerance)
     return None
 
 
@@ -173,6 +183,7 @@ class Path:
 
     def __init__(self, f: Any, steps: Steps, tolerance: Any) -> None:
         self.f, self.steps, self.tableau, self.tolerance = f, steps, steps.tableau, tolerance
+        self.apart: Any = None
 
     def follow(self, y0: Any, times: Any) -> bool:
         """Compute slopes and values along the steps; return whether f on all stages is what it was on each."""
@@ -188,7 +199,10 @@ class Path:
                 break
             if linear is None:
                 linear = unseen(steps.linear, self.f, points)
-                if linear is None or not unseen(steps.agree, found, linear, self.tolerance):
+                if linear is None:
+                    return False
+                self.apart = unseen(steps.apart, found, linear)
+                if not unseen(steps.agree, self.apart, self.tolerance):
                     return False
             residuals = with_value(steps.along[steps.known], found) - self.along[steps.known]
             self.along = self.along + changes(residuals, steps=linear)

@@ -140,16 +140,19 @@ class Steps:
             return (CollocationSteps if is_implicit else LinearSteps)(A, B, h, J, self.known)
         return LargeSteps(A, B, h, DenseJacobians(J.reshape(-1, n, n)), self.known)
 
-    def agree(self, found: np.ndarray, linear: LinearSteps, tolerance: np.ndarray) -> bool:
-        """Whether `found`, f on all stages and the values at the ends of all steps, is what SciPy computed.
+    def apart(self, found: np.ndarray, linear: LinearSteps) -> np.ndarray:
+        """How far from the method of these steps SciPy's solution is, by `found`: f on all stages, and values at ends.
 
-        That of an explicit method is, but for rounding. For another method, Newton's step from its solution to that of
-        the method of Radau must change the values by little.
+        Of an explicit method, the difference; of Radau's, Newton's step to its solution.
         """
         residuals = found - self.along[self.known]
+        return changes(residuals, steps=linear) if self.tableau is RADAU else residuals
+
+    def agree(self, apart: np.ndarray, tolerance: np.ndarray) -> bool:
+        """Whether the two are the same: of an explicit method but for rounding, else if the values change by little."""
         if self.tableau is RADAU:
-            return bool(np.all(np.abs(changes(residuals, steps=linear)[:, -1]) <= tolerance))
-        of_slopes = residuals[: self.computed[0].size]
+            return bool(np.all(np.abs(apart[:, -1]) <= tolerance))
+        of_slopes = apart[: self.computed[0].size]
         return bool(np.all(np.abs(of_slopes) <= NEAR * np.max(np.abs(self.along[:, :-1]), axis=(0, 1))))
 
     def at(self, t: np.ndarray) -> np.ndarray:
