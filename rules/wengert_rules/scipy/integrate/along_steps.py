@@ -79,8 +79,13 @@ def path_by(f: Any, steps: Any, y0: Any, times: Any, tolerance: Any = 0.0) -> Pa
 def path_on(
     f: Any, collocations: tuple[Steps | None, Cut], y0: Any, times: Any, tolerances: tuple[Any, Any]
 ) -> Path | None:
-    """The Path of Radau's steps in place of those of another solution; None if they come to other values."""
-    (steps, cut), reached = collocations, None
+    """The Path of Radau's steps in place of those of another solution; None if they come to other values.
+
+    If whole and half steps come to the same other values, the solution is the less accurate one. Then the Path follows
+    Radau's solution, which Newton's step finds from it.
+    """
+    steps, cut = collocations
+    reached: Any = None
     for parts in PARTS:
         steps = steps if parts == 1 else unseen(cut, parts)
         if steps is None:
@@ -100,7 +105,7 @@ def path_on(
 
 
 def tolerance_of(values: Any, relative: Any, absolute: Any) -> Any:
-    """How far the values of two methods may lie apart, for each equation."""
+    """The largest difference between the values of two methods, for each equation."""
     return NEAR * (absolute + relative * np.max(np.abs(values), axis=0))
 
 

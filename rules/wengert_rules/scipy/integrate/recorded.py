@@ -141,9 +141,9 @@ class Steps:
         return LargeSteps(A, B, h, DenseJacobians(J.reshape(-1, n, n)), self.known)
 
     def apart(self, found: np.ndarray, linear: LinearSteps) -> np.ndarray:
-        """How far from the method of these steps SciPy's solution is, by `found`: f on all stages, and values at ends.
+        """The difference of these steps from SciPy's solution, by `found`: f on all stages, and the values at ends.
 
-        Of an explicit method, the difference; of Radau's, Newton's step to its solution.
+        For Radau's method it is Newton's step to its solution.
         """
         residuals = found - self.along[self.known]
         return changes(residuals, steps=linear) if self.tableau is RADAU else residuals
@@ -253,7 +253,7 @@ def recording(method: Any, paths: list[Any]) -> Any:
 
 
 class Nordsieck(NamedTuple):
-    """What ODEPACK's LSODA holds after a step from `t_old` to `t`: its work arrays, of which SciPy interpolates, too.
+    """The work arrays of ODEPACK's LSODA after a step from `t_old` to `t`, from which SciPy interpolates, too.
 
     The real one holds the lengths of this and the next step at 10 and 11, and the Taylor coefficients from 20 on; the
     other holds the orders of this and the next step at 13 and 14.
@@ -266,7 +266,7 @@ class Nordsieck(NamedTuple):
 
     @staticmethod
     def of(solver: Any) -> Nordsieck:
-        """What it holds after the last step of a solver."""
+        """The work arrays after the last step of a solver."""
         held = solver._lsoda_solver._integrator
         return Nordsieck(solver.t_old, solver.t, held.rwork[: 20 + TERMS * solver.n].copy(), held.iwork[13:15].copy())
 
