@@ -638,3 +638,15 @@ def test_the_paths_of_lsoda(f: Any) -> None:
     np.testing.assert_allclose(recorded.interpolated(paths, times), wanted, rtol=1e-13, atol=1e-13)
     orders = np.array([path.integers for path in paths])
     assert (orders[:, 1] < orders[:, 0]).any()
+
+
+def test_lsoda_without_known_work_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """SciPy's own interpolants serve instead."""
+
+    def end(a):
+        return integrate.solve_ivp(hunt, (0.0, 5.0), Y, method="LSODA", args=(a, 0.4), rtol=1e-9, atol=1e-9).y[0, -1]
+
+    expected = wg.grad(end)(1.1)
+    monkeypatch.setattr(recorded.Nordsieck, "of", staticmethod(lambda solver: None))
+    assert wg.grad(end)(1.1) == pytest.approx(expected, rel=1e-9)
+    assert (end(1.1 + 1e-5) - end(1.1 - 1e-5)) / 2e-5 == pytest.approx(expected, rel=1e-4)

@@ -246,7 +246,7 @@ def recording(method: Any, paths: list[Any]) -> Any:
         def step(self) -> Any:
             message = super().step()
             if self.status != "failed":
-                paths.append(Nordsieck.of(self) if method is LSODA else self.dense_output())
+                paths.append((method is LSODA and Nordsieck.of(self)) or self.dense_output())
             return message
 
     return Recording
@@ -265,9 +265,11 @@ class Nordsieck(NamedTuple):
     integers: np.ndarray
 
     @staticmethod
-    def of(solver: Any) -> Nordsieck:
-        """The work arrays after the last step of a solver."""
-        held = solver._lsoda_solver._integrator
+    def of(solver: Any) -> Nordsieck | None:
+        """The work arrays after the last step of a solver; None if this SciPy keeps them elsewhere."""
+        held: Any = getattr(getattr(solver, "_lsoda_solver", None), "_integrator", None)
+        if not hasattr(held, "rwork"):
+            return None
         return Nordsieck(solver.t_old, solver.t, held.rwork[: 20 + TERMS * solver.n].copy(), held.iwork[13:15].copy())
 
 
