@@ -45,6 +45,10 @@ class Entry(NamedTuple):
     kind: str
     why: str
 
+    def name_in(self, module: str) -> str:
+        """The name as users of `module` write it, such as `emath.log` for users of numpy."""
+        return f"{self.module}.{self.name}".removeprefix(f"{module}.")
+
 
 def entries(table: str) -> Iterator[Entry]:
     """Each public function and class of the modules of a table; of kind "" where nothing says what becomes of it."""
@@ -95,7 +99,8 @@ def page() -> str:
         lines.append(f"\n## {found[0].module}\n\n| kind | functions | reason |\n|---|---|---|")
         for kind in KINDS:
             for why in dict.fromkeys(entry.why for entry in found if entry.kind == kind):
-                names = dict.fromkeys(entry.name for entry in found if (entry.kind, entry.why) == (kind, why))
+                alike = [entry for entry in found if (entry.kind, entry.why) == (kind, why)]
+                names = dict.fromkeys(entry.name_in(found[0].module) for entry in alike)
                 lines.append(f"| {kind} | {', '.join(f'`{name}`' for name in names)} | {why} |")
     return "\n".join(lines) + "\n"
 

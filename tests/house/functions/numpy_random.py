@@ -9,7 +9,10 @@ CONSTANT = {
         "draws without real parameters"
     ),
     "sample standard_cauchy standard_exponential standard_normal": "draws without real parameters",
-    "BitGenerator Generator MT19937 PCG64 PCG64DXSM Philox RandomState SFC64 SeedSequence": "generators",
+    "BitGenerator MT19937 PCG64 PCG64DXSM Philox SFC64 SeedSequence": "bits and seeds of generators",
+    "Generator RandomState": (
+        "objects whose methods draw, with [these derivatives](distributions.md#differentiate-a-random-draw)"
+    ),
 }
 
 REFUSED = {
