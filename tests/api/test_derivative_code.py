@@ -23,7 +23,8 @@ STATE = {"scale": 2.0, "matrix": np.arange(16.0).reshape(4, 4) / 8, "n": 2, "cal
 
 @pytest.fixture(autouse=True)
 def _warm(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Look for code from the first call on."""
+    """Look for code from the first call on, and forget that of earlier tests."""
+    derivative_code._codes_by_function.clear()
     monkeypatch.setattr(derivative_code, "WARM_CALLS", 0)
     before = {key: np.copy(value) if key == "matrix" else value for key, value in STATE.items()}
     yield

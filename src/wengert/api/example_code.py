@@ -33,7 +33,10 @@ Pushed = Callable[[Program, Sequence[np.ndarray], np.ndarray], np.ndarray]
 
 
 class ProgramCode:
-    """The code of programs with equal calls, and of their derivatives; it is generated for the second of these."""
+    """The code of programs with equal calls, and of their derivatives; it is generated for the second of these.
+
+    The first is interpreted on the same blocks, so its results have the same bits.
+    """
 
     def __init__(self, key: Any) -> None:
         self._key, self._rules, self.is_new = key, rules.version, True
@@ -49,6 +52,8 @@ class ProgramCode:
         Errors: WengertError, DiffersError.
         """
         form = kind, _shapes(args)
+        if self.is_new:
+            return f(*args)
         if form not in self._codes:
             _, tape = trace(f, *args)
             self._codes[form] = tape.optimise(exact=True).compile()
@@ -58,8 +63,7 @@ class ProgramCode:
         self, push: Pushed, program: Program, batches: Sequence[np.ndarray], directions: np.ndarray
     ) -> np.ndarray | None:
         """Push directions of the last batch's examples; None if there is no code that runs on these."""
-        if self.is_new or not len(batches[0]):
-            self.is_new = False
+        if not len(batches[0]):
             return None
         count, (size, n) = len(directions), batches[-1].shape
         found = np.empty((count, size, n))
@@ -99,6 +103,7 @@ def code_for(program: Program) -> ProgramCode | None:
         return None
     for code in [*_codes]:
         if code.fits(key):
+            code.is_new = False
             return code
     made = ProgramCode(key)
     _codes.insert(0, made)

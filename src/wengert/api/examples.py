@@ -17,7 +17,7 @@ from wengert.batching.axes import Examples, repeat_for_examples
 from wengert.batching.example import Program, ProgramInput, as_outer_variables, trace_program
 from wengert.batching.play import DiffersError, play_batched
 from wengert.errors import NoBatchingRuleWarning, NoPathWarning
-from wengert.hooks.solver_callbacks import order, unseen
+from wengert.hooks.solver_callbacks import is_traced, order, unseen
 from wengert.recording.pullback_reads import FarReach
 from wengert.recording.recording import Recording, calling
 from wengert.recording.session import active_recording
@@ -75,11 +75,12 @@ class OnExamples:
     def _by_code(self, batches: Sequence[np.ndarray]) -> Any:
         """Return the results by generated code, for a first derivative; None if there is none."""
         watching, code = active_recording(), self._code
-        if code is None or code.is_new or watching is not self._outer or order() != 1 or not len(batches[0]):
+        if code is None or watching is not self._outer or order() != 1 or not len(batches[0]):
             return None
         batch_call = BatchCall(code, self._program, len(batches), self._played)
         with as_outer_variables(self._program, watching):
-            return called_by_code(calling(watching), batch_call, [*batches, *constants_of(self._program)])
+            args = [*batches, *constants_of(self._program)]
+            return called_by_code(calling(watching), batch_call, args) if is_traced(args) else None
 
     def is_put_back(self) -> bool:
         """Put back what the function has changed outside since its trace; return whether it had changed anything."""
