@@ -32,8 +32,8 @@ COUNTED_TWICE = 1 << 10
 """A derivative of so many numbers counts as two such calls, one of more as more."""
 MOST_KEYS, MOST_CALLS, MOST_NUMBERS = 8, 200, 1 << 12
 """The most keys that are noted for one derivative; the most recorded calls, and numbers in an array, of a key."""
-MOST_RESULTS = 1 << 20
-"""The most numbers of a derivative by code, which keeps what it computes to its end."""
+MOST_INPUTS, MOST_RESULTS = 1 << 15, 1 << 20
+"""The most numbers that a derivative by code has and gives: it keeps what it computes to its end, in new memory."""
 NEVER = -1 << 62
 """The number of calls of a derivative for which no code can be made."""
 _TOLD_BY_VALUE = (int, bool, str, types.NoneType, types.EllipsisType, type)
@@ -91,8 +91,9 @@ def warm_call(
     places = argnums if type(argnums) is tuple else (argnums,)
     if type(f) is not types.FunctionType or not are_arrays_at(args, places):
         return None
-    numbers = sum([args[place].size for place in places]) ** (1 if directions else 2)  # of the derivative
-    if numbers > MOST_RESULTS or not SETTINGS.are_default or active_recording() is not None:
+    given = sum([args[place].size for place in places])
+    numbers = given if directions else given**2  # of the derivative
+    if given > MOST_INPUTS or numbers > MOST_RESULTS or not SETTINGS.are_default or active_recording() is not None:
         return None
     of_code = _codes_by_function.setdefault(f.__code__, {})
     codes = of_code.get((make, argnums))
