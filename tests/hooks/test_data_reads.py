@@ -61,6 +61,7 @@ CALLS = {
     "traced numbers": lambda x: Column(x).total() + Column(x).first + Column(x)[1],
     "list": lambda x: Column([x[0], 2.0]).first * 2.0,
     "objects": _in_objects,
+    "sum of objects": lambda x: Column(np.array([x[0], 2.0, x[1]], dtype=object)).total(),
     "stores": _by_stores,
     "overwritten": _overwritten,
 }

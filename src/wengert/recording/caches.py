@@ -117,7 +117,7 @@ def _is_of_objects(thing: Any) -> bool:
 def _parts_of_key(thing: Any) -> list[Any]:
     """Return the parts of a container."""
     if _is_of_objects(thing):
-        return [*elements(thing)]
+        return elements(thing)
     if issubclass(type(thing), frozenset):
         return [*frozenset.__iter__(thing)]
     form = form_of(type(thing))

@@ -110,9 +110,9 @@ def is_array(x: Any) -> bool:
     return issubclass(type(x), np.ndarray)
 
 
-def elements(array: np.ndarray) -> Iterator[Any]:
-    """Return an iterator over an array past its class: the `flat` of a masked array reads views of it."""
-    return _flat_of(array)
+def elements(array: np.ndarray) -> list[Any]:
+    """Return the elements of an array past its class: the `flat` of a masked array reads views of it."""
+    return [*_flat_of(array)]
 
 
 _flat_of: Callable[[np.ndarray], Iterator[Any]] = np.ndarray.flat.__get__
