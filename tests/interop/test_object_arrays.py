@@ -231,3 +231,65 @@ def test_they_are_shown_as_untraced() -> None:
     f(X)
     wg.grad(f)(X)
     assert shown[0] == shown[1]
+
+
+def _filled(fill):
+    array = np.ones(2, object)
+    fill(array)
+    return array
+
+
+MAKERS = {
+    "array": lambda x: np.array([x[0], 2.0], dtype=object),
+    "asarray": lambda x: np.asarray([x[0], 2.0], object),
+    "asanyarray": lambda x: np.asanyarray([x[0], 2.0], object),
+    "ascontiguousarray": lambda x: np.ascontiguousarray([x[0], 2.0], object),
+    "require": lambda x: np.require([x[0], 2.0], object),
+    "astype": lambda x: x.astype(object),
+    "fromiter": lambda x: np.fromiter([x[0], 2.0], dtype=object),
+    "fromiter of a generator": lambda x: np.fromiter((v * x[1] for v in x), object, 2),
+    "full": lambda x: np.full(2, x[0], dtype=object),
+    "full_like": lambda x: np.full_like(np.zeros(2, object), x[0]),
+    "fill": lambda x: _filled(lambda a: a.fill(x[0])),
+    "store": lambda x: _filled(lambda a: a.__setitem__(slice(None), [x[0], 1.0])),
+    "flat": lambda x: _filled(lambda a: a.flat.__setitem__(0, x[0])),
+    "put": lambda x: _filled(lambda a: np.put(a, [0], [x[0]])),
+    "copyto": lambda x: _filled(lambda a: np.copyto(a, [x[0], 1.0])),
+    "put_along_axis": lambda x: _filled(lambda a: np.put_along_axis(a, np.array([0]), x[0], 0)),
+    "concatenate": lambda x: np.concatenate([[x[0]], np.ones(1, object)], dtype=object),
+    "insert": lambda x: np.insert(np.ones(1, object), 0, x[0]),
+    "select": lambda x: np.select([[True, False]], [[x[0], 2.0]], np.array([0, 0], object)),
+    "frompyfunc": lambda x: np.frompyfunc(lambda v: v * x[0], 1, 1)(np.array([1.0, 2.0])),
+    "vectorize": lambda x: np.vectorize(lambda v: v * x[0], otypes=[object])(np.array([1.0, 2.0])),
+    "fromfunction": lambda x: np.fromfunction(lambda i: (i + 1.0) * x[0], (2,), dtype=object),
+    "tile": lambda x: np.tile(np.array([x[0]], object), 2),
+    "resize": lambda x: np.resize(np.array([x[0]], object), 2),
+    "field": lambda x: np.array([(x[0],), (1.0,)], dtype=[("a", object)])["a"],
+    "masked": lambda x: np.ma.array([x[0], 2.0], dtype=object),
+}
+READERS = {
+    "item": lambda a: a[0],
+    "product": lambda a: (a * 2.0)[0],
+    "negative": lambda a: (-a)[0],
+    "ufunc": lambda a: np.add(a, 1.0)[0],
+    "sum": lambda a: a.sum(),
+    "np.sum": np.sum,
+    "dot": lambda a: a @ np.array([1.0, 2.0]),
+    "floats": lambda a: a.astype(float)[0] ** 2,
+    "list": lambda a: sum(a.tolist()),
+}
+
+
+@pytest.mark.parametrize("read", READERS)
+@pytest.mark.parametrize("make", MAKERS)
+def test_no_array_of_objects_loses_a_derivative(make, read):
+    def f(x):
+        return READERS[read](MAKERS[make](x)) + 0.5 * x[1]
+
+    x = np.array([1.2, 0.7])
+    try:
+        gradient = wg.grad(f)(x)
+    except wg.WengertError:
+        return
+    steps = 1e-6 * np.eye(2)
+    np.testing.assert_allclose(gradient, [(f(x + h) - f(x - h)) / 2e-6 for h in steps], rtol=1e-6, atol=1e-8)

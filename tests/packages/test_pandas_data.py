@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.errors import RefusedCallError
+from wengert.errors import RefusedCallError, WengertError
+from wengert.values import data_classes
 
 pd = pytest.importorskip("pandas")
+pytest.importorskip("wengert_rules.pandas.reads")  # declares the reads
 
 X = np.array([1.5, -0.5, 2.5, 0.7])
 
@@ -81,14 +83,14 @@ def _attribute(x: Any) -> Any:
 
 
 def _item(x: Any) -> Any:
-    d = table()
+    d = table().astype({"text": object})
     d.loc[1, "text"] = x[1]
     return d["text"].values[1] * 3.0
 
 
 def _object_array(x: Any) -> Any:
     held = np.array(["u", None, "v", "w"], dtype=object)
-    s = pd.Series(held, copy=False)
+    s = pd.Series(held, dtype=object, copy=False)
     held[1] = x[1]
     return s.values[1] * 3.0
 
@@ -191,3 +193,40 @@ def test_a_traced_value_in_a_table_is_found_or_refused(f: Any) -> None:
     assert value == pytest.approx(f(X))
     steps = 1e-6 * np.eye(4)
     np.testing.assert_allclose(gradient, [(f(X + h) - f(X - h)) / 2e-6 for h in steps], rtol=1e-6, atol=1e-7)
+
+
+WORDS: dict[str, tuple[Any, ...]] = {
+    "__getitem__": (1,), "__contains__": (0,), "astype": (object,), "get": (1,), "get_loc": (1,), "get_indexer": ([1],),
+    "isin": ([2.0],), "reindex": ([0, 1],), "filter": ([0, 1],), "quantile": (0.5,),
+}  # fmt: skip
+"""The arguments of methods that take some others than a number."""
+
+
+def _number_in(found: Any) -> Any:
+    """The sum of the numbers in a result."""
+    if isinstance(found, (pd.Series, pd.DataFrame, pd.Index)):
+        found = found.to_numpy()
+    if isinstance(found, (np.ndarray, list)):
+        return sum([_number_in(part) for part in np.ravel(found)])
+    return found if isinstance(found, (float, np.floating)) else 0.0
+
+
+@pytest.mark.parametrize("name", sorted(data_classes.READS[pd.Series].names))
+@pytest.mark.parametrize("make", [lambda numbers: numbers, lambda numbers: numbers.to_frame("a")["a"]])
+def test_no_read_of_traced_objects_loses_a_derivative(make: Any, name: str) -> None:
+    def f(x: Any) -> Any:
+        found = getattr(make(pd.Series([x[0], 2.0, x[1] * x[2]], dtype=object)), name)
+        if callable(found) and name not in ("at", "iat", "iloc", "loc"):
+            is_binary = name[:2] == "__" and name not in ("__len__", "__array__", "__neg__", "__invert__", "__abs__")
+            found = found(*WORDS.get(name, (2.0,) if is_binary else ()))
+        return _number_in(found[1] if name in ("at", "iat", "iloc", "loc") else found) + x[3]
+
+    try:
+        expected = [(f(X + h) - f(X - h)) / 2e-6 for h in 1e-6 * np.eye(4)]
+    except (TypeError, ValueError, AttributeError):
+        pytest.skip("pandas cannot do this with objects")
+    try:
+        gradient = wg.grad(f)(X)
+    except WengertError:
+        return
+    np.testing.assert_allclose(gradient, expected, rtol=1e-6, atol=1e-7)

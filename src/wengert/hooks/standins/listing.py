@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from wengert.hooks.classes import as_traced
-from wengert.hooks.items import iterable
+from wengert.hooks.items import iterable, set_item
 from wengert.hooks.policy import records, stand_in_for
+from wengert.hooks.search import search
 from wengert.hooks.standins.arrays import sized
 from wengert.recording.primitives import Primitive
 from wengert.recording.recording import STATE
@@ -22,6 +23,12 @@ from wengert.recording.slots import holds_traced
 def _fromiter(iter: Any, dtype: Any, count: int = -1, **options: Any) -> Any:
     given = list(itertools.islice(iterable(iter, STATE.site), None if count < 0 else count))
     of_records = np.dtype(dtype).names is not None
+    recording = STATE.recording
+    if recording is not None and np.dtype(dtype) == object and len(given) >= count and search(recording, given):
+        made = np.empty(len(given), object)
+        for k, item in enumerate(given):
+            set_item(made, k, item, STATE.site)
+        return made
     if not of_records and (len(given) < count or not holds_traced(given) or np.dtype(dtype).kind not in "fc"):
         return np.fromiter(given, dtype, count, **options)
     return as_traced(np.array)(given, dtype)
