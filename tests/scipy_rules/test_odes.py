@@ -650,3 +650,20 @@ def test_lsoda_without_known_work_arrays(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(recorded.Nordsieck, "of", staticmethod(lambda solver: None))
     assert wg.grad(end)(1.1) == pytest.approx(expected, rel=1e-9)
     assert (end(1.1 + 1e-5) - end(1.1 - 1e-5)) / 2e-5 == pytest.approx(expected, rel=1e-4)
+
+
+@pytest.mark.parametrize("method", ["RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA"])
+@pytest.mark.parametrize("t_eval", [None, np.linspace(0.0, 2.0, 7)], ids=["steps", "times"])
+def test_solutions_have_the_memory_order_of_scipy(method: str, t_eval: Any) -> None:
+    """So that sums over them have the same bits."""
+    strides = []
+
+    def total(a):
+        found = integrate.solve_ivp(hunt, (0.0, 2.0), Y, method, t_eval, True, args=(a, 0.4), rtol=1e-7, atol=1e-7)
+        between = found.sol(np.linspace(0.1, 1.9, 9))
+        strides.append((found.y.strides, found.t.strides, between.strides))
+        return np.sum(found.y) + np.sum(between)
+
+    value = total(1.1)
+    assert wg.value_and_grad(total)(1.1)[0] == value
+    assert strides[0] == strides[1]

@@ -117,7 +117,7 @@ def stopped(x: Any) -> Any:
         >>> wg.grad(lambda x: x * wg.extend.stopped(x))(3.0)
         3.0
     """
-    return x.copy() if isinstance(x, np.ndarray) else fresh(x)
+    return x.copy("K") if isinstance(x, np.ndarray) else fresh(x)
 
 
 rules.declare_lastingly(lambda: non_differentiable(stopped))

@@ -255,7 +255,7 @@ class as_outer_variables:
             return
         for op, slot in self.outer_slots.items():
             if slot_of(self.outer, op.val) != slot:
-                op.val = op.val.copy() if isinstance(op.val, np.ndarray) else fresh(op.val)
+                op.val = op.val.copy("K") if isinstance(op.val, np.ndarray) else fresh(op.val)
                 SHADOW[id(op.val)] = slot
                 self.made.append(op.val)
 

@@ -111,7 +111,7 @@ def make_input(recording: Recording, here: Level, leaf: Any, path: Any = None) -
     else:
         outer = memory.slot(leaf) if isinstance(leaf, np.ndarray) else SHADOW.get(id(leaf))
         if outer is None and recording.keep:
-            outer = recording.constant(leaf.copy() if isinstance(leaf, np.ndarray) else leaf)
+            outer = recording.constant(leaf.copy("K") if isinstance(leaf, np.ndarray) else leaf)
         value, ins = renewed(leaf), () if outer is None else (outer,)
     slot = len(entries)
     entries.append((INPUT, value, ins, (), None, None))
