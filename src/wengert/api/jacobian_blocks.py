@@ -190,16 +190,19 @@ class Basis:
 
 def by_cheaper_mode(call: JacobianCall) -> JacobianBlocks:
     """Compute the blocks by the mode that takes less time, judged by the sizes; the function runs once."""
-    count = sum([x.size * (1 + is_complex(x)) for x in call.xs])
-    if count == 1:
+    if _count_columns(call) == 1:
         return by_columns(call)
     return by_cheaper_pass(call, *vjp_and_jvp_of_call(*call.request))
 
 
+def _count_columns(call: JacobianCall) -> int:
+    """Return the number of directions in which the arguments move; a complex number has two."""
+    return sum([x.size * (1 + is_complex(x)) for x in call.xs])
+
+
 def by_cheaper_pass(call: JacobianCall, y: Any, push: Any, pullback: Any, aux: Any) -> JacobianBlocks:
     """Compute the blocks of a call that has run by the pass that takes less time."""
-    count = sum([x.size * (1 + is_complex(x)) for x in call.xs])
-    if COLUMNS_PER_ROW * sum([np.size(leaf) for _, leaf in leaves(y)]) < count:
+    if COLUMNS_PER_ROW * sum([np.size(leaf) for _, leaf in leaves(y)]) < _count_columns(call):
         return blocks_of_rows(call, y, pullback, aux)
     return by_pushforward(call, y, push, aux)
 

@@ -237,7 +237,7 @@ _OF_SCIPY = {row.name: row for row in (
     _elementwise("logit", 1, word=ScalarOp(
         "(log({0} / (1.0 - {0})) if abs({0} - 0.5) > 0.2 else log1p((2.0 * {0} - 1.0) / (1.0 - {0})))", slow=True
     )),
-    _elementwise("erf", 1, word=ScalarOp("erf({0})", slow=True)),
+    _elementwise("erf", 1, word=ScalarOp("erf({0})", slow=True), on_floats=math.erf),
     _elementwise("erfc", 1, word=ScalarOp("erfc({0})", slow=True)),
     _elementwise("ndtr", 1, word=ScalarOp(f"(0.5 * erfc({{0}} * {-math.sqrt(0.5)!r}))", slow=True)),
     _elementwise("gammaln", 1, word=ScalarOp("lgamma({0})", FLOAT_KIND, slow=True)),
@@ -251,13 +251,9 @@ _OF_SCIPY = {row.name: row for row in (
 # -- functions of Python floats that are made from words
 
 _MATH_NAME = re.compile(r"(?<![.\w])[a-z]\w+(?=\()")
-_FLOATS_BY_WORD = (
-    "square", "reciprocal", "clip", "logaddexp", "exp2", "deg2rad", "rad2deg", "fmax", "fmin", "heaviside", "expit",
-    "logit", "erfc", "ndtr", "gammaln", "xlogy", "xlog1py", "exp10",
-)  # fmt: skip
-"""The operations whose word is also their source among Python floats."""
 
 
+@cache
 def _source_of_floats(word: ScalarOp) -> str:
     """Return the source of a word in Python, where functions of `math` have their module's name."""
     names = _MATH_NAME.sub(lambda found: f"math.{found[0]}" if hasattr(math, found[0]) else found[0], word.template)
@@ -265,11 +261,14 @@ def _source_of_floats(word: ScalarOp) -> str:
 
 
 def _with_floats(row: OpInfo) -> OpInfo:
-    """Return the row with a function of Python floats that computes its word, if it is one of `_FLOATS_BY_WORD`."""
-    if row.name not in _FLOATS_BY_WORD or row.word is None:
+    """Return the row with a function of Python floats that computes its word, if it has none and Python knows it."""
+    word = row.word
+    if word is None or row.on_floats is not None or word.kind != FLOAT_KIND:
+        return row
+    if word.template == "{0}" or "np." in word.template:
         return row
     names = [f"x{k}" for k in range(row.arity)]
-    function = eval(f"lambda {', '.join(names)}: {_source_of_floats(row.word).format(*names)}", {"math": math})
+    function = eval(f"lambda {', '.join(names)}: {_source_of_floats(word).format(*names)}", {"math": math})
     function.__name__ = function.__qualname__ = f"{row.name}_of_floats"
     function.__module__ = __name__
     return row._replace(functions=(*row.functions, function), on_floats=function)
@@ -279,7 +278,7 @@ def source_of_floats(fn: Any) -> str | None:
     """Return the source that generated code has for a function of Python floats; None if it calls the function."""
     row = info(fn)
     written = row.word is not None and row.on_floats is fn and getattr(fn, "__module__", "") == __name__
-    return _source_of_floats(row.word) if written else None  # type: ignore[arg-type]
+    return _source_of_floats(row.word) if written else None
 
 
 # -- of arrays

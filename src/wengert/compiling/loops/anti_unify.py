@@ -117,6 +117,7 @@ def patterns_of(ops: Sequence[Op], place: dict[Op, int], runs: Sequence[Run], li
 
 
 _MOST_SPLITS = 12
+"""How often parts of a run are split again."""
 
 
 class _AntiUnifier:
