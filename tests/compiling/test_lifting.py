@@ -191,3 +191,19 @@ def test_a_list_may_get_a_constant_in_one_branch(f, rng):
         np.testing.assert_allclose(slope, differences, rtol=1e-6, atol=1e-7)
     assert "takes either branch in each" in compiled.explain()
     assert int(compiled.explain().split("called with 1: ")[1].split()[0]) < 50
+
+
+def wheres(x):
+    kept = []
+    for v in x:
+        kept.append(np.where(v > 0, v, 0))
+    return kept[0], kept[1], kept[-1]
+
+
+def test_arrays_without_axes_stay_arrays_in_a_list(rng):
+    compiled = wg.compile(wheres)
+    for _ in range(4):
+        x = rng.normal(size=14)
+        found, expected = compiled(x), wheres(x)
+        assert [*map(type, found)] == [*map(type, expected)] == [np.ndarray] * 3
+        assert found == expected

@@ -170,4 +170,6 @@ def zero_rows(rows: np.ndarray) -> Call:
 
 def row_call(whole: Any, index: Any, like: Any) -> Call:
     """Return the call that reads a row of an array of values like this one."""
+    if type(like) is np.ndarray and not like.ndim:
+        return Call(operator.getitem, [whole, (index, ...)], val=like)  # with an index alone, it would be a number
     return Call(np.ndarray.item if type(like) in PYTHON_NUMBERS else operator.getitem, [whole, index], val=like)
