@@ -50,6 +50,7 @@ def set_shape(array: np.ndarray, shape: Any) -> None:
             storage.spec = spec_of(array)
     if slot is None or (storage is not None and array is not owner):  # then it is read through its storage
         return
+    memory.replaced.append({0: (before, array, slot)})
     SHADOW[id(before)] = slot
     bound = bind(recording, ruled(np.reshape), (before, array.shape), (slot, None), {})
     append_result(recording, bound, array, (before, array.shape), (slot, None), None)
