@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pandas import CategoricalIndex, DataFrame, DatetimeIndex, Index, RangeIndex, Series
 from pandas.core import indexing
-from pandas.core.arrays import Categorical, DatetimeArray, NumpyExtensionArray
+from pandas.arrays import StringArray
+from pandas.core.arrays import Categorical, DatetimeArray, NumpyExtensionArray, TimedeltaArray
 
 from wengert.extend import only_reads
 
@@ -18,23 +19,28 @@ _READS = [
     *_OPERATORS, *_COMPARISONS, "__getitem__", "__len__", "__contains__", "__array__", "__neg__", "__invert__",
     "__abs__", "T", "array", "axes", "columns", "dtype", "dtypes", "empty", "hasnans", "index", "is_unique", "name",
     "names", "ndim", "shape", "size", "values", "at", "iat", "iloc", "loc", "all", "any", "argsort", "astype", "copy",
-    "count", "cumsum", "duplicated", "filter", "get", "get_indexer", "get_loc", "head", "isin", "isna", "isnull",
+    "count", "cumsum", "duplicated", "factorize", "filter", "get", "get_indexer", "get_loc", "head", "isin", "isna", "isnull",
     "keys", "max", "mean", "median", "min", "notna", "notnull", "nunique", "quantile", "reindex", "select_dtypes",
     "std", "sum", "tail", "to_list", "to_numpy", "tolist", "transpose", "unique", "value_counts", "var",
 ]  # fmt: skip
 
 
 def parts_of_table(table):
-    """The arrays of the columns, the labels, the name, and what the user has attached, if anything."""
+    """The arrays of the columns and their places, the labels, the name, and what the user has attached, if anything."""
     attached = [table._attrs] if table._attrs else []
-    return [*[block.values for block in table._mgr.blocks], *table._mgr.axes, getattr(table, "_name", None), *attached]
+    blocks = [part for block in table._mgr.blocks for part in (block.values, block.mgr_locs.indexer)]
+    return [*blocks, *table._mgr.axes, getattr(table, "_name", None), table._flags._allows_duplicate_labels, *attached]
+
+
+def parts_of_array(array):
+    return array._ndarray, repr(array.dtype), getattr(array, "_freq", None) and repr(array._freq)
 
 
 only_reads(DataFrame, Series, parts=parts_of_table, names=_READS)
 only_reads(Index, DatetimeIndex, CategoricalIndex, parts=lambda index: (index._data, index._name), names=_READS)
 only_reads(RangeIndex, parts=lambda index: (index._range, index._name), names=_READS)
-only_reads(DatetimeArray, NumpyExtensionArray, parts=lambda array: (array._ndarray,), names=())
-only_reads(Categorical, parts=lambda array: (array._ndarray, array.dtype.categories), names=())
+only_reads(DatetimeArray, TimedeltaArray, NumpyExtensionArray, StringArray, parts=parts_of_array, names=())
+only_reads(Categorical, parts=lambda array: (array._ndarray, array.dtype.categories, array.dtype.ordered), names=())
 only_reads(
     indexing._LocIndexer, indexing._iLocIndexer, indexing._AtIndexer, indexing._iAtIndexer,
     parts=lambda indexer: (indexer.obj, indexer.name, getattr(indexer, "axis", None)),

@@ -1,6 +1,6 @@
 """Reads of tables that hold no traced value: one look at what a table holds, then its library's own code, untraced.
 
-Only a gradient that nothing else watches goes this way: tapes and compiled code note what is read.
+In compiled code a guard compares what the table holds. A tape has no guards, so it records the library's code.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ def read_attribute(obj: Any, name: str) -> Any:
     known, found = READS[type(obj)].names.get(name), lookup(type(obj), name)
     if found is not known or not are_data(recording, (obj,)):
         return NOT_READ
+    _guard_method(type(obj), name)
     return getattr(obj, name) if type(found) is types.FunctionType else run_untraced(getattr, obj, name)
 
 
@@ -42,14 +43,23 @@ def read_by(obj: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any] |
     given = kwargs or {}
     if known is None or found is not known or not are_data(STATE.recording, (obj, *args, *given.values())):
         return NOT_READ
+    _guard_method(type(obj), name)
     return run_untraced(found, obj, *args, **given)
 
 
 def are_data(recording: Recording | None, things: Iterable[Any]) -> bool:
     """Whether all that these things hold is known, and nothing of it is traced."""
-    if recording is None or recording.keep or recording.context is not None or recording.reads is not None:
+    if recording is None or recording.context is not None or (recording.keep and recording.reads is None):
         return False
-    return all([_is_known_and_untraced(recording, thing) for thing in things])
+    things = [*things]
+    known = all([_is_known_and_untraced(recording, thing) for thing in things])
+    return known and (recording.reads is None or recording.reads.tables.hold(things))
+
+
+def _guard_method(t: type, name: str) -> None:
+    reads = STATE.recording and STATE.recording.reads
+    if reads is not None:
+        reads.tables.guard_method(t, name)
 
 
 def _is_known_and_untraced(recording: Recording, thing: Any) -> bool:
@@ -70,6 +80,9 @@ def _are_untraced_elements(recording: Recording, array: np.ndarray) -> bool:
 
 
 def run_untraced(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    reads = STATE.recording and STATE.recording.reads
+    if reads is not None:
+        return reads.tables.run(fn, args, kwargs)
     with silent():
         return fn(*args, **kwargs)
 

@@ -109,6 +109,10 @@ class Effects:
         """Whether the code has written to a place: what it reads there is its own."""
         return (id(holder), name) in self.places
 
+    def has_written_to(self, holder: Any) -> bool:
+        """Whether the code has written to any attribute or global name of `holder`."""
+        return any([place.holder is holder for place, _ in self.places.values()])
+
     def sink(self, value: list[Any], accessor: str) -> Any:
         """Return what replaces a list from outside that the code only appends to."""
         if id(value) not in self.sinks:

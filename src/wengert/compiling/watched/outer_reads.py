@@ -21,6 +21,7 @@ import numpy as np
 from wengert.compiling.watched.effects import LISTS, Place, value_at
 from wengert.compiling.watched.inputs import Inputs
 from wengert.compiling.watched.loop_heads import Heads
+from wengert.compiling.watched.tables import Tables
 from wengert.compiling.watched.trusted import (
     LIBRARY_ONLY,
     RULES_FOLDER,
@@ -44,8 +45,10 @@ from wengert.compiling.watched.watchable import (
     walked,
 )
 from wengert.compiling.watched.written_arrays import are_apart
+from wengert.hooks.data_reads import are_data
 from wengert.recording.recording import STATE, Recording
 from wengert.recording.swapped_code import is_born
+from wengert.values.data_classes import READS
 from wengert.values.names import home_of
 from wengert.values.random_states import GENERATORS
 from wengert.values.sites import Site
@@ -86,6 +89,7 @@ class Reads(Inputs):
         self.read_names: dict[tuple[int, str], tuple[Any, Any]] = {}  # of namespaces: original and counterpart
         self.guarded_errors: dict[int, Any] = {}  # AttributeErrors for which `guard_absence` was called, by id
         self.heads = Heads(self)
+        self.tables = Tables(self)
 
     # -- names
 
@@ -172,6 +176,8 @@ class Reads(Inputs):
         t = type(obj)
         if issubclass(t, type):
             return self._class_attribute(obj, name, value)
+        if t in READS and are_data(self.recording, (obj,)):
+            return value
         if t in GENERATORS:
             if not callable(value):
                 self.give_up(f"it reads .{name} of a random generator, which draws may change")
@@ -248,7 +254,7 @@ class Reads(Inputs):
         accessor = self.accessor_of(obj)
         if accessor is None or self.obstacle is not None:
             return
-        is_written = any([place.holder is obj for place, _ in self.effects.places.values()])
+        is_written = self.effects.has_written_to(obj)
         if is_written or not has_only_attributes(type(obj)) or slot_names(type(obj)):
             reason = f"it reads all attributes of a {type(obj).__name__} from outside the function"
             self.give_up(reason, may_retry=is_written)
@@ -258,6 +264,8 @@ class Reads(Inputs):
     def parts(self, things: list[Any]) -> None:
         """Guard all attributes of the outer objects among `things`, and of the objects in them."""
         for thing, todo in walked(things):
+            if type(thing) in READS and are_data(self.recording, (thing,)):
+                continue
             if id(thing) in self.known_objects and type(thing) not in GENERATORS:
                 self.read_all_attributes(thing)
                 todo += vars(thing).values() if self.obstacle is None else ()
@@ -444,6 +452,7 @@ class Reads(Inputs):
                 accessor, "it writes into an array from outside the function", array.dtype.kind in "iu"
             )
         self.give_up_on_cached_arrays()
+        self.tables.give_up_if_written()
 
 
 _CLASS_CHECKS: dict[Any, str] = {isinstance: "__instancecheck__", issubclass: "__subclasscheck__"}

@@ -43,7 +43,8 @@ def _give_up_on_silenced(frame: types.FrameType) -> None:
     """Give up: user code, which may read from outside, runs where nothing is recorded."""
     if STATE.silenced is not None and STATE.silenced.reads is not None:
         unseen: Any = STATE.silenced.reads
-        unseen.give_up(f"{frame.f_code.co_qualname} runs inside a call that is recorded as a whole")
+        if not unseen.tables.is_reading:
+            unseen.give_up(f"{frame.f_code.co_qualname} runs inside a call that is recorded as a whole")
 
 
 def _watch_global(value: Any, name: str, site: Site | None) -> Any:
