@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pandas import CategoricalIndex, DataFrame, DatetimeIndex, Index, RangeIndex, Series
-from pandas.core import indexing
 from pandas.arrays import StringArray
+from pandas.core import indexing
 from pandas.core.arrays import Categorical, DatetimeArray, NumpyExtensionArray, TimedeltaArray
 
 from wengert.extend import only_reads
@@ -19,9 +19,10 @@ _READS = [
     *_OPERATORS, *_COMPARISONS, "__getitem__", "__len__", "__contains__", "__array__", "__neg__", "__invert__",
     "__abs__", "T", "array", "axes", "columns", "dtype", "dtypes", "empty", "hasnans", "index", "is_unique", "name",
     "names", "ndim", "shape", "size", "values", "at", "iat", "iloc", "loc", "all", "any", "argsort", "astype", "copy",
-    "count", "cumsum", "duplicated", "factorize", "filter", "get", "get_indexer", "get_loc", "head", "isin", "isna", "isnull",
-    "keys", "max", "mean", "median", "min", "notna", "notnull", "nunique", "quantile", "reindex", "select_dtypes",
-    "std", "sum", "tail", "to_list", "to_numpy", "tolist", "transpose", "unique", "value_counts", "var",
+    "count", "cumsum", "duplicated", "factorize", "filter", "get", "get_indexer", "get_loc", "head", "isin", "isna",
+    "isnull", "keys", "max", "mean", "median", "min", "notna", "notnull", "nunique", "quantile", "reindex",
+    "select_dtypes", "std", "sum", "tail", "to_list", "to_numpy", "tolist", "transpose", "unique",
+    "value_counts", "var",
 ]  # fmt: skip
 
 

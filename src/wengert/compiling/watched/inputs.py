@@ -48,6 +48,7 @@ from wengert.recording.recording import STATE, Recording
 from wengert.recording.shadow import SHADOW
 from wengert.recording.subclasses import renewed
 from wengert.values.callables import unwrapped
+from wengert.values.data_classes import READS
 from wengert.values.functional import WHOLE
 from wengert.values.random_states import GENERATORS
 from wengert.values.specs import is_inexact
@@ -279,7 +280,8 @@ class Inputs(Guards):
         if t in GENERATORS:
             self.effects.watch_generator(value)
         self.classes[id(t)] = t
-        prepare(t)  # C code may call its methods
+        if t not in READS:
+            prepare(t)  # C code may call its methods
         if accessor.startswith("a"):
             self.add_guard(f"type({accessor}) is {self.pin(t)}")
         else:

@@ -35,7 +35,7 @@ class Tables:
             return False
         content = self.run(Content, (thing,), {})
         self._known[id(thing)] = thing, content
-        self.reads.add_guard(f"{self.reads.pin(content.is_that_of)}({accessor})")
+        self.reads.add_guard(f"{self.reads.pin(content, f'content of a {t.__name__}')}.is_that_of({accessor})")
         return True
 
     def run(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -72,7 +72,9 @@ class Content:
 
     def __init__(self, table: Any) -> None:
         self._kept = _content(table)
-        self._objects = [[*array.flat] for array in _arrays_of(table) if array.dtype.hasobject]  # so that ids stay theirs
+        self._objects = [
+            [*array.flat] for array in _arrays_of(table) if array.dtype.hasobject
+        ]  # so that ids stay theirs
 
     def is_that_of(self, table: Any) -> bool:
         """Whether this is the content of `table`; an object that was replaced by an equal one is another content."""
