@@ -104,3 +104,94 @@ def test_a_tape_notes_what_is_read() -> None:
     assert gradient(X)[0] == 2.0
     column.numbers = np.full(2, 4.0)
     assert gradient(X)[0] == 8.0
+
+
+def _replaced(c: Column) -> None:
+    c.numbers = np.array([7.0, 8.0])
+
+
+def _changed(c: Column) -> None:
+    c.numbers[1] = -1.0
+
+
+def _turned(c: Column) -> None:
+    c.numbers = np.array([[2.0, 0.0], [3.0, 0.0]])[:, 0]  # equal, in another memory order
+
+
+def _labelled(c: Column) -> None:
+    c.label = 2
+
+
+@pytest.mark.parametrize("change", [_replaced, _changed, _turned, _labelled])
+@pytest.mark.parametrize("is_global", [False, True])
+def test_compiled_code_compares_what_a_table_holds(change: Any, is_global: bool) -> None:
+    column = Column(np.array([2.0, 3.0]), 1)
+
+    def by_argument(x: Any, c: Any) -> Any:
+        return x[0] * c.total() + np.sum(x * c[:]) * (c.label or 0)
+
+    def by_closure(x: Any) -> Any:
+        return by_argument(x, column)
+
+    f, args = (by_closure, (X,)) if is_global else (by_argument, (X, column))
+    compiled = wg.compile(wg.value_and_grad(f), strict=True)
+    for _ in range(3):
+        assert compiled(*args)[0] == f(*args)
+        change(column)
+    value, gradient = compiled(*args)
+    assert value == f(*args)
+    np.testing.assert_allclose(gradient, column.numbers * column.label + [np.sum(column.numbers), 0.0])
+
+
+def test_compiled_code_serves_one_content_with_one_trace() -> None:
+    column = Column(np.array([2.0, 3.0]))
+    gradient = wg.compile(wg.grad(lambda x, c: x[0] * c.total()), strict=True)
+    for k in range(5):
+        assert gradient(X + k, column)[0] == 5.0
+    assert gradient.explain().splitlines()[0].endswith("1 trace")
+
+
+def _writes_traced(x: Any, c: Any) -> Any:
+    view = c[:]
+    view[0] = x[0]
+    return np.sum(view * x)
+
+
+def _writes_constants(x: Any, c: Any) -> Any:
+    y = np.sum(x * c[:])
+    c[:][:] *= 2.0
+    return y
+
+
+def _sets(x: Any, c: Any) -> Any:
+    y = np.sum(x * c[:])
+    c.label = (c.label or 0) + 1
+    return y * c.label
+
+
+@pytest.mark.filterwarnings("ignore::wengert.NotCompiledWarning")
+@pytest.mark.parametrize("f", [_writes_traced, _writes_constants, _sets])
+def test_what_a_compiled_function_writes_into_a_table_is_there(f: Any) -> None:
+    plain, compiled = Column(np.array([2.0, 3.0])), Column(np.array([2.0, 3.0]))
+    g = wg.compile(wg.value_and_grad(f))
+    for k in range(4):
+        value = f(X + k, plain)
+        assert g(X + k, compiled)[0] == value
+        assert (plain.label, *plain.numbers) == (compiled.label, *compiled.numbers)
+
+
+@pytest.mark.filterwarnings("ignore::wengert.NotCompiledWarning")
+def test_an_array_that_a_compiled_function_returns_or_stores_is_that_of_this_call() -> None:
+    column, box = Column(np.array([2.0, 3.0])), Column(np.zeros(1))
+
+    def f(x: Any) -> Any:
+        box.label = column[::-1].copy()
+        return x * column.total(), column[:] * 1.0, column[:]
+
+    g = wg.compile(f)
+    for _ in range(3):
+        scaled, twin, own = g(X)
+        np.testing.assert_array_equal(scaled, 5.0 * X)
+        np.testing.assert_array_equal([twin, own, box.label[::-1]], [[2.0, 3.0]] * 3)
+        twin[:] = box.label[:] = -1.0
+        assert np.shares_memory(own, column.numbers)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import BytecodeError
-from wengert.hooks.data_reads import are_data
+from wengert.hooks.data_reads import are_untraced
 from wengert.hooks.lazy_instrumentation import SUSPENDED, is_lazy, lazy_code, may_be_lazy
 from wengert.hooks.modules import MODULE_DECISIONS
 from wengert.recording.aliases import PASSING
@@ -127,7 +127,7 @@ def prepare_value(value: Any) -> None:
         swap_in_iterator(value)
     elif t is np.ndarray:
         _prepare_elements(value)
-    elif is_heap_type(t) and id(t) not in prepared and not (t in READS and are_data(STATE.recording, (value,))):
+    elif is_heap_type(t) and id(t) not in prepared and not (t in READS and are_untraced(STATE.recording, (value,))):
         _prepare_if_called_by_c(t)
         held = gc.get_referents(value)  # reading `__dict__` would create one, which changes functools.partial
         _prepare_items(itertools.chain(held, *[part.values() for part in held if type(part) is dict]))

@@ -48,18 +48,29 @@ def read_by(obj: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any] |
 
 
 def are_data(recording: Recording | None, things: Iterable[Any]) -> bool:
+    """Whether all that these things hold is known and untraced; compiled code compares it at each call from now on."""
+    things = [*things]
+    if recording is None or not are_untraced(recording, things):
+        return False
+    return recording.reads is None or recording.reads.tables.hold(things)
+
+
+def are_untraced(recording: Recording | None, things: Iterable[Any]) -> bool:
     """Whether all that these things hold is known, and nothing of it is traced."""
     if recording is None or recording.context is not None or (recording.keep and recording.reads is None):
         return False
-    things = [*things]
-    known = all([_is_known_and_untraced(recording, thing) for thing in things])
-    return known and (recording.reads is None or recording.reads.tables.hold(things))
+    return all([_is_known_and_untraced(recording, thing) for thing in things])
 
 
 def _guard_method(t: type, name: str) -> None:
-    reads = STATE.recording and STATE.recording.reads
-    if reads is not None:
-        reads.tables.guard_method(t, name)
+    if (tables := _watched_tables()) is not None:
+        tables.guard_method(t, name)
+
+
+def _watched_tables() -> Any:
+    """The tables that compiled code compares; None in a gradient that nothing else watches."""
+    recording = STATE.recording
+    return None if recording is None or recording.reads is None else recording.reads.tables
 
 
 def _is_known_and_untraced(recording: Recording, thing: Any) -> bool:
@@ -80,9 +91,8 @@ def _are_untraced_elements(recording: Recording, array: np.ndarray) -> bool:
 
 
 def run_untraced(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    reads = STATE.recording and STATE.recording.reads
-    if reads is not None:
-        return reads.tables.run(fn, args, kwargs)
+    if (tables := _watched_tables()) is not None:
+        return tables.run(fn, args, kwargs)
     with silent():
         return fn(*args, **kwargs)
 

@@ -54,6 +54,7 @@ class WatchedReads(Protocol):
     """Outer reads of one recording; the class is `wengert.compiling.watched.outer_reads.Reads`."""
 
     hooks: Mapping[str, Any]
+    tables: Any
 
     def entered(self, f: FunctionType, code: CodeType, /) -> None: ...
     def before_write(self, owner: np.ndarray, /) -> None: ...

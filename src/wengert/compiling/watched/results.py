@@ -70,7 +70,8 @@ def result_expression(reads: Reads, recording: Recording, value: Any, slots: lis
     if t in ATOMS or t in (float, complex) or issubclass(t, np.generic):
         exact(recording, [value])  # a string depends on guarded values alone
         return reads.pin(value)
-    if t is np.ndarray and not value.dtype.hasobject and not reads.is_compared_array(value):
+    is_own = t is np.ndarray and not reads.is_compared_array(value) and not reads.tables.share_memory(value)
+    if is_own and not value.dtype.hasobject:
         return f"{reads.pin(value.copy('K'))}.copy('K')"
     does, do = ("stores or prints", "Store or print") if is_effect else ("returns", "Return")
     reads.give_up(

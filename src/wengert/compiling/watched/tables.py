@@ -56,15 +56,19 @@ class Tables:
         found = READS[t].names.get(name)  # None for a column by its name
         self.reads.add_guard(f"{self.reads.pin(lookup)}({self.reads.pin(t)}, {name!r}) is {self.reads.pin(found)}")
 
+    def share_memory(self, array: np.ndarray) -> bool:
+        """Whether an array may be in memory of a table that the trace has read."""
+        found = [part for table, _ in self._known.values() for part in self.run(_arrays_of, (table,), {})]
+        return any([np.may_share_memory(array, part) for part in found])
+
     def give_up_if_written(self) -> None:
         """Give up if the function has written into a table, or into memory of one."""
-        found = [storage.owner() for storage in self.reads.recording.memory.storages.values()]
-        owners = [one for owner in found if owner is not None for one in (owner, self.reads.original_of(owner))]
-        for table, content in self._known.values():
-            arrays = self.run(_arrays_of, (table,), {})
-            shared = any([np.may_share_memory(array, owner) for array in arrays for owner in owners])
-            if shared or (content is not None and not self.run(content.is_that_of, (table,), {})):
-                self.reads.give_up(f"it writes into a {type(table).__name__}")
+        owners = [storage.owner() for storage in self.reads.recording.memory.storages.values()]
+        written = [one for owner in owners if owner is not None for one in (owner, self.reads.original_of(owner))]
+        contents = [(table, content) for table, content in self._known.values() if content is not None]
+        changed = [table for table, content in contents if not self.run(content.is_that_of, (table,), {})]
+        if changed or any(map(self.share_memory, written)):
+            self.reads.give_up("it writes into a table from outside the function, or into memory of one")
 
 
 class Content:
