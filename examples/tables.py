@@ -50,3 +50,16 @@ lynx = np.ma.masked_greater(pelts.sel(animal="lynx").to_numpy(), 50.0)  # two ye
 gradient = wg.grad(lambda a: np.ma.log(a).mean())(lynx)
 print("years left out", pelts["year"].to_numpy()[gradient.mask])
 assert np.allclose(gradient.compressed(), 1 / lynx.compressed() / lynx.count())
+
+
+def squared_errors(start_and_slope, table):
+    """The same sum of squares by the columns of the table as NumPy's arrays."""
+    eruptions, waiting = table["eruptions"].to_numpy(), table["waiting"].to_numpy()
+    return np.sum((waiting - start_and_slope[0] - start_and_slope[1] * eruptions) ** 2)
+
+
+compiled = wg.compile(wg.grad(squared_errors), strict=True)
+assert np.allclose(compiled(line.to_numpy(), geyser), 0.0, atol=1e-6)  # the columns are constants in its code
+geyser["waiting"] += 5.0  # each call compares what the table holds
+print("five minutes later:", compiled(line.to_numpy(), geyser).round(1))
+assert np.allclose(compiled(line.to_numpy(), geyser)[0], -10.0 * len(geyser))

@@ -230,3 +230,78 @@ def test_no_read_of_traced_objects_loses_a_derivative(make: Any, name: str) -> N
     except WengertError:
         return
     np.testing.assert_allclose(gradient, expected, rtol=1e-6, atol=1e-7)
+
+
+def _exchange_names(d: Any) -> None:
+    d.columns = ["b", "a", *d.columns[2:]]
+
+
+def _reorder_categories(d: Any) -> None:
+    d["kind"] = d["kind"].cat.reorder_categories(["q", "p"], ordered=True)
+
+
+def _rename_categories(d: Any) -> None:
+    d["kind"] = d["kind"].cat.rename_categories({"p": "q", "q": "p"})
+
+
+def _move_a_column(d: Any) -> None:
+    d.insert(0, "n", d.pop("n"))
+
+
+CHANGES: list[Any] = [
+    lambda d: d.__setitem__("a", d["a"] * 3.0 + 1.0),
+    lambda d: d.loc.__setitem__((0, "b"), 7.0),
+    lambda d: d.at.__setitem__((1, "n"), 9),
+    lambda d: d.at.__setitem__((1, "text"), "u"),
+    _reorder_categories,
+    _rename_categories,
+    _exchange_names,
+    _move_a_column,
+    lambda d: setattr(d, "index", [3, 2, 1, 0]),
+    lambda d: d.insert(0, "z", [9.0, 8.0, 7.0, 6.0]),
+    lambda d: d.__setitem__("n", d["n"] + 0.5),
+]
+
+
+@pytest.mark.parametrize("name", READS)
+@pytest.mark.filterwarnings("ignore::wengert.NotCompiledWarning")
+@pytest.mark.parametrize("changes", [CHANGES[:6], CHANGES[6:]])
+def test_compiled_code_sees_each_change_of_a_table(name: str, changes: list[Any]) -> None:
+    data, read, is_loop = table(), READS[name], name == "labels"  # loops over columns and labels run uncompiled
+    gradient_of = wg.value_and_grad(lambda x, d: np.sum(np.sin(x * read(d))))
+    compiled = wg.compile(gradient_of, strict=not is_loop, quiet=is_loop, native=False)
+    for change in [lambda d: None, *changes]:
+        change(data)
+        try:
+            weights = np.asarray(read(data))
+        except (KeyError, IndexError):  # the column has another name
+            continue
+        value, gradient = compiled(X, data)
+        assert value == pytest.approx(np.sum(np.sin(X * weights)))
+        np.testing.assert_allclose(gradient, np.cos(X * weights) * weights)
+
+
+def _writes_through_a_view(x: Any, d: Any) -> Any:
+    column = d["a"].values
+    if column.flags.writeable:  # before pandas 3
+        column[0] = x[0]
+    return np.sum(column * x)
+
+
+def _adds_a_column(x: Any, d: Any) -> Any:
+    d["twice"] = d["a"] * 2.0
+    return np.sum(d["twice"].to_numpy() * x)
+
+
+def _returns_a_column(x: Any, d: Any) -> Any:
+    return np.sum(x) * d["a"].values
+
+
+@pytest.mark.filterwarnings("ignore::wengert.NotCompiledWarning")
+@pytest.mark.parametrize("f", [_writes_through_a_view, _adds_a_column, _returns_a_column])
+def test_a_compiled_function_leaves_tables_as_the_plain_one_does(f: Any) -> None:
+    plain, own = table(), table()
+    compiled = wg.compile(f)
+    for k in range(3):
+        np.testing.assert_array_equal(compiled(X + k, own), f(X + k, plain))
+        pd.testing.assert_frame_equal(own, plain)

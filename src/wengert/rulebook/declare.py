@@ -438,7 +438,8 @@ def only_reads(*classes: type, parts: Callable[[Any], Iterable[Any]], names: Ite
     """Declare which methods and attributes of objects of these very `classes` only read, and what they can see.
 
     Where neither an object, nor its parts, nor the arguments are traced, such a read runs untraced and costs a gradient
-    one look at the parts. Any other read is traced.
+    one look at the parts. Any other read is traced. In compiled code the result is a constant, and a guard compares the
+    parts at each call.
 
     Parameters:
         *classes (type): The classes; not their subclasses.
