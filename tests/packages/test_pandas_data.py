@@ -39,6 +39,8 @@ READS = {
     "integers": lambda d: d["n"].astype(float).values,
     "categories": lambda d: (d["kind"] == "p").to_numpy() + 0.5,
     "labels": lambda d: np.array([len(name) for name in d.columns[:4]]) * 1.0,
+    "sorted": lambda d: d.sort_values("b")["a"].to_numpy(),
+    "filled": lambda d: d["a"].where(d["a"] > 1.5).shift(1).fillna(7.0).to_numpy(),
     "len": lambda d: np.arange(4.0) * len(d) + d.shape[0],
 }
 
@@ -195,20 +197,22 @@ def test_a_traced_value_in_a_table_is_found_or_refused(f: Any) -> None:
     np.testing.assert_allclose(gradient, [(f(X + h) - f(X - h)) / 2e-6 for h in steps], rtol=1e-6, atol=1e-7)
 
 
+_COMPARED = ("eq", "ne", "lt", "gt", "le", "ge", "add", "sub", "mul", "div")
 WORDS: dict[str, tuple[Any, ...]] = {
     "__getitem__": (1,), "__contains__": (0,), "astype": (object,), "get": (1,), "get_loc": (1,), "get_indexer": ([1],),
     "isin": ([2.0],), "reindex": ([0, 1],), "filter": ([0, 1],), "quantile": (0.5,),
+    "fillna": (0.0,), "between": (0.0, 2.1), "clip": (-9.0, 9.0), "drop": (1,), **dict.fromkeys(_COMPARED, (2.0,)),
 }  # fmt: skip
 """The arguments of methods that take some others than a number."""
 
 
 def _number_in(found: Any) -> Any:
-    """The sum of the numbers in a result."""
+    """The sum of the numbers in a result, without nans."""
     if isinstance(found, (pd.Series, pd.DataFrame, pd.Index)):
         found = found.to_numpy()
     if isinstance(found, (np.ndarray, list)):
         return sum([_number_in(part) for part in np.ravel(found)])
-    return found if isinstance(found, (float, np.floating)) else 0.0
+    return found if isinstance(found, (float, np.floating)) and found == found else 0.0
 
 
 @pytest.mark.parametrize("name", sorted(data_classes.READS[pd.Series].names))

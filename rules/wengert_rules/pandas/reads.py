@@ -18,11 +18,13 @@ _COMPARISONS = ["__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"]
 _READS = [
     *_OPERATORS, *_COMPARISONS, "__getitem__", "__len__", "__contains__", "__array__", "__neg__", "__invert__",
     "__abs__", "T", "array", "axes", "columns", "dtype", "dtypes", "empty", "hasnans", "index", "is_unique", "name",
-    "names", "ndim", "shape", "size", "values", "at", "iat", "iloc", "loc", "all", "any", "argsort", "astype", "copy",
-    "count", "cumsum", "duplicated", "factorize", "filter", "get", "get_indexer", "get_loc", "head", "isin", "isna",
-    "isnull", "keys", "max", "mean", "median", "min", "notna", "notnull", "nunique", "quantile", "reindex",
-    "select_dtypes", "std", "sum", "tail", "to_list", "to_numpy", "tolist", "transpose", "unique",
-    "value_counts", "var",
+    "names", "ndim", "shape", "size", "values", "at", "iat", "iloc", "loc", "abs", "add", "all", "any", "argsort",
+    "astype", "between", "clip", "copy", "corr", "count", "cov", "cumsum", "diff", "div", "drop", "drop_duplicates",
+    "dropna", "duplicated", "eq", "factorize", "fillna", "filter", "ge", "get", "get_indexer", "get_loc", "gt", "head",
+    "idxmax", "idxmin", "isin", "isna", "isnull", "keys", "le", "lt", "max", "mean", "median", "min", "mul", "ne",
+    "nlargest", "notna", "notnull", "nsmallest", "nunique", "prod", "quantile", "reindex", "reset_index",
+    "select_dtypes", "set_index", "shift", "sort_index", "sort_values", "std", "sub", "sum", "tail", "to_list",
+    "to_numpy", "tolist", "transpose", "unique", "value_counts", "var", "where",
 ]  # fmt: skip
 
 
