@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import types
 import warnings
 from typing import Any
 
@@ -101,6 +102,60 @@ def odeint_at_repeated_times(a, y):
 @case(0.4, 1.1, order=1)
 def odeint_at_its_start(a, y):
     return a * integrate.odeint(lambda y, t: -a * y, y, [0.0])
+
+
+@case(P, order=1, rtol=1e-4)
+def backward_between_the_steps(p):
+    found = integrate.solve_ivp(lambda t, y: hunt(t, y, *p), (2.0, 0.0), Y, "DOP853", dense_output=True, **EXACT)
+    return found.sol(np.array([1.5, 0.3]))
+
+
+@case(P, order=1, rtol=1e-4)
+def objects_as_args(p):
+    rates = types.SimpleNamespace(growth={"a": p[0]})
+    f = lambda t, y, rates, parts: hunt(t, y, rates.growth["a"], parts[0])
+    return integrate.solve_ivp(f, (0.0, 2.0), Y, "DOP853", TIMES, args=(rates, [p[1]]), **EXACT).y
+
+
+@pytest.mark.parametrize("method", ["RK45", "Radau", "BDF", "LSODA"])
+def test_second_derivatives_of_all_that_a_solution_has(method: str) -> None:
+    """y = a exp(-ka (t - s)): at the end, between the steps, and the time log(2)/(ka) + s at which y is a/2."""
+
+    def found(x):
+        k, a, s, t = x
+        words = {"dense_output": True, "events": lambda t, y: y[0] - a / 2, "method": method, **EXACT}
+        got = integrate.solve_ivp(lambda t, y: -k * a * y, (s, t), [a], **words)
+        return got.y[0, -1] + np.sin(got.sol((s + t) / 2)[0]) + got.t_events[0][0] * k
+
+    def closed(x):
+        k, a, s, t = x
+        y = lambda t: a * np.exp(-k * a * (t - s))
+        return y(t) + np.sin(y((s + t) / 2)) + np.log(2) / a + s * k
+
+    x = np.array([0.7, 1.3, 0.2, 2.0])
+    np.testing.assert_allclose(wg.hessian(found)(x), wg.hessian(closed)(x), rtol=1e-4, atol=1e-4)
+    direction = np.array([1.0, -0.5, 0.3, 0.2])
+    step = (closed(x + 1e-4 * direction) - 2 * closed(x) + closed(x - 1e-4 * direction)) / 1e-8
+    assert direction @ wg.hvp(found, (x,), (direction,))[0] == pytest.approx(step, rel=1e-4)
+
+
+WRONG = [{"t_eval": [0.0, 3.0]}, {"t_eval": [1.0, 0.5]}, {"first_step": 5.0}, {"args": 0.4}, {"method": "Euler"}]
+
+
+@pytest.mark.parametrize("words", [*WRONG, {"y0": 1.0}, {"fun": lambda t, y: [1 / 0]}], ids=str)
+@pytest.mark.parametrize("method", ["RK45", "LSODA"])
+def test_calls_that_scipy_refuses(method: str, words: dict[str, Any]) -> None:
+    """The same error, with the same message, as in the plain run."""
+
+    def f(p):
+        words_ = {"fun": lambda t, y, *args: -p[0] * y, "t_span": (0.0, 2.0), "y0": [1.0], "method": method, **words}
+        return integrate.solve_ivp(**words_).y[:, -1]
+
+    with pytest.raises(Exception) as plain:  # noqa: PT011
+        f(P)
+    with pytest.raises(plain.type) as traced:
+        wg.jacobian(f)(P)
+    assert str(traced.value) == str(plain.value)
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
