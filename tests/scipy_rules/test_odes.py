@@ -158,6 +158,14 @@ def test_calls_that_scipy_refuses(method: str, words: dict[str, Any]) -> None:
     assert str(traced.value) == str(plain.value)
 
 
+@case(P, order=1, rtol=1e-4)
+def masks_that_select_other_equations_at_each_stage(p):
+    def f(t, y):
+        return np.piecewise(y, [y < 1.5, y >= 1.5], [lambda y: -p[0] * y, lambda y: -p[0] * y + p[1] * (y - 1.5) ** 3])
+
+    return integrate.solve_ivp(f, (0.0, 2.0), Y, "DOP853", TIMES, **EXACT).y
+
+
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_derivatives(case: Case) -> None:
     check(case)

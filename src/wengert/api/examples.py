@@ -6,6 +6,7 @@ import operator
 import types
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from wengert.api.tangents import jvp_of_call
 from wengert.batching.axes import Examples, repeat_for_examples
 from wengert.batching.example import Program, ProgramInput, as_outer_variables, trace_program
 from wengert.batching.play import DiffersError, play_batched
-from wengert.errors import NoBatchingRuleWarning, NoPathWarning
+from wengert.errors import NoBatchingRuleWarning, NoPathWarning, WengertError
 from wengert.hooks.solver_callbacks import is_traced, order, unseen
 from wengert.recording.pullback_reads import FarReach
 from wengert.recording.recording import Recording, calling
@@ -91,11 +92,14 @@ class OnExamples:
         watching, size = active_recording(), len(batches[0])
         call = calling(watching)
         program = program._replace(sources=[ProgramInput(batch, True) for batch in batches])
-        with warnings.catch_warnings(action="ignore", category=NoBatchingRuleWarning):
-            if watching is not self._outer:
+        knows = nullcontext() if watching is not self._outer else as_outer_variables(program, watching)
+        try:
+            with warnings.catch_warnings(action="ignore", category=NoBatchingRuleWarning), knows:
                 return _batch_of(play_batched(program, size, call), size, call)
-            with as_outer_variables(program, watching):
-                return _batch_of(play_batched(program, size, call), size, call)
+        except (TypeError, ValueError) as error:
+            if isinstance(error, WengertError):
+                raise
+            raise DiffersError(str(error), None) from None  # a shape or dtype is another one for some examples
 
     def _groups_of(self, batches: Sequence[np.ndarray]) -> list[tuple[Program, np.ndarray]]:
         """Return a program for each group of examples that take the same branches; [] if there is none for some."""
