@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ def test_no_new_array_is_taken_for_the_view_of_the_old_shape(size: int, way: Any
     def f(x: Any) -> Any:
         a = x * 2.0
         a.shape = (2, size // 2)
+        gc.collect()
         new = [np.empty(1) for _ in range(200)]
         taken.extend([array for array in new if id(array) in SHADOW])
         return np.sum(a * a)
