@@ -26,6 +26,7 @@ def _warm(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Look for code from the first call on, and forget that of earlier tests."""
     derivative_code._codes_by_function.clear()
     monkeypatch.setattr(derivative_code, "WARM_CALLS", 0)
+    monkeypatch.setattr(derivative_code, "OPTIMISED_CALLS", 4)
     before = {key: np.copy(value) if key == "matrix" else value for key, value in STATE.items()}
     yield
     STATE.update(before)
@@ -125,6 +126,59 @@ def test_every_call_is_that_of_the_walks(f: Any, kind: str, monkeypatch: pytest.
         assert STATE["calls"] - calls == (f is counts)
         STATE["calls"] = calls
         np.testing.assert_allclose(found, _by_walks(f, kind, x, monkeypatch), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["hessian", "hvp", "vhp", "jacobian"])
+@pytest.mark.parametrize("f", [rosenbrock, reads_outside, keywords, powers])
+def test_code_rounds_as_before_it_is_optimised(f: Any, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(derivative_code, "OPTIMISED_CALLS", 1 << 30)
+    derivative = _closed_kinds(f)[kind]
+    plain = [derivative(X + 0.1 * step) for step in range(6)]
+    monkeypatch.setattr(derivative_code, "OPTIMISED_CALLS", 0)
+    for step, expected in enumerate(plain):
+        np.testing.assert_array_equal(derivative(X + 0.1 * step), expected)
+    if kind != "jacobian":  # which is of a function of its own
+        (codes,) = derivative_code._codes_by_function[f.__code__].values()
+        assert len(codes.optimised) == 1
+
+
+@pytest.mark.parametrize("make", [wg.hvp, wg.vhp])
+def test_products_of_many_numbers(make: Any) -> None:
+    """The optimised code computes in buffers that it keeps: no result may be one of them."""
+    x, v, scale = np.linspace(0.5, 1.5, 100_000), np.cos(np.arange(100_000.0)), [2.0]
+    before = x.copy(), v.copy()
+
+    def f(x: Any) -> Any:
+        return np.sum(scale[0] * x**4 + x[::-1] * x)
+
+    found = []
+    for step in range(6):
+        scale[0] = 2.0 + step
+        found.append(make(f, x + 0.01 * step, v))
+    for step, product in enumerate(found):
+        expected = 12 * (2.0 + step) * (x + 0.01 * step) ** 2 * v + 2 * v[::-1]
+        np.testing.assert_allclose(product, expected, rtol=1e-12, atol=1e-12)
+        product[:] = 0.0
+    np.testing.assert_allclose(make(f, x, v), 84.0 * x**2 * v + 2 * v[::-1], rtol=1e-12, atol=1e-12)
+    np.testing.assert_array_equal((x, v), before)
+    codes = derivative_code._codes_by_function[f.__code__][make, (0,)]
+    assert len(codes.optimised) == 1
+
+
+def test_an_error_of_the_function_stays_its_own() -> None:
+    def f(x: Any) -> Any:
+        if STATE["n"] == 3:
+            raise KeyError("three")
+        return np.sum(x**3)
+
+    second = wg.hessian(f)
+    for step in range(12):
+        STATE["n"] = 3 if step in (1, 4, 7, 10) else 2
+        if STATE["n"] == 3:
+            with pytest.raises(KeyError, match="three"):
+                second(X)
+        else:
+            np.testing.assert_allclose(second(X), np.diag(6 * X))
 
 
 def test_hessians_are_those_of_differences() -> None:

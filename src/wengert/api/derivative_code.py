@@ -28,12 +28,14 @@ from wengert.values.settings import SETTINGS
 
 WARM_CALLS = 40
 """Small derivatives by walks before keys are looked up: generating code takes about as long as these."""
+OPTIMISED_CALLS = 1000
+"""Small derivatives before code is optimised: to load the compiler takes about as long as these."""
 COUNTED_TWICE = 1 << 10
 """A derivative of so many numbers counts as two such calls, one of more as more."""
 MOST_KEYS, MOST_CALLS, MOST_NUMBERS = 8, 200, 1 << 12
 """The most keys that are noted for one derivative; the most recorded calls, and numbers in an array, of a key."""
-MOST_INPUTS, MOST_RESULTS = 1 << 15, 1 << 20
-"""The most numbers that a derivative by code has and gives: it keeps what it computes to its end, in new memory."""
+MOST_INPUTS, MOST_RESULTS = 1 << 17, 1 << 20
+"""The most numbers that a derivative by code has and gives: it keeps buffers for what it computes."""
 NEVER = -1 << 62
 """The number of calls of a derivative for which no code can be made."""
 _TOLD_BY_VALUE = (int, bool, str, types.NoneType, types.EllipsisType, type)
@@ -51,6 +53,7 @@ class DerivativeCodes:
         self.make, self.single, self.version, self.calls = make, single, rules.version, 0
         self.codes: dict[Any, Callable[..., Any] | None] = {}
         self.noted: set[Any] = set()
+        self.optimised: set[Any] = set()
 
     def learn(self, calls: RecordedCalls, directions: tuple[Any, ...], value: Any) -> None:
         """Generate the code for calls that are met again, if it reproduces the `value` of the walks."""
@@ -64,6 +67,19 @@ class DerivativeCodes:
         if not calls.compute_alone():
             self.calls = NEVER
             return
+        self.codes[calls.key] = self._code_of(calls, directions, value)
+
+    def improve(self, calls: RecordedCalls, directions: tuple[Any, ...], value: Any) -> None:
+        """Optimise the code that gave this `value`, once it has run so often that this pays."""
+        if self.calls > OPTIMISED_CALLS and calls.key not in self.optimised:
+            self.optimised.add(calls.key)
+            code = self._code_of(calls, directions, value, optimises=True)
+            self.codes[calls.key] = code or self.codes[calls.key]
+
+    def _code_of(
+        self, calls: RecordedCalls, directions: tuple[Any, ...], value: Any, optimises: bool = False
+    ) -> Callable[..., Any] | None:
+        """Return code that reproduces the `value` of a derivative; None if there is none."""
         given = [*map(np.array, calls.xs)], calls.constants, directions
 
         def derived(xs: Any, constants: Any, directions: Any) -> Any:
@@ -73,12 +89,13 @@ class DerivativeCodes:
             return call(unwrapped(self.make(f, 0 if self.single else tuple(range(len(xs))))), *xs)
 
         try:
-            code = DerivativeCodes.tape_of(derived, given, derived).compile()
+            tape = DerivativeCodes.tape_of(derived, given, derived)
+            code: Callable[..., Any] = (tape.optimise(exact=True) if optimises else tape).compile()
         except WengertError:
-            return
+            return None
         found = _run(code, *given)
-        if found is not None and _agree(found, value) and _is_general(code, derived, given):
-            self.codes[calls.key] = code
+        is_right = found is not None and _agree(found, value) and _is_general(code, derived, given)
+        return code if is_right else None
 
 
 _codes_by_function: weakref.WeakKeyDictionary[types.CodeType, dict[Any, DerivativeCodes]] = weakref.WeakKeyDictionary()
@@ -126,7 +143,11 @@ class CodedCall:
 
         work = DerivativeRequest(under_name, args, {}, self.places, False, False)
         linear = linearize_call(work, backward, is_done=lambda: self.value is not None)
-        return None if self.value is not None else linear[:3]
+        if self.value is None:
+            return linear[:3]
+        assert self.calls is not None
+        self.codes.improve(self.calls, self.directions, self.value)
+        return None
 
     def call_function(self, *args: Any) -> Any:
         """Return the value of the function, or if there is code an argument."""
