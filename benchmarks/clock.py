@@ -15,7 +15,7 @@ def medians(works: Mapping[Any, Callable[[], object]], repeats: int) -> dict[Any
     counts = {}
     for name, work in works.items():
         first = seconds(work, 1)
-        taken = seconds(work, max(1, round(WARM_UP / first)))
+        taken = min([seconds(work, max(1, round(WARM_UP / first))) for _ in range(3)])  # one may make code
         counts[name] = max(1, round(SAMPLE / taken))
     times: dict[Any, list[float]] = {name: [] for name in works}
     for _ in range(repeats):

@@ -165,6 +165,30 @@ def test_products_of_many_numbers(make: Any) -> None:
     assert len(codes.optimised) == 1
 
 
+def few_rows(x: Any, w: Any) -> Any:
+    a = STATE["scale"] * w
+    return np.stack([np.dot(np.sort(x), a), np.max(x * a) * x[3], np.sum(np.cumsum(np.where(x > 0, x**3, a)))])[None]
+
+
+def with_stores(x: Any, w: Any) -> Any:
+    y = np.zeros((2, 2))
+    y[0] = np.tanh(x[:2]) * x[2]
+    y[1, 0] = np.linalg.norm(x) + w[STATE["n"]]
+    return y.T
+
+
+@pytest.mark.parametrize("argnums", [0, (0, 1), (1, 0)])
+@pytest.mark.parametrize("f", [few_rows, with_stores])
+def test_few_rows_are_those_of_walks_for_each(f: Any, argnums: Any) -> None:
+    """The code computes all rows at once; `jacrev` takes a walk for each."""
+    jacobian, x, w = wg.jacobian(f, argnums), np.cos(np.arange(16.0)), np.linspace(-1, 1, 16)
+    for step in range(12):
+        STATE["scale"], STATE["n"] = 2.0 + step % 3, 2 + step // 6
+        at = x + 0.3 * step, w * (1 + step)
+        found, expected = jacobian(*at), wg.jacrev(f, argnums)(*at)
+        _same(found, expected)
+
+
 def test_an_error_of_the_function_stays_its_own() -> None:
     def f(x: Any) -> Any:
         if STATE["n"] == 3:

@@ -188,11 +188,14 @@ class Basis:
         return parts[0] + 1j * parts[1] if len(parts) > 1 else parts[0]
 
 
-def by_cheaper_mode(call: JacobianCall) -> JacobianBlocks:
-    """Compute the blocks by the mode that takes less time, judged by the sizes; the function runs once."""
+def by_cheaper_mode(call: JacobianCall, at_once: bool = False) -> JacobianBlocks:
+    """Compute the blocks by the mode that takes less time, judged by the sizes; the function runs once.
+
+    `at_once`: compute all rows in one walk back.
+    """
     if _count_columns(call) == 1:
         return by_columns(call)
-    return by_cheaper_pass(call, *vjp_and_jvp_of_call(*call.request))
+    return by_cheaper_pass(call, *vjp_and_jvp_of_call(*call.request), at_once)
 
 
 def _count_columns(call: JacobianCall) -> int:
@@ -200,10 +203,12 @@ def _count_columns(call: JacobianCall) -> int:
     return sum([x.size * (1 + is_complex(x)) for x in call.xs])
 
 
-def by_cheaper_pass(call: JacobianCall, y: Any, push: Any, pullback: Any, aux: Any) -> JacobianBlocks:
+def by_cheaper_pass(
+    call: JacobianCall, y: Any, push: Any, pullback: Any, aux: Any, at_once: bool = False
+) -> JacobianBlocks:
     """Compute the blocks of a call that has run by the pass that takes less time."""
     if COLUMNS_PER_ROW * sum([np.size(leaf) for _, leaf in leaves(y)]) < _count_columns(call):
-        return blocks_of_rows(call, y, pullback, aux)
+        return blocks_of_rows(call, y, pullback, aux, at_once)
     return by_pushforward(call, y, push, aux)
 
 
@@ -219,20 +224,22 @@ def by_rows(call: JacobianCall) -> JacobianBlocks:
     return blocks_of_rows(call, *vjp_of_call(*call.request))
 
 
-def blocks_of_rows(call: JacobianCall, y: Any, pullback: Callable[[Any], Any], aux: Any) -> JacobianBlocks:
+def blocks_of_rows(
+    call: JacobianCall, y: Any, pullback: Callable[[Any], Any], aux: Any, at_once: bool = False
+) -> JacobianBlocks:
     """Compute the blocks by the pullback of a call."""
     ys = call.check_result(y)
     basis = Basis(ys, [is_complex(leaf) and not call.options.holomorphic for leaf in ys])
-    rows = list(zip(_cotangents_of_basis(pullback, y, basis), call.xs, strict=True))
+    rows = list(zip(_cotangents_of_basis(pullback, y, basis, at_once), call.xs, strict=True))
     blocks = [[_in_block_shape(basis.part(row, j), spec, x) for row, x in rows] for j, spec in enumerate(ys)]
     return JacobianBlocks(y, aux, ys, blocks)
 
 
-def _cotangents_of_basis(pullback: Callable[[Any], Any], y: Any, basis: Basis) -> list[Any]:
+def _cotangents_of_basis(pullback: Callable[[Any], Any], y: Any, basis: Basis, at_once: bool) -> list[Any]:
     """Return the cotangents of the arguments' leaves for all seeds of a basis, each with an axis for these in front."""
     seeds = basis.vectors()
     form = mirror(y, itself)
-    if basis.size >= ROWS_FOR_VMAP and active_recording() is None:
+    if at_once or (basis.size >= ROWS_FOR_VMAP and active_recording() is None):
         with warnings.catch_warnings(action="ignore", category=NoBatchingRuleWarning):  # the user did not ask for vmap
             cotangents = vmap(pullback)(with_held_leaves(form, seeds))
         return [leaf for part in cotangents for _, leaf in leaves(part)]

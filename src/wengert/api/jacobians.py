@@ -250,11 +250,23 @@ def _gradient_or_rows(f: Callable[..., Any], options: Options) -> Callable[..., 
     return rows
 
 
+def _jacobian_at_once(f: Callable[..., Any], argnums: Argnums) -> Callable[..., Any]:
+    """Return `jacobian(f, argnums)` with all rows in one walk back, to generate code from."""
+
+    def at_once(*args: Any) -> Any:
+        call = JacobianCall(f, args, {}, Options(argnums))
+        y, _, _, blocks = by_cheaper_mode(call, at_once=True)
+        return call.nested(y, blocks)
+
+    return at_once
+
+
 def _by_code_when_warm(
     make: Callable[..., Any], f: Callable[..., Any], argnums: Argnums, in_general: Callable[..., Any]
 ) -> Callable[..., Any]:
     """Return `in_general`, a Jacobian or Hessian, as a function that computes it by generated code if there is some."""
     function, options = unwrapped(f), Options(argnums)
+    traced = _jacobian_at_once if make is jacobian else make
 
     def rows_of(args: tuple[Any, ...], y: Any, pullback: Callable[[Any], Any]) -> Any:
         call = JacobianCall(function, args, {}, options)
@@ -262,7 +274,7 @@ def _by_code_when_warm(
 
     @functools.wraps(f)
     def by_code(*args: Any, **kwargs: Any) -> Any:
-        coded = None if kwargs else warm_call(make, function, argnums, args)
+        coded = None if kwargs else warm_call(traced, function, argnums, args)
         if coded is None:
             return in_general(*args, **kwargs)
         if make is jacobian:
