@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import os
+import sys
 import threading
+import types
 from pathlib import Path
 from typing import Any
 
@@ -170,3 +173,16 @@ def test_questions_by_computed_strings_run_uncompiled(tmp_path: Path, monkeypatc
     compiled = wg.compile(f)
     assert [compiled(x) for x in (2.0, 3.0, 4.0)] == [f(x) for x in (2.0, 3.0, 4.0)] == [28.0, 45.0, 84.0]
     assert "other arguments than constant strings" in compiled.explain()
+
+
+@pytest.mark.parametrize("asked", [("looked_up",), (".", "looked_up")])
+def test_a_module_that_another_replaces(asked: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    def f(x: float) -> float:
+        return x * importlib.import_module(*asked).rate
+
+    g = wg.compile(f)
+    for rate in (3.0, 4.0, 5.0):
+        module = types.ModuleType("named_otherwise" if rate == 5.0 else "looked_up")
+        vars(module)["rate"] = rate
+        monkeypatch.setitem(sys.modules, "looked_up", module)
+        assert g(2.0) == f(2.0) == 2.0 * rate

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import _thread
-import importlib
+import importlib.util
 import logging
 import os
-import types
 from collections.abc import Callable
 from typing import Any
 
 from wengert.compiling.watched.outer_reads import Reads
-from wengert.compiling.watched.read_hooks import watch_import
+from wengert.compiling.watched.read_hooks import guard_modules
 from wengert.hooks.search import search
-from wengert.recording.recording import STATE, silent
+from wengert.recording.recording import silent
 from wengert.values.identity_set import Functions
 
 _LOOKUPS = Functions(importlib.import_module, logging.getLogger)
@@ -36,11 +35,16 @@ def watched_answer(f: Any, reads: Reads) -> Callable[..., Any]:
         if {*map(type, asked)} - {str, type(None)} or search(reads.recording, asked):
             reads.give_up(f"it calls {f.__qualname__} with other arguments than constant strings")
             return found
-        if type(found) is types.ModuleType:
-            watch_import(found, found.__name__, STATE.site)
+        if f is importlib.import_module:
+            guard_modules(reads, {_full_name(*args, **kwargs)})
         if f in _LOOKUPS:
             return reads.read(found, reads.pin(found))
         given = [*map(repr, args), *[f"{name}={value!r}" for name, value in kwargs.items()]]
         return reads.read(found, f"{reads.pin(f)}({', '.join(given)})")
 
     return call
+
+
+def _full_name(name: str, package: str | None = None) -> str:
+    """Return the name without leading dots of a module that `import_module` looks up."""
+    return importlib.util.resolve_name(name, package)

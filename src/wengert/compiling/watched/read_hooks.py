@@ -87,13 +87,18 @@ def watch_import(value: Any, name: str, site: Site | None) -> Any:
     """Guard that a module which the code imports is still the one of its name."""
     reads = reads_at(site)
     if reads is not None and not is_library_namespace(sys._getframe(1).f_globals):
-        modules = reads.pin(sys.modules, "sys.modules")
-        for full in {name, value.__name__}:
-            if full in sys.modules:
-                reads.guard_is(f"{modules}[{full!r}]", sys.modules[full], full)
-            else:
-                reads.give_up(f"it imports {name}")
+        guard_modules(reads, {name, value.__name__})
     return value
+
+
+def guard_modules(reads: Reads, names: set[str]) -> None:
+    """Guard that the modules of these names are still the same, or give up."""
+    modules = reads.pin(sys.modules, "sys.modules")
+    for name in names:
+        if name in sys.modules:
+            reads.guard_is(f"{modules}[{name!r}]", sys.modules[name], name)
+        else:
+            reads.give_up(f"it imports {name}")
 
 
 def _watch_import_from(module: Any, value: Any, name: str, site: Site | None) -> Any:
