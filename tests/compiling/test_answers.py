@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.machinery
 import os
 import sys
 import threading
@@ -186,3 +187,29 @@ def test_a_module_that_another_replaces(asked: tuple[str, ...], monkeypatch: pyt
         vars(module)["rate"] = rate
         monkeypatch.setitem(sys.modules, "looked_up", module)
         assert g(2.0) == f(2.0) == 2.0 * rate
+
+
+class WithSpecClass:
+    spec_class = importlib.machinery.ModuleSpec
+
+
+def test_a_module_that_is_loaded_in_the_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python loads it by functions that are instrumented here, as the code reads their class."""
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "loaded_in_trace.py").write_text("rate = 3.0\n")
+
+    def f(x: float) -> float:
+        assert WithSpecClass.spec_class.parent is not None
+        return x * importlib.import_module("loaded_in_trace").rate
+
+    g = wg.compile(f)
+    assert [g(1.0), g(2.0)] == [3.0, 6.0]
+    assert "runs uncompiled" not in g.explain()
+    vars(sys.modules["loaded_in_trace"])["rate"] = 4.0
+    assert g(2.0) == f(2.0) == 8.0
+    other = sys.modules["loaded_in_trace"] = types.ModuleType("loaded_in_trace")
+    vars(other)["rate"] = 5.0
+    assert g(2.0) == f(2.0) == 10.0
+    del sys.modules["loaded_in_trace"]
+    assert g(2.0) == f(2.0) == 6.0
+    del sys.modules["loaded_in_trace"]

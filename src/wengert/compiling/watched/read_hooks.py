@@ -18,6 +18,7 @@ from wengert.compiling.watched.outer_reads import MEMORY_ATTRIBUTES, Reads, give
 from wengert.compiling.watched.trusted import (
     belongs_to_user,
     is_engine_code,
+    is_import_system,
     is_library_namespace,
     is_own_or_library_code,
 )
@@ -32,9 +33,12 @@ from wengert.values.sites import Site
 
 
 def _reads_of(frame: types.FrameType, site: Site | None) -> Reads | None:
-    """Return `reads_at` for a read in a frame; give up if user code reads where nothing is recorded."""
+    """Return `reads_at` for a read in a frame; give up if user code reads where nothing is recorded.
+
+    What Python reads to load a module there is read in the first call only: an imported module is not loaded again.
+    """
     reads = reads_at(site)
-    if reads is None and not is_own_or_library_code(frame):
+    if reads is None and not is_own_or_library_code(frame) and not is_import_system(frame):
         _give_up_on_silenced(frame)
     return reads
 

@@ -28,6 +28,7 @@ LIBRARY_ONLY = {
 }  # fmt: skip
 """Modules of the standard library that these may call, but user code may not; its reads of their state are guarded."""
 LIBRARY_MODULES = TRUSTED_LIBRARIES | LIBRARY_ONLY
+_IMPORT_SYSTEM = [vars(sys.modules[name]) for name in ("_frozen_importlib", "_frozen_importlib_external")]
 RULES_FOLDER = f"{os.sep}wengert_rules{os.sep}"
 
 
@@ -90,6 +91,11 @@ def is_own_or_library_code(frame: types.FrameType) -> bool:
 def is_root_of_trace(frame: types.FrameType) -> bool:
     """Whether a frame is that of `trace_watched`, which calls the traced function."""
     return frame.f_code.co_name == "trace_watched" and is_ours(frame)
+
+
+def is_import_system(frame: types.FrameType) -> bool:
+    """Whether a frame runs code by which Python itself loads modules, once in a process."""
+    return any([frame.f_globals is space for space in _IMPORT_SYSTEM])
 
 
 def uninstrumented_library(frame: types.FrameType | None) -> str | None:
