@@ -16,13 +16,14 @@ from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import slot_of
 from wengert.values.data_classes import READS
 from wengert.values.names import lookup
-from wengert.values.specs import elements
 
 _SINGLE = {
     str, bytes, int, bool, float, complex, type(None), type(...), type(NotImplemented), type, range, np.float64,
     np.int64, np.bool_, np.datetime64, np.timedelta64, type(np.dtype(float)), type(np.dtype(int)),
 }  # fmt: skip
 """Types of objects that hold no others."""
+_WITHOUT_NUMBERS = {str, bytes, type(None)}
+"""Types of objects that are no variables."""
 NOT_READ: Any = object()
 """The result where a traced value is read, or where nobody knows: the library's code is traced."""
 
@@ -86,8 +87,12 @@ def _is_known_and_untraced(recording: Recording, thing: Any) -> bool:
 
 
 def _are_untraced_elements(recording: Recording, array: np.ndarray) -> bool:
-    items = elements(array) if array.dtype.char == "O" else [array]
-    return {*map(type, items)} <= _SINGLE and not any([id(a) in SHADOW or id(a) in recording.texts for a in items])
+    items = array.ravel().tolist() if array.dtype.char == "O" else [array]
+    types_of_items = {*map(type, items)}
+    are_texts = bool(recording.texts) and not recording.texts.keys().isdisjoint(map(id, items))
+    if are_texts or not types_of_items <= _SINGLE:
+        return False
+    return types_of_items <= _WITHOUT_NUMBERS or SHADOW.keys().isdisjoint(map(id, items))
 
 
 def run_untraced(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
