@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tiers import CAPS, MANY, Case, Times, battery, cases_of, chosen, parts_of
+from tiers import CAPS, LONGEST, MANY, Case, Times, battery, cases_of, chosen, parts_of
 
 TESTS = Path(__file__).parent
 HANGS = 900
@@ -96,7 +96,7 @@ class Tier:
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         """Leave out each function of which one case takes more than the tier has time for."""
-        left = [] if self.is_named else [item for item in items if self.times.of_one(*_of(item)) > self.cap]
+        left = [] if self.is_named else [item for item in items if self.times.of_one(*_of(item)) > LONGEST[self.name]]
         if left:
             config.hook.pytest_deselected(items=left)
             items[:] = [item for item in items if item not in {*left}]

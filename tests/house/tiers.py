@@ -21,6 +21,8 @@ import pytest
 
 CAPS = {"fast": 0.04, "default": 1.5, "all": math.inf}
 """Seconds that a test function may take in each tier."""
+LONGEST = {"fast": 0.04, "default": 3.0, "all": math.inf}
+"""Seconds that one case may take in each tier."""
 MANY = 20
 """Cases from which on a function is a battery."""
 PART = 2.0

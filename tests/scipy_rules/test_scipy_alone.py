@@ -16,4 +16,5 @@ TABLES = [path.stem for path in sorted(Path(__file__).parent.glob("samples_*.py"
 def test_the_derivative_of_each_rule_runs_without_the_package(table: str) -> None:
     samples = importlib.import_module(table)
     first = {sample.f: sample for sample in reversed(samples.SAMPLES)}
-    assert check_alone([*first.values(), *getattr(samples, "TRACED", [])[:20]])
+    taken = [*first.values(), *getattr(samples, "TRACED", [])[:20]]
+    assert not taken or check_alone(taken)
