@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.machinery
+import logging
 import os
 import sys
 import threading
@@ -187,6 +188,17 @@ def test_a_module_that_another_replaces(asked: tuple[str, ...], monkeypatch: pyt
         vars(module)["rate"] = rate
         monkeypatch.setitem(sys.modules, "looked_up", module)
         assert g(2.0) == f(2.0) == 2.0 * rate
+
+
+def test_a_logger_that_another_replaces(monkeypatch: pytest.MonkeyPatch) -> None:
+    def f(x: float) -> float:
+        return x * logging.getLogger("asked_for").level
+
+    g = wg.compile(f)
+    for level in (10, 20, 30):
+        own = logging.Logger("asked_for", level)
+        monkeypatch.setitem(logging.root.manager.loggerDict, "asked_for", own)
+        assert g(2.0) == f(2.0) == 2.0 * level
 
 
 class WithSpecClass:

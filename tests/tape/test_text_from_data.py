@@ -142,7 +142,7 @@ PLACES = [
 
 
 def _checked(source: str, name: str = "") -> None:
-    """Only imports, the class of the error, the function and a helper of its; no name and no attribute from the data."""
+    """Only imports, the class of the error, the function and its helper; no name and no attribute from the data."""
     tree = ast.parse(source)
     for node in ast.walk(tree):
         assert not (isinstance(node, ast.Name) and node.id == "PWNED")

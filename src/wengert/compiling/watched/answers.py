@@ -35,12 +35,13 @@ def watched_answer(f: Any, reads: Reads) -> Callable[..., Any]:
         if {*map(type, asked)} - {str, type(None)} or search(reads.recording, asked):
             reads.give_up(f"it calls {f.__qualname__} with other arguments than constant strings")
             return found
+        given = [*map(repr, args), *[f"{name}={value!r}" for name, value in kwargs.items()]]
+        question = f"{reads.pin(f)}({', '.join(given)})"
         if f is importlib.import_module:
             guard_modules(reads, {_full_name(*args, **kwargs)})
-        if f in _LOOKUPS:
-            return reads.read(found, reads.pin(found))
-        given = [*map(repr, args), *[f"{name}={value!r}" for name, value in kwargs.items()]]
-        return reads.read(found, f"{reads.pin(f)}({', '.join(given)})")
+        elif f is logging.getLogger:
+            reads.guard_is(question, found)
+        return reads.read(found, reads.pin(found) if f in _LOOKUPS else question)
 
     return call
 
