@@ -139,10 +139,13 @@ def test_second_derivatives_of_all_that_a_solution_has(method: str) -> None:
     assert direction @ wg.hvp(found, (x,), (direction,))[0] == pytest.approx(step, rel=1e-4)
 
 
-WRONG = [{"t_eval": [0.0, 3.0]}, {"t_eval": [1.0, 0.5]}, {"first_step": 5.0}, {"args": 0.4}, {"method": "Euler"}]
+WRONG: dict[str, dict[str, Any]] = {
+    "late times": {"t_eval": [0.0, 3.0]}, "times backward": {"t_eval": [1.0, 0.5]}, "long first step": {"first_step": 5.0},
+    "args": {"args": 0.4}, "method": {"method": "Euler"}, "number": {"y0": 1.0}, "error": {"fun": lambda t, y: [1 / 0]},
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("words", [*WRONG, {"y0": 1.0}, {"fun": lambda t, y: [1 / 0]}], ids=str)
+@pytest.mark.parametrize("words", WRONG.values(), ids=WRONG)
 @pytest.mark.parametrize("method", ["RK45", "LSODA"])
 def test_calls_that_scipy_refuses(method: str, words: dict[str, Any]) -> None:
     """The same error, with the same message, as in the plain run."""
