@@ -140,8 +140,9 @@ def test_second_derivatives_of_all_that_a_solution_has(method: str) -> None:
 
 
 WRONG: dict[str, dict[str, Any]] = {
-    "late times": {"t_eval": [0.0, 3.0]}, "times backward": {"t_eval": [1.0, 0.5]}, "long first step": {"first_step": 5.0},
-    "args": {"args": 0.4}, "method": {"method": "Euler"}, "number": {"y0": 1.0}, "error": {"fun": lambda t, y: [1 / 0]},
+    "late times": {"t_eval": [0.0, 3.0]}, "times backward": {"t_eval": [1.0, 0.5]}, "number": {"y0": 1.0},
+    "long first step": {"first_step": 5.0}, "args": {"args": 0.4}, "method": {"method": "Euler"},
+    "error": {"fun": lambda t, y: [1 / 0]},
 }  # fmt: skip
 
 
