@@ -76,12 +76,11 @@ class Content:
 
     def __init__(self, table: Any) -> None:
         self._kept = _content(table)
-        self._objects = [
-            [*array.flat] for array in _arrays_of(table) if array.dtype.hasobject
-        ]  # so that ids stay theirs
+        of_objects = [array for array in _arrays_of(table) if array.dtype.hasobject]
+        self._objects = [[*array.flat] for array in of_objects]  # alive, so that no other object gets their ids
 
     def is_that_of(self, table: Any) -> bool:
-        """Whether this is the content of `table`; an object that was replaced by an equal one is another content."""
+        """Whether this is what `table` holds; an object that was replaced by an equal one is another content."""
         return bool(_content(table) == self._kept)
 
 
