@@ -32,7 +32,6 @@ influence = wg.grad(slope)(geyser)  # a DataFrame: what the slope would be more,
 apart = geyser["eruptions"] - geyser["eruptions"].mean()
 assert np.allclose(influence["waiting"], apart / (apart**2).sum())
 print(influence.assign(both=influence.abs().sum(axis=1)).nlargest(3, "both").round(4))
-
 pelts = xr.Dataset(pd.read_csv(data / "lynx_hare.csv", index_col="year")).to_dataarray("animal")
 
 
@@ -52,14 +51,9 @@ print("years left out", pelts["year"].to_numpy()[gradient.mask])
 assert np.allclose(gradient.compressed(), 1 / lynx.compressed() / lynx.count())
 
 
-def squared_errors(start_and_slope, table):
-    """The same sum of squares by the columns of the table as NumPy's arrays."""
-    eruptions, waiting = table["eruptions"].to_numpy(), table["waiting"].to_numpy()
-    return np.sum((waiting - start_and_slope[0] - start_and_slope[1] * eruptions) ** 2)
+def squared_errors(line, table):
+    return np.sum((table["waiting"].to_numpy() - line[0] - line[1] * table["eruptions"].to_numpy()) ** 2)
 
 
-compiled = wg.compile(wg.grad(squared_errors), strict=True)
-assert np.allclose(compiled(line.to_numpy(), geyser), 0.0, atol=1e-6)  # the columns are constants in its code
-geyser["waiting"] += 5.0  # each call compares what the table holds
-print("five minutes later:", compiled(line.to_numpy(), geyser).round(1))
-assert np.allclose(compiled(line.to_numpy(), geyser)[0], -10.0 * len(geyser))
+compiled = wg.compile(wg.grad(squared_errors), strict=True)  # columns are constants, and compared at each call
+print("by compiled code:", *[compiled(line.to_numpy(), table).round(1) + 0.0 for table in (geyser, geyser + 5.0)])
