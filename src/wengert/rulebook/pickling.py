@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import os
 import pickle
+import secrets
 import types
 from collections.abc import Callable
 from functools import lru_cache
@@ -26,11 +28,19 @@ def pack(f: Callable[..., Any]) -> bytes:
     are the user's rules: those of importable functions, which any code may call, and of functions pickled by value.
     """
     included = [rule for rule in _users() if all(map(import_path, rule.targets))]
-    code, met = _pickled((f, included))
+    code, met = _pickled((f, included, _this_process()))
     while met:
         included += met
-        code, met = _pickled((f, included))
+        code, met = _pickled((f, included, _this_process()))
     return code
+
+
+def _this_process() -> tuple[str, int]:
+    """Return what no other process has, on this machine or another; one that was forked has another number."""
+    return _TOKEN, os.getpid()
+
+
+_TOKEN = secrets.token_hex(8)
 
 
 def _users() -> list[Rule]:
@@ -38,7 +48,7 @@ def _users() -> list[Rule]:
     return [*dict.fromkeys(rule for rule in map(rules.get, rules) if rule and not is_at_caller(rule.where))]
 
 
-def _pickled(whole: tuple[Any, list[Rule]]) -> tuple[bytes, list[Rule]]:
+def _pickled(whole: tuple[Any, list[Rule], tuple[str, int]]) -> tuple[bytes, list[Rule]]:
     """Pickle a function and rules; return the bytes, and the user's rules of further functions pickled by value."""
     import cloudpickle  # installed with Dask; its import takes 20 ms
 
@@ -62,17 +72,21 @@ def _pickled(whole: tuple[Any, list[Rule]]) -> tuple[bytes, list[Rule]]:
 
 
 def unpacked(code: bytes) -> Any:
-    """Unpickle a function and declare its rules here. In one process, the same bytes return the same function."""
-    f, given = _loaded(code)
+    """Unpickle a function and declare its rules here. In one process, the same bytes return the same function.
+
+    Rules of this very process stay: the bodies in the bytes are copies, with globals of their own.
+    """
+    f, given, process = _loaded(code)
     for rule in given:
-        _declare_from_pickle(rule)
+        if process != _this_process() or not all([target in rules for target in rule.targets]):
+            _declare_from_pickle(rule)
     return f
 
 
 @lru_cache(maxsize=16)
-def _loaded(code: bytes) -> tuple[Any, list[Rule]]:
+def _loaded(code: bytes) -> tuple[Any, list[Rule], tuple[str, int]]:
     try:
-        found: tuple[Any, list[Rule]] = pickle.loads(code)
+        found: tuple[Any, list[Rule], tuple[str, int]] = pickle.loads(code)
     except ModuleNotFoundError as error:
         error.add_note(
             "The function reads from this module, which the process that runs it cannot import. Install the module "
