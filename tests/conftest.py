@@ -128,7 +128,7 @@ def _of(item: pytest.Item) -> tuple[Path, str]:
 
 
 def _processor_seconds() -> float:
-    """What this process and its children have taken: the same on a machine that others use too."""
+    """Return the processor time of this process and its children, which other processes change less than wall time."""
     return sum(os.times()[:4])
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from alone import check_alone
 
-TABLES = [path.stem for path in sorted(Path(__file__).parent.glob("samples_*.py"))]
+FILES = [path.stem for path in sorted(Path(__file__).parent.glob("samples_*.py"))]
+TABLES = [name for name in FILES if importlib.import_module(name).SAMPLES]
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -16,5 +17,4 @@ TABLES = [path.stem for path in sorted(Path(__file__).parent.glob("samples_*.py"
 def test_the_derivative_of_each_rule_runs_without_the_package(table: str) -> None:
     samples = importlib.import_module(table)
     first = {sample.f: sample for sample in reversed(samples.SAMPLES)}
-    taken = [*first.values(), *getattr(samples, "TRACED", [])[:20]]
-    assert not taken or check_alone(taken)
+    assert check_alone([*first.values(), *getattr(samples, "TRACED", [])[:20]])

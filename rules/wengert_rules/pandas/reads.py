@@ -36,6 +36,7 @@ def parts_of_table(table):
 
 
 def parts_of_array(array):
+    """The elements, their dtype (with its time zone) and the frequency of dates, if any."""
     return array._ndarray, repr(array.dtype), getattr(array, "_freq", None) and repr(array._freq)
 
 

@@ -16,6 +16,7 @@ from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import slot_of
 from wengert.values.data_classes import READS
 from wengert.values.names import lookup
+from wengert.values.specs import elements
 
 _SINGLE = {
     str, bytes, int, bool, float, complex, type(None), type(...), type(NotImplemented), type, range, np.float64,
@@ -23,7 +24,7 @@ _SINGLE = {
 }  # fmt: skip
 """Types of objects that hold no others."""
 _WITHOUT_NUMBERS = {str, bytes, type(None)}
-"""Types of objects that are no variables."""
+"""Types of objects that are never traced values."""
 NOT_READ: Any = object()
 """The result where a traced value is read, or where nobody knows: the library's code is traced."""
 
@@ -54,6 +55,11 @@ def are_data(recording: Recording | None, things: Iterable[Any]) -> bool:
     if recording is None or not are_untraced(recording, things):
         return False
     return recording.reads is None or recording.reads.tables.hold(things)
+
+
+def is_data_table(recording: Recording | None, thing: Any) -> bool:
+    """Whether a thing is an object of a declared class of which `are_data` holds."""
+    return type(thing) in READS and are_data(recording, (thing,))
 
 
 def are_untraced(recording: Recording | None, things: Iterable[Any]) -> bool:
@@ -87,10 +93,11 @@ def _is_known_and_untraced(recording: Recording, thing: Any) -> bool:
 
 
 def _are_untraced_elements(recording: Recording, array: np.ndarray) -> bool:
-    items = array.ravel().tolist() if array.dtype.char == "O" else [array]
+    if array.dtype.char != "O":  # the objects stand in records
+        return False
+    items = elements(array)
     types_of_items = {*map(type, items)}
-    are_texts = bool(recording.texts) and not recording.texts.keys().isdisjoint(map(id, items))
-    if are_texts or not types_of_items <= _SINGLE:
+    if not types_of_items <= _SINGLE or (recording.texts and not recording.texts.keys().isdisjoint(map(id, items))):
         return False
     return types_of_items <= _WITHOUT_NUMBERS or SHADOW.keys().isdisjoint(map(id, items))
 

@@ -28,15 +28,16 @@ def pack(f: Callable[..., Any]) -> bytes:
     are the user's rules: those of importable functions, which any code may call, and of functions pickled by value.
     """
     included = [rule for rule in _users() if all(map(import_path, rule.targets))]
-    code, met = _pickled((f, included, _this_process()))
+    whole = f, included, _this_process()
+    code, met = _pickled(whole)
     while met:
         included += met
-        code, met = _pickled((f, included, _this_process()))
+        code, met = _pickled(whole)
     return code
 
 
 def _this_process() -> tuple[str, int]:
-    """Return what no other process has, on this machine or another; one that was forked has another number."""
+    """Return a name of this process that no other has: a random word, and the number that differs after a fork."""
     return _TOKEN, os.getpid()
 
 

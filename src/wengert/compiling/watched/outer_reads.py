@@ -45,10 +45,9 @@ from wengert.compiling.watched.watchable import (
     walked,
 )
 from wengert.compiling.watched.written_arrays import are_apart
-from wengert.hooks.data_reads import are_data
+from wengert.hooks.data_reads import is_data_table
 from wengert.recording.recording import STATE, Recording
 from wengert.recording.swapped_code import is_born
-from wengert.values.data_classes import READS
 from wengert.values.names import home_of
 from wengert.values.random_states import GENERATORS
 from wengert.values.sites import Site
@@ -176,7 +175,7 @@ class Reads(Inputs):
         t = type(obj)
         if issubclass(t, type):
             return self._class_attribute(obj, name, value)
-        if t in READS and are_data(self.recording, (obj,)):
+        if is_data_table(self.recording, obj):
             return value
         if t in GENERATORS:
             if not callable(value):
@@ -264,7 +263,7 @@ class Reads(Inputs):
     def parts(self, things: list[Any]) -> None:
         """Guard all attributes of the outer objects among `things`, and of the objects in them."""
         for thing, todo in walked(things):
-            if type(thing) in READS and are_data(self.recording, (thing,)):
+            if is_data_table(self.recording, thing):
                 continue
             if id(thing) in self.known_objects and type(thing) not in GENERATORS:
                 self.read_all_attributes(thing)

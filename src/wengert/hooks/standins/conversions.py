@@ -9,7 +9,7 @@ from typing import Any
 
 from wengert.hooks.classes import bind_method, python_method
 from wengert.hooks.code_swap import prepare
-from wengert.hooks.data_reads import are_data, run_untraced
+from wengert.hooks.data_reads import is_data_table, run_untraced
 from wengert.hooks.generated import convert, format_field
 from wengert.hooks.lookups import kept_recording
 from wengert.hooks.operators import BINARY, Binary
@@ -23,7 +23,6 @@ from wengert.recording.primitives import primitive_of
 from wengert.recording.recording import STATE
 from wengert.recording.slots import slot_of
 from wengert.recording.subclasses import is_of_subclass
-from wengert.values.data_classes import READS
 
 
 @stand_in_for(str, ruled=True)
@@ -39,7 +38,7 @@ def _len(a: Any, /) -> Any:
     recording = kept_recording() if type(a) is str or type(a) is bytes else None
     if recording is not None:
         decided(recording, len, (a,), len(a))
-    if type(a) in READS and are_data(STATE.recording, (a,)):
+    if is_data_table(STATE.recording, a):
         return run_untraced(len, a)
     prepare(type(a))
     return len(a)
