@@ -7,6 +7,7 @@ import importlib.util
 import logging
 import os
 from collections.abc import Callable
+from importlib.machinery import ModuleSpec
 from typing import Any
 
 from wengert.compiling.watched.outer_reads import Reads
@@ -15,13 +16,14 @@ from wengert.hooks.search import search
 from wengert.recording.recording import silent
 from wengert.values.identity_set import Functions
 
+_find_spec: Any = importlib.util.find_spec
 _LOOKUPS = Functions(importlib.import_module, logging.getLogger)
 """Functions that return the same object for the same name."""
 _QUESTIONS = (
     os.getpid, os.getcwd, os.getenv, os.cpu_count, os.path.exists, os.path.isfile, os.path.isdir, _thread.get_ident,
     _thread.get_native_id,
 )  # fmt: skip
-ANSWERS = Functions(*_LOOKUPS, *_QUESTIONS)
+ANSWERS = Functions(*_LOOKUPS, *_QUESTIONS, _find_spec)
 """Functions of strings that the guards of a compiled function may call at each call."""
 
 
@@ -41,7 +43,9 @@ def watched_answer(f: Any, reads: Reads) -> Callable[..., Any]:
             guard_modules(reads, {_full_name(*args, **kwargs)})
         elif f is logging.getLogger:
             reads.guard_is(question, found)
-        return reads.read(found, reads.pin(found) if f in _LOOKUPS else question)
+        elif f is _find_spec and found is not None:
+            reads.add_guard(f"{question} is not None")  # that of a module which is not loaded is made anew
+        return reads.read(found, reads.pin(found) if f in _LOOKUPS or type(found) is ModuleSpec else question)
 
     return call
 

@@ -38,7 +38,13 @@ from wengert.compiling.watched.trusted import (
     is_user_function,
     top_package,
 )
-from wengert.compiling.watched.watchable import ATOMS, COMPARED_BY_VALUE, CONSTANT_CALLABLES, nested_leaves
+from wengert.compiling.watched.watchable import (
+    ATOMS,
+    COMPARED_BY_VALUE,
+    CONSTANT_CALLABLES,
+    is_of_cython,
+    nested_leaves,
+)
 from wengert.hooks.calls import resolve
 from wengert.hooks.decide import decide
 from wengert.hooks.policy import Kind
@@ -339,7 +345,7 @@ def _refused_call(f: Any, inside: bool = False) -> str | None:
 
 def _has_rule_of_ours(f: Any) -> bool:
     """Whether this package has a rule or a stand-in for a function in C: then it computes, and does nothing else."""
-    if type(f) not in (types.BuiltinFunctionType, np.ufunc):
+    if type(f) not in (types.BuiltinFunctionType, np.ufunc) and not is_of_cython(type(f)):
         return False
     primitive, standin = primitive_of(f), rules.standin_of(f)
     places = primitive.rule.where if primitive is not None and primitive.rule is not None else ""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import collections
-import enum
 import functools
 from collections.abc import Iterator
-from types import FunctionType, ModuleType
+from types import FunctionType
 from typing import Any
 
+from wengert.compiling.watched.builtin_subclasses import Held, guard_held
 from wengert.compiling.watched.effects import LISTS, set_content, set_items, without_counters
-from wengert.compiling.watched.watchable import has_readable_state, is_same_value, literal, may_have_copies
+from wengert.compiling.watched.watchable import has_readable_state, is_found_by_identity, literal, may_have_copies
 from wengert.errors import RefusedCallError
 from wengert.recording.recording import users_line
 from wengert.values.names import is_heap_type
@@ -25,7 +25,7 @@ def reader_of(value: Any) -> Any:
         return _read_container
     if t is functools.partial:
         return _read_partial
-    if t in (set, frozenset) and has_readable_state(value):
+    if t in (set, frozenset) and all([has_readable_state(item) or is_found_by_identity(item) for item in value]):
         return _read_set
     return _read_named_tuple if _is_named_tuple(t) else None
 
@@ -69,12 +69,8 @@ def _guard_keys(reads: Any, value: dict[Any, Any], accessor: str) -> dict[Any, s
     if {*types} <= {str, int}:
         keys = reads.pin([*value], f"[{', '.join([literal(key) or 'an integer' for key in value])}]")
         reads.add_guard(f"[*map(type, {accessor})] == {reads.pin(types, 'their types')} and [*{accessor}] == {keys}")
-    elif all(issubclass(t, (enum.Enum, type, FunctionType, ModuleType)) for t in types):  # compared by identity
-        names = {key: reads.pin(key) for key in value}
-        reads.add_guard(f"[*map(id, {accessor})] == {[*map(id, names)]}")
-        return names
-    elif all(map(has_readable_state, value)):
-        reads.add_guard(f"{reads.pin(is_same_value)}((*{accessor},), {reads.pin((*value,))})")
+    elif all([has_readable_state(key) or is_found_by_identity(key) for key in value]):
+        guard_held(reads, Held(tuple, (*value,)), f"(*{accessor},)")
     else:
         return None
     return {key: reads.constant(key) for key in value}
@@ -82,8 +78,8 @@ def _guard_keys(reads: Any, value: dict[Any, Any], accessor: str) -> dict[Any, s
 
 def _read_set(reads: Any, value: Any, accessor: str) -> Any:
     t = type(value)
-    same = f"{reads.pin(is_same_value)}((*{accessor},), {reads.pin((*value,))})"
-    reads.add_guard(f"type({accessor}) is {t.__name__} and {same}")
+    reads.add_guard(f"type({accessor}) is {t.__name__}")
+    guard_held(reads, Held(t, value), accessor)
     reads.copyable.update({id(item): item for item in value if may_have_copies(item)})
     if t is set:
         reads.shared[id(value)] = value, value, accessor

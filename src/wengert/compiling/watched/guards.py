@@ -115,7 +115,9 @@ class Guards:
 
     def guard_is(self, accessor: str, thing: Any, label: str = "") -> None:
         """Guard that an accessor reaches this very object."""
-        self.add_guard(f"{accessor} is {self.pin(thing, label)}")
+        name = self.pin(thing, label)
+        if accessor != name:
+            self.add_guard(f"{accessor} is {name}")
 
     def describe(self, text: str) -> str:
         """Return an accessor or a guard with the labels of the objects in it."""
@@ -140,15 +142,15 @@ class Guards:
                 self.integers[text] = accessor
             self.add_guard(text)
         elif t is np.ndarray and not value.dtype.hasobject:
-            self._guard_array(value, accessor)
+            self.guard_array(value, accessor)
         elif issubclass(t, COMPARED_BY_VALUE) and has_readable_state(value):
             self.add_guard(f"{self.pin(is_same_value)}({accessor}, {self.pin(value)})")
         else:
             return False
         return True
 
-    def _guard_array(self, value: np.ndarray, accessor: str) -> None:
-        """Guard the content of an array of integers, bools, strings or records, on which code may branch."""
+    def guard_array(self, value: np.ndarray, accessor: str) -> None:
+        """Guard the content of an array, which is a constant of the code: of integers, bools, strings or records."""
         kept = value.copy()
         self._compared_arrays.append((accessor, value, kept, value.flags.num))
         self.shared[id(value)] = value, value, accessor

@@ -9,6 +9,7 @@ from __future__ import annotations
 import enum
 import functools
 import operator
+import re
 import sys
 import types
 from collections.abc import Callable, Mapping
@@ -16,11 +17,13 @@ from typing import Any
 
 import numpy as np
 
+from wengert.compiling.watched.builtin_subclasses import Held, built_in_base, read_built_in_subclass
 from wengert.compiling.watched.containers import SwappedContainers, reader_of
 from wengert.compiling.watched.effects import Effects
 from wengert.compiling.watched.guards import MOST_GUARDS, Guards, OuterInput, is_nan
 from wengert.compiling.watched.symbolic_ints import record_integer_call, refuse_counter, symbolic_int
 from wengert.compiling.watched.trusted import (
+    belongs_to_user,
     is_engine_code,
     is_library_namespace,
     is_tensor_function,
@@ -36,6 +39,8 @@ from wengert.compiling.watched.watchable import (
     has_only_attributes,
     has_readable_state,
     hides_python_function,
+    is_descriptor_of_user,
+    is_of_cython,
     is_struct_sequence,
     is_unbound,
     may_have_copies,
@@ -50,6 +55,7 @@ from wengert.recording.subclasses import renewed
 from wengert.values.callables import unwrapped
 from wengert.values.data_classes import READS
 from wengert.values.functional import WHOLE
+from wengert.values.names import is_heap_type
 from wengert.values.random_states import GENERATORS
 from wengert.values.specs import is_inexact
 from wengert.values.transformed import Transformed
@@ -69,6 +75,7 @@ class Inputs(Guards):
         self.generators: dict[str, Any] = {}  # the generators drawn from, by their accessors
         self.seeded_generators: dict[int, Any] = {}  # made in the trace from a constant seed, by id
         self.classes: dict[int, Any] = {}  # classes that the code read, by id
+        self.held: list[Held] = []  # what objects of subclasses of built-in classes hold
         self.swapped = SwappedContainers()
         self.effects = Effects()
         self.open_tuples: set[int] = set()  # ids of the tuples that are being read
@@ -91,6 +98,10 @@ class Inputs(Guards):
         t = type(value)
         if t is not set and may_have_copies(value):
             self.copyable[id(value)] = value
+        if (base := built_in_base(t)) is not None:
+            self._read_instance(value, accessor, t)
+            read_built_in_subclass(self, value, accessor, base)
+            return value
         if t is float or is_inexact(value):
             return self._read_number(value, accessor)
         if t is int and self.describe(accessor) in self.effects.learned.counted:
@@ -224,8 +235,7 @@ class Inputs(Guards):
         elif issubclass(t, enum.Enum):
             self._read_enum_member(value, accessor)
         elif issubclass(t, type):
-            self.classes[id(value)] = value
-            prepare(value)
+            self._read_class(value)
             self.guard_is(accessor, value)
         elif t is types.FunctionType or t is Transformed:
             self.guard_is(accessor, value)
@@ -234,7 +244,7 @@ class Inputs(Guards):
             self.guard_is(accessor, value, value.__name__)
             if not is_library_namespace(vars(value)):
                 self.add_guard(f"type({accessor}) is {self.pin(t)}")
-        elif (issubclass(t, CONSTANT_CALLABLES) and is_unbound(value)) or is_tensor_function(t):
+        elif (issubclass(t, CONSTANT_CALLABLES) and is_unbound(value)) or is_of_cython(t) or is_tensor_function(t):
             self.guard_is(accessor, value)
         elif t is types.MethodType:
             self.add_guard(f"type({accessor}) is {self.pin(t)} and {accessor}.__func__ is {self.pin(value.__func__)}")
@@ -248,7 +258,7 @@ class Inputs(Guards):
             self.guard_is(accessor, value)
             self.read_callable(value.__wrapped__)
         elif (
-            t is types.UnionType
+            t in (types.UnionType, re.Pattern)
             or t.__module__ == "typing"
             or (is_struct_sequence(t) and has_readable_state((*value,)))
         ):
@@ -260,7 +270,7 @@ class Inputs(Guards):
             self._read_instance(value, accessor, t)
         else:
             owner = getattr(value, "__self__", None) if t is types.BuiltinMethodType else None
-            if owner is not None and (has_readable_state(owner) or type(owner) in GENERATORS):
+            if owner is not None and (has_readable_state(owner) or type(owner) in (re.Pattern, *GENERATORS)):
                 self.add_guard(f"type({accessor}) is {self.pin(t)} and {accessor}.__name__ == {value.__name__!r}")
                 self.read(owner, f"{accessor}.__self__")
                 return
@@ -279,9 +289,7 @@ class Inputs(Guards):
     def _read_instance(self, value: Any, accessor: str, t: Any) -> None:
         if t in GENERATORS:
             self.effects.watch_generator(value)
-        self.classes[id(t)] = t
-        if t not in READS:
-            prepare(t)  # C code may call its methods
+        self._read_class(t)
         if accessor.startswith("a"):
             self.add_guard(f"type({accessor}) is {self.pin(t)}")
         else:
@@ -294,6 +302,19 @@ class Inputs(Guards):
         self.known_objects[id(value)] = value, accessor
         if t is types.SimpleNamespace:  # C code compares and prints it as a whole
             self.read(vars(value), f"{accessor}.__dict__")
+
+    def _read_class(self, cls: Any) -> None:
+        """Note a class, prepare it, since C code may call its methods, and read the user's descriptors in it."""
+        if id(cls) in self.classes:
+            return
+        self.classes[id(cls)] = cls
+        if cls in READS:
+            return
+        prepare(cls)
+        for base in filter(is_heap_type, cls.__mro__ or ()):
+            for name, raw in [*vars(base).items()] if belongs_to_user(base) else ():
+                if is_descriptor_of_user(raw):
+                    self.read(raw, f"{self.namespace(base)}[{name!r}]")
 
     def read_callable(self, f: Any) -> None:
         """Watch the objects and callables of the user that a function of this package, such as `grad(f)`, holds."""

@@ -38,17 +38,19 @@ from wengert.compiling.watched.watchable import (
     has_dictionary,
     has_only_attributes,
     has_own_attribute,
+    is_same_value,
     is_unset,
+    literal,
     lookup_with_owner,
     runs_functions_only,
     slot_names,
     walked,
 )
 from wengert.compiling.watched.written_arrays import are_apart
+from wengert.hooks.code_swap import prepare
 from wengert.hooks.data_reads import is_data_table
 from wengert.recording.recording import STATE, Recording
 from wengert.recording.swapped_code import is_born
-from wengert.values.names import home_of
 from wengert.values.random_states import GENERATORS
 from wengert.values.sites import Site
 from wengert.values.transformed import Transformed
@@ -134,12 +136,18 @@ class Reads(Inputs):
         accessor = self.pin(f)
         self.guard_is(f"{accessor}.__code__", code)
         given = f.__defaults__
-        if given is not None:
+        if given is not None and literal(given) is not None:  # a tuple of constants is one itself
+            self.guard_is(f"{accessor}.__defaults__", given)
+        elif given is not None:
             made = self.read(given, f"{accessor}.__defaults__")
             if made is not given:
                 self.swapped.put_defaults(f, made)
-        if f.__kwdefaults__ is not None:
-            self.read(f.__kwdefaults__, f"{accessor}.__kwdefaults__")
+        words = f.__kwdefaults__
+        if words is not None and literal((*words.values(),)) is not None:
+            pairs = self.pin((*words.items(),), f"the keywords of {f.__qualname__}")
+            self.add_guard(f"{self.pin(is_same_value)}((*{accessor}.__kwdefaults__.items(),), {pairs})")
+        elif words is not None:
+            self.read(words, f"{accessor}.__kwdefaults__")
         for name, cell in zip(code.co_freevars, f.__closure__ or (), strict=True):
             self.cells[id(cell)] = cell, f"{self.pin(cell, f'{f.__qualname__}.{name}')}.cell_contents"
 
@@ -188,7 +196,7 @@ class Reads(Inputs):
         accessor = self.accessor_of(obj)
         if self.effects.is_written(obj, name):
             return value
-        if accessor is None or issubclass(t, (list, dict)):
+        if accessor is None or (issubclass(t, (list, dict)) and not belongs_to_user(t)):
             if owner is not None and belongs_to_user(owner) and not is_data:
                 self._check_descriptor(raw, name)
             return self._read_class_data(owner, name, value) if is_data and not has_own_attribute(obj, name) else value
@@ -212,7 +220,7 @@ class Reads(Inputs):
 
     def _check_descriptor(self, raw: Any, name: str) -> None:
         """Give up on a descriptor that may have state."""
-        if not runs_functions_only(raw):
+        if id(raw) not in self.known_objects and not runs_functions_only(raw):
             self.give_up(f"it reads .{name}, whose descriptor {type(raw).__name__} may have state")
 
     def _class_attribute(self, cls: Any, name: str, value: Any) -> Any:
@@ -220,17 +228,30 @@ class Reads(Inputs):
             return value
         if issubclass(type(cls), enum.EnumType) and _is_enum_internal(self, cls, name, value):
             return value
-        raw, owner = lookup_with_owner(cls, name)
-        if raw is None and name in ("__name__", "__qualname__", "__module__"):
-            return self.read(value, f"{self.pin(cls)}.{name}")
-        if home_of(type(cls)) not in ("builtins", "abc", "enum") or owner is None:
-            self.give_up(f"it reads .{name} of a class, which its metaclass defines")
+        if name in ("__mro__", "__bases__", "__base__"):
+            prepare(cls)  # the guards of a class hold its bases
             return value
-        if not hasattr(type(raw), "__get__"):
+        raw, owner = self._raw_of_class(cls, name)
+        if owner is None and name in ("__name__", "__qualname__", "__module__"):
+            return self.read(value, f"{self.pin(cls)}.{name}")
+        is_traced = owner is not None or (belongs_to_user(type(cls)) and hasattr(type(cls), "__getattr__"))
+        asking: Any = type(cls).__getattribute__
+        if not is_traced or asking is not type.__getattribute__:
+            self.give_up(f"it reads .{name} of a class, which its metaclass defines")
+        elif owner is not None and not hasattr(type(raw), "__get__"):
             return self._read_class_data(owner, name, value)
-        if belongs_to_user(owner):
+        elif owner is not None and belongs_to_user(owner):
             self._check_descriptor(raw, name)
-        return value
+        return value  # of `__getattr__`, which is traced, without an owner
+
+    def _raw_of_class(self, cls: Any, name: str) -> tuple[Any, Any]:
+        """Return what a class attribute is before descriptors run, and the class or metaclass that holds it."""
+        meta = lookup_with_owner(type(cls), name)
+        own = lookup_with_owner(cls, name)
+        is_of_user = meta[1] is not None and belongs_to_user(meta[1])
+        if belongs_to_user(type(cls)):
+            prepare(cls)  # the guards of its metaclass hold the names there
+        return meta if is_of_user and (own[1] is None or hasattr(type(meta[0]), "__set__")) else own
 
     def _read_class_data(self, owner: Any, name: str, value: Any) -> Any:
         return self.read(value, f"{self.namespace(owner)}[{name!r}]") if belongs_to_user(owner) else value
@@ -289,11 +310,12 @@ class Reads(Inputs):
                 self._guard_unset(accessor, raw)
             elif has_dictionary(t):
                 self.add_guard(f"{name!r} not in {accessor}.__dict__")
-        elif issubclass(t, type) and home_of(t) in ("builtins", "abc", "enum"):
+        elif issubclass(t, type):
+            prepare(obj)
             for base in obj.__mro__:
                 if belongs_to_user(base):
                     self.add_guard(f"{name!r} not in {self.namespace(base)}")
-        elif (t is types.FunctionType and not is_born(obj)) or issubclass(t, (type, *_WITH_ATTRIBUTES)):
+        elif (t is types.FunctionType and not is_born(obj)) or issubclass(t, _WITH_ATTRIBUTES):
             self.give_up(f"it looks for the missing attribute .{name} of a {t.__name__}")
 
     def guard_caught(self, error: Any) -> None:
@@ -357,6 +379,8 @@ class Reads(Inputs):
         """Have all outside as it was before the trace: the function will run again."""
         self.effects.undo()
         self.swapped.undo()
+        for held in self.held:
+            held.put_back()
         for _, array, content in self.changed_arrays():
             array[...] = content
 
@@ -452,6 +476,8 @@ class Reads(Inputs):
             )
         self.give_up_on_cached_arrays()
         self.tables.give_up_if_written()
+        for changed in [held.owner for held in self.held if not held.is_in(held.owner)]:
+            self.give_up(f"it changes a {type(changed).__name__} from outside the function")
 
 
 _CLASS_CHECKS: dict[Any, str] = {isinstance: "__instancecheck__", issubclass: "__subclasscheck__"}

@@ -22,7 +22,7 @@ from wengert.compiling.watched.trusted import (
     is_library_namespace,
     is_own_or_library_code,
 )
-from wengert.compiling.watched.watchable import lookup_with_owner, runs_code
+from wengert.compiling.watched.watchable import is_descriptor_of_user, lookup_with_owner, runs_code
 from wengert.hooks.attributes import generic_attribute
 from wengert.hooks.calls import resolve
 from wengert.hooks.code_swap import HOOKS
@@ -91,7 +91,7 @@ def watch_import(value: Any, name: str, site: Site | None) -> Any:
     """Guard that a module which the code imports is still the one of its name."""
     reads = reads_at(site)
     if reads is not None and not is_library_namespace(sys._getframe(1).f_globals):
-        guard_modules(reads, {name, value.__name__})
+        guard_modules(reads, {value.__name__, *{name}.intersection(sys.modules)})  # a relative name may be none
     return value
 
 
@@ -161,7 +161,8 @@ def _read_attribute(obj: Any, name: str, value: Any, site: Site | None) -> Any:
     if name == "__dict__" and not issubclass(type(obj), (type, types.FunctionType)):
         reads.read_all_attributes(obj)
         return value
-    if name in _INTROSPECTION and not is_own_or_library_code(_asking_frame(2)):
+    is_of_class = issubclass(t, type) and name in ("__mro__", "__bases__", "__base__")
+    if name in _INTROSPECTION and not is_of_class and not is_own_or_library_code(_asking_frame(2)):
         reads.give_up(f"it reads .{name}, which bypasses the guards")
         return value
     if t is types.MethodType and name not in ("__func__", "__self__"):
@@ -235,7 +236,8 @@ def watch_write(obj: Any, name: str, site: Site | None, is_plain: bool = False) 
     if t is types.FunctionType and not is_library_namespace(obj.__globals__):
         known, is_shared = reads.pin(obj), not can_set(obj, name)
     if known and not is_shared and name:
-        if not is_plain and (_defines_writing(t) or type(lookup_with_owner(t, name)[0]) is property):
+        raw, _ = lookup_with_owner(t, name)
+        if not is_plain and (_defines_writing(t) or type(raw) is property or is_descriptor_of_user(raw)):
             return  # the code of the class is traced
         if STATE.recording is not reads.recording:
             give_up_at("a function under wg.vmap sets an attribute", site)

@@ -7,6 +7,7 @@ import os
 import sys
 import threading
 import types
+from importlib.machinery import ModuleSpec
 from typing import Any
 
 from wengert.hooks.standins.standard import COPIES
@@ -62,8 +63,8 @@ def belongs_to_user(thing: Any) -> bool:
 
 def is_unwatched_class(t: Any) -> bool:
     """Whether a class belongs to wengert, or to a module of the standard library outside TRUSTED_LIBRARIES."""
-    if t is threading.local:
-        return False  # each thread has attributes of its own, read by the same expression
+    if t is threading.local or t is ModuleSpec:
+        return False  # whose attributes guards can watch; each thread has its own, read by the same expression
     name = top_package(home_of(t))
     return name in ("wengert", "wengert_rules") or (name in sys.stdlib_module_names and name not in TRUSTED_LIBRARIES)
 

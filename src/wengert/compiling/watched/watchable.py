@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import datetime
+import enum
 import functools
 import io
 import logging
@@ -14,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.compiling.watched.trusted import belongs_to_user
 from wengert.values.names import is_heap_type
 from wengert.values.specs import Spec
 from wengert.values.transformed import Transformed
@@ -41,6 +43,20 @@ _OF_CYTHON = {"cython_function_or_method", "fused_cython_function"}
 """Names of the types of functions that Cython compiles; each module has its own."""
 
 
+def is_of_cython(t: type) -> bool:
+    """Whether a class is that of functions which Cython compiled."""
+    return t.__name__ in _OF_CYTHON
+
+
+def is_descriptor_of_user(raw: Any) -> bool:
+    """Whether a class attribute is an object whose class, the user's, computes attributes by Python functions."""
+    t = type(raw)
+    if not is_heap_type(t) or not hasattr(t, "__get__") or issubclass(t, type) or not has_only_attributes(t):
+        return False
+    methods = [lookup_with_owner(t, name)[0] for name in ("__get__", "__set__", "__delete__")]
+    return belongs_to_user(t) and all([f is None or type(f) is types.FunctionType for f in methods])
+
+
 class Wrapper:
     """A callable object of this package that calls the function `wrapped`."""
 
@@ -58,7 +74,7 @@ def has_only_attributes(t: Any) -> bool:
     bases = t.__mro__[:-1]
     if bases[-1] in _WITH_DICTIONARIES and t is not types.ModuleType:
         return all(map(is_heap_type, bases[:-1])) and t.__getattribute__ is bases[-1].__getattribute__
-    if not all(is_heap_type(base) for base in bases) or type(t).__module__ not in ("builtins", "abc"):
+    if not all(map(is_heap_type, (*bases, *type(t).__mro__[:-2]))):
         return False
     plain = object.__basicsize__ + 8 * len(slot_names(t)) + (8 if t.__weakrefoffset__ > 0 else 0)
     return t.__basicsize__ <= plain and t.__getattribute__ is object.__getattribute__
@@ -67,6 +83,7 @@ def has_only_attributes(t: Any) -> bool:
 def can_be_rebuilt(t: Any) -> bool:
     """Whether `new_with_attributes` can copy instances of a class."""
     is_plain = has_only_attributes(t) and t is not types.SimpleNamespace and not slot_names(t)
+    is_plain = is_plain and type(t).__module__ in ("builtins", "abc")
     return is_plain and t.__new__ is object.__new__ and not hasattr(t, "__del__")
 
 
@@ -134,7 +151,7 @@ def runs_functions_only(raw: Any) -> bool:
     """Whether reading a class attribute with this raw value runs nothing but Python functions, which are watched."""
     if issubclass(type(raw), (staticmethod, classmethod)):
         return issubclass(type(raw.__func__), (types.FunctionType, *CONSTANT_CALLABLES))
-    if type(raw).__name__ in _OF_CYTHON:
+    if is_of_cython(type(raw)):
         return True
     if type(raw) is functools.cached_property:
         return issubclass(type(raw.func), types.FunctionType)
@@ -255,6 +272,14 @@ def has_readable_state(value: Any) -> bool:
     except TypeError:
         return False
     return True
+
+
+def is_found_by_identity(thing: Any) -> bool:
+    """Whether sets and dictionaries find a thing by its identity, without a call of code."""
+    t: Any = type(thing)
+    if issubclass(t, (enum.Enum, type, types.FunctionType, types.ModuleType, *CONSTANT_CALLABLES)):
+        return True
+    return t.__hash__ is object.__hash__ and t.__eq__ is object.__eq__ and has_only_attributes(t)
 
 
 def may_have_copies(value: Any) -> bool:

@@ -1,0 +1,115 @@
+"""Objects of the user's classes that derive from numbers, strings, arrays and containers.
+
+What they hold is a constant of the code, under a guard; their attributes are read like those of any object.
+"""
+
+from __future__ import annotations
+
+import collections
+import enum
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.compiling.watched.trusted import belongs_to_user
+from wengert.compiling.watched.watchable import has_readable_state, is_same_value, slot_names
+from wengert.values.names import is_heap_type
+
+
+def _bytes(array: np.ndarray) -> tuple[Any, ...]:
+    """Return all that code can read of an array, but its memory."""
+    own = np.ndarray.view(array, np.ndarray)
+    return own.shape, own.strides, own.dtype, own.flags.num, own.tobytes()
+
+
+def _flat(items: Any) -> tuple[Any, ...]:
+    return tuple([part for item in items for part in item])
+
+
+_NUMBERS: dict[Any, Callable[[Any], Any]] = {
+    float: float.__float__, int: int.__int__, complex: complex.__complex__, str: str.__str__, bytes: bytes.__bytes__,
+}  # fmt: skip
+_CONTAINERS: dict[Any, Callable[[Any], Any]] = {
+    tuple: lambda own: (*tuple.__iter__(own),),
+    list: lambda own: (*list.__iter__(own),),
+    set: lambda own: (*set.__iter__(own),),
+    frozenset: lambda own: (*frozenset.__iter__(own),),
+    dict: lambda own: _flat(dict.items(own)),
+    collections.OrderedDict: lambda own: _flat(collections.OrderedDict.items(own)),
+    collections.defaultdict: lambda own: (own.default_factory, *_flat(dict.items(own))),
+}
+_PARTS = {**_NUMBERS, **_CONTAINERS, np.ndarray: _bytes}
+"""By built-in class: what an object of it holds, read without a call of the user's code."""
+
+
+def built_in_base(t: Any) -> Any:
+    """Return the built-in class whose content the objects of a user's class hold; None if there is none."""
+    bases = t.__mro__[:-1]
+    if not is_heap_type(t) or is_heap_type(bases[-1]) or issubclass(t, enum.Enum) or hasattr(t, "_fields"):
+        return None
+    base = next(cls for cls in bases if not is_heap_type(cls))
+    is_plain = t.__getattribute__ is base.__getattribute__ and all(map(_adds_attributes_only, bases))
+    added = [bool(getattr(t, name)) - bool(getattr(base, name)) for name in ("__dictoffset__", "__weakrefoffset__")]
+    room = base.__basicsize__ + 8 * (len(slot_names(t)) - len(slot_names(base)) + sum(added))
+    return base if base in _PARTS and is_plain and t.__basicsize__ <= room else None
+
+
+def _adds_attributes_only(cls: type) -> bool:
+    """Whether a class is built in, the user's, or an abstract one, which holds nothing."""
+    return not is_heap_type(cls) or belongs_to_user(cls) or vars(cls).get("__slots__") == ()
+
+
+class Held:
+    """What an object of such a class holds, as it was."""
+
+    def __init__(self, base: Any, owner: Any) -> None:
+        self.base, self.owner, self.parts = base, owner, _PARTS[base](owner)
+
+    def is_in(self, owner: Any) -> bool:
+        """Whether an object holds the same: equal constants, and else the same objects."""
+        found = _PARTS[self.base](owner)
+        if self.base not in _CONTAINERS:
+            return _is_same(found, self.parts)
+        return len(found) == len(self.parts) and all(map(_is_same, found, self.parts))
+
+    def put_back(self) -> None:
+        """Have the owner hold it again, if it may have changed."""
+        if self.base is np.ndarray:
+            shape, _, dtype, _, content = self.parts
+            np.copyto(np.ndarray.view(self.owner, np.ndarray), np.frombuffer(content, dtype).reshape(shape))
+        elif self.base in (list, set):
+            self.base.clear(self.owner)
+            (list.extend if self.base is list else set.update)(self.owner, self.parts)
+        elif issubclass(self.base, dict):
+            self.base.clear(self.owner)
+            items = self.parts[self.base is collections.defaultdict :]
+            for key, value in zip(items[::2], items[1::2], strict=True):
+                self.base.__setitem__(self.owner, key, value)
+
+
+def _is_same(a: Any, b: Any) -> bool:
+    try:
+        return is_same_value(a, b)
+    except TypeError:
+        return False
+
+
+def read_built_in_subclass(reads: Any, value: Any, accessor: str, base: Any) -> None:
+    """Guard what an object holds, and read the objects in it; give up on what cannot be a constant."""
+    held = Held(base, value)
+    if not held.is_in(value):
+        reads.give_up(f"it reads a {type(value).__name__} that holds a nan or objects", accessor)
+        return
+    reads.held.append(held)
+    guard_held(reads, held, accessor)
+
+
+def guard_held(reads: Any, held: Held, accessor: str) -> None:
+    """Guard that an accessor holds the same constants and objects, and read the objects."""
+    reads.add_guard(f"{reads.pin(held, f'content of a {type(held.owner).__name__}')}.is_in({accessor})")
+    for part in held.parts if held.base in _CONTAINERS else ():
+        if type(part) is np.ndarray and not part.dtype.hasobject and id(part) not in reads.shared:
+            reads.guard_array(part, reads.pin(part))
+        elif not has_readable_state(part) and reads.read(part, reads.pin(part)) is not part:
+            reads.give_up(f"it reads a {type(held.owner).__name__} that holds a {type(part).__name__}", accessor)
