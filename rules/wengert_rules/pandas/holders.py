@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from pandas._libs import arrays, indexing, internals, lib, missing, ops_dispatch, reshape
+from pandas._libs.tslibs import offsets
 from pandas.core.arrays.string_arrow import ArrowStringArray
 from pandas.core.dtypes.cast import construct_1d_object_array_from_listlike
 
@@ -27,9 +28,10 @@ computes_nothing(
     *present(
         lib, "is_list_like", "is_scalar", "is_iterator", "is_float", "is_integer", "is_bool", "is_complex",
         "is_decimal", "is_interval", "is_period", "is_np_dtype", "is_pyarrow_array", "is_all_arraylike",
-        "dtypes_all_equal", "check_na_tuples_nonequal",
+        "dtypes_all_equal", "check_na_tuples_nonequal", "is_int_or_none", "is_range_indexer", "is_sequence_range",
     ),
     *present(missing, "is_matching_na", "is_numeric_na"),
+    *present(offsets, "to_offset"),
 )  # fmt: skip
 
 non_differentiable(

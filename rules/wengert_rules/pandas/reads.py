@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from pandas import CategoricalIndex, DataFrame, DatetimeIndex, Index, RangeIndex, Series
+from pandas import (
+    NA,
+    CategoricalIndex,
+    DataFrame,
+    DatetimeIndex,
+    Index,
+    NaT,
+    RangeIndex,
+    Series,
+    Timedelta,
+    Timestamp,
+)
 from pandas.arrays import StringArray
 from pandas.core import indexing
 from pandas.core.arrays import Categorical, DatetimeArray, NumpyExtensionArray, TimedeltaArray
@@ -30,9 +41,10 @@ _READS = [
 
 def parts_of_table(table):
     """The arrays of the columns and their places, the labels, the name, and what the user has attached, if anything."""
-    attached = [table._attrs] if table._attrs else []
-    blocks = [part for block in table._mgr.blocks for part in (block.values, block.mgr_locs.indexer)]
-    return [*blocks, *table._mgr.axes, getattr(table, "_name", None), table._flags._allows_duplicate_labels, *attached]
+    manager, attrs, flags = [object.__getattribute__(table, name) for name in ("_mgr", "_attrs", "_flags")]
+    blocks = [part for block in manager.blocks for part in (block.values, block.mgr_locs.indexer)]
+    attached = [attrs] if attrs else []
+    return [*blocks, *manager.axes, vars(table).get("_name"), flags._allows_duplicate_labels, *attached]
 
 
 def parts_of_array(array):
@@ -43,6 +55,7 @@ def parts_of_array(array):
 only_reads(DataFrame, Series, parts=parts_of_table, names=_READS)
 only_reads(Index, DatetimeIndex, CategoricalIndex, parts=lambda index: (index._data, index._name), names=_READS)
 only_reads(RangeIndex, parts=lambda index: (index._range, index._name), names=_READS)
+only_reads(type(NaT), type(NA), Timestamp, Timedelta, parts=lambda time: (repr(time),), names=())
 only_reads(DatetimeArray, TimedeltaArray, NumpyExtensionArray, StringArray, parts=parts_of_array, names=())
 only_reads(Categorical, parts=lambda array: (array._ndarray, array.dtype.categories, array.dtype.ordered), names=())
 only_reads(

@@ -88,8 +88,16 @@ def _is_known_and_untraced(recording: Recording, thing: Any) -> bool:
         return _are_untraced_elements(recording, thing) if thing.dtype.hasobject else slot_of(recording, thing) is None
     if t is slice:
         return all([_is_known_and_untraced(recording, a) for a in (thing.start, thing.stop, thing.step)])
-    parts = run_untraced(READS[t].parts, thing) if t in READS else thing if t is list or t is tuple else None
+    parts = run_untraced(_parts_of, thing) if t in READS else thing if t is list or t is tuple else None
     return parts is not None and all([_is_known_and_untraced(recording, a) for a in parts])
+
+
+def _parts_of(thing: Any) -> Iterable[Any] | None:
+    """Return what a thing of a declared class holds; None while it is being made."""
+    try:
+        return READS[type(thing)].parts(thing)
+    except AttributeError:
+        return None
 
 
 def _are_untraced_elements(recording: Recording, array: np.ndarray) -> bool:

@@ -136,7 +136,7 @@ def _native_or_stand_in(standin: Callable[..., Any], f: Any, owner: Any = None) 
         recording = STATE.recording
         if recording is None:
             return f(*args, **kwargs)
-        if takes_callbacks and reaches_traced(args, kwargs):
+        if takes_callbacks and (recording.reads is not None or reaches_traced(args, kwargs)):
             return follow(*args, **kwargs)
         traced = partial(with_values_of, f, follow) if is_of_c else follow
         return opaque(recording, f, args, kwargs, owner, run=partial(unseen, f), standin=traced)

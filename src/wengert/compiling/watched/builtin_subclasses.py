@@ -28,7 +28,7 @@ def _flat(items: Any) -> tuple[Any, ...]:
 
 
 _NUMBERS: dict[Any, Callable[[Any], Any]] = {
-    float: float.__float__, int: int.__int__, complex: complex.__complex__, str: str.__str__, bytes: bytes.__bytes__,
+    float: float.hex, int: int.__int__, complex: complex.__repr__, str: str.__str__, bytes: bytes.__bytes__,
 }  # fmt: skip
 _CONTAINERS: dict[Any, Callable[[Any], Any]] = {
     tuple: lambda own: (*tuple.__iter__(own),),
@@ -45,14 +45,16 @@ _PARTS = {**_NUMBERS, **_CONTAINERS, np.ndarray: _bytes}
 
 def built_in_base(t: Any) -> Any:
     """Return the built-in class whose content the objects of a user's class hold; None if there is none."""
-    bases = t.__mro__[:-1]
-    if not is_heap_type(t) or is_heap_type(bases[-1]) or issubclass(t, enum.Enum) or hasattr(t, "_fields"):
+    if not is_heap_type(t):
         return None
-    base = next(cls for cls in bases if not is_heap_type(cls))
+    bases = t.__mro__[:-1]
+    base: Any = next((cls for cls in bases if not is_heap_type(cls)), None)
+    if base not in _PARTS or issubclass(t, enum.Enum) or hasattr(t, "_fields"):
+        return None
     is_plain = t.__getattribute__ is base.__getattribute__ and all(map(_adds_attributes_only, bases))
     added = [bool(getattr(t, name)) - bool(getattr(base, name)) for name in ("__dictoffset__", "__weakrefoffset__")]
     room = base.__basicsize__ + 8 * (len(slot_names(t)) - len(slot_names(base)) + sum(added))
-    return base if base in _PARTS and is_plain and t.__basicsize__ <= room else None
+    return base if is_plain and t.__basicsize__ <= room else None
 
 
 def _adds_attributes_only(cls: type) -> bool:

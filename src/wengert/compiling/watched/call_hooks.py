@@ -8,6 +8,7 @@ import string
 import sys
 import types
 import warnings
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -33,6 +34,7 @@ from wengert.compiling.watched.trusted import (
     TRUSTED_LIBRARIES,
     belongs_to_user,
     is_engine_code,
+    is_known_extension,
     is_library_namespace,
     is_tensor_function,
     is_user_function,
@@ -42,10 +44,10 @@ from wengert.compiling.watched.watchable import (
     ATOMS,
     COMPARED_BY_VALUE,
     CONSTANT_CALLABLES,
-    is_of_cython,
     nested_leaves,
 )
 from wengert.hooks.calls import resolve
+from wengert.hooks.code_swap import prepare
 from wengert.hooks.decide import decide
 from wengert.hooks.policy import Kind
 from wengert.hooks.search import search
@@ -119,6 +121,8 @@ def _replacement_of(f: Any, reads: Reads) -> Any:
         return _watched_hash(reads)
     if type(f) in _WITH_NAMES and f in ANSWERS:
         return watched_answer(f, reads)
+    if f is weakref.ref:
+        return _watched_reference(reads)
     if type(f) is functools._lru_cache_wrapper:
         return _watched_cached(f, reads)
     if is_of_numba(f):
@@ -149,21 +153,40 @@ _OF_LIBRARIES = Functions(
 """Functions whose calls by libraries are not made again."""
 
 
+def _watched_reference(reads: Reads) -> Callable[..., Any]:
+    """Return the replacement of `weakref.ref`: give up on callbacks, which run when an object dies."""
+
+    def call(thing: Any, *callback: Any) -> Any:
+        if callback not in ((), (None,)):
+            reads.give_up("it creates a weak reference with a callback")
+        return resolve(weakref.ref, STATE.site)(thing, *callback)
+
+    return call
+
+
 def _watched_hash(reads: Reads) -> Callable[..., int]:
-    """Return the replacement of `hash`: that of a constant is one, too."""
+    """Return the replacement of `hash`: that of a constant is one, too, as is what a traced `__hash__` returns."""
 
     def call(thing: Any, /) -> int:
         parts = nested_leaves(thing)
-        is_known = all([type(part) in _CONSTANTS for part in parts]) and not search(reads.recording, parts)
-        is_constant = type(thing).__hash__ is None or is_known
-        if not is_constant and not _is_inside_library():
+        is_known = all([_has_constant_hash(part, reads) for part in parts]) and not search(reads.recording, parts)
+        if type(thing).__hash__ is not None and not is_known and not _is_inside_library():
             reads.give_up(f"it calls hash of a {type(thing).__name__}")
         return hash(thing)
 
     return call
 
 
-_CONSTANTS = {*ATOMS, type, types.FunctionType, *CONSTANT_CALLABLES}
+def _has_constant_hash(part: Any, reads: Reads) -> bool:
+    t: Any = type(part)
+    if t in _CONSTANTS or issubclass(t, type):
+        return True
+    if t.__hash__ is object.__hash__:  # by its address
+        return not (reads.accessor_of(part) or "a").startswith("a")
+    return type(t.__hash__) is types.FunctionType and prepare(t)
+
+
+_CONSTANTS = {*ATOMS, types.FunctionType, *CONSTANT_CALLABLES}
 """Types of values that are the same in each call for which the code serves."""
 
 
@@ -300,12 +323,15 @@ def _why_not_entered(f: Any) -> str | None:
     t = type(f)
     if is_user_function(f):
         is_watched = decide(f).kind is Kind.ENTERED or primitive_of(f) is not None
-        return None if is_watched else f"it calls {f.__qualname__}, which wengert does not trace"
+        return (
+            None if is_watched or _has_rule_of_ours(f) else f"it calls {f.__qualname__}, which wengert does not trace"
+        )
     if t is types.FunctionType and home_of(f).startswith(_SOLVERS) and decide(f).kind is not Kind.ENTERED:
         public = home_of(f).partition("._")[0]
         return f"wg.compile does not support {public}.{f.__qualname__}"
-    is_user_code = is_user_function(f.__func__) if t is types.MethodType else _calls_python(t) and belongs_to_user(t)
-    if is_user_code and decide(f).kind is not Kind.ENTERED:
+    is_method = t is types.MethodType
+    is_user_code = is_user_function(f.__func__) if is_method else _calls_python(t) and belongs_to_user(t)
+    if is_user_code and decide(f).kind is not Kind.ENTERED and not (is_method and _has_rule_of_ours(f.__func__)):
         return f"it calls a {t.__name__} with a custom rule or a replacement, which wengert does not trace"
     return None
 
@@ -326,6 +352,8 @@ def _refused_call(f: Any, inside: bool = False) -> str | None:
         return _refused_call(f.func, inside)
     if t is functools._lru_cache_wrapper:
         return _refused_call(f.__wrapped__, inside)
+    if t is weakref.ref:
+        return None  # those from outside cannot be read
     if not issubclass(t, type) and _calls_python(t):
         return None  # its `__call__` is entered
     name, home = getattr(f, "__name__", t.__name__), _module_of_callable(f)
@@ -333,19 +361,20 @@ def _refused_call(f: Any, inside: bool = False) -> str | None:
         return f"it draws random numbers ({home})"
     trusted = LIBRARY_MODULES if inside else TRUSTED_LIBRARIES
     if issubclass(t, type):
-        return None if belongs_to_user(f) or top_package(home) in trusted else f"it creates a {home}.{name}"
+        is_trusted = belongs_to_user(f) or top_package(home) in trusted
+        return None if is_trusted else f"it creates a {home}.{name}"
     if home == "posix" and (name == "fspath" or name.startswith("_path_")):
         return None
     if _has_rule_of_ours(f):
         return None
-    if top_package(home) not in trusted or _has_side_effects(name, inside):
+    if (top_package(home) not in trusted and not is_known_extension(home)) or _has_side_effects(name, inside):
         return f"it calls {home + '.' if home else ''}{name}, which may have side effects or hidden inputs"
     return None
 
 
 def _has_rule_of_ours(f: Any) -> bool:
-    """Whether this package has a rule or a stand-in for a function in C: then it computes, and does nothing else."""
-    if type(f) not in (types.BuiltinFunctionType, np.ufunc) and not is_of_cython(type(f)):
+    """Whether this package has a rule or a stand-in for a function: then it computes, and does nothing else."""
+    if type(f) not in (types.BuiltinFunctionType, types.FunctionType, np.ufunc):
         return False
     primitive, standin = primitive_of(f), rules.standin_of(f)
     places = primitive.rule.where if primitive is not None and primitive.rule is not None else ""

@@ -266,7 +266,7 @@ class Inputs(Guards):
         elif issubclass(t, OUTLETS):
             self.add_guard(f"type({accessor}) is {self.pin(t)}")
             self.known_objects[id(value)] = value, accessor
-        elif t in GENERATORS or (has_only_attributes(t) and not any(map(is_unwatched_class, t.__mro__))):
+        elif t in GENERATORS or t in READS or (has_only_attributes(t) and not any(map(is_unwatched_class, t.__mro__))):
             self._read_instance(value, accessor, t)
         else:
             owner = getattr(value, "__self__", None) if t is types.BuiltinMethodType else None

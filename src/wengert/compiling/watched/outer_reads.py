@@ -27,6 +27,7 @@ from wengert.compiling.watched.trusted import (
     RULES_FOLDER,
     belongs_to_user,
     is_engine_code,
+    is_known_extension,
     is_library_namespace,
     is_tensor_function,
     top_package,
@@ -51,6 +52,7 @@ from wengert.hooks.code_swap import prepare
 from wengert.hooks.data_reads import is_data_table
 from wengert.recording.recording import STATE, Recording
 from wengert.recording.swapped_code import is_born
+from wengert.values.names import home_of
 from wengert.values.random_states import GENERATORS
 from wengert.values.sites import Site
 from wengert.values.transformed import Transformed
@@ -197,7 +199,7 @@ class Reads(Inputs):
         if self.effects.is_written(obj, name):
             return value
         if accessor is None or (issubclass(t, (list, dict)) and not belongs_to_user(t)):
-            if owner is not None and belongs_to_user(owner) and not is_data:
+            if owner is not None and belongs_to_user(owner) and not is_data and not _is_of_known_c(raw):
                 self._check_descriptor(raw, name)
             return self._read_class_data(owner, name, value) if is_data and not has_own_attribute(obj, name) else value
         if has_own_attribute(obj, name) and not is_settable:
@@ -478,6 +480,11 @@ class Reads(Inputs):
         self.tables.give_up_if_written()
         for changed in [held.owner for held in self.held if not held.is_in(held.owner)]:
             self.give_up(f"it changes a {type(changed).__name__} from outside the function")
+
+
+def _is_of_known_c(raw: Any) -> bool:
+    """Whether a descriptor is written in C, of a package for which there are rules."""
+    return is_known_extension(home_of(getattr(raw, "__objclass__", type(raw))))
 
 
 _CLASS_CHECKS: dict[Any, str] = {isinstance: "__instancecheck__", issubclass: "__subclasscheck__"}

@@ -92,6 +92,8 @@ def watch_import(value: Any, name: str, site: Site | None) -> Any:
     reads = reads_at(site)
     if reads is not None and not is_library_namespace(sys._getframe(1).f_globals):
         guard_modules(reads, {value.__name__, *{name}.intersection(sys.modules)})  # a relative name may be none
+        if type(value) is not types.ModuleType:
+            reads.read(value, f"{reads.pin(sys.modules, 'sys.modules')}[{value.__name__!r}]")
     return value
 
 
@@ -110,8 +112,7 @@ def _watch_import_from(module: Any, value: Any, name: str, site: Site | None) ->
     if reads is None or is_library_namespace(sys._getframe(1).f_globals):
         return value
     if type(module) is not types.ModuleType:
-        reads.give_up(f"it imports {name}")
-        return value
+        return reads.object_attribute(module, name, value)
     return reads.module_attribute(module, name, value)
 
 

@@ -58,17 +58,21 @@ class Tables:
 
     def share_memory(self, array: np.ndarray) -> bool:
         """Whether an array may be in memory of a table that the trace has read."""
-        found = [part for table, _ in self._known.values() for part in self.run(_arrays_of, (table,), {})]
-        return any([np.may_share_memory(array, part) for part in found])
+        return any([self._is_in(array, table) for table, _ in self._known.values()])
+
+    def _is_in(self, array: np.ndarray, table: Any) -> bool:
+        return any([np.may_share_memory(array, part) for part in self.run(_arrays_of, (table,), {})])
 
     def give_up_if_written(self) -> None:
-        """Give up if the function has written into a table, or into memory of one."""
+        """Give up if the function has written into a table from outside, or into memory of one."""
         owners = [storage.owner() for storage in self.reads.recording.memory.storages.values()]
         written = [one for owner in owners if owner is not None for one in (owner, self.reads.original_of(owner))]
-        contents = [(table, content) for table, content in self._known.values() if content is not None]
-        changed = [table for table, content in contents if not self.run(content.is_that_of, (table,), {})]
-        if changed or any(map(self.share_memory, written)):
-            self.reads.give_up("it writes into a table from outside the function, or into memory of one")
+        for table, content in self._known.values():
+            if content is None:
+                continue
+            is_same = self.run(content.is_that_of, (table,), {})
+            if not is_same or any([self._is_in(array, table) for array in written]):
+                self.reads.give_up("it writes into a table from outside the function, or into memory of one")
 
 
 class Content:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import _collections_abc
+import functools
+import importlib.util
 import os
 import sys
 import threading
 import types
-from importlib.machinery import ModuleSpec
+from importlib.machinery import EXTENSION_SUFFIXES, ModuleSpec
 from typing import Any
 
 from wengert.hooks.standins.standard import COPIES
@@ -72,6 +74,13 @@ def is_unwatched_class(t: Any) -> bool:
 def is_tensor_function(t: Any) -> bool:
     """Whether a class is that of functions in the tensor language, which check their own outer reads."""
     return home_of(t) == "wengert.tensor.function"
+
+
+@functools.cache
+def is_known_extension(home: str) -> bool:
+    """Whether a module is written in C, of a package for which there are rules: it computes from arguments alone."""
+    is_of_c = str(getattr(sys.modules.get(home), "__file__", None)).endswith((*EXTENSION_SUFFIXES,))
+    return is_of_c and importlib.util.find_spec(f"wengert_rules.{top_package(home)}") is not None
 
 
 def is_engine_code(code: types.CodeType) -> bool:

@@ -69,7 +69,7 @@ _WITH_DICTIONARIES = (threading.local, types.ModuleType)
 
 def has_only_attributes(t: Any) -> bool:
     """Whether instances of a class have no state besides their attributes, which Python reads in its default way."""
-    if t is types.SimpleNamespace:
+    if t is types.SimpleNamespace or t is object:
         return True
     bases = t.__mro__[:-1]
     if bases[-1] in _WITH_DICTIONARIES and t is not types.ModuleType:
@@ -155,7 +155,8 @@ def runs_functions_only(raw: Any) -> bool:
         return True
     if type(raw) is functools.cached_property:
         return issubclass(type(raw.func), types.FunctionType)
-    if type(raw) is property or issubclass(type(raw), types.DynamicClassAttribute):
+    is_property = issubclass(type(raw), property) and type(raw).__get__ is property.__get__
+    if is_property or issubclass(type(raw), types.DynamicClassAttribute):
         return all(issubclass(type(f), _HARMLESS_DESCRIPTORS) for f in (raw.fget, raw.fset, raw.fdel))
     return issubclass(type(raw), _HARMLESS_DESCRIPTORS)
 
