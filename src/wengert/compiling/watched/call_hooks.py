@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.compiling.watched.addresses import watched_hash, watched_id
 from wengert.compiling.watched.answers import ANSWERS, watched_answer
 from wengert.compiling.watched.declarations import SIGNATURES, watched_signature
 from wengert.compiling.watched.drawing import GENERATOR_MAKERS, is_draw, watched_draw, watched_generator_maker
@@ -47,10 +48,8 @@ from wengert.compiling.watched.watchable import (
     nested_leaves,
 )
 from wengert.hooks.calls import resolve
-from wengert.hooks.code_swap import prepare
 from wengert.hooks.decide import decide
 from wengert.hooks.policy import Kind
-from wengert.hooks.search import search
 from wengert.hooks.standins.compiled import is_of_numba
 from wengert.recording.primitives import primitive_of
 from wengert.recording.recording import STATE
@@ -78,23 +77,12 @@ def resolve_without_site(f: Any) -> Any:
 def _resolve(f: Any, site: Site | None, reads: Reads | None) -> Any:
     """Return the replacement of a callable that needs one in a watched trace; else what any trace calls."""
     found = None if reads is None else _replacement_of(f, reads)
-    if f is id:
-        STATE.site = site
-        return _watched_id
     return resolve(f, site) if found is None else found
 
 
 def _watched_id(thing: Any) -> int:
-    """Replace `id`: return that of the original of an object which was made for the trace.
-
-    User code may not call it, but libraries such as `copy` may.
-    """
     reads: Any = None if STATE.recording is None else STATE.recording.reads
-    if reads is not None:
-        reads.ask_identity(thing)
-        thing = reads.original_of(thing)
-    number: int = resolve(id, STATE.site)(thing)
-    return number
+    return watched_id(thing, reads, is_library=_is_inside_library())
 
 
 def _watched_class_check(native: Callable[..., bool]) -> Callable[..., bool]:
@@ -117,14 +105,18 @@ def _replacement_of(f: Any, reads: Reads) -> Any:
         return functools.partial(WatchedFilters, reads) if f is warnings.catch_warnings else watched_effect(f, reads)
     if type(f) is types.FunctionType and f in SIGNATURES and not _is_inside_library():
         return watched_signature(f, reads)
+    if f is id:
+        return _watched_id
     if f is hash:
-        return _watched_hash(reads)
+        return functools.partial(watched_hash, reads=reads, is_library=_is_inside_library())
     if type(f) in _WITH_NAMES and f in ANSWERS:
         return watched_answer(f, reads)
     if f is weakref.ref:
         return _watched_reference(reads)
     if type(f) is functools._lru_cache_wrapper:
         return _watched_cached(f, reads)
+    if type(f) is types.MethodType and type(f.__func__) is functools._lru_cache_wrapper:
+        return functools.partial(_watched_cached(f.__func__, reads), f.__self__)
     if is_of_numba(f):
         return _watched_compiled(f, reads)
     if is_draw(f):
@@ -162,32 +154,6 @@ def _watched_reference(reads: Reads) -> Callable[..., Any]:
         return resolve(weakref.ref, STATE.site)(thing, *callback)
 
     return call
-
-
-def _watched_hash(reads: Reads) -> Callable[..., int]:
-    """Return the replacement of `hash`: that of a constant is one, too, as is what a traced `__hash__` returns."""
-
-    def call(thing: Any, /) -> int:
-        parts = nested_leaves(thing)
-        is_known = all([_has_constant_hash(part, reads) for part in parts]) and not search(reads.recording, parts)
-        if type(thing).__hash__ is not None and not is_known and not _is_inside_library():
-            reads.give_up(f"it calls hash of a {type(thing).__name__}")
-        return hash(thing)
-
-    return call
-
-
-def _has_constant_hash(part: Any, reads: Reads) -> bool:
-    t: Any = type(part)
-    if t in _CONSTANTS or issubclass(t, type):
-        return True
-    if t.__hash__ is object.__hash__:  # by its address
-        return not (reads.accessor_of(part) or "a").startswith("a")
-    return type(t.__hash__) is types.FunctionType and prepare(t)
-
-
-_CONSTANTS = {*ATOMS, types.FunctionType, *CONSTANT_CALLABLES}
-"""Types of values that are the same in each call for which the code serves."""
 
 
 def _watched_cached(f: Any, reads: Reads) -> Callable[..., Any]:
@@ -452,5 +418,14 @@ _WITH_SIDE_EFFECTS = {
 }  # fmt: skip
 """Names of functions and methods of these libraries with side effects or hidden inputs."""
 
-_ALLOWED_IN_LIBRARIES = {"hash", "id", "shares_memory", "may_share_memory", "seterr", "geterr", "getbufsize"}
+_ALLOWED_IN_LIBRARIES = {
+    "hash",
+    "id",
+    "shares_memory",
+    "may_share_memory",
+    "seterr",
+    "geterr",
+    "getbufsize",
+    "__setstate__",
+}
 """Those that a library may call."""

@@ -75,6 +75,8 @@ class Inputs(Guards):
         self.generators: dict[str, Any] = {}  # the generators drawn from, by their accessors
         self.seeded_generators: dict[int, Any] = {}  # made in the trace from a constant seed, by id
         self.classes: dict[int, Any] = {}  # classes that the code read, by id
+        self.addresses: set[int] = set()  # of objects that the function makes, for which it asked
+        self.labelled: dict[int, Any] = {}  # these objects, alive so that no other one gets their address
         self.held: list[Held] = []  # what objects of subclasses of built-in classes hold
         self.swapped = SwappedContainers()
         self.effects = Effects()
@@ -258,7 +260,7 @@ class Inputs(Guards):
             self.guard_is(accessor, value)
             self.read_callable(value.__wrapped__)
         elif (
-            t in (types.UnionType, re.Pattern)
+            t in (types.UnionType, re.Pattern, np.datetime64, np.timedelta64)
             or t.__module__ == "typing"
             or (is_struct_sequence(t) and has_readable_state((*value,)))
         ):

@@ -18,6 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from wengert.compiling.watched.addresses import give_up_on_addresses
+from wengert.compiling.watched.builtin_subclasses import built_in_base
 from wengert.compiling.watched.effects import LISTS, Place, value_at
 from wengert.compiling.watched.inputs import Inputs
 from wengert.compiling.watched.loop_heads import Heads
@@ -52,6 +54,7 @@ from wengert.hooks.code_swap import prepare
 from wengert.hooks.data_reads import is_data_table
 from wengert.recording.recording import STATE, Recording
 from wengert.recording.swapped_code import is_born
+from wengert.values.codes import code_of
 from wengert.values.names import home_of
 from wengert.values.random_states import GENERATORS
 from wengert.values.sites import Site
@@ -168,7 +171,9 @@ class Reads(Inputs):
             return value
         if name == "__dict__" and not value:
             self.add_guard(f"not {accessor}.__dict__")
-        elif name in ("__code__", "__annotations__", "__annotate__", "__type_params__"):
+        elif name == "__code__":
+            self.guard_is(f"{accessor}.__code__", code_of(f))
+        elif name in ("__annotations__", "__annotate__", "__type_params__"):
             self.guard_is(f"{accessor}.{name}", value)
         elif name in ("__name__", "__qualname__", "__module__", "__doc__") and type(value) in ATOMS:
             self.guard_value(value, f"{accessor}.{name}")
@@ -277,7 +282,8 @@ class Reads(Inputs):
         if accessor is None or self.obstacle is not None:
             return
         is_written = self.effects.has_written_to(obj)
-        if is_written or not has_only_attributes(type(obj)) or slot_names(type(obj)):
+        is_plain = has_only_attributes(type(obj)) or built_in_base(type(obj)) is not None
+        if is_written or not is_plain or slot_names(type(obj)):
             reason = f"it reads all attributes of a {type(obj).__name__} from outside the function"
             self.give_up(reason, may_retry=is_written)
             return
@@ -410,6 +416,7 @@ class Reads(Inputs):
             if not accessor or {*map(type, changed)} - {str, int}:
                 self.give_up("it changes a dictionary from outside under keys of other types", may_retry=True)
                 continue
+            give_up_on_addresses(self, changed)
             self.effects.count += 1
             self.effects.dictionaries.append((holder, original, accessor, changed))
             for key, value in changed.items():

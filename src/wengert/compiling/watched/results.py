@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.compiling.watched.addresses import give_up_on_addresses
 from wengert.compiling.watched.outer_reads import Reads
 from wengert.compiling.watched.symbolic_ints import SymbolicInt
 from wengert.compiling.watched.watchable import (
@@ -55,6 +56,7 @@ def result_expression(reads: Reads, recording: Recording, value: Any, slots: lis
             reads.known_objects[id(value)] = value, ""  # a second occurrence would be the same object
         if t is dict and {type(key) for key in value} <= {str, int}:
             exact(recording, value)
+            give_up_on_addresses(reads, value)
             items = [f"{reads.constant(key)}: {expression(value[key])}" for key in value]
             return f"{{{', '.join(items)}}}"
         if t is not dict:
@@ -69,6 +71,7 @@ def result_expression(reads: Reads, recording: Recording, value: Any, slots: lis
         return f"{reads.pin(new_with_attributes)}({reads.pin(t)}, {{{parts}}})"
     if t in ATOMS or t in (float, complex) or issubclass(t, np.generic):
         exact(recording, [value])  # a string depends on guarded values alone
+        give_up_on_addresses(reads, [value])
         return reads.pin(value)
     is_own = t is np.ndarray and not reads.is_compared_array(value) and not reads.tables.share_memory(value)
     if is_own and not value.dtype.hasobject:
@@ -110,6 +113,7 @@ def _effect_expression(reads: Reads, recording: Recording, value: Any, slots: li
     if issubclass(type(value), str) and id(value) in recording.texts:
         return _text_expression(reads, recording, value, slots)
     if type(value) in ATOMS:
+        give_up_on_addresses(reads, [value])
         return literal(value) or reads.pin(value)
     if known := reads.accessor_of(value) or (reads.input_name(value) if type(value) is np.ndarray else None):
         return known

@@ -1,0 +1,71 @@
+"""`id` and `hash`: numbers by which a program finds an object again. Those of objects from outside are constants.
+
+That of an object which the function makes is another one in each call, so it must not leave the function.
+"""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+import numpy as np
+
+from wengert.compiling.watched.inputs import Inputs
+from wengert.compiling.watched.watchable import ATOMS, CONSTANT_CALLABLES, nested_leaves
+from wengert.hooks.calls import resolve
+from wengert.hooks.code_swap import prepare
+from wengert.hooks.search import search
+from wengert.recording.recording import STATE
+
+_LASTING = (type, types.FunctionType, types.ModuleType, types.NoneType, *CONSTANT_CALLABLES)
+"""Types of objects that are the same in each call for which the code serves."""
+_CONSTANTS = (*ATOMS, *_LASTING)
+
+
+def watched_id(thing: Any, reads: Inputs | None, is_library: bool) -> int:
+    """Return `id(thing)`, that of the original if the thing was made for the trace.
+
+    Libraries such as `copy` ask it of all values, user code only of objects.
+    """
+    if reads is not None:
+        reads.ask_identity(thing)
+        if not is_library and not issubclass(type(thing), _LASTING):
+            _note_address(thing, reads, "id")
+        thing = reads.original_of(thing)
+    number: int = resolve(id, STATE.site)(thing)
+    return number
+
+
+def watched_hash(thing: Any, reads: Inputs, is_library: bool) -> int:
+    """Return `hash(thing)`, a constant for constants; a `__hash__` written in Python is traced."""
+    parts = nested_leaves(thing)
+    is_known = all([_has_constant_hash(part, reads) for part in parts]) and not search(reads.recording, parts)
+    if type(thing).__hash__ is not None and not is_known and not is_library:
+        reads.give_up(f"it calls hash of a {type(thing).__name__}")
+    return hash(thing)
+
+
+def _has_constant_hash(part: Any, reads: Inputs) -> bool:
+    t: Any = type(part)
+    if t.__hash__ is object.__hash__ and not issubclass(t, _LASTING):
+        _note_address(part, reads, "hash")
+        return True
+    return issubclass(t, _CONSTANTS) or (type(t.__hash__) is types.FunctionType and prepare(t))
+
+
+def _note_address(thing: Any, reads: Inputs, name: str) -> None:
+    """Guard that an object from outside is this very one, or note the address of one that the function makes."""
+    accessor = reads.accessor_of(thing)
+    if issubclass(type(thing), (*ATOMS, float, complex, np.generic, np.ndarray, list, tuple, dict, set)):
+        reads.give_up(f"it calls {name} of a {type(thing).__name__}")
+    elif accessor is None:
+        reads.addresses |= {id(thing), hash(thing)} if name == "hash" else {id(thing)}
+        reads.labelled[id(thing)] = thing
+    elif accessor.startswith("a"):
+        reads.guard_is(accessor, thing)
+
+
+def give_up_on_addresses(reads: Inputs, numbers: Any) -> None:
+    """Give up if one of some numbers that leave the function is the address of an object which it has made."""
+    if not reads.addresses.isdisjoint([number for number in numbers if type(number) is int]):
+        reads.give_up("it returns or keeps the id of an object that it makes")
