@@ -255,7 +255,7 @@ def _swap_in_functions(value: Any, sees_result: bool) -> None:
             exchange(f, code_of(f), _dispatching_code(f, _recorder_by_rule))
         elif (sees_result or original(f.__code__) is None) and _is_instrumentable(f) and not _is_for_numpy_alone(f):
             if may_be_lazy(f) and type(value) is not property:
-                exchange(f, f.__code__, lazy_code(f, _first_call))
+                exchange(f, code_of(f), lazy_code(f, _first_call))
             else:
                 _swap_in_or_refuse(f, sees_result and not f.__code__.co_flags & SUSPENDED)
 
@@ -265,7 +265,7 @@ def _swap_in_or_refuse(f: types.FunctionType, sees_result: bool = False) -> None
     try:
         swap_in(f, sees_result)
     except BytecodeError as error:
-        exchange(f, f.__code__, _dispatching_code(f, functools.partial(_refuse_call, error)))
+        exchange(f, code_of(f), _dispatching_code(f, functools.partial(_refuse_call, error)))
 
 
 def _first_call(f: types.FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -76,7 +76,9 @@ class Held:
         return len(found) == len(self.parts) and all(map(_is_same, found, self.parts))
 
     def put_back(self) -> None:
-        """Have the owner hold it again, if it may have changed."""
+        """Have the owner hold it again."""
+        if self.is_in(self.owner):
+            return
         if self.base is np.ndarray:
             shape, _, dtype, _, content = self.parts
             np.copyto(np.ndarray.view(self.owner, np.ndarray), np.frombuffer(content, dtype).reshape(shape))

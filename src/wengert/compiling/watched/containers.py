@@ -151,8 +151,9 @@ class SwappedContainers:
 
     def undo(self) -> None:
         """Have all containers as they were before the trace."""
-        for container, original, _ in self._contents:
-            set_content(container, original)
+        for container, original, swapped in self._contents:
+            if type(container) is not set or container != swapped:  # a set filled again may have another order
+                set_content(container, original)
         self._contents.clear()
 
     def restore(self, originals: dict[int, tuple[Any, Any]]) -> Iterator[tuple[Any, Any]]:

@@ -22,7 +22,7 @@ from wengert.compiling.watched.trusted import (
     is_library_namespace,
     is_own_or_library_code,
 )
-from wengert.compiling.watched.watchable import is_descriptor_of_user, lookup_with_owner, runs_code
+from wengert.compiling.watched.watchable import has_dictionary, is_descriptor_of_user, lookup_with_owner, runs_code
 from wengert.hooks.attributes import generic_attribute
 from wengert.hooks.calls import resolve
 from wengert.hooks.code_swap import HOOKS
@@ -216,7 +216,13 @@ def _watched_vars(*obj: Any) -> Any:
 
 def _watch_setattr(obj: Any, value: Any, name: str, site: Site | None) -> None:
     watch_write(obj, name, site)
-    HOOKS["setattr"](obj, value, name, site)
+    try:
+        HOOKS["setattr"](obj, value, name, site)
+    except AttributeError as error:
+        reads, t = reads_here(), type(obj)
+        if reads is not None and not belongs_to_user(t) and not has_dictionary(t):
+            reads.guarded_errors[id(error)] = error  # which the class of the object alone decides
+        raise
 
 
 def _watch_delattr(obj: Any, name: str, site: Site | None) -> None:
