@@ -99,14 +99,14 @@ def _is_same(a: Any, b: Any) -> bool:
         return False
 
 
-def read_built_in_subclass(reads: Any, value: Any, accessor: str, base: Any) -> None:
-    """Guard what an object holds, and read the objects in it; give up on what cannot be a constant."""
+def read_held(reads: Any, value: Any, accessor: str, base: Any) -> Held:
+    """Guard that an object holds the same constants and objects, and read these; give up on what is no constant."""
     held = Held(base, value)
     if not held.is_in(value):
-        reads.give_up(f"it reads a {type(value).__name__} that holds a nan or objects", accessor)
-        return
-    reads.held.append(held)
-    guard_held(reads, held, accessor)
+        reads.give_up(f"it reads a {type(value).__name__} that holds a nan", accessor)
+    else:
+        guard_held(reads, held, accessor)
+    return held
 
 
 def guard_held(reads: Any, held: Held, accessor: str) -> None:

@@ -76,6 +76,9 @@ def resolve_without_site(f: Any) -> Any:
 
 def _resolve(f: Any, site: Site | None, reads: Reads | None) -> Any:
     """Return the replacement of a callable that needs one in a watched trace; else what any trace calls."""
+    if f is id:  # also where the trace has given up: the ids of what was made for it are those of the originals
+        STATE.site = site
+        return _watched_id
     found = None if reads is None else _replacement_of(f, reads)
     return resolve(f, site) if found is None else found
 
@@ -105,8 +108,6 @@ def _replacement_of(f: Any, reads: Reads) -> Any:
         return functools.partial(WatchedFilters, reads) if f is warnings.catch_warnings else watched_effect(f, reads)
     if type(f) is types.FunctionType and f in SIGNATURES and not _is_inside_library():
         return watched_signature(f, reads)
-    if f is id:
-        return _watched_id
     if f is hash:
         return functools.partial(watched_hash, reads=reads, is_library=_is_inside_library())
     if type(f) in _WITH_NAMES and f in ANSWERS:

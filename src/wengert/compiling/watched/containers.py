@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from types import FunctionType
 from typing import Any
 
-from wengert.compiling.watched.builtin_subclasses import Held, guard_held
+from wengert.compiling.watched.builtin_subclasses import Held, guard_held, read_held
 from wengert.compiling.watched.effects import LISTS, set_content, set_items, without_counters
 from wengert.compiling.watched.watchable import has_readable_state, is_found_by_identity, literal, may_have_copies
 from wengert.errors import RefusedCallError
@@ -25,7 +25,7 @@ def reader_of(value: Any) -> Any:
         return _read_container
     if t is functools.partial:
         return _read_partial
-    if t in (set, frozenset) and all([has_readable_state(item) or is_found_by_identity(item) for item in value]):
+    if t in (set, frozenset):
         return _read_set
     return _read_named_tuple if _is_named_tuple(t) else None
 
@@ -40,8 +40,10 @@ def _read_container(reads: Any, value: Any, accessor: str) -> Any:
         reads.read(value.default_factory, f"{accessor}.default_factory")
     if t in DICTIONARIES:
         items = _guard_keys(reads, value, accessor)
-        if items is None:
-            reads.give_up("it reads a dictionary whose keys wengert cannot compare", accessor)
+        if items is None:  # a guard that asked for a key would run code
+            reads.known_objects[id(value)] = value, accessor
+            read_held(reads, value, accessor, t)
+            reads.swapped.put(value, value.copy())
             return value
     else:
         reads.add_guard(f"len({accessor}) == {len(value)}")
@@ -79,7 +81,7 @@ def _guard_keys(reads: Any, value: dict[Any, Any], accessor: str) -> dict[Any, s
 def _read_set(reads: Any, value: Any, accessor: str) -> Any:
     t = type(value)
     reads.add_guard(f"type({accessor}) is {t.__name__}")
-    guard_held(reads, Held(t, value), accessor)
+    read_held(reads, value, accessor, t)
     reads.copyable.update({id(item): item for item in value if may_have_copies(item)})
     if t is set:
         reads.shared[id(value)] = value, value, accessor

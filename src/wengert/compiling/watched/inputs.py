@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.watched.builtin_subclasses import Held, built_in_base, read_built_in_subclass
+from wengert.compiling.watched.builtin_subclasses import Held, built_in_base, read_held
 from wengert.compiling.watched.containers import SwappedContainers, reader_of
 from wengert.compiling.watched.effects import Effects
 from wengert.compiling.watched.guards import MOST_GUARDS, Guards, OuterInput, is_nan
@@ -102,7 +102,7 @@ class Inputs(Guards):
             self.copyable[id(value)] = value
         if (base := built_in_base(t)) is not None:
             self._read_instance(value, accessor, t)
-            read_built_in_subclass(self, value, accessor, base)
+            self.held.append(read_held(self, value, accessor, base))
             return value
         if t is float or is_inexact(value):
             return self._read_number(value, accessor)
