@@ -8,7 +8,6 @@ import warnings
 from typing import Any
 
 import numpy as np
-import pytest
 
 import wengert as wg
 
@@ -369,12 +368,14 @@ def test_traces_before_a_registration_do_not_count() -> None:
     assert traces(g) == 1
 
 
+_asked: list[str] = []
+
+
 class _Counting(type):
-    asked: list[str] = []
 
     @property
     def scale(cls) -> float:
-        _Counting.asked.append(cls.__name__)
+        _asked.append(cls.__name__)
         return 2.0
 
 
@@ -387,4 +388,4 @@ def test_an_attribute_that_a_metaclass_gives_is_not_read_ahead() -> None:
     compiled = wg.compile(wg.grad(lambda x: x * _Counted.scale), quiet=True)
     for calls in range(1, 4):
         assert compiled(1.0) == 2.0
-        assert _Counting.asked == ["_Counted"] * calls
+        assert _asked == ["_Counted"] * calls
