@@ -62,7 +62,7 @@ CASES: dict[str, tuple[str, ...]] = {
     "sum(kept.values())": ("kept[Box] = 5.0", "kept[np.tan] = 5.0", "kept.clear()"),
     "float(box in held) + box.k": ("box.k = 3.0", "held.discard(box)", "box = Box()", "held.add(box)"),
     "float(np.sin in held)": ("held.discard(np.sin)", "held.add(1)", "held = frozenset(held)"),
-    "float((box, np.sin) in pairs)": ("pairs.pop()", "pairs.add((box, np.sin))", "box = Box()"),
+    "float((box, np.sin) in pairs)": ("pairs.discard((box, np.sin))", "pairs.add((box, np.tan))", "box = Box()"),
     "float([isinstance(a, str) for a in held].index(True) >= 0)": ("held.discard('a')",),
 }
 METACLASSES = """
