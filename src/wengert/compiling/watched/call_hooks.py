@@ -50,7 +50,7 @@ from wengert.compiling.watched.watchable import (
 from wengert.hooks.calls import resolve
 from wengert.hooks.decide import decide
 from wengert.hooks.policy import Kind
-from wengert.hooks.standins.compiled import is_of_numba
+from wengert.hooks.standins.compiled import is_of_numba, is_pure
 from wengert.recording.primitives import primitive_of
 from wengert.recording.recording import STATE
 from wengert.recording.slots import holds_traced, slot_of
@@ -175,12 +175,18 @@ def _watched_cached(f: Any, reads: Reads) -> Callable[..., Any]:
 
 
 def _watched_compiled(f: Any, reads: Reads) -> Callable[..., Any]:
-    """Return the replacement of a function that numba compiled: its Python function runs if an argument is traced."""
+    """Return the replacement of a function that numba compiled: its Python function runs if an argument is traced.
+
+    Without one it runs as it is: numba has made what it reads from outside constants.
+    """
     resolved = resolve(f, STATE.site)
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        if not any([holds_traced((part,)) for part in nested_leaves((args, kwargs))]):
-            reads.give_up("it calls a function that numba compiled with constants only")
+        parts = nested_leaves((args, kwargs))
+        if not any([holds_traced((part,)) for part in parts]):
+            is_given = any([type(part) is np.ndarray and reads.is_compared_array(part) for part in parts])
+            if not is_pure(f, may_store=not is_given):
+                reads.give_up("it calls a function that numba compiled, which may draw, print or write")
         return resolved(*args, **kwargs)
 
     return call

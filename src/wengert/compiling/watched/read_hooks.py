@@ -8,7 +8,7 @@ import locale
 import sys
 import threading
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -17,10 +17,11 @@ from wengert.compiling.watched.effects import Place, can_set
 from wengert.compiling.watched.outer_reads import MEMORY_ATTRIBUTES, Reads, give_up_at, reads_at, reads_here
 from wengert.compiling.watched.trusted import (
     belongs_to_user,
+    is_done_once,
     is_engine_code,
-    is_import_system,
     is_library_namespace,
     is_own_or_library_code,
+    is_root_of_trace,
 )
 from wengert.compiling.watched.watchable import has_dictionary, is_descriptor_of_user, lookup_with_owner, runs_code
 from wengert.hooks.attributes import generic_attribute
@@ -38,14 +39,25 @@ def _reads_of(frame: types.FrameType, site: Site | None) -> Reads | None:
     What Python reads to load a module there is read in the first call only: an imported module is not loaded again.
     """
     reads = reads_at(site)
-    if reads is None and not is_own_or_library_code(frame) and not is_import_system(frame):
+    if reads is None and not is_own_or_library_code(frame):
         _give_up_on_silenced(frame)
     return reads
 
 
+def _up_to_the_trace(frame: types.FrameType | None) -> Iterator[types.FrameType]:
+    """Yield a frame and those above it in the traced call."""
+    while frame is not None and not is_root_of_trace(frame):
+        yield frame
+        frame = frame.f_back
+
+
 def _give_up_on_silenced(frame: types.FrameType) -> None:
     """Give up: user code, which may read from outside, runs where nothing is recorded."""
-    if STATE.silenced is not None and STATE.silenced.reads is not None:
+    if (
+        STATE.silenced is not None
+        and STATE.silenced.reads is not None
+        and not any(map(is_done_once, _up_to_the_trace(frame)))
+    ):
         unseen: Any = STATE.silenced.reads
         if not unseen.tables.is_reading:
             unseen.give_up(f"{frame.f_code.co_qualname} runs inside a call that is recorded as a whole")

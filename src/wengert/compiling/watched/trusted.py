@@ -32,6 +32,7 @@ LIBRARY_ONLY = {
 """Modules of the standard library that these may call, but user code may not; its reads of their state are guarded."""
 LIBRARY_MODULES = TRUSTED_LIBRARIES | LIBRARY_ONLY
 _IMPORT_SYSTEM = [vars(sys.modules[name]) for name in ("_frozen_importlib", "_frozen_importlib_external")]
+_COMPILERS = {"numba", "llvmlite"}
 RULES_FOLDER = f"{os.sep}wengert_rules{os.sep}"
 
 
@@ -103,9 +104,10 @@ def is_root_of_trace(frame: types.FrameType) -> bool:
     return frame.f_code.co_name == "trace_watched" and is_ours(frame)
 
 
-def is_import_system(frame: types.FrameType) -> bool:
-    """Whether a frame runs code by which Python itself loads modules, once in a process."""
-    return any([frame.f_globals is space for space in _IMPORT_SYSTEM])
+def is_done_once(frame: types.FrameType) -> bool:
+    """Whether a frame runs code that loads a module or compiles a function, as happens once in a process."""
+    package = top_package(str(frame.f_globals.get("__name__")))
+    return package in _COMPILERS or any([frame.f_globals is space for space in _IMPORT_SYSTEM])
 
 
 def uninstrumented_library(frame: types.FrameType | None) -> str | None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import dis
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 from wengert.hooks.code_swap import instrumented
+from wengert.values.random_states import GENERATORS
 
 
 def source_of(f: Any) -> Callable[..., Any] | None:
@@ -31,6 +33,41 @@ def is_of_numba(f: Any) -> bool:
     function = getattr(getattr(f, "_dispatcher", None), "py_func", None)
     # a generalised ufunc works on whole arrays, and writes its results
     return type(function) is types.FunctionType and type(f).__name__ == "DUFunc" and f.nout == 1
+
+
+_ACTING = {"random", "print", "objmode", "input", "open"}
+"""Names by which code that numba compiled has effects, or draws."""
+
+
+_STORING = {"fill", "sort", "put", "partition", "copyto", "place", "putmask", "at"}
+"""Names of functions and methods that write into an array."""
+
+
+def is_pure(f: Any, may_store: bool, seen: tuple[Any, ...] = ()) -> bool:
+    """Whether a function that numba compiled, and those that it calls, name nothing that acts, draws or stores."""
+    source = getattr(f, "py_func", None) or f._dispatcher.py_func
+    codes = [*_codes_in(source.__code__)]
+    names = {name for code in codes for name in code.co_names}
+    used = [source.__globals__[name] for name in names if name in source.__globals__]
+    used += [cell.cell_contents for cell in source.__closure__ or ()]
+    steps = [step.opname for code in codes for step in dis.get_instructions(code)]
+    stores = not _STORING.isdisjoint(names) or not {"STORE_SUBSCR", "STORE_SLICE"}.isdisjoint(steps)
+    if not _ACTING.isdisjoint(names) or any(map(_acts, used)) or (stores and not may_store):
+        return False
+    others = [g for g in used if is_of_numba(g) and not any([g is one for one in seen])]
+    return all([is_pure(g, may_store, (*seen, f)) for g in others])
+
+
+def _acts(thing: Any) -> bool:
+    return getattr(thing, "__name__", "") in _ACTING or type(getattr(thing, "__self__", None)) in GENERATORS
+
+
+def _codes_in(code: types.CodeType) -> Iterator[types.CodeType]:
+    """Yield a code object, and those of the functions that it makes."""
+    yield code
+    for part in code.co_consts:
+        if type(part) is types.CodeType:
+            yield from _codes_in(part)
 
 
 def elementwise(f: Callable[..., Any]) -> Callable[..., Any]:
