@@ -42,7 +42,38 @@ def test_functions_that_numba_compiled() -> None:
         return out
 
     check(lambda x: weighted(x, 2.0) + np.sum(square(x)) + np.sum(doubled(x, np.empty(3)) * x))
-    check(lambda x: np.sum(x) * weighted(np.ones(3), 2.0), is_compiled=False)  # it might draw random numbers
+    check(lambda x: np.sum(x) * weighted(np.ones(3), 2.0))
+
+
+def test_functions_that_numba_compiled_run_uncompiled_if_they_draw_or_write() -> None:
+    numba = pytest.importorskip("numba")
+    from random import gauss
+
+    counts = np.array([1, 2, 3])
+
+    @numba.njit
+    def drawn(n: Any) -> Any:
+        return n + np.random.normal()
+
+    @numba.njit
+    def by_another(n: Any) -> Any:
+        return drawn(n)
+
+    @numba.njit
+    def by_name(n: Any) -> Any:
+        return gauss(0.0, 1.0) * n
+
+    @numba.njit
+    def counted(a: Any) -> Any:
+        a[0] += 1
+        return a[0]
+
+    for f in (drawn, by_another, by_name):
+        compiled = wg.compile(lambda x, f=f: x * f(3), quiet=True)
+        assert compiled(1.0) != compiled(1.0)
+        assert "may draw, print or write" in compiled.explain()
+    compiled = wg.compile(lambda x: x * counted(counts), quiet=True)
+    assert [compiled(1.0), compiled(1.0), counts[0]] == [2.0, 3.0, 3]
 
 
 def test_functions_of_bottleneck() -> None:

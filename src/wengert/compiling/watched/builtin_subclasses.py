@@ -63,7 +63,7 @@ def _adds_attributes_only(cls: type) -> bool:
 
 
 class Held:
-    """What an object of such a class holds, as it was."""
+    """The content of an object of such a class, as it was."""
 
     def __init__(self, base: Any, owner: Any) -> None:
         self.base, self.owner, self.parts = base, owner, _PARTS[base](owner)
