@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import linecache
 import math
 import textwrap
@@ -271,6 +272,17 @@ def test_a_rule_takes_the_cotangent_and_the_result_first() -> None:
             RuleBody(bad, kind)
     with pytest.raises(RuleError, match="Python function"):
         RuleBody(math.sin, "rrule")
+
+
+def of_each_kind(y_bar, /, y, a, b=2.0, *rest, wanted, scale=SCALE, **more):
+    return None
+
+
+@pytest.mark.parametrize("rule", [of_each_kind, multiply, lambda *parts: parts, lambda *, scale=1.0: scale])
+def test_the_parameters_of_a_rule_are_those_of_its_signature(rule: Any) -> None:
+    read, given = ("names", "defaults", "variadic", "static", "asks", "open"), functools.wraps(rule)(lambda *args: None)
+    by_code, by_signature = (vars(RuleBody(f, "rrule")) for f in (rule, given))
+    assert [by_code[name] for name in read] == [by_signature[name] for name in read]
 
 
 # Steps.

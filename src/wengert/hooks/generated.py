@@ -7,6 +7,7 @@ code rotates the stack (see `rewrite.emitter`).
 
 from __future__ import annotations
 
+import functools
 import importlib
 import operator
 import types
@@ -43,6 +44,7 @@ from wengert.recording.primitives import primitive_of
 from wengert.recording.recorders import record_two
 from wengert.recording.recording import C_ONLY_TYPES, OPERANDS, STATE, OpenCounts
 from wengert.recording.shadow import SHADOW
+from wengert.rewrite.rewriter import deeper
 from wengert.values.frames import caught
 from wengert.values.functional import setitem
 from wengert.values.names import lookup
@@ -62,7 +64,7 @@ def {name}(right, left, site):
             try:
                 value = left {symbol} right
             except ArithmeticError as error:
-                raised(STATE.recording, error, operator.{fn}, (left, right), {{}})
+                raised(STATE.recording, error, operator.{name}, (left, right), {{}})
                 raise
             if type(value) in FLOATS:
                 entry = (
@@ -123,13 +125,29 @@ def {name}(a, site):
 """
 
 
-def _generate(template: str, name: str, **names: Any) -> Callable[..., Any]:
-    """Generate a hook from a template; `names` go into its source or its globals."""
-    placeholders = {"symbol": names.pop("symbol"), "fn": names.pop("fn", None), "unequal": names.pop("unequal", None)}
-    namespace = _globals(names)
-    exec(compile(template.format(name=name, **placeholders), f"<wengert hook {name}>", "exec"), namespace)
-    hook: Callable[..., Any] = namespace[name]
+def _hook(name: str, source: str, **names: Any) -> types.FunctionType:
+    """Return the hook that `source` defines, with `names` among its globals.
+
+    It is compiled at its first call: few operators occur in a program.
+    """
+
+    def compiled() -> types.FunctionType:
+        with deeper():
+            hook.__code__ = _code(source)
+        return hook
+
+    hook = types.FunctionType(_compile_first.__code__, _globals(names) | {"compiled": compiled}, name)
     return hook
+
+
+@functools.cache
+def _code(source: str) -> types.CodeType:
+    code: types.CodeType = compile(source, "<wengert hook>", "exec").co_consts[0]
+    return code
+
+
+def _compile_first(*args: Any) -> Any:
+    return compiled()(*args)  # type: ignore[name-defined]  # noqa: F821  # a global of each hook
 
 
 def _globals(names: dict[str, Any]) -> dict[str, Any]:
@@ -250,25 +268,26 @@ _RECORDING_HOOKS = {}
 
 
 for _op in BINARY.values():
-    HOOKS[_op.name] = _RECORDING_HOOKS[_op.name] = _generate(
-        _BINARY, _op.name, symbol=_op.symbol, fn=_op.name, slow=_slow(_op)
-    )
+    _source = _BINARY.format(name=_op.name, symbol=_op.symbol)
     _iname = f"i{_op.name.rstrip('_')}"
-    _own = {"PLAIN": IMMUTABLE, "slow": _slow_inplace(_op)}  # x += y is x + y on these types
-    HOOKS[_iname] = _RECORDING_HOOKS[_iname] = types.FunctionType(HOOKS[_op.name].__code__, _globals(_own), _iname)
+    HOOKS[_op.name] = _RECORDING_HOOKS[_op.name] = _hook(_op.name, _source, slow=_slow(_op))
+    HOOKS[_iname] = _RECORDING_HOOKS[_iname] = _hook(
+        _iname,
+        _source,
+        slow=_slow_inplace(_op),
+        PLAIN=IMMUTABLE,  # x += y is x + y on these types
+    )
 
 
 for _op in COMPARISONS.values():
     _unequal = {"eq": False, "ne": True}.get(_op.name)
-    HOOKS[_op.name] = _generate(
-        _COMPARE if _unequal is None else _EQUAL, _op.name, symbol=_op.symbol, slow=_slow_compare(_op), unequal=_unequal
-    )
+    _source = (_COMPARE if _unequal is None else _EQUAL).format(name=_op.name, symbol=_op.symbol, unequal=_unequal)
+    HOOKS[_op.name] = _hook(_op.name, _source, slow=_slow_compare(_op))
 
 
 for _name, (_fn, _method) in UNARY.items():
-    HOOKS[_name] = _generate(
-        _UNARY, _name, symbol={"neg": "-", "pos": "+", "invert": "~"}[_name], slow=_slow_unary(_fn, _method)
-    )
+    _source = _UNARY.format(name=_name, symbol={"neg": "-", "pos": "+", "invert": "~"}[_name])
+    HOOKS[_name] = _hook(_name, _source, slow=_slow_unary(_fn, _method))
 
 
 def bind_hooks() -> None:
