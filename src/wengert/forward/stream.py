@@ -4,7 +4,8 @@ A slot keeps only its value (a large one by a weak reference) and its tangent. A
 the slot any more. It runs whenever there is twice as much as after the last sweep. To read a dropped slot is an error,
 never a zero.
 
-While an inner derivative is open, its entries are kept, because it needs them.
+While an inner derivative is open, its entries are kept, because its pass over them needs them. The entries that this
+pass makes itself are dropped at once.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ class Stream:
     def append(self, entry: Entry) -> None:
         """Record an entry, push its tangent, and drop the values that only this step needed."""
         is_number = entry[0].step is not None and self.size is None  # by far the most frequent calls, on floats
-        if is_number and self.is_alone and self.recording.nan_checker is None:
+        if is_number and self.is_read_by_none and self.recording.nan_checker is None:
             self._append_number(entry)
             return
         slot = self.count
@@ -105,6 +106,10 @@ class Stream:
                 self._drop_ended()
             if self.young > self.most or self.bytes > self.most_bytes:
                 self._sweep()
+        elif self.is_read_by_none and self.recording.nan_checker is None:
+            self._drop_entry(slot)
+            if self.ended:
+                self._drop_ended()
 
     def _append_number(self, entry: Entry) -> None:
         """Do as `append` does, for a call on floats."""
@@ -122,7 +127,7 @@ class Stream:
             raise
         self.values[slot] = (entry[1],)
         self.young += 1
-        if self.young > self.most:
+        if self.young > self.most and self.is_alone:
             self._sweep()
 
     def _look_for_dropped(self, entry: Entry) -> None:
@@ -134,6 +139,16 @@ class Stream:
     def is_alone(self) -> bool:
         """Whether no inner derivative needs entries."""
         return not self.recording.inner and self.recording.pinned is None
+
+    @property
+    def is_read_by_none(self) -> bool:
+        """Whether no inner derivative needs an entry recorded now: it is in its pass, after its run, or there is none."""
+        return self.recording.inner == self.recording.walked and self.recording.pinned is None
+
+    def value(self, slot: int) -> Any:
+        """Return the value at a slot, also if its entry was dropped; None if it is not kept."""
+        value = self.entries[slot][1] if slot in self.entries else self.values.get(slot, (None,))[0]
+        return value() if type(value) is weakref.ref else value
 
     def tangent(self, slot: int) -> Any:
         """Return the tangent at a slot; None is zero."""
@@ -229,16 +244,21 @@ class Stream:
     def _drop_what_was_read(self) -> None:
         """Drop the entries since `whole_from`, but for their values (weakly if large); no pullback reads the rest."""
         for slot in range(self.whole_from, self.count):
-            entry = self.entries.get(slot)
-            if entry is not None and entry[0] is not INPUT:
-                value = held(entry[1], False)
-                self.values[slot] = (value,)
-                if type(value) is weakref.ref and entry[1].base is None and self.tangents[slot] is not None:
-                    self.endings[slot] = EndOfValue(entry[1], self.ended.append)
-                    self.endings[slot].slot = slot
-                del self.entries[slot]
+            self._drop_entry(slot)
         self.whole_from = self.count
         self.recording.memory.forget_kept()
+
+    def _drop_entry(self, slot: int) -> None:
+        """Drop an entry, but for its value."""
+        entry = self.entries.get(slot)
+        if entry is None or entry[0] is INPUT:
+            return
+        value = held(entry[1], False)
+        self.values[slot] = (value,)
+        if type(value) is weakref.ref and entry[1].base is None and self.tangents[slot] is not None:
+            self.endings[slot] = EndOfValue(entry[1], self.ended.append)
+            self.endings[slot].slot = slot
+        del self.entries[slot]
 
     def _drop_ended(self) -> None:
         """Drop the tangents of large values that are gone, so that the next ones can use their memory.

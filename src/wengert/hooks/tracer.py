@@ -83,13 +83,16 @@ def _release(recording: Recording, start: int) -> None:
     """Forget the values that depend only on an inner level's inputs; when the level has ended, they are constant."""
     live: set[int] = set()
     dead: set[int] = set()
+    stream = recording.stream
+    tangents, value_at = ({}, recording.value) if stream is None else (stream.tangents, stream.value)
     for slot in range(start, len(recording.entries)):
         entry = recording.entries[slot]
-        if entry is not None and any(s < start or s in live for s in flat_slots(entry[2])):
+        depends = entry is not None and any(s < start or s in live for s in flat_slots(entry[2]))
+        if depends or tangents.get(slot) is not None:  # a stream has dropped entries, but not the tangents
             live.add(slot)
             continue
         dead.add(slot)
-        value = recording.value(slot)
+        value = value_at(slot)
         if SHADOW.get(id(value)) == slot:
             del SHADOW[id(value)]
     for storage in recording.memory.storages.values():
@@ -229,6 +232,7 @@ class without_innermost_level:
 
     def __enter__(self) -> None:
         self.hidden = self.recording.levels.pop()
+        self.recording.walked += 1
         if not self.recording.levels:
             STATE.recording = STATE.fast_entries = None
             SESSION.forget_values()
@@ -236,6 +240,7 @@ class without_innermost_level:
                 SESSION.leave_turn(self.recording)
 
     def __exit__(self, *error: object) -> None:
+        self.recording.walked -= 1
         self.recording.levels.append(self.hidden)
 
 

@@ -146,6 +146,7 @@ class Recording(MadeWhenRead):
         "thread",
         "turn_lock",
         "unsearched",
+        "walked",
     )
 
     texts: dict[int, Any]  # texts made from traced values, by id
@@ -165,6 +166,7 @@ class Recording(MadeWhenRead):
         self.entries: list[Entry | None] = []
         self.levels: list[Level] = []
         self.inner = 0  # how many levels are open inside of the outermost, also where one is hidden from what runs
+        self.walked = 0  # how many levels are hidden, since the pass over their entries is running
         self.keep = keep  # whether it is recorded for a tape
         self.keeps_results = keep  # whether entries keep all results and shapes of arrays, as forward mode needs
         self.pinned: int | None = None  # entries from here on are read by pullbacks that may be called later
