@@ -283,6 +283,9 @@ def _record_call(
     """
     keeps_results, fast_entries = recording.keeps_results, STATE.fast_entries
     recording.keeps_results = True
+    stream = recording.stream if streamed is None else None
+    if stream is not None:
+        streams_results, stream.keeps_results = stream.keeps_results, True
     if streamed is None:
         STATE.fast_entries = None  # the short path drops shapes
     try:
@@ -305,6 +308,8 @@ def _record_call(
             warn_of_loss(recording, here, f, asked_for(*work[:4]))
     finally:
         recording.keeps_results, STATE.fast_entries = keeps_results, fast_entries
+        if stream is not None:
+            stream.keeps_results = streams_results
     return value, form, aux, swaps, known
 
 

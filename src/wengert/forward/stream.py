@@ -54,6 +54,7 @@ class Stream:
         self.values: dict[int, tuple[Any]] = {}  # of the others, each in its own tuple, to count references to it
         self.count = 0
         self.whole_from = 0  # the entries from here on are whole
+        self.keeps_results = False  # whether an inner level in forward mode is recorded, which needs all results
         self.stored: set[int] = set()  # slots whose tangents a store made, and that belong to one array only
         self.aliases: set[int] = set()  # slots whose tangents may share memory with such a tangent
         self.old, self.young, self.most = 0, 0, FEW_SLOTS  # slots at the last sweep, slots since, and their maximum
@@ -106,8 +107,11 @@ class Stream:
                 self._drop_ended()
             if self.young > self.most or self.bytes > self.most_bytes:
                 self._sweep()
-        elif self.is_read_by_none and self.recording.nan_checker is None:
-            self._drop_entry(slot)
+        elif self.recording.nan_checker is None:
+            if self.is_read_by_none:
+                self._drop_entry(slot)
+            elif not self.keeps_results:
+                self._drop_result(slot)
             if self.ended:
                 self._drop_ended()
 
@@ -142,7 +146,7 @@ class Stream:
 
     @property
     def is_read_by_none(self) -> bool:
-        """Whether no inner derivative needs an entry recorded now: it is in its pass, after its run, or there is none."""
+        """Whether no inner derivative needs an entry recorded now: all are in their passes, or there is none."""
         return self.recording.inner == self.recording.walked and self.recording.pinned is None
 
     def value(self, slot: int) -> Any:
@@ -253,12 +257,22 @@ class Stream:
         entry = self.entries.get(slot)
         if entry is None or entry[0] is INPUT:
             return
-        value = held(entry[1], False)
-        self.values[slot] = (value,)
-        if type(value) is weakref.ref and entry[1].base is None and self.tangents[slot] is not None:
-            self.endings[slot] = EndOfValue(entry[1], self.ended.append)
-            self.endings[slot].slot = slot
+        self.values[slot] = (self._held_weakly(slot, entry[1]),)
         del self.entries[slot]
+
+    def _drop_result(self, slot: int) -> None:
+        """Drop the result of an entry of an inner level, unless the level's reverse pass reads it."""
+        entry = self.entries[slot]
+        if type(entry[0]) is Bound and entry[0].reads_y != "value":
+            self.entries[slot] = (entry[0], self._held_weakly(slot, entry[1]), *entry[2:])
+
+    def _held_weakly(self, slot: int, y: Any) -> Any:
+        """Return what is kept of a value: a large array by a weak reference, so that its end drops its tangent."""
+        value = held(y, False)
+        if value is not y and y.base is None and self.tangents[slot] is not None:
+            self.endings[slot] = EndOfValue(y, self.ended.append)
+            self.endings[slot].slot = slot
+        return value
 
     def _drop_ended(self) -> None:
         """Drop the tangents of large values that are gone, so that the next ones can use their memory.
