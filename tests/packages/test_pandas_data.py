@@ -9,6 +9,7 @@ import pytest
 
 import wengert as wg
 from wengert.errors import RefusedCallError, WengertError
+from wengert.recording.pullback_reads import FarReach
 from wengert.values import data_classes
 
 pd = pytest.importorskip("pandas")
@@ -309,3 +310,36 @@ def test_a_compiled_function_leaves_tables_as_the_plain_one_does(f: Any) -> None
     for k in range(3):
         np.testing.assert_array_equal(compiled(X + k, own), f(X + k, plain))
         pd.testing.assert_frame_equal(own, plain)
+
+
+def test_the_search_for_traced_values_does_not_enter_pandas() -> None:
+    """It took a second at the first operator of a traced Series with one of data, for each gradient."""
+    assert len(FarReach(pd.Series).functions) < 100
+
+
+class Hiding(pd.Series):
+    """A Series by whose method C gets a traced value."""
+
+    @property
+    def _constructor(self) -> Any:
+        return Hiding
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        return np.asarray([HIDDEN[0]] * 4)
+
+
+HIDDEN: list[Any] = [1.0]
+
+
+def test_a_subclass_of_the_users_is_searched() -> None:
+    def f(x: Any) -> Any:
+        HIDDEN[0] = x[0]
+        return np.sum(np.nan_to_num(Hiding([1.0, 2.0, 3.0, 4.0])) * x)
+
+    try:
+        gradient = wg.grad(f)(X)
+    except WengertError:
+        return
+    finally:
+        HIDDEN[0] = 1.0
+    np.testing.assert_allclose(gradient, X[0] + np.sum(X) * np.eye(4)[0])

@@ -77,16 +77,20 @@ def traced_in(recording: Recording, things: Any, functions: list[Any] | None = N
     The Python functions on the way, and the classes of objects that can be called, are added to `functions`. Errors:
     TooLarge past 10,000 objects.
     """
-    found: list[Any] = []
+    return [*_find_traced(recording, things, functions)]
+
+
+def _find_traced(recording: Recording, things: Any, functions: list[Any] | None = None) -> Iterator[Any]:
+    """Yield what `traced_in` returns, as the search meets it."""
     stack = list(things)
     seen: set[int] = set()
     while stack:
         thing = stack.pop()
         if is_traced_record(recording, thing):
-            found.append(thing)
+            yield thing
             continue
         if not _has_objects(thing) and (slot_of(recording, thing) is not None or id(thing) in recording.texts):
-            found.append(thing)
+            yield thing
             continue
         if id(thing) in seen or (issubclass(type(thing), _LEAF_TYPES) and function_of(thing) is None):
             continue
@@ -96,7 +100,6 @@ def traced_in(recording: Recording, things: Any, functions: list[Any] | None = N
         if functions is not None and callable(thing):
             functions.extend(_code_run_by(thing))
         stack.extend(_referents(thing))
-    return found
 
 
 def function_of(ufunc: Any) -> Callable[..., Any] | None:
@@ -277,19 +280,19 @@ def opaque(
     if _asks_numbers(fn):
         things = tuple([a for a in things if not _has_no_number(a)])
     functions: list[Any] = []
+    why = ""
     try:
-        found, why = traced_in(recording, things, functions), ""
+        for value in _find_traced(recording, things, functions):
+            slot = None if is_record(value) else slot_of(recording, value)
+            if slot is None or is_inexact(value):
+                why = STRING if slot is None and isinstance(value, (str, bytes)) else "a traced value reaches it"
+                break
+            if _is_blank(recording, slot):  # uninitialised: it will be filled from guarded values
+                SHADOW.pop(id(value), None)
+            else:
+                guard(recording, np.asarray, value, slot)
     except TooLarge:
-        found, why = [], f"its arguments refer to more than {MAX_SEARCHED} objects, too many to search"
-    for value in found:
-        slot = None if is_record(value) else slot_of(recording, value)
-        if slot is None or is_inexact(value):
-            why = STRING if slot is None and isinstance(value, (str, bytes)) else "a traced value reaches it"
-            break
-        if _is_blank(recording, slot):  # uninitialised: it will be filled from guarded values
-            SHADOW.pop(id(value), None)
-        else:
-            guard(recording, np.asarray, value, slot)
+        why = f"its arguments refer to more than {MAX_SEARCHED} objects, too many to search"
     if not why and _functions_read_traced(recording, functions, things):
         why = "a function that it may call can read a traced value by its name"
     if why and standin is not None:

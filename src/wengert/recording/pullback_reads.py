@@ -33,7 +33,7 @@ from wengert.values.undo_stack import Owed
 from wengert.values.views import owner_of
 
 LARGE = 1 << 16  # bytes; of larger arrays sums are kept in place of a copy
-_LIBRARIES = sys.stdlib_module_names | {"numpy", "scipy", "wengert", "wengert_rules"}
+_LIBRARIES = sys.stdlib_module_names | {"numpy", "scipy", "pandas", "wengert", "wengert_rules"}
 _FOLLOWED = {"builtins", "itertools", "functools", "operator", "collections", "types"}  # whose C objects hold others
 _FIXED = (types.FunctionType, types.BuiltinFunctionType, type, np.ufunc, types.ModuleType)
 _WITHOUT_PARTS = (
