@@ -231,8 +231,10 @@ def _objects_asked_by_c(things: Any) -> Iterator[Any]:
         if t is list or t is tuple:
             yield from _objects_asked_by_c(thing)
         elif t not in C_ONLY_TYPES and issubclass(t, np.ndarray):
-            yield getattr(thing, "__dict__", None) if takes_over(thing) else None  # other methods are traced
-            yield from [a for a in elements(thing) if is_heap_type(type(a))] if _has_objects(thing) else ()
+            if takes_over(thing):  # other methods are traced
+                yield getattr(thing, "__dict__", None)
+            if _has_objects(thing):
+                yield from [a for a in elements(thing) if is_heap_type(type(a))]
         elif t not in C_ONLY_TYPES and not issubclass(t, np.generic) and not _is_number(t):
             yield thing
 

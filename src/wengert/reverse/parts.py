@@ -8,7 +8,7 @@ import numpy as np
 
 from wengert.reverse.accumulators import Cotangents, add_contributions
 from wengert.values.functional import setitem
-from wengert.values.keys import is_element, may_repeat
+from wengert.values.keys import is_basic, is_element, may_repeat
 from wengert.values.specs import FLOATS
 
 _DOUBLE = np.dtype(float)
@@ -24,17 +24,26 @@ def field_step(cotangents: Cotangents, slot: int, args: Any, cotangent: Any) -> 
 
 
 def number_step(cotangents: Cotangents, slot: int, entry: Any) -> bool:
-    """Step back through a read or store of one element of an array, if the engine owns its x̄ or ȳ; else return False.
+    """Step back through a read or store of one element, or a read of a view, if the engine owns its x̄ or ȳ.
 
-    This does what `general_step` does, in a tenth of the time.
+    Else return False. This does what `general_step` does, in a tenth of the time.
     """
     op, _, ins, args, _, _ = entry
     table, owned, place, key = cotangents.table, cotangents.owned, ins[0], args[1]
     is_store = op.fn is setitem
     at = slot if is_store else place
     whole = table[at] if at in owned else None
-    if type(whole) is not np.ndarray or whole.dtype is not _DOUBLE or not is_element(key, whole.ndim):
+    if type(whole) is not np.ndarray or whole.dtype is not _DOUBLE:
         return False
+    if not is_element(key, whole.ndim):
+        y_bar = table[slot]
+        is_view = not is_store and op.scatter is not None and (type(key) is slice or is_basic(key))
+        if not is_view or type(y_bar) is not np.ndarray or y_bar.dtype is not _DOUBLE:
+            return False
+        table[slot] = None
+        owned.discard(slot)
+        whole[key] += y_bar
+        return True
     if is_store:
         value_slot = ins[2]
         if value_slot is not None:
