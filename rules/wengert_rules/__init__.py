@@ -5,7 +5,6 @@ from __future__ import annotations
 from wengert.extend import rules
 from wengert_rules import (
     averages,
-    batches,
     choices,
     complexes,
     constants,
@@ -40,6 +39,7 @@ for name in OF_SCIPY:
     rules.when_imported(f"scipy.{name}", f"wengert_rules.scipy.{name}")
 rules.when_imported("scipy.sparse.linalg", "wengert_rules.scipy.sparse.systems")
 
+rules.when_imported("wengert.rulebook.batched", "wengert_rules.batches")
 rules.when_imported("numpy.lib.recfunctions", "wengert_rules.recfunctions")
 for name in ("pandas", "bottleneck", "xarray", "pint", "pywt", "wrapt", "numexpr"):
     rules.when_imported(name, f"wengert_rules.{name}")

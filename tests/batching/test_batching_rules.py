@@ -16,7 +16,7 @@ from sampling import naming
 
 from wengert.errors import DuplicateRuleError, NoBatchingRuleWarning
 from wengert.extend import Batch, batching, rules
-from wengert.rulebook.batching import batched, stacked
+from wengert.rulebook.batched import batched, stacked
 from wengert.values.callables import callable_name
 
 Axes = tuple[Any, ...]

@@ -132,6 +132,41 @@ assert wg.grad(f)(3.0) == 2.0
     assert subprocess.run(command, capture_output=True, text=True).stderr == ""
 
 
+USES_OF_BATCHES = {
+    "vmap": "np.testing.assert_allclose(wg.vmap(np.sort)(x), np.sort(x))",
+    "vmap in a gradient": "assert (wg.grad(lambda x: np.sum(wg.vmap(np.cumsum)(x)))(x) == [3.0, 2.0, 1.0]).all()",
+    "several directions": "assert (wg.jacfwd(lambda t: np.sort(t * x[0]))(2.0) == x[0]).all()",
+    "in a scope": """
+with wg.rules.scope():
+    wg.vmap(np.sort)(x)
+np.testing.assert_allclose(wg.vmap(np.sort)(x), np.sort(x))""",
+    "a second rule": """
+try:
+    wg.extend.batching(np.sort)(lambda batch, a: a)
+except wg.errors.DuplicateRuleError:
+    pass
+else:
+    raise AssertionError""",
+}
+
+
+@pytest.mark.parametrize("use", USES_OF_BATCHES)
+def test_batching_rules_are_loaded_when_they_are_first_used(use: str) -> None:
+    program = f"""
+import sys, warnings
+import numpy as np
+import wengert as wg
+import wengert.extend
+warnings.simplefilter("error")
+x = np.arange(6.0).reshape(2, 3)
+wg.grad(np.sum)(x)
+assert "wengert_rules.batches" not in sys.modules
+{USES_OF_BATCHES[use]}
+assert "wengert_rules.batches" in sys.modules
+"""
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stderr == ""
+
+
 def test_a_second_rule_is_refused_where_it_is_declared(table: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cubes", module("cubes", cubed=cubed, table=table))
     with pytest.raises(DuplicateRuleError, match=r"already has a rule, cubed_rule .*rules\.remove"):

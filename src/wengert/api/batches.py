@@ -16,7 +16,7 @@ from wengert.batching.play import play_batched
 from wengert.errors import ArgumentError, NoBatchingRuleWarning
 from wengert.recording.recording import calling
 from wengert.recording.session import active_recording, tidying
-from wengert.rulebook.batching import stacked
+from wengert.rulebook.batched import stacked
 from wengert.values import signatures
 from wengert.values.callables import callable_name, named_parameters, unwrapped
 from wengert.values.frames import levels_above

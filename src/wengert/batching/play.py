@@ -11,7 +11,8 @@ import numpy as np
 from wengert.batching.agreement import all_equal_recorded, all_finite, each_is_complex
 from wengert.batching.axes import Examples, Shared
 from wengert.batching.example import Program
-from wengert.rulebook.batching import Batch, batched, example, outcomes
+from wengert.rulebook.batched import batched, example, outcomes
+from wengert.rulebook.batching import Batch
 from wengert.tape.ops import Call, Constant, Input, Variable, references, substituted, value_of
 from wengert.tape.schedules import schedule
 from wengert.values.functional import WINDOWED, Path, getfield, raises

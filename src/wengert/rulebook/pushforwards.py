@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.errors import RuleError, WengertError
-from wengert.rulebook.batching import batched
 from wengert.rulebook.interface import AnyPushforward, AnyRule
 from wengert.rulebook.keeping import CONTRACTIONS, contracted_kept
 from wengert.values.cotangents import AbstractTangent, KnownInPart, force, is_zero
@@ -39,6 +38,12 @@ class ReverseMode:
     gradients: Callable[[Caller, Callable[..., Any], Args], Sequence[Any]] = imported_when_read(
         "wengert.api.gradient", "gradients_to_transpose"
     )
+
+
+class Batches:
+    """A slot for calls on batches: the batching rules are loaded with these, so it is imported when used."""
+
+    batched: Callable[..., Any] = imported_when_read("wengert.rulebook.batched", "batched")
 
 
 def plainly(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -196,7 +201,7 @@ class _Pushed(NamedTuple):
         if self.rule.sequence is not None:
             term = _joined(self.rule, term, self.args)
         if size is not None:
-            return batched(self.call, fn, term, static, _joined(self.rule, moved, self.args), size, quiet=True)
+            return Batches.batched(self.call, fn, term, static, _joined(self.rule, moved, self.args), size, quiet=True)
         if getattr(fn, "__objclass__", None) in (np.ndarray, np.generic):  # a tangent may be of the other class
             fn, term = getattr(np.ndarray, fn.__name__), (self.call(np.asarray, term[0]), *term[1:])
         if self.keeps and any([fn is f for f in CONTRACTIONS]):

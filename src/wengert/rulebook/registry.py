@@ -6,6 +6,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from typing import Any, TypeVar
 
 from wengert.errors import DuplicateRuleError, NoRuleError, RuleError
@@ -204,6 +205,8 @@ class Registry:
 
     def batch(self, targets: tuple[Any, ...], body: Callable[..., Any]) -> None:
         """Let `body` be the batching rule of the functions `targets`, as `@batching` declares."""
+        if self._loader != threading.get_ident():
+            import_module("wengert.rulebook.batched")  # so that our own rules come first, as in `_load_before`
         self._load_before(targets)
         with self._lock:
             for f in targets:
