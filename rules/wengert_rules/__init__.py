@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from wengert.extend import rules
 from wengert_rules import (
-    averages,
     choices,
     complexes,
     constants,
@@ -39,6 +38,7 @@ for name in OF_SCIPY:
     rules.when_imported(f"scipy.{name}", f"wengert_rules.scipy.{name}")
 rules.when_imported("scipy.sparse.linalg", "wengert_rules.scipy.sparse.systems")
 
+rules.when_imported("statistics", "wengert_rules.averages")
 rules.when_imported("wengert.rulebook.batched", "wengert_rules.batches")
 rules.when_imported("numpy.lib.recfunctions", "wengert_rules.recfunctions")
 for name in ("pandas", "bottleneck", "xarray", "pint", "pywt", "wrapt", "numexpr"):

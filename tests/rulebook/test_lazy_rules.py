@@ -167,6 +167,23 @@ assert "wengert_rules.batches" in sys.modules
     assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stderr == ""
 
 
+def test_rules_for_statistics_are_loaded_in_the_trace_that_imports_it() -> None:
+    program = """
+import sys
+import wengert as wg
+
+def spread(x):
+    import statistics
+    return statistics.variance(k * x for k in (1.0, 2.0, 3.0))
+
+assert wg.grad(lambda x: x * x)(3.0) == 6.0
+assert "statistics" not in sys.modules
+assert wg.grad(spread)(3.0) == 6.0
+assert wg.hessian(spread)(3.0) == 2.0
+"""
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stderr == ""
+
+
 def test_a_second_rule_is_refused_where_it_is_declared(table: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cubes", module("cubes", cubed=cubed, table=table))
     with pytest.raises(DuplicateRuleError, match=r"already has a rule, cubed_rule .*rules\.remove"):

@@ -47,6 +47,8 @@ from wengert.values.names import is_heap_type, lookup
 from wengert.values.sites import Site
 from wengert.values.transformed import Transformed
 
+rules.when_imported("statistics", "wengert.hooks.standins.averages")
+
 _swapped_in_place: weakref.WeakKeyDictionary[types.FunctionType, Any] = weakref.WeakKeyDictionary()
 """Functions whose Decision is SWAPPED_IN_PLACE, each with what that depends on: code, version of the rules, module."""
 _resolved: dict[Any, Any] = {}

@@ -1,11 +1,10 @@
-"""Stand-ins of reductions over iterables: `sum`, `min`, `max`, `math.prod`, `math.dist`, statistics."""
+"""Stand-ins of reductions over iterables: `sum`, `min`, `max`, `math.prod`, `math.dist`."""
 
 from __future__ import annotations
 
 import functools
 import math
 import operator
-import statistics
 from collections.abc import Callable
 from typing import Any
 
@@ -15,7 +14,6 @@ from wengert.hooks.classes import as_traced, python_method
 from wengert.hooks.items import iterable
 from wengert.hooks.policy import records
 from wengert.hooks.search import opaque, shows_traced_unseen
-from wengert.hooks.standins.functions import recorder
 from wengert.hooks.standins.ordering import extreme, first
 from wengert.hooks.standins.subclasses import has_own_float
 from wengert.recording.primitives import Primitive, ruled
@@ -92,13 +90,6 @@ def _is_folded(fn: Any, items: list[Any], args: tuple[Any, ...], words: dict[str
 def _fold(fn: Any, items: list[Any], *start: Any, **words: Any) -> Any:
     op, neutral, *_ = _FOLDED[fn]
     return functools.reduce(as_traced(op), items, start[0] if start else words.get("start", neutral))
-
-
-@records(statistics.mean, statistics.variance, statistics.pvariance, statistics.stdev, statistics.pstdev)
-def _of_numbers(primitive: Primitive) -> Callable[..., Any]:
-    """The stand-in of a function of Python's statistics, which iterates over one argument."""
-    record = recorder(primitive)
-    return lambda data, *args, **kwargs: record([*iterable(data, STATE.site)], *args, **kwargs)
 
 
 @records(math.dist, getattr(math, "sumprod", None))
