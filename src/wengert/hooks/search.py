@@ -282,9 +282,9 @@ def opaque(
     if _asks_numbers(fn):
         things = tuple([a for a in things if not _has_no_number(a)])
     functions: list[Any] = []
-    why = ""
+    why, find = "", traced_in if standin is None else _find_traced  # the first decides for a stand-in
     try:
-        for value in _find_traced(recording, things, functions):
+        for value in find(recording, things, functions):
             slot = None if is_record(value) else slot_of(recording, value)
             if slot is None or is_inexact(value):
                 why = STRING if slot is None and isinstance(value, (str, bytes)) else "a traced value reaches it"
