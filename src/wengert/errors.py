@@ -207,6 +207,13 @@ class NativeUnavailableError(WengertError, ImportError):
     """
 
 
+class NotNativeError(WengertError, NotImplementedError):
+    """A call has no native code in a compiled function, which therefore runs uncompiled.
+
+    The message is the reason.
+    """
+
+
 class WengertWarning(UserWarning):
     """The base class of all warnings of this package; each is issued at a line of the user's code.
 

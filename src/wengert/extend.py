@@ -2,11 +2,12 @@
 
 from typing import TYPE_CHECKING, Any
 
-from wengert.errors import NoDerivativeError, NotConvergedWarning, RefusedCallError, RuleError
+from wengert.errors import NoDerivativeError, NotConvergedWarning, NotNativeError, RefusedCallError, RuleError
 from wengert.rulebook.batching import Batch, batching
 from wengert.rulebook.declare import (
     accumulates,
     adjoint,
+    compiled_by,
     computes_nothing,
     holds,
     jvp_rule,
@@ -52,6 +53,7 @@ from wengert.values.functional import (
 )
 from wengert.values.lazy_names import import_name
 from wengert.values.projection import ProjectTo
+from wengert.values.sealed import Sealed
 from wengert.values.specs import Spec, is_complex
 
 if TYPE_CHECKING:
@@ -60,8 +62,10 @@ if TYPE_CHECKING:
     from wengert.api.implicit import followed
     from wengert.api.integral import Tolerance, nodes_for
     from wengert.api.jacobians import jacobian
+    from wengert.api.native_functions import native_function
     from wengert.api.parameters import stopped
     from wengert.api.stationary import minimum, with_value
+    from wengert.compiling.native.callbacks import kernels
     from wengert.hooks.solver_callbacks import is_traced, order, unseen
 
 __all__ = [
@@ -71,9 +75,11 @@ __all__ = [
     "NoDerivativeError",
     "NoTangent",
     "NotConvergedWarning",
+    "NotNativeError",
     "ProjectTo",
     "RefusedCallError",
     "RuleError",
+    "Sealed",
     "Spec",
     "Tangent",
     "Thunk",
@@ -87,6 +93,7 @@ __all__ = [
     "as_index",
     "as_written",
     "batching",
+    "compiled_by",
     "computes",
     "computes_nothing",
     "followed",
@@ -99,6 +106,7 @@ __all__ = [
     "iterations",
     "jacobian",
     "jvp_rule",
+    "kernels",
     "lens",
     "linear",
     "make_dict",
@@ -106,6 +114,7 @@ __all__ = [
     "make_tuple",
     "minimum",
     "multilinear",
+    "native_function",
     "nodes_for",
     "non_differentiable",
     "on_examples",
@@ -137,9 +146,11 @@ _HOMES = {
     "Tolerance": "wengert.api.integral",
     "nodes_for": "wengert.api.integral",
     "jacobian": "wengert.api.jacobians",
+    "native_function": "wengert.api.native_functions",
     "stopped": "wengert.api.parameters",
     "minimum": "wengert.api.stationary",
     "with_value": "wengert.api.stationary",
+    "kernels": "wengert.compiling.native.callbacks",
     "is_traced": "wengert.hooks.solver_callbacks",
     "order": "wengert.hooks.solver_callbacks",
     "unseen": "wengert.hooks.solver_callbacks",

@@ -242,9 +242,14 @@ def on_examples(f: Callable[..., Any], *example: Any) -> OnExamples | None:
         array([[ 1.,  4.],
                [ 9., 16.]])
     """
-    state = _State(f)
-    program = _program_of(f, [np.array([part], float) for part in example], state)
+    program, state = program_of(f, *example)
     return None if program is None else OnExamples(f, program, active_recording(), state)
+
+
+def program_of(f: Callable[..., Any], *example: Any) -> tuple[Program | None, _State]:
+    """Trace the program of a function on an example; None if it fails alone, or changes its state, the second value."""
+    state = _State(f)
+    return _program_of(f, [np.array([part], float) for part in example], state), state
 
 
 def _program_of(f: Callable[..., Any], batches: Sequence[np.ndarray], state: _State) -> Program | None:

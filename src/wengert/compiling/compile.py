@@ -57,7 +57,7 @@ class CompiledFunction(Remade, Wrapper):
         functools.update_wrapper(self, g)
         self.wrapped, self.exact, self.strict, self.native = unwrapped(g), exact, strict, native
         self.recipe = CompiledFunction, g, {"exact": exact, "strict": strict, "native": native, "quiet": quiet}
-        self.quiet = quiet
+        self.quiet, self._may_be_native = quiet, native is not False
         self.clear()
 
     def clear(self) -> None:
@@ -142,7 +142,7 @@ class CompiledFunction(Remade, Wrapper):
         others, knew = self._entries_of_other_branches(key, given), len(self._learned)
         try:
             earlier = others[0].history[-1].heads if others else None
-            found = trace_watched(self.wrapped, args, kwargs, earlier=earlier, learned=self._learned)
+            found = trace_watched(self.wrapped, args, kwargs, earlier=earlier, learned=self._learned, may_be_native=self._may_be_native)
         except FUNCTION_ERRORS:
             raise
         except WengertError as error:
@@ -207,7 +207,7 @@ class CompiledFunction(Remade, Wrapper):
     ) -> CompiledTrace | None:
         """Make an entry with symbolic loop counters, if that frees a loop from its traced number of iterations."""
         try:
-            again = trace_with_counters(self.wrapped, args, kwargs, found, self._learned)
+            again = trace_with_counters(self.wrapped, args, kwargs, found, self._learned, self._may_be_native)
             given = (*args, *kwargs.values())
             if again is None:
                 return None

@@ -29,6 +29,7 @@ from wengert.recording.subclasses import takes_over
 from wengert.values.apart import held_apart, is_apart
 from wengert.values.callables import fits
 from wengert.values.names import home_of, is_heap_type, lookup
+from wengert.values.sealed import Sealed
 from wengert.values.specs import elements, is_inexact, same_numbers
 from wengert.values.views import owner_of
 
@@ -61,6 +62,7 @@ _LEAF_TYPES = (
     types.FrameType,
     types.TracebackType,
     np.ufunc,
+    Sealed,
 )
 
 

@@ -25,6 +25,7 @@ import numpy as np
 from wengert.errors import RefusedCallError
 from wengert.values.codes import code_of
 from wengert.values.frames import ENGINE
+from wengert.values.sealed import Sealed
 from wengert.values.sites import Site
 from wengert.values.snapshots import Contents, Reach, identical
 from wengert.values.specs import is_inexact
@@ -38,6 +39,7 @@ _FOLLOWED = {"builtins", "itertools", "functools", "operator", "collections", "t
 _FIXED = (types.FunctionType, types.BuiltinFunctionType, type, np.ufunc, types.ModuleType)
 _WITHOUT_PARTS = (
     float, int, complex, str, bytes, type(None), np.generic, np.dtype, types.CodeType, np.ufunc, types.ModuleType,
+    Sealed,
 )  # fmt: skip
 COMMON = {float, int, bool, complex, str, bytes, type(None), np.float64}
 """Types of which there are many, told at once."""

@@ -23,6 +23,7 @@ ENTERED = "Pullbacks compute with it, also on values that an outer derivative wa
 __all__ = [
     "accumulates",
     "adjoint",
+    "compiled_by",
     "computes_nothing",
     "holds",
     "jvp_rule",
@@ -365,6 +366,35 @@ def stands_for(*targets: Callable[..., Any], registry: Registry = rules) -> Call
 
     def declare(function: F) -> F:
         registry.stand_in(targets, function)
+        return function
+
+    return declare
+
+
+def compiled_by(*targets: Callable[..., Any], registry: Registry = rules) -> Callable[[F], F]:
+    """Declare what runs in place of the Python functions `targets` while `wg.compile` traces a call.
+
+    The decorated function takes the same arguments and computes the same, up to rounding, by calls of functions with
+    rules. If it cannot, it raises NotNativeError with the reason, and the compiled function runs uncompiled.
+
+    Parameters:
+        *targets (callable): The functions.
+        registry (Registry): The table of rules to add the declaration to.
+    Returns:
+        callable: A decorator for the function.
+    See Also:
+        stands_for, native_function
+
+    Examples:
+        >>> def halved(f, x):
+        ...     return f(x) / 2
+        >>> @wg.extend.compiled_by(halved)
+        ... def halved_in_code(f, x):
+        ...     return f(x) * 0.5
+    """
+
+    def declare(function: F) -> F:
+        registry.compile_by(targets, function)
         return function
 
     return declare

@@ -48,6 +48,7 @@ class Registry:
         self._rules: dict[Any, Rule] = {}
         self._batching: dict[Any, Callable[..., Any]] = {}
         self._standins: dict[Any, Callable[..., Any]] = {}
+        self._compiled: dict[Any, Callable[..., Any]] = {}
         self._lock, self._loading = lock_of_process(), lock_of_process()
         self._loader: int | None = None  # the thread that loads rules
         self._journal = Journal()
@@ -237,6 +238,19 @@ class Registry:
         """Return the stand-in of the function `f`, or None."""
         self.load()
         return self._standins.get(key_of(f))
+
+    def compile_by(self, targets: tuple[Any, ...], standin: Callable[..., Any]) -> None:
+        """Let `standin` run in place of the functions `targets` in compiled functions, as `@compiled_by` declares."""
+        self._load_before(targets)
+        with self._lock:
+            for f in targets:
+                self._journal.put(self._compiled, key_of(f), standin)
+            self._changed()
+
+    def compiled_form_of(self, f: Any) -> Callable[..., Any] | None:
+        """Return what runs in place of the function `f` in compiled functions, or None."""
+        self.load()
+        return self._compiled.get(key_of(f))
 
     def declare_lastingly(self, declare: Callable[[], object]) -> None:
         """Call `declare`, by which a module that is imported late declares its own rules: no open scope undoes them."""

@@ -41,13 +41,10 @@ from wengert.compiling.watched.trusted import (
     is_user_function,
     top_package,
 )
-from wengert.compiling.watched.watchable import (
-    ATOMS,
-    COMPARED_BY_VALUE,
-    CONSTANT_CALLABLES,
-    nested_leaves,
-)
+from wengert.compiling.watched.watchable import ATOMS, COMPARED_BY_VALUE, CONSTANT_CALLABLES, nested_leaves
+from wengert.errors import NotNativeError
 from wengert.hooks.calls import resolve
+from wengert.hooks.classes import as_traced
 from wengert.hooks.decide import decide
 from wengert.hooks.policy import Kind
 from wengert.hooks.standins.compiled import is_of_numba, is_pure
@@ -58,6 +55,7 @@ from wengert.recording.swapped_code import is_born
 from wengert.rulebook.registry import rules
 from wengert.values.frames import user_frame
 from wengert.values.identity_set import Functions
+from wengert.values.kernel_cache import has_compiler
 from wengert.values.names import home_of
 from wengert.values.sites import Site
 
@@ -126,6 +124,8 @@ def _replacement_of(f: Any, reads: Reads) -> Any:
         return functools.partial(watched_plain_getattr, f.__self__)
     if type(f) in _GENERATOR_MAKER_TYPES and f in GENERATOR_MAKERS:
         return watched_generator_maker(f, reads)
+    if type(f) is types.FunctionType and (form := rules.compiled_form_of(f)) is not None and not _is_inside_library():
+        return _by_compiled_form(f, form, reads)
     _check_call(reads, f)
     if f is str or (type(f) in (types.BuiltinFunctionType, types.WrapperDescriptorType) and f in _BUILTIN_HOOKS):
         return _BUILTIN_HOOKS[f]
@@ -188,6 +188,24 @@ def _watched_compiled(f: Any, reads: Reads) -> Callable[..., Any]:
             if not is_pure(f, may_store=not is_given):
                 reads.give_up("it calls a function that numba compiled, which may draw, print or write")
         return resolved(*args, **kwargs)
+
+    return call
+
+
+def _by_compiled_form(f: types.FunctionType, form: Callable[..., Any], reads: Reads) -> Callable[..., Any]:
+    """Return the replacement of a function that has a form for compiled functions; give up if that cannot compute it."""
+    resolved = resolve(f, STATE.site)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        site = STATE.site
+        try:
+            if not (reads.may_be_native and has_compiler()):
+                raise NotNativeError("it needs native code, by numba")
+            return as_traced(form)(*args, **kwargs)
+        except NotNativeError as error:
+            STATE.site = site
+            reads.give_up(f"wg.compile does not support this call of {_public_name(f)}: {error}")
+            return resolved(*args, **kwargs)
 
     return call
 
@@ -296,17 +314,19 @@ def _why_not_entered(f: Any) -> str | None:
     t = type(f)
     if is_user_function(f):
         is_watched = decide(f).kind is Kind.ENTERED or primitive_of(f) is not None
-        return (
-            None if is_watched or _has_rule_of_ours(f) else f"it calls {f.__qualname__}, which wengert does not trace"
-        )
+        is_watched = is_watched or _has_rule_of_ours(f)
+        return None if is_watched else f"it calls {f.__qualname__}, which wengert does not trace"
     if t is types.FunctionType and home_of(f).startswith(_SOLVERS) and decide(f).kind is not Kind.ENTERED:
-        public = home_of(f).partition("._")[0]
-        return f"wg.compile does not support {public}.{f.__qualname__}"
+        return f"wg.compile does not support {_public_name(f)}"
     is_method = t is types.MethodType
     is_user_code = is_user_function(f.__func__) if is_method else _calls_python(t) and belongs_to_user(t)
     if is_user_code and decide(f).kind is not Kind.ENTERED and not (is_method and _has_rule_of_ours(f.__func__)):
         return f"it calls a {t.__name__} with a custom rule or a replacement, which wengert does not trace"
     return None
+
+
+def _public_name(f: types.FunctionType) -> str:
+    return f"{home_of(f).partition('._')[0]}.{f.__qualname__}"
 
 
 def _calls_python(t: Any) -> bool:

@@ -81,6 +81,7 @@ class Guards:
         # giving up
         self.obstacle: str | None = None
         self.may_retry = False
+        self.may_be_native = True
 
     # -- inputs
 

@@ -131,6 +131,8 @@ class Inputs(Guards):
             self.give_up(f"it reads a {t.__name__}, an array of another library", accessor)
         elif t not in (float, complex, np.ndarray) and not issubclass(t, np.generic):
             self.give_up(f"it reads a {t.__name__}, a subclass of arrays or numbers", accessor)
+        elif found is not None and found.original is value:
+            return found.traced
         elif STATE.recording is not self.recording:
             advice = "pass it as an argument with in_axes=None"
             self.give_up(f"a function under wg.vmap reads {self.describe(accessor)}: {advice}")
@@ -141,8 +143,6 @@ class Inputs(Guards):
                 self.give_up(f"{caller}, which runs uninstrumented, {reads}")
             if found is None:
                 return self._new_input(value, accessor)
-            if found.original is value:
-                return found.traced
             self.give_up(f"{self.describe(accessor)} changes during the call")
         return value
 

@@ -67,6 +67,7 @@ def trace_watched(
     lifts: Lifts | None = None,
     earlier: Heads | None = None,
     learned: Learned | None = None,
+    may_be_native: bool = True,
 ) -> WatchedTrace:
     """Call `g`, record what it computes, and watch what it reads from outside.
 
@@ -77,7 +78,7 @@ def trace_watched(
     is_counting = bool(lifts or learned)
     with open_level(True) as (recording, _):
         reads = recording.reads = Reads(recording, COUNTING_HOOKS if is_counting else WATCHING_HOOKS)
-        reads.effects.learned = learned
+        reads.effects.learned, reads.may_be_native = learned, may_be_native
         for rng in SHARED_GENERATORS:
             reads.effects.watch_generator(rng)
         reads.heads.lifts = lifts or {}
@@ -133,7 +134,8 @@ def _first_line(f: Any) -> Site | None:
 
 
 def trace_with_counters(
-    g: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], found: WatchedTrace, learned: Learned
+    g: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], found: WatchedTrace, learned: Learned,
+    may_be_native: bool,
 ) -> WatchedTrace | None:
     """Trace the same call again, with loop counters computed by the tape; None if no loop needs that or it fails."""
     heads, lifts, again = found.reads.heads, dict[Any, Any](), None
@@ -142,7 +144,7 @@ def trace_with_counters(
         lifts = {loop: lifts.get(loop, {}) | more.get(loop, {}) for loop in {**lifts, **more}}
         try:
             with warnings.catch_warnings(record=True):  # the first run issued them
-                made = trace_watched(g, args, kwargs, lifts, heads, learned)
+                made = trace_watched(g, args, kwargs, lifts, heads, learned, may_be_native)
         except WengertError as error:
             heads.refusal = f" ({str(error).splitlines()[0]})"
             break

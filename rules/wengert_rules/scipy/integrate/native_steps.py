@@ -1,0 +1,233 @@
+"""Initial value problems in compiled functions: solved by native code with SciPy's step control, as one call.
+
+The derivatives are those along the steps. If the native code does not reach the end, the compiled function runs
+uncompiled, so that SciPy says why.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import integrate
+from scipy.integrate._ivp.ivp import OdeResult
+
+from wengert.extend import NotNativeError, Sealed, batching, compiled_by, jvp_rule, kernels, native_function, unseen, vjp_rule
+from wengert_rules.scipy.arguments import arguments, unpacked
+from wengert_rules.scipy.integrate import step_kernels
+from wengert_rules.scipy.integrate.recorded import TABLEAUX
+
+METHODS = {method.__name__: method for method in TABLEAUX if hasattr(method, "A")}
+KEPT = 1 << 22
+"""The most numbers of solutions that are kept for their derivatives."""
+OPTIONS = 8
+"""The number of arguments of `solved` before what the right-hand side reads."""
+
+
+class Method(NamedTuple):
+    """The coefficients of a method as the kernels take them."""
+
+    A: np.ndarray
+    C: np.ndarray
+    E: np.ndarray
+    mixture: np.ndarray
+    turns: bool
+    stages: int
+    order: float
+
+    @staticmethod
+    def of(solver: Any) -> Method:
+        tableau, s = TABLEAUX[solver], solver.n_stages
+        E = np.array([solver.E5, solver.E3] if solver is integrate.DOP853 else [solver.E])
+        parts = tableau.A, tableau.C, E, tableau.mixture
+        A, C, E, mixture = [np.ascontiguousarray(part, float) for part in parts]
+        return Method(A, C, E, mixture, solver is integrate.DOP853, s, float(solver.error_estimator_order))
+
+    @property
+    def coefficients(self) -> tuple[Any, ...]:
+        return self.A, self.C, self.mixture, self.turns, self.stages
+
+
+@functools.cache
+def compiled_kernels() -> dict[str, Any]:
+    """The compiled kernels."""
+    f = "CALLBACK, READ, PLACES"
+    coefficients = "ROWS, READ, ROWS, types.boolean, types.int64"
+    numbers = "types.float64[::1], types.float64[:, ::1]"
+    return kernels(step_kernels, {
+        "solve": f"({f}, READ, READ, READ, READ, READ, READ, ROWS, READ, ROWS, ROWS, types.boolean, types.int64, types.float64)",
+        "pull": f"({f}, {f}, READ, ROWS, READ, ROWS, {coefficients}, types.int64)",
+        "push": f"({f}, CALLBACK, ROWS, PLACES, READ, ROWS, READ, ROWS, {coefficients})",
+    })  # fmt: skip
+
+
+class Steps(NamedTuple):
+    """The steps of a solution: the arguments as bytes, the evaluations, times and values, and the values asked for."""
+
+    key: bytes
+    evaluations: int
+    times: np.ndarray
+    values: np.ndarray
+    found: np.ndarray
+
+
+class Problem(Sealed):
+    """The right-hand side and method of initial value problems; it keeps the last solutions for their derivatives."""
+
+    def __init__(self, f: Any, method: Method) -> None:
+        self.f, self.method, self.kept = f, method, list[Steps]()
+
+    def solution(self, start: Any, end: Any, at: Any, y0: Any, rtol: Any, atol: Any, first: Any, largest: Any, *outer: Any) -> Steps:
+        """Return the solution for these arguments. Errors: ArithmeticError if the kernel does not reach the end."""
+        n = y0.size
+        p = self.f.value.parameters(outer)
+        span, limits, rtol, atol = (np.array(part, float) for part in ((start, end), (first, largest), rtol, atol))
+        key = b"".join([part.tobytes() for part in (span, at, y0, rtol, atol, limits, p)])
+        for steps in [*self.kept]:
+            if steps.key == key:
+                return steps
+        check(span, at, n, rtol, atol, limits)
+        rtol, atol = (np.ascontiguousarray(np.broadcast_to(part, n)) for part in (rtol, atol))
+        A, C, E, mixture, *rest = self.method
+        failed, evaluations, *arrays = compiled_kernels()["solve"](
+            self.f.value.function, p, self.f.value.integers, span, y0, at, rtol, atol, limits, A, C, E, mixture, *rest
+        )
+        if failed:
+            raise ArithmeticError("the native code does not reach the end")
+        made = Steps(key, evaluations, *arrays)
+        self.kept = [made, *self.kept]
+        while len(self.kept) > 1 and sum([steps.values.size for steps in self.kept]) > KEPT:
+            self.kept = self.kept[:-1]
+        return made
+
+
+def check(span: Any, at: Any, n: int, rtol: Any, atol: Any, limits: Any) -> None:
+    """Raise an error if SciPy would raise one, or warn."""
+    forward = 1.0 if span[1] > span[0] else -1.0
+    is_right = (
+        span[0] != span[1]
+        and np.all(np.diff(forward * at) > 0)
+        and np.all((forward * at >= forward * span[0]) & (forward * at <= forward * span[1]))
+        and np.all(rtol >= 100 * np.finfo(float).eps)
+        and np.all(atol >= 0)
+        and rtol.shape in ((), (n,)) and atol.shape in ((), (n,))
+        and limits[1] > 0
+        and (np.isnan(limits[0]) or 0 < limits[0] <= abs(span[1] - span[0]))
+    )  # fmt: skip
+    if not is_right:
+        raise ValueError("arguments that SciPy does not take")
+
+
+def solved(*args: Any, problem: Any) -> Any:
+    """The values of a solution at some times, a row for each."""
+    return problem.solution(*args).found.copy()
+
+
+def pulled(y_bar: Any, *args: Any, problem: Any) -> Any:
+    """The cotangents of (t_span, times, y0, what the right-hand side reads), one after the other."""
+    steps, f, outer = problem.solution(*args), problem.f, args[OPTIONS:]
+    value, pull = f.value, f.pullback
+    failed, bar = compiled_kernels()["pull"](
+        value.function, value.parameters(outer), value.integers, pull.function, pull.parameters(outer), pull.integers,
+        steps.times, steps.values, args[2], np.ascontiguousarray(y_bar), *problem.method.coefficients, f.outer_size,
+    )  # fmt: skip
+    if failed:
+        raise ArithmeticError("the native code does not reach the end")
+    return bar
+
+
+def pushed(dots: Any, *args: Any, problem: Any) -> Any:
+    """The tangents of the values for tangents of (t_span, times, y0, outer), a row for each direction."""
+    steps, f, outer = problem.solution(*args), problem.f, args[OPTIONS:]
+    value, push, middle = f.value, f.pushforward, dots.shape[1] - f.outer_size
+    p = np.array([push.parameters([*outer, dot[middle:]]) for dot in dots])
+    failed, found = compiled_kernels()["push"](
+        value.function, value.parameters(outer), value.integers, push.function, p, push.integers,
+        steps.times, steps.values, args[2], np.ascontiguousarray(dots[:, :middle]), *problem.method.coefficients,
+    )  # fmt: skip
+    if failed:
+        raise ArithmeticError("the native code does not reach the end")
+    return found
+
+
+@vjp_rule(solved)
+def solved_(y_bar, y, *args, problem, wanted):  # type: ignore[no-untyped-def]
+    bar = pulled(y_bar, *args, problem=problem)
+    bars, begin = [], 0
+    for k, arg in enumerate(args):
+        if 4 <= k < OPTIONS:
+            bars.append(None)
+            continue
+        end = begin + np.size(arg)
+        bars.append(np.reshape(bar[begin:end], np.shape(arg)) if np.ndim(arg) else bar[begin])
+        begin = end
+    return tuple(bars)
+
+
+@jvp_rule(solved, broadcasts=True)
+def push_solved(tangents, y, *args, problem):  # type: ignore[no-untyped-def]
+    directions = [t.shape[0] for t, a in zip(tangents, args, strict=True) if t is not None and np.ndim(t) > np.ndim(a)]
+    count = directions[0] if directions else 1
+    parts = []
+    for k, (tangent, arg) in enumerate(zip(tangents, args, strict=True)):
+        if 4 <= k < OPTIONS:
+            continue
+        if tangent is None:
+            parts.append(np.zeros((count, np.size(arg))))
+        else:
+            rows = count if np.ndim(tangent) > np.ndim(arg) else 1
+            parts.append(np.zeros((count, 1)) + np.reshape(tangent, (rows, np.size(arg))))
+    found = pushed(np.concatenate(parts, axis=1), *args, problem=problem)
+    return found if directions else found[0]
+
+
+class SecondDerivativeError(NotNativeError):
+    pass
+
+
+@vjp_rule(pulled, pushed)
+def no_second_derivative(y_bar, y, *args, problem, wanted):  # type: ignore[no-untyped-def]
+    raise NotNativeError("second derivatives of solutions run uncompiled")
+
+
+@batching(pulled)
+def pulled_in_batches(batch, y_bar, *args, problem):  # type: ignore[no-untyped-def]
+    if any(batch.axes[1:]):
+        return NotImplemented
+    return np.stack([pulled(bar, *args, problem=problem) for bar in y_bar])
+
+
+class Solution(OdeResult):
+    """The result of solve_ivp in a trace: a compiled function does not know the number of evaluations."""
+
+
+@compiled_by(integrate.solve_ivp)
+def solve_ivp(*given: Any, **words: Any) -> Any:
+    call = arguments(integrate.solve_ivp, given, words)
+    method, t_eval = call["method"], call["t_eval"]
+    method = METHODS.get(method) if isinstance(method, str) else method
+    if method not in METHODS.values():
+        raise NotNativeError(f"only {', '.join(METHODS)} are solved in native code")
+    if t_eval is None or call["dense_output"] or call["events"] is not None:
+        raise NotNativeError("it is not given t_eval=, or asks for events or a dense output")
+    y0, (start, end) = np.asarray(call["y0"]), call["t_span"]
+    if y0.ndim != 1 or np.iscomplexobj(y0) or not y0.size:
+        raise NotNativeError("y0 is not a vector of real numbers")
+    y0, at = y0.astype(float), np.asarray(t_eval).astype(float)
+    f, args = call["fun"], unpacked(call["args"])
+    if call["vectorized"]:
+        of_one = lambda t, y: f(t, y[:, None], *args)  # noqa: E731
+    else:
+        of_one = lambda t, y: f(t, y, *args)  # noqa: E731
+    of_one(float(start), y0)
+    native = native_function(of_one, float(start), y0)
+    problem = unseen(Problem, native.native, unseen(Method.of, method))
+    limits = np.nan if call.get("first_step") is None else call["first_step"], call.get("max_step", np.inf)
+    tolerances = call.get("rtol", 1e-3), call.get("atol", 1e-6)
+    values = native.call(solved, start, end, at, y0, *tolerances, *limits, problem=problem)
+    return Solution(
+        t=at, y=np.transpose(values), sol=None, t_events=None, y_events=None, nfev=problem.kept[0].evaluations,
+        njev=0, nlu=0, status=0, message="The solver successfully reached the end of the integration interval.",
+        success=True,
+    )  # fmt: skip
