@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from wengert.api.parameters import stopped
     from wengert.api.stationary import minimum, with_value
     from wengert.compiling.native.callbacks import kernels
+    from wengert.compiling.watched.outer_reads import not_native
     from wengert.hooks.solver_callbacks import is_traced, order, unseen
 
 __all__ = [
@@ -117,6 +118,7 @@ __all__ = [
     "native_function",
     "nodes_for",
     "non_differentiable",
+    "not_native",
     "on_examples",
     "only_reads",
     "order",
@@ -150,6 +152,7 @@ _HOMES = {
     "stopped": "wengert.api.parameters",
     "minimum": "wengert.api.stationary",
     "with_value": "wengert.api.stationary",
+    "not_native": "wengert.compiling.watched.outer_reads",
     "kernels": "wengert.compiling.native.callbacks",
     "is_traced": "wengert.hooks.solver_callbacks",
     "order": "wengert.hooks.solver_callbacks",

@@ -49,7 +49,7 @@ class OnExamples:
     If examples take different branches, the function is traced for each of these, and computes the examples of each.
     """
 
-    def __init__(self, f: Callable[..., Any], program: Program, outer: Recording | None, state: _State) -> None:
+    def __init__(self, f: Callable[..., Any], program: Program, outer: Recording | None, state: State) -> None:
         self._f, self._program, self._outer, self._state = f, program, outer, state
         self._code = code_for(program)
         self._groups: list[tuple[Program, np.ndarray]] | None = None
@@ -115,7 +115,7 @@ class OnExamples:
                 return groups
             if len(groups) == MOST_BRANCHES:
                 return []
-            made = _program_of(self._f, [b[left] for b in batches], _State(self._f))
+            made = _program_of(self._f, [b[left] for b in batches], State(self._f))
             if made is None:
                 return []
             program = made
@@ -246,13 +246,13 @@ def on_examples(f: Callable[..., Any], *example: Any) -> OnExamples | None:
     return None if program is None else OnExamples(f, program, active_recording(), state)
 
 
-def program_of(f: Callable[..., Any], *example: Any) -> tuple[Program | None, _State]:
+def program_of(f: Callable[..., Any], *example: Any) -> tuple[Program | None, State]:
     """Trace the program of a function on an example; None if it fails alone, or changes its state, the second value."""
-    state = _State(f)
+    state = State(f)
     return _program_of(f, [np.array([part], float) for part in example], state), state
 
 
-def _program_of(f: Callable[..., Any], batches: Sequence[np.ndarray], state: _State) -> Program | None:
+def _program_of(f: Callable[..., Any], batches: Sequence[np.ndarray], state: State) -> Program | None:
     """Trace a function on the first example of some batches. None if it fails alone, or changes its state."""
     outer = active_recording()
     try:
@@ -264,7 +264,7 @@ def _program_of(f: Callable[..., Any], batches: Sequence[np.ndarray], state: _St
     return None if state.is_put_back() else program
 
 
-class _State:
+class State:
     """The state that a function can reach and change, as it was before a call."""
 
     def __init__(self, f: Callable[..., Any]) -> None:

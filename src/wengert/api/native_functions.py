@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from wengert.api.examples import program_of
+from wengert.api.examples import State, program_of
 from wengert.api.gradient import vjp_of_call
 from wengert.api.tangents import jvp_of_call
 from wengert.api.taping import trace
@@ -22,10 +23,10 @@ from wengert.hooks.classes import as_traced
 from wengert.hooks.solver_callbacks import unseen
 from wengert.recording.recording import calling
 from wengert.recording.session import active_recording
-from wengert.tape.ops import Input, mkcall
+from wengert.tape.ops import Call, Input, mkcall
 from wengert.tape.tape import Tape
 from wengert.values import functional
-from wengert.values.specs import fresh
+from wengert.values.specs import fresh, is_inexact
 
 
 class NativeFunction:
@@ -76,6 +77,7 @@ class NativeFunction:
     def _callback(self, f: Callable[..., Any], given: list[Any], count: int) -> Callback:
         try:
             _, tape = trace(f, *given)
+            tape.delete(*tape.find(np.shares_memory))  # the inputs lie in memory of their own
             return Callback(tape.optimise(), count)
         except (UnsupportedOp, WengertError) as error:
             raise NotNativeError(f"native code does not support {error}") from None
@@ -84,7 +86,7 @@ class NativeFunction:
 def _joined(parts: Any) -> Any:
     """Return numbers and arrays as one vector."""
     call = calling(active_recording())
-    return call(np.concatenate, [call(np.ravel, part) for part in parts])
+    return call(np.concatenate, [call(np.ravel, part if is_inexact(part) else np.asarray(part, float)) for part in parts])
 
 
 class TracedFunction:
@@ -106,9 +108,14 @@ def native_function(f: Callable[..., Any], *example: Any) -> TracedFunction:
 
     Errors: NotNativeError.
     """
+    watching, before = active_recording(), State(f)
+    effects = None if watching is None or watching.reads is None else watching.reads.effects.count
+    as_traced(f)(*example)  # what it reads from outside becomes known to the trace
+    if before.is_put_back() or (effects is not None and watching.reads.effects.count != effects):
+        raise NotNativeError("the function that it calls changes something outside")
     program, _ = program_of(f, *example)
     if program is None:
-        raise NotNativeError("it cannot be traced alone, or changes something outside")
+        raise NotNativeError("the function that it calls cannot be traced alone")
     native = unseen(_native, program, len(example))
     return TracedFunction(program, native)
 
@@ -123,6 +130,18 @@ def _native(program: Program, count: int) -> NativeFunction:
     return NativeFunction(_with_outer_inputs(program, given[count:]), count, given)
 
 
+def _piecewise_linear(x: Any, xp: Any, fp: Any, *others: Any, **options: Any) -> Any:
+    """Compute what `np.interp` does, as a sum over the parts of the table."""
+    if any([option is not None for option in (*others, *options.values())]):
+        raise NotNativeError("native code does not support np.interp with left=, right= or period=")
+    call = calling(active_recording())
+    rises, widths = call(np.diff, fp), call(np.diff, xp)
+    beyond = call(np.subtract, call(np.expand_dims, x, -1), call(operator.getitem, xp, slice(-1)))
+    parts = call(np.minimum, call(np.maximum, beyond, 0.0), widths)
+    total = call(np.sum, call(np.multiply, parts, call(np.divide, rises, widths)), axis=-1)
+    return call(np.add, call(operator.getitem, fp, 0), total)
+
+
 def _with_outer_inputs(program: Program, outer: list[Any]) -> Tape:
     """Return the tape of a program with inputs for what it reads from outer traces; its result is a list of parts."""
     new = TapeRewriter(program.tape)
@@ -134,6 +153,9 @@ def _with_outer_inputs(program: Program, outer: list[Any]) -> Tape:
     for op in program.tape:
         if not isinstance(op, Input) and op not in program.outer_slots and op is not program.tape.result.op:
             new.push(op)
+            made = new.table[op].op
+            if isinstance(made, Call) and made.fn is np.interp:
+                made.fn = _piecewise_linear
     result = program.result
     parts = list(result) if isinstance(result, tuple | list) else [result]
     values = [part.value if isinstance(part, Shared) else new.value(part) for part in parts]

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import integrate
 from scipy.integrate._ivp.ivp import OdeResult
 
-from wengert.extend import NotNativeError, Sealed, batching, compiled_by, jvp_rule, kernels, native_function, unseen, vjp_rule
+from wengert.extend import NotNativeError, Sealed, batching, compiled_by, jvp_rule, kernels, native_function, not_native, unseen, vjp_rule
 from wengert_rules.scipy.arguments import arguments, unpacked
 from wengert_rules.scipy.integrate import step_kernels
 from wengert_rules.scipy.integrate.recorded import TABLEAUX
@@ -39,7 +39,7 @@ class Method(NamedTuple):
     @staticmethod
     def of(solver: Any) -> Method:
         tableau, s = TABLEAUX[solver], solver.n_stages
-        E = np.array([solver.E5, solver.E3] if solver is integrate.DOP853 else [solver.E])
+        E = np.array([solver.E3, solver.E5] if solver is integrate.DOP853 else [solver.E])
         parts = tableau.A, tableau.C, E, tableau.mixture
         A, C, E, mixture = [np.ascontiguousarray(part, float) for part in parts]
         return Method(A, C, E, mixture, solver is integrate.DOP853, s, float(solver.error_estimator_order))
@@ -182,10 +182,6 @@ def push_solved(tangents, y, *args, problem):  # type: ignore[no-untyped-def]
     return found if directions else found[0]
 
 
-class SecondDerivativeError(NotNativeError):
-    pass
-
-
 @vjp_rule(pulled, pushed)
 def no_second_derivative(y_bar, y, *args, problem, wanted):  # type: ignore[no-untyped-def]
     raise NotNativeError("second derivatives of solutions run uncompiled")
@@ -199,7 +195,40 @@ def pulled_in_batches(batch, y_bar, *args, problem):  # type: ignore[no-untyped-
 
 
 class Solution(OdeResult):
-    """The result of solve_ivp in a trace: a compiled function does not know the number of evaluations."""
+    """The result of solve_ivp in a trace, which gives up if it is asked for the number of evaluations."""
+
+    def __getitem__(self, name: str) -> Any:
+        if name == "nfev":
+            not_native("it reads nfev= of a solution")
+        return dict.__getitem__(self, name)
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    def __reduce__(self) -> Any:
+        return OdeResult, (dict(self),)
+
+
+def that_reads_all(method: Any) -> Any:
+    """The method of a dictionary, for a Solution."""
+
+    @functools.wraps(method)
+    def reading(self: Any, *args: Any) -> Any:
+        not_native("it reads all items of a solution")
+        return method(self, *args)
+
+    return reading
+
+
+for _name in (
+    "__iter__", "__reversed__", "keys", "values", "items", "get", "pop", "popitem", "setdefault", "copy", "__eq__", "__ne__",
+    "__or__", "__ror__",
+):  # fmt: skip
+    setattr(Solution, _name, that_reads_all(getattr(dict, _name)))
+Solution.__name__ = Solution.__qualname__ = "OdeResult"
 
 
 @compiled_by(integrate.solve_ivp)
@@ -220,14 +249,16 @@ def solve_ivp(*given: Any, **words: Any) -> Any:
         of_one = lambda t, y: f(t, y[:, None], *args)  # noqa: E731
     else:
         of_one = lambda t, y: f(t, y, *args)  # noqa: E731
-    of_one(float(start), y0)
     native = native_function(of_one, float(start), y0)
     problem = unseen(Problem, native.native, unseen(Method.of, method))
     limits = np.nan if call.get("first_step") is None else call["first_step"], call.get("max_step", np.inf)
     tolerances = call.get("rtol", 1e-3), call.get("atol", 1e-6)
-    values = native.call(solved, start, end, at, y0, *tolerances, *limits, problem=problem)
+    try:
+        values = native.call(solved, start, end, at, y0, *tolerances, *limits, problem=problem)
+    except (ArithmeticError, ValueError) as error:
+        raise NotNativeError(str(error)) from None
     return Solution(
-        t=at, y=np.transpose(values), sol=None, t_events=None, y_events=None, nfev=problem.kept[0].evaluations,
+        t=np.array(t_eval), y=np.transpose(values), sol=None, t_events=None, y_events=None, nfev=problem.kept[0].evaluations,
         njev=0, nlu=0, status=0, message="The solver successfully reached the end of the integration interval.",
         success=True,
     )  # fmt: skip

@@ -64,7 +64,8 @@ class Callback:
             lines = [f"out[:] = {self._argument(result, None)}", "return 0"]
         body = "".join([f"    {line}\n" for line in lines])
         signature = "types.int64(READ, READ, PLACES, WRITE)"
-        text = f"{module_source(program)}\n\n@njit({signature}, {_OPTIONS})\ndef call(x, p, q, out):\n{body}"
+        text = f"{module_source(program)}\n\n@cfunc({signature}, {_OPTIONS})\ndef call(x, p, q, out):\n{body}"
+        text = text.replace("from numba import njit, types", "from numba import cfunc, njit, types", 1)
         self._module = kernel_cache.kernels(text)
         return self._module.functions["call"]
 

@@ -77,6 +77,13 @@ def reads_at(site: Site | None) -> Reads | None:
     return reads
 
 
+def not_native(reason: str) -> None:
+    """Have the function that `wg.compile` traces now run uncompiled, for a reason, after this call."""
+    reads = reads_here()
+    if reads is not None:
+        reads.give_up(reason)
+
+
 def give_up_at(reason: str, site: Site | None, may_retry: bool = False) -> None:
     """Give up for a reason at a line of user code, if something is watched."""
     reads = reads_at(site)
