@@ -19,7 +19,7 @@ from wengert_rules.scipy.integrate import step_kernels
 from wengert_rules.scipy.integrate.recorded import TABLEAUX
 
 METHODS = {method.__name__: method for method in TABLEAUX if hasattr(method, "A")}
-KEPT = 1 << 22
+KEPT = 1 << 20
 """The most numbers of solutions that are kept for their derivatives."""
 OPTIONS = 8
 """The number of arguments of `solved` before what the right-hand side reads."""
@@ -63,9 +63,9 @@ def compiled_kernels() -> dict[str, Any]:
 
 
 class Steps(NamedTuple):
-    """The steps of a solution: the arguments as bytes, the evaluations, times and values, and the values asked for."""
+    """The steps of a solution: the content of the arguments, the evaluations, times and values, and the values asked for."""
 
-    key: bytes
+    key: list[bytes]
     evaluations: int
     times: np.ndarray
     values: np.ndarray
@@ -78,28 +78,39 @@ class Problem(Sealed):
     def __init__(self, f: Any, method: Method) -> None:
         self.f, self.method, self.kept = f, method, list[Steps]()
 
-    def solution(self, start: Any, end: Any, at: Any, y0: Any, rtol: Any, atol: Any, first: Any, largest: Any, *outer: Any) -> Steps:
-        """Return the solution for these arguments. Errors: ArithmeticError if the kernel does not reach the end."""
-        n = y0.size
-        p = self.f.value.parameters(outer)
-        span, limits, rtol, atol = (np.array(part, float) for part in ((start, end), (first, largest), rtol, atol))
-        key = b"".join([part.tobytes() for part in (span, at, y0, rtol, atol, limits, p)])
-        for steps in [*self.kept]:
-            if steps.key == key:
-                return steps
-        check(span, at, n, rtol, atol, limits)
-        rtol, atol = (np.ascontiguousarray(np.broadcast_to(part, n)) for part in (rtol, atol))
-        A, C, E, mixture, *rest = self.method
+    def solve(self, *args: Any) -> Steps:
+        """Return the solution for the arguments of `solved`, and keep it.
+
+        Errors: ArithmeticError if the kernel does not reach the end, ValueError if SciPy refuses the arguments.
+        """
+        (start, end, at, y0, rtol, atol, first, largest), outer = args[:OPTIONS], args[OPTIONS:]
+        span, limits = np.array([start, end], float), np.array([first, largest], float)
+        rtol, atol = np.asarray(rtol, float), np.asarray(atol, float)
+        check(span, at, y0.size, rtol, atol, limits)
+        rtol, atol = (np.ascontiguousarray(np.broadcast_to(part, y0.size)) for part in (rtol, atol))
+        f, m = self.f.value, self.method
         failed, evaluations, *arrays = compiled_kernels()["solve"](
-            self.f.value.function, p, self.f.value.integers, span, y0, at, rtol, atol, limits, A, C, E, mixture, *rest
-        )
+            f.function, f.parameters(outer), f.integers, span, y0, at, rtol, atol, limits,
+            m.A, m.C, m.E, m.mixture, m.turns, m.stages, m.order,
+        )  # fmt: skip
         if failed:
-            raise ArithmeticError("the native code does not reach the end")
-        made = Steps(key, evaluations, *arrays)
-        self.kept = [made, *self.kept]
-        while len(self.kept) > 1 and sum([steps.values.size for steps in self.kept]) > KEPT:
-            self.kept = self.kept[:-1]
+            raise ArithmeticError("the right-hand side fails, or the steps become too small")
+        made = Steps(content(args), evaluations, *arrays)
+        kept = [made, *self.kept]
+        while len(kept) > 1 and sum([steps.values.size for steps in kept]) > KEPT:
+            del kept[-1]
+        self.kept = kept
         return made
+
+    def solution(self, *args: Any) -> Steps:
+        """Return the solution for the arguments of `solved`: one that is kept, or another."""
+        key = content(args)
+        return next((steps for steps in self.kept if steps.key == key), None) or self.solve(*args)
+
+
+def content(args: tuple[Any, ...]) -> list[bytes]:
+    """What numbers and arrays hold."""
+    return [np.asarray(arg).tobytes() for arg in args]
 
 
 def check(span: Any, at: Any, n: int, rtol: Any, atol: Any, limits: Any) -> None:
@@ -121,7 +132,7 @@ def check(span: Any, at: Any, n: int, rtol: Any, atol: Any, limits: Any) -> None
 
 def solved(*args: Any, problem: Any) -> Any:
     """The values of a solution at some times, a row for each."""
-    return problem.solution(*args).found.copy()
+    return problem.solve(*args).found
 
 
 def pulled(y_bar: Any, *args: Any, problem: Any) -> Any:

@@ -85,6 +85,12 @@ def flip(m: Any, axis: Any = None) -> Any:
     return m[tuple([slice(None, None, -1 if k in axes else 1) for k in range(m.ndim)])]
 
 
+def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
+    if a.ndim != 1 or not isinstance(repeats, (int, np.integer)):
+        raise UnsupportedOp("np.repeat but of the elements of a vector, each as often")
+    return a[np.repeat(np.arange(a.shape[0]), repeats)]
+
+
 def any_of(a: Any, axis: Any = None) -> Any:
     return np.sum(np.where(a, 1.0, 0.0), axis=axis) > 0.0
 
@@ -93,7 +99,7 @@ def all_of(a: Any, axis: Any = None) -> Any:
     return np.sum(np.where(a, 0.0, 1.0), axis=axis) == 0.0
 
 
-_INSTEAD: dict[Any, Callable[..., Any]] = {np.roll: roll, np.flip: flip, np.any: any_of, np.all: all_of}
+_INSTEAD: dict[Any, Callable[..., Any]] = {np.roll: roll, np.flip: flip, np.repeat: repeat, np.any: any_of, np.all: all_of}
 _INSTEAD_OF_SCIPYS = {"logsumexp": logsumexp, "softmax": softmax}
 """Functions to run instead of others, and of those of `scipy.special`, which is not imported for them."""
 
