@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
 
-from wengert.api.examples import State, program_of
+from wengert.api.examples import MOST_BRANCHES, State, program_of
 from wengert.api.gradient import vjp_of_call
 from wengert.api.tangents import jvp_of_call
 from wengert.api.taping import trace
@@ -23,7 +24,7 @@ from wengert.hooks.classes import as_traced
 from wengert.hooks.solver_callbacks import unseen
 from wengert.recording.recording import calling
 from wengert.recording.session import active_recording
-from wengert.tape.ops import Call, Input, mkcall
+from wengert.tape.ops import Call, Constant, Input, mkcall
 from wengert.tape.tape import Tape
 from wengert.values import functional
 from wengert.values.specs import fresh, is_inexact
@@ -34,100 +35,140 @@ class NativeFunction:
 
     Its inputs are `count` arguments, and behind them what it reads from the traces around it. A Callback's x holds the
     arguments (for the pullback: the cotangent of the result, and these; for the pushforward: these, and their
-    tangents), its parameters the others (for the pushforward: and their tangents).
+    tangents), its parameters the others (for the pushforward: and their tangents). Each of its branches is a tape.
     """
 
-    def __init__(self, tape: Tape, count: int, given: list[Any]) -> None:
-        self._tape, self.count, self._given = tape, count, given
-        self.size: int = self._vector(*given).size
-        self.outer_size: int = sum([np.size(value) for value in given[count:]])
-
-    def _vector(self, *inputs: Any) -> Any:
-        return _joined(as_traced(self._tape.play)(*inputs))
+    def __init__(self, tapes: list[Tape], count: int) -> None:
+        self._branches = [_Branch(tape, count) for tape in tapes]
+        self._count = count
+        outer = self._branches[0].given[count:]
+        self.outer_size: int = sum([np.size(value) for value in outer])
 
     @functools.cached_property
     def value(self) -> Callback:
         """The function."""
-        return self._callback(self._vector, self._given, self.count)
+        return self._callback([(branch.vector, branch.given) for branch in self._branches], self._count)
 
     @functools.cached_property
     def pullback(self) -> Callback:
         """The function from a cotangent of the result to those of all inputs, one after the other."""
-
-        def pull(bar: Any, *inputs: Any) -> Any:
-            _, pullback, _ = vjp_of_call(self._vector, inputs, {}, tuple(range(len(inputs))), False, quiet=True)
-            return _joined(pullback(bar))
-
-        return self._callback(pull, [np.ones(self.size), *self._given], 1 + self.count)
+        pulls = [(branch.pull, [np.ones(branch.size), *branch.given]) for branch in self._branches]
+        return self._callback(pulls, 1 + self._count)
 
     @functools.cached_property
     def pushforward(self) -> Callback:
         """The function from tangents of all inputs to that of the result."""
-        n = self.count
+        n = self._count
+        pushes = [(branch.push, [*2 * branch.given[:n], *2 * branch.given[n:]]) for branch in self._branches]
+        return self._callback(pushes, 2 * n)
 
-        def push(*inputs: Any) -> Any:
-            outer = inputs[2 * n :]
-            middle = len(outer) // 2
-            primals, dots = (*inputs[:n], *outer[:middle]), (*inputs[n : 2 * n], *outer[middle:])
-            return jvp_of_call(self._vector, primals, {}, tuple(range(len(primals))), dots, quiet=True)[1]
-
-        args, outer = self._given[:n], self._given[n:]
-        return self._callback(push, [*args, *args, *outer, *outer], 2 * n)
-
-    def _callback(self, f: Callable[..., Any], given: list[Any], count: int) -> Callback:
+    def _callback(self, functions: list[tuple[Callable[..., Any], list[Any]]], count: int) -> Callback:
         try:
-            _, tape = trace(f, *given)
-            tape.delete(*tape.find(np.shares_memory))  # the inputs lie in memory of their own
-            return Callback(tape.optimise(), count)
-        except (UnsupportedOp, WengertError) as error:
+            return Callback([self._traced(f, given) for f, given in functions], count)
+        except UnsupportedOp as error:
             raise NotNativeError(f"native code does not support {error}") from None
+        except WengertError as error:
+            raise NotNativeError(str(error).splitlines()[0]) from None
+
+    def _traced(self, f: Callable[..., Any], given: list[Any]) -> Any:
+        _, tape = trace(f, *given)
+        tape.delete(*tape.find(np.shares_memory))  # the inputs lie in memory of their own
+        return tape.optimise()
+
+
+class _Branch:
+    """The tape of a branch, whose result is a list of parts, as functions of its inputs; `given` is an example."""
+
+    def __init__(self, tape: Tape, count: int) -> None:
+        self._tape, self._count = tape, count
+        self.given = [v.op.val for v in tape.inputs]
+        self.size: int = self.vector(*self.given).size
+
+    def vector(self, *inputs: Any) -> Any:
+        """Return the result."""
+        return _joined(as_traced(self._tape.play)(*inputs))
+
+    def pull(self, bar: Any, *inputs: Any) -> Any:
+        """Return the cotangents of the inputs."""
+        _, pullback, _ = vjp_of_call(self.vector, inputs, {}, tuple(range(len(inputs))), False, quiet=True)
+        return _joined(pullback(bar))
+
+    def push(self, *inputs: Any) -> Any:
+        """Return the tangent of the result, for arguments, their tangents, other inputs and their tangents."""
+        n, outer = self._count, inputs[2 * self._count :]
+        middle = len(outer) // 2
+        primals, dots = (*inputs[:n], *outer[:middle]), (*inputs[n : 2 * n], *outer[middle:])
+        return jvp_of_call(self.vector, primals, {}, tuple(range(len(primals))), dots, quiet=True)[1]
 
 
 def _joined(parts: Any) -> Any:
     """Return numbers and arrays as one vector."""
     call = calling(active_recording())
-    return call(np.concatenate, [call(np.ravel, part if is_inexact(part) else np.asarray(part, float)) for part in parts])
+    parts = [part if is_inexact(part) else np.asarray(part, float) for part in parts]
+    return call(np.concatenate, [call(np.ravel, part) for part in parts])
 
 
 class TracedFunction:
-    """A NativeFunction, and the values that it reads in the trace that is open now."""
+    """A function as native code, and the values that it reads in the trace that is open now."""
 
-    def __init__(self, program: Program, native: NativeFunction) -> None:
-        self.program, self.native = program, native
+    def __init__(self, f: Callable[..., Any], programs: list[Program]) -> None:
+        self._f, self._programs = f, programs
+        self._outer = {slot: op for program in reversed(programs) for op, slot in program.outer_slots.items()}
+        self.native: NativeFunction = unseen(_native, programs, self._outer)
+
+    def with_branch(self, *example: Any) -> TracedFunction:
+        """Return the function with one more branch, which it takes for this example. Errors: NotNativeError."""
+        if len(self._programs) == MOST_BRANCHES:
+            raise NotNativeError(f"the function that it calls takes more than {MOST_BRANCHES} branches")
+        return TracedFunction(self._f, [*self._programs, _program(self._f, example)])
 
     def call(self, f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Return `f(*args, *outer, **kwargs)`, recorded as one call; `outer` are the values that the function reads."""
         watching = active_recording()
-        with as_outer_variables(self.program, watching):
-            outer = [op.val for op in self.program.outer_slots]
+        with ExitStack() as stack:
+            for program in self._programs:
+                stack.enter_context(as_outer_variables(program, watching))
+            outer = [op.val for op in self._outer.values()]
             return calling(watching)(f, *args, *outer, **kwargs)
 
 
 def native_function(f: Callable[..., Any], *example: Any) -> TracedFunction:
-    """Trace `f` on an example, and return it as native code.
+    """Trace `f` on an example, and return it as native code, for kernels.
 
-    Errors: NotNativeError.
+    Parameters:
+        f (callable): A function of numbers and arrays that returns an array, a number, or a list or tuple of these.
+        *example (float | array): Its arguments.
+    Returns:
+        TracedFunction: The function. Its attribute `native` has the Callbacks `value`, `pullback` and `pushforward`;
+            `call(g, *args)` returns `g(*args, *outer)`, with the values that f reads from the trace around it.
+    Raises:
+        NotNativeError: Native code does not support f, or f changes something outside.
+    See Also:
+        kernels, compiled_by, on_examples
     """
     watching, before = active_recording(), State(f)
-    effects = None if watching is None or watching.reads is None else watching.reads.effects.count
+    reads: Any = None if watching is None else watching.reads
+    effects = reads and reads.effects.count
     as_traced(f)(*example)  # what it reads from outside becomes known to the trace
-    if before.is_put_back() or (effects is not None and watching.reads.effects.count != effects):
+    if before.is_put_back() or (reads and reads.effects.count != effects):
         raise NotNativeError("the function that it calls changes something outside")
+    return TracedFunction(f, [_program(f, example)])
+
+
+def _program(f: Callable[..., Any], example: Sequence[Any]) -> Program:
     program, _ = program_of(f, *example)
     if program is None:
         raise NotNativeError("the function that it calls cannot be traced alone")
-    native = unseen(_native, program, len(example))
-    return TracedFunction(program, native)
+    return program
 
 
-def _native(program: Program, count: int) -> NativeFunction:
-    tape = program.tape
-    given = [op.val for op in (*[op for op in tape if isinstance(op, Input)], *program.outer_slots)]
-    for value in given:
-        if type(value) not in (float, np.float64) and getattr(value, "dtype", None) != np.float64:
-            raise NotNativeError(f"it reads a value of type {type(value).__name__}, which is not of floats")
-    given = [value.copy() if isinstance(value, np.ndarray) else fresh(value) for value in given]
-    return NativeFunction(_with_outer_inputs(program, given[count:]), count, given)
+def _native(programs: list[Program], outer: dict[int, Constant]) -> NativeFunction:
+    """Return the native code of programs, whose tapes get an input for each of the values from outside."""
+    for op in [*[op for op in programs[0].tape if isinstance(op, Input)], *outer.values()]:
+        if type(op.val) not in (float, np.float64) and getattr(op.val, "dtype", None) != np.float64:
+            raise NotNativeError(f"the function that it calls reads a {type(op.val).__name__} of other numbers than floats")
+    values = {slot: op.val.copy() if isinstance(op.val, np.ndarray) else fresh(op.val) for slot, op in outer.items()}
+    return NativeFunction([_with_outer_inputs(program, values) for program in programs], len(programs[0].sources))
 
 
 def _piecewise_linear(x: Any, xp: Any, fp: Any, *others: Any, **options: Any) -> Any:
@@ -142,14 +183,14 @@ def _piecewise_linear(x: Any, xp: Any, fp: Any, *others: Any, **options: Any) ->
     return call(np.add, call(operator.getitem, fp, 0), total)
 
 
-def _with_outer_inputs(program: Program, outer: list[Any]) -> Tape:
-    """Return the tape of a program with inputs for what it reads from outer traces; its result is a list of parts."""
+def _with_outer_inputs(program: Program, outer: dict[int, Any]) -> Tape:
+    """Return the tape of a program with an input for each value from outside; its result is a list of parts."""
     new = TapeRewriter(program.tape)
     for op in program.tape:
         if isinstance(op, Input):
             new.push(op)
-    for constant, value in zip(program.outer_slots, outer, strict=True):
-        new.table[constant] = new.new.push(Input(value))
+    inputs = {slot: new.new.push(Input(value)) for slot, value in outer.items()}
+    new.table.update({op: inputs[slot] for op, slot in program.outer_slots.items()})
     for op in program.tape:
         if not isinstance(op, Input) and op not in program.outer_slots and op is not program.tape.result.op:
             new.push(op)

@@ -72,6 +72,14 @@ class Steps(NamedTuple):
     found: np.ndarray
 
 
+class FailedError(ArithmeticError):
+    """The native code of the right-hand side fails at (t, y): its branches are other ones, or a number is infinite."""
+
+    def __init__(self, x: np.ndarray) -> None:
+        super().__init__("the native code of the right-hand side fails")
+        self.t, self.y = x[0], x[1:]
+
+
 class Problem(Sealed):
     """The right-hand side and method of initial value problems; it keeps the last solutions for their derivatives."""
 
@@ -89,12 +97,14 @@ class Problem(Sealed):
         check(span, at, y0.size, rtol, atol, limits)
         rtol, atol = (np.ascontiguousarray(np.broadcast_to(part, y0.size)) for part in (rtol, atol))
         f, m = self.f.value, self.method
-        failed, evaluations, *arrays = compiled_kernels()["solve"](
+        failed, evaluations, *arrays, x = compiled_kernels()["solve"](
             f.function, f.parameters(outer), f.integers, span, y0, at, rtol, atol, limits,
             m.A, m.C, m.E, m.mixture, m.turns, m.stages, m.order,
         )  # fmt: skip
+        if failed == 1:
+            raise FailedError(x)
         if failed:
-            raise ArithmeticError("the right-hand side fails, or the steps become too small")
+            raise ArithmeticError("the steps become too small")
         made = Steps(content(args), evaluations, *arrays)
         kept = [made, *self.kept]
         while len(kept) > 1 and sum([steps.values.size for steps in kept]) > KEPT:
@@ -261,13 +271,17 @@ def solve_ivp(*given: Any, **words: Any) -> Any:
     else:
         of_one = lambda t, y: f(t, y, *args)  # noqa: E731
     native = native_function(of_one, float(start), y0)
-    problem = unseen(Problem, native.native, unseen(Method.of, method))
     limits = np.nan if call.get("first_step") is None else call["first_step"], call.get("max_step", np.inf)
     tolerances = call.get("rtol", 1e-3), call.get("atol", 1e-6)
-    try:
-        values = native.call(solved, start, end, at, y0, *tolerances, *limits, problem=problem)
-    except (ArithmeticError, ValueError) as error:
-        raise NotNativeError(str(error)) from None
+    while True:
+        problem = unseen(Problem, native.native, unseen(Method.of, method))
+        try:
+            values = native.call(solved, start, end, at, y0, *tolerances, *limits, problem=problem)
+            break
+        except FailedError as error:
+            native = native.with_branch(error.t, error.y)
+        except (ArithmeticError, ValueError) as error:
+            raise NotNativeError(str(error)) from None
     return Solution(
         t=np.array(t_eval), y=np.transpose(values), sol=None, t_events=None, y_events=None, nfev=problem.kept[0].evaluations,
         njev=0, nlu=0, status=0, message="The solver successfully reached the end of the integration interval.",

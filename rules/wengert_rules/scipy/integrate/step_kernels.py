@@ -87,7 +87,7 @@ def norm(x: Any) -> float:
 
 def initial_step(
     f: Any, p: Any, q: Any, start: float, y: Any, end: float, largest: float, slope: Any, order: float, rtol: Any,
-    atol: Any,
+    atol: Any, x: Any,
 ) -> float:  # fmt: skip
     """Return the length of the first step as SciPy chooses it; -1 if f fails."""
     length = abs(end - start)
@@ -96,7 +96,7 @@ def initial_step(
     d0, d1 = norm(y / scale), norm(slope / scale)
     h0 = 1e-6 if d0 < 1e-5 or d1 < 1e-5 else 0.01 * d0 / d1
     h0 = min(h0, length)
-    x, later = np.empty(1 + y.size), np.empty(y.size)
+    later = np.empty(y.size)
     x[0] = start + h0 * direction
     x[1:] = y + h0 * direction * slope
     if f(x, p, q, later) != 0:
@@ -112,7 +112,7 @@ def solve(
 ) -> Any:  # fmt: skip
     """Return whether it failed, the evaluations of f, the times and values of the steps, and a row for each time in `at`.
 
-    `limits` holds the first step, which is nan if SciPy chooses it, and the largest.
+    Behind these is the last x for f, which fails there if the first result is 1. `limits` holds the first step, which is nan if SciPy chooses it, and the largest.
     """
     n, count, start, end = y0.size, C.size, span[0], span[1]
     found = np.empty((at.size, n))
@@ -125,13 +125,13 @@ def solve(
     x[0] = start
     x[1:] = y0
     if f(x, p, q, K[0]) != 0:
-        return 1, evaluations, times[:1], values[:1], found
+        return 1, evaluations, times[:1], values[:1], found, x
     length = limits[0]
     if np.isnan(length):
-        length = initial_step(f, p, q, start, y0, end, limits[1], K[0], order, rtol, atol)
+        length = initial_step(f, p, q, start, y0, end, limits[1], K[0], order, rtol, atol, x)
         evaluations += 1
         if length < 0.0:
-            return 1, evaluations, times[:1], values[:1], found
+            return 1, evaluations, times[:1], values[:1], found, x
     t = start
     while direction * (t - end) < 0.0:
         y = values[steps]
@@ -140,7 +140,7 @@ def solve(
         was_rejected = False
         while True:
             if not length >= least:
-                return 1, evaluations, times[: steps + 1], values[: steps + 1], found
+                return 2, evaluations, times[: steps + 1], values[: steps + 1], found, x
             later = t + length * direction
             if direction * (later - end) > 0.0:
                 later = end
@@ -150,7 +150,7 @@ def solve(
                 state_at(s, t, h, y, K, A, C, x)
                 evaluations += 1
                 if f(x, p, q, K[s]) != 0:
-                    return 1, evaluations, times[: steps + 1], values[: steps + 1], found
+                    return 1, evaluations, times[: steps + 1], values[: steps + 1], found, x
             for i in range(n):
                 scale[i] = atol[i] + max(abs(y[i]), abs(x[1 + i])) * rtol[i]
             error = error_norm(h, scale, K, E)
@@ -172,7 +172,7 @@ def solve(
                 state_at(s, t, h, y, K, A, C, x)
                 evaluations += 1
                 if f(x, p, q, K[s]) != 0:
-                    return 1, evaluations, times[:steps], values[:steps], found
+                    return 1, evaluations, times[:steps], values[:steps], found, x
             while m < at.size and direction * (at[m] - later) <= 0.0:
                 weights((at[m] - t) / h, mixture, turns, w, slope)
                 found[m] = y
@@ -181,7 +181,7 @@ def solve(
                 m += 1
         K[0] = K[stages]
         t = later
-    return 0, evaluations, times[: steps + 1], values[: steps + 1], found
+    return 0, evaluations, times[: steps + 1], values[: steps + 1], found, x
 
 
 def stages_of_step(

@@ -18,8 +18,7 @@ from wengert.tape.interface import AnyRunningTape
 from wengert.tape.ops import Call, Input, Op
 from wengert.values import kernel_cache
 
-CALLBACK = "types.FunctionType(types.int64(READ, READ, PLACES, WRITE))"
-"""The numba type of a Callback's function."""
+_CALL = "types.int64(READ, READ, PLACES, WRITE)"
 _OPTIONS = "error_model='numpy', cache=True"
 _KERNEL_HEAD = f'''"""Kernels of rules."""
 
@@ -30,49 +29,54 @@ READ = types.Array(types.float64, 1, "C", readonly=True)
 PLACES = types.Array(types.int64, 1, "C", readonly=True)
 WRITE = types.Array(types.float64, 1, "C")
 ROWS = types.Array(types.float64, 2, "C", readonly=True)
-CALLBACK = {CALLBACK}
+CALLBACK = types.FunctionType({_CALL})
 
 
 '''
 
 
 class Callback:
-    """The native code of a tape, whose result is a vector, as `function(x, p, q, out)`; it returns whether it failed.
+    """The native code of tapes, whose results are vectors, as `function(x, p, q, out)`; it returns whether it failed.
 
-    x holds the first inputs of the tape, flat, and p the others and then the `constants`; q is `integers`.
+    The tapes are the branches of a function, with the same inputs: the first runs whose guards hold. x holds the first
+    inputs, flat, and p the others and then the `constants`; q is `integers`.
     """
 
-    def __init__(self, tape: AnyRunningTape, first: int) -> None:
+    def __init__(self, tapes: Sequence[AnyRunningTape], first: int) -> None:
         self.constants, self.integers = np.empty(0), np.empty(0, np.int64)
-        made: Any = NativeTape(tape, is_part=True).writer
-        self._places: dict[Op, str] = {}
-        sizes = {"x": 0, "p": 0}
-        for k, v in enumerate([v for v in made.tape.inputs if not v.op.callee]):
+        self._modules: list[kernel_cache.Kernels] = []
+        for tape in tapes:
+            self._add(NativeTape(tape, is_part=True).writer, first)
+        self.function: Any = self._modules[-1].functions["call"]
+
+    def _add(self, writer: Any, first: int) -> None:
+        """Compile a branch, and a function that runs it after the others."""
+        sizes, places = {"x": 0, "p": 0}, dict[Op, str]()
+        for k, v in enumerate([v for v in writer.tape.inputs if not v.op.callee]):
             memory = "x" if k < first else "p"
             begin = sizes[memory]
             sizes[memory] = end = begin + np.size(v.op.val)
-            self._places[v.op] = f"{memory}[{begin}:{end}]" if np.ndim(v.op.val) else f"{memory}[{begin}]"
+            places[v.op] = f"{memory}[{begin}:{end}]" if np.ndim(v.op.val) else f"{memory}[{begin}]"
         self._parameters = sizes["p"]
-        self.function: Any = self._compiled(made.tape.result.op, made.program)
-
-    def _compiled(self, result: Op, program: Any) -> Any:
+        result, program = writer.tape.result.op, writer.program
         if isinstance(result, Call):
-            args = [self._argument(source, x) for source, x in program.parameters.values()]
+            args = [self._argument(source, x, places) for source, x in program.parameters.values()]
             work = [f"np.empty({program.size})"] * bool(program.size)
             lines = [f"return native({', '.join([*args, 'out', *work])})[0]"]
         else:
-            lines = [f"out[:] = {self._argument(result, None)}", "return 0"]
-        body = "".join([f"    {line}\n" for line in lines])
-        signature = "types.int64(READ, READ, PLACES, WRITE)"
-        text = f"{module_source(program)}\n\n@cfunc({signature}, {_OPTIONS})\ndef call(x, p, q, out):\n{body}"
-        text = text.replace("from numba import njit, types", "from numba import cfunc, njit, types", 1)
-        self._module = kernel_cache.kernels(text)
-        return self._module.functions["call"]
+            lines = [f"out[:] = {self._argument(result, None, places)}", "return 0"]
+        names = [module.functions["__name__"] for module in self._modules]
+        text = module_source(program).replace("from numba import njit", "from numba import cfunc, njit", 1)
+        text += "\n\n" + "".join([f"from {name} import branch as branch{k}\n" for k, name in enumerate(names)])
+        text += _function(f"njit({_CALL}, {_OPTIONS})", "branch", lines)
+        tests = [f"if branch{k}(x, p, q, out) == 0: return 0" for k in range(len(names))]
+        text += _function(f"cfunc({_CALL}, {_OPTIONS})", "call", [*tests, "return branch(x, p, q, out)"])
+        self._modules.append(kernel_cache.kernels(text))
 
-    def _argument(self, source: Any, x: Any) -> str:
+    def _argument(self, source: Any, x: Any, places: Mapping[Op, str]) -> str:
         """Return the expression of an argument of the native code: a part of x, p or q."""
         if isinstance(source, Input):
-            return self._places[source]
+            return places[source]
         value = source.val if isinstance(source, Op) else source
         flat = np.ravel(value)
         if not isinstance(source, Op) and flat.dtype == np.int64:
@@ -86,6 +90,11 @@ class Callback:
     def parameters(self, values: Sequence[Any]) -> np.ndarray:
         """Return p, for the values of the other inputs."""
         return np.concatenate([*map(np.ravel, values), self.constants], dtype=float)
+
+
+def _function(decorator: str, name: str, lines: Sequence[str]) -> str:
+    body = "".join([f"    {line}\n" for line in lines])
+    return f"\n\n@{decorator}\ndef {name}(x, p, q, out):\n{body}"
 
 
 def kernels(module: types.ModuleType, signatures: Mapping[str, str]) -> dict[str, Any]:
