@@ -49,26 +49,27 @@ class Method(NamedTuple):
         return self.A, self.C, self.mixture, self.turns, self.stages
 
 
+_F, _COEFFICIENTS = "CALLBACK, READ, PLACES", "ROWS, READ, ROWS, types.boolean, types.int64"
+SIGNATURES = {
+    "solve": f"({_F}, {', '.join(6 * ['READ'])}, ROWS, READ, ROWS, ROWS, types.boolean, types.int64, types.float64)",
+    "pull": f"({_F}, {_F}, ROWS, READ, ROWS, {_COEFFICIENTS}, types.int64)",
+    "push": f"({_F}, CALLBACK, ROWS, PLACES, ROWS, READ, ROWS, {_COEFFICIENTS})",
+}
+"""The numba types of the kernels' arguments."""
+
+
 @functools.cache
-def compiled_kernels() -> dict[str, Any]:
-    """The compiled kernels."""
-    f = "CALLBACK, READ, PLACES"
-    coefficients = "ROWS, READ, ROWS, types.boolean, types.int64"
-    numbers = "types.float64[::1], types.float64[:, ::1]"
-    return kernels(step_kernels, {
-        "solve": f"({f}, READ, READ, READ, READ, READ, READ, ROWS, READ, ROWS, ROWS, types.boolean, types.int64, types.float64)",
-        "pull": f"({f}, {f}, READ, ROWS, READ, ROWS, {coefficients}, types.int64)",
-        "push": f"({f}, CALLBACK, ROWS, PLACES, READ, ROWS, READ, ROWS, {coefficients})",
-    })  # fmt: skip
+def kernel(name: str) -> Any:
+    """The compiled kernel of this name."""
+    return kernels(step_kernels, {name: SIGNATURES[name]})[name]
 
 
 class Steps(NamedTuple):
-    """The steps of a solution: the content of the arguments, the evaluations, times and values, and the values asked for."""
+    """A solution: the content of the arguments, the evaluations, a row (t, y) for each step, and the values asked for."""
 
     key: list[bytes]
     evaluations: int
-    times: np.ndarray
-    values: np.ndarray
+    rows: np.ndarray
     found: np.ndarray
 
 
@@ -97,7 +98,7 @@ class Problem(Sealed):
         check(span, at, y0.size, rtol, atol, limits)
         rtol, atol = (np.ascontiguousarray(np.broadcast_to(part, y0.size)) for part in (rtol, atol))
         f, m = self.f.value, self.method
-        failed, evaluations, *arrays, x = compiled_kernels()["solve"](
+        failed, evaluations, *arrays, x = kernel("solve")(
             f.function, f.parameters(outer), f.integers, span, y0, at, rtol, atol, limits,
             m.A, m.C, m.E, m.mixture, m.turns, m.stages, m.order,
         )  # fmt: skip
@@ -107,7 +108,7 @@ class Problem(Sealed):
             raise ArithmeticError("the steps become too small")
         made = Steps(content(args), evaluations, *arrays)
         kept = [made, *self.kept]
-        while len(kept) > 1 and sum([steps.values.size for steps in kept]) > KEPT:
+        while len(kept) > 1 and sum([steps.rows.size for steps in kept]) > KEPT:
             del kept[-1]
         self.kept = kept
         return made
@@ -149,9 +150,9 @@ def pulled(y_bar: Any, *args: Any, problem: Any) -> Any:
     """The cotangents of (t_span, times, y0, what the right-hand side reads), one after the other."""
     steps, f, outer = problem.solution(*args), problem.f, args[OPTIONS:]
     value, pull = f.value, f.pullback
-    failed, bar = compiled_kernels()["pull"](
+    failed, bar = kernel("pull")(
         value.function, value.parameters(outer), value.integers, pull.function, pull.parameters(outer), pull.integers,
-        steps.times, steps.values, args[2], np.ascontiguousarray(y_bar), *problem.method.coefficients, f.outer_size,
+        steps.rows, args[2], np.ascontiguousarray(y_bar), *problem.method.coefficients, f.outer_size,
     )  # fmt: skip
     if failed:
         raise ArithmeticError("the native code does not reach the end")
@@ -163,9 +164,9 @@ def pushed(dots: Any, *args: Any, problem: Any) -> Any:
     steps, f, outer = problem.solution(*args), problem.f, args[OPTIONS:]
     value, push, middle = f.value, f.pushforward, dots.shape[1] - f.outer_size
     p = np.array([push.parameters([*outer, dot[middle:]]) for dot in dots])
-    failed, found = compiled_kernels()["push"](
+    failed, found = kernel("push")(
         value.function, value.parameters(outer), value.integers, push.function, p, push.integers,
-        steps.times, steps.values, args[2], np.ascontiguousarray(dots[:, :middle]), *problem.method.coefficients,
+        steps.rows, args[2], np.ascontiguousarray(dots[:, :middle]), *problem.method.coefficients,
     )  # fmt: skip
     if failed:
         raise ArithmeticError("the native code does not reach the end")

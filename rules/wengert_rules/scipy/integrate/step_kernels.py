@@ -16,10 +16,53 @@ SAFETY, LEAST_FACTOR, LARGEST_FACTOR = 0.9, 0.2, 10.0
 """The constants of SciPy's step control."""
 
 
+def fill(number: float, to: Any) -> None:
+    """Write a number to all places of a vector."""
+    for i in range(to.size):
+        to[i] = number
+
+
+def copy(x: Any, to: Any) -> None:
+    """Write a vector to another."""
+    for i in range(x.size):
+        to[i] = x[i]
+
+
+def add(factor: float, x: Any, to: Any) -> None:
+    """Add a multiple of a vector to another."""
+    for i in range(x.size):
+        to[i] += factor * x[i]
+
+
+def dot(x: Any, y: Any) -> float:
+    """Return the product of two vectors."""
+    total = 0.0
+    for i in range(x.size):
+        total += x[i] * y[i]
+    return total
+
+
+def norm(x: Any, other: Any, scale: Any) -> float:
+    """Return the root of the mean square of (x - other) / scale."""
+    total = 0.0
+    for i in range(x.size):
+        e = (x[i] - other[i]) / scale[i]
+        total += e * e
+    return float(np.sqrt(total / x.size))
+
+
+def longer(rows: Any, count: int) -> Any:
+    """Return the first rows, in an array with room for as many more."""
+    made = np.empty((2 * count, rows.shape[1]))
+    for k in range(count):
+        copy(rows[k], made[k])
+    return made
+
+
 def weights(x: float, mixture: Any, turns: bool, w: Any, slope: Any) -> None:
     """Write the weights of the slopes at x, from 0 to 1 in a step, to w, and their derivatives by x to `slope`."""
-    w[:] = 0.0
-    slope[:] = 0.0
+    fill(0.0, w)
+    fill(0.0, slope)
     b, d = x, 1.0
     for k in range(mixture.shape[0]):
         if k > 0:
@@ -46,20 +89,6 @@ def state_at(s: int, t: float, h: float, y: Any, K: Any, A: Any, C: Any, x: Any)
         x[1 + i] = y[i] + h * x[1 + i]
 
 
-def add(factor: float, x: Any, to: Any) -> None:
-    """Add a multiple of a vector to another."""
-    for i in range(x.size):
-        to[i] += factor * x[i]
-
-
-def dot(x: Any, y: Any) -> float:
-    """Return the product of two vectors."""
-    total = 0.0
-    for i in range(x.size):
-        total += x[i] * y[i]
-    return total
-
-
 def error_norm(h: float, scale: Any, K: Any, E: Any) -> float:
     """Return SciPy's norm of the estimated error of a step: by one row of weights, or by two of DOP853."""
     n = scale.size
@@ -80,11 +109,6 @@ def error_norm(h: float, scale: Any, K: Any, E: Any) -> float:
     return abs(h) * first / np.sqrt((first + 0.01 * other) * n)
 
 
-def norm(x: Any) -> float:
-    """Return the root of the mean square."""
-    return float(np.sqrt(np.sum(x * x) / x.size))
-
-
 def initial_step(
     f: Any, p: Any, q: Any, start: float, y: Any, end: float, largest: float, slope: Any, order: float, rtol: Any,
     atol: Any, x: Any,
@@ -92,16 +116,18 @@ def initial_step(
     """Return the length of the first step as SciPy chooses it; -1 if f fails."""
     length = abs(end - start)
     direction = 1.0 if end > start else -1.0
-    scale = atol + np.abs(y) * rtol
-    d0, d1 = norm(y / scale), norm(slope / scale)
+    scale, zeros, later = np.empty(y.size), np.zeros(y.size), np.empty(y.size)
+    for i in range(y.size):
+        scale[i] = atol[i] + abs(y[i]) * rtol[i]
+    d0, d1 = norm(y, zeros, scale), norm(slope, zeros, scale)
     h0 = 1e-6 if d0 < 1e-5 or d1 < 1e-5 else 0.01 * d0 / d1
     h0 = min(h0, length)
-    later = np.empty(y.size)
     x[0] = start + h0 * direction
-    x[1:] = y + h0 * direction * slope
+    copy(y, x[1:])
+    add(h0 * direction, slope, x[1:])
     if f(x, p, q, later) != 0:
         return -1.0
-    d2 = norm((later - slope) / scale) / h0
+    d2 = norm(later, slope, scale) / h0
     h1 = max(1e-6, h0 * 1e-3) if d1 <= 1e-15 and d2 <= 1e-15 else (0.01 / max(d1, d2)) ** (1.0 / (order + 1.0))
     return min(min(100.0 * h0, h1), min(length, largest))
 
@@ -110,37 +136,37 @@ def solve(
     f: Any, p: Any, q: Any, span: Any, y0: Any, at: Any, rtol: Any, atol: Any, limits: Any, A: Any, C: Any, E: Any,
     mixture: Any, turns: bool, stages: int, order: float,
 ) -> Any:  # fmt: skip
-    """Return whether it failed, the evaluations of f, the times and values of the steps, and a row for each time in `at`.
+    """Return whether it failed, the evaluations of f, a row (t, y) for each step, and a row y for each time in `at`.
 
     Behind these is the last x for f, which fails there if the first result is 1. `limits` holds the first step, which is nan if SciPy chooses it, and the largest.
     """
     n, count, start, end = y0.size, C.size, span[0], span[1]
     found = np.empty((at.size, n))
-    times, values = np.empty(64), np.empty((64, n))
+    rows = np.empty((64, 1 + n))
     K, x, scale = np.zeros((count, n)), np.empty(1 + n), np.empty(n)
     w, slope = np.empty(count), np.empty(count)
     direction = 1.0 if end > start else -1.0
     steps, evaluations, m = 0, 1, 0
-    times[0], values[0] = start, y0
     x[0] = start
-    x[1:] = y0
+    copy(y0, x[1:])
+    copy(x, rows[0])
     if f(x, p, q, K[0]) != 0:
-        return 1, evaluations, times[:1], values[:1], found, x
+        return 1, evaluations, rows[:1], found, x
     length = limits[0]
     if np.isnan(length):
         length = initial_step(f, p, q, start, y0, end, limits[1], K[0], order, rtol, atol, x)
         evaluations += 1
         if length < 0.0:
-            return 1, evaluations, times[:1], values[:1], found, x
+            return 1, evaluations, rows[:1], found, x
     t = start
     while direction * (t - end) < 0.0:
-        y = values[steps]
+        y = rows[steps, 1:]
         least = 10.0 * abs(np.nextafter(t, direction * np.inf) - t)
         length = min(max(length, least), limits[1])
         was_rejected = False
         while True:
             if not length >= least:
-                return 2, evaluations, times[: steps + 1], values[: steps + 1], found, x
+                return 2, evaluations, rows[: steps + 1], found, x
             later = t + length * direction
             if direction * (later - end) > 0.0:
                 later = end
@@ -150,7 +176,7 @@ def solve(
                 state_at(s, t, h, y, K, A, C, x)
                 evaluations += 1
                 if f(x, p, q, K[s]) != 0:
-                    return 1, evaluations, times[: steps + 1], values[: steps + 1], found, x
+                    return 1, evaluations, rows[: steps + 1], found, x
             for i in range(n):
                 scale[i] = atol[i] + max(abs(y[i]), abs(x[1 + i])) * rtol[i]
             error = error_norm(h, scale, K, E)
@@ -162,26 +188,25 @@ def solve(
             length *= factor if factor > LEAST_FACTOR else LEAST_FACTOR
             was_rejected = True
         steps += 1
-        if steps == times.size:
-            times = np.concatenate((times, np.empty(steps)))
-            values = np.concatenate((values, np.empty((steps, n))))
-            y = values[steps - 1]
-        times[steps], values[steps] = later, x[1:]
+        if steps == rows.shape[0]:
+            rows = longer(rows, steps)
+        rows[steps, 0] = later
+        copy(x[1:], rows[steps, 1:])
         if m < at.size and direction * (at[m] - later) <= 0.0:
             for s in range(stages + 1, count):
                 state_at(s, t, h, y, K, A, C, x)
                 evaluations += 1
                 if f(x, p, q, K[s]) != 0:
-                    return 1, evaluations, times[:steps], values[:steps], found, x
+                    return 1, evaluations, rows[:steps], found, x
             while m < at.size and direction * (at[m] - later) <= 0.0:
                 weights((at[m] - t) / h, mixture, turns, w, slope)
-                found[m] = y
+                copy(y, found[m])
                 for s in range(count):
                     add(h * w[s], K[s], found[m])
                 m += 1
-        K[0] = K[stages]
+        copy(K[stages], K[0])
         t = later
-    return 0, evaluations, times[: steps + 1], values[: steps + 1], found, x
+    return 0, evaluations, rows[: steps + 1], found, x
 
 
 def stages_of_step(
@@ -196,30 +221,31 @@ def stages_of_step(
 
 
 def pull(
-    f: Any, p: Any, q: Any, pull_f: Any, pull_p: Any, pull_q: Any, times: Any, values: Any, at: Any, found_bar: Any,
+    f: Any, p: Any, q: Any, pull_f: Any, pull_p: Any, pull_q: Any, rows: Any, at: Any, found_bar: Any,
     A: Any, C: Any, mixture: Any, turns: bool, stages: int, size: int,
 ) -> Any:  # fmt: skip
     """Return whether it failed, and the cotangents of (t_span, at, y0, the first `size` parameters), one after the other."""
-    n, count, last = values.shape[1], C.size, times.size - 2
+    n, count, last = rows.shape[1] - 1, C.size, rows.shape[0] - 2
     bar = np.zeros(2 + at.size + n + size)
     span_bar, at_bar, y_bar, p_bar = bar[:2], bar[2 : 2 + at.size], bar[2 + at.size : bar.size - size], bar[bar.size - size :]
     K, K_bar, x, z = np.zeros((count, n)), np.zeros((count, n)), np.empty(1 + n), np.empty(1 + 2 * n)
     state_bar, later_bar = np.empty(1 + n + size), np.zeros(n)
     moved_bar = state_bar[1 : 1 + n]
     w, slope = np.empty(count), np.empty(count)
-    direction = 1.0 if times[-1] > times[0] else -1.0
+    direction = 1.0 if rows[-1, 0] > rows[0, 0] else -1.0
     m = at.size - 1
     for k in range(last, -1, -1):
-        t, h, y = times[k], times[k + 1] - times[k], values[k]
+        t, h, y = rows[k, 0], rows[k + 1, 0] - rows[k, 0], rows[k, 1:]
         is_inside = m >= 0 and (k == 0 or direction * (at[m] - t) > 0.0)
         computed = count if is_inside else stages + 1
         if stages_of_step(f, p, q, t, h, y, K, A, C, 0, computed, x) != 0:
             return 1, bar
-        later_bar[:] = y_bar
-        y_bar[:] = 0.0
-        K_bar[stages] = K_bar[0]
-        K_bar[:stages] = 0.0
-        K_bar[stages + 1 :] = 0.0
+        copy(y_bar, later_bar)
+        fill(0.0, y_bar)
+        copy(K_bar[0], K_bar[stages])
+        for s in range(count):
+            if s != stages:
+                fill(0.0, K_bar[s])
         t_bar, h_bar = 0.0, 0.0
         while m >= 0 and (k == 0 or direction * (at[m] - t) > 0.0):
             at_x = (at[m] - t) / h
@@ -242,15 +268,15 @@ def pull(
                 is_used = s > 0 or k == 0
             if is_used:
                 state_at(s, t, h, y, K, A, C, x)
-                z[:n] = K_bar[s]
-                z[n:] = x
+                copy(K_bar[s], z[:n])
+                copy(x, z[n:])
                 if pull_f(z, pull_p, pull_q, state_bar) != 0:
                     return 1, bar
                 t_bar += state_bar[0]
                 h_bar += C[s] * state_bar[0]
                 add(1.0, state_bar[1 + n :], p_bar)
             else:
-                moved_bar[:] = 0.0
+                fill(0.0, moved_bar)
             if s == stages:
                 add(1.0, later_bar, moved_bar)
             elif not is_used:
@@ -268,56 +294,58 @@ def pull(
 
 
 def push(
-    f: Any, p: Any, q: Any, push_f: Any, push_p: Any, push_q: Any, times: Any, values: Any, at: Any, dots: Any, A: Any,
+    f: Any, p: Any, q: Any, push_f: Any, push_p: Any, push_q: Any, rows: Any, at: Any, dots: Any, A: Any,
     C: Any, mixture: Any, turns: bool, stages: int,
 ) -> Any:  # fmt: skip
     """Return whether it failed, and the tangents of the values at `at`: an array (directions, times, n).
 
     `dots` has a row for each direction, the tangents of (t_span, at, y0); `push_p` a row with p and its tangent.
     """
-    n, count, last, directions = values.shape[1], C.size, times.size - 2, dots.shape[0]
+    n, count, last, directions = rows.shape[1] - 1, C.size, rows.shape[0] - 2, dots.shape[0]
     found = np.empty((directions, at.size, n))
     K, K_dot, x = np.zeros((count, n)), np.zeros((directions, count, n)), np.empty((count, 1 + n))
-    y_dot, moved, z, later = dots[:, 2 + at.size :].copy(), np.empty(n), np.empty(2 + 2 * n), np.empty(n)
+    y_dot, moved, z, later = np.empty((directions, n)), np.empty(n), np.empty(2 + 2 * n), np.empty(n)
+    for d in range(directions):
+        copy(dots[d, 2 + at.size :], y_dot[d])
     w, slope = np.empty(count), np.empty(count)
-    direction, m = 1.0 if times[-1] > times[0] else -1.0, 0
+    direction, m = 1.0 if rows[-1, 0] > rows[0, 0] else -1.0, 0
     for k in range(last + 1):
-        t, h, y = times[k], times[k + 1] - times[k], values[k]
-        first, is_inside = m, m < at.size and direction * (at[m] - times[k + 1]) <= 0.0
+        t, h, y = rows[k, 0], rows[k + 1, 0] - rows[k, 0], rows[k, 1:]
+        first, is_inside = m, m < at.size and direction * (at[m] - rows[k + 1, 0]) <= 0.0
         computed = count if is_inside else stages + 1
         for s in range(computed):
             state_at(s, t, h, y, K, A, C, x[s])
             if f(x[s], p, q, K[s]) != 0:
                 return 1, found
-        while m < at.size and direction * (at[m] - times[k + 1]) <= 0.0:
+        while m < at.size and direction * (at[m] - rows[k + 1, 0]) <= 0.0:
             m += 1
         for d in range(directions):
             t_dot = dots[d, 0] if k == 0 else 0.0
             h_dot = (dots[d, 1] if k == last else 0.0) - t_dot
             for s in range(computed):
                 if s == 0 and k > 0:
-                    K_dot[d, 0] = K_dot[d, stages]
+                    copy(K_dot[d, stages], K_dot[d, 0])
                     continue
-                moved[:] = 0.0
+                fill(0.0, moved)
                 for j in range(s):
                     if A[s, j] != 0.0:
                         add(h * A[s, j], K_dot[d, j], moved)
                         add(h_dot * A[s, j], K[j], moved)
                 add(1.0, y_dot[d], moved)
-                z[: 1 + n] = x[s]
+                copy(x[s], z[: 1 + n])
                 z[1 + n] = t_dot + C[s] * h_dot
-                z[2 + n :] = moved
+                copy(moved, z[2 + n :])
                 if push_f(z, push_p[d], push_q, K_dot[d, s]) != 0:
                     return 1, found
                 if s == stages:
-                    later[:] = moved
+                    copy(moved, later)
             for e in range(first, m):
                 at_x = (at[e] - t) / h
                 weights(at_x, mixture, turns, w, slope)
                 x_dot = dots[d, 2 + e] - t_dot - at_x * h_dot
-                found[d, e] = y_dot[d]
+                copy(y_dot[d], found[d, e])
                 for s in range(count):
                     add(h * w[s], K_dot[d, s], found[d, e])
                     add(h_dot * w[s] + x_dot * slope[s], K[s], found[d, e])
-            y_dot[d] = later
+            copy(later, y_dot[d])
     return 0, found

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import inspect
-import textwrap
 import types
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -98,22 +97,20 @@ def _function(decorator: str, name: str, lines: Sequence[str]) -> str:
 
 
 def kernels(module: types.ModuleType, signatures: Mapping[str, str]) -> dict[str, Any]:
-    """Compile the functions of a module with numba; those without a signature are called by these only.
+    """Compile functions of a module with numba: those with signatures, and those that these call.
 
     The module may import NumPy and use constants of its own. Signatures may use CALLBACK, READ, PLACES, WRITE and ROWS.
     """
     parts = [_KERNEL_HEAD]
-    source = textwrap.dedent(inspect.getsource(module))
-    for node in ast.parse(source).body:
-        text = ast.unparse(node)
+    for node in ast.parse(inspect.getsource(module)).body:
         if isinstance(node, ast.Assign):
-            parts.append(f"{text}\n\n\n")
+            parts.append(f"{ast.unparse(node)}\n\n\n")
         elif isinstance(node, ast.FunctionDef):
             signature = signatures.get(node.name)
             options = f"{signature}, {_OPTIONS}" if signature else _OPTIONS
             parts.append(f"@njit({options})\n{_without_annotations(node)}\n\n\n")
     found = kernel_cache.kernels("".join(parts))
-    return {"module": found, **found.functions}
+    return {"": found, **found.functions}
 
 
 def _without_annotations(node: ast.FunctionDef) -> str:
