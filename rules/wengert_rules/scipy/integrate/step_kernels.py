@@ -132,13 +132,30 @@ def initial_step(
     return min(min(100.0 * h0, h1), min(length, largest))
 
 
+def is_refused(span: Any, at: Any, rtol: Any, atol: Any, limits: Any) -> bool:
+    """Return whether SciPy raises an error for some arguments, or warns."""
+    forward = 1.0 if span[1] > span[0] else -1.0
+    if span[0] == span[1] or not limits[1] > 0.0 or limits[0] <= 0.0 or limits[0] > abs(span[1] - span[0]):
+        return True
+    for i in range(rtol.size):
+        if not (rtol[i] >= 100.0 * 2.220446049250313e-16 and atol[i] >= 0.0):
+            return True
+    for m in range(at.size):
+        if forward * (at[m] - span[0]) < 0.0 or forward * (at[m] - span[1]) > 0.0 or np.isnan(at[m]):
+            return True
+        if m > 0 and not forward * (at[m] - at[m - 1]) > 0.0:
+            return True
+    return False
+
+
 def solve(
     f: Any, p: Any, q: Any, span: Any, y0: Any, at: Any, rtol: Any, atol: Any, limits: Any, A: Any, C: Any, E: Any,
     mixture: Any, turns: bool, stages: int, order: float,
 ) -> Any:  # fmt: skip
     """Return whether it failed, the evaluations of f, a row (t, y) for each step, and a row y for each time in `at`.
 
-    Behind these is the last x for f, which fails there if the first result is 1. `limits` holds the first step, which is nan if SciPy chooses it, and the largest.
+    The first result is 1 if f failed at x, the last result; 2 if the steps became too small; 3 if SciPy refuses the
+    arguments. `limits` holds the first step, which is nan if SciPy chooses it, and the largest.
     """
     n, count, start, end = y0.size, C.size, span[0], span[1]
     found = np.empty((at.size, n))
@@ -150,6 +167,8 @@ def solve(
     x[0] = start
     copy(y0, x[1:])
     copy(x, rows[0])
+    if is_refused(span, at, rtol, atol, limits):
+        return 3, 0, rows[:1], found, x
     if f(x, p, q, K[0]) != 0:
         return 1, evaluations, rows[:1], found, x
     length = limits[0]
@@ -209,17 +228,6 @@ def solve(
     return 0, evaluations, rows[: steps + 1], found, x
 
 
-def stages_of_step(
-    f: Any, p: Any, q: Any, t: float, h: float, y: Any, K: Any, A: Any, C: Any, first: int, count: int, x: Any
-) -> int:
-    """Write the slopes of some stages of a step to K; return whether f failed."""
-    for s in range(first, count):
-        state_at(s, t, h, y, K, A, C, x)
-        if f(x, p, q, K[s]) != 0:
-            return 1
-    return 0
-
-
 def pull(
     f: Any, p: Any, q: Any, pull_f: Any, pull_p: Any, pull_q: Any, rows: Any, at: Any, found_bar: Any,
     A: Any, C: Any, mixture: Any, turns: bool, stages: int, size: int,
@@ -228,7 +236,7 @@ def pull(
     n, count, last = rows.shape[1] - 1, C.size, rows.shape[0] - 2
     bar = np.zeros(2 + at.size + n + size)
     span_bar, at_bar, y_bar, p_bar = bar[:2], bar[2 : 2 + at.size], bar[2 + at.size : bar.size - size], bar[bar.size - size :]
-    K, K_bar, x, z = np.zeros((count, n)), np.zeros((count, n)), np.empty(1 + n), np.empty(1 + 2 * n)
+    K, K_bar, x, z = np.zeros((count, n)), np.zeros((count, n)), np.empty((count, 1 + n)), np.empty(1 + 2 * n)
     state_bar, later_bar = np.empty(1 + n + size), np.zeros(n)
     moved_bar = state_bar[1 : 1 + n]
     w, slope = np.empty(count), np.empty(count)
@@ -238,8 +246,11 @@ def pull(
         t, h, y = rows[k, 0], rows[k + 1, 0] - rows[k, 0], rows[k, 1:]
         is_inside = m >= 0 and (k == 0 or direction * (at[m] - t) > 0.0)
         computed = count if is_inside else stages + 1
-        if stages_of_step(f, p, q, t, h, y, K, A, C, 0, computed, x) != 0:
-            return 1, bar
+        is_moved = k == 0 or k == last  # the length of the step, by the ends of the times
+        for s in range(computed):
+            state_at(s, t, h, y, K, A, C, x[s])
+            if f(x[s], p, q, K[s]) != 0:
+                return 1, bar
         copy(y_bar, later_bar)
         fill(0.0, y_bar)
         copy(K_bar[0], K_bar[stages])
@@ -267,9 +278,8 @@ def pull(
             else:
                 is_used = s > 0 or k == 0
             if is_used:
-                state_at(s, t, h, y, K, A, C, x)
                 copy(K_bar[s], z[:n])
-                copy(x, z[n:])
+                copy(x[s], z[n:])
                 if pull_f(z, pull_p, pull_q, state_bar) != 0:
                     return 1, bar
                 t_bar += state_bar[0]
@@ -285,7 +295,8 @@ def pull(
             for j in range(s):
                 if A[s, j] != 0.0:
                     add(h * A[s, j], moved_bar, K_bar[j])
-                    h_bar += A[s, j] * dot(K[j], moved_bar)
+                    if is_moved:
+                        h_bar += A[s, j] * dot(K[j], moved_bar)
         if k == 0:
             span_bar[0] += t_bar - h_bar
         if k == last:
