@@ -29,7 +29,7 @@ from wengert.sparse.recovery import seed_vectors
 from wengert.tape.ops import Input
 from wengert.tape.tape import Tape
 from wengert.values.codes import code_of
-from wengert.values.snapshots import Reach
+from wengert.values.snapshots import Reach, identical
 from wengert.values.undo_stack import Owed
 
 LARGEST_CHUNK = 1 << 20
@@ -272,15 +272,15 @@ class State:
         self.reaches = far, Reach((f,))
         self.contents = [(array, array.tobytes()) for array in far.arrays if array.flags.writeable]
 
-    def is_put_back(self) -> bool:
-        """Put back what has changed; return whether anything had."""
+    def is_put_back(self, same: Callable[[list[Any], list[Any]], bool] = identical) -> bool:
+        """Put back what is not the `same` any more; return whether anything was not."""
         changed = [(array, was) for array, was in self.contents if array.tobytes() != was]
         for array, was in changed:
             array[...] = np.frombuffer(was, array.dtype).reshape(array.shape)
-        kept = all([reach.is_unchanged() for reach in self.reaches])
+        kept = all([reach.is_unchanged(same) for reach in self.reaches])
         if not kept:
             for reach in self.reaches:
-                reach.put_back(Owed())
+                reach.put_back(Owed(), same)
         return bool(changed) or not kept
 
 

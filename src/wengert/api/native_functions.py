@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
+import warnings
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import Any
@@ -19,15 +20,18 @@ from wengert.batching.example import Program, as_outer_variables
 from wengert.compiling.native.callbacks import Callback
 from wengert.compiling.native.values import UnsupportedOp
 from wengert.compiling.tape_rewriter import TapeRewriter
-from wengert.errors import NotNativeError, WengertError
+from wengert.errors import NoPathWarning, NotNativeError
 from wengert.hooks.classes import as_traced
 from wengert.hooks.solver_callbacks import unseen
 from wengert.recording.recording import calling
 from wengert.recording.session import active_recording
-from wengert.tape.ops import Call, Constant, Input, mkcall
+from wengert.tape.ops import Call, Constant, Input, mkcall, value_of
 from wengert.tape.tape import Tape
 from wengert.values import functional
 from wengert.values.specs import fresh, is_inexact
+
+MOST_FUNCTIONS = 16
+"""The most functions with different code that are compiled for one trace."""
 
 
 class NativeFunction:
@@ -67,11 +71,12 @@ class NativeFunction:
             return Callback([self._traced(f, given) for f, given in functions], count)
         except UnsupportedOp as error:
             raise NotNativeError(f"native code does not support {error}") from None
-        except WengertError as error:
-            raise NotNativeError(str(error).splitlines()[0]) from None
+        except Exception as error:  # also of numba
+            raise NotNativeError(f"compiling it raised {type(error).__name__}: {error!s:.200}") from error
 
     def _traced(self, f: Callable[..., Any], given: list[Any]) -> Any:
-        _, tape = trace(f, *given)
+        with warnings.catch_warnings(action="ignore", category=NoPathWarning):
+            _, tape = trace(f, *given)
         tape.delete(*tape.find(np.shares_memory))  # the inputs lie in memory of their own
         return tape.optimise()
 
@@ -81,7 +86,7 @@ class _Branch:
 
     def __init__(self, tape: Tape, count: int) -> None:
         self._tape, self._count = tape, count
-        self.given = [v.op.val for v in tape.inputs]
+        self.given = [value_of(v) for v in tape.inputs]
         self.size: int = self.vector(*self.given).size
 
     def vector(self, *inputs: Any) -> Any:
@@ -150,9 +155,29 @@ def native_function(f: Callable[..., Any], *example: Any) -> TracedFunction:
     reads: Any = None if watching is None else watching.reads
     effects = reads and reads.effects.count
     as_traced(f)(*example)  # what it reads from outside becomes known to the trace
-    if before.is_put_back() or (reads and reads.effects.count != effects):
+    if before.is_put_back(_equal) or (reads and reads.effects.count != effects):
         raise NotNativeError("the function that it calls changes something outside")
-    return TracedFunction(f, [_program(f, example)])
+    made = TracedFunction(f, [_program(f, example)])
+    if watching is not None:
+        known = watching.caches.setdefault(native_function, {})
+        known[id(made.native.value.function)] = made.native
+        if len(known) > MOST_FUNCTIONS:
+            raise NotNativeError(f"there are more than {MOST_FUNCTIONS} functions to compile")
+    return made
+
+
+def _equal(now: Any, was: Any) -> bool:
+    """Whether values are the same, or equal: a trace replaces numbers and containers that it reads."""
+    if now is was:
+        return True
+    if type(now) is not type(was):
+        return False
+    if isinstance(now, tuple | list):
+        return len(now) == len(was) and all(map(_equal, now, was))
+    if isinstance(now, dict):
+        return [*now] == [*was] and all(map(_equal, now.values(), was.values()))
+    is_value = isinstance(now, float | complex | np.generic | np.ndarray | int | str)
+    return is_value and np.array_equal(now, was, equal_nan=is_inexact(now))
 
 
 def _program(f: Callable[..., Any], example: Sequence[Any]) -> Program:
@@ -166,7 +191,9 @@ def _native(programs: list[Program], outer: dict[int, Constant]) -> NativeFuncti
     """Return the native code of programs, whose tapes get an input for each of the values from outside."""
     for op in [*[op for op in programs[0].tape if isinstance(op, Input)], *outer.values()]:
         if type(op.val) not in (float, np.float64) and getattr(op.val, "dtype", None) != np.float64:
-            raise NotNativeError(f"the function that it calls reads a {type(op.val).__name__} of other numbers than floats")
+            raise NotNativeError(
+                f"the function that it calls reads a {type(op.val).__name__} of other numbers than floats"
+            )
     values = {slot: op.val.copy() if isinstance(op.val, np.ndarray) else fresh(op.val) for slot, op in outer.items()}
     return NativeFunction([_with_outer_inputs(program, values) for program in programs], len(programs[0].sources))
 
@@ -176,8 +203,12 @@ def _piecewise_linear(x: Any, xp: Any, fp: Any, *others: Any, **options: Any) ->
     if any([option is not None for option in (*others, *options.values())]):
         raise NotNativeError("native code does not support np.interp with left=, right= or period=")
     call = calling(active_recording())
-    rises, widths = call(np.diff, fp), call(np.diff, xp)
-    beyond = call(np.subtract, call(np.expand_dims, x, -1), call(operator.getitem, xp, slice(-1)))
+    xp, fp = (part if isinstance(part, np.ndarray) else np.asarray(part, float) for part in (xp, fp))
+    (starts, ends), (before, after) = (
+        [call(operator.getitem, part, some) for some in (slice(-1), slice(1, None))] for part in (xp, fp)
+    )
+    widths, rises = call(np.subtract, ends, starts), call(np.subtract, after, before)
+    beyond = call(np.subtract, call(np.expand_dims, x, -1), starts)
     parts = call(np.minimum, call(np.maximum, beyond, 0.0), widths)
     total = call(np.sum, call(np.multiply, parts, call(np.divide, rises, widths)), axis=-1)
     return call(np.add, call(operator.getitem, fp, 0), total)

@@ -142,7 +142,9 @@ class CompiledFunction(Remade, Wrapper):
         others, knew = self._entries_of_other_branches(key, given), len(self._learned)
         try:
             earlier = others[0].history[-1].heads if others else None
-            found = trace_watched(self.wrapped, args, kwargs, earlier=earlier, learned=self._learned, may_be_native=self._may_be_native)
+            found = trace_watched(
+                self.wrapped, args, kwargs, earlier=earlier, learned=self._learned, may_be_native=self._may_be_native
+            )
         except FUNCTION_ERRORS:
             raise
         except WengertError as error:

@@ -40,6 +40,11 @@ class Contents(NamedTuple):
     was: list[Any]
 
 
+def identical(now: list[Any], was: list[Any]) -> bool:
+    """Whether two lists hold the same objects, compared without running their code."""
+    return len(now) == len(was) and all(map(is_, now, was))
+
+
 class Reach:
     """A snapshot of the containers and random number generators that `things` refer to, directly or not."""
 
@@ -96,15 +101,15 @@ class Reach:
         """Drop the generators whose state has not changed since the snapshot."""
         self._random = [(it, state) for it, state in self._random if not is_same_state(state, random_state(it))]
 
-    def is_unchanged(self) -> bool:
-        """Whether all contents and random states are as they were at the snapshot."""
-        kept = all([identical(place.read(), place.was) for place in self._places])
+    def is_unchanged(self, same: Callable[[list[Any], list[Any]], bool] = identical) -> bool:
+        """Whether all contents and random states are the same as at the snapshot."""
+        kept = all([same(place.read(), place.was) for place in self._places])
         return kept and all([is_same_state(state, random_state(it)) for it, state in self._random])
 
-    def put_back(self, owed: Owed) -> None:
-        """Restore all contents of the snapshot; append to `owed` functions that restore the present ones."""
+    def put_back(self, owed: Owed, same: Callable[[list[Any], list[Any]], bool] = identical) -> None:
+        """Restore the contents of the snapshot that are not the `same`; append to `owed` functions that undo this."""
         for place in self._places:
-            if not identical(now := place.read(), place.was):
+            if not same(now := place.read(), place.was):
                 owed.append(partial(place.write, now))
                 place.write(place.was)
         for it, state in self._random:
@@ -156,8 +161,3 @@ def _slots_access(slots: list[Any], thing: Any) -> tuple[ReadAll, WriteAll]:
                 delete(thing)
 
     return read, write
-
-
-def identical(now: list[Any], was: list[Any]) -> bool:
-    """Whether two lists hold the same objects, compared without running their code."""
-    return len(now) == len(was) and all(map(is_, now, was))

@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-from wengert_rules.scipy.integrate import initial_values, native_steps, quadrature
+from wengert_rules.scipy.integrate import initial_values, native_initial_values, quadrature

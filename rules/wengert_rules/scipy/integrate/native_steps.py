@@ -1,7 +1,7 @@
-"""Initial value problems in compiled functions: solved by native code with SciPy's step control, as one call.
+"""Initial value problems solved by native code, with SciPy's step control and derivatives along the steps.
 
-The derivatives are those along the steps. If the native code does not reach the end, the compiled function runs
-uncompiled, so that SciPy says why.
+Each is a call of `solved`; its derivatives are calls of `pulled` and `pushed`, which raise an error if the native code
+does not reach the end. Then the compiled function runs uncompiled, and SciPy says why.
 """
 
 from __future__ import annotations
@@ -11,22 +11,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import integrate
-from scipy.integrate._ivp.ivp import OdeResult
 
-from wengert.extend import NotNativeError, Sealed, batching, compiled_by, jvp_rule, kernels, native_function, not_native, unseen, vjp_rule
-from wengert_rules.scipy.arguments import arguments, unpacked
+from wengert.extend import NotNativeError, Sealed, batching, jvp_rule, kernels, vjp_rule
 from wengert_rules.scipy.integrate import step_kernels
 from wengert_rules.scipy.integrate.recorded import TABLEAUX
 
-METHODS = {method.__name__: method for method in TABLEAUX if hasattr(method, "A")}
 KEPT = 1 << 20
 """The most numbers of solutions that are kept for their derivatives."""
-OPTIONS = 8
-"""The number of arguments of `solved` before what the right-hand side reads."""
+DIFFERENTIABLE, OPTIONS = 4, 8
+"""The numbers of arguments of `solved` before the tolerances, and before what the right-hand side reads."""
 
 
 class Method(NamedTuple):
-    """The coefficients of a method as the kernels take them."""
+    """The coefficients of a method as the kernels take them: `turns` and `order` as for DOP853 or another method."""
 
     A: np.ndarray
     C: np.ndarray
@@ -65,7 +62,7 @@ def kernel(name: str) -> Any:
 
 
 class Steps(NamedTuple):
-    """A solution: the content of the arguments, the evaluations, a row (t, y) for each step, and the values asked for."""
+    """A solution: the arguments, the number of evaluations, a row (t, y) for each step, and the values asked for."""
 
     key: list[bytes]
     evaluations: int
@@ -74,11 +71,11 @@ class Steps(NamedTuple):
 
 
 class FailedError(ArithmeticError):
-    """The native code of the right-hand side fails at (t, y): its branches are other ones, or a number is infinite."""
+    """The native code of the right-hand side fails, at (t, y): it takes a new branch, or a number is infinite."""
 
-    def __init__(self, x: np.ndarray) -> None:
+    def __init__(self, *x: Any) -> None:
         super().__init__("the native code of the right-hand side fails")
-        self.t, self.y = x[0], x[1:]
+        self.x = x
 
 
 class Problem(Sealed):
@@ -101,7 +98,7 @@ class Problem(Sealed):
             m.A, m.C, m.E, m.mixture, m.turns, m.stages, m.order,
         )  # fmt: skip
         if failed == 1:
-            raise FailedError(x)
+            raise FailedError(x[0], x[1:])
         if failed == 2:
             raise ArithmeticError("the steps become too small")
         if failed:
@@ -138,7 +135,7 @@ def pulled(y_bar: Any, *args: Any, problem: Any) -> Any:
         steps.rows, args[2], np.ascontiguousarray(y_bar), *problem.method.coefficients, f.outer_size,
     )  # fmt: skip
     if failed:
-        raise ArithmeticError("the native code does not reach the end")
+        raise FailedError
     return bar
 
 
@@ -152,122 +149,53 @@ def pushed(dots: Any, *args: Any, problem: Any) -> Any:
         steps.rows, args[2], np.ascontiguousarray(dots[:, :middle]), *problem.method.coefficients,
     )  # fmt: skip
     if failed:
-        raise ArithmeticError("the native code does not reach the end")
+        raise FailedError
     return found
 
 
 @vjp_rule(solved)
-def solved_(y_bar, y, *args, problem, wanted):  # type: ignore[no-untyped-def]
+def solved_(y_bar, y, *args, problem, wanted):
     bar = pulled(y_bar, *args, problem=problem)
-    bars, begin = [], 0
+    bars: list[Any] = [None] * len(args)
+    begin = 0
     for k, arg in enumerate(args):
-        if 4 <= k < OPTIONS:
-            bars.append(None)
-            continue
-        end = begin + np.size(arg)
-        bars.append(np.reshape(bar[begin:end], np.shape(arg)) if np.ndim(arg) else bar[begin])
-        begin = end
+        if not DIFFERENTIABLE <= k < OPTIONS:
+            end = begin + np.size(arg)
+            bars[k] = np.reshape(bar[begin:end], np.shape(arg)) if np.ndim(arg) else bar[begin]
+            begin = end
     return tuple(bars)
 
 
 @jvp_rule(solved, broadcasts=True)
-def push_solved(tangents, y, *args, problem):  # type: ignore[no-untyped-def]
-    directions = [t.shape[0] for t, a in zip(tangents, args, strict=True) if t is not None and np.ndim(t) > np.ndim(a)]
-    count = directions[0] if directions else 1
+def push_solved(tangents, y, *args, problem):
+    pairs = [pair for k, pair in enumerate(zip(tangents, args, strict=True)) if not DIFFERENTIABLE <= k < OPTIONS]
+    counts = [len(tangent) for tangent, arg in pairs if tangent is not None and np.ndim(tangent) > np.ndim(arg)]
+    rows = np.zeros((counts[0] if counts else 1, 1))
     parts = []
-    for k, (tangent, arg) in enumerate(zip(tangents, args, strict=True)):
-        if 4 <= k < OPTIONS:
-            continue
-        if tangent is None:
-            parts.append(np.zeros((count, np.size(arg))))
-        else:
-            rows = count if np.ndim(tangent) > np.ndim(arg) else 1
-            parts.append(np.zeros((count, 1)) + np.reshape(tangent, (rows, np.size(arg))))
+    for tangent, arg in pairs:
+        has_rows = tangent is not None and np.ndim(tangent) > np.ndim(arg)
+        row = (
+            np.zeros((1, np.size(arg)))
+            if tangent is None
+            else np.reshape(tangent, (-1 if has_rows else 1, np.size(arg)))
+        )
+        parts.append(rows + row)
     found = pushed(np.concatenate(parts, axis=1), *args, problem=problem)
-    return found if directions else found[0]
+    return found if counts else found[0]
 
 
 @vjp_rule(pulled, pushed)
-def no_second_derivative(y_bar, y, *args, problem, wanted):  # type: ignore[no-untyped-def]
-    raise NotNativeError("second derivatives of solutions run uncompiled")
+def pull_twice(y_bar, y, *args, problem, wanted):
+    raise NotNativeError("the native code of solve_ivp has no second derivatives")
+
+
+@jvp_rule(pulled, pushed)
+def push_twice(tangents, y, *args, problem):
+    raise NotNativeError("the native code of solve_ivp has no second derivatives")
 
 
 @batching(pulled)
-def pulled_in_batches(batch, y_bar, *args, problem):  # type: ignore[no-untyped-def]
+def pulled_in_batches(batch, y_bar, *args, problem):
     if any(batch.axes[1:]):
         return NotImplemented
     return np.stack([pulled(bar, *args, problem=problem) for bar in y_bar])
-
-
-class Solution(OdeResult):
-    """The result of solve_ivp in a trace, which gives up if it is asked for the number of evaluations."""
-
-    def __getitem__(self, name: str) -> Any:
-        if name == "nfev":
-            not_native("it reads nfev= of a solution")
-        return dict.__getitem__(self, name)
-
-    def __getattr__(self, name: str) -> Any:
-        try:
-            return self[name]
-        except KeyError:
-            raise AttributeError(name) from None
-
-    def __reduce__(self) -> Any:
-        return OdeResult, (dict(self),)
-
-
-def that_reads_all(method: Any) -> Any:
-    """The method of a dictionary, for a Solution."""
-
-    @functools.wraps(method)
-    def reading(self: Any, *args: Any) -> Any:
-        not_native("it reads all items of a solution")
-        return method(self, *args)
-
-    return reading
-
-
-for _name in (
-    "__iter__", "__reversed__", "keys", "values", "items", "get", "pop", "popitem", "setdefault", "copy", "__eq__", "__ne__",
-    "__or__", "__ror__",
-):  # fmt: skip
-    setattr(Solution, _name, that_reads_all(getattr(dict, _name)))
-Solution.__name__ = Solution.__qualname__ = "OdeResult"
-
-
-@compiled_by(integrate.solve_ivp)
-def solve_ivp(*given: Any, **words: Any) -> Any:
-    call = arguments(integrate.solve_ivp, given, words)
-    method, t_eval = call["method"], call["t_eval"]
-    method = METHODS.get(method) if isinstance(method, str) else method
-    if method not in METHODS.values():
-        raise NotNativeError(f"only {', '.join(METHODS)} are solved in native code")
-    if t_eval is None or call["dense_output"] or call["events"] is not None:
-        raise NotNativeError("it is not given t_eval=, or asks for events or a dense output")
-    y0, (start, end) = np.asarray(call["y0"]), call["t_span"]
-    if y0.ndim != 1 or np.iscomplexobj(y0) or not y0.size:
-        raise NotNativeError("y0 is not a vector of real numbers")
-    y0, at = y0.astype(float), np.asarray(t_eval).astype(float)
-    f, args = call["fun"], unpacked(call["args"])
-    if call["vectorized"]:
-        of_one = lambda t, y: f(t, y[:, None], *args)  # noqa: E731
-    else:
-        of_one = lambda t, y: f(t, y, *args)  # noqa: E731
-    native = native_function(of_one, float(start), y0)
-    limits = np.nan if call.get("first_step") is None else call["first_step"], call.get("max_step", np.inf)
-    tolerances = call.get("rtol", 1e-3), call.get("atol", 1e-6)
-    while True:
-        problem = unseen(Problem, native.native, unseen(Method.of, method))
-        try:
-            values = native.call(solved, start, end, at, y0, *tolerances, *limits, problem=problem)
-            break
-        except FailedError as error:
-            native = native.with_branch(error.t, error.y)
-        except (ArithmeticError, ValueError) as error:
-            raise NotNativeError(str(error)) from None
-    return Solution(
-        t=np.array(t_eval), y=np.transpose(values), sol=None, t_events=None, y_events=None, nfev=problem.kept[0].evaluations,
-        njev=0, nlu=0, status=0, message="The solver successfully reached the end of the integration interval.",
-        success=True,
-    )  # fmt: skip

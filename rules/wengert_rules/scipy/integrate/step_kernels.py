@@ -200,7 +200,9 @@ def solve(
                 scale[i] = atol[i] + max(abs(y[i]), abs(x[1 + i])) * rtol[i]
             error = error_norm(h, scale, K, E)
             if error < 1.0:
-                factor = LARGEST_FACTOR if error == 0.0 else min(LARGEST_FACTOR, SAFETY * error ** (-1.0 / (order + 1.0)))
+                factor = (
+                    LARGEST_FACTOR if error == 0.0 else min(LARGEST_FACTOR, SAFETY * error ** (-1.0 / (order + 1.0)))
+                )
                 length *= min(1.0, factor) if was_rejected else factor
                 break
             factor = SAFETY * error ** (-1.0 / (order + 1.0))
@@ -232,10 +234,15 @@ def pull(
     f: Any, p: Any, q: Any, pull_f: Any, pull_p: Any, pull_q: Any, rows: Any, at: Any, found_bar: Any,
     A: Any, C: Any, mixture: Any, turns: bool, stages: int, size: int,
 ) -> Any:  # fmt: skip
-    """Return whether it failed, and the cotangents of (t_span, at, y0, the first `size` parameters), one after the other."""
+    """Return whether it failed, and the cotangents of (t_span, at, y0, the first `size` parameters) in one vector."""
     n, count, last = rows.shape[1] - 1, C.size, rows.shape[0] - 2
     bar = np.zeros(2 + at.size + n + size)
-    span_bar, at_bar, y_bar, p_bar = bar[:2], bar[2 : 2 + at.size], bar[2 + at.size : bar.size - size], bar[bar.size - size :]
+    span_bar, at_bar, y_bar, p_bar = (
+        bar[:2],
+        bar[2 : 2 + at.size],
+        bar[2 + at.size : bar.size - size],
+        bar[bar.size - size :],
+    )
     K, K_bar, x, z = np.zeros((count, n)), np.zeros((count, n)), np.empty((count, 1 + n)), np.empty(1 + 2 * n)
     state_bar, later_bar = np.empty(1 + n + size), np.zeros(n)
     moved_bar = state_bar[1 : 1 + n]

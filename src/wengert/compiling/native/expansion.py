@@ -99,7 +99,13 @@ def all_of(a: Any, axis: Any = None) -> Any:
     return np.sum(np.where(a, 0.0, 1.0), axis=axis) == 0.0
 
 
-_INSTEAD: dict[Any, Callable[..., Any]] = {np.roll: roll, np.flip: flip, np.repeat: repeat, np.any: any_of, np.all: all_of}
+_INSTEAD: dict[Any, Callable[..., Any]] = {
+    np.roll: roll,
+    np.flip: flip,
+    np.repeat: repeat,
+    np.any: any_of,
+    np.all: all_of,
+}
 _INSTEAD_OF_SCIPYS = {"logsumexp": logsumexp, "softmax": softmax}
 """Functions to run instead of others, and of those of `scipy.special`, which is not imported for them."""
 

@@ -125,13 +125,17 @@ def emit_trace(body: Any, op: Call, x: Any) -> Any:
 
 
 def emit_total(body: Any, op: Call, parts: Any) -> Any:
-    """Return the sum of a list of numbers, from left to right."""
-    if type(parts) not in (tuple, list) or type(op.val) not in (float, np.float64) or not parts:
-        raise UnsupportedOp("sum of anything but a list of numbers")
-    numbers = [body.operand(x) for x in parts]
-    if not all([isinstance(x, Scalar) for x in numbers]):
-        raise UnsupportedOp("sum of anything but a list of numbers")
-    return functools.reduce(lambda a, b: body.compute(op, ScalarOp("{0} + {1}"), [a, b]), numbers)
+    """Return the sum of a list of numbers, or of arrays of one shape, from left to right."""
+    if type(parts) not in (tuple, list) or not parts:
+        raise UnsupportedOp("sum of anything but a list")
+    operands = [body.operand(x) for x in parts]
+    if type(op.val) is np.ndarray and {getattr(x, "shape", None) for x in operands} == {op.val.shape}:
+        first = body.compute(op, ScalarOp("{0} + 0.0"), operands[:1])
+    elif type(op.val) in (float, np.float64) and all([isinstance(x, Scalar) for x in operands]):
+        first = operands[0]
+    else:
+        raise UnsupportedOp("sum of anything but numbers or arrays of one shape")
+    return functools.reduce(lambda a, b: body.compute(op, ScalarOp("{0} + {1}"), [a, b]), operands[1:], first)
 
 
 def emit_extremum(body: Any, op: Call, *numbers: Any) -> Any:

@@ -193,7 +193,7 @@ def _watched_compiled(f: Any, reads: Reads) -> Callable[..., Any]:
 
 
 def _by_compiled_form(f: types.FunctionType, form: Callable[..., Any], reads: Reads) -> Callable[..., Any]:
-    """Return the replacement of a function that has a form for compiled functions; give up if that cannot compute it."""
+    """Return the replacement of a function with a form for compiled functions; give up if that refuses the call."""
     resolved = resolve(f, STATE.site)
 
     def call(*args: Any, **kwargs: Any) -> Any:

@@ -134,7 +134,11 @@ def _first_line(f: Any) -> Site | None:
 
 
 def trace_with_counters(
-    g: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], found: WatchedTrace, learned: Learned,
+    g: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    found: WatchedTrace,
+    learned: Learned,
     may_be_native: bool,
 ) -> WatchedTrace | None:
     """Trace the same call again, with loop counters computed by the tape; None if no loop needs that or it fails."""

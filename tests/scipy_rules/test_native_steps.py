@@ -1,0 +1,327 @@
+"""Initial value problems in compiled functions: values and derivatives of the uncompiled ones, by kernels in Python.
+
+What SciPy computes is the oracle for values, and differences of it for derivatives. The code of the kernels runs in
+Python here, so that the tests need no compiler; one test compiles it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from native_by_python import interpret_kernels
+from scipy.integrate import DOP853, RK23, solve_ivp
+
+import wengert as wg
+from wengert.compiling.native import callbacks, module
+from wengert.compiling.watched import call_hooks
+from wengert.values.kernel_cache import has_compiler
+from wengert_rules.scipy.integrate import native_initial_values, native_steps, step_kernels
+
+X = np.array([0.8, 0.6, 0.5, 0.9])
+TIMES = np.linspace(0.0, 1.0, 4)
+A = np.array([[-0.3, 1.0], [-1.2, -0.1]])
+RATES = {"k": 0.7}
+GRAVITY = 0.4
+
+
+@pytest.fixture
+def in_python(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Run kernels in Python."""
+    monkeypatch.setattr(callbacks.kernel_cache, "kernels", interpret_kernels)
+    monkeypatch.setattr(call_hooks, "has_compiler", lambda: True)
+    monkeypatch.setattr(module, "_versions", lambda: "")
+    native_steps.kernel.cache_clear()
+    yield
+    native_steps.kernel.cache_clear()
+
+
+class Spring:
+    def __init__(self) -> None:
+        self.k, self.A = 0.9, A.copy()
+
+    def slope(self, t, y):
+        return self.k * (self.A @ y)
+
+
+SPRING = Spring()
+
+
+def solved(f: Any, x: Any, span: Any = (0.0, 1.0), t_eval: Any = TIMES, **words: Any) -> Any:
+    return solve_ivp(f, span, x[:2], t_eval=t_eval, **words).y
+
+
+def in_a_closure(x):
+    return solved(lambda t, y: [x[2] * y[1], -x[3] * y[0] * y[1]], x)
+
+
+def with_arguments(x):
+    return solved(lambda t, y, a, b: (a * y[1], -b * y[0]), x, args=(x[2], x[3]))
+
+
+def by_an_order(x):
+    return solved(lambda t, y: A @ y * x[2] + np.sin(t), x, method="RK23")
+
+
+def by_a_class(x):
+    return solved(lambda t, y: A @ y * x[2], x, method=RK23, max_step=0.2)
+
+
+def of_high_order(x):
+    return solved(lambda t, y: A @ y * x[2] + np.sin(t * x[3]), x, method=DOP853)
+
+
+def with_globals(x):
+    return solved(lambda t, y: [GRAVITY * y[1], -RATES["k"] * y[0] * x[2]], x)
+
+
+def of_an_object(x):
+    return solved(SPRING.slope, x)
+
+
+def backwards(x):
+    return solved(lambda t, y: A @ y * x[2], x, (1.0, 0.0), TIMES[::-1])
+
+
+def vectorized(x):
+    return solved(lambda t, y: np.array([y[1] * x[2], -y[0]]), x, vectorized=True)
+
+
+def with_options(x):
+    return solved(lambda t, y: A @ y * x[2], x, rtol=np.array([1e-4, 1e-6]), atol=[1e-6, 1e-7], first_step=0.01)
+
+
+def of_one_equation(x):
+    return solve_ivp(lambda t, y: -x[1] * y, (0, 1), x[:1], t_eval=[0, 1]).y
+
+
+def at_traced_times(x):
+    return solved(lambda t, y: A @ y * np.sin(t), x, (x[2], x[2] + 1.0), [x[2] + 0.5 * x[3], x[2] + 1.0])
+
+
+def one_after_the_other(x):
+    y = solved(lambda t, y: A @ y * x[2], x, t_eval=[0.5, 1.0])
+    return solve_ivp(lambda t, y: -y * x[3], (1.0, 2.0), y[:, -1], t_eval=[1.5, 2.0]).y
+
+
+def in_a_loop(x):
+    return sum([solved(lambda t, y, k=k: A @ y * x[2] * k, x, t_eval=[1.0]) for k in (1.0, 2.0)])
+
+
+def with_a_table(x):
+    table = np.array([0.1, 0.4, 0.2]) * x[3]
+    return solved(lambda t, y: [y[1], np.interp(t, [0.0, 0.41, 1.0], table) - x[2] * y[0]], x)
+
+
+def switched(x):
+    return solved(lambda t, y: [y[1], -x[2] * y[0] if t < 0.47 else x[3]], x)
+
+
+def in_a_buffer(x):
+    def slope(t, y):
+        out = np.empty(2)
+        out[0], out[1] = y[1] * x[2], -y[0]
+        return out
+
+    return solved(slope, x)
+
+
+def with_whole_numbers(x):
+    return solved(lambda t, y: [1, x[2] * y[0]], x, (0, 2), np.arange(3))
+
+
+def of_constants(x):
+    return solved(lambda t, y: [1.0, 2.0], x)
+
+
+def that_asks_for_success(x):
+    found = solve_ivp(lambda t, y: A @ y * x[2], (0.0, 1.0), x[:2], t_eval=TIMES)
+    if not found.success or found.status or found["message"][:3] != "The":
+        raise ValueError(found.message)
+    return found.y * found.t
+
+
+COMPILED = [
+    in_a_closure, with_arguments, by_an_order, by_a_class, of_high_order, with_globals, of_an_object, backwards,
+    vectorized, with_options, of_one_equation, at_traced_times, one_after_the_other, in_a_loop, with_a_table, switched,
+    in_a_buffer, with_whole_numbers, of_constants, that_asks_for_success,
+]  # fmt: skip
+
+
+def close(found: Any, wanted: Any) -> None:
+    np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize("f", COMPILED, ids=lambda f: f.__name__)
+def test_values_and_derivatives(f: Callable[..., Any], in_python: None) -> None:
+    compiled = wg.compile(f, strict=True)
+    jacobian = wg.compile(wg.jacobian(f), strict=True)
+    gradient = wg.compile(wg.value_and_grad(lambda x: np.sum(f(x) ** 2)), strict=True)
+    for x in (X, 1.1 * X, X):
+        close(compiled(x), f(x))
+        close(jacobian(x), wg.jacobian(f)(x))
+        value, x_bar = gradient(x)
+        close(value, np.sum(f(x) ** 2))
+        close(x_bar, wg.grad(lambda x: np.sum(f(x) ** 2))(x))
+
+
+@pytest.mark.parametrize("transform", [wg.jacrev, wg.jacfwd], ids=["jacrev", "jacfwd"])
+def test_modes(transform: Any, in_python: None) -> None:
+    close(wg.compile(transform(in_a_closure), strict=True)(X), wg.jacobian(in_a_closure)(X))
+
+
+def with_events(x):
+    return solved(lambda t, y: A @ y * x[2], x, events=lambda t, y: y[0] - 0.1)
+
+
+def of_complex_numbers(x):
+    return np.abs(solve_ivp(lambda t, y: 1j * y * x[2], (0.0, 1.0), x[:2] + 0j, t_eval=TIMES).y)
+
+
+def without_times(x):
+    return solve_ivp(lambda t, y: A @ y * x[2], (0.0, 1.0), x[:2]).y[:, -1]
+
+
+def that_counts(x):
+    count = [0]
+
+    def slope(t, y):
+        count[0] += 1
+        return A @ y * x[2]
+
+    return solved(slope, x) * count[0]
+
+
+def with_evaluations(x):
+    found = solve_ivp(lambda t, y: A @ y * x[2], (0.0, 1.0), x[:2], t_eval=TIMES)
+    return found.y * found.nfev
+
+
+def of_all_items(x):
+    found = solve_ivp(lambda t, y: A @ y * x[2], (0.0, 1.0), x[:2], t_eval=TIMES)
+    return dict(found)["y"] * {**found}["nfev"]
+
+
+def that_blows_up(x):
+    return np.nan_to_num(solve_ivp(lambda t, y: x[2] * y**2, (0.0, 9.0), x[:2], t_eval=[0.1, 0.2, 9.0]).y)
+
+
+UNCOMPILED = [
+    with_events,
+    of_complex_numbers,
+    without_times,
+    that_counts,
+    with_evaluations,
+    of_all_items,
+    that_blows_up,
+]
+
+
+@pytest.mark.parametrize("f", UNCOMPILED, ids=lambda f: f.__name__)
+def test_uncompiled(f: Callable[..., Any], in_python: None) -> None:
+    compiled = wg.compile(f)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for x in (X, 1.1 * X):
+            close(compiled(x), f(x))
+    assert "runs uncompiled" in compiled.explain()
+    with pytest.raises(wg.NotCompiledError):
+        wg.compile(f, strict=True)(X)
+
+
+def test_second_derivatives_run_uncompiled(in_python: None) -> None:
+    hessian = wg.hessian(lambda x: np.sum(in_a_closure(x) ** 2))
+    with pytest.warns(wg.NotCompiledWarning, match="second derivative"):
+        np.testing.assert_array_equal(wg.compile(hessian)(X), hessian(X))
+
+
+def test_a_later_call_that_fails_runs_uncompiled(in_python: None) -> None:
+    def to_infinity(x):
+        found = solve_ivp(lambda t, y: x[2] * y**2, (0.0, 4.0), x[:2], t_eval=[0.1, 4.0])
+        return np.sum(found.y) if found.success else -1.0
+
+    compiled = wg.compile(to_infinity, strict=True)
+    slow, fast = np.array([0.1, 0.1, 0.1]), np.array([1.0, 1.0, 1.0])
+    close(compiled(slow), to_infinity(slow))
+    assert compiled(fast) == to_infinity(fast) == -1.0
+    close(compiled(slow), to_infinity(slow))
+
+
+def test_a_later_call_takes_another_branch(in_python: None) -> None:
+    def limited(x):
+        return np.sum(solved(lambda t, y: [x[2] if y[0] > 0.9 else y[0], y[1]], x))
+
+    compiled = wg.compile(limited)
+    for start in (0.2, 0.1, 0.8, 2.0):
+        x = np.array([start, 0.5, 0.3])
+        close(compiled(x), limited(x))
+
+
+@pytest.mark.parametrize("t_eval", [[0.2, 0.1], [-1.0], [0.5, np.nan]], ids=["unsorted", "outside", "nan"])
+def test_errors_are_scipys(t_eval: list[float], in_python: None) -> None:
+    compiled = wg.compile(lambda x, t: solved(lambda t, y: A @ y * x[2], x, t_eval=t))
+    compiled(X, np.array([0.1] * len(t_eval)) + 0.1 * np.arange(len(t_eval)))
+    try:
+        wanted = solved(lambda t, y: A @ y * X[2], X, t_eval=np.array(t_eval))
+    except ValueError as error:
+        with pytest.raises(ValueError, match=str(error)[:20]):
+            compiled(X, np.array(t_eval))
+    else:
+        np.testing.assert_array_equal(compiled(X, np.array(t_eval)), wanted)
+
+
+def test_without_a_compiler_it_runs_uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(call_hooks, "has_compiler", lambda: False)
+    with pytest.warns(wg.NotCompiledWarning, match="numba"):
+        np.testing.assert_array_equal(wg.compile(in_a_closure)(X), in_a_closure(X))
+    monkeypatch.setattr(call_hooks, "has_compiler", lambda: True)
+    with pytest.warns(wg.NotCompiledWarning, match="numba"):
+        np.testing.assert_array_equal(wg.compile(in_a_closure, native=False)(X), in_a_closure(X))
+
+
+# -- the kernels
+
+
+def orbit(x: Any, p: Any, q: Any, out: Any) -> int:
+    out[:] = x[2] * np.cos(x[0]), -p[0] * np.sin(x[1])
+    return 0
+
+
+def solution(method: Any, span: Any, y0: Any, p: Any, at: Any, tolerance: float) -> Any:
+    m = native_steps.Method.of(method)
+    limits, tolerances = np.array([np.nan, np.inf]), np.full(2, tolerance)
+    args = (span, y0, at, tolerances, tolerances, limits, m.A, m.C, m.E, m.mixture, m.turns, m.stages, m.order)
+    return step_kernels.solve(orbit, p, np.zeros(0, int), *args)
+
+
+@pytest.mark.parametrize(
+    ("method", "span", "tolerance"),
+    itertools.product(native_initial_values.METHODS, [(0.0, 3.0), (3.0, -1.0)], [1e-3, 1e-8]),
+)
+def test_steps_are_scipys(method: str, span: tuple[float, float], tolerance: float) -> None:
+    y0, p, at = np.array([1.0, 0.3]), np.array([2.0]), np.linspace(*span, 7)
+    failed, evaluations, rows, found, _ = solution(
+        native_initial_values.METHODS[method], np.array(span), y0, p, at, tolerance
+    )
+
+    def slope(t, y):
+        return [y[1] * np.cos(t), -2.0 * np.sin(y[0])]
+
+    words = {"rtol": tolerance, "atol": tolerance}
+    wanted, steps = (solve_ivp(slope, span, y0, method, times, **words) for times in (at, None))
+    assert (failed, evaluations, len(rows)) == (0, wanted.nfev, len(steps.t))
+    np.testing.assert_allclose(rows[:, 0], steps.t, rtol=1e-4, atol=1e-4)  # estimated errors are mostly rounding
+    np.testing.assert_allclose(found, wanted.y.T, atol=2e-3 * tolerance)
+
+
+@pytest.mark.skipif(not has_compiler(), reason="numba is not installed")
+def test_native() -> None:
+    gradient = wg.value_and_grad(lambda x: np.sum(switched(x) ** 2))
+    compiled = wg.compile(gradient, strict=True)
+    for x in (X, 1.1 * X):
+        for found, wanted in zip(compiled(x), gradient(x), strict=True):
+            close(found, wanted)
