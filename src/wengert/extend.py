@@ -62,11 +62,9 @@ if TYPE_CHECKING:
     from wengert.api.implicit import followed
     from wengert.api.integral import Tolerance, nodes_for
     from wengert.api.jacobians import jacobian
-    from wengert.api.native_functions import native_function
+    from wengert.api.native_functions import kernels, native_function, not_native
     from wengert.api.parameters import stopped
     from wengert.api.stationary import minimum, with_value
-    from wengert.compiling.native.callbacks import kernels
-    from wengert.compiling.watched.outer_reads import not_native
     from wengert.hooks.solver_callbacks import is_traced, order, unseen
 
 __all__ = [
@@ -152,8 +150,8 @@ _HOMES = {
     "stopped": "wengert.api.parameters",
     "minimum": "wengert.api.stationary",
     "with_value": "wengert.api.stationary",
-    "not_native": "wengert.compiling.watched.outer_reads",
-    "kernels": "wengert.compiling.native.callbacks",
+    "not_native": "wengert.api.native_functions",
+    "kernels": "wengert.api.native_functions",
     "is_traced": "wengert.hooks.solver_callbacks",
     "order": "wengert.hooks.solver_callbacks",
     "unseen": "wengert.hooks.solver_callbacks",

@@ -17,9 +17,10 @@ from wengert.api.tangents import jvp_of_call
 from wengert.api.taping import trace
 from wengert.batching.axes import Shared
 from wengert.batching.example import Program, as_outer_variables
-from wengert.compiling.native.callbacks import Callback
+from wengert.compiling.native.callbacks import Callback, kernels
 from wengert.compiling.native.values import UnsupportedOp
 from wengert.compiling.tape_rewriter import TapeRewriter
+from wengert.compiling.watched.outer_reads import not_native
 from wengert.errors import NoPathWarning, NotNativeError
 from wengert.hooks.classes import as_traced
 from wengert.hooks.solver_callbacks import unseen
@@ -29,6 +30,8 @@ from wengert.tape.ops import Call, Constant, Input, mkcall, value_of
 from wengert.tape.tape import Tape
 from wengert.values import functional
 from wengert.values.specs import fresh, is_inexact
+
+__all__ = ["NativeFunction", "TracedFunction", "kernels", "native_function", "not_native"]
 
 MOST_FUNCTIONS = 16
 """The most functions with different code that are compiled for one trace."""
@@ -150,6 +153,11 @@ def native_function(f: Callable[..., Any], *example: Any) -> TracedFunction:
         NotNativeError: Native code does not support f, or f changes something outside.
     See Also:
         kernels, compiled_by, on_examples
+
+    Examples:
+        >>> f = wg.extend.native_function(lambda t, y: t * y, 2.0, np.ones(3))
+        >>> f.call(lambda *args: len(args), 1.0)
+        1
     """
     watching, before = active_recording(), State(f)
     reads: Any = None if watching is None else watching.reads

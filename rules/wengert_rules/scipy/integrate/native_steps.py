@@ -117,7 +117,7 @@ class Problem(Sealed):
 
 
 def content(args: tuple[Any, ...]) -> list[bytes]:
-    """What numbers and arrays hold."""
+    """The bytes of numbers and arrays."""
     return [np.asarray(arg).tobytes() for arg in args]
 
 

@@ -97,9 +97,25 @@ def _function(decorator: str, name: str, lines: Sequence[str]) -> str:
 
 
 def kernels(module: types.ModuleType, signatures: Mapping[str, str]) -> dict[str, Any]:
-    """Compile functions of a module with numba: those with signatures, and those that these call.
+    """Compile functions of a `module` with numba: those with `signatures`, and those that these call.
 
-    The module may import NumPy and use constants of its own. Signatures may use CALLBACK, READ, PLACES, WRITE and ROWS.
+    The module may import NumPy and use constants of its own.
+
+    Parameters:
+        module (module): The module, whose source is read.
+        signatures (Mapping[str, str]): The numba types of each function's arguments, as source. It may use READ and
+            WRITE for vectors of floats, ROWS for matrices, PLACES for vectors of integers, and CALLBACK for the
+            `function` of the native code of a traced function.
+    Returns:
+        dict[str, Any]: The compiled functions by name.
+    Raises:
+        WengertError: Other users can write into the folder of compiled kernels.
+    See Also:
+        native_function, compiled_by
+
+    Examples:
+        >>> wg.extend.kernels(sums, {"total": "types.float64(READ)"})["total"](np.ones(3))  # doctest: +SKIP
+        3.0
     """
     parts = [_KERNEL_HEAD]
     for node in ast.parse(inspect.getsource(module)).body:

@@ -78,7 +78,16 @@ def reads_at(site: Site | None) -> Reads | None:
 
 
 def not_native(reason: str) -> None:
-    """Have the function that `wg.compile` traces now run uncompiled, for a reason, after this call."""
+    """Have the function that `wg.compile` traces now run uncompiled after this call, for a `reason`.
+
+    Parameters:
+        reason (str): Words for the warning: "it reads the clock".
+    See Also:
+        compiled_by, NotNativeError
+
+    Examples:
+        >>> wg.extend.not_native("it reads the clock")  # outside of a trace this does nothing
+    """
     reads = reads_here()
     if reads is not None:
         reads.give_up(reason)
