@@ -1,4 +1,7 @@
-"""Gradients and Jacobians of solve_ivp, as ratios to the solution: python benchmarks/odes.py [names]."""
+"""Gradients and Jacobians of solve_ivp, as ratios to the solution: python benchmarks/odes.py [names].
+
+With numba, those of explicit methods are compiled, too.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from scipy.integrate import odeint, solve_ivp
 from scipy.optimize import least_squares
 
 import wengert as wg
+from wengert.values.kernel_cache import has_compiler
 
 REPEATS = 5
 
@@ -96,23 +100,30 @@ PROBLEMS = {
 }  # fmt: skip
 
 
+COLUMNS = ("gradient", "Jacobian", "differences", "compiled gradient", "compiled Jacobian")
+
+
 def show(name: str, first: float, works: dict[str, Callable[[], Any]]) -> None:
-    """Print the times of some works as ratios to that of the first, and the seconds of the first gradient."""
+    """Print the times of some works as ratios to that of the solution, and the seconds of the first gradient."""
     times = medians(works, REPEATS)
-    base, *others = times
-    ratios = "".join([f"{times[other] / times[base]:10.2f}" for other in others])
-    print(f"{name:28}{1e3 * times[base]:9.1f} ms{ratios}{first:12.2f} s", flush=True)
+    base = times["solution"]
+    ratios = "".join([f"{times[each] / base:10.3f}" if each in times else f"{'':10}" for each in COLUMNS])
+    print(f"{name:28}{1e3 * base:9.1f} ms{ratios}{first:12.2f} s", flush=True)
 
 
 def measure(name: str, problem: Problem, method: str) -> None:
     x = np.concatenate([problem.p, problem.y0])
     gradient = wg.grad(lambda x: np.sum(problem.solved(x, method) ** 2))
+    jacobian = wg.jacobian(lambda x: problem.solved(x, method))
     start = time.perf_counter()
     gradient(x)
     first = time.perf_counter() - start
     works = {"solution": lambda: problem.solved(x, method), "gradient": lambda: gradient(x)}
+    if has_compiler() and method in ("RK23", "RK45", "DOP853"):
+        fast_gradient, fast_jacobian = (wg.compile(f, strict=True) for f in (gradient, jacobian))
+        works["compiled gradient"] = lambda: fast_gradient(x)
+        works["compiled Jacobian"] = lambda: fast_jacobian(x)
     if x.size < 50:
-        jacobian = wg.jacobian(lambda x: problem.solved(x, method))
         works["Jacobian"] = lambda: jacobian(x)
         works["differences"] = lambda: [problem.solved(x * (1 + 1e-7 * e), method) for e in np.eye(x.size + 1, x.size)]
     show(f"{name}, {method}", first, works)
@@ -143,6 +154,7 @@ def fit() -> None:
 
     start = true * [1.1, 0.9, 1.1, 0.9, 1.05, 1.05]
     jacobian, both = wg.jacobian(residuals), wg.value_and_jacobian(residuals)
+    fast, fast_jacobian = wg.compile(residuals), wg.compile(jacobian)
     latest = {}
 
     def solved(x):
@@ -154,15 +166,17 @@ def fit() -> None:
         "by wg.jacobian": lambda: least_squares(residuals, start, jacobian),
         "by wg.value_and_jacobian": lambda: least_squares(solved, start, lambda x: latest["jacobian"]),
     }
+    if has_compiler():
+        works["compiled"] = lambda: least_squares(fast, start, fast_jacobian)
     times, by_differences = medians(works, REPEATS), works["2-point"]()
     print(f"\nfit by differences {times['2-point']:.2f} s, {by_differences.nfev} evaluations")
-    for name in ("by wg.jacobian", "by wg.value_and_jacobian"):
-        print(f"{name} {times[name] / times['2-point']:.2f} of that, {works[name]().nfev} evaluations")
+    for name in [*works][1:]:
+        print(f"{name} {times[name] / times['2-point']:.3f} of that, {works[name]().nfev} evaluations")
 
 
 if __name__ == "__main__":
     asked = sys.argv[1:]
-    heads = "".join([f"{head:>10}" for head in ("gradient", "Jacobian", "differ.")])
+    heads = "".join([f"{head:>10}" for head in ("gradient", "Jacobian", "differ.", "c. grad.", "c. Jac.")])
     print(f"{'':28}{'solution':>12}{heads}{'first':>14}")
     for name, (problem, methods) in PROBLEMS.items():
         if not asked or name in asked:
