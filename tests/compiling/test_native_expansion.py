@@ -20,6 +20,7 @@ FUNCTIONS: dict[str, Callable[[np.ndarray], Any]] = {
     "logsumexp of rows": lambda e: np.sum(sp.logsumexp(e, axis=1) ** 2 + sp.logsumexp(e, axis=-1, keepdims=True)),
     "softmax": lambda e: np.sum(sp.softmax(e, axis=1) ** 2) + sp.softmax(e)[0, 1],
     "roll": lambda e: np.sum(np.roll(e, 1, axis=0) * np.roll(e, (2, -5), axis=(0, 1)) + np.roll(e[0], -1)),
+    "repeat": lambda e: np.sum(np.repeat(e[0] * e[1], 3) * np.arange(3 * e.shape[1])),
     "flip": lambda e: np.sum(np.flip(e) * np.flip(e, 0) * np.flip(e, axis=(0, 1)) * np.arange(4)),
     "betaln": lambda e: np.sum(sp.betaln(np.exp(e), 2.0)) + sp.betaln(np.exp(4.0 + e[0, 0]), 30.0),
     "log_ndtr": lambda e: np.sum(sp.log_ndtr(e)) + sp.log_ndtr(10.0 * e[0, 0]),

@@ -138,6 +138,21 @@ def of_constants(x):
     return solved(lambda t, y: [1.0, 2.0], x)
 
 
+def of_an_array_written_later(x):
+    matrix = np.array([[0.0, 1.0], [-1.0, 0.0]])
+    before = solved(lambda t, y: matrix @ y * x[2], x)
+    matrix[0, 0] = -3.0
+    return before + solved(lambda t, y: matrix @ y * x[2], x) + matrix[0, 0] * x[0]
+
+
+def rebound(x):
+    k = x[2]
+    f = lambda t, y: [k * y[1], -y[0]]
+    before = solved(f, x)
+    k = x[3]
+    return before + solved(f, x)
+
+
 def that_asks_for_success(x):
     found = solve_ivp(lambda t, y: A @ y * x[2], (0.0, 1.0), x[:2], t_eval=TIMES)
     if not found.success or found.status or found["message"][:3] != "The":
@@ -148,7 +163,8 @@ def that_asks_for_success(x):
 COMPILED = [
     in_a_closure, with_arguments, by_an_order, by_a_class, of_high_order, with_globals, of_an_object, backwards,
     vectorized, with_options, of_one_equation, at_traced_times, one_after_the_other, in_a_loop, with_a_table, switched,
-    in_a_buffer, with_whole_numbers, of_constants, that_asks_for_success,
+    in_a_buffer, with_whole_numbers, of_constants, of_an_array_written_later, rebound,
+    that_asks_for_success,
 ]  # fmt: skip
 
 
@@ -196,6 +212,18 @@ def that_counts(x):
     return solved(slope, x) * count[0]
 
 
+def broadcast(x):
+    return solved(lambda t, y: y[:1] * x[2], x)
+
+
+def that_writes_its_state(x):
+    def slope(t, y):
+        y[0] *= 1.0
+        return [y[1], -y[0]]
+
+    return solved(slope, x)
+
+
 def with_evaluations(x):
     found = solve_ivp(lambda t, y: A @ y * x[2], (0.0, 1.0), x[:2], t_eval=TIMES)
     return found.y * found.nfev
@@ -211,14 +239,9 @@ def that_blows_up(x):
 
 
 UNCOMPILED = [
-    with_events,
-    of_complex_numbers,
-    without_times,
-    that_counts,
-    with_evaluations,
-    of_all_items,
-    that_blows_up,
-]
+    with_events, of_complex_numbers, without_times, that_counts, broadcast, that_writes_its_state, with_evaluations,
+    of_all_items, that_blows_up,
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("f", UNCOMPILED, ids=lambda f: f.__name__)
@@ -259,6 +282,25 @@ def test_a_later_call_takes_another_branch(in_python: None) -> None:
     for start in (0.2, 0.1, 0.8, 2.0):
         x = np.array([start, 0.5, 0.3])
         close(compiled(x), limited(x))
+
+
+def test_what_the_right_hand_side_reads_may_change(in_python: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    spring = Spring()
+
+    def of_a_spring(x):
+        return solved(lambda t, y: spring.slope(t, y) * RATES["k"], x)
+
+    gradient = wg.grad(lambda x: np.sum(of_a_spring(x) ** 2))
+    compiled, compiled_gradient = wg.compile(of_a_spring, strict=True), wg.compile(gradient, strict=True)
+    for change in (
+        lambda: None,
+        lambda: monkeypatch.setitem(RATES, "k", 1.3),
+        lambda: setattr(spring, "k", 0.2),
+        lambda: spring.A.__setitem__((0, 0), 0.7),
+    ):
+        change()
+        close(compiled(X), of_a_spring(X))
+        close(compiled_gradient(X), gradient(X))
 
 
 @pytest.mark.parametrize("t_eval", [[0.2, 0.1], [-1.0], [0.5, np.nan]], ids=["unsorted", "outside", "nan"])

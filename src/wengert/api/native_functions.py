@@ -24,9 +24,9 @@ from wengert.compiling.watched.outer_reads import not_native
 from wengert.errors import NoPathWarning, NotNativeError
 from wengert.hooks.classes import as_traced
 from wengert.hooks.solver_callbacks import unseen
-from wengert.recording.recording import calling
+from wengert.recording.recording import calling, silent
 from wengert.recording.session import active_recording
-from wengert.tape.ops import Call, Constant, Input, mkcall, value_of
+from wengert.tape.ops import Call, Constant, Input, mkcall, value_of, with_variables
 from wengert.tape.tape import Tape
 from wengert.values import functional
 from wengert.values.specs import fresh, is_inexact
@@ -48,6 +48,9 @@ class NativeFunction:
     def __init__(self, tapes: list[Tape], count: int) -> None:
         self._branches = [_Branch(tape, count) for tape in tapes]
         self._count = count
+        self.size = self._branches[0].size
+        if any([branch.size != self.size for branch in self._branches]):
+            raise NotNativeError("the function that it calls returns as many numbers as its branch decides")
         outer = self._branches[0].given[count:]
         self.outer_size: int = sum([np.size(value) for value in outer])
 
@@ -71,7 +74,8 @@ class NativeFunction:
 
     def _callback(self, functions: list[tuple[Callable[..., Any], list[Any]]], count: int) -> Callback:
         try:
-            return Callback([self._traced(f, given) for f, given in functions], count)
+            with silent():
+                return Callback([self._traced(f, given) for f, given in functions], count)
         except UnsupportedOp as error:
             raise NotNativeError(f"native code does not support {error}") from None
         except Exception as error:  # also of numba
@@ -117,10 +121,10 @@ def _joined(parts: Any) -> Any:
 
 
 class TracedFunction:
-    """A function as native code, and the values that it reads in the trace that is open now."""
+    """A function as native code, the `shape` of its result, and what it reads in the trace that is open now."""
 
-    def __init__(self, f: Callable[..., Any], programs: list[Program]) -> None:
-        self._f, self._programs = f, programs
+    def __init__(self, f: Callable[..., Any], programs: list[Program], shape: tuple[int, ...]) -> None:
+        self._f, self._programs, self.shape = f, programs, shape
         self._outer = {slot: op for program in reversed(programs) for op, slot in program.outer_slots.items()}
         self.native: NativeFunction = unseen(_native, programs, self._outer)
 
@@ -128,7 +132,7 @@ class TracedFunction:
         """Return the function with one more branch, which it takes for this example. Errors: NotNativeError."""
         if len(self._programs) == MOST_BRANCHES:
             raise NotNativeError(f"the function that it calls takes more than {MOST_BRANCHES} branches")
-        return TracedFunction(self._f, [*self._programs, _program(self._f, example)])
+        return TracedFunction(self._f, [*self._programs, _program(self._f, example)], self.shape)
 
     def call(self, f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Return `f(*args, *outer, **kwargs)`, recorded as one call; `outer` are the values that the function reads."""
@@ -162,10 +166,10 @@ def native_function(f: Callable[..., Any], *example: Any) -> TracedFunction:
     watching, before = active_recording(), State(f)
     reads: Any = None if watching is None else watching.reads
     effects = reads and reads.effects.count
-    as_traced(f)(*example)  # what it reads from outside becomes known to the trace
+    shape = np.shape(as_traced(f)(*example))  # what it reads from outside becomes known to the trace
     if before.is_put_back(_equal) or (reads and reads.effects.count != effects):
         raise NotNativeError("the function that it calls changes something outside")
-    made = TracedFunction(f, [_program(f, example)])
+    made = TracedFunction(f, [_program(f, example)], shape)
     if watching is not None:
         known = watching.caches.setdefault(native_function, {})
         known[id(made.native.value.function)] = made.native
@@ -222,6 +226,16 @@ def _piecewise_linear(x: Any, xp: Any, fp: Any, *others: Any, **options: Any) ->
     return call(np.add, call(operator.getitem, fp, 0), total)
 
 
+def _prepare(op: Any) -> None:
+    """Copy the arrays in an op, into which users may write later, and replace a function without native code."""
+    if isinstance(op, Constant) and isinstance(op.val, np.ndarray):
+        op.val = op.val.copy("K")
+    elif isinstance(op, Call):
+        op.args = with_variables(op.args, np.copy, np.ndarray)
+        op.kwargs = with_variables(op.kwargs, np.copy, np.ndarray)
+        op.fn = _piecewise_linear if op.fn is np.interp else op.fn
+
+
 def _with_outer_inputs(program: Program, outer: dict[int, Any]) -> Tape:
     """Return the tape of a program with an input for each value from outside; its result is a list of parts."""
     new = TapeRewriter(program.tape)
@@ -233,9 +247,7 @@ def _with_outer_inputs(program: Program, outer: dict[int, Any]) -> Tape:
     for op in program.tape:
         if not isinstance(op, Input) and op not in program.outer_slots and op is not program.tape.result.op:
             new.push(op)
-            made = new.table[op].op
-            if isinstance(made, Call) and made.fn is np.interp:
-                made.fn = _piecewise_linear
+            _prepare(new.table[op].op)
     result = program.result
     parts = list(result) if isinstance(result, tuple | list) else [result]
     values = [part.value if isinstance(part, Shared) else new.value(part) for part in parts]

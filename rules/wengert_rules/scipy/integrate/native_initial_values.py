@@ -72,6 +72,8 @@ def solve_ivp(*given: Any, **words: Any) -> Any:
     if call["vectorized"]:
         of_one = lambda t, y: f(t, y[:, None], *args)  # noqa: E731
     native = native_function(of_one, float(start), y0)
+    if native.native.size != y0.size or not (call["vectorized"] or native.shape == y0.shape):
+        raise NotNativeError(f"the right-hand side returns an array of shape {native.shape}")
     first = np.nan if call.get("first_step") is None else call["first_step"]
     options = call.get("rtol", 1e-3), call.get("atol", 1e-6), first, call.get("max_step", np.inf)
     while True:
