@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import operator
 import warnings
 from collections.abc import Callable, Sequence
@@ -47,39 +46,41 @@ class NativeFunction:
 
     def __init__(self, tapes: list[Tape], count: int) -> None:
         self._branches = [_Branch(tape, count) for tape in tapes]
-        self._count = count
+        self._count, self._callbacks = count, dict[str, Callback]()
         self.size = self._branches[0].size
         if any([branch.size != self.size for branch in self._branches]):
             raise NotNativeError("the function that it calls returns as many numbers as its branch decides")
         outer = self._branches[0].given[count:]
         self.outer_size: int = sum([np.size(value) for value in outer])
 
-    @functools.cached_property
+    @property
     def value(self) -> Callback:
         """The function."""
-        return self._callback([(branch.vector, branch.given) for branch in self._branches], self._count)
+        return self._made("vector", lambda given: given, self._count)
 
-    @functools.cached_property
+    @property
     def pullback(self) -> Callback:
         """The function from a cotangent of the result to those of all inputs, one after the other."""
-        pulls = [(branch.pull, [np.ones(branch.size), *branch.given]) for branch in self._branches]
-        return self._callback(pulls, 1 + self._count)
+        return self._made("pull", lambda given: [np.ones(self.size), *given], 1 + self._count)
 
-    @functools.cached_property
+    @property
     def pushforward(self) -> Callback:
         """The function from tangents of all inputs to that of the result."""
         n = self._count
-        pushes = [(branch.push, [*2 * branch.given[:n], *2 * branch.given[n:]]) for branch in self._branches]
-        return self._callback(pushes, 2 * n)
+        return self._made("push", lambda given: [*2 * given[:n], *2 * given[n:]], 2 * n)
 
-    def _callback(self, functions: list[tuple[Callable[..., Any], list[Any]]], count: int) -> Callback:
-        try:
-            with silent():
-                return Callback([self._traced(f, given) for f, given in functions], count)
-        except UnsupportedOp as error:
-            raise NotNativeError(f"native code does not support {error}") from None
-        except Exception as error:  # also of numba
-            raise NotNativeError(f"compiling it raised {type(error).__name__}: {error!s:.200}") from error
+    def _made(self, name: str, example: Callable[[list[Any]], list[Any]], count: int) -> Callback:
+        """Return the native code of a method of the branches, which is made for an example when first needed."""
+        if name not in self._callbacks:
+            try:
+                with silent():
+                    tapes = [self._traced(getattr(branch, name), example(branch.given)) for branch in self._branches]
+                    self._callbacks[name] = Callback(tapes, count)
+            except UnsupportedOp as error:
+                raise NotNativeError(f"native code does not support {error}") from None
+            except Exception as error:  # also of numba
+                raise NotNativeError(f"compiling it raised {type(error).__name__}: {error!s:.200}") from error
+        return self._callbacks[name]
 
     def _traced(self, f: Callable[..., Any], given: list[Any]) -> Any:
         with warnings.catch_warnings(action="ignore", category=NoPathWarning):

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import integrate
 
-from wengert.extend import NotNativeError, Sealed, batching, jvp_rule, kernels, vjp_rule
+from wengert.extend import NotNativeError, Sealed, batching, jvp_rule, kernels, unseen, vjp_rule
 from wengert_rules.scipy.integrate import step_kernels
 from wengert_rules.scipy.integrate.recorded import TABLEAUX
 
@@ -115,6 +115,32 @@ class Problem(Sealed):
         key = content(args)
         return next((steps for steps in self.kept if steps.key == key), None) or self.solve(*args)
 
+    def pull(self, y_bar: Any, *args: Any) -> Any:
+        """Return the cotangents of `pulled`. Errors: FailedError."""
+        steps, f, outer = self.solution(*args), self.f, args[OPTIONS:]
+        value, pull = f.value, f.pullback
+        failed, bar = kernel("pull")(
+            value.function, value.parameters(outer), value.integers,
+            pull.function, pull.parameters(outer), pull.integers,
+            steps.rows, args[2], np.ascontiguousarray(y_bar), *self.method.coefficients, f.outer_size,
+        )  # fmt: skip
+        if failed:
+            raise FailedError
+        return bar
+
+    def push(self, dots: Any, *args: Any) -> Any:
+        """Return the tangents of `pushed`. Errors: FailedError."""
+        steps, f, outer = self.solution(*args), self.f, args[OPTIONS:]
+        value, push, middle = f.value, f.pushforward, dots.shape[1] - f.outer_size
+        p = np.array([push.parameters([*outer, dot[middle:]]) for dot in dots])
+        failed, found = kernel("push")(
+            value.function, value.parameters(outer), value.integers, push.function, p, push.integers,
+            steps.rows, args[2], np.ascontiguousarray(dots[:, :middle]), *self.method.coefficients,
+        )  # fmt: skip
+        if failed:
+            raise FailedError
+        return found
+
 
 def content(args: tuple[Any, ...]) -> list[bytes]:
     """The bytes of numbers and arrays."""
@@ -123,34 +149,17 @@ def content(args: tuple[Any, ...]) -> list[bytes]:
 
 def solved(*args: Any, problem: Any) -> Any:
     """The values of a solution at some times, a row for each."""
-    return problem.solve(*args).found
+    return unseen(problem.solve, *args).found
 
 
 def pulled(y_bar: Any, *args: Any, problem: Any) -> Any:
     """The cotangents of (t_span, times, y0, what the right-hand side reads), one after the other."""
-    steps, f, outer = problem.solution(*args), problem.f, args[OPTIONS:]
-    value, pull = f.value, f.pullback
-    failed, bar = kernel("pull")(
-        value.function, value.parameters(outer), value.integers, pull.function, pull.parameters(outer), pull.integers,
-        steps.rows, args[2], np.ascontiguousarray(y_bar), *problem.method.coefficients, f.outer_size,
-    )  # fmt: skip
-    if failed:
-        raise FailedError
-    return bar
+    return unseen(problem.pull, y_bar, *args)
 
 
 def pushed(dots: Any, *args: Any, problem: Any) -> Any:
     """The tangents of the values for tangents of (t_span, times, y0, outer), a row for each direction."""
-    steps, f, outer = problem.solution(*args), problem.f, args[OPTIONS:]
-    value, push, middle = f.value, f.pushforward, dots.shape[1] - f.outer_size
-    p = np.array([push.parameters([*outer, dot[middle:]]) for dot in dots])
-    failed, found = kernel("push")(
-        value.function, value.parameters(outer), value.integers, push.function, p, push.integers,
-        steps.rows, args[2], np.ascontiguousarray(dots[:, :middle]), *problem.method.coefficients,
-    )  # fmt: skip
-    if failed:
-        raise FailedError
-    return found
+    return unseen(problem.push, dots, *args)
 
 
 @vjp_rule(solved)
