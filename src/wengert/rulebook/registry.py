@@ -244,6 +244,9 @@ class Registry:
         self._load_before(targets)
         with self._lock:
             for f in targets:
+                old = self._compiled.get(key_of(f))
+                if old is not None and place(old) != place(standin):
+                    raise DuplicateRuleError(f"{callable_name(f)} already has a compiled form, at {place(old)}")
                 self._journal.put(self._compiled, key_of(f), standin)
             self._changed()
 
