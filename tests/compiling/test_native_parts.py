@@ -38,9 +38,9 @@ FUNCTIONS: dict[str, Callable[[np.ndarray], Any]] = {
     "before a loop, a function of a number": lambda e: recurrence(e, sp.polygamma(1, 1.0 + e[0, 0] ** 2)),
     "after a loop": lambda e: np.sum(np.sort(recurrence(e, e[0])) * np.arange(4)),
     "between loops": lambda e: recurrence(e, np.sum(np.cumprod(recurrence(e, e[:, 1])[::-1]) ** 2)),
-    "beside a loop": lambda e: recurrence(e, 0.2) + np.sum(e[e > 0.1] ** 2),
+    "beside a loop": lambda e: recurrence(e, 0.2) + np.sum(np.unique(e) ** 2),
     "indices for a loop": lambda e: np.sum(recurrence(e, e[0])[np.argsort(e[1])] * e[np.argmax(e[:, 2])]),
-    "indices by search": lambda e: recurrence(e, np.sum(e[np.searchsorted(np.linspace(-1, 1, 8), e[:, 1]), 0])),
+    "indices by partition": lambda e: recurrence(e, np.sum(e[np.argpartition(e[:, 1], 3)[:3], 0])),
 }
 
 

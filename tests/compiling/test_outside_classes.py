@@ -221,3 +221,23 @@ def test_plain_attribute_reads_are_guarded():
         assert value == factor * 3.0
         np.testing.assert_array_equal(slope, [factor, factor])
     assert "uncompiled" not in compiled.explain()
+
+
+def test_classes_whose_checks_are_compiled_by_nanobind() -> None:
+    """As JAX's arrays are: SciPy asks each argument whether it is one, if JAX is imported."""
+
+    class nb_method:  # noqa: N801, the name of nanobind's type
+        def __call__(self, thing: Any) -> bool:
+            return False
+
+    class ArrayMeta(type):
+        __instancecheck__ = nb_method()
+
+    class Array(metaclass=ArrayMeta):
+        pass
+
+    def f(x: np.ndarray) -> Any:
+        return np.sum(x**2) if not isinstance(x, Array) else 0.0
+
+    g = wg.compile(wg.grad(f), strict=True)
+    np.testing.assert_array_equal(g(np.arange(3.0)), [0.0, 2.0, 4.0])

@@ -318,6 +318,8 @@ _OF_ARRAYS = (
     OpInfo("max", (np.max, np.ndarray.max), never_raises=True),
     OpInfo("min", (np.min, np.ndarray.min), never_raises=True),
     OpInfo("total", (sum,)),
+    OpInfo("cumsum", (np.cumsum, np.ndarray.cumsum)),
+    OpInfo("searchsorted", (np.searchsorted, np.ndarray.searchsorted)),
     OpInfo("inv", (np.linalg.inv,)),
     OpInfo("solve", (np.linalg.solve,)),
     OpInfo("cholesky", (np.linalg.cholesky,)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from wengert.compiling.native import indices, small_matrices, sums, views
+from wengert.compiling.native import indices, sequences, small_matrices, sums, views
 
 EMITTERS: dict[str, Callable[..., Any]] = {
     "getitem": views.emit_getitem, "item": views.emit_item, "getattr": views.emit_attribute,
@@ -24,6 +24,7 @@ EMITTERS: dict[str, Callable[..., Any]] = {
     "whole": indices.emit_whole, "as_index": indices.emit_as_index, "astype": indices.emit_astype,
     "inv": small_matrices.emit_inv, "solve": small_matrices.emit_solve, "cholesky": small_matrices.emit_cholesky,
     "slogdet": small_matrices.emit_slogdet, "det": small_matrices.emit_det,
+    "cumsum": sequences.emit_cumsum, "searchsorted": sequences.emit_searchsorted,
     "tril": small_matrices.emit_tril, "triu": small_matrices.emit_triu,
 }  # fmt: skip
 """Emitters of calls, by the name of the operation: (body, op, values of the arguments) -> value of the call."""

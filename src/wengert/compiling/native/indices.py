@@ -148,7 +148,7 @@ def check_elements(body: Any, x: Any, condition: str) -> None:
 INT_WORDS = {
     "add": "{0} + {1}", "subtract": "{0} - {1}", "multiply": "{0} * {1} + 0.0", "negative": "0.0 - {0}",
     "absolute": "abs({0})", "larger": "max({0}, {1})", "smaller": "min({0}, {1})",
-    "maximum": "max({0}, {1})", "minimum": "min({0}, {1})",
+    "maximum": "max({0}, {1})", "minimum": "min({0}, {1})", "clip": "min(max({0}, {1}), {2})",
     "floor_divide": "(float(int({0}) // int({1})) if {1} != 0.0 and {0} - {0} == {1} - {1} else nan)",
     "remainder": "(float(int({0}) % int({1})) if {1} != 0.0 and {0} - {0} == {1} - {1} else nan)",
 }  # fmt: skip
@@ -168,7 +168,7 @@ def constant_table(body: Any, table: tuple[Any, ...]) -> Any:
     values = np.array(table)
     if values.dtype != np.float64:
         return KnownInts(values)
-    return body.program.parameter((values.tobytes(), "table"), values, values)
+    return body.program.parameter((values.tobytes(), values.shape, "table"), values, values)
 
 
 def part_of_ints(body: Any, known: KnownInts, part: View) -> Any:
@@ -192,7 +192,7 @@ def emit_whole(body: Any, op: Call, fn: Any, *numbers: Any) -> Any:
             return a + b * (1 if name == "add" else -1)
         if name == "multiply" and not (a.steps and b.steps):
             return a * b.first if not b.steps else b * a.first
-    if name not in INT_WORDS or len(numbers) != 1 + ("{1}" in INT_WORDS[name]):
+    if name not in INT_WORDS or len(numbers) != info(fn).arity:
         raise UnsupportedOp(f"{name or fn} of integers")
     operands = [splat_number(body.operand(x)) for x in numbers]
     if any([x.kind != FLOAT_KIND for x in operands]):

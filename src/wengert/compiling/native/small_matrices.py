@@ -1,16 +1,14 @@
 """Native code for linear algebra of small matrices: LU with partial pivoting, Cholesky factors, and triangles.
 
-Each is a function of flat memory, to which offsets and strides are passed. It returns whether it failed: for a singular
-matrix, NumPy then runs, and raises its error.
+Each fails for a singular matrix: NumPy then runs, and raises its error.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any
 
-from wengert.compiling.native.nests import SourceText
+from wengert.compiling.native.helper_calls import call_helper
 from wengert.compiling.native.values import UnsupportedOp, View, is_native_array
 from wengert.tape.ops import Call
 
@@ -102,27 +100,6 @@ def cholesky(x, o, a, p, p0, p1, n):
 '''
 
 
-@dataclass(eq=False)
-class CallBlock:
-    """A call of one of these functions that fills the view `made`, between nests; `sizes` are its last arguments."""
-
-    name: str
-    made: View
-    operands: list[View]
-    sizes: tuple[int, ...]
-
-    def write(self, text: SourceText) -> None:
-        args = [*_memory_and_offset(self.made)]
-        for view in self.operands:
-            strides = (*view.strides, 0)[:2]
-            args += [*_memory_and_offset(view), *map(str, strides)]
-        text.line(f"if {self.name}({', '.join([*args, *map(str, self.sizes)])}): return FAILED")
-
-
-def _memory_and_offset(view: View) -> tuple[str, str]:
-    return view.memory.name or "w", (view.offset + view.memory.base).text
-
-
 def emit_inv(body: Any, op: Call, a: Any) -> Any:
     matrix = _matrix(body, op, a)
     n = matrix.shape[0]
@@ -130,7 +107,7 @@ def emit_inv(body: Any, op: Call, a: Any) -> Any:
     body.level.store(one, "=", body.operand(0.0))
     diagonal = View(one.memory, one.offset, (n + 1,), (n,))
     body.level.store(diagonal, "=", body.operand(1.0))
-    return _call(body, "solve", (ELIMINATE, SOLVE), [matrix, one], (n, n), op.val.shape)
+    return call_helper(body, "solve", (ELIMINATE, SOLVE), [matrix, one], (n, n), op.val.shape)
 
 
 def emit_solve(body: Any, op: Call, a: Any, b: Any) -> Any:
@@ -139,12 +116,12 @@ def emit_solve(body: Any, op: Call, a: Any, b: Any) -> Any:
         raise UnsupportedOp("np.linalg.solve of stacks of matrices")
     right = body.view(body.as_float(b))
     sizes = matrix.shape[0], (*right.shape, 1)[1]
-    return _call(body, "solve", (ELIMINATE, SOLVE), [matrix, right], sizes, op.val.shape)
+    return call_helper(body, "solve", (ELIMINATE, SOLVE), [matrix, right], sizes, op.val.shape)
 
 
 def emit_cholesky(body: Any, op: Call, a: Any) -> Any:
     matrix = _matrix(body, op, a)
-    return _call(body, "cholesky", (CHOLESKY,), [matrix], (matrix.shape[0],), op.val.shape)
+    return call_helper(body, "cholesky", (CHOLESKY,), [matrix], (matrix.shape[0],), op.val.shape)
 
 
 def emit_slogdet(body: Any, op: Call, a: Any) -> Any:
@@ -158,7 +135,7 @@ def emit_det(body: Any, op: Call, a: Any) -> Any:
 def _determinant(body: Any, op: Call, a: Any) -> tuple[Any, ...]:
     """Return the sign, the logarithm of the size, and the determinant, as numbers."""
     matrix = _matrix(body, op, a)
-    made = _call(body, "determinant", (ELIMINATE, DETERMINANT), [matrix], (matrix.shape[0],), (3,))
+    made = call_helper(body, "determinant", (ELIMINATE, DETERMINANT), [matrix], (matrix.shape[0],), (3,))
     return tuple([body.level.load(View(made.memory, made.offset + k, (), ())) for k in range(3)])
 
 
@@ -194,13 +171,3 @@ def _matrix(body: Any, op: Call, a: Any) -> View:
         raise UnsupportedOp("linear algebra of large matrices, or of stacks of matrices")
     found: View = body.view(body.as_float(a))
     return found
-
-
-def _call(
-    body: Any, name: str, sources: Sequence[str], operands: list[View], sizes: tuple[int, ...], shape: tuple[int, ...]
-) -> View:
-    """Append the call of a function, of which the native module needs these sources, and which fills new memory."""
-    body.program.helpers.update(dict.fromkeys(sources))
-    made = body.level.new_array(shape)
-    body.level.append_call(CallBlock(name, made, operands, sizes))
-    return made

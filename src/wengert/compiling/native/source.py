@@ -30,6 +30,7 @@ from wengert.compiling.native.values import (
     Splat,
     UnsupportedOp,
     View,
+    is_constant_table,
     is_int_array,
     is_native_array,
     number_literal,
@@ -215,7 +216,7 @@ class Body:
         """Set the value of an op, and note which memory it shares."""
         self.values[op.id] = value
         for part in value if isinstance(value, tuple) else (value,):
-            if isinstance(part, tuple):
+            if isinstance(part, tuple) and not is_constant_table(part):
                 raise UnsupportedOp("nested tuples")
             if isinstance(part, ComputedArray):
                 part.aliases.append((self, op.id))
@@ -271,7 +272,7 @@ class Body:
         if known is None or op.guard:
             raise UnsupportedOp(callable_name(fn))
         if info(fn).name not in _OF_KNOWN_INTS:
-            if _is_integer(op.val) and info(fn).name not in MOVES:
+            if _is_integer(op.val) and info(fn).name not in (*MOVES, "searchsorted"):
                 raise UnsupportedOp(f"{callable_name(fn)} of integers")
             args = [self.operand(x) if isinstance(x, KnownInts) else x for x in args]
         try:

@@ -248,9 +248,11 @@ def is_native_array(x: Any) -> bool:
 
 
 def is_constant_table(x: Any) -> bool:
-    """Whether a value is a tuple of constants: integers up to 2**53, floats, or arrays of one shape of either."""
+    """Whether a value is a tuple of integers up to 2**53, of floats, or of arrays or tuples of one shape of either."""
     if type(x) is not tuple or not x or bool in map(type, x):
         return False
+    if all([type(part) is tuple for part in x]):
+        return all(map(is_constant_table, x)) and len({(np.shape(part), np.array(part).dtype) for part in x}) == 1
     if all([isinstance(part, (int, np.integer)) for part in x]):
         return max(map(abs, x)) <= 2**53
     if all([type(part) is np.ndarray for part in x]):

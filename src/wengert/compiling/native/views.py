@@ -16,6 +16,7 @@ from wengert.compiling.native.indices import (
     part_of_ints,
     unplaced_view,
 )
+from wengert.compiling.native.sequences import is_mask, with_places
 from wengert.compiling.native.values import (
     Affine,
     ComputedArray,
@@ -46,6 +47,9 @@ def emit_getitem(body: Any, op: Call, x: Any, key: Any) -> Any:
         if not isinstance(key, (Affine, Scalar)):
             return x[key]
         x = constant_table(body, x)
+    if is_mask(key) and 1 < len(key.shape) == len(getattr(x, "shape", ())):
+        x, key = (flat_view(body, part) for part in (x, key))
+    key = with_places(body, key, op.args[1])
     if isinstance(x, KnownInts) and not index_arrays(key):
         return part_of_ints(body, x, index_view(body, x.view, key))
     if index_arrays(key):
@@ -113,9 +117,15 @@ def emit_reshape(body: Any, op: Call, x: Any, *_: Any, **__: Any) -> Any:
     if [n for n, _ in longer] == [n for n in shape if n != 1]:
         strides = iter([s for _, s in longer])
         return View(view.memory, view.offset, tuple([next(strides) if n != 1 else 0 for n in shape]), shape, view.kind)
+    return replace(flat_view(body, view), strides=row_major(shape), shape=shape)
+
+
+def flat_view(body: Any, x: Any) -> View:
+    """Return the elements of an array in C order; copy them unless they lie so in memory."""
+    view = _view_of(body, x)
     if not view.is_contiguous:
         view = body.level.view(body.level.let("{0}", [view], view.shape, view.kind))
-    return View(view.memory, view.offset, row_major(shape), shape, view.kind)
+    return View(view.memory, view.offset, (1,), (math.prod(view.shape),), view.kind)
 
 
 def emit_transpose(body: Any, op: Call, x: Any, *axes: Any, **named: Any) -> Any:
@@ -197,12 +207,20 @@ def emit_store(body: Any, op: Call, x: Any, key: Any, value: Any) -> Any:
     if is_rounded or not is_native_array(x) or op.val.dtype not in stored:
         raise UnsupportedOp("a store into anything but an array of floats or bools")
     value = body.as_float(body.operand(value))
+    if is_mask(key) and isinstance(splat_number(value), Scalar) and key.shape == x.shape:
+        word = "({2} if {0} else {1})" if sign == "=" else "({1} + {2} if {0} else {1})"
+        return body.level.let(word, [splat_number(key), splat_number(x), splat_number(value)], x.shape)
     if isinstance(x, Splat):
         blank = unplaced_view(x)
         if sign == "+=" and not index_arrays(key) and index_view(body, blank, key).has_same_elements(blank):
             return body.level.let("{0} + {1}", [x.number, splat_number(value)], x.shape)
     whole = body.writable(op, x)
-    part = (gather_view if index_arrays(key) else index_view)(body, whole, key)
+    target = whole
+    if is_mask(key) and len(key.shape) == len(x.shape) and whole.is_contiguous:
+        target = View(whole.memory, whole.offset, (1,), (math.prod(x.shape),), whole.kind)
+        key = flat_view(body, key)
+    key = with_places(body, key, op.args[1])
+    part = (gather_view if index_arrays(key) else index_view)(body, target, key)
     if math.prod(part.shape):
         if len(getattr(value, "shape", ())) > len(part.shape):
             value = _drop_leading_ones(body, value, len(part.shape))
@@ -245,8 +263,9 @@ def _drop_leading_ones(body: Any, value: Any, axes: int) -> Any:
 
 
 def emit_concatenate(body: Any, op: Call, parts: Any, axis: Any = 0) -> Any:
-    if not isinstance(parts, (tuple, list)) or not isinstance(axis, int) or not all(map(is_native_array, parts)):
+    if not isinstance(parts, (tuple, list)) or not isinstance(axis, int):
         raise UnsupportedOp("np.concatenate with these arguments")
+    parts = [body.operand(array_of_parts(body, part)) for part in parts]
     whole = _new_array(body, op)
     begin, axis = 0, axis % op.val.ndim
     for part in parts:

@@ -40,7 +40,7 @@ from wengert.compiling.watched.watchable import (
     has_readable_state,
     hides_python_function,
     is_descriptor_of_user,
-    is_of_cython,
+    is_of_extension,
     is_struct_sequence,
     is_unbound,
     may_have_copies,
@@ -246,7 +246,7 @@ class Inputs(Guards):
             self.guard_is(accessor, value, value.__name__)
             if not is_library_namespace(vars(value)):
                 self.add_guard(f"type({accessor}) is {self.pin(t)}")
-        elif (issubclass(t, CONSTANT_CALLABLES) and is_unbound(value)) or is_of_cython(t) or is_tensor_function(t):
+        elif (issubclass(t, CONSTANT_CALLABLES) and is_unbound(value)) or is_of_extension(t) or is_tensor_function(t):
             self.guard_is(accessor, value)
         elif t is types.MethodType:
             self.add_guard(f"type({accessor}) is {self.pin(t)} and {accessor}.__func__ is {self.pin(value.__func__)}")

@@ -40,13 +40,13 @@ _HARMLESS_DESCRIPTORS = (
 
 
 _READ_BY_CALLS = (types.FunctionType, functools._lru_cache_wrapper, *CONSTANT_CALLABLES)
-_OF_CYTHON = {"cython_function_or_method", "fused_cython_function"}
-"""Names of the types of functions that Cython compiles; each module has its own."""
+_OF_EXTENSIONS = {"cython_function_or_method", "fused_cython_function", "nb_func", "nb_method"}
+"""Names of the types of functions that Cython and nanobind compile; each module has its own."""
 
 
-def is_of_cython(t: type) -> bool:
-    """Whether a class is that of functions which Cython compiled."""
-    return t.__name__ in _OF_CYTHON
+def is_of_extension(t: type) -> bool:
+    """Whether a class is that of functions which Cython or nanobind compiled."""
+    return t.__name__ in _OF_EXTENSIONS
 
 
 def is_descriptor_of_user(raw: Any) -> bool:
@@ -151,15 +151,15 @@ def is_unset(thing: Any, slot: types.MemberDescriptorType) -> bool:
 def runs_functions_only(raw: Any) -> bool:
     """Whether reading a class attribute with this raw value runs nothing but Python functions, which are watched."""
     if issubclass(type(raw), (staticmethod, classmethod)):
-        return issubclass(type(raw.__func__), _READ_BY_CALLS) or is_of_cython(type(raw.__func__))
-    if is_of_cython(type(raw)):
+        return issubclass(type(raw.__func__), _READ_BY_CALLS) or is_of_extension(type(raw.__func__))
+    if is_of_extension(type(raw)):
         return True
     if type(raw) is functools.cached_property:
         return issubclass(type(raw.func), types.FunctionType)
     is_property = issubclass(type(raw), property) and type(raw).__get__ is property.__get__
     if is_property or issubclass(type(raw), types.DynamicClassAttribute):
         parts = [type(f) for f in (raw.fget, raw.fset, raw.fdel)]
-        return all([issubclass(t, _HARMLESS_DESCRIPTORS) or is_of_cython(t) for t in parts])
+        return all([issubclass(t, _HARMLESS_DESCRIPTORS) or is_of_extension(t) for t in parts])
     return issubclass(type(raw), _HARMLESS_DESCRIPTORS)
 
 

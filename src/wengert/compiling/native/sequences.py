@@ -1,0 +1,120 @@
+"""Native code for running sums, searches in sorted arrays, and masks as indices."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from wengert.compiling.native.helper_calls import call_helper
+from wengert.compiling.native.values import Scalar, Splat, UnsupportedOp, View, is_native_array, row_major
+from wengert.compiling.ops import BOOL_KIND
+from wengert.tape.ops import Call, value_of
+from wengert.values.keys import key_parts
+
+RUNNING_SUM = '''
+@njit(error_model="numpy", cache={cached})
+def running_sum(x, o, a, p, p0, p1, o0, o1, n, m):
+    """Add up m numbers, from the first one on, in each of n rows."""
+    for i in range(n):
+        s = a[p + i * p0]
+        x[o + i * o0] = s
+        for j in range(1, m):
+            s += a[p + i * p0 + j * p1]
+            x[o + i * o0 + j * o1] = s
+    return False
+'''
+
+SEARCH = '''
+@njit(error_model="numpy", cache={cached})
+def search(x, o, a, p, p0, p1, b, q, q0, q1, n, m, right):
+    """Find where each of m numbers belongs among n sorted ones, in NumPy's steps, so that unsorted ones agree, too."""
+    first, last, before = 0, n, b[q]
+    for i in range(m):
+        y = b[q + i * q0]
+        if right:
+            is_after = not (y < before or (before != before and y == y))
+        else:
+            is_after = before < y or (y != y and before == before)
+        if is_after:
+            last = n
+        else:
+            first, last = 0, min(last + 1, n)
+        before = y
+        while first < last:
+            k = first + (last - first) // 2
+            z = a[p + k * p0]
+            if right:
+                is_after = not (y < z or (z != z and y == y))
+            else:
+                is_after = z < y or (y != y and z == z)
+            if is_after:
+                first = k + 1
+            else:
+                last = k
+        x[o + i] = first
+    return False
+'''
+
+PLACES_OF_MASK = '''
+@njit(error_model="numpy", cache={cached})
+def places_of_mask(x, o, a, p, p0, p1, n, m):
+    """Write the places of true elements; return whether they are other than m."""
+    k = 0
+    for i in range(n):
+        if a[p + i * p0] != 0.0:
+            if k < m:
+                x[o + k] = i
+            k += 1
+    return k != m
+'''
+
+
+def emit_cumsum(body: Any, op: Call, a: Any, axis: Any = None) -> Any:
+    """Emit np.cumsum of a vector, or along an axis of a matrix."""
+    axis = 0 if axis is None and len(getattr(a, "shape", ())) == 1 else axis
+    if not is_native_array(a) or len(a.shape) > 2 or type(axis) is not int or 0 in a.shape or op.val.dtype != float:
+        raise UnsupportedOp("np.cumsum with these arguments")
+    view = body.view(body.as_float(a))
+    view = view if len(view.shape) == 2 else View(view.memory, view.offset, (0, *view.strides), (1, *view.shape))
+    along = view.transposed((1, 0)) if axis % len(a.shape) == 0 and len(a.shape) == 2 else view
+    strides = row_major(view.shape) if along is view else row_major(view.shape)[::-1]
+    made = call_helper(body, "running_sum", (RUNNING_SUM,), [along], (*strides, *along.shape), view.shape)
+    return View(made.memory, made.offset, row_major(a.shape), a.shape)
+
+
+def emit_searchsorted(body: Any, op: Call, a: Any, v: Any, side: Any = "left") -> Any:
+    """Emit np.searchsorted; the indices are stored as floats."""
+    if not is_native_array(a) or len(a.shape) != 1 or side not in ("left", "right") or isinstance(v, (list, tuple)):
+        raise UnsupportedOp("np.searchsorted with these arguments")
+    v = body.operand(v)
+    is_number = isinstance(v, Scalar)
+    v = Splat(body.as_float(v), (1,)) if is_number else body.as_float(v)
+    if 0 in v.shape or (len(v.shape) > 1 and not body.view(v).is_contiguous):
+        raise UnsupportedOp("np.searchsorted with these arguments")
+    keys = body.view(v)
+    flat = View(keys.memory, keys.offset, (keys.strides or (1,))[-1:], (math.prod(v.shape),))
+    sizes = (a.shape[0], flat.shape[0], int(side == "right"))
+    made = call_helper(body, "search", (SEARCH,), [body.view(body.as_float(a)), flat], sizes, v.shape)
+    return body.level.load(View(made.memory, made.offset, (), ())) if is_number else made
+
+
+def with_places(body: Any, key: Any, recorded: Any) -> Any:
+    """Return a key in which the places of true elements replace a mask, of which there must be as many as recorded."""
+    parts, then = key_parts(key) or (key,), key_parts(recorded) or (recorded,)
+    at = next((k for k, part in enumerate(parts) if is_mask(part)), None)
+    if at is None:
+        return key
+    plain = all([type(part) is slice and part == slice(None) for k, part in enumerate(parts) if k != at])
+    view, count = body.view(parts[at]), int(np.count_nonzero(value_of(then[at])))
+    if not plain or len(view.shape) != 1 or not count:
+        raise UnsupportedOp("indexing by this mask")
+    sizes = view.shape[0], count
+    places = call_helper(body, "places_of_mask", (PLACES_OF_MASK,), [view], sizes, (count,))
+    return (*parts[:at], places, *parts[at + 1 :])
+
+
+def is_mask(x: Any) -> bool:
+    """Whether a value is an array of bools."""
+    return is_native_array(x) and (x.number.kind if isinstance(x, Splat) else x.kind) == BOOL_KIND

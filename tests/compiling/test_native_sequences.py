@@ -1,0 +1,81 @@
+"""Native code of running sums, searches, masks as indices, tables of tables, and joined lists of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from test_native import by_python
+
+import wengert as wg
+
+E = np.random.default_rng(0).normal(size=(6, 4))
+KNOTS = np.linspace(-1.0, 1.0, 7)
+
+
+def pairs(e: np.ndarray) -> Any:
+    """A loop over pairs within a loop: the indices are the same in each iteration."""
+    for _ in range(5):
+        total = np.zeros(4)
+        for i in range(4):
+            for j in range(4):
+                if i != j:
+                    total[i] += np.sin(e[0, j] - e[1, i])
+        e = e + 0.1 * total
+    return np.sum(e**2)
+
+
+FUNCTIONS: dict[str, Callable[[np.ndarray], Any]] = {
+    "cumsum": lambda e: np.sum(np.cumsum(e[0]) ** 2) + np.sum(np.cumsum(e, axis=0) * np.cumsum(e, axis=1) ** 2),
+    "cumsum of a transposed part": lambda e: np.sum(
+        np.cumsum(e.T[1:, ::-1], axis=0) ** 2 * np.cumsum(e[1], 0)[1:, None]
+    ),
+    "searched": lambda e: np.sum(e[np.clip(np.searchsorted(KNOTS, e[:, 1]), 0, 5), 0] ** 2),
+    "searched from the right": lambda e: np.sum(e[np.searchsorted(KNOTS, e[:3], side="right") % 6, 0] ** 2),
+    "searched for a number": lambda e: e[np.searchsorted(KNOTS[1:-2], e[0, 0]), 1] ** 2,
+    "rows at a mask": lambda e: np.sum(e[e[:, 0] > 0.0] ** 2 * e[3]),
+    "columns at a mask": lambda e: np.sum(e[:, e[0] > 0.0] ** 3),
+    "list, number and row joined": lambda e: np.sum(np.concatenate([[e[0, 0] ** 2], e[1], [1.0, 2.0]]) ** 2),
+    "pairs": pairs,
+}
+
+
+def stored(e: np.ndarray) -> Any:
+    x = np.sin(e)
+    x[e[:, 1] > 0.0] = e[e[:, 1] > 0.0] ** 2
+    x[np.abs(e) > 1.0] = 3.0
+    x[e < -0.5] += 2.0
+    return np.sum(x**2 * e)
+
+
+FUNCTIONS["stored at masks"] = stored
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_gradients_are_native(name: str) -> None:
+    """They are those of the derivative that is not compiled, whose tests are elsewhere, and of differences."""
+    f = FUNCTIONS[name]
+    run = by_python(wg.trace(wg.value_and_grad(f), E)[1].optimise())
+    for e in (E, 1.001 * E):
+        value, x_bar = run(e)
+        assert value == pytest.approx(f(e), rel=1e-12)
+        np.testing.assert_allclose(x_bar, wg.grad(f)(e), rtol=1e-11, atol=1e-13)
+        d = np.cos(np.arange(24.0)).reshape(6, 4)
+        slope = (f(e + 1e-6 * d) - f(e - 1e-6 * d)) / 2e-6
+        assert np.sum(x_bar * d) == pytest.approx(slope, rel=1e-6)
+
+
+def test_another_number_of_true_elements_is_not_computed() -> None:
+    run = by_python(wg.trace(lambda e: np.sum(e[e[:, 0] > 0.0] ** 2), E)[1].optimise())
+    assert run(-E) is None
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("table", [[0.0, 1.0, 1.0, 2.0], [3.0, 1.0, 2.0, 0.5], [0.0, 1.0, np.nan, np.nan]])
+def test_searches_are_numpys(side: Any, table: list[float]) -> None:
+    """Also in tables that are not sorted, and with NaN, which is sorted to the end."""
+    keys = np.array([1.0, -1.0, 5.0, 2.0, np.nan, 0.5, 1.0])
+    run = by_python(wg.trace(lambda a, v: 1.0 * np.searchsorted(a, v, side), np.array(table), keys)[1].optimise())
+    np.testing.assert_array_equal(run(np.array(table), keys), np.searchsorted(table, keys, side))
