@@ -10,6 +10,7 @@ import pytest
 from test_native import by_python
 
 import wengert as wg
+from wengert.compiling.native.compiled import compile_native
 
 E = np.random.default_rng(0).normal(size=(6, 4))
 KNOTS = np.linspace(-1.0, 1.0, 7)
@@ -36,6 +37,7 @@ FUNCTIONS: dict[str, Callable[[np.ndarray], Any]] = {
     "searched from the right": lambda e: np.sum(e[np.searchsorted(KNOTS, e[:3], side="right") % 6, 0] ** 2),
     "searched for a number": lambda e: e[np.searchsorted(KNOTS[1:-2], e[0, 0]), 1] ** 2,
     "rows at a mask": lambda e: np.sum(e[e[:, 0] > 0.0] ** 2 * e[3]),
+    "numbers at a mask": lambda e: np.sum(e[e[:, 0] > -9.0, 2] ** 2 + e[0:6:1, 1][e[:, 0] > -9.0]),
     "columns at a mask": lambda e: np.sum(e[:, e[0] > 0.0] ** 3),
     "list, number and row joined": lambda e: np.sum(np.concatenate([[e[0, 0] ** 2], e[1], [1.0, 2.0]]) ** 2),
     "pairs": pairs,
@@ -79,3 +81,12 @@ def test_searches_are_numpys(side: Any, table: list[float]) -> None:
     keys = np.array([1.0, -1.0, 5.0, 2.0, np.nan, 0.5, 1.0])
     run = by_python(wg.trace(lambda a, v: 1.0 * np.searchsorted(a, v, side), np.array(table), keys)[1].optimise())
     np.testing.assert_array_equal(run(np.array(table), keys), np.searchsorted(table, keys, side))
+
+
+def test_constant_masks_reach_machine_code() -> None:
+    """Its parameters are floats."""
+    pytest.importorskip("numba")
+    positive = E[:, 1] > 0.0
+    run: Any = compile_native(wg.trace(lambda e: np.sum(np.where(positive, e[:, 0], 2.0)) + e[positive, 2][0], E)[1])
+    run.__kwdefaults__["plain"] = lambda *args: None
+    assert run(E) == pytest.approx(np.sum(np.where(positive, E[:, 0], 2.0)) + E[positive, 2][0], rel=1e-13)

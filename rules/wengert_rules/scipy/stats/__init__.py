@@ -16,5 +16,6 @@ from wengert_rules.scipy.stats import (
     quantiles,
     studentized_range,
     two_sided,
+    within_support,
     zero_shapes,
 )

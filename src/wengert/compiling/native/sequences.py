@@ -71,6 +71,10 @@ def places_of_mask(x, o, a, p, p0, p1, n, m):
 '''
 
 
+NO_ELEMENT = object()
+"""A key that selects nothing."""
+
+
 def emit_cumsum(body: Any, op: Call, a: Any, axis: Any = None) -> Any:
     """Emit np.cumsum of a vector, or along an axis of a matrix."""
     axis = 0 if axis is None and len(getattr(a, "shape", ())) == 1 else axis
@@ -101,15 +105,21 @@ def emit_searchsorted(body: Any, op: Call, a: Any, v: Any, side: Any = "left") -
 
 
 def with_places(body: Any, key: Any, recorded: Any) -> Any:
-    """Return a key in which the places of true elements replace a mask, of which there must be as many as recorded."""
+    """Return a key in which the places of true elements replace a mask, of which there must be as many as recorded.
+
+    NO_ELEMENT if there must be none.
+    """
     parts, then = key_parts(key) or (key,), key_parts(recorded) or (recorded,)
     at = next((k for k, part in enumerate(parts) if is_mask(part)), None)
     if at is None:
         return key
-    plain = all([type(part) is slice and part == slice(None) for k, part in enumerate(parts) if k != at])
+    plain = all([type(part) in (int, slice) for k, part in enumerate(parts) if k != at])
     view, count = body.view(parts[at]), int(np.count_nonzero(value_of(then[at])))
-    if not plain or len(view.shape) != 1 or not count:
+    if not plain or len(view.shape) != 1:
         raise UnsupportedOp("indexing by this mask")
+    if not count:
+        body.level.guard("{0} != 0.0", body.level.reduce("0.0", "{0} + {1}", body.as_float(view), view.shape, 0, None))
+        return NO_ELEMENT
     sizes = view.shape[0], count
     places = call_helper(body, "places_of_mask", (PLACES_OF_MASK,), [view], sizes, (count,))
     return (*parts[:at], places, *parts[at + 1 :])

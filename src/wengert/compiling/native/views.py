@@ -16,7 +16,7 @@ from wengert.compiling.native.indices import (
     part_of_ints,
     unplaced_view,
 )
-from wengert.compiling.native.sequences import is_mask, with_places
+from wengert.compiling.native.sequences import NO_ELEMENT, is_mask, with_places
 from wengert.compiling.native.values import (
     Affine,
     ComputedArray,
@@ -50,6 +50,8 @@ def emit_getitem(body: Any, op: Call, x: Any, key: Any) -> Any:
     if is_mask(key) and 1 < len(key.shape) == len(getattr(x, "shape", ())):
         x, key = (flat_view(body, part) for part in (x, key))
     key = with_places(body, key, op.args[1])
+    if key is NO_ELEMENT:
+        return Splat(number_literal(0.0), op.val.shape)
     if isinstance(x, KnownInts) and not index_arrays(key):
         return part_of_ints(body, x, index_view(body, x.view, key))
     if index_arrays(key):
@@ -58,6 +60,8 @@ def emit_getitem(body: Any, op: Call, x: Any, key: Any) -> Any:
             raise UnsupportedOp("this index")
         made = body.level.let("{0}", [read], read.shape, read.kind)
         return made if isinstance(op.val, np.ndarray) else body.level.load(body.level.view(made))
+    if isinstance(x, Scalar) and key == ():
+        return x
     if isinstance(x, Splat):
         index_view(body, unplaced_view(x), key)
         return Splat(x.number, op.val.shape) if isinstance(op.val, np.ndarray) else x.number
@@ -220,6 +224,8 @@ def emit_store(body: Any, op: Call, x: Any, key: Any, value: Any) -> Any:
         target = View(whole.memory, whole.offset, (1,), (math.prod(x.shape),), whole.kind)
         key = flat_view(body, key)
     key = with_places(body, key, op.args[1])
+    if key is NO_ELEMENT:
+        return whole
     part = (gather_view if index_arrays(key) else index_view)(body, target, key)
     if math.prod(part.shape):
         if len(getattr(value, "shape", ())) > len(part.shape):

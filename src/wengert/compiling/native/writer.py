@@ -102,7 +102,8 @@ class NativeWriter(PlacedWriter):
     def argument(self, source: Any, x: FlatMemory | Scalar) -> str:
         """Return the source of an argument of the native code."""
         value = source.val if isinstance(source, Op) else source
-        is_converted = isinstance(source, Op) and getattr(value, "dtype", np.float64) != np.float64
+        dtype = getattr(value, "dtype", np.float64)
+        is_converted = dtype == np.bool_ or (isinstance(source, Op) and dtype != np.float64)
         if isinstance(source, Input):
             name = self.exprs[source.id].text
             if isinstance(x, Scalar):
