@@ -146,6 +146,7 @@ _ELEMENTWISE = (
     _exact("absolute", 1, np.absolute, operator.abs, abs, word="abs({0})"),
     _exact("fabs", 1, np.fabs, math.fabs, word="abs({0})"),
     _elementwise("positive", 1, np.positive, operator.pos, np.float64, word="{0}"),
+    _elementwise("conjugate", 1, np.conjugate, word="{0}"),  # of floats
     _elementwise("float", 1, float, word="{0}", cost=0),
     _elementwise("square", 1, np.square, word="{0} * {0}", exact=True, cost=1),
     _elementwise("reciprocal", 1, np.reciprocal, word=ScalarOp("1.0 / {0}", FLOAT_KIND, "{1} == 0.0"), exact=True),

@@ -99,13 +99,24 @@ def all_of(a: Any, axis: Any = None) -> Any:
     return np.sum(np.where(a, 0.0, 1.0), axis=axis) == 0.0
 
 
+def linspace(start: Any, stop: Any, num: int = 50) -> Any:
+    """The last number is `stop` itself."""
+    steps = np.arange(float(num))
+    return np.where(steps < num - 1, steps * ((stop - start) / max(num - 1, 1)) + start, stop if num > 1 else start)
+
+
+def interp(x: Any, xp: Any, fp: Any) -> Any:
+    n = xp.shape[0]
+    k = np.clip(np.searchsorted(xp, x, side="right") - 1, 0, max(n - 2, 0))
+    left, after = xp[k], np.minimum(k + 1, n - 1)
+    inside = (fp[after] - fp[k]) / (xp[after] - left) * (x - left) + fp[k]
+    return np.where(x < xp[0], fp[0], np.where(x >= xp[n - 1], fp[n - 1], inside))
+
+
 _INSTEAD: dict[Any, Callable[..., Any]] = {
-    np.roll: roll,
-    np.flip: flip,
-    np.repeat: repeat,
-    np.any: any_of,
-    np.all: all_of,
-}
+    np.roll: roll, np.flip: flip, np.repeat: repeat, np.any: any_of, np.all: all_of, np.linspace: linspace, np.interp: interp,
+}  # fmt: skip
+
 _INSTEAD_OF_SCIPYS = {"logsumexp": logsumexp, "softmax": softmax}
 """Functions to run instead of others, and of those of `scipy.special`, which is not imported for them."""
 

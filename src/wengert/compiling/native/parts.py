@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from wengert.compiling.native.values import UnsupportedOp
 from wengert.compiling.native.whole import NativeTape
 from wengert.compiling.native.writer import check_separate_results, display_calls, read_by_result
@@ -113,6 +115,7 @@ class Part:
         self.given = sorted(read, key=lambda op: isinstance(op, Constant))
         outside = {v.op for op in cut.calls if op not in inside for v in op.references()} | {cut.tape.result.op}
         self.results = [op for op in ops if op in outside]
+        self.returned = {*read_by_result(cut.tape)}
         self.is_worth_a_call = len(ops) >= LEAST_OPS or any(map(_is_loop_call, ops))
 
     def make(self) -> tuple[Op | None, UnsupportedOp] | None:
@@ -124,6 +127,9 @@ class Part:
             made.push(op)
         values = tuple([op.val for op in self.results])
         made.new.result = made.new.push(Call(functional.make_tuple, list(map(made.variable, self.results)), val=values))
+        for op in self.results:
+            if op in self.returned and isinstance(op.val, np.ndarray) and not op.val.flags.forc:
+                return op, UnsupportedOp("a result array that is not contiguous")
         try:
             self.native = NativeTape(made.new, is_part=True)
         except UnsupportedOp as error:

@@ -22,6 +22,7 @@ from wengert.compiling.native.nests import SourceText, element
 from wengert.compiling.native.scipy_functions import c_name, scipy_op
 from wengert.compiling.native.values import (
     INT_KIND,
+    STORED_AS_FLOATS,
     Affine,
     ComputedArray,
     FlatMemory,
@@ -55,10 +56,11 @@ class TapeProgram:
     """The native function for some ops of a tape: its parameters, results and source.
 
     `parameters` has the source of each outer array or number, and its FlatMemory or Scalar; `results` has each op whose
-    value is returned, and that value.
+    value is returned, and that value. With `any_order` the results may have another memory order than recorded.
     """
 
-    def __init__(self, tape: AnyTape, ops: Sequence[Op], results: Sequence[Op]) -> None:
+    def __init__(self, tape: AnyTape, ops: Sequence[Op], results: Sequence[Op], any_order: bool = False) -> None:
+        self.any_order = any_order
         self.names = itertools.count(1)
         self.parameters: dict[Any, tuple[Any, Any]] = {}
         self.helpers: dict[str, None] = {}  # the sources of functions that the code calls, in order
@@ -72,7 +74,7 @@ class TapeProgram:
         if self.slow > SLOW_ELEMENTS and self.slow * PER_OTHER_ELEMENT > self.elements:
             raise UnsupportedOp("sin and similar functions of large arrays, where NumPy is faster")
         self.results = [(op, self.result(k, op)) for k, op in enumerate(results)]
-        self.finite = [self.level.track_finite(x.memory) if isinstance(x, View) else [x.text] for _, x in self.results]
+        self.finite = [self.finite_sums(x) for _, x in self.results]
         self.text = self.source_text()
 
     def parameter(self, key: Any, source: Any, value: Any) -> Any:
@@ -126,21 +128,28 @@ class TapeProgram:
 
     def number_or_memory(self, k: int, op: Op) -> Any:
         """Return the value of an op as a number, or as memory of the caller."""
-        x = self.body.value(Variable(op))
+        x, dtype = self.body.value(Variable(op)), np.asarray(op.val).dtype
+        if isinstance(x, tuple) or dtype not in STORED_AS_FLOATS or type(op.val) in (str, bytes):
+            raise UnsupportedOp("a result that is no float, integer or bool")
+        x = self.body.operand(x)
         if not isinstance(op.val, np.ndarray):
-            if isinstance(x, (Affine, tuple)) or _kind_of_value(op.val) != FLOAT_KIND:
-                raise UnsupportedOp("a result that is not a float")
-            return self.body.operand(x)
-        if _kind_of_value(op.val) != FLOAT_KIND:
-            raise UnsupportedOp("a result array that is not of dtype float64")
-        memory = FlatMemory(op.val.size, f"o{k}")
-        if op.val.flags.f_contiguous and not op.val.flags.c_contiguous:
-            view = View(memory, Affine(0), tuple(np.array(op.val.strides) // 8), op.val.shape)
-        elif op.val.flags.c_contiguous:
-            view = View.whole(memory, op.val.shape)
+            return self.body.as_float(x)
+        memory, kind = FlatMemory(op.val.size, f"o{k}"), BOOL_KIND if dtype == np.bool_ else FLOAT_KIND
+        x = self.body.as_float(x) if kind == FLOAT_KIND else x
+        flags, strides = op.val.flags, tuple(np.array(op.val.strides) // op.val.itemsize)
+        if flags.f_contiguous and not flags.c_contiguous:
+            view = View(memory, Affine(0), strides, op.val.shape, kind)
+        elif flags.c_contiguous or self.any_order:
+            view = View.whole(memory, op.val.shape, kind)
         else:
             raise UnsupportedOp("a result array that is not contiguous")
         return replace(view, memory=self.place_result(x, view))
+
+    def finite_sums(self, x: Any) -> list[str] | None:
+        """Return names of numbers that are finite if a result is; None if a loop has to look at its elements."""
+        if isinstance(x, Scalar):
+            return [x.text]
+        return [] if x.kind == BOOL_KIND else self.level.track_finite(x.memory)
 
     def place_result(self, x: Any, view: View) -> FlatMemory:
         """Place an array in memory of the caller: compute it there, or copy it."""

@@ -27,6 +27,7 @@ from wengert.compiling.ops import FLOAT_KIND, ScalarOp, info, power_op
 from wengert.tape.ops import Call
 
 BLAS_ABOVE = 1 << 15  # products; above, BLAS is faster than loops
+STACK_LETTERS = "abcdefgh"  # of the axes of stacks of matrices
 SHORT = 4  # most products whose sum is written out for each element
 
 
@@ -152,15 +153,21 @@ def emit_outer(body: Any, op: Call, a: Any, b: Any) -> Any:
 
 def emit_matmul(body: Any, op: Call, a: Any, b: Any) -> Any:
     m, n = getattr(a, "shape", ()), getattr(b, "shape", ())
-    if not (1 <= len(m) <= 2 and 1 <= len(n) <= 2):
-        raise UnsupportedOp("products of stacks of matrices")
-    if math.prod(m) * math.prod(n[1:]) > BLAS_ABOVE:
+    if not m or not n:
+        raise UnsupportedOp("products of numbers")
+    if math.prod(m[-2:]) * math.prod(n[-1:] if len(n) > 1 else ()) > BLAS_ABOVE:
         raise UnsupportedOp("large matrix products, where BLAS is faster")
     first, second = "ij"[-len(m) :], "jk"[: len(n)]
-    return contract(body, op, [first, second], (first + second).replace("j", ""), [a, b])
+    if max(len(m), len(n)) > 2 and (info(op.fn).name == "dot" or min(len(m), len(n)) < 2):
+        raise UnsupportedOp("products of stacks of matrices and vectors")
+    stacks = [STACK_LETTERS[-(len(shape) - 2) :] if len(shape) > 2 else "" for shape in (m, n)]
+    output = max(stacks, key=len) + (first + second).replace("j", "")
+    return contract(
+        body, op, [letters + own for letters, own in zip(stacks, (first, second), strict=True)], output, [a, b]
+    )
 
 
-def emit_einsum(body: Any, op: Call, subscripts: Any, *operands: Any) -> Any:
+def emit_einsum(body: Any, op: Call, subscripts: Any, *operands: Any, optimize: Any = False) -> Any:
     if type(subscripts) is not str or "->" not in subscripts or "." in subscripts:
         raise UnsupportedOp("np.einsum with these subscripts")
     inputs, output = subscripts.replace(" ", "").split("->")

@@ -20,6 +20,10 @@ INT_KIND = "int"
 """The kind of memory with integers, which known indices lie in; integers that are computed lie in memory of floats."""
 
 
+STORED_AS_FLOATS = (np.float64, np.bool_, np.uint8, np.int64)
+"""Types of arrays whose elements are floats in memory: masks, counts of ties and indices are exact so."""
+
+
 class UnsupportedOp(Exception):
     """Native code does not support `op`, an op of the tape itself, so NumPy runs it; `site` is the user's line."""
 

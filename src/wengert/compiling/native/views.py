@@ -18,6 +18,7 @@ from wengert.compiling.native.indices import (
 )
 from wengert.compiling.native.sequences import NO_ELEMENT, is_mask, with_places
 from wengert.compiling.native.values import (
+    STORED_AS_FLOATS,
     Affine,
     ComputedArray,
     KnownInts,
@@ -35,10 +36,6 @@ from wengert.tape.ops import Call, value_of
 from wengert.values import functional
 
 # -- views
-
-
-STORED_AS_FLOATS = (np.float64, np.bool_, np.uint8, np.int64)
-"""Types of arrays whose elements are floats in memory: masks, counts of ties and indices are exact so."""
 
 
 def emit_getitem(body: Any, op: Call, x: Any, key: Any) -> Any:

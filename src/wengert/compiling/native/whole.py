@@ -22,7 +22,7 @@ class NativeTape:
         self.tape, self.context = tape, Context(exact=False)
         for each in reversed(run_passes(NATIVE, tape, self.context)):
             try:
-                self.writer = NativeWriter(each, tape)
+                self.writer = NativeWriter(each, tape, is_part)
                 if not is_part:
                     check_separate_results([op for op in each if not isinstance(op, Call)], read_by_result(each))
                 break

@@ -26,7 +26,7 @@ class NativeWriter(PlacedWriter):
     Native code may depend on the values of integer arrays on the `recorded` tape; the function checks these.
     """
 
-    def __init__(self, tape: AnyTape, recorded: AnyTape) -> None:
+    def __init__(self, tape: AnyTape, recorded: AnyTape, any_order: bool = False) -> None:
         super().__init__(tape, sites=True)
         self.recorded = recorded
         self.display_calls = set(display_calls(tape.result.op))
@@ -34,7 +34,7 @@ class NativeWriter(PlacedWriter):
         read = {v.op for op in self.ops if op not in self.display_calls for v in op.references()}
         others = {*(self.display_calls - read), *self.argument_guards}
         needed = [op for op in self.ops if op.id in self.needed and op not in others]
-        self.program = TapeProgram(tape, needed, read_by_result(tape))
+        self.program = TapeProgram(tape, needed, read_by_result(tape), any_order)
         self.tested |= self.program.guarded
 
     def recorded_ints(self) -> list[np.ndarray]:
@@ -49,7 +49,7 @@ class NativeWriter(PlacedWriter):
 
     def function(self, native: Any, plain: Callable[..., Any], name: str) -> Callable[..., Any]:
         """Compile the function around the compiled native code."""
-        self.native, self.plain = native, plain
+        self.native, self.plain, self.conversions = native, plain, list[str]()
         return compile_source(self, name)
 
     def arguments(self) -> tuple[list[str], list[str]]:
@@ -72,8 +72,7 @@ class NativeWriter(PlacedWriter):
         for op, x in self.program.results:
             if isinstance(x, Scalar):
                 numbers.append(self.name(f"v{op.id}"))
-                recorded = numbers[-1] if type(op.val) is float else f"{self.outside.numpy('float64')}({numbers[-1]})"
-                self.exprs[op.id] = Snippet(recorded, TIGHT)
+                self.exprs[op.id] = Snippet(self.as_recorded(op, numbers[-1]), TIGHT)
             else:
                 arrays.append(self.allocate_result(op, x))
         failed = self.name("failed")
@@ -88,10 +87,20 @@ class NativeWriter(PlacedWriter):
             *end,
             f"if {failed}: {fallback}",
         ]
+        self.lines += self.conversions
         for op in self.ops:
             if not isinstance(op, (Input, Call)) or op in self.display_calls:
                 self.write(op)
         self.statement(None, lambda: f"return {self.arg(self.tape.result).text}")
+
+    def as_recorded(self, op: Op, number: str) -> str:
+        """Return the source of a result of native code, a float, as a number of the recorded type."""
+        kind = type(op.val)
+        if kind is float:
+            return number
+        if kind in (bool, int):
+            return f"{kind.__name__}({number})"
+        return f"{self.outside.numpy(kind.__name__)}({number})"
 
     def workspace(self) -> tuple[list[str], list[str], list[str]]:
         """Return the lines that take workspace from a pool, those that return it, and its expression."""
@@ -120,6 +129,9 @@ class NativeWriter(PlacedWriter):
         fortran = not view.is_contiguous
         shape = op.val.shape[::-1] if fortran else op.val.shape
         self.lines.append(f"{name} = {self.outside.numpy('empty')}({shape})")
+        if op.val.dtype != np.float64:
+            dtype = self.outside.numpy(f"dtype({op.val.dtype.name!r})")
+            self.conversions.append(f"{name} = {name}.astype({dtype})")
         self.exprs[op.id] = Snippet(f"{name}.T" if fortran else name, TIGHT)
         return name if op.val.ndim == 1 else f"{name}.reshape(-1)"
 
