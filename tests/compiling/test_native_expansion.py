@@ -27,7 +27,11 @@ FUNCTIONS: dict[str, Callable[[np.ndarray], Any]] = {
     "any and all": lambda e: np.sum(e) * (2.0 if np.any(e > 1.0) and np.all(np.abs(e) < 20.0) else 3.0),
     "any of rows": lambda e: np.sum(np.where(np.any(e > 1.0, axis=1) | np.all(e < 0.5, axis=1), e[:, 0], e[:, 1] ** 2)),
     "linspace": lambda e: np.sum(np.linspace(e[0, 0], e[0, 1], 7) ** 2) + np.sum(np.linspace(e[1, 0], 2.0, 4) ** 3),
-    "interp": lambda e: np.sum(np.interp(e[:, 0], np.linspace(-1.0, 1.0, 4), e[0]) ** 2) + np.interp(e[1, 1], e[2] - 9.0, e[3]),
+    "interp": lambda e: np.sum(np.interp(e[:, 0], np.linspace(-1.0, 1.0, 4), e[0]) ** 2),
+    "interp beyond the end": lambda e: np.interp(e[1, 1], e[2] - 9.0, e[3]) + np.interp(e[1, 1], e[2] + 9.0, e[3] ** 2),
+    "stacked products": lambda e: (
+        np.sum((e.reshape(3, 2, 4) @ e.reshape(3, 4, 2)) ** 2) + np.sum(e.reshape(2, 3, 4) @ e.T)
+    ),
     "interp of a number": lambda e: np.interp(e[0, 0], np.cumsum(np.exp(e[1])) - 2.0, e[2]) ** 2,
     "isinf": lambda e: np.sum(np.where(np.isinf(1.0 / (e - E)), e, 2.0 * e)),
 }
