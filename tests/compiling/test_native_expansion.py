@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.linalg as sl
 import scipy.special as sp
 from test_native import by_python
 
@@ -33,6 +34,12 @@ FUNCTIONS: dict[str, Callable[[np.ndarray], Any]] = {
         np.sum((e.reshape(3, 2, 4) @ e.reshape(3, 4, 2)) ** 2) + np.sum(e.reshape(2, 3, 4) @ e.T)
     ),
     "interp of a number": lambda e: np.interp(e[0, 0], np.cumsum(np.exp(e[1])) - 2.0, e[2]) ** 2,
+    "solve_triangular": lambda e: np.sum(
+        sl.solve_triangular(e[:4] + 3.0 * np.eye(4), e.T, lower=True)
+        + sl.solve_triangular(e[:4] + 3.0 * np.eye(4), e.T) * e[0, 0]
+        + sl.solve_triangular(e[:4] + 3.0 * np.eye(4), e.T, trans=1) ** 2
+    ),
+    "cholesky": lambda e: np.sum(sl.cholesky(e.T @ e, lower=True)[2] ** 3) + np.sum(sl.cholesky(e.T @ e)[1] ** 2),
     "isinf": lambda e: np.sum(np.where(np.isinf(1.0 / (e - E)), e, 2.0 * e)),
 }
 

@@ -37,6 +37,8 @@ FUNCTIONS: dict[str, Callable[[np.ndarray], Any]] = {
     "searched from the right": lambda e: np.sum(e[np.searchsorted(KNOTS, e[:3], side="right") % 6, 0] ** 2),
     "searched for a number": lambda e: e[np.searchsorted(KNOTS[1:-2], e[0, 0]), 1] ** 2,
     "rows at a mask": lambda e: np.sum(e[e[:, 0] > 0.0] ** 2 * e[3]),
+    "places of true elements": lambda e: np.sum(e[np.nonzero(e > 0.0)] ** 2 * e[np.flatnonzero(e[:, 0] > -9.0)[1], 0]),
+    "rows and columns": lambda e: np.sum(e[np.nonzero(~np.isnan(e.T))[1], 0] * e[:, 1][np.nonzero(e[1])[0][:1]]),
     "numbers at a mask": lambda e: np.sum(e[e[:, 0] > -9.0, 2] ** 2 + e[0:6:1, 1][e[:, 0] > -9.0]),
     "columns at a mask": lambda e: np.sum(e[:, e[0] > 0.0] ** 3),
     "list, number and row joined": lambda e: np.sum(np.concatenate([[e[0, 0] ** 2], e[1], [1.0, 2.0]]) ** 2),

@@ -321,6 +321,8 @@ _OF_ARRAYS = (
     OpInfo("total", (sum,)),
     OpInfo("cumsum", (np.cumsum, np.ndarray.cumsum)),
     OpInfo("searchsorted", (np.searchsorted, np.ndarray.searchsorted)),
+    OpInfo("nonzero", (np.nonzero, np.ndarray.nonzero)),
+    OpInfo("flatnonzero", (np.flatnonzero,)),
     OpInfo("inv", (np.linalg.inv,)),
     OpInfo("solve", (np.linalg.solve,)),
     OpInfo("cholesky", (np.linalg.cholesky,)),

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
+from wengert.compiling.native.indices import check_elements
 from wengert.compiling.native.values import Scalar, UnsupportedOp, is_native_array
 from wengert.compiling.ops import info
 from wengert.tape.ops import Call, value_of
@@ -113,12 +114,46 @@ def interp(x: Any, xp: Any, fp: Any) -> Any:
     return np.where(x < xp[0], fp[0], np.where(x >= xp[n - 1], fp[n - 1], inside))
 
 
+def require_finite(*arrays: Any) -> None:
+    """Let the native function fail if an element is not finite: SciPy then raises its error."""
+    for x in arrays:
+        if isinstance(x, Emitted):
+            check_elements(x.body, x.body.operand(x.native), "{1} - {1} == 0.0")
+
+
+def solve_triangular(
+    a: Any,
+    b: Any,
+    trans: Any = 0,
+    lower: bool = False,
+    unit_diagonal: bool = False,
+    check_finite: bool = True,
+    **_: Any,
+) -> Any:
+    if unit_diagonal:
+        raise UnsupportedOp("a unit diagonal")
+    if check_finite:
+        require_finite(a, b)
+    matrix = np.tril(a) if lower else np.triu(a)
+    return np.linalg.solve(matrix if trans in (0, "N") else np.transpose(matrix), b)
+
+
+def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+    """SciPy reads the triangle of the factor, NumPy the lower one."""
+    if check_finite:
+        require_finite(a)
+    return np.linalg.cholesky(a) if lower else np.transpose(np.linalg.cholesky(np.transpose(a)))
+
+
 _INSTEAD: dict[Any, Callable[..., Any]] = {
     np.roll: roll, np.flip: flip, np.repeat: repeat, np.any: any_of, np.all: all_of, np.linspace: linspace, np.interp: interp,
 }  # fmt: skip
 
-_INSTEAD_OF_SCIPYS = {"logsumexp": logsumexp, "softmax": softmax}
-"""Functions to run instead of others, and of those of `scipy.special`, which is not imported for them."""
+_INSTEAD_OF_SCIPYS: dict[str, dict[str, Callable[..., Any]]] = {
+    "scipy.special": {"logsumexp": logsumexp, "softmax": softmax},
+    "scipy.linalg": {"solve_triangular": solve_triangular, "cholesky": cholesky},
+}
+"""Functions to run instead of others, and of those of SciPy by module: none is imported for them."""
 
 
 def expansion(fn: Any) -> Any:
@@ -126,9 +161,9 @@ def expansion(fn: Any) -> Any:
     if isinstance(fn, types.FunctionType) and fn.__module__.startswith("wengert_rules.") and not info(fn).name:
         return fn
     name = getattr(fn, "__name__", "")
-    is_scipys = getattr(sys.modules.get("scipy.special"), name, None) is fn
-    if is_scipys:
-        return _INSTEAD_OF_SCIPYS.get(name)
+    for module, instead in _INSTEAD_OF_SCIPYS.items():
+        if name in instead and getattr(sys.modules.get(module), name, None) is fn:
+            return instead[name]
     return _INSTEAD.get(fn) if type(fn) in TOLD_APART else None
 
 

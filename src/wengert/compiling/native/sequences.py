@@ -71,6 +71,21 @@ def places_of_mask(x, o, a, p, p0, p1, n, m):
 '''
 
 
+PLACES_IN_ROWS = '''
+@njit(error_model="numpy", cache={cached})
+def places_in_rows(x, o, a, p, p0, p1, n, m, count):
+    """Write the row and the column of each true element, and of one more; return whether they are other than count."""
+    k = 0
+    for i in range(n):
+        for j in range(m):
+            x[o + k] = i
+            x[o + count + 1 + k] = j
+            k += a[p + i * p0 + j * p1] != 0.0
+            if k > count:
+                return True
+    return k != count
+'''
+
 NO_ELEMENT = object()
 """A key that selects nothing."""
 
@@ -123,6 +138,23 @@ def with_places(body: Any, key: Any, recorded: Any) -> Any:
     sizes = view.shape[0], count
     places = call_helper(body, "places_of_mask", (PLACES_OF_MASK,), [view], sizes, (count,))
     return (*parts[:at], places, *parts[at + 1 :])
+
+
+def emit_nonzero(body: Any, op: Call, a: Any) -> Any:
+    """Emit np.nonzero of a vector or matrix, with as many elements as recorded; indices are stored as floats."""
+    if not is_native_array(a) or not 1 <= len(a.shape) <= 2 or not op.val[0].size:
+        raise UnsupportedOp("np.nonzero with these arguments")
+    view, count = body.view(body.operand(a)), op.val[0].size
+    rows = view if len(view.shape) == 2 else View(view.memory, view.offset, (0, *view.strides), (1, *view.shape))
+    made = call_helper(body, "places_in_rows", (PLACES_IN_ROWS,), [rows], (*rows.shape, count), (2, count + 1))
+    found = [View(made.memory, made.offset + k * (count + 1), (1,), (count,)) for k in range(2)]
+    return tuple(found[-len(view.shape) :])
+
+
+def emit_flatnonzero(body: Any, op: Call, a: Any) -> Any:
+    if len(getattr(a, "shape", ())) != 1:
+        raise UnsupportedOp("np.flatnonzero of a matrix")
+    return emit_nonzero(body, Call(op.fn, op.args, val=(op.val,)), a)[0]
 
 
 def is_mask(x: Any) -> bool:

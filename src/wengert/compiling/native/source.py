@@ -281,7 +281,7 @@ class Body:
         if known is None or op.guard:
             raise UnsupportedOp(callable_name(fn))
         if info(fn).name not in _OF_KNOWN_INTS:
-            if _is_integer(op.val) and info(fn).name not in (*MOVES, "searchsorted"):
+            if _is_integer(op.val) and info(fn).name not in (*MOVES, "searchsorted", "flatnonzero"):
                 raise UnsupportedOp(f"{callable_name(fn)} of integers")
             args = [self.operand(x) if isinstance(x, KnownInts) else x for x in args]
         try:
