@@ -16,7 +16,7 @@ SCIPYS = ("scipy.stats._continuous_distns", "scipy.stats._discrete_distns")
 
 
 def scipys(owner, method):
-    """A copy of SciPy's method, for which nothing stands."""
+    """Copy a method of SciPy: no stand-in runs for the copy."""
     f = vars(owner)[method]
     made = types.FunctionType(f.__code__, f.__globals__, f.__name__, f.__defaults__, f.__closure__)
     made.__module__, made.__qualname__, made.__kwdefaults__ = f.__module__, f.__qualname__, f.__kwdefaults__
@@ -24,17 +24,17 @@ def scipys(owner, method):
 
 
 def number_or_array(a):
-    """What SciPy makes an array of, but for floats: a number computes the same."""
+    """Return an argument as an array, as SciPy does, but a float as a number, which computes the same."""
     return np.float64(a) if isinstance(a, float) else np.asarray(a)
 
 
 def flat(a, shape):
-    """An argument as the methods of distributions get it: a vector."""
+    """Return an argument as a vector, which the methods of distributions take."""
     return np.ravel(a if np.shape(a) == shape else np.broadcast_to(a, shape))
 
 
 def of_all(method, arguments, shape):
-    """What a method returns for all arguments; most of those of SciPy's own distributions take numbers, too."""
+    """Call a method on all arguments; most methods of SciPy's own distributions take numbers, too."""
     if shape == ():
         try:
             found = method(*arguments)

@@ -146,7 +146,8 @@ def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finit
 
 
 _INSTEAD: dict[Any, Callable[..., Any]] = {
-    np.roll: roll, np.flip: flip, np.repeat: repeat, np.any: any_of, np.all: all_of, np.linspace: linspace, np.interp: interp,
+    np.roll: roll, np.flip: flip, np.repeat: repeat, np.any: any_of, np.all: all_of, np.linspace: linspace,
+    np.interp: interp,
 }  # fmt: skip
 
 _INSTEAD_OF_SCIPYS: dict[str, dict[str, Callable[..., Any]]] = {
