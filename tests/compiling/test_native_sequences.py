@@ -39,6 +39,7 @@ FUNCTIONS: dict[str, Callable[[np.ndarray], Any]] = {
     "rows at a mask": lambda e: np.sum(e[e[:, 0] > 0.0] ** 2 * e[3]),
     "places of true elements": lambda e: np.sum(e[np.nonzero(e > 0.0)] ** 2 * e[np.flatnonzero(e[:, 0] > -9.0)[1], 0]),
     "rows and columns": lambda e: np.sum(e[np.nonzero(~np.isnan(e.T))[1], 0] * e[:, 1][np.nonzero(e[1])[0][:1]]),
+    "columns taken": lambda e: np.sum(np.take(e, np.searchsorted(KNOTS[2:5], e[:, 1]), axis=1) ** 2),
     "numbers at a mask": lambda e: np.sum(e[e[:, 0] > -9.0, 2] ** 2 + e[0:6:1, 1][e[:, 0] > -9.0]),
     "columns at a mask": lambda e: np.sum(e[:, e[0] > 0.0] ** 3),
     "list, number and row joined": lambda e: np.sum(np.concatenate([[e[0, 0] ** 2], e[1], [1.0, 2.0]]) ** 2),
@@ -54,7 +55,17 @@ def stored(e: np.ndarray) -> Any:
     return np.sum(x**2 * e)
 
 
+def flagged(e: np.ndarray) -> Any:
+    """Masks that are stored element by element; the first has only true elements."""
+    flags, others = np.zeros(6, dtype=bool), np.zeros(6, dtype=bool)
+    for k in range(6):
+        flags[k] = True
+    others[e[:, 0] > 0.0] = True
+    return np.sum(e[flags, 0] ** 2 * np.arange(6.0)) + np.sum(e[others] ** 3)
+
+
 FUNCTIONS["stored at masks"] = stored
+FUNCTIONS["stored masks"] = flagged
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

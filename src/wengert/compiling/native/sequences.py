@@ -125,7 +125,8 @@ def with_places(body: Any, key: Any, recorded: Any) -> Any:
     NO_ELEMENT if there must be none.
     """
     parts, then = key_parts(key) or (key,), key_parts(recorded) or (recorded,)
-    at = next((k for k, part in enumerate(parts) if is_mask(part)), None)
+    pairs = zip(parts, then, strict=True)
+    at = next((k for k, (part, known) in enumerate(pairs) if is_mask(part, known)), None)
     if at is None:
         return key
     plain = all([type(part) in (int, slice) for k, part in enumerate(parts) if k != at])
@@ -157,6 +158,9 @@ def emit_flatnonzero(body: Any, op: Call, a: Any) -> Any:
     return emit_nonzero(body, Call(op.fn, op.args, val=(op.val,)), a)[0]
 
 
-def is_mask(x: Any) -> bool:
-    """Whether a value is an array of bools."""
-    return is_native_array(x) and (x.number.kind if isinstance(x, Splat) else x.kind) == BOOL_KIND
+def is_mask(x: Any, recorded: Any) -> bool:
+    """Whether a value is an array of bools, which memory may hold as floats."""
+    if not is_native_array(x):
+        return False
+    is_bool = getattr(value_of(recorded), "dtype", None) == np.bool_
+    return is_bool or (x.number.kind if isinstance(x, Splat) else x.kind) == BOOL_KIND

@@ -44,7 +44,7 @@ def emit_getitem(body: Any, op: Call, x: Any, key: Any) -> Any:
         if not isinstance(key, (Affine, Scalar)):
             return x[key]
         x = constant_table(body, x)
-    if is_mask(key) and 1 < len(key.shape) == len(getattr(x, "shape", ())):
+    if is_mask(key, op.args[1]) and 1 < len(key.shape) == len(getattr(x, "shape", ())):
         x, key = (flat_view(body, part) for part in (x, key))
     key = with_places(body, key, op.args[1])
     if key is NO_ELEMENT:
@@ -80,7 +80,9 @@ def emit_take(body: Any, op: Call, x: Any, at: Any, axis: Any = None) -> Any:
     axes = np.ndim(value_of(op.args[0]))
     if not isinstance(axis, int) and not (axis is None and axes == 1):
         raise UnsupportedOp("np.take with these arguments")
-    return emit_getitem(body, op, x, (slice(None),) * ((axis or 0) % axes) + (at,))
+    before = (slice(None),) * ((axis or 0) % axes)
+    part = Call(op.fn, (op.args[0], (*before, op.args[1])), val=op.val, site=op.site)
+    return emit_getitem(body, part, x, (*before, at))
 
 
 def emit_item(body: Any, op: Call, x: Any, *key: Any) -> Any:
@@ -208,7 +210,8 @@ def emit_store(body: Any, op: Call, x: Any, key: Any, value: Any) -> Any:
     if is_rounded or not is_native_array(x) or op.val.dtype not in stored:
         raise UnsupportedOp("a store into anything but an array of floats or bools")
     value = body.as_float(body.operand(value))
-    if is_mask(key) and isinstance(splat_number(value), Scalar) and key.shape == x.shape:
+    masked = is_mask(key, op.args[1])
+    if masked and isinstance(splat_number(value), Scalar) and key.shape == x.shape and op.val.dtype == np.float64:
         word = "({2} if {0} else {1})" if sign == "=" else "({1} + {2} if {0} else {1})"
         return body.level.let(word, [splat_number(key), splat_number(x), splat_number(value)], x.shape)
     if isinstance(x, Splat):
@@ -217,7 +220,7 @@ def emit_store(body: Any, op: Call, x: Any, key: Any, value: Any) -> Any:
             return body.level.let("{0} + {1}", [x.number, splat_number(value)], x.shape)
     whole = body.writable(op, x)
     target = whole
-    if is_mask(key) and len(key.shape) == len(x.shape) and whole.is_contiguous:
+    if masked and len(key.shape) == len(x.shape) and whole.is_contiguous:
         target = View(whole.memory, whole.offset, (1,), (math.prod(x.shape),), whole.kind)
         key = flat_view(body, key)
     key = with_places(body, key, op.args[1])
