@@ -27,6 +27,7 @@ from wengert.compiling.ops import FLOAT_KIND, ScalarOp, info, power_op
 from wengert.tape.ops import Call
 
 BLAS_ABOVE = 1 << 15  # products; above, BLAS is faster than loops
+STACKS_ABOVE = 1 << 13  # products of stacks; above, loops gain little, and take long to compile
 STACK_LETTERS = "abcdefgh"  # of the axes of stacks of matrices
 SHORT = 4  # most products whose sum is written out for each element
 
@@ -160,6 +161,8 @@ def emit_matmul(body: Any, op: Call, a: Any, b: Any) -> Any:
     first, second = "ij"[-len(m) :], "jk"[: len(n)]
     if max(len(m), len(n)) > 2 and (info(op.fn).name == "dot" or min(len(m), len(n)) < 2):
         raise UnsupportedOp("products of stacks of matrices and vectors")
+    if max(len(m), len(n)) > 2 and np.size(op.val) * m[-1] > STACKS_ABOVE:
+        raise UnsupportedOp("large products of stacks of matrices")
     stacks = [STACK_LETTERS[-(len(shape) - 2) :] if len(shape) > 2 else "" for shape in (m, n)]
     output = max(stacks, key=len) + (first + second).replace("j", "")
     return contract(
