@@ -30,10 +30,8 @@ def interpret_program(program: TapeProgram) -> Any:
     renamed = {"atan2": "arctan2", "pow": "power", **{f"a{name}": f"arc{name}" for name in _INVERSES}}
     space |= {name: getattr(np, renamed.get(name, name), getattr(math, name)) for name in math_functions()}
     space |= {"fast_exp": np.exp, "fast_log": np.log, "fast_tanh": np.tanh}
-    space["njit"] = lambda **_: lambda function: function
     space |= {name: partial(_without_dispatch, ufunc) for name, ufunc in program.ufuncs.items()}
-    helpers = [helper.format(cached=False) for helper in program.helpers]
-    exec(compile("\n".join([*helpers, *program.functions, program.text]), "<native>", "exec"), space)
+    exec(compile("\n".join([*program.helpers, *program.functions, program.text]), "<native>", "exec"), space)
 
     def run(*args: Any) -> Any:
         failed, *numbers = space["native"](*[np.float64(x) if type(x) is float else x for x in args])

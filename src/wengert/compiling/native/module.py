@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import math
 import platform
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,68 +15,44 @@ import numpy as np
 from wengert.compiling.native.scipy_functions import declaration
 from wengert.compiling.native.source import TapeProgram
 from wengert.compiling.native.values import Scalar
-from wengert.compiling.ops import math_functions
 from wengert.errors import NativeUnavailableError
 from wengert.values import kernel_cache
 from wengert.values.kernel_cache import has_compiler
 
 _TERMS = [f"({1 / math.factorial(k)!r} + r * {1 / math.factorial(k + 1)!r})" for k in range(0, 14, 2)]
 _ATANH = " + z * (".join([repr(2 / k) for k in range(3, 25, 2)]) + ")" * 10
-_HEAD = f'''"""{{about}}"""
+_MODULE = '''"""{about}"""
 
-from math import {{functions}}, inf, nan
-
-import numpy as np
-from llvmlite import binding, ir
+from llvmlite import binding
 from numba import njit, types
 from numba.extending import get_cython_function_address, intrinsic
-from numpy import uint64 as u
+
+from wengert.compiling.native.llvm import emitter
 
 READ = types.Array(types.float64, 1, "C", readonly=True)
 PLACES = types.Array(types.int64, 1, "C", readonly=True)
 WRITE = types.Array(types.float64, 1, "C")
-
-
-@intrinsic
-def radd(context, a, b):
-    """Add; the compiler may reassociate."""
-
-    def built(context, builder, signature, args):
-        return builder.fadd(*args, flags=("reassoc",))
-
-    return types.float64(types.float64, types.float64), built
-
+SIGNATURE = {signature}
+SOURCE = """{source}"""
+{declarations}
 
 @intrinsic
-def scaled(context, x, bits):
-    """Return x times two to the power in the lowest bits of another number."""
-
-    def built(context, builder, signature, args):
-        whole = ir.IntType(64)
-        x, bits = (builder.bitcast(arg, whole) for arg in args)
-        return builder.bitcast(builder.add(x, builder.shl(bits, whole(52))), ir.DoubleType())
-
-    return types.float64(types.float64, types.float64), built
+def called(context, {names}):
+    return SIGNATURE, emitter(SOURCE)
 
 
-@intrinsic
-def parted(context, x):
-    """Split a normal positive x into a number from about sqrt(1/2) to sqrt(2), times a power of two."""
-
-    def built(context, builder, signature, args):
-        whole = ir.IntType(64)
-        bits = builder.bitcast(args[0], whole)
-        power = builder.ashr(builder.sub(bits, whole(0x3FE6A09E00000000)), whole(52))
-        part = builder.bitcast(builder.sub(bits, builder.shl(power, whole(52))), ir.DoubleType())
-        shifted = builder.bitcast(builder.add(power, whole(0x4338000000000000)), ir.DoubleType())
-        return context.make_tuple(builder, signature.return_type, (part, shifted))
-
-    return types.UniTuple(types.float64, 2)(types.float64), built
+@njit(SIGNATURE, cache={cached})
+def native({names}):
+    return called({names})
+'''
+PRELUDE = f"""
+def remainder(x, y):
+    r = np.fmod(x, y)
+    return np.copysign(0.0, y) if r == 0.0 else r + y if (r < 0.0) != (y < 0.0) else r
 
 
-@njit(types.float64(types.float64), error_model="numpy", fastmath={{{{"contract"}}}}, forceinline=True)
 def fast_log(x):
-    """log without branches: of x = 2**k (1 + s) / (1 - s), by the series of artanh."""
+    # log without branches: of x = 2**k (1 + s) / (1 - s), by the series of artanh
     small = x < 2.2250738585072014e-308
     m, k = parted(x * 18014398509481984.0 if small else x)
     k = k - 6755399441055744.0 - (54.0 if small else 0.0)
@@ -88,9 +66,8 @@ def fast_log(x):
     return nan if x < 0.0 else y
 
 
-@njit(types.float64(types.float64), error_model="numpy", fastmath={{{{"contract"}}}}, forceinline=True)
 def fast_exp(x):
-    """exp without branches, for SIMD: 2**k exp(r), by the series of exp."""
+    # exp without branches, for SIMD: 2**k exp(r), by the series of exp
     n = x * 1.4426950408889634 + 6755399441055744.0
     k = n - 6755399441055744.0
     r = (x - k * 0.693147180369123816490) - k * 1.90821492927058770002e-10
@@ -104,9 +81,8 @@ def fast_exp(x):
     return y if x == x else x
 
 
-@njit(types.float64(types.float64), error_model="numpy", fastmath={{{{"contract"}}}}, forceinline=True)
 def fast_tanh(x):
-    """tanh without branches: by exp, or by a continued fraction for small x."""
+    # tanh without branches: by exp, or by a continued fraction for small x
     a = abs(x)
     a = a if a < 20.0 else 20.0
     s = x * x
@@ -117,7 +93,7 @@ def fast_tanh(x):
     return y if x == x else x
 
 
-'''
+"""
 
 
 def require_compiler() -> None:
@@ -136,16 +112,18 @@ def load_compiler() -> None:
 
 def module_source(program: TapeProgram, cached: bool = True) -> str:
     """Return the source of the module."""
-    names = [_parameter_type(source, x) for source, x in program.parameters.values()]
-    names += ["WRITE" for _, x in program.results if not isinstance(x, Scalar)] + ["WRITE"] * bool(program.size)
+    kinds = [_parameter_type(source, x) for source, x in program.parameters.values()]
+    kinds += ["WRITE" for _, x in program.results if not isinstance(x, Scalar)] + ["WRITE"] * bool(program.size)
     numbers = ["types.int64", *["types.float64" for _, x in program.results if isinstance(x, Scalar)]]
-    signature = f"types.Tuple(({', '.join(numbers)},))({', '.join(names)})"
-    options = f"error_model='numpy', cache={cached}"
-    parts = "".join(map(declaration, program.ufuncs.values()))
-    parts += "".join([f"{helper.format(cached=cached).strip()}\n\n\n" for helper in program.helpers])
-    parts += "".join([f"@njit({options})\n{function}\n\n\n" for function in program.functions])
-    head = _HEAD.format(about=_versions(), functions=", ".join(math_functions()))
-    return f"{head}{parts}@njit({signature}, {options})\n{program.text}"
+    source = "\n\n\n".join([PRELUDE, *program.helpers, *program.functions, program.text])
+    return _MODULE.format(
+        about=_versions(),
+        declarations="".join(map(declaration, program.ufuncs.values())),
+        signature=f"types.Tuple(({', '.join(numbers)},))({', '.join(kinds)})",
+        names=", ".join([f"x{k}" for k in range(len(kinds))]),
+        cached=cached,
+        source=source,
+    )
 
 
 def _parameter_type(source: Any, x: Any) -> str:
@@ -161,7 +139,8 @@ def _versions() -> str:
     from importlib.metadata import version  # 25 ms, so not imported with wengert
 
     others = ", ".join([f"{name} {version(name)}" for name in ("numba", "numpy")])
-    return f"Emitted by wengert, for {others}, Python {platform.python_version()}."
+    translator = hashlib.sha256(Path(__file__).with_name("llvm.py").read_bytes()).hexdigest()[:8]
+    return f"Emitted by wengert ({translator}), for {others}, Python {platform.python_version()}."
 
 
 def compile_program(program: TapeProgram) -> Any:

@@ -45,10 +45,6 @@ def exported(ufunc: np.ufunc) -> tuple[str, bool] | None:
 
 
 def declaration(ufunc: np.ufunc) -> str:
-    """Return the source that declares the C function of a ufunc to numba."""
-    name, is_dispatched = exported(ufunc) or ("", False)
-    parameters = ", ".join(["types.float64"] * ufunc.nin + ["types.int32"] * is_dispatched)
-    return (
-        f'binding.add_symbol("{c_name(ufunc)}", get_cython_function_address("{EXPORTS}", "{name}"))\n'
-        f'{c_name(ufunc)} = types.ExternalFunction("{c_name(ufunc)}", types.float64({parameters}))\n\n\n'
-    )
+    """Return the source that declares the C function of a ufunc to LLVM."""
+    name, _ = exported(ufunc) or ("", False)
+    return f'binding.add_symbol("{c_name(ufunc)}", get_cython_function_address("{EXPORTS}", "{name}"))\n'

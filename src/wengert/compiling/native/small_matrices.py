@@ -14,74 +14,71 @@ from wengert.tape.ops import Call
 
 LARGEST = 16  # rows; above, LAPACK is faster
 
-ELIMINATE = '''
-@njit(error_model="numpy", cache={cached})
-def eliminate(a, p, p0, p1, x, o, n, m):
-    """Return the upper triangle of an n x n matrix, with m columns of x brought along, and its sign; 0 if singular."""
-    lu = np.empty((n, n))
+ELIMINATE = """
+def eliminate(lu, a, p, p0, p1, x, o, n, m):
+    # the upper triangle of an n x n matrix, with m columns of x brought along; returns its sign, 0 if singular
     for i in range(n):
         for j in range(n):
-            lu[i, j] = a[p + i * p0 + j * p1]
+            lu[i * n + j] = a[p + i * p0 + j * p1]
     sign = 1.0
     for k in range(n):
         r = k
         for i in range(k + 1, n):
-            if abs(lu[i, k]) > abs(lu[r, k]):
+            if abs(lu[i * n + k]) > abs(lu[r * n + k]):
                 r = i
-        if not abs(lu[r, k]) > 0.0:
-            return lu, 0.0
+        if not abs(lu[r * n + k]) > 0.0:
+            return 0.0
         if r != k:
             sign = -sign
             for j in range(n):
-                lu[k, j], lu[r, j] = lu[r, j], lu[k, j]
+                lu[k * n + j], lu[r * n + j] = lu[r * n + j], lu[k * n + j]
             for j in range(m):
                 x[o + k * m + j], x[o + r * m + j] = x[o + r * m + j], x[o + k * m + j]
         for i in range(k + 1, n):
-            f = lu[i, k] / lu[k, k]
+            f = lu[i * n + k] / lu[k * n + k]
             for j in range(k + 1, n):
-                lu[i, j] -= f * lu[k, j]
+                lu[i * n + j] -= f * lu[k * n + j]
             for j in range(m):
                 x[o + i * m + j] -= f * x[o + k * m + j]
-    return lu, sign
-'''
+    return sign
+"""
 
-SOLVE = '''
-@njit(error_model="numpy", cache={cached})
+SOLVE = """
 def solve(x, o, a, p, p0, p1, b, q, q0, q1, n, m):
-    """Solve a x = b for m columns of b; return whether a is singular."""
+    # solves a x = b for m columns of b; returns whether a is singular
     for i in range(n):
         for j in range(m):
             x[o + i * m + j] = b[q + i * q0 + j * q1]
-    lu, sign = eliminate(a, p, p0, p1, x, o, n, m)
+    lu = np.empty(256)
+    sign = eliminate(lu, a, p, p0, p1, x, o, n, m)
     if sign == 0.0:
         return True
     for k in range(n - 1, -1, -1):
         for j in range(m):
             s = x[o + k * m + j]
             for i in range(k + 1, n):
-                s -= lu[k, i] * x[o + i * m + j]
-            x[o + k * m + j] = s / lu[k, k]
+                s -= lu[k * n + i] * x[o + i * m + j]
+            x[o + k * m + j] = s / lu[k * n + k]
     return False
-'''
+"""
 
-DETERMINANT = '''
-@njit(error_model="numpy", cache={cached})
+DETERMINANT = """
 def determinant(x, o, a, p, p0, p1, n):
-    """Write the sign of a determinant, the logarithm of its size, and itself; return whether it is zero."""
-    lu, sign = eliminate(a, p, p0, p1, x, o, n, 0)
+    # writes the sign of a determinant, the logarithm of its size, and itself; returns whether it is zero
+    lu = np.empty(256)
+    sign = eliminate(lu, a, p, p0, p1, x, o, n, 0)
     size, product = 0.0, sign
     for k in range(n):
-        sign = -sign if lu[k, k] < 0.0 else sign
-        size += log(abs(lu[k, k])) if sign != 0.0 else 0.0
-        product *= lu[k, k]
+        sign = -sign if lu[k * n + k] < 0.0 else sign
+        size += log(abs(lu[k * n + k])) if sign != 0.0 else 0.0
+        product *= lu[k * n + k]
     x[o], x[o + 1], x[o + 2] = sign, size, product
     return sign == 0.0
-'''
+"""
 
-CHOLESKY = '''
-@njit(error_model="numpy", cache={cached})
+CHOLESKY = """
 def cholesky(x, o, a, p, p0, p1, n):
-    """Factor a positive definite matrix; return whether it is not."""
+    # factors a positive definite matrix; returns whether it is not
     for i in range(n):
         for j in range(n):
             x[o + i * n + j] = 0.0
@@ -97,7 +94,7 @@ def cholesky(x, o, a, p, p0, p1, n):
             else:
                 x[o + i * n + j] = s / x[o + j * n + j]
     return False
-'''
+"""
 
 
 def emit_inv(body: Any, op: Call, a: Any) -> Any:
