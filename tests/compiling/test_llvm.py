@@ -27,7 +27,7 @@ BODIES = {
     "downwards": "s = x\nfor i in range(2, -1, -1):\n    s = s * 0.5 + m[i]\nreturn (0, s)",
     "from a start": "s = x\nfor i in range(1, 3):\n    s = s * 0.5 + m[i]\nreturn (0, s)",
     "loops in loops": "s = 0\nfor i in range(3):\n    for j in range(i + 1):\n        s += i * j\nreturn (0, float(s))",
-    "one name, two loops": "s = 0.0\nfor i in range(2):\n    s += m[i]\nfor i in range(3):\n    s += 1.0\nreturn (0, s)",
+    "one name, two loops": "s = 0.0\nfor i in range(2): s += m[i]\nfor i in range(3): s += 1.0\nreturn (0, s)",
     "while": "k = -1\nc = True\nwhile c:\n    k += 1\n    c = k < 5\nreturn (0, float(k))",
     "break": "s = 0.0\nfor i in range(9):\n    if i == 4: break\n    s += 1.0\nreturn (0, s)",
     "branches": "r = 0.0\nif x < y:\n    r = x\nelse:\n    r = y + 1.0\nreturn (0, r)",

@@ -8,6 +8,7 @@ which takes ten times as long.
 from __future__ import annotations
 
 import ast
+import hashlib
 import math
 import sys
 from collections import Counter
@@ -44,7 +45,7 @@ class _Module:
     """The functions that a source defines: each is added to a module of LLVM at its first call."""
 
     def __init__(self, module: Any, source: str) -> None:
-        self.module = module
+        self.module, self.digest = module, hashlib.sha256(source.encode()).hexdigest()[:24]
         self.definitions: dict[str, Any] = {each.name: each for each in ast.parse(source).body}  # type: ignore[attr-defined]
         self.made: dict[tuple[str, bool], Any] = {}
 
@@ -77,10 +78,11 @@ class _Function(ast.NodeVisitor):
         self.module = module
         self.flags = ("contract",) if name.startswith("fast_") else ()
         typed = ir.FunctionType(_result_type(definition), kinds)
-        self.function = made[key] = ir.Function(module.module, typed, module.module.get_unique_name(name))
-        self.function.linkage = "internal"
+        self.function = made[key] = ir.Function(module.module, typed, module.module.get_unique_name(f"{name}_{module.digest}"))
+        self.function.linkage = "linkonce_odr"  # not internal: what is called once would always be inlined
         self.function.attributes.add("nounwind")
-        self.function.attributes.add("alwaysinline" if self.flags else "noinline")
+        if self.flags:
+            self.function.attributes.add("alwaysinline")
         self.builder = ir.IRBuilder(self.function.append_basic_block("entry"))
         assigned = (n.id for n in ast.walk(definition) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
         self.counts = Counter(assigned)
