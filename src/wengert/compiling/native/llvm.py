@@ -78,7 +78,8 @@ class _Function(ast.NodeVisitor):
         self.module = module
         self.flags = ("contract",) if name.startswith("fast_") else ()
         typed = ir.FunctionType(_result_type(definition), kinds)
-        self.function = made[key] = ir.Function(module.module, typed, module.module.get_unique_name(f"{name}_{module.digest}"))
+        name = module.module.get_unique_name(f"{name}_{module.digest}")
+        self.function = made[key] = ir.Function(module.module, typed, name)
         self.function.linkage = "linkonce_odr"  # not internal: what is called once would always be inlined
         self.function.attributes.add("nounwind")
         if self.flags:
