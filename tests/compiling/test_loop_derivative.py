@@ -103,7 +103,20 @@ def last_value(x: np.ndarray) -> Any:
     return s * t
 
 
-ONE_LEVEL = [item_of_an_argument, recurrence, adds_to_items, shift_register, matrix_power, last_value]
+def parts_of_a_result(x: np.ndarray) -> Any:
+    s, m = 0.0, np.array([[2.0, 0.3], [0.1, 1.0]])
+    for k in range(60):
+        sign, size = np.linalg.slogdet(m + k * x[0] * x[0])
+        _, other = np.linalg.slogdet(m * (2.0 + x[1] * x[1]))
+        u = np.zeros(2)
+        u[0] = np.sin(size + other * x[2])
+        s = s * 0.9 + sign * u[0]
+    return s
+
+
+ONE_LEVEL = [
+    item_of_an_argument, recurrence, adds_to_items, shift_register, matrix_power, last_value, parts_of_a_result,
+]  # fmt: skip
 CASES = [*ONE_LEVEL, loop_in_a_loop, table]
 
 
@@ -219,7 +232,16 @@ def unsupported() -> Iterator[Any]:
             m[:] = x * 0.5 + m[0, 1]
         return np.sum(m)
 
-    yield from (stores_at_many, spreads_a_row)
+    def reads_a_part_later(x: np.ndarray) -> Any:
+        s = 0.0
+        for _ in range(60):
+            both = np.linalg.slogdet(np.array([[2.0, 0.3], [0.1, 1.0]]) * (2.0 + x[0] * x[0]))
+            u = np.zeros(2)
+            u[0] = np.sin(s + x[1])
+            s = u[0] * x[2] + both[1]
+        return s
+
+    yield from (stores_at_many, spreads_a_row, reads_a_part_later)
 
 
 @pytest.mark.parametrize("f", unsupported(), ids=lambda f: f.__name__)

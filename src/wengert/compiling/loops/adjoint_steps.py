@@ -112,6 +112,8 @@ class Segment:
         numbers = [op for op in read if is_inexact(op.val)]
         if len(numbers) + len(self.ints) < len(read):
             raise UnsupportedLoopError("a value that is not a number is read in a loop")
+        if any(map(returns_parts, outside)):
+            raise UnsupportedLoopError("a result in parts is read in a loop")
         self.wanted = [op for op in numbers if op in region.dependent]
         self.inputs = [*self.wanted, *[op for op in numbers if op not in region.dependent]]
         values = [op.val.copy("K") if isinstance(op.val, np.ndarray) else op.val * 1.0 for op in self.inputs]
@@ -185,6 +187,11 @@ class Segment:
             x_bar = value(v) if isinstance(v, Variable) else v
             if isinstance(x_bar, Variable) or np.any(x_bar):
                 cotangents.add(op, x_bar)
+
+
+def returns_parts(op: Op) -> bool:
+    """Whether an op is a call of a function that returns a tuple, as `np.linalg.slogdet` does."""
+    return isinstance(op, Call) and isinstance(op.val, tuple) and op.fn is not functional.make_tuple
 
 
 def _asks_for_memory(op: Op) -> bool:

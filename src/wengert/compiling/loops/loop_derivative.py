@@ -22,7 +22,7 @@ from wengert.compiling.loops.adjoint_code import (
     renewed,
 )
 from wengert.compiling.loops.adjoint_loops import LoopCall, dependents, is_active
-from wengert.compiling.loops.adjoint_steps import KEYED, CopiedOp, KeyedCall, Segment
+from wengert.compiling.loops.adjoint_steps import KEYED, CopiedOp, KeyedCall, Segment, returns_parts
 from wengert.compiling.loops.body_code import BodyCode, closed_tape
 from wengert.compiling.ops import info
 from wengert.tape.loops import Loop
@@ -73,7 +73,8 @@ class _Region:
     def add(self, op: Any) -> None:
         """Add the next op to a step."""
         read: list[Any] = [v.op for v in op.references()]
-        if op not in self.dependent:
+        is_part = getattr(op, "fn", None) is functional.getfield and read[0] in self.segment
+        if op not in self.dependent and not is_part:
             if not self.segment.keys().isdisjoint(read):
                 self.end_segment()
             self.steps.append(CopiedOp(op))
@@ -92,7 +93,7 @@ class _Region:
         if type(op.fn) is Loop:
             self.fields[op] = []
             return LoopCall
-        if op.guard or not (is_inexact(op.val) or isinstance(op.val, np.ndarray)):
+        if op.guard or not (is_inexact(op.val) or isinstance(op.val, np.ndarray) or returns_parts(op)):
             return CopiedOp  # a guard, the test of a branch, or what they read
         return KeyedCall if info(op.fn).name in KEYED else None
 
