@@ -1,18 +1,21 @@
 """Gradients of straight-line programs by optimised tapes, beside gradients that were written by hand in NumPy.
 
 Run by hand: `python benchmarks/compiled.py [repeats [row ...]]`. Each figure is a ratio to the time of the gradient by
-hand, medians of turns in one process; "built" is the time until the first gradient, "kept" what the pool of buffers
-holds. Native code (by numba), autograd, JAX (jit, 64 bits) and torch.compile(wrap_numpy) are measured where they are
-installed, the last three on the same functions, autograd and JAX with their NumPy.
+hand, medians of turns in one process; "built" is the time until the first gradient, "numba" the CPU time until native
+code is ready, without a cache, and "kept" what the pool of buffers holds. Native code (by numba), autograd, JAX (jit,
+64 bits) and torch.compile(wrap_numpy) are measured where they are installed, the last three on the same functions,
+autograd and JAX with their NumPy.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 import types
 from collections.abc import Callable
 from importlib.util import find_spec
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import compiled_rows
@@ -44,8 +47,11 @@ def works(row: Row) -> tuple[dict[str, Callable[[], Any]], str]:
         "exact": lambda: exact(*args),
         "compiled": lambda: compiled(*args),
     }
+    ready = ""
     if find_spec("numba"):
+        begin = time.process_time()
         native = tape.optimise().compile(native=True)
+        ready = f"{time.process_time() - begin:8.2f} s"
         table["native"] = lambda: native(*args)
     if find_spec("autograd"):
         table["autograd"] = by_autograd(row)
@@ -53,7 +59,7 @@ def works(row: Row) -> tuple[dict[str, Callable[[], Any]], str]:
         table["JAX"] = by_jax(row)
     if find_spec("torch"):
         table["torch"] = by_torch(row)
-    return table, f"{built:8.2f} s {kept / 1e6:7.1f} MB"
+    return table, f"{built:8.2f} s{ready:>10} {kept / 1e6:7.1f} MB"
 
 
 def check(found: Any, expected: Any) -> None:
@@ -111,7 +117,9 @@ def on(module: Any, f: Callable[..., Any]) -> Callable[..., Any]:
 
 def main(repeats: int = 15, *names: str) -> None:
     """Print the table, of the rows of these names or of all."""
-    print_ratios(ROWS, works, "by hand", COLUMNS, f"{'built':>10}{'kept':>11}", repeats, names)
+    with TemporaryDirectory() as folder:
+        os.environ["WENGERT_CACHE"] = folder
+        print_ratios(ROWS, works, "by hand", COLUMNS, f"{'built':>10}{'numba':>10}{'kept':>11}", repeats, names)
 
 
 if __name__ == "__main__":

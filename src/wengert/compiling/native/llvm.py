@@ -47,15 +47,13 @@ class _Module:
     def __init__(self, module: Any, source: str) -> None:
         self.module, self.digest = module, hashlib.sha256(source.encode()).hexdigest()[:24]
         self.definitions: dict[str, Any] = {each.name: each for each in ast.parse(source).body}  # type: ignore[attr-defined]
-        self.made: dict[tuple[str, bool], Any] = {}
+        self.made: dict[str, Any] = {}
 
     def call(self, builder: Any, name: str, args: Sequence[Any]) -> Any:
         """Call a function of the source."""
-        memory = [x for x in args if x.type.is_pointer]
-        key = name, len({*map(id, memory)}) == len(memory)
-        if key not in self.made:
-            _Function(self, self.made, key, self.definitions[name], [x.type for x in args])
-        made = self.made[key]
+        if name not in self.made:
+            self.made[name] = _Function(self, self.definitions[name], [x.type for x in args]).function
+        made = self.made[name]
         return builder.call(made, [_converted(builder, x, kind.type) for x, kind in zip(args, made.args, strict=True)])
 
     def c_function(self, name: str, kinds: Sequence[Any]) -> Any:
@@ -71,15 +69,12 @@ class _Module:
 class _Function(ast.NodeVisitor):
     """Translates a function. A name that is assigned once is a value, any other a variable in memory."""
 
-    def __init__(
-        self, module: _Module, made: dict[Any, Any], key: tuple[str, bool], definition: Any, kinds: Sequence[Any]
-    ) -> None:
-        name, has_distinct_memory = key
+    def __init__(self, module: _Module, definition: Any, kinds: Sequence[Any]) -> None:
         self.module = module
-        self.flags = ("contract",) if name.startswith("fast_") else ()
+        self.flags = ("contract",) if definition.name.startswith("fast_") else ()
         typed = ir.FunctionType(_result_type(definition), kinds)
-        name = module.module.get_unique_name(f"{name}_{module.digest}")
-        self.function = made[key] = ir.Function(module.module, typed, name)
+        name = module.module.get_unique_name(f"{definition.name}_{module.digest}")
+        self.function = ir.Function(module.module, typed, name)
         self.function.linkage = "linkonce_odr"  # not internal: what is called once would always be inlined
         self.function.attributes.add("nounwind")
         if self.flags:
@@ -87,12 +82,10 @@ class _Function(ast.NodeVisitor):
         self.builder = ir.IRBuilder(self.function.append_basic_block("entry"))
         assigned = (n.id for n in ast.walk(definition) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
         self.counts = Counter(assigned)
-        self.values: dict[str, Any] = {"inf": ir.Constant(FLOAT, math.inf), "nan": ir.Constant(FLOAT, math.nan)}
+        self.values: dict[Any, Any] = {"inf": ir.Constant(FLOAT, math.inf), "nan": ir.Constant(FLOAT, math.nan)}
         self.variables: dict[str, Any] = {}
         self.ends: list[Any] = []  # of the loops around
         for parameter, x in zip(definition.args.args, self.function.args, strict=True):
-            if x.type.is_pointer and has_distinct_memory:
-                x.add_attribute("noalias")
             self.counts[parameter.arg] += 1
             self.assign(parameter.arg, x)
         self.statements(definition.body)
@@ -222,8 +215,19 @@ class _Function(ast.NodeVisitor):
         return self.builder.load(self.variables[name]) if name in self.variables else self.values[name]
 
     def place(self, node: ast.Subscript) -> Any:
-        """Return the address of an element."""
-        return self.builder.gep(self.visit(node.value), [self.visit(node.slice)], inbounds=True)
+        """Return the address of an element.
+
+        A constant offset is added to the memory first: for a[i] and a[i + 1], LLVM would carry an element from one
+        iteration to the next, which makes the loop slower.
+        """
+        memory, index = self.visit(node.value), node.slice
+        if isinstance(index, ast.BinOp) and isinstance(index.op, ast.Add) and isinstance(index.right, ast.Constant):
+            key: Any = node.value.id, index.right.value  # type: ignore[attr-defined]
+            if key not in self.values:
+                with self.builder.goto_entry_block():
+                    self.values[key] = self.builder.gep(memory, [INT(index.right.value)], inbounds=True)
+            memory, index = self.values[key], index.left
+        return self.builder.gep(memory, [self.visit(index)], inbounds=True)
 
     def visit_Subscript(self, node: ast.Subscript) -> Any:
         return self.builder.load(self.place(node))

@@ -41,7 +41,7 @@ def called(context, {names}):
     return SIGNATURE, emitter(SOURCE)
 
 
-@njit(SIGNATURE, cache={cached})
+@njit(SIGNATURE, cache={cached}, no_cfunc_wrapper=True)
 def native({names}):
     return called({names})
 '''
