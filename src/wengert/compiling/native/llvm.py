@@ -86,6 +86,8 @@ class _Function(ast.NodeVisitor):
         self.variables: dict[str, Any] = {}
         self.ends: list[Any] = []  # of the loops around
         for parameter, x in zip(definition.args.args, self.function.args, strict=True):
+            if x.type.is_pointer and definition.name.startswith(("native", "part")):
+                x.add_attribute("noalias")  # inputs, results and workspace; other functions may get one memory twice
             self.counts[parameter.arg] += 1
             self.assign(parameter.arg, x)
         self.statements(definition.body)
