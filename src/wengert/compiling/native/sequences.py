@@ -13,10 +13,9 @@ from wengert.compiling.ops import BOOL_KIND
 from wengert.tape.ops import Call, value_of
 from wengert.values.keys import key_parts
 
-RUNNING_SUM = '''
-@njit(error_model="numpy", cache={cached})
+RUNNING_SUM = """
 def running_sum(x, o, a, p, p0, p1, o0, o1, n, m):
-    """Add up m numbers, from the first one on, in each of n rows."""
+    # add up m numbers, from the first one on, in each of n rows
     for i in range(n):
         s = a[p + i * p0]
         x[o + i * o0] = s
@@ -24,12 +23,11 @@ def running_sum(x, o, a, p, p0, p1, o0, o1, n, m):
             s += a[p + i * p0 + j * p1]
             x[o + i * o0 + j * o1] = s
     return False
-'''
+"""
 
-SEARCH = '''
-@njit(error_model="numpy", cache={cached})
+SEARCH = """
 def search(x, o, a, p, p0, p1, b, q, q0, q1, n, m, right):
-    """Find where each of m numbers belongs among n sorted ones, in NumPy's steps, so that unsorted ones agree, too."""
+    # find where each of m numbers belongs among n sorted ones, in NumPy's steps, so that unsorted ones agree, too
     first, last, before = 0, n, b[q]
     for i in range(m):
         y = b[q + i * q0]
@@ -55,12 +53,11 @@ def search(x, o, a, p, p0, p1, b, q, q0, q1, n, m, right):
                 last = k
         x[o + i] = first
     return False
-'''
+"""
 
-PLACES_OF_MASK = '''
-@njit(error_model="numpy", cache={cached})
+PLACES_OF_MASK = """
 def places_of_mask(x, o, a, p, p0, p1, n, m):
-    """Write the places of true elements; return whether they are other than m."""
+    # write the places of true elements; return whether they are other than m
     k = 0
     for i in range(n):
         if a[p + i * p0] != 0.0:
@@ -68,13 +65,12 @@ def places_of_mask(x, o, a, p, p0, p1, n, m):
                 x[o + k] = i
             k += 1
     return k != m
-'''
+"""
 
 
-PLACES_IN_ROWS = '''
-@njit(error_model="numpy", cache={cached})
+PLACES_IN_ROWS = """
 def places_in_rows(x, o, a, p, p0, p1, n, m, count):
-    """Write the row and the column of each true element, and of one more; return whether they are other than count."""
+    # write the row and the column of each true element, and of one more; return whether they are other than count
     k = 0
     for i in range(n):
         for j in range(m):
@@ -84,7 +80,7 @@ def places_in_rows(x, o, a, p, p0, p1, n, m, count):
             if k > count:
                 return True
     return k != count
-'''
+"""
 
 NO_ELEMENT = object()
 """A key that selects nothing."""
