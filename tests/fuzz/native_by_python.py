@@ -26,18 +26,24 @@ _INVERSES = ("sin", "cos", "tan", "sinh", "cosh", "tanh")
 
 def interpret_program(program: TapeProgram) -> Any:
     """Return the native function, run by Python."""
-    space: dict[str, Any] = {"np": np, "radd": lambda a, b: a + b, "u": int, "inf": math.inf, "nan": math.nan}
-    renamed = {"atan2": "arctan2", "pow": "power", **{f"a{name}": f"arc{name}" for name in _INVERSES}}
-    space |= {name: getattr(np, renamed.get(name, name), getattr(math, name)) for name in math_functions()}
-    space |= {"fast_exp": np.exp, "fast_log": np.log, "fast_tanh": np.tanh}
-    space |= {name: partial(_without_dispatch, ufunc) for name, ufunc in program.ufuncs.items()}
-    exec(compile("\n".join([*program.helpers, *program.functions, program.text]), "<native>", "exec"), space)
+    source = "\n".join([*program.helpers, *program.functions, program.text])
+    native = _native_of(source, {name: partial(_without_dispatch, f) for name, f in program.ufuncs.items()})
 
     def run(*args: Any) -> Any:
-        failed, *numbers = space["native"](*[np.float64(x) if type(x) is float else x for x in args])
+        failed, *numbers = native(*[np.float64(x) if type(x) is float else x for x in args])
         return failed, *map(float, numbers)
 
     return run
+
+
+def _native_of(source: str, functions: dict[str, Any]) -> Any:
+    """Return the function `native` of a source of native code, which calls other functions, too."""
+    space: dict[str, Any] = {"np": np, "radd": lambda a, b: a + b, "u": int, "inf": math.inf, "nan": math.nan}
+    renamed = {"atan2": "arctan2", "pow": "power", **{f"a{name}": f"arc{name}" for name in _INVERSES}}
+    space |= {name: getattr(np, renamed.get(name, name), getattr(math, name)) for name in math_functions()}
+    exec(compile(source, "<native>", "exec"), space)
+    space |= {"fast_exp": np.exp, "fast_log": np.log, "fast_tanh": np.tanh, **functions}
+    return space["native"]
 
 
 def interpret_kernels(text: str) -> kernel_cache.Kernels:
@@ -47,13 +53,10 @@ def interpret_kernels(text: str) -> kernel_cache.Kernels:
     kept = [node for node in tree.body if not isinstance(node, ast.ImportFrom) or node.module == "math"]
     others = [node for node in tree.body if isinstance(node, ast.ImportFrom) and str(node.module).startswith("inter")]
     made = types.ModuleType(name)
-    made.__dict__.update(njit=_undecorated, cfunc=_undecorated, intrinsic=lambda f: _INTRINSICS.get(f.__name__))
-    made.__dict__.update(types=_AnyType(), u=int)
+    made.__dict__.update(njit=_undecorated, cfunc=_undecorated, types=_AnyType())
+    made.__dict__.update(intrinsic=lambda f: _native_of(f.__globals__["SOURCE"], {}))
     for node in kept:
-        if isinstance(node, ast.FunctionDef) and node.name.startswith("fast_"):
-            made.__dict__[node.name] = getattr(np, node.name.removeprefix("fast_"))
-        else:
-            exec(compile(ast.Module([node], []), name, "exec"), made.__dict__)
+        exec(compile(ast.Module([node], []), name, "exec"), made.__dict__)
     for node in others:
         for alias in node.names:
             made.__dict__[alias.asname] = getattr(sys.modules[str(node.module)], alias.name)
@@ -63,9 +66,6 @@ def interpret_kernels(text: str) -> kernel_cache.Kernels:
 
 def _undecorated(*_: Any, **__: Any) -> Any:
     return lambda function: function
-
-
-_INTRINSICS = {"radd": lambda a, b: a + b}
 
 
 class _AnyType:
