@@ -53,7 +53,7 @@ def test_functions_that_numba_compiled_run_uncompiled_if_they_draw_or_write() ->
 
     @numba.njit
     def drawn(n: Any) -> Any:
-        return n + np.random.normal()
+        return n + np.random.normal()  # noqa: NPY002
 
     @numba.njit
     def by_another(n: Any) -> Any:
