@@ -45,10 +45,10 @@ _PARTS = {**_NUMBERS, **_CONTAINERS, np.ndarray: _bytes}
 
 def built_in_base(t: Any) -> Any:
     """Return the built-in class whose content the objects of a user's class hold; None if there is none."""
-    if not is_heap_type(t):
+    if t in _PARTS or not is_heap_type(t):
         return None
     bases = t.__mro__[:-1]
-    base: Any = next((cls for cls in bases if not is_heap_type(cls)), None)
+    base: Any = next((cls for cls in bases if cls in _PARTS or not is_heap_type(cls)), None)
     if base not in _PARTS or issubclass(t, enum.Enum) or hasattr(t, "_fields"):
         return None
     is_plain = t.__getattribute__ is base.__getattribute__ and all(map(_adds_attributes_only, bases))
@@ -59,7 +59,7 @@ def built_in_base(t: Any) -> Any:
 
 def _adds_attributes_only(cls: type) -> bool:
     """Whether a class is built in, the user's, or an abstract one, which holds nothing."""
-    return not is_heap_type(cls) or belongs_to_user(cls) or vars(cls).get("__slots__") == ()
+    return cls in _PARTS or not is_heap_type(cls) or belongs_to_user(cls) or vars(cls).get("__slots__") == ()
 
 
 class Held:
