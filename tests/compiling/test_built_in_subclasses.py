@@ -172,7 +172,6 @@ def test_changes_of_them_run_uncompiled(body: str, reason: str) -> None:
         assert compiled(x) == wg.grad(spaces[1]["f"])(x)
         for name in ("t", "r", "g"):
             assert repr(spaces[0][name]) == repr(spaces[1][name])
-        assert len(spaces[0]["d"]) == len(spaces[1]["d"])
     assert reason in compiled.explain()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sampling import Sample
 
 from wengert_rules.scipy.integrate.linear_steps import changes, residuals_of_changes
+from wengert_rules.scipy.integrate.native_steps import pulled, pushed, solved
 
 SAMPLES: list[Sample] = []
-BY_HAND = [changes, residuals_of_changes]
+BY_HAND = [changes, residuals_of_changes, solved, pulled, pushed]

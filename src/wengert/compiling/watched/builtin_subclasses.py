@@ -69,7 +69,9 @@ class Held:
         self.base, self.owner, self.parts = base, owner, _PARTS[base](owner)
 
     def is_in(self, owner: Any) -> bool:
-        """Whether an object holds the same: equal constants, and else the same objects."""
+        """Whether an object is of the same class and holds the same: equal constants, and else the same objects."""
+        if type(owner) is not type(self.owner):
+            return False
         found = _PARTS[self.base](owner)
         if self.base not in _CONTAINERS:
             return _is_same(found, self.parts)

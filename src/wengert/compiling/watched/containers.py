@@ -80,7 +80,6 @@ def _guard_keys(reads: Any, value: dict[Any, Any], accessor: str) -> dict[Any, s
 
 def _read_set(reads: Any, value: Any, accessor: str) -> Any:
     t = type(value)
-    reads.add_guard(f"type({accessor}) is {t.__name__}")
     read_held(reads, value, accessor, t)
     reads.copyable.update({id(item): item for item in value if may_have_copies(item)})
     if t is set:
