@@ -149,7 +149,7 @@ def test_calls_with_side_effects_stay_in_order() -> None:
 
 def test_parts_are_compiled() -> None:
     pytest.importorskip("numba")
-    gradient = wg.value_and_grad(FUNCTIONS["indices by search"])
+    gradient = wg.value_and_grad(FUNCTIONS["indices by partition"])
     compiled = wg.compile(gradient, native=True)
     for e in (E, 0.9 * E):
         (value, x_bar), expected = compiled(e), gradient(e)
