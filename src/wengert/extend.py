@@ -7,20 +7,16 @@ from wengert.rulebook.batching import Batch, batching
 from wengert.rulebook.declare import (
     accumulates,
     adjoint,
-    compiled_by,
-    computes_nothing,
-    holds,
     jvp_rule,
     linear,
     multilinear,
     non_differentiable,
-    only_reads,
     partials,
     rrule,
-    stands_for,
     times,
     vjp_rule,
 )
+from wengert.rulebook.others import compiled_by, computes_nothing, holds, only_reads, stands_for
 from wengert.rulebook.purity import computes
 from wengert.rulebook.registry import rules
 from wengert.values.cotangents import (

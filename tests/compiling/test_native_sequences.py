@@ -11,6 +11,8 @@ from test_native import by_python
 
 import wengert as wg
 from wengert.compiling.native.compiled import compile_native
+from wengert.compiling.native.nests import SourceText
+from wengert.compiling.native.values import FlatMemory
 
 E = np.random.default_rng(0).normal(size=(6, 4))
 KNOTS = np.linspace(-1.0, 1.0, 7)
@@ -103,3 +105,20 @@ def test_constant_masks_reach_machine_code() -> None:
     run: Any = compile_native(wg.trace(lambda e: np.sum(np.where(positive, e[:, 0], 2.0)) + e[positive, 2][0], E)[1])
     run.__kwdefaults__["plain"] = lambda *args: None
     assert run(E) == pytest.approx(np.sum(np.where(positive, E[:, 0], 2.0)) + E[positive, 2][0], rel=1e-13)
+
+
+def test_memory_without_elements_is_part_of_the_workspace() -> None:
+    """A loop over none of its elements names the workspace, which must be a parameter."""
+    text = SourceText(False)
+    text.take(FlatMemory(0))
+    assert text.size > 0
+
+
+def test_masks_that_select_nothing_are_compiled() -> None:
+    pytest.importorskip("numba")
+    f = lambda e: np.sum(e[np.nonzero(e[0] > 9.0)[0]] ** 2) + e[0, 0] * len(np.flatnonzero(e[0] > 9.0))
+    compiled = wg.compile(wg.value_and_grad(f), native=True, quiet=True)
+    value, x_bar = compiled(E)
+    assert value == 0.0
+    np.testing.assert_array_equal(x_bar, np.zeros((6, 4)))
+    assert "uncompiled" not in compiled.explain()

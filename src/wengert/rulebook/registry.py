@@ -211,12 +211,7 @@ class Registry:
         self._load_before(targets)
         with self._lock:
             for f in targets:
-                old = self._batching.get(key_of(f))
-                if old is not None and place(old) != place(body):
-                    raise DuplicateRuleError(
-                        f"{callable_name(f)} already has a batching rule, at {place(old)}. Remove one"
-                    )
-                self._journal.put(self._batching, key_of(f), body)
+                self._put(self._batching, f, body, "a batching rule")
 
     def batching_of(self, f: Any) -> Callable[..., Any] | None:
         """Return the batching rule of the function `f`, or None."""
@@ -228,10 +223,7 @@ class Registry:
         self._load_before(targets)
         with self._lock:
             for f in targets:
-                old = self._standins.get(key_of(f))
-                if old is not None and place(old) != place(standin):
-                    raise DuplicateRuleError(f"{callable_name(f)} already has a stand-in, at {place(old)}. Remove one")
-                self._journal.put(self._standins, key_of(f), standin)
+                self._put(self._standins, f, standin, "a stand-in")
             self._changed()
 
     def standin_of(self, f: Any) -> Callable[..., Any] | None:
@@ -244,16 +236,20 @@ class Registry:
         self._load_before(targets)
         with self._lock:
             for f in targets:
-                old = self._compiled.get(key_of(f))
-                if old is not None and place(old) != place(standin):
-                    raise DuplicateRuleError(f"{callable_name(f)} already has a compiled form, at {place(old)}")
-                self._journal.put(self._compiled, key_of(f), standin)
+                self._put(self._compiled, f, standin, "a compiled form")
             self._changed()
 
     def compiled_form_of(self, f: Any) -> Callable[..., Any] | None:
         """Return what runs in place of the function `f` in compiled functions, or None."""
         self.load()
         return self._compiled.get(key_of(f))
+
+    def _put(self, table: dict[Any, Callable[..., Any]], f: Any, made: Callable[..., Any], kind: str) -> None:
+        """Put what was declared for a function into a table. Errors: DuplicateRuleError."""
+        old = table.get(key_of(f))
+        if old is not None and place(old) != place(made):
+            raise DuplicateRuleError(f"{callable_name(f)} already has {kind}, at {place(old)}. Remove one")
+        self._journal.put(table, key_of(f), made)
 
     def declare_lastingly(self, declare: Callable[[], object]) -> None:
         """Call `declare`, by which a module that is imported late declares its own rules: no open scope undoes them."""

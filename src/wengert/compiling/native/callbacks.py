@@ -65,9 +65,8 @@ class Callback:
         else:
             lines = [f"out[:] = {self._argument(result, None, places)}", "return 0"]
         names = [module.functions["__name__"] for module in self._modules]
-        head = "import numpy as np\nfrom numba import cfunc, njit"
-        text = module_source(program).replace("from numba import njit", head, 1)
-        text += "\n\n" + "".join([f"from {name} import branch as branch{k}\n" for k, name in enumerate(names)])
+        text = f"{module_source(program)}\n\nimport numpy as np\nfrom numba import cfunc\n"
+        text += "".join([f"from {name} import branch as branch{k}\n" for k, name in enumerate(names)])
         text += _function(f"njit({_CALL}, {_OPTIONS})", "branch", lines)
         tests = [f"if branch{k}(x, p, q, out) == 0: return 0" for k in range(len(names))]
         text += _function(f"cfunc({_CALL}, {_OPTIONS})", "call", [*tests, "return branch(x, p, q, out)"])

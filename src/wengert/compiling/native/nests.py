@@ -259,7 +259,7 @@ class SourceText:
             memory.base = free.pop()
         else:
             memory.base = self.size
-            self.size += -(-memory.size // 8) * 8
+            self.size += max(-(-memory.size // 8), 1) * 8  # loops over no elements name their memory, too
 
     def give(self, memory: FlatMemory) -> None:
         self.free.setdefault(memory.size, []).append(memory.base)

@@ -59,13 +59,12 @@ def _note_address(thing: Any, reads: Inputs, name: str) -> None:
     if issubclass(type(thing), (*ATOMS, float, complex, np.generic, np.ndarray, list, tuple, dict, set)):
         reads.give_up(f"it calls {name} of a {type(thing).__name__}")
     elif accessor is None:
-        reads.addresses |= {id(thing), hash(thing)} if name == "hash" else {id(thing)}
-        reads.labelled[id(thing)] = thing
+        reads.addresses[hash(thing) if name == "hash" else id(thing)] = thing
     elif accessor.startswith("a"):
         reads.guard_is(accessor, thing)
 
 
 def give_up_on_addresses(reads: Inputs, numbers: Any) -> None:
     """Give up if one of some numbers that leave the function is the address of an object which it has made."""
-    if not reads.addresses.isdisjoint([number for number in numbers if type(number) is int]):
+    if any([type(number) is int and number in reads.addresses for number in numbers]):
         reads.give_up("it returns or keeps the id of an object that it makes")

@@ -177,7 +177,7 @@ def _watched_cached(f: Any, reads: Reads) -> Callable[..., Any]:
 def _watched_compiled(f: Any, reads: Reads) -> Callable[..., Any]:
     """Return the replacement of a function that numba compiled: its Python function runs if an argument is traced.
 
-    Without one it runs as it is: numba has made what it reads from outside constants.
+    If all arguments are constants, so is the result: numba compiled the function with its global names as constants.
     """
     resolved = resolve(f, STATE.site)
 

@@ -75,8 +75,7 @@ class Inputs(Guards):
         self.generators: dict[str, Any] = {}  # the generators drawn from, by their accessors
         self.seeded_generators: dict[int, Any] = {}  # made in the trace from a constant seed, by id
         self.classes: dict[int, Any] = {}  # classes that the code read, by id
-        self.addresses: set[int] = set()  # of objects that the function makes, for which it asked
-        self.labelled: dict[int, Any] = {}  # these objects, alive so that no other one gets their address
+        self.addresses: dict[int, Any] = {}  # that the function asked for, and the objects of its own that have them
         self.held: list[Held] = []  # what objects of subclasses of built-in classes hold
         self.swapped = SwappedContainers()
         self.effects = Effects()
