@@ -1,6 +1,6 @@
-"""Densities, masses and probabilities of arguments that all lie in the support: there SciPy selects and stores nothing.
+"""Densities and probabilities of SciPy's distributions, without masks if all arguments lie in the support.
 
-Where some lie outside, SciPy's own code runs.
+If one lies outside, SciPy's own code runs.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """`id` and `hash`: numbers by which a program finds an object again. Those of objects from outside are constants.
 
-That of an object which the function makes is another one in each call, so it must not leave the function.
+An object that the function makes has other ones in each call, so they must not leave the function.
 """
 
 from __future__ import annotations
