@@ -7,6 +7,7 @@ code rotates the stack (see `rewrite.emitter`).
 
 from __future__ import annotations
 
+import builtins
 import functools
 import importlib
 import operator
@@ -153,6 +154,7 @@ def _compile_first(*args: Any) -> Any:
 def _globals(names: dict[str, Any]) -> dict[str, Any]:
     """Return the globals of a hook, with its own `names`."""
     return {
+        "__builtins__": builtins,  # a warning of NumPy's looks for it, from Python 3.14 on
         "get": SHADOW.get,
         "SHADOW": SHADOW,
         "OPERANDS": OPERANDS,
