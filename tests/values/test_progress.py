@@ -200,19 +200,26 @@ def interrupted(work) -> KeyboardInterrupt:
 
 
 def interrupted_once(may: Callable[[], bool], work: Callable[[], Any]) -> KeyboardInterrupt:
-    """`interrupted`, at the first moment after that at which it may be."""
+    """`interrupted`, at the first moment after that at which it may be.
+
+    Python loses an interrupt that comes in a callback of the garbage collector, such as Hypothesis has: then again.
+    """
+    ended = threading.Event()
 
     def interrupt() -> None:
         time.sleep(0.15)
         until = time.monotonic() + 60.0
         while not may() and time.monotonic() < until:
             time.sleep(0.001)
-        signal.raise_signal(signal.SIGINT)
+        while not ended.is_set():
+            signal.raise_signal(signal.SIGINT)
+            ended.wait(10.0)
 
     thread = threading.Thread(target=interrupt)
     thread.start()
     with pytest.raises(KeyboardInterrupt) as found:
         list(iter(work, "done"))
+    ended.set()
     thread.join()
     return found.value
 
@@ -231,6 +238,16 @@ def test_an_interrupt_says_what_was_running_and_leaves_nothing(words: str, termi
     assert STATE.recording is None and not SESSION.recordings and not SHADOW
     until_alone()
     assert wg.grad(lambda x: x * x)(3.0) == 6.0
+
+
+def test_an_interrupt_of_its_beginning_says_it_too(terminal: Terminal, monkeypatch) -> None:
+    def start(thread: threading.Thread) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+    with contextlib.redirect_stderr(terminal), pytest.raises(KeyboardInterrupt) as found:
+        wg.checkpoint_loop(step, 0.3, 3)
+    assert found.value.__notes__ == ["interrupted: loop of test_progress.step, 0 of 3 steps done"]
 
 
 def interrupting(y_bar: float) -> float:

@@ -59,8 +59,8 @@ class Telling:
     def __enter__(self) -> Telling:
         try:
             self.begin()
-        except BaseException:
-            self._over.set()
+        except BaseException as error:
+            self.__exit__(type(error), error, error.__traceback__)
             raise
         return self
 
