@@ -151,7 +151,7 @@ class CompiledFunction(Remade, Wrapper):
             result = self.wrapped(*args, **kwargs)
             if isinstance(error, SymbolicIntError):
                 self._learn_from(error)
-            else:
+            elif len(self._learned) == knew:
                 self._give_up(f"tracing it raised {type(error).__name__}: {str(error).splitlines()[0]}")
             return result
         finally:

@@ -21,6 +21,7 @@ from wengert.hooks.items import ERROR_CONTEXTS
 from wengert.hooks.lookups import kept_recording
 from wengert.hooks.standins import (  # noqa: F401 (they register their decisions)
     arrays,
+    cached,
     containers,
     conversions,
     execution,

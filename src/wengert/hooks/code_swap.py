@@ -252,7 +252,7 @@ def _swap_in_functions(value: Any, sees_result: bool) -> None:
     for f in _functions_in(value):
         primitive = primitive_of(f)
         if primitive is not None and not primitive.is_trusted:
-            exchange(f, code_of(f), _dispatching_code(f, _recorder_by_rule))
+            exchange(f, code_of(f), dispatching_code(f, _recorder_by_rule))
         elif (sees_result or original(f.__code__) is None) and _is_instrumentable(f) and not _is_for_numpy_alone(f):
             if may_be_lazy(f) and type(value) is not property:
                 exchange(f, code_of(f), lazy_code(f, _first_call))
@@ -265,7 +265,7 @@ def _swap_in_or_refuse(f: types.FunctionType, sees_result: bool = False) -> None
     try:
         swap_in(f, sees_result)
     except BytecodeError as error:
-        exchange(f, code_of(f), _dispatching_code(f, functools.partial(_refuse_call, error)))
+        exchange(f, code_of(f), dispatching_code(f, functools.partial(_refuse_call, error)))
 
 
 def _first_call(f: types.FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -307,7 +307,7 @@ def _refuse_call(error: BytecodeError, f: types.FunctionType, recording: Recordi
     raise recording.refuse(error)
 
 
-def _dispatching_code(f: types.FunctionType, find: Callable[..., Any]) -> types.CodeType:
+def dispatching_code(f: types.FunctionType, find: Callable[..., Any]) -> types.CodeType:
     """Return code for `f` that calls `find(f, recording)` if something records, else runs the original code."""
     plain, plain_code = copy_function(f), code_of(f)
 

@@ -11,16 +11,16 @@ _CONVERTS_TEXT = opaque_call("Its module reads and writes strings, code or memor
 MODULE_DECISIONS: dict[str, Decision] = {
     **dict.fromkeys(
         (
-            "logging", "warnings", "traceback", "rich", "pdb", "bdb", "typing", "inspect", "dis", "abc", "weakref",
-            "_weakrefset", "linecache", "gc", "faulthandler", "_pytest", "pytest", "pluggy", "coverage",
+            "logging", "warnings", "_py_warnings", "traceback", "rich", "pdb", "bdb", "typing", "inspect", "dis", "abc",
+            "weakref", "_weakrefset", "linecache", "gc", "faulthandler", "_pytest", "pytest", "pluggy", "coverage",
         ),
         _DISPLAYS,
     ),
     **dict.fromkeys(("asyncio", "concurrent", "multiprocessing", "subprocess", "threading"), _STARTS_THREADS),
     **dict.fromkeys(
         (
-            "ast", "codeop", "ctypes", "importlib", "io", "pickle", "re", "sre_compile", "sre_parse", "tempfile",
-            "tokenize",
+            "ast", "codeop", "ctypes", "importlib", "io", "pathlib", "pickle", "re", "sre_compile", "sre_parse",
+            "tempfile", "tokenize",
         ),
         _CONVERTS_TEXT,
     ),

@@ -22,7 +22,7 @@ def check_statics(recording: Recording, bound: Bound, args: tuple[Any, ...], ins
             if _has_derivative(recording, args[place], slot):
                 if place in bound.positions:
                     raise recording.refuse(not_taken(bound.rule, place, args[place]))
-                raise _no_derivative(recording, bound, f"argument {place + 1}")
+                raise _no_derivative(recording, bound, f"argument {place + 1}", slot)
 
 
 def check_keywords(recording: Recording, primitive: Primitive, kwargs: dict[str, Any]) -> None:
@@ -33,7 +33,7 @@ def check_keywords(recording: Recording, primitive: Primitive, kwargs: dict[str,
     for name, value in kwargs.items():
         slot = slots_of(recording, value)
         if slot is not None and _has_derivative(recording, value, slot):
-            raise _no_derivative(recording, primitive, f"argument {name!r}")
+            raise _no_derivative(recording, primitive, f"argument {name!r}", slot)
 
 
 def _has_derivative(recording: Recording, value: Any, slot: Any) -> bool:
@@ -42,8 +42,10 @@ def _has_derivative(recording: Recording, value: Any, slot: Any) -> bool:
     return is_inexact(value) and slot not in recording.inert
 
 
-def _no_derivative(recording: Recording, bound: Bound | Primitive, what: str) -> NoRuleError:
+def _no_derivative(recording: Recording, bound: Bound | Primitive, what: str, slot: Any) -> NoRuleError:
     assert bound.rule is not None
+    if recording.reads is not None:
+        recording.reads.want_constants(slot)
     error = NoRuleError(
         f"{users_line()}: {what} of {bound.name} depends on an input, but its rule ({bound.rule.where}) has no "
         "derivative with respect to it. Pass wg.stop_gradient of it, or write a rule with @wg.rrule."

@@ -39,7 +39,7 @@ def watched_id(thing: Any, reads: Inputs | None, is_library: bool) -> int:
 def watched_hash(thing: Any, reads: Inputs, is_library: bool) -> int:
     """Return `hash(thing)`, a constant for constants; a `__hash__` written in Python is traced."""
     parts = nested_leaves(thing)
-    is_known = all([_has_constant_hash(part, reads) for part in parts]) and not search(reads.recording, parts)
+    is_known = not search(reads.recording, parts) and all([_has_constant_hash(part, reads) for part in parts])
     if type(thing).__hash__ is not None and not is_known and not is_library:
         reads.give_up(f"it calls hash of a {type(thing).__name__}")
     return hash(thing)
@@ -47,10 +47,12 @@ def watched_hash(thing: Any, reads: Inputs, is_library: bool) -> int:
 
 def _has_constant_hash(part: Any, reads: Inputs) -> bool:
     t: Any = type(part)
+    if t is frozenset:
+        return all([_has_constant_hash(item, reads) for item in nested_leaves([*part])])
     if t.__hash__ is object.__hash__ and not issubclass(t, _LASTING):
         _note_address(part, reads, "hash")
         return True
-    return issubclass(t, _CONSTANTS) or (type(t.__hash__) is types.FunctionType and prepare(t))
+    return issubclass(t, (*_CONSTANTS, float, complex)) or (type(t.__hash__) is types.FunctionType and prepare(t))
 
 
 def _note_address(thing: Any, reads: Inputs, name: str) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import enum
 import functools
 import inspect
+import io
 import string
 import sys
 import types
+import typing
 import warnings
 import weakref
 from collections.abc import Callable
@@ -15,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from wengert.compiling.watched.addresses import watched_hash, watched_id
-from wengert.compiling.watched.answers import ANSWERS, watched_answer
-from wengert.compiling.watched.declarations import SIGNATURES, watched_signature
+from wengert.compiling.watched.answers import ANSWERS, PARSERS, watched_answer, watched_parser
+from wengert.compiling.watched.declarations import SIGNATURES, watched_signature, watched_static_attribute
 from wengert.compiling.watched.drawing import GENERATOR_MAKERS, is_draw, watched_draw, watched_generator_maker
 from wengert.compiling.watched.effect_calls import WatchedFilters, is_effect, watched_effect
 from wengert.compiling.watched.outer_reads import Reads, is_abc_method, reads_at, reads_here
@@ -41,15 +44,17 @@ from wengert.compiling.watched.trusted import (
     is_user_function,
     top_package,
 )
-from wengert.compiling.watched.watchable import ATOMS, COMPARED_BY_VALUE, CONSTANT_CALLABLES, nested_leaves
+from wengert.compiling.watched.watchable import ATOMS, COMPARED_BY_VALUE, CONSTANT_CALLABLES, SELECTORS, nested_leaves
 from wengert.errors import NotNativeError
 from wengert.hooks.calls import resolve
 from wengert.hooks.classes import as_traced
 from wengert.hooks.decide import decide
 from wengert.hooks.policy import Kind
+from wengert.hooks.standins.cached import are_constants, holds_result
 from wengert.hooks.standins.compiled import is_of_numba, is_pure
+from wengert.hooks.standins.standard import getter_in_python
 from wengert.recording.primitives import primitive_of
-from wengert.recording.recording import STATE
+from wengert.recording.recording import STATE, silent
 from wengert.recording.slots import holds_traced, slot_of
 from wengert.recording.swapped_code import is_born
 from wengert.rulebook.registry import rules
@@ -58,6 +63,7 @@ from wengert.values.identity_set import Functions
 from wengert.values.kernel_cache import has_compiler
 from wengert.values.names import home_of
 from wengert.values.sites import Site
+from wengert.values.views import owner_of
 
 
 def watch_resolve(f: Any, site: Site | None = None) -> Any:
@@ -106,18 +112,26 @@ def _replacement_of(f: Any, reads: Reads) -> Any:
         return functools.partial(WatchedFilters, reads) if f is warnings.catch_warnings else watched_effect(f, reads)
     if type(f) is types.FunctionType and f in SIGNATURES and not _is_inside_library():
         return watched_signature(f, reads)
+    if type(f) is types.FunctionType and f is inspect.getattr_static and not _is_inside_library():
+        return watched_static_attribute(reads)
     if f is hash:
         return functools.partial(watched_hash, reads=reads, is_library=_is_inside_library())
     if type(f) in _WITH_NAMES and f in ANSWERS:
         return watched_answer(f, reads)
+    if type(f) in (types.FunctionType, type) and f in PARSERS:
+        return watched_parser(f, reads)
     if f is weakref.ref:
         return _watched_reference(reads)
+    if type(f) in SELECTORS:
+        return getter_in_python(f)
     if type(f) is functools._lru_cache_wrapper:
         return _watched_cached(f, reads)
     if type(f) is types.MethodType and type(f.__func__) is functools._lru_cache_wrapper:
         return functools.partial(_watched_cached(f.__func__, reads), f.__self__)
     if is_of_numba(f):
         return _watched_compiled(f, reads)
+    if f is np.may_share_memory or f is np.shares_memory:
+        return _watched_sharing(f, reads)
     if is_draw(f):
         return watched_draw(f, reads)
     if type(f) is types.MethodWrapperType and f == object.__getattribute__.__get__(f.__self__):
@@ -158,10 +172,23 @@ def _watched_reference(reads: Reads) -> Callable[..., Any]:
 
 
 def _watched_cached(f: Any, reads: Reads) -> Callable[..., Any]:
-    """Return the replacement of a function with a cache: give up if it has effects, which the cache would leave out."""
-    resolved = resolve(f, STATE.site)
+    """Return the replacement of a function with a cache: a guard asks for what the user's cache holds.
+
+    If it holds nothing yet, this trace puts it there, and the next is kept. Give up if a function whose cache is that
+    of the trace has effects, which the cache would leave out.
+    """
+    resolved, wrapped = resolve(f, STATE.site), f.__wrapped__
 
     def call(*args: Any, **kwargs: Any) -> Any:
+        if is_user_function(wrapped) and not is_born(wrapped) and are_constants((*args, *kwargs.values())):
+            expressions = [_constant_expression(a, reads) for a in (*args, *kwargs.values())]
+            words = [*[""] * len(args), *[f"{name}=" for name in kwargs]]
+            if all(expressions) and holds_result(f, args, kwargs):
+                question = ", ".join([word + expression for word, expression in zip(words, expressions, strict=True)])
+                return reads.read(f(*args, **kwargs), f"{reads.pin(f)}({question})")
+            if all(expressions) and f.cache_parameters()["maxsize"] != 0:
+                reads.effects.learned.waits_for_cache()
+                reads.give_up(f"it calls {wrapped.__qualname__}, whose cache is empty", may_retry=True)
         before = reads.effects.count
         found = resolved(*args, **kwargs)
         if reads.effects.count > before:
@@ -172,6 +199,29 @@ def _watched_cached(f: Any, reads: Reads) -> Callable[..., Any]:
         return found
 
     return call
+
+
+def _watched_sharing(f: Any, reads: Reads) -> Callable[..., bool]:
+    """Return the replacement of `np.may_share_memory`: two arrays from outside may share it in this call alone."""
+
+    def call(a: Any, b: Any, *args: Any, **kwargs: Any) -> bool:
+        owners = [owner_of(array) if type(array) is np.ndarray else None for array in (a, b)]
+        inputs = reads.effects.arrays.outer
+        are_outer = [owner is None or id(owner) in inputs or reads.is_compared_array(owner) for owner in owners]
+        is_one_input = owners[0] is owners[1] and id(owners[0]) in inputs
+        if all(are_outer) and a is not b and not is_one_input:
+            reads.give_up("it asks whether two arrays from outside share memory")
+        with silent():
+            return bool(f(a, b, *args, **kwargs))
+
+    return call
+
+
+def _constant_expression(a: Any, reads: Reads) -> str:
+    """Return the expression of a constant argument in a guard; empty if there is none."""
+    if type(a) in ATOMS:
+        return reads.constant(a)
+    return reads.accessor_of(a) or (reads.pin(a) if issubclass(type(a), (type, enum.Enum)) else "")
 
 
 def _watched_compiled(f: Any, reads: Reads) -> Callable[..., Any]:
@@ -347,6 +397,8 @@ def _refused_call(f: Any, inside: bool = False) -> str | None:
         return _refused_call(f.__wrapped__, inside)
     if t is weakref.ref:
         return None  # those from outside cannot be read
+    if t is typing.NewType or f is io.BytesIO or _reads_constant(f):
+        return None
     if not issubclass(t, type) and _calls_python(t):
         return None  # its `__call__` is entered
     name, home = getattr(f, "__name__", t.__name__), _module_of_callable(f)
@@ -363,6 +415,14 @@ def _refused_call(f: Any, inside: bool = False) -> str | None:
     if (top_package(home) not in trusted and not is_known_extension(home)) or _has_side_effects(name, inside):
         return f"it calls {home + '.' if home else ''}{name}, which may have side effects or hidden inputs"
     return None
+
+
+def _reads_constant(f: Any) -> bool:
+    """Whether a callable is a method that reads the bases of a class, or bytes in memory: none comes from outside."""
+    owner = f.__self__ if type(f) is types.BuiltinFunctionType else None
+    if type(owner) is io.BytesIO:
+        return f.__name__ in ("read", "readline", "readlines", "getvalue", "tell", "seek", "close")
+    return isinstance(owner, type) and f.__name__ == "mro"
 
 
 def _has_rule_of_ours(f: Any) -> bool:
@@ -436,7 +496,7 @@ _SOLVERS = ("scipy.optimize", "scipy.integrate", "scipy.differentiate")
 _RANDOM_MODULES = ("numpy.random", "scipy.stats._qmc")
 _WITH_SIDE_EFFECTS = {
     "open", "input", "print", "exec", "eval", "compile", "globals", "locals", "dir", "id", "hash", "breakpoint",
-    "__import__", "attrgetter", "methodcaller", "load", "save", "savez", "savez_compressed",
+    "__import__", "load", "save", "savez", "savez_compressed",
     "savetxt", "loadtxt", "genfromtxt", "fromfile", "tofile", "dump", "dumps", "fromregex", "memmap", "open_memmap",
     "seterr", "geterr", "setbufsize", "getbufsize", "seterrcall", "geterrcall", "set_printoptions", "get_printoptions",
     "printoptions", "dispatch", "__getattribute__", "__setstate__", "__dir__", "__subclasses__", "shares_memory",

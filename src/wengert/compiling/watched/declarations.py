@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from wengert.compiling.watched.outer_reads import Reads
+from wengert.compiling.watched.trusted import belongs_to_user
 from wengert.compiling.watched.watchable import CONSTANT_CALLABLES, lookup_with_owner
 from wengert.recording.recording import silent
 from wengert.recording.swapped_code import is_born
@@ -16,6 +17,31 @@ from wengert.values.identity_set import Functions
 
 SIGNATURES = Functions(inspect.signature, inspect.getfullargspec)
 """Functions that return how a callable is declared."""
+
+
+def watched_static_attribute(reads: Reads) -> Callable[..., Any]:
+    """Return the replacement of `inspect.getattr_static`, which looks for an attribute and runs no descriptor."""
+
+    def call(obj: Any, attr: str, *default: Any) -> Any:
+        held = lookup_with_owner(obj if isinstance(obj, type) else type(obj), attr)
+        with silent():
+            try:
+                found = inspect.getattr_static(obj, attr, *default)
+            except AttributeError as error:
+                reads.guard_absence(obj, attr)
+                reads.guarded_errors[id(error)] = error
+                raise
+        if default and found is default[0]:
+            reads.guard_absence(obj, attr)
+        elif found is not held[0]:
+            reads.give_up("it calls inspect.getattr_static of an attribute that its object or metaclass holds")
+        elif belongs_to_user(held[1]):
+            reads.guard_is(f"{reads.namespace(held[1])}[{attr!r}]", found)
+            if not isinstance(obj, type):
+                reads.guard_absence(obj, attr)
+        return found
+
+    return call
 
 
 def watched_signature(ask: Callable[..., Any], reads: Reads) -> Callable[..., Any]:

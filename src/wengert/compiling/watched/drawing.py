@@ -161,7 +161,7 @@ def watched_generator_maker(make: Callable[..., Any], reads: Reads) -> Callable[
         if [type(seed) for seed in (*args, *kwargs.values())] == [int]:
             reads.seeded_generators[id(made)] = made
         elif not any(made is seed for seed in args):
-            reads.give_up("it creates a random generator without a seed")
+            reads.effects.watch_generator(made)  # until it draws, nobody sees its state
         return made
 
     return call

@@ -26,6 +26,10 @@ from wengert.values.frames import is_ours
 from wengert.values.identity_set import Functions
 
 _LOGGED = ("debug", "info", "warning", "error", "critical", "exception", "log")
+_OF_TYPES = (
+    np.exceptions.ComplexWarning, np.exceptions.VisibleDeprecationWarning, DeprecationWarning, FutureWarning,
+)  # fmt: skip
+"""Categories of warnings that NumPy gives by the types of arguments, which guards check."""
 _FILTERING = Functions(warnings.simplefilter, warnings.filterwarnings, warnings.resetwarnings)
 _EFFECTS = Functions(
     print,
@@ -50,7 +54,8 @@ def watched_effect(f: Any, reads: Reads) -> Callable[..., None]:
         at = functools.reduce(_calling, frames if f is warnings.warn else frames[:1], None)
         if f in _FILTERING:
             reads.effects.filters_warnings = True
-            if "error" in (*args, *kwargs.values()):
+            filtered = (*args, *kwargs.values())
+            if "error" in filtered and not any([kind in filtered for kind in _OF_TYPES]):
                 reads.give_up("it turns warnings into errors. Do so around the call")
         if reads.obstacle is None:
             _note_call(f, at, args, kwargs, reads)

@@ -30,14 +30,20 @@ class Place(NamedTuple):
     accessor: str
 
 
+MOST_WAITS = 10
+"""How many traces of a function are made anew, at most, because its caches were empty."""
+
+
 class Learned:
     """The findings of earlier traces of a function: how the next one reads values from outside."""
 
     def __init__(self) -> None:
         self.counted: set[str] = set()  # the integers, and arrays of them, that are inputs since they often change
         self.grown: set[str] = set()  # the lists that the function only appends to
+        self.constants: set[str] = set()  # the numbers that rules take as constants only
         self.changes: Counter[str] = Counter()  # how often an integer had another value than in all traces
         self.may_count = True
+        self.waits = 0  # how many traces have filled a cache of the function
 
     def note_changes(self, integers: set[str]) -> None:
         """Note the integers that have another value than in an earlier trace; those that changed twice are inputs."""
@@ -50,8 +56,12 @@ class Learned:
         self.counted.clear()
         self.may_count = False
 
+    def waits_for_cache(self) -> None:
+        """Note that a trace fills a cache, which the next one reads."""
+        self.waits = min(self.waits + 1, MOST_WAITS)
+
     def __len__(self) -> int:
-        return len(self.counted) + len(self.grown)
+        return len(self.counted) + len(self.grown) + len(self.constants) + self.waits
 
 
 def state_of(rng: Any) -> Any:

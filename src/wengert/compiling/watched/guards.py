@@ -9,6 +9,7 @@ from __future__ import annotations
 import abc
 import collections
 import functools
+import gc
 import itertools
 import re
 import types
@@ -197,6 +198,18 @@ class Guards:
         """Guard that a thing of the trace is distinct from all others that are asked about."""
         if issubclass(type(thing), MUTABLE) or is_nan(thing):
             self._asked[id(thing)] = thing
+
+    def is_plain(self, value: Any) -> bool:
+        """Whether the trace is given up, and nothing in a value was made for it: the program may keep the value."""
+        todo, seen = [value], set[int]()
+        while todo and self.obstacle is not None:
+            part = todo.pop()
+            if id(part) in self.originals:
+                return False
+            if id(part) not in seen and not issubclass(type(part), (type, types.ModuleType, types.FunctionType)):
+                seen.add(id(part))
+                todo += gc.get_referents(part)
+        return not todo
 
     def original_of(self, thing: Any) -> Any:
         """Return the original of an object that was made for the trace, or the thing itself."""

@@ -39,11 +39,14 @@ from wengert.compiling.watched.watchable import (
     has_only_attributes,
     has_readable_state,
     hides_python_function,
+    is_constant_selector,
     is_descriptor_of_user,
     is_of_extension,
+    is_same_value,
     is_struct_sequence,
     is_unbound,
     may_have_copies,
+    nested_leaves,
     walked,
 )
 from wengert.hooks.code_swap import prepare
@@ -102,6 +105,9 @@ class Inputs(Guards):
         if (base := built_in_base(t)) is not None:
             self._read_instance(value, accessor, t)
             self.held.append(read_held(self, value, accessor, base))
+            return value
+        if self.describe(accessor) in self.effects.learned.constants and has_readable_state(value):
+            self.add_guard(f"{self.pin(is_same_value)}({accessor}, {self.pin(value)})")
             return value
         if t is float or is_inexact(value):
             return self._read_number(value, accessor)
@@ -162,6 +168,20 @@ class Inputs(Guards):
         if type(value) is np.ndarray or is_nan(value):
             self.shared[id(value)] = value, made, accessor
         return self.note_made(made, value)
+
+    def want_constants(self, slot: Any) -> None:
+        """Have the next trace read the numbers on which a variable depends as constants, unless they are arguments."""
+        accessors = {SHADOW[id(outer.traced)]: accessor for accessor, outer in self.inputs.items()}
+        found, todo = set(), {slot} if type(slot) is int else {*slot} - {None}
+        while todo:
+            at = todo.pop()
+            entry: Any = self.recording.entries[at]
+            if entry[0] is INPUT:
+                found.add(accessors.get(at, "a"))
+            else:
+                todo |= {part for part in nested_leaves(entry[2]) if type(part) is int}
+        if not any([name.startswith(("a", "d")) or type(self.inputs[name].original) is np.ndarray for name in found]):
+            self.effects.learned.constants.update(map(self.describe, found))
 
     def _read_counter(self, value: int, accessor: str) -> Any:
         """Return the symbolic integer of an integer that changes at each call."""
@@ -250,7 +270,7 @@ class Inputs(Guards):
         elif t is types.MethodType:
             self.add_guard(f"type({accessor}) is {self.pin(t)} and {accessor}.__func__ is {self.pin(value.__func__)}")
             self.read(value.__self__, f"{accessor}.__self__")
-        elif is_of_numba(value):
+        elif is_of_numba(value) or is_constant_selector(value):
             self.guard_is(accessor, value)
         elif issubclass(t, Wrapper):
             self.guard_is(accessor, value)

@@ -189,7 +189,9 @@ class Reads(Inputs):
             self.add_guard(f"not {accessor}.__dict__")
         elif name == "__code__":
             self.guard_is(f"{accessor}.__code__", code_of(f))
-        elif name in ("__annotations__", "__annotate__", "__type_params__"):
+        elif name == "__annotations__":
+            return self.read(value, f"{accessor}.{name}")
+        elif name in ("__annotate__", "__type_params__"):
             self.guard_is(f"{accessor}.{name}", value)
         elif name in ("__name__", "__qualname__", "__module__", "__doc__") and type(value) in ATOMS:
             self.guard_value(value, f"{accessor}.{name}")
@@ -251,12 +253,13 @@ class Reads(Inputs):
             return value
         if issubclass(type(cls), enum.EnumType) and _is_enum_internal(self, cls, name, value):
             return value
-        if name in ("__mro__", "__bases__", "__base__"):
-            prepare(cls)  # the guards of a class hold its bases
-            return value
         raw, owner = self._raw_of_class(cls, name)
-        if owner is None and name in ("__name__", "__qualname__", "__module__"):
-            return self.read(value, f"{self.pin(cls)}.{name}")
+        if lookup_with_owner(type(cls), name)[1] is type and (owner is None or name != "mro"):
+            if name in ("__mro__", "__bases__", "__base__", "mro"):
+                prepare(cls)  # the guards of a class hold its bases
+                return value
+            if name in ("__name__", "__qualname__", "__module__"):
+                return self.read(value, f"{self.pin(cls)}.{name}")
         is_traced = owner is not None or (belongs_to_user(type(cls)) and hasattr(type(cls), "__getattr__"))
         asking: Any = type(cls).__getattribute__
         if not is_traced or asking is not type.__getattribute__:
@@ -339,7 +342,9 @@ class Reads(Inputs):
             for base in obj.__mro__:
                 if belongs_to_user(base):
                     self.add_guard(f"{name!r} not in {self.namespace(base)}")
-        elif (t is types.FunctionType and not is_born(obj)) or issubclass(t, _WITH_ATTRIBUTES):
+        elif t is types.FunctionType and not is_born(obj):
+            self.add_guard(f"{name!r} not in {self.pin(obj)}.__dict__")
+        elif issubclass(t, _WITH_ATTRIBUTES):
             self.give_up(f"it looks for the missing attribute .{name} of a {t.__name__}")
 
     def guard_caught(self, error: Any) -> None:

@@ -29,6 +29,7 @@ from wengert.hooks.calls import resolve
 from wengert.hooks.code_swap import HOOKS
 from wengert.recording.recording import STATE
 from wengert.recording.swapped_code import is_born
+from wengert.values.frames import user_frame
 from wengert.values.identity_set import Functions
 from wengert.values.sites import Site
 
@@ -174,8 +175,9 @@ def _read_attribute(obj: Any, name: str, value: Any, site: Site | None) -> Any:
     if name == "__dict__" and not issubclass(type(obj), (type, types.FunctionType)):
         reads.read_all_attributes(obj)
         return value
-    is_of_class = issubclass(t, type) and name in ("__mro__", "__bases__", "__base__")
-    if name in _INTROSPECTION and not is_of_class and not is_own_or_library_code(_asking_frame(2)):
+    is_guarded = issubclass(t, type) and name in ("__mro__", "__bases__", "__base__")
+    is_guarded |= issubclass(t, (types.FunctionType, types.MethodType)) and name == "__annotations__"
+    if name in _INTROSPECTION and not is_guarded and not is_own_or_library_code(_asking_frame(2)):
         reads.give_up(f"it reads .{name}, which bypasses the guards")
         return value
     if t is types.MethodType and name not in ("__func__", "__self__"):
@@ -252,8 +254,11 @@ def watch_write(obj: Any, name: str, site: Site | None, is_plain: bool = False) 
         return
     t, known = type(obj), reads.accessor_of(obj)
     is_shared = issubclass(t, (type, types.ModuleType, types.FunctionType))
-    if t is types.FunctionType and not is_library_namespace(obj.__globals__):
-        known, is_shared = reads.pin(obj), not can_set(obj, name)
+    if t is types.FunctionType:
+        if is_library_namespace(obj.__globals__):
+            is_shared = not _is_written_by_library()  # a library writes to functions that it makes
+        else:
+            known, is_shared = reads.pin(obj), not can_set(obj, name)
     if known and not is_shared and name:
         raw, _ = lookup_with_owner(t, name)
         if not is_plain and (_defines_writing(t) or type(raw) is property or is_descriptor_of_user(raw)):
@@ -266,6 +271,14 @@ def watch_write(obj: Any, name: str, site: Site | None, is_plain: bool = False) 
     if is_shared or id(obj) in reads.known_objects or id(obj) in reads.flags:
         attribute = f"the attribute .{name}" if name else "an attribute"
         give_up_at(f"it sets {attribute} of an object from outside the function", site, may_retry=True)
+
+
+def _is_written_by_library() -> bool:
+    """Whether a library sets an attribute, itself or by `functools.update_wrapper`."""
+    frame = user_frame(sys._getframe())
+    while frame is not None and frame.f_globals is vars(functools):
+        frame = frame.f_back
+    return frame is not None and is_library_namespace(frame.f_globals)
 
 
 def _defines_writing(t: Any) -> bool:

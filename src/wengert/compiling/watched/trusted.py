@@ -26,8 +26,9 @@ TRUSTED_LIBRARIES = {
 }  # fmt: skip
 """Packages and modules whose state counts as constant."""
 LIBRARY_ONLY = {
-    "inspect", "warnings", "_warnings", "contextvars", "_contextvars", "threading", "_thread", "weakref", "_weakref",
-    "_weakrefset", "copyreg", "sre_compile", "keyword", "reprlib", "sys", "ast", "_ast_unparse", "annotationlib",
+    "inspect", "warnings", "_warnings", "_py_warnings", "contextvars", "_contextvars", "threading", "_thread",
+    "weakref", "_weakref", "_weakrefset", "copyreg", "sre_compile", "keyword", "reprlib", "sys", "ast", "_ast_unparse",
+    "annotationlib",
 }  # fmt: skip
 """Modules of the standard library that these may call, but user code may not; its reads of their state are guarded."""
 LIBRARY_MODULES = TRUSTED_LIBRARIES | LIBRARY_ONLY

@@ -8,6 +8,7 @@ import enum
 import functools
 import io
 import logging
+import operator
 import threading
 import types
 from collections.abc import Iterator
@@ -34,6 +35,7 @@ OUTLETS = (io.TextIOBase, logging.Logger)
 """Classes of objects to which calls such as `print` write."""
 _HARMLESS_DESCRIPTORS = (
     *CONSTANT_CALLABLES, types.FunctionType, types.MemberDescriptorType, types.NoneType, Transformed,
+    functools._lru_cache_wrapper,
     type(vars(collections.namedtuple("_", "item"))["item"]),
 )  # fmt: skip
 """Types of descriptors that read no hidden state. NoneType is that of a name which only `__getattr__` finds."""
@@ -47,6 +49,17 @@ _OF_EXTENSIONS = {"cython_function_or_method", "fused_cython_function", "nb_func
 def is_of_extension(t: type) -> bool:
     """Whether a class is that of functions which Cython or nanobind compiled."""
     return t.__name__ in _OF_EXTENSIONS
+
+
+SELECTORS = (operator.attrgetter, operator.itemgetter, operator.methodcaller)
+
+
+def is_constant_selector(value: Any) -> bool:
+    """Whether a value is an `attrgetter`, `itemgetter` or `methodcaller` of names and numbers only."""
+    if type(value) not in SELECTORS:
+        return False
+    make, parts, *_ = value.__reduce__()
+    return make is type(value) and all([type(part) in (*ATOMS, float) for part in parts])
 
 
 def is_descriptor_of_user(raw: Any) -> bool:

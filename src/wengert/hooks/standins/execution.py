@@ -1,4 +1,4 @@
-"""`eval` and `exec`, whose code is rewritten and runs in the namespaces of the calling frame, and `breakpoint`."""
+"""`eval` and `exec`, whose code is rewritten and runs in the namespaces of the calling frame, `breakpoint`, errors."""
 
 from __future__ import annotations
 import __future__
@@ -14,8 +14,10 @@ from typing import Any
 from wengert.hooks.code_swap import twin_of
 from wengert.hooks.policy import declare_native, stand_in_for
 from wengert.hooks.rule_errors import no_rule_error
+from wengert.recording.decisions import decided
 from wengert.recording.recording import STATE
 from wengert.values.frames import get_frame
+from wengert.values.functional import raises
 
 INHERITED = functools.reduce(
     operator.or_, [getattr(__future__, name).compiler_flag for name in __future__.all_feature_names]
@@ -57,3 +59,16 @@ def _namespaces(frame: types.FrameType, globals: Any = None, locals: Any = None)
         optimized = frame.f_code.co_flags & inspect.CO_OPTIMIZED
         locals = locals if locals is not None else dict(frame.f_locals) if optimized else frame.f_locals
     return globals, locals
+
+
+@stand_in_for(raises, made=True)
+def _raising(f: Any) -> Callable[..., Any]:
+    """The stand-in of a question of a tape that is played, whether a call raises: a tape of the play asks it, too."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        outcome, recording = f(*args, **kwargs), STATE.recording
+        if recording is not None and recording.keep:
+            decided(recording, f, args, outcome, kwargs)
+        return outcome
+
+    return call

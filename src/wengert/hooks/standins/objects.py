@@ -6,6 +6,7 @@ import contextvars
 import functools
 import queue
 import types
+import typing
 from typing import Any
 
 from wengert.hooks.classes import REDUCED_BY, as_traced
@@ -22,7 +23,6 @@ from wengert.hooks.policy import (
 from wengert.hooks.search import FROZEN
 from wengert.recording.recording import STATE
 from wengert.recording.session import run_outside_turn
-from wengert.recording.shadow import SHADOW
 
 
 @decides_methods_of(BaseException)
@@ -90,55 +90,9 @@ def _run_in_context(f: Any) -> Any:
     return lambda callable, /, *args, **kwargs: f(as_traced(callable), *args, **kwargs)
 
 
-@decides_type(functools._lru_cache_wrapper)
-def _of_cached(f: Any) -> Decision:
-    return stand_in_call("Each trace has its own cache: an equal float from before is another variable.", _cached)
-
-
-def _cached(f: Any) -> Any:
-    """The stand-in of a function with `functools.lru_cache`, with a cache of its own in each recording."""
-    limits = f.cache_parameters()
-    size, typed = limits["maxsize"], limits["typed"]
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        recording = STATE.recording
-        if recording is None:
-            return f(*args, **kwargs)
-        memo = recording.caches.setdefault(f, {})
-        words = {name: _identity(a) for name, a in kwargs.items()}
-        key = functools._make_key(tuple([_identity(a) for a in args]), words, typed)
-        if key in memo:
-            found = memo[key] = memo.pop(key)  # the last used is the last to go
-            return found[1]
-        value = as_traced(f.__wrapped__)(*args, **kwargs)
-        if size != 0:
-            memo[key] = (*args, *kwargs.values()), value
-            if size is not None and len(memo) > size:
-                del memo[next(iter(memo))]
-        return value
-
-    return call
-
-
-def _identity(a: Any) -> Any:
-    """The key of an argument of a cached function: of a traced value its identity, of any other the value."""
-    if type(a) is tuple:
-        return tuple([_identity(part) for part in a])
-    return ("traced", id(a)) if id(a) in SHADOW else a
-
-
-@decides_methods_of(functools._lru_cache_wrapper)
-def _of_cache(f: Any, t: type, name: str) -> Decision | None:
-    return stand_in_call("It clears the cache of this trace, too.", _clearing) if name == "cache_clear" else None
-
-
-def _clearing(f: Any) -> Any:
-    def clear() -> None:
-        if STATE.recording is not None:
-            STATE.recording.caches.pop(f.__self__, None)
-        f()
-
-    return clear
+@decides_type(typing.NewType)
+def _of_new_type(f: Any) -> Decision:
+    return stand_in_call("It returns its argument.", lambda f: lambda value, /: value)
 
 
 def _condition(a: Any) -> Any:

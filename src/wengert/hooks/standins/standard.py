@@ -49,10 +49,11 @@ OPERATOR = _in_python(operator, "_operator")
 
 @decides_type(operator.itemgetter, operator.attrgetter, operator.methodcaller)
 def _of_getter(f: Any) -> Decision:
-    return stand_in_call("It reads a part of its argument, which is recorded.", _getter_in_python)
+    return stand_in_call("It reads a part of its argument, which is recorded.", getter_in_python)
 
 
-def _getter_in_python(f: Any) -> Any:
+def getter_in_python(f: Any) -> Any:
+    """Rebuild an `itemgetter`, `attrgetter` or `methodcaller` in Python."""
     made: Any = f.__reduce__()
     how, given = made[0], made[1]
     if not isinstance(how, type):  # a method caller with words
