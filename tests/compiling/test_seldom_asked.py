@@ -28,10 +28,12 @@ b.c = np.array([1.0, 2.0])
 Kind, Scale = typing.NewType("Kind", int), typing.NewType("Scale", float)
 by_names, by_item, by_method = operator.attrgetter("k", "inner.c"), operator.itemgetter(1), operator.methodcaller("m")
 u, w, n = np.arange(3.0), np.arange(3.0), np.arange(3)
+source = io.StringIO("u")
 class Dice:
   def __init__(self): self.rng, self.size = np.random.default_rng(), 2.0
 def of_cache(n): return n * scale
 scale = 1.5
+names = {"k": 3.0, "f": lambda z: z * scale}
 class Model:
   t = 2.0
   @functools.lru_cache(maxsize=None)
@@ -75,6 +77,17 @@ CASES: dict[str, tuple[str, ...]] = {
     ),
     "model.power(3) + Model.half(3)": ("model.t = 3.0", "Model.power.cache_clear()", "Model.half = lambda k: 5.0"),
     "model.power(k=3)": ("model.t = 3.0", "Model.power.cache_clear()", "Model.power = lambda self, k: 4.0"),
+    "len(dir(b)) + 0.1 * ('m' in dir(a))": ("b.more = 1", "B.other = 2", "A.third = 3", "del A.m"),
+    "len(dir(B))": ("B.other = 2", "A.third = 3", "B.__dir__ = lambda self: []"),
+    "len(dir(Dice()))": ("Dice.more = 1", "Dice.__dir__ = lambda self: ['a']"),
+    "eval(text, {'u': 1.5, 'v': 2.0})": ("text = 'u'", "text = 'abs(-v)'", "text = '(lambda: u)()'", "text = 'w'"),
+    "eval('k * f(2.0)', names)": ("names['k'] = 4.0", "names['f'] = lambda z: z", "scale = 7.0", "del names['k']"),
+    "eval(compile('abs(k)', '<text>', 'eval'), names)": ("names['abs'] = lambda z: 5.0", "names = {'k': -2.0}"),
+    "eval('k + w', names, {'w': 2.0})": ("names['k'] = 4.0", "names.clear()"),
+    "len([*ast.walk(ast.parse(text))])": ("text = 'u'",),
+    "len([*tokenize.generate_tokens(io.StringIO(text).readline)])": ("text = 'u'",),
+    "float(hash((np.int64(2), scale, 'a')) == hash((np.int64(2), scale, 'a')))": ("scale = -0.0", "scale = 2.5"),
+    "str(pathlib.Path('a') / text).count('u')": ("text = 'uu'",),
     "of_cache(2)": ("scale = 2.0", "of_cache.cache_clear()", "scale = 3.0", "of_cache = lambda n: 5.0"),
 }  # fmt: skip
 
@@ -88,7 +101,7 @@ def test_what_they_ask_is_asked_again(body: str) -> None:
 def test_they_are_compiled(body: str) -> None:
     space, _ = spaces_of(f"{HEAD}\ndef f(x): return np.sum(x * x) * ({body})\n")
     compiled = wg.compile(space["f"], quiet=True)
-    compiled(np.ones(2))
+    compiled(np.ones(2)), compiled(np.ones(2))
     assert "uncompiled" not in compiled.explain(), compiled.explain()
 
 
@@ -102,13 +115,19 @@ def test_they_are_compiled(body: str) -> None:
         ("np.shares_memory(u, w)", "two arrays from outside share memory"),
         ("np.shares_memory(n, n[1:])", "two arrays from outside share memory"),
         ("ast.literal_eval(str(float(x[0])))", "other arguments than constant texts"),
+        ("eval('x[0]')", "without dictionaries of names"),
+        ("eval('k', None, names)", "without dictionaries of names"),
+        ("eval(f'{float(x[0])}', {})", "eval has no rule"),
+        ("len([*tokenize.generate_tokens(source.readline)])", "other arguments than constant texts"),
+        ("len(io.StringIO(f'{x}').read())", "StringIO has no rule"),
+        ("len(dir())", "it calls dir without an object"),
         ("inspect.getattr_static(a, 'q')", "that its object or metaclass holds"),
     ],
 )
 def test_what_may_change_unseen_runs_uncompiled(body: str, reason: str) -> None:
     space, _ = spaces_of(f"{HEAD}\ndef f(x): return np.sum(x * x) * ({body})\n")
     compiled = wg.compile(space["f"], quiet=True)
-    compiled(np.ones(2))
+    compiled(np.ones(2)), compiled(np.ones(2))
     assert reason in compiled.explain(), compiled.explain()
 
 

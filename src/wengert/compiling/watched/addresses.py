@@ -16,10 +16,12 @@ from wengert.hooks.calls import resolve
 from wengert.hooks.code_swap import prepare
 from wengert.hooks.search import search
 from wengert.recording.recording import STATE
+from wengert.recording.slots import slot_of
 
 _LASTING = (type, types.FunctionType, types.ModuleType, types.NoneType, *CONSTANT_CALLABLES)
 """Types of objects that are the same in each call for which the code serves."""
-_CONSTANTS = (*ATOMS, *_LASTING)
+_CONSTANTS = (*ATOMS, *_LASTING, float, complex, np.generic)
+_NUMBERS_AND_TEXTS = (int, float, complex, np.generic, str, bytes, frozenset)
 
 
 def watched_id(thing: Any, reads: Inputs | None, is_library: bool) -> int:
@@ -39,9 +41,13 @@ def watched_id(thing: Any, reads: Inputs | None, is_library: bool) -> int:
 def watched_hash(thing: Any, reads: Inputs, is_library: bool) -> int:
     """Return `hash(thing)`, a constant for constants; a `__hash__` written in Python is traced."""
     parts = nested_leaves(thing)
-    is_known = not search(reads.recording, parts) and all([_has_constant_hash(part, reads) for part in parts])
+    numbers = [part for part in parts if issubclass(type(part), _NUMBERS_AND_TEXTS)]
+    is_known = not search(reads.recording, numbers) and all([_has_constant_hash(part, reads) for part in parts])
     if type(thing).__hash__ is not None and not is_known and not is_library:
-        reads.give_up(f"it calls hash of a {type(thing).__name__}")
+        slots = [slot_of(reads.recording, part) for part in numbers]
+        for slot in {*slots} - {None}:
+            reads.want_constants(slot)
+        reads.give_up(f"it calls hash of a {type(thing).__name__}", may_retry=True)
     return hash(thing)
 
 
@@ -52,7 +58,7 @@ def _has_constant_hash(part: Any, reads: Inputs) -> bool:
     if t.__hash__ is object.__hash__ and not issubclass(t, _LASTING):
         _note_address(part, reads, "hash")
         return True
-    return issubclass(t, (*_CONSTANTS, float, complex)) or (type(t.__hash__) is types.FunctionType and prepare(t))
+    return issubclass(t, _CONSTANTS) or (type(t.__hash__) is types.FunctionType and prepare(t))
 
 
 def _note_address(thing: Any, reads: Inputs, name: str) -> None:

@@ -1,25 +1,17 @@
-"""Calls that ask for an object by its name or for a fact about the process, and change nothing: guards ask again.
-
-What parses a constant text returns a constant.
-"""
+"""Calls that ask for an object by its name or for a fact about the process, and change nothing: guards ask again."""
 
 from __future__ import annotations
 
 import _thread
-import ast
 import importlib.util
-import io
 import logging
 import os
-import pathlib
-import tokenize
 from collections.abc import Callable
 from importlib.machinery import ModuleSpec
 from typing import Any
 
 from wengert.compiling.watched.outer_reads import Reads
 from wengert.compiling.watched.read_hooks import guard_modules
-from wengert.compiling.watched.watchable import ATOMS
 from wengert.hooks.search import search
 from wengert.recording.recording import silent
 from wengert.values.identity_set import Functions
@@ -61,25 +53,3 @@ def watched_answer(f: Any, reads: Reads) -> Callable[..., Any]:
 def _full_name(name: str, package: str | None = None) -> str:
     """Return the name without leading dots of a module that `import_module` looks up."""
     return importlib.util.resolve_name(name, package)
-
-
-PARSERS = Functions(
-    ast.parse, ast.literal_eval, tokenize.tokenize, tokenize.generate_tokens,
-    pathlib.Path, pathlib.PurePath, pathlib.PosixPath, pathlib.PurePosixPath, pathlib.PureWindowsPath,
-)  # fmt: skip
-"""Functions and classes that are called with texts, and read nothing else."""
-
-
-def watched_parser(f: Any, reads: Reads) -> Callable[..., Any]:
-    """Return the replacement of a function that takes a text apart: what it returns is made from constants."""
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        parts = [getattr(part, "__self__", part) for part in (*args, *kwargs.values())]
-        with silent():
-            found = f(*args, **kwargs)
-        is_constant = all([issubclass(type(part), (*ATOMS, io.BytesIO, pathlib.PurePath)) for part in parts])
-        if not is_constant or search(reads.recording, parts):
-            reads.give_up(f"it calls {f.__qualname__} with other arguments than constant texts")
-        return found
-
-    return call

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from wengert.compiling.watched.addresses import watched_hash, watched_id
-from wengert.compiling.watched.answers import ANSWERS, PARSERS, watched_answer, watched_parser
+from wengert.compiling.watched.answers import ANSWERS, watched_answer
 from wengert.compiling.watched.declarations import SIGNATURES, watched_signature, watched_static_attribute
 from wengert.compiling.watched.drawing import GENERATOR_MAKERS, is_draw, watched_draw, watched_generator_maker
 from wengert.compiling.watched.effect_calls import WatchedFilters, is_effect, watched_effect
@@ -31,12 +31,14 @@ from wengert.compiling.watched.read_hooks import (
     watch_write,
     watched_plain_getattr,
 )
+from wengert.compiling.watched.texts import PARSERS, watched_evaluation, watched_parser
 from wengert.compiling.watched.trusted import (
     LIBRARY_MODULES,
     LIBRARY_ONLY,
     RULES_FOLDER,
     TRUSTED_LIBRARIES,
     belongs_to_user,
+    has_rules,
     is_engine_code,
     is_known_extension,
     is_library_namespace,
@@ -48,6 +50,7 @@ from wengert.compiling.watched.watchable import ATOMS, COMPARED_BY_VALUE, CONSTA
 from wengert.errors import NotNativeError
 from wengert.hooks.calls import resolve
 from wengert.hooks.classes import as_traced
+from wengert.hooks.code_swap import prepare
 from wengert.hooks.decide import decide
 from wengert.hooks.policy import Kind
 from wengert.hooks.standins.cached import are_constants, holds_result
@@ -114,12 +117,16 @@ def _replacement_of(f: Any, reads: Reads) -> Any:
         return watched_signature(f, reads)
     if type(f) is types.FunctionType and f is inspect.getattr_static and not _is_inside_library():
         return watched_static_attribute(reads)
+    if f is dir:
+        return functools.partial(_watched_names, reads)
     if f is hash:
         return functools.partial(watched_hash, reads=reads, is_library=_is_inside_library())
     if type(f) in _WITH_NAMES and f in ANSWERS:
         return watched_answer(f, reads)
-    if type(f) in (types.FunctionType, type) and f in PARSERS:
+    if type(f) in (types.FunctionType, types.BuiltinFunctionType, type) and f in PARSERS:
         return watched_parser(f, reads)
+    if f is eval:
+        return watched_evaluation(reads)
     if f is weakref.ref:
         return _watched_reference(reads)
     if type(f) in SELECTORS:
@@ -152,6 +159,12 @@ def _is_inside_library() -> bool:
     """Whether a library makes the call that is being resolved."""
     caller = user_frame(sys._getframe())
     return caller is not None and is_library_namespace(caller.f_globals)
+
+
+def _is_inside_known_package() -> bool:
+    """Whether a package with rules makes the call."""
+    caller = user_frame(sys._getframe())
+    return caller is not None and has_rules(top_package(str(caller.f_globals.get("__name__"))))
 
 
 _OF_LIBRARIES = Functions(
@@ -199,6 +212,18 @@ def _watched_cached(f: Any, reads: Reads) -> Callable[..., Any]:
         return found
 
     return call
+
+
+def _watched_names(reads: Reads, *things: Any) -> list[str]:
+    """Return `dir(thing)`, of which the guards of its class and attributes know whether it changes."""
+    kind: Any = type(things[0]).__dir__ if things else None
+    if kind is object.__dir__ or kind is type.__dir__:
+        prepare(things[0] if isinstance(things[0], type) else type(things[0]))
+        reads.read_all_attributes(things[0])
+    else:
+        reads.give_up("it calls dir without an object, or of one with a __dir__ of its own")
+    names: list[str] = resolve(dir, STATE.site)(*things)
+    return names
 
 
 def _watched_sharing(f: Any, reads: Reads) -> Callable[..., bool]:
@@ -397,7 +422,9 @@ def _refused_call(f: Any, inside: bool = False) -> str | None:
         return _refused_call(f.__wrapped__, inside)
     if t is weakref.ref:
         return None  # those from outside cannot be read
-    if t is typing.NewType or f is io.BytesIO or _reads_constant(f):
+    if f is sys.getrefcount and _is_inside_known_package():
+        return None
+    if t is typing.NewType or f is io.BytesIO or f is io.StringIO or _reads_constant(f):
         return None
     if not issubclass(t, type) and _calls_python(t):
         return None  # its `__call__` is entered
@@ -418,10 +445,11 @@ def _refused_call(f: Any, inside: bool = False) -> str | None:
 
 
 def _reads_constant(f: Any) -> bool:
-    """Whether a callable is a method that reads the bases of a class, or bytes in memory: none comes from outside."""
-    owner = f.__self__ if type(f) is types.BuiltinFunctionType else None
-    if type(owner) is io.BytesIO:
-        return f.__name__ in ("read", "readline", "readlines", "getvalue", "tell", "seek", "close")
+    """Whether a callable is a method that reads the bases of a class, or a text in memory that the trace has made."""
+    owner, reads = f.__self__ if type(f) is types.BuiltinFunctionType else None, reads_here()
+    if type(owner) in (io.BytesIO, io.StringIO):
+        is_made = reads is None or reads.accessor_of(owner) is None
+        return is_made and f.__name__ in ("read", "readline", "readlines", "getvalue", "tell", "seek", "close")
     return isinstance(owner, type) and f.__name__ == "mro"
 
 

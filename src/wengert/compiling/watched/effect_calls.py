@@ -62,7 +62,7 @@ def watched_effect(f: Any, reads: Reads) -> Callable[..., None]:
         given = {name: _as_now(reads.effects.untraced(a)) for name, a in [*enumerate(args), *kwargs.items()]}
         words = {name: given[name] for name in kwargs}
         reads.effects.delayed.append(functools.partial(at, f, tuple([given[k] for k in range(len(args))]), words))
-        if not (reads.effects.learned and all(map(_cannot_change, given.values()))):
+        if not (reads.effects.learned.needs_counters and all(map(_cannot_change, given.values()))):
             reads.effects.make_delayed()
 
     return call

@@ -60,6 +60,11 @@ class Learned:
         """Note that a trace fills a cache, which the next one reads."""
         self.waits = min(self.waits + 1, MOST_WAITS)
 
+    @property
+    def needs_counters(self) -> bool:
+        """Whether the next trace computes with symbolic integers."""
+        return bool(self.counted or self.grown)
+
     def __len__(self) -> int:
         return len(self.counted) + len(self.grown) + len(self.constants) + self.waits
 

@@ -6,6 +6,7 @@ names. Containers are read as a whole, objects attribute by attribute as the cod
 
 from __future__ import annotations
 
+import builtins
 import enum
 import functools
 import operator
@@ -100,6 +101,9 @@ class Inputs(Guards):
             self.add_guard(f"{accessor} is {known}")
             return value
         t = type(value)
+        if value is vars(builtins):  # `eval` puts it into the dictionary of names
+            self.guard_is(accessor, value)
+            return value
         if t is not set and may_have_copies(value):
             self.copyable[id(value)] = value
         if (base := built_in_base(t)) is not None:

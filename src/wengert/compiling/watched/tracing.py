@@ -75,7 +75,7 @@ def trace_watched(
     `earlier` trace, and reads what `learned` names as an earlier trace has shown.
     """
     learned = Learned() if learned is None else learned
-    is_counting = bool(lifts or learned)
+    is_counting = bool(lifts or learned.needs_counters)
     with open_level(True) as (recording, _):
         reads = recording.reads = Reads(recording, COUNTING_HOOKS if is_counting else WATCHING_HOOKS)
         reads.effects.learned, reads.may_be_native = learned, may_be_native

@@ -82,7 +82,13 @@ def is_tensor_function(t: Any) -> bool:
 def is_known_extension(home: str) -> bool:
     """Whether a module is written in C, of a package for which there are rules: it computes from arguments alone."""
     is_of_c = str(getattr(sys.modules.get(home), "__file__", None)).endswith((*EXTENSION_SUFFIXES,))
-    return is_of_c and importlib.util.find_spec(f"wengert_rules.{top_package(home)}") is not None
+    return is_of_c and has_rules(top_package(home))
+
+
+@functools.cache
+def has_rules(package: str) -> bool:
+    """Whether there are rules for a package."""
+    return importlib.util.find_spec(f"wengert_rules.{package}") is not None
 
 
 def is_engine_code(code: types.CodeType) -> bool:
