@@ -45,9 +45,8 @@ def watched_hash(thing: Any, reads: Inputs, is_library: bool) -> int:
     is_known = not search(reads.recording, numbers) and all([_has_constant_hash(part, reads) for part in parts])
     if type(thing).__hash__ is not None and not is_known and not is_library:
         slots = [slot_of(reads.recording, part) for part in numbers]
-        for slot in {*slots} - {None}:
-            reads.want_constants(slot)
-        reads.give_up(f"it calls hash of a {type(thing).__name__}", may_retry=True)
+        may_retry = any([slot is not None and reads.want_constants(slot) for slot in slots])
+        reads.give_up(f"it calls hash of a {type(thing).__name__}", may_retry=may_retry)
     return hash(thing)
 
 

@@ -173,8 +173,8 @@ class Inputs(Guards):
             self.shared[id(value)] = value, made, accessor
         return self.note_made(made, value)
 
-    def want_constants(self, slot: Any) -> None:
-        """Have the next trace read the numbers on which a variable depends as constants, unless they are arguments."""
+    def want_constants(self, slot: Any) -> bool:
+        """Have the next trace read the numbers on which a variable depends as constants; False if it has arguments."""
         accessors = {SHADOW[id(outer.traced)]: accessor for accessor, outer in self.inputs.items()}
         found, todo = set(), {slot} if type(slot) is int else {*slot} - {None}
         while todo:
@@ -186,6 +186,8 @@ class Inputs(Guards):
                 todo |= {part for part in nested_leaves(entry[2]) if type(part) is int}
         if not any([name.startswith(("a", "d")) or type(self.inputs[name].original) is np.ndarray for name in found]):
             self.effects.learned.constants.update(map(self.describe, found))
+            return True
+        return False
 
     def _read_counter(self, value: int, accessor: str) -> Any:
         """Return the symbolic integer of an integer that changes at each call."""
