@@ -22,8 +22,12 @@ from wengert.recording.session import active_recording, tidying
 from wengert.recording.slots import slot_of
 from wengert.tape.arguments import arguments_of, rows_of
 from wengert.tape.contexts import Context
+from wengert.tape.debugging import add_tape_note
 from wengert.tape.entries import Slot
 from wengert.tape.live import LiveContext
+from wengert.tape.ops import Call, substituted
+from wengert.tape.play import run_call
+from wengert.tape.schedules import schedule
 from wengert.tape.tape import Tape
 from wengert.values.argnums import refuse_swallowed
 from wengert.values.callables import path_in
@@ -180,18 +184,42 @@ def tape_of(f: Callable[..., Any], args: tuple[Any, ...], named: Callable[..., A
     return _trace_to_tape(f, args, {}, None, named, batched)[1]
 
 
-def pullback_tape(
-    f: Callable[..., Any], wanted: int, values: list[Any], seeds: list[Any], batched: bool = False
-) -> Tape:
-    """Return the tape of `_eager_pullback`; its inputs are the `values` and the `seeds`.
+def pullback_tape(tape: Tape, wanted: int, values: list[Any], seeds: list[Any], batched: bool = False) -> Tape:
+    """Return the tape of `_eager_pullback` of the function of a tape; its inputs are the `values` and the `seeds`.
 
     With `batched`, it is right for other values, too: where a pullback compares numbers, the tape does.
     """
 
     def back(values: Any, seeds: Any) -> Any:
-        return _eager_pullback(f, wanted, values, seeds)
+        return _eager_pullback(lambda *given: _replay(tape, given), wanted, values, seeds)
 
     return tape_of(back, (values, seeds), back, batched)
+
+
+def _replay(tape: Tape, given: tuple[Any, ...]) -> Any:
+    """Play a tape inside a trace: record its calls as they are, but enter `run_call` for guards and stores."""
+    ops, inputs, in_place, dead, result = schedule(tape, given)
+    call, values = calling(active_recording()), [None] * (len(ops) + 1)
+
+    def value_at(v: Any) -> Any:
+        return values[v.id]
+
+    for position, op in enumerate(ops, 1):
+        if not isinstance(op, Call):
+            values[position] = inputs.get(position, op.val)
+        elif op.guard or in_place[position] or (isinstance(op.val, np.ndarray) and not op.val.ndim):
+            values[position] = call(run_call, op, value_at, in_place[position])
+        else:
+            STATE.site = op.site or STATE.site
+            fn, args, kwargs = substituted(op, value_at)
+            try:
+                values[position] = call(fn, *args, **kwargs)
+            except Exception as error:
+                add_tape_note(error, op)
+                raise
+        for k in dead[position]:
+            values[k] = None
+    return values[result]
 
 
 def _eager_pullback(f: Callable[..., Any], wanted: int, values: list[Any], seeds: list[Any]) -> Any:

@@ -51,8 +51,7 @@ class Variable:
     __slots__ = ("_op", "_position")
 
     def __init__(self, of: Op | int) -> None:
-        self._op = of if isinstance(of, Op) else None
-        self._position = 0 if isinstance(of, Op) else int(of)
+        self._op, self._position = (of, 0) if isinstance(of, Op) else (None, int(of))
 
     @property
     def op(self) -> Op | None:
