@@ -49,10 +49,10 @@ def count_guards(ops: Iterable[Op], times: int = 1) -> Counter[Any]:
 
 
 class GuardCount:
-    """The guards of some ops, which a pass may change in place later."""
+    """The guards of some ops, which a pass may change in place later; `inside` are these and those of loops' bodies."""
 
-    def __init__(self, ops: Iterable[Op]) -> None:
-        self.guards = [*filter(is_guard, with_bodies(ops))]
+    def __init__(self, ops: Iterable[Op], inside: Iterable[Op] | None = None) -> None:
+        self.guards = [*filter(is_guard, with_bodies(ops) if inside is None else inside)]
         self.counts = count_guards(ops) if self.guards else Counter[Any]()
 
     def check_kept(self, new: GuardCount, answered: Counter[Any] | None = None) -> None:

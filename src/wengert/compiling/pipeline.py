@@ -145,8 +145,10 @@ class _Scan:
     """The ops of a tape, its guards, and what it calls: if that stays the same, a pass has changed nothing."""
 
     def __init__(self, tape: Any) -> None:
-        self.ops, self.guards = list(tape), GuardCount(tape)
-        functions = [getattr(op, "fn", None) for op in with_bodies(self.ops)]  # also in loops
+        self.ops = list(tape)
+        inside = [*with_bodies(self.ops)]
+        self.guards = GuardCount(self.ops, inside)
+        functions = [getattr(op, "fn", None) for op in inside]
         self.functions = [Loop if isinstance(fn, Loop) else fn for fn in functions]
 
 

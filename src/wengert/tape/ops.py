@@ -51,7 +51,9 @@ class Variable:
     __slots__ = ("_op", "_position")
 
     def __init__(self, of: Op | int) -> None:
-        self._op, self._position = (of, 0) if isinstance(of, Op) else (None, int(of))
+        is_op = isinstance(of, Op)
+        self._op = of if is_op else None
+        self._position = 0 if is_op else int(of)
 
     @property
     def op(self) -> Op | None:
@@ -63,8 +65,10 @@ class Variable:
     @property
     def id(self) -> int:
         """The position on the tape, from 1; 0 for an op that is on no tape."""
-        op = self.op
-        return self._position if op is None else op.id
+        op = self._op if self._op is None or self._op._replaced_by is None else self.op
+        if op is None:
+            return self._position
+        return op.id if op._home is not None and op._home.edited else op._id
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Variable):
@@ -120,7 +124,8 @@ class Op:
     @property
     def id(self) -> int:
         """The position on the tape, from 1; 0 for an op that is on no tape."""
-        if self._home is not None and self._home.edited and (tape := self._home()) is not None:
+        home = self._home
+        if home is not None and home.edited and (tape := home()) is not None:
             tape.settle()
         return self._id
 
@@ -254,10 +259,10 @@ class Call(Op):
         note: Any = None,
         guard: bool = False,
     ) -> None:
-        super().__init__(val, site, note)
+        Op.__init__(self, val, site, note)
         self.fn = fn
         self.args = tuple(args)
-        self.kwargs = dict(kwargs or {})
+        self.kwargs = dict(kwargs) if kwargs else {}
         self.guard = guard
 
     def references(self) -> Iterator[Variable]:
@@ -384,9 +389,14 @@ def mkcall(fn: Any, /, *args: Any, **kwargs: Any) -> Call:
         >>> y.op.val
         np.float64(3.0)
     """
-    call = Call(fn, args, kwargs)
-    if all(value_of(v) is not MISSING for v in call.references()):
-        fn, args, kwargs = substituted(call, value_of)
+    call, values = Call(fn, args, kwargs), list[Any]()
+
+    def read(v: Variable) -> Any:
+        values.append(value_of(v))
+        return values[-1]
+
+    fn, args, kwargs = substituted(call, read)
+    if not any([value is MISSING for value in values]):
         call.val = fn(*args, **kwargs)
     return call
 

@@ -191,7 +191,7 @@ class Tape:
     def push(self, op: Op) -> Variable:
         """Append `op`, and return its Variable."""
         ref = self._ref
-        if op._home is None and all([v._op is not None and v._op._home is ref for v in op.references()]):
+        if op._home is None and not [v for v in op.references() if v._op is None or v._op._home is not ref]:
             self._join(op)
         else:
             self._adopt([op], lambda: self._count + 1)

@@ -77,6 +77,7 @@ class Graph:
         self.origin: Op | None = None  # the op of the tape that is read now
         self.alternatives: dict[Node, tuple[Node, Node]] = {}  # (value, call): call is cheaper if value is there
         self._depth = 0  # how many rules are applied within one another now
+        self._rules: dict[Any, list[tuple[Callable[..., Any], bool]]] = {}
         self._constants: dict[int, Node] = {}
         self._calls: dict[Any, Node] = {}
 
@@ -101,8 +102,8 @@ class Graph:
         if self._depth < MOST_NESTED:
             self._depth += 1
             try:
-                for rule, given in self.rules_of(fn, args):
-                    found = rule(self, *given, **kwargs)
+                for rule, is_of_all in self.rules_of(fn):
+                    found = rule(self, fn, *args, **kwargs) if is_of_all else rule(self, *args, **kwargs)
                     if found is not None:
                         return found
             finally:
@@ -112,15 +113,18 @@ class Graph:
             args = tuple([float(a) if type(a) is np.float64 else a for a in args])
         return self.make(fn, args, kwargs, spec, in_vocabulary=True)
 
-    def rules_of(self, fn: Any, args: tuple[Any, ...]) -> list[tuple[Callable[..., Any], tuple[Any, ...]]]:
-        """Return the rules of a function with their arguments: those of all elementwise ufuncs, then its own.
+    def rules_of(self, fn: Any) -> list[tuple[Callable[..., Any], bool]]:
+        """Return the rules of a function: first those of all elementwise ufuncs, which also get it, then its own.
 
         A power of a number rounds otherwise than one of an array, so it counts as no elementwise ufunc here.
         """
-        found = [(rule, args) for rule in self.rules.get(fn, ())]
-        if not isinstance(fn, np.ufunc) or fn.signature is not None or fn is np.power:
-            return found
-        return [(rule, (fn, *args)) for rule in self.rules.get(np.ufunc, ())] + found
+        key = id(self.rules), fn
+        found = self._rules.get(key)
+        if found is None:
+            is_elementwise = isinstance(fn, np.ufunc) and fn.signature is None and fn is not np.power
+            of_all = self.rules.get(np.ufunc, ()) if is_elementwise else ()
+            found = self._rules[key] = [(r, True) for r in of_all] + [(r, False) for r in self.rules.get(fn, ())]
+        return found
 
     def make(
         self,
@@ -132,7 +136,7 @@ class Graph:
         in_vocabulary: bool = False,
     ) -> Node:
         """Return the node of a call, without asking the rules; with `shared`, reuse the node of an equal call."""
-        key = (in_vocabulary, spec, *map(_equality_key, (fn, *args, kwargs))) if shared else None
+        key = (in_vocabulary, spec, *_equality_keys(fn, args, kwargs)) if shared else None
         if key in self._calls:
             return self._calls[key]
         node = self._enter(fn, args, kwargs, spec, self.origin)
@@ -144,13 +148,19 @@ class Graph:
     def existing(self, fn: Any, a: Any, b: Any) -> Node | None:
         """Return the node of a commutative call on nodes or numbers if the graph has one; else None."""
         args = sorted([a, b], key=age)
-        return self._calls.get((True, spec_of_call(fn, (a, b), {}), *map(_equality_key, (fn, *args, {}))))
+        return self._calls.get((True, spec_of_call(fn, (a, b), {}), *_equality_keys(fn, args, {})))
 
     def _enter(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], spec: ValueSpec, op: Op | None) -> Node:
         node = Node(len(self.nodes), fn, args, kwargs, spec)
         node.op = op
         self.nodes.append(node)
         return node
+
+
+def _equality_keys(fn: Any, args: Iterable[Any], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    """Return the equality keys of a function, its arguments, and its keyword arguments if it has some."""
+    keys = [a if type(a) is Node else _equality_key(a) for a in args]
+    return (_equality_key(fn), *keys, _equality_key(kwargs)) if kwargs else (_equality_key(fn), *keys)
 
 
 def _equality_key(tree: Any) -> Any:
@@ -215,12 +225,14 @@ def fill_value_of(x: Any) -> Any:
 def spec_of_call(fn: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> ValueSpec:
     """Return the ValueSpec of a call of a ufunc on real arguments, or of a function whose shape is known."""
     row = info(fn)
-    shapes = [shape_of(a) if type(a) is Node else a for a in args]
-    shape = broadcast(args) if row.shape is None else row.shape(*shapes, **kwargs)
+    if row.shape is None:
+        shape = broadcast(args)
+    else:
+        shape = row.shape(*[a.spec.shape if type(a) is Node else a for a in args], **kwargs)
     return ValueSpec(np.ndarray if shape or row.is_array else np.float64, shape, FLOAT)
 
 
 def broadcast(args: Iterable[Any]) -> tuple[int, ...]:
     """Return the shape of arguments that are broadcast together."""
-    shapes = {*map(shape_of, args)} - {()}
+    shapes = {a.spec.shape for a in args if type(a) is Node and a.spec.shape}
     return shapes.pop() if len(shapes) == 1 else np.broadcast_shapes(*shapes)

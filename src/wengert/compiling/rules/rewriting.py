@@ -50,7 +50,7 @@ def rule(*fns: Any, reassociates: bool = False) -> Callable[[RewriteRule], Rewri
 @rule(np.ufunc)
 def _fold_constants(graph: Graph, fn: Any, *args: Any) -> Any:
     """Compute a call on numbers."""
-    if not all(map(is_known_number, args)):
+    if Node in map(type, args) or not all(map(is_known_number, args)):
         return None
     with np.errstate(all="ignore"):
         return fn(*args)
@@ -59,10 +59,13 @@ def _fold_constants(graph: Graph, fn: Any, *args: Any) -> Any:
 @rule(np.ufunc)
 def _broadcast_last(graph: Graph, fn: Any, *args: Any) -> Any:
     """f(broadcast x, broadcast y) = broadcast f(x, y)."""
-    if not any([is_call(a, np.full, np.broadcast_to) for a in args]):
+    if not any([type(a) is Node and a.in_vocabulary and a.fn in _UNIFORM for a in args]):
         return None
     inner = [_without_broadcast(a) for a in args]
     return broadcast_node(graph, graph.call(fn, *inner), broadcast(args)) if any(map(_is_anything, inner)) else None
+
+
+_UNIFORM = np.full, np.broadcast_to
 
 
 def _without_broadcast(a: Any) -> Any:
