@@ -51,9 +51,8 @@ class Variable:
     __slots__ = ("_op", "_position")
 
     def __init__(self, of: Op | int) -> None:
-        is_op = isinstance(of, Op)
-        self._op = of if is_op else None
-        self._position = 0 if is_op else int(of)
+        self._op = of if isinstance(of, Op) else None
+        self._position = 0 if isinstance(of, Op) else int(of)
 
     @property
     def op(self) -> Op | None:

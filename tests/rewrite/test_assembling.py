@@ -1,0 +1,43 @@
+"""Assembled code objects: the same code and positions as those that the package `bytecode` assembles."""
+
+import dataclasses
+import inspect
+import json.decoder
+import types
+
+import pytest
+
+from wengert.hooks.calls import HOOKS
+from wengert.rewrite import assembling, rewriter
+
+
+def long_code():
+    """A function of many constants, a long jump, and lines that need each form of location."""
+    lines = "".join([f"    x = x + {k}.5\n" for k in range(700)])
+    return compile(f"def f(x):\n  while x:\n{lines}  return (x +{' ' * 300}\n\n\n   1)", "f.py", "exec")
+
+
+def codes(code):
+    yield code
+    for part in code.co_consts:
+        if isinstance(part, types.CodeType):
+            yield from codes(part)
+
+
+@pytest.mark.parametrize("module", [inspect, json.decoder, dataclasses, None], ids=["inspect", "json", "data", "long"])
+def test_code_is_that_of_the_package(module, monkeypatch):
+    compared = []
+
+    def compare(program, stacksize):
+        made = assembling.assembled(program, stacksize)
+        expected = program.to_code(stacksize=stacksize, compute_exception_stack_depths=False)
+        assert made.replace(co_linetable=b"") == expected.replace(co_linetable=b"")
+        assert [*made.co_positions()] == [*expected.co_positions()]
+        compared.append(made)
+        return made
+
+    monkeypatch.setattr(rewriter, "assembled", compare)
+    source = long_code() if module is None else compile(inspect.getsource(module), module.__file__, "exec")
+    for code in codes(source):
+        rewriter.rewritten(code, HOOKS, rewriter.running_table())
+    assert len(compared) > 1
