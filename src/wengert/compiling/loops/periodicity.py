@@ -44,7 +44,7 @@ def runs_of(ops: Sequence[Op], crossings: Any) -> list[Run]:
     work = np.cumsum([0, *map(_op_weight, ops)])
     found = []
     for period in _periods(marks, LEAST_COUNT if work[-1] > 2 * len(ops) else LEAST_OPS):
-        if not _may_repeat(marks, period):
+        if not all([_may_repeat(marks[first:], period) for first in {0, period // 3, 2 * period // 3}]):
             continue
         same = (marks[period:] == marks[:-period]) & ~taken[:-period] & ~taken[period:]
         edges = np.flatnonzero(np.diff(np.concatenate(([0], same.view(np.int8), [0])))).reshape(-1, 2)
@@ -60,7 +60,7 @@ def runs_of(ops: Sequence[Op], crossings: Any) -> list[Run]:
 
 
 def _may_repeat(marks: np.ndarray, period: int) -> bool:
-    """Whether there may be enough iterations of this period: every period-th op recurs.
+    """Whether there may be enough iterations of this period: every period-th op recurs, counted from the first.
 
     It takes n / period steps, so that all periods of a tape together take n log n.
     """
