@@ -53,6 +53,8 @@ class Cotangents:
         """Run a piece of a rule: `fn(*args, **kwargs)`."""
         return fn(*args, **kwargs)
 
+    call_rule = call
+
     def begin(self, seeds: Seeds) -> None:
         """Add the seeds to their slots; their arrays belong to the user, so the engine never writes into them."""
         for slot, seed in seeds:
@@ -264,9 +266,14 @@ class TracedCotangents(Cotangents):
         self.entries: Any = walked.entries
         self.is_own = walked is recording  # whether the recording walks back over its own entries
         self.table = _SparseTable()
+        self.entered: dict[Any, Any] = {}  # instrumented rules, which all steps of a walk share
 
     def call(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         return self.recording.call(fn, *args, **kwargs)
+
+    def call_rule(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        entered = self.entered.get(fn) or self.entered.setdefault(fn, self.recording.enter(fn))
+        return entered(*args, **kwargs)
 
     def begin(self, seeds: Seeds) -> None:
         for slot, seed in seeds:

@@ -378,7 +378,7 @@ def _derived_step(
     wanted: Any,
 ) -> None:
     """Step back by a variant of a rule that has partials or a pullback."""
-    x_bars = cotangents.call(variant.call, y_bar, y, *primals, **static)
+    x_bars = cotangents.call_rule(variant.call, y_bar, y, *primals, **static)
     if cotangents.checks_nans and has_nan(x_bars):
         with np.errstate(all="ignore"):
             x_bars = cotangents.call(rule.keeping(wanted), y_bar, y, *primals, **static)
