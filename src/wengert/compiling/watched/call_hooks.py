@@ -111,6 +111,15 @@ def _watched_class_check(native: Callable[..., bool]) -> Callable[..., bool]:
 
 def _replacement_of(f: Any, reads: Reads) -> Any:
     """Return the replacement of a callable in a watched trace; None if it needs none."""
+    if reads.plain_calls.get(id(f)) == rules.version:
+        return None
+    found = _find_replacement(f, reads)
+    if found is None and id(f) in reads.checked_calls:
+        reads.plain_calls[id(f)] = rules.version
+    return found
+
+
+def _find_replacement(f: Any, reads: Reads) -> Any:
     if (is_effect(f) or f is warnings.catch_warnings) and not (f in _OF_LIBRARIES and _is_inside_library()):
         return functools.partial(WatchedFilters, reads) if f is warnings.catch_warnings else watched_effect(f, reads)
     if type(f) is types.FunctionType and f in SIGNATURES and not _is_inside_library():
@@ -380,8 +389,17 @@ def _check_call(reads: Reads, f: Any) -> None:
         reason = f"it calls {f.__qualname__}"
     if reason is not None:
         reads.give_up(reason)
-    elif t in (types.FunctionType, type, np.ufunc) and not is_inside:
+    elif (t in _CALLED_ALIKE or (t is types.BuiltinFunctionType and is_of_module(f))) and not is_inside:
         reads.checked_calls[id(f)] = f
+
+
+_CALLED_ALIKE = (types.FunctionType, type, np.ufunc, type(np.sum))
+"""Types of callables of which each call is checked alike, whatever object it is bound to."""
+
+
+def is_of_module(f: types.BuiltinFunctionType) -> bool:
+    """Whether a function written in C is no method of an object."""
+    return f.__self__ is None or type(f.__self__) is types.ModuleType
 
 
 def _why_not_entered(f: Any) -> str | None:

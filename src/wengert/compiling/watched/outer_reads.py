@@ -107,6 +107,7 @@ class Reads(Inputs):
         super().__init__(recording, hooks)
         self.cells: dict[int, tuple[Any, str]] = {}  # by id: a cell of a function that runs, and its accessor
         self.checked_calls: dict[int, Any] = {}  # callables that may be called, by id
+        self.plain_calls: dict[int, int] = {}  # those of them that need no replacement: by id, the version of rules
         self.flags: dict[int, Any] = {}  # flags of arrays from outside, which are guarded as a whole, by id
         self.read_names: dict[tuple[int, str], tuple[Any, Any]] = {}  # of namespaces: original and counterpart
         self.guarded_errors: dict[int, Any] = {}  # AttributeErrors for which `guard_absence` was called, by id
