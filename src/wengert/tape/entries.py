@@ -91,8 +91,11 @@ def entry_call(entry: Any, slots: Mapping[int, Variable]) -> Call:
     """Make the Call of a primitive's entry, with Variables for its traced arguments."""
     prim, value, ins, args, kwargs, site = entry
     ins = ins[:-1] if type(prim) is RruleCall else ins
-    traced = [tape_argument(args[k] if k < len(args) else None, slot, slots) for k, slot in enumerate(ins)]
-    static = {name: _keyword_argument(value, slots) for name, value in (kwargs or {}).items()}
+    traced = [
+        slots[slot] if type(slot) is int else tape_argument(args[k] if k < len(args) else None, slot, slots)
+        for k, slot in enumerate(ins)
+    ]
+    static = {name: _keyword_argument(value, slots) for name, value in kwargs.items()} if kwargs else None
     return Call(prim.fn, [*traced, *args[len(ins) :]], static, entry_value(value), site, guard=prim.kind == "guard")
 
 
