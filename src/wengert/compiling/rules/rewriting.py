@@ -196,14 +196,6 @@ def _scalars_outwards(graph: Graph, a: Any, b: Any) -> Any:
     return None
 
 
-@rule(np.divide)
-def _power_of_two(graph: Graph, a: Any, b: Any) -> Any:
-    """x / 2ᵏ = 2⁻ᵏ·x, to the bit."""
-    if is_moderate(b) and abs(math.frexp(b)[0]) == 0.5 and not is_known_number(a):
-        return graph.call(np.multiply, 1 / float(b), a)
-    return None
-
-
 def _factors_of_terms(fn: Any) -> None:
     """Register c·x ± d·y = c·(x ± d/c·y) if d/c is ±1, or the graph has d/c times a factor of y already."""
 
