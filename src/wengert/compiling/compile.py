@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.entries import FAILED, CompiledTrace, Miss
+from wengert.compiling.entries import FAILED, CompiledTrace, Miss, NoFreeLoopError
 from wengert.compiling.joining import agree_numerically, begin_history, joined, likeliest, replaces
 from wengert.compiling.loops.lowering import find_reverse, warn_of_bug
 from wengert.compiling.loops.while_loops import is_head
@@ -213,9 +213,10 @@ class CompiledFunction(Remade, Wrapper):
             given = (*args, *kwargs.values())
             if again is None:
                 return None
-            entry = CompiledTrace(again, parameters, self.exact, self.native)
-            is_better = again.reads.heads.frees_loops and not entry.failing_guard(given)
-            return entry if is_better and _reproduces_trace(entry, found, given) else None
+            entry = CompiledTrace(again, parameters, self.exact, self.native, frees_loops=True)
+            return entry if not entry.failing_guard(given) and _reproduces_trace(entry, found, given) else None
+        except NoFreeLoopError:
+            return None
         except self.generation_errors as error:
             warn_of_bug(error)
             return None

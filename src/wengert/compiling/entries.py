@@ -13,12 +13,13 @@ import numpy as np
 from wengert.compiling.loops.earlier_traces import EarlierTrace
 from wengert.compiling.loops.lowering import find_reverse
 from wengert.compiling.optimising import optimised_by
-from wengert.compiling.pipeline import LOWERING, OPTIMISING, Context
+from wengert.compiling.pipeline import LOWERING, OPTIMISING, Context, Pass
 from wengert.compiling.watched.guards import with_labels
+from wengert.compiling.watched.loop_heads import Heads
 from wengert.compiling.watched.marks import loops_ended_by_guards
 from wengert.compiling.watched.tracing import WatchedTrace
 from wengert.compiling.watched.watchable import has_readable_state, readable_state
-from wengert.errors import StaleTapeError
+from wengert.errors import StaleTapeError, WengertError
 from wengert.recording.decisions import what_raises
 from wengert.rulebook.keeping import has_nan
 from wengert.values.random_states import random_state, set_random_state
@@ -39,17 +40,28 @@ FAILED = Miss("the code raises an exception")
 _entry_numbers = itertools.count(1)
 
 
+class NoFreeLoopError(WengertError):
+    """A trace with symbolic counters frees no loop from its number of iterations, so its code is not needed."""
+
+
 class CompiledTrace:
     """A compiled trace: `call` returns the result of a call that passes its guards, else a Miss.
 
     `guards` are expressions that have to be true, in order; `names` are their global variables. Entries with equal
     `code_key` run the same code, and differ only in the objects that their guards check. `traced` is the trace while
     the entry is being made; `history` has what is kept of the traces whose branches are in its loops, its own last, and
-    `samples` the inputs of those whose calls it can make.
+    `samples` the inputs of those whose calls it can make. With `frees_loops`, NoFreeLoopError is raised before the code
+    is optimised if no loop becomes free.
     """
 
     def __init__(
-        self, traced: WatchedTrace, parameters: list[str], exact: bool, native: bool | None, loops: bool = True
+        self,
+        traced: WatchedTrace,
+        parameters: list[str],
+        exact: bool,
+        native: bool | None,
+        loops: bool = True,
+        frees_loops: bool = False,
     ) -> None:
         reads = traced.reads
         assert traced.tape is not None
@@ -60,7 +72,8 @@ class CompiledTrace:
         self.takes_derivative = has_reverse_pass and not reads.draws  # another run would draw other numbers
         heads, self.recorded = loops_ended_by_guards(traced.tape), len(traced.tape)
         context = Context(exact, loops and not reads.draws)
-        self.tape = optimised_by([*LOWERING, *OPTIMISING], traced.tape, context)
+        check = [Pass("lifted loops", lambda tape, _: _check_frees_loops(tape, reads.heads))] * frees_loops
+        self.tape = optimised_by([*LOWERING, *check, *OPTIMISING], traced.tape, context)
         self.loops = {site: head.description for site, head in heads.items()}
         self.parameters, self.inputs, self.labels = parameters, [*reads.inputs], reads.labels
         self.run: Any = self.tape.compile("run", native=native)
@@ -168,6 +181,12 @@ class CompiledTrace:
         except StaleTapeError as error:
             return str(error).splitlines()[0]
         return "none; it passes now"
+
+
+def _check_frees_loops(tape: Any, heads: Heads) -> Any:
+    if not heads.frees_loops:
+        raise NoFreeLoopError("no loop is free")
+    return tape
 
 
 def _comparable(pin: Any) -> Any:
