@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 
 from wengert.compiling.graphs.graph import ValueSpec
 from wengert.tape.loops import Loop
@@ -64,8 +63,10 @@ def _may_repeat(marks: np.ndarray, period: int) -> bool:
 
     It takes n / period steps, so that all periods of a tape together take n log n.
     """
-    same, least = marks[period::period] == marks[:-period:period], LEAST_COUNT - 1
-    return int(np.count_nonzero(same)) >= least and bool(sliding_window_view(same, least).all(1).any())
+    same = marks[period::period] == marks[:-period:period]
+    for _ in range(LEAST_COUNT - 2):
+        same = same[1:] & same[:-1]
+    return bool(same.any())
 
 
 def _op_weight(op: Op) -> int:
