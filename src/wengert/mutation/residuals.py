@@ -65,6 +65,9 @@ def excerpt(recording: Recording, start: int) -> Recording:
     return made
 
 
+_WITH_ARRAYS = np.ndarray, list, tuple
+
+
 class _Copies:
     """Copies of residuals, one for each variable, array and state of its memory.
 
@@ -81,6 +84,8 @@ class _Copies:
         bound, y, ins, args, kwargs, site = entry
         if bound is INPUT:
             return bound, self.copy(y, None, done), ins, args, kwargs, site
+        if not any([isinstance(a, _WITH_ARRAYS) for a in args]) and not isinstance(y, _WITH_ARRAYS):
+            return entry
         kinds = getattr(bound, "residual_kinds", ("static",) * len(args))
         sequence = bound.rule.sequence if bound.rule is not None else None
         if sequence is not None:

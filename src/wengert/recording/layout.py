@@ -54,7 +54,7 @@ def views_or_copies(recording: Recording) -> None:
     written, shares = recording.memory.storages, Primitive(np.shares_memory, None, "guard")
     known = recording.caches.setdefault(views_or_copies, {})
     for slot, entry in enumerate(recording.entries[:]):
-        if entry is None or slot in known or not any([entry[0].fn is fn for fn in _AS_IT_LIES]):
+        if entry is None or id(entry[0].fn) not in _IDS_AS_IT_LIES or slot in known:
             continue
         _, y, ins, (x, *_), _, site = entry
         source = recording.entries[ins[0]] if type(ins[0]) is int else None
@@ -111,3 +111,4 @@ _AS_IT_LIES = {
     np.ascontiguousarray, np.asfortranarray,
 }  # fmt: skip
 """Functions that give a view or a copy, depending on the memory layout of their argument."""
+_IDS_AS_IT_LIES = frozenset(map(id, _AS_IT_LIES))
