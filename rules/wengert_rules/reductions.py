@@ -68,16 +68,16 @@ def add_reduce(y_bar, y, a, *, axis=0, dtype=None, out=None, keepdims=False, ini
     return masked(spread(y_bar, np.shape(a), axis, keepdims), where)
 
 
-def count(y, shape, axis, where):
-    """Count the elements of an array of `shape` that went into each element of `y`; broadcasts against the array."""
+def count(size, shape, axis, where):
+    """Count the elements of an array of `shape` in each of the `size` elements of a result; broadcasts against it."""
     if where is True:
-        return math.prod(shape) // max(np.size(y), 1)
+        return math.prod(shape) // max(size, 1)
     return np.sum(np.broadcast_to(where, shape), axis=axis, keepdims=True)
 
 
 @vjp_rule(np.mean, np.ndarray.mean, np.generic.mean)
 def mean(y_bar, y, a, *, axis=None, dtype=None, out=None, keepdims=False, where=True):
-    n = count(y, np.shape(a), axis, where)
+    n = count(np.size(y), np.shape(a), axis, where)
     if where is True:
         return spread(y_bar / max(n, 1), np.shape(a), axis, keepdims)
     return np.where(where, spread(y_bar, np.shape(a), axis, keepdims) / np.maximum(n, 1), 0)
@@ -106,7 +106,7 @@ def deviations(a, centre, axis, where):
 
 def degrees(y, shape, axis, where, ddof, correction):
     """The degrees of freedom of a variance, by which a sum of squares is divided."""
-    return np.maximum(count(y, shape, axis, where) - (ddof if correction is None else correction), 0)
+    return np.maximum(count(np.size(y), shape, axis, where) - (ddof if correction is None else correction), 0)
 
 
 @vjp_rule(np.var, np.ndarray.var, np.generic.var)

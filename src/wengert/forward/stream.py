@@ -25,6 +25,7 @@ from wengert.recording.nans import check_push
 from wengert.recording.primitives import INPUT, Bound
 from wengert.recording.recording import STATE, Entry, Recording, flat_slots, silent
 from wengert.recording.shadow import SHADOW, held
+from wengert.recording.subclasses import renewed
 from wengert.rulebook.pushforwards import plainly
 from wengert.values.codes import code_of
 from wengert.values.cotangents import force
@@ -133,6 +134,21 @@ class Stream:
         self.young += 1
         if self.young > self.most and self.is_alone:
             self._sweep()
+
+    def with_tangent(self, value: Any, tangent: Any) -> Any:
+        """Record a small value that was computed with its tangent; return it, or a new object if it may be shared."""
+        known = SHADOW.get(id(value))
+        if known is not None and self.tangents.get(known) is tangent:
+            return value
+        if known is not None or type(value) is not np.ndarray:
+            value = renewed(value)
+        slot = self.count
+        self.count = slot + 1
+        self.values[slot] = (value,)
+        self.tangents[slot] = tangent
+        SHADOW[id(value)] = slot
+        self.young += 1
+        return value
 
     def _look_for_dropped(self, entry: Entry) -> None:
         """Raise an error if an argument's tangent was dropped or is unknown."""

@@ -16,7 +16,7 @@ from wengert.hooks.writes import slot_of_key
 from wengert.recording.primitives import Bound, Primitive, ruled
 from wengert.recording.record import bind
 from wengert.recording.recording import STATE, Recording
-from wengert.recording.shadow import SHADOW
+from wengert.recording.shadow import SHADOW, WEAKLY_HELD_ABOVE
 from wengert.recording.slots import slot_of
 from wengert.reverse.windows import Windows, root_of_view
 from wengert.rulebook.rule import Rule
@@ -32,6 +32,8 @@ from wengert.values.views import owner_of
 
 Seeds = list[tuple[int, Any]]
 
+_DOUBLE = np.dtype(float)
+
 ENTERED = "It adds cotangents, including those that an outer derivative watches."
 
 
@@ -41,6 +43,7 @@ class Cotangents:
     lets_rules_add = True  # whether rules and thunks may add their contribution to a buffer
     checks_nans = False  # whether a step that makes a nan is taken again with zeros kept
     windows: Windows | None = None  # where views lie in their arrays
+    moves = False  # whether small steps push the tangents of an outer derivative at once
     owed: Owed  # what to restore after the pass
 
     def __init__(self, size: int) -> None:
@@ -247,6 +250,17 @@ class Cotangents:
         return part
 
 
+def is_plain(value: Any) -> bool:
+    """Whether a value is a float or an array of float64."""
+    t = type(value)
+    return t in FLOATS or (t is np.ndarray and value.dtype is _DOUBLE)
+
+
+def is_small(value: Any) -> bool:
+    """Whether a value is a float, or an array of float64 that recordings keep alive."""
+    return is_plain(value) and (type(value) is not np.ndarray or value.nbytes <= WEAKLY_HELD_ABOVE)
+
+
 def getitem_onto(x_bar: np.ndarray, key: Any, y_bar: Any) -> None:
     """Add ȳ, the cotangent of x[key], to `x_bar` in place."""
     if not may_repeat(key):
@@ -267,6 +281,26 @@ class TracedCotangents(Cotangents):
         self.is_own = walked is recording  # whether the recording walks back over its own entries
         self.table = _SparseTable()
         self.entered: dict[Any, Any] = {}  # instrumented rules, which all steps of a walk share
+
+    def add_moved(self, slot: int, x_bar: Any, x_dot: Any) -> None:
+        """Add a contribution whose tangent in the outer derivative, a stream, is known; None is zero."""
+        self.add(slot, x_bar if x_dot is None else self.recording.stream.with_tangent(x_bar, x_dot))
+
+    def tangent(self, cotangent: Any) -> Any:
+        """Return the tangent of a cotangent in the outer derivative, a stream; None is zero."""
+        slot = SHADOW.get(id(cotangent))
+        return None if slot is None else self.recording.stream.tangent(slot)
+
+    def _sum(self, a: Any, b: Any) -> Any:
+        """Return the sum of two cotangents, as the outer derivative sees it."""
+        if not (self.moves and is_small(a) and is_small(b) and np.shape(a) == np.shape(b)):
+            return self.call(add_contributions, a, b)
+        a_dot, b_dot = self.tangent(a), self.tangent(b)
+        dots = [dot for dot in (a_dot, b_dot) if dot is not None]
+        if not all(map(is_plain, dots)):
+            return self.call(add_contributions, a, b)
+        total = a + b
+        return self.recording.stream.with_tangent(total, sum(dots[1:], dots[0])) if dots else total
 
     def call(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         return self.recording.call(fn, *args, **kwargs)
@@ -290,7 +324,7 @@ class TracedCotangents(Cotangents):
         old = self.table[slot]
         if old is not None:
             self.note("x̄ of", slot)
-        self.table[slot] = x_bar if old is None else self.call(add_contributions, old, x_bar)
+        self.table[slot] = x_bar if old is None else self._sum(old, x_bar)
         self.owned.discard(slot)
         if owned if old is None else type(self.table[slot]) is np.ndarray:
             self.owned.add(slot)

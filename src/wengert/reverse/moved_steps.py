@@ -1,0 +1,141 @@
+"""Reverse steps that push tangents through small pullbacks of our own rules at once.
+
+A gradient inside a derivative in forward mode needs each x̄ and its tangent. In general the outer derivative traces the
+pullback, and pushes tangents through each call in it. But a pullback is linear in ȳ: if only ȳ moves, the pullback
+itself maps the tangent of ȳ to that of x̄. For partials that move, the derivative is generated. Both take a fraction of
+the time.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wengert.recording.primitives import Bound
+from wengert.recording.recording import Entry, Recording, Traced, flat_slots, silent
+from wengert.reverse.accumulators import TracedCotangents, is_plain, is_small
+from wengert.rulebook.keeping import has_nan
+from wengert.rulebook.moved_partials import moved_partials
+from wengert.values.functional import getfield, setitem
+from wengert.values.projection import project, unbroadcast
+from wengert.values.specs import Spec, is_complex, spec_of
+
+FEW_DIRECTIONS = 16  # up to so many, a pullback is called for each direction
+_DOUBLE = np.dtype(float)
+
+
+def may_move(recording: Recording) -> bool:
+    """Whether a pass whose computations `recording` records may take such steps: it streams, and nothing is written."""
+    memory, stream = recording.memory, recording.stream
+    if stream is None or recording.inner != recording.walked or stream.aliases or recording.context is not None:
+        return False  # or the entries of the pass are read by a derivative that is open
+    return not (memory.storages or memory.undo or memory.holds_objects or recording.checks_fp_errors)
+
+
+def moved_step(cotangents: TracedCotangents, op: Bound, y_bar: Any, y: Any, entry: Entry, ins: Any) -> bool:
+    """Step back through a call, and give each cotangent its tangent; return whether this was possible.
+
+    `op` and `ins` are those at the level of the pass; the `entry` also says which arguments an outer level moves.
+    """
+    rule, variant = op.rule, op.variant
+    if op.primitive.has_users_rule or not is_small(y_bar) or op.outer_state is not None or op.of_subclass:
+        return False
+    if rule.sequence is not None or op.fn is setitem or op.fn is getfield or rule.analysis.acts:  # type: ignore[union-attr]
+        return False
+    _, _, slots, args, kwargs, _ = entry
+    primals, static = op.plan.bind(args, kwargs)
+    tangent = cotangents.recording.stream.tangent
+    if any([type(value) is Traced for value in static.values()]) or any(
+        [tangent(slot) is not None for slot in flat_slots(slots[len(primals) :])]
+    ):
+        return False
+    assert variant is not None
+    dots = [cotangents.tangent(y_bar), cotangents.tangent(y) if variant.reads_y == "value" else None]
+    for reads, slot in zip(variant.reads, slots, strict=False):
+        dots.append(None if slot is None or reads != "value" else tangent(slot))
+    if not all([dot is None or is_plain(dot) for dot in dots]):
+        return False
+    try:
+        with silent():
+            found = _moved(cotangents, op, (y_bar, y, *primals), static, dots)
+    except ArithmeticError:  # of Python's floats: the general step takes NumPy's
+        return False
+    if found is None:
+        return False
+    for slot, x_bar, x_dot in found:
+        cotangents.add_moved(ins[slot], x_bar, x_dot)
+    return True
+
+
+def _moved(
+    cotangents: TracedCotangents, op: Bound, given: tuple[Any, ...], static: dict[str, Any], dots: list[Any]
+) -> list[tuple[int, Any, Any]] | None:
+    """Return `(place, x_bar, x_bar_dot)` for each wanted argument; None if a number is unusual, or nothing is known."""
+    stream, rule = cotangents.recording.stream, op.rule
+    size, run = stream.size, stream.rule_context.run
+    if any([dot is not None for dot in dots[1:]]):
+        moves = tuple([dot is not None for dot in dots])
+        both = None if static or any(map(is_complex, given)) else moved_partials(rule, op.wanted, moves)
+        if both is None:
+            return None
+        x_bars, x_dots = run(both, given, dots if size is None else [_aligned(dot, given[1]) for dot in dots])
+    else:
+        x_bars = op.variant.call(*given, **static)  # type: ignore[union-attr]
+        x_dots = None if dots[0] is None else run(_along, op, given, static, dots[0], size)
+        if x_dots is NotImplemented:
+            return None
+    found = []
+    for k in op.places:
+        x_bar, x_dot = x_bars[k], None if x_dots is None else x_dots[k]
+        if x_bar is None:
+            continue
+        spec = spec_of(given[k + 2])
+        if not is_plain(x_bar) or spec.dtype is not _DOUBLE or not (x_dot is None or is_plain(x_dot)):
+            return None
+        if has_nan(x_bar) or has_nan(x_dot):
+            return None
+        fits = np.shape(x_bar) == spec.shape
+        if not fits and not rule.broadcasts:
+            return None
+        if x_dot is not None:
+            x_dot = _fitted(x_dot, spec, size)
+            if x_dot is None:
+                return None
+        found.append((k, x_bar if fits and spec.shape else project(x_bar, spec, rule.broadcasts), x_dot))
+    return found
+
+
+def _along(op: Bound, given: tuple[Any, ...], static: dict[str, Any], y_bar_dot: Any, size: int | None) -> Any:
+    """Return the tangents of a pullback that only ȳ moves, by calls of it on the tangent of ȳ."""
+    call: Any = op.variant.call  # type: ignore[union-attr]
+    if size is None:
+        return call(y_bar_dot, *given[1:], **static)
+    if op.rule.kind == "partials":
+        return call(_aligned(y_bar_dot, given[1]), *given[1:], **static)
+    if size > FEW_DIRECTIONS:
+        return NotImplemented
+    rows = [call(y_bar_dot[k], *given[1:], **static) for k in range(size)]
+    return [None if part[0] is None else np.array(part) for part in zip(*rows, strict=True)]
+
+
+def _aligned(dot: Any, y: Any) -> Any:
+    """Insert axes after the first of a stack of tangents, so that it broadcasts against y."""
+    missing = np.ndim(y) + 1 - np.ndim(dot)
+    return dot if dot is None or not missing else np.reshape(dot, (dot.shape[0], *(1,) * missing, *dot.shape[1:]))
+
+
+def _fitted(x_dot: Any, spec: Spec, size: int | None) -> Any:
+    """Sum the tangent of a cotangent over broadcast axes, as its cotangent; None if it has too few axes."""
+    shape = spec.shape if size is None else (size, *spec.shape)
+    if np.shape(x_dot) == shape:
+        return x_dot
+    lead = np.ndim(x_dot) - len(shape)
+    if lead < 0 or (size is not None and x_dot.shape[0] != size):
+        return None
+    if size is None:
+        return project(x_dot, spec, True)
+    return np.reshape(unbroadcast(x_dot, (size, *(1,) * lead, *spec.shape)), shape)
+
+
+__all__ = ["may_move", "moved_step"]
