@@ -103,10 +103,15 @@ def taken(monkeypatch: pytest.MonkeyPatch, work: Callable[[], Any]) -> list[bool
     return found
 
 
-@pytest.mark.parametrize("name", ["sin", "quotient", "power", "logistic", "parts", "a number against an array"])
+COMMON = [*FUNCTIONS]
+for _name in ("maximum", "norm and variance"):  # reductions that move, and their like
+    COMMON.remove(_name)
+
+
+@pytest.mark.parametrize("name", COMMON)
 def test_all_steps_of_common_functions_push_tangents_at_once(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     found = taken(monkeypatch, lambda: (wg.hvp(FUNCTIONS[name], X, X), wg.hessian(FUNCTIONS[name])(X)))
-    assert found
+    assert found or name == "stores"  # into memory, which rules out such steps
     assert all(found)
 
 

@@ -2,12 +2,13 @@
 
 A gradient inside a derivative in forward mode needs each x̄ and its tangent. In general the outer derivative traces the
 pullback, and pushes tangents through each call in it. But a pullback is linear in ȳ: if only ȳ moves, the pullback
-itself maps the tangent of ȳ to that of x̄. For partials that move, the derivative is generated. Both take a fraction of
-the time.
+itself maps the tangent of ȳ to that of x̄. For other elementwise pullbacks, the derivative is generated. Both take a
+fraction of the time.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from wengert.recording.primitives import Bound
 from wengert.recording.recording import Entry, Recording, Traced, flat_slots, silent
 from wengert.reverse.accumulators import TracedCotangents, is_plain, is_small
 from wengert.rulebook.keeping import has_nan
-from wengert.rulebook.moved_partials import moved_partials
+from wengert.rulebook.moved_pullbacks import UnsupportedError, moved_pullback
 from wengert.values.functional import getfield, setitem
 from wengert.values.projection import project, unbroadcast
 from wengert.values.specs import Spec, is_complex, spec_of
@@ -38,34 +39,46 @@ def moved_step(cotangents: TracedCotangents, op: Bound, y_bar: Any, y: Any, entr
 
     `op` and `ins` are those at the level of the pass; the `entry` also says which arguments an outer level moves.
     """
-    rule, variant = op.rule, op.variant
-    if op.primitive.has_users_rule or not is_small(y_bar) or op.outer_state is not None or op.of_subclass:
-        return False
-    if rule.sequence is not None or op.fn is setitem or op.fn is getfield or rule.analysis.acts:  # type: ignore[union-attr]
+    if op.primitive.has_users_rule or not is_small(y_bar):
         return False
     _, _, slots, args, kwargs, _ = entry
-    primals, static = op.plan.bind(args, kwargs)
     tangent = cotangents.recording.stream.tangent
-    if any([type(value) is Traced for value in static.values()]) or any(
-        [tangent(slot) is not None for slot in flat_slots(slots[len(primals) :])]
-    ):
+    primals, static = (args, {}) if op.is_simple else _bound(op, args, kwargs, slots, tangent)
+    if primals is None:
         return False
-    assert variant is not None
+    variant: Any = op.variant
     dots = [cotangents.tangent(y_bar), cotangents.tangent(y) if variant.reads_y == "value" else None]
     for reads, slot in zip(variant.reads, slots, strict=False):
-        dots.append(None if slot is None or reads != "value" else tangent(slot))
-    if not all([dot is None or is_plain(dot) for dot in dots]):
+        dot = None if slot is None or reads != "value" else tangent(slot)
+        if dot is not None and not is_plain(dot):
+            return False
+        dots.append(dot)
+    if not (dots[0] is None or is_plain(dots[0])) or not (dots[1] is None or is_plain(dots[1])):
         return False
     try:
         with silent():
             found = _moved(cotangents, op, (y_bar, y, *primals), static, dots)
-    except ArithmeticError:  # of Python's floats: the general step takes NumPy's
+    except (ArithmeticError, UnsupportedError):  # the former of Python's floats: the general step takes NumPy's
         return False
     if found is None:
         return False
     for slot, x_bar, x_dot in found:
         cotangents.add_moved(ins[slot], x_bar, x_dot)
     return True
+
+
+def _bound(op: Bound, args: Any, kwargs: Any, slots: Any, tangent: Callable[[int], Any]) -> tuple[Any, dict[str, Any]]:
+    """Return the differentiable arguments and the static ones; None for the former if such a step is not possible."""
+    rule = op.rule
+    if op.outer_state is not None or op.of_subclass or op.fn is setitem or op.fn is getfield:
+        return None, {}
+    if rule.sequence is not None or rule.analysis is None or rule.analysis.acts:
+        return None, {}
+    primals, static = op.plan.bind(args, kwargs)
+    rest = flat_slots(slots[len(primals) :])
+    if any([type(value) is Traced for value in static.values()]) or any([tangent(slot) is not None for slot in rest]):
+        return None, {}
+    return primals, static
 
 
 def _moved(
@@ -76,10 +89,13 @@ def _moved(
     size, run = stream.size, stream.rule_context.run
     if any([dot is not None for dot in dots[1:]]):
         moves = tuple([dot is not None for dot in dots])
-        both = None if static or any(map(is_complex, given)) else moved_partials(rule, op.wanted, moves)
+        both = None if static or any(map(is_complex, given)) else moved_pullback(rule, op.wanted, moves)
         if both is None:
             return None
-        x_bars, x_dots = run(both, given, dots if size is None else [_aligned(dot, given[1]) for dot in dots])
+        if size is not None:
+            ndim = max(map(np.ndim, given))
+            dots = [_aligned(dot, ndim) for dot in dots]
+        x_bars, x_dots = run(both, given, dots)
     else:
         x_bars = op.variant.call(*given, **static)  # type: ignore[union-attr]
         x_dots = None if dots[0] is None else run(_along, op, given, static, dots[0], size)
@@ -112,16 +128,16 @@ def _along(op: Bound, given: tuple[Any, ...], static: dict[str, Any], y_bar_dot:
     if size is None:
         return call(y_bar_dot, *given[1:], **static)
     if op.rule.kind == "partials":
-        return call(_aligned(y_bar_dot, given[1]), *given[1:], **static)
+        return call(_aligned(y_bar_dot, np.ndim(given[1])), *given[1:], **static)
     if size > FEW_DIRECTIONS:
         return NotImplemented
     rows = [call(y_bar_dot[k], *given[1:], **static) for k in range(size)]
     return [None if part[0] is None else np.array(part) for part in zip(*rows, strict=True)]
 
 
-def _aligned(dot: Any, y: Any) -> Any:
-    """Insert axes after the first of a stack of tangents, so that it broadcasts against y."""
-    missing = np.ndim(y) + 1 - np.ndim(dot)
+def _aligned(dot: Any, ndim: int) -> Any:
+    """Insert axes after the first of a stack of tangents, so that it broadcasts against arrays of `ndim` axes."""
+    missing = ndim + 1 - np.ndim(dot)
     return dot if dot is None or not missing else np.reshape(dot, (dot.shape[0], *(1,) * missing, *dot.shape[1:]))
 
 

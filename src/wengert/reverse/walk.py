@@ -280,7 +280,9 @@ def general_step(cotangents: Cotangents, slot: int, entry: Entry, depth: int) ->
 
 def _at_this_level(op: Any, ins: Any, args: Any, kwargs: Any, live: set[int]) -> tuple[Any, Any]:
     """Return an entry's primitive and slots for this level: values that do not depend on its inputs are constants."""
-    ins = _live_slots(ins, live)
+    known, ins = ins, _live_slots(ins, live)
+    if ins == known:
+        return op, ins
     if type(op) is not Bound or op.variant is None:
         return op, ins
     flat = ins
