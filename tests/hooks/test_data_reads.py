@@ -9,6 +9,9 @@ import pytest
 
 import wengert as wg
 from wengert.extend import only_reads
+from wengert.hooks.data_reads import are_untraced
+from wengert.mutation.storage import Memory
+from wengert.recording.recording import Recording
 
 X = np.array([1.5, -0.5])
 
@@ -195,3 +198,12 @@ def test_an_array_that_a_compiled_function_returns_or_stores_is_that_of_this_cal
         np.testing.assert_array_equal([twin, own, box.label[::-1]], [[2.0, 3.0]] * 3)
         twin[:] = box.label[:] = -1.0
         assert np.shares_memory(own, column.numbers)
+
+
+def test_a_list_that_holds_itself_is_looked_at_once() -> None:
+    recording = Recording(False)
+    recording.memory = Memory(recording)
+    loop: list[Any] = [1.0, "a"]
+    loop.append((loop, slice(1, None)))
+    assert are_untraced(recording, [loop])
+    assert not are_untraced(recording, [loop, object()])

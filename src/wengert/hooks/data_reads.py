@@ -14,6 +14,7 @@ import numpy as np
 from wengert.recording.recording import STATE, Recording, silent
 from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import slot_of
+from wengert.rulebook.pushforwards import plainly
 from wengert.values.data_classes import READS
 from wengert.values.names import lookup
 from wengert.values.specs import elements
@@ -66,7 +67,10 @@ def are_untraced(recording: Recording | None, things: Iterable[Any]) -> bool:
     """Whether all that these things hold is known, and nothing of it is traced."""
     if recording is None or recording.context is not None or (recording.keep and recording.reads is None):
         return False
-    return all([_is_known_and_untraced(recording, thing) for thing in things])
+    if recording.reads is not None or recording.memory.storages:  # to look up a view of those may record a read
+        return _are_known_and_untraced(recording, things, run_untraced)
+    with silent():  # of code of the library that lists parts
+        return _are_known_and_untraced(recording, things, plainly)
 
 
 def _guard_method(t: type, name: str) -> None:
@@ -80,16 +84,26 @@ def _watched_tables() -> Any:
     return None if recording is None or recording.reads is None else recording.reads.tables
 
 
-def _is_known_and_untraced(recording: Recording, thing: Any) -> bool:
-    t = type(thing)
-    if t in _SINGLE:
-        return id(thing) not in SHADOW and id(thing) not in recording.texts
-    if t is np.ndarray:
-        return _are_untraced_elements(recording, thing) if thing.dtype.hasobject else slot_of(recording, thing) is None
-    if t is slice:
-        return all([_is_known_and_untraced(recording, a) for a in (thing.start, thing.stop, thing.step)])
-    parts = run_untraced(_parts_of, thing) if t in READS else thing if t is list or t is tuple else None
-    return parts is not None and all([_is_known_and_untraced(recording, a) for a in parts])
+def _are_known_and_untraced(recording: Recording, things: Iterable[Any], read: Callable[..., Any]) -> bool:
+    """Look at these things and at all that they hold; `read(fn, thing)` runs what lists the parts of a thing."""
+    pending, seen, texts = [*things], set[int](), recording.texts
+    for thing in pending:  # which grows
+        t = type(thing)
+        if t in _SINGLE:
+            if id(thing) in SHADOW or id(thing) in texts:
+                return False
+        elif t is np.ndarray:
+            if not _are_untraced_elements(recording, thing):
+                return False
+        elif t is slice:
+            pending += (thing.start, thing.stop, thing.step)
+        elif id(thing) not in seen:  # a list may hold itself
+            seen.add(id(thing))
+            parts = read(_parts_of, thing) if t in READS else thing if t is list or t is tuple else None
+            if parts is None:
+                return False
+            pending += parts
+    return True
 
 
 def _parts_of(thing: Any) -> Iterable[Any] | None:
@@ -101,6 +115,8 @@ def _parts_of(thing: Any) -> Iterable[Any] | None:
 
 
 def _are_untraced_elements(recording: Recording, array: np.ndarray) -> bool:
+    if not array.dtype.hasobject:
+        return slot_of(recording, array) is None
     if array.dtype.char != "O":  # the objects stand in records
         return False
     items = elements(array)

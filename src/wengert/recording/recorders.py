@@ -96,7 +96,9 @@ def record_two(
 ) -> Any:
     """`record_quick` for two arguments, given one by one: to put them into lists takes 1 µs more."""
     bound = primitive.pairs[(i is not None) + 2 * (j is not None)]
-    if bound is None or recording.keeps_results:
+    if recording.keeps_results:
+        STATE.site = site  # of what forward mode computes at once
+    if bound is None or recording.keep or recording.checks_fp_errors:
         STATE.site = site
         return record_quick(primitive, (left, right), (i, j))
     value = primitive.fn(left, right)
@@ -120,7 +122,7 @@ def record_two(
         ):
             right = _kept_array(recording, how_right, right)
     kept: Any = value
-    if bound.reads_y != "value" and value.nbytes > WEAKLY_HELD_ABOVE:
+    if value.nbytes > WEAKLY_HELD_ABOVE and bound.reads_y != "value" and not recording.keeps_results:
         kept = weak(value)
     entry = bound, kept, (i, j), (left, right), None, site
     entries = recording.entries

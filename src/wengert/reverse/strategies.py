@@ -9,7 +9,7 @@ Source: the seed "Autodiff" (nGraph): `initialize`, `increment`, `finalize`.
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 from typing import Any
 
 import numpy as np
@@ -36,14 +36,17 @@ def passed_through(recording: Recording, here: Level, seeds: Seeds) -> set[int]:
     return {slot for slot in found - buffered if _is_trivial(entries[slot])}
 
 
-def _count_contributions(recording: Recording, here: Level, seeds: Seeds) -> tuple[Counter[int], set[int]]:
+def _count_contributions(recording: Recording, here: Level, seeds: Seeds) -> tuple[dict[int, int], set[int]]:
     """Count the contributions to each slot's cotangent; find the slots where reads and stores need a buffer."""
-    uses = Counter([slot for slot, _ in seeds])
-    buffered = set()
+    uses, buffered = dict[int, int](), set[int]()
+    for slot, _ in seeds:
+        uses[slot] = uses.get(slot, 0) + 1
     for slot in range(max(uses, default=here.start - 1), here.start - 1, -1):
         entry = recording.entries[slot]
         if slot in uses and entry is not None:
-            uses.update([s for s in flat_slots(entry[2]) if s >= here.start and s in here.dependent])
+            for s in flat_slots(entry[2]):
+                if s >= here.start and s in here.dependent:
+                    uses[s] = uses.get(s, 0) + 1
             if type(entry[0]) is Bound and (entry[0].scatter is not None or entry[0].fn is setitem):
                 buffered.add(entry[2][0])
     return uses, buffered

@@ -225,8 +225,9 @@ def _noted_step(
     STATE.site = entry[5]
     cotangents.note(label, slot)
     places, y_bar = _before_step(cotangents, slot, entry) if SETTINGS.debug_nans else ((), None)
-    is_own = type(entry[0]) is Bound and home_of(entry[0].rule.body).startswith("wengert")
-    watching = STATE.recording if is_own else None
+    watching = STATE.recording
+    if watching is not None and not (watching.keep and _has_own_rule(entry[0])):
+        watching = None
     before = watching is not None and watching.batched
     try:
         if watching is not None:
@@ -240,6 +241,10 @@ def _noted_step(
     if places:
         handed_on = [cotangent for _, cotangent, _ in cotangents.waiting]
         check_step(recording, slot, y_bar, [*map(cotangents.table.__getitem__, places), *handed_on])
+
+
+def _has_own_rule(op: Any) -> bool:
+    return type(op) is Bound and home_of(op.rule.body).startswith("wengert")
 
 
 def _before_step(cotangents: Cotangents, slot: int, entry: Entry) -> tuple[list[int], Any]:

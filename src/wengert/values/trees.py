@@ -268,6 +268,11 @@ def walk(
     container is changed in place, unless `hold(container)` returns another one (a copy) to fill. If an item of a tuple
     is replaced, a new tuple `new` is made and `rebuilt(new, old)` used. Objects in `seen` are not walked again.
     """
+    if id(value) not in seen:  # of most values, without the search for others
+        if is_inexact(value):
+            return at_leaf(value, path)
+        if form_of(type(value)) is None:
+            return at_other(value)
     met: list[tuple[TreePath, Shelf, Iterator[Any]]] = []  # the shelves of containers just met
     pending: list[tuple[TreePath, Shelf, Iterator[Any]]] = []  # those being read, the innermost last
 
