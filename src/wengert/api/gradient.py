@@ -235,7 +235,12 @@ def vjp_of_call(
     """
     with open_level() as (recording, here):
         depth = len(recording.levels) - 1
-        swaps, f, entered, named = enter_arguments(recording, here, f, args, kwargs, wanted)
+        swaps: Swaps | Leaves
+        if wanted == (0,) and len(args) == 1 and not kwargs and _are_plain_leaves(args):
+            swaps = enter_leaves(recording, here, args)
+            entered, named = tuple(swaps.made), kwargs
+        else:
+            swaps, f, entered, named = enter_arguments(recording, here, f, args, kwargs, wanted)
         slots = {id(leaf): slot_of(recording, leaf) for leaf in swaps.made}
         try:
             result = run(f, entered, named, recording)
@@ -261,7 +266,7 @@ def _no_pullback(y_bar: Any) -> Args:
 
 
 def pullback_of(
-    recording: Recording, here: Level, kept: Recording, swaps: Swaps, slots: dict[int, int | None], result: Any
+    recording: Recording, here: Level, kept: Recording, swaps: Swaps | Leaves, slots: dict[int, int | None], result: Any
 ) -> Callable[[Any], Args]:
     """Return the pullback of a level that is about to end, from its `result` to the inputs in `swaps`, at `slots`.
 

@@ -107,7 +107,7 @@ def make_input(recording: Recording, here: Level, leaf: Any, path: Any = None) -
     if len(recording.levels) == 1:
         value = renewed(leaf)
         if isinstance(value, np.ndarray):
-            memory.arguments.append((value, len(entries)))
+            memory.arguments.append((value, len(entries), None))
             if recording.keep:
                 memory.capture(value)  # the tape prints its value on entry
         ins: tuple[int, ...] = ()
@@ -121,7 +121,7 @@ def make_input(recording: Recording, here: Level, leaf: Any, path: Any = None) -
     here.inputs.add(slot)
     SHADOW[id(value)] = slot
     if len(recording.levels) > 1 and isinstance(value, np.ndarray):
-        memory.add_root(value, slot, argument=True)
+        memory.arguments.append((value, slot, recording.levels[-1]))
         if memory.storages:
             memory.add_view(value, slot)
     return value
@@ -206,7 +206,7 @@ def enter_leaves(recording: Recording, here: Level, args: tuple[Any, ...]) -> Le
     for slot, leaf in enumerate(args, len(entries)):
         if type(leaf) is np.ndarray:
             value: Any = leaf.view()
-            arguments.append((value, slot))
+            arguments.append((value, slot, None))
         else:
             value = renewed(leaf)
         made.append(value)

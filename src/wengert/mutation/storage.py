@@ -109,7 +109,7 @@ class Memory(MadeWhenRead):
         self.recording = recording
         self.storages: dict[int, Storage] = {}  # of the owners that were written, by id
         self._captured_to = 0  # `_captured` has the owners of all entries below this one
-        self.arguments: list[tuple[np.ndarray, int]] = []  # of the outermost level, not yet among the roots
+        self.arguments: list[tuple[np.ndarray, int, Level | None]] = []  # with their levels; not yet among the roots
         self.undo: list[UndoRecord] = []
         self.finals: FinalContents | None = None  # set once memory is to be restored after the log is used up
         self.has_outer_reads = False  # whether users' rules were called, whose pullbacks may read anything
@@ -121,8 +121,8 @@ class Memory(MadeWhenRead):
     def roots(self) -> Roots:
         """Return the Roots by owner; arguments (2 µs each) are added at the first call, which few traces make."""
         while self.arguments:
-            array, slot = self.arguments.pop(0)
-            file_array(self._roots, array, slot, None, True)
+            array, slot, level = self.arguments.pop(0)
+            file_array(self._roots, array, slot, level, True)
         return self._roots
 
     @property
@@ -219,11 +219,11 @@ class Memory(MadeWhenRead):
         if storage is not None:
             storage.views[id(view)] = (weakref.ref(view), storage.stamp, slot)
 
-    def add_root(self, array: np.ndarray, slot: int, argument: bool = False, apart: bool = False) -> None:
+    def add_root(self, array: np.ndarray, slot: int, apart: bool = False) -> None:
         """Add a traced array whose owner is not traced; `apart`: it is not a part of one added before."""
         owner = owner_of(array)
-        if argument or not (owner is array or id(owner) in SHADOW or id(owner) in self.storages):
-            file_array(self.roots, array, slot, self._inner_level(), argument, apart)
+        if not (owner is array or id(owner) in SHADOW or id(owner) in self.storages):
+            file_array(self.roots, array, slot, self._inner_level(), False, apart)
 
     def _inner_level(self) -> Level | None:
         levels = self.recording.levels

@@ -40,9 +40,9 @@ class Leaves:
         self.made = made  # the fresh leaves, in order
         self._given = given  # the caller's own object in place of which each was made
 
-    def mirrors(self, gradient_of: Callable[[Leaf], Any]) -> list[Any]:
+    def mirrors(self, gradient_of: Callable[[Leaf], Any]) -> tuple[Any, ...]:
         """The gradient of each argument, as `gradient_of(fresh leaf)` gives it."""
-        return [gradient_of(leaf) for leaf in self.made]
+        return tuple([gradient_of(leaf) for leaf in self.made])
 
     def leave(self, result: Any) -> Any:
         """`result` with the caller's own object in place of each fresh one in it."""

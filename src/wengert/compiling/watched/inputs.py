@@ -160,7 +160,7 @@ class Inputs(Guards):
         recording = self.recording
         made, slot = renewed(value), len(recording.entries)
         if issubclass(type(made), np.ndarray):
-            recording.memory.arguments.append((made, slot))
+            recording.memory.arguments.append((made, slot, None))
             recording.memory.capture(made)
             self.effects.arrays.outer[id(owner_of(made))] = owner_of(made)
         recording.entries.append((INPUT, made, (), (), None, None))
