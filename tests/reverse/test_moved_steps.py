@@ -11,7 +11,8 @@ import pytest
 
 import wengert as wg
 from wengert.api import derivative_code
-from wengert.reverse import walk
+from wengert.reverse.accumulators import TracedCotangents
+from wengert.reverse.moved_steps import moved_step
 
 Fn = Callable[..., Any]
 A = np.array([[0.3, -0.8, 0.5], [1.1, 0.2, -0.4], [-0.6, 0.9, 0.7], [0.1, -0.2, 0.4]])
@@ -97,8 +98,8 @@ def test_second_derivatives_are_those_of_differences(name: str) -> None:
 
 def taken(monkeypatch: pytest.MonkeyPatch, work: Callable[[], Any]) -> list[bool]:
     """Whether each small step back in some work pushed its tangents at once."""
-    found, step = list[bool](), walk.moved_step
-    monkeypatch.setattr(walk, "moved_step", lambda *args: found.append(step(*args)) or found[-1])
+    found = list[bool]()
+    monkeypatch.setattr(TracedCotangents, "moved_step", lambda *args: found.append(moved_step(*args)) or found[-1])
     work()
     return found
 
@@ -137,6 +138,24 @@ def test_an_outer_variable_moves_the_partials_of_an_inner_gradient() -> None:
     np.testing.assert_allclose(wg.jvp(outer, (t,), (1.0,))[1], expected, rtol=1e-8, atol=1e-8)
     by_hand = np.cos(t * X) - t * X * np.sin(t * X) + X ** (t - 1) * (1 + t * np.log(X))
     np.testing.assert_allclose(wg.jvp(outer, (t,), (1.0,))[1], by_hand, rtol=1e-12)
+
+
+def test_an_earlier_pullback_is_linear_in_its_cotangent() -> None:
+    y, pullback = wg.vjp(lambda x: np.sin(x) * x**2, X)
+    found = wg.jvp(lambda t: pullback(y * t * t)[0], (3.0,), (1.0,))[1]
+    np.testing.assert_allclose(found, 6.0 * y * (np.cos(X) * X**2 + 2 * X * np.sin(X)), rtol=1e-12)
+
+
+def test_a_gradient_inside_a_gradient_inside_a_direction() -> None:
+    def inner(x: np.ndarray) -> Any:
+        return np.sum(wg.grad(lambda z: np.sum(np.exp(z * x[0])) * x[1])(x) ** 2)
+
+    def by_hand(x: np.ndarray) -> Any:  # of ∂/∂z, at z = x
+        return np.sum((x[0] * x[1] * np.exp(x * x[0])) ** 2)
+
+    v, h = np.array([0.5, -1.0, 2.0]), 1e-4
+    expected = hessian_by_differences(by_hand, X, h) @ v
+    np.testing.assert_allclose(wg.jvp(wg.grad(inner), (X,), (v,))[1], expected, rtol=1e-5)
 
 
 def test_a_gradient_may_be_written_into() -> None:

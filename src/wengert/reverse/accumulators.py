@@ -24,6 +24,7 @@ from wengert.values.callables import place
 from wengert.values.cotangents import InplaceableThunk, add_into, as_given, force, is_exclusive, is_zero
 from wengert.values.functional import additem, getitem, setitem
 from wengert.values.keys import may_repeat
+from wengert.values.lazy_attribute import imported_when_read
 from wengert.values.projection import project
 from wengert.values.settings import SETTINGS
 from wengert.values.specs import FLOATS, Spec, is_complex, spec_of
@@ -43,7 +44,7 @@ class Cotangents:
     lets_rules_add = True  # whether rules and thunks may add their contribution to a buffer
     checks_nans = False  # whether a step that makes a nan is taken again with zeros kept
     windows: Windows | None = None  # where views lie in their arrays
-    moves = False  # whether small steps push the tangents of an outer derivative at once
+    moves = False  # whether small steps do push the tangents of an outer derivative at once
     owed: Owed  # what to restore after the pass
 
     def __init__(self, size: int) -> None:
@@ -62,6 +63,10 @@ class Cotangents:
         """Add the seeds to their slots; their arrays belong to the user, so the engine never writes into them."""
         for slot, seed in seeds:
             self.add(slot, seed.view(np.ndarray) if isinstance(seed, np.ndarray) else seed)
+
+    def may_move(self) -> bool:
+        """Whether small steps may push the tangents of an outer derivative at once."""
+        return False
 
     def note(self, label: str, slot: int) -> None:
         """Describe the next computation by a `label` and a slot, for a tape to show."""
@@ -282,6 +287,18 @@ class TracedCotangents(Cotangents):
         self.table = _SparseTable()
         self.entered: dict[Any, Any] = {}  # instrumented rules, which all steps of a walk share
 
+    moved_step: Callable[..., bool] = imported_when_read("wengert.reverse.moved_steps", "moved_step")
+
+    def may_move(self) -> bool:
+        """Whether the pass is inside a stream whose memory is not written, with no other derivative open inside."""
+        recording = self.recording
+        memory, stream = recording.memory, recording.stream
+        if stream is None or not self.is_own or stream.aliases or recording.context is not None:
+            return False
+        if recording.inner != recording.walked:  # an open derivative reads the entries of the pass
+            return False
+        return not (memory.storages or memory.undo or memory.holds_objects or recording.checks_fp_errors)
+
     def add_moved(self, slot: int, x_bar: Any, x_dot: Any) -> None:
         """Add a contribution whose tangent in the outer derivative, a stream, is known; None is zero."""
         self.add(slot, x_bar if x_dot is None else self.recording.stream.with_tangent(x_bar, x_dot))
@@ -293,7 +310,8 @@ class TracedCotangents(Cotangents):
 
     def _sum(self, a: Any, b: Any) -> Any:
         """Return the sum of two cotangents, as the outer derivative sees it."""
-        if not (self.moves and is_small(a) and is_small(b) and np.shape(a) == np.shape(b)):
+        are_floats = type(a) in FLOATS and type(b) in FLOATS
+        if not (self.moves and (are_floats or (is_small(a) and is_small(b) and np.shape(a) == np.shape(b)))):
             return self.call(add_contributions, a, b)
         a_dot, b_dot = self.tangent(a), self.tangent(b)
         dots = [dot for dot in (a_dot, b_dot) if dot is not None]

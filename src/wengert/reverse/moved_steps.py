@@ -14,24 +14,16 @@ from typing import Any
 import numpy as np
 
 from wengert.recording.primitives import Bound
-from wengert.recording.recording import Entry, Recording, Traced, flat_slots, silent
+from wengert.recording.recording import Entry, Traced, flat_slots, silent
 from wengert.reverse.accumulators import TracedCotangents, is_plain, is_small
 from wengert.rulebook.keeping import has_nan
 from wengert.rulebook.moved_pullbacks import UnsupportedError, moved_pullback
 from wengert.values.functional import getfield, setitem
 from wengert.values.projection import project, unbroadcast
-from wengert.values.specs import Spec, is_complex, spec_of
+from wengert.values.specs import FLOATS, Spec, is_complex, spec_of
 
 FEW_DIRECTIONS = 16  # up to so many, a pullback is called for each direction
 _DOUBLE = np.dtype(float)
-
-
-def may_move(recording: Recording) -> bool:
-    """Whether a pass whose computations `recording` records may take such steps: it streams, and nothing is written."""
-    memory, stream = recording.memory, recording.stream
-    if stream is None or recording.inner != recording.walked or stream.aliases or recording.context is not None:
-        return False  # or the entries of the pass are read by a derivative that is open
-    return not (memory.storages or memory.undo or memory.holds_objects or recording.checks_fp_errors)
 
 
 def moved_step(cotangents: TracedCotangents, op: Bound, y_bar: Any, y: Any, entry: Entry, ins: Any) -> bool:
@@ -89,7 +81,8 @@ def _moved(
     size, run = stream.size, stream.rule_context.run
     if any([dot is not None for dot in dots[1:]]):
         moves = tuple([dot is not None for dot in dots])
-        both = None if static or any(map(is_complex, given)) else moved_pullback(rule, op.wanted, moves)
+        is_real = not any([type(x) not in FLOATS and is_complex(x) for x in given])
+        both = moved_pullback(rule, op.wanted, moves) if is_real and not static else None
         if both is None:
             return None
         if size is not None:
@@ -106,7 +99,13 @@ def _moved(
         x_bar, x_dot = x_bars[k], None if x_dots is None else x_dots[k]
         if x_bar is None:
             continue
-        spec = spec_of(given[k + 2])
+        x = given[k + 2]
+        if size is None and type(x_bar) in FLOATS and type(x) in FLOATS and (x_dot is None or type(x_dot) in FLOATS):
+            if x_bar != x_bar or x_dot != x_dot:  # a nan
+                return None
+            found.append((k, x_bar, x_dot))
+            continue
+        spec = spec_of(x)
         if not is_plain(x_bar) or spec.dtype is not _DOUBLE or not (x_dot is None or is_plain(x_dot)):
             return None
         if has_nan(x_bar) or has_nan(x_dot):
@@ -154,4 +153,4 @@ def _fitted(x_dot: Any, spec: Spec, size: int | None) -> Any:
     return np.reshape(unbroadcast(x_dot, (size, *(1,) * lead, *spec.shape)), shape)
 
 
-__all__ = ["may_move", "moved_step"]
+__all__ = ["moved_step"]

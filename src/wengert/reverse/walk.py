@@ -21,7 +21,6 @@ from wengert.recording.user_pullbacks import RruleCall
 from wengert.recording.variables import splat
 from wengert.reverse.accumulators import EAGER, Cotangents, Seeds
 from wengert.reverse.checkpoint import CheckpointEntry
-from wengert.reverse.moved_steps import may_move, moved_step
 from wengert.reverse.parts import field_step, number_step, store_step
 from wengert.reverse.strategies import PassingCotangents, PassingTracedCotangents, choose_passed_slots
 from wengert.reverse.windows import Windows
@@ -204,7 +203,7 @@ def _walk_stepwise(
     """Walk back in general steps, which an outer trace sees or which pass on contributions at once."""
     site = STATE.site
     cotangents.live = here.dependent
-    cotangents.moves = isinstance(cotangents, PassingTracedCotangents) and may_move(recording)
+    cotangents.moves = cotangents.may_move()
     for slot in range(end, here.start - 1, -1):
         while cotangents.waiting:
             _noted_step(recording, cotangents, cotangents.pop_waiting(), "passed through", depth)
@@ -276,7 +275,7 @@ def general_step(cotangents: Cotangents, slot: int, entry: Entry, depth: int) ->
     else:
         if type(y) is weakref.ref:  # y may be gone; the rule reads at most its shape and dtype, which ȳ has too
             y = cotangent
-        if cotangents.moves and moved_step(cotangents, op, cotangent, y, entry, ins):  # type: ignore[arg-type]
+        if cotangents.moves and cotangents.moved_step(op, cotangent, y, entry, ins):  # type: ignore[attr-defined]
             return
         added = op.scatter is not None and np.ndim(args[0]) and cotangents.scatter(op, ins[0], cotangent, y, args)
         if not added:
