@@ -33,7 +33,7 @@ from wengert.values.views import owner_of
 
 Seeds = list[tuple[int, Any]]
 
-_DOUBLE = np.dtype(float)
+DOUBLE = np.dtype(float)
 
 ENTERED = "It adds cotangents, including those that an outer derivative watches."
 
@@ -258,7 +258,7 @@ class Cotangents:
 def is_plain(value: Any) -> bool:
     """Whether a value is a float or an array of float64."""
     t = type(value)
-    return t in FLOATS or (t is np.ndarray and value.dtype is _DOUBLE)
+    return t in FLOATS or (t is np.ndarray and value.dtype is DOUBLE)
 
 
 def is_small(value: Any) -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 
 from wengert.recording.primitives import Bound
 from wengert.recording.recording import Entry, Traced, flat_slots, silent
-from wengert.reverse.accumulators import TracedCotangents, is_plain, is_small
+from wengert.reverse.accumulators import DOUBLE, TracedCotangents, is_plain, is_small
 from wengert.rulebook.keeping import has_nan
 from wengert.rulebook.moved_pullbacks import UnsupportedError, moved_pullback
 from wengert.values.functional import getfield, setitem
@@ -23,7 +23,6 @@ from wengert.values.projection import project, unbroadcast
 from wengert.values.specs import FLOATS, Spec, is_complex, spec_of
 
 FEW_DIRECTIONS = 16  # up to so many, a pullback is called for each direction
-_DOUBLE = np.dtype(float)
 
 
 def moved_step(cotangents: TracedCotangents, op: Bound, y_bar: Any, y: Any, entry: Entry, ins: Any) -> bool:
@@ -106,7 +105,7 @@ def _moved(
             found.append((k, x_bar, x_dot))
             continue
         spec = spec_of(x)
-        if not is_plain(x_bar) or spec.dtype is not _DOUBLE or not (x_dot is None or is_plain(x_dot)):
+        if not is_plain(x_bar) or spec.dtype is not DOUBLE or not (x_dot is None or is_plain(x_dot)):
             return None
         if has_nan(x_bar) or has_nan(x_dot):
             return None
