@@ -293,7 +293,7 @@ class TracedCotangents(Cotangents):
         """Whether the pass is inside a stream whose memory is not written, with no other derivative open inside."""
         recording = self.recording
         memory, stream = recording.memory, recording.stream
-        if stream is None or not self.is_own or stream.aliases or recording.context is not None:
+        if stream is None or not self.is_own or recording.context is not None:
             return False
         if recording.inner != recording.walked:  # an open derivative reads the entries of the pass
             return False

@@ -30,10 +30,11 @@ def moved_step(cotangents: TracedCotangents, op: Bound, y_bar: Any, y: Any, entr
 
     `op` and `ins` are those at the level of the pass; the `entry` also says which arguments an outer level moves.
     """
-    if op.primitive.has_users_rule or not is_small(y_bar):
+    stream = cotangents.recording.stream
+    if op.primitive.has_users_rule or stream.aliases or not is_small(y_bar):
         return False
     _, _, slots, args, kwargs, _ = entry
-    tangent = cotangents.recording.stream.tangent
+    tangent = stream.tangent
     primals, static = (args, {}) if op.is_simple else _bound(op, args, kwargs, slots, tangent)
     if primals is None:
         return False
@@ -53,8 +54,8 @@ def moved_step(cotangents: TracedCotangents, op: Bound, y_bar: Any, y: Any, entr
         return False
     if found is None:
         return False
-    for slot, x_bar, x_dot in found:
-        cotangents.add_moved(ins[slot], x_bar, x_dot)
+    for k, x_bar, x_dot in found:
+        cotangents.add_moved(ins[k], x_bar, x_dot)
     return True
 
 
