@@ -1,15 +1,21 @@
-"""The translation of native code to LLVM: each construct of its source computes what Python computes."""
+"""Native code compiled by LLVM: each construct of its source computes what Python computes, in calls from Python."""
 
 from __future__ import annotations
 
+import gc
 import itertools
 import math
+import pickle
+import sys
+import weakref
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from wengert.compiling.native import module
+from wengert.values import kernel_cache
 
 NUMBERS = [0.0, -0.0, 1.0, -1.0, 2.5, -7.25, 3e10, 1e-300, math.inf, -math.inf, math.nan]
 FINITE = [x for x in NUMBERS if math.isfinite(x)]
@@ -64,20 +70,87 @@ def put(m, k, a):
 
 def by_llvm(text: str) -> Any:
     """Compile the source of a function of two floats and flat memory."""
-    numba = pytest.importorskip("numba")
-    from numba.extending import intrinsic
+    pytest.importorskip("numba")
+    from wengert.compiling.native.machine_code import compile_source
 
-    from wengert.compiling.native.llvm import emitter
+    return compile_source(text, ["NUMBER", "NUMBER", "WRITE"], "a test")
 
-    number = numba.types.float64
-    memory = numba.types.Array(number, 1, "C")
-    signature = numba.types.Tuple((numba.types.int64, number))(number, number, memory)
 
-    @intrinsic  # type: ignore[untyped-decorator]
-    def called(context: Any, x: Any, y: Any, m: Any) -> Any:
-        return signature, emitter(text)
+MEMORY = np.array([0.5, -2.0, 3.0, 1.0])
+BIG_ENDIAN, UNALIGNED = MEMORY.astype(">f8"), np.frombuffer(b"x" + MEMORY.tobytes(), np.uint8)[1:].view(np.float64)
+LOCKED = MEMORY.copy()
+LOCKED.flags.writeable = False
+SUM = "def native(x, a, k, o):\n    o[0] = x + a[k[1]]\n    return (0, o[0] + 1.0)\n"
+WHOLE, OUTPUT = np.array([0, 2]), np.empty(1)
+OTHER_ARGUMENTS = [
+    (1.0, MEMORY, WHOLE),
+    (1.0, MEMORY, WHOLE, OUTPUT, OUTPUT),
+    ("1", MEMORY, WHOLE, OUTPUT),
+    (10**400, MEMORY, WHOLE, OUTPUT),
+    (1.0, 2.0, WHOLE, OUTPUT),
+    (1.0, [0.5, 2.0, 3.0], WHOLE, OUTPUT),
+    (1.0, MEMORY[::2], WHOLE, OUTPUT),
+    (1.0, MEMORY.astype(np.float32), WHOLE, OUTPUT),
+    (1.0, BIG_ENDIAN, WHOLE, OUTPUT),
+    (1.0, UNALIGNED, WHOLE, OUTPUT),
+    (1.0, MEMORY.view(np.recarray), WHOLE, OUTPUT),
+    (1.0, MEMORY, WHOLE.astype(float), OUTPUT),
+    (1.0, MEMORY, WHOLE.astype(np.int32), OUTPUT),
+    (1.0, MEMORY, WHOLE, LOCKED),
+]
 
-    return numba.njit(signature)(lambda x, y, m: called(x, y, m))
+
+def test_calls_with_other_arguments_fail() -> None:
+    pytest.importorskip("numba")
+    from wengert.compiling.native.machine_code import compile_source
+
+    run = compile_source(SUM, ["NUMBER", "READ", "PLACES", "WRITE"], "a test")
+    for args in OTHER_ARGUMENTS:
+        assert run(*args) == (1, 0.0), args
+    unpickled = pickle.loads(pickle.dumps(MEMORY))  # its dtype is another object
+    for x, memory in [(-1.0, MEMORY), (np.float64(-1.0), LOCKED), (-1, unpickled)]:
+        assert run(x, memory, WHOLE, OUTPUT) == (0, 3.0)
+        assert OUTPUT[0] == 2.0
+
+
+def test_calls_lose_no_references() -> None:
+    pytest.importorskip("numba")
+    from wengert.compiling.native.machine_code import compile_source
+
+    run = compile_source(SUM, ["NUMBER", "READ", "PLACES", "WRITE"], "a test")
+    x = 1234.5
+    before = [sys.getrefcount(each) for each in (x, MEMORY, WHOLE, OUTPUT)]
+    found = [run(x, MEMORY, WHOLE, OUTPUT) for _ in range(100)]
+    assert [sys.getrefcount(each) for each in (x, MEMORY, WHOLE, OUTPUT)] == before
+    plain = [(0, float(k)) for k in range(100)]
+    assert _references(found) == _references(plain)
+    gone = weakref.ref(run)
+    del run
+    gc.collect()
+    assert gone() is None
+
+
+def _references(pairs: list[Any]) -> set[tuple[int, int]]:
+    return {(sys.getrefcount(pair), sys.getrefcount(pair[1])) for pair in pairs}
+
+
+def test_machine_code_is_kept_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("numba")
+    from wengert.compiling.native import machine_code
+
+    monkeypatch.setenv("WENGERT_CACHE", str(tmp_path))
+    made: list[str] = []
+    compiled = machine_code.object_code
+    monkeypatch.setattr(machine_code, "object_code", lambda *args: (made.append("x"), compiled(*args))[1])
+    source = "def native(x):\n    return (0, x * 2.0)\n"
+    for _ in range(2):
+        assert machine_code.compile_source(source, ["NUMBER"], "a test")(3.0) == (0, 6.0)
+        assert len(made) == 1
+        (path,) = kernel_cache.folder().iterdir()
+        kept = path.read_bytes()
+    path.write_bytes(kept[:-9])
+    assert machine_code.compile_source(source, ["NUMBER"], "a test")(3.0) == (0, 6.0)
+    assert len(made) == 2 and path.read_bytes() == kept
 
 
 def by_python(text: str) -> Any:

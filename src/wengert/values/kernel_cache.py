@@ -1,7 +1,7 @@
-"""Compiled kernels on disk: each source is a module of its own, beside which numba caches its compiled code.
+"""Compiled kernels on disk: machine code, and sources as modules, beside which numba caches its compiled code.
 
-Code in the folder is executed. So the folder must belong to this user and be writable by nobody else, and a file is
-used only if its content equals the source.
+Code in the folder is executed. So the folder must belong to this user and be writable by nobody else. A source is used
+only if it equals the one that is asked for, machine code only if it is as it was written.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ import sys
 import threading
 import types
 import weakref
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -63,6 +65,24 @@ def kernels(text: str) -> Kernels:
     return found
 
 
+def cached_bytes(key: str, make: Callable[[], bytes]) -> bytes:
+    """Return what `make` returns, from the file of the key if there is one; nothing is kept without a safe folder."""
+    try:
+        path = _own_folder() / f"code_{hashlib.sha256(key.encode()).hexdigest()}.bin"
+    except (OSError, CacheFolderError):
+        return make()
+    try:
+        kept = path.read_bytes()
+    except OSError:
+        kept = b""
+    digest, code = kept[:32], kept[32:]
+    if hashlib.sha256(code).digest() != digest:
+        code = make()
+        with suppress(OSError):
+            _write(path, hashlib.sha256(code).digest() + code)
+    return code
+
+
 def _forget(name: str, made: types.ModuleType) -> None:
     if sys.modules.get(name) is made:
         del sys.modules[name]
@@ -71,7 +91,7 @@ def _forget(name: str, made: types.ModuleType) -> None:
 def _module(name: str, text: str) -> types.ModuleType:
     path = _own_folder() / f"{name}.py"
     if not _holds(path, text):
-        _write(path, text)
+        _write(path, text.encode())
     made = types.ModuleType(name)
     made.__file__ = str(path)
     sys.modules[name] = made
@@ -99,8 +119,8 @@ def _holds(path: Path, text: str) -> bool:
         return False
 
 
-def _write(path: Path, text: str) -> None:
+def _write(path: Path, content: bytes) -> None:
     """Write the file atomically, since several processes may write it."""
     draft = path.with_suffix(f".{os.getpid()}.{threading.get_ident()}")
-    draft.write_bytes(text.encode())
+    draft.write_bytes(content)
     draft.replace(path)

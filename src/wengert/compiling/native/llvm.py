@@ -1,8 +1,7 @@
-"""Translate the source of native code to the intermediate representation of LLVM, inside a function of numba's.
+"""Translate the source of native code to the intermediate representation of LLVM.
 
 The source is a small part of Python: floats, integers, bools and flat memory; loops, branches and calls. Every name has
-one type, that of its first value. So nothing needs inference, and one pass over the source replaces numba's front end,
-which takes ten times as long.
+one type, that of its first value. So nothing needs inference, and one pass over the source is enough.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from llvmlite import ir
-from numba import types
 
 FLOAT, INT, BOOL, C_INT = ir.DoubleType(), ir.IntType(64), ir.IntType(1), ir.IntType(32)
 INTRINSICS = ("floor", "ceil", "trunc", "rint", "copysign", "sqrt", "exp", "log", "log10", "sin", "cos", "pow")
@@ -26,22 +24,7 @@ SIGNS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", a
 QUICK = {"u", "abs"}  # functions that are computed also where the result is not needed
 
 
-def emitter(source: str) -> Callable[..., Any]:
-    """Return the code generator of a numba intrinsic: it calls `native` of a source, which returns numbers."""
-
-    def emit(context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> Any:
-        given = [
-            context.make_array(kind)(context, builder, value=x).data if isinstance(kind, types.Array) else x
-            for kind, x in zip(signature.args, args, strict=True)
-        ]
-        found = _Module(builder.module, source).call(builder, "native", given)
-        numbers = [builder.extract_value(found, k) for k in range(len(signature.return_type))]
-        return context.make_tuple(builder, signature.return_type, numbers)
-
-    return emit
-
-
-class _Module:
+class SourceModule:
     """The functions that a source defines: each is added to a module of LLVM at its first call."""
 
     def __init__(self, module: Any, source: str) -> None:
@@ -49,11 +32,15 @@ class _Module:
         self.definitions: dict[str, Any] = {each.name: each for each in ast.parse(source).body}  # type: ignore[attr-defined]
         self.made: dict[str, Any] = {}
 
+    def function(self, name: str, kinds: Sequence[Any]) -> Any:
+        """Return a function of the source, whose parameters have these types if this is its first call."""
+        if name not in self.made:
+            self.made[name] = _Function(self, self.definitions[name], kinds).function
+        return self.made[name]
+
     def call(self, builder: Any, name: str, args: Sequence[Any]) -> Any:
         """Call a function of the source."""
-        if name not in self.made:
-            self.made[name] = _Function(self, self.definitions[name], [x.type for x in args]).function
-        made = self.made[name]
+        made = self.function(name, [x.type for x in args])
         return builder.call(made, [_converted(builder, x, kind.type) for x, kind in zip(args, made.args, strict=True)])
 
     def c_function(self, name: str, kinds: Sequence[Any]) -> Any:
@@ -69,7 +56,7 @@ class _Module:
 class _Function(ast.NodeVisitor):
     """Translates a function. A name that is assigned once is a value, any other a variable in memory."""
 
-    def __init__(self, module: _Module, definition: Any, kinds: Sequence[Any]) -> None:
+    def __init__(self, module: SourceModule, definition: Any, kinds: Sequence[Any]) -> None:
         self.module = module
         self.flags = ("contract",) if definition.name.startswith("fast_") else ()
         typed = ir.FunctionType(_result_type(definition), kinds)

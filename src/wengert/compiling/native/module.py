@@ -1,4 +1,4 @@
-"""Write the module of a native function; compile it with numba, or run it in Python."""
+"""Write the source of a native function, and compile it; write a module of numba's that contains it."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.native.scipy_functions import declaration
+from wengert.compiling.native.scipy_functions import c_address, c_name, declaration
 from wengert.compiling.native.source import TapeProgram
 from wengert.compiling.native.values import Scalar
 from wengert.errors import NativeUnavailableError
-from wengert.values import kernel_cache
 from wengert.values.kernel_cache import has_compiler
 
 _TERMS = [f"({1 / math.factorial(k)!r} + r * {1 / math.factorial(k + 1)!r})" for k in range(0, 14, 2)]
@@ -27,8 +26,9 @@ from llvmlite import binding
 from numba import njit, types
 from numba.extending import get_cython_function_address, intrinsic
 
-from wengert.compiling.native.llvm import emitter
+from wengert.compiling.native.numba_calls import emitter
 
+NUMBER = types.float64
 READ = types.Array(types.float64, 1, "C", readonly=True)
 PLACES = types.Array(types.int64, 1, "C", readonly=True)
 WRITE = types.Array(types.float64, 1, "C")
@@ -41,7 +41,7 @@ def called(context, {names}):
     return SIGNATURE, emitter(SOURCE)
 
 
-@njit(SIGNATURE, cache={cached}, no_cfunc_wrapper=True)
+@njit(SIGNATURE, cache=True, no_cfunc_wrapper=True)
 def native({names}):
     return called({names})
 '''
@@ -105,49 +105,55 @@ def require_compiler() -> None:
 
 
 def load_compiler() -> None:
-    """Import numba. Errors: NativeUnavailableError if it is not installed."""
+    """Import the compiler of numba. Errors: NativeUnavailableError if it is not installed."""
     require_compiler()
-    importlib.import_module("numba")
+    importlib.import_module("wengert.compiling.native.machine_code")
 
 
-def module_source(program: TapeProgram, cached: bool = True) -> str:
-    """Return the source of the module."""
-    kinds = [_parameter_type(source, x) for source, x in program.parameters.values()]
-    kinds += ["WRITE" for _, x in program.results if not isinstance(x, Scalar)] + ["WRITE"] * bool(program.size)
+def full_source(program: TapeProgram) -> str:
+    """Return the source of `native`, and of all functions that it calls."""
+    return "\n\n\n".join([PRELUDE, *program.helpers, *program.functions, program.text])
+
+
+def parameter_kinds(program: TapeProgram) -> list[str]:
+    """Return the kinds of the parameters of `native`."""
+    kinds = [_parameter_kind(source, x) for source, x in program.parameters.values()]
+    return kinds + ["WRITE" for _, x in program.results if not isinstance(x, Scalar)] + ["WRITE"] * bool(program.size)
+
+
+def _parameter_kind(source: Any, x: Any) -> str:
+    if isinstance(x, Scalar):
+        return "NUMBER"
+    return "PLACES" if getattr(source, "dtype", None) == np.int64 else "READ"
+
+
+def module_source(program: TapeProgram) -> str:
+    """Return the source of a module in which numba compiles `native`."""
+    kinds = parameter_kinds(program)
     numbers = ["types.int64", *["types.float64" for _, x in program.results if isinstance(x, Scalar)]]
-    source = "\n\n\n".join([PRELUDE, *program.helpers, *program.functions, program.text])
     return _MODULE.format(
         about=_versions(),
         declarations="".join(map(declaration, program.ufuncs.values())),
         signature=f"types.Tuple(({', '.join(numbers)},))({', '.join(kinds)})",
         names=", ".join([f"x{k}" for k in range(len(kinds))]),
-        cached=cached,
-        source=source,
+        source=full_source(program),
     )
-
-
-def _parameter_type(source: Any, x: Any) -> str:
-    """Return the numba type of a parameter."""
-    if isinstance(x, Scalar):
-        return "types.float64"
-    return "PLACES" if getattr(source, "dtype", None) == np.int64 else "READ"
 
 
 @cache
 def _versions() -> str:
     """Return the versions that machine code depends on, for the cache key."""
-    from importlib.metadata import version  # 25 ms, so not imported with wengert
+    import llvmlite
 
-    others = ", ".join([f"{name} {version(name)}" for name in ("numba", "numpy")])
-    translator = hashlib.sha256(Path(__file__).with_name("llvm.py").read_bytes()).hexdigest()[:8]
-    return f"Emitted by wengert ({translator}), for {others}, Python {platform.python_version()}."
+    files = [Path(__file__).with_name(f"{name}.py").read_bytes() for name in ("llvm", "python_calls", "machine_code")]
+    translator = hashlib.sha256(b"".join(files)).hexdigest()[:8]
+    python = f"Python {platform.python_version()}, whose objects begin with {object.__basicsize__} bytes"
+    return f"Emitted by wengert ({translator}), for llvmlite {llvmlite.__version__}, numpy {np.__version__}, {python}."
 
 
 def compile_program(program: TapeProgram) -> Any:
     """Return the compiled native function, from the cache on disk if that is safe to use."""
-    try:
-        return kernel_cache.kernels(module_source(program)).functions["native"]
-    except (OSError, kernel_cache.CacheFolderError):
-        space: dict[str, Any] = {"__name__": "native"}
-        exec(compile(module_source(program, cached=False), "<native>", "exec"), space)
-        return space["native"]
+    from wengert.compiling.native.machine_code import compile_source
+
+    symbols = {c_name(ufunc): c_address(ufunc) for ufunc in program.ufuncs.values()}
+    return compile_source(full_source(program), parameter_kinds(program), _versions(), symbols)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import re
 import sys
 from functools import cache
@@ -42,6 +43,14 @@ def exported(ufunc: np.ufunc) -> tuple[str, bool] | None:
         if signature and signature[1].count("double") == ufunc.nin:
             return name, bool(signature[2])
     return None
+
+
+def c_address(ufunc: np.ufunc) -> int:
+    """Return the address of the C function of a ufunc."""
+    capsule = import_module(EXPORTS).__pyx_capi__[(exported(ufunc) or ("",))[0]]
+    name = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName", ctypes.pythonapi))(capsule)
+    pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)
+    return int(pointer(("PyCapsule_GetPointer", ctypes.pythonapi))(capsule, name))
 
 
 def declaration(ufunc: np.ufunc) -> str:

@@ -79,11 +79,8 @@ class NativeWriter(PlacedWriter):
         begin, end, space = self.workspace() if self.program.size else ([], [], [])
         self.lines += [
             *begin,
-            "try:",
-            f"    {', '.join([failed, *numbers])}{',' * (not numbers)} = "
+            f"{'    ' * bool(begin)}{', '.join([failed, *numbers])}{',' * (not numbers)} = "
             f"{native}({', '.join([*args, *arrays, *space])})",
-            "except TypeError:  # an array that is not aligned",
-            f"    {fallback}",
             *end,
             f"if {failed}: {fallback}",
         ]
@@ -106,7 +103,7 @@ class NativeWriter(PlacedWriter):
         """Return the lines that take workspace from a pool, those that return it, and its expression."""
         taken, pool = self.name("w"), self.name("pool")
         self.pool = self.outside.constants[pool] = Pool([Buffer((self.program.size,), np.dtype(float))])
-        return [f"{taken} = {pool}.take()"], ["finally:", f"    {pool}.give({taken})"], [f"{taken}[0]"]
+        return [f"{taken} = {pool}.take()", "try:"], ["finally:", f"    {pool}.give({taken})"], [f"{taken}[0]"]
 
     def argument(self, source: Any, x: FlatMemory | Scalar) -> str:
         """Return the source of an argument of the native code."""

@@ -1,0 +1,84 @@
+"""Compile native code to machine code by LLVM, or read it from the disk, and load it."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import llvmlite.binding as llvm
+from llvmlite import ir
+
+from wengert.compiling.native.llvm import C_NAMES, INTRINSICS, SourceModule
+from wengert.compiling.native.python_calls import add_entry, argument_types, python_function
+from wengert.compiling.ops import math_functions
+from wengert.values import kernel_cache
+
+SPEED = 2  # of the levels from 0 to 3
+
+
+def compile_source(source: str, kinds: Sequence[str], about: str, symbols: Mapping[str, int] | None = None) -> Any:
+    """Return `native` of a source as a Python function; `symbols` are the addresses of other functions that it calls.
+
+    `about` names the versions that the machine code depends on.
+    """
+    for name, address in (symbols or {}).items():
+        llvm.add_symbol(name, address)
+    key = "\n".join([about, cpu(), features(), *kinds, source])
+    return load(kernel_cache.cached_bytes(key, lambda: object_code(source, kinds)))
+
+
+def object_code(source: str, kinds: Sequence[str]) -> bytes:
+    """Return the machine code of a source."""
+    machine, module = target_machine(), ir.Module("native")
+    module.triple, module.data_layout = llvm.get_process_triple(), str(machine.target_data)
+    native = SourceModule(module, source).function("native", argument_types(kinds))
+    add_entry(module, native, kinds)
+    parsed = llvm.parse_assembly(str(module))
+    options = llvm.create_pipeline_tuning_options(SPEED)
+    options.loop_vectorization, options.slp_vectorization = True, False
+    passes = llvm.create_pass_builder(machine, options)
+    passes.getModulePassManager().run(parsed, passes)
+    made: bytes = machine.emit_object(parsed)
+    return made
+
+
+def load(code: bytes) -> Any:
+    """Return the Python function of machine code."""
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target_machine())
+    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    return python_function(engine)
+
+
+def target_machine() -> Any:
+    """Return a description of this processor, which an engine comes to own."""
+    initialize()
+    target = llvm.Target.from_triple(llvm.get_process_triple())
+    reloc = "static" if target.name.startswith("x86") else "default"
+    return target.create_target_machine(
+        cpu=cpu(), features=features(), opt=SPEED, reloc=reloc, codemodel="jitdefault", jit=True
+    )
+
+
+@cache
+def initialize() -> None:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    if sys.platform == "win32":  # where other libraries may define them, too
+        library = ctypes.CDLL("ucrtbase")
+        names = [C_NAMES.get(name, name) for name in (*INTRINSICS, *math_functions())]
+        for name in [name for name in names if hasattr(library, name)]:
+            llvm.add_symbol(name, ctypes.cast(getattr(library, name), ctypes.c_void_p).value)
+
+
+@cache
+def cpu() -> str:
+    return str(llvm.get_host_cpu_name())
+
+
+@cache
+def features() -> str:
+    return str(llvm.get_host_cpu_features().flatten())

@@ -1,0 +1,138 @@
+"""Write and make the function by which Python calls native code, as C extensions define functions.
+
+It passes on numbers and the memory of arrays, and returns a tuple of numbers. If an argument is not what native code
+expects, such as an array that is not aligned, the first number is 1: the call failed.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+
+FLOAT, INT, BYTE, POINTER = ir.DoubleType(), ir.IntType(64), ir.IntType(8), ir.IntType(8).as_pointer()
+C_INT = ir.IntType(32)
+NUMBER, PLACES, WRITE = "NUMBER", "PLACES", "WRITE"  # kinds of parameters; READ is the fourth
+
+HEAD = object.__basicsize__  # bytes of the head of each object; the last word of it is the type
+DATA, FLAGS, DTYPE = HEAD, HEAD + 48, HEAD + 40  # of an array, as NumPy's C interface defines them
+BYTE_ORDER, TYPE_NUMBER = HEAD + 10, HEAD + 12  # of a dtype
+CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400
+FASTCALL = 0x80
+FUNCTIONS = {
+    "PyFloat_AsDouble": (FLOAT, [POINTER]),
+    "PyErr_Occurred": (POINTER, []),
+    "PyErr_Clear": (ir.VoidType(), []),
+    "PyFloat_FromDouble": (POINTER, [FLOAT]),
+    "PyLong_FromLongLong": (POINTER, [INT]),
+    "PyTuple_New": (POINTER, [INT]),
+    "PyTuple_SetItem": (C_INT, [POINTER, INT, POINTER]),
+}
+"""Functions of CPython that the function calls, by the types of their results and parameters."""
+
+ADDRESSES = "python_addresses"
+"""A global variable of the machine code: the addresses of FUNCTIONS, and of the class of arrays."""
+
+
+def argument_types(kinds: Sequence[str]) -> list[Any]:
+    """Return the types of LLVM of parameters of native code."""
+    known = {NUMBER: FLOAT, PLACES: INT.as_pointer()}
+    return [known.get(kind, FLOAT.as_pointer()) for kind in kinds]
+
+
+def add_entry(module: Any, native: Any, kinds: Sequence[str]) -> None:
+    """Add the function `entry(self, args, count)` to a module of LLVM; it calls `native`."""
+    _Entry(module, native, kinds)
+
+
+class _Entry:
+    def __init__(self, module: Any, native: Any, kinds: Sequence[str]) -> None:
+        table = ir.ArrayType(POINTER, len(FUNCTIONS) + 1)
+        self.addresses = ir.GlobalVariable(module, table, ADDRESSES)
+        self.addresses.initializer = ir.Constant(table, None)
+        function = ir.Function(module, ir.FunctionType(POINTER, [POINTER, POINTER.as_pointer(), INT]), "entry")
+        self.failure = function.append_basic_block("failure")
+        self.builder = ir.IRBuilder(function.append_basic_block("begin"))
+        build, numbers = self.builder, native.function_type.return_type
+        function.blocks.reverse()
+        self.require(build.icmp_signed("==", function.args[2], INT(len(kinds))))
+        given = [build.load(build.gep(function.args[1], [INT(k)])) for k in range(len(kinds))]
+        found = build.call(
+            native,
+            [self.number(x) if kind == NUMBER else self.memory(x, kind) for x, kind in zip(given, kinds, strict=True)],
+        )
+        self.return_tuple([build.extract_value(found, k) for k in range(len(numbers.elements))])
+        build.position_at_end(self.failure)
+        self.call("PyErr_Clear")
+        self.return_tuple([INT(1), *[ir.Constant(FLOAT, 0.0)] * (len(numbers.elements) - 1)])
+
+    def require(self, condition: Any) -> None:
+        """Continue if a condition holds; else the call fails."""
+        then = self.builder.append_basic_block("then")
+        self.builder.cbranch(condition, then, self.failure)
+        self.builder.position_at_end(then)
+
+    def address(self, k: int) -> Any:
+        return self.builder.load(self.builder.gep(self.addresses, [INT(0), INT(k)]))
+
+    def call(self, name: str, *args: Any) -> Any:
+        """Call a function of CPython."""
+        kind = ir.FunctionType(*FUNCTIONS[name]).as_pointer()
+        return self.builder.call(self.builder.bitcast(self.address([*FUNCTIONS].index(name)), kind), args)
+
+    def part(self, x: Any, offset: int, kind: Any) -> Any:
+        """Return a part of an object in memory."""
+        return self.builder.load(self.builder.bitcast(self.builder.gep(x, [INT(offset)]), kind.as_pointer()))
+
+    def number(self, x: Any) -> Any:
+        """Return an argument as a float; -1.0 may mean that this failed."""
+        made = self.call("PyFloat_AsDouble", x)
+        with self.builder.if_then(self.builder.fcmp_ordered("==", made, ir.Constant(FLOAT, -1.0))):
+            self.require(self.builder.icmp_unsigned("==", self.call("PyErr_Occurred"), ir.Constant(POINTER, None)))
+        return made
+
+    def memory(self, x: Any, kind: str) -> Any:
+        """Return the memory of an array."""
+        build, flags = self.builder, CONTIGUOUS | ALIGNED | (WRITEABLE if kind == WRITE else 0)
+        dtype = np.dtype(np.int64 if kind == PLACES else np.float64)
+        self.require(build.icmp_unsigned("==", self.part(x, HEAD - 8, POINTER), self.address(len(FUNCTIONS))))
+        found = self.part(x, DTYPE, POINTER)
+        self.require(build.icmp_signed("==", self.part(found, TYPE_NUMBER, C_INT), C_INT(dtype.num)))
+        self.require(build.icmp_signed("==", self.part(found, BYTE_ORDER, BYTE), BYTE(ord(dtype.byteorder))))
+        self.require(build.icmp_signed("==", build.and_(self.part(x, FLAGS, C_INT), C_INT(flags)), C_INT(flags)))
+        return self.part(x, DATA, (INT if kind == PLACES else FLOAT).as_pointer())
+
+    def return_tuple(self, numbers: Sequence[Any]) -> None:
+        made = self.call("PyTuple_New", INT(len(numbers)))
+        with self.builder.if_then(self.builder.icmp_unsigned("==", made, ir.Constant(POINTER, None))):
+            self.builder.ret(made)
+        for k, x in enumerate(numbers):
+            item = self.call("PyFloat_FromDouble" if x.type == FLOAT else "PyLong_FromLongLong", x)
+            self.call("PyTuple_SetItem", made, INT(k), item)
+        self.builder.ret(made)
+
+
+class _Definition(ctypes.Structure):
+    """A definition of a function, as CPython reads it."""
+
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("address", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("documentation", ctypes.c_char_p),
+    )
+
+
+def python_function(engine: Any) -> Any:
+    """Return the function of loaded machine code, which keeps its engine."""
+    addresses = [ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value for name in FUNCTIONS]
+    table = (ctypes.c_void_p * (len(FUNCTIONS) + 1)).from_address(engine.get_global_value_address(ADDRESSES))
+    table[:] = [*addresses, id(np.ndarray)]
+    definition = _Definition(b"native", engine.get_function_address("entry"), FASTCALL, None)
+    new = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.py_object)(
+        ("PyCFunction_NewEx", ctypes.pythonapi)
+    )
+    return new(ctypes.addressof(definition), (engine, definition), None)
