@@ -15,6 +15,8 @@ import pytest
 import wengert as wg
 from wengert.compiling.compile import MOST_PER_FORM
 from wengert.compiling.entries import CompiledTrace
+from wengert.compiling.optimising import OptimisedTape
+from wengert.compiling.watched.loop_heads import Heads
 
 X = np.array([0.3, -0.4, 0.5])
 
@@ -531,3 +533,30 @@ def test_an_array_that_was_pickled_needs_no_new_trace():
     for x in (np.ones(3), pickle.loads(pickle.dumps(np.ones(3)))):
         np.testing.assert_array_equal(compiled(x), 2 * x)
     assert "1 trace" in compiled.explain()
+
+
+def test_no_code_is_generated_for_a_trace_that_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    def steps(x: float, n: int) -> float:
+        k = 0
+        while k < n:
+            if x > 0.0:
+                x = x * 0.9
+            k += 1
+        return x
+
+    for frees in (True, False):
+        made: list[Any] = []
+        compiled = OptimisedTape.compile
+
+        def counted(tape: Any, *args: Any, made: list[Any] = made, **words: Any) -> Any:
+            made.append(tape)
+            return compiled(tape, *args, **words)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(OptimisedTape, "compile", counted)
+            if not frees:
+                patch.setattr(Heads, "frees_loops", False)
+            g = wg.compile(wg.grad(steps), native=False)
+            assert g(2.0, 5) == pytest.approx(0.9**5)
+            assert g(2.0, 5) == pytest.approx(0.9**5)
+        assert len(made) == 1

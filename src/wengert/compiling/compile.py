@@ -166,7 +166,7 @@ class CompiledFunction(Remade, Wrapper):
         parameters = [f"a{k}" for k in range(len(given))]
         try:
             entry = None if found.effects else self._trace_with_counters(found, parameters, args, kwargs)
-            entry = entry or CompiledTrace(found, parameters, self.exact, self.native)
+            entry = entry or CompiledTrace(found, parameters, self.exact, self.native).compile()
         except self.generation_errors as error:
             self._give_up(f"generating its code raised {error!r}, a bug in wengert. Please report it")
             return found.value
@@ -214,7 +214,7 @@ class CompiledFunction(Remade, Wrapper):
             if again is None:
                 return None
             entry = CompiledTrace(again, parameters, self.exact, self.native, frees_loops=True)
-            return entry if not entry.failing_guard(given) and _reproduces_trace(entry, found, given) else None
+            return entry if not entry.failing_guard(given) and _reproduces_trace(entry.compile(), found, given) else None
         except NoFreeLoopError:
             return None
         except self.generation_errors as error:
@@ -245,7 +245,7 @@ class CompiledFunction(Remade, Wrapper):
         for exact in (self.exact, True):
             if _reproduces_trace(entry, found, given):
                 return entry
-            entry = CompiledTrace(found, entry.parameters, exact, self.native, loops=False)
+            entry = CompiledTrace(found, entry.parameters, exact, self.native, loops=False).compile()
         return entry if _reproduces_trace(entry, found, given) else None
 
     def _give_up(self, reason: str) -> None:

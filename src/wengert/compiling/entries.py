@@ -6,7 +6,7 @@ import itertools
 import linecache
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -45,7 +45,7 @@ class NoFreeLoopError(WengertError):
 
 
 class CompiledTrace:
-    """A compiled trace: `call` returns the result of a call that passes its guards, else a Miss.
+    """A compiled trace: after `compile`, `call` returns the result of a call that passes its guards, else a Miss.
 
     `guards` are expressions that have to be true, in order; `names` are their global variables. Entries with equal
     `code_key` run the same code, and differ only in the objects that their guards check. `traced` is the trace while
@@ -76,18 +76,25 @@ class CompiledTrace:
         self.tape = optimised_by([*LOWERING, *check, *OPTIMISING], traced.tape, context)
         self.loops = {site: head.description for site, head in heads.items()}
         self.parameters, self.inputs, self.labels = parameters, [*reads.inputs], reads.labels
-        self.run: Any = self.tape.compile("run", native=native)
+        self.native = native
+        self.run: Any = None  # the code of the tape, and more to come of `compile`
         self.guards, self.final_guards = reads.all_guards(), [*reads.final_guards]
         self.draws, self.generators = reads.draws, reads.generators
         self.counted, self.effects, self.integers = {*reads.counters}, traced.effects, reads.integers
         self.names: dict[str, Any] = {f"k{k}": pin for k, pin in enumerate(reads.pins)}
-        sets_warnings = reads.recording.checks_fp_errors or reads.effects.filters_warnings
-        run = _without_fp_warnings(self.run) if sets_warnings else self.run
-        self.names.update(run=run, MISS=MISS, FAILED=FAILED, StaleTapeError=StaleTapeError, ndarray=np.ndarray)
+        self.names.update(MISS=MISS, FAILED=FAILED, StaleTapeError=StaleTapeError, ndarray=np.ndarray)
         self.names.update(has_nan=has_nan, random_state=random_state, set_random_state=set_random_state)
-        self.source = self._source_text(traced.returned)
+
+    def compile(self) -> Self:
+        """Generate the code."""
+        reads = self.traced.reads
+        self.run = self.tape.compile("run", native=self.native)
+        sets_warnings = reads.recording.checks_fp_errors or reads.effects.filters_warnings
+        self.names["run"] = _without_fp_warnings(self.run) if sets_warnings else self.run
+        self.source = self._source_text(self.traced.returned)
         self.code_key = self._code_key(reads.pins)
-        self.call = self._compile()
+        self.call = self._compile_entry()
+        return self
 
     def _source_text(self, returned: str) -> str:
         guards = "\n                and ".join(f"({guard})" for guard in self.guards) or "True"
@@ -122,7 +129,7 @@ class CompiledTrace:
             f"{effects}    return {returned}\n"
         )
 
-    def _compile(self) -> Callable[..., Any]:
+    def _compile_entry(self) -> Callable[..., Any]:
         file = f"<wengert entry {next(_entry_numbers)}>"
         exec(compile(self.source, file, "exec"), self.names)
         made: Callable[..., Any] = self.names.pop("entry")  # or its globals would hold it, and its buffers, in a cycle

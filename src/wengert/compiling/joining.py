@@ -41,6 +41,7 @@ def joined(entry: CompiledTrace, other: CompiledTrace, exact: bool, native: bool
     made = CompiledTrace(joint.traced, entry.parameters, exact, native)
     if not joint.mark.joined:
         return None
+    made.compile()
     made.history = [*other.history, *entry.history]
     pairs = zip(other.history, joint.samples, strict=True)
     made.samples = [(each, sample) for each, sample in pairs if _result_for(made, sample) is not None]

@@ -10,7 +10,7 @@ from wengert.compiling.guard_check import check_guards_kept
 from wengert.compiling.native.module import compile_program
 from wengert.compiling.native.parts import TapeCutter
 from wengert.compiling.native.values import UnsupportedOp
-from wengert.compiling.native.whole import NativeTape
+from wengert.compiling.native.whole import NativeTape, compiled_when_called
 from wengert.compiling.tape_rewriter import TapeRewriter
 from wengert.tape.interface import AnyRunningTape
 from wengert.tape.ops import Op
@@ -50,7 +50,7 @@ def _compile_parts(
             new.push(op)
             by_numpy.append(op)
     made: Any = check_guards_kept(by_numpy, new.finished()).compile(name)
-    made = made if cut.is_ordered else _with_fallback(made, tape.compile(name))
+    made = made if cut.is_ordered else _with_fallback(made, compiled_when_called(tape, name))
     made.source = "\n\n".join([*texts, made.source])
     made.state = f"native code in part, since it does not support {error}"
     return made

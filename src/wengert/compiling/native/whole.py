@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -33,7 +34,13 @@ class NativeTape:
     def function(self, name: str, build: Callable[..., Any]) -> Callable[..., Any]:
         """Return the function; `build` compiles the native code."""
         writer = self.writer
-        found: Any = writer.function(build(writer.program), self.tape.compile(name), name)
+        found: Any = writer.function(build(writer.program), compiled_when_called(self.tape, name), name)
         found.source = "\n\n".join([*writer.program.functions, writer.program.text, found.source])
         found.state, found.passes = "native code", self.context.log
         return found
+
+
+def compiled_when_called(tape: AnyRunningTape, name: str) -> Callable[..., Any]:
+    """Return the NumPy function of a tape, which is compiled at its first call."""
+    made = functools.cache(lambda: tape.compile(name))
+    return lambda *args, **kwargs: made()(*args, **kwargs)
