@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import os
+import re
 import stat
 import threading
 from collections.abc import Callable
@@ -501,3 +502,30 @@ def test_what_is_not_finite_is_told_by_compiled_code(bad: float) -> None:
         for a, b in zip(run(y), f(y), strict=True):
             np.testing.assert_array_equal(a, b)
         assert called
+
+
+@pytest.mark.parametrize("build", [interpret_program, None], ids=["by Python", "compiled"])
+def test_repeated_steps_are_one_function(build: Any) -> None:
+    """Each step reads other arrays, writes other memory and returns other numbers; the last has another length."""
+    if build is None:
+        pytest.importorskip("numba")
+    rng = np.random.default_rng(1)
+    data = [rng.normal(size=(n, 3)) for n in (4, 4, 4, 4, 4, 5)]
+
+    def f(w: Any, *data: Any) -> Any:
+        total = 0.0
+        for x in data:
+            y = np.tanh(x @ w)
+            top = np.max(y, axis=0)
+            total += np.log(np.sum(np.exp(y - top))) + np.max(top * w)
+        return total
+
+    tape = wg.gradtape(f, rng.normal(size=3), *data).optimise()
+    args = [rng.normal(size=3), *[rng.normal(size=x.shape) for x in data]]
+    run: Any = compile_native(tape, build=build) if build else compile_native(tape)
+    assert run.state == "native code"
+    value, (_, *gradients) = run(*args)
+    assert value == pytest.approx(f(*args), rel=1e-12)
+    for k, found in enumerate(gradients):
+        np.testing.assert_allclose(found, wg.grad(f, argnums=k)(*args), rtol=1e-11, atol=1e-13)
+    assert run.source.count("def part") < 0.6 * len(re.findall(r"\bpart\d+\(", run.source))

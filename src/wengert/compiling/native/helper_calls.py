@@ -31,7 +31,7 @@ class CallBlock:
 
 
 def _memory_and_offset(view: View) -> tuple[str, str]:
-    return view.memory.name or "w", (view.offset + view.memory.base).text
+    return view.memory.text, view.offset.text
 
 
 def call_helper(

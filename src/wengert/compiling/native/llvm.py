@@ -30,13 +30,14 @@ class SourceModule:
     def __init__(self, module: Any, source: str) -> None:
         self.module, self.digest = module, hashlib.sha256(source.encode()).hexdigest()[:24]
         self.definitions: dict[str, Any] = {each.name: each for each in ast.parse(source).body}  # type: ignore[attr-defined]
-        self.made: dict[str, Any] = {}
+        self.made: dict[Any, Any] = {}
 
     def function(self, name: str, kinds: Sequence[Any]) -> Any:
-        """Return a function of the source, whose parameters have these types if this is its first call."""
-        if name not in self.made:
-            self.made[name] = _Function(self, self.definitions[name], kinds).function
-        return self.made[name]
+        """Return a function of the source for parameters of these types."""
+        key = name, *map(str, kinds)
+        if key not in self.made:
+            self.made[key] = _Function(self, self.definitions[name], kinds).function
+        return self.made[key]
 
     def call(self, builder: Any, name: str, args: Sequence[Any]) -> Any:
         """Call a function of the source."""
@@ -219,6 +220,8 @@ class _Function(ast.NodeVisitor):
         return self.builder.gep(memory, [self.visit(index)], inbounds=True)
 
     def visit_Subscript(self, node: ast.Subscript) -> Any:
+        if isinstance(node.slice, ast.Slice):
+            return self.builder.gep(self.visit(node.value), [self.visit(node.slice.lower)], inbounds=True)  # type: ignore[arg-type]
         return self.builder.load(self.place(node))
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> Any:

@@ -185,8 +185,7 @@ def bool_as_float(text: str, kind: str) -> str:
 
 def element(view: View, at: dict[int, str]) -> str:
     """Return the source of an element of a view; `at` are the loop counters by axis."""
-    memory = view.memory
-    where = view.offset + memory.base
+    where = view.offset
     terms = [(i, view.strides[axis]) for axis, i in at.items() if axis < len(view.strides)]
     for place, step in view.places:
         found = element(place, at)
@@ -195,7 +194,7 @@ def element(view: View, at: dict[int, str]) -> str:
     if where.first or where.steps or not parts:
         parts.append(where.text)
     index = " + ".join(parts)
-    return f"{memory.name or 'w'}[{f'u({index})' if where.steps or view.places else index}]"
+    return f"{view.memory.text}[{f'u({index})' if where.steps or view.places else index}]"
 
 
 class SourceText:
@@ -207,7 +206,8 @@ class SourceText:
     def __init__(self, in_functions: bool) -> None:
         self.in_functions = in_functions
         self.lines: list[str] = []
-        self.functions: list[str] = []
+        self.functions: dict[str, str] = {}  # their names, by what follows those
+        self.sizes: dict[int, int] = {}  # of the parts of the workspace, by their offsets
         self.first_line = 0
         self.sums: list[str] = []
         self.depth = 1
@@ -240,17 +240,23 @@ class SourceText:
             self.close()
 
     def close(self) -> None:
-        """Move the lines of nests that were written since the last call into a function."""
+        """Move the lines of nests that were written since the last call into a function, unless there is one like it.
+
+        A part of the workspace is a parameter, so repeated steps of a program are calls of one function.
+        """
         lines, indent = self.lines[self.first_line :], "    " * self.depth
         if self.in_functions and lines:
-            words = re.findall(r"\b[acortskw]\d*\b", "\n".join(lines))
-            made = {*re.findall(r"^ *([ts]\d+) = ", "\n".join(lines), re.MULTILINE)}
-            parameters = ", ".join(sorted({*words} - made))
-            name, returned = f"part{len(self.functions) + 1}", ", ".join(self.sums)
-            body = [f"    {line.removeprefix(indent)}" for line in lines]
-            end = [f"    return {returned}"] * bool(returned)
-            self.functions.append("\n".join([f"def {name}({parameters}):", *body, *end]))
-            self.lines[self.first_line :] = [f"{indent}{returned}{' = ' * bool(returned)}{name}({parameters})"]
+            text = "\n".join([f"    {line.removeprefix(indent)}" for line in lines])
+            text += f"\n    return {', '.join(self.sums)}" * bool(self.sums)
+            made = {*re.findall(r"^ *([ts]\d+) = ", text, re.MULTILINE)}
+            words = dict.fromkeys(re.findall(r"\b[acorkstw]\d+\b", text))
+            renamed = {word: f"{word[0]}{k}" for k, word in enumerate(words)}
+            text = re.sub(r"\b[acorkstw]\d+\b", lambda found: renamed[found[0]], text)
+            given = [word for word in words if word not in made]
+            parameters = ", ".join([renamed[word] for word in given])
+            name = self.functions.setdefault(f"({parameters}):\n{text}", f"part{len(self.functions) + 1}")
+            returned = f"{', '.join(self.sums)} = " if self.sums else ""
+            self.lines[self.first_line :] = [f"{indent}{returned}{name}({', '.join(given)})"]
         self.first_line = len(self.lines)
 
     def take(self, memory: FlatMemory) -> None:
@@ -259,6 +265,7 @@ class SourceText:
             memory.base = free.pop()
         else:
             memory.base = self.size
+            self.sizes[self.size] = memory.size
             self.size += max(-(-memory.size // 8), 1) * 8  # loops over no elements name their memory, too
 
     def give(self, memory: FlatMemory) -> None:

@@ -49,7 +49,7 @@ from wengert.values.callables import callable_name
 SLOW_ELEMENTS = 1 << 11  # of sin and the like; above, NumPy's vector code is faster than a call for each
 PER_OTHER_ELEMENT = 16  # ratio of other elements to these above which native code is faster all the same
 NESTS_IN_LINE = 8  # above, nests go into functions of their own
-MOST_OPS = 3000  # compile time grows with them
+MOST_OPS = 8000  # compile time grows with them, by about a millisecond for each
 
 
 class TapeProgram:
@@ -168,7 +168,7 @@ class TapeProgram:
         """Return the source of the function, which returns whether it failed, and the results that are numbers."""
         text = SourceText(self.level.count_nests() > NESTS_IN_LINE)
         self.level.write(text)
-        self.functions = text.functions
+        self.functions = [f"def {name}{rest}" for rest, name in text.functions.items()]
         numbers = [x.text for _, x in self.results if isinstance(x, Scalar)]
         for (_, x), finite in zip(self.results, self.finite, strict=True):
             for name in finite or ():
@@ -185,7 +185,8 @@ class TapeProgram:
         names += [x.memory.name for _, x in self.results if isinstance(x, View)]
         names += ["w"] * bool(self.size)
         failed = f"FAILED = ({', '.join(['1', *(['0.0'] * len(numbers))])},)"
-        lines = [f"def native({', '.join(names)}):", f"    {failed}", *text.lines]
+        parts = [f"    w{base} = w[{base}:{base + size}]" for base, size in text.sizes.items()]
+        lines = [f"def native({', '.join(names)}):", f"    {failed}", *parts, *text.lines]
         return "\n".join([*lines, f"    return ({', '.join(['0', *numbers])},)"]) + "\n"
 
 

@@ -99,6 +99,11 @@ class FlatMemory:
     first: int = -1
     last: int = -1
 
+    @property
+    def text(self) -> str:
+        """The name of the memory in the source."""
+        return self.name or f"w{self.base}"
+
 
 @dataclass(frozen=True)
 class View:
