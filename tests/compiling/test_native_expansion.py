@@ -9,12 +9,15 @@ import numpy as np
 import pytest
 import scipy.linalg as sl
 import scipy.special as sp
+from native_by_python import interpret_program
 from test_native import by_python
 
 import wengert as wg
+from wengert.compiling.native.compiled import compile_native
 
 E = np.random.default_rng(0).normal(size=(6, 4))
 LOGS = np.array([[0.0, -50.0, -90.0], [700.0, 700.0, 1.0], [-np.inf, 2.0, -np.inf], [-800.0, -900.0, -800.0]])
+COLUMNS, ROWS = np.array([[0, -1], [3, 1], [2, 2], [0, 1], [1, -4], [3, 3]]), np.array([[0, 5, 2, 1], [3, 3, -1, 0]])
 
 FUNCTIONS: dict[str, Callable[[np.ndarray], Any]] = {
     "logsumexp": lambda e: sp.logsumexp(e) * sp.logsumexp(e[0]),
@@ -40,6 +43,14 @@ FUNCTIONS: dict[str, Callable[[np.ndarray], Any]] = {
         + sl.solve_triangular(e[:4] + 3.0 * np.eye(4), e.T, trans=1) ** 2
     ),
     "cholesky": lambda e: np.sum(sl.cholesky(e.T @ e, lower=True)[2] ** 3) + np.sum(sl.cholesky(e.T @ e)[1] ** 2),
+    "clip on one side": lambda e: np.sum(np.clip(e, 0.1, None) ** 2) + np.sum((e * e).clip(None, 0.5) * e),
+    "take_along_axis": lambda e: (
+        np.sum(np.take_along_axis(e, COLUMNS, axis=1) ** 2)
+        + np.sum(np.take_along_axis(np.sin(e), ROWS, axis=0) * e[:2])
+    ),
+    "reduce": lambda e: np.sum(np.minimum.reduce([e[0], e[1], e[2] ** 2]) * np.maximum.reduce(e)),
+    "vander": lambda e: np.sum(np.vander(e[0], 3) * e[:4, :3]) + np.sum(np.vander(e[1], increasing=True) @ e[2]),
+    "where alone": lambda e: np.sum(e[np.where(e[:, 0] ** 2 + 1.0 > 0.0)[0], 1] ** 2),
     "isinf": lambda e: np.sum(np.where(np.isinf(1.0 / (e - E)), e, 2.0 * e)),
 }
 
@@ -73,3 +84,28 @@ def test_guards_on_arrays() -> None:
     run = by_python(wg.trace(lambda e: np.sum(e) * (2.0 if np.all(e < 9.0) else 3.0), E)[1].optimise())
     assert run(E) == pytest.approx(2.0 * np.sum(E), rel=1e-13)
     assert run(E * 9.0) is None
+
+
+def test_index_arrays_of_take_along_axis_may_change() -> None:
+    places = np.array([[0, 1], [3, 1], [2, 2], [0, 1], [1, 0], [3, 3]])
+    g = wg.compile(wg.value_and_grad(lambda e: np.sum(np.take_along_axis(e, places, axis=1) ** 2)))
+    for _ in range(3):
+        value, x_bar = g(E)
+        assert value == pytest.approx(np.sum(np.take_along_axis(E, places, axis=1) ** 2), rel=1e-12)
+        places[0] = (places[0] + 1) % 4
+        assert x_bar.shape == E.shape
+
+
+def test_a_smaller_integer_is_read_as_a_number() -> None:
+    """The rank that lstsq returns is an int32."""
+
+    def f(e: Any) -> Any:
+        a = np.vander(np.sin(e[:, 0]), 3)
+        return np.sum((a @ np.linalg.lstsq(a, e[:, 1], rcond=None)[0]) ** 2) + np.sum(np.exp(e) / (1.0 + e * e))
+
+    gradient = wg.value_and_grad(f)
+    run: Any = compile_native(wg.trace(gradient, E)[1].optimise(), build=interpret_program)
+    for e in (E, -2.0 * E):
+        (value, x_bar), expected = run(e), gradient(e)
+        assert value == pytest.approx(expected[0], rel=1e-10)
+        np.testing.assert_allclose(x_bar, expected[1], rtol=1e-8, atol=1e-10)

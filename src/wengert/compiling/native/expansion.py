@@ -12,7 +12,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from wengert.compiling.native.indices import check_elements
-from wengert.compiling.native.values import Scalar, UnsupportedOp, is_native_array
+from wengert.compiling.native.values import KnownInts, Scalar, UnsupportedOp, is_native_array
 from wengert.compiling.ops import info
 from wengert.tape.ops import Call, value_of
 from wengert.values.callables import TOLD_APART
@@ -114,6 +114,38 @@ def interp(x: Any, xp: Any, fp: Any) -> Any:
     return np.where(x < xp[0], fp[0], np.where(x >= xp[n - 1], fp[n - 1], inside))
 
 
+def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
+    indices = indices.array if isinstance(indices, KnownInts) and indices.part is None else None
+    if axis is None or indices is None or indices.ndim != arr.ndim:
+        raise UnsupportedOp("np.take_along_axis with these arguments")
+    places: list[Any] = np.indices(indices.shape, sparse=True)  # type: ignore[assignment]
+    return arr[tuple([indices if k == axis % arr.ndim else at for k, at in enumerate(places)])]
+
+
+def clip(a: Any, a_min: Any = None, a_max: Any = None) -> Any:
+    a = a if a_min is None else np.maximum(a, a_min)
+    return a if a_max is None else np.minimum(a, a_max)
+
+
+def vander(x: Any, N: Any = None, increasing: Any = False) -> Any:
+    powers = [np.ones(x.shape)]
+    for _ in range((x.shape[0] if N is None else N) - 1):
+        powers.append(powers[-1] * x)
+    return np.stack(powers if increasing else powers[::-1], axis=1)
+
+
+def smallest(array: Any, axis: Any = 0) -> Any:
+    return np.min(_stacked(array), axis=axis)
+
+
+def largest(array: Any, axis: Any = 0) -> Any:
+    return np.max(_stacked(array), axis=axis)
+
+
+def _stacked(array: Any) -> Any:
+    return np.stack(array) if isinstance(array, (list, tuple)) else array
+
+
 def require_finite(*arrays: Any) -> None:
     """Let the native function fail if an element is not finite: SciPy then raises its error."""
     for x in arrays:
@@ -147,7 +179,8 @@ def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finit
 
 _INSTEAD: dict[Any, Callable[..., Any]] = {
     np.roll: roll, np.flip: flip, np.repeat: repeat, np.any: any_of, np.all: all_of, np.linspace: linspace,
-    np.interp: interp,
+    np.interp: interp, np.take_along_axis: take_along_axis, np.minimum.reduce: smallest, np.maximum.reduce: largest,
+    np.clip: clip, np.ndarray.clip: clip, np.vander: vander,
 }  # fmt: skip
 
 _INSTEAD_OF_SCIPYS: dict[str, dict[str, Callable[..., Any]]] = {

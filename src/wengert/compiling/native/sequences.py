@@ -148,6 +148,13 @@ def emit_nonzero(body: Any, op: Call, a: Any) -> Any:
     return tuple(found[-len(view.shape) :])
 
 
+def emit_where(body: Any, op: Call, *given: Any) -> Any:
+    """Emit np.where of a condition alone."""
+    if len(given) != 1:
+        raise UnsupportedOp("np.where with these arguments")
+    return emit_nonzero(body, op, *given)
+
+
 def emit_flatnonzero(body: Any, op: Call, a: Any) -> Any:
     if len(getattr(a, "shape", ())) != 1:
         raise UnsupportedOp("np.flatnonzero of a matrix")

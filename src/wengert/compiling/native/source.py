@@ -83,7 +83,7 @@ class TapeProgram:
             name = f"a{len(self.parameters)}"
             if type(value) is np.ndarray and (value.dtype in (np.float64, np.bool_) or is_int_array(value)):
                 found: Any = FlatMemory(value.size, name)
-            elif type(value) in (float, np.float64, np.int64):
+            elif type(value) in (float, np.float64, np.int64, np.int32):
                 found = Scalar(name)
             else:
                 raise UnsupportedOp(f"an argument of type {type(value).__name__}")
@@ -261,7 +261,11 @@ class Body:
         if _is_int64(op.val) and info(fn).name in INT_WORDS and not (op.guard or op.kwargs or _counts_bools(op)):
             return emit_whole(self, op, fn, *args)
         operation = scalar_op(fn, len(args)) or self.scipy_op(fn, len(args))
-        if operation is not None and not op.kwargs and not any([isinstance(x, (list, tuple)) for x in args]):
+        if (
+            operation is not None
+            and not op.kwargs
+            and not any([x is None or isinstance(x, (list, tuple)) for x in args])
+        ):
             return self.compute(op, operation, [self.operand(x) for x in args])
         if info(fn).name == "static":
             self.program.guarded.add(op)

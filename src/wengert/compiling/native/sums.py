@@ -27,7 +27,7 @@ from wengert.compiling.ops import FLOAT_KIND, ScalarOp, info, power_op
 from wengert.tape.ops import Call
 
 BLAS_ABOVE = 1 << 15  # products; above, BLAS is faster than loops
-STACKS_ABOVE = 1 << 13  # products of stacks; above, loops gain little, and take long to compile
+STACKS_ABOVE = 1 << 17  # products of stacks; above, loops gain little, and take long to compile
 STACK_LETTERS = "abcdefgh"  # of the axes of stacks of matrices
 SHORT = 4  # most products whose sum is written out for each element
 
