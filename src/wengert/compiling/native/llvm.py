@@ -67,6 +67,8 @@ class _Function(ast.NodeVisitor):
         self.function.attributes.add("nounwind")
         if self.flags:
             self.function.attributes.add("alwaysinline")
+        elif definition.name.startswith("part"):
+            self.function.attributes.add("noinline")
         self.builder = ir.IRBuilder(self.function.append_basic_block("entry"))
         assigned = (n.id for n in ast.walk(definition) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
         self.counts = Counter(assigned)

@@ -12,6 +12,9 @@ from wengert.compiling.ops import BOOL_KIND
 
 MOST_STATEMENTS = 1000  # in a nest
 LINES_PER_FUNCTION = 24  # after which nests begin another function
+MOST_OFFSETS = 8  # that are parameters of a function
+_LARGE_OFFSET = re.compile(r"(\+ |\[)(\d{3,})(?=\)?\])")  # in memory
+_NAME = re.compile(r"\b(?:[acorkstw]\d+|k_\d+)\b")
 
 
 @dataclass(eq=False)
@@ -242,21 +245,26 @@ class SourceText:
     def close(self) -> None:
         """Move the lines of nests that were written since the last call into a function, unless there is one like it.
 
-        A part of the workspace is a parameter, so repeated steps of a program are calls of one function.
+        A part of the workspace is a parameter, and so are large offsets, if they are few: thus repeated steps of a
+        program are calls of one function.
         """
         lines, indent = self.lines[self.first_line :], "    " * self.depth
         if self.in_functions and lines:
             text = "\n".join([f"    {line.removeprefix(indent)}" for line in lines])
             text += f"\n    return {', '.join(self.sums)}" * bool(self.sums)
+            offsets = dict.fromkeys([found[2] for found in _LARGE_OFFSET.finditer(text)])
+            if len(offsets) <= MOST_OFFSETS:
+                text = _LARGE_OFFSET.sub(lambda found: f"{found[1]}k_{found[2]}", text)
             made = {*re.findall(r"^ *([ts]\d+) = ", text, re.MULTILINE)}
-            words = dict.fromkeys(re.findall(r"\b[acorkstw]\d+\b", text))
+            words = dict.fromkeys(_NAME.findall(text))
             renamed = {word: f"{word[0]}{k}" for k, word in enumerate(words)}
-            text = re.sub(r"\b[acorkstw]\d+\b", lambda found: renamed[found[0]], text)
+            text = _NAME.sub(lambda found: renamed[found[0]], text)
             given = [word for word in words if word not in made]
             parameters = ", ".join([renamed[word] for word in given])
             name = self.functions.setdefault(f"({parameters}):\n{text}", f"part{len(self.functions) + 1}")
             returned = f"{', '.join(self.sums)} = " if self.sums else ""
-            self.lines[self.first_line :] = [f"{indent}{returned}{name}({', '.join(given)})"]
+            args = ", ".join([word.removeprefix("k_") for word in given])
+            self.lines[self.first_line :] = [f"{indent}{returned}{name}({args})"]
         self.first_line = len(self.lines)
 
     def take(self, memory: FlatMemory) -> None:

@@ -49,28 +49,57 @@ def add_entry(module: Any, native: Any, kinds: Sequence[str]) -> None:
 
 
 class _Entry:
+    """Writes the function. To keep it short, it calls a function for each argument, which notes failures."""
+
     def __init__(self, module: Any, native: Any, kinds: Sequence[str]) -> None:
         table = ir.ArrayType(POINTER, len(FUNCTIONS) + 1)
-        self.addresses = ir.GlobalVariable(module, table, ADDRESSES)
+        self.module, self.addresses = module, ir.GlobalVariable(module, table, ADDRESSES)
         self.addresses.initializer = ir.Constant(table, None)
-        function = ir.Function(module, ir.FunctionType(POINTER, [POINTER, POINTER.as_pointer(), INT]), "entry")
-        self.failure = function.append_basic_block("failure")
-        self.builder = ir.IRBuilder(function.append_basic_block("begin"))
+        self.readers: dict[str, Any] = {}
+        function = self.begin("entry", ir.FunctionType(POINTER, [POINTER, POINTER.as_pointer(), INT]))
         build, numbers = self.builder, native.function_type.return_type
-        function.blocks.reverse()
-        self.require(build.icmp_signed("==", function.args[2], INT(len(kinds))))
-        given = [build.load(build.gep(function.args[1], [INT(k)])) for k in range(len(kinds))]
-        found = build.call(
-            native,
-            [self.number(x) if kind == NUMBER else self.memory(x, kind) for x, kind in zip(given, kinds, strict=True)],
-        )
+        has_failed = build.alloca(C_INT)
+        build.store(C_INT(0), has_failed)
+        then, failure = map(function.append_basic_block, ("then", "failure"))
+        read = function.append_basic_block("read")
+        build.cbranch(build.icmp_signed("==", function.args[2], INT(len(kinds))), read, failure)
+        build.position_at_end(read)
+        args = []
+        for k, kind in enumerate(kinds):
+            given = build.load(build.gep(function.args[1], [INT(k)]))
+            args.append(build.call(self.reader(kind), [given, has_failed]))
+        build.cbranch(build.icmp_signed("==", build.load(has_failed), C_INT(0)), then, failure)
+        build.position_at_end(then)
+        found = build.call(native, args)
         self.return_tuple([build.extract_value(found, k) for k in range(len(numbers.elements))])
-        build.position_at_end(self.failure)
+        build.position_at_end(failure)
         self.call("PyErr_Clear")
         self.return_tuple([INT(1), *[ir.Constant(FLOAT, 0.0)] * (len(numbers.elements) - 1)])
 
+    def begin(self, name: str, kind: Any) -> Any:
+        """Begin a function."""
+        function = ir.Function(self.module, kind, name)
+        self.builder = ir.IRBuilder(function.append_basic_block("begin"))
+        return function
+
+    def reader(self, kind: str) -> Any:
+        """Return the function that reads an argument of a kind."""
+        if kind not in self.readers:
+            outer, (result,) = self.builder, argument_types([kind])
+            function = self.begin(f"read_{kind}", ir.FunctionType(result, [POINTER, C_INT.as_pointer()]))
+            function.linkage = "internal"
+            function.attributes.add("noinline")
+            x, has_failed = function.args
+            self.failure = function.append_basic_block("failure")
+            self.builder.ret(self.number(x) if kind == NUMBER else self.memory(x, kind))
+            self.builder.position_at_end(self.failure)
+            self.builder.store(C_INT(1), has_failed)
+            self.builder.ret(ir.Constant(result, 0.0 if kind == NUMBER else None))
+            self.readers[kind], self.builder = function, outer
+        return self.readers[kind]
+
     def require(self, condition: Any) -> None:
-        """Continue if a condition holds; else the call fails."""
+        """Continue if a condition holds; else the argument cannot be read."""
         then = self.builder.append_basic_block("then")
         self.builder.cbranch(condition, then, self.failure)
         self.builder.position_at_end(then)
