@@ -161,7 +161,7 @@ class BlockLevel:
         same = shape == view.shape
         found = max([self.slot(view.offset), *[self.first_block(part, shape) for part, _ in view.places]])
         for at, written in self.writes.get(view.memory, ()):
-            if not view.is_disjoint(written):
+            if at >= found and not view.is_disjoint(written):
                 found = max(found, at + (not (same and view.has_same_elements(written))))
         return found
 

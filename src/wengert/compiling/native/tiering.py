@@ -20,8 +20,8 @@ from wengert.tape.interface import AnyRunningTape
 from wengert.tape.loops import with_bodies
 from wengert.values.kernel_cache import has_compiler
 
-COMPILE_SECONDS, SECONDS_PER_OP = 1.0, 0.0025
-"""Compile time in seconds: of numba itself, and for each op."""
+COMPILE_SECONDS, SECONDS_PER_OP = 0.2, 0.001
+"""Compile time in seconds: to load LLVM, and for each op."""
 
 TRIAL_CALLS = 5  # of native code
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -156,10 +157,12 @@ class View:
         if other is None or self.offset.steps != other.offset.steps or self.places or other.places:
             return False
         (a, b), (c, d) = self.reach, other.reach
+        if b < c or d < a:
+            return True
         steps = [s for x in (self, other) for n, s in zip(x.shape, x.strides, strict=True) if n > 1]
-        return b < c or d < a or (math.gcd(*steps) > 1 and (a - c) % math.gcd(*steps) != 0)
+        return math.gcd(*steps) > 1 and (a - c) % math.gcd(*steps) != 0
 
-    @property
+    @cached_property
     def reach(self) -> tuple[int, int]:
         """Return the lowest and highest offset of elements, without counters."""
         steps = [(n - 1) * s for n, s in zip(self.shape, self.strides, strict=True)]
