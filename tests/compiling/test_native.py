@@ -19,6 +19,8 @@ from random_tapes import arguments, random_tape
 
 import wengert as wg
 from wengert.compiling.native import module as native_module
+from wengert.compiling.native import nests
+from wengert.compiling.native import source as source_module
 from wengert.compiling.native import tiering as native_choosing
 from wengert.compiling.native.compiled import compile_native
 from wengert.compiling.native.tiering import TieredFunction
@@ -529,3 +531,21 @@ def test_repeated_steps_are_one_function(build: Any) -> None:
     for k, found in enumerate(gradients):
         np.testing.assert_allclose(found, wg.grad(f, argnums=k)(*args), rtol=1e-11, atol=1e-13)
     assert run.source.count("def part") < 0.6 * len(re.findall(r"\bpart\d+\(", run.source))
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("seed", range(24))
+def test_nests_in_functions_of_their_own(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+    """As in large programs: parts of the workspace and their offsets are parameters, which LLVM takes for separate."""
+    monkeypatch.setattr(source_module, "NESTS_IN_LINE", -1)
+    monkeypatch.setattr(nests, "LINES_PER_FUNCTION", 1 + seed % 8)
+    monkeypatch.setattr(nests, "_LARGE_OFFSET", re.compile(nests._LARGE_OFFSET.pattern.replace("3,", "1,")))
+    tape, args = random_tape(seed), tuple(arguments(seed))
+    builds: list[Any] = [interpret_program, *([native_module.compile_program] if kernel_cache.has_compiler() else [])]
+    for build in builds:
+        try:
+            run: Any = compile_native(tape, build=build)
+        except UnsupportedOp:
+            return
+        if "plain" in (run.__kwdefaults__ or {}):  # not in part
+            same(run(*args), tape.play(*args))
