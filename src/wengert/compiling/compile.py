@@ -214,7 +214,8 @@ class CompiledFunction(Remade, Wrapper):
             if again is None:
                 return None
             entry = CompiledTrace(again, parameters, self.exact, self.native, frees_loops=True)
-            return entry if not entry.failing_guard(given) and _reproduces_trace(entry.compile(), found, given) else None
+            holds = not entry.failing_guard(given)
+            return entry if holds and _reproduces_trace(entry.compile(), found, given) else None
         except NoFreeLoopError:
             return None
         except self.generation_errors as error:
