@@ -474,7 +474,7 @@ def test_without_numba(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "has_compiler", lambda: False)
     tape = of(lambda x: x * 2.0, 1.0)
     assert tape.compile(native=None)(3.0) == tape.compile(native=False)(3.0) == 6.0
-    with pytest.raises(NativeUnavailableError, match=r"pip install 'wengert\[native\]'"):
+    with pytest.raises(NativeUnavailableError, match=r"pip install -U 'wengert\[native\]'"):
         tape.compile(native=True)
     with pytest.raises(NativeUnavailableError, match="needs numba"):
         wg.compile(lambda x: x * 2.0, native=True)

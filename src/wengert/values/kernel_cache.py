@@ -32,8 +32,12 @@ class CacheFolderError(WengertError):
 
 @cache
 def has_compiler() -> bool:
-    """Whether numba is installed."""
-    return importlib.util.find_spec("numba") is not None
+    """Whether numba 0.61 or later is installed: with it comes the LLVM that native code needs."""
+    if importlib.util.find_spec("numba") is None:
+        return False
+    from importlib.metadata import version  # which takes a tenth of a first gradient
+
+    return tuple(map(int, version("numba").split(".")[:2])) >= (0, 61)
 
 
 def folder() -> Path:

@@ -97,10 +97,10 @@ def fast_tanh(x):
 
 
 def require_compiler() -> None:
-    """Raise NativeUnavailableError if numba is not installed."""
+    """Raise NativeUnavailableError if numba is not installed, or too old."""
     if not has_compiler():
         raise NativeUnavailableError(
-            "native=True needs numba, which is not installed. Run pip install 'wengert[native]', or omit native=True"
+            "native=True needs numba 0.61 or later. Run pip install -U 'wengert[native]', or omit native=True"
         )
 
 
