@@ -71,9 +71,9 @@ def put(m, k, a):
 def by_llvm(text: str) -> Any:
     """Compile the source of a function of two floats and flat memory."""
     pytest.importorskip("numba")
-    from wengert.compiling.native.machine_code import compile_source
+    from wengert.compiling.native.machine_code import to_machine_code
 
-    return compile_source(text, ["NUMBER", "NUMBER", "WRITE"], "a test")
+    return to_machine_code(text, ["NUMBER", "NUMBER", "WRITE"], "a test")
 
 
 MEMORY = np.array([0.5, -2.0, 3.0, 1.0])
@@ -102,9 +102,9 @@ OTHER_ARGUMENTS = [
 
 def test_calls_with_other_arguments_fail() -> None:
     pytest.importorskip("numba")
-    from wengert.compiling.native.machine_code import compile_source
+    from wengert.compiling.native.machine_code import to_machine_code
 
-    run = compile_source(SUM, ["NUMBER", "READ", "PLACES", "WRITE"], "a test")
+    run = to_machine_code(SUM, ["NUMBER", "READ", "PLACES", "WRITE"], "a test")
     for args in OTHER_ARGUMENTS:
         assert run(*args) == (1, 0.0), args
     unpickled = pickle.loads(pickle.dumps(MEMORY))  # its dtype is another object
@@ -115,9 +115,9 @@ def test_calls_with_other_arguments_fail() -> None:
 
 def test_calls_lose_no_references() -> None:
     pytest.importorskip("numba")
-    from wengert.compiling.native.machine_code import compile_source
+    from wengert.compiling.native.machine_code import to_machine_code
 
-    run = compile_source(SUM, ["NUMBER", "READ", "PLACES", "WRITE"], "a test")
+    run = to_machine_code(SUM, ["NUMBER", "READ", "PLACES", "WRITE"], "a test")
     x = 1234.5
     before = [sys.getrefcount(each) for each in (x, MEMORY, WHOLE, OUTPUT)]
     found = [run(x, MEMORY, WHOLE, OUTPUT) for _ in range(100)]
@@ -144,12 +144,12 @@ def test_machine_code_is_kept_on_disk(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(machine_code, "object_code", lambda *args: (made.append("x"), compiled(*args))[1])
     source = "def native(x):\n    return (0, x * 2.0)\n"
     for _ in range(2):
-        assert machine_code.compile_source(source, ["NUMBER"], "a test")(3.0) == (0, 6.0)
+        assert machine_code.to_machine_code(source, ["NUMBER"], "a test")(3.0) == (0, 6.0)
         assert len(made) == 1
         (path,) = kernel_cache.folder().iterdir()
         kept = path.read_bytes()
     path.write_bytes(kept[:-9])
-    assert machine_code.compile_source(source, ["NUMBER"], "a test")(3.0) == (0, 6.0)
+    assert machine_code.to_machine_code(source, ["NUMBER"], "a test")(3.0) == (0, 6.0)
     assert len(made) == 2 and path.read_bytes() == kept
 
 

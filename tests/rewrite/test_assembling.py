@@ -29,14 +29,14 @@ def test_code_is_that_of_the_package(module, monkeypatch):
     compared = []
 
     def compare(program, stacksize):
-        made = assembling.assembled(program, stacksize)
+        made = assembling.to_code(program, stacksize)
         expected = program.to_code(stacksize=stacksize, compute_exception_stack_depths=False)
         assert made.replace(co_linetable=b"") == expected.replace(co_linetable=b"")
         assert [*made.co_positions()] == [*expected.co_positions()]
         compared.append(made)
         return made
 
-    monkeypatch.setattr(rewriter, "assembled", compare)
+    monkeypatch.setattr(rewriter, "to_code", compare)
     source = long_code() if module is None else compile(inspect.getsource(module), module.__file__, "exec")
     for code in codes(source):
         rewriter.rewritten(code, HOOKS, rewriter.running_table())

@@ -87,7 +87,7 @@ def _moved(
             return None
         if size is not None:
             ndim = max(map(np.ndim, given))
-            dots = [_aligned(dot, ndim) for dot in dots]
+            dots = [_with_axes(dot, ndim) for dot in dots]
         x_bars, x_dots = run(both, given, dots)
     else:
         x_bars = op.variant.call(*given, **static)  # type: ignore[union-attr]
@@ -114,7 +114,7 @@ def _moved(
         if not fits and not rule.broadcasts:
             return None
         if x_dot is not None:
-            x_dot = _fitted(x_dot, spec, size)
+            x_dot = _unbroadcast_tangent(x_dot, spec, size)
             if x_dot is None:
                 return None
         found.append((k, x_bar if fits and spec.shape else project(x_bar, spec, rule.broadcasts), x_dot))
@@ -127,20 +127,20 @@ def _along(op: Bound, given: tuple[Any, ...], static: dict[str, Any], y_bar_dot:
     if size is None:
         return call(y_bar_dot, *given[1:], **static)
     if op.rule.kind == "partials":
-        return call(_aligned(y_bar_dot, np.ndim(given[1])), *given[1:], **static)
+        return call(_with_axes(y_bar_dot, np.ndim(given[1])), *given[1:], **static)
     if size > FEW_DIRECTIONS:
         return NotImplemented
     rows = [call(y_bar_dot[k], *given[1:], **static) for k in range(size)]
     return [None if part[0] is None else np.array(part) for part in zip(*rows, strict=True)]
 
 
-def _aligned(dot: Any, ndim: int) -> Any:
+def _with_axes(dot: Any, ndim: int) -> Any:
     """Insert axes after the first of a stack of tangents, so that it broadcasts against arrays of `ndim` axes."""
     missing = ndim + 1 - np.ndim(dot)
     return dot if dot is None or not missing else np.reshape(dot, (dot.shape[0], *(1,) * missing, *dot.shape[1:]))
 
 
-def _fitted(x_dot: Any, spec: Spec, size: int | None) -> Any:
+def _unbroadcast_tangent(x_dot: Any, spec: Spec, size: int | None) -> Any:
     """Sum the tangent of a cotangent over broadcast axes, as its cotangent; None if it has too few axes."""
     shape = spec.shape if size is None else (size, *spec.shape)
     if np.shape(x_dot) == shape:

@@ -17,7 +17,7 @@ _EXTENDED = opmap["EXTENDED_ARG"]
 _NO_LINE, _NO_COLUMNS, _LONG = 15, 13, 14  # kinds of locations
 
 
-def assembled(program: Bytecode, stacksize: int) -> CodeType:
+def to_code(program: Bytecode, stacksize: int) -> CodeType:
     """Return the code object of a program."""
     concrete = program.to_concrete_bytecode(compute_exception_stack_depths=False)
     instructions: Any = list(concrete)
@@ -56,19 +56,19 @@ def _location_entry(location: Any, before: int, units: int) -> bytes:
     """Encode the location of at most eight code units."""
     line, column, end = location.lineno, location.col_offset, location.end_col_offset
     if line is None:
-        return bytes((_head(_NO_LINE, units),))
+        return bytes((_first_byte(_NO_LINE, units),))
     delta = line - before
     if column is None:
-        return bytes((_head(_NO_COLUMNS, units), *_signed(delta)))
+        return bytes((_first_byte(_NO_COLUMNS, units), *_signed(delta)))
     if location.end_lineno == line and delta == 0 and column < 80 and 0 <= end - column < 16:
-        return bytes((_head(column // 8, units), (column % 8 << 4) + end - column))
+        return bytes((_first_byte(column // 8, units), (column % 8 << 4) + end - column))
     if location.end_lineno == line and 0 <= delta <= 2 and column < 256 and end < 256:
-        return bytes((_head(10 + delta, units), column, end))
+        return bytes((_first_byte(10 + delta, units), column, end))
     numbers = *_signed(delta), *_varint(location.end_lineno - line), *_varint(column + 1), *_varint(end + 1)
-    return bytes((_head(_LONG, units), *numbers))
+    return bytes((_first_byte(_LONG, units), *numbers))
 
 
-def _head(kind: int, units: int) -> int:
+def _first_byte(kind: int, units: int) -> int:
     return 0x80 | kind << 3 | units - 1
 
 

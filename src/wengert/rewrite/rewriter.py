@@ -17,7 +17,7 @@ from typing import Any
 from bytecode import Bytecode, Instr, Label
 
 from wengert.errors import BytecodeError
-from wengert.rewrite.assembling import assembled
+from wengert.rewrite.assembling import to_code
 from wengert.rewrite.emitter import HOOK_NAMES, Emitter, Nested, OpcodeTable
 from wengert.rewrite.heads import set_apart
 from wengert.rewrite.nulls import calls_without_self
@@ -142,7 +142,7 @@ def rewritten(
                 emitter.previous = None
             emitter.keep(item)
     list.__setitem__(program, slice(None), emitter.out)
-    made = assembled(program, code.co_stacksize + ROOM)
+    made = to_code(program, code.co_stacksize + ROOM)
     return made if free is code else made.replace(co_freevars=code.co_freevars)
 
 

@@ -36,7 +36,7 @@ _OPERATORS: dict[type[ast.AST], Any] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
     ast.Pow: operator.pow, ast.USub: operator.neg,
 }  # fmt: skip
-_known: dict[Any, Callable[..., Any] | None] = {}
+_made_pullbacks: dict[Any, Callable[..., Any] | None] = {}
 _underway: set[Any] = set()
 """Helpers whose source is being read: a recursive one is too complicated."""
 
@@ -49,13 +49,13 @@ def moved_pullback(rule: Rule, wanted: tuple[bool, ...], moves: tuple[bool, ...]
     UnsupportedError for values for which the source is too complicated.
     """
     key = rule, wanted, moves, rules.version
-    if key not in _known:
+    if key not in _made_pullbacks:
         with DERIVING:
             try:
-                _known[key] = _of_rule(rule, wanted, moves)
+                _made_pullbacks[key] = _of_rule(rule, wanted, moves)
             except UnsupportedError:
-                _known[key] = None
-    return _known[key]
+                _made_pullbacks[key] = None
+    return _made_pullbacks[key]
 
 
 def _of_rule(rule: Rule, wanted: tuple[bool, ...], moves: tuple[bool, ...]) -> Callable[..., Any]:

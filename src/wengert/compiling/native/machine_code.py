@@ -19,7 +19,7 @@ from wengert.values import kernel_cache
 SPEED = 2  # of the levels from 0 to 3
 
 
-def compile_source(source: str, kinds: Sequence[str], about: str, symbols: Mapping[str, int] | None = None) -> Any:
+def to_machine_code(source: str, kinds: Sequence[str], about: str, symbols: Mapping[str, int] | None = None) -> Any:
     """Return `native` of a source as a Python function; `symbols` are the addresses of other functions that it calls.
 
     `about` names the versions that the machine code depends on.
@@ -27,7 +27,7 @@ def compile_source(source: str, kinds: Sequence[str], about: str, symbols: Mappi
     for name, address in (symbols or {}).items():
         llvm.add_symbol(name, address)
     key = "\n".join([about, cpu(), features(), *kinds, source])
-    return load(kernel_cache.cached_bytes(key, lambda: object_code(source, kinds)))
+    return load_code(kernel_cache.cached_bytes(key, lambda: object_code(source, kinds)))
 
 
 def object_code(source: str, kinds: Sequence[str]) -> bytes:
@@ -45,7 +45,7 @@ def object_code(source: str, kinds: Sequence[str]) -> bytes:
     return made
 
 
-def load(code: bytes) -> Any:
+def load_code(code: bytes) -> Any:
     """Return the Python function of machine code."""
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target_machine())
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))

@@ -153,7 +153,7 @@ def _versions() -> str:
 
 def compile_program(program: TapeProgram) -> Any:
     """Return the compiled native function, from the cache on disk if that is safe to use."""
-    from wengert.compiling.native.machine_code import compile_source
+    from wengert.compiling.native.machine_code import to_machine_code
 
     symbols = {c_name(ufunc): c_address(ufunc) for ufunc in program.ufuncs.values()}
-    return compile_source(full_source(program), parameter_kinds(program), _versions(), symbols)
+    return to_machine_code(full_source(program), parameter_kinds(program), _versions(), symbols)

@@ -22,7 +22,7 @@ DATA, FLAGS, DTYPE = HEAD, HEAD + 48, HEAD + 40  # of an array, as NumPy's C int
 BYTE_ORDER, TYPE_NUMBER = HEAD + 10, HEAD + 12  # of a dtype
 CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400
 FASTCALL = 0x80
-FUNCTIONS = {
+C_FUNCTIONS = {
     "PyFloat_AsDouble": (FLOAT, [POINTER]),
     "PyErr_Occurred": (POINTER, []),
     "PyErr_Clear": (ir.VoidType(), []),
@@ -34,7 +34,7 @@ FUNCTIONS = {
 """Functions of CPython that the function calls, by the types of their results and parameters."""
 
 ADDRESSES = "python_addresses"
-"""A global variable of the machine code: the addresses of FUNCTIONS, and of the class of arrays."""
+"""A global variable of the machine code: the addresses of C_FUNCTIONS, and of the class of arrays."""
 
 
 def argument_types(kinds: Sequence[str]) -> list[Any]:
@@ -52,7 +52,7 @@ class _Entry:
     """Writes the function. To keep it short, it calls a function for each argument, which notes failures."""
 
     def __init__(self, module: Any, native: Any, kinds: Sequence[str]) -> None:
-        table = ir.ArrayType(POINTER, len(FUNCTIONS) + 1)
+        table = ir.ArrayType(POINTER, len(C_FUNCTIONS) + 1)
         self.module, self.addresses = module, ir.GlobalVariable(module, table, ADDRESSES)
         self.addresses.initializer = ir.Constant(table, None)
         self.readers: dict[str, Any] = {}
@@ -109,8 +109,8 @@ class _Entry:
 
     def call(self, name: str, *args: Any) -> Any:
         """Call a function of CPython."""
-        kind = ir.FunctionType(*FUNCTIONS[name]).as_pointer()
-        return self.builder.call(self.builder.bitcast(self.address([*FUNCTIONS].index(name)), kind), args)
+        kind = ir.FunctionType(*C_FUNCTIONS[name]).as_pointer()
+        return self.builder.call(self.builder.bitcast(self.address([*C_FUNCTIONS].index(name)), kind), args)
 
     def part(self, x: Any, offset: int, kind: Any) -> Any:
         """Return a part of an object in memory."""
@@ -127,7 +127,7 @@ class _Entry:
         """Return the memory of an array."""
         build, flags = self.builder, CONTIGUOUS | ALIGNED | (WRITEABLE if kind == WRITE else 0)
         dtype = np.dtype(np.int64 if kind == PLACES else np.float64)
-        self.require(build.icmp_unsigned("==", self.part(x, HEAD - 8, POINTER), self.address(len(FUNCTIONS))))
+        self.require(build.icmp_unsigned("==", self.part(x, HEAD - 8, POINTER), self.address(len(C_FUNCTIONS))))
         found = self.part(x, DTYPE, POINTER)
         self.require(build.icmp_signed("==", self.part(found, TYPE_NUMBER, C_INT), C_INT(dtype.num)))
         self.require(build.icmp_signed("==", self.part(found, BYTE_ORDER, BYTE), BYTE(ord(dtype.byteorder))))
@@ -157,8 +157,8 @@ class _Definition(ctypes.Structure):
 
 def python_function(engine: Any) -> Any:
     """Return the function of loaded machine code, which keeps its engine."""
-    addresses = [ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value for name in FUNCTIONS]
-    table = (ctypes.c_void_p * (len(FUNCTIONS) + 1)).from_address(engine.get_global_value_address(ADDRESSES))
+    addresses = [ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value for name in C_FUNCTIONS]
+    table = (ctypes.c_void_p * (len(C_FUNCTIONS) + 1)).from_address(engine.get_global_value_address(ADDRESSES))
     table[:] = [*addresses, id(np.ndarray)]
     definition = _Definition(b"native", engine.get_function_address("entry"), FASTCALL, None)
     new = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.py_object)(

@@ -48,7 +48,7 @@ def _cached(f: Any) -> Any:
                 del memo[next(iter(memo))]
         is_plain = recording.reads is None or recording.reads.is_plain(value)
         if is_plain and are_constants((*args, *kwargs.values())) and not search(recording, [value]):
-            _keep(f, args, kwargs, value)
+            _fill(f, args, kwargs, value)
         return value
 
     return call
@@ -68,22 +68,22 @@ def holds_result(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
 
 def are_constants(args: tuple[Any, ...]) -> bool:
     """Whether no argument of a cached function, as a key, can be one for a traced value."""
-    return all(map(_is_constant, args))
+    return all(map(_is_constant_key, args))
 
 
-def _is_constant(a: Any) -> bool:
+def _is_constant_key(a: Any) -> bool:
     t: Any = type(a)
     if t is tuple:
         return are_constants(a)
     if t is float or t is complex:
         return id(a) not in SHADOW
-    return t in _CONSTANTS or t.__hash__ is object.__hash__ or issubclass(t, enum.Enum)
+    return t in _KEY_TYPES or t.__hash__ is object.__hash__ or issubclass(t, enum.Enum)
 
 
-_CONSTANTS = {int, bool, str, bytes, types.NoneType, type}
+_KEY_TYPES = {int, bool, str, bytes, types.NoneType, type}
 
 
-def _keep(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], value: Any) -> None:
+def _fill(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], value: Any) -> None:
     """Have the user's cache keep a result, by a call in which the function returns it."""
     function = f.__wrapped__
     if type(function) is types.FunctionType:
