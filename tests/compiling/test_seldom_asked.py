@@ -1,4 +1,4 @@
-"""What compiled functions ask seldom: selectors, annotations, names of classes, texts, static attributes, memory."""
+"""What compiled functions ask seldom: selectors, annotations, names of classes, strings, static attributes, memory."""
 
 from __future__ import annotations
 
@@ -114,11 +114,11 @@ def test_they_are_compiled(body: str) -> None:
         ("hash(frozenset([(1, float(x[0]))])) * 0.0", "hash of a frozenset"),
         ("np.shares_memory(u, w)", "two arrays from outside share memory"),
         ("np.shares_memory(n, n[1:])", "two arrays from outside share memory"),
-        ("ast.literal_eval(str(float(x[0])))", "other arguments than constant texts"),
+        ("ast.literal_eval(str(float(x[0])))", "other arguments than constant strings"),
         ("eval('x[0]')", "without dictionaries of names"),
         ("eval('k', None, names)", "without dictionaries of names"),
         ("eval(f'{float(x[0])}', {})", "eval has no rule"),
-        ("len([*tokenize.generate_tokens(source.readline)])", "other arguments than constant texts"),
+        ("len([*tokenize.generate_tokens(source.readline)])", "other arguments than constant strings"),
         ("len(io.StringIO(f'{x}').read())", "StringIO has no rule"),
         ("len(dir())", "it calls dir without an object"),
         ("inspect.getattr_static(a, 'q')", "that its object or metaclass holds"),

@@ -463,7 +463,7 @@ def _refused_call(f: Any, inside: bool = False) -> str | None:
 
 
 def _reads_constant(f: Any) -> bool:
-    """Whether a callable is a method that reads the bases of a class, or a text in memory that the trace has made."""
+    """Whether a callable is a method that reads the bases of a class, or a string in memory that the trace has made."""
     owner, reads = f.__self__ if type(f) is types.BuiltinFunctionType else None, reads_here()
     if type(owner) in (io.BytesIO, io.StringIO):
         is_made = reads is None or reads.accessor_of(owner) is None

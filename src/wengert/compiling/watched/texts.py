@@ -1,4 +1,4 @@
-"""Functions of texts: of constant ones they return constants. Code in a text is traced like other code."""
+"""Functions of strings: of constant ones they return constants. Code in a string is traced like other code."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ PARSERS = Functions(
     ast.parse, ast.literal_eval, ast.walk, tokenize.tokenize, tokenize.generate_tokens, compile,
     pathlib.Path, pathlib.PurePath, pathlib.PosixPath, pathlib.PurePosixPath, pathlib.PureWindowsPath,
 )  # fmt: skip
-"""Functions and classes that are called with texts, and read nothing else."""
+"""Functions and classes that are called with strings, and read nothing else."""
 _TEXTS = (*ATOMS, io.BytesIO, io.StringIO, pathlib.PurePath, ast.AST)
 
 
 def watched_parser(f: Any, reads: Reads) -> Callable[..., Any]:
-    """Return the replacement of a function that takes a text apart: what it returns is made from constants."""
+    """Return the replacement of a function that takes a string apart: what it returns is made from constants."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         parts = [getattr(part, "__self__", part) for part in (*args, *kwargs.values())]
@@ -36,7 +36,7 @@ def watched_parser(f: Any, reads: Reads) -> Callable[..., Any]:
             found = f(*args, **kwargs)
         are_texts = all([issubclass(type(part), _TEXTS) and reads.accessor_of(part) is None for part in parts])
         if not are_texts or search(reads.recording, parts):
-            reads.give_up(f"it calls {f.__qualname__} with other arguments than constant texts")
+            reads.give_up(f"it calls {f.__qualname__} with other arguments than constant strings")
         return found
 
     return call
@@ -50,7 +50,7 @@ def watched_evaluation(reads: Reads) -> Callable[..., Any]:
         locals_ = [*spaces[1:], named.get("locals")]
         is_constant = type(source) in (str, bytes, types.CodeType) and not search(reads.recording, [source])
         if not is_constant or type(names) is not dict or {*map(type, locals_)} - {dict, types.NoneType}:
-            reads.give_up("it calls eval of a text that it computes, or without dictionaries of names")
+            reads.give_up("it calls eval of a string that it computes, or without dictionaries of names")
         elif "__builtins__" not in names and reads.accessor_of(names) is not None:
             reads.give_up("eval puts __builtins__ into a dictionary from outside", may_retry=True)
         else:
@@ -63,7 +63,7 @@ def watched_evaluation(reads: Reads) -> Callable[..., Any]:
 
 
 def _names_in(source: Any) -> set[str]:
-    """Return the names that an expression, or its code, reads; none of a text that is no expression."""
+    """Return the names that an expression, or its code, reads; none of a string that is no expression."""
     try:
         code = source if type(source) is types.CodeType else compile(source, "<string>", "eval", dont_inherit=True)
     except (SyntaxError, ValueError):
