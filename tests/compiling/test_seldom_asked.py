@@ -33,6 +33,18 @@ class Dice:
   def __init__(self): self.rng, self.size = np.random.default_rng(), 2.0
 def of_cache(n): return n * scale
 scale = 1.5
+def rescale(k):
+  global scale
+  scale = k
+  return 1.0
+class Items(list): pass
+items = Items([1.0])
+@functools.lru_cache(typed=True)
+def typed(n, k=1): return n * k * scale
+@functools.cache
+def pair(ab): return [scale] * (len(ab) + int(scale))
+@functools.cache
+def applied(k): return k(scale)
 names = {"k": 3.0, "f": lambda z: z * scale}
 class Model:
   t = 2.0
@@ -88,8 +100,27 @@ CASES: dict[str, tuple[str, ...]] = {
     "len([*tokenize.generate_tokens(io.StringIO(text).readline)])": ("text = 'u'",),
     "float(hash((np.int64(2), scale, 'a')) == hash((np.int64(2), scale, 'a')))": ("scale = -0.0", "scale = 2.5"),
     "str(pathlib.Path('a') / text).count('u')": ("text = 'uu'",),
+    "rescale(3.0) * of_cache(2)": ("scale = 1.0; of_cache.cache_clear()", "scale = 0.5; of_cache.cache_clear()"),
+    "of_cache(2.0) + len(pair((1, 2.0)))": ("of_cache.cache_clear(); scale = 4.0", "pair.cache_clear(); scale = 0.25"),
+    "applied(h) + applied(k=h)": ("h = lambda x: 7.0", "applied.cache_clear()"),
+    "typed(2) + typed(2.0, k=3)": ("scale = 2.0", "typed.cache_clear()", "scale = 3.0"),
+    "float(inspect.getattr_static(a, '__str__') is object.__str__)": ("a.__str__ = None", "B.__str__ = None"),
+    "float(inspect.getattr_static(items, 'append') is list.append)": ("items.append = None", "Items.append = None"),
     "of_cache(2)": ("scale = 2.0", "of_cache.cache_clear()", "scale = 3.0", "of_cache = lambda n: 5.0"),
 }  # fmt: skip
+UNCOMPILED: dict[str, tuple[str, ...]] = {
+    "float(hasattr(of_cache, 'more'))": ("of_cache.more = 1", "del of_cache.more"),
+    "of_cache.cache_info().currsize": ("of_cache.cache_clear()", "of_cache(3)"),
+    "len(dir(h))": ("h.more = 1", "del h.more"),
+    "len(dir(a.m))": ("A.m.more = 1",),
+    "len(typing.get_type_hints(h))": ("h.__annotations__['z'] = int", "h.__annotations__ = {}"),
+}
+"""Questions that no guard asks again."""
+
+
+@pytest.mark.parametrize("body", UNCOMPILED)
+def test_what_no_guard_asks_again_is_asked_in_each_call(body: str) -> None:
+    check([(HEAD, body, *UNCOMPILED[body])])
 
 
 @pytest.mark.parametrize("body", CASES)
@@ -204,3 +235,32 @@ def test_examples_whose_error_is_caught_decide_in_each_call() -> None:
     np.testing.assert_allclose(compiled(np.array([3.0, 2.0])), np.log([3.0, 2.0]))
     with pytest.raises(wg.StaleTapeError):
         tape.play(np.array([3.0, 2.0]))
+
+
+CALLS_OF_CACHES = """
+import functools
+log = []
+@functools.cache
+def cached(n):
+  log.append(n)
+  if broken: raise ValueError
+  return 2.0
+broken = False
+def f(x):
+  if x > 0.0: return x * cached(2)
+  return -x
+"""
+
+
+def test_a_guard_runs_no_function_whose_cache_is_empty() -> None:
+    space, plain = spaces_of(CALLS_OF_CACHES)
+    compiled = wg.compile(space["f"], quiet=True)
+    for x in (1.0, 1.0, -1.0, -1.0, 2.0):
+        assert compiled(x) == plain["f"](x)
+    assert space["log"] == plain["log"] == [2]
+    space["cached"].cache_clear()
+    space["broken"] = True
+    assert compiled(-1.0) == 1.0
+    assert space["log"] == [2]
+    with pytest.raises(ValueError, match=r"^$"):
+        compiled(1.0)

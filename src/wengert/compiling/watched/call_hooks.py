@@ -22,7 +22,7 @@ from wengert.compiling.watched.answers import ANSWERS, watched_answer
 from wengert.compiling.watched.declarations import SIGNATURES, watched_signature, watched_static_attribute
 from wengert.compiling.watched.drawing import GENERATOR_MAKERS, is_draw, watched_draw, watched_generator_maker
 from wengert.compiling.watched.effect_calls import WatchedFilters, is_effect, watched_effect
-from wengert.compiling.watched.outer_reads import Reads, is_abc_method, reads_at, reads_here
+from wengert.compiling.watched.outer_reads import WITH_ATTRIBUTES, Reads, is_abc_method, reads_at, reads_here
 from wengert.compiling.watched.read_hooks import (
     ATTRIBUTE_BUILTINS,
     STRING_FUNCTIONS,
@@ -194,21 +194,27 @@ def _watched_reference(reads: Reads) -> Callable[..., Any]:
 
 
 def _watched_cached(f: Any, reads: Reads) -> Callable[..., Any]:
-    """Return the replacement of a function with a cache: a guard asks for what the user's cache holds.
+    """Return the replacement of a function with a cache: a guard asks whether the user's cache holds the result.
 
-    If it holds nothing yet, this trace puts it there, and the next is kept. Give up if a function whose cache is that
-    of the trace has effects, which the cache would leave out.
+    No guard runs the function, which may have effects, or read what the compiled function writes first. If the cache
+    holds nothing yet, this trace puts it there, and the next is kept. Give up if a function whose cache is that of the
+    trace has effects, which the cache would leave out.
     """
     resolved, wrapped = resolve(f, STATE.site), f.__wrapped__
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if is_user_function(wrapped) and not is_born(wrapped) and are_constants((*args, *kwargs.values())):
-            expressions = [_constant_expression(a, reads) for a in (*args, *kwargs.values())]
-            words = [*[""] * len(args), *[f"{name}=" for name in kwargs]]
-            if all(expressions) and holds_result(f, args, kwargs):
-                question = ", ".join([word + expression for word, expression in zip(words, expressions, strict=True)])
-                return reads.read(f(*args, **kwargs), f"{reads.pin(f)}({question})")
-            if all(expressions) and f.cache_parameters()["maxsize"] != 0:
+            given = _constant_expression(args, reads)
+            words = [(name, _constant_expression(a, reads)) for name, a in kwargs.items()]
+            is_known, is_held = bool(given) and all([word for _, word in words]), holds_result(f, args, kwargs)
+            if is_known and is_held:
+                cached, named = reads.pin(f, wrapped.__qualname__), [f"{name!r}: {word}" for name, word in words]
+                reads.add_guard(f"{reads.pin(holds_result)}({cached}, {given}, {{{', '.join(named)}}})")
+                question = given[1:-1] + ", ".join([f"{name}={word}" for name, word in words])
+                return reads.read(f(*args, **kwargs), f"{cached}({question.removesuffix(', ')})")
+            if is_held:
+                reads.give_up(f"it calls {wrapped.__qualname__}, which has a cache, with an object that it makes")
+            elif is_known and f.cache_parameters()["maxsize"] != 0:
                 reads.effects.learned.waits_for_cache()
                 reads.give_up(f"it calls {wrapped.__qualname__}, whose cache is empty", may_retry=True)
         before = reads.effects.count
@@ -226,13 +232,18 @@ def _watched_cached(f: Any, reads: Reads) -> Callable[..., Any]:
 def _watched_names(reads: Reads, *things: Any) -> list[str]:
     """Return `dir(thing)`, of which the guards of its class and attributes know whether it changes."""
     kind: Any = type(things[0]).__dir__ if things else None
-    if kind is object.__dir__ or kind is type.__dir__:
+    is_callable = bool(things) and issubclass(type(things[0]), _WITH_DICTIONARIES)
+    if (kind is object.__dir__ or kind is type.__dir__) and not is_callable:
         prepare(things[0] if isinstance(things[0], type) else type(things[0]))
         reads.read_all_attributes(things[0])
     else:
-        reads.give_up("it calls dir without an object, or of one with a __dir__ of its own")
+        reads.give_up("it calls dir without an object, or of a callable or one with a __dir__ of its own")
     names: list[str] = resolve(dir, STATE.site)(*things)
     return names
+
+
+_WITH_DICTIONARIES = (types.FunctionType, types.MethodType, *WITH_ATTRIBUTES)
+"""Classes of callables whose attributes are guarded one by one only."""
 
 
 def _watched_sharing(f: Any, reads: Reads) -> Callable[..., bool]:
@@ -253,9 +264,13 @@ def _watched_sharing(f: Any, reads: Reads) -> Callable[..., bool]:
 
 def _constant_expression(a: Any, reads: Reads) -> str:
     """Return the expression of a constant argument in a guard; empty if there is none."""
+    if type(a) is tuple:
+        parts = [_constant_expression(part, reads) for part in a]
+        return f"({''.join([f'{part}, ' for part in parts])})" if all(parts) else ""
     if type(a) in ATOMS:
         return reads.constant(a)
-    return reads.accessor_of(a) or (reads.pin(a) if issubclass(type(a), (type, enum.Enum)) else "")
+    is_lasting = type(a) in (float, complex) or issubclass(type(a), (type, enum.Enum, types.FunctionType))
+    return reads.accessor_of(a) or (reads.pin(a) if is_lasting and not is_born(a) else "")
 
 
 def _watched_compiled(f: Any, reads: Reads) -> Callable[..., Any]:
@@ -547,7 +562,7 @@ _WITH_SIDE_EFFECTS = {
     "seterr", "geterr", "setbufsize", "getbufsize", "seterrcall", "geterrcall", "set_printoptions", "get_printoptions",
     "printoptions", "dispatch", "__getattribute__", "__setstate__", "__dir__", "__subclasses__", "shares_memory",
     "may_share_memory", "now", "today", "utcnow", "fromtimestamp", "timestamp", "astimezone", "strftime", "strptime",
-    "ctime", "expanduser", "expandvars",
+    "ctime", "expanduser", "expandvars", "cache_info", "get_type_hints",
 }  # fmt: skip
 """Names of functions and methods of these libraries with side effects or hidden inputs."""
 

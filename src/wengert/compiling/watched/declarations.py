@@ -35,8 +35,9 @@ def watched_static_attribute(reads: Reads) -> Callable[..., Any]:
             reads.guard_absence(obj, attr)
         elif found is not held[0]:
             reads.give_up("it calls inspect.getattr_static of an attribute that its object or metaclass holds")
-        elif belongs_to_user(held[1]):
-            reads.guard_is(f"{reads.namespace(held[1])}[{attr!r}]", found)
+        else:
+            if belongs_to_user(held[1]):
+                reads.guard_is(f"{reads.namespace(held[1])}[{attr!r}]", found)
             if not isinstance(obj, type):
                 reads.guard_absence(obj, attr)
         return found

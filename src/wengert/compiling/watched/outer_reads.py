@@ -345,7 +345,7 @@ class Reads(Inputs):
                     self.add_guard(f"{name!r} not in {self.namespace(base)}")
         elif t is types.FunctionType and not is_born(obj):
             self.add_guard(f"{name!r} not in {self.pin(obj)}.__dict__")
-        elif issubclass(t, _WITH_ATTRIBUTES):
+        elif issubclass(t, WITH_ATTRIBUTES):
             self.give_up(f"it looks for the missing attribute .{name} of a {t.__name__}")
 
     def guard_caught(self, error: Any) -> None:
@@ -393,7 +393,7 @@ class Reads(Inputs):
         """Guard whether a thing has the attributes that a protocol names."""
         self.guard_registrations()
         t = type(thing)
-        if issubclass(t, (types.FunctionType, types.MethodType, types.ModuleType, *_WITH_ATTRIBUTES)):
+        if issubclass(t, (types.FunctionType, types.MethodType, types.ModuleType, *WITH_ATTRIBUTES)):
             names = () if is_born(thing) else typing._get_protocol_attrs(cls)  # type: ignore[attr-defined]
             if not all([hasattr(t, name) for name in names]):
                 self.give_up(f"it checks whether a {t.__name__} has the attributes of {cls.__qualname__}")
@@ -518,7 +518,7 @@ def _is_of_known_c(raw: Any) -> bool:
 
 _CLASS_CHECKS: dict[Any, str] = {isinstance: "__instancecheck__", issubclass: "__subclasscheck__"}
 _ABC_METHODS = {vars(abc.ABCMeta)[name] for name in _CLASS_CHECKS.values()}
-_WITH_ATTRIBUTES = (functools.partial, Transformed, Wrapper)
+WITH_ATTRIBUTES = (functools.partial, functools._lru_cache_wrapper, Transformed, Wrapper)
 """Classes of objects that user code may give attributes which the hooks do not see."""
 MEMORY_ATTRIBUTES = {"flags", "base", "data", "ctypes", "__array_interface__", "__array_struct__"}
 """Attributes of arrays that tell of their memory."""

@@ -56,13 +56,16 @@ def _cached(f: Any) -> Any:
 
 def holds_result(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Whether the cache of a function has a result for these arguments, and they are constants."""
-    if not are_constants((*args, *kwargs.values())) or f.cache_parameters()["typed"]:
+    given, parts = (*args, *kwargs.values()), gc.get_referents(f)
+    if not are_constants(given):
         return False
-    parts = gc.get_referents(f)
-    if kwargs:  # as C makes the key, with an object before the words
-        key: Any = (*args, *[part for part in parts if type(part) is object], *itertools.chain(*kwargs.items()))
-    else:
-        key = args[0] if len(args) == 1 and type(args[0]) in (str, int) else args
+    key: Any = args  # as C makes it, with an object before the words
+    if kwargs:
+        key = (*args, *[part for part in parts if type(part) is object], *itertools.chain(*kwargs.items()))
+    if f.cache_parameters()["typed"]:
+        key = (*key, *map(type, given))
+    elif len(key) == 1 and type(args[0]) in (str, int):
+        key = args[0]
     return any([type(part) is dict and part is not vars(f) and key in part for part in parts])
 
 
