@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from changed_outside import spaces_of
 
 import wengert as wg
 
@@ -723,3 +724,28 @@ def test_integers_that_change_at_each_call(case: int) -> None:
             np.testing.assert_allclose(gradient(w, numbers), wg.grad(f)(w, numbers), rtol=1e-11, atol=1e-12)
     if case < 6:
         assert "<lambda>: 3 traces" in gradient.explain()
+
+
+GIVING_UP = """
+import time
+knob, log = 1, []
+def g(): log.append("third")
+def f(x):
+  log.append("first")
+  print("one")
+  if knob == 2: time.time()
+  print("two")
+  log.append("second")
+  g()
+  return x * len(log)
+"""
+
+
+def test_effects_keep_their_order_in_a_trace_that_gives_up(capsys: pytest.CaptureFixture[str]) -> None:
+    space, plain = spaces_of(GIVING_UP)
+    compiled = wg.compile(space["f"], quiet=True)
+    for knob in (1, 1, 1, 2, 2):
+        space["knob"] = plain["knob"] = knob
+        assert compiled(1.0) == plain["f"](1.0)
+        assert space["log"] == plain["log"]
+        assert capsys.readouterr().out == "one\ntwo\n" * 2

@@ -95,7 +95,9 @@ class Inputs(Guards):
             if accessor != first:
                 self.add_guard(f"{accessor} is {first}")
             return made
-        if self.obstacle is not None or id(value) in SHADOW:
+        if self.obstacle is not None:
+            return self.effects.sinks[id(value)][2] if id(value) in self.effects.sinks else value
+        if id(value) in SHADOW:
             return value
         if (known := self.accessor_of(value)) is not None:
             self.add_guard(f"{accessor} is {known}")

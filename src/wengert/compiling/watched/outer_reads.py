@@ -14,7 +14,7 @@ import importlib.util
 import types
 import typing
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -63,10 +63,12 @@ from wengert.values.views import owner_of
 
 
 def reads_here() -> Reads | None:
-    """Return the Reads of the current trace, if it is watched and may still be kept."""
+    """Return the Reads of the current trace, if it is watched and may still be kept, or makes effects at its end."""
     recording = STATE.recording
     reads: Any = None if recording is None else recording.reads
-    return None if reads is None or reads.obstacle is not None else reads
+    if reads is None or (reads.obstacle is not None and not reads.effects.learned.needs_counters):
+        return None
+    return cast("Reads", reads)
 
 
 def reads_at(site: Site | None) -> Reads | None:
