@@ -232,7 +232,7 @@ def _watched_cached(f: Any, reads: Reads) -> Callable[..., Any]:
 def _watched_names(reads: Reads, *things: Any) -> list[str]:
     """Return `dir(thing)`, of which the guards of its class and attributes know whether it changes."""
     kind: Any = type(things[0]).__dir__ if things else None
-    is_callable = bool(things) and issubclass(type(things[0]), _WITH_DICTIONARIES)
+    is_callable = bool(things) and issubclass(type(things[0]), _OPEN_CALLABLES)
     if (kind is object.__dir__ or kind is type.__dir__) and not is_callable:
         prepare(things[0] if isinstance(things[0], type) else type(things[0]))
         reads.read_all_attributes(things[0])
@@ -242,7 +242,7 @@ def _watched_names(reads: Reads, *things: Any) -> list[str]:
     return names
 
 
-_WITH_DICTIONARIES = (types.FunctionType, types.MethodType, *WITH_ATTRIBUTES)
+_OPEN_CALLABLES = (types.FunctionType, types.MethodType, *WITH_ATTRIBUTES)
 """Classes of callables whose attributes are guarded one by one only."""
 
 
