@@ -264,3 +264,13 @@ def test_a_guard_runs_no_function_whose_cache_is_empty() -> None:
     assert space["log"] == [2]
     with pytest.raises(ValueError, match=r"^$"):
         compiled(1.0)
+
+
+def test_a_cache_may_be_cleared_often() -> None:
+    space, plain = spaces_of(CALLS_OF_CACHES)
+    compiled = wg.compile(space["f"], quiet=True)
+    for k in range(30):
+        assert compiled(1.0 + k) == plain["f"](1.0 + k)
+        if k % 2:
+            space["cached"].cache_clear(), plain["cached"].cache_clear()
+    assert space["log"] == plain["log"] and "uncompiled" not in compiled.explain()

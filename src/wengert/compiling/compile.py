@@ -160,6 +160,8 @@ class CompiledFunction(Remade, Wrapper):
             has_learned = len(self._learned) > knew
             if found.reads.may_retry and (has_learned or not self._has_changed):
                 self._has_changed |= not has_learned  # it may have filled a cache of its own
+                if any([not entry.failing_guard(given) for entry in self._entries.get(key, ())]):
+                    self._learned.waits = 0  # it did, and an earlier trace serves again
             else:
                 self._give_up(str(found.reads.obstacle))
             return found.value
