@@ -101,6 +101,32 @@ def test_another_thread_runs_the_function_while_its_result_is_kept() -> None:
     assert len(seen) == ran.count(("other",)) and seen == sorted({*seen})
 
 
+def test_a_result_of_the_trace_goes_before_one_that_another_thread_caches() -> None:
+    model, asked, answered = Model(1.0), threading.Event(), threading.Event()
+
+    def other() -> None:
+        for _ in range(2):
+            asked.wait(60)
+            asked.clear()
+            model.scale()
+            answered.set()
+
+    def f(x: Any) -> Any:
+        model.k = x
+        first = model.scale()
+        asked.set()
+        answered.wait(60)
+        answered.clear()
+        return first + model.scale()
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    assert wg.value_and_grad(f)(3.0) == (12.0, 4.0)
+    Model.scale.cache_clear()
+    assert wg.compile(wg.value_and_grad(f), quiet=True)(3.0) == (12.0, 4.0)
+    thread.join()
+
+
 def test_arrays_and_traced_keys_have_a_cache_of_the_trace() -> None:
     @functools.cache
     def squared(x: float) -> float:

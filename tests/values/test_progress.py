@@ -248,6 +248,7 @@ def test_an_interrupt_of_its_beginning_says_it_too(terminal: Terminal, monkeypat
     with contextlib.redirect_stderr(terminal), pytest.raises(KeyboardInterrupt) as found:
         wg.checkpoint_loop(step, 0.3, 3)
     assert found.value.__notes__ == ["interrupted: loop of test_progress.step, 0 of 3 steps done"]
+    assert not progress._begun
 
 
 def interrupting(y_bar: float) -> float:

@@ -68,6 +68,7 @@ class Telling:
         self._over.set()
         if self._thread is not None and self._thread.is_alive():
             self._thread.join()
+        self._forget()  # a thread that did not start cannot
         if isinstance(error, KeyboardInterrupt):
             error.add_note(f"interrupted: {self}")
 
@@ -82,10 +83,14 @@ class Telling:
             while not self._over.wait(PERIOD) and goes_on():
                 pass
         finally:
-            _begun.remove(self)
+            self._forget()
         logger = _logger()
         if logger is not None:
             logger.info("%s took %.1f s", self.title, time.monotonic() - begun)
+
+    def _forget(self) -> None:
+        if self in _begun:
+            _begun.remove(self)
 
     def _say(self) -> None:
         """Show the title without rich: a watched trace would see rich's new classes as a change outside."""

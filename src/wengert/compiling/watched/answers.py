@@ -1,4 +1,4 @@
-"""Calls that ask for an object by its name or for a fact about the process, and change nothing: guards ask again."""
+"""Calls that ask for an object by its name, or for a fact about the process, names or memory: guards ask again."""
 
 from __future__ import annotations
 
@@ -6,15 +6,21 @@ import _thread
 import importlib.util
 import logging
 import os
+import types
 from collections.abc import Callable
 from importlib.machinery import ModuleSpec
 from typing import Any
 
-from wengert.compiling.watched.outer_reads import Reads
+import numpy as np
+
+from wengert.compiling.watched.outer_reads import WITH_ATTRIBUTES, Reads
 from wengert.compiling.watched.read_hooks import guard_modules
+from wengert.hooks.calls import resolve
+from wengert.hooks.code_swap import prepare
 from wengert.hooks.search import search
-from wengert.recording.recording import silent
+from wengert.recording.recording import STATE, silent
 from wengert.values.identity_set import Functions
+from wengert.values.views import owner_of
 
 _find_spec: Any = importlib.util.find_spec
 _LOOKUPS = Functions(importlib.import_module, logging.getLogger)
@@ -53,3 +59,36 @@ def watched_answer(f: Any, reads: Reads) -> Callable[..., Any]:
 def _full_name(name: str, package: str | None = None) -> str:
     """Return the name without leading dots of a module that `import_module` looks up."""
     return importlib.util.resolve_name(name, package)
+
+
+def watched_names(reads: Reads, *things: Any) -> list[str]:
+    """Return `dir(thing)`, of which the guards of its class and attributes know whether it changes."""
+    kind: Any = type(things[0]).__dir__ if things else None
+    is_callable = bool(things) and issubclass(type(things[0]), _OPEN_CALLABLES)
+    if (kind is object.__dir__ or kind is type.__dir__) and not is_callable:
+        prepare(things[0] if isinstance(things[0], type) else type(things[0]))
+        reads.read_all_attributes(things[0])
+    else:
+        reads.give_up("it calls dir without an object, or of a callable or one with a __dir__ of its own")
+    names: list[str] = resolve(dir, STATE.site)(*things)
+    return names
+
+
+_OPEN_CALLABLES = (types.FunctionType, types.MethodType, *WITH_ATTRIBUTES)
+"""Classes of callables whose attributes are guarded one by one only."""
+
+
+def watched_sharing(f: Any, reads: Reads) -> Callable[..., bool]:
+    """Return the replacement of `np.may_share_memory`: two arrays from outside may share it in this call alone."""
+
+    def call(a: Any, b: Any, *args: Any, **kwargs: Any) -> bool:
+        owners = [owner_of(array) if type(array) is np.ndarray else None for array in (a, b)]
+        inputs = reads.effects.arrays.outer
+        are_outer = [owner is None or id(owner) in inputs or reads.is_compared_array(owner) for owner in owners]
+        is_one_input = owners[0] is owners[1] and id(owners[0]) in inputs
+        if all(are_outer) and a is not b and not is_one_input:
+            reads.give_up("it asks whether two arrays from outside share memory")
+        with silent():
+            return bool(f(a, b, *args, **kwargs))
+
+    return call

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 import functools
 import inspect
 import io
@@ -18,11 +17,12 @@ from typing import Any
 import numpy as np
 
 from wengert.compiling.watched.addresses import watched_hash, watched_id
-from wengert.compiling.watched.answers import ANSWERS, watched_answer
+from wengert.compiling.watched.answers import ANSWERS, watched_answer, watched_names, watched_sharing
+from wengert.compiling.watched.cached_calls import watched_cached
 from wengert.compiling.watched.declarations import SIGNATURES, watched_signature, watched_static_attribute
 from wengert.compiling.watched.drawing import GENERATOR_MAKERS, is_draw, watched_draw, watched_generator_maker
 from wengert.compiling.watched.effect_calls import WatchedFilters, is_effect, watched_effect
-from wengert.compiling.watched.outer_reads import WITH_ATTRIBUTES, Reads, is_abc_method, reads_at, reads_here
+from wengert.compiling.watched.outer_reads import Reads, is_abc_method, reads_at, reads_here
 from wengert.compiling.watched.read_hooks import (
     ATTRIBUTE_BUILTINS,
     STRING_FUNCTIONS,
@@ -50,14 +50,12 @@ from wengert.compiling.watched.watchable import ATOMS, COMPARED_BY_VALUE, CONSTA
 from wengert.errors import NotNativeError
 from wengert.hooks.calls import resolve
 from wengert.hooks.classes import as_traced
-from wengert.hooks.code_swap import prepare
 from wengert.hooks.decide import decide
 from wengert.hooks.policy import Kind
-from wengert.hooks.standins.cached import are_constants, holds_result
 from wengert.hooks.standins.compiled import is_of_numba, is_pure
 from wengert.hooks.standins.standard import getter_in_python
 from wengert.recording.primitives import primitive_of
-from wengert.recording.recording import STATE, silent
+from wengert.recording.recording import STATE
 from wengert.recording.slots import holds_traced, slot_of
 from wengert.recording.swapped_code import is_born
 from wengert.rulebook.registry import rules
@@ -66,7 +64,6 @@ from wengert.values.identity_set import Functions
 from wengert.values.kernel_cache import has_compiler
 from wengert.values.names import home_of
 from wengert.values.sites import Site
-from wengert.values.views import owner_of
 
 
 def watch_resolve(f: Any, site: Site | None = None) -> Any:
@@ -127,7 +124,7 @@ def _find_replacement(f: Any, reads: Reads) -> Any:
     if type(f) is types.FunctionType and f is inspect.getattr_static and not _is_inside_library():
         return watched_static_attribute(reads)
     if f is dir:
-        return functools.partial(_watched_names, reads)
+        return functools.partial(watched_names, reads)
     if f is hash:
         return functools.partial(watched_hash, reads=reads, is_library=_is_inside_library())
     if type(f) in _WITH_NAMES and f in ANSWERS:
@@ -141,13 +138,13 @@ def _find_replacement(f: Any, reads: Reads) -> Any:
     if type(f) in SELECTORS:
         return getter_in_python(f)
     if type(f) is functools._lru_cache_wrapper:
-        return _watched_cached(f, reads)
+        return watched_cached(f, reads)
     if type(f) is types.MethodType and type(f.__func__) is functools._lru_cache_wrapper:
-        return functools.partial(_watched_cached(f.__func__, reads), f.__self__)
+        return functools.partial(watched_cached(f.__func__, reads), f.__self__)
     if is_of_numba(f):
         return _watched_compiled(f, reads)
     if f is np.may_share_memory or f is np.shares_memory:
-        return _watched_sharing(f, reads)
+        return watched_sharing(f, reads)
     if is_draw(f):
         return watched_draw(f, reads)
     if type(f) is types.MethodWrapperType and f == object.__getattribute__.__get__(f.__self__):
@@ -191,86 +188,6 @@ def _watched_reference(reads: Reads) -> Callable[..., Any]:
         return resolve(weakref.ref, STATE.site)(thing, *callback)
 
     return call
-
-
-def _watched_cached(f: Any, reads: Reads) -> Callable[..., Any]:
-    """Return the replacement of a function with a cache: a guard asks whether the user's cache holds the result.
-
-    No guard runs the function, which may have effects, or read what the compiled function writes first. If the cache
-    holds nothing yet, this trace puts it there, and the next is kept. Give up if a function whose cache is that of the
-    trace has effects, which the cache would leave out.
-    """
-    resolved, wrapped = resolve(f, STATE.site), f.__wrapped__
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        if is_user_function(wrapped) and not is_born(wrapped) and are_constants((*args, *kwargs.values())):
-            given = _constant_expression(args, reads)
-            words = [(name, _constant_expression(a, reads)) for name, a in kwargs.items()]
-            is_known, is_held = bool(given) and all([word for _, word in words]), holds_result(f, args, kwargs)
-            if is_known and is_held:
-                cached, named = reads.pin(f, wrapped.__qualname__), [f"{name!r}: {word}" for name, word in words]
-                reads.add_guard(f"{reads.pin(holds_result)}({cached}, {given}, {{{', '.join(named)}}})")
-                question = given[1:-1] + ", ".join([f"{name}={word}" for name, word in words])
-                return reads.read(f(*args, **kwargs), f"{cached}({question.removesuffix(', ')})")
-            if is_held:
-                reads.give_up(f"it calls {wrapped.__qualname__}, which has a cache, with an object that it makes")
-            elif is_known and f.cache_parameters()["maxsize"] != 0:
-                reads.effects.learned.waits_for_cache()
-                reads.give_up(f"it calls {wrapped.__qualname__}, whose cache is empty", may_retry=True)
-        before = reads.effects.count
-        found = resolved(*args, **kwargs)
-        if reads.effects.count > before:
-            reads.give_up(f"it calls {f.__wrapped__.__qualname__}, which has a cache and side effects")
-        for part in nested_leaves(found):
-            if type(part) is np.ndarray and slot_of(reads.recording, part) is None:
-                reads.cached_arrays.append((part, part.copy()))
-        return found
-
-    return call
-
-
-def _watched_names(reads: Reads, *things: Any) -> list[str]:
-    """Return `dir(thing)`, of which the guards of its class and attributes know whether it changes."""
-    kind: Any = type(things[0]).__dir__ if things else None
-    is_callable = bool(things) and issubclass(type(things[0]), _OPEN_CALLABLES)
-    if (kind is object.__dir__ or kind is type.__dir__) and not is_callable:
-        prepare(things[0] if isinstance(things[0], type) else type(things[0]))
-        reads.read_all_attributes(things[0])
-    else:
-        reads.give_up("it calls dir without an object, or of a callable or one with a __dir__ of its own")
-    names: list[str] = resolve(dir, STATE.site)(*things)
-    return names
-
-
-_OPEN_CALLABLES = (types.FunctionType, types.MethodType, *WITH_ATTRIBUTES)
-"""Classes of callables whose attributes are guarded one by one only."""
-
-
-def _watched_sharing(f: Any, reads: Reads) -> Callable[..., bool]:
-    """Return the replacement of `np.may_share_memory`: two arrays from outside may share it in this call alone."""
-
-    def call(a: Any, b: Any, *args: Any, **kwargs: Any) -> bool:
-        owners = [owner_of(array) if type(array) is np.ndarray else None for array in (a, b)]
-        inputs = reads.effects.arrays.outer
-        are_outer = [owner is None or id(owner) in inputs or reads.is_compared_array(owner) for owner in owners]
-        is_one_input = owners[0] is owners[1] and id(owners[0]) in inputs
-        if all(are_outer) and a is not b and not is_one_input:
-            reads.give_up("it asks whether two arrays from outside share memory")
-        with silent():
-            return bool(f(a, b, *args, **kwargs))
-
-    return call
-
-
-def _constant_expression(a: Any, reads: Reads) -> str:
-    """Return the expression of a constant argument in a guard; empty if there is none."""
-    if type(a) is tuple:
-        parts = [_constant_expression(part, reads) for part in a]
-        return f"({''.join([f'{part}, ' for part in parts])})" if all(parts) else ""
-    if type(a) in ATOMS:
-        return reads.constant(a)
-    is_lasting = type(a) in (float, complex) or issubclass(type(a), (type, enum.Enum, types.FunctionType))
-    return reads.accessor_of(a) or (reads.pin(a) if is_lasting and not is_born(a) else "")
 
 
 def _watched_compiled(f: Any, reads: Reads) -> Callable[..., Any]:

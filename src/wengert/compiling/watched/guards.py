@@ -50,6 +50,10 @@ class OuterInput(NamedTuple):
     original: Any
 
 
+MOST_PARTS = 10_000
+"""How many parts of a value are looked at, at most, before the program may keep it."""
+
+
 class Guards:
     """The inputs and guards of one trace; `obstacle` is the reason why the trace cannot be kept, if it gave up."""
 
@@ -202,7 +206,7 @@ class Guards:
     def is_plain(self, value: Any) -> bool:
         """Whether the trace is given up, and nothing in a value was made for it: the program may keep the value."""
         todo, seen = [value], set[int]()
-        while todo and self.obstacle is not None:
+        while todo and self.obstacle is not None and len(seen) < MOST_PARTS:
             part = todo.pop()
             if id(part) in self.originals:
                 return False

@@ -14,7 +14,7 @@ import types
 from typing import Any
 
 from wengert.hooks.classes import as_traced
-from wengert.hooks.code_swap import dispatching_code
+from wengert.hooks.code_swap import copy_function, dispatching_code
 from wengert.hooks.policy import Decision, decides_methods_of, decides_type, stand_in_call
 from wengert.hooks.search import search
 from wengert.recording.recording import STATE
@@ -28,42 +28,51 @@ def _of_cached(f: Any) -> Decision:
 
 def _cached(f: Any) -> Any:
     """The stand-in of a function with a cache."""
-    limits = f.cache_parameters()
-    size, typed = limits["maxsize"], limits["typed"]
+    size = f.cache_parameters()["maxsize"]
 
     def call(*args: Any, **kwargs: Any) -> Any:
         recording = STATE.recording
-        if recording is None or holds_result(f, args, kwargs):
+        if recording is None or is_in_users_cache(recording, f, args, kwargs):
             return f(*args, **kwargs)
-        memo = recording.caches.setdefault(f, {})
-        words = {name: _identity(a) for name, a in kwargs.items()}
-        key = functools._make_key(tuple([_identity(a) for a in args]), words, typed)
+        memo, key = recording.caches.setdefault(f, {}), _key_in_trace(f, args, kwargs)
         if key in memo:
             found = memo[key] = memo.pop(key)  # the last used is the last to go
             return found[1]
         value = as_traced(f.__wrapped__)(*args, **kwargs)
+        given = (*args, *kwargs.values())
+        is_constant = are_constants(given) and not search(recording, [value])
+        is_constant = is_constant and (recording.reads is None or recording.reads.is_plain(value))
+        if is_constant and _fill(recording, f, args, kwargs, value):
+            return value
         if size != 0:
-            memo[key] = (*args, *kwargs.values()), value
+            memo[key] = given, value
             if size is not None and len(memo) > size:
                 del memo[next(iter(memo))]
-        is_plain = recording.reads is None or recording.reads.is_plain(value)
-        if is_plain and are_constants((*args, *kwargs.values())) and not search(recording, [value]):
-            _fill(f, args, kwargs, value)
         return value
 
     return call
 
 
-def holds_result(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Whether the cache of a function has a result for these arguments, and they are constants."""
-    given, parts = (*args, *kwargs.values()), gc.get_referents(f)
-    if not are_constants(given):
+def is_in_users_cache(recording: Any, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether the user's cache has the result of a call with constant arguments, and this trace has made none."""
+    if not are_constants((*args, *kwargs.values())) or not holds_result(f, args, kwargs):
         return False
-    key: Any = args  # as C makes it, with an object before the words
-    if kwargs:
+    memo = recording.caches.get(f)  # of results that depend on traced values; code outside the trace may make them, too
+    return not memo or _key_in_trace(f, args, kwargs) not in memo
+
+
+def _key_in_trace(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    words = {name: _identity(a) for name, a in kwargs.items()}
+    return functools._make_key(tuple([_identity(a) for a in args]), words, f.cache_parameters()["typed"])
+
+
+def holds_result(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether the cache of a function has a result for constant arguments. The function does not run."""
+    key, parts = args, gc.get_referents(f)
+    if kwargs:  # as C makes the key, with an object before the words
         key = (*args, *[part for part in parts if type(part) is object], *itertools.chain(*kwargs.items()))
     if f.cache_parameters()["typed"]:
-        key = (*key, *map(type, given))
+        key = (*key, *map(type, (*args, *kwargs.values())))
     elif len(key) == 1 and type(args[0]) in (str, int):
         key = args[0]
     return any([type(part) is dict and part is not vars(f) and key in part for part in parts])
@@ -86,16 +95,22 @@ def _is_constant_key(a: Any) -> bool:
 _KEY_TYPES = {int, bool, str, bytes, types.NoneType, type}
 
 
-def _fill(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], value: Any) -> None:
-    """Have the user's cache keep a result, by a call in which the function returns it."""
+def _fill(recording: Any, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], value: Any) -> bool:
+    """Have the user's cache keep a result, by a call in which the function returns it; return whether it can."""
     function = f.__wrapped__
-    if type(function) is types.FunctionType:
-        code = function.__code__
-        function.__code__ = dispatching_code(function, lambda _, recording: lambda *args, **kwargs: value)
-        try:
-            f(*args, **kwargs)
-        finally:
-            function.__code__ = code
+    if type(function) is not types.FunctionType:
+        return False
+    code, plain = function.__code__, copy_function(function)
+
+    def find(_: Any, active: Any) -> Any:
+        return (lambda *args, **kwargs: value) if active is recording else plain
+
+    try:
+        function.__code__ = dispatching_code(function, find)
+        f(*args, **kwargs)
+    finally:
+        function.__code__ = code
+    return True
 
 
 def _identity(a: Any) -> Any:
