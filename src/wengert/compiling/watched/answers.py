@@ -79,7 +79,7 @@ _OPEN_CALLABLES = (types.FunctionType, types.MethodType, *WITH_ATTRIBUTES)
 
 
 def watched_sharing(f: Any, reads: Reads) -> Callable[..., bool]:
-    """Return the replacement of `np.may_share_memory`: two arrays from outside may share it in this call alone."""
+    """Return the replacement of `np.may_share_memory`; it gives up on two arrays from outside, which may change."""
 
     def call(a: Any, b: Any, *args: Any, **kwargs: Any) -> bool:
         owners = [owner_of(array) if type(array) is np.ndarray else None for array in (a, b)]

@@ -1,7 +1,7 @@
 """Stand-ins of functions with `functools.lru_cache`.
 
-What the user's cache holds for constant arguments is the result. Else the function runs traced, and its result is kept
-in a cache of the recording: an equal float from before is another variable. A constant goes into the user's cache, too.
+For constant arguments, the result in the user's cache is taken. Else the function runs traced. A constant result goes
+into the user's cache, any other into a cache of the recording: an equal float from before is another variable.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def holds_result(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
 
 
 def are_constants(args: tuple[Any, ...]) -> bool:
-    """Whether no argument of a cached function, as a key, can be one for a traced value."""
+    """Whether no argument of a cached function can be equal to a traced value, as a key of a cache."""
     return all(map(_is_constant_key, args))
 
 

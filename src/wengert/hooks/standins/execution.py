@@ -1,4 +1,4 @@
-"""`eval` and `exec`, whose code is rewritten and runs in the namespaces of the calling frame, `breakpoint`, errors."""
+"""`eval` and `exec`, whose code is rewritten and runs in the calling frame's namespaces, `breakpoint`, `raises`."""
 
 from __future__ import annotations
 import __future__
@@ -63,7 +63,7 @@ def _namespaces(frame: types.FrameType, globals: Any = None, locals: Any = None)
 
 @stand_in_for(raises, made=True)
 def _raising(f: Any) -> Callable[..., Any]:
-    """The stand-in of a question of a tape that is played, whether a call raises: a tape of the play asks it, too."""
+    """The stand-in of `raises`, by which a tape asks whether a call raises: a tape of its play gets a guard of it."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         outcome, recording = f(*args, **kwargs), STATE.recording
