@@ -381,7 +381,7 @@ _CLASS_BOOKKEEPING = {
 
 def _pin_label(thing: Any) -> str:
     """Return the name of a class, function, module or data type; an empty string for other objects."""
-    if issubclass(type(thing), (type, types.FunctionType, type(np.sum))):
+    if issubclass(type(thing), (type, types.FunctionType, type(np.sum), functools._lru_cache_wrapper)):
         return getattr(thing, "__qualname__", "")
     if issubclass(type(thing), np.dtype):
         return str(thing)
