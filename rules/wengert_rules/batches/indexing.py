@@ -21,7 +21,7 @@ def spelt_out(key, on, ndim):
     """The parts of a key, which of them each example has for itself, and the ellipsis as slices."""
     parts = list(key) if isinstance(key, tuple) else [key]
     has = list(on) if isinstance(on, tuple) and isinstance(key, tuple) else [on] * len(parts)
-    parts = [as_array(part) if isinstance(part, list | range) else part for part in parts]
+    parts = [as_array(part) if isinstance(part, list | range | tuple) else part for part in parts]
     used = sum([axes_read(part, own) for part, own in zip(parts, has, strict=True)])
     place = next((k for k, part in enumerate(parts) if part is Ellipsis), len(parts))
     tangents = [ALL] * (ndim - used)

@@ -37,32 +37,27 @@ def is_element(key: Any, ndim: int) -> bool:
 
 def is_basic(key: Any) -> bool:
     """Whether a key consists of integers, slices, None and Ellipsis."""
-    if type(key) is tuple:
-        return all([type(part) is not tuple and is_basic(part) for part in key])
-    return key is None or key is Ellipsis or type(key) is slice or type(key) in INTEGERS
+    return all([part is None or part is Ellipsis or type(part) in (slice, *INTEGERS) for part in key_parts(key)])
 
 
 def may_be_all(key: Any) -> bool:
     """Whether a key may select the whole array."""
-    if type(key) is tuple:
-        return all(map(may_be_all, key))
-    return key is Ellipsis or type(key) is slice
+    return all([part is Ellipsis or type(part) is slice for part in key_parts(key)])
 
 
 def may_repeat(key: Any) -> bool:
-    """Whether a key may select an element twice, as only an array of integers can."""
-    if type(key) is tuple:
-        return any(map(may_repeat, key))
-    if key is None or key is Ellipsis or isinstance(key, (int, slice, np.integer)):
-        return False
-    return np.asarray(key).dtype.kind != "b"
+    """Whether a key may select an element twice, as only a sequence of integers can: `x[:, (1, 1)]`."""
+    for part in key_parts(key):
+        one = part is None or part is Ellipsis or isinstance(part, (int, slice, np.integer))
+        if not one and np.asarray(part).dtype.kind != "b":
+            return True
+    return False
 
 
 def has_mask(key: Any) -> bool:
     """Whether a key holds an array of bools, whose values decide how many elements it selects."""
-    if type(key) is tuple:
-        return any(map(has_mask, key))
-    return isinstance(key, (np.ndarray, list)) and np.asarray(key).dtype.kind == "b"
+    parts = [part for part in key_parts(key) if isinstance(part, (np.ndarray, list, tuple))]
+    return any([np.asarray(part).dtype.kind == "b" for part in parts])
 
 
 def as_view(key: Any) -> Any:
