@@ -10,7 +10,7 @@ import numpy as np
 
 from wengert.errors import RefusedCallError
 from wengert.hooks.classes import as_traced, require_primitive
-from wengert.hooks.code_swap import prepare
+from wengert.hooks.code_swap import prepare, prepare_module
 from wengert.hooks.data_reads import NOT_READ, read_attribute
 from wengert.hooks.flat_iterators import assign_flat
 from wengert.hooks.lookups import guard_reachable
@@ -63,6 +63,8 @@ def get_attribute(obj: Any, name: str, site: Site | None) -> Any:
     """The hook of `obj.name`."""
     t = type(obj)
     if t is types.ModuleType:
+        if name not in obj.__dict__:
+            prepare_module(obj)
         return getattr(obj, name)
     plain = plain_names.get(t) if t is not type else plain_names_of_classes.get(obj)
     if plain is not None and name in plain:
@@ -113,6 +115,13 @@ def _is_recorded_attribute(recording: Any, obj: Any, name: str) -> bool:
     if name not in ("real", "imag") and isinstance(obj, np.ndarray) and obj.dtype.char in "OV":
         return False  # the attribute holds references, not numbers
     return slot_of(recording, obj) is not None and type(lookup(type(obj), name)) is not property
+
+
+def prepare_imported(module: Any, name: str, site: Site | None) -> Any:
+    """The hook of `import name`: the module may compute what is imported from it."""
+    if type(module) is types.ModuleType:
+        prepare_module(module)
+    return module
 
 
 def generic_attribute(obj: Any, name: str) -> Any:

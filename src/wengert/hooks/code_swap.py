@@ -236,6 +236,13 @@ def prepare(t: type) -> bool:
     return True
 
 
+def prepare_module(module: types.ModuleType) -> None:
+    """Swap the code of the function by which a module computes the attributes that it does not have."""
+    f = vars(module).get("__getattr__")
+    if STATE.recording is not None and type(f) is types.FunctionType:
+        _swap_in_functions(f, False)
+
+
 def _without_old_results(cached: Any) -> Any:
     """Wrap a special method behind `lru_cache`, so that C gets no result that was cached before the trace."""
 

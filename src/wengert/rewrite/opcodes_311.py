@@ -303,7 +303,14 @@ EFFECTS: dict[str, StackEffect] = {
     "CALL_FUNCTION_EX": call_function_ex_effect,
 }
 
+
+def import_name(e: Emitter, instr: Instruction) -> None:
+    e.keep(instr)
+    e.hook("imported", 1, instr.arg if isinstance(instr.arg, str) else instr.arg[-1])  # or (is lazy, name)
+
+
 SHARED: dict[str, Handler] = {
+    "IMPORT_NAME": import_name,
     "BINARY_OP": binary_op,
     "BINARY_SUBSCR": replaced("getitem", 2),
     "STORE_SUBSCR": commanded("setitem", 3),
@@ -353,7 +360,7 @@ SHARED_PASSED = words(
     "LOAD_GLOBAL STORE_GLOBAL DELETE_GLOBAL "
     "LOAD_CONST LOAD_ASSERTION_ERROR LOAD_BUILD_CLASS SETUP_ANNOTATIONS "
     "END_ASYNC_FOR FOR_ITER GET_ANEXT SEND YIELD_VALUE RETURN_GENERATOR "
-    "GET_LEN MATCH_MAPPING MATCH_SEQUENCE IMPORT_FROM IMPORT_NAME "
+    "GET_LEN MATCH_MAPPING MATCH_SEQUENCE IMPORT_FROM "
     "JUMP_BACKWARD JUMP_BACKWARD_NO_INTERRUPT JUMP_FORWARD KW_NAMES LIST_APPEND"
 )
 

@@ -96,11 +96,6 @@ def load_cell(e: Emitter, instr: Instruction) -> None:
     e.op("LOAD_CLOSURE" if "LOAD_CLOSURE" in e.table.passed else "LOAD_FAST", instr.arg)
 
 
-def import_name(e: Emitter, instr: Instruction) -> None:
-    e.keep(instr)
-    e.hook("imported", 1, instr.arg if isinstance(instr.arg, str) else instr.arg[-1])  # or (is lazy, name)
-
-
 def import_from(e: Emitter, instr: Instruction) -> None:
     """Call the hook on a module and an attribute imported from it. The stack is [module], then [module, attribute]."""
     e.keep(instr)
@@ -138,7 +133,6 @@ HANDLERS: dict[str, Handler] = {
     "LOAD_CLASSDEREF": unwatched(_OF_CLASS),
     "LOAD_FROM_DICT_OR_DEREF": unwatched(_OF_CLASS),
     "LOAD_FROM_DICT_OR_GLOBALS": unwatched(_OF_CLASS),
-    "IMPORT_NAME": import_name,
     "IMPORT_FROM": import_from,
     "IMPORT_STAR": unwatched("it imports all names of a module"),
 }
