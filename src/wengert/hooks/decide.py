@@ -139,8 +139,8 @@ def _native_or_stand_in(standin: Callable[..., Any], f: Any, owner: Any = None) 
             return f(*args, **kwargs)
         if takes_callbacks and ((is_watched and recording.reads is not None) or reaches_traced(args, kwargs)):
             return follow(*args, **kwargs)
-        traced = partial(with_values_of, f, follow) if is_of_c else follow
-        return opaque(recording, f, args, kwargs, owner, run=partial(unseen, f), standin=traced)
+        traced, run = (partial(with_values_of, f, follow), f) if is_of_c else (follow, partial(unseen, f))
+        return opaque(recording, f, args, kwargs, owner, run=run, standin=traced)
 
     return call
 
