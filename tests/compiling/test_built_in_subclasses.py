@@ -94,6 +94,22 @@ class Holder:
 h = Holder()
 def sets(v):
   made = Holder(); made.cell = v; return made.cell
+class Lazy(property):
+  def __init__(self, method):
+    self.method, self.name = method, "_" + method.__name__
+    property.__init__(self, self._get)
+  def _get(self, owner):
+    if self.name not in owner.__dict__: owner.__dict__[self.name] = self.method(owner)
+    return owner.__dict__[self.name]
+class Tagged(property): pass
+class Part:
+  k = 2.0
+  @Lazy
+  def twice(self): return self.k * 2
+  @Tagged
+  def tagged(self): return self.k * 3
+part = Part()
+Part.tagged.unit = 4.0
 """
 OF_METACLASSES: dict[str, tuple[str, ...]] = {
     "a.area()": ("A.k = 2.5", "a.own = 3.0", "B.k = 9.0", "a = b", "a.__class__ = B", "A.area = lambda self: 7.0"),
@@ -104,6 +120,14 @@ OF_METACLASSES: dict[str, tuple[str, ...]] = {
     "float(hasattr(B, 'q'))": ("Meta.q = 1.0", "del Meta.q", "A.q = 2.0"),
     "A(3.0).born * A(3.0).area()": ("A.k = 4.0", "Meta.__call__ = type.__call__",),
     "float(len(B.__mro__))": ("B.__bases__ = (Mid,)", "class C(B): pass", "B = C"),
+    "Part().twice": (
+        "Part.k = 3.0", "Part.twice.method = lambda self: 9.0", "Part.twice.name = 'other'",
+        "Lazy._get = lambda self, owner: 5.0", "Part.twice.__init__(lambda self: 6.0)",
+    ),
+    "part.twice": ("part.__dict__['_twice'] = 8.0", "part.k = 7.0", "del part.__dict__['_twice']"),
+    "part.tagged * Part.tagged.unit": (
+        "part.k = 7.0", "Part.tagged.unit = 2.0", "Part.tagged.__init__(lambda self: 6.0)",
+    ),
     "h.cell": ("h.cell = 4.0", "Cell.__get__ = lambda s, o, c: 9.0", "Holder.cell = 3.0"),
     "Holder.cell": ("vars(Holder)['cell'].start = 2.0", "Holder.cell = Cell(4.0)", "Holder.cell = 1.0"),
     "h.other": ("h.k = 3.0", "Holder.other = Named(lambda self: 7.0)", "h.__dict__['other'] = 4.0"),
@@ -115,7 +139,7 @@ class Key:
   def __hash__(self): return hash(("key", self.k))
   def __eq__(self, other): return self.k == other.k
 class Plain: k = 2.0
-q, d = Plain(), {}
+q, d, w = Plain(), {}, np.ones(2)
 d[id(q)] = 3.0
 key = Key(1)
 found = {Key(1): 2.0, Key(2): 3.0}
@@ -123,6 +147,8 @@ found = {Key(1): 2.0, Key(2): 3.0}
 OF_ADDRESSES: dict[str, tuple[str, ...]] = {
     "d.get(id(q), 5.0)": ("q = Plain()", "d[id(q)] = 7.0", "d.clear()"),
     "float(id(q) == id(Plain()))": ("q = None",),
+    "d.get(id(w), 5.0) * w[0]": ("d[id(w)] = 7.0", "w = np.full(2, 4.0)", "d.clear()"),
+    "float(id(w) == id(np.ones(2))) + (id(w) == id(w.T))": ("w = np.ones(3)",),
     "float(hash(q) == hash(q))": ("q = Plain()", "Plain.__hash__ = None"),
     "float(hash(key) == hash(Key(1)))": ("key.k = 2", "key = Key(3)", "Key.__hash__ = lambda self: 4"),
     "found[key]": ("key.k = 2", "key = Key(1)", "Key.__eq__ = lambda self, other: False"),
@@ -182,6 +208,13 @@ def test_the_id_of_an_object_that_the_function_makes_is_not_returned() -> None:
     compiled = wg.compile(f, quiet=True)
     compiled(2.0)
     assert "the id of an object that it makes" in compiled.explain()
+
+
+def test_the_id_of_an_array_is_that_of_the_array_given() -> None:
+    given, other = np.ones(2), np.full(2, 3.0)
+    known = {id(given): 2.0}
+    compiled = wg.compile(lambda x: np.sum(x) * known.get(id(x), 5.0), quiet=True)
+    assert [compiled(x) for x in (given, other, given, other)] == [4.0, 30.0, 4.0, 30.0]
 
 
 def test_a_set_keeps_its_order_when_a_trace_is_given_up() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -56,6 +57,23 @@ class Model:
   @functools.cache
   def half(k): return k / 2
 model = Model()
+@functools.cache
+def named(xp): return len(xp.__name__) * scale
+named(np)
+def quiet(v):
+  old = np.seterr(divide="ignore")
+  w = float(np.isinf(np.ones(1) / (v - v)).all()) * (1 + (old["over"] == "warn"))
+  np.seterr(**old)
+  return w
+words, flags = {f"k{n}": "abc" for n in range(6000)}, [True, None, "a"]
+lazy = types.ModuleType("lazy")
+exec('''
+k, table = 2.0, {"go": 3.0}
+def __getattr__(name):
+  if name == "twice": return 2 * k
+  if name in table: return table[name]
+  raise AttributeError(name)
+''', vars(lazy))
 of_cache = functools.lru_cache(of_cache)
 of_cache(2)
 """
@@ -106,6 +124,21 @@ CASES: dict[str, tuple[str, ...]] = {
     "typed(2) + typed(2.0, k=3)": ("scale = 2.0", "typed.cache_clear()", "scale = 3.0"),
     "float(inspect.getattr_static(a, '__str__') is object.__str__)": ("a.__str__ = None", "B.__str__ = None"),
     "float(inspect.getattr_static(items, 'append') is list.append)": ("items.append = None", "Items.append = None"),
+    "quiet(scale)": ("np.seterr(over='ignore')", "np.seterr(divide='raise')", "np.seterr(all='warn')"),
+    "float(np.geterr()['under'] == 'ignore')": ("np.seterr(under='warn')", "np.seterr(under='ignore')"),
+    "inspect.getmro(B)[1].k": ("A.k = 3.0", "class Z(A): k = 4.0", "B.__bases__ = (Z,)"),
+    "lazy.go * lazy.twice": (
+        "lazy.k = 5.0", "lazy.table['go'] = 4.0", "lazy.go = 9.0", "lazy.__getattr__ = lambda name: 7.0",
+    ),
+    "getattr(lazy, 'none', 2.0) + hasattr(lazy, 'more')": (
+        "lazy.none = 5.0", "lazy.table['more'] = 1", "del lazy.__getattr__",
+    ),
+    "sum(map(len, words.values()))": ("words['k5'] = 'z'", "words['new'] = 'q'", "del words['k7']"),
+    "next(iter(words)).count('k')": ("words = dict(reversed(words.items()))", "words = {'kk': 'a'}"),
+    "repr(flags).count('True')": ("flags[0] = 1", "flags.append(True)", "flags.reverse()"),
+    "int(1e20 * scale) * 1e-20": ("scale = 2.5", "scale = -1.0"),
+    "len(tokenize.untokenize([(1, text), (1, 'w')]))": ("text = 'u'",),
+    "named(np)": ("scale = 4.0", "named.cache_clear()"),
     "of_cache(2)": ("scale = 2.0", "of_cache.cache_clear()", "scale = 3.0", "of_cache = lambda n: 5.0"),
 }  # fmt: skip
 UNCOMPILED: dict[str, tuple[str, ...]] = {
@@ -121,6 +154,12 @@ UNCOMPILED: dict[str, tuple[str, ...]] = {
 @pytest.mark.parametrize("body", UNCOMPILED)
 def test_what_no_guard_asks_again_is_asked_in_each_call(body: str) -> None:
     check([(HEAD, body, *UNCOMPILED[body])])
+
+
+@pytest.fixture(autouse=True)
+def settings() -> Iterator[None]:
+    with np.errstate():
+        yield
 
 
 @pytest.mark.parametrize("body", CASES)
@@ -151,6 +190,7 @@ def test_they_are_compiled(body: str) -> None:
         ("eval(f'{float(x[0])}', {})", "eval has no rule"),
         ("len([*tokenize.generate_tokens(source.readline)])", "other arguments than constant strings"),
         ("len(io.StringIO(f'{x}').read())", "StringIO has no rule"),
+        ("len(np.seterr(over='ignore'))", "other settings of np.seterr than it found"),
         ("len(dir())", "it calls dir without an object"),
         ("inspect.getattr_static(a, 'q')", "that its object or metaclass holds"),
     ],

@@ -202,6 +202,8 @@ class CompiledFunction(Remade, Wrapper):
         if verified is not None:
             self._entries[key] = _with_entry(self._entries.get(key, ()), verified)
             verified.traced = None
+        elif failing and not self._has_changed:
+            self._has_changed = True  # it may have loaded a module
         elif is_alone and not SESSION.recordings:
             changed = f"it changes values that it reads from outside the function; the guard that failed: {failing}"
             self._give_up(changed if failing else "its generated code returned other numbers than its trace")

@@ -30,6 +30,8 @@ def note_cut(recording: Recording, primitive: Primitive, ins: tuple[Any, ...], v
         recording.survey.cut.append((primitive.fn, users_site(), "its result is constant"))
     elif type(value) is int:
         if not -LARGE_INTEGER < value < LARGE_INTEGER and primitive.name != "hash":
+            if recording.reads is not None:
+                recording.reads.want_constants(ins)
             raise taken_apart(recording, primitive.name)
         if not is_certain(value):
             recording.rounded[id(value)] = value

@@ -63,7 +63,14 @@ def _has_constant_hash(part: Any, reads: Inputs) -> bool:
 def _note_address(thing: Any, reads: Inputs, name: str) -> None:
     """Guard that an object from outside is this very one, or note the address of one that the function makes."""
     accessor = reads.accessor_of(thing)
-    if issubclass(type(thing), (*ATOMS, float, complex, np.generic, np.ndarray, list, tuple, dict, set)):
+    if type(thing) is np.ndarray and not reads.is_compared_array(thing):
+        found = [(name, outer.original) for name, outer in reads.inputs.items() if outer.traced is thing]
+        accessor, thing = found[0] if found else (None, thing)
+        if accessor is not None:
+            reads.guard_is(accessor, thing)
+        else:
+            reads.addresses[id(thing)] = thing
+    elif issubclass(type(thing), (*ATOMS, float, complex, np.generic, np.ndarray, list, tuple, dict, set)):
         reads.give_up(f"it calls {name} of a {type(thing).__name__}")
     elif accessor is None:
         reads.addresses[hash(thing) if name == "hash" else id(thing)] = thing

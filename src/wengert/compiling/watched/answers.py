@@ -74,6 +74,16 @@ def watched_names(reads: Reads, *things: Any) -> list[str]:
     return names
 
 
+def watched_fp_settings(f: Any, reads: Reads) -> Callable[..., Any]:
+    """Return the replacement of `np.seterr` or `np.geterr`: guard the settings with which the function begins."""
+
+    def call(**errors: Any) -> Any:
+        reads.add_guard(f"{reads.pin(np.geterr)}() == {reads.pin(reads.fp_settings)}")
+        return resolve(f, STATE.site)(**errors)
+
+    return call
+
+
 _OPEN_CALLABLES = (types.FunctionType, types.MethodType, *WITH_ATTRIBUTES)
 """Classes of callables whose attributes are guarded one by one only."""
 

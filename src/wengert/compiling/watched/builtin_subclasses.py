@@ -1,4 +1,4 @@
-"""Objects of the user's classes that derive from numbers, strings, arrays and containers.
+"""Objects of the user's classes that derive from numbers, strings, arrays, containers and `property`.
 
 What they hold is a constant of the code, under a guard; their attributes are read like those of any object.
 """
@@ -27,6 +27,7 @@ def _flat(items: Any) -> tuple[Any, ...]:
     return tuple([part for item in items for part in item])
 
 
+_OF_PROPERTIES = [vars(property)[name] for name in ("fget", "fset", "fdel")]
 _NUMBERS: dict[Any, Callable[[Any], Any]] = {
     float: float.hex, int: int.__int__, complex: complex.__repr__, str: str.__str__, bytes: bytes.__bytes__,
 }  # fmt: skip
@@ -38,6 +39,7 @@ _CONTAINERS: dict[Any, Callable[[Any], Any]] = {
     dict: lambda own: _flat(dict.items(own)),
     collections.OrderedDict: lambda own: _flat(collections.OrderedDict.items(own)),
     collections.defaultdict: lambda own: (own.default_factory, *_flat(dict.items(own))),
+    property: lambda own: tuple([part.__get__(own) for part in _OF_PROPERTIES]),
 }
 _PARTS = {**_NUMBERS, **_CONTAINERS, np.ndarray: _bytes}
 """By built-in class: what an object of it holds, read without a call of the user's code."""

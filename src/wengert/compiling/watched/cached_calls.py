@@ -63,5 +63,8 @@ def _constant_expression(a: Any, reads: Reads) -> str:
         return f"({''.join([f'{part}, ' for part in parts])})" if all(parts) else ""
     if type(a) in ATOMS:
         return reads.constant(a)
-    is_lasting = type(a) in (float, complex) or issubclass(type(a), (type, enum.Enum, types.FunctionType))
+    is_lasting = type(a) in (float, complex) or issubclass(type(a), _ALWAYS_SAME)
     return reads.accessor_of(a) or (reads.pin(a) if is_lasting and not is_born(a) else "")
+
+
+_ALWAYS_SAME = (type, enum.Enum, types.FunctionType, types.ModuleType)

@@ -11,13 +11,19 @@ import types
 import typing
 import warnings
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
 from wengert.compiling.watched.addresses import watched_hash, watched_id
-from wengert.compiling.watched.answers import ANSWERS, watched_answer, watched_names, watched_sharing
+from wengert.compiling.watched.answers import (
+    ANSWERS,
+    watched_answer,
+    watched_fp_settings,
+    watched_names,
+    watched_sharing,
+)
 from wengert.compiling.watched.cached_calls import watched_cached
 from wengert.compiling.watched.declarations import SIGNATURES, watched_signature, watched_static_attribute
 from wengert.compiling.watched.drawing import GENERATOR_MAKERS, is_draw, watched_draw, watched_generator_maker
@@ -119,46 +125,38 @@ def _replacement_of(f: Any, reads: Reads) -> Any:
 def _find_replacement(f: Any, reads: Reads) -> Any:
     if (is_effect(f) or f is warnings.catch_warnings) and not (f in _OF_LIBRARIES and _is_inside_library()):
         return functools.partial(WatchedFilters, reads) if f is warnings.catch_warnings else watched_effect(f, reads)
-    if type(f) is types.FunctionType and f in SIGNATURES and not _is_inside_library():
-        return watched_signature(f, reads)
-    if type(f) is types.FunctionType and f is inspect.getattr_static and not _is_inside_library():
-        return watched_static_attribute(reads)
-    if f is dir:
-        return functools.partial(watched_names, reads)
-    if f is hash:
-        return functools.partial(watched_hash, reads=reads, is_library=_is_inside_library())
-    if type(f) in _WITH_NAMES and f in ANSWERS:
-        return watched_answer(f, reads)
-    if type(f) in (types.FunctionType, types.BuiltinFunctionType, type) and f in PARSERS:
-        return watched_parser(f, reads)
-    if f is eval:
-        return watched_evaluation(reads)
-    if f is weakref.ref:
-        return _watched_reference(reads)
-    if type(f) in SELECTORS:
-        return getter_in_python(f)
-    if type(f) is functools._lru_cache_wrapper:
-        return watched_cached(f, reads)
-    if type(f) is types.MethodType and type(f.__func__) is functools._lru_cache_wrapper:
-        return functools.partial(watched_cached(f.__func__, reads), f.__self__)
-    if is_of_numba(f):
-        return _watched_compiled(f, reads)
-    if f is np.may_share_memory or f is np.shares_memory:
-        return watched_sharing(f, reads)
-    if is_draw(f):
-        return watched_draw(f, reads)
-    if type(f) is types.MethodWrapperType and f == object.__getattribute__.__get__(f.__self__):
-        return functools.partial(watched_plain_getattr, f.__self__)
-    if type(f) in _GENERATOR_MAKER_TYPES and f in GENERATOR_MAKERS:
-        return watched_generator_maker(f, reads)
-    if type(f) is types.FunctionType and (form := rules.compiled_form_of(f)) is not None and not _is_inside_library():
-        return _by_compiled_form(f, form, reads)
+    if (make := _MAKERS.get(id(f))) is not None or (
+        (make := _MAKERS_FOR_USERS.get(id(f))) is not None and not _is_inside_library()
+    ):
+        return make(f, reads)
+    if (found := _replacement_by_kind(f, reads)) is not None:
+        return found
     _check_call(reads, f)
     if f is str or (type(f) in (types.BuiltinFunctionType, types.WrapperDescriptorType) and f in _BUILTIN_HOOKS):
         return _BUILTIN_HOOKS[f]
     if is_user_function(f) and primitive_of(f) is not None:
         return _recorded_if_traced(f, reads)
     return _with_attributes_read(f, reads) if _may_read_attributes(f) else None
+
+
+def _replacement_by_kind(f: Any, reads: Reads) -> Any:
+    """Return the replacement of a callable of a kind that needs one, whatever it computes; None for others."""
+    t = type(f)
+    if t in SELECTORS:
+        return getter_in_python(f)
+    if t is functools._lru_cache_wrapper:
+        return watched_cached(f, reads)
+    if t is types.MethodType and type(f.__func__) is functools._lru_cache_wrapper:
+        return functools.partial(watched_cached(f.__func__, reads), f.__self__)
+    if is_of_numba(f):
+        return _watched_compiled(f, reads)
+    if is_draw(f):
+        return watched_draw(f, reads)
+    if t is types.MethodWrapperType and f == object.__getattribute__.__get__(f.__self__):
+        return functools.partial(watched_plain_getattr, f.__self__)
+    if t is types.FunctionType and (form := rules.compiled_form_of(f)) is not None and not _is_inside_library():
+        return _by_compiled_form(f, form, reads)
+    return None
 
 
 def _is_inside_library() -> bool:
@@ -286,7 +284,31 @@ _BUILTIN_HOOKS: dict[Any, Callable[..., Any]] = {
     **STRING_MAKERS,
     **{f: _watched_class_check(f) for f in (isinstance, issubclass)},
 }
-_GENERATOR_MAKER_TYPES = {type(f) for f in GENERATOR_MAKERS}
+
+
+def _makers(*rows: tuple[Iterable[Any], Callable[[Any, Reads], Any]]) -> dict[int, Callable[[Any, Reads], Any]]:
+    """Map the ids of callables to what makes their replacements."""
+    return {id(f): make for fs, make in rows for f in fs}
+
+
+_MAKERS = _makers(
+    ([dir], lambda f, reads: functools.partial(watched_names, reads)),
+    ([hash], lambda f, reads: functools.partial(watched_hash, reads=reads, is_library=_is_inside_library())),
+    (ANSWERS, watched_answer),
+    (PARSERS, watched_parser),
+    ([eval], lambda f, reads: watched_evaluation(reads)),
+    ([weakref.ref], lambda f, reads: _watched_reference(reads)),
+    ([np.may_share_memory, np.shares_memory], watched_sharing),
+    (GENERATOR_MAKERS, watched_generator_maker),
+)
+"""Makers of replacements, by the id of the callable that is replaced, whoever calls it."""
+_MAKERS_FOR_USERS = _makers(
+    (SIGNATURES, watched_signature),
+    ([inspect.getattr_static], lambda f, reads: watched_static_attribute(reads)),
+    ([np.seterr, np.geterr], watched_fp_settings),
+    ([inspect.getmro], lambda f, reads: lambda cls: ATTRIBUTE_BUILTINS[getattr](cls, "__mro__")),
+)
+"""Those of callables that libraries may call as they are."""
 _FORMAT_METHODS = {"format", "format_map"}
 """Methods of strings that read attributes by the names in the string."""
 _WHOLE_OBJECT_METHODS = {"__setattr__", "__delattr__", "__reduce__", "__reduce_ex__", "__getstate__"}

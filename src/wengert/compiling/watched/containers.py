@@ -15,6 +15,8 @@ from wengert.errors import RefusedCallError
 from wengert.recording.recording import users_line
 from wengert.values.names import is_heap_type
 
+_OF_CONSTANTS = {str, bytes, bool, type(None)}
+"""Types of constants of which no later trace makes inputs."""
 DICTIONARIES = (dict, collections.defaultdict, collections.OrderedDict, collections.Counter)
 
 
@@ -55,7 +57,12 @@ def _read_container(reads: Any, value: Any, accessor: str) -> Any:
         raise reads.recording.refuse(RefusedCallError(f"{users_line()}: {problem}"))
     else:
         reads.open_tuples.add(id(value))
-    parts = {key: reads.read(value[key], f"{accessor}[{text}]") for key, text in items.items()}
+    held = [*value.values()] if t in DICTIONARIES else [*value]
+    if held and {*map(type, held)} <= _OF_CONSTANTS:
+        _guard_in_order(reads, held, f"{accessor}.values()" if t in DICTIONARIES else accessor)
+        parts = dict(zip(items, held, strict=True))
+    else:
+        parts = {key: reads.read(value[key], f"{accessor}[{text}]") for key, text in items.items()}
     if t is not tuple:
         reads.swapped.put(value, [*parts.values()] if t in LISTS else parts)
         return value
@@ -66,16 +73,22 @@ def _read_container(reads: Any, value: Any, accessor: str) -> Any:
 
 def _guard_keys(reads: Any, value: dict[Any, Any], accessor: str) -> dict[Any, str] | None:
     """Guard the keys of a dictionary, and return their expressions; None if they cannot be compared."""
-    types = [type(key) for key in value]
-    reads.copyable.update({id(key): key for key in value if may_have_copies(key)})
-    if {*types} <= {str, int}:
-        keys = reads.pin([*value], f"[{', '.join([literal(key) or 'an integer' for key in value])}]")
-        reads.add_guard(f"[*map(type, {accessor})] == {reads.pin(types, 'their types')} and [*{accessor}] == {keys}")
+    if {*map(type, value)} <= {str, int}:
+        _guard_in_order(reads, [*value], accessor)
     elif all([has_readable_state(key) or is_found_by_identity(key) for key in value]):
+        reads.copyable.update({id(key): key for key in value if may_have_copies(key)})
         guard_held(reads, Held(tuple, (*value,)), f"(*{accessor},)")
     else:
         return None
     return {key: reads.constant(key) for key in value}
+
+
+def _guard_in_order(reads: Any, items: list[Any], accessor: str) -> None:
+    """Guard strings and other constants in their order, by one comparison."""
+    reads.copyable.update({id(item): item for item in items if may_have_copies(item)})
+    text = reads.pin(items, f"[{', '.join([literal(item) or 'an integer' for item in items])}]")
+    types = reads.pin([*map(type, items)], "their types")
+    reads.add_guard(f"[*map(type, {accessor})] == {types} and [*{accessor}] == {text}")
 
 
 def _read_set(reads: Any, value: Any, accessor: str) -> Any:

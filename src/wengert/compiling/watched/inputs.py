@@ -342,7 +342,7 @@ class Inputs(Guards):
         prepare(cls)
         for base in filter(is_heap_type, cls.__mro__ or ()):
             for name, raw in [*vars(base).items()] if belongs_to_user(base) else ():
-                if is_descriptor_of_user(raw):
+                if is_descriptor_of_user(raw) or built_in_base(type(raw)) is property:
                     self.read(raw, f"{self.namespace(base)}[{name!r}]")
 
     def read_callable(self, f: Any) -> None:

@@ -108,6 +108,7 @@ class Reads(Inputs):
     def __init__(self, recording: Recording, hooks: Mapping[str, Callable[..., Any]]) -> None:
         super().__init__(recording, hooks)
         self.cells: dict[int, tuple[Any, str]] = {}  # by id: a cell of a function that runs, and its accessor
+        self.fp_settings: dict[str, Any] = dict(np.geterr())  # those of np.seterr when the trace began
         self.checked_calls: dict[int, Any] = {}  # callables that may be called, by id
         self.plain_calls: dict[int, int] = {}  # those of them that need no replacement: by id, the version of rules
         self.flags: dict[int, Any] = {}  # flags of arrays from outside, which are guarded as a whole, by id
@@ -138,7 +139,7 @@ class Reads(Inputs):
                 self.guard_is(accessor, value)
             return value
         if name not in space:
-            self.give_up(f"it reads {module.__name__}.{name}, which the module computes")
+            self._guard_absence_in_module(module, name)
             return value
         return self._read_global(value, name, space)
 
@@ -366,12 +367,18 @@ class Reads(Inputs):
             self.give_up(f"it catches {type(error).__name__}, but wengert does not guard that a name is missing")
 
     def _guard_absence_in_module(self, module: Any, name: str) -> None:
+        """Guard that a module does not have an attribute, and how it computes missing ones, if it does."""
         space = vars(module)
-        for absent in (name, "__getattr__"):
-            if absent in space and not is_library_namespace(space):
-                self.give_up(f"it looks for {module.__name__}.{name}, which the module may compute")
-            elif absent not in space:
-                self.add_guard(f"{absent!r} not in {self.pin(space, module.__name__)}")
+        if is_library_namespace(space):
+            return
+        accessor, compute = self.pin(space, module.__name__), space.get("__getattr__")
+        self.add_guard(f"{name!r} not in {accessor}")
+        if "__getattr__" not in space:
+            self.add_guard(f"'__getattr__' not in {accessor}")
+        elif type(compute) is types.FunctionType:
+            self.guard_is(f"{accessor}['__getattr__']", compute)
+        else:
+            self.give_up(f"it looks for {module.__name__}.{name}, which the module may compute")
 
     def _guard_unset(self, accessor: str, slot: types.MemberDescriptorType) -> None:
         self.add_guard(f"{self.pin(is_unset)}({accessor}, {self.pin(slot)})")
@@ -508,6 +515,8 @@ class Reads(Inputs):
                 accessor, "it writes into an array from outside the function", array.dtype.kind in "iu"
             )
         self.give_up_on_cached_arrays()
+        if np.geterr() != self.fp_settings:
+            self.give_up("it leaves other settings of np.seterr than it found")
         self.tables.give_up_if_written()
         for changed in [held.owner for held in self.held if not held.is_in(held.owner)]:
             self.give_up(f"it changes a {type(changed).__name__} from outside the function")

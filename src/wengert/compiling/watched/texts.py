@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from wengert.compiling.watched.outer_reads import Reads
-from wengert.compiling.watched.watchable import ATOMS
+from wengert.compiling.watched.watchable import ATOMS, nested_leaves
 from wengert.hooks.calls import resolve
 from wengert.hooks.search import search
 from wengert.recording.reachability import nested
@@ -20,7 +20,7 @@ from wengert.recording.recording import STATE, silent
 from wengert.values.identity_set import Functions
 
 PARSERS = Functions(
-    ast.parse, ast.literal_eval, ast.walk, tokenize.tokenize, tokenize.generate_tokens, compile,
+    ast.parse, ast.literal_eval, ast.walk, tokenize.tokenize, tokenize.generate_tokens, tokenize.untokenize, compile,
     pathlib.Path, pathlib.PurePath, pathlib.PosixPath, pathlib.PurePosixPath, pathlib.PureWindowsPath,
 )  # fmt: skip
 """Functions and classes that are called with strings, and read nothing else."""
@@ -31,7 +31,7 @@ def watched_parser(f: Any, reads: Reads) -> Callable[..., Any]:
     """Return the replacement of a function that takes a string apart: what it returns is made from constants."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        parts = [getattr(part, "__self__", part) for part in (*args, *kwargs.values())]
+        parts = [getattr(part, "__self__", part) for part in nested_leaves((args, kwargs))]
         with silent():
             found = f(*args, **kwargs)
         are_texts = all([issubclass(type(part), _TEXTS) and reads.accessor_of(part) is None for part in parts])
