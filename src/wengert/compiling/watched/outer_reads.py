@@ -369,15 +369,15 @@ class Reads(Inputs):
     def _guard_absence_in_module(self, module: Any, name: str) -> None:
         """Guard that a module does not have an attribute, and how it computes missing ones, if it does."""
         space = vars(module)
-        if is_library_namespace(space):
-            return
         accessor, compute = self.pin(space, module.__name__), space.get("__getattr__")
-        self.add_guard(f"{name!r} not in {accessor}")
         if "__getattr__" not in space:
             self.add_guard(f"'__getattr__' not in {accessor}")
         elif type(compute) is types.FunctionType:
             self.guard_is(f"{accessor}['__getattr__']", compute)
-        else:
+        if name not in space:
+            self.add_guard(f"{name!r} not in {accessor}")
+        is_known = name not in space and (compute is None or type(compute) is types.FunctionType)
+        if not is_known and not is_library_namespace(space):
             self.give_up(f"it looks for {module.__name__}.{name}, which the module may compute")
 
     def _guard_unset(self, accessor: str, slot: types.MemberDescriptorType) -> None:
