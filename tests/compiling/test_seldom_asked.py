@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 import math
 import warnings
 from collections.abc import Iterator
@@ -65,6 +66,7 @@ def quiet(v):
   w = float(np.isinf(np.ones(1) / (v - v)).all()) * (1 + (old["over"] == "warn"))
   np.seterr(**old)
   return w
+def half_up(z): return int(decimal.Decimal(z).quantize(decimal.Decimal("1"), rounding=decimal.ROUND_HALF_UP))
 words, flags = {f"k{n}": "abc" for n in range(6000)}, [True, None, "a"]
 lazy = types.ModuleType("lazy")
 exec('''
@@ -138,6 +140,10 @@ CASES: dict[str, tuple[str, ...]] = {
     "repr(flags).count('True')": ("flags[0] = 1", "flags.append(True)", "flags.reverse()"),
     "int(1e20 * scale) * 1e-20": ("scale = 2.5", "scale = -1.0"),
     "len(tokenize.untokenize([(1, text), (1, 'w')]))": ("text = 'u'",),
+    "float(decimal.Decimal(1) / decimal.Decimal(7))": (
+        "decimal.getcontext().prec = 4", "decimal.getcontext().rounding = 'ROUND_UP'",
+    ),
+    "half_up(scale * 3)": ("scale = 2.5", "decimal.getcontext().traps[decimal.Inexact] = True"),
     "named(np)": ("scale = 4.0", "named.cache_clear()"),
     "of_cache(2)": ("scale = 2.0", "of_cache.cache_clear()", "scale = 3.0", "of_cache = lambda n: 5.0"),
 }  # fmt: skip
@@ -158,7 +164,7 @@ def test_what_no_guard_asks_again_is_asked_in_each_call(body: str) -> None:
 
 @pytest.fixture(autouse=True)
 def settings() -> Iterator[None]:
-    with np.errstate():
+    with np.errstate(), decimal.localcontext():
         yield
 
 

@@ -59,6 +59,8 @@ class CallByUser(NamedTuple):
 
 def no_rule_error(recording: Recording, fn: Any, why: str, args: tuple[Any, ...] = ()) -> NoRuleError:
     """Return the error for a call of `fn`, which has no rule; its message has a stub to paste."""
+    if recording.reads is not None:
+        recording.reads.want_constants(tuple([slot_of(recording, a) for a in args]))
     if fn in rules:
         return _unreached_error(recording, fn, why)
     called, name, spelled, outputs, stubbed = CallByUser.of(recording, fn, args)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _thread
+import decimal
 import importlib.util
 import logging
 import os
@@ -82,6 +83,16 @@ def watched_fp_settings(f: Any, reads: Reads) -> Callable[..., Any]:
         return resolve(f, STATE.site)(**errors)
 
     return call
+
+
+def guard_decimal_settings(reads: Reads) -> None:
+    """Guard the precision and the other settings with which `decimal` computes."""
+    reads.add_guard(f"{reads.pin(_decimal_settings)}() == {reads.pin(_decimal_settings())}")
+
+
+def _decimal_settings() -> tuple[Any, ...]:
+    found = decimal.getcontext()
+    return found.prec, found.rounding, found.Emin, found.Emax, found.capitals, found.clamp, found.traps.copy()
 
 
 _OPEN_CALLABLES = (types.FunctionType, types.MethodType, *WITH_ATTRIBUTES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 import functools
 import inspect
 import io
@@ -19,6 +20,7 @@ import numpy as np
 from wengert.compiling.watched.addresses import watched_hash, watched_id
 from wengert.compiling.watched.answers import (
     ANSWERS,
+    guard_decimal_settings,
     watched_answer,
     watched_fp_settings,
     watched_names,
@@ -330,6 +332,8 @@ def _check_call(reads: Reads, f: Any) -> None:
         guard_print_settings(reads)
     if is_abc_method(f):
         reads.guard_registrations()
+    if _is_of_decimal(f):
+        guard_decimal_settings(reads)
     if t is types.BuiltinFunctionType and f.__name__ in _FORMAT_METHODS and _format_reads_attributes(f.__self__):
         reason = f"it uses a format string that reads attributes ({f.__self__!r})"
     elif t is types.MethodDescriptorType and f.__name__ in _FORMAT_METHODS:
@@ -396,7 +400,7 @@ def _refused_call(f: Any, inside: bool = False) -> str | None:
         return None  # those from outside cannot be read
     if f is sys.getrefcount and _is_inside_known_package():
         return None
-    if t is typing.NewType or f is io.BytesIO or f is io.StringIO or _reads_constant(f):
+    if t is typing.NewType or _is_of_decimal(f) or f is io.BytesIO or f is io.StringIO or _reads_constant(f):
         return None
     if not issubclass(t, type) and _calls_python(t):
         return None  # its `__call__` is entered
@@ -414,6 +418,11 @@ def _refused_call(f: Any, inside: bool = False) -> str | None:
     if (top_package(home) not in trusted and not is_known_extension(home)) or _has_side_effects(name, inside):
         return f"it calls {home + '.' if home else ''}{name}, which may have side effects or hidden inputs"
     return None
+
+
+def _is_of_decimal(f: Any) -> bool:
+    """Whether a callable is the class of decimal numbers, or a method of one."""
+    return f is decimal.Decimal or type(getattr(f, "__self__", None)) is decimal.Decimal
 
 
 def _reads_constant(f: Any) -> bool:

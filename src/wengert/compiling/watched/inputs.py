@@ -53,7 +53,7 @@ from wengert.compiling.watched.watchable import (
 from wengert.hooks.code_swap import prepare
 from wengert.hooks.standins.compiled import is_of_numba
 from wengert.recording.primitives import INPUT
-from wengert.recording.recording import STATE, Recording
+from wengert.recording.recording import STATE, Recording, flat_slots
 from wengert.recording.shadow import SHADOW
 from wengert.recording.subclasses import renewed
 from wengert.values.callables import unwrapped
@@ -178,7 +178,7 @@ class Inputs(Guards):
     def want_constants(self, slot: Any) -> bool:
         """Have the next trace read the numbers on which a variable depends as constants; False if it has arguments."""
         accessors = {SHADOW[id(outer.traced)]: accessor for accessor, outer in self.inputs.items()}
-        found, todo = set(), {slot} if type(slot) is int else {*slot} - {None}
+        found, todo = set(), {*flat_slots((slot,))}
         while todo:
             at = todo.pop()
             entry: Any = self.recording.entries[at]
