@@ -14,7 +14,7 @@ from changed_outside import check, spaces_of
 import wengert as wg
 
 HEAD = """
-import ast, functools, inspect, io, operator, tokenize, typing
+import ast, functools, hashlib, inspect, io, operator, tokenize, typing
 missing = object()
 class A:
   k = 2.0
@@ -34,7 +34,7 @@ source = io.StringIO("u")
 class Dice:
   def __init__(self): self.rng, self.size = np.random.default_rng(), 2.0
 def of_cache(n): return n * scale
-scale = 1.5
+scale, k = 1.5, 2.0
 def rescale(k):
   global scale
   scale = k
@@ -67,6 +67,10 @@ def quiet(v):
   np.seterr(**old)
   return w
 def half_up(z): return int(decimal.Decimal(z).quantize(decimal.Decimal("1"), rounding=decimal.ROUND_HALF_UP))
+class Tools(dict):
+  def a(self): return scale
+  def b(self, z, given=iter([1.0])): return z * sum(given)
+tools = Tools()
 words, flags = {f"k{n}": "abc" for n in range(6000)}, [True, None, "a"]
 lazy = types.ModuleType("lazy")
 exec('''
@@ -144,6 +148,8 @@ CASES: dict[str, tuple[str, ...]] = {
         "decimal.getcontext().prec = 4", "decimal.getcontext().rounding = 'ROUND_UP'",
     ),
     "half_up(scale * 3)": ("scale = 2.5", "decimal.getcontext().traps[decimal.Inexact] = True"),
+    "hashlib.md5(f'{scale} {k}'.encode()).hexdigest().count('a')": ("scale = 2.5", "k = 7.0"),
+    "tools.a()": ("scale = 4.0", "Tools.a = lambda self: 9.0", "Tools.b.__defaults__ = (2.0,)"),
     "named(np)": ("scale = 4.0", "named.cache_clear()"),
     "of_cache(2)": ("scale = 2.0", "of_cache.cache_clear()", "scale = 3.0", "of_cache = lambda n: 5.0"),
 }  # fmt: skip
@@ -197,6 +203,7 @@ def test_they_are_compiled(body: str) -> None:
         ("len([*tokenize.generate_tokens(source.readline)])", "other arguments than constant strings"),
         ("len(io.StringIO(f'{x}').read())", "StringIO has no rule"),
         ("len(np.seterr(over='ignore'))", "other settings of np.seterr than it found"),
+        ("tools.b(0.0)", "it reads a list_iterator"),
         ("len(dir())", "it calls dir without an object"),
         ("inspect.getattr_static(a, 'q')", "that its object or metaclass holds"),
     ],

@@ -191,6 +191,11 @@ class Inputs(Guards):
             return True
         return False
 
+    def want_all_constants(self) -> None:
+        """Have the next trace read all numbers from outside as constants, but arrays."""
+        found = [name for name, outer in self.inputs.items() if type(outer.original) is not np.ndarray]
+        self.effects.learned.constants.update([self.describe(name) for name in found if name[0] not in "ad"])
+
     def _read_counter(self, value: int, accessor: str) -> Any:
         """Return the symbolic integer of an integer that changes at each call."""
         if accessor in self.inputs:

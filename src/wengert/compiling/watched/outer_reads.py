@@ -52,6 +52,7 @@ from wengert.compiling.watched.watchable import (
 from wengert.compiling.watched.written_arrays import are_apart
 from wengert.hooks.code_swap import prepare
 from wengert.hooks.data_reads import is_data_table
+from wengert.hooks.lazy_instrumentation import is_lazy
 from wengert.recording.recording import STATE, Recording
 from wengert.recording.swapped_code import is_born
 from wengert.values.codes import code_of
@@ -165,6 +166,9 @@ class Reads(Inputs):
             self.guard_is(f"{accessor}.__defaults__", given)
         elif given is not None:
             made = self.read(given, f"{accessor}.__defaults__")
+            if self.obstacle is not None and is_lazy(f):
+                self.obstacle = None  # it is not called yet, and then it is entered again
+                return
             if made is not given:
                 self.swapped.put_defaults(f, made)
         words = f.__kwdefaults__

@@ -75,6 +75,7 @@ def trace_watched(
     `earlier` trace, and reads what `learned` names as an earlier trace has shown.
     """
     learned = Learned() if learned is None else learned
+    knew = len(learned)
     is_counting = bool(lifts or learned.needs_counters)
     with open_level(True) as (recording, _):
         reads = recording.reads = Reads(recording, COUNTING_HOOKS if is_counting else WATCHING_HOOKS)
@@ -104,6 +105,8 @@ def trace_watched(
         except FUNCTION_ERRORS:
             raise
         except WengertError:  # the function will run again, untraced
+            if len(learned) == knew:
+                reads.want_all_constants()
             reads.put_back()
             raise
         finally:
