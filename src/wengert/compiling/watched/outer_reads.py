@@ -165,10 +165,7 @@ class Reads(Inputs):
         if given is not None and literal(given) is not None:  # a tuple of constants is one itself
             self.guard_is(f"{accessor}.__defaults__", given)
         elif given is not None:
-            made = self.read(given, f"{accessor}.__defaults__")
-            if self.obstacle is not None and is_lazy(f):
-                self.obstacle = None  # it is not called yet, and then it is entered again
-                return
+            made = self._read_given(f, given, f"{accessor}.__defaults__")
             if made is not given:
                 self.swapped.put_defaults(f, made)
         words = f.__kwdefaults__
@@ -176,9 +173,16 @@ class Reads(Inputs):
             pairs = self.pin((*words.items(),), f"the keywords of {f.__qualname__}")
             self.add_guard(f"{self.pin(is_same_value)}((*{accessor}.__kwdefaults__.items(),), {pairs})")
         elif words is not None:
-            self.read(words, f"{accessor}.__kwdefaults__")
+            self._read_given(f, words, f"{accessor}.__kwdefaults__")
         for name, cell in zip(code.co_freevars, f.__closure__ or (), strict=True):
             self.cells[id(cell)] = cell, f"{self.pin(cell, f'{f.__qualname__}.{name}')}.cell_contents"
+
+    def _read_given(self, f: types.FunctionType, given: Any, accessor: str) -> Any:
+        """Read the defaults of a function; one that is not called yet is entered again when it is."""
+        made = self.read(given, accessor)
+        if is_lazy(f):
+            self.obstacle = None
+        return made
 
     def holder(self, f: Any) -> None:
         """Guard the object that a method is bound to: its arrays are differentiated, too. Give up on closures."""
