@@ -15,7 +15,7 @@ SLOW = {
     *("multiprocessing", "subprocess", "unittest", "importlib.metadata", "email", "json", "zipfile", "sqlite3"),
     *("numpy.polynomial", "numpy.testing", "numpy.ma"),
     *("wengert_rules.scipy", "wengert.tensor", "wengert.tape", "wengert.compiling", "wengert.sparse"),
-    "wengert.forward",
+    *("wengert.forward", "numpy.random", "random", "hashlib", "sysconfig"),
 }
 
 

@@ -30,7 +30,6 @@ from wengert.hooks.standins import (  # noqa: F401 (they register their decision
     number_methods,
     numpy_helpers,
     objects,
-    randomness,
     specials,
     standard,
     substitutions,
@@ -49,6 +48,8 @@ from wengert.values.sites import Site
 from wengert.values.transformed import Transformed
 
 rules.when_imported("statistics", "wengert.hooks.standins.averages")
+rules.when_imported("numpy.random", "wengert.hooks.standins.numpy_draws")
+rules.when_imported("random", "wengert.hooks.standins.python_draws")
 
 _swapped_in_place: weakref.WeakKeyDictionary[types.FunctionType, Any] = weakref.WeakKeyDictionary()
 """Functions whose Decision is SWAPPED_IN_PLACE, each with what that depends on: code, version of the rules, module."""
@@ -199,6 +200,7 @@ def resolve_other(f: Any, t: type) -> Any:
 
 def _resolve_by_identity(f: Any, t: type) -> Any:
     """Resolve by identity, or by type if the callable is unhashable."""
+    rules.load()  # they may add to the types that are hashable
     if t not in HASHABLE:
         decision = decide(f)
         if decision is INSTRUMENTED_OBJECT and STATE.recording.context is None and t not in rules.types:  # type: ignore[union-attr]

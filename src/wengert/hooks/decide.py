@@ -53,12 +53,13 @@ from wengert.values.frames import ENGINE
 from wengert.values.names import LIBRARIES, home_of, lookup
 from wengert.values.transformed import Transformed
 
-HASHABLE = (TOLD_APART | {type(np.random.Generator.normal)}) - {types.MethodType}
-"""Types of callables that are looked up by identity and hashed by it."""
+HASHABLE = TOLD_APART - {types.MethodType}
+"""Types of callables that are looked up by identity and hashed by it; `numpy_draws` adds that of NumPy's draws."""
 
 
 def decide(f: Any, by_rule: bool = True) -> Decision:
     """Return the Decision on the callable `f`; consult the rule of a function only if `by_rule`."""
+    rules.load()
     t = type(f)
     if t is types.FunctionType:
         return (_decide_by_identity(f) if by_rule or primitive_of(f) is None else None) or _decide_function(f, by_rule)

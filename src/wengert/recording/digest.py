@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
+import functools
 import marshal
 import weakref
 from typing import Any
@@ -17,7 +17,6 @@ from wengert.values.views import owner_of
 
 SMALL = 4096  # bytes; below it hashing the bytes takes less time than a product
 _SCALARS = {float, int, type(None), bool, str, complex, np.float64}  # which marshal tells by their bits
-_WEIGHTS = np.random.default_rng(0).integers(1, 2**63, 1024, np.uint64) | np.uint64(1)
 
 
 class Trail:
@@ -38,7 +37,9 @@ class Trail:
         places = {slot: k - len(self.inputs) for k, slot in enumerate(self.inputs)}
         where = [slot if slot is None else slot - base if slot >= base else places[slot] for slot in reads]
         told = marshal.dumps((where, _pullback_reads(recording, base)), 2)
-        self.digest = hashlib.blake2b(told, digest_size=16).digest()
+        from hashlib import blake2b  # which takes 3 ms, and few traces need it
+
+        self.digest = blake2b(told, digest_size=16).digest()
         self.arrays = _from_outside(stretch, base)
 
 
@@ -108,5 +109,12 @@ def checksum(a: Any) -> Any:
     if a.nbytes < SMALL or a.nbytes % 8:
         return None if a.dtype.hasobject else a.tobytes()
     words = np.ascontiguousarray(a).reshape(-1).view(np.uint64)
-    whole = len(words) - len(words) % len(_WEIGHTS)
-    return np.dot(words[:whole].reshape(-1, len(_WEIGHTS)), _WEIGHTS).tobytes(), words[whole:].tobytes()
+    weights = _weights()
+    whole = len(words) - len(words) % len(weights)
+    return np.dot(words[:whole].reshape(-1, len(weights)), weights).tobytes(), words[whole:].tobytes()
+
+
+@functools.cache
+def _weights() -> np.ndarray:
+    """Return random odd numbers."""
+    return np.random.default_rng(0).integers(1, 2**63, 1024, np.uint64) | np.uint64(1)

@@ -7,9 +7,9 @@ of these where the argument is a list or tuple. The tape, the reverse pass and n
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
-import sysconfig
 import threading
 import types
 import weakref
@@ -315,12 +315,14 @@ class silent:
         STATE.silenced, STATE.fast_entries, STATE.recording = self.before
 
 
-LIBRARY_FOLDERS = tuple(
-    os.path.abspath(path) + os.sep for name, path in sysconfig.get_paths().items() if name.endswith("lib")
-)
+@functools.cache
+def library_folders() -> tuple[str, ...]:
+    """Return the folders of Python's library and of installed packages."""
+    import sysconfig  # which takes 2 ms, for messages alone
 
-
-_OTHERS = ("<string>", *LIBRARY_FOLDERS)  # the methods of dataclasses are of no file
+    return tuple(
+        [os.path.abspath(path) + os.sep for name, path in sysconfig.get_paths().items() if name.endswith("lib")]
+    )
 
 
 def users_line() -> str:
@@ -334,13 +336,14 @@ def users_site() -> Site | None:
     Code without a file that another traced line led to counts as a library's.
     """
     inner = STATE.site
-    if inner is None or not inner.file.startswith(("<", *LIBRARY_FOLDERS)):
+    if inner is None or not inner.file.startswith(("<", *library_folders())):
         return inner
-    at_most = STATE.recording.frame if STATE.recording and not inner.file.startswith(_OTHERS) else None
+    others = ("<string>", *library_folders())  # the methods of dataclasses are of no file
+    at_most = STATE.recording.frame if STATE.recording and not inner.file.startswith(others) else None
     frame: types.FrameType | None = sys._getframe(1)
     while frame is not at_most and frame is not None:
         file = frame.f_code.co_filename
-        if not file.startswith(("<wengert", inner.file, *_OTHERS)) and not is_at_caller(file):
+        if not file.startswith(("<wengert", inner.file, *others)) and not is_at_caller(file):
             return Site(file, frame.f_lineno, f"{frame.f_code.co_qualname} (by way of {inner})")
         frame = frame.f_back
     return inner
@@ -354,7 +357,7 @@ def called_by_user(fn: Any) -> Any:
         file = frame.f_code.co_filename
         if is_at_caller(file):
             pass  # which may be installed among the libraries
-        elif file.startswith(LIBRARY_FOLDERS):
+        elif file.startswith(library_folders()):
             found = _function_of(frame)
             called = called if found is None else found  # an array may be called, and has no truth
         elif not file.startswith("<"):

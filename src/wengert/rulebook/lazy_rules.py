@@ -8,6 +8,7 @@ import sys
 
 from wengert.errors import RuleError
 from wengert.values.fork_lock import lock_of_process
+from wengert.values.garbage import collections_paused
 
 
 class Companions:
@@ -55,7 +56,8 @@ class Companions:
         rules = self._waiting[library]
         try:
             while rules:
-                importlib.import_module(rules[0])
+                with collections_paused():
+                    importlib.import_module(rules[0])
                 del rules[0]
             del self._waiting[library]
         except Exception as error:

@@ -8,7 +8,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from wengert.recording.recording import LIBRARY_FOLDERS
+from wengert.recording.recording import library_folders
 from wengert.tape.ops import Op, Variable
 from wengert.values.frames import ENGINE
 from wengert.values.names import in_line
@@ -60,4 +60,4 @@ def _stored_name(site: Any, fn: Any) -> str | None:
 
 
 def _is_users(site: Site) -> bool:
-    return not site.file.startswith(("<wengert", ENGINE, *LIBRARY_FOLDERS)) and _RULES_FOLDER not in site.file
+    return not site.file.startswith(("<wengert", ENGINE, *library_folders())) and _RULES_FOLDER not in site.file

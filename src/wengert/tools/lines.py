@@ -11,10 +11,10 @@ from threading import get_ident
 from typing import Any
 
 from wengert.hooks.escape_monitor import monitoring
-from wengert.recording.recording import LIBRARY_FOLDERS, STATE
+from wengert.recording.recording import STATE, library_folders
 from wengert.values.frames import is_at_caller
 
-_NOT_USERS = ("<wengert", "<frozen", "<__array_function__", *LIBRARY_FOLDERS)
+_NOT_USERS = ("<wengert", "<frozen", "<__array_function__", *library_folders())
 NO_FILE = "<string>"
 """The file name of code run by `exec`. A library's code may have it too, called from a line of a file."""
 MONITORING_IDS = (2, 5, 1, 0)

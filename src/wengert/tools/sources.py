@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from wengert.recording.recording import LIBRARY_FOLDERS
+from wengert.recording.recording import library_folders
 from wengert.values.names import in_line
 from wengert.values.sites import Site
 
@@ -82,7 +82,7 @@ class Sources:
 
 def _file_data(file: str, shown: list[int]) -> dict[str, Any]:
     """Return a file's data for the page: `own` if it is no library's, `gone` if its text is missing."""
-    own, text = not file.startswith(("<wengert", *LIBRARY_FOLDERS)), lines_of(file)
+    own, text = not file.startswith(("<wengert", *library_folders())), lines_of(file)
     parts = [*_text_parts(text, sorted(shown))]
     return {"name": file_name(file), "path": in_line(file), "own": own, "gone": not text, "parts": parts}
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
+from wengert.values.garbage import collections_paused
 from wengert.values.renamed import by_old_name
 from wengert.values.spelled import spell_types
 
@@ -19,7 +20,8 @@ def import_name(namespace: str, homes: Mapping[str, str], name: str) -> Any:
     module = sys.modules[namespace]
     if name not in homes:
         return by_old_name(module, name)
-    found = import_module(homes[name])
+    with collections_paused():
+        found = import_module(homes[name])
     if homes[name] != f"{namespace}.{name}":
         found = getattr(found, name)
         spell_types([found])

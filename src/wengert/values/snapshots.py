@@ -6,7 +6,6 @@ Of objects that only a global name refers to, it covers generators alone.
 
 from __future__ import annotations
 
-import random
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
@@ -18,11 +17,12 @@ import numpy as np
 
 from wengert.values.codes import code_of
 from wengert.values.random_states import (
-    GENERATORS,
-    SHARED_GENERATORS,
+    generator_types,
+    has_state,
     is_same_state,
     random_state,
     set_random_state,
+    shared_generators,
 )
 from wengert.values.transformed import Transformed
 from wengert.values.trees import form_of, is_filled, load_cell, namespace
@@ -52,15 +52,16 @@ class Reach:
         self.arrays: list[np.ndarray] = []
         self._places: list[Contents] = []
         self._random: list[tuple[Any, Any]] = [
-            (it, random_state(it)) for it in (SHARED_GENERATORS if generators is None else generators)
+            (it, random_state(it)) for it in (shared_generators() if generators is None else generators)
         ]
+        self._generators = generator_types()
         self._seen: set[int] = set()
         queue = list(things)
         for thing in queue:
             if id(thing) not in self._seen:
                 self._seen.add(id(thing))
                 queue.extend(self._entered(self._parts(thing)))
-        del self._seen
+        del self._seen, self._generators
 
     def _entered(self, parts: Iterable[Any]) -> Iterable[Any]:
         """Return the parts to follow; a subclass may omit some."""
@@ -73,14 +74,14 @@ class Reach:
         elif isinstance(thing, FunctionType):
             yield from (*(thing.__closure__ or ()), *(thing.__defaults__ or ()), *(thing.__kwdefaults__ or {}).values())
             named = [thing.__globals__.get(name) for name in code_of(thing).co_names]
-            yield from [it for it in named if isinstance(it, GENERATORS)]
+            yield from [it for it in named if isinstance(it, self._generators)]
         elif isinstance(thing, MethodType):
             yield from (thing.__func__, thing.__self__)
         elif isinstance(thing, Transformed):
             yield thing.__func__
         elif isinstance(thing, partial):
             yield from (thing.func, *thing.args, *thing.keywords.values())
-        elif isinstance(thing, GENERATORS) and not isinstance(thing, random.SystemRandom):
+        elif isinstance(thing, self._generators) and has_state(thing):
             self._random.append((thing, random_state(thing)))
         else:
             yield from self._held(thing)

@@ -20,7 +20,7 @@ from wengert.hooks.standins import plain
 from wengert.hooks.standins.randomness import FAMILIES
 from wengert.recording.recording import STATE, silent
 from wengert.recording.slots import holds_traced
-from wengert.values.random_states import GENERATORS
+from wengert.values.random_states import generator_types
 from wengert.values.specs import is_inexact
 
 _NO_DRAWS = {
@@ -31,7 +31,7 @@ _GLOBAL = np.random.mtrand._rand
 
 def is_draw(f: Any) -> bool:
     """Whether a callable is a method of a generator that draws, and does nothing else but shuffle an array."""
-    return type(getattr(f, "__self__", None)) in GENERATORS and f.__name__ not in _NO_DRAWS
+    return type(getattr(f, "__self__", None)) in generator_types() and f.__name__ not in _NO_DRAWS
 
 
 def watched_draw(f: Any, reads: Reads) -> Callable[..., Any]:

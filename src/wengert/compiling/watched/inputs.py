@@ -60,7 +60,7 @@ from wengert.values.callables import unwrapped
 from wengert.values.data_classes import READS
 from wengert.values.functional import WHOLE
 from wengert.values.names import is_heap_type
-from wengert.values.random_states import GENERATORS
+from wengert.values.random_states import generator_types
 from wengert.values.specs import is_inexact
 from wengert.values.transformed import Transformed
 from wengert.values.views import owner_of
@@ -300,11 +300,15 @@ class Inputs(Guards):
         elif issubclass(t, OUTLETS):
             self.add_guard(f"type({accessor}) is {self.pin(t)}")
             self.known_objects[id(value)] = value, accessor
-        elif t in GENERATORS or t in READS or (has_only_attributes(t) and not any(map(is_unwatched_class, t.__mro__))):
+        elif (
+            t in generator_types()
+            or t in READS
+            or (has_only_attributes(t) and not any(map(is_unwatched_class, t.__mro__)))
+        ):
             self._read_instance(value, accessor, t)
         else:
             owner = getattr(value, "__self__", None) if t is types.BuiltinMethodType else None
-            if owner is not None and (has_readable_state(owner) or type(owner) in (re.Pattern, *GENERATORS)):
+            if owner is not None and (has_readable_state(owner) or type(owner) in (re.Pattern, *generator_types())):
                 self.add_guard(f"type({accessor}) is {self.pin(t)} and {accessor}.__name__ == {value.__name__!r}")
                 self.read(owner, f"{accessor}.__self__")
                 return
@@ -321,7 +325,7 @@ class Inputs(Guards):
             self.read(vars(value)["_value_"], f"{name}.__dict__['_value_']")
 
     def _read_instance(self, value: Any, accessor: str, t: Any) -> None:
-        if t in GENERATORS:
+        if t in generator_types():
             self.effects.watch_generator(value)
         self._read_class(t)
         if accessor.startswith("a"):

@@ -57,7 +57,7 @@ from wengert.recording.recording import STATE, Recording
 from wengert.recording.swapped_code import is_born
 from wengert.values.codes import code_of
 from wengert.values.names import home_of
-from wengert.values.random_states import GENERATORS
+from wengert.values.random_states import generator_types
 from wengert.values.sites import Site
 from wengert.values.transformed import Transformed
 from wengert.values.views import owner_of
@@ -222,7 +222,7 @@ class Reads(Inputs):
             return self._class_attribute(obj, name, value)
         if is_data_table(self.recording, obj):
             return value
-        if t in GENERATORS:
+        if t in generator_types():
             if not callable(value):
                 self.give_up(f"it reads .{name} of a random generator, which draws may change")
             return value
@@ -325,7 +325,7 @@ class Reads(Inputs):
         for thing, todo in walked(things):
             if is_data_table(self.recording, thing):
                 continue
-            if id(thing) in self.known_objects and type(thing) not in GENERATORS:
+            if id(thing) in self.known_objects and type(thing) not in generator_types():
                 self.read_all_attributes(thing)
                 todo += vars(thing).values() if self.obstacle is None else ()
 

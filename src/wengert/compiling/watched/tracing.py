@@ -34,7 +34,7 @@ from wengert.tape.entries import Slot
 from wengert.tape.tape import Tape
 from wengert.values.callables import unwrapped
 from wengert.values.frames import ENGINE
-from wengert.values.random_states import SHARED_GENERATORS
+from wengert.values.random_states import shared_generators
 from wengert.values.sites import Site
 
 FUNCTION_ERRORS = ArgumentError, IntegerInputError, NoDerivativeError, NoGradientPathError, NonScalarOutputError
@@ -80,7 +80,7 @@ def trace_watched(
     with open_level(True) as (recording, _):
         reads = recording.reads = Reads(recording, COUNTING_HOOKS if is_counting else WATCHING_HOOKS)
         reads.effects.learned, reads.may_be_native = learned, may_be_native
-        for rng in SHARED_GENERATORS:
+        for rng in shared_generators():
             reads.effects.watch_generator(rng)
         reads.heads.lifts = lifts or {}
         if earlier is not None:

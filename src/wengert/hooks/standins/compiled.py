@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from wengert.hooks.code_swap import instrumented
-from wengert.values.random_states import GENERATORS
+from wengert.values.random_states import generator_types
 
 
 def source_of(f: Any) -> Callable[..., Any] | None:
@@ -59,7 +59,7 @@ def is_pure(f: Any, may_store: bool, seen: tuple[Any, ...] = ()) -> bool:
 
 
 def _acts(thing: Any) -> bool:
-    return getattr(thing, "__name__", "") in _ACTING or type(getattr(thing, "__self__", None)) in GENERATORS
+    return getattr(thing, "__name__", "") in _ACTING or type(getattr(thing, "__self__", None)) in generator_types()
 
 
 def _codes_in(code: types.CodeType) -> Iterator[types.CodeType]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import importlib
 import inspect
 import operator
-import random
 from collections.abc import Callable
 from typing import Any
 
@@ -17,7 +16,7 @@ import numpy as np
 
 from wengert.errors import NoDerivativeError
 from wengert.hooks.classes import as_traced
-from wengert.hooks.policy import CALLABLES, opaque_call, stand_in_for
+from wengert.hooks.policy import opaque_call
 from wengert.hooks.search import guarded
 from wengert.hooks.standins import draws, plain
 from wengert.hooks.writes import record_store
@@ -25,7 +24,6 @@ from wengert.recording.record import as_array
 from wengert.recording.recording import STATE
 from wengert.recording.slots import flat, holds_traced, slot_of
 from wengert.rulebook.registry import rules
-from wengert.values.callables import fits
 from wengert.values.specs import fresh, is_inexact
 
 
@@ -70,7 +68,7 @@ def _scaled_sampler(f: Any) -> Callable[..., Any]:
 
 
 def _gamma(f: Any) -> Callable[..., Any]:
-    standard = _moved(lambda shape, size: (shape,), draws.by_law, "gamma")(
+    standard = moved_draws(lambda shape, size: (shape,), draws.by_law, "gamma")(
         lambda rng, shape, size: f(rng, shape, 1.0, size)
     )
 
@@ -83,7 +81,9 @@ def _gamma(f: Any) -> Callable[..., Any]:
     return sample
 
 
-def _moved(call: Callable[..., tuple[Any, ...]], formula: Any, law: str = "") -> Callable[[Any], Callable[..., Any]]:
+def moved_draws(
+    call: Callable[..., tuple[Any, ...]], formula: Any, law: str = ""
+) -> Callable[[Any], Callable[..., Any]]:
     """Return a function that makes the stand-in of a distribution whose draw `formula` moves with its parameters.
 
     `call` has the distribution's own signature; it returns the parameters. `law` is the distribution's name among the
@@ -105,9 +105,9 @@ def _moved(call: Callable[..., tuple[Any, ...]], formula: Any, law: str = "") ->
             if type(draw) is float:
                 numbers = [as_traced(float)(a) for a in numbers]
             laws = [_law(law)] if law else []
-            moved = as_traced(formula)(*laws, draw, *numbers, *map(_constant, numbers))
+            result = as_traced(formula)(*laws, draw, *numbers, *map(untraced_copy, numbers))
             kind = float if type(draw) is float else np.asarray
-            return moved if type(moved) is type(draw) else as_traced(kind)(moved)
+            return result if type(result) is type(draw) else as_traced(kind)(result)
 
         return sample
 
@@ -117,7 +117,7 @@ def _moved(call: Callable[..., tuple[Any, ...]], formula: Any, law: str = "") ->
 _NOT_PARAMETERS = ("size", "dtype", "out", "check_valid", "tol", "method")
 
 
-def _constant(a: Any) -> Any:
+def untraced_copy(a: Any) -> Any:
     """Copy a number or an array, untraced."""
     return np.array(a) if isinstance(a, np.ndarray) else fresh(a) if is_inexact(a) else a
 
@@ -175,7 +175,7 @@ def _uniform(f: Any) -> Callable[..., Any]:
 
 def _of_vectors(f: Any) -> Callable[..., Any]:
     """The stand-in of `multivariate_normal`: with a constant covariance the mean is added to a draw around 0."""
-    with_covariance = _moved(lambda mean, cov, size=None, **options: (mean, cov), draws.normal_vector)(f)
+    with_covariance = moved_draws(lambda mean, cov, size=None, **options: (mean, cov), draws.normal_vector)(f)
 
     def sample(rng: Any, mean: Any, cov: Any, *args: Any, **kwargs: Any) -> Any:
         if holds_traced((cov,)) and not _runs_natively((cov,), 1.0):
@@ -241,20 +241,22 @@ FAMILIES: dict[str, Callable[[Any], Callable[..., Any]]] = {
     **dict.fromkeys(("normal", "laplace", "gumbel", "logistic"), _located),
     **dict.fromkeys(("exponential", "rayleigh"), _scaled_sampler),
     "gamma": _gamma,
-    "standard_gamma": _moved(lambda shape, size=None, dtype=None, out=None: (shape,), draws.by_law, "gamma"),
-    "chisquare": _moved(lambda df, size=None: (df,), draws.chisquare, "gamma"),
-    "beta": _moved(lambda a, b, size=None: (a, b), draws.by_law, "beta"),
-    "dirichlet": _moved(lambda alpha, size=None: (alpha,), draws.dirichlet, "beta"),
-    "standard_t": _moved(lambda df, size=None: (df,), draws.by_law, "student_t"),
-    "f": _moved(lambda dfnum, dfden, size=None: (dfnum, dfden), draws.by_law, "f_ratio"),
-    "noncentral_chisquare": _moved(lambda df, nonc, size=None: (df, nonc), draws.by_law, "noncentral_chi2"),
-    "noncentral_f": _moved(lambda dfnum, dfden, nonc, size=None: (dfnum, dfden, nonc), draws.by_law, "noncentral_f"),
-    "vonmises": _moved(lambda mu, kappa, size=None: (mu, kappa), draws.vonmises, "vonmises"),
-    "wald": _moved(lambda mean, scale, size=None: (mean, scale), draws.by_law, "wald"),
-    "lognormal": _moved(lambda mean=0.0, sigma=1.0, size=None: (mean, sigma), draws.lognormal),
-    "triangular": _moved(lambda left, mode, right, size=None: (left, mode, right), draws.triangular),
-    **dict.fromkeys(("weibull", "power"), _moved(lambda a, size=None: (a,), draws.weibull)),
-    "pareto": _moved(lambda a, size=None: (a,), draws.pareto),
+    "standard_gamma": moved_draws(lambda shape, size=None, dtype=None, out=None: (shape,), draws.by_law, "gamma"),
+    "chisquare": moved_draws(lambda df, size=None: (df,), draws.chisquare, "gamma"),
+    "beta": moved_draws(lambda a, b, size=None: (a, b), draws.by_law, "beta"),
+    "dirichlet": moved_draws(lambda alpha, size=None: (alpha,), draws.dirichlet, "beta"),
+    "standard_t": moved_draws(lambda df, size=None: (df,), draws.by_law, "student_t"),
+    "f": moved_draws(lambda dfnum, dfden, size=None: (dfnum, dfden), draws.by_law, "f_ratio"),
+    "noncentral_chisquare": moved_draws(lambda df, nonc, size=None: (df, nonc), draws.by_law, "noncentral_chi2"),
+    "noncentral_f": moved_draws(
+        lambda dfnum, dfden, nonc, size=None: (dfnum, dfden, nonc), draws.by_law, "noncentral_f"
+    ),
+    "vonmises": moved_draws(lambda mu, kappa, size=None: (mu, kappa), draws.vonmises, "vonmises"),
+    "wald": moved_draws(lambda mean, scale, size=None: (mean, scale), draws.by_law, "wald"),
+    "lognormal": moved_draws(lambda mean=0.0, sigma=1.0, size=None: (mean, sigma), draws.lognormal),
+    "triangular": moved_draws(lambda left, mode, right, size=None: (left, mode, right), draws.triangular),
+    **dict.fromkeys(("weibull", "power"), moved_draws(lambda a, size=None: (a,), draws.weibull)),
+    "pareto": moved_draws(lambda a, size=None: (a,), draws.pareto),
     "uniform": _uniform,
     "multivariate_normal": _of_vectors,
     "permutation": _permutation,
@@ -269,47 +271,5 @@ DISCRETE = (
     "negative_binomial", "poisson", "randint", "random_integers", "zipf",
 )  # fmt: skip
 """Methods that draw from a discrete distribution."""
-
-for _generator in (np.random.Generator, np.random.RandomState):
-    for _name, _make in FAMILIES.items():
-        if _fn := getattr(_generator, _name, None):
-            stand_in_for(_fn)(_make(_fn))
-    for _name in DISCRETE:
-        if _fn := getattr(_generator, _name, None):
-            CALLABLES[_fn] = opaque_call("It draws from a discrete distribution.", _discrete)
-
-
-# -- Python's `random`: its samplers reject numbers by tests of the parameters, so their code is not traced
-
-
-def _untraced(f: Any) -> Callable[..., Any]:
-    """Wrap a method of `random.Random` so that it draws with copies of its parameters, without a trace."""
-    return lambda rng, *parameters: f(rng, *map(_constant, parameters))
-
-
-_gammavariate = _moved(lambda alpha, beta: (alpha, beta), draws.scaled_by_law, "gamma")
-_vonmisesvariate = _moved(lambda mu, kappa: (mu, kappa), draws.vonmises, "vonmises")
-
-
-def _choices(rng: Any, population: Any, weights: Any = None, *, cum_weights: Any = None, k: int = 1) -> Any:
-    """Stand in for `random.choices`: it draws positions, and the items may be traced."""
-    refuse_discrete(random.Random.choices, (weights, cum_weights))
-    positions = random.Random.choices(rng, range(len(population)), weights, cum_weights=cum_weights, k=k)
-    return [as_traced(operator.getitem)(population, i) for i in positions]
-
-
-def _replace(f: Any, standin: Callable[..., Any]) -> None:
-    """Register the stand-in of a function in Python, which raises its own errors on wrong arguments."""
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        return standin(*args, **kwargs) if fits(f, args, kwargs) else f(*args, **kwargs)
-
-    stand_in_for(f)(call)
-
-
-_replace(random.Random.gammavariate, _gammavariate(_untraced(random.Random.gammavariate)))
-_replace(random.Random.vonmisesvariate, _vonmisesvariate(_untraced(random.Random.vonmisesvariate)))
-_replace(random.Random.choices, _choices)
-if hasattr(random.Random, "binomialvariate"):  # from Python 3.12
-    _fn = random.Random.binomialvariate
-    CALLABLES[_fn] = opaque_call("It draws from a discrete distribution.", _discrete)
+DISCRETE_DRAW = opaque_call("It draws from a discrete distribution.", _discrete)
+"""The Decision on these methods."""
