@@ -129,3 +129,60 @@ def test_it_keeps_no_function_alive() -> None:
     wg.grad(f)(2.0)
     gc.collect()
     assert gone[0]() is None
+
+
+class _Keyed:
+    """Numbers whose order NumPy and Python ask for by a method that C calls."""
+
+    def __init__(self, x):
+        self.x = x
+
+    def key(self):
+        return self.x * 2.0
+
+
+def _largest(x):
+    return _Keyed.key(max([_Keyed(x), _Keyed(2.0 * x)], key=_Keyed.key)) + sum(map(_Keyed.key, [_Keyed(x)]))
+
+
+def _triple(self):
+    return self.x * 3.0
+
+
+def test_a_method_that_changes_between_traces_runs_what_it_is_then(monkeypatch):
+    assert wg.grad(_largest)(1.0) == wg.grad(_largest)(1.0) == 6.0
+    own = _Keyed.key.__code__
+    _Keyed.key.__code__ = _triple.__code__
+    try:
+        assert wg.grad(_largest)(1.0) == 9.0
+    finally:
+        _Keyed.key.__code__ = own
+    assert wg.grad(_largest)(1.0) == 6.0 and _Keyed.key.__code__ is own
+    monkeypatch.setattr(_Keyed, "key", lambda self: self.x * 5.0)
+    assert wg.grad(_largest)(1.0) == 15.0
+    monkeypatch.undo()
+    assert wg.grad(_largest)(1.0) == 6.0
+    monkeypatch.setattr(_Keyed, "key", staticmethod(_triple))
+    assert wg.grad(_largest)(1.0) == 9.0
+
+
+def test_a_method_that_gets_a_rule_between_traces_is_recorded_by_it():
+    def f(x):
+        return _Doubled(x).twice()
+
+    class _Doubled:
+        def __init__(self, x):
+            self.x = x
+
+        def twice(self):
+            return twice(self.x)
+
+    def twice(x):
+        return x * 2.0
+
+    _Doubled.apply = twice
+    assert wg.grad(f)(1.0) == wg.grad(f)(1.0) == 2.0
+    with wg.rules.scope():
+        wg.vjp_rule(twice)(lambda y_bar, y, x: y_bar * 7.0)
+        assert wg.grad(f)(1.0) == 7.0
+    assert wg.grad(f)(1.0) == 2.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from wengert.extend import rules
 from wengert_rules.batches import (
     decompositions,
     elementwise,
@@ -14,3 +15,5 @@ from wengert_rules.batches import (
     shapes,
     windows,
 )
+
+rules.when_imported("statistics", "wengert_rules.batches.averages")

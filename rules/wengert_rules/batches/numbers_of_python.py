@@ -9,7 +9,6 @@ import builtins
 import cmath
 import functools
 import math
-import statistics
 import sys
 from typing import Any
 
@@ -171,18 +170,6 @@ def extremum(batch, *candidates, **kwargs):
     for x in rows[1:]:
         best = np.where(x > best if batch.fn is max else x < best, x, best)
     return best
-
-
-@batching(statistics.mean, statistics.variance, statistics.pvariance, statistics.stdev, statistics.pstdev)
-def averages(batch, data, *centre, **given):
-    if centre or given:
-        return NotImplemented
-    terms, on = items(batch, data, batch.axes[0])
-    rows = np.stack([spread(x, has, batch.size) for x, has in zip(terms, on, strict=True)])
-    if batch.fn is statistics.mean:
-        return np.mean(rows, axis=0)
-    spread_out = np.var if batch.fn in (statistics.variance, statistics.pvariance) else np.std
-    return spread_out(rows, axis=0, ddof=1 if batch.fn in (statistics.variance, statistics.stdev) else 0)
 
 
 @batching(cmath.polar)

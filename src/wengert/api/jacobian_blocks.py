@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.api.batches import vmap
 from wengert.api.gradient import vjp_of_call
 from wengert.api.tangents import jvp_of_call, vjp_and_jvp_of_call
 from wengert.errors import ArgumentError, NoBatchingRuleWarning, NoGradientPathError
@@ -240,6 +239,8 @@ def _cotangents_of_basis(pullback: Callable[[Any], Any], y: Any, basis: Basis, a
     seeds = basis.vectors()
     form = mirror(y, itself)
     if at_once or (basis.size >= ROWS_FOR_VMAP and active_recording() is None):
+        from wengert.api.batches import vmap  # few Jacobians need it, and with the tapes it takes 10 ms
+
         with warnings.catch_warnings(action="ignore", category=NoBatchingRuleWarning):  # the user did not ask for vmap
             cotangents = vmap(pullback)(with_held_leaves(form, seeds))
         return [leaf for part in cotangents for _, leaf in leaves(part)]

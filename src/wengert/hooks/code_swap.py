@@ -27,6 +27,7 @@ from wengert.recording.trace_caches import prepared
 from wengert.rewrite import rewriter_of
 from wengert.rewrite.rewriter import rewritten
 from wengert.rewrite.tables import running_table
+from wengert.rulebook.registry import rules
 from wengert.values.codes import code_of, note_original, original
 from wengert.values.data_classes import READS
 from wengert.values.frames import ENGINE
@@ -221,11 +222,14 @@ def prepare(t: type) -> bool:
     if id(t) in prepared:
         return True
     exposed = RETURNING_TO_C if STATE.recording.reads is None else RETURNING_TO_C | RETURNING_NUMBERS
+    rules.load()
     todo, done = [t], {id(t): t}
     while todo:
         for base in todo.pop().__mro__ or ():
             if is_heap_type(base) and home_of(base).partition(".")[0] not in MODULE_DECISIONS:
                 for name, value in [("", base), *vars(base).items()]:
+                    if type(value) in _INERT and (type(value) is not types.FunctionType or _swap_in_again(value)):
+                        continue
                     _swap_in_functions(value, name in exposed)
                     if type(value) is functools._lru_cache_wrapper and name.startswith("__"):
                         replace(base, name, value, _without_old_results(value))
@@ -254,6 +258,26 @@ def _without_old_results(cached: Any) -> Any:
     return call
 
 
+_lazily: dict[int, tuple[weakref.ref[types.FunctionType], types.CodeType, int, str, str, types.CodeType]] = {}
+"""Map the id of a function to it, what the decision to instrument it lazily depends on, and its lazy code."""
+
+
+def _swap_in_again(f: types.FunctionType) -> bool:
+    """Have a function run its lazy code if an earlier trace decided so, and the reasons are the same."""
+    known = _lazily.get(id(f))
+    if known is None or known[1] is not f.__code__ or known[0]() is not f:
+        return False
+    if (rules.version, f.__module__, f.__name__) != known[2:5]:
+        return False
+    exchange(f, known[1], known[5])
+    return True
+
+
+def _note_lazy(f: types.FunctionType, lazy: types.CodeType) -> None:
+    forget: Any = functools.partial(_lazily.pop, id(f))  # the dead reference becomes the default of `pop`
+    _lazily[id(f)] = weakref.ref(f, forget), f.__code__, rules.version, f.__module__, f.__name__, lazy
+
+
 def _swap_in_functions(value: Any, sees_result: bool) -> None:
     """Swap the code of the functions that run for an attribute of a class."""
     for f in _functions_in(value):
@@ -262,7 +286,9 @@ def _swap_in_functions(value: Any, sees_result: bool) -> None:
             exchange(f, code_of(f), dispatching_code(f, _recorder_by_rule))
         elif (sees_result or original(f.__code__) is None) and _is_instrumentable(f) and not _is_for_numpy_alone(f):
             if may_be_lazy(f) and type(value) is not property:
-                exchange(f, code_of(f), lazy_code(f, _first_call))
+                lazy = lazy_code(f, _first_call)
+                _note_lazy(f, lazy)
+                exchange(f, code_of(f), lazy)
             else:
                 _swap_in_or_refuse(f, sees_result and not f.__code__.co_flags & SUSPENDED)
 
