@@ -26,6 +26,7 @@ from wengert.recording.session import run_outside_turn
 from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import slot_of
 from wengert.recording.subclasses import takes_over
+from wengert.recording.trace_caches import class_parts
 from wengert.values.apart import held_apart, is_apart
 from wengert.values.callables import fits
 from wengert.values.names import home_of, is_heap_type, lookup
@@ -66,6 +67,9 @@ _LEAF_TYPES = (
 )
 
 
+_COMMON_LEAF_TYPES = {str, bytes, int, float, bool, type(None), np.float64, types.ModuleType, types.CodeType, type}
+"""Those of most leaves, told at once."""
+
 _CLASS_VALUES = (float, complex, np.generic, np.ndarray, list, tuple, dict)
 
 
@@ -88,6 +92,10 @@ def _find_traced(recording: Recording, things: Any, functions: list[Any] | None 
     seen: set[int] = set()
     while stack:
         thing = stack.pop()
+        if type(thing) in _COMMON_LEAF_TYPES:
+            if id(thing) in SHADOW or id(thing) in recording.texts:
+                yield thing
+            continue
         if is_traced_record(recording, thing):
             yield thing
             continue
@@ -146,16 +154,15 @@ def _referents(thing: Any) -> list[Any]:
         ]
     if t is functools._lru_cache_wrapper:  # its cache, from before the trace, is not searched
         return [thing.__wrapped__, thing.__dict__]
-    return [*_held_by_c(thing), *_closures(t), held_apart(thing) if is_apart(t) else None]
-
-
-def _held_by_c(thing: Any) -> list[Any]:
-    """List the referents of a C object; those of a Cython function without the globals of its module."""
-    space = lookup(type(thing), "__globals__")
-    if type(space) is not types.GetSetDescriptorType:
-        return gc.get_referents(thing)
-    names = space.__get__(thing)
-    return [part for part in gc.get_referents(thing) if part is not names]
+    known = class_parts.get(id(t))
+    if known is None:
+        known = class_parts[id(t)] = t, lookup(t, "__globals__"), _closures(t)
+    _, space, parts = known
+    held = gc.get_referents(thing)
+    if type(space) is types.GetSetDescriptorType:  # the globals of the module of a Cython function
+        names = space.__get__(thing)
+        held = [part for part in held if part is not names]
+    return [*held, *parts, held_apart(thing) if is_apart(t) else None]
 
 
 def _closures(t: type) -> list[Any]:

@@ -16,6 +16,8 @@ calling_on: set[type] = set()
 """Classes whose objects are called as they are: `__call__` runs instrumented code, and no rule is for an object."""
 methods: dict[tuple[type, str], Any] = {}
 """The methods of classes that are written in Python; None where one of C stands."""
+class_parts: dict[int, tuple[type, Any, list[Any]]] = {}
+"""Parts of classes that a search for traced values looks at, by their ids: the class, `__globals__`, and values."""
 plain_names: dict[type, set[str]] = {}
 """Attributes of the objects of a class that are read as they are."""
 plain_names_of_classes: dict[type, set[str]] = {}
@@ -30,6 +32,7 @@ def forget() -> None:
     prepared.clear()
     calling_on.clear()
     methods.clear()
+    class_parts.clear()
     plain_names_of_classes.clear()
     if len(plain_names) > len(of_values):
         for t in [*plain_names]:  # one by one: where an interrupt hits, the rest goes the next time
