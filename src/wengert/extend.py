@@ -53,7 +53,7 @@ from wengert.values.sealed import Sealed
 from wengert.values.specs import Spec, is_complex
 
 if TYPE_CHECKING:
-    from wengert.api.examples import as_written, on_examples
+    from wengert.api.examples import on_examples
     from wengert.api.gradient import grad
     from wengert.api.implicit import followed
     from wengert.api.integral import Tolerance, nodes_for
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from wengert.api.native_functions import kernels, native_function, not_native
     from wengert.api.parameters import stopped
     from wengert.api.stationary import minimum, with_value
-    from wengert.hooks.solver_callbacks import is_traced, order, unseen
+    from wengert.hooks.solver_callbacks import as_written, is_traced, order, unseen
 
 __all__ = [
     "Batch",
@@ -135,7 +135,6 @@ __all__ = [
 ]
 
 _HOMES = {
-    "as_written": "wengert.api.examples",
     "on_examples": "wengert.api.examples",
     "grad": "wengert.api.gradient",
     "followed": "wengert.api.implicit",
@@ -148,6 +147,7 @@ _HOMES = {
     "with_value": "wengert.api.stationary",
     "not_native": "wengert.api.native_functions",
     "kernels": "wengert.api.native_functions",
+    "as_written": "wengert.hooks.solver_callbacks",
     "is_traced": "wengert.hooks.solver_callbacks",
     "order": "wengert.hooks.solver_callbacks",
     "unseen": "wengert.hooks.solver_callbacks",

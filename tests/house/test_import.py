@@ -48,6 +48,14 @@ def test_the_rules_of_a_part_of_scipy_come_with_it() -> None:
     assert not {"wengert_rules.scipy.signal", "wengert_rules.scipy.stats"} & found
 
 
+def test_the_rules_of_scipy_load_neither_tapes_nor_the_compiler() -> None:
+    pytest.importorskip("scipy")
+    program = "import scipy.stats, wengert as wg\nassert wg.grad(lambda x: scipy.stats.norm.logpdf(x))(2.0) == -2"
+    added = loaded(program) - loaded("import scipy.stats")
+    assert {"wengert_rules.scipy.stats", "wengert_rules.scipy.integrate"} <= added
+    assert not {"wengert.tape", "wengert.compiling", "wengert.sparse", "wengert.tensor", "numba"} & added
+
+
 FIRST_USED_IN_A_TRACE = """
 import warnings, numpy as np, wengert as wg
 warnings.simplefilter("error")

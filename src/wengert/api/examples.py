@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import types
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
@@ -28,7 +27,6 @@ from wengert.sparse.pattern import SparsityPattern
 from wengert.sparse.recovery import seed_vectors
 from wengert.tape.ops import Input
 from wengert.tape.tape import Tape
-from wengert.values.codes import code_of
 from wengert.values.snapshots import Reach, identical
 from wengert.values.undo_stack import Owed
 
@@ -282,24 +280,3 @@ class State:
             for reach in self.reaches:
                 reach.put_back(Owed(), same)
         return bool(changed) or not kept
-
-
-def as_written(f: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a Python function that runs the code of `f` as the user wrote it, without hooks; else f itself.
-
-    Parameters:
-        f (callable): The function.
-    Returns:
-        callable: A function that computes the same.
-    See Also:
-        unseen
-
-    Examples:
-        >>> wg.extend.as_written(lambda x: x + 1)(1)
-        2
-    """
-    if type(f) is not types.FunctionType:
-        return f
-    made = types.FunctionType(code_of(f), f.__globals__, f.__name__, f.__defaults__, f.__closure__)
-    made.__kwdefaults__ = f.__kwdefaults__
-    return made

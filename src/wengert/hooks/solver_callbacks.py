@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import types
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from wengert.errors import NoDerivativeError
+from wengert.hooks.code_swap import copy_function
 from wengert.hooks.search import run_watching_writes
 from wengert.recording.pullback_reads import FarReach
 from wengert.recording.recording import STATE, Recording, silent
@@ -47,6 +49,23 @@ def unseen(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         return run_watching_writes(recording, run, tuple(arrays), {})
     except NoDerivativeError as error:
         raise recording.refuse(error) from None
+
+
+def as_written(f: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a Python function that runs the code of `f` as the user wrote it, without hooks; else f itself.
+
+    Parameters:
+        f (callable): The function.
+    Returns:
+        callable: A function that computes the same.
+    See Also:
+        unseen
+
+    Examples:
+        >>> wg.extend.as_written(lambda x: x + 1)(1)
+        2
+    """
+    return copy_function(f) if type(f) is types.FunctionType else f
 
 
 def reaches_traced(*things: Any) -> bool:

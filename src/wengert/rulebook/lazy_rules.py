@@ -35,7 +35,7 @@ class Companions:
 
         Errors: RuleError if an import fails; the next lookup tries it again.
         """
-        with self._lock:
+        with self._lock, collections_paused():
             while found := next(filter(self._is_due, self._waiting), None):
                 self._import(found)
             if not any(library in sys.modules for library in self._waiting):  # else it is being imported just now
@@ -56,8 +56,7 @@ class Companions:
         rules = self._waiting[library]
         try:
             while rules:
-                with collections_paused():
-                    importlib.import_module(rules[0])
+                importlib.import_module(rules[0])
                 del rules[0]
             del self._waiting[library]
         except Exception as error:

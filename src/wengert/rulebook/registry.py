@@ -233,6 +233,8 @@ class Registry:
 
     def compile_by(self, targets: tuple[Any, ...], standin: Callable[..., Any]) -> None:
         """Let `standin` run in place of the functions `targets` in compiled functions, as `@compiled_by` declares."""
+        if self._loader != threading.get_ident():
+            import_module("wengert.compiling.watched.call_hooks")  # so that our own come first, as in `batch`
         self._load_before(targets)
         with self._lock:
             for f in targets:

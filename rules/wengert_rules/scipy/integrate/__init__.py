@@ -2,4 +2,7 @@
 
 from __future__ import annotations
 
-from wengert_rules.scipy.integrate import initial_values, native_initial_values, quadrature
+from wengert.extend import rules
+from wengert_rules.scipy.integrate import initial_values, quadrature
+
+rules.when_imported("wengert.compiling.watched.call_hooks", "wengert_rules.scipy.integrate.native_initial_values")

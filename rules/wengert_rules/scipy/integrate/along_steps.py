@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import integrate
 
-from wengert.extend import as_written, grad, is_traced, on_examples, order, unseen, with_value
+from wengert.extend import as_written, grad, is_traced, order, unseen, with_value
 from wengert_rules.scipy.arguments import unpacked
 from wengert_rules.scipy.integrate.linear_steps import changes
 from wengert_rules.scipy.integrate.recorded import TABLEAUX, Cut, Steps, recorded, recorded_paths, refined
@@ -67,6 +67,8 @@ def stages_of(f: Any, args: Any, start: Any, y0: Any, vectorized: bool = False) 
         of_one = lambda t, y: f(t, y[:, None], *args)  # noqa: E731
     elif args:
         of_one = lambda t, y: f(t, y, *args)  # noqa: E731
+    from wengert.extend import on_examples  # with the package of tapes, which takes 20 ms
+
     return on_examples(of_one, start, y0)
 
 
