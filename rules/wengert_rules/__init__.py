@@ -41,6 +41,6 @@ rules.when_imported("scipy.sparse.linalg", "wengert_rules.scipy.sparse.systems")
 rules.when_imported("statistics", "wengert_rules.averages")
 rules.when_imported("wengert.rulebook.batched", "wengert_rules.batches")
 rules.when_imported("numpy.lib.recfunctions", "wengert_rules.recfunctions")
-for name in ("pandas", "bottleneck", "xarray", "pint", "pywt", "wrapt", "numexpr"):
+for name in ("pandas", "bottleneck", "xarray", "pint", "pywt", "wrapt", "numexpr", "autograd"):
     rules.when_imported(name, f"wengert_rules.{name}")
 rules.when_imported("arch.univariate.recursions", "wengert_rules.arch")

@@ -70,7 +70,8 @@ def test_a_stub_that_is_pasted_works() -> None:
 
 def test_code_typed_in_is_told_no_function_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where wengert is installed among the libraries."""
-    monkeypatch.setattr(recording, "LIBRARY_FOLDERS", (*recording.LIBRARY_FOLDERS, ENGINE))
+    folders = (*recording.library_folders(), ENGINE)
+    monkeypatch.setattr(recording, "library_folders", lambda: folders)
     typed: dict[str, Any] = {"np": np}
     exec(compile("f = lambda x: np.divide.reduceat(x, [0])", "<stdin>", "exec"), typed)
     assert re.match(r"<stdin>:1 in <lambda>: np.divide.reduceat has no rule", message(typed["f"]))
