@@ -59,7 +59,8 @@ def record_store(array: np.ndarray, key: Any, value: Any) -> None:
             memory.placed.stays(recording, value, array, (key, slot_of_key(recording, key)))
         array[key] = value  # `a[1:] *= 2` ends with this: the region is stored back, and nothing changes
         return
-    if type(value) not in C_ONLY_TYPES or type(value) is list or type(value) is tuple:
+    is_numbers = type(value) is np.ndarray and not value.dtype.hasobject
+    if not is_numbers and (type(value) not in C_ONLY_TYPES or type(value) is list or type(value) is tuple):
         refuse_hidden(recording, "a store into an array", (value,))
     if type(value) in (list, tuple) and holds_traced(value):
         value = _array_to_store(array, key, value)
@@ -90,13 +91,20 @@ def record_store(array: np.ndarray, key: Any, value: Any) -> None:
         elif recording.keep:
             writable(recording, [owner_of(array)])
         raise
-    at_key = key_slot is not None or (array is owner.array and is_basic(key) and not may_be_all(key))
+    at_key = key_slot is not None or (array is owner.array and _selects_part(array, key, recording.keep))
     region = None if at_key else array[as_view(key)]
     if isinstance(region, np.ndarray) and region.base is not None and owner_of(region) is owner_of(owner.array):
         memory.put(owner, region, value, value_slot)
     else:
         memory.put_at(owner, array, key, value, value_slot, key_slot)
     memory.unfinished -= 1
+
+
+def _selects_part(array: np.ndarray, key: Any, keep: bool) -> bool:
+    """Whether a basic key selects a part of an array; not one by a slice if `keep`: a tape has its bounds."""
+    if not is_basic(key) or (keep and may_be_all(key)):
+        return False
+    return not may_be_all(key) or 0 < array[key].size < array.size
 
 
 def _array_to_store(array: np.ndarray, key: Any, value: Any) -> np.ndarray:
