@@ -97,7 +97,6 @@ assert not [name for name in sys.modules if name.partition(".")[0] == "scipy" or
 
 def f(x):
     import scipy.special
-    assert "wengert_rules.scipy.special" not in sys.modules
     return x + (scipy.special.erf in wg.rules)
 
 assert wg.grad(f)(2.0) == 1.0
@@ -135,7 +134,7 @@ assert wg.grad(f)(3.0) == 2.0
 USES_OF_BATCHES = {
     "vmap": "np.testing.assert_allclose(wg.vmap(np.sort)(x), np.sort(x))",
     "vmap in a gradient": "assert (wg.grad(lambda x: np.sum(wg.vmap(np.cumsum)(x)))(x) == [3.0, 2.0, 1.0]).all()",
-    "several directions": "assert (wg.jacfwd(lambda t: np.sort(t * x[0]))(2.0) == x[0]).all()",
+    "several directions": "assert np.isclose(wg.jacfwd(lambda t: np.linalg.inv(np.diag(t)))(x[1])[1, 1, 1], -1 / 16)",
     "in a scope": """
 with wg.rules.scope():
     wg.vmap(np.sort)(x)
