@@ -241,7 +241,8 @@ class RuleBody:
 
     def _read(self, node: ast.FunctionDef, names: Sequence[str]) -> tuple[tuple[str, ...], str]:
         """Return what the source reads of the arguments `names` and of the result: "value", "shape" or "nothing"."""
-        found = {name: reads(node, name, self.function, name == self.variadic) for name in {*names, self.y}}
+        nodes = walk_tree(node)
+        found = {name: reads(nodes, name, self.function, name == self.variadic) for name in {*names, self.y}}
         return tuple(found[name] for name in names), found[self.y]
 
 

@@ -145,7 +145,7 @@ class Step(ast.NodeTransformer):
 
     def uses(self, name: str) -> bool:
         """Whether the body, in its present state, reads the name."""
-        return reads(self.node, name, self.function) != "nothing"
+        return reads(walk_tree(self.node), name, self.function) != "nothing"
 
 
 class ScalarStep(Step):

@@ -35,10 +35,10 @@ def definition(function: Callable[..., Any]) -> ast.FunctionDef | None:
 
 
 def walk_tree(node: ast.AST) -> list[ast.AST]:
-    """Return all nodes of a syntax tree from the top down, like `ast.walk`, but faster."""
-    found = [node]
+    """Return the nodes of a syntax tree from the top down, like `ast.walk`, but faster, and without contexts."""
+    found: list[Any] = [node]
     for n in found:  # which grows
-        for name in n._fields:  # other attributes may lead to other trees: `Load()` is one object for all
+        for name in _fields_with_nodes(n.__class__):  # other attributes may lead to other trees
             part = getattr(n, name, None)
             if isinstance(part, ast.AST):
                 found.append(part)
@@ -47,16 +47,24 @@ def walk_tree(node: ast.AST) -> list[ast.AST]:
     return found
 
 
+@lru_cache(maxsize=256)
+def _fields_with_nodes(t: Any) -> tuple[str, ...]:
+    return tuple([name for name in t._fields if name not in ("ctx", "id", "attr", "arg", "kind", "type_comment")])
+
+
 def copied_tree(node: Any) -> Any:
     """Copy a syntax tree. Unlike the calls of `copy.deepcopy`, these calls are not examined by a running trace."""
     if isinstance(node, list):
         return [copied_tree(part) for part in node]
-    if not isinstance(node, ast.AST):
+    if not isinstance(node, ast.AST) or isinstance(node, _SHARED):
         return node
-    made = type(node).__new__(type(node))
-    names = [name for name in (*node._fields, *node._attributes) if hasattr(node, name)]
-    vars(made).update({name: copied_tree(getattr(node, name)) for name in names})
+    made, held = type(node).__new__(type(node)), vars(node)
+    names = [name for name in (*node._fields, *node._attributes) if name in held]
+    vars(made).update({name: copied_tree(held[name]) for name in names})
     return made
+
+
+_SHARED = ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop  # `Load()` is one object for all
 
 
 def defined(function: Callable[..., Any]) -> ast.FunctionDef | None:
@@ -118,10 +126,10 @@ def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
             yield from _codes(const)
 
 
-def reads(node: ast.AST, name: str, function: types.FunctionType, variadic: bool = False) -> str:
-    """Return what the body `node` reads of its parameter `name`: "value", "shape" (and dtype), or "nothing"."""
+def reads(nodes: Sequence[ast.AST], name: str, function: types.FunctionType, variadic: bool = False) -> str:
+    """Return what a body of these `nodes` reads of a parameter: "value", "shape" (and dtype), or "nothing"."""
     harmless: set[int] = set()
-    for n in walk_tree(node):
+    for n in nodes:
         if isinstance(n, ast.Call) and n.args and isinstance(n.args[0], ast.Name):
             found = named_object(n.func, function)
             if any(found is f for f in ([len] if variadic else SHAPE_FUNCTIONS)):
@@ -130,8 +138,8 @@ def reads(node: ast.AST, name: str, function: types.FunctionType, variadic: bool
             harmless.add(id(n.value))
         elif variadic and isinstance(n, (ast.ListComp, ast.GeneratorExp)):
             harmless.update(_harmless_iteration(n, name, function))
-    uses = [id(n) for n in walk_tree(node) if isinstance(n, ast.Name) and n.id == name and _is_read(n)]
-    uses += [0 for n in walk_tree(node) if isinstance(n, ast.AugAssign) and _name_of(n.target) == name]
+    uses = [id(n) for n in nodes if isinstance(n, ast.Name) and n.id == name and _is_read(n)]
+    uses += [0 for n in nodes if isinstance(n, ast.AugAssign) and _name_of(n.target) == name]
     if not uses:
         return "nothing"
     return "shape" if all(use in harmless for use in uses) else "value"
@@ -141,7 +149,7 @@ def _harmless_iteration(node: Any, name: str, function: types.FunctionType) -> I
     """Yield the id of the name `arrays` in `... for a in arrays`, where the loop reads no value of any `a`."""
     first = node.generators[0]
     simple = _name_of(first.iter) == name and isinstance(first.target, ast.Name)
-    if simple and reads(node, first.target.id, function) != "value":
+    if simple and reads(walk_tree(node), first.target.id, function) != "value":
         yield id(first.iter)
 
 
@@ -263,8 +271,9 @@ def _is_stored(n: ast.AST) -> bool:
 
 
 def _loads(node: ast.AST) -> set[str]:
-    found = {n.id for n in walk_tree(node) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Store)}
-    return found | {str(_name_of(n.target)) for n in walk_tree(node) if isinstance(n, ast.AugAssign)}
+    nodes = walk_tree(node)
+    found = {n.id for n in nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Store)}
+    return found | {str(_name_of(n.target)) for n in nodes if isinstance(n, ast.AugAssign)}
 
 
 def _is_read(n: ast.Name | ast.Attribute) -> bool:
