@@ -1,12 +1,16 @@
 """Gradients and Jacobians of solve_ivp, as ratios to the solution: python benchmarks/odes.py [names].
 
-With numba, those of explicit methods are compiled, too.
+With numba, those of explicit methods are compiled, too. With diffrax, they are compared with its derivatives by the
+same method and tolerances: python benchmarks/odes.py diffrax.
 """
 
 from __future__ import annotations
 
+import importlib.util
+import os
 import sys
 import time
+import types
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -143,6 +147,51 @@ def measure_odeint(name: str) -> None:
     })  # fmt: skip
 
 
+def of_diffrax(problem: Problem) -> dict[str, Callable[[np.ndarray], Any]]:
+    """The solution by RK45 of diffrax, its gradient and its Jacobian, compiled, in float64 on one thread."""
+    os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+    import diffrax
+    import jax
+
+    jax.config.update("jax_enable_x64", True)
+    f = types.FunctionType(problem.f.__code__, {"np": jax.numpy})
+    term, saved = diffrax.ODETerm(lambda t, y, p: jax.numpy.asarray(f(t, y, p))), diffrax.SaveAt(ts=problem.times)
+    steps = diffrax.PIDController(**problem.options)
+
+    def solved(x, adjoint):
+        p, y0, end = x[: problem.p.size], x[problem.p.size :], problem.times[-1]
+        words = {"saveat": saved, "stepsize_controller": steps, "adjoint": adjoint, "max_steps": 256}
+        return diffrax.diffeqsolve(term, diffrax.Dopri5(), 0.0, end, None, y0, p, **words).ys
+
+    backward, forward = diffrax.RecursiveCheckpointAdjoint(), diffrax.ForwardMode()
+    return {
+        "solution": jax.jit(lambda x: solved(x, backward)),
+        "gradient": jax.jit(jax.grad(lambda x: (solved(x, backward) ** 2).sum())),
+        "Jacobian": jax.jit(jax.jacfwd(lambda x: solved(x, forward))),
+    }
+
+
+def measure_diffrax(name: str) -> None:
+    """Print the times of wengert as ratios to those of diffrax, and the seconds that diffrax compiles."""
+    problem, _ = PROBLEMS[name]
+    x = np.concatenate([problem.p, problem.y0])
+
+    def solved(x):
+        return problem.solved(x, "RK45")
+
+    ours = {"solution": solved, "gradient": wg.grad(lambda x: np.sum(solved(x) ** 2)), "Jacobian": wg.jacobian(solved)}
+    for kind, theirs in of_diffrax(problem).items():
+        functions = {"diffrax": lambda x, f=theirs: f(x).block_until_ready(), "uncompiled": ours[kind]}
+        if has_compiler():
+            functions["compiled"] = wg.compile(ours[kind], strict=True)
+        start = time.perf_counter()
+        functions["diffrax"](x)
+        first = time.perf_counter() - start
+        times = medians({each: lambda f=f: f(x) for each, f in functions.items()}, REPEATS)
+        ratios = "".join([f"{each} {times[each] / times['diffrax']:8.2f}   " for each in [*functions][1:]])
+        print(f"{f'{name}, {kind}':32}{1e3 * times['diffrax']:8.2f} ms   {ratios}{first:8.2f} s", flush=True)
+
+
 def fit() -> None:
     """The time of a fit by the Jacobian along the steps, as a ratio to that by differences."""
     true = np.concatenate([PREY.p, PREY.y0])
@@ -185,5 +234,9 @@ if __name__ == "__main__":
     if not asked or "odeint" in asked:
         for name in ("Lotka-Volterra", "Robertson", "HIRES"):
             measure_odeint(name)
+    if "diffrax" in asked or (not asked and importlib.util.find_spec("diffrax")):
+        print("\nratios to diffrax")
+        for name in ("Lotka-Volterra", "reaction-diffusion"):
+            measure_diffrax(name)
     if not asked or "fit" in asked:
         fit()
