@@ -30,6 +30,8 @@ MOST = 8
 
 Pushed = Callable[[Program, Sequence[np.ndarray], np.ndarray], np.ndarray]
 """A function from a program, batches and tangents of the last batch to the tangents of the results."""
+Kept = Callable[[np.ndarray], np.ndarray]
+"""A function from tangents, (directions, examples, n), to what is kept of them, with the examples in front."""
 
 
 class ProgramCode:
@@ -60,15 +62,14 @@ class ProgramCode:
         return self._codes[form](*args)
 
     def pushed(
-        self, push: Pushed, program: Program, batches: Sequence[np.ndarray], directions: np.ndarray
+        self, push: Pushed, program: Program, batches: Sequence[np.ndarray], directions: np.ndarray, keep: Kept
     ) -> np.ndarray | None:
-        """Push directions of the last batch's examples; None if there is no code that runs on these."""
+        """Push directions of the last batch's examples, and `keep` a part; None if there is no code for these."""
         if not len(batches[0]):
             return None
         count, (size, n) = len(directions), batches[-1].shape
-        found = np.empty((count, size, n))
         block = block_size(count * n, size)
-        constants = constants_of(program)
+        constants, kept = constants_of(program), []
 
         def push_block(constants: Sequence[Any], *batches: np.ndarray) -> Any:
             with with_constants(program, constants):
@@ -80,9 +81,10 @@ class ProgramCode:
             for start in range(0, size, block):
                 some = [filled(batch[start : start + block], block) for batch in batches]
                 made = np.reshape(self.run(push_block, kind, (constants, *some)), (count, block, n))
-                found[:, start : start + block] = made[:, : size - start]
+                kept.append(keep(made[:, : size - start]))
         except (WengertError, DiffersError):
             return None
+        found = np.concatenate(kept)
         return found if np.all(np.isfinite(found)) else None
 
 
@@ -112,11 +114,14 @@ def code_for(program: Program) -> ProgramCode | None:
 
 
 def block_size(numbers: int, size: int) -> int:
-    """Return the number of examples in a block, with so many numbers for each: a power of two."""
-    block = FEWEST
-    while block < size and 2 * block * numbers <= BLOCK:
-        block *= 2
-    return block
+    """Return the number of examples in a block, with so many numbers for each.
+
+    Blocks hold up to a quarter more than the examples, so that a few sizes, each with its code, serve all calls.
+    """
+    count = -(-size // max(BLOCK // numbers, FEWEST))
+    needed = max(-(-size // count), FEWEST)
+    unit = 1 << needed.bit_length() - 3
+    return -(-needed // unit) * unit
 
 
 def filled(batch: np.ndarray, size: int) -> np.ndarray:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from wengert.api.batch_calls import BatchCall, called_by_code
-from wengert.api.example_code import code_for, constants_of
+from wengert.api.example_code import Kept, code_for, constants_of
 from wengert.api.tangents import jvp_of_call
 from wengert.batching.axes import Examples, repeat_for_examples
 from wengert.batching.example import Program, ProgramInput, as_outer_variables, trace_program
@@ -131,7 +131,7 @@ class OnExamples:
     def slopes(self, *batches: np.ndarray) -> np.ndarray:
         """Return the Jacobians of the vectors of results by the vectors in the last batch, one for each example."""
         n = batches[-1].shape[1]
-        return np.moveaxis(self._pushed(batches, np.eye(n)), 0, -1)
+        return self._pushed(batches, np.eye(n), lambda made: np.moveaxis(made, 0, -1))
 
     def sparse_slopes(self, *batches: np.ndarray) -> tuple[Csr, np.ndarray] | None:
         """Return the common pattern of these Jacobians, and their entries, a row for each example.
@@ -145,8 +145,9 @@ class OnExamples:
         pattern, colours = coloured
         if 2 * int(colours.max(initial=-1) + 1) > n:
             return None
-        found = self._pushed(batches, np.array([*seed_vectors(colours)]).reshape(-1, n))
-        return pattern, np.ascontiguousarray(found[colours[pattern.indices], :, pattern.rows].T)
+        rows, of_entries = pattern.rows, colours[pattern.indices]
+        seeds = np.array([*seed_vectors(colours)]).reshape(-1, n)
+        return pattern, self._pushed(batches, seeds, lambda made: made[of_entries, :, rows].T)
 
     def _pattern(self, n: int) -> tuple[Csr, np.ndarray] | None:
         """Return the pattern of all Jacobians, and colours of its columns.
@@ -166,27 +167,28 @@ class OnExamples:
         merged = Csr(np.searchsorted(rows, np.arange(n + 1)), columns, n)
         return merged, greedy(*merged.transposed())
 
-    def _pushed(self, batches: Sequence[np.ndarray], directions: np.ndarray) -> np.ndarray:
-        """Push directions of the last batch's examples, the same for all: an array (directions, examples, n)."""
+    def _pushed(self, batches: Sequence[np.ndarray], directions: np.ndarray, keep: Kept) -> np.ndarray:
+        """Push directions of the last batch's examples, the same for all, and `keep` a part, with examples in front."""
         if self._groups is None:
-            return self._pushed_by_program(self._program, batches, directions)
-        found = np.empty((len(directions), *batches[-1].shape))
-        for program, rows in self._groups:
-            found[:, rows] = self._pushed_by_program(program, [batch[rows] for batch in batches], directions)
-        return found
+            return self._pushed_by_program(self._program, batches, directions, keep)
+        order = np.argsort(np.concatenate([rows for _, rows in self._groups]))
+        parts = [self._pushed_by_program(program, [batch[rows] for batch in batches], directions, keep)
+                 for program, rows in self._groups]  # fmt: skip
+        return np.concatenate(parts)[order]
 
-    def _pushed_by_program(self, program: Program, batches: Sequence[np.ndarray], directions: np.ndarray) -> np.ndarray:
+    def _pushed_by_program(
+        self, program: Program, batches: Sequence[np.ndarray], directions: np.ndarray, keep: Kept
+    ) -> np.ndarray:
         """Push directions through a program: by its code, or interpreted on a few examples at a time."""
         code = self._code if program is self._program else code_for(program)
-        made = None if code is None else code.pushed(self._push, program, batches, directions)
+        made = None if code is None else code.pushed(self._push, program, batches, directions, keep)
         if made is not None:
             return made
-        count, (size, n) = len(directions), batches[-1].shape
-        found = np.empty((count, size, n))
+        count, (size, n), kept = len(directions), batches[-1].shape, []
         for some in np.array_split(np.arange(size), min(-(-size * count * n // LARGEST_CHUNK), size)):
             tangent = np.repeat(directions[:, None, :], some.size, axis=1)
-            found[:, some] = self._push(program, [batch[some] for batch in batches], tangent)
-        return found
+            kept.append(keep(self._push(program, [batch[some] for batch in batches], tangent)))
+        return np.concatenate(kept)
 
     def _push(self, program: Program, batches: Sequence[np.ndarray], tangent: np.ndarray) -> Any:
         """Return the tangents of a program's results for tangents of the last batch. Errors: DiffersError."""

@@ -40,7 +40,7 @@ def has_nan(value: Any) -> bool:
     """Whether there is a nan in a number or an array, or in a tuple, list or dictionary of them."""
     if value is None:
         return False
-    if type(value) is np.ndarray and value.dtype is _FLOAT64:
+    if type(value) is np.ndarray and value.dtype is _FLOAT64 and value.flags.c_contiguous:  # vdot copies others
         square = _dot(value, value)  # nan only if an element is: one pass, without an array of booleans
         return square != square
     if isinstance(value, np.ndarray):

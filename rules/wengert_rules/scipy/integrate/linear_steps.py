@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -89,8 +90,9 @@ class CollocationSteps(LinearSteps):
         self.A, self.B, self.h, self.J, self.known = A, B, h[:, None, None], J, known
         steps, stages, n = J.shape[:3]
         size = stages * n
-        blocks = -self.h[..., None, None] * (J[:, :, :, None] * A[:, None, :, None])
-        self.inverse = np.linalg.inv(np.eye(size) + blocks.reshape(steps, size, size))
+        matrices = (-self.h[..., None, None] * (J[:, :, :, None] * A[:, None, :, None])).reshape(steps, size, size)
+        matrices.reshape(steps, -1)[:, :: size + 1] += 1.0
+        self.inverse = np.linalg.inv(matrices)
         self._set_growth((self.inverse @ J.reshape(steps, size, n)).reshape(J.shape))
 
     def _within_steps(self, r: np.ndarray) -> np.ndarray:
@@ -168,23 +170,21 @@ class LargeSteps(LinearSteps):
 
 def changes(residuals: Any, *, steps: Any) -> Any:
     """The changes of all slopes and values for the residuals of their equations, a row for each that is known."""
-    found = np.zeros((*residuals.shape[:-2], len(steps.h) + 1, steps.B.size + 1, residuals.shape[-1]))
-    found[..., *steps.known, :] = residuals
-    return _solved(steps.solved, found)
+    of_examples = residuals.shape[:-2]
+    found = np.zeros((len(steps.h) + 1, steps.B.size + 1, residuals.shape[-1], math.prod(of_examples)))
+    if of_examples or np.any(residuals):
+        found[steps.known] = np.moveaxis(residuals.reshape(-1, *residuals.shape[-2:]), 0, -1)
+        steps.solved(found)
+    return np.moveaxis(found, -1, 0).reshape(*of_examples, *found.shape[:-1])
 
 
 def residuals_of_changes(y: Any, *, steps: Any) -> Any:
     """The transpose of `changes`."""
-    return _solved(steps.transposed, y)[..., *steps.known, :]
-
-
-def _solved(solve: Any, found: np.ndarray) -> np.ndarray:
-    """Return the solution for an array that may have axes of examples in front."""
-    if not np.any(found):
-        return np.zeros_like(found)
-    examples_last = np.array(np.moveaxis(found.reshape(-1, *found.shape[-3:]), 0, -1), order="C")
-    solve(examples_last)
-    return np.ascontiguousarray(np.moveaxis(examples_last, -1, 0)).reshape(found.shape)
+    of_examples = y.shape[:-3]
+    found = np.array(np.moveaxis(y.reshape(-1, *y.shape[-3:]), 0, -1), order="C")
+    steps.transposed(found)
+    found = found[steps.known]
+    return np.moveaxis(found, -1, 0).reshape(*of_examples, *found.shape[:-1])
 
 
 @vjp_rule(changes)
