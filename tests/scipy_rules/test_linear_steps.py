@@ -11,7 +11,7 @@ from sampling import values
 import wengert as wg
 from wengert_rules.scipy.integrate.linear_steps import (
     CollocationSteps,
-    DenseJacobians,
+    JacobiansByCode,
     LargeSteps,
     LinearSteps,
     SparseJacobians,
@@ -34,11 +34,23 @@ J = values(2, 3, 2, 2, low=-1)
 SPARSE = SparseJacobians(Pattern((2, 2), *np.divmod(np.arange(4), 2)), J.reshape(6, 4)[::-1], np.arange(6)[::-1])
 KNOWN = np.array([0, 0, 0, 1, 1, 1, 0, 1, 2]), np.array([0, 1, 2, 0, 1, 2, 3, 3, 3])
 """The indices of the slopes, and of the values."""
+
+
+class Products:
+    """The products with the Jacobians, in the opposite order."""
+
+    def pushed(self, k: int, rows: np.ndarray) -> np.ndarray:
+        return rows @ J.reshape(6, 2, 2)[5 - k].T
+
+    def pulled(self, k: int, rows: np.ndarray) -> np.ndarray:
+        return rows @ J.reshape(6, 2, 2)[5 - k]
+
+
 R, Y, WEIGHTS = values(9, 2), values(3, 4, 2), values(3, 4, 2, low=-1)
 CASES = {
     "explicit": (A, B, LinearSteps(A, B, H, J, KNOWN)),
     "implicit": (RADAU_A, RADAU_A[-1], CollocationSteps(RADAU_A, RADAU_A[-1], H, J, KNOWN)),
-    "dense": (A, B, LargeSteps(A, B, H, DenseJacobians(J.reshape(6, 2, 2)), KNOWN)),
+    "by code": (A, B, LargeSteps(A, B, H, JacobiansByCode(Products(), np.arange(6)[::-1]), KNOWN)),
     "sparse": (A, B, LargeSteps(A, B, H, SPARSE, KNOWN)),
 }
 

@@ -13,6 +13,7 @@ from scipy import integrate
 from solver_cases import Case, check, table
 
 import wengert as wg
+from wengert.api import example_code
 from wengert.values.codes import original
 from wengert_rules.scipy.integrate import recorded
 
@@ -431,10 +432,18 @@ def diffusion(t, y, p):
     return 20.0 * (padded[2:] - 2.0 * y + padded[:-2]) + np.repeat(p, 10) * y * (1.0 - y)
 
 
+def of_mean(t, y, p):
+    return np.tanh(np.mean(np.repeat(p, 10) * y)) - y
+
+
+def of_mean_by_branches(t, y, p):
+    return of_mean(t, y, p) if t < 0.4 else np.tanh(0.01 * np.sum(np.repeat(p, 10) * y)) - y
+
+
 @pytest.mark.parametrize("method", ["RK45", "DOP853"])
-@pytest.mark.parametrize("f", [diffusion, lambda t, y, p: np.mean(np.repeat(p, 10) * y) - y], ids=["sparse", "dense"])
+@pytest.mark.parametrize("f", [diffusion, of_mean, of_mean_by_branches])
 def test_many_equations(f: Any, method: str) -> None:
-    """Sparse Jacobians, dense ones, and none, give one derivative."""
+    """Sparse Jacobians, and products with dense ones, give the derivative."""
     p, direction = np.linspace(0.5, 1.5, 10), np.cos(np.arange(10.0))
 
     def loss(p):
@@ -445,6 +454,59 @@ def test_many_equations(f: Any, method: str) -> None:
     wanted = (loss(p + 1e-5 * direction) - loss(p - 1e-5 * direction)) / 2e-5
     np.testing.assert_allclose(slope, wanted, rtol=1e-7)
     np.testing.assert_allclose(wg.jvp(loss, (p,), (direction,))[1], slope, rtol=1e-10)
+
+
+@pytest.mark.parametrize("is_vectorized", [False, True])
+def test_a_dense_jacobian_is_not_written_out(is_vectorized: bool) -> None:
+    """The derivatives of 200 equations are by products, of both modes and of second order."""
+    mixing, start = np.sin(np.arange(40000.0)).reshape(200, 200) / 15, np.linspace(0.1, 1.0, 200)
+
+    def f(t, y, p):
+        return np.tanh(p[0] * (mixing @ y)) - p[1] * y
+
+    def ends(p, y0=start):
+        words = {"args": (p,), "t_eval": [0.5, 1.0], "vectorized": is_vectorized}
+        return integrate.solve_ivp(f, (0, 1), y0, **words, **EXACT).y[:3]
+
+    p = np.array([0.8, 0.6])
+    wanted = np.stack([(ends(p + h) - ends(p - h)) / 2e-5 for h in 1e-5 * np.eye(2)], axis=-1)
+    np.testing.assert_allclose(wg.jacobian(ends)(p), wanted, rtol=1e-7)
+    by_start = wg.jacobian(lambda y0: ends(p, y0))(start)
+    direction = np.cos(start)
+    wanted = (ends(p, start + 1e-5 * direction) - ends(p, start - 1e-5 * direction)) / 2e-5
+    np.testing.assert_allclose(by_start @ direction, wanted, rtol=1e-7)
+    slope = wg.grad(lambda p: np.sum(ends(p) ** 2))
+    wanted = np.stack([(slope(p + h) - slope(p - h)) / 2e-5 for h in 1e-5 * np.eye(2)])
+    np.testing.assert_allclose(wg.hessian(lambda p: np.sum(ends(p) ** 2))(p), wanted, rtol=1e-6)
+
+
+@pytest.mark.parametrize("n", [3, 30])
+@pytest.mark.parametrize("written", ["matrix", "index", "mask", "parameters", "start"])
+def test_arrays_that_are_written_after_the_solution(n: int, written: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The derivative is that of the values which the right-hand side read, also if its code is generated later."""
+    monkeypatch.setattr(example_code, "_codes", [])
+    mixing = np.sin(np.arange(n * n)).reshape(n, n)
+
+    def loss(x):
+        held = {
+            "matrix": mixing.copy(), "index": np.arange(n)[::-1].copy(), "mask": np.arange(n) * x[0] > n / 3,
+            "parameters": 1.0 * x, "start": np.linspace(0.1, 1.0, n) * x[0],
+        }  # fmt: skip
+
+        def f(t, y):
+            p = held["parameters"]
+            mixed = np.tanh(held["matrix"] @ y[held["index"]] * p[1])
+            return np.where(held["mask"], mixed, p[2] * np.mean(y) - y * p[0])
+
+        end = integrate.solve_ivp(f, (0, 1), held["start"], t_eval=[1.0], **EXACT).y
+        held[written][...] = 0
+        return np.sum(end**2)
+
+    x, direction = np.array([0.7, 0.3, 0.4]), np.array([0.3, 1.0, -0.6])
+    wanted = (loss(x + 1e-5 * direction) - loss(x - 1e-5 * direction)) / 2e-5
+    for _ in range(2):  # the second runs generated code
+        np.testing.assert_allclose(wg.grad(loss)(x) @ direction, wanted, rtol=1e-7)
+        np.testing.assert_allclose(wg.jvp(loss, (x,), (direction,))[1], wanted, rtol=1e-7)
 
 
 def test_what_changes_between_calls() -> None:

@@ -36,12 +36,17 @@ class BatchCall:
         blocks = [self.code.run(self.played, "values", some) for some, _ in self.blocks(args)]
         return np.concatenate(blocks)[: len(args[0])]
 
+    def pull(self, places: tuple[int, ...]) -> Callable[..., Any]:
+        """Return the function from ȳ and the arguments to the cotangents of the arguments at some places."""
+        return lambda y_bar, *args: vjp_of_call(self.played, args, {}, places, False, quiet=True)[1](y_bar)
+
+    def push(self, places: tuple[int, ...]) -> Callable[..., Any]:
+        """Return the function from the tangents of the arguments at some places, and the arguments, to ẏ."""
+        return lambda dots, *args: jvp_of_call(self.played, args, {}, places, dots, quiet=True)[1]
+
     def pulled(self, y_bar: np.ndarray, args: Sequence[Any], places: tuple[int, ...]) -> list[Any]:
         """Return the cotangents of the arguments at some places."""
-
-        def pull(y_bar: np.ndarray, *args: Any) -> Any:
-            return vjp_of_call(self.played, args, {}, places, False, quiet=True)[1](y_bar)
-
+        pull = self.pull(places)
         if is_traced((y_bar, *args)):
             return list(pull(y_bar, *args))
         size, parts = len(args[0]), []
@@ -55,11 +60,7 @@ class BatchCall:
     def pushed(self, tangents: Sequence[Any], args: Sequence[Any]) -> Any:
         """Return the tangent of the results; None stands for a tangent of zeros."""
         places = tuple([k for k, tangent in enumerate(tangents) if tangent is not None])
-
-        def push(dots: Any, *args: Any) -> Any:
-            return jvp_of_call(self.played, args, {}, places, dots, quiet=True)[1]
-
-        asked = tuple([tangents[k] for k in places])
+        push, asked = self.push(places), tuple([tangents[k] for k in places])
         if is_traced((asked, *args)):
             return push(asked, *args)
         blocks = []

@@ -53,13 +53,15 @@ class ProgramCode:
 
         Errors: WengertError, DiffersError.
         """
+        return f(*args) if self.is_new else self.generated(f, kind, args)(*args)
+
+    def generated(self, f: Callable[..., Any], kind: Any, args: Sequence[Any]) -> Callable[..., Any]:
+        """Return the code of `f` for arguments of these shapes. Errors: as `run`."""
         form = kind, _shapes(args)
-        if self.is_new:
-            return f(*args)
         if form not in self._codes:
             _, tape = trace(f, *args)
             self._codes[form] = tape.optimise(exact=True).compile()
-        return self._codes[form](*args)
+        return self._codes[form]
 
     def pushed(
         self, push: Pushed, program: Program, batches: Sequence[np.ndarray], directions: np.ndarray, keep: Kept

@@ -12,9 +12,10 @@ import numpy as np
 
 from wengert.api.batch_calls import BatchCall, called_by_code
 from wengert.api.example_code import Kept, code_for, constants_of
+from wengert.api.example_products import JacobianProducts
 from wengert.api.tangents import jvp_of_call
 from wengert.batching.axes import Examples, repeat_for_examples
-from wengert.batching.example import Program, ProgramInput, as_outer_variables, trace_program
+from wengert.batching.example import Program, ProgramInput, as_outer_variables, frozen_program, trace_program
 from wengert.batching.play import DiffersError, play_batched
 from wengert.errors import NoBatchingRuleWarning, NoPathWarning, WengertError
 from wengert.hooks.solver_callbacks import is_traced, order, unseen
@@ -76,7 +77,7 @@ class OnExamples:
         watching, code = active_recording(), self._code
         if code is None or watching is not self._outer or order() != 1 or not len(batches[0]):
             return None
-        batch_call = BatchCall(code, self._program, len(batches), self._played)
+        batch_call = BatchCall(code, frozen_program(self._program), len(batches), self._played)
         with as_outer_variables(self._program, watching):
             args = [*batches, *constants_of(self._program)]
             return called_by_code(calling(watching), batch_call, args) if is_traced(args) else None
@@ -98,6 +99,10 @@ class OnExamples:
             if isinstance(error, WengertError):
                 raise
             raise DiffersError(str(error), None) from None  # a shape or dtype is another one for some examples
+
+    def _played_flat(self, program: Program, batches: Sequence[np.ndarray]) -> Any:
+        """Return the results of a program in the shape of the last batch. Errors: DiffersError."""
+        return calling(active_recording())(np.reshape, self._played(program, batches), batches[-1].shape)
 
     def _groups_of(self, batches: Sequence[np.ndarray]) -> list[tuple[Program, np.ndarray]]:
         """Return a program for each group of examples that take the same branches; [] if there is none for some."""
@@ -148,6 +153,20 @@ class OnExamples:
         rows, of_entries = pattern.rows, colours[pattern.indices]
         seeds = np.array([*seed_vectors(colours)]).reshape(-1, n)
         return pattern, self._pushed(batches, seeds, lambda made: made[of_entries, :, rows].T)
+
+    def jacobian_products(self, *batches: np.ndarray) -> JacobianProducts | None:
+        """Return the products with these Jacobians, for what the function reads now; None if there is no code."""
+        groups = [(self._program, np.arange(len(batches[0])))] if self._groups is None else self._groups
+        group_of, calls = np.empty(len(batches[0]), int), []
+        for group, (program, rows) in enumerate(groups):
+            code, group_of[rows] = code_for(program), group
+            if code is None:
+                return None
+            calls.append(BatchCall(code, frozen_program(program), len(batches), self._played_flat))
+        try:
+            return JacobianProducts(calls, group_of, batches)
+        except (WengertError, DiffersError):
+            return None
 
     def _pattern(self, n: int) -> tuple[Csr, np.ndarray] | None:
         """Return the pattern of all Jacobians, and colours of its columns.

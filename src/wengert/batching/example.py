@@ -6,6 +6,7 @@ there: in the program they are constants, and the same objects as in the outer t
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from typing import Any, NamedTuple
@@ -27,7 +28,7 @@ from wengert.recording.recording import Level, Recording, Traced, silent
 from wengert.recording.shadow import SHADOW, has_identity
 from wengert.recording.slots import slot_of
 from wengert.tape.entries import Slot
-from wengert.tape.ops import Call, Constant
+from wengert.tape.ops import Call, Constant, Variable, with_variables
 from wengert.tape.tape import Tape
 from wengert.values.callables import callable_name
 from wengert.values.specs import fresh, is_inexact
@@ -92,6 +93,20 @@ def trace_program(
     variables = tape.result.op.args if isinstance(tape.result.op, Call) else ()
     constants = [op for op in tape if isinstance(op, Constant)][: len(outer_slots)]
     return Program(tape, sources.made, _slots_filled(form, variables), dict(zip(constants, outer_slots, strict=True)))
+
+
+def frozen_program(program: Program) -> Program:
+    """Return a program for what it reads now: later writes into arrays do not reach it, and no outer trace does."""
+    tape, moved = Tape(program.tape.ctx), dict[Variable, Variable]()
+    for op in program.tape:
+        made = op.copy(moved.__getitem__)
+        if isinstance(made, Constant):
+            made.val = copy.copy(made.val)
+        elif isinstance(made, Call):
+            made.args, made.kwargs = with_variables((made.args, made.kwargs), copy.copy, np.ndarray)
+        moved[Variable(op)] = tape.push(made)
+    tape.result = moved[program.tape.result]
+    return Program(tape, program.sources, with_variables(program.result, moved.__getitem__), {})
 
 
 class _ProgramInputs:

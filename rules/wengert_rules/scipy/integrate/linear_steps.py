@@ -103,19 +103,23 @@ class CollocationSteps(LinearSteps):
         return (transposed @ found.reshape(*transposed.shape[:2], -1)).reshape(found.shape)
 
 
-class DenseJacobians:
-    """The Jacobians of all stages, and their products with the columns of matrices."""
+class JacobiansByCode:
+    """The Jacobians of all stages by their products: stage k is number `places[k]` of them, or zero if that is -1."""
 
-    def __init__(self, J: np.ndarray) -> None:
-        self.J = J
+    def __init__(self, products: Any, places: np.ndarray) -> None:
+        self.products, self.places = products, places
 
     def product(self, stage: int, x: np.ndarray) -> np.ndarray:
-        """Return J x."""
-        return self.J[stage] @ x
+        """Return J x for a matrix x."""
+        return self._product(self.products.pushed, stage, x)
 
     def transposed(self, stage: int, x: np.ndarray) -> np.ndarray:
-        """Return Jᵀ x."""
-        return self.J[stage].T @ x
+        """Return Jᵀ x for a matrix x."""
+        return self._product(self.products.pulled, stage, x)
+
+    def _product(self, product: Any, stage: int, x: np.ndarray) -> np.ndarray:
+        k = self.places[stage]
+        return np.zeros_like(x) if k < 0 else product(k, np.ascontiguousarray(x.T)).T
 
 
 class SparseJacobians:
@@ -142,7 +146,7 @@ class SparseJacobians:
 
 
 class LargeSteps(LinearSteps):
-    """The same equations, stage by stage, for Jacobians that are too large to multiply with each other."""
+    """The same equations, stage by stage, for Jacobians that are too large to write out or multiply with each other."""
 
     def __init__(self, A: np.ndarray, B: np.ndarray, h: np.ndarray, jacobians: Any, known: Any) -> None:
         self.A, self.B, self.h, self.jacobians, self.known = A, B, h, jacobians, known

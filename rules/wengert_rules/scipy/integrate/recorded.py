@@ -14,7 +14,7 @@ from scipy.integrate import BDF, DOP853, LSODA, RK23, RK45, OdeSolution, odeint,
 
 from wengert_rules.scipy.integrate.linear_steps import (
     CollocationSteps,
-    DenseJacobians,
+    JacobiansByCode,
     LargeSteps,
     LinearSteps,
     SparseJacobians,
@@ -22,10 +22,10 @@ from wengert_rules.scipy.integrate.linear_steps import (
 )
 from wengert_rules.scipy.integrate.steps import RADAU_A, RADAU_C
 
-SMALL = 48
-"""The largest number of equations whose Jacobians are multiplied with each other, for all steps at once."""
+SMALL = 24
+"""The most equations of an explicit method whose Jacobians are multiplied with each other, for all steps at once."""
 LARGEST = 128
-"""The largest number of equations whose Jacobians are written out, if they are not sparse."""
+"""The most equations whose Jacobians are written out with their zeros."""
 MOST = 1 << 25
 """The most numbers in all Jacobians that are written out."""
 NEAR = 1e-6
@@ -120,25 +120,31 @@ class Steps:
     def linear(self, f: Any, points: tuple[np.ndarray, np.ndarray]) -> LinearSteps | None:
         """Return the linear equations of changes, where f holds on all stages. None if too large."""
         A, B, h, n = self.tableau.A, self.tableau.B, np.diff(self.times), self.along.shape[-1]
-        stages, is_implicit = (h.size, B.size), self.tableau is RADAU
-        found = f.sparse_slopes(*points) if n > SMALL else None
-        if found is not None and not is_implicit:
-            pattern, entries = found
-            places = np.full(stages, len(entries))
-            places[self.computed] = np.arange(len(entries))
-            entries = np.concatenate([entries, np.zeros((1, entries.shape[1]))])
-            return LargeSteps(A, B, h, SparseJacobians(pattern, entries, places.ravel()), self.known)
-        if n > LARGEST or h.size * B.size * n * n > MOST:
+        is_implicit, fits = self.tableau is RADAU, h.size * B.size * n * n <= MOST
+        found = f.sparse_slopes(*points) if n > SMALL or not fits else None
+        if not is_implicit and (n > SMALL or not fits):
+            jacobians = self._large_jacobians(f, points, found)
+            if jacobians is not None:
+                return LargeSteps(A, B, h, jacobians, self.known)
+        if n > LARGEST or not fits:
             return None
-        J = np.zeros((*stages, n, n))
+        J = np.zeros((h.size, B.size, n, n))
         if found is None:
             J[self.computed] = f.slopes(*points)
         else:
             steps, of_step = (index[:, None] for index in self.computed)
             J[steps, of_step, found[0].rows, found[0].indices] = found[1]
-        if is_implicit or n <= SMALL:
-            return (CollocationSteps if is_implicit else LinearSteps)(A, B, h, J, self.known)
-        return LargeSteps(A, B, h, DenseJacobians(J.reshape(-1, n, n)), self.known)
+        return (CollocationSteps if is_implicit else LinearSteps)(A, B, h, J, self.known)
+
+    def _large_jacobians(self, f: Any, points: tuple[np.ndarray, np.ndarray], found: Any) -> Any:
+        """Return the Jacobians of all stages by the sparse ones that are `found`, or else by the code of products."""
+        places = np.full(self.along[:-1, :-1, 0].size, -1)
+        places[np.ravel_multi_index(self.computed, self.along[:-1, :-1, 0].shape)] = np.arange(len(points[0]))
+        if found is None:
+            products = f.jacobian_products(*points)
+            return None if products is None else JacobiansByCode(products, places)
+        pattern, entries = found
+        return SparseJacobians(pattern, np.concatenate([entries, np.zeros((1, entries.shape[1]))]), places)
 
     def apart(self, found: np.ndarray, linear: LinearSteps) -> np.ndarray:
         """The difference of these steps from SciPy's solution, by `found`: f on all stages, and the values at ends.
