@@ -1,5 +1,7 @@
-"""Sensitivities of a differential equation, through SciPy's solver: the hares and the lynx of Hudson's Bay."""
+"""An ODE fitted by each kind of derivative: the hares and the lynx of Hudson's Bay. `lynx_hare.py fit.svg` draws it."""
 
+import importlib.util
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -10,19 +12,18 @@ import wengert as wg
 
 data = Path(__file__).parent / "data" / "lynx_hare.csv"  # thousands of pelts a year, 1900 to 1920
 year, lynx, hares = np.loadtxt(data, delimiter=",", skiprows=1).T
-
 NAMES = ("birth of hares", "hares caught", "death of lynx", "lynx fed", "hares in 1900", "lynx in 1900")
 HOWARD = (0.55, 0.028, 0.84, 0.026, hares[0], lynx[0])  # P. Howard (2009), "Modeling Basics": where we start
 IN_STAN = (0.55, 0.028, 0.80, 0.024)  # B. Carpenter (2018), Stan case studies 5: posterior means of the rates
 
 
-def populations(p):
+def populations(p, times=year):
     """Lotka's and Volterra's equations: u' = (α - β v) u, v' = (δ u - γ) v."""
 
     def rates(_, y):
         return np.array([(p[0] - p[1] * y[1]) * y[0], (p[3] * y[0] - p[2]) * y[1]])
 
-    return solve_ivp(rates, (1900, 1920), p[4:], t_eval=year, rtol=1e-7, atol=1e-7).y
+    return solve_ivp(rates, (1900, 1920), p[4:], t_eval=times, rtol=1e-7, atol=1e-7).y
 
 
 def residuals(logarithms):
@@ -30,15 +31,29 @@ def residuals(logarithms):
     return np.ravel(np.log(populations(np.exp(logarithms)) / [hares, lynx]))
 
 
-sensitivities = wg.jacobian(residuals)  # of 42 logarithms to 6: along the steps of the solver
-fit = least_squares(residuals, np.log(HOWARD), sensitivities, xtol=1e-4)
+ways = ["2-point", sensitivities := wg.jacobian(residuals)]  # 42 logarithms by 6: along the steps of the solver
+if importlib.util.find_spec("numba"):
+    ways.append(wg.compile(sensitivities))
+fits = [least_squares(residuals, np.log(HOWARD), jac, xtol=1e-4) for jac in ways]
+assert all(np.allclose(fit.x, fits[0].x, atol=1e-4) for fit in fits)
+fit = fits[1]
 variance = 2 * fit.cost / (fit.fun.size - fit.x.size)
-relative = np.sqrt(np.diag(variance * np.linalg.inv(fit.jac.T @ fit.jac)))
-for name, logarithm, deviation in zip(NAMES, fit.x, relative, strict=True):
+covariance = variance * np.linalg.inv(fit.jac.T @ fit.jac)
+for name, logarithm, deviation in zip(NAMES, fit.x, np.sqrt(np.diag(covariance)), strict=True):
     print(f"{name:14} {np.exp(logarithm):7.4f} ± {deviation:3.0%}")
 print(f"a count errs by {np.sqrt(variance):.1%}")
-
-step = 1e-4 * np.eye(6)
-differences = np.stack([residuals(fit.x + h) - residuals(fit.x - h) for h in step], 1) / 2e-4
-assert np.allclose(fit.jac, differences, atol=1e-4)
 assert np.allclose(np.exp(fit.x[:4]), IN_STAN, rtol=0.04)
+
+if len(sys.argv) > 1:
+    import matplotlib.pyplot as plt
+
+    times = np.linspace(1900, 1920, 101)
+    curves, slopes = wg.value_and_jacobian(lambda x: np.log(populations(np.exp(x), times)))(fit.x)
+    bands = 2 * np.sqrt(np.einsum("ati,ij,atj->at", slopes, covariance, slopes))
+    figure, axes = plt.subplots(figsize=(7, 3.6), layout="constrained")
+    for k, counts in enumerate((hares, lynx)):
+        axes.plot(times, np.exp(curves[k]), f"C{k}", year, counts, f"C{k}o", markersize=4)
+        axes.fill_between(times, *np.exp(curves[k] + np.outer((-1, 1), bands[k])), alpha=0.3, color=f"C{k}")
+    axes.legend(axes.get_lines()[::2], ("hares", "lynx"))
+    axes.set(xlim=(1900, 1920), xticks=range(1900, 1921, 5), xlabel="year", ylabel="thousands of pelts")
+    figure.savefig(sys.argv[1])
