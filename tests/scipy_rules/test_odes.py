@@ -343,6 +343,36 @@ def test_the_right_hand_side_runs_once_more(method: str) -> None:
     assert traced.calls <= plain.calls + 1
 
 
+def two_levels(t, y, p):
+    """Schrödinger's equation of two levels in a field."""
+    field = p[1] * np.cos(p[2] * t)
+    return -1j * np.array([p[0] * y[0] + field * y[1], field * y[0] - p[0] * y[1]])
+
+
+@pytest.mark.parametrize("method", ["RK23", "RK45", "DOP853", "BDF"])
+def test_complex_states(method: str) -> None:
+    """Along the steps, like real ones: of parameters, times, events and complex initial values."""
+    rtol = {"RK23": 1e-7, "BDF": 1e-8}.get(method, 1e-10)
+
+    def fallen(t, y, p):
+        return np.abs(y[0]) ** 2 - 0.8
+
+    def loss(p, start, **words):
+        words = {"args": (p,), "method": method, "rtol": rtol, "atol": rtol, "events": fallen, **words}
+        found = integrate.solve_ivp(two_levels, (0.0, 3.0 + p[0]), start, dense_output=True, **words)
+        ends = np.concatenate([found.y[:, -1], found.sol(1.3), found.y_events[0][0]])
+        return np.sum(np.abs(np.cumsum(ends)) ** 2) + found.t_events[0][0]
+
+    p, start = np.array([0.5, 0.7, 1.1]), np.array([1.0 + 0.2j, 0.1 - 0.3j])
+    slope, by_start = wg.grad(loss, argnums=(0, 1))(p, start)
+    tolerance = max(1e3 * rtol, 1e-6) * np.max(np.abs(slope))
+    wanted = [(loss(p + h, start) - loss(p - h, start)) / 2e-4 for h in 1e-4 * np.eye(3)]
+    np.testing.assert_allclose(slope, wanted, rtol=0, atol=tolerance)
+    for unit in (1e-4, 1e-4j):
+        wanted = [(loss(p, start + h) - loss(p, start - h)) / 2e-4 for h in unit * np.eye(2)]
+        np.testing.assert_allclose(np.real(by_start * unit) / 1e-4, wanted, rtol=0, atol=tolerance)
+
+
 def test_branches_on_time_and_state() -> None:
     """Each branch runs on the stages that take it: a dose until t = 1, and a rate of its own above 1."""
 

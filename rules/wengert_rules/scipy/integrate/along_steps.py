@@ -31,9 +31,9 @@ def along_steps(call: dict[str, Any]) -> Any:
     method = METHODS.get(method) if isinstance(method, str) else method
     if method not in METHODS.values():
         return None
-    if y0.ndim != 1 or np.iscomplexobj(y0) or not y0.size:
+    if y0.ndim != 1 or not y0.size:
         return None
-    y0 = y0.astype(float)
+    y0 = y0.astype(complex if np.iscomplexobj(y0) else float)
     f = stages_of(call["fun"], call["args"], call["t_span"][0], y0, call["vectorized"])
     events = None if f is None else events_of(call, y0)
     if f is None or events is None:
@@ -47,17 +47,31 @@ def along_steps(call: dict[str, Any]) -> Any:
         return None
     times = step_times(call, found, steps.times)
     if method in TABLEAUX:
-        path = path_by(f, steps, y0, times)
+        path = path_by(f, steps, in_pairs(y0), times)
     else:
-        path = path_on(f, (steps, cut), y0, times, (call.get("rtol", 1e-3), call.get("atol", 1e-6)))
+        relative, absolute = call.get("rtol", 1e-3), call.get("atol", 1e-6)
+        if np.iscomplexobj(y0):
+            relative, absolute = [np.repeat(part, 2) if np.ndim(part) else part for part in (relative, absolute)]
+        path = path_on(f, (steps, cut), in_pairs(y0), times, (relative, absolute))
     if path is None:
         return None
+    path.is_complex = np.iscomplexobj(y0)
     times = event_times(found, events, path)
     return None if times is None else with_derivatives(found, call, path, times)
 
 
-def stages_of(f: Any, args: Any, start: Any, y0: Any, vectorized: bool = False) -> Any:
-    """(t, y) ↦ f(t, y, *args) for many t and y at once; None if that cannot be."""
+def in_pairs(y: Any) -> Any:
+    """A vector of complex numbers as one of their real and imaginary parts, in pairs; a real one as it is."""
+    return np.ravel(np.stack([np.real(y), np.imag(y)], axis=-1)) if np.iscomplexobj(y) else y
+
+
+def in_complex(y: Any) -> Any:
+    """Vectors of pairs as complex ones."""
+    return y[..., ::2] + 1j * y[..., 1::2]
+
+
+def stages_of(f: Any, args: Any, start: Any, y0: Any, vectorized: bool = False, is_event: bool = False) -> Any:
+    """(t, y) ↦ f(t, y, *args) for many t and y at once, complex ones in pairs; None if that cannot be."""
     try:
         args = unpacked(args)
     except TypeError:  # SciPy says what is wrong with them
@@ -69,7 +83,11 @@ def stages_of(f: Any, args: Any, start: Any, y0: Any, vectorized: bool = False) 
         of_one = lambda t, y: f(t, y, *args)  # noqa: E731
     from wengert.extend import on_examples  # with the package of tapes, which takes 20 ms
 
-    return on_examples(of_one, start, y0)
+    if not np.iscomplexobj(y0):
+        return on_examples(of_one, start, y0)
+    of_complex = lambda t, y: of_one(t, in_complex(y))  # noqa: E731
+    of_pairs = lambda t, y: in_pairs(np.asarray(of_complex(t, y), complex))  # noqa: E731
+    return on_examples(of_complex if is_event else of_pairs, start, in_pairs(y0))
 
 
 def path_by(f: Any, steps: Any, y0: Any, times: Any, tolerance: Any = 0.0) -> Path | None:
@@ -124,20 +142,21 @@ def with_derivatives(found: Any, call: dict[str, Any], path: Path, event_times: 
     """The result of SciPy's solver, with derivatives."""
     if event_times:
         found["y_events"] = [
-            with_value(y, path.between(t)) if len(t) else y for y, t in zip(found["y_events"], event_times, strict=True)
+            with_value(y, path.states(path.between(t))) if len(t) else y
+            for y, t in zip(found["y_events"], event_times, strict=True)
         ]
     if call["t_eval"] is None:
         parts = (len(path.steps.times) - 1) // (len(found["t"]) - 1)
-        times, values = path.times[::parts], path.values[::parts]
+        times, values = path.times[::parts], path.states(path.values[::parts])
         if found["status"] == 1:
             end = last_event(found["t"][-1], found["t_events"], event_times)
             times = np.concatenate([times[:-1], end])
-            values = np.concatenate([values[:-1], path.between(end)])
+            values = np.concatenate([values[:-1], path.states(path.between(end))])
         found["y"] = with_value(found["y"], np.transpose(values))
         found["t"] = with_value(found["t"], times)
     elif len(found["t"]):
         at = call["t_eval"][: len(found["t"])]
-        found["y"] = with_value(found["y"], np.transpose(path.between(at)))
+        found["y"] = with_value(found["y"], np.transpose(path.states(path.between(at))))
         found["t"] = np.asarray(at)
     if call["dense_output"]:
         found["sol"] = DenseSolution(found["sol"], path)
@@ -149,7 +168,8 @@ def events_of(call: dict[str, Any], y0: Any) -> list[Any] | None:
     events = call.get("events")
     if events is None:
         return []
-    found = [stages_of(g, call["args"], call["t_span"][0], y0) for g in ([events] if callable(events) else events)]
+    start, several = call["t_span"][0], [events] if callable(events) else events
+    found = [stages_of(g, call["args"], start, y0, is_event=True) for g in several]
     return None if any([g is None for g in found]) else found
 
 
@@ -188,6 +208,9 @@ def last_event(end: Any, native: Any, times: list[Any]) -> Any:
 class Path:
     """y(t) by the steps of a method, as a formula of what f reads, the initial values and the times."""
 
+    is_complex = False
+    """Whether the values are complex numbers in pairs."""
+
     def __init__(self, f: Any, steps: Steps, tolerance: Any) -> None:
         self.f, self.steps, self.tableau, self.tolerance = f, steps, steps.tableau, tolerance
         self.apart: Any = None
@@ -223,6 +246,10 @@ class Path:
         y = starts[:, None] + h[:, None] * (self.tableau.A @ slopes)
         return (t[self.steps.computed], y[self.steps.computed]), starts + h * (self.tableau.B @ slopes)
 
+    def states(self, values: Any) -> Any:
+        """The states that some values of these steps stand for."""
+        return in_complex(values) if self.is_complex else values
+
     def between(self, t: Any) -> Any:
         """The values at some times, a row for each."""
         t = np.asarray(t)
@@ -241,5 +268,5 @@ class DenseSolution:
         self.ts, self.t_min, self.t_max = native.ts, native.t_min, native.t_max
 
     def __call__(self, t: Any) -> Any:
-        found = self.path.between(np.atleast_1d(t))
+        found = self.path.states(self.path.between(np.atleast_1d(t)))
         return with_value(unseen(self.native, t), found[0] if np.ndim(t) == 0 else np.transpose(found))

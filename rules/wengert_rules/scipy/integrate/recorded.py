@@ -168,6 +168,11 @@ class Steps:
         return np.clip(found, 0, len(self.times) - 2)
 
 
+def as_reals(values: np.ndarray) -> np.ndarray:
+    """Complex numbers as twice as many real ones, in pairs; real numbers as they are."""
+    return np.ascontiguousarray(values).view(float) if np.iscomplexobj(values) else values
+
+
 def recorded(method: Any, **words: Any) -> tuple[Any, Steps | None]:
     """The result of `solve_ivp` by an explicit method, and its steps; None if there are none, or one is not finite."""
     kept: list[list[Any]] = []
@@ -175,15 +180,15 @@ def recorded(method: Any, **words: Any) -> tuple[Any, Steps | None]:
 
     class Recording(method):
         def _step_impl(self) -> Any:
-            before = self.t, self.y
+            before = self.t, as_reals(self.y)
             done = super()._step_impl()
             if done[0]:
-                kept.append([*before, np.array(self.K[: tableau.stages]), self.t, self.y])
+                kept.append([*before, as_reals(np.array(self.K[: tableau.stages])), self.t, as_reals(self.y)])
             return done
 
         def _dense_output_impl(self) -> Any:
             found = super()._dense_output_impl()
-            kept[-1][2] = np.array(getattr(self, "K_extended", self.K))
+            kept[-1][2] = as_reals(np.array(getattr(self, "K_extended", self.K)))
             return found
 
     solution = solve_ivp(method=Recording, **words)
@@ -311,7 +316,7 @@ def collocated(times: np.ndarray, values_at: Callable[[np.ndarray], np.ndarray],
 def interpolated(paths: list[Any], times: np.ndarray) -> np.ndarray:
     """The values of each path at a row of times: an array (steps, times, equations)."""
     if type(paths[0]) is not Nordsieck:
-        return np.array([path(t).T for path, t in zip(paths, times, strict=True)])
+        return as_reals(np.array([path(t).T for path, t in zip(paths, times, strict=True)]))
     reals, orders = np.array([path.reals for path in paths]), np.array([path.integers for path in paths])
     last, following = orders.T[:, :, None]
     h, terms = reals[:, 11:12], np.arange(TERMS)
