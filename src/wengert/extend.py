@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from wengert.api.implicit import followed
     from wengert.api.integral import Tolerance, nodes_for
     from wengert.api.jacobians import jacobian
-    from wengert.api.native_functions import kernels, native_function, not_native
+    from wengert.api.native_functions import kernel, native_function, not_native
     from wengert.api.parameters import stopped
     from wengert.api.stationary import minimum, with_value
     from wengert.hooks.solver_callbacks import as_written, is_traced, order, unseen
@@ -101,7 +101,7 @@ __all__ = [
     "iterations",
     "jacobian",
     "jvp_rule",
-    "kernels",
+    "kernel",
     "lens",
     "linear",
     "make_dict",
@@ -146,7 +146,7 @@ _HOMES = {
     "minimum": "wengert.api.stationary",
     "with_value": "wengert.api.stationary",
     "not_native": "wengert.api.native_functions",
-    "kernels": "wengert.api.native_functions",
+    "kernel": "wengert.api.native_functions",
     "as_written": "wengert.hooks.solver_callbacks",
     "is_traced": "wengert.hooks.solver_callbacks",
     "order": "wengert.hooks.solver_callbacks",

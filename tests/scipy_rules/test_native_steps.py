@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
-from native_by_python import interpret_kernels
+from native_by_python import interpret_source
 from scipy.integrate import DOP853, RK23, solve_ivp
 
 import wengert as wg
-from wengert.compiling.native import callbacks, module
+from wengert.compiling.native import callbacks
 from wengert.compiling.watched import call_hooks
+from wengert.extend import native_function
 from wengert.values.kernel_cache import has_compiler
-from wengert_rules.scipy.integrate import native_initial_values, native_steps, step_kernels
+from wengert_rules.scipy.integrate import native_initial_values, native_steps
 
 X = np.array([0.8, 0.6, 0.5, 0.9])
 TIMES = np.linspace(0.0, 1.0, 4)
@@ -30,14 +31,10 @@ GRAVITY = 0.4
 
 
 @pytest.fixture
-def in_python(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def in_python(monkeypatch: pytest.MonkeyPatch) -> None:
     """Run kernels in Python."""
-    monkeypatch.setattr(callbacks.kernel_cache, "kernels", interpret_kernels)
+    monkeypatch.setattr(callbacks, "compile_source", interpret_source)
     monkeypatch.setattr(call_hooks, "has_compiler", lambda: True)
-    monkeypatch.setattr(module, "_versions", lambda: "")
-    native_steps.kernel.cache_clear()
-    yield
-    native_steps.kernel.cache_clear()
 
 
 class Spring:
@@ -328,36 +325,34 @@ def test_without_a_compiler_it_runs_uncompiled(monkeypatch: pytest.MonkeyPatch) 
 # -- the kernels
 
 
-def orbit(x: Any, p: Any, q: Any, out: Any) -> int:
-    out[:] = x[2] * np.cos(x[0]), -p[0] * np.sin(x[1])
-    return 0
-
-
-def solution(method: Any, span: Any, y0: Any, p: Any, at: Any, tolerance: float) -> Any:
-    m = native_steps.Method.of(method)
-    limits, tolerances = np.array([np.nan, np.inf]), np.full(2, tolerance)
-    args = (span, y0, at, tolerances, tolerances, limits, m.A, m.C, m.E, m.mixture, m.turns, m.stages, m.order)
-    return step_kernels.solve(orbit, p, np.zeros(0, int), *args)
+def problem(f: Any, method: Any, y0: Any) -> Any:
+    return native_steps.Problem(native_function(f, 0.0, y0).native, native_steps.Method.of(method))
 
 
 @pytest.mark.parametrize(
     ("method", "span", "tolerance"),
     itertools.product(native_initial_values.METHODS, [(0.0, 3.0), (3.0, -1.0)], [1e-3, 1e-8]),
 )
-def test_steps_are_scipys(method: str, span: tuple[float, float], tolerance: float) -> None:
-    y0, p, at = np.array([1.0, 0.3]), np.array([2.0]), np.linspace(*span, 7)
-    failed, evaluations, rows, found, _ = solution(
-        native_initial_values.METHODS[method], np.array(span), y0, p, at, tolerance
-    )
-
+def test_steps_are_scipys(method: str, span: tuple[float, float], tolerance: float, in_python: None) -> None:
     def slope(t, y):
         return [y[1] * np.cos(t), -2.0 * np.sin(y[0])]
 
+    y0, at = np.array([1.0, 0.3]), np.linspace(*span, 7)
+    of_native = problem(slope, native_initial_values.METHODS[method], y0)
+    found = of_native.solve(*span, at, y0, tolerance, tolerance, np.nan, np.inf)
     words = {"rtol": tolerance, "atol": tolerance}
     wanted, steps = (solve_ivp(slope, span, y0, method, times, **words) for times in (at, None))
-    assert (failed, evaluations, len(rows)) == (0, wanted.nfev, len(steps.t))
-    np.testing.assert_allclose(rows[:, 0], steps.t, rtol=1e-4, atol=1e-4)  # estimated errors are mostly rounding
-    np.testing.assert_allclose(found, wanted.y.T, atol=2e-3 * tolerance)
+    assert (found.evaluations, len(found.rows)) == (wanted.nfev, len(steps.t))
+    np.testing.assert_allclose(found.rows[:, 0], steps.t, rtol=1e-4, atol=1e-4)  # estimated errors are mostly rounding
+    np.testing.assert_allclose(found.found, wanted.y.T, atol=2e-3 * tolerance)
+
+
+def test_many_steps_find_room(in_python: None) -> None:
+    y0, at = np.array([1.0, 0.3]), np.array([40.0])
+    of_native = problem(lambda t, y: [y[1], -y[0]], RK23, y0)
+    found = of_native.solve(0.0, 40.0, at, y0, 1e-3, 1e-6, np.nan, np.inf)
+    assert len(found.rows) > 2 * 64
+    assert len(found.rows) == len(solve_ivp(lambda t, y: [y[1], -y[0]], (0.0, 40.0), y0, "RK23").t)
 
 
 @pytest.mark.skipif(not has_compiler(), reason="numba is not installed")

@@ -16,7 +16,7 @@ from wengert.api.tangents import jvp_of_call
 from wengert.api.taping import trace
 from wengert.batching.axes import Shared
 from wengert.batching.example import Program, as_outer_variables
-from wengert.compiling.native.callbacks import Callback, kernels
+from wengert.compiling.native.callbacks import Callback, kernel
 from wengert.compiling.native.values import UnsupportedOp
 from wengert.compiling.tape_rewriter import TapeRewriter
 from wengert.compiling.watched.outer_reads import not_native
@@ -30,7 +30,7 @@ from wengert.tape.tape import Tape
 from wengert.values import functional
 from wengert.values.specs import fresh, is_inexact
 
-__all__ = ["NativeFunction", "TracedFunction", "kernels", "native_function", "not_native"]
+__all__ = ["NativeFunction", "TracedFunction", "kernel", "native_function", "not_native"]
 
 MOST_FUNCTIONS = 16
 """The most functions with different code that are compiled for one trace."""
@@ -78,7 +78,7 @@ class NativeFunction:
                     self._callbacks[name] = Callback(tapes, count)
             except UnsupportedOp as error:
                 raise NotNativeError(f"native code does not support {error}") from None
-            except Exception as error:  # also of numba
+            except Exception as error:
                 raise NotNativeError(f"compiling it raised {type(error).__name__}: {error!s:.200}") from error
         return self._callbacks[name]
 
@@ -157,7 +157,7 @@ def native_function(f: Callable[..., Any], *example: Any) -> TracedFunction:
     Raises:
         NotNativeError: Native code does not support f, or f changes something outside.
     See Also:
-        kernels, compiled_by, on_examples
+        kernel, compiled_by, on_examples
 
     Examples:
         >>> f = wg.extend.native_function(lambda t, y: t * y, 2.0, np.ones(3))
@@ -173,7 +173,7 @@ def native_function(f: Callable[..., Any], *example: Any) -> TracedFunction:
     made = TracedFunction(f, [_program(f, example)], shape)
     if watching is not None:
         known = watching.caches.setdefault(native_function, {})
-        known[id(made.native.value.function)] = made.native
+        known[made.native.value.source("f")] = made.native
         if len(known) > MOST_FUNCTIONS:
             raise NotNativeError(f"there are more than {MOST_FUNCTIONS} functions to compile")
     return made

@@ -6,13 +6,12 @@ does not reach the end. Then the compiled function runs uncompiled, and SciPy sa
 
 from __future__ import annotations
 
-import functools
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import integrate
 
-from wengert.extend import NotNativeError, Sealed, batching, jvp_rule, kernels, unseen, vjp_rule
+from wengert.extend import NotNativeError, Sealed, batching, jvp_rule, kernel, unseen, vjp_rule
 from wengert_rules.scipy.integrate import step_kernels
 from wengert_rules.scipy.integrate.recorded import TABLEAUX
 
@@ -23,42 +22,32 @@ DIFFERENTIABLE, OPTIONS = 4, 8
 
 
 class Method(NamedTuple):
-    """The coefficients of a method as the kernels take them: `turns` and `order` as for DOP853 or another method."""
+    """The coefficients of a method as the kernels take them, and the sizes that are constants of these."""
 
     A: np.ndarray
     C: np.ndarray
     E: np.ndarray
     mixture: np.ndarray
-    turns: bool
-    stages: int
     order: float
+    sizes: dict[str, int]
 
     @staticmethod
     def of(solver: Any) -> Method:
-        tableau, s = TABLEAUX[solver], solver.n_stages
+        tableau = TABLEAUX[solver]
         E = np.array([solver.E3, solver.E5] if solver is integrate.DOP853 else [solver.E])
         parts = tableau.A, tableau.C, E, tableau.mixture
         A, C, E, mixture = [np.ascontiguousarray(part, float) for part in parts]
-        return Method(A, C, E, mixture, solver is integrate.DOP853, s, float(solver.error_estimator_order))
-
-    @property
-    def coefficients(self) -> tuple[Any, ...]:
-        return self.A, self.C, self.mixture, self.turns, self.stages
+        sizes = {"COUNT": C.size, "STAGES": solver.n_stages, "ESTIMATES": E.shape[0], "ESTIMATED": E.shape[1]}
+        sizes |= {"MIXED": mixture.shape[0], "TURNS": solver is integrate.DOP853}
+        return Method(A.ravel(), C, E.ravel(), mixture.ravel(), float(solver.error_estimator_order), sizes)
 
 
-_F, _COEFFICIENTS = "CALLBACK, READ, PLACES", "ROWS, READ, ROWS, types.boolean, types.int64"
-SIGNATURES = {
-    "solve": f"({_F}, {', '.join(6 * ['READ'])}, ROWS, READ, ROWS, ROWS, types.boolean, types.int64, types.float64)",
-    "pull": f"({_F}, {_F}, ROWS, READ, ROWS, {_COEFFICIENTS}, types.int64)",
-    "push": f"({_F}, CALLBACK, ROWS, PLACES, ROWS, READ, ROWS, {_COEFFICIENTS})",
+KINDS = {
+    "solve": f"READ PLACES READ READ NUMBER {8 * 'READ '} NUMBER NUMBER WRITE WRITE WRITE WRITE",
+    "pull": "READ PLACES READ PLACES NUMBER READ NUMBER READ READ READ READ READ WRITE WRITE",
+    "push": "READ PLACES READ PLACES NUMBER READ NUMBER READ NUMBER READ READ READ READ WRITE WRITE",
 }
-"""The numba types of the kernels' arguments."""
-
-
-@functools.cache
-def kernel(name: str) -> Any:
-    """The compiled kernel of this name."""
-    return kernels(step_kernels, {name: SIGNATURES[name]})[name]
+"""The kinds of the kernels' parameters."""
 
 
 class Steps(NamedTuple):
@@ -83,6 +72,16 @@ class Problem(Sealed):
 
     def __init__(self, f: Any, method: Method) -> None:
         self.f, self.method, self.kept = f, method, list[Steps]()
+        self.room, self.kernels = 64, dict[str, Any]()
+
+    def kernel(self, name: str, more: int = 0, parameters: int = 0, **callbacks: Any) -> tuple[Any, np.ndarray]:
+        """Return a compiled kernel, made when first needed, and zeros to work with, `more` for each stage and one."""
+        work = max([callback.work_size for callback in callbacks.values()])
+        n, outer, sizes = self.f.size, self.f.outer_size, self.method.sizes
+        if name not in self.kernels:
+            counts = {**sizes, "N": n, "OUTER": outer, "WORK": work, "PARAMETERS": parameters}
+            self.kernels[name] = kernel(step_kernels, name, KINDS[name], callbacks, **counts)
+        return self.kernels[name], np.zeros(work + outer + (sizes["COUNT"] + 4) * (3 * n + 4 + more))
 
     def solve(self, *args: Any) -> Steps:
         """Return the solution for the arguments of `solved`, and keep it.
@@ -92,18 +91,24 @@ class Problem(Sealed):
         (start, end, at, y0, rtol, atol, first, largest), outer = args[:OPTIONS], args[OPTIONS:]
         span, limits = np.array([start, end], float), np.array([first, largest], float)
         rtol, atol = rtol + np.zeros(y0.size), atol + np.zeros(y0.size)
-        f, m = self.f.value, self.method
-        failed, evaluations, *arrays, x = kernel("solve")(
-            f.function, f.parameters(outer), f.integers, span, y0, at, rtol, atol, limits,
-            m.A, m.C, m.E, m.mixture, m.turns, m.stages, m.order,
-        )  # fmt: skip
+        at, y0 = np.ravel(at), np.ravel(y0)
+        f, m, n, failed = self.f.value, self.method, y0.size, 4
+        run, work = self.kernel("solve", f=f)
+        found, x = np.empty((at.size, n)), np.empty(1 + n)
+        while failed == 4:
+            rows = np.empty((self.room, 1 + n))
+            failed, evaluations, steps = run(
+                f.parameters(outer), f.integers, span, y0, at.size, at, rtol, atol, limits, m.A, m.C, m.E, m.mixture,
+                m.order, self.room, rows.reshape(-1), found.reshape(-1), x, work,
+            )  # fmt: skip
+            self.room *= 1 + (failed == 4)
         if failed == 1:
             raise FailedError(x[0], x[1:])
         if failed == 2:
             raise ArithmeticError("the steps become too small")
         if failed:
             raise ValueError("SciPy refuses the arguments, or warns of them")
-        made = Steps(content(args), evaluations, *arrays)
+        made = Steps(content(args), int(evaluations), rows[: int(steps) + 1].copy(), found)
         kept = [made, *self.kept]
         while len(kept) > 1 and sum([steps.rows.size for steps in kept]) > KEPT:
             del kept[-1]
@@ -117,12 +122,13 @@ class Problem(Sealed):
 
     def pull(self, y_bar: Any, *args: Any) -> Any:
         """Return the cotangents of `pulled`. Errors: FailedError."""
-        steps, f, outer = self.solution(*args), self.f, args[OPTIONS:]
+        steps, f, m, outer, at = self.solution(*args), self.f, self.method, args[OPTIONS:], args[2]
         value, pull = f.value, f.pullback
-        failed, bar = kernel("pull")(
-            value.function, value.parameters(outer), value.integers,
-            pull.function, pull.parameters(outer), pull.integers,
-            steps.rows, args[2], np.ascontiguousarray(y_bar), *self.method.coefficients, f.outer_size,
+        run, work = self.kernel("pull", f=value, pull_f=pull)
+        bar = np.zeros(2 + at.size + f.size + f.outer_size)
+        (failed,) = run(
+            value.parameters(outer), value.integers, pull.parameters(outer), pull.integers, len(steps.rows) - 1,
+            steps.rows.ravel(), at.size, np.ravel(at), np.ravel(y_bar), m.A, m.C, m.mixture, bar, work,
         )  # fmt: skip
         if failed:
             raise FailedError
@@ -130,12 +136,14 @@ class Problem(Sealed):
 
     def push(self, dots: Any, *args: Any) -> Any:
         """Return the tangents of `pushed`. Errors: FailedError."""
-        steps, f, outer = self.solution(*args), self.f, args[OPTIONS:]
-        value, push, middle = f.value, f.pushforward, dots.shape[1] - f.outer_size
+        steps, f, m, outer, at = self.solution(*args), self.f, self.method, args[OPTIONS:], args[2]
+        value, push, count, middle = f.value, f.pushforward, len(dots), dots.shape[1] - f.outer_size
         p = np.array([push.parameters([*outer, dot[middle:]]) for dot in dots])
-        failed, found = kernel("push")(
-            value.function, value.parameters(outer), value.integers, push.function, p, push.integers,
-            steps.rows, args[2], np.ascontiguousarray(dots[:, :middle]), *self.method.coefficients,
+        run, work = self.kernel("push", count * f.size, p.shape[1], f=value, push_f=push)
+        found = np.empty((count, at.size, f.size))
+        (failed,) = run(
+            value.parameters(outer), value.integers, p.ravel(), push.integers, len(steps.rows) - 1, steps.rows.ravel(),
+            at.size, np.ravel(at), count, np.ravel(dots[:, :middle]), m.A, m.C, m.mixture, found.reshape(-1), work,
         )  # fmt: skip
         if failed:
             raise FailedError

@@ -1,76 +1,57 @@
-"""Native functions that native kernels call: the code of a tape behind one signature, and the kernels themselves."""
+"""Native functions that native kernels call: the code of tapes behind one signature, and the kernels themselves."""
 
 from __future__ import annotations
 
 import ast
 import inspect
+import re
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from wengert.compiling.native.module import module_source
+from wengert.compiling.native.module import compile_source
 from wengert.compiling.native.values import Scalar
 from wengert.compiling.native.whole import NativeTape
+from wengert.errors import NotNativeError
 from wengert.tape.interface import AnyRunningTape
 from wengert.tape.ops import Call, Input, Op
-from wengert.values import kernel_cache
 
-_CALL = "types.int64(READ, READ, PLACES, WRITE)"
-_OPTIONS = "error_model='numpy', cache=True"
-_KERNEL_HEAD = f'''"""Kernels of rules."""
-
-import numpy as np
-from numba import njit, types
-
-READ = types.Array(types.float64, 1, "C", readonly=True)
-PLACES = types.Array(types.int64, 1, "C", readonly=True)
-WRITE = types.Array(types.float64, 1, "C")
-ROWS = types.Array(types.float64, 2, "C", readonly=True)
-CALLBACK = types.FunctionType({_CALL})
-
-
-'''
+_OWN_NAME = re.compile(r"\b(branch|native|part\d+)\b")
 
 
 class Callback:
-    """The native code of tapes, whose results are vectors, as `function(x, p, q, out)`; it returns whether it failed.
+    """The native code of tapes, whose results are vectors, as `f(x, p, q, out, work)`; it returns whether it failed.
 
     The tapes are the branches of a function, with the same inputs: the first runs whose guards hold. x holds the first
-    inputs, flat, and p the others and then the `constants`; q is `integers`.
+    inputs, flat, and p the others and then the `constants`; q is `integers`. `work` has room for `work_size` numbers.
     """
 
     def __init__(self, tapes: Sequence[AnyRunningTape], first: int) -> None:
         self.constants, self.integers = np.empty(0), np.empty(0, np.int64)
-        self._modules: list[kernel_cache.Kernels] = []
-        for tape in tapes:
-            self._add(NativeTape(tape, is_part=True).writer, first)
-        self.function: Any = self._modules[-1].functions["call"]
+        self.helpers, self.ufuncs, self.work_size = dict[str, None](), dict[str, np.ufunc](), 0
+        self._branches = [self._branch(NativeTape(tape, is_part=True).writer, first) for tape in tapes]
 
-    def _add(self, writer: Any, first: int) -> None:
-        """Compile a branch, and a function that runs it after the others."""
+    def _branch(self, writer: Any, first: int) -> str:
+        """Return the source of a branch, which returns whether it failed."""
         sizes, places = {"x": 0, "p": 0}, dict[Op, str]()
         for k, v in enumerate([v for v in writer.tape.inputs if not v.op.callee]):
             memory = "x" if k < first else "p"
-            begin = sizes[memory]
-            sizes[memory] = end = begin + np.size(v.op.val)
-            places[v.op] = f"{memory}[{begin}:{end}]" if np.ndim(v.op.val) else f"{memory}[{begin}]"
+            places[v.op] = f"{memory}[{sizes[memory]}{':' * bool(np.ndim(v.op.val))}]"
+            sizes[memory] += np.size(v.op.val)
         self._parameters = sizes["p"]
         result, program = writer.tape.result.op, writer.program
-        if isinstance(result, Call):
-            args = [self._argument(source, x, places) for source, x in program.parameters.values()]
-            work = [f"np.empty({program.size})"] * bool(program.size)
-            lines = [f"return native({', '.join([*args, 'out', *work])})[0]"]
-        else:
-            lines = [f"out[:] = {self._argument(result, None, places)}", "return 0"]
-        names = [module.functions["__name__"] for module in self._modules]
-        text = f"{module_source(program)}\n\nimport numpy as np\nfrom numba import cfunc\n"
-        text += "".join([f"from {name} import branch as branch{k}\n" for k, name in enumerate(names)])
-        text += _function(f"njit({_CALL}, {_OPTIONS})", "branch", lines)
-        tests = [f"if branch{k}(x, p, q, out) == 0: return 0" for k in range(len(names))]
-        text += _function(f"cfunc({_CALL}, {_OPTIONS})", "call", [*tests, "return branch(x, p, q, out)"])
-        self._modules.append(kernel_cache.kernels(text))
+        if not isinstance(result, Call):
+            source = self._argument(result, None, places).replace(":", " + i")
+            lines = [f"for i in range({np.size(result.val)}):", f"    out[i] = {source}", "return False"]
+            return _function("branch", lines)
+        self.helpers |= program.helpers
+        self.ufuncs |= program.ufuncs
+        self.work_size = max(self.work_size, program.size)
+        args = [self._argument(source, x, places) for source, x in program.parameters.values()]
+        call = f"(failed,) = native({', '.join([*args, 'out', *['work'] * bool(program.size)])})"
+        return "\n\n".join([*program.functions, program.text, _function("branch", [call, "return failed != 0"])])
 
     def _argument(self, source: Any, x: Any, places: Mapping[Op, str]) -> str:
         """Return the expression of an argument of the native code: a part of x, p or q."""
@@ -81,56 +62,83 @@ class Callback:
         if not isinstance(source, Op) and flat.dtype == np.int64:
             begin = self.integers.size
             self.integers = np.concatenate([self.integers, flat])
-            return f"q[{begin}:{self.integers.size}]"
+            return f"q[{begin}:]"
         begin = self._parameters + self.constants.size
         self.constants = np.concatenate([self.constants, flat.astype(float)])
-        return f"p[{begin}]" if isinstance(x, Scalar) else f"p[{begin}:{begin + flat.size}]"
+        return f"p[{begin}]" if isinstance(x, Scalar) else f"p[{begin}:]"
+
+    def source(self, name: str) -> str:
+        """Return the source of the function with this name, and of those that it calls."""
+        branches = [_OWN_NAME.sub(rf"\1_{name}_{k}", text) for k, text in enumerate(self._branches)]
+        lines = []
+        for k in range(len(branches)):
+            lines += [f"if not branch_{name}_{k}(x, p, q, out, work):", "    return False"]
+        return "\n\n".join([*branches, _function(name, [*lines, "return True"])])
 
     def parameters(self, values: Sequence[Any]) -> np.ndarray:
         """Return p, for the values of the other inputs."""
         return np.concatenate([*map(np.ravel, values), self.constants], dtype=float)
 
 
-def _function(decorator: str, name: str, lines: Sequence[str]) -> str:
-    body = "".join([f"    {line}\n" for line in lines])
-    return f"\n\n@{decorator}\ndef {name}(x, p, q, out):\n{body}"
+def _function(name: str, lines: Sequence[str]) -> str:
+    return "\n".join([f"def {name}(x, p, q, out, work):", *[f"    {line}" for line in lines]])
 
 
-def kernels(module: types.ModuleType, signatures: Mapping[str, str]) -> dict[str, Any]:
-    """Compile functions of a `module` with numba: those with `signatures`, and those that these call.
+def kernel(
+    module: types.ModuleType, name: str, parameters: str, callbacks: Mapping[str, Callback], **sizes: int
+) -> Callable[..., tuple[Any, ...]]:
+    """Compile a function of a `module` to machine code, with those that it calls.
 
-    The module may import NumPy and use constants of its own.
+    They are written in a part of Python: floats, integers, bools and flat memory, loops and branches; each name has one
+    type. The function returns a tuple, whose first number is an integer: 0 unless it failed.
 
     Parameters:
-        module (module): The module, whose source is read.
-        signatures (Mapping[str, str]): The numba types of each function's arguments, as source. It may use READ and
-            WRITE for vectors of floats, ROWS for matrices, PLACES for vectors of integers, and CALLBACK for the
-            `function` of the native code of a traced function.
+        module (module): The module, whose source is read. Numbers that it defines are constants of the code.
+        name (str): The name of the function.
+        parameters (str): The kinds of its parameters: NUMBER for a float, READ or WRITE for the memory of an array of
+            floats, PLACES for that of integers.
+        callbacks (Mapping[str, Callback]): The code of traced functions by the names under which the module calls
+            them, as `f(x, p, q, out, work)`.
+        **sizes (int): Other values for numbers that the module defines.
     Returns:
-        dict[str, Any]: The compiled functions by name.
+        Callable[..., tuple[Any, ...]]: The compiled function. If an argument is not as expected, it returns 1.
     Raises:
-        WengertError: Other users can write into the folder of compiled kernels.
+        NotNativeError: The function cannot be compiled.
     See Also:
         native_function, compiled_by
 
     Examples:
-        >>> wg.extend.kernels(sums, {"total": "types.float64(READ)"})["total"](np.ones(3))  # doctest: +SKIP
-        3.0
+        >>> total = wg.extend.kernel(sums, "total", "NUMBER READ", {})  # doctest: +SKIP
+        >>> total(3, np.ones(3))  # doctest: +SKIP
+        (0, 3.0)
     """
-    parts = [_KERNEL_HEAD]
-    for node in ast.parse(inspect.getsource(module)).body:
-        if isinstance(node, ast.Assign):
-            parts.append(f"{ast.unparse(node)}\n\n\n")
-        elif isinstance(node, ast.FunctionDef):
-            signature = signatures.get(node.name)
-            options = f"{signature}, {_OPTIONS}" if signature else _OPTIONS
-            parts.append(f"@njit({options})\n{_without_annotations(node)}\n\n\n")
-    found = kernel_cache.kernels("".join(parts))
-    return {"": found, **found.functions}
+    numbers = {key: value for key, value in vars(module).items() if type(value) in (int, float, bool)} | sizes
+    parts: dict[str, None] = {}
+    ufuncs: dict[str, np.ufunc] = {}
+    for callback in callbacks.values():
+        parts |= callback.helpers
+        ufuncs |= callback.ufuncs
+    functions = [node for node in ast.parse(inspect.getsource(module)).body if isinstance(node, ast.FunctionDef)]
+    texts = [ast.unparse(_WithNumbers(numbers).visit(node)) for node in functions]
+    sources = [callback.source(each) for each, callback in callbacks.items()]
+    try:
+        return compile_source("\n\n".join([*parts, *sources, *texts]), name, parameters.split(), ufuncs)
+    except Exception as error:  # of LLVM, or of the translation to its language
+        raise NotNativeError(f"compiling {name} raised {type(error).__name__}: {error!s:.200}") from error
 
 
-def _without_annotations(node: ast.FunctionDef) -> str:
-    node.returns = None
-    for arg in node.args.args:
-        arg.annotation = None
-    return ast.unparse(node)
+class _WithNumbers(ast.NodeTransformer):
+    """Replaces names of numbers by these, and leaves out annotations."""
+
+    def __init__(self, numbers: Mapping[str, Any]) -> None:
+        self.numbers = numbers
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return ast.Constant(self.numbers[node.id]) if node.id in self.numbers else node
+
+    def visit_arg(self, node: ast.arg) -> ast.arg:
+        return ast.arg(node.arg)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        node.returns = None
+        return self.generic_visit(node)

@@ -213,12 +213,14 @@ class _Function(ast.NodeVisitor):
         iteration to the next, which makes the loop slower.
         """
         memory, index = self.visit(node.value), node.slice
-        if isinstance(index, ast.BinOp) and isinstance(index.op, ast.Add) and isinstance(index.right, ast.Constant):
+        lasts = memory.parent in (self.function, self.function.entry_basic_block)
+        is_sum = isinstance(index, ast.BinOp) and isinstance(index.op, ast.Add)
+        if lasts and is_sum and isinstance(index.right, ast.Constant):  # type: ignore[attr-defined]
             key: Any = node.value.id, index.right.value  # type: ignore[attr-defined]
             if key not in self.values:
                 with self.builder.goto_entry_block():
-                    self.values[key] = self.builder.gep(memory, [INT(index.right.value)], inbounds=True)
-            memory, index = self.values[key], index.left
+                    self.values[key] = self.builder.gep(memory, [INT(key[1])], inbounds=True)
+            memory, index = self.values[key], index.left  # type: ignore[attr-defined]
         return self.builder.gep(memory, [self.visit(index)], inbounds=True)
 
     def visit_Subscript(self, node: ast.Subscript) -> Any:

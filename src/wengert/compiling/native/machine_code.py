@@ -19,22 +19,22 @@ from wengert.values import kernel_cache
 SPEED = 2  # of the levels from 0 to 3
 
 
-def to_machine_code(source: str, kinds: Sequence[str], about: str, symbols: Mapping[str, int] | None = None) -> Any:
-    """Return `native` of a source as a Python function; `symbols` are the addresses of other functions that it calls.
+def to_machine_code(source: str, name: str, kinds: Sequence[str], about: str, symbols: Mapping[str, int]) -> Any:
+    """Return a function of a source as a Python function; `symbols` are the addresses of others that it calls.
 
     `about` names the versions that the machine code depends on.
     """
-    for name, address in (symbols or {}).items():
-        llvm.add_symbol(name, address)
-    key = "\n".join([about, cpu(), features(), *kinds, source])
-    return load_code(kernel_cache.cached_bytes(key, lambda: object_code(source, kinds)))
+    for symbol, address in symbols.items():
+        llvm.add_symbol(symbol, address)
+    key = "\n".join([about, cpu(), features(), name, *kinds, source])
+    return load_code(kernel_cache.cached_bytes(key, lambda: object_code(source, name, kinds)))
 
 
-def object_code(source: str, kinds: Sequence[str]) -> bytes:
-    """Return the machine code of a source."""
+def object_code(source: str, name: str, kinds: Sequence[str]) -> bytes:
+    """Return the machine code of a function of a source."""
     machine, module = target_machine(), ir.Module("native")
     module.triple, module.data_layout = llvm.get_process_triple(), str(machine.target_data)
-    native = SourceModule(module, source).function("native", argument_types(kinds))
+    native = SourceModule(module, source).function(name, argument_types(kinds))
     add_entry(module, native, kinds)
     parsed = llvm.parse_assembly(str(module))
     options = llvm.create_pipeline_tuning_options(SPEED)

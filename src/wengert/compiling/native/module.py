@@ -1,4 +1,4 @@
-"""Write the source of a native function, and compile it; write a module of numba's that contains it."""
+"""Compile sources of native functions, with the functions that all of them may call."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import hashlib
 import importlib
 import math
 import platform
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from wengert.compiling.native.scipy_functions import c_address, c_name, declaration
+from wengert.compiling.native.scipy_functions import c_address, c_name
 from wengert.compiling.native.source import TapeProgram
 from wengert.compiling.native.values import Scalar
 from wengert.errors import NativeUnavailableError
@@ -20,31 +21,6 @@ from wengert.values.kernel_cache import has_compiler
 
 _TERMS = [f"({1 / math.factorial(k)!r} + r * {1 / math.factorial(k + 1)!r})" for k in range(0, 14, 2)]
 _ATANH = " + z * (".join([repr(2 / k) for k in range(3, 25, 2)]) + ")" * 10
-_MODULE = '''"""{about}"""
-
-from llvmlite import binding
-from numba import njit, types
-from numba.extending import get_cython_function_address, intrinsic
-
-from wengert.compiling.native.numba_calls import emitter
-
-NUMBER = types.float64
-READ = types.Array(types.float64, 1, "C", readonly=True)
-PLACES = types.Array(types.int64, 1, "C", readonly=True)
-WRITE = types.Array(types.float64, 1, "C")
-SIGNATURE = {signature}
-SOURCE = """{source}"""
-{declarations}
-
-@intrinsic
-def called(context, {names}):
-    return SIGNATURE, emitter(SOURCE)
-
-
-@njit(SIGNATURE, cache=True, no_cfunc_wrapper=True)
-def native({names}):
-    return called({names})
-'''
 PRELUDE = f"""
 def remainder(x, y):
     r = np.fmod(x, y)
@@ -110,11 +86,6 @@ def load_compiler() -> None:
     importlib.import_module("wengert.compiling.native.machine_code")
 
 
-def full_source(program: TapeProgram) -> str:
-    """Return the source of `native`, and of all functions that it calls."""
-    return "\n\n\n".join([PRELUDE, *program.helpers, *program.functions, program.text])
-
-
 def parameter_kinds(program: TapeProgram) -> list[str]:
     """Return the kinds of the parameters of `native`."""
     kinds = [_parameter_kind(source, x) for source, x in program.parameters.values()]
@@ -125,19 +96,6 @@ def _parameter_kind(source: Any, x: Any) -> str:
     if isinstance(x, Scalar):
         return "NUMBER"
     return "PLACES" if getattr(source, "dtype", None) == np.int64 else "READ"
-
-
-def module_source(program: TapeProgram) -> str:
-    """Return the source of a module in which numba compiles `native`."""
-    kinds = parameter_kinds(program)
-    numbers = ["types.int64", *["types.float64" for _, x in program.results if isinstance(x, Scalar)]]
-    return _MODULE.format(
-        about=_versions(),
-        declarations="".join(map(declaration, program.ufuncs.values())),
-        signature=f"types.Tuple(({', '.join(numbers)},))({', '.join(kinds)})",
-        names=", ".join([f"x{k}" for k in range(len(kinds))]),
-        source=full_source(program),
-    )
 
 
 @cache
@@ -153,7 +111,13 @@ def _versions() -> str:
 
 def compile_program(program: TapeProgram) -> Any:
     """Return the compiled native function, from the cache on disk if that is safe to use."""
+    source = "\n\n\n".join([*program.helpers, *program.functions, program.text])
+    return compile_source(source, "native", parameter_kinds(program), program.ufuncs)
+
+
+def compile_source(source: str, name: str, kinds: Sequence[str], ufuncs: Mapping[str, np.ufunc]) -> Any:
+    """Return a function of a source, which calls `ufuncs` of SciPy, as a Python function."""
     from wengert.compiling.native.machine_code import to_machine_code
 
-    symbols = {c_name(ufunc): c_address(ufunc) for ufunc in program.ufuncs.values()}
-    return to_machine_code(full_source(program), parameter_kinds(program), _versions(), symbols)
+    symbols = {c_name(ufunc): c_address(ufunc) for ufunc in ufuncs.values()}
+    return to_machine_code(f"{PRELUDE}\n{source}", name, kinds, _versions(), symbols)

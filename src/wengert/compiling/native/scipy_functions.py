@@ -51,9 +51,3 @@ def c_address(ufunc: np.ufunc) -> int:
     name = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName", ctypes.pythonapi))(capsule)
     pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)
     return int(pointer(("PyCapsule_GetPointer", ctypes.pythonapi))(capsule, name))
-
-
-def declaration(ufunc: np.ufunc) -> str:
-    """Return the source that declares the C function of a ufunc to LLVM."""
-    name, _ = exported(ufunc) or ("", False)
-    return f'binding.add_symbol("{c_name(ufunc)}", get_cython_function_address("{EXPORTS}", "{name}"))\n'
