@@ -6,6 +6,7 @@ import functools
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -18,8 +19,15 @@ from wengert.compiling.loops.while_loops import is_head
 from wengert.compiling.native.module import load_compiler, require_compiler
 from wengert.compiling.watched.around import fp_errors_key
 from wengert.compiling.watched.effects import Learned
+from wengert.compiling.watched.loop_heads import Heads
 from wengert.compiling.watched.symbolic_ints import SymbolicIntError
-from wengert.compiling.watched.tracing import FUNCTION_ERRORS, WatchedTrace, trace_watched, trace_with_counters
+from wengert.compiling.watched.tracing import (
+    FUNCTION_ERRORS,
+    WatchedTrace,
+    trace_watched,
+    trace_with_counters,
+    trace_with_restarts,
+)
 from wengert.compiling.watched.watchable import Wrapper
 from wengert.errors import (
     NotCompiledError,
@@ -142,9 +150,7 @@ class CompiledFunction(Remade, Wrapper):
         others, knew = self._entries_of_other_branches(key, given), len(self._learned)
         try:
             earlier = others[0].history[-1].heads if others else None
-            found = trace_watched(
-                self.wrapped, args, kwargs, earlier=earlier, learned=self._learned, may_be_native=self._may_be_native
-            )
+            found = trace_with_restarts(self.wrapped, args, kwargs, earlier, self._learned, self._may_be_native)
         except FUNCTION_ERRORS:
             raise
         except WengertError as error:
@@ -165,10 +171,9 @@ class CompiledFunction(Remade, Wrapper):
             else:
                 self._give_up(str(found.reads.obstacle))
             return found.value
-        parameters = [f"a{k}" for k in range(len(given))]
         try:
-            entry = None if found.effects else self._trace_with_counters(found, parameters, args, kwargs)
-            entry = entry or CompiledTrace(found, parameters, self.exact, self.native).compile()
+            found, entry = self._with_free_loops(found, args, kwargs, earlier)
+            entry = entry or CompiledTrace(found, _parameters(given), self.exact, self.native).compile()
         except self.generation_errors as error:
             self._give_up(f"generating its code raised {error!r}, a bug in wengert. Please report it")
             return found.value
@@ -208,18 +213,31 @@ class CompiledFunction(Remade, Wrapper):
             changed = f"it changes values that it reads from outside the function; the guard that failed: {failing}"
             self._give_up(changed if failing else "its generated code returned other numbers than its trace")
 
-    def _trace_with_counters(
-        self, found: WatchedTrace, parameters: list[str], args: Any, kwargs: Any
-    ) -> CompiledTrace | None:
-        """Make an entry with symbolic loop counters, if that frees a loop from its traced number of iterations."""
+    def _with_free_loops(
+        self, found: WatchedTrace, args: Any, kwargs: Any, earlier: Heads | None
+    ) -> tuple[WatchedTrace, CompiledTrace | None]:
+        """Make an entry with symbolic loop counters, if that frees a loop from its traced number of iterations.
+
+        Return it with the trace; if the trace has counters, and they free none, with another one without them.
+        """
+        given, settings = (*args, *kwargs.values()), (self._learned, self._may_be_native)
+        again, may_repeat = found if found.is_lifted else None, not (found.effects or found.reads.draws)
+        if may_repeat:
+            again = trace_with_counters(self.wrapped, args, kwargs, found, *settings) or again
+        entry = again and self._freeing_loops(again, found, given)
+        if found.is_lifted and entry is None and may_repeat:
+            with warnings.catch_warnings(record=True):  # the first run issued them
+                plain = trace_watched(self.wrapped, args, kwargs, None, earlier, *settings)
+            SESSION.tidy()
+            found = found if plain.tape is None else plain._replace(value=found.value)
+        return found, entry
+
+    def _freeing_loops(self, found: WatchedTrace, like: WatchedTrace, given: tuple[Any, ...]) -> CompiledTrace | None:
+        """Make an entry that reproduces another trace; return None if this does not free a loop."""
         try:
-            again = trace_with_counters(self.wrapped, args, kwargs, found, self._learned, self._may_be_native)
-            given = (*args, *kwargs.values())
-            if again is None:
-                return None
-            entry = CompiledTrace(again, parameters, self.exact, self.native, frees_loops=True)
+            entry = CompiledTrace(found, _parameters(given), self.exact, self.native, frees_loops=True)
             holds = not entry.failing_guard(given)
-            return entry if holds and _reproduces_trace(entry.compile(), found, given) else None
+            return entry if holds and _reproduces_trace(entry.compile(), like, given) else None
         except NoFreeLoopError:
             return None
         except self.generation_errors as error:
@@ -301,6 +319,10 @@ def _reproduces_trace(entry: CompiledTrace, found: WatchedTrace, given: tuple[An
     if agree_numerically(made, found.value):
         return True
     return entry.takes_derivative and has_nan(made) and not has_nan(found.value)
+
+
+def _parameters(given: Sequence[Any]) -> list[str]:
+    return [f"a{k}" for k in range(len(given))]
 
 
 def _with_entry(entries: Sequence[CompiledTrace], entry: CompiledTrace) -> list[CompiledTrace]:

@@ -20,6 +20,7 @@ from wengert.compiling.watched.watchable import (
     slot_names,
     slot_value,
 )
+from wengert.errors import WengertError
 from wengert.values.frames import set_local
 from wengert.values.functional import WHOLE
 
@@ -44,6 +45,19 @@ class Place(NamedTuple):
 
 Lifts = dict[LoopKey, dict[Place, type]]
 """For each loop, the places of constants that the tape must compute to free it, and of which type they become."""
+
+
+class RestartError(WengertError):
+    """A trace begins again, since a loop needs these lifts."""
+
+    def __init__(self, lifts: Lifts) -> None:
+        super().__init__("a loop needs symbolic counters")
+        self.lifts = lifts
+
+
+def with_lifts(lifts: Lifts, more: Lifts) -> Lifts:
+    """Return lifts with more of them."""
+    return {loop: lifts.get(loop, {}) | more.get(loop, {}) for loop in {**lifts, **more}}
 
 
 def constants_that_differ(a: Mapping[VariableName, Any], b: Mapping[VariableName, Any]) -> dict[Place, type]:

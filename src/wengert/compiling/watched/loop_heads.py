@@ -20,10 +20,12 @@ from wengert.compiling.watched.lifting import (
     Lifts,
     LoopKey,
     Place,
+    RestartError,
     VariableName,
     constants_that_differ,
     part_at,
     set_part,
+    with_lifts,
 )
 from wengert.compiling.watched.loop_states import MOST_PARTS, IncomparableError, StateWalk, frames_of
 from wengert.compiling.watched.marks import Head, Join, LoopRun, LoopState, Mark
@@ -31,6 +33,7 @@ from wengert.compiling.watched.symbolic_ints import (
     SYMBOLIC_ITERATORS,
     lift_constant,
     may_be_symbolic,
+    refuse_counter,
     symbolic_iterator,
 )
 from wengert.hooks.code_swap import HOOKS
@@ -45,6 +48,8 @@ from wengert.values.sites import Site
 
 MOST_IRREGULAR = 10
 """After how many iterations that all differ no joins are looked for in a loop."""
+FEW_LEFT, MOST_EARLY = 8, 3
+"""A trace begins again for a loop with more iterations left than this, and after at most so many."""
 MOST_FORMS = 20
 """The largest number of earlier states of a loop with which one is compared."""
 
@@ -73,12 +78,15 @@ class Heads:
         self.constants: dict[Any, Any] = {}  # lifted numbers, by the variable and the constant
         self.counters: list[Any] = []  # kept alive here: the shadow table keeps only ids
         self.liftable: dict[LoopRun, tuple[LoopKey, dict[Place, type]]] = {}  # only constants change in these
+        self.restarts: Any = None  # whether the trace may begin again, with more lifts
         self.refusal = ""  # where a lifted number is used otherwise than in arithmetic
 
     def enter_loop(self, frame: types.FrameType, head: LoopHead, iterator: list[Any]) -> Any:
         """Enter a loop; return the iterator that a `for` uses, None for other loops."""
         loop = LoopRun(len(self.reads.recording.entries), _key_of_loop(frame, head))
         self.loops[id(frame), head.number] = loop, None
+        if iterator and type(iterator[0]) is types.GeneratorType and not may_be_symbolic(iterator[0]):
+            self.restarts = None  # if its function ends early, so does the generator
         if loop.key in self.lifts:
             self.lifted_loops.append(loop)
             if iterator and not _only_counts(head, iterator):
@@ -95,6 +103,7 @@ class Heads:
         if head.is_for and not _only_counts(head, iterator) and type(iterator[0]) not in SYMBOLIC_ITERATORS:
             if may_be_symbolic(iterator[0]):
                 self.liftable[loop] = loop.key, {}
+                self.restart_if_needed(frame, loop, iterator)
             return
         try:
             self.lift(frame, self.lifts.get(loop.key, {}))
@@ -114,6 +123,8 @@ class Heads:
                 self.liftable.pop(loop, None)  # lifting does not remove this difference
         self.loops[key] = loop, state
         left = operator.length_hint(iterator[0]) if iterator else None
+        if loop in self.liftable:
+            self.restart_if_needed(frame, loop, iterator)
         number = getattr(iterator[0], "number", None) if iterator and type(iterator[0]) in SYMBOLIC_ITERATORS else None
         slots = state.slots if number is None else (*state.slots, slot_of(self.reads.recording, number))
         primitive = Primitive(Head(loop, difference, left, self, state, number is not None), None, "guard")
@@ -172,6 +183,8 @@ class Heads:
             if slot_of(self.reads.recording, value) is not None:
                 continue
             if kind in LIFTABLE and type(value) in LIFTABLE:
+                if self.restarts is not None and type(value) is not kind:
+                    refuse_counter("a number has another type in the first iteration")  # its type is that of the result
                 key = place, constant_key(value)
                 if key not in self.constants:
                     self.constants[key] = lift_constant(self.reads.recording, kind(value))
@@ -194,6 +207,29 @@ class Heads:
         found: frozenset[str] = names[bisect(offsets, frame.f_lasti) - 1]  # f_lasti may be within the call
         return found
 
+    def restart_if_needed(self, frame: types.FrameType, loop: LoopRun, iterator: list[Any]) -> None:
+        """End the trace if it should begin again, with more lifts; nothing outside may show that it had begun.
+
+        Errors: RestartError.
+        """
+        loop.iterations += 1
+        is_long = not iterator or operator.length_hint(iterator[0], FEW_LEFT + 1) > FEW_LEFT
+        if self.restarts is None or not self.restarts.are_possible or loop.iterations > MOST_EARLY or not is_long:
+            return
+        lifts = with_lifts(self.lifts, self.needed_lifts())
+        if lifts != self.lifts and not self._would_show(frame):
+            raise self.reads.recording.refuse(RestartError(lifts))
+
+    def _would_show(self, frame: types.FrameType) -> bool:
+        """Whether code outside may see that the trace had begun, or code in these frames that it ends."""
+        reads, effects = self.reads, self.reads.effects
+        if effects or effects.filters_warnings or effects.arrays.before or reads.draws or reads.obstacle:
+            return True
+        try:
+            return any([_sees_end(f) for f in frames_of(frame)])
+        except IncomparableError:
+            return True
+
     @property
     def frees_loops(self) -> bool:
         """Whether a loop for which variables were lifted now runs any number of iterations."""
@@ -211,6 +247,12 @@ class Heads:
 
 def _has_test(entries: Iterable[Any]) -> bool:
     return any([entry and entry[0].kind == "guard" and not isinstance(entry[0].fn, Mark) for entry in entries])
+
+
+def _sees_end(frame: types.FrameType) -> bool:
+    """Whether code of a frame, or of a generator in it, may run when an exception ends it."""
+    held = [x.gi_code for x in frame.f_locals.values() if type(x) is types.GeneratorType]
+    return any([(original(code) or code).co_exceptiontable for code in (frame.f_code, *held)])
 
 
 def _only_counts(head: LoopHead, iterator: list[Any]) -> bool:

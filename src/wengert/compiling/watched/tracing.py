@@ -11,11 +11,12 @@ from wengert.compiling.loops.deferred_reverse import defer_reverse
 from wengert.compiling.watched.call_hooks import resolve_without_site
 from wengert.compiling.watched.effects import Learned, without_counters
 from wengert.compiling.watched.hooks import WATCHING_HOOKS
-from wengert.compiling.watched.lifting import Lifts
+from wengert.compiling.watched.lifting import Lifts, RestartError, with_lifts
 from wengert.compiling.watched.loop_heads import Heads
 from wengert.compiling.watched.outer_reads import Reads
 from wengert.compiling.watched.results import effect_lines, result_expression
 from wengert.compiling.watched.symbolic_int_hooks import COUNTING_HOOKS, check_counters
+from wengert.compiling.watched.symbolic_ints import SymbolicIntError
 from wengert.errors import (
     ArgumentError,
     IntegerInputError,
@@ -59,6 +60,11 @@ class WatchedTrace(NamedTuple):
         """Whether the call changes something outside, or computes with an integer that earlier calls changed."""
         return bool(self.effects or self.reads.counters)
 
+    @property
+    def is_lifted(self) -> bool:
+        """Whether the tape computes loop counters, to free loops."""
+        return bool(self.reads.heads.lifts)
+
 
 def trace_watched(
     g: Callable[..., Any],
@@ -68,11 +74,14 @@ def trace_watched(
     earlier: Heads | None = None,
     learned: Learned | None = None,
     may_be_native: bool = True,
+    restarts: Restarts | None = None,
 ) -> WatchedTrace:
     """Call `g`, record what it computes, and watch what it reads from outside.
 
     The tape computes the constant variables that `lifts` names. It compares the states of its loops with those of an
     `earlier` trace, and reads what `learned` names as an earlier trace has shown.
+
+    Errors: RestartError if with `restarts` the trace should begin again, with more lifts.
     """
     learned = Learned() if learned is None else learned
     knew = len(learned)
@@ -82,7 +91,7 @@ def trace_watched(
         reads.effects.learned, reads.may_be_native = learned, may_be_native
         for rng in shared_generators():
             reads.effects.watch_generator(rng)
-        reads.heads.lifts = lifts or {}
+        reads.heads.lifts, reads.heads.restarts = lifts or {}, restarts
         if earlier is not None:
             reads.heads.follow(earlier)
         recording.enter, recording.reverse = resolve_without_site, defer_reverse
@@ -136,6 +145,51 @@ def _first_line(f: Any) -> Site | None:
     return STATE.site if type(code) is not types.CodeType else Site(code.co_filename, code.co_firstlineno, code.co_name)
 
 
+class Restarts:
+    """Whether a trace may begin again: not if it has shown a warning. In this context warnings are noted."""
+
+    are_possible = True
+
+    def __enter__(self) -> Restarts:
+        self._shown_by = warnings.showwarning
+        warnings.showwarning = self._show
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if warnings.showwarning == self._show:
+            warnings.showwarning = self._shown_by
+
+    def _show(self, *args: Any, **kwargs: Any) -> None:
+        self.are_possible = False
+        self._shown_by(*args, **kwargs)
+
+
+def trace_with_restarts(
+    g: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    earlier: Heads | None,
+    learned: Learned,
+    may_be_native: bool,
+) -> WatchedTrace:
+    """Trace a call; begin again, with loop counters computed by the tape, as soon as a loop needs that."""
+    lifts: Lifts = {} if earlier is None else earlier.lifts
+    restarts, refusal = Restarts(), ""
+    while True:
+        try:
+            with restarts:
+                found = trace_watched(g, args, kwargs, lifts, earlier, learned, may_be_native, restarts)
+            found.reads.heads.refusal = refusal
+            return found
+        except RestartError as error:
+            lifts = error.lifts
+        except SymbolicIntError as error:
+            if not lifts:
+                raise
+            lifts, restarts.are_possible, refusal = {}, False, f" ({str(error).splitlines()[0]})"
+        SESSION.tidy()
+
+
 def trace_with_counters(
     g: Callable[..., Any],
     args: tuple[Any, ...],
@@ -144,11 +198,12 @@ def trace_with_counters(
     learned: Learned,
     may_be_native: bool,
 ) -> WatchedTrace | None:
-    """Trace the same call again, with loop counters computed by the tape; None if no loop needs that or it fails."""
-    heads, lifts, again = found.reads.heads, dict[Any, Any](), None
+    """Trace a call again, with more loop counters computed by the tape; None if no loop needs them or it fails."""
+    heads, again = found.reads.heads, None
+    lifts = heads.lifts
     more = {} if found.tape is None or found.reads.draws else heads.needed_lifts()
-    while any([loop not in lifts or not names.items() <= lifts[loop].items() for loop, names in more.items()]):
-        lifts = {loop: lifts.get(loop, {}) | more.get(loop, {}) for loop in {**lifts, **more}}
+    while with_lifts(lifts, more) != lifts:
+        lifts = with_lifts(lifts, more)
         try:
             with warnings.catch_warnings(record=True):  # the first run issued them
                 made = trace_watched(g, args, kwargs, lifts, heads, learned, may_be_native)

@@ -1,0 +1,205 @@
+"""Traces that begin again once a loop is found to need symbolic counters: nothing shows that they began twice."""
+
+from __future__ import annotations
+
+import io
+import random
+import warnings
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert.compiling.watched import tracing
+
+X = np.linspace(-1.0, 1.0, 40)
+LOG = []
+COUNTS = {"calls": 0}
+ARRAY = np.ones(1)
+
+
+def recursion(x):
+    s = np.zeros(len(x))
+    for t in range(1, len(x)):
+        s[t] = x[t - 1] + 0.5 * s[t - 1]
+        if x[t - 1] < 0:
+            s[t] += 0.1 * x[t] ** 2
+    return np.sum(s)
+
+
+def with_handler(x):
+    try:
+        return recursion(x)
+    except Exception:
+        LOG.append("handled")
+        return np.sum(x)
+
+
+def with_finally(x):
+    try:
+        return recursion(x)
+    finally:
+        LOG.append("left")
+
+
+def with_print(x):
+    print("begun")
+    return recursion(x)
+
+
+def with_counts(x):
+    COUNTS["calls"] += 1
+    return recursion(x) * COUNTS["calls"]
+
+
+def with_append(x):
+    LOG.append("begun")
+    return recursion(x)
+
+
+def with_draws(x):
+    return recursion(x) * random.random()
+
+
+def with_numpys_warning(x):
+    first = np.maximum(np.log(np.zeros(1)), 0.0)[0]
+    return recursion(x) + first
+
+
+def with_numpys_warning_in_the_loop(x):
+    s = 0.0
+    for t in range(1, len(x)):
+        s = s + x[t] * (1.0 if x[t - 1] < 0 else 2.0) + np.maximum(np.log(np.zeros(1)), 0.0)[0]
+    return s
+
+
+def with_warn(x):
+    warnings.warn("begun", UserWarning, stacklevel=1)
+    return recursion(x)
+
+
+def with_nested_gradient(x):
+    return recursion(x) + np.sum(wg.grad(recursion)(x) ** 2)
+
+
+def in_a_generator(x):
+    def terms():
+        for t in range(1, len(x)):
+            yield x[t] * (1.0 if x[t - 1] < 0 else 2.0)
+
+    return sum(terms())
+
+
+def with_a_changed_array(x):
+    ARRAY[0] += 1.0
+    return recursion(x) * ARRAY[0]
+
+
+def with_a_context(x):
+    with np.errstate(over="ignore"):
+        return recursion(x)
+
+
+def that_fails_late(x):
+    s = 0.0
+    for t in range(1, len(x)):
+        s = s + x[t] * (1.0 if x[t - 1] < 0 else 2.0)
+        LOG.append(t)
+        if t == 30:
+            COUNTS[f"{t}"] = t
+    return s
+
+
+def noted(x):
+    try:
+        yield from x
+    finally:
+        LOG.append("ended")
+
+
+def over_a_generator(x):
+    return sum([recursion(x) * v for v in noted([1.0, 2.0])])
+
+
+def beside_a_generator(x):
+    values = noted([1.0, 2.0])
+    return next(values) * recursion(x)
+
+
+class Resource:
+    def __enter__(self):
+        LOG.append("opened")
+
+    def __exit__(self, *error):
+        LOG.append(error[0] is None)
+
+
+def with_a_resource(x):
+    with Resource():
+        return recursion(x)
+
+
+def that_raises(x):
+    if len(x) > 3:
+        recursion(x)
+        raise KeyError("late")
+    return x[0]
+
+
+PROGRAMS = [
+    recursion, with_handler, with_finally, with_print, with_counts, with_append, with_draws, with_numpys_warning,
+    with_numpys_warning_in_the_loop, with_warn, with_nested_gradient, in_a_generator, with_a_changed_array,
+    with_a_context, that_fails_late, over_a_generator, beside_a_generator, with_a_resource,
+]  # fmt: skip
+
+
+def observed(f, *args):
+    """Return a result, and what the call does outside."""
+    LOG.clear()
+    with warnings.catch_warnings(record=True) as caught, pytest.MonkeyPatch.context() as patch:
+        warnings.simplefilter("always")
+        patch.setattr("sys.stdout", out := io.StringIO())
+        value, (gradient,) = f(*args)
+    said = [str(each.message) for each in caught if not issubclass(each.category, wg.NotCompiledWarning)]
+    said = [text for text in said if "does not depend" not in text]
+    return value, gradient, [*LOG], out.getvalue(), {**COUNTS}, ARRAY[0], random.random(), said
+
+
+@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+def test_calls_are_as_without_compiling(f):
+    gradient = wg.value_and_grad(f, argnums=(0,))
+    results = []
+    for g in (gradient, wg.compile(gradient, native=False)):
+        random.seed(0)
+        COUNTS.clear()
+        COUNTS["calls"], ARRAY[0] = 0, 1.0
+        results.append([observed(g, x) for x in (X, -X, X)])
+    for k, (wanted, found) in enumerate(zip(*results, strict=True)):
+        assert found[0] == pytest.approx(wanted[0], rel=1e-12)
+        np.testing.assert_allclose(found[1], wanted[1], rtol=1e-12, atol=1e-12)
+        assert found[2:-1] == wanted[2:-1]
+        assert k or found[-1] == wanted[-1]  # later calls do not repeat the warnings of NumPy
+
+
+def test_an_exception_of_the_function_is_raised_once():
+    compiled = wg.compile(wg.grad(that_raises), native=False)
+    for _ in range(2):
+        with pytest.raises(KeyError, match="late"):
+            compiled(X)
+
+
+def test_only_one_trace_comes_to_its_end(monkeypatch):
+    ends, begin = [], tracing.trace_watched
+
+    def noted(*args, **kwargs):
+        ends.append("begun")
+        found = begin(*args, **kwargs)
+        ends[-1] = "ended"
+        return found
+
+    monkeypatch.setattr(tracing, "trace_watched", noted)
+    compiled = wg.compile(wg.grad(recursion), native=False)
+    compiled(X)
+    assert ends[-1] == "ended"
+    assert {*ends[:-1]} == {"begun"}
+    assert compiled.explain().startswith("test_restarts.recursion: 1 trace")
