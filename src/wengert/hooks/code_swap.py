@@ -31,7 +31,7 @@ from wengert.rulebook.registry import rules
 from wengert.values.codes import code_of, note_original, original
 from wengert.values.data_classes import READS
 from wengert.values.frames import ENGINE
-from wengert.values.names import home_of, is_heap_type
+from wengert.values.names import LIBRARIES, home_of, is_heap_type
 from wengert.values.sites import Site
 from wengert.values.transformed import Transformed
 
@@ -243,7 +243,8 @@ def prepare(t: type) -> bool:
 def prepare_module(module: types.ModuleType) -> None:
     """Swap the code of the function by which a module computes the attributes that it does not have."""
     f = vars(module).get("__getattr__")
-    if STATE.recording is not None and type(f) is types.FunctionType:
+    is_of_user = type(f) is types.FunctionType and home_of(f).partition(".")[0] not in LIBRARIES
+    if STATE.recording is not None and is_of_user:
         _swap_in_functions(f, False)
 
 
