@@ -517,6 +517,7 @@ _WITH_SIDE_EFFECTS = {
 """Names of functions and methods of these libraries with side effects or hidden inputs."""
 
 _ALLOWED_IN_LIBRARIES = {
+    "exec",
     "hash",
     "id",
     "shares_memory",
