@@ -150,6 +150,11 @@ CASES: dict[str, tuple[str, ...]] = {
     "half_up(scale * 3)": ("scale = 2.5", "decimal.getcontext().traps[decimal.Inexact] = True"),
     "hashlib.md5(f'{scale} {k}'.encode()).hexdigest().count('a')": ("scale = 2.5", "k = 7.0"),
     "tools.a()": ("scale = 4.0", "Tools.a = lambda self: 9.0", "Tools.b.__defaults__ = (2.0,)"),
+    "h.__defaults__[0] * h.__code__.co_argcount": (
+        "h.__defaults__ = (3.0,)", "h.__code__ = (lambda z: z).__code__", "h = lambda x, y=5.0: x",
+    ),
+    "float(h.__kwdefaults__ is None)": ("h.__kwdefaults__ = {}", "h.__kwdefaults__ = None"),
+    "len(a.m.__code__.co_varnames)": ("A.m.__code__ = (lambda self, z=1: z).__code__", "A.m = lambda self, y, z: z"),
     "named(np)": ("scale = 4.0", "named.cache_clear()"),
     "of_cache(2)": ("scale = 2.0", "of_cache.cache_clear()", "scale = 3.0", "of_cache = lambda n: 5.0"),
 }  # fmt: skip

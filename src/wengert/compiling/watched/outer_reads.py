@@ -201,6 +201,11 @@ class Reads(Inputs):
             self.add_guard(f"not {accessor}.__dict__")
         elif name == "__code__":
             self.guard_is(f"{accessor}.__code__", code_of(f))
+        elif name in ("__defaults__", "__kwdefaults__") and value is None:
+            self.add_guard(f"{accessor}.{name} is None")
+        elif name in ("__defaults__", "__kwdefaults__"):
+            self.entered(f, code_of(f))
+            return getattr(f, name)
         elif name == "__annotations__":
             return self.read(value, f"{accessor}.{name}")
         elif name in ("__annotate__", "__type_params__"):

@@ -177,7 +177,7 @@ def _read_attribute(obj: Any, name: str, value: Any, site: Site | None) -> Any:
         reads.read_all_attributes(obj)
         return value
     is_guarded = issubclass(t, type) and name in ("__mro__", "__bases__", "__base__")
-    is_guarded |= issubclass(t, (types.FunctionType, types.MethodType)) and name == "__annotations__"
+    is_guarded |= issubclass(t, (types.FunctionType, types.MethodType)) and name in _OF_DECLARATIONS
     if name in _INTROSPECTION and not is_guarded and not is_own_or_library_code(_asking_frame(2)):
         reads.give_up(f"it reads .{name}, which bypasses the guards")
         return value
@@ -324,6 +324,9 @@ _INTROSPECTION = {
     "__bases__", "__base__", "__loader__", "__spec__", "gi_yieldfrom", "__context__", "__cause__", "__traceback__",
 }  # fmt: skip
 """Attributes that bypass the guards."""
+
+_OF_DECLARATIONS = {"__annotations__", "__code__", "__defaults__", "__kwdefaults__"}
+"""Those of functions that guards hold."""
 
 ATTRIBUTE_BUILTINS: dict[Any, Callable[..., Any]] = {
     getattr: _watched_getattr(getattr),
