@@ -102,7 +102,7 @@ REFUSED = [
     ("np.sum(x) * rng.choice(['a', 'b']).count('a')", "not numbers"),
     ("np.sum(x) * np.random.default_rng().normal()", "without a seed"),
     ("np.sum(x) + float(rng.shuffle([1, 2]) is None)", "shuffles a list"),
-    ("np.sum(x) + float(np.random.seed(0) is None)", "draws random numbers"),
+    ("np.sum(x) + float(np.random.seed([0, 1]) is None)", "seeds a generator with other than an integer"),
     ("np.sum(x) * rng.bit_generator.random_raw()", "reads .bit_generator"),
     ("np.sum(x) * rng.gamma(x[0] ** 2 + 1)", "parameters that it computes"),
     ("np.sum(x) * rng.weibull(np.exp(x))[0]", "parameters that it computes"),

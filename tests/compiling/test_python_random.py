@@ -166,7 +166,7 @@ def cached_normal(x: Any) -> Any:
 
 
 def seeds(x: Any) -> Any:
-    random.seed(4)
+    random.seed("four")
     return x * random.random()
 
 

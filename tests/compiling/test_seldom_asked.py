@@ -71,6 +71,12 @@ class Tools(dict):
   def a(self): return scale
   def b(self, z, given=iter([1.0])): return z * sum(given)
 tools = Tools()
+@np.vectorize
+def vec(v): return v * k if v > 0 else 0.0
+@functools.singledispatch
+def size(thing): return 1.0
+@size.register
+def _(thing: A): return thing.k * scale
 words, flags = {f"k{n}": "abc" for n in range(6000)}, [True, None, "a"]
 lazy = types.ModuleType("lazy")
 exec('''
@@ -155,6 +161,12 @@ CASES: dict[str, tuple[str, ...]] = {
     ),
     "float(h.__kwdefaults__ is None)": ("h.__kwdefaults__ = {}", "h.__kwdefaults__ = None"),
     "len(a.m.__code__.co_varnames)": ("A.m.__code__ = (lambda self, z=1: z).__code__", "A.m = lambda self, y, z: z"),
+    "vec([scale, 2.0]).sum()": (
+        "k = 3.0", "vec.pyfunc = lambda v: v", "vec.otypes = 'i'", "vec = np.vectorize(lambda v: -v)",
+    ),
+    "size(b) + size(k)": (
+        "A.k = 3.0", "size.register(B, lambda thing: 7.0)", "size.register(float, lambda thing: 5.0)",
+    ),
     "named(np)": ("scale = 4.0", "named.cache_clear()"),
     "of_cache(2)": ("scale = 2.0", "of_cache.cache_clear()", "scale = 3.0", "of_cache = lambda n: 5.0"),
 }  # fmt: skip

@@ -28,7 +28,14 @@ from wengert.compiling.watched.answers import (
 )
 from wengert.compiling.watched.cached_calls import watched_cached
 from wengert.compiling.watched.declarations import SIGNATURES, watched_signature, watched_static_attribute
-from wengert.compiling.watched.drawing import GENERATOR_MAKERS, is_draw, watched_draw, watched_generator_maker
+from wengert.compiling.watched.drawing import (
+    GENERATOR_MAKERS,
+    is_draw,
+    is_seeding,
+    watched_draw,
+    watched_generator_maker,
+    watched_seeding,
+)
 from wengert.compiling.watched.effect_calls import WatchedFilters, is_effect, watched_effect
 from wengert.compiling.watched.outer_reads import Reads, is_abc_method, reads_at, reads_here
 from wengert.compiling.watched.read_hooks import (
@@ -154,8 +161,12 @@ def _replacement_by_kind(f: Any, reads: Reads) -> Any:
         return _watched_compiled(f, reads)
     if is_draw(f):
         return watched_draw(f, reads)
+    if is_seeding(f):
+        return watched_seeding(f, reads)
     if t is types.MethodWrapperType and f == object.__getattribute__.__get__(f.__self__):
         return functools.partial(watched_plain_getattr, f.__self__)
+    if t is types.FunctionType and f.__code__ is _DISPATCH:
+        return _watched_dispatch(f, reads)
     if t is types.FunctionType and (form := rules.compiled_form_of(f)) is not None and not _is_inside_library():
         return _by_compiled_form(f, form, reads)
     return None
@@ -188,6 +199,20 @@ def _watched_reference(reads: Reads) -> Callable[..., Any]:
         return resolve(weakref.ref, STATE.site)(thing, *callback)
 
     return call
+
+
+def _watched_dispatch(f: types.FunctionType, reads: Reads) -> Callable[[type], Any]:
+    """Return the replacement of the `dispatch` of a `functools.singledispatch`: a guard asks again."""
+
+    def call(cls: type) -> Any:
+        found = f(cls)
+        reads.guard_is(f"{reads.pin(f)}({reads.pin(cls)})", found)
+        return found
+
+    return call
+
+
+_DISPATCH = functools.singledispatch(functools.wraps).dispatch.__code__
 
 
 def _watched_compiled(f: Any, reads: Reads) -> Callable[..., Any]:

@@ -56,6 +56,29 @@ def watched_draw(f: Any, reads: Reads) -> Callable[..., Any]:
     return call
 
 
+def is_seeding(f: Any) -> bool:
+    """Whether a callable seeds a generator."""
+    return f is np.random.seed or (type(getattr(f, "__self__", None)) in generator_types() and f.__name__ == "seed")
+
+
+def watched_seeding(f: Any, reads: Reads) -> Callable[..., None]:
+    """Return the replacement of a function that seeds a generator: the generated code seeds it again."""
+    rng = getattr(f, "__self__", None) or _GLOBAL
+
+    def call(*args: Any, **kwargs: Any) -> None:
+        is_constant = [type(seed) for seed in (*args, *kwargs.values())] == [int]
+        accessor = _accessor_of_generator(rng, reads) if is_constant and id(rng) not in reads.seeded_generators else ""
+        if not is_constant:
+            reads.give_up("it seeds a generator with other than an integer")
+        with silent():
+            f(*args, **kwargs)
+        reads.effects.note_draw(rng)
+        if accessor and reads.obstacle is None:
+            reads.note_draw(rng.seed, accessor, f"{accessor}.seed({[*args, *kwargs.values()][0]!r})")
+
+    return call
+
+
 def _record_draw(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], reads: Reads) -> Any:
     """Draw now, and have the generated code draw by the same expression; the draw is an input of the trace."""
     accessor = _accessor_of_generator(f.__self__, reads)
