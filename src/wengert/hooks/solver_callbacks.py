@@ -71,7 +71,11 @@ def as_written(f: Callable[..., Any]) -> Callable[..., Any]:
 def reaches_traced(*things: Any) -> bool:
     """Whether a traced value is reachable from these things: in containers, closures, objects, by global names."""
     recording = STATE.recording
-    return recording is not None and _ReachSearch(recording, things).found
+    if recording is None:
+        return False
+    near = [a for thing in things if type(thing) is tuple for a in thing]  # most arguments are numbers and arrays
+    found = any([is_inexact(a) and slot_of(recording, a) is not None for a in near])
+    return found or _ReachSearch(recording, things).found
 
 
 class _ReachSearch(TracedSearch):

@@ -10,9 +10,14 @@ import types
 import numpy as np
 from scipy import stats
 
-from wengert.extend import stands_for
+from wengert.extend import computes_nothing, stands_for
+from wengert_rules.scipy.optional import present
 
 SCIPYS = ("scipy.stats._continuous_distns", "scipy.stats._discrete_distns")
+
+# A frozen distribution is made with its docstring and signatures, which take half of the time.
+_WRITERS = [vars(stats.rv_continuous.__base__).get(name) for name in ("_construct_doc", "_construct_default_doc")]
+computes_nothing(*[f for f in _WRITERS if f is not None], *present("_lib._util.getfullargspec_no_self"))
 
 
 def scipys(owner, method):
