@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import string
-
 import numpy as np
 
 from wengert.extend import accumulates, linear, multilinear, vjp_rule
 from wengert_rules.diagonals import add_diagonal, onto_diagonal
 from wengert_rules.products import conj
 
-NUMBERED = string.ascii_uppercase + string.ascii_lowercase  # in the order of the numbers that they stand for
+NUMBERED = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"  # in the order of the numbers that they stand for
 
 
 @vjp_rule(np.einsum, broadcasts=True, view=True)
@@ -48,7 +46,7 @@ def letters(subscripts, ndims):
     terms = left.split(",")
     named = left.replace(",", "").replace("...", "")
     hidden = [n - len(term.replace("...", "")) for term, n in zip(terms, ndims, strict=True)]
-    tangents = "".join([c for c in string.ascii_letters if c not in subscripts])[: max(hidden)]
+    tangents = "".join([c for c in NUMBERED.swapcase() if c not in subscripts])[: max(hidden)]
     if not arrow:
         result = "..." + "".join(sorted([c for c in set(named) if named.count(c) == 1]))
     terms = [term.replace("...", tangents[len(tangents) - n :]) for term, n in zip(terms, hidden, strict=True)]

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 import sys
-import traceback
 import weakref
 from typing import Any, ClassVar, NamedTuple
 
@@ -476,8 +475,11 @@ class Memory(MadeWhenRead):
 
         Otherwise part may be written: a floating-point error is raised afterwards, a signal handler's at any time.
         """
-        files = [frame.f_code.co_filename for frame, _ in traceback.walk_tb(error.__traceback__)]
-        if isinstance(error, _BEFORE_WRITE) and files[-1].startswith(_ENGINE_AND_NUMPY):
+        last = error.__traceback__
+        while last is not None and last.tb_next is not None:
+            last = last.tb_next
+        is_known = last is not None and last.tb_frame.f_code.co_filename.startswith(_ENGINE_AND_NUMPY)
+        if isinstance(error, _BEFORE_WRITE) and is_known:
             self.unfinished -= 1
 
 
