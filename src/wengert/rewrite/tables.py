@@ -4,30 +4,31 @@ from __future__ import annotations
 
 import opcode
 import sys
+from functools import cache
+from importlib import import_module
 
 from wengert.errors import BytecodeError
-from wengert.rewrite import opcodes_311, opcodes_312, opcodes_313, opcodes_314, opcodes_315
 from wengert.rewrite.emitter import OpcodeTable
 
-MODULES = (opcodes_311, opcodes_312, opcodes_313, opcodes_314, opcodes_315)
-TABLES = {module.TABLE.version: module.TABLE for module in MODULES}
+VERSIONS = ((3, 11), (3, 12), (3, 13), (3, 14), (3, 15))
 
 
+@cache
 def table_for(version: tuple[int, int]) -> OpcodeTable:
     """Return the OpcodeTable of this version of Python. Errors: BytecodeError if there is none."""
-    table = TABLES.get(version)
-    if table is None:
-        known = ", ".join(f"{major}.{minor}" for major, minor in TABLES)
+    if version not in VERSIONS:
+        known = ", ".join(f"{major}.{minor}" for major, minor in VERSIONS)
         raise BytecodeError(
             f"wengert cannot read the bytecode of Python {version[0]}.{version[1]}, only that of {known}.{_unknown()}\n"
             "Run one of those versions, or update wengert."
         )
+    table: OpcodeTable = import_module("wengert.rewrite.opcodes_{}{}".format(*version)).TABLE
     return table
 
 
 def _unknown() -> str:
     """Return a sentence with the opcodes of this Python that the newest table does not have, or ""."""
-    newest = TABLES[max(TABLES)]
+    newest = table_for(max(VERSIONS))
     unknown = sorted(real_opcodes() - newest.passed - newest.refused - set(newest.hooked))
     return f" Unknown opcodes: {', '.join(unknown)}." if unknown else ""
 
