@@ -616,6 +616,16 @@ def test_a_failed_integration() -> None:
     np.testing.assert_allclose(wg.jacobian(f)(0.9), [t / (1 - 0.9 * t) ** 2 for t in (0.2, 0.5)], rtol=1e-8)
 
 
+@pytest.mark.parametrize("method", ["RK45", "DOP853", "Radau"])
+def test_many_slopes_that_read_no_state(method: str) -> None:
+    """The pattern of their Jacobian has no entries."""
+
+    def mean(a):
+        return np.mean(integrate.solve_ivp(lambda t, y: np.ones(30) * a, (0, 2), np.ones(30) * a, method).y[:, -1])
+
+    assert wg.grad(mean)(0.7) == pytest.approx(3.0)
+
+
 def test_a_slope_that_reads_no_state() -> None:
     found = wg.jacobian(lambda p: integrate.solve_ivp(lambda t, y: [p[0], 2.0, p[1]], (0, 3), [0, 0, 0]).y[:, -1])(P)
     np.testing.assert_allclose(found, [[3.0, 0.0], [0.0, 0.0], [0.0, 3.0]])

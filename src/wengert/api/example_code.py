@@ -120,7 +120,7 @@ def block_size(numbers: int, size: int) -> int:
 
     Blocks hold up to a quarter more than the examples, so that a few sizes, each with its code, serve all calls.
     """
-    count = -(-size // max(BLOCK // numbers, FEWEST))
+    count = -(-size // max(BLOCK // max(numbers, 1), FEWEST))
     needed = max(-(-size // count), FEWEST)
     unit = 1 << needed.bit_length() - 3
     return -(-needed // unit) * unit
