@@ -62,7 +62,7 @@ def _location_entry(location: Any, before: int, units: int) -> bytes:
         return bytes((_first_byte(_NO_COLUMNS, units), *_signed(delta)))
     if location.end_lineno == line and delta == 0 and column < 80 and 0 <= end - column < 16:
         return bytes((_first_byte(column // 8, units), (column % 8 << 4) + end - column))
-    if location.end_lineno == line and 0 <= delta <= 2 and column < 256 and end < 256:
+    if location.end_lineno == line and 0 <= delta <= 2 and column < 128 and end < 128:
         return bytes((_first_byte(10 + delta, units), column, end))
     numbers = *_signed(delta), *_varint(location.end_lineno - line), *_varint(column + 1), *_varint(end + 1)
     return bytes((_first_byte(_LONG, units), *numbers))
