@@ -371,6 +371,11 @@ def test_complex_states(method: str) -> None:
     for unit in (1e-4, 1e-4j):
         wanted = [(loss(p, start + h) - loss(p, start - h)) / 2e-4 for h in unit * np.eye(2)]
         np.testing.assert_allclose(np.real(by_start * unit) / 1e-4, wanted, rtol=0, atol=tolerance)
+    with Counted(two_levels) as plain:
+        loss(p, start)
+    with Counted(two_levels) as traced:
+        wg.jacobian(loss)(p, start)
+    assert traced.calls <= plain.calls + 1
 
 
 def test_branches_on_time_and_state() -> None:
