@@ -10,6 +10,7 @@ import numpy as np
 
 from wengert.api.batch_calls import BatchCall
 from wengert.api.example_code import constants_of
+from wengert.errors import WengertError
 from wengert.recording.recording import silent
 from wengert.values.sealed import Sealed
 
@@ -46,11 +47,14 @@ class JacobianProducts(Sealed):
         return [rows, *batches, *self._groups[self._group_of[k]][1]]
 
     def _product(self, kind: str, k: int, rows: np.ndarray) -> np.ndarray:
-        args = self._args(k, rows)
+        args, group = self._args(k, rows), self._group_of[k]
         with silent():
-            found = self._code(kind, self._group_of[k], args)(*args)
+            try:
+                found = self._code(kind, group, args)(*args)
+            except WengertError:
+                found = np.array(np.nan)
             if not np.isfinite(found).all():  # products of zero and infinity
-                found = self._function(kind, self._group_of[k])(*args)
+                found = self._function(kind, group)(*args)
         return np.reshape(found, rows.shape)
 
     def _function(self, kind: str, group: int) -> Callable[..., Any]:
