@@ -9,6 +9,7 @@ from wengert_rules.diagonals import add_diagonal, onto_diagonal
 from wengert_rules.products import conj
 
 NUMBERED = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"  # in the order of the numbers that they stand for
+LETTERS = NUMBERED.swapcase()
 
 
 @vjp_rule(np.einsum, broadcasts=True, view=True)
@@ -46,7 +47,7 @@ def letters(subscripts, ndims):
     terms = left.split(",")
     named = left.replace(",", "").replace("...", "")
     hidden = [n - len(term.replace("...", "")) for term, n in zip(terms, ndims, strict=True)]
-    tangents = "".join([c for c in NUMBERED.swapcase() if c not in subscripts])[: max(hidden)]
+    tangents = "".join([c for c in LETTERS if c not in subscripts])[: max(hidden)]
     if not arrow:
         result = "..." + "".join(sorted([c for c in set(named) if named.count(c) == 1]))
     terms = [term.replace("...", tangents[len(tangents) - n :]) for term, n in zip(terms, hidden, strict=True)]

@@ -114,6 +114,7 @@ class Inputs(Guards):
             return value
         if self.describe(accessor) in self.effects.learned.constants and has_readable_state(value):
             self.add_guard(f"{self.pin(is_same_value)}({accessor}, {self.pin(value)})")
+            self.copyable[id(value)] = value
             return value
         if t is float or is_inexact(value):
             return self._read_number(value, accessor)

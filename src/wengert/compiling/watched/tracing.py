@@ -23,6 +23,8 @@ from wengert.errors import (
     NoDerivativeError,
     NoGradientPathError,
     NonScalarOutputError,
+    NoRuleError,
+    RefusedCallError,
     WengertError,
 )
 from wengert.hooks.tracer import open_level, run
@@ -113,8 +115,8 @@ def trace_watched(
                 check_counters(recording)
         except FUNCTION_ERRORS:
             raise
-        except WengertError:  # the function will run again, untraced
-            if len(learned) == knew:
+        except WengertError as error:  # the function will run again, untraced
+            if len(learned) == knew and type(error) in (NoRuleError, RefusedCallError):
                 reads.want_all_constants()
             reads.put_back()
             raise
