@@ -33,6 +33,8 @@ BODIES = {
     "downwards": "s = x\nfor i in range(2, -1, -1):\n    s = s * 0.5 + m[i]\nreturn (0, s)",
     "from a start": "s = x\nfor i in range(1, 3):\n    s = s * 0.5 + m[i]\nreturn (0, s)",
     "loops in loops": "s = 0\nfor i in range(3):\n    for j in range(i + 1):\n        s += i * j\nreturn (0, float(s))",
+    "a nest": "s = 0.0\nfor i0 in range(4):\n    for i1 in range(5): s += x * i0 - y * i1\nreturn (0, s)",
+    "rows": "s = 0.0\nfor i in range(2):\n    row = m[i:]\n    s += row[0 + 1] + row[0]\nreturn (0, s)",
     "one name, two loops": "s = 0.0\nfor i in range(2): s += m[i]\nfor i in range(3): s += 1.0\nreturn (0, s)",
     "while": "k = -1\nc = True\nwhile c:\n    k += 1\n    c = k < 5\nreturn (0, float(k))",
     "break": "s = 0.0\nfor i in range(9):\n    if i == 4: break\n    s += 1.0\nreturn (0, s)",
@@ -73,7 +75,7 @@ def by_llvm(text: str) -> Any:
     pytest.importorskip("numba")
     from wengert.compiling.native.machine_code import to_machine_code
 
-    return to_machine_code(text, ["NUMBER", "NUMBER", "WRITE"], "a test")
+    return to_machine_code(text, "native", ["NUMBER", "NUMBER", "WRITE"], "a test", {})
 
 
 MEMORY = np.array([0.5, -2.0, 3.0, 1.0])
@@ -104,7 +106,7 @@ def test_calls_with_other_arguments_fail() -> None:
     pytest.importorskip("numba")
     from wengert.compiling.native.machine_code import to_machine_code
 
-    run = to_machine_code(SUM, ["NUMBER", "READ", "PLACES", "WRITE"], "a test")
+    run = to_machine_code(SUM, "native", ["NUMBER", "READ", "PLACES", "WRITE"], "a test", {})
     for args in OTHER_ARGUMENTS:
         assert run(*args) == (1, 0.0), args
     unpickled = pickle.loads(pickle.dumps(MEMORY))  # its dtype is another object
@@ -117,7 +119,7 @@ def test_calls_lose_no_references() -> None:
     pytest.importorskip("numba")
     from wengert.compiling.native.machine_code import to_machine_code
 
-    run = to_machine_code(SUM, ["NUMBER", "READ", "PLACES", "WRITE"], "a test")
+    run = to_machine_code(SUM, "native", ["NUMBER", "READ", "PLACES", "WRITE"], "a test", {})
     x = 1234.5
     before = [sys.getrefcount(each) for each in (x, MEMORY, WHOLE, OUTPUT)]
     found = [run(x, MEMORY, WHOLE, OUTPUT) for _ in range(100)]
@@ -144,12 +146,12 @@ def test_machine_code_is_kept_on_disk(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(machine_code, "object_code", lambda *args: (made.append("x"), compiled(*args))[1])
     source = "def native(x):\n    return (0, x * 2.0)\n"
     for _ in range(2):
-        assert machine_code.to_machine_code(source, ["NUMBER"], "a test")(3.0) == (0, 6.0)
+        assert machine_code.to_machine_code(source, "native", ["NUMBER"], "a test", {})(3.0) == (0, 6.0)
         assert len(made) == 1
         (path,) = kernel_cache.folder().iterdir()
         kept = path.read_bytes()
     path.write_bytes(kept[:-9])
-    assert machine_code.to_machine_code(source, ["NUMBER"], "a test")(3.0) == (0, 6.0)
+    assert machine_code.to_machine_code(source, "native", ["NUMBER"], "a test", {})(3.0) == (0, 6.0)
     assert len(made) == 2 and path.read_bytes() == kept
 
 
