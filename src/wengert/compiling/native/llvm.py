@@ -21,6 +21,7 @@ INTRINSICS = ("floor", "ceil", "trunc", "rint", "copysign", "sqrt", "exp", "log"
 C_NAMES = {"hypot": "_hypot" if sys.platform == "win32" else "hypot"}
 ARITHMETIC = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div"}
 SIGNS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
+SHORT = range(4, 9)  # iterations of a loop in a nest, which become one or two vectors
 QUICK = {"u", "abs"}  # functions that are computed also where the result is not needed
 
 
@@ -53,6 +54,13 @@ class SourceModule:
                 found.attributes.add(attribute)
         return found
 
+    def not_unrolled(self) -> Any:
+        """Return metadata by which LLVM does not unroll a loop; each loop has its own, which refers to itself."""
+        option = self.module.add_metadata([ir.MetaDataString(self.module, "llvm.loop.unroll.disable")])
+        made = ir.MDValue(self.module, [option], str(len(self.module.metadata)))
+        made.operands = made, option
+        return made
+
 
 class _Function(ast.NodeVisitor):
     """Translates a function. A name that is assigned once is a value, any other a variable in memory."""
@@ -75,6 +83,7 @@ class _Function(ast.NodeVisitor):
         self.values: dict[Any, Any] = {"inf": ir.Constant(FLOAT, math.inf), "nan": ir.Constant(FLOAT, math.nan)}
         self.variables: dict[str, Any] = {}
         self.ends: list[Any] = []  # of the loops around
+        self.counters = [""]  # of the loops around, if they have one
         for parameter, x in zip(definition.args.args, self.function.args, strict=True):
             if x.type.is_pointer and definition.name.startswith(("native", "part")):
                 x.add_attribute("noalias")  # inputs, results and workspace; other functions may get one memory twice
@@ -175,9 +184,15 @@ class _Function(ast.NodeVisitor):
         def advance() -> None:
             self.builder.store(self.builder.add(self.builder.load(counter), step, flags=("nsw",)), counter)
 
-        self.loop(test, node.body, advance)
+        is_vector = _in_nest(name) and _in_nest(self.counters[-1]) and getattr(stop, "constant", 0) in SHORT
+        self.counters.append(name)
+        self.loop(test, node.body, advance, may_unroll=not (is_vector or _contains_loop(node)))
+        self.counters.pop()
 
-    def loop(self, test: Callable[[], Any], body: list[ast.stmt], advance: Callable[[], None]) -> None:
+    def loop(
+        self, test: Callable[[], Any], body: list[ast.stmt], advance: Callable[[], None], may_unroll: bool = True
+    ) -> None:
+        """Translate a loop. LLVM would unroll a short one before it looks for vectors."""
         head, inside, end = map(self.function.append_basic_block, ("head", "body", "end"))
         self.builder.branch(head)
         self.builder.position_at_end(head)
@@ -188,7 +203,9 @@ class _Function(ast.NodeVisitor):
         self.ends.pop()
         if not self.builder.block.is_terminated:
             advance()
-            self.builder.branch(head)
+            back = self.builder.branch(head)
+            if not may_unroll:
+                back.set_metadata("llvm.loop", self.module.not_unrolled())
         self.builder.position_at_end(end)
 
     # -- expressions
@@ -399,6 +416,15 @@ def _is_quick(node: ast.expr) -> bool:
     calls = [n.func for n in ast.walk(node) if isinstance(n, ast.Call)]
     divides = any([isinstance(n, (ast.FloorDiv, ast.Mod)) for n in ast.walk(node)])
     return not divides and all([isinstance(f, ast.Name) and f.id in QUICK for f in calls])
+
+
+def _in_nest(counter: str) -> bool:
+    """Whether this counter is that of a loop over an axis of arrays."""
+    return counter[:1] == "i" and counter[1:].isdigit()
+
+
+def _contains_loop(node: ast.For) -> bool:
+    return any([isinstance(n, (ast.For, ast.While)) for each in node.body for n in ast.walk(each)])
 
 
 def _result_type(definition: ast.FunctionDef) -> Any:
