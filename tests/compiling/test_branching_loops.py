@@ -433,3 +433,45 @@ def test_runs_with_other_constants_share_only_the_branches_that_both_took():
         step = 1e-6
         slopes = (f(a + step, b) - f(a - step, b)) / (2 * step), (f(a, b + step) - f(a, b - step)) / (2 * step)
         assert gradient == pytest.approx(slopes, rel=1e-8)
+
+
+def of_a_dictionary(parameters, x):
+    level = parameters["first"]
+    for v in x:
+        level = parameters["decay"] * level + (v if v > 0.0 else parameters["slope"][0] * v)
+    return level * level
+
+
+def that_changes_its_dictionary(parameters, x):
+    level = parameters["first"]
+    for v in x:
+        level = parameters["decay"] * level + (v if v > 0.0 else parameters["slope"][0] * v)
+        parameters["decay"] = parameters["decay"] * 0.9
+    return level * level
+
+
+def that_replaces_an_array(parameters, x):
+    level = parameters["first"]
+    for v in x:
+        level = level + (v if v > 0.0 else parameters["slope"][0] * v)
+        parameters["slope"] = np.array([0.5, 1.0])
+    return level * level
+
+
+@pytest.mark.parametrize("f", [of_a_dictionary, that_changes_its_dictionary, that_replaces_an_array])
+def test_a_loop_that_reads_a_differentiated_dictionary_takes_either_branch(f):
+    def given():
+        return {"first": 1.0, "decay": 0.8, "slope": np.array([0.3, 0.1])}
+
+    gradient = wg.value_and_grad(f)
+    compiled = wg.compile(gradient, native=False)
+    for _ in range(5):
+        x, mine, theirs = R.normal(size=14), given(), given()
+        value, slopes = gradient(theirs, x)
+        found, found_slopes = compiled(mine, x)
+        assert found == pytest.approx(value, rel=1e-13)
+        for name in slopes:
+            np.testing.assert_allclose(found_slopes[name], slopes[name], rtol=1e-12, atol=1e-14)
+            np.testing.assert_array_equal(mine[name], theirs[name])
+    if f is of_a_dictionary:
+        assert compiled.explain().splitlines()[0].endswith((": 1 trace", ": 2 traces"))

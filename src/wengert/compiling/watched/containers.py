@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import collections
 import functools
-from collections.abc import Iterator
+import operator
+from collections.abc import Callable, Iterator
 from types import FunctionType
 from typing import Any
 
@@ -12,7 +13,8 @@ from wengert.compiling.watched.builtin_subclasses import Held, guard_held, read_
 from wengert.compiling.watched.effects import LISTS, set_content, set_items, without_counters
 from wengert.compiling.watched.watchable import has_readable_state, is_found_by_identity, literal, may_have_copies
 from wengert.errors import RefusedCallError
-from wengert.recording.recording import users_line
+from wengert.recording.recording import Recording, users_line
+from wengert.recording.slots import slot_of
 from wengert.values.names import is_heap_type
 
 _OF_CONSTANTS = {str, bytes, bool, type(None)}
@@ -150,9 +152,10 @@ class SwappedContainers:
         self._defaults.append((f, f.__defaults__, defaults))
         f.__defaults__ = defaults
 
-    def are_changed(self) -> bool:
-        """Whether user code has changed one of the containers since `put`."""
-        return not all([_is_unchanged(container, swapped) for container, _, swapped in self._contents])
+    def are_changed(self, recording: Recording) -> bool:
+        """Whether user code has changed one of the containers since `put`; a derivative may have, while it is open."""
+        same = functools.partial(_is_entered, recording)
+        return not all([_is_unchanged(container, swapped, same) for container, _, swapped in self._contents])
 
     def as_they_are(self) -> dict[int, tuple[Any, Any]]:
         """Return each container as its own replacement, by id: the items in it are replaced when it is restored."""
@@ -186,15 +189,24 @@ class SwappedContainers:
             self._defaults.pop()
 
 
-def _is_unchanged(container: Any, items: Any) -> bool:
+def _is_entered(recording: Recording, a: Any, b: Any) -> bool:
+    """Whether a value is another one, or the input that replaces it in a derivative."""
+    slot, source = (None, None) if a is b else (slot_of(recording, a), slot_of(recording, b))
+    while slot is not None and slot != source:
+        entry = recording.entries[slot]
+        slot = entry[2][0] if entry is not None and entry[0].kind == "input" and entry[2] else None
+    return a is b or slot is not None
+
+
+def _is_unchanged(container: Any, items: Any, same: Callable[[Any, Any], bool] = operator.is_) -> bool:
     """Whether a container holds these very items, under the same keys in the same order; a set, equal ones."""
     if type(container) is set:
         return bool(container == items)
     if len(container) != len(items):
         return False
     if type(container) in LISTS:
-        return all(a is b for a, b in zip(container, items, strict=True))
-    return all(k is j and a is b for (k, a), (j, b) in zip(container.items(), items.items(), strict=True))
+        return all(map(same, container, items))
+    return all(k is j and same(a, b) for (k, a), (j, b) in zip(container.items(), items.items(), strict=True))
 
 
 def _set_items(container: Any, items: Any) -> None:

@@ -74,6 +74,17 @@ def constants_that_differ(a: Mapping[VariableName, Any], b: Mapping[VariableName
     return found
 
 
+def keeps_types(places: Mapping[Place, type], forms: Mapping[VariableName, Any]) -> bool:
+    """Whether the constants at these places have the types as which they are lifted."""
+    for place, kind in places.items():
+        form = forms[place.variable]
+        for k in place.path:
+            form = form[k]
+        if form[0] is not kind:
+            return False
+    return True
+
+
 def _differing_parts(a: Any, b: Any) -> dict[tuple[int, ...], type] | None:
     """Return the paths of the constants in which two forms differ, with types; None if they differ otherwise."""
     if a == b:

@@ -23,6 +23,7 @@ from wengert.compiling.watched.lifting import (
     RestartError,
     VariableName,
     constants_that_differ,
+    keeps_types,
     part_at,
     set_part,
     with_lifts,
@@ -107,7 +108,7 @@ class Heads:
             return
         try:
             self.lift(frame, self.lifts.get(loop.key, {}))
-            if self.reads.swapped.are_changed():
+            if self.reads.swapped.are_changed(self.reads.recording):
                 raise IncomparableError("the content of a container from outside the function")
             state = StateWalk(self).state(frame, head, iterator, loop)
         except IncomparableError as unknown:
@@ -119,6 +120,7 @@ class Heads:
             names = constants_that_differ(before.forms, state.forms) if difference and before is not None else {}
             if names:
                 self.liftable.setdefault(loop, (loop.key, {}))[1].update(names)
+                loop.keeps_types &= before is not None and keeps_types(names, before.forms)
             elif difference and before is not None:
                 self.liftable.pop(loop, None)  # lifting does not remove this difference
         self.loops[key] = loop, state
@@ -139,7 +141,7 @@ class Heads:
         begin, loop.seen = loop.seen, len(entries)
         if loop.irregular > MOST_IRREGULAR or self.seen > MOST_PARTS or not _has_test(entries[begin:]):
             return
-        if self.reads.swapped.are_changed():
+        if self.reads.swapped.are_changed(self.reads.recording):
             return
         try:
             self.lift(frame, self.lifts.get(loop.key, {}))
@@ -216,7 +218,7 @@ class Heads:
         is_long = not iterator or operator.length_hint(iterator[0], FEW_LEFT + 1) > FEW_LEFT
         if self.restarts is None or not self.restarts.are_possible or loop.iterations > MOST_EARLY or not is_long:
             return
-        lifts = with_lifts(self.lifts, self.needed_lifts())
+        lifts = with_lifts(self.lifts, self.needed_lifts(of_any_type=False))
         if lifts != self.lifts and not self._would_show(frame):
             raise self.reads.recording.refuse(RestartError(lifts))
 
@@ -235,12 +237,12 @@ class Heads:
         """Whether a loop for which variables were lifted now runs any number of iterations."""
         return any([loop.kind for loop in self.lifted_loops])
 
-    def needed_lifts(self) -> Lifts:
-        """Return the variables that must be lifted to free loops which contain guards."""
+    def needed_lifts(self, of_any_type: bool = True) -> Lifts:
+        """Return the variables that must be lifted to free loops which contain guards; their type may have to stay."""
         found: Lifts = {key: {**names} for key, names in self.lifted_before.items()}
         for loop, (key, names) in self.liftable.items():
             between = self.reads.recording.entries[loop.begin : loop.end]
-            if _has_test(between):
+            if (of_any_type or loop.keeps_types) and _has_test(between):
                 found.setdefault(key, {}).update(names)
         return found
 

@@ -23,6 +23,7 @@ class LoopRun:
     def __init__(self, begin: int, key: LoopKey) -> None:
         self.begin = self.end = self.seen = begin
         self.key = key
+        self.keeps_types = True  # whether constants keep their types where they are lifted
         self.iterations = 0  # after which lifts might have freed it
         self.irregular = 0  # the number of last heads that differed in more than the variables
         self.lengths: dict[str, int] = {}  # of the lists to which it appends, at its last head
