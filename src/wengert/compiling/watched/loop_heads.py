@@ -215,8 +215,12 @@ class Heads:
         Errors: RestartError.
         """
         loop.iterations += 1
+        if self.restarts is None or not self.restarts.are_possible or loop.iterations > MOST_EARLY:
+            return
         is_long = not iterator or operator.length_hint(iterator[0], FEW_LEFT + 1) > FEW_LEFT
-        if self.restarts is None or not self.restarts.are_possible or loop.iterations > MOST_EARLY or not is_long:
+        key, names = self.liftable[loop]
+        is_lifted = key in self.lifts and names.items() <= self.lifts[key].items()
+        if is_lifted or not (is_long and _has_test(self.reads.recording.entries[loop.begin : loop.end])):
             return
         lifts = with_lifts(self.lifts, self.needed_lifts(of_any_type=False))
         if lifts != self.lifts and not self._would_show(frame):
