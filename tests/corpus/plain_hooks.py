@@ -55,7 +55,7 @@ PLAIN: dict[str, Callable] = {
     "setattr": lambda obj, value, name, site: setattr(obj, name, value),
     "delattr": lambda obj, name, site: delattr(obj, name),
     "super_getattr": lambda cls, obj, super_, name, given, site: getattr(super_(cls, obj), name),
-    "imported": lambda module, name, site: module,
+    "importing": lambda name, site: None,
     "convert": lambda value, how, site: (str, repr, ascii)[how - 1](value),
     "format": lambda value, spec, site: format(value, spec),
     "join": lambda parts, site: "".join(parts),

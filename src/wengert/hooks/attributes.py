@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import types
 from collections.abc import Callable
 from typing import Any
@@ -117,11 +118,11 @@ def _is_recorded_attribute(recording: Any, obj: Any, name: str) -> bool:
     return slot_of(recording, obj) is not None and type(lookup(type(obj), name)) is not property
 
 
-def prepare_imported(module: Any, name: str, site: Site | None) -> Any:
+def prepare_module_named(name: str, site: Site | None) -> None:
     """The hook of `import name`: the module may compute what is imported from it."""
+    module = sys.modules.get(name)
     if type(module) is types.ModuleType:
         prepare_module(module)
-    return module
 
 
 def generic_attribute(obj: Any, name: str) -> Any:

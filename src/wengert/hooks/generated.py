@@ -17,7 +17,13 @@ from typing import Any
 
 import numpy as np
 
-from wengert.hooks.attributes import delete_attribute, get_attribute, prepare_imported, set_attribute, super_attribute
+from wengert.hooks.attributes import (
+    delete_attribute,
+    get_attribute,
+    prepare_module_named,
+    set_attribute,
+    super_attribute,
+)
 from wengert.hooks.classes import IMMUTABLE, python_method
 from wengert.hooks.code_swap import HOOKS
 from wengert.hooks.items import (
@@ -250,7 +256,7 @@ HOOKS |= {
     "setattr": set_attribute,
     "delattr": delete_attribute,
     "super_getattr": super_attribute,
-    "imported": prepare_imported,
+    "importing": prepare_module_named,
     "iterable": iterable,
     "mapping": mapping,
     "convert": convert,

@@ -36,7 +36,7 @@ HOOK_NAMES = words(
     "add sub mul truediv floordiv mod pow matmul and_ or_ xor lshift rshift "
     "iadd isub imul itruediv ifloordiv imod ipow imatmul iand ior ixor ilshift irshift "
     "neg pos invert not_ lt le eq ne gt ge contains not_contains is_ is_not truth "
-    "getitem setitem delitem getattr setattr delattr super_getattr imported "
+    "getitem setitem delitem getattr setattr delattr super_getattr importing "
     "resolve iterable mapping convert format join interpolation "
     "context match_class caught build_set build_map added added_all match_keys made touched"
 )
@@ -48,7 +48,7 @@ HOOK_NAMES = words(
 - getitem, delitem: hook(key, container); setitem: hook(container, key, value). A slice is passed as a `slice`.
 - getattr, delattr: hook(obj, name); setattr: hook(obj, value, name)
 - super_getattr: hook(class, self, super, name, has arguments), from 3.12; "has arguments" is for a user-defined `super`
-- imported: hook(module, name) -> the module, after an import, and before names are taken from it
+- importing: hook(name) -> nothing, before the module of this name is imported
 - resolve: hook(callable) -> the callable to call, just before the call
 - iterable, mapping, context: hook(obj) -> the object that the native instruction then uses
 - build_set: hook(tuple of items); build_map: hook(tuple of alternating keys and values) -> the set or dictionary

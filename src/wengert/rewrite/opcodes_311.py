@@ -305,8 +305,9 @@ EFFECTS: dict[str, StackEffect] = {
 
 
 def import_name(e: Emitter, instr: Instruction) -> None:
+    e.op("LOAD_CONST", instr.arg if isinstance(instr.arg, str) else instr.arg[-1])  # or (is lazy, name)
+    e.command("importing", 1)
     e.keep(instr)
-    e.hook("imported", 1, instr.arg if isinstance(instr.arg, str) else instr.arg[-1])  # or (is lazy, name)
 
 
 SHARED: dict[str, Handler] = {

@@ -11,6 +11,7 @@ from typing import Any
 
 from bytecode import FreeVar
 
+from wengert.rewrite import opcodes_311 as before
 from wengert.rewrite.emitter import Emitter, Handler, Instruction, OpcodeTable
 from wengert.rewrite.heads import LoopHead
 from wengert.rewrite.tables import table_for
@@ -20,7 +21,7 @@ from wengert.rewrite.tables import table_for
 def reading_table(version: tuple[int, int]) -> OpcodeTable:
     """Return the table of this version of Python, with hooks where outside names are read, and at loop heads."""
     base = table_for(version)
-    handlers = {name: handler for name, handler in HANDLERS.items() if name in base.passed}
+    handlers = {name: handler for name, handler in HANDLERS.items() if name in base.passed | set(base.hooked)}
     if base.iterator_places > 1:
         handlers["GET_ITER"] = get_iter
     return base._replace(hooked={**base.hooked, **handlers}, passed=base.passed - set(handlers), tells_heads=True)
@@ -96,6 +97,11 @@ def load_cell(e: Emitter, instr: Instruction) -> None:
     e.op("LOAD_CLOSURE" if "LOAD_CLOSURE" in e.table.passed else "LOAD_FAST", instr.arg)
 
 
+def import_name(e: Emitter, instr: Instruction) -> None:
+    before.import_name(e, instr)
+    e.hook("imported", 1, instr.arg if isinstance(instr.arg, str) else instr.arg[-1])
+
+
 def import_from(e: Emitter, instr: Instruction) -> None:
     """Call the hook on a module and an attribute imported from it. The stack is [module], then [module, attribute]."""
     e.keep(instr)
@@ -133,6 +139,7 @@ HANDLERS: dict[str, Handler] = {
     "LOAD_CLASSDEREF": unwatched(_OF_CLASS),
     "LOAD_FROM_DICT_OR_DEREF": unwatched(_OF_CLASS),
     "LOAD_FROM_DICT_OR_GLOBALS": unwatched(_OF_CLASS),
+    "IMPORT_NAME": import_name,
     "IMPORT_FROM": import_from,
     "IMPORT_STAR": unwatched("it imports all names of a module"),
 }

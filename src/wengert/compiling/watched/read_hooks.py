@@ -102,7 +102,6 @@ def _watch_global_write(name: str, site: Site | None) -> None:
 
 def watch_import(value: Any, name: str, site: Site | None) -> Any:
     """Guard that a module which the code imports is still the one of its name."""
-    HOOKS["imported"](value, name, site)
     reads = reads_at(site)
     if reads is not None and not is_library_namespace(sys._getframe(1).f_globals):
         guard_modules(reads, {value.__name__, *{name}.intersection(sys.modules)})  # a relative name may be none
