@@ -44,8 +44,9 @@ def test_each_opcode_is_watched_or_reads_nothing_from_outside(version: tuple[int
 
 def test_no_reason_is_given_for_an_opcode_that_is_hooked() -> None:
     assert not set(REASONS) & set(HANDLERS)
-    assert not [name for name in REASONS if not any(name in table.passed | {*table.hooked} for table in map(table_for, VERSIONS))]
+    assert not [name for name in REASONS if not any(name in table.passed for table in map(table_for, VERSIONS))]
 
 
 def test_each_of_these_opcodes_is_one_of_some_python() -> None:
-    assert not [name for name in HANDLERS if not any(name in table.passed | {*table.hooked} for table in map(table_for, VERSIONS))]
+    known = {name for table in map(table_for, VERSIONS) for name in (*table.passed, *table.hooked)}
+    assert not HANDLERS.keys() - known
