@@ -71,8 +71,6 @@ class Tools(dict):
   def a(self): return scale
   def b(self, z, given=iter([1.0])): return z * sum(given)
 tools = Tools()
-@np.vectorize
-def vec(v): return v * k if v > 0 else 0.0
 @functools.singledispatch
 def size(thing): return 1.0
 @size.register
@@ -161,9 +159,6 @@ CASES: dict[str, tuple[str, ...]] = {
     ),
     "float(h.__kwdefaults__ is None)": ("h.__kwdefaults__ = {}", "h.__kwdefaults__ = None"),
     "len(a.m.__code__.co_varnames)": ("A.m.__code__ = (lambda self, z=1: z).__code__", "A.m = lambda self, y, z: z"),
-    "vec([scale, 2.0]).sum()": (
-        "k = 3.0", "vec.pyfunc = lambda v: v", "vec.otypes = 'i'", "vec = np.vectorize(lambda v: -v)",
-    ),
     "size(b) + size(k)": (
         "A.k = 3.0", "size.register(B, lambda thing: 7.0)", "size.register(float, lambda thing: 5.0)",
     ),

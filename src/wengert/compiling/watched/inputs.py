@@ -265,9 +265,7 @@ class Inputs(Guards):
 
     def _read_object(self, value: Any, accessor: str, t: Any) -> None:
         """Guard the identity of an object, and watch what it holds; give up on one that cannot be watched."""
-        if t is np.vectorize:
-            self._read_vectorized(value, accessor)
-        elif hides_python_function(value):
+        if hides_python_function(value):
             self.give_up(f"it reads {self.describe(accessor)}, which calls a Python function that wengert cannot see")
         elif issubclass(t, enum.Enum):
             self._read_enum_member(value, accessor)
@@ -317,16 +315,6 @@ class Inputs(Guards):
                 return
             kind = t.__name__ if owner is None else f"method of a {type(owner).__name__}"
             self.give_up(f"it reads a {kind} ({self.describe(accessor)}), which wengert cannot inspect")
-
-    def _read_vectorized(self, value: Any, accessor: str) -> None:
-        """Guard all that an `np.vectorize` holds, and watch its Python function."""
-        self.guard_is(accessor, value)
-        for name, part in vars(value).items():
-            if name == "pyfunc":
-                self.guard_is(f"{self.pin(value)}.pyfunc", part)
-                self.read_callable(part)
-            elif name != "_ufunc":  # which NumPy keeps for later calls
-                self.read(part, f"{self.pin(value)}.{name}")
 
     def _read_enum_member(self, value: Any, accessor: str) -> None:
         """Guard the identity of a member of an enumeration; its attributes are read like those of any object."""
