@@ -286,7 +286,7 @@ def _swap_in_functions(value: Any, sees_result: bool) -> None:
         if primitive is not None and not primitive.is_trusted:
             exchange(f, code_of(f), dispatching_code(f, _recorder_by_rule))
         elif (sees_result or original(f.__code__) is None) and _is_instrumentable(f) and not _is_for_numpy_alone(f):
-            if may_be_lazy(f) and type(value) is not property:
+            if may_be_lazy(f) and type(value) is not property and not sees_result:
                 lazy = lazy_code(f, _first_call)
                 _note_lazy(f, lazy)
                 exchange(f, code_of(f), lazy)

@@ -124,6 +124,7 @@ def _native_or_stand_in(standin: Callable[..., Any], f: Any, owner: Any = None) 
     """Make a function that calls `f`, a method of `owner`, or its stand-in if traced values reach the call."""
     takes_callbacks = type(f) is types.FunctionType  # they may read global names
     is_watched = takes_callbacks and home_of(f).partition(".")[0] not in LIBRARIES  # in compiled code, by its stand-in
+    is_of_package = not takes_callbacks and home_of(f).partition(".")[0] not in LIBRARIES  # its callbacks are seen
     is_of_c = not takes_callbacks and rules.standin_of(f) is standin  # not a method, nor compiled by numba
 
     def follow(*args: Any, **kwargs: Any) -> Any:
@@ -140,8 +141,8 @@ def _native_or_stand_in(standin: Callable[..., Any], f: Any, owner: Any = None) 
             return f(*args, **kwargs)
         if takes_callbacks and ((is_watched and recording.reads is not None) or reaches_traced(args, kwargs)):
             return follow(*args, **kwargs)
-        traced, run = (partial(with_values_of, f, follow), f) if is_of_c else (follow, partial(unseen, f))
-        return opaque(recording, f, args, kwargs, owner, run=run, standin=traced)
+        traced = partial(with_values_of, f, follow) if is_of_c else follow
+        return opaque(recording, f, args, kwargs, owner, run=f if is_of_package else partial(unseen, f), standin=traced)
 
     return call
 

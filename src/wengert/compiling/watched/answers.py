@@ -106,7 +106,8 @@ def watched_sharing(f: Any, reads: Reads) -> Callable[..., bool]:
         owners = [owner_of(array) if type(array) is np.ndarray else None for array in (a, b)]
         inputs = reads.effects.arrays.outer
         are_outer = [owner is None or id(owner) in inputs or reads.is_compared_array(owner) for owner in owners]
-        is_one_input = owners[0] is owners[1] and id(owners[0]) in inputs
+        found = [outer.traced for outer in reads.inputs.values() if type(outer.traced) is np.ndarray]
+        is_one_input = owners[0] is owners[1] and sum([owner_of(array) is owners[0] for array in found]) == 1
         if all(are_outer) and a is not b and not is_one_input:
             reads.give_up("it asks whether two arrays from outside share memory")
         with silent():
