@@ -339,3 +339,19 @@ def test_a_cache_may_be_cleared_often() -> None:
         if k % 2:
             space["cached"].cache_clear(), plain["cached"].cache_clear()
     assert space["log"] == plain["log"] and "uncompiled" not in compiled.explain()
+
+
+def test_an_object_that_is_called_is_asked_for_no_attribute() -> None:
+    class Asked:
+        names: list[str] = []  # noqa: RUF012
+
+        def __call__(self, x: float) -> float:
+            return x * x
+
+        def __getattr__(self, name: str) -> float:
+            self.names.append(name)
+            raise AttributeError(name)
+
+    compiled, asked = wg.compile(wg.grad(lambda x: asked(x))), Asked()
+    assert [compiled(x) for x in (2.0, 3.0)] == [4.0, 6.0]
+    assert not Asked.names

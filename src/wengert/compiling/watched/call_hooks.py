@@ -61,7 +61,14 @@ from wengert.compiling.watched.trusted import (
     is_user_function,
     top_package,
 )
-from wengert.compiling.watched.watchable import ATOMS, COMPARED_BY_VALUE, CONSTANT_CALLABLES, SELECTORS, nested_leaves
+from wengert.compiling.watched.watchable import (
+    ATOMS,
+    COMPARED_BY_VALUE,
+    CONSTANT_CALLABLES,
+    SELECTORS,
+    bound_to,
+    nested_leaves,
+)
 from wengert.errors import NotNativeError
 from wengert.hooks.calls import resolve
 from wengert.hooks.classes import as_traced
@@ -447,7 +454,7 @@ def _refused_call(f: Any, inside: bool = False) -> str | None:
 
 def _is_of_decimal(f: Any) -> bool:
     """Whether a callable is the class of decimal numbers, or a method of one."""
-    return f is decimal.Decimal or type(getattr(f, "__self__", None)) is decimal.Decimal
+    return f is decimal.Decimal or type(bound_to(f)) is decimal.Decimal
 
 
 def _reads_constant(f: Any) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from wengert.compiling.watched.outer_reads import Reads
-from wengert.compiling.watched.watchable import ATOMS, nested_leaves
+from wengert.compiling.watched.watchable import ATOMS, bound_to, nested_leaves
 from wengert.hooks.calls import resolve
 from wengert.hooks.classes import as_traced
 from wengert.hooks.items import set_item
@@ -31,7 +31,7 @@ _GLOBAL = np.random.mtrand._rand
 
 def is_draw(f: Any) -> bool:
     """Whether a callable is a method of a generator that draws, and does nothing else but shuffle an array."""
-    return type(getattr(f, "__self__", None)) in generator_types() and f.__name__ not in _NO_DRAWS
+    return type(bound_to(f)) in generator_types() and f.__name__ not in _NO_DRAWS
 
 
 def watched_draw(f: Any, reads: Reads) -> Callable[..., Any]:
@@ -58,12 +58,12 @@ def watched_draw(f: Any, reads: Reads) -> Callable[..., Any]:
 
 def is_seeding(f: Any) -> bool:
     """Whether a callable seeds a generator."""
-    return f is np.random.seed or (type(getattr(f, "__self__", None)) in generator_types() and f.__name__ == "seed")
+    return f is np.random.seed or (type(bound_to(f)) in generator_types() and f.__name__ == "seed")
 
 
 def watched_seeding(f: Any, reads: Reads) -> Callable[..., None]:
     """Return the replacement of a function that seeds a generator: the generated code seeds it again."""
-    rng = getattr(f, "__self__", None) or _GLOBAL
+    rng = bound_to(f) or _GLOBAL
 
     def call(*args: Any, **kwargs: Any) -> None:
         is_constant = [type(seed) for seed in (*args, *kwargs.values())] == [int]

@@ -42,7 +42,7 @@ _EFFECTS = Functions(
 
 def is_effect(f: Any) -> bool:
     """Whether a callable is called for its effect alone."""
-    return getattr(f, "__func__", f) in _EFFECTS
+    return (f.__func__ if type(f) is types.MethodType else f) in _EFFECTS
 
 
 def watched_effect(f: Any, reads: Reads) -> Callable[..., None]:

@@ -182,6 +182,11 @@ def runs_code(t: Any, name: str) -> bool:
     return hasattr(type(raw), "__get__") and type(raw) is not types.MemberDescriptorType
 
 
+def bound_to(f: Any) -> Any:
+    """Return the object to which a method is bound; None for other callables. It runs no code of the user."""
+    return f.__self__ if type(f) in (types.BuiltinFunctionType, types.MethodType, types.MethodWrapperType) else None
+
+
 def is_unbound(f: Any) -> bool:
     """Whether a callable is bound to no object but a module or a class."""
     owner = getattr(f, "__self__", None) if type(f) is types.BuiltinFunctionType else None
