@@ -114,3 +114,43 @@ def test_an_operand_stays_an_object() -> None:
 
     assert f(1.5) == 7.5
     assert wg.grad(f)(1.5) == 5.0
+
+
+class Counting:
+    """1, and counts how often it was asked."""
+
+    asked = 0
+
+    def __index__(self) -> int:
+        Counting.asked += 1
+        return 1
+
+
+def stored(x: Any, key: Any) -> Any:
+    y = x * 2.0
+    y[key] = 3.0 * x[2]
+    return np.sum(y * y)
+
+
+def added(x: Any, key: Any) -> Any:
+    y = x * 2.0
+    y[key] += x[2]
+    return np.sum(y * y)
+
+
+KEYS = [lambda i: slice(i, None), lambda i: (slice(None, i),), lambda i: slice(0, 3, i), lambda i: i]
+
+
+@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("f", [stored, added, lambda x, key: np.sum(x[key] ** 2)])
+def test_an_index_is_asked_for_its_number_as_often_as_without_a_derivative(f: Any, key: Any) -> None:
+    x = np.array([1.0, 2.0, 3.0])
+    ways = [f, wg.value_and_grad(f, argnums=0), lambda x, key: wg.jvp(lambda x: f(x, key), (x,), (x,))]
+    counts = []
+    for way in ways:
+        Counting.asked = 0
+        way(x, key(Counting()))
+        counts.append(Counting.asked)
+    assert counts[1:] == counts[:1] * 2
+    expected = [f(x + step * 1e-30j, key(1)).imag / 1e-30 for step in np.eye(3)]
+    np.testing.assert_allclose(wg.grad(f, argnums=0)(x, key(Counting())), expected, rtol=1e-12)

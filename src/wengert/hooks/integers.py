@@ -18,9 +18,11 @@ NUMBER_MODULES = ("math", "_operator", "builtins")
 
 
 def integer(a: Any) -> Any:
-    """Convert an object whose only conversion is `__index__`, also inside a tuple; return others unchanged."""
+    """Convert an object whose only conversion is `__index__`, also in a tuple or slice; return others unchanged."""
     if type(a) is tuple:
         return tuple(map(integer, a)) if may_be_integer(a) else a
+    if type(a) is slice:
+        return slice(integer(a.start), integer(a.stop), integer(a.step)) if may_be_integer(a) else a
     method = python_method(type(a), "__index__")
     if method is None or any([python_method(type(a), name) for name in _OTHER_CONVERSIONS]):
         return a
@@ -29,9 +31,10 @@ def integer(a: Any) -> Any:
 
 
 def may_be_integer(a: Any) -> bool:
-    """Whether an argument is an object of a class in Python, or a tuple that holds one."""
+    """Whether an argument is an object of a class in Python, or a tuple or slice that holds one."""
     t = type(a)
-    return any(map(may_be_integer, a)) if t is tuple else t not in C_ONLY_TYPES and is_heap_type(t)
+    parts = a if t is tuple else (a.start, a.stop, a.step) if t is slice else ()
+    return any(map(may_be_integer, parts)) or (t not in C_ONLY_TYPES and is_heap_type(t))
 
 
 def with_integers(

@@ -117,10 +117,12 @@ def _record_item(container: np.ndarray, key: Any, slot: int, site: Site | None, 
 
 def _is_short(container: np.ndarray, key: Any) -> bool:
     """Whether `_record_item` may record a read at this key; on a tape a key may hold traced integers."""
-    return type(key) in _BASIC_KEYS or (not OpenCounts.tapes and is_element(key, container.ndim))
+    if type(key) is slice:
+        return type(key.start) in _BOUNDS and type(key.stop) in _BOUNDS and type(key.step) in _BOUNDS
+    return type(key) is int or (not OpenCounts.tapes and is_element(key, container.ndim))
 
 
-_BASIC_KEYS = {int, slice}
+_BOUNDS = {int, np.int64, types.NoneType}
 
 
 def _get_item_slowly(container: Any, key: Any) -> Any:
