@@ -118,11 +118,15 @@ def _record_item(container: np.ndarray, key: Any, slot: int, site: Site | None, 
 def _is_short(container: np.ndarray, key: Any) -> bool:
     """Whether `_record_item` may record a read at this key; on a tape a key may hold traced integers."""
     if type(key) is slice:
-        return type(key.start) in _BOUNDS and type(key.stop) in _BOUNDS and type(key.step) in _BOUNDS
+        return (
+            type(key.start) in _BOUNDS_OF_SLICES
+            and type(key.stop) in _BOUNDS_OF_SLICES
+            and type(key.step) in _BOUNDS_OF_SLICES
+        )
     return type(key) is int or (not OpenCounts.tapes and is_element(key, container.ndim))
 
 
-_BOUNDS = {int, np.int64, types.NoneType}
+_BOUNDS_OF_SLICES = {int, np.int64, types.NoneType}
 
 
 def _get_item_slowly(container: Any, key: Any) -> Any:
