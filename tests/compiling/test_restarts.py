@@ -181,6 +181,25 @@ def test_calls_are_as_without_compiling(f):
         assert k or found[-1] == wanted[-1]  # later calls do not repeat the warnings of NumPy
 
 
+@pytest.mark.parametrize("others", [[1.0], [1.0, 2.0]], ids=["one", "two"])
+def test_a_number_keeps_its_type_beside_a_generator(others):
+    def f(x):
+        scale = 1.0
+        for v in (each for each in others):
+            scale = scale * v
+        total = 0
+        for w in x:
+            if w > 0.0:
+                total = total + scale * w
+        return total
+
+    compiled = wg.compile(f, native=False)
+    for x in (X, -X, -np.abs(X), X[::-1].copy(), -np.abs(X) - 1.0):
+        found, expected = compiled(x), f(x)
+        assert type(found) is type(expected)
+        assert found == pytest.approx(expected, rel=1e-13, abs=1e-15)
+
+
 def test_an_exception_of_the_function_is_raised_once():
     compiled = wg.compile(wg.grad(that_raises), native=False)
     for _ in range(2):

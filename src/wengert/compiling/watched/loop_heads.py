@@ -86,8 +86,9 @@ class Heads:
         """Enter a loop; return the iterator that a `for` uses, None for other loops."""
         loop = LoopRun(len(self.reads.recording.entries), _key_of_loop(frame, head))
         self.loops[id(frame), head.number] = loop, None
-        if iterator and type(iterator[0]) is types.GeneratorType and not may_be_symbolic(iterator[0]):
-            self.restarts = None  # if its function ends early, so does the generator
+        is_generator = iterator and type(iterator[0]) is types.GeneratorType and not may_be_symbolic(iterator[0])
+        if is_generator and self.restarts is not None:
+            self.restarts.are_possible = False  # if its function ends early, so does the generator
         if loop.key in self.lifts:
             self.lifted_loops.append(loop)
             if iterator and not _only_counts(head, iterator):
