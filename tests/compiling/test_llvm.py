@@ -40,6 +40,7 @@ BODIES = {
     "break": "s = 0.0\nfor i in range(9):\n    if i == 4: break\n    s += 1.0\nreturn (0, s)",
     "branches": "r = 0.0\nif x < y:\n    r = x\nelse:\n    r = y + 1.0\nreturn (0, r)",
     "an early return": "FAILED = (1, 0.0,)\nif x < y: return FAILED\nreturn (0, x)",
+    "an empty branch": "r = y\nif x < y:\n    pass\nelse:\n    r = x\nreturn (0, r)",
     "both return": "if x < y:\n    return (1, x)\nelse:\n    return (0, y)",
     "a swap": "r, s = x, y\nr, s = s, r\nreturn (0, r)",
     "a swap in memory": "w = np.empty(2)\nw[0] = x\nw[1] = y\nw[0], w[1] = w[1], w[0]\nreturn (0, w[0])",

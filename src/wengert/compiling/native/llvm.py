@@ -142,6 +142,9 @@ class _Function(ast.NodeVisitor):
         if not isinstance(node.value, ast.Constant):
             self.visit(node.value)
 
+    def visit_Pass(self, node: ast.Pass) -> None:
+        pass
+
     def visit_Return(self, node: ast.Return) -> None:
         found, kind = self.visit(node.value), self.function.function_type.return_type  # type: ignore[arg-type]
         if isinstance(found, tuple):
