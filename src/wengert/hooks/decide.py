@@ -123,8 +123,7 @@ def _decide_stand_in(f: Any) -> Decision | None:
 def _native_or_stand_in(standin: Callable[..., Any], f: Any, owner: Any = None) -> Callable[..., Any]:
     """Make a function that calls `f`, a method of `owner`, or its stand-in if traced values reach the call."""
     takes_callbacks = type(f) is types.FunctionType  # they may read global names
-    is_watched = takes_callbacks and home_of(f).partition(".")[0] not in LIBRARIES  # in compiled code, by its stand-in
-    is_of_package = not takes_callbacks and home_of(f).partition(".")[0] not in LIBRARIES  # its callbacks are seen
+    is_of_library = home_of(f).partition(".")[0] in LIBRARIES
     is_of_c = not takes_callbacks and rules.standin_of(f) is standin  # not a method, nor compiled by numba
 
     def follow(*args: Any, **kwargs: Any) -> Any:
@@ -139,10 +138,11 @@ def _native_or_stand_in(standin: Callable[..., Any], f: Any, owner: Any = None) 
         recording = STATE.recording
         if recording is None:
             return f(*args, **kwargs)
-        if takes_callbacks and ((is_watched and recording.reads is not None) or reaches_traced(args, kwargs)):
+        if takes_callbacks and ((recording.reads is not None and not is_of_library) or reaches_traced(args, kwargs)):
             return follow(*args, **kwargs)
         traced = partial(with_values_of, f, follow) if is_of_c else follow
-        return opaque(recording, f, args, kwargs, owner, run=f if is_of_package else partial(unseen, f), standin=traced)
+        run = partial(unseen, f) if takes_callbacks or is_of_library else f  # where hooks see what callbacks read
+        return opaque(recording, f, args, kwargs, owner, run=run, standin=traced)
 
     return call
 

@@ -304,8 +304,13 @@ EFFECTS: dict[str, StackEffect] = {
 }
 
 
+def imported_name(instr: Instruction) -> str:
+    """Return the name of the module that an IMPORT_NAME imports."""
+    return instr.arg if isinstance(instr.arg, str) else instr.arg[-1]  # or (is lazy, name)
+
+
 def import_name(e: Emitter, instr: Instruction) -> None:
-    e.op("LOAD_CONST", instr.arg if isinstance(instr.arg, str) else instr.arg[-1])  # or (is lazy, name)
+    e.op("LOAD_CONST", imported_name(instr))
     e.command("importing", 1)
     e.keep(instr)
 

@@ -99,7 +99,7 @@ def load_cell(e: Emitter, instr: Instruction) -> None:
 
 def import_name(e: Emitter, instr: Instruction) -> None:
     before.import_name(e, instr)
-    e.hook("imported", 1, instr.arg if isinstance(instr.arg, str) else instr.arg[-1])
+    e.hook("imported", 1, before.imported_name(instr))
 
 
 def import_from(e: Emitter, instr: Instruction) -> None:

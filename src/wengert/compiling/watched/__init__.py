@@ -10,7 +10,7 @@
 - A **head** begins an iteration of a loop, and compares the program's state with that of the iteration before.
 
 Read `trusted` (what needs no guard) and `watchable` (what can have one), `guards`, `containers`, `inputs` and
-`outer_reads`; then the hooks: `read_hooks`, `drawing`, `call_hooks`, `hooks`; then `tracing`, which runs it all. Loops
-have `loop_states`, `loop_heads`, `symbolic_ints` and `symbolic_int_hooks`; `around` has the settings of errors of
-floating point.
+`outer_reads`; then the hooks: `read_hooks`, `drawing`, `refused_calls`, `call_hooks`, `hooks`; then `tracing`, which
+runs it all. Loops have `loop_states`, `loop_heads`, `symbolic_ints` and `symbolic_int_hooks`; `around` has the settings
+of errors of floating point.
 """

@@ -65,9 +65,8 @@ def _note_address(thing: Any, reads: Inputs, name: str) -> None:
     accessor = reads.accessor_of(thing)
     if type(thing) is np.ndarray and not reads.is_compared_array(thing):
         found = [(name, outer.original) for name, outer in reads.inputs.items() if outer.traced is thing]
-        accessor, thing = found[0] if found else (None, thing)
-        if accessor is not None:
-            reads.guard_is(accessor, thing)
+        if found:
+            reads.guard_is(*found[0])
         else:
             reads.addresses[id(thing)] = thing
     elif issubclass(type(thing), (*ATOMS, float, complex, np.generic, np.ndarray, list, tuple, dict, set)):

@@ -66,7 +66,8 @@ def watched_seeding(f: Any, reads: Reads) -> Callable[..., None]:
     rng = bound_to(f) or _GLOBAL
 
     def call(*args: Any, **kwargs: Any) -> None:
-        is_constant = [type(seed) for seed in (*args, *kwargs.values())] == [int]
+        seeds = [*args, *kwargs.values()]
+        is_constant = [type(seed) for seed in seeds] == [int]
         accessor = _accessor_of_generator(rng, reads) if is_constant and id(rng) not in reads.seeded_generators else ""
         if not is_constant:
             reads.give_up("it seeds a generator with other than an integer")
@@ -74,7 +75,7 @@ def watched_seeding(f: Any, reads: Reads) -> Callable[..., None]:
             f(*args, **kwargs)
         reads.effects.note_draw(rng)
         if accessor and reads.obstacle is None:
-            reads.note_draw(rng.seed, accessor, f"{accessor}.seed({[*args, *kwargs.values()][0]!r})")
+            reads.note_draw(rng.seed, accessor, f"{accessor}.seed({seeds[0]!r})")
 
     return call
 

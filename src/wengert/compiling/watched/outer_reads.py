@@ -109,7 +109,7 @@ class Reads(Inputs):
     def __init__(self, recording: Recording, hooks: Mapping[str, Callable[..., Any]]) -> None:
         super().__init__(recording, hooks)
         self.cells: dict[int, tuple[Any, str]] = {}  # by id: a cell of a function that runs, and its accessor
-        self.fp_settings: dict[str, Any] = dict(np.geterr())  # those of np.seterr when the trace began
+        self.fp_settings: Any = np.geterr()  # those of np.seterr when the trace began
         self.checked_calls: dict[int, Any] = {}  # callables that may be called, by id
         self.plain_calls: dict[int, int] = {}  # those of them that need no replacement: by id, the version of rules
         self.flags: dict[int, Any] = {}  # flags of arrays from outside, which are guarded as a whole, by id

@@ -14,7 +14,7 @@ from typing import Any
 
 from wengert.hooks.standins.standard import COPIES
 from wengert.values.codes import original
-from wengert.values.frames import ENGINE, is_ours
+from wengert.values.frames import ENGINE, is_ours, user_frame
 from wengert.values.names import home_of
 
 TRUSTED_LIBRARIES = {
@@ -125,3 +125,9 @@ def uninstrumented_library(frame: types.FrameType | None) -> str | None:
             return frame.f_code.co_qualname
         frame = frame.f_back
     return None
+
+
+def is_inside_library() -> bool:
+    """Whether a library makes the call that is being resolved."""
+    caller = user_frame(sys._getframe())
+    return caller is not None and is_library_namespace(caller.f_globals)
