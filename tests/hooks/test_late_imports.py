@@ -78,6 +78,19 @@ def f(x):
     return random.choices([x, x * x], [0.0, 1.0])[0] + random.gauss(x, 2.0) + random.random()
 assert np.isclose(wg.grad(f)(3.0), 7.0)
 """,
+    "removed": """
+import random
+rng, own, state = random.Random(3), random.Random(3), random.getstate()
+g = wg.compile(wg.value_and_grad(lambda x: x * rng.random()))
+first = g(2.0)[0]
+del sys.modules["random"]
+second = g(2.0)[0]
+import random
+third = g(2.0)[0]
+h = wg.compile(wg.value_and_grad(lambda x: x * rng.random()))
+found = [first, second, third, h(2.0)[0], h(2.0)[0], wg.value_and_grad(lambda x: x * rng.random())(2.0)[0]]
+assert found == [2.0 * own.random() for _ in found], found
+""",
     "compiled": """
 check("numpy.random")
 drawn = []

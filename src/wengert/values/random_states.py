@@ -13,10 +13,15 @@ import numpy as np
 _CLASSES = ("random", "Random"), ("numpy.random", "Generator"), ("numpy.random", "RandomState")
 
 
+_FOUND: dict[Any, None] = {}
+"""The classes of random generators that were found so far; a program may have removed their module since."""
+
+
 def generator_types() -> tuple[type, ...]:
     """Return the classes of random generators of the modules imported so far: each draw changes their state."""
-    found = [getattr(sys.modules.get(module), name, None) for module, name in _CLASSES]
-    return tuple([t for t in found if t is not None])
+    _FOUND.update(dict.fromkeys([getattr(sys.modules.get(module), name, None) for module, name in _CLASSES]))
+    _FOUND.pop(None, None)
+    return (*_FOUND,)
 
 
 def shared_generators() -> tuple[Any, ...]:
@@ -28,19 +33,19 @@ def shared_generators() -> tuple[Any, ...]:
 
 def has_state(rng: Any) -> bool:
     """Whether a generator has a state, which `random.SystemRandom` has not."""
-    return not isinstance(rng, sys.modules["random"].SystemRandom)
+    return not any([(base.__module__, base.__name__) == ("random", "SystemRandom") for base in type(rng).__mro__])
 
 
 def random_state(rng: Any) -> Any:
     """Return the state of a generator."""
-    if isinstance(rng, sys.modules["random"].Random):
+    if hasattr(rng, "getstate"):  # one of Python's
         return rng.getstate()
     return rng.bit_generator.state if isinstance(rng, np.random.Generator) else rng.get_state(legacy=False)
 
 
 def set_random_state(rng: Any, state: Any) -> None:
     """Set a generator to a state."""
-    if isinstance(rng, sys.modules["random"].Random):
+    if hasattr(rng, "setstate"):
         rng.setstate(state)
     elif isinstance(rng, np.random.Generator):
         rng.bit_generator.state = state
