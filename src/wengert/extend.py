@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from wengert.api.jacobians import jacobian
     from wengert.api.native_functions import kernel, native_function, not_native
     from wengert.api.parameters import stopped
+    from wengert.api.partial_results import partly_known
     from wengert.api.stationary import minimum, with_value
     from wengert.hooks.solver_callbacks import as_written, is_traced, order, unseen
 
@@ -118,6 +119,7 @@ __all__ = [
     "order",
     "overlaps",
     "partials",
+    "partly_known",
     "rrule",
     "rules",
     "setitem",
@@ -143,6 +145,7 @@ _HOMES = {
     "jacobian": "wengert.api.jacobians",
     "native_function": "wengert.api.native_functions",
     "stopped": "wengert.api.parameters",
+    "partly_known": "wengert.api.partial_results",
     "minimum": "wengert.api.stationary",
     "with_value": "wengert.api.stationary",
     "not_native": "wengert.api.native_functions",

@@ -266,11 +266,7 @@ def assigns_an_outer_variable() -> Program:
 def assigns_globals() -> Program:
     space: dict[str, Any] = {"np": np, "X": X, "count": 0}
     exec(
-        "def f(w):\n"
-        "    global count, last\n"
-        "    count += 1\n"
-        "    last = np.sum((X @ w) ** 2)\n"
-        "    return last * count\n",
+        "def f(w):\n    global count, last\n    count += 1\n    last = np.sum((X @ w) ** 2)\n    return last * count\n",
         space,
     )
     return Program(space["f"], lambda: (space["count"], space.get("last")))

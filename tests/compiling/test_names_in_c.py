@@ -372,7 +372,6 @@ _asked: list[str] = []
 
 
 class _Counting(type):
-
     @property
     def scale(cls) -> float:
         _asked.append(cls.__name__)

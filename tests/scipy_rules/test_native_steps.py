@@ -17,8 +17,8 @@ from native_by_python import interpret_source
 from scipy.integrate import DOP853, RK23, solve_ivp
 
 import wengert as wg
+from wengert.api import native_functions
 from wengert.compiling.native import callbacks
-from wengert.compiling.watched import call_hooks
 from wengert.extend import native_function
 from wengert.values.kernel_cache import has_compiler
 from wengert_rules.scipy.integrate import native_initial_values, native_steps
@@ -34,7 +34,7 @@ GRAVITY = 0.4
 def in_python(monkeypatch: pytest.MonkeyPatch) -> None:
     """Run kernels in Python."""
     monkeypatch.setattr(callbacks, "compile_source", interpret_source)
-    monkeypatch.setattr(call_hooks, "has_compiler", lambda: True)
+    monkeypatch.setattr(native_functions, "has_compiler", lambda: True)
 
 
 class Spring:
@@ -314,10 +314,10 @@ def test_errors_are_scipys(t_eval: list[float], in_python: None) -> None:
 
 
 def test_without_a_compiler_it_runs_uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(call_hooks, "has_compiler", lambda: False)
+    monkeypatch.setattr(native_functions, "has_compiler", lambda: False)
     with pytest.warns(wg.NotCompiledWarning, match="numba"):
         np.testing.assert_array_equal(wg.compile(in_a_closure)(X), in_a_closure(X))
-    monkeypatch.setattr(call_hooks, "has_compiler", lambda: True)
+    monkeypatch.setattr(native_functions, "has_compiler", lambda: True)
     with pytest.warns(wg.NotCompiledWarning, match="numba"):
         np.testing.assert_array_equal(wg.compile(in_a_closure, native=False)(X), in_a_closure(X))
 

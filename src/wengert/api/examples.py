@@ -118,7 +118,7 @@ class OnExamples:
                 return groups
             if len(groups) == MOST_BRANCHES:
                 return []
-            made = _program_of(self._f, [b[left] for b in batches], State(self._f))
+            made = marked_program(self._f, [Examples(b[left]) for b in batches], {}, State(self._f))
             if made is None:
                 return []
             program = made
@@ -268,14 +268,14 @@ def on_examples(f: Callable[..., Any], *example: Any) -> OnExamples | None:
 def program_of(f: Callable[..., Any], *example: Any) -> tuple[Program | None, State]:
     """Trace the program of a function on an example; None if it fails alone, or changes its state, the second value."""
     state = State(f)
-    return _program_of(f, [np.array([part], float) for part in example], state), state
+    return marked_program(f, [Examples(np.array([part], float)) for part in example], {}, state), state
 
 
-def _program_of(f: Callable[..., Any], batches: Sequence[np.ndarray], state: State) -> Program | None:
-    """Trace a function on the first example of some batches. None if it fails alone, or changes its state."""
+def marked_program(f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], state: State) -> Program | None:
+    """Trace a function on arguments with marks. None if it fails alone, or changes its state."""
     outer = active_recording()
     try:
-        program = trace_program(f, tuple([Examples(batch) for batch in batches]), {}, outer, refuses_writes=False)
+        program = trace_program(f, tuple(args), kwargs, outer, refuses_writes=False)
     except Exception as error:
         if outer is not None and error in outer.refusals:
             raise
@@ -290,6 +290,11 @@ class State:
         far = FarReach((f,))
         self.reaches = far, Reach((f,))
         self.contents = [(array, array.tobytes()) for array in far.arrays if array.flags.writeable]
+
+    def is_changed(self, same: Callable[[list[Any], list[Any]], bool] = identical) -> bool:
+        """Return whether anything is not the `same` any more."""
+        kept = all([reach.is_unchanged(same) for reach in self.reaches])
+        return not kept or any([array.tobytes() != was for array, was in self.contents])
 
     def is_put_back(self, same: Callable[[list[Any], list[Any]], bool] = identical) -> bool:
         """Put back what is not the `same` any more; return whether anything was not."""

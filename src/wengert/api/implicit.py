@@ -96,7 +96,7 @@ def _decorate_solver(residual: Any, jacobian: Any, solver: Any) -> Any:
 def followed(residual: Any, x: Any, jacobian: Any = None, elementwise: bool = False) -> Any:
     """Return the constant `x`, a number or array, with the derivative of the root of `residual`, as `implicit` does.
 
-    If the residual depends on nothing traced, x is returned unchanged.
+    If the residual depends on nothing traced, or no derivative is taken, x is returned unchanged.
 
     Parameters:
         residual (callable): The function whose root x is.
@@ -117,7 +117,7 @@ def followed(residual: Any, x: Any, jacobian: Any = None, elementwise: bool = Fa
     """
     x = stopped(x)  # it may be the solver's own argument
     value = residual(x)
-    if not is_traced(value):
+    if not is_traced(value) or not order():
         return x
     scale = _inverse_jacobian(residual, x, jacobian, elementwise, np.size(value))
     step = scale(value)

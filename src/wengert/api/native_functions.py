@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.api.examples import MOST_BRANCHES, State, program_of
+from wengert.api.closed_programs import result_without_effects, with_outer_inputs
+from wengert.api.examples import MOST_BRANCHES, program_of
 from wengert.api.gradient import vjp_of_call
 from wengert.api.tangents import jvp_of_call
 from wengert.api.taping import trace
@@ -18,16 +19,16 @@ from wengert.batching.axes import Shared
 from wengert.batching.example import Program, as_outer_variables
 from wengert.compiling.native.callbacks import Callback, kernel
 from wengert.compiling.native.values import UnsupportedOp
-from wengert.compiling.tape_rewriter import TapeRewriter
 from wengert.compiling.watched.outer_reads import not_native
 from wengert.errors import NoPathWarning, NotNativeError
 from wengert.hooks.classes import as_traced
 from wengert.hooks.solver_callbacks import unseen
 from wengert.recording.recording import calling, silent
 from wengert.recording.session import active_recording
-from wengert.tape.ops import Call, Constant, Input, mkcall, value_of, with_variables
+from wengert.tape.ops import Call, Constant, Input, mkcall, value_of
 from wengert.tape.tape import Tape
 from wengert.values import functional
+from wengert.values.kernel_cache import has_compiler
 from wengert.values.specs import fresh, is_inexact
 
 __all__ = ["NativeFunction", "TracedFunction", "kernel", "native_function", "not_native"]
@@ -164,12 +165,11 @@ def native_function(f: Callable[..., Any], *example: Any) -> TracedFunction:
         >>> f.call(lambda *args: len(args), 1.0)
         1
     """
-    watching, before = active_recording(), State(f)
+    watching = active_recording()
     reads: Any = None if watching is None else watching.reads
-    effects = reads and reads.effects.count
-    shape = np.shape(as_traced(f)(*example))  # what it reads from outside becomes known to the trace
-    if before.is_put_back(_equal) or (reads and reads.effects.count != effects):
-        raise NotNativeError("the function that it calls changes something outside")
+    if reads is not None and not (has_compiler() and reads.may_be_native):
+        raise NotNativeError("it needs native code, by numba")
+    shape = np.shape(result_without_effects(f, *example))
     made = TracedFunction(f, [_program(f, example)], shape)
     if watching is not None:
         known = watching.caches.setdefault(native_function, {})
@@ -177,20 +177,6 @@ def native_function(f: Callable[..., Any], *example: Any) -> TracedFunction:
         if len(known) > MOST_FUNCTIONS:
             raise NotNativeError(f"there are more than {MOST_FUNCTIONS} functions to compile")
     return made
-
-
-def _equal(now: Any, was: Any) -> bool:
-    """Whether values are the same, or equal: a trace replaces numbers and containers that it reads."""
-    if now is was:
-        return True
-    if type(now) is not type(was):
-        return False
-    if isinstance(now, tuple | list):
-        return len(now) == len(was) and all(map(_equal, now, was))
-    if isinstance(now, dict):
-        return [*now] == [*was] and all(map(_equal, now.values(), was.values()))
-    is_value = isinstance(now, float | complex | np.generic | np.ndarray | int | str)
-    return is_value and np.array_equal(now, was, equal_nan=is_inexact(now))
 
 
 def _program(f: Callable[..., Any], example: Sequence[Any]) -> Program:
@@ -208,7 +194,19 @@ def _native(programs: list[Program], outer: dict[int, Constant]) -> NativeFuncti
                 f"the function that it calls reads a {type(op.val).__name__} of other numbers than floats"
             )
     values = {slot: op.val.copy() if isinstance(op.val, np.ndarray) else fresh(op.val) for slot, op in outer.items()}
-    return NativeFunction([_with_outer_inputs(program, values) for program in programs], len(programs[0].sources))
+    tapes = [_with_list(*with_outer_inputs(program, values)) for program in programs]
+    return NativeFunction(tapes, len(programs[0].sources))
+
+
+def _with_list(tape: Tape, result: Any) -> Tape:
+    """Return a tape whose result is the list of the parts of a result, for native code."""
+    parts = list(result) if isinstance(result, tuple | list) else [result]
+    values = [part.value if isinstance(part, Shared) else part for part in parts]
+    tape.result = tape.push(mkcall(functional.make_list, *values))
+    for op in tape:
+        if isinstance(op, Call) and op.fn is np.interp:
+            op.fn = _piecewise_linear
+    return tape
 
 
 def _piecewise_linear(x: Any, xp: Any, fp: Any, *others: Any, **options: Any) -> Any:
@@ -225,32 +223,3 @@ def _piecewise_linear(x: Any, xp: Any, fp: Any, *others: Any, **options: Any) ->
     parts = call(np.minimum, call(np.maximum, beyond, 0.0), widths)
     total = call(np.sum, call(np.multiply, parts, call(np.divide, rises, widths)), axis=-1)
     return call(np.add, call(operator.getitem, fp, 0), total)
-
-
-def _prepare(op: Any) -> None:
-    """Copy the arrays in an op, into which users may write later, and replace a function without native code."""
-    if isinstance(op, Constant) and isinstance(op.val, np.ndarray):
-        op.val = op.val.copy("K")
-    elif isinstance(op, Call):
-        op.args = with_variables(op.args, np.copy, np.ndarray)
-        op.kwargs = with_variables(op.kwargs, np.copy, np.ndarray)
-        op.fn = _piecewise_linear if op.fn is np.interp else op.fn
-
-
-def _with_outer_inputs(program: Program, outer: dict[int, Any]) -> Tape:
-    """Return the tape of a program with an input for each value from outside; its result is a list of parts."""
-    new = TapeRewriter(program.tape)
-    for op in program.tape:
-        if isinstance(op, Input):
-            new.push(op)
-    inputs = {slot: new.new.push(Input(value)) for slot, value in outer.items()}
-    new.table.update({op: inputs[slot] for op, slot in program.outer_slots.items()})
-    for op in program.tape:
-        if not isinstance(op, Input) and op not in program.outer_slots and op is not program.tape.result.op:
-            new.push(op)
-            _prepare(new.table[op].op)
-    result = program.result
-    parts = list(result) if isinstance(result, tuple | list) else [result]
-    values = [part.value if isinstance(part, Shared) else new.value(part) for part in parts]
-    new.new.result = new.new.push(mkcall(functional.make_list, *values))
-    return new.new

@@ -12,7 +12,7 @@ from wengert.api.implicit import followed
 from wengert.api.jacobians import jacobian
 from wengert.api.parameters import stopped
 from wengert.errors import NoDerivativeError
-from wengert.hooks.solver_callbacks import is_taped, is_traced, unseen
+from wengert.hooks.solver_callbacks import is_taped, is_traced, order, unseen
 
 ENTERED = "It calls the objective, and computes with its results."
 
@@ -112,7 +112,7 @@ def with_value(value: Any, formula: Any) -> Any:
         >>> wg.value_and_grad(lambda x: wg.extend.with_value(1.4142, x**0.5))(2.0)
         (1.4142, 0.3535533905932738)
     """
-    if not is_traced(formula):
+    if not is_traced(formula) or not order():
         return value
     if is_taped() and not np.all(np.abs(formula - value) <= unseen(_formula_tolerance, formula, value)):
         raise NoDerivativeError(

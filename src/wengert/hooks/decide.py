@@ -123,7 +123,9 @@ def _decide_stand_in(f: Any) -> Decision | None:
 def _native_or_stand_in(standin: Callable[..., Any], f: Any, owner: Any = None) -> Callable[..., Any]:
     """Make a function that calls `f`, a method of `owner`, or its stand-in if traced values reach the call."""
     takes_callbacks = type(f) is types.FunctionType  # they may read global names
-    is_of_library = home_of(f).partition(".")[0] in LIBRARIES
+    home = home_of(f)
+    is_of_library = home.partition(".")[0] in LIBRARIES
+    runs_user_code = not is_of_library or home.startswith("scipy.optimize")
     is_of_c = not takes_callbacks and rules.standin_of(f) is standin  # not a method, nor compiled by numba
 
     def follow(*args: Any, **kwargs: Any) -> Any:
@@ -138,7 +140,7 @@ def _native_or_stand_in(standin: Callable[..., Any], f: Any, owner: Any = None) 
         recording = STATE.recording
         if recording is None:
             return f(*args, **kwargs)
-        if takes_callbacks and ((recording.reads is not None and not is_of_library) or reaches_traced(args, kwargs)):
+        if takes_callbacks and ((recording.reads is not None and runs_user_code) or reaches_traced(args, kwargs)):
             return follow(*args, **kwargs)
         traced = partial(with_values_of, f, follow) if is_of_c else follow
         run = partial(unseen, f) if takes_callbacks or is_of_library else f  # where hooks see what callbacks read

@@ -125,7 +125,8 @@ def order() -> int:
     """
     total, recording = 0, STATE.recording
     while recording is not None:
-        total += len(recording.levels) + (SPARE if recording.keep else 0)
+        spare = SPARE if recording.keep else 0
+        total += len(recording.levels) + (spare if recording.reads is None else -1)  # its code is for these calls alone
         recording = _outer_recording(recording)
     return total
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import numpy as np
 from scipy import integrate
 from scipy.integrate._ivp.ivp import OdeResult
 
-from wengert.extend import NotNativeError, compiled_by, native_function, not_native, unseen
+from wengert.extend import NotNativeError, compiled_by, native_function, partly_known, unseen
 from wengert_rules.scipy.arguments import arguments, unpacked
 from wengert_rules.scipy.integrate.native_steps import FailedError, Method, Problem, solved
 
@@ -18,43 +17,6 @@ WORDS = {
     "fun", "t_span", "y0", "method", "t_eval", "dense_output", "events", "vectorized", "args", "rtol", "atol",
     "first_step", "max_step",
 }  # fmt: skip
-
-
-class Solution(OdeResult):
-    """The result of solve_ivp in a trace, which gives up if it is asked for the number of evaluations."""
-
-    def __getitem__(self, name: str) -> Any:
-        if name == "nfev":
-            not_native("it reads nfev of a solution, which compiled code does not return")
-        return dict.__getitem__(self, name)
-
-    def __getattr__(self, name: str) -> Any:
-        try:
-            return self[name]
-        except KeyError:
-            raise AttributeError(name) from None
-
-    def __reduce__(self) -> Any:
-        return OdeResult, (dict(self),)
-
-
-def that_reads_all(method: Any) -> Any:
-    """The method of a dictionary, for a Solution."""
-
-    @functools.wraps(method)
-    def reading(self: Any, *args: Any) -> Any:
-        not_native("it reads all items of a solution, of which compiled code does not return nfev")
-        return method(self, *args)
-
-    return reading
-
-
-for _name in (
-    "__iter__", "__reversed__", "keys", "values", "items", "get", "pop", "popitem", "setdefault", "copy", "__eq__",
-    "__ne__", "__or__", "__ror__",
-):  # fmt: skip
-    setattr(Solution, _name, that_reads_all(getattr(dict, _name)))
-Solution.__name__ = Solution.__qualname__ = "OdeResult"
 
 
 @compiled_by(integrate.solve_ivp)
@@ -85,11 +47,12 @@ def solve_ivp(*given: Any, **words: Any) -> Any:
             native = native.with_branch(*error.x)
         except (ArithmeticError, ValueError) as error:
             raise NotNativeError(str(error)) from None
-    return Solution(
-        t=np.array(call["t_eval"]), y=np.transpose(values), sol=None, t_events=None, y_events=None,
-        nfev=problem.kept[0].evaluations, njev=0, nlu=0, status=0, success=True,
-        message="The solver successfully reached the end of the integration interval.",
-    )  # fmt: skip
+    known = {
+        "t": np.array(call["t_eval"]), "y": np.transpose(values), "sol": None, "t_events": None, "y_events": None,
+        "njev": 0, "nlu": 0, "status": 0, "success": True,
+        "message": "The solver successfully reached the end of the integration interval.",
+    }  # fmt: skip
+    return partly_known(OdeResult(nfev=problem.kept[0].evaluations, **known), known)
 
 
 def check(call: dict[str, Any]) -> None:

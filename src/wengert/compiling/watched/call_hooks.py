@@ -38,7 +38,7 @@ from wengert.compiling.watched.read_hooks import (
     STRING_MAKERS,
     watched_plain_getattr,
 )
-from wengert.compiling.watched.refused_calls import check_call, public_name
+from wengert.compiling.watched.refused_calls import check_call, public_name, refused_call
 from wengert.compiling.watched.texts import PARSERS, watched_evaluation, watched_parser
 from wengert.compiling.watched.trusted import (
     is_engine_code,
@@ -64,8 +64,8 @@ from wengert.recording.recording import STATE
 from wengert.recording.slots import holds_traced, slot_of
 from wengert.recording.swapped_code import is_born
 from wengert.rulebook.registry import rules
+from wengert.values.callables import callable_name
 from wengert.values.identity_set import Functions
-from wengert.values.kernel_cache import has_compiler
 from wengert.values.names import home_of
 from wengert.values.sites import Site
 
@@ -87,8 +87,22 @@ def _resolve(f: Any, site: Site | None, reads: Reads | None) -> Any:
     if f is id:  # also where the trace has given up: the ids of what was made for it are those of the originals
         STATE.site = site
         return _watched_id
+    if reads is None:
+        _note_unwatched(f)
     found = None if reads is None else _replacement_of(f, reads)
     return resolve(f, site) if found is None else found
+
+
+def _note_unwatched(f: Any) -> None:
+    """Note a call of code that runs where nothing is recorded, if its trace asks for these calls."""
+    reads: Any = None if STATE.silenced is None else STATE.silenced.reads
+    if reads is not None and reads.unwatched_calls is not None:
+        reads.unwatched_calls.append(f)
+
+
+def why_not_repeated(f: Any) -> str | None:
+    """Return why a call of `f` by a function that a solver calls cannot be made again; None if it can."""
+    return f"it calls {callable_name(f)}" if is_effect(f) else refused_call(f)
 
 
 def _watched_id(thing: Any) -> int:
@@ -156,7 +170,11 @@ def _replacement_by_kind(f: Any, reads: Reads) -> Any:
         return functools.partial(watched_plain_getattr, f.__self__)
     if t is types.FunctionType and f.__code__ is _DISPATCH:
         return _watched_dispatch(f, reads)
-    if t is types.FunctionType and (form := rules.compiled_form_of(f)) is not None and not is_inside_library():
+    if (
+        t is types.FunctionType
+        and (form := rules.compiled_form_of(f)) is not None
+        and (is_engine_code(f.__code__) or not is_inside_library())
+    ):
         return _by_compiled_form(f, form, reads)
     return None
 
@@ -217,8 +235,6 @@ def _by_compiled_form(f: types.FunctionType, form: Callable[..., Any], reads: Re
     def call(*args: Any, **kwargs: Any) -> Any:
         site = STATE.site
         try:
-            if not (reads.may_be_native and has_compiler()):
-                raise NotNativeError("it needs native code, by numba")
             return as_traced(form)(*args, **kwargs)
         except NotNativeError as error:
             STATE.site = site

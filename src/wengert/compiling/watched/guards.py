@@ -13,7 +13,8 @@ import gc
 import itertools
 import re
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -87,6 +88,7 @@ class Guards:
         self.obstacle: str | None = None
         self.may_retry = False
         self.may_be_native = True
+        self.unwatched_calls: list[Any] | None = None  # what code calls that runs in `unwatched`
 
     # -- inputs
 
@@ -369,6 +371,19 @@ class Guards:
         if self.obstacle is None:
             place = f" ({self.describe(accessor)})" if accessor else ""
             self.obstacle, self.may_retry = f"{users_line()}: {reason}{place}", may_retry
+
+    @contextmanager
+    def unwatched(self) -> Iterator[list[Any]]:
+        """Run user code where nothing is recorded without giving up: what it reads is guarded apart from this run.
+
+        The value is a list, to which the callables are appended that this code calls.
+        """
+        calls: list[Any] = []
+        before, self.unwatched_calls = self.unwatched_calls, calls
+        try:
+            yield calls
+        finally:
+            self.unwatched_calls = before
 
 
 _PATTERN_FLAGS = 1 << 5 | 1 << 6

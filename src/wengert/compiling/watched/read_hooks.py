@@ -60,7 +60,7 @@ def _give_up_on_silenced(frame: types.FrameType) -> None:
         and not any(map(is_done_once, _up_to_the_trace(frame)))
     ):
         unseen: Any = STATE.silenced.reads
-        if not unseen.tables.is_reading:
+        if unseen.unwatched_calls is None:
             unseen.give_up(f"{frame.f_code.co_qualname} runs inside a call that is recorded as a whole")
 
 

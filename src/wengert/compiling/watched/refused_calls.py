@@ -66,7 +66,7 @@ def check_call(reads: Reads, f: Any) -> None:
     if id(f) in reads.checked_calls:
         return
     is_inside, t = is_inside_library(), type(f)
-    reason = None if f is object.__getattribute__ else _refused_call(f, is_inside) or _why_not_entered(f)
+    reason = None if f is object.__getattribute__ else refused_call(f, is_inside) or _why_not_entered(f)
     if t in _WITH_NAMES and f.__name__ in (*STRING_FUNCTIONS, *_FORMAT_METHODS):
         guard_print_settings(reads)
     if is_abc_method(f):
@@ -106,13 +106,20 @@ def _why_not_entered(f: Any) -> str | None:
         is_watched = decide(f).kind is Kind.ENTERED or primitive_of(f) is not None
         is_watched = is_watched or _has_rule_of_ours(f)
         return None if is_watched else f"it calls {f.__qualname__}, which wengert does not trace"
-    if t is types.FunctionType and home_of(f).startswith(_SOLVERS) and decide(f).kind is not Kind.ENTERED:
+    if t is types.FunctionType and _is_unsupported_solver(f):
         return f"wg.compile does not support {public_name(f)}"
     is_method = t is types.MethodType
     is_user_code = is_user_function(f.__func__) if is_method else _calls_python(t) and belongs_to_user(t)
     if is_user_code and decide(f).kind is not Kind.ENTERED and not (is_method and _has_rule_of_ours(f.__func__)):
         return f"it calls a {t.__name__} with a custom rule or a replacement, which wengert does not trace"
     return None
+
+
+def _is_unsupported_solver(f: types.FunctionType) -> bool:
+    """Whether a function of SciPy runs its arguments unwatched, and has no stand-in that runs it again."""
+    home = home_of(f)
+    runs_again = home.startswith("scipy.optimize") and rules.standin_of(f) is not None
+    return home.startswith(_SOLVERS) and not runs_again and decide(f).kind is not Kind.ENTERED
 
 
 def public_name(f: types.FunctionType) -> str:
@@ -124,17 +131,17 @@ def _calls_python(t: Any) -> bool:
     return any(type(vars(base).get("__call__")) is types.FunctionType for base in t.__mro__)
 
 
-def _refused_call(f: Any, inside: bool = False) -> str | None:
+def refused_call(f: Any, inside: bool = False) -> str | None:
     """Return why a trace that calls `f` cannot be kept, or None if it can. `inside`: a library makes the call."""
     t = type(f)
     if t is types.FunctionType:
         return _refused_function(f, inside)
     if t is types.MethodType:
-        return _refused_call(f.__func__, inside)
+        return refused_call(f.__func__, inside)
     if t is functools.partial:
-        return _refused_call(f.func, inside)
+        return refused_call(f.func, inside)
     if t is functools._lru_cache_wrapper:
-        return _refused_call(f.__wrapped__, inside)
+        return refused_call(f.__wrapped__, inside)
     if t is weakref.ref:
         return None  # those from outside cannot be read
     if f is sys.getrefcount and _is_inside_known_package():

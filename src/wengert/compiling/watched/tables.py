@@ -17,7 +17,6 @@ class Tables:
 
     def __init__(self, reads: Any) -> None:
         self.reads = reads
-        self.is_reading = False  # whether code of a table's library runs now
         self._known: dict[int, tuple[Any, Content | None]] = {}  # by id; with the content of those from outside
 
     def hold(self, things: Iterable[Any]) -> bool:
@@ -40,12 +39,8 @@ class Tables:
 
     def run(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return the result of a declared read, whose tables belong to the trace from now on."""
-        self.is_reading = True
-        try:
-            with silent():
-                value = fn(*args, **kwargs)
-        finally:
-            self.is_reading = False
+        with self.reads.unwatched(), silent():
+            value = fn(*args, **kwargs)
         for part in value if type(value) in (list, tuple) else (value,):
             if type(part) in READS:
                 self._known[id(part)] = part, None

@@ -1,0 +1,226 @@
+"""Functions that a solver calls, as compiled code that takes the values which they read from the trace around them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.api.closed_programs import result_without_effects, with_outer_inputs
+from wengert.api.examples import MOST_BRANCHES, State, marked_program
+from wengert.batching.axes import Shared
+from wengert.batching.example import Program, as_outer_variables
+from wengert.compiling.optimising import optimised
+from wengert.errors import NotNativeError, StaleTapeError
+from wengert.hooks.classes import as_traced
+from wengert.recording.session import active_recording
+from wengert.tape.ops import Constant, Variable, mkcall, with_variables
+from wengert.values import functional
+from wengert.values.sealed import Sealed
+from wengert.values.specs import fresh, is_inexact
+from wengert.values.structures import is_plain_object, keyed_parts, with_parts
+
+
+class FormPart(NamedTuple):
+    """A number or an array in a form: its position in the list of these, and what is the same in each call."""
+
+    position: int
+    type: type
+    dtype: np.dtype[Any] | None
+    shape: tuple[int, ...]
+
+
+def split_parts(value: Any, parts: list[Any], of_other: Callable[[Any], Any] = lambda value: value) -> Any:
+    """Return a structure with a FormPart for each number and array, which are appended to `parts`."""
+    if is_inexact(value):
+        parts.append(value)
+        return FormPart(len(parts) - 1, type(value), getattr(value, "dtype", None), np.shape(value))
+    if _is_followed(value):
+        return with_parts(value, [split_parts(part, parts, of_other) for _, _, part in keyed_parts(value)])
+    return of_other(value)
+
+
+def _is_followed(value: Any) -> bool:
+    """Whether a form has the structure of a value: it is a list, a tuple, a dictionary or an object with attributes."""
+    t = type(value)
+    return t in (tuple, list, dict) or (not callable(value) and t is not FormPart and is_plain_object(value))
+
+
+def join_parts(form: Any, parts: Sequence[Any], of_other: Callable[[Any], Any] = lambda value: value) -> Any:
+    """Return a structure with the parts in place of each FormPart."""
+    if type(form) is FormPart:
+        return parts[form.position]
+    if _is_followed(form):
+        return with_parts(form, [join_parts(part, parts, of_other) for _, _, part in keyed_parts(form)])
+    return of_other(form)
+
+
+def is_same_form(a: Any, b: Any) -> bool:
+    """Whether forms are the same: of the same types, with equal constants."""
+    if a is b:
+        return True
+    if type(a) is not type(b):
+        return False
+    if type(a) in (tuple, list):
+        return len(a) == len(b) and all(map(is_same_form, a, b))
+    if type(a) is dict:
+        return [*a] == [*b] and all(map(is_same_form, a.values(), b.values()))
+    if isinstance(a, np.ndarray):
+        return a.dtype == b.dtype and np.array_equal(a, b)
+    return isinstance(a, FormPart | int | str | bytes | np.bool_ | np.integer) and bool(a == b)
+
+
+class Branch(NamedTuple):
+    """A function's code for arguments of a form, for as long as its guards hold, and the form of its result.
+
+    Its inputs are the numbers and arrays in the arguments, and the values from outside at these `places`.
+    """
+
+    form: Any
+    code: Callable[..., Any]
+    places: list[int]
+    result: Any
+
+    def parts_of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Sequence[Any] | None:
+        """Return the numbers and arrays in arguments of this form; None if they have another one."""
+        positional = self.form[0]
+        if len(args) == len(positional) and not kwargs and all(map(_is_part_of, args, positional)):
+            return args
+        parts: list[Any] = []
+        return parts if is_same_form(self.form, split_parts((args, kwargs), parts)) else None
+
+    def __call__(self, parts: Sequence[Any], outer: Sequence[Any]) -> Any:
+        """Return the result. Errors: StaleTapeError if a guard fails."""
+        found = self.code(*parts, *[outer[place] for place in self.places])
+        return _with_results(self.result, found)
+
+
+def _is_part_of(value: Any, form: Any) -> bool:
+    """Whether a number or array has the form of a FormPart."""
+    if type(form) is not FormPart or type(value) is not form.type:
+        return False
+    return type(value) is not np.ndarray or (value.dtype == form.dtype and value.shape == form.shape)
+
+
+def _with_results(form: Any, parts: Sequence[Any]) -> Any:
+    if type(form) is ComputedPart:
+        return parts[form.position]
+    if type(form) is Shared:
+        return form.value.copy() if isinstance(form.value, np.ndarray) else form.value
+    return with_parts(form, [_with_results(part, parts) for _, _, part in keyed_parts(form)])
+
+
+class ComputedPart(NamedTuple):
+    """A computed number or array in the result of a Branch: its position in the list of these."""
+
+    position: int
+
+
+class CalledFunction(Sealed):
+    """A function among the arguments of a solver, and its code."""
+
+    def __init__(self, f: Callable[..., Any], outer: dict[int, Any]) -> None:
+        self.f: Any = f
+        self.example: Any = None  # the arguments of its first call
+        self._outer = outer
+        self.branches, self.programs = list[Branch](), list[Program]()
+        self._signature = _signature_of(f)
+
+    def _like_f(self, function: Any) -> Any:
+        """Give a function the signature of `f`, which some solvers read."""
+        if self._signature is not None:
+            function.__signature__ = self._signature
+        return function
+
+    def observed(self) -> Any:
+        """Return the function as it is, but it keeps the arguments of its first call as an example."""
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if self.example is None:
+                self.example = _own_copy((args, kwargs))
+            return self.f(*args, **kwargs)
+
+        return self._like_f(call)
+
+    def add_branch(self, args: Any, kwargs: Any) -> None:
+        """Trace the function for arguments. Errors: NotNativeError."""
+        if len(self.branches) == MOST_BRANCHES:
+            raise NotNativeError(f"the function that it calls takes more than {MOST_BRANCHES} branches")
+        result_without_effects(self.f, *args, **kwargs)
+        parts: list[Any] = []
+        form = split_parts((args, kwargs), parts)
+
+        def of_parts(*parts: Any) -> Any:
+            args, kwargs = join_parts(form, parts)
+            return as_traced(self.f)(*args, **kwargs)
+
+        program = marked_program(of_parts, [Shared(part) for part in parts], {}, State(self.f))
+        if program is None:
+            raise NotNativeError("the function that it calls cannot be traced alone")
+        for op, slot in program.outer_slots.items():
+            self._outer.setdefault(slot, op)
+        self.programs.append(program)
+        self.branches.append(_branch(form, program, [*self._outer]))
+
+    def forget_trace(self) -> None:
+        """Drop what only the trace needs."""
+        self.f = self.example = None
+        self.programs = []
+
+    def bound(self, outer: Sequence[Any], missed: list[Any]) -> Any:
+        """Return the function for these values from outside; a call that no branch fits is appended to `missed`."""
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            for branch in self.branches:
+                parts = branch.parts_of(args, kwargs)
+                if parts is not None:
+                    try:
+                        return branch(parts, outer)
+                    except StaleTapeError:
+                        pass
+            missed.append((self, _own_copy((args, kwargs))))
+            raise StaleTapeError("the function that a solver calls takes a new branch")
+
+        return self._like_f(call)
+
+
+@contextmanager
+def known_outside(functions: Sequence[CalledFunction], outer: dict[int, Constant]) -> Iterator[list[Any]]:
+    """Let the open trace know the values which the functions read from it; the value of the context is their list."""
+    with ExitStack() as stack:
+        for function in functions:
+            for program in function.programs:
+                stack.enter_context(as_outer_variables(program, active_recording()))
+        yield [op.val for op in outer.values()]
+
+
+def _signature_of(f: Any) -> inspect.Signature | None:
+    try:
+        return inspect.signature(f)
+    except (TypeError, ValueError):
+        return None
+
+
+def _own_copy(value: Any) -> Any:
+    parts: list[Any] = []
+    form = split_parts(value, parts)
+    return join_parts(form, [part.copy("K") if isinstance(part, np.ndarray) else fresh(part) for part in parts])
+
+
+def _branch(form: Any, program: Program, slots: list[int]) -> Branch:
+    """Compile a program; `slots` are those of all values from outside."""
+    outer = {slot: op.val.copy("K") if isinstance(op.val, np.ndarray) else fresh(op.val)
+             for op, slot in program.outer_slots.items()}  # fmt: skip
+    tape, result = with_outer_inputs(program, outer)
+    computed: list[Any] = []
+
+    def position(v: Any) -> ComputedPart:
+        computed.append(v)
+        return ComputedPart(len(computed) - 1)
+
+    result = with_variables(result, position, Variable)
+    tape.result = tape.push(mkcall(functional.make_list, *computed))
+    return Branch(form, optimised(tape, exact=True).compile("callback"), [slots.index(slot) for slot in outer], result)

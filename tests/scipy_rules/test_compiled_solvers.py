@@ -1,0 +1,288 @@
+"""SciPy's solvers in compiled functions: values of the plain function, derivatives by differences of it.
+
+Each compiled function is called for other arguments and for other values outside; none may be stale.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import optimize
+
+import wengert as wg
+
+POINTS = [np.array(p) for p in ([2.0, 3.0], [2.1, 2.9], [1.5, 3.3], [0.9, 2.2], [2.1, 2.9])]
+SCALE, RATES, SHIFTS = [2.0], {"k": 3.0}, np.array([1.0, 2.0])
+XS = np.linspace(0.0, 1.0, 20)
+
+
+def change(step: int) -> None:
+    SCALE[0], RATES["k"], SHIFTS[1] = 2.0 + step, 3.0 + 0.5 * step, 2.0 + step
+
+
+class Model:
+    def __init__(self, k: float) -> None:
+        self.k, self.w = k, np.array([k, k + 1])
+
+    def residual(self, x: Any, p: Any) -> Any:
+        return x**3 - p * self.k - self.w[0]
+
+    def solve(self, p: Any) -> Any:
+        return optimize.brentq(self.residual, 0, 20, args=(p,))
+
+
+MODEL = Model(1.5)
+
+
+def brentq(p):
+    x = optimize.brentq(lambda x: x**3 - p[0] * x - p[1], 0.0, 10.0)
+    return x * x + p[0]
+
+
+def with_values_outside(p):
+    return optimize.brentq(lambda x: x**3 - SCALE[0] * p[0] - RATES["k"] - SHIFTS[1], 0, 20)
+
+
+def of_an_object(p):
+    return MODEL.solve(p[0])
+
+
+def with_a_branch(p):
+    return optimize.brentq(lambda x: (x**3 if x > 0.5 else 0.75 * x - 0.25) - p[0], 0, 20)
+
+
+def with_math(p):
+    return optimize.brentq(lambda x: math.exp(x) - p[0] - p[1], 0, 20)
+
+
+def within_another(p):
+    inner = lambda a: optimize.brentq(lambda x: x**3 - a * x - p[1], 0, 20)
+    return optimize.brentq(lambda a: inner(a) - p[0] - 2, 0.1, 50)
+
+
+def in_a_loop(p):
+    first, second = [optimize.newton(lambda x, q=q: x**3 - q, 1.0) for q in p]
+    return first * second
+
+
+def before_a_write(p):
+    y = p * 1.0
+    root = optimize.brentq(lambda x: x**3 - y[0], 0, 20)
+    y[0] = 5.0
+    return root * y[0]
+
+
+def where_it_fails(p):
+    try:
+        return optimize.brentq(lambda x: x - p[0], 2.05, 20)
+    except ValueError:
+        return p[1] * 7
+
+
+def with_all_results(p):
+    x, found = optimize.brentq(lambda x: x**3 - p[0], 0, 20, full_output=True)
+    return x * (2 if found.converged else 3)
+
+
+def root_scalar(p):
+    found = optimize.root_scalar(lambda x: np.exp(x) - p[0] * p[1], bracket=[0, 10])
+    return found.root if found.converged else 0.0
+
+
+def newton(p):
+    return optimize.newton(lambda x, a: x * x - a, 1.5, args=(p[0],)) * p[1]
+
+
+def newton_of_an_array(p):
+    return np.sum(optimize.newton(lambda x: x**3 - p, np.ones(2)))
+
+
+def newton_of_a_complex_number(p):
+    c = p[0] + 1j * p[1]
+    return optimize.newton(lambda z: z**3 - c, 1 + 0.5j).real
+
+
+def root(p):
+    found = optimize.root(
+        lambda x: np.array([x[0] ** 2 + p[0] * x[1] - 3, x[1] ** 3 - p[1] * x[0]]), np.array([1.0, 1.0])
+    )
+    return np.sum(found.x**2) if found.success else 0.0
+
+
+def fsolve(p):
+    return optimize.fsolve(lambda x: [x[0] * np.cos(x[1]) - p[0], x[1] * x[0] - x[1] - p[1]], [1, 1])[0]
+
+
+def fsolve_with_all_results(p):
+    x, _, status, _ = optimize.fsolve(lambda x: x**2 - p, np.ones(2), full_output=True)
+    return x.sum() * (1 if status == 1 else 2)
+
+
+def fsolve_from_a_start(p):
+    return optimize.fsolve(lambda x, a, b: x**3 - a * b, p * 0.5, args=(p, 2.0)).sum()
+
+
+def fixed_point(p):
+    return optimize.fixed_point(lambda x: np.cos(p[0] * x) * 0.5 + p[1], np.array([0.3, 0.2])).sum()
+
+
+def minimize(p):
+    found = optimize.minimize(lambda x: np.sum((x - p) ** 4 + (x - p) ** 2) + x[0] * x[1], np.zeros(2), tol=1e-11)
+    return np.sum(found.x**2)
+
+
+def minimize_with_a_gradient(p):
+    found = optimize.minimize(lambda x: (np.sum((x - p) ** 2), 2 * (x - p)), np.zeros(2), jac=True)
+    return found.fun + found.x[1] ** 2
+
+
+def minimize_with_bounds(p):
+    found = optimize.minimize(
+        lambda x: np.sum((x - p) ** 2), np.zeros(2), bounds=optimize.Bounds([0, 0], [0.5, 9.0]), tol=1e-13
+    )
+    return found.x @ p
+
+
+def minimize_with_a_constraint(p):
+    constraint = {"type": "eq", "fun": lambda x: x[0] + x[1] - p[0]}
+    found = optimize.minimize(lambda x: np.sum((x - p) ** 2), np.zeros(2), constraints=constraint, method="SLSQP")
+    return found.x[0] ** 2
+
+
+def minimize_scalar(p):
+    found = optimize.minimize_scalar(lambda x: (x - p[0]) ** 4 + (x - p[1]) ** 2, bounds=(0, 5), method="bounded")
+    return found.x * found.fun
+
+
+def least_squares(p):
+    found = optimize.least_squares(lambda x: np.array([x[0] - p[0], x[1] * x[0] - p[1], 0.1 * x[1]]), [1.0, 1.0])
+    return np.sum(found.x) + found.cost
+
+
+def curve_fit(p):
+    ys = np.exp(-p[0] * XS) * p[1] + 0.01 * np.sin(9 * XS)
+    (a, b), _ = optimize.curve_fit(lambda x, a, b: a * np.exp(-b * x), XS, ys)
+    return a * b
+
+
+def nnls(p):
+    return optimize.nnls(np.array([[1.0, 2.0], [3.0, 1.0]]), p)[0] @ p
+
+
+def linprog(p):
+    return optimize.linprog([-1.0, -1.0], A_ub=[[1.0, 2.0], [3.0, 1.0]], b_ub=p).fun
+
+
+def implicit(p):
+    return wg.implicit(lambda x: x**3 - p[0], lambda: optimize.brentq(lambda x: x**3 - p[0], 0, 20))
+
+
+COMPILED = [
+    brentq, with_values_outside, of_an_object, with_a_branch, with_math, within_another, in_a_loop, before_a_write,
+    with_all_results, root_scalar, newton, newton_of_an_array, newton_of_a_complex_number, root, fsolve,
+    fsolve_with_all_results, fsolve_from_a_start, fixed_point, minimize, minimize_with_a_gradient, minimize_with_bounds,
+    minimize_with_a_constraint, minimize_scalar, least_squares, curve_fit, nnls, linprog, implicit,
+]  # fmt: skip
+
+
+def differences(f: Any, p: np.ndarray, step: float = 1e-4) -> np.ndarray:
+    def slope(e: np.ndarray) -> Any:
+        return (8 * (f(p + e) - f(p - e)) - (f(p + 2 * e) - f(p - 2 * e))) / (12 * step)
+
+    return np.array([slope(step * e) for e in np.eye(len(p))])
+
+
+@pytest.mark.parametrize("f", COMPILED, ids=lambda f: f.__name__)
+def test_values_and_gradients(f: Any) -> None:
+    compiled, gradient = wg.compile(wg.value_and_grad(f), strict=True), wg.value_and_grad(f)
+    for step, p in enumerate(POINTS):
+        change(step)
+        MODEL.k, MODEL.w[0] = 1.5 + step, 1.0 + step
+        value, slopes = compiled(p)
+        np.testing.assert_allclose(value, f(p), rtol=1e-9)
+        np.testing.assert_allclose(slopes, differences(f, p), rtol=2e-4, atol=2e-4)
+        np.testing.assert_allclose(slopes, gradient(p)[1], rtol=1e-7, atol=1e-10)
+
+
+@pytest.mark.parametrize("f", [brentq, root, minimize, curve_fit], ids=lambda f: f.__name__)
+def test_values_alone(f: Any) -> None:
+    compiled = wg.compile(f, strict=True)
+    for p in POINTS:
+        np.testing.assert_allclose(compiled(p), f(p), rtol=1e-12)
+
+
+@pytest.mark.parametrize("f", [brentq, root, with_values_outside], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("derivative", [wg.hessian, wg.jacobian, wg.jacfwd], ids=["hessian", "jacobian", "jacfwd"])
+def test_other_derivatives(f: Any, derivative: Any) -> None:
+    compiled = wg.compile(derivative(f), strict=True)
+    for p in POINTS:
+        np.testing.assert_allclose(compiled(p), derivative(f)(p), rtol=1e-8, atol=1e-9)
+
+
+def test_an_object_in_the_arguments() -> None:
+    f = wg.value_and_grad(lambda p, model: model.solve(p[0]))
+    compiled = wg.compile(f, strict=True)
+    for step, p in enumerate(POINTS):
+        model = Model(1.0 + step)
+        np.testing.assert_allclose(np.hstack(compiled(p, model)), np.hstack(f(p, model)), rtol=1e-10)
+
+
+def test_errors_are_scipys() -> None:
+    compiled = wg.compile(lambda p: optimize.brentq(lambda x: x - p, 0.0, 1.0))
+    assert compiled(0.5) == 0.5
+    with pytest.raises(ValueError, match="different signs"):
+        compiled(2.0)
+    assert compiled(0.25) == 0.25
+
+
+def counted(p):
+    calls = []
+
+    def residual(x):
+        calls.append(x)
+        return x - p[0] ** 2
+
+    return optimize.brentq(residual, 0, 50) * len(calls)
+
+
+def printed(p):
+    def residual(x):
+        print("called")
+        return x - p[0] ** 2
+
+    return optimize.brentq(residual, 0, 50)
+
+
+def drawn(p):
+    rng = np.random.default_rng(0)
+    return optimize.brentq(lambda x: x**3 - p[0] - 0 * rng.normal(), 0, 20)
+
+
+def with_the_number_of_steps(p):
+    found = optimize.minimize(lambda x: np.sum((x - p) ** 2), np.zeros(2))
+    return found.x[0] * found.nit
+
+
+@pytest.mark.parametrize(
+    ("f", "reason"),
+    [
+        (counted, "changes something outside"), (printed, "print"), (drawn, "random"),
+        (with_the_number_of_steps, "reads nit"), (where_it_fails, "raises ValueError"),
+    ],
+    ids=["counted", "printed", "drawn", "with_the_number_of_steps", "where_it_fails"],
+)  # fmt: skip
+def test_what_is_not_compiled(f: Any, reason: str, capsys: pytest.CaptureFixture[str]) -> None:
+    compiled, gradient = wg.compile(wg.value_and_grad(f)), wg.value_and_grad(f)
+    for step, p in enumerate(POINTS):
+        wanted = gradient(p)
+        output = capsys.readouterr().out
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            found = compiled(p)
+        assert capsys.readouterr().out == output
+        np.testing.assert_allclose(np.hstack(found), np.hstack(wanted), rtol=1e-12)
+        assert [reason in str(w.message) for w in said] == [True] * (step == 0)
