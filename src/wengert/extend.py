@@ -53,6 +53,7 @@ from wengert.values.sealed import Sealed
 from wengert.values.specs import Spec, is_complex
 
 if TYPE_CHECKING:
+    from wengert.api.compiled_integrals import integral_by_code
     from wengert.api.examples import on_examples
     from wengert.api.gradient import grad
     from wengert.api.implicit import followed
@@ -97,6 +98,7 @@ __all__ = [
     "getitem",
     "grad",
     "holds",
+    "integral_by_code",
     "is_complex",
     "is_traced",
     "iterations",
@@ -137,6 +139,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "integral_by_code": "wengert.api.compiled_integrals",
     "on_examples": "wengert.api.examples",
     "grad": "wengert.api.gradient",
     "followed": "wengert.api.implicit",

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import optimize
+from scipy import integrate, optimize
 
 import wengert as wg
 
@@ -181,11 +181,43 @@ def implicit(p):
     return wg.implicit(lambda x: x**3 - p[0], lambda: optimize.brentq(lambda x: x**3 - p[0], 0, 20))
 
 
+def quad(p):
+    return integrate.quad(lambda x: np.exp(-p[0] * x * x) * np.cos(p[1] * x), 0.0, np.inf)[0]
+
+
+def quad_to_moving_ends(p):
+    return integrate.quad(lambda x: p[0] * x**2, p[1] - 1.0, p[0])[0] * p[1]
+
+
+def quad_with_a_branch(p):
+    return integrate.quad(lambda x, a: a * x if x < 1 else p[1] * x * x - SCALE[0] * (x - 1), 0.0, p[0], args=(p[1],))[
+        0
+    ]
+
+
+def quad_of_a_singularity(p):
+    return integrate.quad(lambda x: np.log(x) * p[0] + 1 / np.sqrt(x), 0.0, p[1])[0]
+
+
+def quad_with_a_weight(p):
+    return integrate.quad(lambda x: np.sum(np.sin(p * x)), -1.0, 2.0, weight="cos", wvar=2.0)[0]
+
+
+def quad_in_quad(p):
+    inner = lambda y: integrate.quad(lambda x: np.exp(-x * y * p[0]), 0, 1)[0]
+    return integrate.quad(lambda y: inner(y) * p[1], 0, 1)[0]
+
+
+def quad_in_brentq(p):
+    return optimize.brentq(lambda t: integrate.quad(lambda x: np.exp(-p[0] * x), 0, t)[0] - 0.2, 0.01, 10)
+
+
 COMPILED = [
     brentq, with_values_outside, of_an_object, with_a_branch, with_math, within_another, in_a_loop, before_a_write,
     with_all_results, root_scalar, newton, newton_of_an_array, newton_of_a_complex_number, root, fsolve,
     fsolve_with_all_results, fsolve_from_a_start, fixed_point, minimize, minimize_with_a_gradient, minimize_with_bounds,
-    minimize_with_a_constraint, minimize_scalar, least_squares, curve_fit, nnls, linprog, implicit,
+    minimize_with_a_constraint, minimize_scalar, least_squares, curve_fit, nnls, linprog, implicit, quad,
+    quad_to_moving_ends, quad_with_a_branch, quad_of_a_singularity, quad_with_a_weight, quad_in_quad, quad_in_brentq,
 ]  # fmt: skip
 
 
@@ -221,6 +253,19 @@ def test_other_derivatives(f: Any, derivative: Any) -> None:
     compiled = wg.compile(derivative(f), strict=True)
     for p in POINTS:
         np.testing.assert_allclose(compiled(p), derivative(f)(p), rtol=1e-8, atol=1e-9)
+
+
+@pytest.mark.parametrize("derivative", [wg.jacobian, wg.jacfwd], ids=["jacobian", "jacfwd"])
+def test_other_derivatives_of_integrals(derivative: Any) -> None:
+    compiled = wg.compile(derivative(quad_to_moving_ends), strict=True)
+    for p in POINTS:
+        np.testing.assert_allclose(compiled(p), derivative(quad_to_moving_ends)(p), rtol=1e-8, atol=1e-9)
+
+
+def test_second_derivatives_of_integrals_are_uncompiled() -> None:
+    compiled = wg.compile(wg.hessian(quad_to_moving_ends))
+    with pytest.warns(wg.NotCompiledWarning, match="second derivatives of integrals"):
+        np.testing.assert_allclose(compiled(POINTS[0]), wg.hessian(quad_to_moving_ends)(POINTS[0]), rtol=1e-8)
 
 
 def test_an_object_in_the_arguments() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any, NamedTuple
@@ -11,13 +13,17 @@ import numpy as np
 
 from wengert.api.closed_programs import result_without_effects, with_outer_inputs
 from wengert.api.examples import MOST_BRANCHES, State, marked_program
+from wengert.api.gradient import vjp_of_call
+from wengert.api.taping import trace
 from wengert.batching.axes import Shared
 from wengert.batching.example import Program, as_outer_variables
 from wengert.compiling.optimising import optimised
-from wengert.errors import NotNativeError, StaleTapeError
+from wengert.errors import NoPathWarning, NotNativeError, StaleTapeError
 from wengert.hooks.classes import as_traced
+from wengert.recording.recording import silent
 from wengert.recording.session import active_recording
-from wengert.tape.ops import Constant, Variable, mkcall, with_variables
+from wengert.tape.ops import Constant, Variable, mkcall, value_of, with_variables
+from wengert.tape.tape import Tape
 from wengert.values import functional
 from wengert.values.sealed import Sealed
 from wengert.values.specs import fresh, is_inexact
@@ -73,16 +79,15 @@ def is_same_form(a: Any, b: Any) -> bool:
     return isinstance(a, FormPart | int | str | bytes | np.bool_ | np.integer) and bool(a == b)
 
 
-class Branch(NamedTuple):
-    """A function's code for arguments of a form, for as long as its guards hold, and the form of its result.
+class Branch:
+    """A function's code for arguments of a form, for as long as its guards hold.
 
-    Its inputs are the numbers and arrays in the arguments, and the values from outside at these `places`.
+    The inputs of its tape are the numbers and arrays in the arguments, and the values from outside at these `places`.
     """
 
-    form: Any
-    code: Callable[..., Any]
-    places: list[int]
-    result: Any
+    def __init__(self, form: Any, tape: Tape, places: list[int], result: Any) -> None:
+        self.form, self.tape, self.places, self._result = form, tape, places, result
+        self._code = optimised(tape, exact=True).compile("callback")
 
     def parts_of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Sequence[Any] | None:
         """Return the numbers and arrays in arguments of this form; None if they have another one."""
@@ -94,8 +99,31 @@ class Branch(NamedTuple):
 
     def __call__(self, parts: Sequence[Any], outer: Sequence[Any]) -> Any:
         """Return the result. Errors: StaleTapeError if a guard fails."""
-        found = self.code(*parts, *[outer[place] for place in self.places])
-        return _with_results(self.result, found)
+        found = self._code(*parts, *[outer[place] for place in self.places])
+        return _with_results(self._result, found)
+
+    def gradient(self, parts: Sequence[Any], outer: Sequence[Any]) -> list[Any]:
+        """Return the result, a number, and its derivatives by the parts and by all values from outside.
+
+        Errors: StaleTapeError if a guard fails.
+        """
+        value, *slopes = self._gradient_code(*parts, *[outer[place] for place in self.places])
+        by_place = dict(zip(self.places, slopes[len(parts) :], strict=True))
+        return [value, *slopes[: len(parts)], *[by_place.get(k, np.zeros(np.shape(v))) for k, v in enumerate(outer)]]
+
+    @functools.cached_property
+    def _gradient_code(self) -> Callable[..., list[Any]]:
+        given = [value_of(v) for v in self.tape.inputs]
+
+        def gradient(*inputs: Any) -> Any:
+            of_result = lambda *inputs: _with_results(self._result, as_traced(self.tape.play)(*inputs))  # noqa: E731
+            value, pullback, _ = vjp_of_call(of_result, inputs, {}, tuple(range(len(inputs))), False, quiet=True)
+            return [value, *pullback(1.0)]
+
+        with silent(), warnings.catch_warnings(action="ignore", category=NoPathWarning):
+            _, made = trace(gradient, *given)
+        made.delete(*made.find(np.shares_memory))  # the inputs lie in memory of their own
+        return optimised(made).compile("gradient")
 
 
 def _is_part_of(value: Any, form: Any) -> bool:
@@ -170,15 +198,18 @@ class CalledFunction(Sealed):
         self.f = self.example = None
         self.programs = []
 
-    def bound(self, outer: Sequence[Any], missed: list[Any]) -> Any:
-        """Return the function for these values from outside; a call that no branch fits is appended to `missed`."""
+    def bound(self, outer: Sequence[Any], missed: list[Any], of_branch: Any = Branch.__call__) -> Any:
+        """Return the function, or its gradient, for these values from outside.
+
+        A call that no branch fits is appended to `missed`.
+        """
 
         def call(*args: Any, **kwargs: Any) -> Any:
             for branch in self.branches:
                 parts = branch.parts_of(args, kwargs)
                 if parts is not None:
                     try:
-                        return branch(parts, outer)
+                        return of_branch(branch, parts, outer)
                     except StaleTapeError:
                         pass
             missed.append((self, _own_copy((args, kwargs))))
@@ -223,4 +254,4 @@ def _branch(form: Any, program: Program, slots: list[int]) -> Branch:
 
     result = with_variables(result, position, Variable)
     tape.result = tape.push(mkcall(functional.make_list, *computed))
-    return Branch(form, optimised(tape, exact=True).compile("callback"), [slots.index(slot) for slot in outer], result)
+    return Branch(form, tape, [slots.index(slot) for slot in outer], result)

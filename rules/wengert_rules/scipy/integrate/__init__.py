@@ -5,4 +5,5 @@ from __future__ import annotations
 from wengert.extend import rules
 from wengert_rules.scipy.integrate import initial_values, quadrature
 
-rules.when_imported("wengert.compiling.watched.call_hooks", "wengert_rules.scipy.integrate.native_initial_values")
+for _name in ("native_initial_values", "compiled_quadrature"):
+    rules.when_imported("wengert.compiling.watched.call_hooks", f"wengert_rules.scipy.integrate.{_name}")

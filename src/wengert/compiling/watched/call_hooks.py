@@ -170,11 +170,7 @@ def _replacement_by_kind(f: Any, reads: Reads) -> Any:
         return functools.partial(watched_plain_getattr, f.__self__)
     if t is types.FunctionType and f.__code__ is _DISPATCH:
         return _watched_dispatch(f, reads)
-    if (
-        t is types.FunctionType
-        and (form := rules.compiled_form_of(f)) is not None
-        and (is_engine_code(f.__code__) or not is_inside_library())
-    ):
+    if t is types.FunctionType and (form := rules.compiled_form_of(f)) is not None:
         return _by_compiled_form(f, form, reads)
     return None
 

@@ -1,0 +1,113 @@
+"""Integrals in compiled functions: compiled code of the integrand and of its derivatives, at nodes for each call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert.api.called_functions import Branch, CalledFunction, known_outside
+from wengert.api.integral import Tolerance, integrals
+from wengert.errors import NotNativeError, StaleTapeError
+from wengert.hooks.solver_callbacks import is_traced, unseen
+from wengert.recording.recording import calling
+from wengert.recording.session import active_recording
+from wengert.tape.ops import Constant
+from wengert.values.sealed import Sealed
+from wengert.values.specs import is_inexact
+
+
+class IntegralCall(Sealed):
+    """An integral: its integrand, and what is the same in each call."""
+
+    def __init__(self, f: Any, breaks: Iterable[float], to: Tolerance, moves: tuple[bool, bool]) -> None:
+        self.outer = dict[int, Constant]()
+        self._last: tuple[list[bytes], np.ndarray] | None = None
+        self.f, self.breaks, self.to, self.moves = CalledFunction(f, self.outer), breaks, to, moves
+
+    def slopes(self, values: Sequence[Any], missed: list[Any] | None = None) -> np.ndarray:
+        """Return the integral, and its derivatives by its ends, its arguments and what the integrand reads.
+
+        `values` are these. Errors: StaleTapeError if the integrand takes a new branch; it is appended to `missed`.
+        """
+        missed = [] if missed is None else missed
+        key = [np.asarray(value).tobytes() for value in values]
+        if self._last is not None and self._last[0] == key:
+            return self._last[1]
+        (a, b), count = values[:2], len(self.f.branches[0].form[0]) - 1
+        args, outer = values[2 : 2 + count], values[2 + count :]
+        gradient = self.f.bound(outer, missed, Branch.gradient)
+
+        def integrand(x: float) -> np.ndarray:
+            value, _, *slopes = gradient(x, *args)
+            return np.concatenate([np.ravel(part) for part in (value, *slopes)])
+
+        f, ends = self.f.bound(outer, missed), zip((a, b), (-1.0, 1.0), self.moves, strict=True)
+        by_end = [sign * f(float(end), *args) if moves and np.isfinite(end) else 0.0 for end, sign, moves in ends]
+        value, *others = integrals(integrand, float(a), float(b), self.breaks, self.to)
+        found = np.array([value, *by_end, *others])
+        self._last = key, found
+        return found
+
+
+def integral_by_code(
+    record_as: Callable[..., Any],
+    f: Callable[..., Any],
+    a: Any,
+    b: Any,
+    breaks: Iterable[float],
+    args: tuple[Any, ...],
+    to: Tolerance,
+) -> Any:
+    """Return the integral of `f(x, *args)` from a to b, with its first derivative, in a function that is compiled.
+
+    It is recorded as the call `record_as(a, b, *args, *outer, call=call)`, with the values `outer` that f reads from
+    the trace around it; `call.slopes` returns the integral for these values, and its derivatives by them.
+
+    Parameters:
+        record_as (callable): The function to record, which has a rule.
+        f (callable): The integrand, which returns a number.
+        a (float): The lower end.
+        b (float): The upper end.
+        breaks (Iterable[float]): The points at which to cut first.
+        args (tuple): The further arguments of f, numbers and arrays.
+        to (Tolerance): The tolerance of the integrals of f and of its derivatives.
+    Returns:
+        float: The integral.
+    Raises:
+        NotNativeError: f changes something outside, or cannot be compiled.
+    See Also:
+        nodes_for, compiled_by
+
+    Examples:
+        >>> from scipy import integrate
+        >>> f = wg.compile(wg.grad(lambda a: integrate.quad(lambda x: a * x, 0.0, 2.0)[0]))  # which calls it
+        >>> print(round(f(3.0), 9))
+        2.0
+    """
+    if is_traced((breaks, to)) or not all(map(is_inexact, args)):
+        raise NotNativeError("its points, its tolerances, or integers in its arguments, may change")
+    call, missed = IntegralCall(f, breaks, to, (is_traced(a), is_traced(b))), list[Any]()
+    call.f.add_branch((_between(float(a), float(b)), *args), {})
+    try:
+        while True:
+            with known_outside([call.f], call.outer) as outer:
+                values = [a, b, *args, *outer]
+                try:
+                    unseen(call.slopes, values, missed)
+                except StaleTapeError:
+                    if not missed:
+                        raise
+                else:
+                    return calling(active_recording())(record_as, *values, call=call)
+            _, (of_args, of_kwargs) = missed.pop()
+            call.f.add_branch(of_args, of_kwargs)
+    finally:
+        call.outer.clear()
+        call.f.forget_trace()
+
+
+def _between(a: float, b: float) -> float:
+    """Return a number between two, which may be infinite."""
+    return float(np.tan((np.arctan(a) + np.arctan(b)) / 2))
