@@ -284,6 +284,41 @@ def test_errors_are_scipys() -> None:
     assert compiled(0.25) == 0.25
 
 
+def of_an_argument(p, n):
+    return optimize.brentq(lambda x, k: x**3 - k * p[0], 0, 50, args=(n,))
+
+
+def of_a_variable(p, n):
+    return optimize.brentq(lambda x: x**3 - n * p[0], 0, 50)
+
+
+def of_a_counter(p, n):
+    total = 0.0
+    for i in range(n):
+        total = total + optimize.brentq(lambda x, i=i: x**3 - (i + 1) * p[0], 0, 50)
+    return total
+
+
+def of_an_index(p, n):
+    rows = np.arange(n) % 2
+    return optimize.brentq(lambda x: x**3 - np.sum(p[rows]), 0, 50)
+
+
+def of_an_exponent(p, n):
+    return integrate.quad(lambda x, k: x**k * p[0], 0, n, args=(n,))[0]
+
+
+@pytest.mark.parametrize(
+    "f", [of_an_argument, of_a_variable, of_a_counter, of_an_index, of_an_exponent], ids=lambda f: f.__name__
+)
+def test_integers_that_change(f: Any) -> None:
+    compiled = wg.compile(wg.value_and_grad(f), strict=True)
+    for p, n in zip(POINTS, [2, 3, 3, 4, 2], strict=True):
+        value, slopes = compiled(p, n)
+        np.testing.assert_allclose(value, f(p, n), rtol=1e-9)
+        np.testing.assert_allclose(slopes, differences(lambda p, f=f, n=n: f(p, n), p), rtol=2e-4, atol=2e-4)
+
+
 def counted(p):
     calls = []
 

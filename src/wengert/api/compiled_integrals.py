@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from wengert.api.called_functions import Branch, CalledFunction, known_outside
+from wengert.api.called_functions import Branch, CalledFunction, join_parts, known_outside, split_parts
 from wengert.api.integral import Tolerance, integrals
 from wengert.errors import NotNativeError, StaleTapeError
+from wengert.hooks.classes import as_traced
 from wengert.hooks.solver_callbacks import is_traced, unseen
 from wengert.recording.recording import calling
 from wengert.recording.session import active_recording
 from wengert.tape.ops import Constant
 from wengert.values.sealed import Sealed
-from wengert.values.specs import is_inexact
 
 
 class IntegralCall(Sealed):
@@ -71,7 +71,7 @@ def integral_by_code(
         a (float): The lower end.
         b (float): The upper end.
         breaks (Iterable[float]): The points at which to cut first.
-        args (tuple): The further arguments of f, numbers and arrays.
+        args (tuple): The further arguments of f.
         to (Tolerance): The tolerance of the integrals of f and of its derivatives.
     Returns:
         float: The integral.
@@ -86,14 +86,20 @@ def integral_by_code(
         >>> print(round(f(3.0), 9))
         2.0
     """
-    if is_traced((breaks, to)) or not all(map(is_inexact, args)):
-        raise NotNativeError("its points, its tolerances, or integers in its arguments, may change")
-    call, missed = IntegralCall(f, breaks, to, (is_traced(a), is_traced(b))), list[Any]()
-    call.f.add_branch((_between(float(a), float(b)), *args), {})
+    if is_traced((breaks, to)):
+        raise NotNativeError("its points or its tolerances may change")
+    parts, missed = list[Any](), list[Any]()
+    form = split_parts(args, parts)
+
+    def of_parts(x: Any, *parts: Any) -> Any:
+        return as_traced(f)(x, *join_parts(form, parts))
+
+    call = IntegralCall(of_parts, breaks, to, (is_traced(a), is_traced(b)))
+    call.f.add_branch((_between(float(a), float(b)), *parts), {})
     try:
         while True:
             with known_outside([call.f], call.outer) as outer:
-                values = [a, b, *args, *outer]
+                values = [a, b, *parts, *outer]
                 try:
                     unseen(call.slopes, values, missed)
                 except StaleTapeError:

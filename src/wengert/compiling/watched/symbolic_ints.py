@@ -11,7 +11,7 @@ import functools
 import operator
 import sys
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -102,7 +102,9 @@ def lift_constant(recording: Recording, value: Any) -> Any:
 
 
 def record_integer_call(fn: Callable[..., Any], *numbers: Any) -> Any:
-    """Record `fn` of integers, of which one is symbolic, and return the symbolic result."""
+    """Record `fn` of integers, of which one is symbolic, and return the symbolic result; an int where none records."""
+    if STATE.recording is None:
+        return fn(*[int(a) for a in numbers])
     floats = [float(a) if type(a) is bool else float_of(a) for a in numbers]
     try:
         whole(fn, *floats)
@@ -128,8 +130,10 @@ class SymbolicBounds:
         if type(self.step) is not int or abs(self.step) != 1:
             refuse_counter("a counter is a bound of a range with a step")
 
-    def __iter__(self) -> SymbolicRange:
+    def __iter__(self) -> Iterator[Any]:
         numbers = range(int(float_of(self.start)), int(float_of(self.stop)), self.step)
+        if STATE.recording is None:
+            return iter(numbers)
         made = SymbolicRange(STATE.recording, iter(numbers), self.start)
         ends = (self.stop, self.start) if self.step > 0 else (self.start, self.stop)
         made.number = record_integer_call(operator.sub, *ends)
@@ -156,7 +160,7 @@ class SymbolicRange:
         """The symbolic integers that the next iteration reads."""
         return [self.next]
 
-    def __iter__(self) -> SymbolicRange:
+    def __iter__(self) -> Iterator[Any]:
         return self
 
     def __length_hint__(self) -> int:
