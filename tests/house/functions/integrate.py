@@ -4,7 +4,7 @@ MODULES = ("scipy.integrate",)
 
 TRACED = {
     "cubature cumulative_simpson cumulative_trapezoid dblquad fixed_quad nquad qmc_quad quad_vec romb simpson tanhsinh",
-    "tplquad trapezoid solve_bvp BDF Radau DenseOutput OdeSolution OdeSolver",
+    "tplquad trapezoid solve_bvp BDF Radau DenseOutput OdeSolution OdeSolver ode complex_ode",
 }
 
 CONSTANT = {
@@ -13,5 +13,5 @@ CONSTANT = {
 }
 
 REFUSED = {
-    "ode complex_ode LSODA": "integrators in C: use solve_ivp or odeint",
+    "LSODA": "an integrator in C: use solve_ivp or odeint",
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from wengert.extend import rules
-from wengert_rules.scipy.integrate import initial_values, quadrature
+from wengert_rules.scipy.integrate import initial_values, integrators, quadrature
 
 for _name in ("native_initial_values", "compiled_quadrature"):
     rules.when_imported("wengert.compiling.watched.call_hooks", f"wengert_rules.scipy.integrate.{_name}")

@@ -14,7 +14,7 @@ from scipy import integrate
 from wengert.extend import as_written, grad, is_traced, order, unseen, with_value
 from wengert_rules.scipy.arguments import unpacked
 from wengert_rules.scipy.integrate.linear_steps import changes
-from wengert_rules.scipy.integrate.recorded import TABLEAUX, Cut, Steps, recorded, recorded_paths, refined
+from wengert_rules.scipy.integrate.recorded import RADAU, TABLEAUX, Cut, Steps, recorded, recorded_paths, refined
 
 METHODS = {name: getattr(integrate, name) for name in ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")}
 PARTS = (1, 2, 4)
@@ -113,7 +113,8 @@ def path_on(
         tolerance, of_parts = unseen(tolerance_of, steps.along[:, -1], *tolerances), refined(times, parts)
         path = Path(f, steps, tolerance)
         if path.follow(y0, of_parts):
-            return path
+            # its slopes were differences of values, inaccurate in short steps; those of Newton's step are not
+            return path_by(f, steps, y0, of_parts, tolerance) if is_traced(times) else path
         if path.apart is None:
             return None
         before, reached = reached, (steps.along + path.apart)[::parts, -1]
@@ -234,6 +235,8 @@ class Path:
                 self.apart = unseen(steps.apart, found, linear)
                 if not unseen(steps.agree, self.apart, self.tolerance):
                     return False
+                if self.tableau is RADAU:
+                    self.along = steps.along = unseen(np.add, steps.along, self.apart)
             residuals = with_value(steps.along[steps.known], found) - self.along[steps.known]
             self.along = self.along + changes(residuals, steps=linear)
         self.values = self.along[:, -1]

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy import integrate
 
-from wengert.extend import NotConvergedWarning, RefusedCallError, as_written, stands_for, stopped, unseen, with_value
+from wengert.extend import NoDerivativeError, NotConvergedWarning, as_written, stands_for, stopped, unseen, with_value
 from wengert_rules.scipy.arguments import arguments, unpacked
 from wengert_rules.scipy.integrate.along_steps import along_steps, path_on, stages_of
 from wengert_rules.scipy.integrate.recorded import recorded_odeint
@@ -70,7 +70,7 @@ def solve_ivp(*given: Any, **words: Any) -> Any:
     if call["method"] in STEPS or call["method"] in EXPLICIT:
         return written(*given, **words)  # in Python all through
     if call.get("events") is not None:
-        raise RefusedCallError(
+        raise NoDerivativeError(
             "scipy.integrate.solve_ivp(events=) has no derivative here: the right-hand side or an event changes "
             "something outside or cannot be traced alone, or the solution is too inaccurate. Let them return new "
             'values and change nothing, lower rtol= and atol=, or use method="RK45".'

@@ -106,9 +106,10 @@ def _why_not_entered(f: Any) -> str | None:
         is_watched = decide(f).kind is Kind.ENTERED or primitive_of(f) is not None
         is_watched = is_watched or _has_rule_of_ours(f)
         return None if is_watched else f"it calls {f.__qualname__}, which wengert does not trace"
-    if t is types.FunctionType and _is_unsupported_solver(f):
-        return f"wg.compile does not support {public_name(f)}"
     is_method = t is types.MethodType
+    called = f.__func__ if is_method else f
+    if type(called) is types.FunctionType and _is_unsupported_solver(called):
+        return f"wg.compile does not support {public_name(called)}"
     is_user_code = is_user_function(f.__func__) if is_method else _calls_python(t) and belongs_to_user(t)
     if is_user_code and decide(f).kind is not Kind.ENTERED and not (is_method and _has_rule_of_ours(f.__func__)):
         return f"it calls a {t.__name__} with a custom rule or a replacement, which wengert does not trace"
