@@ -342,17 +342,34 @@ def test_steps_are_scipys(method: str, span: tuple[float, float], tolerance: flo
     found = of_native.solve(*span, at, y0, tolerance, tolerance, np.nan, np.inf)
     words = {"rtol": tolerance, "atol": tolerance}
     wanted, steps = (solve_ivp(slope, span, y0, method, times, **words) for times in (at, None))
-    assert (found.evaluations, len(found.rows)) == (wanted.nfev, len(steps.t))
-    np.testing.assert_allclose(found.rows[:, 0], steps.t, rtol=1e-4, atol=1e-4)  # estimated errors are mostly rounding
-    np.testing.assert_allclose(found.found, wanted.y.T, atol=2e-3 * tolerance)
+    assert (found.evaluations, len(found.steps)) == (wanted.nfev, len(steps.t))
+    np.testing.assert_allclose(found.steps[:, 0], steps.t, rtol=1e-4, atol=1e-4)  # estimated errors are mostly rounding
+    np.testing.assert_allclose(found.values, wanted.y.T, atol=2e-3 * tolerance)
 
 
 def test_many_steps_find_room(in_python: None) -> None:
     y0, at = np.array([1.0, 0.3]), np.array([40.0])
     of_native = problem(lambda t, y: [y[1], -y[0]], RK23, y0)
     found = of_native.solve(0.0, 40.0, at, y0, 1e-3, 1e-6, np.nan, np.inf)
-    assert len(found.rows) > 2 * 64
-    assert len(found.rows) == len(solve_ivp(lambda t, y: [y[1], -y[0]], (0.0, 40.0), y0, "RK23").t)
+    assert len(found.steps) > 2 * 64
+    assert len(found.steps) == len(solve_ivp(lambda t, y: [y[1], -y[0]], (0.0, 40.0), y0, "RK23").t)
+
+
+@pytest.mark.parametrize("room", [0, 60, 1 << 20])
+def test_steps_are_kept_for_derivatives(room: int, in_python: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of the last solutions; others are computed again."""
+    monkeypatch.setattr(native_steps, "KEPT", room)
+
+    def ends(x):
+        return np.array([solve_ivp(lambda t, y: [y[1], -x[0] * y[0]], (0, 1), [k, x[1]], t_eval=[1.0]).y[0, 0]
+                         for k in np.arange(6.0)])  # fmt: skip
+
+    jacobian = wg.jacrev(ends)
+    close(wg.compile(jacobian, strict=True)(X[:2]), jacobian(X[:2]))
+    of_native = problem(lambda t, y: [y[1], -y[0]], RK23, np.ones(2))
+    for k in range(1, 9):
+        found = of_native.solve_and_keep(0.0, 1.0, np.array([1.0]), np.array([k, 1.0]), 1e-3, 1e-6, np.nan, np.inf)
+        assert len(of_native.kept) == min(k, 1 + room // found.steps.size)
 
 
 @pytest.mark.skipif(not has_compiler(), reason="numba is not installed")

@@ -52,7 +52,7 @@ def solve_ivp(*given: Any, **words: Any) -> Any:
         "njev": 0, "nlu": 0, "status": 0, "success": True,
         "message": "The solver successfully reached the end of the integration interval.",
     }  # fmt: skip
-    return partly_known(OdeResult(nfev=problem.kept[0].evaluations, **known), known)
+    return partly_known(OdeResult(nfev=problem.evaluations, **known), known)
 
 
 def check(call: dict[str, Any]) -> None:

@@ -6,6 +6,8 @@ does not reach the end. Then the compiled function runs uncompiled, and SciPy sa
 
 from __future__ import annotations
 
+from collections import OrderedDict
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +18,7 @@ from wengert_rules.scipy.integrate import step_kernels
 from wengert_rules.scipy.integrate.recorded import TABLEAUX
 
 KEPT = 1 << 20
-"""The most numbers of solutions that are kept for their derivatives."""
+"""About the most numbers of steps that are kept for the derivatives of solutions."""
 DIFFERENTIABLE, OPTIONS = 4, 8
 """The numbers of arguments of `solved` before the tolerances, and before what the right-hand side reads."""
 
@@ -50,13 +52,12 @@ KINDS = {
 """The kinds of the kernels' parameters."""
 
 
-class Steps(NamedTuple):
-    """A solution: the arguments, the number of evaluations, a row (t, y) for each step, and the values asked for."""
+class Solution(NamedTuple):
+    """The values asked for, a row (t, y) for each step, and the number of evaluations."""
 
-    key: list[bytes]
+    values: np.ndarray
+    steps: np.ndarray
     evaluations: int
-    rows: np.ndarray
-    found: np.ndarray
 
 
 class FailedError(ArithmeticError):
@@ -68,11 +69,12 @@ class FailedError(ArithmeticError):
 
 
 class Problem(Sealed):
-    """The right-hand side and method of initial value problems; it keeps the last solutions for their derivatives."""
+    """The right-hand side and method of initial value problems; it keeps the last steps for their derivatives."""
 
     def __init__(self, f: Any, method: Method) -> None:
-        self.f, self.method, self.kept = f, method, list[Steps]()
-        self.room, self.kernels = 64, dict[str, Any]()
+        self.f, self.method = f, method
+        self.kept = OrderedDict[Any, np.ndarray]()
+        self.room, self.evaluations, self.kernels = 64, 0, dict[str, Any]()
 
     def kernel(self, name: str, more: int = 0, parameters: int = 0, **callbacks: Any) -> tuple[Any, np.ndarray]:
         """Return a compiled kernel, made when first needed, and zeros to work with, `more` for each stage and one."""
@@ -83,8 +85,8 @@ class Problem(Sealed):
             self.kernels[name] = kernel(step_kernels, name, KINDS[name], callbacks, **counts)
         return self.kernels[name], np.zeros(work + outer + (sizes["COUNT"] + 4) * (3 * n + 4 + more))
 
-    def solve(self, *args: Any) -> Steps:
-        """Return the solution for the arguments of `solved`, and keep it.
+    def solve(self, *args: Any) -> Solution:
+        """Return the solution for the arguments of `solved`.
 
         Errors: ArithmeticError if the kernel does not reach the end, ValueError if SciPy refuses the arguments.
         """
@@ -108,27 +110,32 @@ class Problem(Sealed):
             raise ArithmeticError("the steps become too small")
         if failed:
             raise ValueError("SciPy refuses the arguments, or warns of them")
-        made = Steps(content(args), int(evaluations), rows[: int(steps) + 1].copy(), found)
-        kept = [made, *self.kept]
-        while len(kept) > 1 and sum([steps.rows.size for steps in kept]) > KEPT:
-            del kept[-1]
-        self.kept = kept
-        return made
+        return Solution(found, rows[: int(steps) + 1].copy(), int(evaluations))
 
-    def solution(self, *args: Any) -> Steps:
-        """Return the solution for the arguments of `solved`: one that is kept, or another."""
-        key = content(args)
-        return next((steps for steps in self.kept if steps.key == key), None) or self.solve(*args)
+    def solve_and_keep(self, *args: Any) -> Solution:
+        """Return the solution for the arguments of `solved`, and keep its steps. Errors: those of `solve`."""
+        found = self.solve(*args)
+        self.evaluations = found.evaluations
+        self.kept[content(args)] = found.steps
+        with suppress(KeyError):  # another thread may have dropped them
+            while len(self.kept) > 1 + KEPT // found.steps.size:
+                self.kept.popitem(last=False)
+        return found
+
+    def steps(self, *args: Any) -> np.ndarray:
+        """Return the steps of the solution for the arguments of `solved`: those that are kept, or others."""
+        kept = self.kept.get(content(args))
+        return self.solve_and_keep(*args).steps if kept is None else kept
 
     def pull(self, y_bar: Any, *args: Any) -> Any:
         """Return the cotangents of `pulled`. Errors: FailedError."""
-        steps, f, m, outer, at = self.solution(*args), self.f, self.method, args[OPTIONS:], args[2]
+        steps, f, m, outer, at = self.steps(*args), self.f, self.method, args[OPTIONS:], args[2]
         value, pull = f.value, f.pullback
         run, work = self.kernel("pull", f=value, pull_f=pull)
         bar = np.zeros(2 + at.size + f.size + f.outer_size)
         (failed,) = run(
-            value.parameters(outer), value.integers, pull.parameters(outer), pull.integers, len(steps.rows) - 1,
-            steps.rows.ravel(), at.size, np.ravel(at), np.ravel(y_bar), m.A, m.C, m.mixture, bar, work,
+            value.parameters(outer), value.integers, pull.parameters(outer), pull.integers, len(steps) - 1,
+            steps.ravel(), at.size, np.ravel(at), np.ravel(y_bar), m.A, m.C, m.mixture, bar, work,
         )  # fmt: skip
         if failed:
             raise FailedError
@@ -136,13 +143,13 @@ class Problem(Sealed):
 
     def push(self, dots: Any, *args: Any) -> Any:
         """Return the tangents of `pushed`. Errors: FailedError."""
-        steps, f, m, outer, at = self.solution(*args), self.f, self.method, args[OPTIONS:], args[2]
+        steps, f, m, outer, at = self.steps(*args), self.f, self.method, args[OPTIONS:], args[2]
         value, push, count, middle = f.value, f.pushforward, len(dots), dots.shape[1] - f.outer_size
         p = np.array([push.parameters([*outer, dot[middle:]]) for dot in dots])
         run, work = self.kernel("push", count * f.size, p.shape[1], f=value, push_f=push)
         found = np.empty((count, at.size, f.size))
         (failed,) = run(
-            value.parameters(outer), value.integers, p.ravel(), push.integers, len(steps.rows) - 1, steps.rows.ravel(),
+            value.parameters(outer), value.integers, p.ravel(), push.integers, len(steps) - 1, steps.ravel(),
             at.size, np.ravel(at), count, np.ravel(dots[:, :middle]), m.A, m.C, m.mixture, found.reshape(-1), work,
         )  # fmt: skip
         if failed:
@@ -150,14 +157,14 @@ class Problem(Sealed):
         return found
 
 
-def content(args: tuple[Any, ...]) -> list[bytes]:
+def content(args: tuple[Any, ...]) -> tuple[bytes, ...]:
     """The bytes of numbers and arrays."""
-    return [np.asarray(arg).tobytes() for arg in args]
+    return tuple([np.asarray(arg).tobytes() for arg in args])
 
 
 def solved(*args: Any, problem: Any) -> Any:
     """The values of a solution at some times, a row for each."""
-    return unseen(problem.solve, *args).found
+    return unseen(problem.solve_and_keep, *args).values
 
 
 def pulled(y_bar: Any, *args: Any, problem: Any) -> Any:

@@ -207,7 +207,7 @@ def emit_expansion(body: Any, op: Call, function: Callable[..., Any], args: list
     given = [Emitted(body, x, val) if is_native_array(x) or isinstance(x, Scalar) else x for x, val in pairs]
     try:
         found = function(*given, **kwargs)
-    except (TypeError, ValueError) as error:
+    except (AttributeError, TypeError, ValueError) as error:
         raise UnsupportedOp(f"{function.__name__} with these arguments") from error
     if not isinstance(found, Emitted) or found.shape != np.shape(op.val):
         raise UnsupportedOp(f"{function.__name__} with these arguments")
