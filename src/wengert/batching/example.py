@@ -88,11 +88,16 @@ def trace_program(
         slots: list[Slot] = []
         form = _result_outline(recording, result, slots)
         materialise(recording, start, len(recording.entries), written_only=True, constants_only=True)
-        outer_slots = _outer_constants(recording, start)
+        early, late = _outer_constants(recording, start), recording.late_slots
         tape = Tape.from_entries(recording.entries, tuple(slots))
     variables = tape.result.op.args if isinstance(tape.result.op, Call) else ()
-    constants = [op for op in tape if isinstance(op, Constant)][: len(outer_slots)]
-    return Program(tape, sources.made, _slots_filled(form, variables), dict(zip(constants, outer_slots, strict=True)))
+    constants, late_ids = (
+        [op for op in tape if isinstance(op, Constant)],
+        {id(recording.value(s)): late[s] for s in late},
+    )
+    outer_slots = dict(zip(constants, early, strict=False))
+    outer_slots |= {op: late_ids[id(op.val)] for op in constants[len(early) :] if id(op.val) in late_ids}
+    return Program(tape, sources.made, _slots_filled(form, variables), outer_slots)
 
 
 def frozen_program(program: Program) -> Program:

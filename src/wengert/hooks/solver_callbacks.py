@@ -127,7 +127,7 @@ def order() -> int:
     while recording is not None:
         spare = SPARE if recording.keep else 0
         total += len(recording.levels) + (spare if recording.reads is None else -1)  # its code is for these calls alone
-        recording = _outer_recording(recording)
+        recording = recording.around
     return total
 
 
@@ -137,11 +137,5 @@ def is_taped() -> bool:
     while recording is not None:
         if recording.keep:
             return True
-        recording = _outer_recording(recording)
+        recording = recording.around
     return False
-
-
-def _outer_recording(recording: Recording) -> Recording | None:
-    """Return the recording around this one, also while it is silenced."""
-    around = recording.saved_state
-    return None if around is None else around.recording or around.silenced

@@ -123,6 +123,7 @@ class Recording(MadeWhenRead):
         "keep",
         "keeps_results",
         "last_nondifferentiable",
+        "late_slots",
         "levels",
         "memory",
         "nan_checker",
@@ -152,6 +153,7 @@ class Recording(MadeWhenRead):
     texts: dict[int, Any]  # texts made from traced values, by id
     origins: dict[int, Any]  # of texts on a tape, by id: the call that made the text, or its slot
     specs: dict[int, Any]  # by slot: the Specs of arrays that were read at keys
+    late_slots: dict[int, int]  # of what the recording around it read after this one began: the slots there
     caches: dict[Any, dict[Any, Any]]  # what functions with a cache have given in this trace
     fresh_objects: dict[int, Any]  # new objects made for old ones, by id: the new one, and the old one
     notes: list[tuple[int, str, int]]  # (slot, what the entries from it on are, the slot it is about)
@@ -159,7 +161,9 @@ class Recording(MadeWhenRead):
     crowded: dict[int, Any]  # large containers in which traced values were stored
     PARTS: ClassVar = {
         "notes": list,
-        **dict.fromkeys(("texts", "origins", "specs", "caches", "fresh_objects", "rounded", "crowded"), dict),
+        **dict.fromkeys(
+            ("texts", "origins", "specs", "late_slots", "caches", "fresh_objects", "rounded", "crowded"), dict
+        ),
     }
 
     def __init__(self, keep: bool, context: Any = None) -> None:
@@ -203,6 +207,12 @@ class Recording(MadeWhenRead):
     def is_outermost_tape(self) -> bool:
         """Whether the running code is recorded for a tape, outside any inner derivative."""
         return self.keep and len(self.levels) == 1
+
+    @property
+    def around(self) -> Recording | None:
+        """The recording in whose code this one was opened, also while that is silenced."""
+        state = self.saved_state
+        return None if state is None else state.recording or state.silenced
 
     def append(self, entry: Entry) -> int:
         """Append an entry and return its slot."""

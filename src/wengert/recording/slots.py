@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import RefusedCallError
+from wengert.recording.primitives import CONSTANT
 from wengert.recording.recording import C_ONLY_TYPES, STATE, Recording, users_line
 from wengert.recording.shadow import SHADOW
+from wengert.values.specs import is_inexact
 
 
 def recording_here() -> Recording:
@@ -30,6 +32,28 @@ def slot_of(recording: Recording, value: Any) -> int | None:
         slot = recording.memory.slot(value)
         return recording.memory.slot_in_place(value) if slot is None and t is not np.ndarray else slot
     return SHADOW.get(id(value))
+
+
+def show_inside(outer: Recording, *values: Any) -> None:
+    """Make values that are one new variable of a recording one of those within it, too, down to the open one.
+
+    Within, it is a constant.
+    """
+    slot, recording = SHADOW[id(values[0])], STATE.recording
+    inner: list[Any] = []
+    while recording is not None and recording is not outer:
+        inner.insert(0, recording)
+        recording = recording.around
+    for recording in (outer, *inner):
+        if recording is not outer:
+            recording.late_slots[len(recording.entries)], slot = slot, len(recording.entries)
+            recording.entries.append((CONSTANT, values[0], (), (), None, STATE.site))
+            if not is_inexact(values[0]):
+                recording.inert.add(slot)
+        saved = recording.saved_shadow
+        (SHADOW if saved is None else saved.shadow).update({id(value): slot for value in values})
+        if saved is not None:
+            saved.held.extend(values)
 
 
 def slots_in(recording: Recording, items: Any) -> Any:

@@ -55,6 +55,7 @@ from wengert.hooks.standins.compiled import is_of_numba
 from wengert.recording.primitives import INPUT
 from wengert.recording.recording import STATE, Recording, flat_slots
 from wengert.recording.shadow import SHADOW
+from wengert.recording.slots import show_inside
 from wengert.recording.subclasses import renewed
 from wengert.values.callables import unwrapped
 from wengert.values.data_classes import READS
@@ -145,16 +146,16 @@ class Inputs(Guards):
             self.give_up(f"it reads a {t.__name__}, a subclass of arrays or numbers", accessor)
         elif found is not None and found.original is value:
             return found.traced
-        elif STATE.recording is not self.recording:
-            advice = "pass it as an argument with in_axes=None"
-            self.give_up(f"a function under wg.vmap reads {self.describe(accessor)}: {advice}")
         else:
             caller = uninstrumented_library(sys._getframe())
             if caller is not None:
                 reads = f"calls a function that reads {self.describe(accessor)}"
                 self.give_up(f"{caller}, which runs uninstrumented, {reads}")
             if found is None:
-                return self._new_input(value, accessor)
+                made = self._new_input(value, accessor)
+                if STATE.recording is not self.recording:
+                    show_inside(self.recording, made)
+                return made
             self.give_up(f"{self.describe(accessor)} changes during the call")
         return value
 
@@ -203,7 +204,10 @@ class Inputs(Guards):
             return self.counters[accessor]
         if not -WHOLE <= value <= WHOLE:
             refuse_counter("an integer beyond 2**53 changes at each call")
-        self.counters[accessor] = symbolic_int(self.recording, self._new_input(float(value), accessor))
+        number = self._new_input(float(value), accessor)
+        self.counters[accessor] = symbolic_int(self.recording, number)
+        if STATE.recording is not self.recording:
+            show_inside(self.recording, number, self.counters[accessor])
         self.inputs[accessor] = self.inputs[accessor]._replace(original=value)
         return self.note_made(self.counters[accessor], value)
 
