@@ -183,7 +183,8 @@ def test_invariants_that_read_each_other_twice_are_looked_at_once(made: list[int
     assert made
 
 
-def test_the_body_of_each_nested_loop_is_traced_once(made: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+def traced_pullbacks(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The arguments of the pullbacks that are traced from now on."""
     taken, count = deferred_reverse.Reverse.taped, []
 
     def noted(*args: Any, **named: Any) -> Any:
@@ -191,6 +192,11 @@ def test_the_body_of_each_nested_loop_is_traced_once(made: list[int], monkeypatc
         return taken(*args, **named)
 
     monkeypatch.setattr(deferred_reverse.Reverse, "taped", staticmethod(noted))
+    return count
+
+
+def test_the_body_of_each_nested_loop_is_traced_once(made: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    count = traced_pullbacks(monkeypatch)
 
     def f(x: np.ndarray) -> Any:
         s = x[0]
@@ -205,6 +211,30 @@ def test_the_body_of_each_nested_loop_is_traced_once(made: list[int], monkeypatc
     x = np.array([0.3, 0.4])
     np.testing.assert_allclose(wg.compile(wg.grad(f), native=False)(x), wg.grad(f)(x), rtol=1e-12)
     assert made and len(count) <= 2 * 4
+
+
+def test_loops_with_equal_bodies_share_a_trace(made: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    count = traced_pullbacks(monkeypatch)
+
+    def damped(s: Any, a: Any, rate: float, n: int) -> Any:
+        for _ in range(n):
+            s = s * rate + np.sin(s) * a
+        return s
+
+    def equal(x: np.ndarray) -> Any:
+        return damped(x[0], x[1], 0.9, 30) + damped(x[2], x[0], 0.9, 50) * damped(-x[1], x[1], 0.9, 20)
+
+    def unequal(x: np.ndarray) -> Any:
+        return damped(x[0], x[1], 0.9, 30) + damped(x[2], x[0], 0.8, 50) * damped(-x[:2], x[1], 0.9, 20)[1]
+
+    traced = []
+    for f in (equal, unequal):
+        count.clear()
+        compiled = wg.compile(wg.grad(f), strict=True, native=False)
+        for x in (np.array([0.4, 0.7, 0.2]), np.array([-0.3, 0.5, 0.9])):
+            np.testing.assert_allclose(compiled(x), by_differences(f, x), rtol=1e-6, atol=1e-8)
+        traced.append(len(count))
+    assert traced == [2, 4]  # one or three bodies, and the code after the loops
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")

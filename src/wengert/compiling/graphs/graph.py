@@ -159,11 +159,11 @@ class Graph:
 
 def _equality_keys(fn: Any, args: Iterable[Any], kwargs: dict[str, Any]) -> tuple[Any, ...]:
     """Return the equality keys of a function, its arguments, and its keyword arguments if it has some."""
-    keys = [a if type(a) is Node else _equality_key(a) for a in args]
-    return (_equality_key(fn), *keys, _equality_key(kwargs)) if kwargs else (_equality_key(fn), *keys)
+    keys = [a if type(a) is Node else equality_key(a) for a in args]
+    return (equality_key(fn), *keys, equality_key(kwargs)) if kwargs else (equality_key(fn), *keys)
 
 
-def _equality_key(tree: Any) -> Any:
+def equality_key(tree: Any) -> Any:
     """Return a key that is equal for equal arguments: the same nodes, and constants of the same type and bits."""
     kind = type(tree)
     if kind is Node or kind in TOLD_APART:
@@ -171,11 +171,11 @@ def _equality_key(tree: Any) -> Any:
     if isinstance(tree, (float, complex, np.generic)):
         return kind, np.asarray(tree).tobytes()
     if isinstance(tree, (tuple, list)):
-        return (kind, *map(_equality_key, tree))
+        return (kind, *map(equality_key, tree))
     if isinstance(tree, dict):
-        return tuple([(name, _equality_key(part)) for name, part in tree.items()])
+        return tuple([(name, equality_key(part)) for name, part in tree.items()])
     if isinstance(tree, slice):
-        return slice, _equality_key(tree.start), _equality_key(tree.stop), _equality_key(tree.step)
+        return slice, equality_key(tree.start), equality_key(tree.stop), equality_key(tree.step)
     try:
         hash(tree)
     except TypeError:

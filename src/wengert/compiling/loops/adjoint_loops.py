@@ -49,7 +49,7 @@ class LoopCall:
             active = active | {k for k, v in enumerate(loop.results[: self.carried]) if is_active(v, found)}
         if any([not is_inexact(self.inputs[k].val) for k in active]):
             raise UnsupportedLoopError("a loop-carried value becomes a float")
-        self.region = type(around)(ops, [self.inputs[k] for k in active], loop.results)
+        self.region = type(around)(ops, [self.inputs[k] for k in active], loop.results, around.traces)
 
     def run_forward(self, code: BodyCode, new: Environment) -> None:
         """Build both loops, and write the call of the forward one."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 import operator
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
+from wengert.compiling.graphs.graph import equality_key
 from wengert.compiling.loops.adjoint_code import (
     CotangentTable,
     Environment,
@@ -20,8 +22,20 @@ from wengert.compiling.loops.adjoint_code import (
 )
 from wengert.compiling.loops.body_code import BodyCode
 from wengert.compiling.loops.deferred_reverse import Reverse
+from wengert.compiling.loops.periodicity import static_spec
 from wengert.compiling.ops import info
-from wengert.tape.ops import Call, Constant, Input, Op, Variable, mkcall, references, value_of, with_variables
+from wengert.tape.ops import (
+    Call,
+    Constant,
+    Input,
+    Op,
+    Variable,
+    mkcall,
+    references,
+    substituted,
+    value_of,
+    with_variables,
+)
 from wengert.tape.tape import Tape
 from wengert.values import functional
 from wengert.values.specs import is_inexact
@@ -120,8 +134,7 @@ class Segment:
         values += [float(op.val) for op in self.ints]
         # cotangents that are neither zero nor infinite, which a pullback might ask
         seeds = [np.ones_like(op.val) if isinstance(op.val, np.ndarray) else type(op.val)(1.0) for op in self.outputs]
-        traced = Reverse.taped(self.tape(), len(self.wanted), values, seeds, batched=True)
-        self.split(traced)
+        self.split(region.traces.trace(self.tape(), len(self.wanted), values, seeds))
 
     def tape(self) -> Tape:
         """Return the calls as a tape of their own; integers that a loop counts are floats there."""
@@ -187,6 +200,32 @@ class Segment:
             x_bar = value(v) if isinstance(v, Variable) else v
             if isinstance(x_bar, Variable) or np.any(x_bar):
                 cotangents.add(op, x_bar)
+
+
+class PullbackTraces(dict[Any, Any]):
+    """The traces of pullbacks, by the calls that they differentiate: equal segments share one."""
+
+    def trace(self, tape: Tape, wanted: int, values: list[Any], seeds: list[Any]) -> Any:
+        """Return the trace of the pullback of a segment; it may have the recorded numbers of an equal one."""
+        key = wanted, *_calls_key(tape)
+        found = self.get(key)
+        if found is None:
+            found = Reverse.taped(tape, wanted, values, seeds, batched=True)
+            if not any([op.guard for op in found.calls]):  # a guard might fail for the numbers of an equal segment
+                self[key] = found
+        return found
+
+
+def _calls_key(tape: Tape) -> Iterator[Any]:
+    """Yield the parts of a key that is equal for tapes that differ in recorded numbers only."""
+    numbers = {op: k for k, op in enumerate(tape)}
+    for op in numbers:
+        if isinstance(op, Constant):
+            yield id(op.val)
+        else:
+            yield static_spec(op.val), getattr(op.val, "strides", None), op.site
+        if isinstance(op, Call):
+            yield equality_key((op.fn, *substituted(op, lambda v: (Variable, numbers[v.op]))[1:]))
 
 
 def returns_parts(op: Op) -> bool:

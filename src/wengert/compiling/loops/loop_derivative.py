@@ -22,7 +22,7 @@ from wengert.compiling.loops.adjoint_code import (
     renewed,
 )
 from wengert.compiling.loops.adjoint_loops import LoopCall, dependents, is_active
-from wengert.compiling.loops.adjoint_steps import KEYED, CopiedOp, KeyedCall, Segment, returns_parts
+from wengert.compiling.loops.adjoint_steps import KEYED, CopiedOp, KeyedCall, PullbackTraces, Segment, returns_parts
 from wengert.compiling.loops.body_code import BodyCode, closed_tape
 from wengert.compiling.ops import info
 from wengert.tape.loops import Loop
@@ -43,7 +43,7 @@ def constructed_derivative(whole: Any, wanted: int, seeds: Sequence[Any]) -> Tap
     outputs, others = parts_of_pair(whole)
     built = {whole.result.op, *[part.op for part in built_items(whole.result) if isinstance(part, Variable)]}
     ops = [op for op in whole if op not in built and op not in inputs]
-    region = _Region(ops, inputs[:wanted], [*outputs, *others])
+    region = _Region(ops, inputs[:wanted], [*outputs, *others], PullbackTraces())
     code, new = BodyCode(), dict(zip(inputs, map(Variable, given), strict=True))
     cotangents = CotangentTable(code)
     with np.errstate(all="ignore"):
@@ -60,7 +60,8 @@ def constructed_derivative(whole: Any, wanted: int, seeds: Sequence[Any]) -> Tap
 class _Region:
     """The ops of a tape, or of a loop's body, in steps that run forward, then backward."""
 
-    def __init__(self, ops: Sequence[Op], active: Iterable[Op], results: Sequence[Any]) -> None:
+    def __init__(self, ops: Sequence[Op], active: Iterable[Op], results: Sequence[Any], traces: PullbackTraces) -> None:
+        self.traces = traces
         self.dependent = dependents(ops, active).intersection([*active, *_useful(ops, results)])
         self.readers = Counter([v.op for v in (*references([*results]), *[v for op in ops for v in op.references()])])
         self.fields: dict[Any, list[Any]] = {}  # of calls of loops: the ops that take a part of their results
