@@ -153,7 +153,7 @@ def check(
 
 def main() -> None:
     from wengert.hooks.code_swap import HOOKS
-    from wengert.rewrite.rewriter import rewritten
+    from wengert.rewrite.rewriting import rewritten
     from wengert.rewrite.tables import running_table
 
     total = failed = 0

@@ -8,7 +8,7 @@ import types
 import pytest
 
 from wengert.hooks.calls import HOOKS
-from wengert.rewrite import assembling, rewriter
+from wengert.rewrite import assembling, rewriting
 
 
 def long_code():
@@ -43,8 +43,8 @@ def test_code_is_that_of_the_package(module, monkeypatch):
         compared.append(made)
         return made
 
-    monkeypatch.setattr(rewriter, "to_code", compare)
+    monkeypatch.setattr(rewriting, "to_code", compare)
     source = long_code() if module is None else compile(inspect.getsource(module), module.__file__, "exec")
     for code in codes(source):
-        rewriter.rewritten(code, HOOKS, rewriter.running_table())
+        rewriting.rewritten(code, HOOKS, rewriting.running_table())
     assert len(compared) > 1

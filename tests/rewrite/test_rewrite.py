@@ -19,9 +19,9 @@ from rewrite_programs import PROGRAMS
 import wengert as wg
 from wengert.errors import BytecodeError
 from wengert.rewrite import instrument, original
-from wengert.rewrite.emitter import HOOK_NAMES
+from wengert.rewrite.hook_names import HOOK_NAMES
 from wengert.rewrite.opcodes_311 import OPERATORS
-from wengert.rewrite.rewriter import rewritten
+from wengert.rewrite.rewriting import rewritten
 from wengert.rewrite.storing import called_at, stored_in
 from wengert.rewrite.tables import VERSIONS, real_opcodes, running_table, table_for
 from wengert.values.sites import Site

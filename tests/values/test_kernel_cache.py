@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from wengert.values import kernel_cache
-from wengert.values.kernel_cache import CacheFolderError, Kernels, folder, kernels
+from wengert.values import cache_folder
+from wengert.values.cache_folder import CacheFolderError
+from wengert.values.kernel_cache import Kernels, folder, kernels
 
 TEXT = "made = 1\n"
 
@@ -29,7 +30,7 @@ def test_the_folder_is_its_owners_alone(base: Path) -> None:
     finally:
         os.umask(old)
     assert stat.S_IMODE(folder().stat().st_mode) == 0o700
-    assert stat.S_IMODE(base.stat().st_mode) & kernel_cache.OTHERS == 0
+    assert stat.S_IMODE(base.stat().st_mode) & cache_folder.OTHERS == 0
 
 
 @pytest.mark.parametrize("mode", [0o777, 0o770, 0o702])

@@ -25,8 +25,6 @@ from wengert.recording.recording import STATE, Recording, leave_array_fast_path,
 from wengert.recording.swapped_code import exchange, note_born, replace
 from wengert.recording.trace_caches import prepared
 from wengert.rewrite import rewriter_of
-from wengert.rewrite.rewriter import rewritten
-from wengert.rewrite.tables import running_table
 from wengert.rulebook.registry import rules
 from wengert.values.codes import code_of, note_original, original
 from wengert.values.data_classes import READS
@@ -350,22 +348,16 @@ def dispatching_code(f: types.FunctionType, find: Callable[..., Any]) -> types.C
         plain.__defaults__, plain.__kwdefaults__ = f.__defaults__, f.__kwdefaults__  # they may have changed
         return plain if recording is None else find(f, recording)
 
-    if not _dispatch_templates:
-        with silent():
-            _dispatch_templates.append(rewritten(_dispatch.__code__, {**HOOKS, "resolve": _dispatch}, running_table()))
-    consts = tuple([choose if constant is _dispatch else constant for constant in _dispatch_templates[0].co_consts])
-    code = _dispatch_templates[0].replace(
-        co_consts=consts, co_freevars=plain_code.co_freevars, co_name=plain_code.co_name
-    )
+    with silent():
+        template = rewriter_of(HOOKS).twin(_dispatch.__code__)
+    consts = tuple([choose if constant is HOOKS["resolve"] else constant for constant in template.co_consts])
+    code = template.replace(co_consts=consts, co_freevars=plain_code.co_freevars, co_name=plain_code.co_name)
     note_original(code, plain_code)
     return code
 
 
 def _dispatch(*args: Any, **kwargs: Any) -> Any:
     return (lambda: None)(*args, **kwargs)  # `resolve` replaces the lambda
-
-
-_dispatch_templates: list[types.CodeType] = []
 
 
 def copy_function(f: types.FunctionType, code: types.CodeType | None = None) -> types.FunctionType:

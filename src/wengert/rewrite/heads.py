@@ -7,29 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from bytecode import Instr, Label
 
 from wengert.rewrite.liveness import grown_within, live_at, loop_at, predecessors, set_within, target_is_read
-
-
-class LoopHead(NamedTuple):
-    """The head of a loop, or the beginning of a statement in it, with the local variables that are live there.
-
-    `number` is the index of the head in the program, `place` that of the statement, for the head the same. The loop may
-    change only the local variables in `set`. `is_for` says that a `for` begins there; `counts`, that its loop variable
-    is not read, so that it only counts iterations. `grown` has the local variables that the loop only appends to, and
-    how many of their last items it reads.
-    """
-
-    number: int
-    place: int
-    live: frozenset[str]
-    is_for: bool
-    counts: bool
-    set: frozenset[str]
-    grown: tuple[tuple[str, int], ...]
+from wengert.rewrite.loop_head import LoopHead
 
 
 def set_apart(items: list[Any], places: int) -> tuple[list[Any], dict[int, LoopHead]]:

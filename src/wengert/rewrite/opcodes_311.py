@@ -13,7 +13,8 @@ from typing import Any
 
 from bytecode import BinaryOp, Bytecode, ConcreteBytecode, ConcreteInstr, Instr
 
-from wengert.rewrite.emitter import Emitter, Handler, Instruction, OpcodeTable, StackEffect, words
+from wengert.rewrite.emitter import Emitter, Handler, Instruction, OpcodeTable, StackEffect
+from wengert.rewrite.hook_names import words
 
 OPERATORS = {
     "ADD": "add", "SUBTRACT": "sub", "MULTIPLY": "mul", "TRUE_DIVIDE": "truediv", "FLOOR_DIVIDE": "floordiv",

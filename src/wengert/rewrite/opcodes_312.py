@@ -7,7 +7,8 @@ from typing import Any
 from bytecode import Intrinsic1Op
 
 from wengert.rewrite import opcodes_311 as before
-from wengert.rewrite.emitter import Emitter, Handler, Instruction, OpcodeTable, StackEffect, words
+from wengert.rewrite.emitter import Emitter, Handler, Instruction, OpcodeTable, StackEffect
+from wengert.rewrite.hook_names import words
 
 
 def load_attr(e: Emitter, instr: Instruction) -> None:

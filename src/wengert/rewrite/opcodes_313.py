@@ -7,7 +7,8 @@ is never called. The compiler omits TO_BOOL after `in`, so the hooks of `in` mus
 from __future__ import annotations
 
 from wengert.rewrite import opcodes_311, opcodes_312
-from wengert.rewrite.emitter import Emitter, Handler, Instruction, OpcodeTable, words
+from wengert.rewrite.emitter import Emitter, Handler, Instruction, OpcodeTable
+from wengert.rewrite.hook_names import words
 
 
 def to_bool(e: Emitter, instr: Instruction) -> None:

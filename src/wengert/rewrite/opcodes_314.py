@@ -13,7 +13,8 @@ from typing import Any, TypeGuard
 from bytecode import Bytecode, ConcreteBytecode, Instr
 
 from wengert.rewrite import opcodes_311, opcodes_313
-from wengert.rewrite.emitter import Emitter, Instruction, words
+from wengert.rewrite.emitter import Emitter, Instruction
+from wengert.rewrite.hook_names import words
 
 
 def binary_op(e: Emitter, instr: Instruction) -> None:

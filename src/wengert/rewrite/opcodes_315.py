@@ -12,7 +12,7 @@ from typing import Any
 from bytecode import Bytecode
 
 from wengert.rewrite import opcodes_314
-from wengert.rewrite.emitter import words
+from wengert.rewrite.hook_names import words
 
 CONSTANTS = {
     "CONSTANT_NONE": None,

@@ -13,7 +13,7 @@ from bytecode import FreeVar
 
 from wengert.rewrite import opcodes_311 as before
 from wengert.rewrite.emitter import Emitter, Handler, Instruction, OpcodeTable
-from wengert.rewrite.heads import LoopHead
+from wengert.rewrite.loop_head import LoopHead
 from wengert.rewrite.tables import table_for
 
 

@@ -1,17 +1,13 @@
 """Compiled kernels on disk: machine code, and sources as modules, beside which numba caches its compiled code.
 
-Code in the folder is executed. So the folder must belong to this user and be writable by nobody else. A source is used
-only if it equals the one that is asked for, machine code only if it is as it was written.
+A source is used only if it equals the one that is asked for, machine code only if it is as it was written.
 """
 
 from __future__ import annotations
 
 import hashlib
 import importlib.util
-import os
-import stat
 import sys
-import threading
 import types
 import weakref
 from collections.abc import Callable
@@ -21,13 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from wengert.errors import WengertError
-
-OTHERS = stat.S_IWGRP | stat.S_IWOTH
-
-
-class CacheFolderError(WengertError):
-    """The folder for compiled kernels is writable by other users."""
+from wengert.values.cache_folder import CacheFolderError, own_folder, path_of_cache, write
 
 
 @cache
@@ -41,11 +31,8 @@ def has_compiler() -> bool:
 
 
 def folder() -> Path:
-    """Return the folder of the sources, below the platform's cache folder of this user or `WENGERT_CACHE`."""
-    places = {"win32": os.environ.get("LOCALAPPDATA", "~/AppData/Local"), "darwin": "~/Library/Caches"}
-    usual = os.environ.get("XDG_CACHE_HOME") or places.get(sys.platform, "~/.cache")
-    base = os.environ.get("WENGERT_CACHE") or os.path.join(usual, "wengert")
-    return Path(base).expanduser() / "kernels"
+    """Return the folder of the kernels."""
+    return Path(path_of_cache("kernels"))
 
 
 @dataclass(eq=False)
@@ -72,7 +59,7 @@ def kernels(text: str) -> Kernels:
 def cached_bytes(key: str, make: Callable[[], bytes]) -> bytes:
     """Return what `make` returns, from the file of the key if there is one; nothing is kept without a safe folder."""
     try:
-        path = _own_folder() / f"code_{hashlib.sha256(key.encode()).hexdigest()}.bin"
+        path = Path(own_folder("kernels")) / f"code_{hashlib.sha256(key.encode()).hexdigest()}.bin"
     except (OSError, CacheFolderError):
         return make()
     try:
@@ -83,7 +70,7 @@ def cached_bytes(key: str, make: Callable[[], bytes]) -> bytes:
     if hashlib.sha256(code).digest() != digest:
         code = make()
         with suppress(OSError):
-            _write(path, hashlib.sha256(code).digest() + code)
+            write(str(path), hashlib.sha256(code).digest() + code)
     return code
 
 
@@ -93,9 +80,9 @@ def _forget(name: str, made: types.ModuleType) -> None:
 
 
 def _module(name: str, text: str) -> types.ModuleType:
-    path = _own_folder() / f"{name}.py"
+    path = Path(own_folder("kernels")) / f"{name}.py"
     if not _holds(path, text):
-        _write(path, text.encode())
+        write(str(path), text.encode())
     made = types.ModuleType(name)
     made.__file__ = str(path)
     sys.modules[name] = made
@@ -103,28 +90,8 @@ def _module(name: str, text: str) -> types.ModuleType:
     return made
 
 
-def _own_folder() -> Path:
-    path = folder()
-    for part in (*reversed(path.parents), path):
-        part.mkdir(mode=0o700, exist_ok=True)
-    found = path.stat()
-    if os.name == "posix" and (found.st_uid != os.geteuid() or found.st_mode & OTHERS):
-        raise CacheFolderError(
-            f"other users can write into {path}, from which wengert loads compiled code. Check its files and run chmod "
-            "700 on it, set WENGERT_CACHE to another folder, or pass backend='numpy'"
-        )
-    return path
-
-
 def _holds(path: Path, text: str) -> bool:
     try:
         return path.read_bytes() == text.encode()
     except OSError:
         return False
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Write the file atomically, since several processes may write it."""
-    draft = path.with_suffix(f".{os.getpid()}.{threading.get_ident()}")
-    draft.write_bytes(content)
-    draft.replace(path)

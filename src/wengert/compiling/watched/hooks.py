@@ -25,7 +25,7 @@ from wengert.hooks.code_swap import HOOKS
 from wengert.recording.identity import given
 from wengert.recording.recording import STATE, users_line
 from wengert.recording.slots import holds_traced
-from wengert.rewrite.heads import LoopHead
+from wengert.rewrite.loop_head import LoopHead
 from wengert.values.codes import original
 from wengert.values.frames import ENGINE
 from wengert.values.names import lookup

@@ -42,8 +42,8 @@ from wengert.recording.primitives import Primitive, ruled
 from wengert.recording.record import record_call
 from wengert.recording.recording import STATE, Level
 from wengert.recording.slots import slot_of
-from wengert.rewrite.heads import LoopHead
 from wengert.rewrite.liveness import live_after
+from wengert.rewrite.loop_head import LoopHead
 from wengert.values.codes import original
 from wengert.values.sites import Site
 

@@ -35,7 +35,7 @@ from wengert.compiling.watched.watchable import (
 )
 from wengert.recording.slots import slot_of
 from wengert.recording.swapped_code import is_born
-from wengert.rewrite.heads import LoopHead
+from wengert.rewrite.loop_head import LoopHead
 from wengert.values.frames import ENGINE
 from wengert.values.names import home_of
 from wengert.values.views import owner_of

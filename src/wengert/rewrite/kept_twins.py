@@ -1,0 +1,91 @@
+"""Twins that are kept for later processes.
+
+A twin consists of its code, and of constants. Constants of the original are kept by their index, so that the twin has
+the same objects; hooks by their names, sites by their lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib.util import source_hash
+from types import CodeType
+from typing import Any
+
+from wengert.rewrite.loop_head import LoopHead
+from wengert.values.code_packs import Pack, pack_of
+from wengert.values.codes import original
+from wengert.values.sites import Site, StoringSite
+
+_GENERATORS = "wengert.rewrite", "bytecode"
+_FIELDS = (
+    "filename", "name", "qualname", "argcount", "posonlyargcount", "kwonlyargcount", "flags", "stacksize",
+    "firstlineno", "names", "varnames", "freevars", "cellvars", "code", "linetable", "exceptiontable",
+)  # fmt: skip
+
+
+def twins_in(code: CodeType) -> Pack | None:
+    """Return the pack of twins of the file that a code is from."""
+    return pack_of(code.co_filename, _GENERATORS)
+
+
+def digest(code: CodeType, options: tuple[bool, ...]) -> bytes | None:
+    """Return a digest of all that a twin depends on; None for integers that are too long to print."""
+    try:
+        return source_hash(repr((_code_fields(code), options)).encode())
+    except ValueError:
+        return None
+
+
+def _code_fields(code: CodeType) -> list[Any]:
+    found = [getattr(code, f"co_{name}") for name in _FIELDS]
+    for const in code.co_consts:
+        t = type(const)
+        found.append(_code_fields(const) if t is CodeType else sorted(map(repr, const)) if t is frozenset else const)
+    return found
+
+
+def pack_twin(twin: CodeType, code: CodeType, hooks: Mapping[str, Callable]) -> tuple[CodeType, tuple[Any, ...]]:
+    """Return the twin of `code` without its constants, and a description of them."""
+    own = {id(const): k for k, const in enumerate(code.co_consts)}
+    names = {id(hook): name for name, hook in hooks.items()}
+    return twin.replace(co_consts=(None,) * len(twin.co_consts)), tuple(
+        [_constant_data(const, own, names) for const in twin.co_consts]
+    )
+
+
+def _constant_data(const: Any, own: Mapping[int, int], names: Mapping[int, str]) -> tuple[Any, ...]:
+    if id(const) in own:
+        return "own", own[id(const)]
+    if id(const) in names:
+        return "hook", names[id(const)]
+    t = type(const)
+    if t is CodeType:
+        return "twin", own[id(original(const))]
+    if t is Site:
+        return "site", const.line
+    if t is StoringSite:
+        return "storing site", const.line, const.target, const.called
+    if t is LoopHead:
+        return "head", tuple(const)
+    return ("iter",) if const is iter else ("constant", const)
+
+
+def unpack_twin(
+    kept: tuple[CodeType, tuple[Any, ...]],
+    code: CodeType,
+    hooks: Mapping[str, Callable],
+    nested: Callable[[CodeType], CodeType] | None,
+) -> CodeType:
+    """Return the twin of `code` from what `pack_twin` returned; `nested` returns the twin of a code object in it."""
+    make: dict[str, Callable[..., Any]] = {
+        "own": lambda k: code.co_consts[k],
+        "twin": lambda k: nested(code.co_consts[k]) if nested else None,
+        "hook": hooks.__getitem__,
+        "site": lambda line: Site(code.co_filename, line, code.co_qualname),
+        "storing site": lambda line, *rest: StoringSite.of(Site(code.co_filename, line, code.co_qualname), *rest),
+        "head": lambda fields: LoopHead(*fields),
+        "iter": lambda: iter,
+        "constant": lambda const: const,
+    }
+    twin, described = kept
+    return twin.replace(co_consts=tuple([make[kind](*data) for kind, *data in described]))

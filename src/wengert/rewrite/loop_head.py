@@ -1,0 +1,23 @@
+"""Where a loop begins, or a statement in it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class LoopHead(NamedTuple):
+    """The head of a loop, or the beginning of a statement in it, with the local variables that are live there.
+
+    `number` is the index of the head in the program, `place` that of the statement, for the head the same. The loop may
+    change only the local variables in `set`. `is_for` says that a `for` begins there; `counts`, that its loop variable
+    is not read, so that it only counts iterations. `grown` has the local variables that the loop only appends to, and
+    how many of their last items it reads.
+    """
+
+    number: int
+    place: int
+    live: frozenset[str]
+    is_for: bool
+    counts: bool
+    set: frozenset[str]
+    grown: tuple[tuple[str, int], ...]

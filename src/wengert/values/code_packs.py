@@ -1,0 +1,119 @@
+"""Generated code that is kept for later processes: one pack for each source file, in the cache folder.
+
+Like a folder `__pycache__`, the cache has at most one pack for a source file in each environment. A pack is used only
+with the Python, the generator and the source file that it was written for; its keys are digests of what code was
+generated from. Packs are written when the process exits.
+"""
+
+from __future__ import annotations
+
+import atexit
+import marshal
+import os
+import sys
+from contextlib import suppress
+from functools import cache
+from importlib.util import find_spec, source_hash
+from typing import Any
+
+from wengert.values.cache_folder import CacheFolderError, own_folder, write
+
+MOST = 300
+"""The number of entries of a pack; older ones go. Code from no file, as that of a notebook, has one pack for all."""
+_NO_FILE = "<code from no file>"
+_packs: dict[tuple[str, tuple[str, ...]], Pack] = {}
+_by_path: dict[str, Pack] = {}
+
+
+class Pack:
+    """The generated code of one source file, by digest of what it was generated from.
+
+    `stamp` says what the pack is valid for: the generator, and the state of the source file.
+    """
+
+    def __init__(self, path: str, stamp: Any) -> None:
+        self.path, self.stamp = path, stamp
+        self.found: dict[bytes, bytes] = self._read()
+        self.new: dict[bytes, bytes] = {}
+
+    def _read(self) -> dict[bytes, bytes]:
+        """Return what the file holds; nothing if it is damaged, or written for another stamp."""
+        with suppress(OSError, ValueError, EOFError, TypeError):
+            with open(self.path, "rb") as file:
+                content = file.read()
+            if source_hash(content[8:]) == content[:8]:
+                stamp, found = marshal.loads(content[8:])
+                if stamp == self.stamp:
+                    return dict(found)
+        return {}
+
+    def get(self, key: bytes) -> Any:
+        """Return the value of a key, or None."""
+        found = self.found.get(key)
+        return None if found is None else marshal.loads(found)
+
+    def put(self, key: bytes, value: Any) -> None:
+        """Keep a value, if it can be: code, numbers, strings, and tuples of them."""
+        with suppress(ValueError):
+            self.new[key] = self.found[key] = marshal.dumps(value)
+
+    def save(self) -> None:
+        """Write the file with what is new, and what other processes have written since."""
+        content = marshal.dumps((self.stamp, dict([*(self._read() | self.new).items()][-MOST:])))
+        write(self.path, source_hash(content) + content)
+
+
+def pack_of(file: str, generators: tuple[str, ...]) -> Pack | None:
+    """Return the pack of a source file with code that these packages generate; None if nothing can be kept."""
+    found = _packs.get((file, generators))
+    if found is None:
+        folders, state = _folders(generators), _state_of(file)
+        place = _folder() if folders else None
+        if place is None:
+            return None
+        source = os.path.abspath(file) if state else _NO_FILE
+        name = source_hash(repr((source, sys.version, [*folders])).encode()).hex()
+        path = os.path.join(place, f"{name}.bin")
+        found = _packs[file, generators] = _by_path.get(path) or Pack(path, (state, *folders.values()))
+        _by_path[path] = found
+    return found
+
+
+@cache
+def _folders(packages: tuple[str, ...]) -> dict[str, Any]:
+    """Return the folders of some packages, each with the states of its files; empty if one is in an archive."""
+    found: dict[str, Any] = {}
+    for package in packages:
+        spec = find_spec(package)
+        folder = os.path.dirname(spec.origin or "") if spec else ""
+        try:
+            files = sorted([entry.path for entry in os.scandir(folder) if entry.name.endswith(".py")])
+        except OSError:
+            return {}
+        found[folder] = tuple([(file, _state_of(file)) for file in files])
+    return found
+
+
+def _state_of(file: str) -> tuple[int, int] | None:
+    """Return the size and time of a file, or None if there is no such file."""
+    try:
+        found = os.stat(file)
+    except (OSError, ValueError):
+        return None
+    return found.st_size, found.st_mtime_ns
+
+
+@cache
+def _folder() -> str | None:
+    try:
+        return own_folder("code")
+    except (OSError, CacheFolderError):
+        return None
+
+
+@atexit.register
+def _save() -> None:
+    for pack in _by_path.values():
+        if pack.new and not sys.dont_write_bytecode:
+            with suppress(OSError):
+                pack.save()
