@@ -7,7 +7,6 @@ the same objects; hooks by their names, sites by their lines.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from importlib.util import source_hash
 from types import CodeType
 from typing import Any
 
@@ -16,32 +15,10 @@ from wengert.values.code_packs import Pack, pack_of
 from wengert.values.codes import original
 from wengert.values.sites import Site, StoringSite
 
-_GENERATORS = "wengert.rewrite", "bytecode"
-_FIELDS = (
-    "filename", "name", "qualname", "argcount", "posonlyargcount", "kwonlyargcount", "flags", "stacksize",
-    "firstlineno", "names", "varnames", "freevars", "cellvars", "code", "linetable", "exceptiontable",
-)  # fmt: skip
-
 
 def twins_in(code: CodeType) -> Pack | None:
     """Return the pack of twins of the file that a code is from."""
-    return pack_of(code.co_filename, _GENERATORS)
-
-
-def digest(code: CodeType, options: tuple[bool, ...]) -> bytes | None:
-    """Return a digest of all that a twin depends on; None for integers that are too long to print."""
-    try:
-        return source_hash(repr((_code_fields(code), options)).encode())
-    except ValueError:
-        return None
-
-
-def _code_fields(code: CodeType) -> list[Any]:
-    found = [getattr(code, f"co_{name}") for name in _FIELDS]
-    for const in code.co_consts:
-        t = type(const)
-        found.append(_code_fields(const) if t is CodeType else sorted(map(repr, const)) if t is frozenset else const)
-    return found
+    return pack_of(code.co_filename, ("wengert.rewrite", "bytecode"))
 
 
 def pack_twin(twin: CodeType, code: CodeType, hooks: Mapping[str, Callable]) -> tuple[CodeType, tuple[Any, ...]]:

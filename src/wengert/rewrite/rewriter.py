@@ -10,7 +10,8 @@ from types import CodeType
 from typing import Any
 
 from wengert.rewrite.hook_names import HOOK_NAMES
-from wengert.rewrite.kept_twins import digest, pack_twin, twins_in, unpack_twin
+from wengert.rewrite.kept_twins import pack_twin, twins_in, unpack_twin
+from wengert.values.code_packs import digest
 from wengert.values.codes import note_original, original
 from wengert.values.garbage import collections_paused
 
@@ -78,7 +79,7 @@ class Rewriter:
     def _made(self, code: CodeType) -> CodeType:
         """Return the twin of a code: the kept one, if there is one, else rewrite the code."""
         pack = twins_in(code)
-        key = digest(code, self.options) if pack else None
+        key = digest(code, *self.options) if pack else None
         kept = pack.get(key) if pack and key else None
         if kept is not None:
             return unpack_twin(kept, code, self.hooks, self.nested)

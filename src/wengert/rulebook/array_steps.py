@@ -7,7 +7,6 @@ arrays, scalars where arrays are expected, and any other unusual operand take th
 from __future__ import annotations
 
 import ast
-import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -15,8 +14,8 @@ import numpy as np
 
 from wengert.rulebook.declare import adjoint
 from wengert.rulebook.rule_variants import RuleBody
-from wengert.rulebook.steps import Step, is_none, take
-from wengert.rulebook.syntax import DERIVING, named_object, parts_of, unit, walk_tree
+from wengert.rulebook.steps import Generated, Step, generated_step, is_none, take
+from wengert.rulebook.syntax import named_object, parts_of, unit, walk_tree
 from wengert.values.specs import is_complex
 
 ArrayStep = Callable[[Any, Any, Any, Any], None]  # step(cotangents, table, y_bar, entry)
@@ -42,10 +41,13 @@ def array_step(
     place. `fit(x_bar, x)` converts a cotangent to the form of its primal.
     """
     defaults = body.defaults.keys() | body.kwdefaults.keys()
-    with DERIVING:
+
+    def generator() -> _ArrayStep | None:
         if not body.inlines or not defaults >= {*body.names[len(wanted) :], *body.static} or _rebinds(body):
-            return slow
-        return _ArrayStep(body, wanted, slow, fit).build(reads_y, above)
+            return None
+        return _ArrayStep(body, wanted, reads_y, above)
+
+    return generated_step(body, generator, slow, "array step", wanted, reads_y, above, **_KNOWN, fit=fit)
 
 
 def _rebinds(body: RuleBody) -> bool:
@@ -61,27 +63,24 @@ class _ArrayStep(Step):
 
     title = "array step"
 
-    def __init__(
-        self, body: RuleBody, wanted: tuple[bool, ...], slow: ArrayStep, fit: Callable[[Any, Any], Any]
-    ) -> None:
+    def __init__(self, body: RuleBody, wanted: tuple[bool, ...], reads_y: bool, above: int | None) -> None:
         names = ["table", *_KNOWN, "fit", *(f"i{k}" for k in range(len(wanted)))]
-        super().__init__(body, wanted, slow, (*names, *(f"d{k}" for k in range(len(wanted)))))
-        known = {**_KNOWN, "fit": fit}
-        self.cells |= {self.name[n]: types.CellType(value) for n, value in known.items()}
-        self.cells |= {n: types.CellType(value) for n, value in body.kwdefaults.items()}
+        super().__init__(body, wanted, (*names, *(f"d{k}" for k in range(len(wanted)))))
+        self.reads_y, self.above = reads_y, above
+        self.variables |= {self.name[n]: n for n in (*_KNOWN, "fit")}
+        self.variables |= {n: f"={n}" for n in body.kwdefaults}
         self.arrays = {name for name, want in zip(body.names, wanted, strict=False) if want}
 
-    def build(self, reads_y: bool, above: int | None) -> ArrayStep:
-        """Generate, compile and return the step."""
+    def build(self) -> Generated:
         if not self.body.multiplies:
             self.name["g"] = (self.node.args.posonlyargs or self.node.args.args)[0].arg
         self.prune(self._stores)
         self.arrays |= {name for name in self.body.names[: len(self.wanted)] if self._is_asked(name)}
-        guard = self._guard(reads_y, above)
+        guard = self._guard()
         self.node = ast.fix_missing_locations(self.visit(self.node))
         lines = ast.unparse(ast.Module(self.node.body, [])).splitlines()
         cotangents, table, g, e, slow = (self.name[n] for n in ("cotangents", "table", "g", "e", "slow"))
-        text = [f"def step({cotangents}, {table}, {g}, {e}):", *(f"    {line}" for line in self._unpack(reads_y))]
+        text = [f"def step({cotangents}, {table}, {g}, {e}):", *(f"    {line}" for line in self._unpack())]
         text += ["    try:", f"        if {guard}:", f"            return {slow}({cotangents}, {table}, {g}, {e})"]
         text += [f"        {line}" for line in lines]
         text += [
@@ -96,16 +95,16 @@ class _ArrayStep(Step):
         calls = [n for n in walk_tree(self.node) if isinstance(n, ast.Call) and n.args]
         return any(_name(n.args[0]) == name and id(named_object(n.func, self.function)) in asking for n in calls)
 
-    def _guard(self, reads_y: bool, above: int | None) -> str:
+    def _guard(self) -> str:
         """Return the source of a test that is true for unusual operands.
 
         Arguments that are wanted, or whose shape is read, must be arrays of float64; others may also be real numbers.
         """
         double, kind, floating, integer = (self.name[n] for n in ("double", "type", "float", "int"))
-        unusual = [f"{self.body.y}.dtype is not {double}"] if reads_y else []
+        unusual = [f"{self.body.y}.dtype is not {double}"] if self.reads_y else []
         for name, want in zip(self.body.names, self.wanted, strict=False):
-            if want and above is not None:
-                unusual.append(f"{name}.dtype is not {double} or not {name}.ndim or {name}.size >= {above}")
+            if want and self.above is not None:
+                unusual.append(f"{name}.dtype is not {double} or not {name}.ndim or {name}.size >= {self.above}")
             elif want or name in self.arrays:
                 unusual.append(f"{name}.dtype is not {double} or not {name}.ndim")
             elif self.uses(name):
@@ -113,10 +112,10 @@ class _ArrayStep(Step):
                 unusual.append(f"not ({number} or {name}.dtype is {double})")
         return " or ".join(unusual)
 
-    def _unpack(self, reads_y: bool) -> Iterator[str]:
+    def _unpack(self) -> Iterator[str]:
         e, y = self.name["e"], self.body.y
         if self.uses(y):  # if only its shape is read, y may be gone; its cotangent has the same shape
-            yield f"{y} = {e}[1]" if reads_y else f"{y} = {self.name['g']}"
+            yield f"{y} = {e}[1]" if self.reads_y else f"{y} = {self.name['g']}"
         count = len(self.wanted)
         yield from take(f"{e}[2]", [self.name[f"i{k}"] for k in range(count)], self.wanted)
         names = self.body.names[:count]

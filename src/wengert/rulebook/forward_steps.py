@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from wengert.rulebook.rule_variants import RuleBody
-from wengert.rulebook.steps import ScalarStep, is_none, may_step
-from wengert.rulebook.syntax import DERIVING, parts_of, unit
+from wengert.rulebook.steps import Generated, ScalarStep, generated_step, is_none, may_step
+from wengert.rulebook.syntax import parts_of, unit
 
 Pushing = Callable[[tuple[bool, ...]], Callable[..., Any]]
 
@@ -25,8 +25,10 @@ def forward_step(body: RuleBody, wanted: tuple[bool, ...], pushing: Pushing) -> 
         mask = tuple([tangent is not None for tangent in given])
         return pushing(mask)(given, entry[1], *entry[3]) if any(mask) else None
 
-    with DERIVING:
-        return _ForwardStep(body, wanted, slow).build() if may_step(body, wanted) else slow
+    def generator() -> _ForwardStep | None:
+        return _ForwardStep(body, wanted) if may_step(body, wanted) else None
+
+    return generated_step(body, generator, slow, "forward step", wanted)
 
 
 class _ForwardStep(ScalarStep):
@@ -34,7 +36,7 @@ class _ForwardStep(ScalarStep):
 
     title = "wengert forward step"
 
-    def build(self) -> Callable[..., Any]:
+    def build(self) -> Generated:
         self.prune(self._returns)
         self.node = ast.fix_missing_locations(self.visit(self.node))
         lines = ast.unparse(ast.Module(self.node.body, [])).splitlines()

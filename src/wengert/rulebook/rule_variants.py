@@ -12,15 +12,16 @@ import inspect
 import operator
 import types
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from wengert.errors import RuleError
 from wengert.rulebook.keeping import keeping, kept_text, product_kept, times_kept
+from wengert.rulebook.kept_rules import KeptRule, kept_rule
 from wengert.rulebook.purity import ACTS, Effects
 from wengert.rulebook.runtime import apart, retrying, times, whole, whole_sum
 from wengert.rulebook.syntax import (
     DERIVING,
-    compiled,
+    code_from,
     copied_tree,
     definition,
     is_exact,
@@ -31,11 +32,14 @@ from wengert.rulebook.syntax import (
     unit,
     unused,
     walk_tree,
+    with_closure,
 )
 from wengert.values.codes import code_of
 from wengert.values.cotangents import InplaceableThunk
 from wengert.values.lazy_attribute import computed_once
 from wengert.values.specs import spec_of
+
+T = TypeVar("T")
 
 
 class Variant(NamedTuple):
@@ -87,7 +91,7 @@ class RuleBody:
         if not isinstance(function, types.FunctionType):
             raise RuleError(f"a rule must be a Python function, not {type(function).__name__}")
         self.function, self.name = function, function.__name__
-        self.multiplies = kind == "partials"
+        self.kind, self.multiplies = kind, kind == "partials"
         leading = {"partials": ("y",), "pullback": ("y_bar", "y"), "rrule": ()}[kind]
         parameters = _parameters(function)
         named = [p for p in parameters if p.kind <= _BY_POSITION]
@@ -108,6 +112,14 @@ class RuleBody:
         self.kwdefaults = dict(function.__kwdefaults__ or {})
         self.open = any([p.kind == inspect.Parameter.VAR_KEYWORD for p in parameters])
 
+    def kept(self, make: Callable[[], T], *key: Any) -> T:
+        """Return what `make` returns: constants or code. For our own rules, an earlier process may have made it."""
+        return make() if self._earlier is None else self._earlier.get(make, key)
+
+    @computed_once
+    def _earlier(self) -> KeptRule | None:
+        return kept_rule(self.function, self.kind)
+
     @computed_once
     def node(self) -> ast.FunctionDef | None:
         """The body's syntax tree, or None; read at its first use, since importing a rule must cost nothing."""
@@ -121,6 +133,9 @@ class RuleBody:
     @computed_once
     def exact(self) -> bool:
         """Whether the source shows each result, and each can be removed: only then are variants made from it."""
+        return self.kept(self._is_exact, "exact")
+
+    def _is_exact(self) -> bool:
         if self.node is None or self.effects is None or self.variadic or not is_exact(self.node, len(self.names)):
             return False
         parts = [part for statement in returns(self.node.body) for part in parts_of(statement)]
@@ -131,7 +146,7 @@ class RuleBody:
     @computed_once
     def computes(self) -> bool:
         """Whether the body has no side effect, except to raise errors, so that it may run again."""
-        return self.effects is not None and self.effects.whole() < ACTS
+        return self.kept(lambda: self.effects is not None and self.effects.whole() < ACTS, "computes")
 
     @property
     def inlines(self) -> bool:
@@ -147,8 +162,10 @@ class RuleBody:
 
     def passes_on(self, k: int) -> bool:
         """Whether the cotangent of argument `k` certainly is ȳ itself."""
-        if self.node is None or not self.inlines:
-            return False
+        return self.inlines and self.kept(lambda: self._passes_on(k), "passes on", k)
+
+    def _passes_on(self, k: int) -> bool:
+        assert self.node is not None
         parts = [parts_of(statement)[k] for statement in returns(self.node.body)]
         if self.multiplies:
             return all([unit(part) > 0 for part in parts])
@@ -163,14 +180,23 @@ class RuleBody:
         With `keeps`, products with a ȳ of exactly zero are zero.
         """
         with DERIVING:
-            if self.node is None or not self.exact:
+            if not self.exact:
                 made = self._whole(wanted, keeps)
+            elif keeps and not self.multiplies:
+                node, _, *found = self._pruned(wanted)
+                made = Variant(kept_text(self.function, node, [self.y_bar]), *found)
             else:
-                made = self._pruned(copied_tree(self.node), wanted, keeps)
+                code, cells, *found = self.kept(lambda: self._variant_code(wanted), "variant", wanted)
+                made = Variant(self._function(code, times_kept if keeps else times, *cells), *found)
             return made if self.computes else made._replace(call=apart(made.call))
 
-    def _pruned(self, node: ast.FunctionDef, wanted: tuple[bool, ...], keeps: bool) -> Variant:
-        """Make the variant from the source: replace unwanted results by None, and remove the dead code."""
+    def _variant_code(self, wanted: tuple[bool, ...]) -> tuple[Any, ...]:
+        node, multiply, *found = self._pruned(wanted)
+        return (*self._code(node, multiply), *found)
+
+    def _pruned(self, wanted: tuple[bool, ...]) -> tuple[Any, ...]:
+        """Return the body without dead code, its name for `times`, what it reads, and its source."""
+        node = copied_tree(self.node)
         y_bar = unused("y_bar", node, self.function)
         multiply = unused("times", node, self.function)
         wants = (*wanted, *[False] * (len(self.names) - len(wanted)))
@@ -187,22 +213,20 @@ class RuleBody:
         prune(node, results, self.effects.is_free)
         if self.multiplies:
             (node.args.posonlyargs or node.args.args).insert(0, ast.arg(y_bar))
-        found = self._read(node, self.names[: len(wanted)])
-        source = ast.unparse(node)
-        cells = {multiply: types.CellType(times_kept if keeps else times)}
-        if self.multiplies:
-            call = self._with_retry(node, cells)
-        else:
-            call = kept_text(self.function, node, [self.y_bar]) if keeps else compiled(node, self.function, cells)
-        return Variant(call, *found, source)
+        return (node, multiply, *self._read(node, self.names[: len(wanted)]), ast.unparse(node))
 
-    def _with_retry(self, node: ast.FunctionDef, cells: dict[str, types.CellType]) -> Callable[..., Any]:
-        """Compile the function of partials `node`, and retry with NumPy's floats if Python's raise."""
-        retry = unused("retry", node, self.function)
-        _catch(node, retry)
-        cells[retry] = types.CellType()
-        call: Callable[..., Any] = compiled(node, self.function, cells)
-        cells[retry].cell_contents = retrying(call)
+    def _code(self, node: ast.FunctionDef, multiply: str) -> tuple[types.CodeType, tuple[str, ...]]:
+        """Compile the function `node`, which partials retry with NumPy's floats if Python's raise; name its cells."""
+        retry = unused("retry", node, self.function) if self.multiplies else ""
+        if retry:
+            _catch(node, retry)
+        return code_from(node, self.function, filter(None, [multiply, retry])), (multiply, retry)
+
+    def _function(self, code: types.CodeType, by: Callable[..., Any], multiply: str, retry: str) -> Any:
+        """Return the function of `code`, with `by` as its variable `multiply`, and a retry of it as `retry`."""
+        again = types.CellType()
+        call = with_closure(code, self.function, {multiply: types.CellType(by), retry: again})
+        again.cell_contents = retrying(call) if retry else None
         return call
 
     def pushing(self, wanted: tuple[bool, ...], keeps: bool = False) -> Callable[..., Any]:
@@ -211,22 +235,25 @@ class RuleBody:
         With `keeps`, products with an ẋₖ of exactly zero are zero.
         """
         with DERIVING:
-            if self.node is None or not self.exact:
+            if not self.exact:
                 return whole_sum(self.function, wanted, product_kept if keeps else operator.mul)
-            node = copied_tree(self.node)
-            tangents = unused("tangents", node, self.function)
-            multiply = unused("multiply", node, self.function) if keeps else ""
+            code, cells = self.kept(lambda: self._pushing_code(wanted, keeps), "pushing", wanted, keeps)
+            return self._function(code, product_kept, *cells)
 
-            def results(statement: ast.Return) -> list[ast.stmt]:
-                parts = zip(parts_of(statement), wanted, strict=False)
-                terms = [_scaled(f"{tangents}[{k}]", part, multiply) for k, (part, want) in enumerate(parts) if want]
-                value = _total(terms)
-                return [ast.copy_location(ast.Return(value), statement)]
+    def _pushing_code(self, wanted: tuple[bool, ...], keeps: bool) -> tuple[types.CodeType, tuple[str, ...]]:
+        node = copied_tree(self.node)
+        tangents = unused("tangents", node, self.function)
+        multiply = unused("multiply", node, self.function) if keeps else ""
 
-            assert self.effects is not None
-            prune(node, results, self.effects.is_free)
-            (node.args.posonlyargs or node.args.args).insert(0, ast.arg(tangents))
-            return self._with_retry(node, {multiply: types.CellType(product_kept)} if keeps else {})
+        def results(statement: ast.Return) -> list[ast.stmt]:
+            parts = zip(parts_of(statement), wanted, strict=False)
+            terms = [_scaled(f"{tangents}[{k}]", part, multiply) for k, (part, want) in enumerate(parts) if want]
+            return [ast.copy_location(ast.Return(_total(terms)), statement)]
+
+        assert self.effects is not None
+        prune(node, results, self.effects.is_free)
+        (node.args.posonlyargs or node.args.args).insert(0, ast.arg(tangents))
+        return self._code(node, multiply)
 
     def _whole(self, wanted: tuple[bool, ...], keeps: bool) -> Variant:
         """Make the variant that calls the whole body and drops unwanted results."""
@@ -234,10 +261,15 @@ class RuleBody:
         multiply = (times_kept if keeps else times) if self.multiplies else None
         function = keeping(self.function, (self.y_bar,)) if keeps and not multiply else self.function
         call = whole(function, multiply, wanted, max(len(wanted), len(self.names)), asked)
+        reads, reads_y = self.kept(lambda: self._reads_whole(len(wanted)), "reads", len(wanted))
+        return Variant(call, reads, reads_y, None)
+
+    def _reads_whole(self, count: int) -> tuple[tuple[str, ...], str]:
+        """Return what the whole body reads of `count` arguments and of the result."""
         if self.node is None or self.effects is None or not self.effects.is_blind():
-            return Variant(call, ("value",) * len(wanted), "value", None)
-        rest = [str(self.variadic)] * (len(wanted) - len(self.names))
-        return Variant(call, *self._read(self.node, [*self.names[: len(wanted)], *rest]), None)
+            return ("value",) * count, "value"
+        rest = [str(self.variadic)] * (count - len(self.names))
+        return self._read(self.node, [*self.names[:count], *rest])
 
     def _read(self, node: ast.FunctionDef, names: Sequence[str]) -> tuple[tuple[str, ...], str]:
         """Return what the source reads of the arguments `names` and of the result: "value", "shape" or "nothing"."""

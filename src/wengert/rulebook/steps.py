@@ -15,7 +15,7 @@ from wengert.rulebook.rule_variants import RuleBody
 from wengert.rulebook.syntax import (
     DERIVING,
     all_unused,
-    compiled,
+    code_from,
     copied_tree,
     named_object,
     parts_of,
@@ -24,6 +24,7 @@ from wengert.rulebook.syntax import (
     unit,
     unused,
     walk_tree,
+    with_closure,
 )
 from wengert.values.codes import code_of
 from wengert.values.cotangents import AbstractTangent
@@ -49,14 +50,43 @@ _MATH = {
     np.isnan: math.isnan, np.isinf: math.isinf, np.isfinite: math.isfinite,
     np.deg2rad: math.radians, np.radians: math.radians, np.rad2deg: math.degrees, np.degrees: math.degrees,
 }  # fmt: skip
+_MATH_BY_NAME = {f"math_{f.__name__}": f for f in _MATH.values()}
 _FLOAT_SPEC = Spec((), float, float)
+Generated = tuple[types.CodeType, str, list[tuple[str, str]]]
+"""The code of a generated function, its source, and its closure variables, each with the name of its value."""
 
 
 def scalar_step(body: RuleBody, wanted: tuple[bool, ...]) -> Callable[[Any, Any, Any], None]:
     """Return `step(g, entry, cotangents)`, which adds the cotangents of a call on floats; `g` is its result's."""
     slow = _slow_step(body, wanted)
+    return generated_step(
+        body, lambda: ScalarStep(body, wanted) if may_step(body, wanted) else None, slow, "step", wanted
+    )
+
+
+def generated_step(
+    body: RuleBody, generator: Callable[[], Step | None], slow: Callable[..., Any], *key: Any, **given: Any
+) -> Callable[..., Any]:
+    """Return the function that a Step generates, with `slow` and the values `given` in its closure.
+
+    Returns `slow` itself if there is no generator for the body. `key` tells the step from others of the body.
+    """
+
+    def generate() -> Generated | None:
+        step = generator()
+        return None if step is None else step.build()
+
     with DERIVING:
-        return ScalarStep(body, wanted, slow).build() if may_step(body, wanted) else slow
+        kept = body.kept(generate, *key)
+    if kept is None:
+        return slow
+    code, text, variables = kept
+    linecache.cache[code.co_filename] = (len(text), None, text.splitlines(keepends=True), code.co_filename)
+    values = {**_MATH_BY_NAME, **given, "slow": slow}
+    values |= {f"={name}": value for name, value in (body.defaults | body.kwdefaults).items()}
+    made: Any = with_closure(code, body.function, {name: types.CellType(values[of]) for name, of in variables})
+    made.__defaults__ = made.__kwdefaults__ = None
+    return made
 
 
 def may_step(body: RuleBody, wanted: tuple[bool, ...]) -> bool:
@@ -115,28 +145,26 @@ class Step(ast.NodeTransformer):
 
     title = "step"
 
-    def __init__(
-        self, body: RuleBody, wanted: tuple[bool, ...], slow: Callable[..., None], names: Sequence[str]
-    ) -> None:
+    def __init__(self, body: RuleBody, wanted: tuple[bool, ...], names: Sequence[str]) -> None:
         assert body.node is not None
         self.body, self.wanted = body, wanted
         self.function = body.function
         self.node = copied_tree(body.node)
         self.last = self.node.body[-1]
         self.name = all_unused(("g", "e", "cotangents", "slow", *names), self.node, self.function)
-        self.cells = {self.name["slow"]: types.CellType(slow)}
-        self.cells |= {n: types.CellType(body.defaults[n]) for n in body.names[len(wanted) :]}
+        self.variables = {self.name["slow"]: "slow"} | {n: f"={n}" for n in body.names[len(wanted) :]}
 
-    def compile(self, text: str) -> Callable[..., None]:
-        """Compile the function that `text` defines, with the globals and closure of the rule's body."""
+    def build(self) -> Generated:
+        """Generate and compile the step."""
+        raise NotImplementedError
+
+    def compile(self, text: str) -> Generated:
+        """Compile the function that `text` defines, for the globals and closure of the rule's body."""
         code = code_of(self.function)
         wants = "".join("01"[w] for w in self.wanted)
         file = f"<{self.title} {wants} of {self.function.__qualname__}, {code.co_filename}:{code.co_firstlineno}>"
-        linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
         tree: Any = ast.parse(text).body[0]
-        made = compiled(tree, self.function, self.cells, file)
-        made.__defaults__ = made.__kwdefaults__ = None
-        return made
+        return code_from(tree, self.function, self.variables, file), text, [*self.variables.items()]
 
     def prune(self, results: Callable[[ast.Return], list[ast.stmt]]) -> None:
         """Replace each `return` by `results(statement)`, and remove the dead code."""
@@ -151,10 +179,10 @@ class Step(ast.NodeTransformer):
 class ScalarStep(Step):
     """Generator of `step(g, e, cotangents)`; as a transformer, it replaces NumPy's functions by those of `math`."""
 
-    def __init__(self, body: RuleBody, wanted: tuple[bool, ...], slow: Callable[..., None]) -> None:
-        super().__init__(body, wanted, slow, ("i", "j", "t", "d", "k"))
+    def __init__(self, body: RuleBody, wanted: tuple[bool, ...]) -> None:
+        super().__init__(body, wanted, ("i", "j", "t", "d", "k"))
 
-    def build(self) -> Callable[..., Any]:
+    def build(self) -> Generated:
         self.prune(self._stores)
         self.node = ast.fix_missing_locations(self.visit(self.node))
         lines = ast.unparse(ast.Module(self.node.body, [])).splitlines()
@@ -205,7 +233,7 @@ class ScalarStep(Step):
         fast = None if node.keywords else _MATH.get(found) if isinstance(found, np.ufunc) else None
         if fast is not None:
             name = unused(f"math_{fast.__name__}", self.node, self.function)
-            self.cells[name] = types.CellType(fast)
+            self.variables[name] = f"math_{fast.__name__}"
             node.func = ast.Name(name, ast.Load())
         return node
 

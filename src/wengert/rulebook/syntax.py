@@ -7,7 +7,7 @@ import ast
 import builtins
 import linecache
 import types
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -340,7 +340,9 @@ def all_unused(names: Sequence[str], node: ast.AST, function: types.FunctionType
     return free
 
 
-def _code(node: ast.FunctionDef, function: types.FunctionType, cells: Sequence[str], file: str) -> types.CodeType:
+def code_from(
+    node: ast.FunctionDef, function: types.FunctionType, cells: Iterable[str], file: str = ""
+) -> types.CodeType:
     """Compile `node` as if it were defined where `function` is, with further closure variables `cells`."""
     names = ", ".join([*code_of(function).co_freevars, *cells])
     tree = ast.parse(f"def factory({names}): pass")
@@ -360,13 +362,19 @@ def _fingerprint(code: types.CodeType) -> Any:
 
 
 def compiled(
-    node: ast.FunctionDef, function: types.FunctionType, extra: dict[str, types.CellType], file: str = ""
+    node: ast.FunctionDef, function: types.FunctionType, extra: dict[str, types.CellType]
 ) -> types.FunctionType:
     """Return the function of `node`, with the globals, closure and defaults of `function`, and the cells `extra`."""
-    code = _code(node, function, list(extra), file)
+    return with_closure(code_from(node, function, extra), function, extra)
+
+
+def with_closure(
+    code: types.CodeType, function: types.FunctionType, extra: dict[str, types.CellType]
+) -> types.FunctionType:
+    """Return the function of `code`, with the globals, closure and defaults of `function`, and the cells `extra`."""
     cells = cells_of(function) | extra
     closure = tuple(cells[name] for name in code.co_freevars)
-    made = types.FunctionType(code, function.__globals__, node.name, function.__defaults__, closure)
+    made = types.FunctionType(code, function.__globals__, code.co_name, function.__defaults__, closure)
     made.__kwdefaults__ = function.__kwdefaults__
     made.__module__ = function.__module__
     return made

@@ -14,11 +14,12 @@ import sys
 from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec, source_hash
+from types import CodeType
 from typing import Any
 
 from wengert.values.cache_folder import CacheFolderError, own_folder, write
 
-MOST = 300
+ENTRIES_KEPT = 300
 """The number of entries of a pack; older ones go. Code from no file, as that of a notebook, has one pack for all."""
 _NO_FILE = "<code from no file>"
 _packs: dict[tuple[str, tuple[str, ...]], Pack] = {}
@@ -59,7 +60,7 @@ class Pack:
 
     def save(self) -> None:
         """Write the file with what is new, and what other processes have written since."""
-        content = marshal.dumps((self.stamp, dict([*(self._read() | self.new).items()][-MOST:])))
+        content = marshal.dumps((self.stamp, dict([*(self._read() | self.new).items()][-ENTRIES_KEPT:])))
         write(self.path, source_hash(content) + content)
 
 
@@ -68,7 +69,7 @@ def pack_of(file: str, generators: tuple[str, ...]) -> Pack | None:
     found = _packs.get((file, generators))
     if found is None:
         folders, state = _folders(generators), _state_of(file)
-        place = _folder() if folders else None
+        place = _code_folder() if folders else None
         if place is None:
             return None
         source = os.path.abspath(file) if state else _NO_FILE
@@ -80,17 +81,17 @@ def pack_of(file: str, generators: tuple[str, ...]) -> Pack | None:
 
 
 @cache
-def _folders(packages: tuple[str, ...]) -> dict[str, Any]:
-    """Return the folders of some packages, each with the states of its files; empty if one is in an archive."""
-    found: dict[str, Any] = {}
+def _folders(packages: tuple[str, ...]) -> dict[str, bytes]:
+    """Return the folders of some packages, each with a digest of the states of its files; empty for an archive."""
+    found = {}
     for package in packages:
         spec = find_spec(package)
         folder = os.path.dirname(spec.origin or "") if spec else ""
-        try:
-            files = sorted([entry.path for entry in os.scandir(folder) if entry.name.endswith(".py")])
-        except OSError:
+        if not os.path.isdir(folder):
             return {}
-        found[folder] = tuple([(file, _state_of(file)) for file in files])
+        files = [os.path.join(place, name) for place, _, names in os.walk(folder) for name in names]
+        states = [(file, _state_of(file)) for file in sorted(files) if file.endswith(".py")]
+        found[folder] = source_hash(repr(states).encode())
     return found
 
 
@@ -103,8 +104,30 @@ def _state_of(file: str) -> tuple[int, int] | None:
     return found.st_size, found.st_mtime_ns
 
 
+def digest(code: CodeType, *options: Any) -> bytes | None:
+    """Return a digest of a code object and of options; None for integers that are too long to print."""
+    try:
+        return source_hash(repr((_fields(code), options)).encode())
+    except ValueError:
+        return None
+
+
+def _fields(code: CodeType) -> list[Any]:
+    found = [getattr(code, f"co_{name}") for name in _FIELDS]
+    for const in code.co_consts:
+        t = type(const)
+        found.append(_fields(const) if t is CodeType else sorted(map(repr, const)) if t is frozenset else const)
+    return found
+
+
+_FIELDS = (
+    "filename", "name", "qualname", "argcount", "posonlyargcount", "kwonlyargcount", "flags", "stacksize",
+    "firstlineno", "names", "varnames", "freevars", "cellvars", "code", "linetable", "exceptiontable",
+)  # fmt: skip
+
+
 @cache
-def _folder() -> str | None:
+def _code_folder() -> str | None:
     try:
         return own_folder("code")
     except (OSError, CacheFolderError):
