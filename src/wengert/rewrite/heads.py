@@ -33,7 +33,7 @@ def set_apart(items: list[Any], places: int) -> tuple[list[Any], dict[int, LoopH
     before = predecessors(items)
     loops = {place[label]: loop_at(before, place[label]) for label in labels}
     inmost = {k: head for head in sorted(loops, key=lambda head: -len(loops[head])) for k in loops[head]}
-    starts = {k for head in loops for k in _statements(items, head, loops[head]) if inmost[k] == head}
+    starts = {k for head in loops for k in _statements(items, head, loops[head]) if inmost[k] == head < k}
     starts = {k for k in starts if not _begins_branch(items, before, k)}
     at_heads: dict[int, LoopHead] = {}
     for k, jump in jumps:
