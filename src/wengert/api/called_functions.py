@@ -87,7 +87,10 @@ class Branch:
 
     def __init__(self, form: Any, tape: Tape, places: list[int], result: Any) -> None:
         self.form, self.tape, self.places, self._result = form, tape, places, result
-        self._code = optimised(tape, exact=True).compile("callback")
+
+    @functools.cached_property
+    def _code(self) -> Callable[..., list[Any]]:
+        return optimised(self.tape, exact=True).compile("callback")
 
     def parts_of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Sequence[Any] | None:
         """Return the numbers and arrays in arguments of this form; None if they have another one."""
@@ -118,6 +121,8 @@ class Branch:
         def gradient(*inputs: Any) -> Any:
             of_result = lambda *inputs: _with_results(self._result, as_traced(self.tape.play)(*inputs))  # noqa: E731
             value, pullback, _ = vjp_of_call(of_result, inputs, {}, tuple(range(len(inputs))), False, quiet=True)
+            if np.ndim(value) or np.iscomplexobj(value):
+                raise NotNativeError(f"the function that it calls returns a {type(value).__name__}, and no number")
             return [value, *pullback(1.0)]
 
         with silent(), warnings.catch_warnings(action="ignore", category=NoPathWarning):
@@ -188,6 +193,9 @@ class CalledFunction(Sealed):
         program = marked_program(of_parts, [Shared(part) for part in parts], {}, State(self.f))
         if program is None:
             raise NotNativeError("the function that it calls cannot be traced alone")
+        watching = active_recording()
+        if program.ran_unseen and (watching is None or watching.reads is None):
+            raise NotNativeError("the function that it calls calls a solver")
         for op, slot in program.outer_slots.items():
             self._outer.setdefault(slot, op)
         self.programs.append(program)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ from wengert.hooks.solver_callbacks import is_traced, unseen
 from wengert.recording.recording import calling
 from wengert.recording.session import active_recording
 from wengert.tape.ops import Constant
+from wengert.values.callables import callable_name
 from wengert.values.sealed import Sealed
 
 
@@ -25,6 +27,7 @@ class IntegralCall(Sealed):
         self.outer = dict[int, Constant]()
         self._last: tuple[list[bytes], np.ndarray] | None = None
         self.f, self.breaks, self.to, self.moves = CalledFunction(f, self.outer), breaks, to, moves
+        self._name = callable_name(f)
 
     def slopes(self, values: Sequence[Any], missed: list[Any] | None = None) -> np.ndarray:
         """Return the integral, and its derivatives by its ends, its arguments and what the integrand reads.
@@ -43,9 +46,11 @@ class IntegralCall(Sealed):
             value, _, *slopes = gradient(x, *args)
             return np.concatenate([np.ravel(part) for part in (value, *slopes)])
 
-        f, ends = self.f.bound(outer, missed), zip((a, b), (-1.0, 1.0), self.moves, strict=True)
-        by_end = [sign * f(float(end), *args) if moves and np.isfinite(end) else 0.0 for end, sign, moves in ends]
-        value, *others = integrals(integrand, float(a), float(b), self.breaks, self.to)
+        ends = zip((a, b), (-1.0, 1.0), self.moves, strict=True)
+        by_end = [
+            sign * gradient(float(end), *args)[0] if moves and np.isfinite(end) else 0.0 for end, sign, moves in ends
+        ]
+        value, *others = integrals(integrand, float(a), float(b), self.breaks, self.to, self._name)
         found = np.array([value, *by_end, *others])
         self._last = key, found
         return found
@@ -60,7 +65,7 @@ def integral_by_code(
     args: tuple[Any, ...],
     to: Tolerance,
 ) -> Any:
-    """Return the integral of `f(x, *args)` from a to b, with its first derivative, in a function that is compiled.
+    """Return the integral of `f(x, *args)` from a to b, with its first derivative, by code for f and its gradient.
 
     It is recorded as the call `record_as(a, b, *args, *outer, call=call)`, with the values `outer` that f reads from
     the trace around it; `call.slopes` returns the integral for these values, and its derivatives by them.
@@ -76,7 +81,7 @@ def integral_by_code(
     Returns:
         float: The integral.
     Raises:
-        NotNativeError: f changes something outside, or cannot be compiled.
+        NotNativeError: f changes something outside, or cannot be traced alone.
     See Also:
         nodes_for, compiled_by
 
@@ -91,6 +96,7 @@ def integral_by_code(
     parts, missed = list[Any](), list[Any]()
     form = split_parts(args, parts)
 
+    @functools.wraps(f)
     def of_parts(x: Any, *parts: Any) -> Any:
         return as_traced(f)(x, *join_parts(form, parts))
 

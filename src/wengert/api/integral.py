@@ -86,27 +86,32 @@ def nodes_for(
         parts = [np.ravel(np.real(leaf)) for gradient in gradients for _, leaf in leaves(gradient)]
         return np.concatenate([np.ravel(value), *parts])
 
-    pieces = _converged_pieces(f, integral, a, b, breaks, to)
+    pieces = _converged_pieces(integral, a, b, breaks, to, callable_name(f))
     rules = [_gauss_rule(*half, piece.to_x) for piece in pieces for half in itertools.pairwise(piece.ends)]
     return np.concatenate([x for x, _ in rules]), np.concatenate([w for _, w in rules])
 
 
-def integrals(f: Callable[[float], np.ndarray], a: float, b: float, breaks: Iterable[float], to: Tolerance) -> Any:
-    """Return the integrals from a to b of a function that returns a vector, as accurate as those of `nodes_for`."""
+def integrals(
+    f: Callable[[float], np.ndarray], a: float, b: float, breaks: Iterable[float], to: Tolerance, name: str
+) -> Any:
+    """Return the integrals from a to b of a function that returns a vector, as accurate as those of `nodes_for`.
+
+    `name` is that of the integrand, for the warning that they do not converge.
+    """
 
     def integral(xs: np.ndarray, weights: np.ndarray) -> np.ndarray:
         return weights @ np.array([f(x) for x in xs.tolist()])
 
-    return sum([sum(piece.halves) for piece in _converged_pieces(f, integral, a, b, breaks, to)])
+    return sum([sum(piece.halves) for piece in _converged_pieces(integral, a, b, breaks, to, name)])
 
 
 def _converged_pieces(
-    f: Any,
     integral: Callable[[np.ndarray, np.ndarray], np.ndarray],
     a: float,
     b: float,
     breaks: Iterable[float],
     to: Tolerance,
+    name: str,
 ) -> list[QuadratureInterval]:
     """Cut an interval until its integrals, as sums over nodes with weights, are accurate; warn if that fails."""
     count = itertools.count()
@@ -122,7 +127,7 @@ def _converged_pieces(
     heapq.heapify(heap)
     while not _has_converged(heap, to):
         if len(heap) >= to.intervals:
-            _warn_not_converged(f)
+            _warn_not_converged(name)
             break
         _, (lo, middle, hi), to_x, (left, right), _ = heapq.heappop(heap)
         heapq.heappush(heap, piece(lo, middle, to_x, left))
@@ -178,9 +183,9 @@ def _weighted_sum_of(f: Any) -> Any:
     return weighted_sum
 
 
-def _warn_not_converged(f: Any) -> None:
+def _warn_not_converged(name: str) -> None:
     warnings.warn(
-        f"{users_line()}: the integral of {callable_name(f)}, or of its derivative with respect to its parameters, "
+        f"{users_line()}: the integral of {name}, or of its derivative with respect to its parameters, "
         "does not converge within the limit on intervals: the derivative is inaccurate or does not exist. Pass a "
         "larger limit=.",
         NotConvergedWarning,

@@ -16,6 +16,7 @@ import numpy as np
 from wengert.batching.axes import Examples, Shared, replace_marks
 from wengert.errors import ArgumentError, RefusedCallError
 from wengert.hooks.code_swap import prepare
+from wengert.hooks.solver_callbacks import unseen
 from wengert.hooks.tracer import make_input, open_level, run
 from wengert.mutation.residuals import materialise
 from wengert.mutation.storage import Storage, memory_of
@@ -49,13 +50,15 @@ class ProgramInput(NamedTuple):
 class Program(NamedTuple):
     """A function's tape, its ProgramInputs, and its result: a structure of Shared values and Variables.
 
-    `outer_slots` maps the tape's constants that are variables of an outer trace to their slots there.
+    `outer_slots` maps the tape's constants that are variables of an outer trace to their slots there. `ran_unseen`:
+    code ran whose results are constants, such as a solver.
     """
 
     tape: Tape
     sources: list[ProgramInput]
     result: Any
     outer_slots: dict[Constant, int]
+    ran_unseen: bool = False
 
 
 def trace_program(
@@ -97,7 +100,7 @@ def trace_program(
     )
     outer_slots = dict(zip(constants, early, strict=False))
     outer_slots |= {op: late_ids[id(op.val)] for op in constants[len(early) :] if id(op.val) in late_ids}
-    return Program(tape, sources.made, _slots_filled(form, variables), outer_slots)
+    return Program(tape, sources.made, _slots_filled(form, variables), outer_slots, unseen in recording.caches)
 
 
 def frozen_program(program: Program) -> Program:

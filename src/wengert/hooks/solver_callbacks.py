@@ -44,6 +44,7 @@ def unseen(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     recording = STATE.recording
     if recording is None:
         return run()
+    recording.caches.setdefault(unseen, {})  # a tape has constants that may be others for other values
     arrays = FarReach((f, args, kwargs)).arrays  # f may write them; pullbacks read them as they are now
     try:
         return run_watching_writes(recording, run, tuple(arrays), {})

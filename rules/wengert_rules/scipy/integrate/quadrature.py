@@ -8,15 +8,20 @@ from typing import Any
 import numpy as np
 from scipy import LowLevelCallable, integrate
 
+from wengert.errors import WengertError
 from wengert.extend import (
+    NotNativeError,
     RefusedCallError,
     Tolerance,
+    integral_by_code,
     is_traced,
+    jvp_rule,
     nodes_for,
     order,
     stands_for,
     stopped,
     unseen,
+    vjp_rule,
     with_value,
 )
 from wengert_rules.scipy.arguments import arguments, in_tuple
@@ -28,6 +33,11 @@ FEWEST = 300
 
 def integral(f: Any, a: Any, b: Any, args: Any, to: Tolerance, breaks: Any = ()) -> Any:
     """The integral of f(x, *args) from a to b as a sum over nodes, and over what a and b move."""
+    if order() == 1:
+        try:
+            return by_code(f, a, b, args, to, breaks)
+        except WengertError:  # it is not traced alone; the other way says what is wrong
+            pass
     xs, weights = unseen(nodes_for, f, float(a), float(b), breaks, args, to)
     total = np.dot(weights, np.array([f(x, *args) for x in xs.tolist()]))
     if is_traced(b):
@@ -35,6 +45,52 @@ def integral(f: Any, a: Any, b: Any, args: Any, to: Tolerance, breaks: Any = ())
     if is_traced(a):
         total = total - moved(f, a, args)
     return total
+
+
+def by_code(f: Any, a: Any, b: Any, args: Any, to: Tolerance, breaks: Any = ()) -> Any:
+    """The integral with its first derivative, by code for the integrand."""
+    return integral_by_code(value, f, a, b, breaks, args, to)
+
+
+def value(*values: Any, call: Any) -> Any:
+    """The integral for its ends, its arguments and what the integrand reads."""
+    return unseen(call.slopes, values)[0]
+
+
+def slopes(*values: Any, call: Any) -> Any:
+    """The derivatives of the integral by all values, one after the other."""
+    return unseen(call.slopes, values)[1:]
+
+
+def by_value(vector: Any, values: Any) -> list[Any]:
+    """The parts of a vector of derivatives that belong to these values."""
+    begin, parts = 0, []
+    for value in values:
+        end = begin + np.size(value)
+        parts.append(np.reshape(vector[begin:end], np.shape(value)) if np.ndim(value) else vector[begin])
+        begin = end
+    return parts
+
+
+@vjp_rule(value)
+def value_(y_bar, y, *values, call, wanted):
+    return tuple([y_bar * slope for slope in by_value(slopes(*values, call=call), values)])
+
+
+@jvp_rule(value)
+def push_value(tangents, y, *values, call):
+    pairs = zip(by_value(slopes(*values, call=call), values), tangents, strict=True)
+    return sum([np.sum(slope * tangent) for slope, tangent in pairs if tangent is not None])
+
+
+@vjp_rule(slopes)
+def pull_slopes(y_bar, y, *values, call, wanted):
+    raise NotNativeError("compiled code has no second derivatives of integrals")
+
+
+@jvp_rule(slopes)
+def push_slopes(tangents, y, *values, call):
+    raise NotNativeError("compiled code has no second derivatives of integrals")
 
 
 def moved(f: Any, end: Any, args: Any) -> Any:
