@@ -2,9 +2,9 @@
 
 Run by hand: `python benchmarks/compiled.py [repeats [row ...]]`. Each figure is a ratio to the time of the gradient by
 hand, medians of turns in one process; "built" is the time until the first gradient, "numba" the CPU time until native
-code is ready, without a cache, and "kept" what the pool of buffers holds. Native code (by numba), autograd, JAX (jit,
-64 bits) and torch.compile(wrap_numpy) are measured where they are installed, the last three on the same functions,
-autograd and JAX with their NumPy.
+code is ready, without a cache, and "kept" what the pool of buffers holds; "threads" is NumPy code with
+`parallel=True`. Native code (by numba), autograd, JAX (jit, 64 bits) and torch.compile(wrap_numpy) are measured where
+they are installed, the last three on the same functions, autograd and JAX with their NumPy.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from compiled_rows import ROWS, Row
 import wengert as wg
 from wengert.values.trees import leaves
 
-COLUMNS = ("function", "recorded", "exact", "compiled", "native", "autograd", "JAX", "torch")
+COLUMNS = ("function", "recorded", "exact", "compiled", "threads", "native", "autograd", "JAX", "torch")
 
 
 def works(row: Row) -> tuple[dict[str, Callable[[], Any]], str]:
@@ -39,6 +39,9 @@ def works(row: Row) -> tuple[dict[str, Callable[[], Any]], str]:
     built = time.perf_counter() - start
     check(found, row.by_hand(*args))
     recorded, exact = tape.compile(), tape.optimise(exact=True).compile()
+    threads = tape.optimise()
+    threads.parallel = True
+    on_threads = threads.compile()
     kept = sum([np.empty(*buffer).nbytes for buffer in compiled.pool.buffers]) if compiled.pool else 0
     table: dict[str, Callable[[], Any]] = {
         "by hand": lambda: row.by_hand(*args),
@@ -46,6 +49,7 @@ def works(row: Row) -> tuple[dict[str, Callable[[], Any]], str]:
         "recorded": lambda: recorded(*args),
         "exact": lambda: exact(*args),
         "compiled": lambda: compiled(*args),
+        "threads": lambda: on_threads(*args),
     }
     ready = ""
     if find_spec("numba"):

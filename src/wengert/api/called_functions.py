@@ -18,7 +18,7 @@ from wengert.api.taping import trace
 from wengert.batching.axes import Shared
 from wengert.batching.example import Program, as_outer_variables
 from wengert.compiling.optimising import optimised
-from wengert.errors import NoPathWarning, NotNativeError, StaleTapeError
+from wengert.errors import NoPathWarning, NotNativeError, StaleTapeError, WengertError
 from wengert.hooks.classes import as_traced
 from wengert.recording.recording import silent
 from wengert.recording.session import active_recording
@@ -125,8 +125,11 @@ class Branch:
                 raise NotNativeError(f"the function that it calls returns a {type(value).__name__}, and no number")
             return [value, *pullback(1.0)]
 
-        with silent(), warnings.catch_warnings(action="ignore", category=NoPathWarning):
-            _, made = trace(gradient, *given)
+        try:
+            with silent(), warnings.catch_warnings(action="ignore", category=NoPathWarning):
+                _, made = trace(gradient, *given)
+        except WengertError as error:
+            raise NotNativeError(f"its gradient cannot be traced: {error}") from error
         made.delete(*made.find(np.shares_memory))  # the inputs lie in memory of their own
         return optimised(made).compile("gradient")
 

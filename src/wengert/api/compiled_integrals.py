@@ -108,9 +108,9 @@ def integral_by_code(
                 values = [a, b, *parts, *outer]
                 try:
                     unseen(call.slopes, values, missed)
-                except StaleTapeError:
+                except StaleTapeError as error:
                     if not missed:
-                        raise
+                        raise NotNativeError(str(error)) from error
                 else:
                     return calling(active_recording())(record_as, *values, call=call)
             _, (of_args, of_kwargs) = missed.pop()

@@ -29,8 +29,6 @@ from wengert.tape.tape import Tape
 from wengert.tape.usage import readers_of
 from wengert.values.functional import getfield, make_tuple, setitem
 
-FEWEST_CALLS = 6  # calls
-
 
 class BlockLimits(NamedTuple):
     """When blocks pay."""
@@ -41,9 +39,12 @@ class BlockLimits(NamedTuple):
     gain: int  # least ratio of bytes that stay in a block to bytes that enter or leave it
     dot: int  # most elements of a product of vectors; for more, OpenBLAS wakes threads each time
     shapes: int  # least number of row shapes; native code needs no array between ops of the same shape
+    fewest: int = 1  # least number of blocks, so that each thread has some
 
 
+FEWEST_CALLS = 6
 NUMPY_LIMITS = BlockLimits(1 << 20, 1 << 23, 1 << 18, 3, 10_000, 1)
+PARALLEL_LIMITS = BlockLimits(1 << 23, 1 << 23, 1 << 18, 1, 1 << 60, 1, 8)  # large, as threads wait for each other
 NATIVE_LIMITS = BlockLimits(1 << 18, 1 << 18, 1 << 16, 1, 1 << 60, 2)
 
 Readers = dict[Op | None, list[Op | None]]
@@ -160,7 +161,13 @@ class _RowGroup:
         if len(calls) < FEWEST_CALLS or len(shapes) < limits.shapes:
             return 0
         products = [op.args[0] for op in calls if op.fn is np.vdot]
-        most = min([limits.block // max(width, 1), *(limits.dot * self.n // value_of(v).size for v in products)])
+        most = min(
+            [
+                limits.block // max(width, 1),
+                self.n // limits.fewest,
+                *(limits.dot * self.n // value_of(v).size for v in products),
+            ]
+        )
         return _block_height(self.n, max(most, 1))
 
     def peak_bytes(self, size: dict[Op, int]) -> int:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.entries import FAILED, CompiledTrace, Miss, NoFreeLoopError
+from wengert.compiling.entries import FAILED, CodeSettings, CompiledTrace, Miss, NoFreeLoopError
 from wengert.compiling.joining import agree_numerically, begin_history, joined, likeliest, replaces
 from wengert.compiling.loops.lowering import find_reverse, warn_of_bug
 from wengert.compiling.loops.while_loops import is_head
@@ -52,7 +52,7 @@ LONGEST_WAIT = 20.0
 """Seconds that a thread waits for another one's trace before it runs the function uncompiled."""
 
 
-@hides("exact", "generation_errors", "native", "quiet", "strict", "wrapped")
+@hides("generation_errors", "quiet", "settings", "strict", "wrapped")
 class CompiledFunction(Remade, Wrapper):
     """A compiled function: it takes the arguments of the original function and returns the same result."""
 
@@ -60,11 +60,17 @@ class CompiledFunction(Remade, Wrapper):
     """Exceptions in generating code that are reported instead of raised; tests have them raised."""
 
     def __init__(
-        self, g: Callable[..., Any], exact: bool, strict: bool, native: bool | None, quiet: bool = False
+        self,
+        g: Callable[..., Any],
+        exact: bool,
+        strict: bool,
+        native: bool | None,
+        quiet: bool = False,
+        parallel: bool = False,
     ) -> None:
         functools.update_wrapper(self, g)
-        self.wrapped, self.exact, self.strict, self.native = unwrapped(g), exact, strict, native
-        self.recipe = CompiledFunction, g, {"exact": exact, "strict": strict, "native": native, "quiet": quiet}
+        self.wrapped, self.strict, self.settings = unwrapped(g), strict, CodeSettings(exact, native, parallel)
+        self.recipe = CompiledFunction, g, {**self.settings._asdict(), "strict": strict, "quiet": quiet}
         self.quiet, self._may_be_native = quiet, native is not False
         self.clear()
 
@@ -142,7 +148,7 @@ class CompiledFunction(Remade, Wrapper):
 
     def _trace(self, key: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Make a call with tracing, and keep its trace if it can be compiled."""
-        if self.native:
+        if self.settings.native:
             load_compiler()  # it registers classes, which a guard of an open trace would notice
         given = (*args, *kwargs.values())
         changed = {entry.changed_integer(given) for entry in self._entries.get(key, ())} - {None}
@@ -173,7 +179,7 @@ class CompiledFunction(Remade, Wrapper):
             return found.value
         try:
             found, entry = self._with_free_loops(found, args, kwargs, earlier)
-            entry = entry or CompiledTrace(found, _parameters(given), self.exact, self.native).compile()
+            entry = entry or CompiledTrace(found, _parameters(given), self.settings).compile()
         except self.generation_errors as error:
             self._give_up(f"generating its code raised {error!r}, a bug in wengert. Please report it")
             return found.value
@@ -235,7 +241,7 @@ class CompiledFunction(Remade, Wrapper):
     def _freeing_loops(self, found: WatchedTrace, like: WatchedTrace, given: tuple[Any, ...]) -> CompiledTrace | None:
         """Make an entry that reproduces another trace; return None if this does not free a loop."""
         try:
-            entry = CompiledTrace(found, _parameters(given), self.exact, self.native, frees_loops=True)
+            entry = CompiledTrace(found, _parameters(given), self.settings, frees_loops=True)
             holds = not entry.failing_guard(given)
             return entry if holds and _reproduces_trace(entry.compile(), like, given) else None
         except NoFreeLoopError:
@@ -254,7 +260,7 @@ class CompiledFunction(Remade, Wrapper):
     ) -> CompiledTrace | None:
         """Return an entry whose loops have the branches of two others, if that is possible."""
         try:
-            made = joined(entry, other, self.exact, self.native)
+            made = joined(entry, other, self.settings)
         except self.generation_errors as error:
             warn_of_bug(error)
             return None
@@ -265,10 +271,10 @@ class CompiledFunction(Remade, Wrapper):
         tape: Any = found.tape
         if found.reads.draws or not (find_reverse(tape) or any(map(is_head, tape))):
             return entry
-        for exact in (self.exact, True):
+        for exact in (self.settings.exact, True):
             if _reproduces_trace(entry, found, given):
                 return entry
-            entry = CompiledTrace(found, entry.parameters, exact, self.native, loops=False).compile()
+            entry = CompiledTrace(found, entry.parameters, self.settings._replace(exact=exact), loops=False).compile()
         return entry if _reproduces_trace(entry, found, given) else None
 
     def _give_up(self, reason: str) -> None:
@@ -345,6 +351,7 @@ def compile(
     strict: bool = False,
     native: bool | None = None,
     quiet: bool = False,
+    parallel: bool = False,
 ) -> Any:
     """Return a compiled `g`: the first call traces it, later calls run generated code.
 
@@ -364,6 +371,8 @@ def compile(
         native (bool | None): Compile the code with numba at the first call. By default, numba is used if it is
             installed, without `exact`, once that pays; with False never.
         quiet (bool): Show no progress.
+        parallel (bool): Compute blocks of rows of large arrays on several threads: NUMBA_NUM_THREADS, or one for each
+            core. Sums are added in the order of the blocks, so the number of threads changes no bit of a result.
     Returns:
         callable: The compiled function. Its method `explain()` describes the traces, `source()` returns the generated
             code, and `clear()` forgets all traces.
@@ -389,7 +398,9 @@ def compile(
         require_compiler()
     if g is not None:
         check_function(compile, g)
-    made = functools.partial(CompiledFunction, exact=exact, strict=strict, native=native, quiet=quiet)
+    made = functools.partial(
+        CompiledFunction, exact=exact, strict=strict, native=native, quiet=quiet, parallel=parallel
+    )
     return made if g is None else made(g)
 
 

@@ -6,7 +6,7 @@ import itertools
 import linecache
 import weakref
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -44,6 +44,14 @@ class NoFreeLoopError(WengertError):
     """A trace with symbolic counters frees no loop from its number of iterations, so its code is not needed."""
 
 
+class CodeSettings(NamedTuple):
+    """The settings of `wg.compile` for its code: `exact`, `native` and `parallel`."""
+
+    exact: bool
+    native: bool | None
+    parallel: bool
+
+
 class CompiledTrace:
     """A compiled trace: after `compile`, `call` returns the result of a call that passes its guards, else a Miss.
 
@@ -58,8 +66,7 @@ class CompiledTrace:
         self,
         traced: WatchedTrace,
         parameters: list[str],
-        exact: bool,
-        native: bool | None,
+        settings: CodeSettings,
         loops: bool = True,
         frees_loops: bool = False,
     ) -> None:
@@ -71,12 +78,13 @@ class CompiledTrace:
         has_reverse_pass = bool(reads.recording.notes) or bool(find_reverse(traced.tape))
         self.takes_derivative = has_reverse_pass and not reads.draws  # another run would draw other numbers
         heads, self.recorded = loops_ended_by_guards(traced.tape), len(traced.tape)
-        context = Context(exact, loops and not reads.draws)
+        context = Context(settings.exact, loops and not reads.draws)
         check = [Pass("lifted loops", lambda tape, _: _check_frees_loops(tape, reads.heads))] * frees_loops
         self.tape = optimised_by([*LOWERING, *check, *OPTIMISING], traced.tape, context)
         self.loops = {site: head.description for site, head in heads.items()}
         self.parameters, self.inputs, self.labels = parameters, [*reads.inputs], reads.labels
-        self.native = native
+        self.native = settings.native
+        self.tape.parallel = settings.parallel
         self.run: Any = None  # the code of the tape, and more to come of `compile`
         self.guards, self.final_guards = reads.all_guards(), [*reads.final_guards]
         self.draws, self.generators = reads.draws, reads.generators

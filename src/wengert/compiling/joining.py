@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.entries import CompiledTrace
+from wengert.compiling.entries import CodeSettings, CompiledTrace
 from wengert.compiling.loops.earlier_traces import kept_trace, may_join, with_earlier
 from wengert.errors import StaleTapeError
 from wengert.values.trees import leaves
@@ -33,12 +33,12 @@ def likeliest(entry: CompiledTrace, others: Sequence[CompiledTrace]) -> Compiled
     return next(iter([*alike, *known]), None)
 
 
-def joined(entry: CompiledTrace, other: CompiledTrace, exact: bool, native: bool | None) -> CompiledTrace | None:
+def joined(entry: CompiledTrace, other: CompiledTrace, settings: CodeSettings) -> CompiledTrace | None:
     """Return an entry with the trace of one and the branches of both in its loops; None if they share no loop."""
     if not entry.history or not may_join(other.history, entry.traced):
         return None
     joint = with_earlier(entry.traced, other.history)
-    made = CompiledTrace(joint.traced, entry.parameters, exact, native)
+    made = CompiledTrace(joint.traced, entry.parameters, settings)
     if not joint.mark.joined:
         return None
     made.compile()

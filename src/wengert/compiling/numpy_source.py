@@ -12,6 +12,7 @@ import numpy as np
 
 from wengert.compiling.blocking import BlockLoop
 from wengert.compiling.ops import as_ufunc, is_allocation, is_item_store, is_ufunc_call, source_of_floats
+from wengert.compiling.parallel_blocks import ParallelBlocks
 from wengert.compiling.pipeline import NUMPY, Context, Pass, run_passes
 from wengert.compiling.placement import (
     Placement,
@@ -40,23 +41,26 @@ SHORT_ROW = 100  # elements; when two arrays are broadcast, the loop over each r
 FLOATS, *WITHOUT_FLOATS = NUMPY
 
 
-def compile_numpy(tape: AnyTape, name: str, exact: bool, passes: Sequence[Pass] = NUMPY) -> Callable[..., Any]:
+def compile_numpy(
+    tape: AnyTape, name: str, exact: bool, passes: Sequence[Pass] = NUMPY, parallel: bool = False
+) -> Callable[..., Any]:
     """Compile a tape to a NumPy function that reuses buffers; its attribute `source` is the generated code.
 
-    Unless `exact`, it may round otherwise. Its attribute `passes` logs the passes.
+    Unless `exact`, it may round otherwise; if `parallel`, blocks of rows run on several threads. Its attribute `passes`
+    logs the passes.
     """
-    context = Context(exact)
+    context = Context(exact, parallel=parallel)
     made = run_passes(passes, tape, context)[-1]
     if any([entry.name == FLOATS.name for entry in context.log]):
-        lazy = functools.cache(lambda: compile_numpy(tape, name, exact, WITHOUT_FLOATS))
+        lazy = functools.cache(lambda: compile_numpy(tape, name, exact, WITHOUT_FLOATS, parallel))
         writer: PlacedWriter = FloatWriter(made, sites=True, plain=lambda *args, **words: lazy()(*args, **words))
     else:
         writer = PlacedWriter(made, sites=True)
+    writer.parallel = parallel
     function: Any = compile_source(writer, name)
     function.pool, function.passes = writer.pool, context.log
-    function.blocks = [
-        f"{op.site}: {op.fn.describe()}" for op in writer.ops if isinstance(op, Call) and type(op.fn) is BlockLoop
-    ]
+    loops = [op for op in writer.ops if isinstance(op, Call) and type(op.fn) is BlockLoop]
+    function.blocks = [f"{op.site}: {op.fn.describe()}{', on several threads' * parallel}" for op in loops]
     return function
 
 
@@ -73,6 +77,7 @@ class PlacedWriter(SourceWriter):
         self.overwritten_zeros = zeros_filled_by_loops(self.ops)
         self.store_targets: dict[int, str] = {}  # names of the views that stores write
         self.pool: Pool | None = None
+        self.parallel = False  # whether blocks run on several threads
         self.warn_once_name = ""  # name of the context that issues each warning once
         stores = [op for op in self.ops if isinstance(op, Call) and self.writes_most_of_zeros(op)]
         self.zeros_of_store = {op.id: op.args[0].op for op in stores}
@@ -145,8 +150,21 @@ class PlacedWriter(SourceWriter):
         self.warn_once_name = self.warn_once_name or self.name("warn_once")
         self.outside.constants[self.warn_once_name] = warn_once
         begin = len(self.lines)
-        super().write(op)
+        if self.parallel:
+            self.write_parallel(op)
+        else:
+            super().write(op)
         self.indent(begin, f"with {self.warn_once_name}():")
+
+    def write_parallel(self, op: Call) -> None:
+        """Write a loop over blocks as a call that runs them on several threads."""
+        blocks = ParallelBlocks(op.fn, lambda body: compile_numpy(body, "block", exact=True, passes=()))
+        name = self.name("blocks")
+        self.outside.constants[name] = blocks
+        args = ", ".join([self.arg(a).text for a in op.args[1:]])
+        parts = [self.new_name(op) for _ in range(op.fn.carried)]
+        self.lines.append(f"{', '.join(parts)}{',' * (len(parts) == 1)} = {name}({args})")
+        self.parts[op.id] = [Snippet(part, TIGHT) for part in parts]
 
     def write_in_store(self, op: Call, store: Call) -> None:
         """Write an op whose result, final or intermediate, is computed in the target of a store."""

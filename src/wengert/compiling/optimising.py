@@ -14,9 +14,13 @@ from wengert.values.garbage import collections_paused
 
 
 class OptimisedTape(Tape):
-    """A tape whose compiled function reuses buffers; if `exact`, it rounds as the recorded tape does."""
+    """A tape whose compiled function reuses buffers.
+
+    If `exact`, it rounds as the recorded tape does; if `parallel`, blocks of rows run on several threads.
+    """
 
     exact = True
+    parallel = False
     passes: Sequence[LogEntry] = ()  # that made it
 
     def compile(self, name: str = "f", *, native: bool | None = False) -> Callable[..., Any]:
@@ -26,7 +30,9 @@ class OptimisedTape(Tape):
         compiles what it supports; with None, once that pays.
         Errors: NativeUnavailableError for native=True without numba.
         """
-        return compile_numpy(self, name, self.exact) if native is False else choose_code(self, name, native)
+        if native is False:
+            return compile_numpy(self, name, self.exact, parallel=self.parallel)
+        return choose_code(self, name, native)
 
 
 def optimised(tape: AnyTape, exact: bool = False) -> OptimisedTape:

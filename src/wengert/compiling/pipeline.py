@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from wengert.compiling.blocking import NATIVE_LIMITS, NUMPY_LIMITS, with_block_loops
+from wengert.compiling.blocking import NATIVE_LIMITS, NUMPY_LIMITS, PARALLEL_LIMITS, with_block_loops
 from wengert.compiling.graphs.from_tape import looks_at_memory
 from wengert.compiling.guard_check import GuardCount
 from wengert.compiling.loops.across_loops import optimise_across_loops
@@ -47,12 +47,14 @@ class LogEntry(NamedTuple):
 class Context:
     """The settings of a run of passes, and what these report.
 
-    With `exact` no pass may round otherwise; with `loops` loops are differentiated as such, and may become free. A pass
-    adds the guards that it answers to `answered`. `log` has an entry for each pass that changed the tape.
+    With `exact` no pass may round otherwise; with `loops` loops are differentiated as such, and may become free; with
+    `parallel` blocks of rows run on several threads. A pass adds the guards that it answers to `answered`. `log` has an
+    entry for each pass that changed the tape.
     """
 
     exact: bool
     loops: bool = True
+    parallel: bool = False
     answered: Counter[Any] = field(default_factory=Counter)
     log: list[LogEntry] = field(default_factory=list)
 
@@ -100,7 +102,11 @@ OPTIMISING = [
 
 NUMPY = [
     Pass("Python floats", lambda tape, to: with_floats(tape, to.exact, to.answered)),
-    Pass("blocks", lambda tape, to: with_block_loops(tape, to.exact, NUMPY_LIMITS), needs=has_equal_values),
+    Pass(
+        "blocks",
+        lambda tape, to: with_block_loops(tape, to.exact, PARALLEL_LIMITS if to.parallel else NUMPY_LIMITS),
+        needs=has_equal_values,
+    ),
     Pass("columns", lambda tape, _: split_into_columns(tape, faithful=True), needs=has_known_memory_use, exact=False),
 ]
 """The passes before a tape is written as NumPy code, Python floats first."""

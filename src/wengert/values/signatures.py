@@ -399,22 +399,22 @@ class Compile(Protocol):
     @overload
     def __call__(
         self, g: Gradient[P], *, exact: bool = False, strict: bool = False, native: bool | None = None,
-        quiet: bool = False,
+        quiet: bool = False, parallel: bool = False,
     ) -> CompiledGradient[P]: ...  # fmt: skip
     @overload
     def __call__(
         self, g: ValueAndGradient[P, R], *, exact: bool = False, strict: bool = False, native: bool | None = None,
-        quiet: bool = False,
+        quiet: bool = False, parallel: bool = False,
     ) -> CompiledValueAndGradient[P, R]: ...  # fmt: skip
     @overload
     def __call__(
         self, g: Callable[P, R], *, exact: bool = False, strict: bool = False, native: bool | None = None,
-        quiet: bool = False,
+        quiet: bool = False, parallel: bool = False,
     ) -> Compiled[P, R]: ...  # fmt: skip
     @overload
     def __call__(
         self, g: None = None, *, exact: bool = False, strict: bool = False, native: bool | None = None,
-        quiet: bool = False,
+        quiet: bool = False, parallel: bool = False,
     ) -> Callable[[Callable[P, R]], Compiled[P, R]]: ...  # fmt: skip
 
 

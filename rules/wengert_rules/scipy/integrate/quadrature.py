@@ -8,12 +8,10 @@ from typing import Any
 import numpy as np
 from scipy import LowLevelCallable, integrate
 
-from wengert.errors import WengertError
 from wengert.extend import (
     NotNativeError,
     RefusedCallError,
     Tolerance,
-    integral_by_code,
     is_traced,
     jvp_rule,
     nodes_for,
@@ -36,7 +34,7 @@ def integral(f: Any, a: Any, b: Any, args: Any, to: Tolerance, breaks: Any = ())
     if order() == 1:
         try:
             return by_code(f, a, b, args, to, breaks)
-        except WengertError:  # it is not traced alone; the other way says what is wrong
+        except NotNativeError:  # it is not traced alone; the other way says what is wrong
             pass
     xs, weights = unseen(nodes_for, f, float(a), float(b), breaks, args, to)
     total = np.dot(weights, np.array([f(x, *args) for x in xs.tolist()]))
@@ -49,6 +47,8 @@ def integral(f: Any, a: Any, b: Any, args: Any, to: Tolerance, breaks: Any = ())
 
 def by_code(f: Any, a: Any, b: Any, args: Any, to: Tolerance, breaks: Any = ()) -> Any:
     """The integral with its first derivative, by code for the integrand."""
+    from wengert.extend import integral_by_code  # which loads the compiler
+
     return integral_by_code(value, f, a, b, breaks, args, to)
 
 
