@@ -344,7 +344,7 @@ def test_steps_are_scipys(method: str, span: tuple[float, float], tolerance: flo
     wanted, steps = (solve_ivp(slope, span, y0, method, times, **words) for times in (at, None))
     assert (found.evaluations, len(found.steps)) == (wanted.nfev, len(steps.t))
     np.testing.assert_allclose(found.steps[:, 0], steps.t, rtol=1e-4, atol=1e-4)  # estimated errors are mostly rounding
-    np.testing.assert_allclose(found.values, wanted.y.T, atol=2e-3 * tolerance)
+    np.testing.assert_allclose(found.values[0], wanted.y.T, atol=2e-3 * tolerance)
 
 
 def test_many_steps_find_room(in_python: None) -> None:
@@ -370,6 +370,94 @@ def test_steps_are_kept_for_derivatives(room: int, in_python: None, monkeypatch:
     for k in range(1, 9):
         found = of_native.solve_and_keep(0.0, 1.0, np.array([1.0]), np.array([k, 1.0]), 1e-3, 1e-6, np.nan, np.inf)
         assert len(of_native.kept) == min(k, 1 + room // found.steps.size)
+
+
+def swing(y, k, end=1.0, **words):
+    f = lambda t, y: [y[1] + 0.1 * np.sin(k * t), -k * y[0] * y[1]]
+    return solve_ivp(f, (0.0, end), y, t_eval=[0.5 * end, end], **words).y
+
+
+def batch_of_starts(x):
+    return wg.vmap(lambda y: swing(y, 0.7))(np.multiply.outer(np.array([0.7, 1.0, 1.6]), x[:2]))
+
+
+def of_shared_parameters(x):
+    return wg.vmap(swing, (0, None))(np.multiply.outer(np.arange(1.0, 4.0), x[:2]), x[2])
+
+
+def of_parameters(x):
+    return wg.vmap(swing, (None, 0))(x[:2], np.array([0.1, 0.5, 2.0]) * x[2])
+
+
+def of_times_and_options(x):
+    def end(t, step):
+        words = {"t_eval": [0.5 * t, t], "max_step": step, "rtol": 1e-3 * step}
+        return solve_ivp(lambda t, y: [y[1] * t, -y[0]], (0.1 * x[2], t), x[:2], **words).y
+
+    return wg.vmap(end)(np.array([0.5, 1.0, 2.0]) + x[3], np.array([0.1, 0.2, 0.3]))
+
+
+def of_batches_of_batches(x):
+    inner = wg.vmap(lambda k, y: solve_ivp(lambda t, z: -k * z, (0, 1), [y], t_eval=[1.0]).y[0, 0], (None, 0))
+    return wg.vmap(inner, (0, None))(np.array([0.5, 1.0]) * x[0], np.array([1.0, 2.0, 3.0]) * x[1])
+
+
+def slopes_of_a_batch(x):
+    slope = wg.vmap(wg.grad(lambda y, k: np.sum(swing(y, k) ** 2), argnums=(0, 1)), (0, None))
+    return slope(np.multiply.outer(np.arange(1.0, 4.0), x[:2]), x[2])
+
+
+def jacobians_of_a_batch(x):
+    ys = np.multiply.outer(np.arange(1.0, 4.0), x[:2])
+    return wg.vmap(wg.jacrev(swing), (0, None))(ys, 0.7), wg.vmap(wg.jacfwd(lambda y: swing(y, y[0])))(ys)
+
+
+BATCHES = [batch_of_starts, of_shared_parameters, of_parameters, of_times_and_options, of_batches_of_batches]
+
+
+@pytest.mark.parametrize("f", BATCHES, ids=lambda f: f.__name__)
+def test_batches(f: Callable[..., Any], in_python: None) -> None:
+    """Each example takes its own steps, in one call of native code."""
+    transforms: list[Any] = [lambda f: f, wg.jacrev, wg.jacfwd, lambda f: wg.grad(lambda x: np.sum(f(x) ** 2))]
+    for transform in transforms:
+        with warnings.catch_warnings(action="ignore", category=wg.NoBatchingRuleWarning):
+            wanted = [transform(f)(x) for x in (X, 1.1 * X)]
+        compiled = wg.compile(transform(f), strict=True)
+        for x, each in zip((X, 1.1 * X), wanted, strict=True):
+            close(compiled(x), each)
+
+
+@pytest.mark.parametrize("f", [slopes_of_a_batch, jacobians_of_a_batch], ids=lambda f: f.__name__)
+def test_batches_of_derivatives(f: Callable[..., Any], in_python: None) -> None:
+    with warnings.catch_warnings(action="ignore", category=wg.NoBatchingRuleWarning):
+        wanted = wg.tree_leaves(f(X))
+    for each, found in zip(wanted, wg.tree_leaves(wg.compile(f, strict=True)(X)), strict=True):
+        close(found, each)
+
+
+def test_a_batch_is_one_call(in_python: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its values are those of the examples one by one, to the last bit."""
+    calls, solve = [], native_steps.Problem.solve
+    monkeypatch.setattr(native_steps.Problem, "solve", lambda *args, **words: calls.append(1) or solve(*args, **words))
+    ys = np.multiply.outer(np.linspace(0.5, 1.5, 7), X[:2])
+    one, batch = wg.compile(swing, strict=True), wg.compile(wg.vmap(swing, (0, None)), strict=True)
+    batch(ys, 0.7), one(X[:2], 0.7)
+    calls.clear()
+    found = batch(ys, 0.7)
+    assert len(calls) == 1
+    np.testing.assert_array_equal(found, [one(y, 0.7) for y in ys])
+
+
+def test_an_example_that_fails_runs_uncompiled(in_python: None) -> None:
+    def found(x):
+        made = solve_ivp(lambda t, y: y * y * x, (0.0, 1.0), [1.0], t_eval=[0.5])
+        return made.y[0, 0] if made.success else -1.0
+
+    ends = wg.vmap(found)
+    compiled = wg.compile(ends)
+    with warnings.catch_warnings(action="ignore"):
+        for xs in (np.array([0.1, 0.5]), np.array([0.1, 3.0]), np.array([0.2, 0.3])):
+            close(compiled(xs), ends(xs))
 
 
 @pytest.mark.skipif(not has_compiler(), reason="numba is not installed")

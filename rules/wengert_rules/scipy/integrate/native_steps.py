@@ -7,6 +7,7 @@ does not reach the end. Then the compiled function runs uncompiled, and SciPy sa
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -45,18 +46,20 @@ class Method(NamedTuple):
 
 
 KINDS = {
-    "solve": f"READ PLACES READ READ NUMBER {8 * 'READ '} NUMBER NUMBER WRITE WRITE WRITE WRITE",
-    "pull": "READ PLACES READ PLACES NUMBER READ NUMBER READ READ READ READ READ WRITE WRITE",
-    "push": "READ PLACES READ PLACES NUMBER READ NUMBER READ NUMBER READ READ READ READ WRITE WRITE",
+    "solve": f"NUMBER READ NUMBER PLACES READ NUMBER {4 * 'READ '} NUMBER NUMBER {5 * 'WRITE '}",
+    "pull": f"NUMBER {2 * 'READ NUMBER PLACES '} {3 * 'READ '} NUMBER {5 * 'READ '} WRITE WRITE",
+    "push": f"NUMBER {2 * 'READ NUMBER PLACES '} {3 * 'READ '} NUMBER READ NUMBER {4 * 'READ '} WRITE WRITE",
 }
 """The kinds of the kernels' parameters."""
 
 
 class Solution(NamedTuple):
-    """The values asked for, a row (t, y) for each step, and the number of evaluations."""
+    """The values asked for, of each problem; a row (t, y) for each step of one after the other; the number of steps of
+    each, and that of evaluations."""
 
     values: np.ndarray
     steps: np.ndarray
+    counts: np.ndarray
     evaluations: int
 
 
@@ -73,7 +76,7 @@ class Problem(Sealed):
 
     def __init__(self, f: Any, method: Method) -> None:
         self.f, self.method = f, method
-        self.kept = OrderedDict[Any, np.ndarray]()
+        self.kept = OrderedDict[Any, tuple[np.ndarray, np.ndarray]]()
         self.room, self.evaluations, self.kernels = 64, 0, dict[str, Any]()
 
     def kernel(self, name: str, more: int = 0, parameters: int = 0, **callbacks: Any) -> tuple[Any, np.ndarray]:
@@ -85,23 +88,24 @@ class Problem(Sealed):
             self.kernels[name] = kernel(step_kernels, name, KINDS[name], callbacks, **counts)
         return self.kernels[name], np.zeros(work + outer + (sizes["COUNT"] + 4) * (3 * n + 4 + more))
 
-    def solve(self, *args: Any) -> Solution:
+    def solve(self, *args: Any, axes: Axes = None) -> Solution:
         """Return the solution for the arguments of `solved`.
 
         Errors: ArithmeticError if the kernel does not reach the end, ValueError if SciPy refuses the arguments.
         """
-        (start, end, at, y0, rtol, atol, first, largest), outer = args[:OPTIONS], args[OPTIONS:]
-        span, limits = np.array([start, end], float), np.array([first, largest], float)
-        rtol, atol = rtol + np.zeros(y0.size), atol + np.zeros(y0.size)
-        at, y0 = np.ravel(at), np.ravel(y0)
-        f, m, n, failed = self.f.value, self.method, y0.size, 4
+        size, n, m, f, failed = size_of(args, axes), self.f.size, self.method, self.f.value, 4
+        start, end, at, y0, rtol, atol, first, largest, *outer = in_rows(args, axes)
+        of_y = np.empty((size, 3, n))
+        of_y[:, 0], of_y[:, 1], of_y[:, 2] = y0, rtol, atol
+        problems = joined((start, end, first, largest, of_y.reshape(size, 3 * n), at), size)
+        p = parameters(f, outer)
         run, work = self.kernel("solve", f=f)
-        found, x = np.empty((at.size, n)), np.empty(1 + n)
+        found, counts, x = np.empty((size, at.shape[1], n)), np.empty(size), np.empty(1 + n)
         while failed == 4:
-            rows = np.empty((self.room, 1 + n))
-            failed, evaluations, steps = run(
-                f.parameters(outer), f.integers, span, y0, at.size, at, rtol, atol, limits, m.A, m.C, m.E, m.mixture,
-                m.order, self.room, rows.reshape(-1), found.reshape(-1), x, work,
+            rows = np.empty((self.room * size, 1 + n))
+            failed, evaluations = run(
+                size, p.ravel(), step_of(p), f.integers, problems.ravel(), at.shape[1], m.A, m.C, m.E, m.mixture,
+                m.order, len(rows), rows.reshape(-1), counts, found.reshape(-1), x, work,
             )  # fmt: skip
             self.room *= 1 + (failed == 4)
         if failed == 1:
@@ -110,116 +114,166 @@ class Problem(Sealed):
             raise ArithmeticError("the steps become too small")
         if failed:
             raise ValueError("SciPy refuses the arguments, or warns of them")
-        return Solution(found, rows[: int(steps) + 1].copy(), int(evaluations))
+        return Solution(found, rows[: int(counts.sum()) + size].copy(), counts, int(evaluations))
 
-    def solve_and_keep(self, *args: Any) -> Solution:
+    def solve_and_keep(self, *args: Any, axes: Axes = None) -> Solution:
         """Return the solution for the arguments of `solved`, and keep its steps. Errors: those of `solve`."""
-        found = self.solve(*args)
+        found = self.solve(*args, axes=axes)
         self.evaluations = found.evaluations
-        self.kept[content(args)] = found.steps
+        self.kept[content(args), axes] = found.steps, found.counts
         with suppress(KeyError):  # another thread may have dropped them
             while len(self.kept) > 1 + KEPT // found.steps.size:
                 self.kept.popitem(last=False)
         return found
 
-    def steps(self, *args: Any) -> np.ndarray:
-        """Return the steps of the solution for the arguments of `solved`: those that are kept, or others."""
-        kept = self.kept.get(content(args))
-        return self.solve_and_keep(*args).steps if kept is None else kept
+    def steps(self, args: Sequence[Any], axes: Axes, size: int) -> list[np.ndarray]:
+        """Return where the steps of each problem for the arguments of `solved` begin, how many these are, and all."""
+        axes = axes if axes and any(axes) else None
+        steps, counts = self.kept.get((content(args), axes)) or self.solve_and_keep(*args, axes=axes)[1:3]
+        begins = np.cumsum(counts + 1) - (counts + 1)
+        return [*[np.repeat(each, size // counts.size) for each in (begins, counts)], steps.ravel()]
 
-    def pull(self, y_bar: Any, *args: Any) -> Any:
+    def pull(self, y_bar: Any, *args: Any, axes: Axes) -> Any:
         """Return the cotangents of `pulled`. Errors: FailedError."""
-        steps, f, m, outer, at = self.steps(*args), self.f, self.method, args[OPTIONS:], args[2]
-        value, pull = f.value, f.pullback
+        size, f, m = size_of((y_bar, *args), axes), self.f, self.method
+        y_bar, _, _, at, _, _, _, _, _, *outer = in_rows((y_bar, *args), axes)
+        value, pull, steps = f.value, f.pullback, self.steps(args, axes and axes[1:], size)
         run, work = self.kernel("pull", f=value, pull_f=pull)
-        bar = np.zeros(2 + at.size + f.size + f.outer_size)
+        p, pull_p = parameters(value, outer), parameters(pull, outer)
+        at, y_bar = joined([at], size), joined([y_bar], size)
+        bar = np.zeros((size, 2 + at.shape[1] + f.size + f.outer_size))
         (failed,) = run(
-            value.parameters(outer), value.integers, pull.parameters(outer), pull.integers, len(steps) - 1,
-            steps.ravel(), at.size, np.ravel(at), np.ravel(y_bar), m.A, m.C, m.mixture, bar, work,
+            size, p.ravel(), step_of(p), value.integers, pull_p.ravel(), step_of(pull_p), pull.integers, *steps,
+            at.shape[1], at.ravel(), y_bar.ravel(), m.A, m.C, m.mixture, bar.reshape(-1), work,
         )  # fmt: skip
         if failed:
             raise FailedError
-        return bar
+        return bar if axes else bar[0]
 
-    def push(self, dots: Any, *args: Any) -> Any:
+    def push(self, dots: Any, *args: Any, axes: Axes) -> Any:
         """Return the tangents of `pushed`. Errors: FailedError."""
-        steps, f, m, outer, at = self.steps(*args), self.f, self.method, args[OPTIONS:], args[2]
-        value, push, count, middle = f.value, f.pushforward, len(dots), dots.shape[1] - f.outer_size
-        p = np.array([push.parameters([*outer, dot[middle:]]) for dot in dots])
-        run, work = self.kernel("push", count * f.size, p.shape[1], f=value, push_f=push)
-        found = np.empty((count, at.size, f.size))
+        size, count, f, m = size_of((dots, *args), axes), dots.shape[-2], self.f, self.method
+        _, _, _, at, _, _, _, _, _, *outer = in_rows((dots, *args), axes)
+        value, push, steps = f.value, f.pushforward, self.steps(args, axes and axes[1:], size)
+        dots, of_outer = np.split(dots.reshape(-1, count, dots.shape[-1]), [2 + at.shape[1] + f.size], axis=2)
+        p, by_direction = parameters(value, outer), [*[each[:, None] for each in outer], of_outer]
+        push_p = joined([*by_direction, push.constants[None, None]], max(map(len, by_direction)), count)
+        at, dots = joined([at], size), joined([dots], size, count)
+        run, work = self.kernel("push", count * f.size, push_p.shape[-1], f=value, push_f=push)
+        found = np.empty((size, count, at.shape[1], f.size))
         (failed,) = run(
-            value.parameters(outer), value.integers, p.ravel(), push.integers, len(steps) - 1, steps.ravel(),
-            at.size, np.ravel(at), count, np.ravel(dots[:, :middle]), m.A, m.C, m.mixture, found.reshape(-1), work,
+            size, p.ravel(), step_of(p), value.integers, push_p.ravel(), step_of(push_p), push.integers, *steps,
+            at.shape[1], at.ravel(), count, dots.ravel(), m.A, m.C, m.mixture, found.reshape(-1), work,
         )  # fmt: skip
         if failed:
             raise FailedError
-        return found
+        return found if axes else found[0]
 
 
-def content(args: tuple[Any, ...]) -> tuple[bytes, ...]:
+Axes = tuple[bool, ...] | None
+"""Whether each argument has a leading axis of problems that are solved one after the other; None for one problem."""
+
+
+def size_of(args: Sequence[Any], axes: Axes) -> int:
+    """The number of problems."""
+    return next(len(arg) for arg, has_axis in zip(args, axes, strict=True) if has_axis) if axes else 1
+
+
+def in_rows(args: Sequence[Any], axes: Axes) -> list[np.ndarray]:
+    """Each argument as a matrix, with a row for each problem, or one for all."""
+    pairs = zip(args, axes or [False] * len(args), strict=True)
+    return [np.asarray(arg, float).reshape(len(arg) if has_axis else 1, -1) for arg, has_axis in pairs]
+
+
+def joined(parts: Sequence[np.ndarray], *shape: int) -> np.ndarray:
+    """Arrays joined along the last axis, after the others are broadcast to a shape."""
+    made, end = np.empty((*shape, sum([part.shape[-1] for part in parts]))), 0
+    for part in parts:
+        begin, end = end, end + part.shape[-1]
+        made[..., begin:end] = part
+    return made
+
+
+def parameters(callback: Any, outer: Sequence[np.ndarray]) -> np.ndarray:
+    """The parameters of a callback: a row for each problem, or one for all."""
+    return joined([*outer, callback.constants[None]], max(map(len, outer), default=1))
+
+
+def step_of(p: np.ndarray) -> int:
+    """The distance of the parameters of one problem from those of the next; 0 if all share them."""
+    return p[0].size if len(p) > 1 else 0
+
+
+def content(args: Sequence[Any]) -> tuple[bytes, ...]:
     """The bytes of numbers and arrays."""
     return tuple([np.asarray(arg).tobytes() for arg in args])
 
 
-def solved(*args: Any, problem: Any) -> Any:
-    """The values of a solution at some times, a row for each."""
-    return unseen(problem.solve_and_keep, *args).values
+def solved(*args: Any, problem: Any, axes: Axes = None) -> Any:
+    """The values of a solution at some times, a row for each; those of several problems with `axes`."""
+    values = unseen(problem.solve_and_keep, *args, axes=axes).values
+    return values if axes else values[0]
 
 
-def pulled(y_bar: Any, *args: Any, problem: Any) -> Any:
+def pulled(y_bar: Any, *args: Any, problem: Any, axes: Axes = None) -> Any:
     """The cotangents of (t_span, times, y0, what the right-hand side reads), one after the other."""
-    return unseen(problem.pull, y_bar, *args)
+    return unseen(problem.pull, y_bar, *args, axes=axes)
 
 
-def pushed(dots: Any, *args: Any, problem: Any) -> Any:
+def pushed(dots: Any, *args: Any, problem: Any, axes: Axes = None) -> Any:
     """The tangents of the values for tangents of (t_span, times, y0, outer), a row for each direction."""
-    return unseen(problem.push, dots, *args)
+    return unseen(problem.push, dots, *args, axes=axes)
 
 
 @vjp_rule(solved)
-def solved_(y_bar, y, *args, problem, wanted):
-    bar = pulled(y_bar, *args, problem=problem)
+def solved_(y_bar, y, *args, problem, axes=None, wanted):
+    bar = pulled(y_bar, *args, problem=problem, axes=axes and (True, *axes))
     bars: list[Any] = [None] * len(args)
     begin = 0
     for k, arg in enumerate(args):
         if not DIFFERENTIABLE <= k < OPTIONS:
-            end = begin + np.size(arg)
-            bars[k] = np.reshape(bar[begin:end], np.shape(arg)) if np.ndim(arg) else bar[begin]
+            has_axis = axes is not None and axes[k]
+            end = begin + np.size(arg) // (len(arg) if has_axis else 1)
+            part = bar[..., begin:end]
+            bars[k] = np.reshape(np.sum(part, axis=0) if axes and not has_axis else part, np.shape(arg))
             begin = end
     return tuple(bars)
 
 
 @jvp_rule(solved, broadcasts=True)
-def push_solved(tangents, y, *args, problem):
-    pairs = [pair for k, pair in enumerate(zip(tangents, args, strict=True)) if not DIFFERENTIABLE <= k < OPTIONS]
-    counts = [len(tangent) for tangent, arg in pairs if tangent is not None and np.ndim(tangent) > np.ndim(arg)]
-    rows = np.zeros((counts[0] if counts else 1, 1))
-    parts = []
-    for tangent, arg in pairs:
-        has_rows = tangent is not None and np.ndim(tangent) > np.ndim(arg)
-        row = (
-            np.zeros((1, np.size(arg)))
-            if tangent is None
-            else np.reshape(tangent, (-1 if has_rows else 1, np.size(arg)))
-        )
-        parts.append(rows + row)
-    found = pushed(np.concatenate(parts, axis=1), *args, problem=problem)
-    return found if counts else found[0]
+def push_solved(tangents, y, *args, problem, axes=None):
+    parts, count = [], 0
+    size = size_of(args, axes)
+    for k, (tangent, arg) in enumerate(zip(tangents, args, strict=True)):
+        if not DIFFERENTIABLE <= k < OPTIONS:
+            rows = len(arg) if axes and axes[k] else 1
+            if tangent is None:
+                parts.append(np.zeros((1, 1, np.size(arg) // rows)))
+            else:
+                has_directions = np.ndim(tangent) > np.ndim(arg)
+                count = len(tangent) if has_directions else count
+                parts.append(np.reshape(tangent, (-1 if has_directions else 1, rows, np.size(arg) // rows)))
+    dots = np.concatenate([part + np.zeros((max(count, 1), size, 1)) for part in parts], axis=2)
+    dots = np.swapaxes(dots, 0, 1)
+    found = pushed(dots if axes else dots[0], *args, problem=problem, axes=axes and (True, *axes))
+    found = np.swapaxes(found, 0, 1) if axes else found
+    return found if count else found[0]
 
 
 @vjp_rule(pulled, pushed)
-def pull_twice(y_bar, y, *args, problem, wanted):
+def pull_twice(y_bar, y, *args, problem, wanted, axes=None):
     raise NotNativeError("the native code of solve_ivp has no second derivatives")
 
 
 @jvp_rule(pulled, pushed)
-def push_twice(tangents, y, *args, problem):
+def push_twice(tangents, y, *args, problem, axes=None):
     raise NotNativeError("the native code of solve_ivp has no second derivatives")
 
 
-@batching(pulled)
-def pulled_in_batches(batch, y_bar, *args, problem):
-    if any(batch.axes[1:]):
-        return NotImplemented
-    return np.stack([pulled(bar, *args, problem=problem) for bar in y_bar])
+@batching(solved, pulled, pushed)
+def in_batches(batch, *args, problem, axes=None):
+    if axes is None:
+        return batch.fn(*args, problem=problem, axes=tuple(batch.axes))
+    pairs = [*zip(args, batch.axes, strict=True)]
+    examples = [[arg[k] if has_axis else arg for arg, has_axis in pairs] for k in range(batch.size)]
+    return np.stack([batch.fn(*example, problem=problem, axes=axes) for example in examples])

@@ -151,16 +151,40 @@ def is_refused(span: Any, times: int, at: Any, rtol: Any, atol: Any, limits: Any
 
 
 def solve(
-    p: Any, q: Any, span: Any, y0: Any, times: float, at: Any, rtol: Any, atol: Any, limits: Any, A: Any, C: Any,
-    E: Any, mixture: Any, order: float, room: float, rows: Any, found: Any, x: Any, work: Any,
+    size: float, p: Any, p_step: float, q: Any, problems: Any, times: float, A: Any, C: Any, E: Any, mixture: Any,
+    order: float, room: float, rows: Any, counts: Any, found: Any, x: Any, work: Any,
 ) -> Any:  # fmt: skip
-    """Write a row (t, y) for each step, and a row y for each time in `at`; return the evaluations of f and the steps.
+    """Solve some problems, one after the other; return the evaluations of f.
 
-    Before these return 1 if f failed at x; 2 if the steps became too small; 3 if SciPy refuses the arguments; 4 if
-    there are more steps than room for rows. `limits` holds the first step, which is nan if SciPy chooses it, and the
-    largest.
+    A row of `problems` holds t_span, the first step, which is nan if SciPy chooses it, the largest step, y0, rtol,
+    atol, and the times. Write the steps to `rows`, as many as `counts` says, and the values at the times to `found`.
+    Before the evaluations return 1 if f failed at x; 2 if steps became too small; 3 if SciPy refuses the arguments; 4
+    if there are more steps than room for rows.
     """
-    start, end, M, most = span[0], span[1], int(times), int(room)
+    M, begin, evaluations = int(times), 0, 0
+    for e in range(int(size)):
+        row = problems[e * (4 + 3 * N + M) :]
+        failed, asked, steps = solve_one(
+            p[e * int(p_step) :], q, row, M, row[4 + 3 * N :], A, C, E, mixture, order, int(room) - begin,
+            rows[begin * (1 + N) :], found[e * M * N :], x, work,
+        )  # fmt: skip
+        evaluations += int(asked)
+        if failed != 0:
+            return failed, evaluations
+        counts[e] = steps
+        begin += int(steps) + 1
+    return 0, evaluations
+
+
+def solve_one(
+    p: Any, q: Any, row: Any, M: int, at: Any, A: Any, C: Any, E: Any, mixture: Any, order: float, most: int, rows: Any,
+    found: Any, x: Any, work: Any,
+) -> Any:  # fmt: skip
+    """Write a row (t, y) for each step, and a row y for each time in `at`.
+
+    Return whether it failed, as `solve` does, and the numbers of evaluations and steps.
+    """
+    start, end, limits, y0, rtol, atol = row[0], row[1], row[2:], row[4:], row[4 + N :], row[4 + 2 * N :]
     K = work[WORK:]
     scale = K[COUNT * N :]
     w = scale[N:]
@@ -170,9 +194,11 @@ def solve(
     steps, evaluations, m = 0, 1, 0
     x[0] = start
     copy(N, y0, x[1:])
+    if most < 1:
+        return 4, 0, 0
     copy(1 + N, x, rows)
-    if is_refused(span, M, at, rtol, atol, limits):
-        return 3, 0.0, 0.0
+    if is_refused(row, M, at, rtol, atol, limits):
+        return 3, 0, 0
     if f(x, p, q, K, work):
         return 1, evaluations, steps
     length = limits[0]
@@ -240,11 +266,29 @@ def solve(
 
 
 def pull(
-    p: Any, q: Any, pull_p: Any, pull_q: Any, steps: float, rows: Any, times: float, at: Any, found_bar: Any, A: Any,
-    C: Any, mixture: Any, bar: Any, work: Any,
+    size: float, p: Any, p_step: float, q: Any, pull_p: Any, pull_p_step: float, pull_q: Any, begins: Any, counts: Any,
+    rows: Any, times: float, at: Any, found_bar: Any, A: Any, C: Any, mixture: Any, bar: Any, work: Any,
 ) -> Any:  # fmt: skip
-    """Write the cotangents of (t_span, at, y0, the first parameters) to `bar`; return whether it failed."""
-    M, last = int(times), int(steps) - 1
+    """Write the cotangents of (t_span, at, y0, the first parameters) of some problems; return whether it failed.
+
+    The steps of each begin in a row of `rows`, and are as many as `counts` says.
+    """
+    M = int(times)
+    for e in range(int(size)):
+        if pull_one(
+            p[e * int(p_step) :], q, pull_p[e * int(pull_p_step) :], pull_q, int(counts[e]) - 1,
+            rows[int(begins[e]) * (1 + N) :], M, at[e * M :], found_bar[e * M * N :], A, C, mixture,
+            bar[e * (2 + M + N + OUTER) :], work,
+        ):  # fmt: skip
+            return (1,)
+    return (0,)
+
+
+def pull_one(
+    p: Any, q: Any, pull_p: Any, pull_q: Any, last: int, rows: Any, M: int, at: Any, found_bar: Any, A: Any, C: Any,
+    mixture: Any, bar: Any, work: Any,
+) -> bool:  # fmt: skip
+    """Write the cotangents of a problem to `bar`, which is zero; return whether it failed."""
     at_bar, y_bar = bar[2:], bar[2 + M :]
     p_bar = y_bar[N:]
     K = work[WORK:]
@@ -255,6 +299,7 @@ def pull(
     w = later_bar[N:]
     slope = w[COUNT:]
     state_bar = slope[COUNT:]
+    fill(N, 0.0, K_bar)
     direction = 1.0 if rows[(last + 1) * (1 + N)] > rows[0] else -1.0
     m = M - 1
     for k in range(last, -1, -1):
@@ -266,7 +311,7 @@ def pull(
         for s in range(COUNT if is_inside else STAGES + 1):
             state_at(s, t, h, y, K, A, C, x[s * (1 + N) :])
             if f(x[s * (1 + N) :], p, q, K[s * N :], work):
-                return (1,)
+                return True
         copy(N, y_bar, later_bar)
         fill(N, 0.0, y_bar)
         copy(N, K_bar, K_bar[STAGES * N :])
@@ -296,7 +341,7 @@ def pull(
                 copy(N, K_bar[s * N :], z)
                 copy(1 + N, x[s * (1 + N) :], z[N:])
                 if pull_f(z, pull_p, pull_q, state_bar, work):
-                    return (1,)
+                    return True
                 t_bar += state_bar[0]
                 h_bar += C[s] * state_bar[0]
                 add(OUTER, 1.0, state_bar[1 + N :], p_bar)
@@ -315,7 +360,7 @@ def pull(
             bar[0] += t_bar - h_bar
         if k == last:
             bar[1] += h_bar
-    return (0,)
+    return False
 
 
 def is_in_step(k: int, m: int, at: Any, t: float, direction: float) -> bool:
@@ -326,14 +371,30 @@ def is_in_step(k: int, m: int, at: Any, t: float, direction: float) -> bool:
 
 
 def push(
-    p: Any, q: Any, push_p: Any, push_q: Any, steps: float, rows: Any, times: float, at: Any, directions: float,
-    dots: Any, A: Any, C: Any, mixture: Any, found: Any, work: Any,
+    size: float, p: Any, p_step: float, q: Any, push_p: Any, push_p_step: float, push_q: Any, begins: Any, counts: Any,
+    rows: Any, times: float, at: Any, directions: float, dots: Any, A: Any, C: Any, mixture: Any, found: Any, work: Any,
 ) -> Any:  # fmt: skip
-    """Write the tangents of the values at `at`, an array (directions, times, n), to `found`; return whether it failed.
+    """Write the tangents of the values, an array (size, directions, times, n), to `found`; return whether it failed.
 
-    `dots` has a row for each direction, the tangents of (t_span, at, y0); `push_p` a row with p and its tangent.
+    `dots` has a row for each problem and direction, the tangents of (t_span, at, y0); `push_p` a row with p and its
+    tangent.
     """
-    M, D, last = int(times), int(directions), int(steps) - 1
+    M, D = int(times), int(directions)
+    for e in range(int(size)):
+        if push_one(
+            p[e * int(p_step) :], q, push_p[e * int(push_p_step) :], push_q, int(counts[e]) - 1,
+            rows[int(begins[e]) * (1 + N) :], M, at[e * M :], D, dots[e * D * (2 + M + N) :], A, C, mixture,
+            found[e * D * M * N :], work,
+        ):  # fmt: skip
+            return (1,)
+    return (0,)
+
+
+def push_one(
+    p: Any, q: Any, push_p: Any, push_q: Any, last: int, rows: Any, M: int, at: Any, D: int, dots: Any, A: Any, C: Any,
+    mixture: Any, found: Any, work: Any,
+) -> bool:  # fmt: skip
+    """Write the tangents of the values of a problem; return whether it failed."""
     K = work[WORK:]
     x = K[COUNT * N :]
     moved = x[COUNT * (1 + N) :]
@@ -357,7 +418,7 @@ def push(
         for s in range(COUNT if m > first else STAGES + 1):
             state_at(s, t, h, y, K, A, C, x[s * (1 + N) :])
             if f(x[s * (1 + N) :], p, q, K[s * N :], work):
-                return (1,)
+                return True
         for d in range(D):
             K_dot, y_dot, dot_row = K_dots[d * COUNT * N :], y_dots[d * N :], dots[d * (2 + M + N) :]
             t_dot = dot_row[0] if k == 0 else 0.0
@@ -376,7 +437,7 @@ def push(
                     z[1 + N] = t_dot + C[s] * h_dot
                     copy(N, moved, z[2 + N :])
                     if push_f(z, push_p[d * PARAMETERS :], push_q, K_dot[s * N :], work):
-                        return (1,)
+                        return True
                     if s == STAGES:
                         copy(N, moved, later)
             for e in range(first, m):
@@ -388,4 +449,4 @@ def push(
                     add(N, h * w[s], K_dot[s * N :], out)
                     add(N, h_dot * w[s] + x_dot * slope[s], K[s * N :], out)
             copy(N, later, y_dot)
-    return (0,)
+    return False
