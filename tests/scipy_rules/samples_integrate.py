@@ -5,7 +5,7 @@ from __future__ import annotations
 from sampling import Sample
 
 from wengert_rules.scipy.integrate.linear_steps import changes, residuals_of_changes
-from wengert_rules.scipy.integrate.native_steps import pulled, pushed, solved
+from wengert_rules.scipy.integrate.native_steps import pulled, pulled_from_pushed, pushed, solved
 
 SAMPLES: list[Sample] = []
-BY_HAND = [changes, residuals_of_changes, solved, pulled, pushed]
+BY_HAND = [changes, residuals_of_changes, solved, pulled, pushed, pulled_from_pushed]

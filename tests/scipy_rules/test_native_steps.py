@@ -253,10 +253,48 @@ def test_uncompiled(f: Callable[..., Any], in_python: None) -> None:
         wg.compile(f, strict=True)(X)
 
 
-def test_second_derivatives_run_uncompiled(in_python: None) -> None:
-    hessian = wg.hessian(lambda x: np.sum(in_a_closure(x) ** 2))
-    with pytest.warns(wg.NotCompiledWarning, match="second derivative"):
-        np.testing.assert_array_equal(wg.compile(hessian)(X), hessian(X))
+TWICE: dict[str, Any] = {
+    "hessian": wg.hessian,
+    "by rows": lambda f: wg.jacrev(wg.grad(f)),
+    "rows of tangents": lambda f: wg.jacrev(lambda x: wg.jvp(f, (x,), (np.cos(X),))[1]),
+    "product": lambda f: lambda x: wg.hvp(f, (x,), (np.cos(X),)),
+    "gradient of a gradient": lambda f: wg.grad(lambda x: np.sum(np.sin(wg.grad(f)(x)))),
+    "gradient of a slope": lambda f: wg.grad(lambda x: np.sum(np.sin(wg.jacfwd(f)(x)))),
+    "of a batch": lambda f: lambda x: wg.vmap(wg.hessian(f))(np.stack([x, 1.1 * x])),
+    "of a batch within": lambda f: wg.hessian(lambda x: np.sum(wg.vmap(f)(np.stack([x, 1.1 * x, x * x])))),
+    "of a batch by rows": lambda f: lambda x: wg.vmap(wg.jacrev(wg.grad(f)))(np.stack([x, 1.1 * x])),
+}
+
+
+@pytest.mark.parametrize("transform", TWICE.values(), ids=TWICE)
+@pytest.mark.parametrize("f", [in_a_closure, of_high_order, switched, vectorized], ids=lambda f: f.__name__)
+def test_second_derivatives(f: Callable[..., Any], transform: Any, in_python: None) -> None:
+    twice = transform(lambda x: np.sum(f(x) ** 3))
+    compiled = wg.compile(twice, strict=True)
+    for x in (X, 1.1 * X):
+        with warnings.catch_warnings(action="ignore", category=wg.NoBatchingRuleWarning):
+            wanted = wg.tree_leaves(twice(x))
+        for found, each in zip(wg.tree_leaves(compiled(x)), wanted, strict=True):
+            np.testing.assert_allclose(found, each, rtol=1e-7, atol=1e-9)
+
+
+def third(f: Any) -> Any:
+    return wg.grad(lambda x: np.sum(wg.hessian(f)(x)))
+
+
+@pytest.mark.parametrize("transform", [lambda f: wg.jacfwd(wg.jacfwd(f)), third], ids=["forward", "third"])
+def test_other_higher_derivatives_run_uncompiled(transform: Any, in_python: None) -> None:
+    derivative = transform(lambda x: np.sum(in_a_closure(x) ** 2))
+    with pytest.warns(wg.NotCompiledWarning, match="derivative"):
+        np.testing.assert_array_equal(wg.compile(derivative)(X), derivative(X))
+
+
+def test_second_derivatives_by_times_run_uncompiled(in_python: None) -> None:
+    hessian = wg.hessian(lambda x: np.sum(at_traced_times(x) ** 2))
+    compiled = wg.compile(hessian)
+    for x in (X, 1.1 * X):
+        with warnings.catch_warnings(action="ignore"):
+            close(compiled(x), hessian(x))
 
 
 def test_a_later_call_that_fails_runs_uncompiled(in_python: None) -> None:

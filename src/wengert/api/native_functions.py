@@ -25,7 +25,7 @@ from wengert.hooks.classes import as_traced
 from wengert.hooks.solver_callbacks import unseen
 from wengert.recording.recording import calling, silent
 from wengert.recording.session import active_recording
-from wengert.tape.ops import Call, Constant, Input, mkcall, value_of
+from wengert.tape.ops import Call, Constant, Input, mkcall
 from wengert.tape.tape import Tape
 from wengert.values import functional
 from wengert.values.kernel_cache import has_compiler
@@ -48,6 +48,7 @@ class NativeFunction:
     def __init__(self, tapes: list[Tape], count: int) -> None:
         self._branches = [_Branch(tape, count) for tape in tapes]
         self._count, self._callbacks = count, dict[str, Callback]()
+        self._with_tangent: NativeFunction | None = None
         self.size = self._branches[0].size
         if any([branch.size != self.size for branch in self._branches]):
             raise NotNativeError("the function that it calls returns as many numbers as its branch decides")
@@ -69,6 +70,20 @@ class NativeFunction:
         """The function from tangents of all inputs to that of the result."""
         n = self._count
         return self._made("push", lambda given: [*2 * given[:n], *2 * given[n:]], 2 * n)
+
+    @property
+    def with_tangent(self) -> NativeFunction:
+        """The function with its tangent behind it, of arguments of which the last has its tangent behind it.
+
+        Its other inputs are those of the function, and behind them their tangents; other arguments have none.
+        """
+        if self._with_tangent is None:
+            examples = [branch.with_tangents(*branch.given) for branch in self._branches]
+            tapes = [
+                self._traced(branch.push_both, each) for branch, each in zip(self._branches, examples, strict=True)
+            ]
+            self._with_tangent = NativeFunction(tapes, self._count)
+        return self._with_tangent
 
     def _made(self, name: str, example: Callable[[list[Any]], list[Any]], count: int) -> Callback:
         """Return the native code of a method of the branches, which is made for an example when first needed."""
@@ -95,7 +110,7 @@ class _Branch:
 
     def __init__(self, tape: Tape, count: int) -> None:
         self._tape, self._count = tape, count
-        self.given = [value_of(v) for v in tape.inputs]
+        self.given = [op.val for op in tape if isinstance(op, Input) and not op.callee]
         self.size: int = self.vector(*self.given).size
 
     def vector(self, *inputs: Any) -> Any:
@@ -113,6 +128,21 @@ class _Branch:
         middle = len(outer) // 2
         primals, dots = (*inputs[:n], *outer[:middle]), (*inputs[n : 2 * n], *outer[middle:])
         return jvp_of_call(self.vector, primals, {}, tuple(range(len(primals))), dots, quiet=True)[1]
+
+    def with_tangents(self, *inputs: Any) -> list[Any]:
+        """Return an example of the inputs of `push_both`."""
+        n = self._count
+        return [*inputs[: n - 1], np.concatenate([inputs[n - 1]] * 2), *2 * inputs[n:]]
+
+    def push_both(self, *inputs: Any) -> list[Any]:
+        """Return the result and its tangent, as the function `with_tangent` does."""
+        call, n = calling(active_recording()), self._count
+        *args, both = inputs[:n]
+        size = np.size(both) // 2
+        last, dot = (call(operator.getitem, both, part) for part in (slice(size), slice(size, None)))
+        outer, middle = inputs[n:], (len(inputs) - n) // 2
+        primals, dots = (*args, last, *outer[:middle]), (*[0.0 * arg for arg in args], dot, *outer[middle:])
+        return list(jvp_of_call(self.vector, primals, {}, tuple(range(len(primals))), dots, quiet=True)[:2])
 
 
 def _joined(parts: Any) -> Any:
@@ -153,7 +183,8 @@ def native_function(f: Callable[..., Any], *example: Any) -> TracedFunction:
         f (callable): A function of numbers and arrays that returns an array, a number, or a list or tuple of these.
         *example (float | array): Its arguments.
     Returns:
-        TracedFunction: The function. Its attribute `native` has the Callbacks `value`, `pullback` and `pushforward`;
+        TracedFunction: The function. Its attribute `native` has the Callbacks `value`, `pullback` and `pushforward`,
+            and `with_tangent`, the same of the function with its tangent;
             `call(g, *args)` returns `g(*args, *outer)`, with the values that f reads from the trace around it.
     Raises:
         NotNativeError: Native code does not support f, or f changes something outside.

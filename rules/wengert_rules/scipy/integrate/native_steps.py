@@ -48,6 +48,7 @@ class Method(NamedTuple):
 KINDS = {
     "solve": f"NUMBER READ NUMBER PLACES READ NUMBER {4 * 'READ '} NUMBER NUMBER {5 * 'WRITE '}",
     "pull": f"NUMBER {2 * 'READ NUMBER PLACES '} {3 * 'READ '} NUMBER {5 * 'READ '} WRITE WRITE",
+    "replay": f"NUMBER READ NUMBER PLACES {6 * 'READ '} WRITE WRITE",
     "push": f"NUMBER {2 * 'READ NUMBER PLACES '} {3 * 'READ '} NUMBER READ NUMBER {4 * 'READ '} WRITE WRITE",
 }
 """The kinds of the kernels' parameters."""
@@ -63,7 +64,7 @@ class Solution(NamedTuple):
     evaluations: int
 
 
-class FailedError(ArithmeticError):
+class FailedError(NotNativeError):
     """The native code of the right-hand side fails, at (t, y): it takes a new branch, or a number is infinite."""
 
     def __init__(self, *x: Any) -> None:
@@ -78,6 +79,7 @@ class Problem(Sealed):
         self.f, self.method = f, method
         self.kept = OrderedDict[Any, tuple[np.ndarray, np.ndarray]]()
         self.room, self.evaluations, self.kernels = 64, 0, dict[str, Any]()
+        self.second: Problem | None = None
 
     def kernel(self, name: str, more: int = 0, parameters: int = 0, **callbacks: Any) -> tuple[Any, np.ndarray]:
         """Return a compiled kernel, made when first needed, and zeros to work with, `more` for each stage and one."""
@@ -135,19 +137,53 @@ class Problem(Sealed):
 
     def pull(self, y_bar: Any, *args: Any, axes: Axes) -> Any:
         """Return the cotangents of `pulled`. Errors: FailedError."""
-        size, f, m = size_of((y_bar, *args), axes), self.f, self.method
+        size = size_of((y_bar, *args), axes)
         y_bar, _, _, at, _, _, _, _, _, *outer = in_rows((y_bar, *args), axes)
-        value, pull, steps = f.value, f.pullback, self.steps(args, axes and axes[1:], size)
+        steps = self.steps(args, axes and axes[1:], size)
+        bar = self.pull_along(steps, joined([at], size), joined([y_bar], size), outer)
+        return bar if axes else bar[0]
+
+    def pull_along(
+        self, steps: list[np.ndarray], at: np.ndarray, y_bar: np.ndarray, outer: Sequence[Any]
+    ) -> np.ndarray:
+        """Return the cotangents of some problems, a row for each. Errors: FailedError."""
+        f, m, (size, times) = self.f, self.method, at.shape
+        value, pull, bar = f.value, f.pullback, np.zeros((size, 2 + times + f.size + f.outer_size))
         run, work = self.kernel("pull", f=value, pull_f=pull)
         p, pull_p = parameters(value, outer), parameters(pull, outer)
-        at, y_bar = joined([at], size), joined([y_bar], size)
-        bar = np.zeros((size, 2 + at.shape[1] + f.size + f.outer_size))
         (failed,) = run(
-            size, p.ravel(), step_of(p), value.integers, pull_p.ravel(), step_of(pull_p), pull.integers, *steps,
-            at.shape[1], at.ravel(), y_bar.ravel(), m.A, m.C, m.mixture, bar.reshape(-1), work,
+            size, p.ravel(), step_of(p), value.integers, pull_p.ravel(), step_of(pull_p), pull.integers, *steps, times,
+            at.ravel(), y_bar.ravel(), m.A, m.C, m.mixture, bar.reshape(-1), work,
         )  # fmt: skip
         if failed:
             raise FailedError
+        return bar
+
+    def pull_pushed(self, dots: Any, y_bar: Any, *args: Any, axes: Axes) -> Any:
+        """Return the cotangents of `pulled_from_pushed`. Errors: NotNativeError, FailedError."""
+        size, n, given = size_of((dots, y_bar, *args), axes), self.f.size, (dots, y_bar, *args)
+        dots, y_bar, _, _, at, _, _, _, _, _, *outer = in_rows(given, axes)
+        of_times, of_y, of_outer = np.split(joined([dots], size), [2 + at.shape[1], 2 + at.shape[1] + n], axis=1)
+        if np.any(of_times):
+            raise NotNativeError("the native code of solve_ivp has no second derivatives by times")
+        if self.second is None:
+            self.second = Problem(self.f.with_tangent, self.method)
+        begins, counts, rows = self.steps(args, axes and axes[2:], size)
+        second, m, outer = self.second, self.method, [*outer, of_outer]
+        run, work = second.kernel("replay", f=second.f.value)
+        found, p = np.empty((int(counts.sum()) + size, 1 + 2 * n)), parameters(second.f.value, outer)
+        (failed,) = run(
+            size, p.ravel(), step_of(p), second.f.value.integers, begins, counts, rows, of_y.ravel(), m.A, m.C,
+            found.reshape(-1), work,
+        )  # fmt: skip
+        if failed:
+            raise FailedError
+        both_bar = np.zeros((size, at.shape[1], 2 * n))
+        both_bar[:, :, n:] = y_bar.reshape(-1, at.shape[1], n)
+        begins = np.cumsum(counts + 1) - (counts + 1)
+        bar = second.pull_along([begins, counts, found.ravel()], joined([at], size), both_bar, outer)
+        parts = np.split(bar, np.cumsum([2 + at.shape[1] + n, n, self.f.outer_size]), axis=1)
+        bar = np.concatenate([parts[0], parts[2]], axis=1)
         return bar if axes else bar[0]
 
     def push(self, dots: Any, *args: Any, axes: Axes) -> Any:
@@ -176,7 +212,7 @@ Axes = tuple[bool, ...] | None
 
 def size_of(args: Sequence[Any], axes: Axes) -> int:
     """The number of problems."""
-    return next(len(arg) for arg, has_axis in zip(args, axes, strict=True) if has_axis) if axes else 1
+    return next((len(arg) for arg, has_axis in zip(args, axes or (), strict=False) if has_axis), 1)
 
 
 def in_rows(args: Sequence[Any], axes: Axes) -> list[np.ndarray]:
@@ -225,9 +261,13 @@ def pushed(dots: Any, *args: Any, problem: Any, axes: Axes = None) -> Any:
     return unseen(problem.push, dots, *args, axes=axes)
 
 
-@vjp_rule(solved)
-def solved_(y_bar, y, *args, problem, axes=None, wanted):
-    bar = pulled(y_bar, *args, problem=problem, axes=axes and (True, *axes))
+def pulled_from_pushed(dots: Any, y_bar: Any, *args: Any, problem: Any, axes: Axes = None) -> Any:
+    """The derivative of ⟨ȳ, ẏ⟩, like that of `pulled`, where ẏ is the tangent of the values for `dots`, one row."""
+    return unseen(problem.pull_pushed, dots, y_bar, *args, axes=axes)
+
+
+def in_parts(bar: Any, args: Sequence[Any], axes: Axes) -> tuple[Any, ...]:
+    """The cotangents of the arguments of `solved`, by a row for all."""
     bars: list[Any] = [None] * len(args)
     begin = 0
     for k, arg in enumerate(args):
@@ -240,10 +280,12 @@ def solved_(y_bar, y, *args, problem, axes=None, wanted):
     return tuple(bars)
 
 
-@jvp_rule(solved, broadcasts=True)
-def push_solved(tangents, y, *args, problem, axes=None):
-    parts, count = [], 0
-    size = size_of(args, axes)
+def in_dots(tangents: Sequence[Any], args: Sequence[Any], axes: Axes) -> tuple[Any, int]:
+    """The tangents of the arguments of `solved` as an array (problems, directions, row), and how many directions.
+
+    These are 0 if no tangent has an axis of directions.
+    """
+    parts, count, size = [], 0, size_of(args, axes)
     for k, (tangent, arg) in enumerate(zip(tangents, args, strict=True)):
         if not DIFFERENTIABLE <= k < OPTIONS:
             rows = len(arg) if axes and axes[k] else 1
@@ -254,23 +296,71 @@ def push_solved(tangents, y, *args, problem, axes=None):
                 count = len(tangent) if has_directions else count
                 parts.append(np.reshape(tangent, (-1 if has_directions else 1, rows, np.size(arg) // rows)))
     dots = np.concatenate([part + np.zeros((max(count, 1), size, 1)) for part in parts], axis=2)
-    dots = np.swapaxes(dots, 0, 1)
+    return np.swapaxes(dots, 0, 1), count
+
+
+@vjp_rule(solved)
+def solved_(y_bar, y, *args, problem, axes=None, wanted):
+    return in_parts(pulled(y_bar, *args, problem=problem, axes=axes and (True, *axes)), args, axes)
+
+
+@jvp_rule(solved, broadcasts=True)
+def push_solved(tangents, y, *args, problem, axes=None):
+    dots, count = in_dots(tangents, args, axes)
     found = pushed(dots if axes else dots[0], *args, problem=problem, axes=axes and (True, *axes))
     found = np.swapaxes(found, 0, 1) if axes else found
     return found if count else found[0]
 
 
-@vjp_rule(pulled, pushed)
-def pull_twice(y_bar, y, *args, problem, wanted, axes=None):
-    raise NotNativeError("the native code of solve_ivp has no second derivatives")
+@vjp_rule(pulled)
+def pulled_(w, bar, y_bar, *args, problem, axes=None, wanted):
+    """⟨w, bar⟩ is ⟨ȳ, ẏ⟩, where ẏ is the tangent of the values for w."""
+    found = pushed(w[..., None, :], *args, problem=problem, axes=axes and (True, *axes[1:]))
+    found = found[..., 0, :, :]
+    bars = pulled_from_pushed(w, y_bar, *args, problem=problem, axes=axes and (True, *axes))
+    is_shared = axes is not None and not axes[0]
+    return np.sum(found, axis=0) if is_shared else found, *in_parts(bars, args, axes and axes[1:])
 
 
-@jvp_rule(pulled, pushed)
-def push_twice(tangents, y, *args, problem, axes=None):
-    raise NotNativeError("the native code of solve_ivp has no second derivatives")
+@jvp_rule(pulled)
+def push_pulled(tangents, bar, y_bar, *args, problem, axes=None):
+    y_dot, *others = tangents
+    total: Any = 0.0 if y_dot is None else pulled(y_dot, *args, problem=problem, axes=axes)
+    if all([tangent is None for tangent in others]):
+        return total
+    dots, _ = in_dots(others, args, axes and axes[1:])
+    has_axis = axes is not None and any(axes[1:])
+    dots, axes = dots[:, 0] if has_axis else dots[0, 0], axes and (has_axis, *axes)
+    return total + pulled_from_pushed(dots, y_bar, *args, problem=problem, axes=axes)
 
 
-@batching(solved, pulled, pushed)
+@vjp_rule(pushed)
+def pushed_(y_bar, y, dots, *args, problem, axes=None, wanted):
+    if axes is None:
+        for_all = True, *[False] * len(args)
+        found = pulled(y_bar, *args, problem=problem, axes=for_all)
+        bars = pulled_from_pushed(dots, y_bar, *args, problem=problem, axes=(True, *for_all))
+        return found, *in_parts(np.sum(bars, axis=0), args, None)
+    found, bars = [], 0.0
+    for k in range(y_bar.shape[1]):
+        found.append(pulled(y_bar[:, k], *args, problem=problem, axes=(True, *axes[1:])))
+        places = axes[0], True, *axes[1:]
+        bars = bars + pulled_from_pushed(dots[..., k, :], y_bar[:, k], *args, problem=problem, axes=places)
+    found = np.stack(found, axis=1)
+    return found if axes[0] else np.sum(found, axis=0), *in_parts(bars, args, axes[1:])
+
+
+@vjp_rule(pulled_from_pushed)
+def pull_more(y_bar, y, *args, problem, wanted, axes=None):
+    raise NotNativeError("the native code of solve_ivp has no third derivatives")
+
+
+@jvp_rule(pushed, pulled_from_pushed)
+def push_more(tangents, y, *args, problem, axes=None):
+    raise NotNativeError("the native code of solve_ivp has no third derivatives, and no second ones in forward mode")
+
+
+@batching(solved, pulled, pushed, pulled_from_pushed)
 def in_batches(batch, *args, problem, axes=None):
     if axes is None:
         return batch.fn(*args, problem=problem, axes=tuple(batch.axes))

@@ -450,3 +450,35 @@ def push_one(
                     add(N, h_dot * w[s] + x_dot * slope[s], K[s * N :], out)
             copy(N, later, y_dot)
     return False
+
+
+def replay(
+    size: float, p: Any, p_step: float, q: Any, begins: Any, counts: Any, rows: Any, dots: Any, A: Any, C: Any,
+    found: Any, work: Any,
+) -> Any:  # fmt: skip
+    """Write the steps of some problems with their tangents, as long as the steps in `rows`, to `found`.
+
+    A state has the tangent behind it, at first that in `dots`, and so has what f computes. Return whether it failed.
+    """
+    n, begin = N // 2, 0
+    K = work[WORK:]
+    x = K[COUNT * N :]
+    for e in range(int(size)):
+        given = rows[int(begins[e]) * (1 + n) :]
+        made = found[begin * (1 + N) :]
+        copy(1 + n, given, made)
+        copy(n, dots[e * n :], made[1 + n :])
+        if f(made, p[e * int(p_step) :], q, K, work):
+            return (1,)
+        for k in range(int(counts[e])):
+            y, t = made[k * (1 + N) + 1 :], given[k * (1 + n)]
+            h = given[(k + 1) * (1 + n)] - t
+            for s in range(1, STAGES + 1):
+                state_at(s, t, h, y, K, A, C, x)
+                if f(x, p[e * int(p_step) :], q, K[s * N :], work):
+                    return (1,)
+            made[(k + 1) * (1 + N)] = t + h
+            copy(N, x[1:], made[(k + 1) * (1 + N) + 1 :])
+            copy(N, K[STAGES * N :], K)
+        begin += int(counts[e]) + 1
+    return (0,)
