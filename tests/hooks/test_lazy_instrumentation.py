@@ -13,7 +13,7 @@ import pytest
 import wengert as wg
 from wengert.hooks.code_swap import copy_function
 from wengert.hooks.lazy_instrumentation import is_lazy, lazy_code
-from wengert.rewrite import rewriting
+from wengert.rewrite.rewriter import Rewriter
 
 
 class Sum:
@@ -109,8 +109,8 @@ def test_a_class_with_many_methods_costs_what_is_called(monkeypatch: pytest.Monk
     body = "".join([f"    def m{k}(self, x):\n        return x * {k}\n" for k in range(50)])
     space: dict[str, Any] = {"__name__": __name__}
     exec(f"class Many:\n{body}", space)
-    made, own = [], rewriting.rewritten
-    monkeypatch.setattr(rewriting, "rewritten", lambda code, *rest: (made.append(code.co_name), own(code, *rest))[1])
+    made, own = [], Rewriter.twin
+    monkeypatch.setattr(Rewriter, "twin", lambda self, code: (made.append(code.co_name), own(self, code))[1])
     assert wg.grad(lambda x: space["Many"]().m7(x))(1.0) == 7.0
     assert len([name for name in made if name.startswith("m")]) == 1
 
