@@ -90,3 +90,112 @@ def test_a_store_that_fails_changes_nothing() -> None:
         return np.sum(y)
 
     assert np.array_equal(wg.grad(f)(np.ones(6)), [3.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+
+
+UPDATES: dict[str, Callable[[Any, Any], Any]] = {
+    "+=": operator.iadd,
+    "-=": operator.isub,
+    "*=": operator.imul,
+    "/=": operator.itruediv,
+    "**=": operator.ipow,
+}
+OPERANDS: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "an array": lambda x, y, like: np.cos(x[: len(like)]),
+    "a constant array": lambda x, y, like: np.linspace(0.5, 1.5, len(like)),
+    "a number": lambda x, y, like: x[2],
+    "a constant": lambda x, y, like: 1.5,
+    "an integer": lambda x, y, like: 2,
+    "an array of one": lambda x, y, like: x[1:2],
+    "itself": lambda x, y, like: like,
+    "its neighbours": lambda x, y, like: y[max(5 - len(like), 0) :][: len(like)],
+    "its mirror image": lambda x, y, like: like[::-1],
+}
+
+
+@pytest.mark.parametrize("key", [*(key for name, key in KEYS.items() if name != "a new axis"), None], ids=str)
+@pytest.mark.parametrize("operand", OPERANDS.values(), ids=OPERANDS)
+@pytest.mark.parametrize("update", UPDATES.values(), ids=UPDATES)
+def test_an_update_of_a_slice(update: Callable[[Any, Any], Any], operand: Callable[..., Any], key: Any) -> None:
+    def f(x: Any) -> Any:
+        y = np.zeros(6, dtype=x.dtype)
+        y[...] = 1.0 + np.cos(x)
+        y[0] = x[1] * x[2]
+        part = y[1:4]
+        before, product = np.sin(y), y * part[1]  # which keep what is overwritten
+        for _ in range(2):
+            if key is None:
+                y = update(y, operand(x, y, y))
+            else:
+                y[key] = update(y[key], operand(x, y, y[key]))
+            y[2] = y[3] * x[0]
+            part[1:] = update(part[1:], x[3])
+        return np.sum(y * x) + np.sum(before * y) + np.sum(product * part[0]) + part[2]
+
+    x = np.linspace(0.3, 1.4, 6)
+    expected = by_complex_step(f, x)
+    assert wg.value_and_grad(f)(x)[0] == f(x)
+    np.testing.assert_allclose(wg.grad(f)(x), expected, rtol=1e-11, atol=1e-13)
+    np.testing.assert_allclose(wg.jvp(f, (x,), (x,))[1], expected @ x, rtol=1e-11)
+
+
+def test_updates_in_inner_derivatives_and_views_of_views() -> None:
+    def f(x: Any) -> Any:
+        y = np.zeros(8, dtype=x.dtype)
+        y[1:7] = x
+
+        def inner(z: Any) -> Any:
+            w = np.ones(6)
+            w[2] = z[0]
+            w[1:5] += z[:4]
+            w[:3] *= y[2:5]
+            return np.sum(w**2)
+
+        y[2:6] += wg.grad(inner)(x)[:4]
+        rows = y.reshape(2, 4)
+        rows[1] -= x[2:]
+        rows[:, 1:3] *= rows[:, 2:]
+        corner = rows[0][1:]
+        corner += x[0]
+        return np.sum(y * y)
+
+    def plain(x: np.ndarray) -> Any:
+        y = np.zeros(8, dtype=x.dtype)
+        y[1:7] = x
+        w = np.ones(6, dtype=x.dtype)
+        w[2] = x[0]
+        w[1:5] += x[:4]
+        w[:3] *= y[2:5]
+        gradient = 2 * w
+        gradient[:3] *= y[2:5]
+        slope = np.zeros(6, dtype=x.dtype)
+        slope[:4] += gradient[1:5]
+        slope[0] += gradient[2]
+        y[2:6] += slope[:4]
+        rows = y.reshape(2, 4)
+        rows[1] -= x[2:]
+        rows[:, 1:3] *= rows[:, 2:]
+        rows[0][1:] += x[0]
+        return np.sum(y * y)
+
+    x = np.linspace(0.3, 1.4, 6)
+    np.testing.assert_allclose(f(x), plain(x), rtol=1e-12)
+    np.testing.assert_allclose(wg.grad(f)(x), by_complex_step(plain, x), rtol=1e-11)
+
+
+def test_an_update_that_numpy_refuses_changes_nothing() -> None:
+    def f(x: Any) -> Any:
+        y = np.zeros(6)
+        y[1] = x[0]
+        for wrong in (lambda: operator.iadd(y[1:4], x), lambda: operator.setitem(y, slice(1, 4), x)):
+            with pytest.raises(ValueError, match="broadcast"):
+                wrong()
+        frozen = y[1:4]
+        frozen.flags.writeable = False
+        with pytest.raises(ValueError, match="read-only"):
+            frozen += x[:3]
+        y[1:4] += x[:3]
+        return np.sum(y * y)
+
+    x = np.linspace(0.3, 1.4, 6)
+    expected = np.array([8 * x[0], 2 * x[1], 2 * x[2], 0.0, 0.0, 0.0])
+    np.testing.assert_allclose(wg.grad(f)(x), expected, rtol=1e-12)

@@ -31,7 +31,7 @@ from wengert.recording.record import record_call
 from wengert.recording.recording import C_ONLY_TYPES, MOST_SEARCHED, STATE, OpenCounts, users_line
 from wengert.recording.shadow import SHADOW, held
 from wengert.values.data_classes import READS
-from wengert.values.keys import is_element
+from wengert.values.keys import has_plain_parts, is_element
 from wengert.values.names import home_of, lookup
 from wengert.values.sites import Site
 from wengert.values.specs import CERTAIN, Spec, is_certain, spec_of
@@ -70,12 +70,12 @@ def get_item(key: Any, container: Any, site: Site | None) -> Any:
         if t in C_ONLY_TYPES:
             if slot is None and id(key) not in SHADOW:
                 return container[key]
-            if slot is not None and STATE.fast_entries is not None and _is_short(container, key):
+            if slot is not None and STATE.fast_entries is not None and _is_short(key):
                 return _record_item(container, key, slot, site)
         elif container.dtype.char in "OV" and STATE.recording is not None and STATE.recording.memory.holds_objects:
             STATE.site = site
             return foreign.item(STATE.recording, container, key)
-        elif STATE.fast_entries is not None and _is_short(container, key):
+        elif STATE.fast_entries is not None and _is_short(key):
             memory = memory_of(STATE.recording)  # type: ignore[arg-type]
             storage = memory.storages.get(id(container))
             if storage is None:
@@ -115,18 +115,9 @@ def _record_item(container: np.ndarray, key: Any, slot: int, site: Site | None, 
     return value
 
 
-def _is_short(container: np.ndarray, key: Any) -> bool:
-    """Whether `_record_item` may record a read at this key; on a tape a key may hold traced integers."""
-    if type(key) is slice:
-        return (
-            type(key.start) in _BOUNDS_OF_SLICES
-            and type(key.stop) in _BOUNDS_OF_SLICES
-            and type(key.step) in _BOUNDS_OF_SLICES
-        )
-    return type(key) is int or (not OpenCounts.tapes and is_element(key, container.ndim))
-
-
-_BOUNDS_OF_SLICES = {int, np.int64, types.NoneType}
+def _is_short(key: Any) -> bool:
+    """Whether `_record_item` may record a read at this key; on a tape, integers in a tuple may be traced."""
+    return has_plain_parts(key) and not (OpenCounts.tapes and type(key) is tuple)
 
 
 def _get_item_slowly(container: Any, key: Any) -> Any:
@@ -178,7 +169,7 @@ def set_item(container: Any, key: Any, value: Any, site: Site | None) -> None:
     t = type(container)
     if t is np.ndarray and not OpenCounts.tapes:
         STATE.site = site
-        record_store(container, key if is_element(key, container.ndim) else integer(key), value)
+        record_store(container, key if is_element(key, container.ndim) or has_plain_parts(key) else integer(key), value)
         return
     if OpenCounts.tapes:
         STATE.site = site

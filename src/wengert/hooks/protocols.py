@@ -22,7 +22,7 @@ from wengert.hooks.lookups import HASH_CONTAINERS, guard_hashing, guard_lookup, 
 from wengert.hooks.operators import COMPARISONS, Binary
 from wengert.hooks.search import CARRIER_TYPES, FROZEN, opaque, search
 from wengert.hooks.standins.probes import probe
-from wengert.hooks.writes import record_write
+from wengert.hooks.writes import record_write, update_part
 from wengert.recording.caches import compared, found
 from wengert.recording.decisions import decided, exact, variables
 from wengert.recording.identity import NUMBERS, found_by_identity, is_one
@@ -224,12 +224,15 @@ def _record_numeric(op: Binary, left: Any, right: Any) -> Any:
 
 def inplace(op: Binary, fn: Callable[[Any, Any], Any], method: str, left: Any, right: Any) -> Any:
     """`left op= right`."""
-    t = type(left)
+    t, recording = type(left), STATE.recording
+    if t is np.ndarray and recording is not None:
+        primitive = primitive_of(op.fn)
+        if primitive is not None and update_part(recording, primitive, fn, left, right):
+            return left
     found = python_method(t, method)
     if found is not None:
         value = bind_method(found, left)(right)
         return apply_protocol(op, left, right) if value is NotImplemented else value
-    recording = STATE.recording
     if recording is None or (defines(t, method) and lookup(t, method) is None):
         return fn(left, right)
     value = foreign.update(recording, op.fn, fn, left, right)

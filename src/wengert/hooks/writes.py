@@ -16,7 +16,7 @@ import numpy as np
 from wengert.errors import RefusedCallError
 from wengert.hooks import foreign
 from wengert.hooks.search import refuse_hidden
-from wengert.mutation.storage import Memory, memory_of
+from wengert.mutation.storage import Memory, Storage, memory_of
 from wengert.recording.decisions import guard, raised, unharmed
 from wengert.recording.interface import WrittenMemory
 from wengert.recording.layout import writable
@@ -29,9 +29,11 @@ from wengert.recording.static_arguments import check_keywords, check_statics
 from wengert.recording.subclasses import plain
 from wengert.recording.variables import keep_args, record_constant, splat
 from wengert.values.functional import setitem
-from wengert.values.keys import as_view, is_basic, is_element, may_be_all
+from wengert.values.keys import as_view, has_plain_parts, is_basic, is_element, may_be_all
 from wengert.values.specs import FLOATS, Spec, is_inexact, spec_of
 from wengert.values.views import owner_of
+
+_FLOAT64 = np.dtype(float)
 
 
 class ShortForms:
@@ -50,7 +52,8 @@ def record_store(array: np.ndarray, key: Any, value: Any) -> None:
     memory = memory_of(recording)
     if type(array) is not np.ndarray:
         array = plain(array)
-    if type(value) in FLOATS and _store_entry(recording, memory, array, key, value):
+    is_other = type(value) is np.ndarray and value.base is not array
+    if (type(value) in FLOATS or is_other) and _store_entry(recording, memory, array, key, value):
         return
     if array.dtype.char in "OV" and foreign.store(recording, array, key, value):
         return
@@ -129,7 +132,7 @@ def _writes_itself_back(memory: Memory, array: np.ndarray, key: Any, value: np.n
     """Whether a store writes a view back to its own memory, so that neither value nor derivative changes."""
     if value.base is None or not is_basic(key):
         return False
-    return _is_same_region(array[key], value) and not memory.lent.shows(value)
+    return _is_same_region(array[key], value) and not (memory.lent and memory.lent.shows(value))
 
 
 def _is_same_region(region: Any, value: np.ndarray) -> bool:
@@ -142,34 +145,95 @@ def _is_same_region(region: Any, value: np.ndarray) -> bool:
 
 
 def _store_entry(recording: Recording, memory: Memory, array: np.ndarray, key: Any, value: Any) -> bool:
-    """Store one float into one element of an array written before, on a short path; False if that does not apply."""
-    storage, stores = memory.storages.get(id(array)), ShortForms.stores
-    if storage is None or storage.slot is None or not storage.is_float64 or recording.keep or memory.lent:
+    """Store floats into a part of an array written before, on a short path; False if that does not apply."""
+    storage, stores = _storage_for_short_path(recording, memory, array), ShortForms.stores
+    if storage is None or stores is None:
         return False
-    if stores is None:
-        return False
+    region, kept, value_slot = None, value, SHADOW.get(id(value))
     if not is_element(key, array.ndim):
-        return False
-    found = memory.roots.get(id(array))
-    if found is not None and found[1].waiting and found[0]() is array:  # inner arguments, which `join` must add
-        return False
-    value_slot = SHADOW.get(id(value))
-    entries = recording.entries
-    slot = len(entries)
+        region = array[key] if has_plain_parts(key) else None
+        if region is None or not 0 < region.size < array.size:
+            return False
+    if type(value) is np.ndarray:
+        if region is None or value.dtype is not _FLOAT64 or not _owns_other_memory(value, array):
+            return False
+        kept, value_slot = spec_of(value), memory.slot(value)
+    slot = len(recording.entries)
     if id(array) in memory.captured:
-        memory.undo.append([slot, array, key, array[key]])
+        memory.undo.append([slot, array, key, array[key] if region is None else region.copy()])
     memory.unfinished += 1
     try:
         array[key] = value
     except Exception as error:
         memory.ended_by(error)
         raise
-    bound = stores[value_slot is not None]
-    entries.append((bound, None, (storage.slot, None, value_slot), (storage.spec, key, value), None, STATE.site))
+    bound, ins = stores[value_slot is not None], (storage.slot, None, value_slot)
+    recording.entries.append((bound, None, ins, (storage.spec, key, kept), None, STATE.site))
     SHADOW[id(array)] = storage.slot = slot
     storage.stamp += 1
     memory.unfinished -= 1
     return True
+
+
+def _storage_for_short_path(recording: Recording, memory: Memory, owner: Any) -> Storage | None:
+    """Return the version of an owner of traced floats to which short paths may write, else None."""
+    storage = memory.storages.get(id(owner))
+    if storage is None or storage.slot is None or not storage.is_float64 or recording.keep or memory.lent:
+        return None
+    if owner.base is not None:  # memory that is not NumPy's
+        return None
+    found = memory.roots.get(id(owner))
+    if found is not None and found[1].waiting and found[0]() is owner:  # inner arguments, which `join` must add
+        return None
+    return storage
+
+
+def _owns_other_memory(value: np.ndarray, array: np.ndarray) -> bool:
+    """Whether the memory of an array belongs to NumPy, and not to the owner `array`."""
+    owner = value if value.base is None else value.base
+    return type(owner) is np.ndarray and owner.base is None and owner is not array
+
+
+def update_part(recording: Recording, primitive: Primitive, run: Any, view: np.ndarray, operand: Any) -> bool:
+    """Do `view op= operand` for a view of an array written before, as `y[a:b]` makes it, on a short path.
+
+    False if that does not apply.
+    """
+    memory, stores, owner = memory_of(recording), ShortForms.stores, view.base
+    storage = _storage_for_short_path(recording, memory, owner)
+    if owner is None or storage is None or stores is None or primitive.rule is None:
+        return False
+    view_slot, key = _read_from(recording, storage, view)
+    if view_slot is None or primitive.rule.kind != "partials":
+        return False
+    if recording.context is not None or recording.nan_checker is not None or recording.checks_fp_errors:
+        return False
+    is_array = type(operand) is np.ndarray and operand.dtype is _FLOAT64 and operand.shape == view.shape
+    if not is_array and type(operand) not in FLOATS:
+        return False
+    ins = view_slot, memory.slot(operand) if is_array else SHADOW.get(id(operand))
+    bound = primitive.simple_bound(recording.mask(ins))
+    if bound.reads_y == "value":
+        return False
+    kept, spec = keep_args(recording, bound, (view, operand)), spec_of(view)
+    memory.before_write(view, ..., len(recording.entries) + 1)
+    _run_unfinished(memory, lambda: run(view, operand))
+    slot = recording.append((bound, spec, ins, kept, None, STATE.site))
+    store = stores[True], None, (storage.slot, None, slot), (storage.spec, key, spec), None, STATE.site
+    memory.written(storage, owner, recording.append(store))
+    memory.unfinished -= 1
+    return True
+
+
+def _read_from(recording: Recording, storage: Storage, view: np.ndarray) -> tuple[int | None, Any]:
+    """Return the slot and the key of a view that was read at a key from this version of its owner; else None, None."""
+    reference, stamp, slot = storage.views.get(id(view), (None, 0, None))
+    if reference is None or reference() is not view or stamp != storage.stamp or slot is None:
+        return None, None
+    entry = recording.entries[slot]
+    if entry is None or entry[0] is not ShortForms.item or entry[2][0] != storage.slot:
+        return None, None
+    return slot, entry[3][1]
 
 
 def _check_dtype(recording: Recording, target: np.ndarray, ins: tuple[Any, ...]) -> None:

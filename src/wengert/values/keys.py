@@ -35,6 +35,23 @@ def is_element(key: Any, ndim: int) -> bool:
     return True
 
 
+def has_plain_parts(key: Any) -> bool:
+    """Whether a key consists of integers, and of slices between integers."""
+    if type(key) is not tuple:
+        return type(key) in INTEGERS or (type(key) is slice and _has_plain_bounds(key))
+    for part in key:
+        if type(part) not in INTEGERS and not (type(part) is slice and _has_plain_bounds(part)):
+            return False
+    return True
+
+
+def _has_plain_bounds(key: slice) -> bool:
+    return type(key.start) in _PLAIN_BOUNDS and type(key.stop) in _PLAIN_BOUNDS and type(key.step) in _PLAIN_BOUNDS
+
+
+_PLAIN_BOUNDS = {*INTEGERS, type(None)}
+
+
 def is_basic(key: Any) -> bool:
     """Whether a key consists of integers, slices, None and Ellipsis."""
     return all([part is None or part is Ellipsis or type(part) in (slice, *INTEGERS) for part in key_parts(key)])
