@@ -199,3 +199,30 @@ def test_an_update_that_numpy_refuses_changes_nothing() -> None:
     x = np.linspace(0.3, 1.4, 6)
     expected = np.array([8 * x[0], 2 * x[1], 2 * x[2], 0.0, 0.0, 0.0])
     np.testing.assert_allclose(wg.grad(f)(x), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("copies", [False, True])
+def test_numpy_overwrites_what_it_has_not_read(copies: bool) -> None:
+    def f(x: Any) -> Any:
+        y = x.copy()
+        y[1:5] = y[0:7:2].copy() if copies else y[0:7:2]
+        return np.sum(y * y)
+
+    x = np.linspace(0.3, 1.4, 8)
+    if copies:
+        np.testing.assert_allclose(wg.grad(f)(x), by_complex_step(f, x), rtol=1e-12)
+    else:
+        with pytest.raises(wg.RefusedCallError, match=r"before it reads them.*copy\(\)"):
+            wg.grad(f)(x)
+
+
+def test_steps_that_numpy_reads_in_time() -> None:
+    def f(x: Any) -> Any:
+        y = x.copy()
+        y[0:4] = y[0:7:2]
+        y[7:3:-1] = y[0:4]
+        y[::2] = y[3]
+        return np.sum(y * y * np.arange(8))
+
+    x = np.linspace(0.3, 1.4, 8)
+    np.testing.assert_allclose(wg.grad(f)(x), by_complex_step(f, x), rtol=1e-12)

@@ -85,6 +85,7 @@ def record_store(array: np.ndarray, key: Any, value: Any) -> None:
     owner = memory.join(array)
     memory.before_write(array, key, len(recording.entries))
     memory.unfinished += 1
+    intended = _copy_of_overlapped(array, key, value)
     try:
         array[key] = value
     except Exception as error:
@@ -94,6 +95,13 @@ def record_store(array: np.ndarray, key: Any, value: Any) -> None:
         elif recording.keep:
             writable(recording, [owner_of(array)])
         raise
+    if intended is not None and not np.array_equal(array[key], intended, equal_nan=True):
+        raise recording.refuse(
+            RefusedCallError(
+                f"{users_line()}: NumPy overwrites elements of the stored array before it reads them, since both share "
+                "memory. Store a copy: a[1:4] = a[0:6:2].copy()."
+            )
+        )
     at_key = key_slot is not None or (array is owner.array and _selects_part(array, key, recording.keep))
     region = None if at_key else array[as_view(key)]
     if isinstance(region, np.ndarray) and region.base is not None and owner_of(region) is owner_of(owner.array):
@@ -101,6 +109,15 @@ def record_store(array: np.ndarray, key: Any, value: Any) -> None:
     else:
         memory.put_at(owner, array, key, value, value_slot, key_slot)
     memory.unfinished -= 1
+
+
+def _copy_of_overlapped(array: np.ndarray, key: Any, value: Any) -> np.ndarray | None:
+    """Copy an array that is stored into its own memory with another step: NumPy does not copy it first."""
+    if not isinstance(value, np.ndarray) or value.ndim != 1 or value.base is None or not is_basic(key):
+        return None
+    region = array[key]
+    overlaps = isinstance(region, np.ndarray) and region.strides != value.strides
+    return value.copy() if overlaps and np.may_share_memory(region, value) else None
 
 
 def _selects_part(array: np.ndarray, key: Any, keep: bool) -> bool:
