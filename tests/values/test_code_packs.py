@@ -32,14 +32,14 @@ def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Opened:
     def opening() -> Pack:
         for table in ("_packs", "_by_path"):
             monkeypatch.setattr(code_packs, table, {})
-        code_packs._folders.cache_clear()
+        code_packs._folder_and_state.cache_clear()
         code_packs._code_folder.cache_clear()
         found = pack_of(str(tmp_path / "source.py"), ("maker_of_code",))
         assert found is not None
         return found
 
     yield opening
-    code_packs._folders.cache_clear()
+    code_packs._folder_and_state.cache_clear()
     code_packs._code_folder.cache_clear()
 
 

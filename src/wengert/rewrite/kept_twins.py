@@ -18,7 +18,7 @@ from wengert.values.sites import Site, StoringSite
 
 def twins_in(code: CodeType) -> Pack | None:
     """Return the pack of twins of the file that a code is from."""
-    return pack_of(code.co_filename, ("wengert.rewrite", "bytecode"))
+    return pack_of(code.co_filename, ("wengert.rewrite", "wengert.values", "bytecode"))
 
 
 def pack_twin(twin: CodeType, code: CodeType, hooks: Mapping[str, Callable]) -> tuple[CodeType, tuple[Any, ...]]:

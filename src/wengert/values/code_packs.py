@@ -68,31 +68,28 @@ def pack_of(file: str, generators: tuple[str, ...]) -> Pack | None:
     """Return the pack of a source file with code that these packages generate; None if nothing can be kept."""
     found = _packs.get((file, generators))
     if found is None:
-        folders, state = _folders(generators), _state_of(file)
-        place = _code_folder() if folders else None
+        state, makers = _state_of(file), tuple(map(_folder_and_state, generators))
+        place = _code_folder() if all(makers) else None
         if place is None:
             return None
         source = os.path.abspath(file) if state else _NO_FILE
-        name = source_hash(repr((source, sys.version, [*folders])).encode()).hex()
+        name = source_hash(repr((source, sys.version, [maker[:1] for maker in makers])).encode()).hex()
         path = os.path.join(place, f"{name}.bin")
-        found = _packs[file, generators] = _by_path.get(path) or Pack(path, (state, *folders.values()))
+        found = _packs[file, generators] = _by_path.get(path) or Pack(path, (state, makers))
         _by_path[path] = found
     return found
 
 
 @cache
-def _folders(packages: tuple[str, ...]) -> dict[str, bytes]:
-    """Return the folders of some packages, each with a digest of the states of its files; empty for an archive."""
-    found = {}
-    for package in packages:
-        spec = find_spec(package)
-        folder = os.path.dirname(spec.origin or "") if spec else ""
-        if not os.path.isdir(folder):
-            return {}
-        files = [os.path.join(place, name) for place, _, names in os.walk(folder) for name in names]
-        states = [(file, _state_of(file)) for file in sorted(files) if file.endswith(".py")]
-        found[folder] = source_hash(repr(states).encode())
-    return found
+def _folder_and_state(package: str) -> tuple[Any, ...]:
+    """Return the folder of a package, and a digest of the states of its files; nothing if it is in an archive."""
+    spec = find_spec(package)
+    folder = os.path.dirname(spec.origin or "") if spec else ""
+    if not os.path.isdir(folder):
+        return ()
+    files = [os.path.join(place, name) for place, _, names in os.walk(folder) for name in names]
+    states = [(file, _state_of(file)) for file in sorted(files) if file.endswith(".py")]
+    return folder, source_hash(repr(states).encode())
 
 
 def _state_of(file: str) -> tuple[int, int] | None:
