@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import random
 import warnings
 
@@ -207,7 +208,70 @@ def test_an_exception_of_the_function_is_raised_once():
             compiled(X)
 
 
-def test_only_one_trace_comes_to_its_end(monkeypatch):
+def takes_turns(x):
+    s, t = 0.0, 1.0
+    for v in x:
+        if v > 0.0:
+            s, t = t, s + v
+        else:
+            s, t = t * 0.5, s
+    return s, t
+
+
+def float_or_numpy(x):
+    s = 1.0
+    for v in x:
+        if v > 0.0:
+            s = math.exp(-s) + v
+        else:
+            s = math.sqrt(abs(s))
+    return s, s
+
+
+@pytest.mark.parametrize("f", [takes_turns, float_or_numpy], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("sign", [1.0, -1.0], ids=["positive", "negative"])
+def test_numbers_of_two_types_in_turn_end_the_restarts(f, sign):
+    compiled = wg.compile(f, native=False)
+    for x in (sign * np.abs(X[:12]), X[14:26], X[::-1].copy()):
+        assert compiled(x) == pytest.approx(f(x), rel=1e-13)
+
+
+def accumulates(x):
+    s = 0.0
+    for v in x:
+        s = s * 0.9 + v if v < 0.0 else s - v * s
+    return s
+
+
+def tells_its_type(x):
+    s, seen = 0.0, []
+    for v in x:
+        seen.append(type(s) is float)
+        s = s + v if v < 0.0 else abs(s) ** 0.5 - v
+    return s + 0.1 * sum(seen)
+
+
+def keeps_what_it_began_with(x):
+    s, first = 0.0, None
+    for v in x:
+        first = s if first is None else first
+        s = s + v if v < 0.0 else s * 0.5
+    return first, s
+
+
+@pytest.mark.parametrize("f", [accumulates, tells_its_type, keeps_what_it_began_with], ids=lambda f: f.__name__)
+def test_floats_stay_floats_in_the_traced_call(f):
+    for x in (X, -X, X[14:26], -np.abs(X)):
+        compiled = wg.compile(f, native=False)
+        found, expected = compiled(x), f(x)
+        assert found == expected
+        assert str(found) == str(expected)  # np.float64(0.0) is another string than 0.0
+        for y in (X, -X, 1.0 - X):
+            assert compiled(y) == pytest.approx(f(y), rel=1e-13)
+
+
+@pytest.mark.parametrize("f", [recursion, accumulates], ids=lambda f: f.__name__)
+def test_only_one_trace_comes_to_its_end(f, monkeypatch):
     ends, begin = [], tracing.trace_watched
 
     def noted(*args, **kwargs):
@@ -217,8 +281,8 @@ def test_only_one_trace_comes_to_its_end(monkeypatch):
         return found
 
     monkeypatch.setattr(tracing, "trace_watched", noted)
-    compiled = wg.compile(wg.grad(recursion), native=False)
+    compiled = wg.compile(wg.grad(f), native=False)
     compiled(X)
     assert ends[-1] == "ended"
     assert {*ends[:-1]} == {"begun"}
-    assert compiled.explain().startswith("test_restarts.recursion: 1 trace")
+    assert compiled.explain().startswith(f"test_restarts.{f.__name__}: 1 trace")

@@ -231,11 +231,16 @@ class CompiledFunction(Remade, Wrapper):
         if may_repeat:
             again = trace_with_counters(self.wrapped, args, kwargs, found, *settings) or again
         entry = again and self._freeing_loops(again, found, given)
+        if entry is None and may_repeat and again is found and found.reads.heads.retyped:
+            again = trace_with_counters(self.wrapped, args, kwargs, found, *settings, retypes=True)
+            entry = again and self._freeing_loops(again, found, given)
         if found.is_lifted and entry is None and may_repeat:
             with warnings.catch_warnings(record=True):  # the first run issued them
                 plain = trace_watched(self.wrapped, args, kwargs, None, earlier, *settings)
             SESSION.tidy()
             found = found if plain.tape is None else plain._replace(value=found.value)
+        if entry is None:
+            found.reads.heads.retyped.restore(found.tape)
         return found, entry
 
     def _freeing_loops(self, found: WatchedTrace, like: WatchedTrace, given: tuple[Any, ...]) -> CompiledTrace | None:

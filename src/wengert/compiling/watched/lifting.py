@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.compiling.graphs.graph import ValueSpec
+from wengert.compiling.watched.retyped_floats import keeps_float
 from wengert.compiling.watched.watchable import (
     dictionary_of,
     has_dictionary,
@@ -75,12 +76,12 @@ def constants_that_differ(a: Mapping[VariableName, Any], b: Mapping[VariableName
 
 
 def keeps_types(places: Mapping[Place, type], forms: Mapping[VariableName, Any]) -> bool:
-    """Whether the constants at these places have the types as which they are lifted."""
+    """Whether the constants at these places may keep their types when they are lifted."""
     for place, kind in places.items():
         form = forms[place.variable]
         for k in place.path:
             form = form[k]
-        if form[0] is not kind:
+        if form[0] is not kind and not keeps_float(form[0], kind):
             return False
     return True
 

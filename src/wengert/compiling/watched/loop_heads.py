@@ -30,6 +30,7 @@ from wengert.compiling.watched.lifting import (
 )
 from wengert.compiling.watched.loop_states import MOST_PARTS, IncomparableError, StateWalk, frames_of
 from wengert.compiling.watched.marks import Head, Join, LoopRun, LoopState, Mark
+from wengert.compiling.watched.retyped_floats import RetypedFloats, keeps_float
 from wengert.compiling.watched.symbolic_ints import (
     SYMBOLIC_ITERATORS,
     lift_constant,
@@ -77,6 +78,7 @@ class Heads:
         self.live: dict[Any, Any] = {}  # the names that are live in the frames of calls, by code and place
         self.integers: set[int | None] = set()  # the slots of floats that were lifted from integers
         self.constants: dict[Any, Any] = {}  # lifted numbers, by the variable and the constant
+        self.retyped = RetypedFloats()
         self.counters: list[Any] = []  # kept alive here: the shadow table keeps only ids
         self.liftable: dict[LoopRun, tuple[LoopKey, dict[Place, type]]] = {}  # only constants change in these
         self.restarts: Any = None  # whether the trace may begin again, with more lifts
@@ -186,8 +188,9 @@ class Heads:
             if slot_of(self.reads.recording, value) is not None:
                 continue
             if kind in LIFTABLE and type(value) in LIFTABLE:
-                if self.restarts is not None and type(value) is not kind:
-                    refuse_counter("a number has another type in the first iteration")  # its type is that of the result
+                keeps = self.restarts is not None and keeps_float(type(value), kind)  # its type is that of the result
+                if self.restarts is not None and type(value) is not kind and not keeps:
+                    refuse_counter("a number has another type in the first iteration")
                 key = place, constant_key(value)
                 if key not in self.constants:
                     self.constants[key] = lift_constant(self.reads.recording, kind(value))
@@ -196,7 +199,7 @@ class Heads:
                 made = self.constants[key]
                 if kind is not int and type(value) is not int:  # each branch that sets it has a step that does so
                     made = record_call(ruled(kind), (made,), {})
-                set_part(f, place, made)
+                set_part(f, place, self.retyped.as_float(self.reads.recording, made) if keeps else made)
             elif issubclass(kind, np.ndarray) and type(value) is np.ndarray and value.size and value.flags.writeable:
                 first = (0,) * value.ndim
                 HOOKS["setitem"](value, first, lift_constant(self.reads.recording, value[first]), STATE.site)

@@ -69,6 +69,7 @@ class StateWalk:
 
     def __init__(self, heads: Any) -> None:
         self.heads, self.recording = heads, heads.reads.recording
+        heads.retyped.follow(self.recording)
         self.slots: list[int] = []
         self.given: list[int] = []
         self.numbers: dict[int, int] = {}
@@ -129,7 +130,8 @@ class StateWalk:
             if isinstance(value, np.ndarray) and self.is_input(value) and _is_whole(value):
                 self.given.append(len(self.slots))
             self.slots.append(slot)
-            return (t, static_spec(value), *(self.memory(value) if isinstance(value, np.ndarray) else ()))
+            value = self.heads.retyped.get(slot, value)
+            return (type(value), static_spec(value), *(self.memory(value) if isinstance(value, np.ndarray) else ()))
         if isinstance(value, (float, complex, np.generic)):
             return constant_key(value)
         if t is range or t is slice:

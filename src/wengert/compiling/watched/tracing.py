@@ -133,6 +133,7 @@ def trace_watched(
 
 def _tape_of_trace(g: Any, reads: Reads, recording: Recording) -> Tape:
     """Make the tape of a recording, whose result is the tuple of the values that the generated code needs."""
+    reads.heads.retyped.write(recording)
     views_or_copies(recording)
     kinds_stay(recording)
     materialise(recording, 0, len(recording.entries), written_only=True, constants_only=True)
@@ -176,7 +177,7 @@ def trace_with_restarts(
 ) -> WatchedTrace:
     """Trace a call; begin again, with loop counters computed by the tape, as soon as a loop needs that."""
     lifts: Lifts = {} if earlier is None else earlier.lifts
-    restarts, refusal = Restarts(), ""
+    restarts, refusal, tried = Restarts(), "", [lifts]
     while True:
         try:
             with restarts:
@@ -184,7 +185,9 @@ def trace_with_restarts(
             found.reads.heads.refusal = refusal
             return found
         except RestartError as error:
+            restarts.are_possible = error.lifts not in tried
             lifts = error.lifts
+            tried.append(lifts)
         except SymbolicIntError as error:
             if not lifts:
                 raise
@@ -199,13 +202,17 @@ def trace_with_counters(
     found: WatchedTrace,
     learned: Learned,
     may_be_native: bool,
+    retypes: bool = False,
 ) -> WatchedTrace | None:
-    """Trace a call again, with more loop counters computed by the tape; None if no loop needs them or it fails."""
+    """Trace a call again, with more loop counters computed by the tape; None if no loop needs them or it fails.
+
+    With `retypes`, floats that the tape computes as np.float64 are these in the trace, too, which may free more loops.
+    """
     heads, again = found.reads.heads, None
-    lifts = heads.lifts
-    more = {} if found.tape is None or found.reads.draws else heads.needed_lifts()
-    while with_lifts(lifts, more) != lifts:
-        lifts = with_lifts(lifts, more)
+    tried = [] if retypes else [heads.lifts]
+    lifts = with_lifts(heads.lifts, {} if found.tape is None or found.reads.draws else heads.needed_lifts())
+    while lifts not in tried:  # a number may be of one type in some iterations, and of another in others
+        tried.append(lifts)
         try:
             with warnings.catch_warnings(record=True):  # the first run issued them
                 made = trace_watched(g, args, kwargs, lifts, heads, learned, may_be_native)
@@ -216,5 +223,5 @@ def trace_with_counters(
             SESSION.tidy()
         if made.tape is None:
             break
-        again, more = made, made.reads.heads.needed_lifts()
+        again, lifts = made, with_lifts(lifts, made.reads.heads.needed_lifts())
     return again and again._replace(value=found.value)
