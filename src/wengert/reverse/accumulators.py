@@ -114,7 +114,7 @@ class Cotangents:
             return x_bar
         if kind is np.ndarray and type(x) in (Spec, np.ndarray) and x_bar.shape == x.shape and x_bar.dtype == x.dtype:
             return x_bar
-        return self.call(project, x_bar, spec_of(x), broadcasts)
+        return project(x_bar, spec_of(x), broadcasts, self.call)
 
     def add_contribution(self, slot: int, held: list[Any], x: Any, broadcasts: bool, y_bar: Any) -> None:
         """Add the contribution that a rule returned for `x`: an array, a number, a zero, or a thunk.

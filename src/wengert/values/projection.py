@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,14 +15,19 @@ from wengert.values.specs import Spec, has_dtype, is_complex, is_inexact, spec_o
 ENTERED = "Pullbacks call this module, also with values that an outer derivative traces."
 
 
-def unbroadcast(x_bar: Any, shape: tuple[int, ...]) -> Any:
+def call_plainly(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Call a function as it is."""
+    return fn(*args, **kwargs)
+
+
+def unbroadcast(x_bar: Any, shape: tuple[int, ...], call: Callable[..., Any] = call_plainly) -> Any:
     """Apply the transpose of broadcasting from `shape`: sum over the axes that it added or stretched."""
     have = np.shape(x_bar)
     if have == shape:
         return x_bar
     lead = len(have) - len(shape)
     if lead == 1 and have[1:] == shape:  # a bias: the most frequent case, in half the time
-        return x_bar.sum(axis=0)
+        return call(x_bar.sum, axis=0)
     if lead < 0:
         raise RuleError(_misfit(have, shape))
     axes = list(range(lead))
@@ -29,8 +36,8 @@ def unbroadcast(x_bar: Any, shape: tuple[int, ...]) -> Any:
             if n != 1:
                 raise RuleError(_misfit(have, shape))
             axes.append(axis)
-    total = x_bar.sum(axis=tuple(axes))
-    return total if np.shape(total) == shape else np.reshape(total, shape)
+    total = call(x_bar.sum, axis=tuple(axes))
+    return total if np.shape(total) == shape else call(np.reshape, total, shape)
 
 
 class ProjectTo:
@@ -73,22 +80,23 @@ class ProjectTo:
         return f"ProjectTo({self.spec})"
 
 
-def project(x_bar: Any, spec: Spec, broadcasts: bool = True) -> Any:
+def project(x_bar: Any, spec: Spec, broadcasts: bool = True, call: Callable[..., Any] = call_plainly) -> Any:
     """Bring the cotangent `x_bar` to the shape, dtype and realness of `spec`; return itself if nothing changes.
 
     A thunk is evaluated. Axes of length 1 may be added or removed; with `broadcasts`, other axes are summed.
+    `call` makes the calls that compute, so that an outer derivative can record them.
     Errors: RuleError if the shapes do not fit.
     """
     if isinstance(x_bar, np.ndarray):
         if x_bar.dtype == spec.dtype and x_bar.shape == spec.shape != ():
             return x_bar
     elif isinstance(x_bar, AbstractTangent):
-        x_bar = _number(x_bar, spec)
+        x_bar = call(_number, x_bar, spec)
     if np.shape(x_bar) != spec.shape:
-        x_bar = _to_shape(x_bar, spec.shape, broadcasts)
+        x_bar = _to_shape(x_bar, spec.shape, broadcasts, call)
     if spec.dtype.kind != "c" and is_complex(x_bar):
-        x_bar = np.real(x_bar)
-    return _to_dtype(x_bar, spec)
+        x_bar = call(np.real, x_bar)
+    return _to_dtype(x_bar, spec, call)
 
 
 def _number(x_bar: Any, spec: Spec) -> Any:
@@ -101,24 +109,28 @@ def _number(x_bar: Any, spec: Spec) -> Any:
     return x_bar
 
 
-def _to_shape(x_bar: Any, shape: tuple[int, ...], broadcasts: bool) -> Any:
+def _to_shape(x_bar: Any, shape: tuple[int, ...], broadcasts: bool, call: Callable[..., Any]) -> Any:
     have = np.shape(x_bar)
     if [n for n in have if n != 1] == [n for n in shape if n != 1]:
-        return np.reshape(x_bar, shape)
+        return call(np.reshape, x_bar, shape)
     if not broadcasts:
         raise RuleError(_misfit(have, shape))
-    return unbroadcast(x_bar, shape)
+    return unbroadcast(x_bar, shape, call)
 
 
-def _to_dtype(x_bar: Any, spec: Spec) -> Any:
+def _to_dtype(x_bar: Any, spec: Spec, call: Callable[..., Any]) -> Any:
     if spec.dtype.kind in "fc":
         if not has_dtype(x_bar):  # a Python number
-            return x_bar if isinstance(x_bar, spec.pytype) else np.asarray(x_bar, spec.dtype)[()]
+            return x_bar if isinstance(x_bar, spec.pytype) else call(_number_of_dtype, x_bar, spec.dtype)
         if x_bar.dtype != spec.dtype:
-            x_bar = x_bar.astype(spec.dtype)
+            x_bar = call(x_bar.astype, spec.dtype)
     if not spec.shape and not issubclass(spec.pytype, np.ndarray) and isinstance(x_bar, np.ndarray):
-        return x_bar[()]  # the cotangent of a number is a number
+        return call(operator.getitem, x_bar, ())  # the cotangent of a number is a number
     return x_bar
+
+
+def _number_of_dtype(x: Any, dtype: np.dtype) -> Any:
+    return np.asarray(x, dtype)[()]
 
 
 def _misfit(have: tuple[int, ...], shape: tuple[int, ...]) -> str:

@@ -14,7 +14,7 @@ import importlib.util
 import types
 import typing
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -69,7 +69,8 @@ def reads_here() -> Reads | None:
     reads: Any = None if recording is None else recording.reads
     if reads is None or (reads.obstacle is not None and not reads.effects.learned.needs_counters):
         return None
-    return cast("Reads", reads)
+    found: Reads = reads
+    return found
 
 
 def reads_at(site: Site | None) -> Reads | None:

@@ -49,8 +49,10 @@ def is_library_namespace(space: dict[str, Any]) -> bool:
     if type(name) is str and name.startswith("namedtuple_"):
         return any([not belongs_to_user(cls) for cls in tuple.__subclasses__() if _has_globals(cls, space)])
     if type(name) is str and top_package(name) in LIBRARY_MODULES:
-        found = [sys.modules.get(name), *COPIES, _collections_abc]  # which gives itself the name collections.abc
-        return any([module is not None and vars(module) is space for module in found])
+        module = sys.modules.get(name)
+        if module is not None and vars(module) is space:
+            return True
+        return any([vars(module) is space for module in (*COPIES, _collections_abc)])  # named collections.abc
     return False
 
 

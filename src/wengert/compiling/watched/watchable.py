@@ -136,7 +136,7 @@ def walked(things: list[Any]) -> Iterator[tuple[Any, list[Any]]]:
 
 def slot_names(t: Any) -> list[str]:
     """Return the names of the slots of a class."""
-    found = [item for base in t.__mro__ for item in vars(base).items()]
+    found = [item for base in t.__mro__[:-1] for item in vars(base).items()]  # the last is `object`
     return [name for name, raw in found if type(raw) is types.MemberDescriptorType and name != "__dict__"]
 
 
