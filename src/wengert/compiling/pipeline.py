@@ -73,7 +73,8 @@ class Pass(NamedTuple):
     """A pass: `run` returns a tape that computes the same, or changes the given one.
 
     It runs on a tape whose ops satisfy `needs`, and with `exact` only if it is `exact`, that is, keeps all rounding.
-    Each guard has to be on the new tape or among those answered, unless the pass `counts_guards` itself.
+    Each guard has to be on the new tape or among those answered, unless the pass `counts_guards` itself. One that
+    `repeats` an earlier pass runs only if the pass before it has changed the tape.
     """
 
     name: str
@@ -81,6 +82,7 @@ class Pass(NamedTuple):
     needs: Callable[[Sequence[Op]], bool] | None = None
     exact: bool = True
     counts_guards: bool = False
+    repeats: bool = False
 
 
 LOWERING = [
@@ -95,7 +97,12 @@ OPTIMISING = [
     Pass("dead code", lambda tape, _: apply_rules(tape, {}), needs=looks_at_memory),
     Pass("rules", lambda tape, to: apply_rules(tape, EXACT if to.exact else RULES), needs=has_equal_values),
     Pass("across loops", lambda tape, _: optimise_across_loops(tape), needs=has_loops),
-    Pass("rules after loops", lambda tape, to: apply_rules(tape, EXACT if to.exact else RULES), needs=has_loops),
+    Pass(
+        "rules after loops",
+        lambda tape, to: apply_rules(tape, EXACT if to.exact else RULES),
+        needs=has_loops,
+        repeats=True,
+    ),
     Pass("late views", lambda tape, _: copy_late_views(tape), needs=has_equal_values, exact=False),
 ]
 """The passes for any tape."""
@@ -126,10 +133,11 @@ def run_passes(passes: Iterable[Pass], tape: Any, context: Context) -> list[Any]
 
     Errors: TapeError if a tape is ill-formed, LostGuardError if a guard is lost.
     """
-    tapes, now = [tape], _Scan(tape)
+    tapes, now, is_changed = [tape], _Scan(tape), True
     for each in passes:
         old = tapes[-1]
-        if (context.exact and not each.exact) or (each.needs and not each.needs(now.ops)):
+        is_left_out = (context.exact and not each.exact) or (each.repeats and not is_changed)
+        if is_left_out or (each.needs and not each.needs(now.ops)):
             continue
         begin = time.perf_counter()
         context.answered.clear()

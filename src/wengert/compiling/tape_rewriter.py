@@ -37,7 +37,8 @@ class TapeRewriter:
 
     def copy(self, op: Op) -> Any:
         """Return a copy of an op that reads the new tape's variables."""
-        copy = op.copy(lambda v: self.variable(v.op))
+        variable = self.variable
+        copy = op.copy(lambda v: variable(v.op))
         if type(op.note) is tuple:
             copy.site, copy.note = provenance(op)
         return copy

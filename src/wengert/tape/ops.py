@@ -49,10 +49,13 @@ class Variable:
     """
 
     __slots__ = ("_op", "_position")
+    _op: Op | None
 
     def __init__(self, of: Op | int) -> None:
-        self._op = of if isinstance(of, Op) else None
-        self._position = 0 if isinstance(of, Op) else int(of)
+        if isinstance(of, Op):
+            self._op, self._position = of, 0
+        else:
+            self._op, self._position = None, int(of)
 
     @property
     def op(self) -> Op | None:
@@ -75,11 +78,11 @@ class Variable:
         own_op, other_op = self.op, other.op
         if own_op is None or other_op is None:
             return own_op is other_op and self._position == other._position
-        return own_op._token is other_op._token
+        return (own_op._token or own_op) is (other_op._token or other_op)
 
     def __hash__(self) -> int:
         op = self.op
-        return hash(self._position) if op is None else hash(op._token)
+        return hash(self._position) if op is None else hash(op._token or op)
 
     def __repr__(self) -> str:
         return f"%{self.id or '?'}"
@@ -118,7 +121,7 @@ class Op:
         self._id = 0
         self._home: Home | None = None
         self._replaced_by: Op | None = None
-        self._token: object = self
+        self._token: Op | None = None  # the first of the ops that it replaces
 
     @property
     def id(self) -> int:
@@ -258,11 +261,9 @@ class Call(Op):
         note: Any = None,
         guard: bool = False,
     ) -> None:
-        Op.__init__(self, val, site, note)
-        self.fn = fn
-        self.args = tuple(args)
-        self.kwargs = dict(kwargs) if kwargs else {}
-        self.guard = guard
+        self.fn, self.args, self.kwargs, self.guard = fn, tuple(args), dict(kwargs) if kwargs else {}, guard
+        self.val, self.site, self.note = val, site, note  # as in Op, whose call takes longer than these lines
+        self._id, self._home, self._replaced_by, self._token = 0, None, None, None
 
     def references(self) -> Iterator[Variable]:
         if isinstance(self.fn, Variable):

@@ -191,10 +191,10 @@ class Tape:
     def push(self, op: Op) -> Variable:
         """Append `op`, and return its Variable."""
         ref = self._ref
-        if op._home is None and not [v for v in op.references() if v._op is None or v._op._home is not ref]:
-            self._join(op)
-        else:
+        if op._home is not None or any([v._op is None or v._op._home is not ref for v in op.references()]):
             self._adopt([op], lambda: self._count + 1)
+        else:
+            self._join(op)
         self._ops.append(op)
         op._id = len(self._ops)
         return Variable(op)
@@ -226,7 +226,7 @@ class Tape:
         self._after[old] = [*ops, *self._after.get(old, ())]
         self._discard(old)
         old._replaced_by = target = ops[rebind_to]
-        target._token = old._token
+        target._token = old._token or old
         return [Variable(op) for op in ops]
 
     @staticmethod
