@@ -521,6 +521,20 @@ def test_a_mistake_of_ours_in_making_code_is_told_and_the_function_runs_as_it_is
     assert g(4.0) == 8.0
 
 
+def test_code_that_refuses_its_own_trace_is_not_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    written = CompiledTrace._source_text
+
+    def refusing(self: CompiledTrace, returned: str) -> str:
+        return written(self, returned).replace("r = run(", "raise StaleTapeError; r = run(")
+
+    monkeypatch.setattr(CompiledTrace, "_source_text", refusing)
+    compiled = wg.compile(wg.grad(lambda x: x * x))
+    assert compiled(3.0) == 6.0
+    with pytest.warns(wg.NotCompiledWarning, match="refuses the values of its trace, a bug in wengert"):
+        assert compiled(3.0) == 6.0
+    assert compiled(4.0) == 8.0
+
+
 def test_a_partial_function_that_is_read_stays_what_it_was() -> None:
     part = functools.partial(lambda a, b, c=1.0: a * b * c, 2.0)
     assert wg.compile(lambda x: part(x))(1.5) == 3.0

@@ -40,6 +40,9 @@ FUNCTIONS: dict[str, Callable[[np.ndarray], Any]] = {
     "between loops": lambda e: recurrence(e, np.sum(np.cumprod(recurrence(e, e[:, 1])[::-1]) ** 2)),
     "beside a loop": lambda e: recurrence(e, 0.2) + np.sum(np.unique(e) ** 2),
     "indices for a loop": lambda e: np.sum(recurrence(e, e[0])[np.argsort(e[1])] * e[np.argmax(e[:, 2])]),
+    "eigenvectors, whose rule asks for bools": lambda e: recurrence(
+        e, np.sum(np.linalg.eigh(e[:4] + e[:4].T)[1][:, 0] ** 4)
+    ),
     "indices by partition": lambda e: recurrence(e, np.sum(e[np.argpartition(e[:, 1], 3)[:3], 0])),
 }
 

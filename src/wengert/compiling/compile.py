@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.entries import FAILED, CodeSettings, CompiledTrace, Miss, NoFreeLoopError
+from wengert.compiling.entries import FAILED, STALE, CodeSettings, CompiledTrace, Miss, NoFreeLoopError
 from wengert.compiling.joining import agree_numerically, begin_history, joined, likeliest, replaces
 from wengert.compiling.loops.lowering import find_reverse, warn_of_bug
 from wengert.compiling.loops.while_loops import is_head
@@ -96,6 +96,7 @@ class CompiledFunction(Remade, Wrapper):
         key: Any = (len(args), *kwargs) if kwargs else len(args)
         key = (key, errors) if errors else key
         entries: Sequence[CompiledTrace] = self._entries.get(key, ())
+        stale: tuple[CompiledTrace, ...] = ()
         for entry in entries:
             result = entry.call(*given)
             if type(result) is not Miss:
@@ -106,10 +107,14 @@ class CompiledFunction(Remade, Wrapper):
                 return result
             if result is FAILED:
                 return self.wrapped(*args, **kwargs)
-        return self._trace_or_run(key, args, kwargs)
+            if result is STALE:
+                stale = *stale, entry
+        return self._trace_or_run(key, args, kwargs, stale)
 
-    def _trace_or_run(self, key: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Make a call that no entry fits: trace it, or run the function uncompiled."""
+    def _trace_or_run(
+        self, key: Any, args: tuple[Any, ...], kwargs: dict[str, Any], stale: Sequence[CompiledTrace]
+    ) -> Any:
+        """Make a call that no entry fits: trace it, or run the function uncompiled; `stale` have code with a branch."""
         tracer = self._tracer
         if tracer is not None and self._eager is None:
             return (self if self._has_waited(tracer) else self.wrapped)(*args, **kwargs)
@@ -130,7 +135,7 @@ class CompiledFunction(Remade, Wrapper):
         self._tracer = threading.get_ident()
         try:
             with Telling("trace", self.wrapped, quiet=self.quiet):
-                return self._trace(key, args, kwargs)
+                return self._trace(key, args, kwargs, stale)
         finally:
             self._tracer = None
 
@@ -146,7 +151,7 @@ class CompiledFunction(Remade, Wrapper):
             time.sleep(0.005)
         return self._tracer != tracer
 
-    def _trace(self, key: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _trace(self, key: Any, args: tuple[Any, ...], kwargs: dict[str, Any], stale: Sequence[CompiledTrace]) -> Any:
         """Make a call with tracing, and keep its trace if it can be compiled."""
         if self.settings.native:
             load_compiler()  # it registers classes, which a guard of an open trace would notice
@@ -184,7 +189,7 @@ class CompiledFunction(Remade, Wrapper):
             self._give_up(f"generating its code raised {error!r}, a bug in wengert. Please report it")
             return found.value
         with found.reads.effects.undone():
-            self._keep(key, entry, others, found, given)
+            self._keep(key, entry, others, found, given, stale)
         return found.value
 
     def _learn_from(self, error: SymbolicIntError) -> None:
@@ -195,7 +200,13 @@ class CompiledFunction(Remade, Wrapper):
             self._give_up(str(error).splitlines()[0])
 
     def _keep(
-        self, key: Any, entry: CompiledTrace, others: list[CompiledTrace], found: WatchedTrace, given: tuple[Any, ...]
+        self,
+        key: Any,
+        entry: CompiledTrace,
+        others: list[CompiledTrace],
+        found: WatchedTrace,
+        given: tuple[Any, ...],
+        stale: Sequence[CompiledTrace],
     ) -> None:
         """Keep an entry whose code reproduces the trace, if possible joined with one of the others; else give up."""
         self._version = rules.version  # tracing may have loaded some
@@ -210,7 +221,9 @@ class CompiledFunction(Remade, Wrapper):
         is_alone = not SESSION.recordings  # traces in other threads swap code, so that guards fail
         failing = entry.failing_guard(given)
         verified = None if failing else self._verified(entry, found, given)
-        if verified is not None:
+        if verified and not found.reads.draws and any([each.code_key == verified.code_key for each in stale]):
+            self._give_up("its generated code refuses the values of its trace, a bug in wengert. Please report it")
+        elif verified is not None:
             self._entries[key] = _with_entry(self._entries.get(key, ()), verified)
             verified.traced = None
         elif failing and not self._has_changed:

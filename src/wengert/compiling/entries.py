@@ -36,6 +36,7 @@ class Miss:
 
 
 MISS = Miss("a guard fails")
+STALE = Miss("a guard inside the code fails")
 FAILED = Miss("the code raises an exception")
 _entry_numbers = itertools.count(1)
 
@@ -90,7 +91,7 @@ class CompiledTrace:
         self.draws, self.generators = reads.draws, reads.generators
         self.counted, self.effects, self.integers = {*reads.counters}, traced.effects, reads.integers
         self.names: dict[str, Any] = {f"k{k}": pin for k, pin in enumerate(reads.pins)}
-        self.names.update(MISS=MISS, FAILED=FAILED, StaleTapeError=StaleTapeError, ndarray=np.ndarray)
+        self.names.update(MISS=MISS, STALE=STALE, FAILED=FAILED, StaleTapeError=StaleTapeError, ndarray=np.ndarray)
         self.names.update(has_nan=has_nan, random_state=random_state, set_random_state=set_random_state)
 
     def compile(self) -> Self:
@@ -131,7 +132,7 @@ class CompiledTrace:
             "    try:\n"
             f"{keep}{draw}        r = run({given})\n"
             "    except StaleTapeError:\n"
-            f"{back}        return MISS\n"
+            f"{back}        return STALE\n"
             "    except Exception:\n"
             f"{back}        return FAILED\n"
             f"{effects}    return {returned}\n"

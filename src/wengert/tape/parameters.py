@@ -125,6 +125,9 @@ class Parameters(Expressions):
         if not isinstance(recorded, (int, float, complex, np.generic, np.ndarray)):
             return ""
         test = f"type({name}) is not {self.outside.expr(type(recorded)).text}"
+        if type(recorded) is np.ndarray and recorded.shape == () and recorded.dtype == np.bool_:
+            kinds = ", ".join([self.outside.expr(t).text for t in (np.ndarray, np.bool_, bool)])
+            return f"type({name}) not in ({kinds})"  # a trace records them alike
         if isinstance(recorded, np.ndarray):
             test += f" or {name}.shape != {recorded.shape} or {name}.dtype != {str(recorded.dtype)!r}"
             if self.asks_for_strides:

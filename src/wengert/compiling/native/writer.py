@@ -114,7 +114,8 @@ class NativeWriter(PlacedWriter):
             name = self.exprs[source.id].text
             if isinstance(x, Scalar):
                 return f"float({name})" if is_converted else name
-            return f"{name}.ravel(){'.astype(float)' * is_converted}"
+            flat = f"{name}.ravel()" if value.shape else f"{self.outside.numpy('ravel')}({name})"
+            return f"{flat}{'.astype(float)' * is_converted}"
         value = value.astype(float) if is_converted else value
         flat = value.flags.c_contiguous
         bound = self.outside.bind(value.reshape(-1) if flat else value).text
