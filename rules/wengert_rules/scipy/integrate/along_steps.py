@@ -90,14 +90,19 @@ def stages_of(f: Any, args: Any, start: Any, y0: Any, vectorized: bool = False, 
     return on_examples(of_complex if is_event else of_pairs, start, in_pairs(y0))
 
 
-def path_by(f: Any, steps: Any, y0: Any, times: Any, tolerance: Any = 0.0) -> Path | None:
+def path_by(f: Any, steps: Any, y0: Any, times: Any, tolerance: Any = 0.0, kind: Any = None) -> Path | None:
     """The Path of some steps; None if f on all their stages has not the slopes there."""
-    path = Path(f, steps, tolerance)
+    path = (kind or Path)(f, steps, tolerance)
     return path if path.follow(y0, times) else None
 
 
 def path_on(
-    f: Any, collocations: tuple[Steps | None, Cut], y0: Any, times: Any, tolerances: tuple[Any, Any]
+    f: Any,
+    collocations: tuple[Steps | None, Cut],
+    y0: Any,
+    times: Any,
+    tolerances: tuple[Any, Any],
+    kind: Any = None,
 ) -> Path | None:
     """The Path of Radau's steps in place of those of another solution; None if they come to other values.
 
@@ -111,17 +116,17 @@ def path_on(
         if steps is None:
             return None
         tolerance, of_parts = unseen(tolerance_of, steps.along[:, -1], *tolerances), refined(times, parts)
-        path = Path(f, steps, tolerance)
+        path = (kind or Path)(f, steps, tolerance)
         if path.follow(y0, of_parts):
             # its slopes were differences of values, inaccurate in short steps; those of Newton's step are not
-            return path_by(f, steps, y0, of_parts, tolerance) if is_traced(times) else path
+            return path_by(f, steps, y0, of_parts, tolerance, kind) if is_traced(times) else path
         if path.apart is None:
             return None
         before, reached = reached, (steps.along + path.apart)[::parts, -1]
         if before is not None and np.all(np.abs(reached - before) <= tolerance):  # SciPy's solution is less accurate
             is_far = np.any(np.abs(path.apart[:, -1]) > FAR * tolerance)
             steps.along = steps.along + path.apart
-            return None if is_far else path_by(f, steps, y0, of_parts, tolerance)
+            return None if is_far else path_by(f, steps, y0, of_parts, tolerance, kind)
     return None
 
 
@@ -255,12 +260,16 @@ class Path:
 
     def between(self, t: Any) -> Any:
         """The values at some times, a row for each."""
+        k, weights = self.weights(t)
+        return np.einsum("es,esn->en", weights, self.along[k])
+
+    def weights(self, t: Any) -> tuple[np.ndarray, Any]:
+        """The steps in which some times lie, and the weights of slopes and value that yield the value at each time."""
         t = np.asarray(t)
         k = unseen(self.steps.at, t)
         x = (t - self.times[:-1][k]) / self.h[k]
         weights = self.h[k][:, None] * (self.tableau.basis(x) @ self.tableau.mixture)
-        weights = np.concatenate([weights, np.ones((len(t), 1))], axis=1)
-        return np.einsum("es,esn->en", weights, self.along[k])
+        return k, np.concatenate([weights, np.ones((len(t), 1))], axis=1)
 
 
 class DenseSolution:

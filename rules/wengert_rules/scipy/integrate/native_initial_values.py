@@ -10,9 +10,12 @@ from scipy.integrate._ivp.ivp import OdeResult
 
 from wengert.extend import NotNativeError, compiled_by, native_function, partly_known, unseen
 from wengert_rules.scipy.arguments import arguments, unpacked
+from wengert_rules.scipy.integrate.native_collocation import ScipyProblem
 from wengert_rules.scipy.integrate.native_steps import FailedError, Method, Problem, solved
 
-METHODS = {method.__name__: method for method in (integrate.RK23, integrate.RK45, integrate.DOP853)}
+EXPLICIT = {method.__name__: method for method in (integrate.RK23, integrate.RK45, integrate.DOP853)}
+METHODS = EXPLICIT | {method.__name__: method for method in (integrate.Radau, integrate.BDF, integrate.LSODA)}
+OF_ODEINT = {"func", "y0", "t", "args", "rtol", "atol", "mxstep", "tfirst"}
 WORDS = {
     "fun", "t_span", "y0", "method", "t_eval", "dense_output", "events", "vectorized", "args", "rtol", "atol",
     "first_step", "max_step",
@@ -23,36 +26,70 @@ WORDS = {
 def solve_ivp(*given: Any, **words: Any) -> Any:
     call = arguments(integrate.solve_ivp, given, words)
     check(call)
-    method = call["method"] if isinstance(call["method"], type) else METHODS[call["method"]]
-    y0, at, (start, end) = (
-        np.asarray(call["y0"]).astype(float),
-        np.asarray(call["t_eval"]).astype(float),
-        call["t_span"],
-    )
-    f, args = call["fun"], unpacked(call["args"])
+    f, args, at = call["fun"], unpacked(call["args"]), np.asarray(call["t_eval"]).astype(float)
     of_one = lambda t, y: f(t, y, *args)  # noqa: E731
     if call["vectorized"]:
         of_one = lambda t, y: f(t, y[:, None], *args)  # noqa: E731
-    native = native_function(of_one, float(start), y0)
-    if native.native.size != y0.size or not (call["vectorized"] or native.shape == y0.shape):
-        raise NotNativeError(f"the right-hand side returns an array of shape {native.shape}")
+    method = call["method"] if isinstance(call["method"], str) else call["method"].__name__
     first = np.nan if call.get("first_step") is None else call["first_step"]
     options = call.get("rtol", 1e-3), call.get("atol", 1e-6), first, call.get("max_step", np.inf)
-    while True:
-        problem = unseen(Problem, native.native, unseen(Method.of, method))
-        try:
-            values = native.call(solved, start, end, at, y0, *options, problem=problem)
-            break
-        except FailedError as error:
-            native = native.with_branch(*error.x)
-        except (ArithmeticError, ValueError) as error:
-            raise NotNativeError(str(error)) from None
+    values, problem = native_values(of_one, call["t_span"], at, call["y0"], options, call["vectorized"], method)
     known = {
         "t": np.array(call["t_eval"]), "y": np.transpose(values), "sol": None, "t_events": None, "y_events": None,
-        "njev": 0, "nlu": 0, "status": 0, "success": True,
-        "message": "The solver successfully reached the end of the integration interval.",
+        "status": 0, "success": True, "message": "The solver successfully reached the end of the integration interval.",
     }  # fmt: skip
-    return partly_known(OdeResult(nfev=problem.evaluations, **known), known)
+    return partly_known(OdeResult(**problem.evaluations, **known), known)
+
+
+@compiled_by(integrate.odeint)
+def odeint(*given: Any, **words: Any) -> Any:
+    call = arguments(integrate.odeint, given, words)
+    others = [
+        name
+        for name, value in arguments(integrate.odeint, (None,) * 3, {}).items()
+        if name not in OF_ODEINT and call[name] is not value
+    ]
+    if others:
+        raise NotNativeError(f"native code does not support {', '.join(others)}")
+    f, args, at, y0 = (
+        call["func"],
+        unpacked(call["args"]),
+        np.asarray(call["t"]).astype(float),
+        np.atleast_1d(call["y0"]),
+    )
+    of_one = lambda t, y: f(t, y, *args)  # noqa: E731
+    if not call["tfirst"]:
+        of_one = lambda t, y: f(y, t, *args)  # noqa: E731
+    options = [1.49012e-8 if call[name] is None else call[name] for name in ("rtol", "atol")]
+    words = {"mxstep": call["mxstep"]}
+    return native_values(of_one, (at[0], at[-1]), at, y0, (*options, np.nan, np.inf), False, "odeint", **words)[0]
+
+
+def native_values(
+    f: Any, span: Any, at: Any, y0: Any, options: Any, is_vectorized: bool, solver: str, **words: Any
+) -> tuple[Any, Any]:
+    """Return the values of a solution, and its problem. Errors: NotNativeError."""
+    (start, end), y0 = span, np.asarray(y0).astype(float)
+    native = native_function(f, float(start), y0)
+    if native.native.size != y0.size or not (is_vectorized or native.shape == y0.shape):
+        raise NotNativeError(f"the right-hand side returns an array of shape {native.shape}")
+    while True:
+        problem = unseen(problem_of, native.native, solver, **words)
+        try:
+            return native.call(solved, start, end, at, y0, *options, problem=problem), problem
+        except FailedError as error:
+            if not error.x:
+                raise
+            native = native.with_branch(*error.x)
+        except (ArithmeticError, ValueError, Warning) as error:
+            raise NotNativeError(str(error)) from None
+
+
+def problem_of(f: Any, solver: str, **words: Any) -> Any:
+    """The problem with a right-hand side and a solver."""
+    if solver in EXPLICIT:
+        return Problem(f, Method.of(EXPLICIT[solver]))
+    return ScipyProblem(f, solver, **words)
 
 
 def check(call: dict[str, Any]) -> None:

@@ -78,7 +78,8 @@ class Problem(Sealed):
     def __init__(self, f: Any, method: Method) -> None:
         self.f, self.method = f, method
         self.kept = OrderedDict[Any, tuple[np.ndarray, np.ndarray]]()
-        self.room, self.evaluations, self.kernels = 64, 0, dict[str, Any]()
+        self.room, self.kernels = 64, dict[str, Any]()
+        self.evaluations = {"nfev": 0, "njev": 0, "nlu": 0}
         self.second: Problem | None = None
 
     def kernel(self, name: str, more: int = 0, parameters: int = 0, **callbacks: Any) -> tuple[Any, np.ndarray]:
@@ -121,7 +122,7 @@ class Problem(Sealed):
     def solve_and_keep(self, *args: Any, axes: Axes = None) -> Solution:
         """Return the solution for the arguments of `solved`, and keep its steps. Errors: those of `solve`."""
         found = self.solve(*args, axes=axes)
-        self.evaluations = found.evaluations
+        self.evaluations = {**self.evaluations, "nfev": found.evaluations}
         self.kept[content(args), axes] = found.steps, found.counts
         with suppress(KeyError):  # another thread may have dropped them
             while len(self.kept) > 1 + KEPT // found.steps.size:
@@ -213,6 +214,12 @@ Axes = tuple[bool, ...] | None
 def size_of(args: Sequence[Any], axes: Axes) -> int:
     """The number of problems."""
     return next((len(arg) for arg, has_axis in zip(args, axes or (), strict=False) if has_axis), 1)
+
+
+def examples(args: Sequence[Any], axes: Axes) -> list[list[Any]]:
+    """The arguments of each problem."""
+    pairs = [*zip(args, axes or [False] * len(args), strict=True)]
+    return [[arg[k] if has_axis else arg for arg, has_axis in pairs] for k in range(size_of(args, axes))]
 
 
 def in_rows(args: Sequence[Any], axes: Axes) -> list[np.ndarray]:
@@ -364,6 +371,4 @@ def push_more(tangents, y, *args, problem, axes=None):
 def in_batches(batch, *args, problem, axes=None):
     if axes is None:
         return batch.fn(*args, problem=problem, axes=tuple(batch.axes))
-    pairs = [*zip(args, batch.axes, strict=True)]
-    examples = [[arg[k] if has_axis else arg for arg, has_axis in pairs] for k in range(batch.size)]
-    return np.stack([batch.fn(*example, problem=problem, axes=axes) for example in examples])
+    return np.stack([batch.fn(*example, problem=problem, axes=axes) for example in examples(args, batch.axes)])

@@ -216,16 +216,32 @@ Cut = Callable[[int], Steps | None]
 
 def recorded_paths(method: Any, **words: Any) -> tuple[Any, Steps | None, Cut]:
     """The result of `solve_ivp` by an implicit method, and its `collocations`."""
+    found, times, values_at = solved_by_steps(method, **words)
+    return found, *collocations(times, values_at)
+
+
+ValuesAt = Callable[[np.ndarray], np.ndarray]
+"""A function from a row of times in each step to the values there, an array (steps, times, equations)."""
+
+
+def solved_by_steps(method: Any, **words: Any) -> tuple[Any, np.ndarray, ValuesAt]:
+    """The result of `solve_ivp` by an implicit method, the times of its steps, and the values between them."""
     paths: list[Any] = []
     found = solve_ivp(method=recording(method, paths), **words)
     if found.sol is not None:
         found.sol = OdeSolution(found.sol.ts, found.sol.interpolants, alt_segment=method in (BDF, LSODA))
     times = np.array([path.t_old for path in paths[:1]] + [path.t for path in paths])
-    return found, *collocations(times, lambda times: interpolated(paths, times))
+    return found, times, lambda times: interpolated(paths, times)
 
 
 def recorded_odeint(call: dict[str, Any]) -> tuple[Any, Steps | None, Cut]:
-    """The result of a call of `odeint`, and its `collocations`.
+    """The result of a call of `odeint`, and its `collocations`."""
+    found, times, values_at = solved_by_odeint(call)
+    return found, *collocations(times, values_at)
+
+
+def solved_by_odeint(call: dict[str, Any]) -> tuple[Any, np.ndarray, ValuesAt]:
+    """The result of a call of `odeint`, the times of its steps, and the values between them.
 
     odeint tells no steps, but evaluates the function at the end of each: at a time that no later one lies before. It
     interpolates as it does at the times of a call, so a second call computes the values at the stages.
@@ -246,8 +262,7 @@ def recorded_odeint(call: dict[str, Any]) -> tuple[Any, Steps | None, Cut]:
     forward = 1.0 if at[-1] >= at[0] else -1.0
     steps = np.unique(np.minimum.accumulate(forward * np.array(asked[::-1])))
     inside = steps[(forward * at[0] < steps) & (steps < forward * at[-1])]
-    times = np.concatenate([at[:1], forward * inside, at[-1:]])
-    return found, *collocations(times, values_at)
+    return found, np.concatenate([at[:1], forward * inside, at[-1:]]), values_at
 
 
 def recording(method: Any, paths: list[Any]) -> Any:
@@ -288,18 +303,17 @@ TERMS = 13
 """The most Taylor coefficients of LSODA: its order is at most 12."""
 
 
-def collocations(times: np.ndarray, values_at: Callable[[np.ndarray], np.ndarray]) -> tuple[Steps | None, Cut]:
+def collocations(times: np.ndarray, values_at: ValuesAt) -> tuple[Steps | None, Cut]:
     """The Steps of Radau's method on a solution, and the function that returns those of shorter steps.
 
-    `values_at` computes the values, (steps, times, equations), at a row of times in each step. The search for arrays
-    that a function reaches takes long in it, so it is no argument of an unseen call.
+    The search for arrays that a function reaches takes long in `values_at`, so it is no argument of an unseen call.
     """
     if len(times) < 2 or not np.all(np.diff(times)):
         return None, lambda _: None
     return collocated(times, values_at, 1), lambda parts: collocated(times, values_at, parts)
 
 
-def collocated(times: np.ndarray, values_at: Callable[[np.ndarray], np.ndarray], parts: int) -> Steps | None:
+def collocated(times: np.ndarray, values_at: ValuesAt, parts: int) -> Steps | None:
     """The steps of a solution, each cut into `parts`; None if one is not finite."""
     inner = (np.arange(parts)[:, None] + [0.0, *RADAU.C]).ravel() / parts
     at_stages = values_at(times[:-1, None] + np.diff(times)[:, None] * inner)
