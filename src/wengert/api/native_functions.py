@@ -78,10 +78,7 @@ class NativeFunction:
         Its other inputs are those of the function, and behind them their tangents; other arguments have none.
         """
         if self._with_tangent is None:
-            examples = [branch.with_tangents(*branch.given) for branch in self._branches]
-            tapes = [
-                self._traced(branch.push_both, each) for branch, each in zip(self._branches, examples, strict=True)
-            ]
+            tapes = [self._traced(each.push_both, each.with_tangents(*each.given)) for each in self._branches]
             self._with_tangent = NativeFunction(tapes, self._count)
         return self._with_tangent
 

@@ -94,10 +94,8 @@ def trace_program(
         early, late = _outer_constants(recording, start), recording.late_slots
         tape = Tape.from_entries(recording.entries, tuple(slots))
     variables = tape.result.op.args if isinstance(tape.result.op, Call) else ()
-    constants, late_ids = (
-        [op for op in tape if isinstance(op, Constant)],
-        {id(recording.value(s)): late[s] for s in late},
-    )
+    constants = [op for op in tape if isinstance(op, Constant)]
+    late_ids = {id(recording.value(slot)): outer_slot for slot, outer_slot in late.items()}
     outer_slots = dict(zip(constants, early, strict=False))
     outer_slots |= {op: late_ids[id(op.val)] for op in constants[len(early) :] if id(op.val) in late_ids}
     return Program(tape, sources.made, _slots_filled(form, variables), outer_slots, unseen in recording.caches)

@@ -161,9 +161,8 @@ class Recording(MadeWhenRead):
     crowded: dict[int, Any]  # large containers in which traced values were stored
     PARTS: ClassVar = {
         "notes": list,
-        **dict.fromkeys(
-            ("texts", "origins", "specs", "late_slots", "caches", "fresh_objects", "rounded", "crowded"), dict
-        ),
+        **dict.fromkeys(("texts", "origins", "specs", "late_slots", "caches"), dict),
+        **dict.fromkeys(("fresh_objects", "rounded", "crowded"), dict),
     }
 
     def __init__(self, keep: bool, context: Any = None) -> None:

@@ -1,4 +1,4 @@
-"""`solve_ivp` in compiled functions: one call of native code, for explicit methods and given times."""
+"""`solve_ivp` and `odeint` in compiled functions, at given times: calls of functions with native code."""
 
 from __future__ import annotations
 
@@ -14,12 +14,15 @@ from wengert_rules.scipy.integrate.native_collocation import ScipyProblem
 from wengert_rules.scipy.integrate.native_steps import FailedError, Method, Problem, solved
 
 EXPLICIT = {method.__name__: method for method in (integrate.RK23, integrate.RK45, integrate.DOP853)}
+"""The methods that are native code. For the others, and odeint, the right-hand side is."""
 METHODS = EXPLICIT | {method.__name__: method for method in (integrate.Radau, integrate.BDF, integrate.LSODA)}
 OF_ODEINT = {"func", "y0", "t", "args", "rtol", "atol", "mxstep", "tfirst"}
+"""The parameters of odeint that are supported."""
 WORDS = {
     "fun", "t_span", "y0", "method", "t_eval", "dense_output", "events", "vectorized", "args", "rtol", "atol",
     "first_step", "max_step",
 }  # fmt: skip
+"""The parameters of solve_ivp that are supported."""
 
 
 @compiled_by(integrate.solve_ivp)
@@ -44,25 +47,17 @@ def solve_ivp(*given: Any, **words: Any) -> Any:
 @compiled_by(integrate.odeint)
 def odeint(*given: Any, **words: Any) -> Any:
     call = arguments(integrate.odeint, given, words)
-    others = [
-        name
-        for name, value in arguments(integrate.odeint, (None,) * 3, {}).items()
-        if name not in OF_ODEINT and call[name] is not value
-    ]
+    defaults = arguments(integrate.odeint, (None, None, None), {})
+    others = [name for name in call if name not in OF_ODEINT and call[name] is not defaults[name]]
     if others:
         raise NotNativeError(f"native code does not support {', '.join(others)}")
-    f, args, at, y0 = (
-        call["func"],
-        unpacked(call["args"]),
-        np.asarray(call["t"]).astype(float),
-        np.atleast_1d(call["y0"]),
-    )
+    f, args, at = call["func"], unpacked(call["args"]), np.asarray(call["t"]).astype(float)
     of_one = lambda t, y: f(t, y, *args)  # noqa: E731
     if not call["tfirst"]:
         of_one = lambda t, y: f(y, t, *args)  # noqa: E731
     options = [1.49012e-8 if call[name] is None else call[name] for name in ("rtol", "atol")]
-    words = {"mxstep": call["mxstep"]}
-    return native_values(of_one, (at[0], at[-1]), at, y0, (*options, np.nan, np.inf), False, "odeint", **words)[0]
+    given = (at[0], at[-1]), at, np.atleast_1d(call["y0"]), (*options, np.nan, np.inf)
+    return native_values(of_one, *given, False, "odeint", mxstep=call["mxstep"])[0]
 
 
 def native_values(
@@ -81,7 +76,7 @@ def native_values(
             if not error.x:
                 raise
             native = native.with_branch(*error.x)
-        except (ArithmeticError, ValueError, Warning) as error:
+        except (ArithmeticError, ValueError) as error:
             raise NotNativeError(str(error)) from None
 
 

@@ -144,9 +144,7 @@ class Problem(Sealed):
         bar = self.pull_along(steps, joined([at], size), joined([y_bar], size), outer)
         return bar if axes else bar[0]
 
-    def pull_along(
-        self, steps: list[np.ndarray], at: np.ndarray, y_bar: np.ndarray, outer: Sequence[Any]
-    ) -> np.ndarray:
+    def pull_along(self, steps: Sequence[Any], at: np.ndarray, y_bar: np.ndarray, outer: Sequence[Any]) -> np.ndarray:
         """Return the cotangents of some problems, a row for each. Errors: FailedError."""
         f, m, (size, times) = self.f, self.method, at.shape
         value, pull, bar = f.value, f.pullback, np.zeros((size, 2 + times + f.size + f.outer_size))
