@@ -11,6 +11,7 @@ import atexit
 import marshal
 import os
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec, source_hash
@@ -85,11 +86,20 @@ def _folder_and_state(package: str) -> tuple[Any, ...]:
     """Return the folder of a package, and a digest of the states of its files; nothing if it is in an archive."""
     spec = find_spec(package)
     folder = os.path.dirname(spec.origin or "") if spec else ""
-    if not os.path.isdir(folder):
+    try:
+        return folder, source_hash(repr(sorted(_sources_under(folder))).encode())
+    except OSError:
         return ()
-    files = [os.path.join(place, name) for place, _, names in os.walk(folder) for name in names]
-    states = [(file, _state_of(file)) for file in sorted(files) if file.endswith(".py")]
-    return folder, source_hash(repr(states).encode())
+
+
+def _sources_under(folder: str) -> Iterator[tuple[str, int, int]]:
+    """Yield the Python files in a folder and in those within it, with their sizes and times."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.endswith(".py"):
+                yield entry.path, *_size_and_time(entry.stat())
+            elif entry.is_dir() and entry.name != "__pycache__":
+                yield from _sources_under(entry.path)
 
 
 def _state_of(file: str) -> tuple[int, int] | None:
@@ -98,6 +108,10 @@ def _state_of(file: str) -> tuple[int, int] | None:
         found = os.stat(file)
     except (OSError, ValueError):
         return None
+    return _size_and_time(found)
+
+
+def _size_and_time(found: os.stat_result) -> tuple[int, int]:
     return found.st_size, found.st_mtime_ns
 
 
