@@ -84,11 +84,11 @@ def pack_of(file: str, generators: tuple[str, ...]) -> Pack | None:
 @cache
 def _folder_and_state(package: str) -> tuple[Any, ...]:
     """Return the folder of a package, and a digest of the states of its files; nothing if it is in an archive."""
-    spec = find_spec(package)
-    folder = os.path.dirname(spec.origin or "") if spec else ""
     try:
+        spec = find_spec(package)
+        folder = os.path.dirname((spec and spec.origin) or "")
         return folder, source_hash(repr(sorted(_sources_under(folder))).encode())
-    except OSError:
+    except (ImportError, OSError, ValueError):
         return ()
 
 
