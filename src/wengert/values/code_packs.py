@@ -20,7 +20,7 @@ from typing import Any
 
 from wengert.values.cache_folder import CacheFolderError, own_folder, write
 
-ENTRIES_KEPT = 300
+ENTRIES_KEPT = 1000
 """The number of entries of a pack; older ones go. Code from no file, as that of a notebook, has one pack for all."""
 _NO_FILE = "<code from no file>"
 _packs: dict[tuple[str, tuple[str, ...]], Pack] = {}
