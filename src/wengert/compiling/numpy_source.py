@@ -68,7 +68,8 @@ class PlacedWriter(SourceWriter):
     """Writes the statements of one tape, with the buffers of results."""
 
     def __init__(self, tape: AnyTape, sites: bool, loop: LoopMemory | None = None) -> None:
-        self.reuses = may_reuse if has_known_memory_use(list(tape)) else None
+        if loop is None and has_known_memory_use(list(tape)):
+            self.reuses = may_reuse
         super().__init__(tape, sites, loop)
         self.placement = Placement([], {}, {}, {})
         self.names: list[str] = []  # names of the buffers

@@ -94,9 +94,13 @@ class Pool:
 
 
 def place_results(ops: Sequence[Op], memory: MemoryGroups) -> Placement:
-    """Place large results of `ops` in buffers, unless they are returned or a function might retain them."""
+    """Place large results of `ops` in buffers, unless they are returned or a function might retain them.
+
+    It is known how these use memory if `memory` has calls that reuse it.
+    """
     found = Placement([], {}, {}, {})
-    if any([isinstance(op, Call) and is_large(op) for op in with_bodies(ops)]) and not looks_at_memory(ops):
+    has_large = any([isinstance(op, Call) and is_large(op) for op in with_bodies(ops)])
+    if has_large and (memory.reuses is not None or not looks_at_memory(ops)):
         _BufferAllocator(ops, memory, found, {}).place_all()
     return found
 
@@ -123,7 +127,7 @@ class _BufferAllocator:
         self.held: dict[int, int] = {}  # group -> buffer
         self.dying: dict[int, list[int]] = {}  # groups, by their last reader
         self.rows, self.makers = computed_in_stores(ops, memory), makers_of(ops, memory)
-        for op in ops:
+        for op in ops if memory.reuses is None else ():
             if may_retain_arguments([op]):
                 for v in op.references():
                     memory.pinned[memory.find(v.id)] = True

@@ -78,6 +78,7 @@ class Graph:
         self.nodes: list[Node] = []
         self.origin: Op | None = None  # the op of the tape that is read now
         self.alternatives: dict[Node, tuple[Node, Node]] = {}  # (value, call): call is cheaper if value is there
+        self.regions: dict[Node, Any] = {}  # where stores write
         self._depth = 0  # how many rules are applied within one another now
         self._rules: dict[Any, list[tuple[Callable[..., Any], bool]]] = {}
         self._constants: dict[int, Node] = {}

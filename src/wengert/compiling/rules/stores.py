@@ -46,7 +46,7 @@ def _merge_additions(graph: Graph, x: Any, key: Any, value: Any) -> Any:
     region, passed, base = region_of(key, x.shape), list[Node](), x
     while region is not None and base.fn in (functional.additem, functional.setitem) and len(passed) < _MAX_PASSED:
         under, at, before = base.args
-        where = region_of(at, x.shape)
+        where = _region_of_store(graph, base)
         if type(under) is not Node or where is None:
             return None
         if where == region and is_array_node(before) and is_real(before) and is_array_node(value):
@@ -60,7 +60,7 @@ def _merge_additions(graph: Graph, x: Any, key: Any, value: Any) -> Any:
         base = under
     if region is None or not is_call(base, np.zeros):
         return None
-    new = all([_are_disjoint(region_of(store.args[1], x.shape), region) for store in passed])
+    new = all([_are_disjoint(_region_of_store(graph, store), region) for store in passed])
     return graph.make(functional.setitem, (x, key, value), {}, x.spec) if new else None
 
 
@@ -72,6 +72,12 @@ def _are_disjoint(a: Any, b: Any) -> bool:
 
 def _is_part(a: Any, whole: Node) -> bool:
     return type(a) is Node and a.fn is operator.getitem and a.args[0] is whole
+
+
+def _region_of_store(graph: Graph, store: Node) -> Any:
+    if store not in graph.regions:
+        graph.regions[store] = region_of(store.args[1], store.shape)
+    return graph.regions[store]
 
 
 def region_of(key: Any, shape: tuple[int, ...]) -> Any:
