@@ -237,6 +237,59 @@ def test_loops_with_equal_bodies_share_a_trace(made: list[int], monkeypatch: pyt
     assert traced == [2, 4]  # one or three bodies, and the code after the loops
 
 
+def differ_in_a_sign(x: np.ndarray) -> Any:
+    found = []
+    for side in (0.5, -0.0, 0.0):
+        s = x[0]
+        for _ in range(70):
+            s = s * 0.9 + np.arctan2(side, s) * x[1]
+        found.append(s)
+    return found[0] + found[1] * x[2] + found[2]
+
+
+def differ_in_a_function(x: np.ndarray) -> Any:
+    total = 0.0
+    for fn in (np.maximum, np.minimum, np.hypot):
+        s = x[:2] * 1.0
+        for _ in range(70):
+            s = fn(s * 0.9, x[2] * 0.3) * 0.5 + 0.1 * s
+        total = total + np.sum(s)
+    return total
+
+
+def differ_in_an_array(x: np.ndarray) -> Any:
+    total = 0.0
+    for k in (1.0, 2.0, 1.0):
+        w, s = np.array([[0.2, 0.1], [0.3, -0.4]]) * k, x[:2] * 1.0
+        for _ in range(70):
+            s = np.tanh(s @ w) + 0.1 * s + x[2]
+        total = total + np.sum(s)
+    return total
+
+
+def differ_in_an_exponent(x: np.ndarray) -> Any:
+    total = 0.0
+    for p in (2, 3, 2.0):
+        s = x[0]
+        for _ in range(70):
+            s = s * 0.5 + 0.1 * s**p * x[1] + 0.2
+        total = total + s
+    return total * x[2]
+
+
+@pytest.mark.parametrize(
+    "f",
+    [differ_in_a_sign, differ_in_a_function, differ_in_an_array, differ_in_an_exponent],
+    ids=lambda f: f.__name__,
+)
+def test_loops_with_other_constants_share_no_trace(made: list[int], f: Any) -> None:
+    compiled = wg.compile(wg.grad(f), strict=True, native=False)
+    for x in (np.array([0.4, 0.7, 0.2]), np.array([0.3, 0.5, 0.9])):
+        np.testing.assert_allclose(compiled(x), wg.grad(f)(x), rtol=1e-11, atol=1e-13)
+        np.testing.assert_allclose(compiled(x), by_differences(f, x), rtol=1e-6, atol=1e-8)
+    assert made
+
+
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("seed", range(40))
 def test_random_loops(made: list[int], seed: int) -> None:
