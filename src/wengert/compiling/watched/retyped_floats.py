@@ -13,7 +13,6 @@ import numpy as np
 from wengert.compiling.ops import info
 from wengert.recording.recording import Recording
 from wengert.recording.shadow import SHADOW
-from wengert.recording.slots import slot_of
 from wengert.values.specs import fresh
 
 
@@ -27,16 +26,14 @@ class RetypedFloats(dict[int, Any]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.alive: list[float] = []
         self.seen = 0  # entries that were looked at
 
     def as_float(self, recording: Recording, number: Any) -> float:
-        """Return a float that is the variable of a np.float64."""
-        made, slot = fresh(float(number)), slot_of(recording, number)
-        assert slot is not None
+        """Return a float that takes the place of a np.float64 in the trace."""
+        made, slot = fresh(float(number)), SHADOW.pop(id(number))
         self.seen = self.seen if self else len(recording.entries)
         self[slot] = number
-        self.alive.append(made)
+        recording.entries[slot] = _with_value(recording.entries[slot], made)
         SHADOW[id(made)] = slot
         return made
 
@@ -57,8 +54,7 @@ class RetypedFloats(dict[int, Any]):
         """Enter the numbers in the recording, which has ended."""
         self.follow(recording)
         for slot, number in self.items():
-            entry: Any = recording.entries[slot]
-            recording.entries[slot] = (entry[0], number, *entry[2:])
+            recording.entries[slot] = _with_value(recording.entries[slot], number)
 
     def restore(self, tape: Any) -> None:
         """Make floats and bools of the numbers on the tape, whose loops are all as long as in the trace."""
@@ -72,6 +68,10 @@ class RetypedFloats(dict[int, Any]):
                 and {type(v.op.val) for v in op.references()} <= {float, int}
             ):
                 op.val = bool(op.val)
+
+
+def _with_value(entry: Any, value: Any) -> Any:
+    return entry[0], value, *entry[2:]
 
 
 def _computed(fn: Any, args: list[Any]) -> Any:
