@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from wengert.compiling.compile import CompiledFunction
 from wengert.compiling.watched import tracing
 
 X = np.linspace(-1.0, 1.0, 40)
@@ -268,6 +269,25 @@ def test_floats_stay_floats_in_the_traced_call(f):
         assert str(found) == str(expected)  # np.float64(0.0) is another string than 0.0
         for y in (X, -X, 1.0 - X):
             assert compiled(y) == pytest.approx(f(y), rel=1e-13)
+
+
+def returns_what_it_began_with(x):
+    s, kept = 0.0, []
+    for v in x:
+        kept.append(s)
+        s = s + v if v < 0.0 else s * 0.5
+    LOG.append("ended")
+    return s, kept[0], kept[0] * 2.0, kept[0] < 1.0
+
+
+def test_floats_are_floats_again_if_no_loop_becomes_free(monkeypatch):
+    monkeypatch.setattr(CompiledFunction, "_freeing_loops", lambda *args: None)
+    compiled = wg.compile(returns_what_it_began_with, native=False)
+    for _ in range(5):
+        found, expected = compiled(X), returns_what_it_began_with(X)
+        assert found == expected
+        assert [*map(type, found)] == [*map(type, expected)] == [np.float64, float, float, bool]
+    assert compiled.explain().startswith("test_restarts.returns_what_it_began_with: 1 trace")
 
 
 @pytest.mark.parametrize("f", [recursion, accumulates], ids=lambda f: f.__name__)
