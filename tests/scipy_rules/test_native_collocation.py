@@ -15,8 +15,8 @@ from native_by_python import interpret_source
 from scipy.integrate import LSODA, ODEintWarning, odeint, solve_ivp
 
 import wengert as wg
+from wengert.api import native_functions
 from wengert.compiling.native import callbacks
-from wengert.compiling.watched import call_hooks
 
 X = np.array([0.8, 0.6, 0.5, 0.9])
 TIMES = np.linspace(0.0, 1.0, 4)
@@ -28,7 +28,7 @@ EXACT = {"rtol": 1e-8, "atol": 1e-8}
 def in_python(monkeypatch: pytest.MonkeyPatch) -> None:
     """Run kernels in Python."""
     monkeypatch.setattr(callbacks, "compile_source", interpret_source)
-    monkeypatch.setattr(call_hooks, "has_compiler", lambda: True)
+    monkeypatch.setattr(native_functions, "has_compiler", lambda: True)
 
 
 def swing(t, y, a, b):
