@@ -26,7 +26,7 @@ def change(step: int) -> None:
 
 class Model:
     def __init__(self, k: float) -> None:
-        self.k, self.w = k, np.array([k, k + 1])
+        self.k, self.w, self.calls = k, np.array([k, k + 1]), 0
 
     def residual(self, x: Any, p: Any) -> Any:
         return x**3 - p * self.k - self.w[0]
@@ -177,6 +177,25 @@ def linprog(p):
     return optimize.linprog([-1.0, -1.0], A_ub=[[1.0, 2.0], [3.0, 1.0]], b_ub=p).fun
 
 
+def of_an_object_in_args(p):
+    return optimize.brentq(lambda x, model: model.residual(x, p[0]), 0, 60, args=(MODEL,))
+
+
+def in_a_loop_without_end(p):
+    x = 5.0
+    while x > 1.3:
+        x = optimize.brentq(lambda y: (y**2 if y > 2 else y**3) - p[0] * 0.3 - x * 0.5, 0, 60)
+    return x
+
+
+def quad_of_a_middle_without_value(p):
+    return integrate.quad(lambda x: p[0] / math.sqrt(abs(x)) + p[1], -1, 1, points=[0.0])[0]
+
+
+def quad_over_all_numbers(p):
+    return integrate.quad(lambda x: abs(x) ** -0.5 * math.exp(-p[0] * x * x), -np.inf, np.inf)[0]
+
+
 def implicit(p):
     return wg.implicit(lambda x: x**3 - p[0], lambda: optimize.brentq(lambda x: x**3 - p[0], 0, 20))
 
@@ -216,8 +235,10 @@ COMPILED = [
     brentq, with_values_outside, of_an_object, with_a_branch, with_math, within_another, in_a_loop, before_a_write,
     with_all_results, root_scalar, newton, newton_of_an_array, newton_of_a_complex_number, root, fsolve,
     fsolve_with_all_results, fsolve_from_a_start, fixed_point, minimize, minimize_with_a_gradient, minimize_with_bounds,
-    minimize_with_a_constraint, minimize_scalar, least_squares, curve_fit, nnls, linprog, implicit, quad,
-    quad_to_moving_ends, quad_with_a_branch, quad_of_a_singularity, quad_with_a_weight, quad_in_quad, quad_in_brentq,
+    of_an_object_in_args, in_a_loop_without_end, quad_of_a_middle_without_value,
+    quad_over_all_numbers, minimize_with_a_constraint, minimize_scalar, least_squares, curve_fit, nnls, linprog,
+    implicit, quad, quad_to_moving_ends, quad_with_a_branch, quad_of_a_singularity, quad_with_a_weight, quad_in_quad,
+    quad_in_brentq,
 ]  # fmt: skip
 
 
@@ -284,6 +305,26 @@ def test_errors_are_scipys() -> None:
     assert compiled(0.25) == 0.25
 
 
+def test_warnings_are_issued_once() -> None:
+    f = wg.value_and_grad(lambda p: optimize.newton(lambda x: x * x - p + 0 * np.nan_to_num(np.log(-x)), 1.0))
+    said = []
+    for g in (f, wg.compile(f, strict=True)):
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            g(2.0)
+        said.append([str(w.message) for w in found])
+    assert said[0] == said[1] != []
+
+
+def test_bounds_from_outside_stay() -> None:
+    bounds = optimize.Bounds([0.0, 0.0], [0.5, 9.0])
+    compiled = wg.compile(lambda p: optimize.minimize(lambda x: np.sum((x - p) ** 2), np.zeros(2), bounds=bounds).x)
+    for upper in (0.5, 0.8, 1.1):
+        bounds.ub = np.array([upper, 9.0])
+        np.testing.assert_allclose(compiled(np.array([2.0, 3.0])), [upper, 3.0], rtol=1e-6)
+        assert bounds.ub.tolist() == [upper, 9.0]
+
+
 def of_an_argument(p, n):
     return optimize.brentq(lambda x, k: x**3 - k * p[0], 0, 50, args=(n,))
 
@@ -347,22 +388,70 @@ def with_the_number_of_steps(p):
     return found.x[0] * found.nit
 
 
+def counted_in_a_list(p):
+    def residual(x, calls):
+        calls.append(x)
+        return x - p[0] ** 2
+
+    return optimize.brentq(residual, 0, 50, args=(CALLS,)) * len(CALLS)
+
+
+def counted_in_an_object(p):
+    def residual(x, model):
+        model.calls += 1
+        return x - p[0] ** 2
+
+    return optimize.brentq(residual, 0, 50, args=(COUNTING,)) * COUNTING.calls
+
+
+def stopped_by_a_callback(p):
+    def stop(x):
+        raise StopIteration
+
+    return optimize.minimize(lambda x: np.sum((x - p) ** 4), np.zeros(2), callback=stop).x @ p
+
+
+def of_a_callable_with_attributes(p):
+    return optimize.brentq(lambda x, model: x - model.k * p[0], 0, 50, args=(CALLABLE,))
+
+
+def printed_by_the_solver(p):
+    return optimize.minimize(lambda x: np.sum((x - p) ** 2), np.zeros(2), options={"disp": True}).x @ p
+
+
+class CallableModel(Model):
+    def __call__(self, x: Any) -> Any:
+        return self.k * x
+
+
+CALLS, COUNTING, CALLABLE = list[float](), Model(1.0), CallableModel(1.5)
+
+
 @pytest.mark.parametrize(
     ("f", "reason"),
     [
         (counted, "changes something outside"), (printed, "print"), (drawn, "random"),
         (with_the_number_of_steps, "reads nit"), (where_it_fails, "raises ValueError"),
+        (counted_in_a_list, "changes something outside"), (counted_in_an_object, "changes something outside"),
+        (stopped_by_a_callback, "raises StopIteration"), (of_a_callable_with_attributes, "raises AttributeError"),
+        (printed_by_the_solver, "it prints"),
     ],
-    ids=["counted", "printed", "drawn", "with_the_number_of_steps", "where_it_fails"],
+    ids=lambda f: getattr(f, "__name__", ""),
 )  # fmt: skip
 def test_what_is_not_compiled(f: Any, reason: str, capsys: pytest.CaptureFixture[str]) -> None:
     compiled, gradient = wg.compile(wg.value_and_grad(f)), wg.value_and_grad(f)
     for step, p in enumerate(POINTS):
-        wanted = gradient(p)
+        CALLS.clear()
+        COUNTING.calls = 0
+        with warnings.catch_warnings(action="ignore", category=wg.NotConvergedWarning):
+            wanted = gradient(p)
+        CALLS.clear()
+        COUNTING.calls = 0
         output = capsys.readouterr().out
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
             found = compiled(p)
         assert capsys.readouterr().out == output
         np.testing.assert_allclose(np.hstack(found), np.hstack(wanted), rtol=1e-12)
-        assert [reason in str(w.message) for w in said] == [True] * (step == 0)
+        reasons = [str(w.message) for w in said if w.category is wg.NotCompiledWarning]
+        assert [reason in text for text in reasons] == [True] * (step == 0)

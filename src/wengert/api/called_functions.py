@@ -7,6 +7,7 @@ import inspect
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from operator import is_not
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,6 +26,7 @@ from wengert.recording.session import active_recording
 from wengert.tape.ops import Constant, Variable, mkcall, value_of, with_variables
 from wengert.tape.tape import Tape
 from wengert.values import functional
+from wengert.values.names import LIBRARIES
 from wengert.values.sealed import Sealed
 from wengert.values.specs import fresh, is_inexact
 from wengert.values.structures import is_plain_object, keyed_parts, with_parts
@@ -55,6 +57,16 @@ def _is_followed(value: Any) -> bool:
     return t in (tuple, list, dict) or (not callable(value) and t is not FormPart and is_plain_object(value))
 
 
+def with_library_objects_copied(value: Any) -> Any:
+    """Copy the objects of libraries in a structure, since solvers replace attributes of them."""
+    if not _is_followed(value):
+        return value
+    parts = [part for _, _, part in keyed_parts(value)]
+    made = [with_library_objects_copied(part) for part in parts]
+    is_of_library = is_plain_object(value) and type(value).__module__.partition(".")[0] in LIBRARIES
+    return with_parts(value, made) if is_of_library or any(map(is_not, made, parts)) else value
+
+
 def join_parts(form: Any, parts: Sequence[Any], of_other: Callable[[Any], Any] = lambda value: value) -> Any:
     """Return a structure with the parts in place of each FormPart."""
     if type(form) is FormPart:
@@ -70,10 +82,11 @@ def is_same_form(a: Any, b: Any) -> bool:
         return True
     if type(a) is not type(b):
         return False
-    if type(a) in (tuple, list):
-        return len(a) == len(b) and all(map(is_same_form, a, b))
-    if type(a) is dict:
-        return [*a] == [*b] and all(map(is_same_form, a.values(), b.values()))
+    if _is_followed(a):
+        parts, others = [[(key, part) for _, key, part in keyed_parts(value)] for value in (a, b)]
+        return len(parts) == len(others) and all(
+            [key == of and is_same_form(part, other) for (key, part), (of, other) in zip(parts, others, strict=True)]
+        )
     if isinstance(a, np.ndarray):
         return a.dtype == b.dtype and np.array_equal(a, b)
     return isinstance(a, FormPart | int | str | bytes | np.bool_ | np.integer) and bool(a == b)
@@ -160,26 +173,9 @@ class CalledFunction(Sealed):
 
     def __init__(self, f: Callable[..., Any], outer: dict[int, Any]) -> None:
         self.f: Any = f
-        self.example: Any = None  # the arguments of its first call
         self._outer = outer
         self.branches, self.programs = list[Branch](), list[Program]()
         self._signature = _signature_of(f)
-
-    def _like_f(self, function: Any) -> Any:
-        """Give a function the signature of `f`, which some solvers read."""
-        if self._signature is not None:
-            function.__signature__ = self._signature
-        return function
-
-    def observed(self) -> Any:
-        """Return the function as it is, but it keeps the arguments of its first call as an example."""
-
-        def call(*args: Any, **kwargs: Any) -> Any:
-            if self.example is None:
-                self.example = _own_copy((args, kwargs))
-            return self.f(*args, **kwargs)
-
-        return self._like_f(call)
 
     def add_branch(self, args: Any, kwargs: Any) -> None:
         """Trace the function for arguments. Errors: NotNativeError."""
@@ -206,7 +202,7 @@ class CalledFunction(Sealed):
 
     def forget_trace(self) -> None:
         """Drop what only the trace needs."""
-        self.f = self.example = None
+        self.f = None
         self.programs = []
 
     def bound(self, outer: Sequence[Any], missed: list[Any], of_branch: Any = Branch.__call__) -> Any:
@@ -226,7 +222,9 @@ class CalledFunction(Sealed):
             missed.append((self, _own_copy((args, kwargs))))
             raise StaleTapeError("the function that a solver calls takes a new branch")
 
-        return self._like_f(call)
+        if self._signature is not None:
+            call.__signature__ = self._signature  # type: ignore[attr-defined]  # which some solvers read
+        return call
 
 
 @contextmanager

@@ -21,12 +21,18 @@ from wengert.values.specs import is_inexact
 def result_without_effects(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Return `f(*args, **kwargs)`, so that the open trace knows what f reads from outside.
 
-    Errors: NotNativeError if f changes something outside.
+    Errors: NotNativeError if f changes something outside, or raises an error.
     """
-    watching, before = active_recording(), State(f)
+    watching, before = active_recording(), State((f, args, kwargs))
     reads: Any = None if watching is None else watching.reads
     effects = reads and reads.effects.count
-    result = as_traced(f)(*args, **kwargs)
+    try:
+        result = as_traced(f)(*args, **kwargs)
+    except Exception as error:
+        before.is_put_back(are_equal)
+        if watching is not None and error in watching.refusals:
+            raise
+        raise NotNativeError(f"the function that it calls raises {type(error).__name__}") from None
     if before.is_put_back(are_equal) or (reads and reads.effects.count != effects):
         raise NotNativeError("the function that it calls changes something outside")
     return result

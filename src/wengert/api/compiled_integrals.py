@@ -23,11 +23,11 @@ from wengert.values.sealed import Sealed
 class IntegralCall(Sealed):
     """An integral: its integrand, and what is the same in each call."""
 
-    def __init__(self, f: Any, breaks: Iterable[float], to: Tolerance, moves: tuple[bool, bool]) -> None:
+    def __init__(self, f: Any, count: int, breaks: Iterable[float], to: Tolerance, moves: tuple[bool, bool]) -> None:
         self.outer = dict[int, Constant]()
         self._last: tuple[list[bytes], np.ndarray] | None = None
         self.f, self.breaks, self.to, self.moves = CalledFunction(f, self.outer), breaks, to, moves
-        self._name = callable_name(f)
+        self._name, self._count = callable_name(f), count
 
     def slopes(self, values: Sequence[Any], missed: list[Any] | None = None) -> np.ndarray:
         """Return the integral, and its derivatives by its ends, its arguments and what the integrand reads.
@@ -35,11 +35,11 @@ class IntegralCall(Sealed):
         `values` are these. Errors: StaleTapeError if the integrand takes a new branch; it is appended to `missed`.
         """
         missed = [] if missed is None else missed
-        key = [np.asarray(value).tobytes() for value in values]
-        if self._last is not None and self._last[0] == key:
-            return self._last[1]
-        (a, b), count = values[:2], len(self.f.branches[0].form[0]) - 1
-        args, outer = values[2 : 2 + count], values[2 + count :]
+        key, last = [np.asarray(value).tobytes() for value in values], self._last  # other threads may set it
+        if last is not None and last[0] == key:
+            return last[1].copy()
+        (a, b), end = values[:2], 2 + self._count
+        args, outer = values[2:end], values[end:]
         gradient = self.f.bound(outer, missed, Branch.gradient)
 
         def integrand(x: float) -> np.ndarray:
@@ -53,7 +53,7 @@ class IntegralCall(Sealed):
         value, *others = integrals(integrand, float(a), float(b), self.breaks, self.to, self._name)
         found = np.array([value, *by_end, *others])
         self._last = key, found
-        return found
+        return found.copy()
 
 
 def integral_by_code(
@@ -100,8 +100,7 @@ def integral_by_code(
     def of_parts(x: Any, *parts: Any) -> Any:
         return as_traced(f)(x, *join_parts(form, parts))
 
-    call = IntegralCall(of_parts, breaks, to, (is_traced(a), is_traced(b)))
-    call.f.add_branch((_between(float(a), float(b)), *parts), {})
+    call = IntegralCall(of_parts, len(parts), breaks, to, (is_traced(a), is_traced(b)))
     try:
         while True:
             with known_outside([call.f], call.outer) as outer:
@@ -118,8 +117,3 @@ def integral_by_code(
     finally:
         call.outer.clear()
         call.f.forget_trace()
-
-
-def _between(a: float, b: float) -> float:
-    """Return a number between two, which may be infinite."""
-    return float(np.tan((np.arctan(a) + np.arctan(b)) / 2))

@@ -42,6 +42,10 @@ MOST_BRANCHES = 16
 """The most groups of examples that take the same branches."""
 
 
+WRITEABLE = 0x400
+"""The bit of writeable arrays in `flags.num`; `flags.writeable` warns for arrays of `np.broadcast_arrays`."""
+
+
 class OnExamples:
     """A function of arrays, traced on one example, which computes a batch of examples at once.
 
@@ -284,12 +288,12 @@ def marked_program(f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str,
 
 
 class State:
-    """The state that a function can reach and change, as it was before a call."""
+    """The state that a function, or other things, can reach and change, as it was before a call."""
 
-    def __init__(self, f: Callable[..., Any]) -> None:
+    def __init__(self, f: Any) -> None:
         far = FarReach((f,))
         self.reaches = far, Reach((f,))
-        self.contents = [(array, array.tobytes()) for array in far.arrays if array.flags.writeable]
+        self.contents = [(array, array.tobytes()) for array in far.arrays if array.flags.num & WRITEABLE]
 
     def is_changed(self, same: Callable[[list[Any], list[Any]], bool] = identical) -> bool:
         """Return whether anything is not the `same` any more."""

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import operator
+import sys
+import threading
+import warnings
 from collections.abc import Callable, Sequence
+from contextlib import redirect_stdout
 from enum import Enum
 from typing import Any
 
 import numpy as np
 
-from wengert.api.called_functions import CalledFunction, is_same_form, join_parts, known_outside, split_parts
+from wengert.api.called_functions import (
+    CalledFunction,
+    is_same_form,
+    join_parts,
+    known_outside,
+    split_parts,
+    with_library_objects_copied,
+)
 from wengert.api.closed_programs import are_equal
 from wengert.api.examples import State
 from wengert.api.parameters import stopped
@@ -37,6 +48,20 @@ class UnknownEntry(Enum):
     MARK = 0
 
 
+class NotedOutput:
+    """A replacement of `sys.stdout` that writes to it, and notes that this thread does."""
+
+    def __init__(self) -> None:
+        self._stream, self._thread, self.is_written = sys.stdout, threading.get_ident(), False
+
+    def write(self, text: str) -> int:
+        self.is_written |= threading.get_ident() == self._thread
+        return len(text) if self._stream is None else self._stream.write(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
 class SolverCall(Sealed):
     """A call of a solver: what it is called with, and the form of its result."""
 
@@ -46,7 +71,7 @@ class SolverCall(Sealed):
         self._form = split_parts((args, kwargs), self.parts, self._of_argument)
         self._count = len(self.parts)
         self._result: Any = None  # its form
-        self._effect = ""  # why its functions cannot be called again
+        self.effect = ""  # why it cannot run again
         self.found: Any = None
 
     def _of_argument(self, value: Any) -> Any:
@@ -60,26 +85,20 @@ class SolverCall(Sealed):
             return value
         raise NotNativeError(f"it is called with a {type(value).__name__}")
 
-    def observed(self) -> Any:
-        """Run the solver as it is; return its result, and find out what the functions do that it calls."""
-        states = [State(function.f) for function in self.functions]
-        args, kwargs = join_parts(self._form, self.parts, lambda f: f.observed() if type(f) is CalledFunction else f)
+    def observed(self, args: Any, kwargs: Any) -> Any:
+        """Run the solver as it is; return its result, and find out what it and the functions do that it calls."""
+        state = State((args, kwargs))
+        args, kwargs = with_library_objects_copied((args, kwargs))
         watching: Any = active_recording()
-        with watching.reads.unwatched() as calls:
+        with watching.reads.unwatched() as calls, redirect_stdout(NotedOutput()) as output:
             found = unseen(self.solver, *args, **kwargs)
         reasons = [f"in a function that it calls, {reason}" for f in calls if (reason := why_not_repeated(f))]
-        if any([state.is_changed(are_equal) for state in states]):
+        if state.is_changed(are_equal):
             reasons.append("the function that it calls changes something outside")
-        self._effect = reasons[0] if reasons else ""
+        if output.is_written:
+            reasons.append("it prints")
+        self.effect = reasons[0] if reasons else ""
         return found
-
-    def trace_functions(self) -> None:
-        """Trace the functions that the solver calls. Errors: NotNativeError."""
-        if self._effect:
-            raise NotNativeError(self._effect)
-        for function in self.functions:
-            if function.example is not None:
-                function.add_branch(*function.example)
 
     def forget_trace(self) -> None:
         """Drop what only the trace needs."""
@@ -156,15 +175,17 @@ rules.declare_lastingly(lambda: non_differentiable(solver_result))
 
 def _solved_again(call: SolverCall) -> Any:
     """Record a call of `solver_result`, and return the result of the solver with its parts. Errors: NotNativeError."""
+    if call.effect:
+        raise NotNativeError(call.effect)
     record = calling(active_recording())
     while True:
         missed: list[Any] = []
         with known_outside(call.functions, call.outer) as outer:
             try:
                 unseen(call.run, [*call.parts, *outer], missed)
-            except StaleTapeError as error:
+            except Exception as error:
                 if not missed:
-                    raise NotNativeError(str(error)) from None
+                    raise NotNativeError(f"run by itself, it raises {type(error).__name__}: {error}") from None
             else:
                 found = record(solver_result, *call.parts, *outer, call=call)
                 is_list = type(found) is list
@@ -186,13 +207,13 @@ def _solve(solver: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         _give_up(solver, error)
         return unseen(solver, *args, **kwargs)
     try:
-        found = call.observed()
+        found = call.observed(args, kwargs)
     except Exception as error:  # the function may catch it
         _give_up(solver, f"it raises {type(error).__name__}")
         raise
     try:
-        call.trace_functions()
-        return _solved_again(call)
+        with warnings.catch_warnings(action="ignore"):  # the run before has shown them
+            return _solved_again(call)
     except NotNativeError as error:
         _give_up(solver, error)
         return found
