@@ -181,6 +181,11 @@ def of_an_object_in_args(p):
     return optimize.brentq(lambda x, model: model.residual(x, p[0]), 0, 60, args=(MODEL,))
 
 
+def without_warnings(p):
+    with np.errstate(invalid="ignore"):
+        return optimize.newton(lambda x: x * x - p[0] + 0 * np.nan_to_num(np.log(-x)), 1.0)
+
+
 def in_a_loop_without_end(p):
     x = 5.0
     while x > 1.3:
@@ -235,7 +240,7 @@ COMPILED = [
     brentq, with_values_outside, of_an_object, with_a_branch, with_math, within_another, in_a_loop, before_a_write,
     with_all_results, root_scalar, newton, newton_of_an_array, newton_of_a_complex_number, root, fsolve,
     fsolve_with_all_results, fsolve_from_a_start, fixed_point, minimize, minimize_with_a_gradient, minimize_with_bounds,
-    of_an_object_in_args, in_a_loop_without_end, quad_of_a_middle_without_value,
+    without_warnings, of_an_object_in_args, in_a_loop_without_end, quad_of_a_middle_without_value,
     quad_over_all_numbers, minimize_with_a_constraint, minimize_scalar, least_squares, curve_fit, nnls, linprog,
     implicit, quad, quad_to_moving_ends, quad_with_a_branch, quad_of_a_singularity, quad_with_a_weight, quad_in_quad,
     quad_in_brentq,

@@ -96,7 +96,7 @@ def _resolve(f: Any, site: Site | None, reads: Reads | None) -> Any:
 def _note_unwatched(f: Any) -> None:
     """Note a call of code that runs where nothing is recorded, if its trace asks for these calls."""
     reads: Any = None if STATE.silenced is None else STATE.silenced.reads
-    if reads is not None and reads.unwatched_calls is not None:
+    if reads is not None and reads.unwatched_calls is not None and not is_inside_library():
         reads.unwatched_calls.append(f)
 
 
