@@ -147,6 +147,12 @@ def minimize_with_bounds(p):
     return found.x @ p
 
 
+def minimize_with_bounds_that_are_read_later(p):
+    bounds = optimize.Bounds([0.0, 0.0], [p[0] * 0.1, 9.0])
+    found = optimize.minimize(lambda x: np.sum((x - p) ** 2), np.zeros(2), bounds=bounds, tol=1e-13)
+    return found.x[0] * bounds.ub[0]
+
+
 def minimize_with_a_constraint(p):
     constraint = {"type": "eq", "fun": lambda x: x[0] + x[1] - p[0]}
     found = optimize.minimize(lambda x: np.sum((x - p) ** 2), np.zeros(2), constraints=constraint, method="SLSQP")
@@ -209,6 +215,10 @@ def quad(p):
     return integrate.quad(lambda x: np.exp(-p[0] * x * x) * np.cos(p[1] * x), 0.0, np.inf)[0]
 
 
+def quad_of_a_step(p):
+    return integrate.quad(lambda x: 1 if x < 0.4 else 0, 0, p[0] * 0.1, points=[0.4])[0] * p[1]
+
+
 def quad_to_moving_ends(p):
     return integrate.quad(lambda x: p[0] * x**2, p[1] - 1.0, p[0])[0] * p[1]
 
@@ -240,10 +250,10 @@ COMPILED = [
     brentq, with_values_outside, of_an_object, with_a_branch, with_math, within_another, in_a_loop, before_a_write,
     with_all_results, root_scalar, newton, newton_of_an_array, newton_of_a_complex_number, root, fsolve,
     fsolve_with_all_results, fsolve_from_a_start, fixed_point, minimize, minimize_with_a_gradient, minimize_with_bounds,
-    without_warnings, of_an_object_in_args, in_a_loop_without_end, quad_of_a_middle_without_value,
-    quad_over_all_numbers, minimize_with_a_constraint, minimize_scalar, least_squares, curve_fit, nnls, linprog,
-    implicit, quad, quad_to_moving_ends, quad_with_a_branch, quad_of_a_singularity, quad_with_a_weight, quad_in_quad,
-    quad_in_brentq,
+    quad_of_a_step, minimize_with_bounds_that_are_read_later, without_warnings, of_an_object_in_args,
+    in_a_loop_without_end, quad_of_a_middle_without_value, quad_over_all_numbers, minimize_with_a_constraint,
+    minimize_scalar, least_squares, curve_fit, nnls, linprog, implicit, quad, quad_to_moving_ends, quad_with_a_branch,
+    quad_of_a_singularity, quad_with_a_weight, quad_in_quad, quad_in_brentq,
 ]  # fmt: skip
 
 

@@ -132,7 +132,7 @@ class Branch:
         given = [value_of(v) for v in self.tape.inputs]
 
         def gradient(*inputs: Any) -> Any:
-            of_result = lambda *inputs: _with_results(self._result, as_traced(self.tape.play)(*inputs))  # noqa: E731
+            of_result = lambda *inputs: _as_float(_with_results(self._result, as_traced(self.tape.play)(*inputs)))  # noqa: E731
             value, pullback, _ = vjp_of_call(of_result, inputs, {}, tuple(range(len(inputs))), False, quiet=True)
             if np.ndim(value) or np.iscomplexobj(value):
                 raise NotNativeError(f"the function that it calls returns a {type(value).__name__}, and no number")
@@ -145,6 +145,10 @@ class Branch:
             raise NotNativeError(f"its gradient cannot be traced: {error}") from error
         made.delete(*made.find(np.shares_memory))  # the inputs lie in memory of their own
         return optimised(made).compile("gradient")
+
+
+def _as_float(value: Any) -> Any:
+    return value if is_inexact(value) else np.asarray(value, float)[()]
 
 
 def _is_part_of(value: Any, form: Any) -> bool:

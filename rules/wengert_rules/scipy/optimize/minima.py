@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -49,10 +50,16 @@ def in_result(found: Any, x: Any, value: Any) -> Any:
     return found
 
 
+def own(value: Any) -> Any:
+    """A copy of Bounds, since SciPy replaces their attributes by constants; any other value itself."""
+    return copy.copy(value) if isinstance(value, optimize.Bounds) else value
+
+
 @stands_for(optimize.minimize)
 def minimize(*given: Any, **words: Any) -> Any:
     call = arguments(optimize.minimize, given, words)
     f, jac, limits = call["fun"], call["jac"], (as_ends(call["bounds"]), call["constraints"])
+    given, words = tuple(map(own, given)), {name: own(value) for name, value in words.items()}
     found, call["args"] = unseen(optimize.minimize, *given, **words), in_tuple(call["args"])
     x = least(found["x"], call, f, jac, call["hess"], limits)
     return in_result(found, x, objective_of(f, call["args"], jac is True)(x))
