@@ -331,6 +331,24 @@ def test_warnings_are_issued_once() -> None:
     assert said[0] == said[1] != []
 
 
+def test_a_solver_that_returns_another_result_is_not_run_again() -> None:
+    def f(p):
+        def residual(x):
+            try:
+                return x**3 - p + np.nan_to_num(np.log(1.0 - x), neginf=0.0)
+            except RuntimeWarning:
+                return x**3 - p
+
+        return optimize.brentq(residual, 0.0, 20.0)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        compiled = wg.compile(f)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", wg.NotCompiledWarning)
+            np.testing.assert_allclose([compiled(p) for p in (8.0, 27.0)], [2.0, 3.0], rtol=1e-10)
+
+
 def test_bounds_from_outside_stay() -> None:
     bounds = optimize.Bounds([0.0, 0.0], [0.5, 9.0])
     compiled = wg.compile(lambda p: optimize.minimize(lambda x: np.sum((x - p) ** 2), np.zeros(2), bounds=bounds).x)

@@ -173,8 +173,13 @@ def solver_result(*values: Any, call: SolverCall) -> Any:
 rules.declare_lastingly(lambda: non_differentiable(solver_result))
 
 
-def _solved_again(call: SolverCall) -> Any:
-    """Record a call of `solver_result`, and return the result of the solver with its parts. Errors: NotNativeError."""
+def _solved_again(call: SolverCall, observed: Any) -> Any:
+    """Record a call of `solver_result`, and return the result of the solver with its parts.
+
+    Errors: NotNativeError, also if they are not those of the `observed` result.
+    """
+    seen: list[Any] = []
+    _result_form(observed, seen)
     if call.effect:
         raise NotNativeError(call.effect)
     record = calling(active_recording())
@@ -182,11 +187,13 @@ def _solved_again(call: SolverCall) -> Any:
         missed: list[Any] = []
         with known_outside(call.functions, call.outer) as outer:
             try:
-                unseen(call.run, [*call.parts, *outer], missed)
+                parts = unseen(call.run, [*call.parts, *outer], missed)
             except Exception as error:
                 if not missed:
                     raise NotNativeError(f"run by itself, it raises {type(error).__name__}: {error}") from None
             else:
+                if not are_equal(parts, seen):
+                    raise NotNativeError("run once more, it returns another result")
                 found = record(solver_result, *call.parts, *outer, call=call)
                 is_list = type(found) is list
                 return call.result(
@@ -213,7 +220,7 @@ def _solve(solver: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         raise
     try:
         with warnings.catch_warnings(action="ignore"):  # the run before has shown them
-            return _solved_again(call)
+            return _solved_again(call, found)
     except NotNativeError as error:
         _give_up(solver, error)
         return found
