@@ -190,3 +190,29 @@ def test_sparse_jacobians_of_numbers_of_another_shape_and_singular_ones():
 
     by_sparse = wg.grad(scaled)(t, lambda x, t: sparse.diags_array(scales * 3 * x**2))
     np.testing.assert_allclose(by_sparse, 1 / (3 * np.cbrt(t) ** 2), rtol=1e-12)
+
+
+def overwriting_its_argument(p):
+    def solve(a):
+        a *= 0.5
+        return np.sqrt(a)
+
+    return np.sum(wg.implicit(lambda x, a: x * x - a, solve, p * 1.0))
+
+
+def overwriting_a_variable(p):
+    a = p * 1.0
+
+    def solve():
+        a[:] = 0.5 * a
+        return np.sqrt(a)
+
+    return np.sum(wg.implicit(lambda x: x * x - a, solve))
+
+
+@pytest.mark.parametrize("compiled", [False, True], ids=["uncompiled", "compiled"])
+@pytest.mark.parametrize("f", [overwriting_its_argument, overwriting_a_variable], ids=lambda f: f.__name__)
+def test_a_solver_that_writes_what_the_residual_reads_is_refused(f, compiled: bool) -> None:
+    gradient = wg.compile(wg.grad(f)) if compiled else wg.grad(f)
+    with pytest.raises(wg.RefusedCallError, match="writes into an array that the residual reads"):
+        gradient(np.array([2.0, 3.0]))

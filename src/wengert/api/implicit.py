@@ -17,7 +17,7 @@ from wengert.api.jacobians import jacobian as jacobian_of
 from wengert.api.parameters import ravel, stop_gradient, stopped
 from wengert.api.tangents import jvp_of_call
 from wengert.errors import ArgumentError, NoDerivativeError, NotConvergedWarning
-from wengert.hooks.solver_callbacks import is_traced, order, unseen
+from wengert.hooks.solver_callbacks import is_traced, order, refuse_written, saved_arrays, unseen
 from wengert.recording.recording import users_line
 from wengert.values import signatures
 from wengert.values.callables import callable_name
@@ -54,6 +54,7 @@ def implicit(
     Raises:
         NoDerivativeError: ∂r/∂x is singular.
         ArgumentError: The residual has another size than x.
+        RefusedCallError: The solver writes into an array that the residual reads.
     Warns:
         NotConvergedWarning: x is not a solution. Lower the solver's tolerance.
     See Also:
@@ -74,7 +75,12 @@ def implicit(
     check_function(implicit, residual, "(residual, x)")
     if solution is None:
         return functools.partial(_decorate_solver, residual, jacobian)
-    x = unseen(solution, *args) if callable(solution) else solution
+    if callable(solution):
+        saved = saved_arrays(residual, args)
+        x = unseen(solution, *args)
+        refuse_written(saved, solution)
+    else:
+        x = solution
     r, matrix = residual, jacobian
     if args:
         r = lambda x: residual(x, *args)  # noqa: E731

@@ -28,6 +28,7 @@ from wengert.api.partial_results import partly_known
 from wengert.compiling.watched.call_hooks import why_not_repeated
 from wengert.compiling.watched.outer_reads import not_native
 from wengert.compiling.watched.refused_calls import public_name
+from wengert.compiling.watched.trusted import is_user_function
 from wengert.errors import NotNativeError, StaleTapeError
 from wengert.hooks.classes import as_traced
 from wengert.hooks.solver_callbacks import unseen
@@ -71,7 +72,6 @@ class SolverCall(Sealed):
         self._form = split_parts((args, kwargs), self.parts, self._of_argument)
         self._count = len(self.parts)
         self._result: Any = None  # its form
-        self.effect = ""  # why it cannot run again
         self.found: Any = None
 
     def _of_argument(self, value: Any) -> Any:
@@ -84,21 +84,6 @@ class SolverCall(Sealed):
         if value is None or isinstance(value, bool | int | str | bytes | np.generic | type):
             return value
         raise NotNativeError(f"it is called with a {type(value).__name__}")
-
-    def observed(self, args: Any, kwargs: Any) -> Any:
-        """Run the solver as it is; return its result, and find out what it and the functions do that it calls."""
-        state = State((args, kwargs))
-        args, kwargs = with_library_objects_copied((args, kwargs))
-        watching: Any = active_recording()
-        with watching.reads.unwatched() as calls, redirect_stdout(NotedOutput()) as output:
-            found = unseen(self.solver, *args, **kwargs)
-        reasons = [f"in a function that it calls, {reason}" for f in calls if (reason := why_not_repeated(f))]
-        if state.is_changed(are_equal):
-            reasons.append("the function that it calls changes something outside")
-        if output.is_written:
-            reasons.append("it prints")
-        self.effect = reasons[0] if reasons else ""
-        return found
 
     def forget_trace(self) -> None:
         """Drop what only the trace needs."""
@@ -173,6 +158,21 @@ def solver_result(*values: Any, call: SolverCall) -> Any:
 rules.declare_lastingly(lambda: non_differentiable(solver_result))
 
 
+def _observed(solver: Callable[..., Any], args: Any, kwargs: Any) -> tuple[Any, str]:
+    """Run a solver as it is; return its result, and why it cannot run again, an empty string if it can."""
+    state = State((solver, args, kwargs))
+    args, kwargs = with_library_objects_copied((args, kwargs))
+    watching: Any = active_recording()
+    with watching.reads.unwatched() as calls, redirect_stdout(NotedOutput()) as output:
+        found = unseen(solver, *args, **kwargs)
+    reasons = [f"in a function that it calls, {reason}" for f in calls if (reason := why_not_repeated(f))]
+    if state.is_changed(are_equal):
+        reasons.append("the function that it calls changes something outside")
+    if output.is_written:
+        reasons.append("it prints")
+    return found, reasons[0] if reasons else ""
+
+
 def _solved_again(call: SolverCall, observed: Any) -> Any:
     """Record a call of `solver_result`, and return the result of the solver with its parts.
 
@@ -180,8 +180,6 @@ def _solved_again(call: SolverCall, observed: Any) -> Any:
     """
     seen: list[Any] = []
     _result_form(observed, seen)
-    if call.effect:
-        raise NotNativeError(call.effect)
     record = calling(active_recording())
     while True:
         missed: list[Any] = []
@@ -214,11 +212,13 @@ def _solve(solver: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         _give_up(solver, error)
         return unseen(solver, *args, **kwargs)
     try:
-        found = call.observed(args, kwargs)
+        found, effect = _observed(solver, args, kwargs)
     except Exception as error:  # the function may catch it
         _give_up(solver, f"it raises {type(error).__name__}")
         raise
     try:
+        if effect:
+            raise NotNativeError(effect)
         with warnings.catch_warnings(action="ignore"):  # the run before has shown them
             return _solved_again(call, found)
     except NotNativeError as error:
@@ -237,6 +237,11 @@ def unseen_again(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Do what `unseen` does, so that the compiled function computes it again in each call."""
     if rules.standin_of(f) is not None:
         return _solve(f, args, kwargs)
+    if is_user_function(f):
+        found, effect = _observed(f, args, kwargs)
+        if effect:
+            _give_up(f, effect)
+            return found
     watching = active_recording()
     call = calling(watching)
 

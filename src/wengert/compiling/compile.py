@@ -221,7 +221,8 @@ class CompiledFunction(Remade, Wrapper):
         is_alone = not SESSION.recordings  # traces in other threads swap code, so that guards fail
         failing = entry.failing_guard(given)
         verified = None if failing else self._verified(entry, found, given)
-        if verified and not found.reads.draws and any([each.code_key == verified.code_key for each in stale]):
+        has_failed = verified and any([each.code_key == verified.code_key for each in stale])
+        if verified and has_failed and not found.reads.draws and verified.value(*given) is STALE:
             self._give_up("its generated code refuses the values of its trace, a bug in wengert. Please report it")
         elif verified is not None:
             self._entries[key] = _with_entry(self._entries.get(key, ()), verified)
