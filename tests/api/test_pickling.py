@@ -109,7 +109,7 @@ def test_what_is_compiled_is_compiled_again() -> None:
     assert other.explain().splitlines()[0] == "test_pickling.energy: 0 traces"
     assert same(other(X), 3 * X**2)
     assert other.explain().splitlines()[0] == "test_pickling.energy: 1 trace"
-    assert (other.strict, other.native, other.exact) == (True, False, False)
+    assert (other.strict, *other.settings) == (True, False, False, False)
 
 
 @wg.grad

@@ -49,15 +49,15 @@ def by_code(f: Any, a: Any, b: Any, args: Any, to: Tolerance, breaks: Any = ()) 
     """The integral with its first derivative, by code for the integrand."""
     from wengert.extend import integral_by_code  # which loads the compiler
 
-    return integral_by_code(value, f, a, b, breaks, args, to)
+    return integral_by_code(integral_value, f, a, b, breaks, args, to)
 
 
-def value(*values: Any, call: Any) -> Any:
+def integral_value(*values: Any, call: Any) -> Any:
     """The integral for its ends, its arguments and what the integrand reads."""
     return unseen(call.slopes, values)[0]
 
 
-def slopes(*values: Any, call: Any) -> Any:
+def integral_slopes(*values: Any, call: Any) -> Any:
     """The derivatives of the integral by all values, one after the other."""
     return unseen(call.slopes, values)[1:]
 
@@ -72,23 +72,23 @@ def by_value(vector: Any, values: Any) -> list[Any]:
     return parts
 
 
-@vjp_rule(value)
-def value_(y_bar, y, *values, call, wanted):
-    return tuple([y_bar * slope for slope in by_value(slopes(*values, call=call), values)])
+@vjp_rule(integral_value)
+def integral_value_(y_bar, y, *values, call, wanted):
+    return tuple([y_bar * slope for slope in by_value(integral_slopes(*values, call=call), values)])
 
 
-@jvp_rule(value)
-def push_value(tangents, y, *values, call):
-    pairs = zip(by_value(slopes(*values, call=call), values), tangents, strict=True)
+@jvp_rule(integral_value)
+def push_integral_value(tangents, y, *values, call):
+    pairs = zip(by_value(integral_slopes(*values, call=call), values), tangents, strict=True)
     return sum([np.sum(slope * tangent) for slope, tangent in pairs if tangent is not None])
 
 
-@vjp_rule(slopes)
+@vjp_rule(integral_slopes)
 def pull_slopes(y_bar, y, *values, call, wanted):
     raise NotNativeError("compiled code has no second derivatives of integrals")
 
 
-@jvp_rule(slopes)
+@jvp_rule(integral_slopes)
 def push_slopes(tangents, y, *values, call):
     raise NotNativeError("compiled code has no second derivatives of integrals")
 
