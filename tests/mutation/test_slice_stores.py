@@ -226,3 +226,94 @@ def test_steps_that_numpy_reads_in_time() -> None:
 
     x = np.linspace(0.3, 1.4, 8)
     np.testing.assert_allclose(wg.grad(f)(x), by_complex_step(f, x), rtol=1e-12)
+
+
+def _updates_of_a_kept_view(x: Any, y: Any) -> Any:
+    part = y[2:6]
+    total = 0.0
+    for k in range(4):
+        part += x[1:5] * k
+        y[k] = y[k + 1] * x[0]
+        total = total + np.sum(part**2)
+        part -= x[k]
+        part[1:3] += part[:2]
+        y[2:6] = part
+        part *= x[:4]
+    return total
+
+
+def _reshaped_below_a_view(x: Any, y: Any) -> Any:
+    y = y[:8] * x[2]
+    y.shape = (1, 8)
+    y[0, 0] = x[1]
+    key = (0, slice(0, 2))
+    part = y[key]
+    part += x[1]
+    y.shape = (4, 2)
+    part += x[:2]
+    y[key] += part * x[3]
+    y[1, :] = y[0] * x[4]
+    part *= x[2:4]
+    y[key] = part
+    return np.sum(y**3)
+
+
+def _view_reshaped(x: Any, y: Any) -> Any:
+    part = y[1:5]
+    part += x[:4]
+    part.shape = (2, 2)
+    part += x[:2]
+    part += x[:4].reshape(2, 2)
+    y[1:3] += part[1]
+    part.shape = (4,)
+    part += x[2:6]
+    return np.sum(part * y[:4])
+
+
+def _key_moved_under_a_shape(x: Any, y: Any) -> Any:
+    y = np.concatenate([y[:8], x, x[:2]]) * x[0]
+    y.shape = (2, 8)
+    y[0, 0] = x[1]
+    key = (1, slice(0, 2))
+    part = y[key]
+    part += x[1]
+    y.shape = (4, 4)
+    y[key] = part
+    part += x[2:4]
+    y[key] += part
+    return np.sum(y**2 * np.arange(16).reshape(4, 4))
+
+
+def _operands_over_the_part(x: Any, y: Any) -> Any:
+    for k in range(3):
+        y[k : k + 4] += y[k + 1 : k + 5]
+        y[k : k + 4] += y[k : k + 4][::-1] * x[k]
+        y[k + 2 : k + 4] += y[k]
+    return np.sum(np.sin(y))
+
+
+@pytest.mark.parametrize(
+    "update",
+    [
+        _updates_of_a_kept_view,
+        _reshaped_below_a_view,
+        _view_reshaped,
+        _key_moved_under_a_shape,
+        _operands_over_the_part,
+    ],
+)
+@pytest.mark.parametrize("captured", [False, True])
+def test_updates_of_views_that_are_kept(update: Callable[[Any, Any], Any], captured: bool) -> None:
+    def f(x: Any) -> Any:
+        y = np.zeros(9, dtype=x.dtype)
+        y[:6] = np.cos(x)
+        y[7] = x[1] * x[2]
+        kept = np.sin(y) * y[0] if captured else 0.0
+        return update(x, y) + np.sum(y * y) + np.sum(kept)
+
+    x = np.linspace(0.3, 1.4, 6)
+    expected = by_complex_step(f, x)
+    assert wg.value_and_grad(f)(x)[0] == f(x)
+    np.testing.assert_allclose(wg.grad(f)(x), expected, rtol=1e-11)
+    np.testing.assert_allclose(wg.jvp(f, (x,), (x,))[1], expected @ x, rtol=1e-11)
+    np.testing.assert_allclose(wg.hessian(f)(x) @ x, wg.jvp(wg.grad(f), (x,), (x,))[1], rtol=1e-10)

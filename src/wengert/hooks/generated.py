@@ -53,7 +53,7 @@ from wengert.recording.recording import C_ONLY_TYPES, OPERANDS, STATE, OpenCount
 from wengert.recording.shadow import SHADOW
 from wengert.rewrite.rewriter import deeper
 from wengert.values.frames import caught
-from wengert.values.functional import setitem
+from wengert.values.functional import additem, setitem
 from wengert.values.names import lookup
 from wengert.values.sites import Site
 from wengert.values.specs import CERTAIN, FLOATS, MANY, NUMERIC, SCALARS
@@ -325,5 +325,11 @@ def bind_hooks() -> None:
             namespace["ONE"] = primitive.scalar_bound((True,))
     item = primitive_of(operator.getitem)
     ShortForms.item = None if item is None else item.bound(2, (True, False), ())
-    store = primitive_of(setitem)
-    ShortForms.stores = store and (store.bound(3, (True, False, False), ()), store.bound(3, (True, False, True), ()))
+    store, plus = primitive_of(setitem), primitive_of(operator.add)
+    total = None if plus is None or plus.has_users_rule else primitive_of(additem)
+    ShortForms.stores, ShortForms.sums = _forms_of_writes(store), _forms_of_writes(total)
+
+
+def _forms_of_writes(fn: Any) -> Any:
+    """Return the bound forms of a functional write of a constant and of a traced value, if `fn` has a rule."""
+    return fn and (fn.bound(3, (True, False, False), ()), fn.bound(3, (True, False, True), ()))

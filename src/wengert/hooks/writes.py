@@ -41,6 +41,7 @@ class ShortForms:
 
     item: Any = None
     stores: Any = None  # of a constant, and of a traced number
+    sums: Any = None  # of `y[a:b] += v`, of a constant and of a traced `v`
 
 
 def record_store(array: np.ndarray, key: Any, value: Any) -> None:
@@ -52,8 +53,12 @@ def record_store(array: np.ndarray, key: Any, value: Any) -> None:
     memory = memory_of(recording)
     if type(array) is not np.ndarray:
         array = plain(array)
-    is_other = type(value) is np.ndarray and value.base is not array
-    if (type(value) in FLOATS or is_other) and _store_entry(recording, memory, array, key, value):
+    is_array = type(value) is np.ndarray
+    if is_array and value.base is array:
+        if _ends_update(recording, memory, array, key, value):
+            array[key] = value
+            return
+    elif (is_array or type(value) in FLOATS) and _store_entry(recording, memory, array, key, value):
         return
     if array.dtype.char in "OV" and foreign.store(recording, array, key, value):
         return
@@ -145,6 +150,18 @@ def slot_of_key(recording: Recording, key: Any) -> Any:
     return slots_of(recording, key)
 
 
+def _ends_update(recording: Recording, memory: Memory, owner: np.ndarray, key: Any, view: np.ndarray) -> bool:
+    """Whether a store ends `owner[key] op= v`, which has written into the view `owner[key]`."""
+    storage = memory.storages.get(id(owner))
+    if storage is None or recording.keep or memory.lent:
+        return False
+    reference, known, shape = storage.places.get(id(view), _NOWHERE)
+    if reference is None or reference() is not view or shape != owner.shape:
+        return False
+    is_known = key is known or (type(key) is slice is type(known) and has_plain_parts(key) and key == known)
+    return is_known and _has_layout(owner[key], view)
+
+
 def _writes_itself_back(memory: Memory, array: np.ndarray, key: Any, value: np.ndarray) -> bool:
     """Whether a store writes a view back to its own memory, so that neither value nor derivative changes."""
     if value.base is None or not is_basic(key):
@@ -217,40 +234,66 @@ def update_part(recording: Recording, primitive: Primitive, run: Any, view: np.n
     False if that does not apply.
     """
     memory, stores, owner = memory_of(recording), ShortForms.stores, view.base
-    storage = _storage_for_short_path(recording, memory, owner)
-    if owner is None or storage is None or stores is None or primitive.rule is None:
+    storage = None if owner is None else _storage_for_short_path(recording, memory, owner)
+    if storage is None or owner is None or stores is None or primitive.rule is None:
         return False
-    view_slot, key = _read_from(recording, storage, view)
-    if view_slot is None or primitive.rule.kind != "partials":
+    if primitive.rule.kind != "partials" or recording.context is not None:
         return False
-    if recording.context is not None or recording.nan_checker is not None or recording.checks_fp_errors:
+    if recording.nan_checker is not None or recording.checks_fp_errors:
         return False
     is_array = type(operand) is np.ndarray and operand.dtype is _FLOAT64 and operand.shape == view.shape
     if not is_array and type(operand) not in FLOATS:
         return False
-    ins = view_slot, memory.slot(operand) if is_array else SHADOW.get(id(operand))
-    bound = primitive.simple_bound(recording.mask(ins))
-    if bound.reads_y == "value":
+    key = _key_of(recording, storage, owner, view)
+    if key is None:
         return False
-    kept, spec = keep_args(recording, bound, (view, operand)), spec_of(view)
-    memory.before_write(view, ..., len(recording.entries) + 1)
-    _run_unfinished(memory, lambda: run(view, operand))
-    slot = recording.append((bound, spec, ins, kept, None, STATE.site))
-    store = stores[True], None, (storage.slot, None, slot), (storage.spec, key, spec), None, STATE.site
-    memory.written(storage, owner, recording.append(store))
+    slot, kept = memory.slot(operand) if is_array else SHADOW.get(id(operand)), spec_of(view)
+    if run is operator.iadd and ShortForms.sums is not None and recording.stream is None:
+        update, kept = ShortForms.sums[slot is not None], kept if is_array else operand
+        _update_unfinished(memory, owner, run, view, operand, len(recording.entries))
+    else:
+        ins = memory.slot(view), slot
+        bound = primitive.simple_bound(recording.mask(ins))
+        if bound.reads_y == "value":
+            return False
+        residuals = keep_args(recording, bound, (view, operand))
+        _update_unfinished(memory, owner, run, view, operand, len(recording.entries) + 1)
+        update, slot = stores[True], recording.append((bound, kept, ins, residuals, None, STATE.site))
+    entry = update, None, (storage.slot, None, slot), (storage.spec, key, kept), None, STATE.site
+    memory.written(storage, owner, recording.append(entry))
     memory.unfinished -= 1
     return True
 
 
-def _read_from(recording: Recording, storage: Storage, view: np.ndarray) -> tuple[int | None, Any]:
-    """Return the slot and the key of a view that was read at a key from this version of its owner; else None, None."""
-    reference, stamp, slot = storage.views.get(id(view), (None, 0, None))
-    if reference is None or reference() is not view or stamp != storage.stamp or slot is None:
-        return None, None
-    entry = recording.entries[slot]
-    if entry is None or entry[0] is not ShortForms.item or entry[2][0] != storage.slot:
-        return None, None
-    return slot, entry[3][1]
+def _update_unfinished(
+    memory: Memory, owner: np.ndarray, run: Any, view: np.ndarray, operand: Any, threshold: int
+) -> None:
+    """Do `view op= operand`, and mark the write as unfinished until it is recorded."""
+    if id(owner) in memory.captured:
+        memory.before_write(view, ..., threshold)
+    _run_unfinished(memory, lambda: run(view, operand))
+
+
+def _key_of(recording: Recording, storage: Storage, owner: np.ndarray, view: np.ndarray) -> Any:
+    """Return the key at which a view was read from its owner; None if that is unknown."""
+    reference, key, shape = storage.places.get(id(view), _NOWHERE)
+    if reference is None or reference() is not view:
+        reference, stamp, slot = storage.views.get(id(view), (None, 0, None))
+        if reference is None or reference() is not view or stamp != storage.stamp or slot is None:
+            return None
+        entry = recording.entries[slot]
+        if entry is None or entry[0] is not ShortForms.item or entry[2][0] != storage.slot:
+            return None
+        key, shape = entry[3][1], owner.shape
+        storage.places[id(view)] = reference, key, shape
+    return key if shape == owner.shape and _has_layout(owner[key], view) else None
+
+
+_NOWHERE = None, None, None
+
+
+def _has_layout(region: Any, view: np.ndarray) -> bool:
+    return region.shape == view.shape and region.strides == view.strides and region.dtype is view.dtype
 
 
 def _check_dtype(recording: Recording, target: np.ndarray, ins: tuple[Any, ...]) -> None:

@@ -49,7 +49,7 @@ _ENGINE_AND_NUMPY = (ENGINE, os.path.dirname(np.__file__) + os.sep)
 class Storage:
     """The current version of an owner's content; `slot` is None if it does not depend on an input."""
 
-    __slots__ = ("is_float64", "owner", "shadowed", "slot", "spec", "stamp", "views")
+    __slots__ = ("is_float64", "owner", "places", "shadowed", "slot", "spec", "stamp", "views")
 
     def __init__(self, owner: weakref.ref[np.ndarray], slot: int | None, spec: Spec) -> None:
         self.owner = owner
@@ -59,6 +59,8 @@ class Storage:
         self.is_float64 = spec.dtype == np.float64
         self.stamp = 0
         self.views: dict[int, tuple[weakref.ref[np.ndarray], int, int | None]] = {}
+        # of views that were updated: the key at which each was read, and the shape that the owner had
+        self.places: dict[int, tuple[weakref.ref[np.ndarray], Any, tuple[int, ...]]] = {}
 
 
 class Owner(NamedTuple):

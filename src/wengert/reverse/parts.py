@@ -75,3 +75,13 @@ def store_step(cotangents: Cotangents, y_bar: Any, owned: bool, ins: Any, args: 
         cotangents.add(value_slot, cotangents.project(cotangents.read_last(y_bar, key), value, True))
     if slot is not None:
         cotangents.add(slot, cotangents.clear(y_bar, owned, key), True)
+
+
+def sum_step(cotangents: Cotangents, y_bar: Any, owned: bool, ins: Any, args: Any) -> None:
+    """Step back through `x[key] += value`: value's cotangent is ȳ[key]; x's is ȳ itself."""
+    slot, _, value_slot = ins
+    if value_slot is not None:
+        cotangents.add(value_slot, cotangents.project(cotangents.read(y_bar, args[1]), args[2], True))
+    if slot is not None:
+        x_bar = cotangents.project(y_bar, args[0], True)
+        cotangents.add(slot, x_bar, owned and x_bar is y_bar)

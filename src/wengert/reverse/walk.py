@@ -21,14 +21,14 @@ from wengert.recording.user_pullbacks import RruleCall
 from wengert.recording.variables import splat
 from wengert.reverse.accumulators import EAGER, Cotangents, Seeds
 from wengert.reverse.checkpoint import CheckpointEntry
-from wengert.reverse.parts import field_step, number_step, store_step
+from wengert.reverse.parts import field_step, number_step, store_step, sum_step
 from wengert.reverse.strategies import PassingCotangents, PassingTracedCotangents, choose_passed_slots
 from wengert.reverse.windows import Windows
 from wengert.rulebook.array_steps import array_step
 from wengert.rulebook.keeping import are_finite, has_nan, is_all_zero
 from wengert.rulebook.runtime import own
 from wengert.values.cotangents import AbstractTangent
-from wengert.values.functional import getfield, getitem, setitem
+from wengert.values.functional import additem, getfield, getitem, setitem
 from wengert.values.names import home_of
 from wengert.values.projection import project, unbroadcast
 from wengert.values.results import form_of, is_flat, keys_of
@@ -272,6 +272,8 @@ def general_step(cotangents: Cotangents, slot: int, entry: Entry, depth: int) ->
         field_step(cotangents, ins[0], args, cotangent)
     elif op.fn is setitem and cotangents.can_unstore(cotangent, args[1]):
         store_step(cotangents, cotangent, owned, ins, args)
+    elif op.fn is additem and y is None:  # an update in place; others are calls, also by name
+        sum_step(cotangents, cotangent, owned, ins, args)
     else:
         if type(y) is weakref.ref:  # y may be gone; the rule reads at most its shape and dtype, which ȳ has too
             y = cotangent
