@@ -23,7 +23,7 @@ from wengert.hooks.readers import check_read, checked_items, is_reader, runs_uns
 from wengert.hooks.search import CARRIER_TYPES, WAITING_MODULES, may_wait_for_threads, opaque
 from wengert.hooks.standins.texts import octets
 from wengert.hooks.writes import ShortForms, record_store, slot_of_key
-from wengert.mutation.storage import memory_of
+from wengert.mutation.storage import Storage, memory_of
 from wengert.recording.aliases import READERS, behind
 from wengert.recording.caches import found
 from wengert.recording.identity import found_by_identity
@@ -34,7 +34,7 @@ from wengert.values.data_classes import READS
 from wengert.values.keys import has_plain_parts, is_element
 from wengert.values.names import home_of, lookup
 from wengert.values.sites import Site
-from wengert.values.specs import CERTAIN, Spec, is_certain, spec_of
+from wengert.values.specs import CERTAIN, is_certain, spec_of
 
 _ITEMS = {list, tuple, dict, bytes, range}
 
@@ -80,16 +80,16 @@ def get_item(key: Any, container: Any, site: Site | None) -> Any:
             storage = memory.storages.get(id(container))
             if storage is None:
                 STATE.site = site
-                slot, spec = memory.slot(container), None
+                slot = memory.slot(container)
             else:  # an owner that was written
-                slot, spec = storage.slot, storage.spec
-            return container[key] if slot is None else _record_item(container, key, slot, site, spec)
+                slot = storage.slot
+            return container[key] if slot is None else _record_item(container, key, slot, site, storage)
     STATE.site = site
     return _get_item_slowly(container, key)
 
 
-def _record_item(container: np.ndarray, key: Any, slot: int, site: Site | None, spec: Spec | None = None) -> Any:
-    """Record a read, by integers or a slice, of an array at this slot; `spec` is its Spec, where it is known."""
+def _record_item(container: np.ndarray, key: Any, slot: int, site: Site | None, storage: Storage | None = None) -> Any:
+    """Record a read, by integers or a slice, of an array at this slot; `storage` is its version, if it was written."""
     value = container[key]
     recording = STATE.recording
     assert recording is not None
@@ -98,8 +98,7 @@ def _record_item(container: np.ndarray, key: Any, slot: int, site: Site | None, 
     if (not is_view and type(value) is not np.float64) or container.dtype.kind not in "fc" or recording.inert:
         STATE.site = site
         return record_call(require_primitive(operator.getitem), (container, key), {})
-    if spec is None:
-        spec = recording.specs.get(slot)
+    spec = recording.specs.get(slot) if storage is None else storage.spec
     if spec is None:
         spec = recording.specs[slot] = spec_of(container)
     kept = held(value, recording.keeps_results) if is_view else value
@@ -108,7 +107,9 @@ def _record_item(container: np.ndarray, key: Any, slot: int, site: Site | None, 
     entries.append(entry)
     SHADOW[id(value)] = new_slot
     if is_view:
-        if recording.memory.storages:
+        if storage is not None and container.base is None:
+            storage.add_view(value, new_slot)
+        elif recording.memory.storages:
             recording.memory.add_view(value, new_slot)
         if recording.memory.lent and recording.memory.lent.shows(container):
             recording.memory.lent.note(value)

@@ -249,29 +249,22 @@ def update_part(recording: Recording, primitive: Primitive, run: Any, view: np.n
         return False
     slot, kept = memory.slot(operand) if is_array else SHADOW.get(id(operand)), spec_of(view)
     if run is operator.iadd and ShortForms.sums is not None and recording.stream is None:
-        update, kept = ShortForms.sums[slot is not None], kept if is_array else operand
-        _update_unfinished(memory, owner, run, view, operand, len(recording.entries))
+        update, kept, residuals = ShortForms.sums[slot is not None], kept if is_array else operand, None
     else:
         ins = memory.slot(view), slot
         bound = primitive.simple_bound(recording.mask(ins))
         if bound.reads_y == "value":
             return False
-        residuals = keep_args(recording, bound, (view, operand))
-        _update_unfinished(memory, owner, run, view, operand, len(recording.entries) + 1)
-        update, slot = stores[True], recording.append((bound, kept, ins, residuals, None, STATE.site))
+        update, residuals = stores[True], keep_args(recording, bound, (view, operand))
+    if id(owner) in memory.captured:
+        memory.before_write(view, ..., len(recording.entries) + (residuals is not None))
+    _run_unfinished(memory, run, view, operand)
+    if residuals is not None:
+        slot = recording.append((bound, kept, ins, residuals, None, STATE.site))
     entry = update, None, (storage.slot, None, slot), (storage.spec, key, kept), None, STATE.site
     memory.written(storage, owner, recording.append(entry))
     memory.unfinished -= 1
     return True
-
-
-def _update_unfinished(
-    memory: Memory, owner: np.ndarray, run: Any, view: np.ndarray, operand: Any, threshold: int
-) -> None:
-    """Do `view op= operand`, and mark the write as unfinished until it is recorded."""
-    if id(owner) in memory.captured:
-        memory.before_write(view, ..., threshold)
-    _run_unfinished(memory, lambda: run(view, operand))
 
 
 def _key_of(recording: Recording, storage: Storage, owner: np.ndarray, view: np.ndarray) -> Any:
@@ -348,11 +341,11 @@ def record_write(
     return value
 
 
-def _run_unfinished(memory: WrittenMemory, run: Callable[[], Any]) -> Any:
+def _run_unfinished(memory: WrittenMemory, run: Callable[..., Any], *args: Any) -> Any:
     """Call `run`, which writes, and mark the write as unfinished until it is recorded."""
     memory.unfinished += 1
     try:
-        return run()
+        return run(*args)
     except Exception as error:
         memory.ended_by(error)
         raise

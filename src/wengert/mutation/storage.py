@@ -62,6 +62,10 @@ class Storage:
         # of views that were updated: the key at which each was read, and the shape that the owner had
         self.places: dict[int, tuple[weakref.ref[np.ndarray], Any, tuple[int, ...]]] = {}
 
+    def add_view(self, view: np.ndarray, slot: int | None) -> None:
+        """Add a view of the current version, with its slot."""
+        self.views[id(view)] = (weakref.ref(view), self.stamp, slot)
+
 
 class Owner(NamedTuple):
     """An owner that is about to be written: its version, and the content that an entry keeps (`before`)."""
@@ -171,7 +175,7 @@ class Memory(MadeWhenRead):
         if whole is None and key is not None:
             whole = self.recording.constant(owner.copy(order="K"))
         slot = None if whole is None else read_region(self.recording, array, owner, whole, key)
-        storage.views[id(array)] = (weakref.ref(array), storage.stamp, slot)
+        storage.add_view(array, slot)
         return slot
 
     def slot_of_result(self, array: np.ndarray) -> int | None:
@@ -218,7 +222,7 @@ class Memory(MadeWhenRead):
         if storage is None and self.fields:
             storage = self._storage(view)
         if storage is not None:
-            storage.views[id(view)] = (weakref.ref(view), storage.stamp, slot)
+            storage.add_view(view, slot)
 
     def add_root(self, array: np.ndarray, slot: int, apart: bool = False) -> None:
         """Add a traced array whose owner is not traced; `apart`: it is not a part of one added before."""

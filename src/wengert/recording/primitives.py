@@ -12,7 +12,7 @@ import numpy as np
 from wengert.recording.pullback_reads import OuterState
 from wengert.rulebook.registry import rules
 from wengert.rulebook.rule import MOST_ARGUMENTS, Carrier, Rule, Variant
-from wengert.values.functional import getfield, setitem
+from wengert.values.functional import additem, getfield, setitem
 from wengert.values.names import home_of, is_of_library, makes_new, runs_python, ufunc_of
 
 _HOW = ("nothing", "shape", "value")
@@ -205,7 +205,7 @@ class Bound:
             and not any([a.scatters or not a.above for a in rule.accumulators.values()])
             and not rule.identity
             and not (rule.analysis is not None and rule.analysis.acts)
-            and primitive.fn not in (setitem, getfield)
+            and primitive.fn not in (additem, setitem, getfield)
         )  # the engine steps back through these itself
         self.above = min([a.above for a in rule.accumulators.values()], default=None)
         first = rule.accumulators.get(0)
