@@ -261,15 +261,16 @@ class RuleBody:
         multiply = (times_kept if keeps else times) if self.multiplies else None
         function = keeping(self.function, (self.y_bar,)) if keeps and not multiply else self.function
         call = whole(function, multiply, wanted, max(len(wanted), len(self.names)), asked)
-        reads, reads_y = self.kept(lambda: self._reads_whole(len(wanted)), "reads", len(wanted))
-        return Variant(call, reads, reads_y, None)
+        reads, further, reads_y = self.kept(self._reads_whole, "reads")
+        count = len(wanted)
+        return Variant(call, (*reads[:count], *[further] * (count - len(reads))), reads_y, None)
 
-    def _reads_whole(self, count: int) -> tuple[tuple[str, ...], str]:
-        """Return what the whole body reads of `count` arguments and of the result."""
+    def _reads_whole(self) -> tuple[tuple[str, ...], str, str]:
+        """Return what the whole body reads of its arguments, of further ones, and of the result."""
         if self.node is None or self.effects is None or not self.effects.is_blind():
-            return ("value",) * count, "value"
-        rest = [str(self.variadic)] * (count - len(self.names))
-        return self._read(self.node, [*self.names[:count], *rest])
+            return ("value",) * len(self.names), "value", "value"
+        (*reads, further), reads_y = self._read(self.node, [*self.names, str(self.variadic)])
+        return tuple(reads), further, reads_y
 
     def _read(self, node: ast.FunctionDef, names: Sequence[str]) -> tuple[tuple[str, ...], str]:
         """Return what the source reads of the arguments `names` and of the result: "value", "shape" or "nothing"."""
