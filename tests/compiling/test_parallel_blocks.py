@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import threading
+import time
 import warnings
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from wengert.compiling import parallel_blocks
 
 ROWS = 200_003
 X = np.linspace(0.1, 2.0, ROWS)
@@ -113,6 +115,24 @@ def test_calls_from_several_threads(threads: str) -> None:
         worker.join()
     for k in range(4):
         np.testing.assert_allclose(found[k], vector_gradients(X, 1.0 + k)[0], rtol=1e-11, atol=1e-11)
+
+
+@pytest.mark.parametrize("raised", [KeyboardInterrupt, FloatingPointError])
+def test_an_error_waits_for_the_other_threads(raised: type[BaseException], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NUMBA_NUM_THREADS", "2")
+    main, begun, finished = threading.get_ident(), threading.Event(), []
+
+    def work() -> None:
+        if threading.get_ident() == main:
+            assert begun.wait(60)
+            raise raised
+        begun.set()
+        time.sleep(0.2)
+        finished.append(True)
+
+    with pytest.raises(raised):
+        parallel_blocks._run_on_threads(work, 2)
+    assert finished == [True]
 
 
 def _in_child(compiled: Any, results: Any) -> None:

@@ -8,8 +8,8 @@ from __future__ import annotations
 import contextvars
 import operator
 import os
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any
 
 from wengert.compiling.blocking import BlockLoop
@@ -56,14 +56,21 @@ class ParallelBlocks:
         whole = [given[k] for k in self._whole]
         arrays = [given[k] for k in self._by_rows]
 
+        def compute(block: int) -> None:
+            rows = slice(block * height, (block + 1) * height)
+            found = self._compute(*[array[rows] for array in arrays], *whole)
+            terms[block] = [part for part, is_total in zip(found, self._is_total, strict=True) if is_total]
+            for k, is_total in enumerate(self._is_total):
+                if not is_total:
+                    carried[k][rows] = found[k]
+
         def work() -> None:
-            for block in left:
-                rows = slice(block * height, (block + 1) * height)
-                found = self._compute(*[array[rows] for array in arrays], *whole)
-                terms[block] = [part for part, is_total in zip(found, self._is_total, strict=True) if is_total]
-                for k, is_total in enumerate(self._is_total):
-                    if not is_total:
-                        carried[k][rows] = found[k]
+            try:
+                for block in left:
+                    compute(block)
+            except BaseException:
+                list(left)  # the other threads begin no further block
+                raise
 
         _run_on_threads(work, min(thread_count(), self.count))
         for k, place in enumerate([k for k, is_total in enumerate(self._is_total) if is_total]):
@@ -73,16 +80,27 @@ class ParallelBlocks:
 
 
 def _run_on_threads(work: Callable[[], None], count: int) -> None:
-    """Run `work` on this thread and on others; each gets NumPy's error state of this one."""
+    """Run `work` on this thread and on others, until all are done; each gets NumPy's error state of this one.
+
+    If one raises an error, the others still finish: they write into arrays that later calls use again.
+    """
     others = [_pool().submit(contextvars.copy_context().run, work) for _ in range(count - 1)]
     try:
         work()
     finally:
-        for other in others:
-            other.cancel()
-    for other in others:
-        if not other.cancelled():
-            other.result()
+        running = [other for other in others if not other.cancel()]
+        _wait_for(running)
+    for other in running:
+        other.result()
+
+
+def _wait_for(running: Sequence[Future[None]]) -> None:
+    """Wait until work is done, and raise an interrupt of this only then."""
+    try:
+        wait(running)
+    except BaseException:
+        _wait_for(running)
+        raise
 
 
 class _BlockBody(TapeRewriter):
