@@ -165,7 +165,9 @@ def _observed(solver: Callable[..., Any], args: Any, kwargs: Any) -> tuple[Any, 
     watching: Any = active_recording()
     with watching.reads.unwatched() as calls, redirect_stdout(NotedOutput()) as output:
         found = unseen(solver, *args, **kwargs)
-    reasons = [f"in a function that it calls, {reason}" for f in calls if (reason := why_not_repeated(f))]
+    reasons = [
+        f"a function that it calls {reason.removeprefix('it ')}" for f in calls if (reason := why_not_repeated(f))
+    ]
     if state.is_changed(are_equal):
         reasons.append("the function that it calls changes something outside")
     if output.is_written:
@@ -188,10 +190,10 @@ def _solved_again(call: SolverCall, observed: Any) -> Any:
                 parts = unseen(call.run, [*call.parts, *outer], missed)
             except Exception as error:
                 if not missed:
-                    raise NotNativeError(f"run by itself, it raises {type(error).__name__}: {error}") from None
+                    raise NotNativeError(f"in a second run it raises {type(error).__name__}: {error}") from None
             else:
                 if not are_equal(parts, seen):
-                    raise NotNativeError("run once more, it returns another result")
+                    raise NotNativeError("in a second run it returns another result")
                 found = record(solver_result, *call.parts, *outer, call=call)
                 is_list = type(found) is list
                 return call.result(
