@@ -74,9 +74,7 @@ def put(m, k, a):
 def by_llvm(text: str) -> Any:
     """Compile the source of a function of two floats and flat memory."""
     pytest.importorskip("numba")
-    from wengert.compiling.native.machine_code import to_machine_code
-
-    return to_machine_code(text, "native", ["NUMBER", "NUMBER", "WRITE"], "a test", {})
+    return module.compile_source(text, "native", ["NUMBER", "NUMBER", "WRITE"], {})
 
 
 MEMORY = np.array([0.5, -2.0, 3.0, 1.0])
@@ -105,9 +103,7 @@ OTHER_ARGUMENTS = [
 
 def test_calls_with_other_arguments_fail() -> None:
     pytest.importorskip("numba")
-    from wengert.compiling.native.machine_code import to_machine_code
-
-    run = to_machine_code(SUM, "native", ["NUMBER", "READ", "PLACES", "WRITE"], "a test", {})
+    run = module.compile_source(SUM, "native", ["NUMBER", "READ", "PLACES", "WRITE"], {})
     for args in OTHER_ARGUMENTS:
         assert run(*args) == (1, 0.0), args
     unpickled = pickle.loads(pickle.dumps(MEMORY))  # its dtype is another object
@@ -118,9 +114,7 @@ def test_calls_with_other_arguments_fail() -> None:
 
 def test_calls_lose_no_references() -> None:
     pytest.importorskip("numba")
-    from wengert.compiling.native.machine_code import to_machine_code
-
-    run = to_machine_code(SUM, "native", ["NUMBER", "READ", "PLACES", "WRITE"], "a test", {})
+    run = module.compile_source(SUM, "native", ["NUMBER", "READ", "PLACES", "WRITE"], {})
     x = 1234.5
     before = [sys.getrefcount(each) for each in (x, MEMORY, WHOLE, OUTPUT)]
     found = [run(x, MEMORY, WHOLE, OUTPUT) for _ in range(100)]

@@ -50,25 +50,35 @@ def threads(request: Any, monkeypatch: pytest.MonkeyPatch) -> str:
     return str(request.param)
 
 
+@pytest.fixture(params=[False, True], ids=["NumPy", "native"])
+def native(request: Any) -> bool:
+    if request.param:
+        pytest.importorskip("numba")
+    return bool(request.param)
+
+
 def flat(found: Any) -> np.ndarray:
     value, slopes = found
     return np.concatenate([np.ravel(part) for part in (value, *slopes)])
 
 
 @pytest.mark.parametrize(("f", "args"), CASES, ids=["vector", "softmax"])
-def test_results_have_the_same_bits(f: Any, args: Any, threads: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_results_have_the_same_bits(
+    f: Any, args: Any, threads: str, native: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     gradient = wg.value_and_grad(f, argnums=(0, 1))
-    compiled = wg.compile(gradient, native=False, parallel=True)
+    compiled = wg.compile(gradient, native=native, parallel=True)
     compiled(*args)
     found = flat(compiled(*args))
     assert "on several threads" in compiled.explain()
+    assert ("native code in part" in compiled.explain()) == native
     monkeypatch.setenv("NUMBA_NUM_THREADS", "1")
     np.testing.assert_array_equal(found, flat(compiled(*args)))
     np.testing.assert_allclose(found, flat(gradient(*args)), rtol=1e-11, atol=1e-11)
 
 
-def test_against_the_formula(threads: str) -> None:
-    compiled = wg.compile(wg.grad(vector, argnums=(0, 1)), native=False, parallel=True)
+def test_against_the_formula(threads: str, native: bool) -> None:
+    compiled = wg.compile(wg.grad(vector, argnums=(0, 1)), native=native, parallel=True)
     compiled(X, 0.7)
     by_x, by_w = compiled(X + 0.01, 0.7)
     wanted = vector_gradients(X + 0.01, 0.7)
@@ -76,9 +86,9 @@ def test_against_the_formula(threads: str) -> None:
     np.testing.assert_allclose(by_w, wanted[1], rtol=1e-11)
 
 
-def test_results_are_new_arrays(threads: str) -> None:
+def test_results_are_new_arrays(threads: str, native: bool) -> None:
     compiled = wg.compile(
-        lambda x: (np.exp(np.sin(x) * x) * np.cos(x) + x) / (1.0 + x * x), native=False, parallel=True
+        lambda x: (np.exp(np.sin(x) * x) * np.cos(x) + x) / (1.0 + x * x), native=native, parallel=True
     )
     compiled(X)
     first = compiled(X)
@@ -101,8 +111,8 @@ def test_errors_and_warnings_are_those_of_one_thread(threads: str) -> None:
         assert np.isnan(compiled(X - 1.0))
 
 
-def test_calls_from_several_threads(threads: str) -> None:
-    compiled, found = wg.compile(wg.grad(vector), native=False, parallel=True), {}
+def test_calls_from_several_threads(threads: str, native: bool) -> None:
+    compiled, found = wg.compile(wg.grad(vector), native=native, parallel=True), {}
     compiled(X, 1.0)
 
     def call(k: int) -> None:
@@ -115,6 +125,15 @@ def test_calls_from_several_threads(threads: str) -> None:
         worker.join()
     for k in range(4):
         np.testing.assert_allclose(found[k], vector_gradients(X, 1.0 + k)[0], rtol=1e-11, atol=1e-11)
+
+
+def test_a_block_in_which_python_raises_runs_by_numpy(threads: str, native: bool) -> None:
+    compiled = wg.compile(lambda x, k: np.sum(np.exp(np.sin(x) * x) * (x + 1.0 / k)), native=native, parallel=True)
+    assert compiled(X, 2.0) == pytest.approx(np.sum(np.exp(np.sin(X) * X) * (X + 0.5)), rel=1e-12)
+    with pytest.raises(ZeroDivisionError):
+        compiled(X, 0.0)
+    turned = X[::-1]  # not in order in memory
+    assert compiled(turned, 2.0) == pytest.approx(compiled(X, 2.0), rel=1e-12)
 
 
 @pytest.mark.parametrize("raised", [KeyboardInterrupt, FloatingPointError])

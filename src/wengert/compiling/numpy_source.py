@@ -42,26 +42,36 @@ FLOATS, *WITHOUT_FLOATS = NUMPY
 
 
 def compile_numpy(
-    tape: AnyTape, name: str, exact: bool, passes: Sequence[Pass] = NUMPY, parallel: bool = False
+    tape: AnyTape,
+    name: str,
+    exact: bool,
+    passes: Sequence[Pass] = NUMPY,
+    compile_block: Callable[[AnyTape], Callable[..., Any]] | None = None,
 ) -> Callable[..., Any]:
     """Compile a tape to a NumPy function that reuses buffers; its attribute `source` is the generated code.
 
-    Unless `exact`, it may round otherwise; if `parallel`, blocks of rows run on several threads. Its attribute `passes`
-    logs the passes.
+    Unless `exact`, it may round otherwise. With `compile_block`, which compiles the tape of a block of rows, blocks run
+    on several threads. Its attribute `passes` logs the passes.
     """
-    context = Context(exact, parallel=parallel)
+    context = Context(exact, parallel=compile_block is not None)
     made = run_passes(passes, tape, context)[-1]
     if any([entry.name == FLOATS.name for entry in context.log]):
-        lazy = functools.cache(lambda: compile_numpy(tape, name, exact, WITHOUT_FLOATS, parallel))
+        lazy = functools.cache(lambda: compile_numpy(tape, name, exact, WITHOUT_FLOATS, compile_block))
         writer: PlacedWriter = FloatWriter(made, sites=True, plain=lambda *args, **words: lazy()(*args, **words))
     else:
         writer = PlacedWriter(made, sites=True)
-    writer.parallel = parallel
+    writer.compile_block = compile_block
     function: Any = compile_source(writer, name)
     function.pool, function.passes = writer.pool, context.log
     loops = [op for op in writer.ops if isinstance(op, Call) and type(op.fn) is BlockLoop]
-    function.blocks = [f"{op.site}: {op.fn.describe()}{', on several threads' * parallel}" for op in loops]
+    threads = ", on several threads" if compile_block else ""
+    function.blocks = [f"{op.site}: {op.fn.describe()}{threads}" for op in loops]
     return function
+
+
+def compile_numpy_block(body: AnyTape) -> Callable[..., Any]:
+    """Compile the tape of a block of rows."""
+    return compile_numpy(body, "block", exact=True, passes=())
 
 
 class PlacedWriter(SourceWriter):
@@ -78,7 +88,7 @@ class PlacedWriter(SourceWriter):
         self.overwritten_zeros = zeros_filled_by_loops(self.ops)
         self.store_targets: dict[int, str] = {}  # names of the views that stores write
         self.pool: Pool | None = None
-        self.parallel = False  # whether blocks run on several threads
+        self.compile_block: Any = None  # blocks run on several threads
         self.warn_once_name = ""  # name of the context that issues each warning once
         stores = [op for op in self.ops if isinstance(op, Call) and self.writes_most_of_zeros(op)]
         self.zeros_of_store = {op.id: op.args[0].op for op in stores}
@@ -151,7 +161,7 @@ class PlacedWriter(SourceWriter):
         self.warn_once_name = self.warn_once_name or self.name("warn_once")
         self.outside.constants[self.warn_once_name] = warn_once
         begin = len(self.lines)
-        if self.parallel:
+        if self.compile_block:
             self.write_parallel(op)
         else:
             super().write(op)
@@ -159,7 +169,7 @@ class PlacedWriter(SourceWriter):
 
     def write_parallel(self, op: Call) -> None:
         """Write a loop over blocks as a call that runs them on several threads."""
-        blocks = ParallelBlocks(op.fn, lambda body: compile_numpy(body, "block", exact=True, passes=()))
+        blocks = ParallelBlocks(op.fn, self.compile_block)
         name = self.name("blocks")
         self.outside.constants[name] = blocks
         args = ", ".join([self.arg(a).text for a in op.args[1:]])

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from wengert.compiling.native.tiering import choose_code
-from wengert.compiling.numpy_source import compile_numpy
+from wengert.compiling.numpy_source import compile_numpy, compile_numpy_block
 from wengert.compiling.pipeline import OPTIMISING, Context, LogEntry, Pass, run_passes
 from wengert.tape.interface import AnyTape
 from wengert.tape.tape import Tape
@@ -31,7 +31,8 @@ class OptimisedTape(Tape):
         Errors: NativeUnavailableError for native=True without numba.
         """
         if native is False:
-            return compile_numpy(self, name, self.exact, parallel=self.parallel)
+            block = compile_numpy_block if self.parallel else None
+            return compile_numpy(self, name, self.exact, compile_block=block)
         return choose_code(self, name, native)
 
 

@@ -39,3 +39,10 @@ class AnyRunningTape(AnyWritableTape, Protocol):
     """A tape that can be compiled."""
 
     def compile(self, name: str = "f", /) -> Callable[..., Any]: ...
+
+
+class AnyOptimisedTape(AnyRunningTape, Protocol):
+    """A tape that passes of the compiler made."""
+
+    exact: bool
+    parallel: bool

@@ -19,23 +19,26 @@ from wengert.values import kernel_cache
 SPEED = 2  # of the levels from 0 to 3
 
 
-def to_machine_code(source: str, name: str, kinds: Sequence[str], about: str, symbols: Mapping[str, int]) -> Any:
+def to_machine_code(
+    source: str, name: str, kinds: Sequence[str], about: str, symbols: Mapping[str, int], unlocked: bool = False
+) -> Any:
     """Return a function of a source as a Python function; `symbols` are the addresses of others that it calls.
 
-    `about` names the versions that the machine code depends on.
+    `about` names the versions that the machine code depends on. If `unlocked`, it runs without the lock of the
+    interpreter.
     """
     for symbol, address in symbols.items():
         llvm.add_symbol(symbol, address)
-    key = "\n".join([about, cpu(), features(), name, *kinds, source])
-    return load_code(kernel_cache.cached_bytes(key, lambda: object_code(source, name, kinds)))
+    key = "\n".join([about, cpu(), features(), name, *kinds, *["unlocked"] * unlocked, source])
+    return load_code(kernel_cache.cached_bytes(key, lambda: object_code(source, name, kinds, unlocked)))
 
 
-def object_code(source: str, name: str, kinds: Sequence[str]) -> bytes:
+def object_code(source: str, name: str, kinds: Sequence[str], unlocked: bool) -> bytes:
     """Return the machine code of a function of a source."""
     machine, module = target_machine(), ir.Module("native")
     module.triple, module.data_layout = llvm.get_process_triple(), str(machine.target_data)
     native = SourceModule(module, source).function(name, argument_types(kinds))
-    add_entry(module, native, kinds)
+    add_entry(module, native, kinds, unlocked)
     parsed = llvm.parse_assembly(str(module))
     options = llvm.create_pipeline_tuning_options(SPEED)
     options.loop_vectorization, options.slp_vectorization = True, False

@@ -109,15 +109,20 @@ def _versions() -> str:
     return f"Emitted by wengert ({translator}), for llvmlite {llvmlite.__version__}, numpy {np.__version__}, {python}."
 
 
-def compile_program(program: TapeProgram) -> Any:
-    """Return the compiled native function, from the cache on disk if that is safe to use."""
+def compile_program(program: TapeProgram, unlocked: bool = False) -> Any:
+    """Return the compiled native function, from the cache on disk if that is safe to use.
+
+    If `unlocked`, it runs without the lock of the interpreter.
+    """
     source = "\n\n\n".join([*program.helpers, *program.functions, program.text])
-    return compile_source(source, "native", parameter_kinds(program), program.ufuncs)
+    return compile_source(source, "native", parameter_kinds(program), program.ufuncs, unlocked)
 
 
-def compile_source(source: str, name: str, kinds: Sequence[str], ufuncs: Mapping[str, np.ufunc]) -> Any:
+def compile_source(
+    source: str, name: str, kinds: Sequence[str], ufuncs: Mapping[str, np.ufunc], unlocked: bool = False
+) -> Any:
     """Return a function of a source, which calls `ufuncs` of SciPy, as a Python function."""
     from wengert.compiling.native.machine_code import to_machine_code
 
     symbols = {c_name(ufunc): c_address(ufunc) for ufunc in ufuncs.values()}
-    return to_machine_code(f"{PRELUDE}\n{source}", name, kinds, _versions(), symbols)
+    return to_machine_code(f"{PRELUDE}\n{source}", name, kinds, _versions(), symbols, unlocked)

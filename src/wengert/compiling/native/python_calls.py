@@ -30,6 +30,8 @@ C_FUNCTIONS = {
     "PyLong_FromLongLong": (POINTER, [INT]),
     "PyTuple_New": (POINTER, [INT]),
     "PyTuple_SetItem": (C_INT, [POINTER, INT, POINTER]),
+    "PyEval_SaveThread": (POINTER, []),
+    "PyEval_RestoreThread": (ir.VoidType(), [POINTER]),
 }
 """Functions of CPython that the function calls, by the types of their results and parameters."""
 
@@ -43,15 +45,18 @@ def argument_types(kinds: Sequence[str]) -> list[Any]:
     return [known.get(kind, FLOAT.as_pointer()) for kind in kinds]
 
 
-def add_entry(module: Any, native: Any, kinds: Sequence[str]) -> None:
-    """Add the function `entry(self, args, count)` to a module of LLVM; it calls `native`."""
-    _Entry(module, native, kinds)
+def add_entry(module: Any, native: Any, kinds: Sequence[str], unlocked: bool) -> None:
+    """Add the function `entry(self, args, count)` to a module of LLVM; it calls `native`.
+
+    If `unlocked`, that runs without the lock of the interpreter.
+    """
+    _Entry(module, native, kinds, unlocked)
 
 
 class _Entry:
     """Writes the function. To keep it short, it calls a function for each argument, which notes failures."""
 
-    def __init__(self, module: Any, native: Any, kinds: Sequence[str]) -> None:
+    def __init__(self, module: Any, native: Any, kinds: Sequence[str], unlocked: bool) -> None:
         table = ir.ArrayType(POINTER, len(C_FUNCTIONS) + 1)
         self.module, self.addresses = module, ir.GlobalVariable(module, table, ADDRESSES)
         self.addresses.initializer = ir.Constant(table, None)
@@ -70,7 +75,10 @@ class _Entry:
             args.append(build.call(self.reader(kind), [given, has_failed]))
         build.cbranch(build.icmp_signed("==", build.load(has_failed), C_INT(0)), then, failure)
         build.position_at_end(then)
+        thread = self.call("PyEval_SaveThread") if unlocked else None
         found = build.call(native, args)
+        if unlocked:
+            self.call("PyEval_RestoreThread", thread)
         self.return_tuple([build.extract_value(found, k) for k in range(len(numbers.elements))])
         build.position_at_end(failure)
         self.call("PyErr_Clear")

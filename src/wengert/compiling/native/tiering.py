@@ -15,8 +15,9 @@ from typing import Any
 
 from wengert.compiling.native.compiled import compile_native
 from wengert.compiling.native.module import require_compiler
+from wengert.compiling.native.thread_blocks import compile_native_blocks
 from wengert.compiling.native.values import UnsupportedOp
-from wengert.tape.interface import AnyRunningTape
+from wengert.tape.interface import AnyOptimisedTape
 from wengert.tape.loops import with_bodies
 from wengert.values.kernel_cache import has_compiler
 
@@ -32,7 +33,7 @@ _worker: list[threading.Thread] = []
 _starting = threading.Lock()
 
 
-def choose_code(tape: AnyRunningTape, name: str, native: bool | None) -> Callable[..., Any]:
+def choose_code(tape: AnyOptimisedTape, name: str, native: bool | None) -> Callable[..., Any]:
     """Compile a tape: to native code if `native`, to NumPy code if False, to what is faster if None.
 
     Errors: NativeUnavailableError if `native` and numba is not installed.
@@ -43,11 +44,15 @@ def choose_code(tape: AnyRunningTape, name: str, native: bool | None) -> Callabl
         return tape.compile(name)
     require_compiler()
     try:
-        return compile_native(tape, name)
+        return _native_code(tape, name)
     except UnsupportedOp as error:
         plain: Any = tape.compile(name)
         plain.state = _UNSUPPORTED.format(error)
         return plain
+
+
+def _native_code(tape: AnyOptimisedTape, name: str) -> Callable[..., Any]:
+    return (compile_native_blocks(tape, name) if tape.parallel else None) or compile_native(tape, name)
 
 
 class TieredFunction:
@@ -56,7 +61,7 @@ class TieredFunction:
     `state` describes the code in use.
     """
 
-    def __init__(self, tape: AnyRunningTape, name: str) -> None:
+    def __init__(self, tape: AnyOptimisedTape, name: str) -> None:
         self.tape, self.name = tape, name
         self.plain: Any = tape.compile(name)
         self.run: Any = None  # the code in use, once it is chosen
@@ -94,7 +99,7 @@ class TieredFunction:
     def compile(self) -> None:
         """Compile to native code, and use that on trial; called on the compiler thread."""
         try:
-            found = compile_native(self.tape, self.name)
+            found = _native_code(self.tape, self.name)
         except UnsupportedOp as error:
             self.use(self.plain, _UNSUPPORTED.format(error))
         else:
