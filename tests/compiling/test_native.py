@@ -26,6 +26,7 @@ from wengert.compiling.native.compiled import compile_native
 from wengert.compiling.native.tiering import TieredFunction
 from wengert.compiling.native.values import Affine, FlatMemory, UnsupportedOp, View
 from wengert.compiling.native.whole import NativeTape
+from wengert.compiling.native.writer import NativeWriter
 from wengert.errors import NativeUnavailableError
 from wengert.tape.loops import Loop
 from wengert.tape.ops import Call, Input
@@ -375,6 +376,41 @@ def test_what_there_are_no_words_for_stays_numpy() -> None:
         compile_native(of(lambda x: np.sort(x), X), build=interpret_program)
     with pytest.raises(UnsupportedOp, match="sin and similar functions of large arrays"):
         compile_native(of(np.sin, np.ones(100_000)), build=interpret_program)
+
+
+UNIFORM: dict[str, Callable[[np.ndarray], Any]] = {
+    "copy": np.copy, "a copy in any order": lambda a: a.copy(order="K"), "array": np.array, "diagonal": np.diagonal,
+    "astype": lambda a: a.astype(float), "diag": np.diag, "trace": np.trace, "tril": np.tril, "triu": np.triu,
+    "getitem": lambda a: a[::2, None], "take": lambda a: a[[0, 2]], "item": lambda a: a[1, 1], "max": np.max,
+    "reshape": lambda a: a.reshape(9), "swapaxes": lambda a: a.swapaxes(0, 1), "transpose": np.transpose,
+    "stack": lambda a: np.stack([a, a]), "concatenate": lambda a: np.concatenate([a, a]), "sum": np.sum,
+    "sum of columns": lambda a: np.sum(a, axis=0), "mean": lambda a: np.mean(a, axis=1), "cumsum": np.cumsum,
+    "min of columns": lambda a: np.min(a, axis=0), "norm": np.linalg.norm, "power": lambda a: a**3, "sign": np.sign,
+    "matmul": lambda a: a @ a, "dot": lambda a: a[0].dot(a[1]), "vdot": lambda a: np.vdot(a, a),
+    "outer": lambda a: np.outer(a[0], a[1]), "einsum": lambda a: np.einsum("ij,kj->ik", a, a),
+    "where": lambda a: np.where(a > 1.0, a, -a), "where of a mask": lambda a: np.where(np.eye(3) > 0, a, 0.0),
+    "nonzero": lambda a: np.nonzero(a)[0] * 1.0, "flatnonzero": np.flatnonzero, "all": lambda a: np.all(a > 0),
+    "searchsorted": lambda a: np.searchsorted(a[0], 1.0), "bincount": lambda a: np.bincount(np.arange(3), a[0]),
+    "broadcast": lambda a: np.broadcast_to(a, (2, 3, 3)), "inv": lambda a: np.linalg.inv(a + np.eye(3)),
+    "solve": lambda a: np.linalg.solve(a + np.eye(3), a[0]), "det": lambda a: np.linalg.det(a + np.eye(3)),
+    "cholesky": lambda a: np.linalg.cholesky(a + np.eye(3)), "like": np.zeros_like,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UNIFORM)
+def test_functions_of_uniform_arrays(name: str) -> None:
+    """Each is supported or refused: an array that is one number in native code raises no other error."""
+    of_uniform = UNIFORM[name]
+    for f in (lambda x: of_uniform(np.full((3, 3), x[0])) + x[1], lambda x: of_uniform(np.zeros((3, 3))) + x[1]):
+        tape = wg.trace(f, np.array([1.5, 2.0]))[1]  # not optimised, which leaves few uniform arrays
+        try:
+            writer = NativeWriter(tape, tape)
+        except UnsupportedOp:
+            continue
+        run = writer.function(interpret_program(writer.program), lambda *args: None, "f")
+        found = run(np.array([2.5, 3.0]))
+        if found is not None:
+            np.testing.assert_allclose(found, f(np.array([2.5, 3.0])), rtol=1e-13)
 
 
 # -- compiled

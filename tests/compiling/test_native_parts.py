@@ -33,6 +33,14 @@ def recurrence(e: np.ndarray, s: Any) -> Any:
     return s
 
 
+def flattened_and_written(y: np.ndarray, x: Any) -> np.ndarray:
+    """A result that shows whether `ravel` copies: it does unless the array is in C order."""
+    y[1] += x
+    flat = y.ravel()
+    y[0] = 2.0 + x
+    return np.sort(flat)[:5] * flat[:5]
+
+
 FUNCTIONS: dict[str, Callable[[np.ndarray], Any]] = {
     "before a loop": lambda e: recurrence(e, np.sort(e[:, 0])[3]),
     "before a loop, a function of a number": lambda e: recurrence(e, sp.polygamma(1, 1.0 + e[0, 0] ** 2)),
@@ -42,6 +50,11 @@ FUNCTIONS: dict[str, Callable[[np.ndarray], Any]] = {
     "indices for a loop": lambda e: np.sum(recurrence(e, e[0])[np.argsort(e[1])] * e[np.argmax(e[:, 2])]),
     "eigenvectors, whose rule asks for bools": lambda e: recurrence(
         e, np.sum(np.linalg.eigh(e[:4] + e[:4].T)[1][:, 0] ** 4)
+    ),
+    "beside complex numbers": lambda e: recurrence(e, np.sum(np.abs(np.fft.fft(e[:, 0] * (1 + 0.5j))) ** 2) * 0.1),
+    "beside a question for memory": lambda e: recurrence(e, np.sum(flattened_and_written(e * 0.5, e[0, 0]))),
+    "beside a question for new memory": lambda e: recurrence(
+        e, np.sum(flattened_and_written(np.zeros((9, 4)), e[0, 0]))
     ),
     "indices by partition": lambda e: recurrence(e, np.sum(e[np.argpartition(e[:, 1], 3)[:3], 0])),
 }
@@ -70,6 +83,22 @@ def test_the_rest_is_native(name: str) -> None:
             continue
         assert value == pytest.approx(gradient(e)[0], rel=1e-12)
         np.testing.assert_allclose(x_bar, gradient(e)[1], rtol=1e-11, atol=1e-13)
+
+
+@pytest.mark.parametrize("name", ["beside a question for memory", "beside a question for new memory"])
+def test_another_memory_order_is_noticed(name: str) -> None:
+    compiled = wg.compile(wg.value_and_grad(FUNCTIONS[name]), native=False)
+    compiled(E)
+    (entries,) = compiled._entries.values()
+    run: Any = compile_native(entries[0].tape, build=interpret_program)
+    assert run.state.startswith("native code in part")
+    for e in (E, np.asfortranarray(E), E[:, ::-1], 0.7 * E.T.copy().T):
+        wanted = FUNCTIONS[name](e)
+        try:
+            assert run(e)[0] == pytest.approx(wanted, rel=1e-12)
+        except wg.StaleTapeError:
+            assert not e.flags.c_contiguous
+        assert compiled(e)[0] == pytest.approx(wanted, rel=1e-12)
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")

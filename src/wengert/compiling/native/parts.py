@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -10,12 +10,13 @@ import numpy as np
 from wengert.compiling.native.values import UnsupportedOp
 from wengert.compiling.native.whole import NativeTape
 from wengert.compiling.native.writer import check_separate_results, display_calls, read_by_result
-from wengert.compiling.ops import info
+from wengert.compiling.ops import info, is_allocation
 from wengert.compiling.tape_rewriter import TapeRewriter
 from wengert.tape.interface import AnyRunningTape
-from wengert.tape.loops import Loop
+from wengert.tape.liveness import is_atom, is_store
+from wengert.tape.loops import Loop, with_bodies
 from wengert.tape.needed import only_computes, stays
-from wengert.tape.ops import Call, Constant, Input, Op, Variable
+from wengert.tape.ops import Call, Constant, Input, Op, Variable, references, value_of
 from wengert.values import functional
 from wengert.values.callables import callable_name
 
@@ -40,10 +41,13 @@ class TapeCutter:
     def parts(self) -> dict[int, Part]:
         """Return the native parts by stage; none if it takes too long to find them.
 
-        Errors: UnsupportedOp if results share memory, or if the tape asks whether arrays do.
+        Errors: UnsupportedOp if results share memory.
         """
-        if any([info(op.fn).name == "memory_query" and op.fn not in functional.WINDOWED for op in self.calls]):
-            raise UnsupportedOp("a guard on shared memory")
+        for op in self.calls:
+            if _asks_about_memory(op):
+                self.by_numpy.update(_with_makers(op))
+            elif any(map(_is_of_other_dtype, (op.val, *map(value_of, op.args), *map(value_of, op.kwargs.values())))):
+                self.by_numpy.add(op)
         for _ in range(MOST_TRIES):
             self.assign()
             native = sorted({stage for stage in self.stages.values() if stage % 2})
@@ -144,6 +148,36 @@ class Part:
         for k, op in enumerate(self.results):
             new.table[op] = new.new.push(Call(functional.getfield, [made, k], val=op.val, site=op.site))
         return str(found.source)
+
+
+def _asks_about_memory(op: Call) -> bool:
+    """Whether an op, or one in a loop, asks which arrays share memory, or are the same."""
+    calls = [each for each in with_bodies([op]) if isinstance(each, Call)]
+    return any([info(each.fn).name == "memory_query" and each.fn not in functional.WINDOWED for each in calls])
+
+
+def _with_makers(query: Call) -> Iterator[Call]:
+    """Yield an op that asks about the memory of arrays, and all ops on which the memory layout of these may depend."""
+    found, todo = set[Op | None](), [query]
+    while todo:
+        op = todo.pop()
+        yield op
+        for v in references(op.args[:1]) if is_store(op) else op.references():
+            maker = v.op
+            if isinstance(maker, Call) and maker not in found and not is_atom(maker.val) and not _allocates(maker):
+                found.add(maker)
+                todo.append(maker)
+
+
+def _allocates(op: Call) -> bool:
+    return is_allocation(op.fn) and "order" not in op.kwargs
+
+
+def _is_of_other_dtype(value: Any) -> bool:
+    """Whether a value is complex, for example, which native code does not compute with."""
+    if not isinstance(value, (np.ndarray, np.generic)):
+        return type(value) is complex
+    return value.dtype.kind not in "biu" and value.dtype != np.float64
 
 
 def _is_item(op: Call) -> bool:

@@ -166,4 +166,4 @@ def is_mask(x: Any, recorded: Any) -> bool:
     if not is_native_array(x):
         return False
     is_bool = getattr(value_of(recorded), "dtype", None) == np.bool_
-    return is_bool or (x.number.kind if isinstance(x, Splat) else x.kind) == BOOL_KIND
+    return is_bool or x.kind == BOOL_KIND

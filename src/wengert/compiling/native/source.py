@@ -361,7 +361,7 @@ class Body:
         """Return an array as a view of memory; write a Splat out."""
         if not isinstance(x, Splat):
             return self.level.view(x)
-        view = self.level.new_array(x.shape, x.number.kind)
+        view = self.level.new_array(x.shape, x.kind)
         if not x.blank:
             self.level.store(view, "=", x.number)
         return view

@@ -211,6 +211,11 @@ class Splat:
     shape: tuple[int, ...]
     blank: bool = False
 
+    @property
+    def kind(self) -> str:
+        """The kind of the number."""
+        return self.number.kind
+
 
 def splat_number(x: Any) -> Any:
     """Return the number of a Splat; other operands unchanged."""
