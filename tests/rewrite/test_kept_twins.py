@@ -62,9 +62,7 @@ def assert_same(a: CodeType, b: CodeType) -> None:
             assert x is y or (x == y and getattr(x, "__dict__", None) == getattr(y, "__dict__", None))
 
 
-@pytest.mark.parametrize(
-    "options", [(False, False, False), (True, False, False), (True, True, False), (True, False, True)]
-)
+@pytest.mark.parametrize("options", OPTIONS)
 @pytest.mark.parametrize("module", [inspect, json.decoder, dataclasses, contextlib], ids=lambda module: module.__name__)
 def test_a_kept_twin_is_the_made_one(module: Any, options: tuple[bool, bool, bool]) -> None:
     hooks = WATCHING_HOOKS if options[2] else HOOKS
@@ -85,6 +83,14 @@ def test_a_kept_twin_is_the_made_one(module: Any, options: tuple[bool, bool, boo
 def test_a_number_too_long_to_print_is_no_error() -> None:
     code = compile(f"x = 0x{'f' * 5000}", "file", "exec")
     assert original(rewriter.rewriter_of(HOOKS, True).twin(code)) is code
+
+
+def test_a_hook_of_two_names_is_not_kept() -> None:
+    code = (lambda a, b: a * b).__code__
+    hooks = {**HOOKS, "mul": HOOKS["add"]}
+    twin = Rewriter(hooks, False, False, False).twin(code)
+    with pytest.raises(ValueError, match="unmarshallable"):
+        marshal.dumps(pack_twin(twin, code, hooks))
 
 
 def run(script: Path, **environment: str) -> str:

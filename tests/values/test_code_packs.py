@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from types import CodeType
@@ -10,6 +12,7 @@ from types import CodeType
 import pytest
 
 from wengert.values import code_packs
+from wengert.values.cache_folder import own_folder
 from wengert.values.code_packs import ENTRIES_KEPT, Pack, digest, pack_of
 
 Opened = Callable[[], Pack]
@@ -32,6 +35,7 @@ def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Opened:
     def opening() -> Pack:
         for table in ("_packs", "_by_path"):
             monkeypatch.setattr(code_packs, table, {})
+        monkeypatch.setattr(code_packs, "_STARTED", time.time_ns() + 10**9)
         code_packs._folder_and_state.cache_clear()
         code_packs._code_folder.cache_clear()
         found = pack_of(str(tmp_path / "source.py"), ("maker_of_code",))
@@ -62,6 +66,27 @@ def test_another_generator_empties_it(opened: Opened, tmp_path: Path, name: str)
     filled(opened)
     (tmp_path / "maker_of_code" / name).write_text("second")
     assert opened().get(b"key") is None
+
+
+def test_another_generator_without_sources_empties_it(opened: Opened, tmp_path: Path) -> None:
+    (tmp_path / "maker_of_code" / "inner" / "part.py").unlink()
+    compiled = tmp_path / "maker_of_code" / "inner" / "part.pyc"
+    compiled.write_bytes(b"first")
+    filled(opened)
+    compiled.write_bytes(b"second")
+    assert opened().get(b"key") is None
+
+
+def test_a_generator_that_changed_in_this_process_keeps_nothing(
+    opened: Opened, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    filled(opened)
+    for table in ("_packs", "_by_path"):
+        monkeypatch.setattr(code_packs, table, {})
+    code_packs._folder_and_state.cache_clear()
+    monkeypatch.setattr(code_packs, "_STARTED", time.time_ns() - 10**9)
+    (tmp_path / "maker_of_code" / "inner" / "part.py").write_text("second")
+    assert pack_of(str(tmp_path / "source.py"), ("maker_of_code",)) is None
 
 
 def test_another_python_has_another_one(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,3 +136,20 @@ def test_a_digest_tells_codes_apart() -> None:
     keys = {digest(each, *options) for each in codes for options in [(True, False), (True, True), ()]}
     assert len(keys) == 3 * len(codes)
     assert digest(code(f"x = 0x{'f' * 5000}")) is None  # which Python refuses to print
+    assert digest(code().replace(co_consts=(Unprintable(),))) is None
+
+
+class Unprintable:
+    def __repr__(self) -> str:
+        raise RuntimeError
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the home folder comes from the system")
+def test_without_a_home_folder_nothing_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("WENGERT_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(os.path, "expanduser", lambda path: path)  # as if this user had none
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(FileNotFoundError, match="home"):
+        own_folder("code")
+    assert not [*tmp_path.iterdir()]

@@ -6,6 +6,7 @@ the same objects; hooks by their names, sites by their lines.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from types import CodeType
 from typing import Any
@@ -22,9 +23,13 @@ def twins_in(code: CodeType) -> Pack | None:
 
 
 def pack_twin(twin: CodeType, code: CodeType, hooks: Mapping[str, Callable]) -> tuple[CodeType, tuple[Any, ...]]:
-    """Return the twin of `code` without its constants, and a description of them."""
+    """Return the twin of `code` without its constants, and a description of them.
+
+    A hook of two names is described as a constant, which no pack keeps: other mappings have a hook for each.
+    """
     own = {id(const): k for k, const in enumerate(code.co_consts)}
-    names = {id(hook): name for name, hook in hooks.items()}
+    count = Counter(map(id, hooks.values()))
+    names = {id(hook): name for name, hook in hooks.items() if count[id(hook)] == 1}
     return twin.replace(co_consts=(None,) * len(twin.co_consts)), tuple(
         [_constant_data(const, own, names) for const in twin.co_consts]
     )

@@ -24,12 +24,14 @@ def path_of_cache(name: str) -> str:
     places = {"win32": os.environ.get("LOCALAPPDATA", "~/AppData/Local"), "darwin": "~/Library/Caches"}
     usual = os.environ.get("XDG_CACHE_HOME") or places.get(sys.platform, "~/.cache")
     base = os.environ.get("WENGERT_CACHE") or os.path.join(usual, "wengert")
-    return os.path.join(os.path.expanduser(base), name)
+    return os.path.abspath(os.path.join(os.path.expanduser(base), name))
 
 
 def own_folder(name: str) -> str:
     """Return the folder `name`, made if missing. Errors: OSError, CacheFolderError if others can write into it."""
     path = path_of_cache(name)
+    if "~" in path.split(os.sep):
+        raise FileNotFoundError(f"there is no home folder for {path}")
     if not os.path.isdir(path):
         _make(path)
     found = os.stat(path)

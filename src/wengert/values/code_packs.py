@@ -11,6 +11,7 @@ import atexit
 import marshal
 import os
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
@@ -23,6 +24,7 @@ from wengert.values.cache_folder import CacheFolderError, own_folder, write
 ENTRIES_KEPT = 1000
 """The number of entries of a pack; older ones go. Code from no file, as that of a notebook, has one pack for all."""
 _NO_FILE = "<code from no file>"
+_STARTED = time.time_ns()
 _packs: dict[tuple[str, tuple[str, ...]], Pack] = {}
 _by_path: dict[str, Pack] = {}
 
@@ -83,23 +85,30 @@ def pack_of(file: str, generators: tuple[str, ...]) -> Pack | None:
 
 @cache
 def _folder_and_state(package: str) -> tuple[Any, ...]:
-    """Return the folder of a package, and a digest of the states of its files; nothing if it is in an archive."""
+    """Return the folder of a package, and a digest of the states of its files.
+
+    Returns nothing if the package is in an archive, or if a file is newer than this process, which may have loaded an
+    older one.
+    """
     try:
         spec = find_spec(package)
         folder = os.path.dirname((spec and spec.origin) or "")
-        return folder, source_hash(repr(sorted(_sources_under(folder))).encode())
+        files = sorted(_files_under(folder))
     except (ImportError, OSError, ValueError):
         return ()
+    if any([max(found.st_mtime_ns, found.st_ctime_ns) > _STARTED for _, found in files]):
+        return ()
+    return folder, source_hash(repr([(path, *_size_and_time(found)) for path, found in files]).encode())
 
 
-def _sources_under(folder: str) -> Iterator[tuple[str, int, int]]:
-    """Yield the Python files in a folder and in those within it, with their sizes and times."""
+def _files_under(folder: str) -> Iterator[tuple[str, os.stat_result]]:
+    """Yield the Python files in a folder and in those within it, with their states."""
     with os.scandir(folder) as entries:
         for entry in entries:
-            if entry.name.endswith(".py"):
-                yield entry.path, *_size_and_time(entry.stat())
+            if entry.name.endswith((".py", ".pyc")):
+                yield entry.path, entry.stat()
             elif entry.is_dir() and entry.name != "__pycache__":
-                yield from _sources_under(entry.path)
+                yield from _files_under(entry.path)
 
 
 def _state_of(file: str) -> tuple[int, int] | None:
@@ -116,10 +125,10 @@ def _size_and_time(found: os.stat_result) -> tuple[int, int]:
 
 
 def digest(code: CodeType, *options: Any) -> bytes | None:
-    """Return a digest of a code object and of options; None for integers that are too long to print."""
+    """Return a digest of a code object and of options; None for constants that have no `repr`, as long integers."""
     try:
         return source_hash(repr((_fields(code), options)).encode())
-    except ValueError:
+    except Exception:
         return None
 
 
@@ -147,7 +156,7 @@ def _code_folder() -> str | None:
 
 @atexit.register
 def _save() -> None:
-    for pack in _by_path.values():
+    for pack in list(_by_path.values()):  # other threads may still add to it
         if pack.new and not sys.dont_write_bytecode:
             with suppress(OSError):
                 pack.save()
