@@ -154,6 +154,31 @@ def test_an_error_waits_for_the_other_threads(raised: type[BaseException], monke
     assert finished == [True]
 
 
+def test_a_thread_that_cannot_start_lets_the_others_finish(monkeypatch: pytest.MonkeyPatch) -> None:
+    real, finished = parallel_blocks._pool(), []
+
+    class Pool:
+        calls = 0
+
+        def submit(self, *work: Any) -> Any:
+            Pool.calls += 1
+            if Pool.calls == 2:
+                raise RuntimeError("can't start new thread")
+            begun = threading.Event()
+            started = real.submit(lambda: (begun.set(), work[0](*work[1:])))
+            assert begun.wait(60)
+            return started
+
+    def work() -> None:
+        time.sleep(0.2)
+        finished.append(True)
+
+    monkeypatch.setattr(parallel_blocks, "_pools", [Pool()])
+    with pytest.raises(RuntimeError, match="new thread"):
+        parallel_blocks._run_on_threads(work, 3)
+    assert finished == [True]
+
+
 def _in_child(compiled: Any, results: Any) -> None:
     results.put(float(compiled(X, 1.0)))
 

@@ -73,9 +73,10 @@ class ParallelBlocks:
                 raise
 
         _run_on_threads(work, min(thread_count(), self.count))
-        for k, place in enumerate([k for k, is_total in enumerate(self._is_total) if is_total]):
-            for term in terms:
-                carried[place] = carried[place] + term[k]
+        totals = [k for k, is_total in enumerate(self._is_total) if is_total]
+        for term in terms:
+            for place, part in zip(totals, term, strict=True):
+                carried[place] = carried[place] + part
         return carried
 
 
@@ -84,8 +85,10 @@ def _run_on_threads(work: Callable[[], None], count: int) -> None:
 
     If one raises an error, the others still finish: they write into arrays that later calls use again.
     """
-    others = [_pool().submit(contextvars.copy_context().run, work) for _ in range(count - 1)]
+    others: list[Future[None]] = []
     try:
+        for _ in range(count - 1):
+            others.append(_pool().submit(contextvars.copy_context().run, work))
         work()
     finally:
         running = [other for other in others if not other.cancel()]
