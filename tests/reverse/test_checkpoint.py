@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 import random
 import threading
 import tracemalloc
@@ -141,6 +142,26 @@ def into_a_view_of_written_memory(cp: Wrap, x: Any) -> Any:
     b = f(2)
     grid[0, 1] = 5.0
     return a * b + np.sum(rows[2] * grid[0])
+
+
+def into_views_updated_before(cp: Wrap, x: Any) -> Any:
+    y = np.zeros(6)
+    y[:4] = x
+    part = y[-4:-1]
+    part += x[1:]
+    part *= x[0]
+
+    def f(k: int) -> Any:
+        operator.iadd(part, x[k])
+        operator.imul(part, x[k : k + 3])
+        np.sin(part, out=part)
+        y[-4:-1] += x[2]
+        return np.sum(y**2)
+
+    f = cp(f)
+    a = f(0)
+    b = f(1)
+    return a * b + np.sum(part * y[:3])
 
 
 def into_a_shared_buffer(cp: Wrap, x: Any) -> Any:
@@ -302,6 +323,7 @@ PROGRAMS = [
     written_after,
     of_an_array, of_floats, of_containers, of_a_closure, of_a_rebound_closure, of_an_object, inner_functions,
     in_place_inside, into_its_argument, into_the_callers_array, into_a_view_of_written_memory, into_a_shared_buffer,
+    into_views_updated_before,
     overwritten_later, overwritten_in_a_list, left_elsewhere, nested, results_in_parts, error_caught, cached,
     of_random_numbers, gradient_inside, a_generator, of_matrices,
 ]  # fmt: skip

@@ -19,7 +19,8 @@ from wengert.hooks.code_swap import prepare
 from wengert.hooks.solver_callbacks import unseen
 from wengert.hooks.tracer import make_input, open_level, run
 from wengert.mutation.residuals import materialise
-from wengert.mutation.storage import Storage, memory_of
+from wengert.mutation.storage import memory_of
+from wengert.mutation.versions import Storage
 from wengert.recording.decisions import kinds_stay
 from wengert.recording.inputs import Swaps
 from wengert.recording.layout import kept_apart, views_or_copies

@@ -345,7 +345,7 @@ class Stream:
         current: list[int | None] = []
         for storage in memory_of(self.recording).storages.values():
             storage.views = {key: view for key, view in storage.views.items() if view[0]() is not None}
-            now = [slot for _, stamp, slot in storage.views.values() if stamp == storage.stamp]
+            now = [slot for _, stamp, slot, *_ in storage.views.values() if stamp == storage.stamp]
             current += [
                 slot for slot in now if slot not in self.values or reference_count(self.values[slot]) > SINGLE_REFERENCE
             ]

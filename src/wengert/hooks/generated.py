@@ -43,7 +43,7 @@ from wengert.hooks.matching import match_class_pattern
 from wengert.hooks.operators import BINARY, COMPARISONS, INPLACE, UNARY, Binary
 from wengert.hooks.protocols import binary, compare, contains, inplace, not_, not_contains, truth, unary
 from wengert.hooks.search import note_made_text
-from wengert.hooks.writes import ShortForms
+from wengert.hooks.short_writes import ShortForms
 from wengert.recording.caches import compared
 from wengert.recording.decisions import made_text, raised
 from wengert.recording.identity import is_, is_not

@@ -21,9 +21,11 @@ from wengert.hooks.integers import integer
 from wengert.hooks.lookups import guard_hashing, guard_index, guard_reachable, guard_set_order
 from wengert.hooks.readers import check_read, checked_items, is_reader, runs_unseen
 from wengert.hooks.search import CARRIER_TYPES, WAITING_MODULES, may_wait_for_threads, opaque
+from wengert.hooks.short_writes import ShortForms
 from wengert.hooks.standins.texts import octets
-from wengert.hooks.writes import ShortForms, record_store, slot_of_key
-from wengert.mutation.storage import Storage, memory_of
+from wengert.hooks.writes import record_store, slot_of_key
+from wengert.mutation.storage import memory_of
+from wengert.mutation.versions import Storage
 from wengert.recording.aliases import READERS, behind
 from wengert.recording.caches import found
 from wengert.recording.identity import found_by_identity
@@ -108,7 +110,7 @@ def _record_item(container: np.ndarray, key: Any, slot: int, site: Site | None, 
     SHADOW[id(value)] = new_slot
     if is_view:
         if storage is not None and container.base is None:
-            storage.add_view(value, new_slot)
+            storage.add_view(value, new_slot, key, container.shape)
         elif recording.memory.storages:
             recording.memory.add_view(value, new_slot)
         if recording.memory.lent and recording.memory.lent.shows(container):

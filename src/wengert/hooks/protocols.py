@@ -21,8 +21,9 @@ from wengert.hooks.items import dict_argument, each_item, iterable
 from wengert.hooks.lookups import HASH_CONTAINERS, guard_hashing, guard_lookup, guard_reachable
 from wengert.hooks.operators import COMPARISONS, Binary
 from wengert.hooks.search import CARRIER_TYPES, FROZEN, opaque, search
+from wengert.hooks.short_writes import write_entry
 from wengert.hooks.standins.probes import probe
-from wengert.hooks.writes import record_write, update_part
+from wengert.hooks.writes import record_write
 from wengert.recording.caches import compared, found
 from wengert.recording.decisions import decided, exact, variables
 from wengert.recording.identity import NUMBERS, found_by_identity, is_one
@@ -227,7 +228,7 @@ def inplace(op: Binary, fn: Callable[[Any, Any], Any], method: str, left: Any, r
     t, recording = type(left), STATE.recording
     if t is np.ndarray and recording is not None:
         primitive = primitive_of(op.fn)
-        if primitive is not None and update_part(recording, primitive, fn, left, right):
+        if primitive and write_entry(recording, primitive, lambda: fn(left, right), left, (left, right)):
             return left
     found = python_method(t, method)
     if found is not None:

@@ -16,9 +16,9 @@ import numpy as np
 from wengert.errors import RefusedCallError
 from wengert.hooks import foreign
 from wengert.hooks.search import refuse_hidden
-from wengert.mutation.storage import Memory, Storage, memory_of
+from wengert.hooks.short_writes import ends_update, run_unfinished, store_entry, write_entry
+from wengert.mutation.storage import Memory, memory_of
 from wengert.recording.decisions import guard, raised, unharmed
-from wengert.recording.interface import WrittenMemory
 from wengert.recording.layout import writable
 from wengert.recording.primitives import Primitive, ruled
 from wengert.recording.record import arrays_for_lists, as_array, bind
@@ -29,19 +29,9 @@ from wengert.recording.static_arguments import check_keywords, check_statics
 from wengert.recording.subclasses import plain
 from wengert.recording.variables import keep_args, record_constant, splat
 from wengert.values.functional import setitem
-from wengert.values.keys import as_view, has_plain_parts, is_basic, is_element, may_be_all
+from wengert.values.keys import as_view, is_basic, may_be_all
 from wengert.values.specs import FLOATS, Spec, is_inexact, spec_of
 from wengert.values.views import owner_of
-
-_FLOAT64 = np.dtype(float)
-
-
-class ShortForms:
-    """The bound primitives that the hooks of items record on the short path."""
-
-    item: Any = None
-    stores: Any = None  # of a constant, and of a traced number
-    sums: Any = None  # of `y[a:b] += v`, of a constant and of a traced `v`
 
 
 def record_store(array: np.ndarray, key: Any, value: Any) -> None:
@@ -55,10 +45,10 @@ def record_store(array: np.ndarray, key: Any, value: Any) -> None:
         array = plain(array)
     is_array = type(value) is np.ndarray
     if is_array and value.base is array:
-        if _ends_update(recording, memory, array, key, value):
+        if ends_update(recording, memory, array, key, value):
             array[key] = value
             return
-    elif (is_array or type(value) in FLOATS) and _store_entry(recording, memory, array, key, value):
+    elif (is_array or type(value) in FLOATS) and store_entry(recording, memory, array, key, value):
         return
     if array.dtype.char in "OV" and foreign.store(recording, array, key, value):
         return
@@ -150,18 +140,6 @@ def slot_of_key(recording: Recording, key: Any) -> Any:
     return slots_of(recording, key)
 
 
-def _ends_update(recording: Recording, memory: Memory, owner: np.ndarray, key: Any, view: np.ndarray) -> bool:
-    """Whether a store ends `owner[key] op= v`, which has written into the view `owner[key]`."""
-    storage = memory.storages.get(id(owner))
-    if storage is None or recording.keep or memory.lent:
-        return False
-    reference, known, shape = storage.places.get(id(view), _NOWHERE)
-    if reference is None or reference() is not view or shape != owner.shape:
-        return False
-    is_known = key is known or (type(key) is slice is type(known) and has_plain_parts(key) and key == known)
-    return is_known and _has_layout(owner[key], view)
-
-
 def _writes_itself_back(memory: Memory, array: np.ndarray, key: Any, value: np.ndarray) -> bool:
     """Whether a store writes a view back to its own memory, so that neither value nor derivative changes."""
     if value.base is None or not is_basic(key):
@@ -176,117 +154,6 @@ def _is_same_region(region: Any, value: np.ndarray) -> bool:
         and (region.shape, region.strides, region.dtype) == (value.shape, value.strides, value.dtype)
         and region.__array_interface__["data"] == value.__array_interface__["data"]
     )
-
-
-def _store_entry(recording: Recording, memory: Memory, array: np.ndarray, key: Any, value: Any) -> bool:
-    """Store floats into a part of an array written before, on a short path; False if that does not apply."""
-    storage, stores = _storage_for_short_path(recording, memory, array), ShortForms.stores
-    if storage is None or stores is None:
-        return False
-    region, kept, value_slot = None, value, SHADOW.get(id(value))
-    if not is_element(key, array.ndim):
-        region = array[key] if has_plain_parts(key) else None
-        if region is None or not 0 < region.size < array.size:
-            return False
-    if type(value) is np.ndarray:
-        if region is None or value.dtype is not _FLOAT64 or not _owns_other_memory(value, array):
-            return False
-        kept, value_slot = spec_of(value), memory.slot(value)
-    slot = len(recording.entries)
-    if id(array) in memory.captured:
-        memory.undo.append([slot, array, key, array[key] if region is None else region.copy()])
-    memory.unfinished += 1
-    try:
-        array[key] = value
-    except Exception as error:
-        memory.ended_by(error)
-        raise
-    bound, ins = stores[value_slot is not None], (storage.slot, None, value_slot)
-    recording.entries.append((bound, None, ins, (storage.spec, key, kept), None, STATE.site))
-    SHADOW[id(array)] = storage.slot = slot
-    storage.stamp += 1
-    memory.unfinished -= 1
-    return True
-
-
-def _storage_for_short_path(recording: Recording, memory: Memory, owner: Any) -> Storage | None:
-    """Return the version of an owner of traced floats to which short paths may write, else None."""
-    storage = memory.storages.get(id(owner))
-    if storage is None or storage.slot is None or not storage.is_float64 or recording.keep or memory.lent:
-        return None
-    if owner.base is not None:  # memory that is not NumPy's
-        return None
-    found = memory.roots.get(id(owner))
-    if found is not None and found[1].waiting and found[0]() is owner:  # inner arguments, which `join` must add
-        return None
-    return storage
-
-
-def _owns_other_memory(value: np.ndarray, array: np.ndarray) -> bool:
-    """Whether the memory of an array belongs to NumPy, and not to the owner `array`."""
-    owner = value if value.base is None else value.base
-    return type(owner) is np.ndarray and owner.base is None and owner is not array
-
-
-def update_part(recording: Recording, primitive: Primitive, run: Any, view: np.ndarray, operand: Any) -> bool:
-    """Do `view op= operand` for a view of an array written before, as `y[a:b]` makes it, on a short path.
-
-    False if that does not apply.
-    """
-    memory, stores, owner = memory_of(recording), ShortForms.stores, view.base
-    storage = None if owner is None else _storage_for_short_path(recording, memory, owner)
-    if storage is None or owner is None or stores is None or primitive.rule is None:
-        return False
-    if primitive.rule.kind != "partials" or recording.context is not None:
-        return False
-    if recording.nan_checker is not None or recording.checks_fp_errors:
-        return False
-    is_array = type(operand) is np.ndarray and operand.dtype is _FLOAT64 and operand.shape == view.shape
-    if not is_array and type(operand) not in FLOATS:
-        return False
-    key = _key_of(recording, storage, owner, view)
-    if key is None:
-        return False
-    slot, kept = memory.slot(operand) if is_array else SHADOW.get(id(operand)), spec_of(view)
-    if run is operator.iadd and ShortForms.sums is not None and recording.stream is None:
-        update, kept, residuals = ShortForms.sums[slot is not None], kept if is_array else operand, None
-    else:
-        ins = memory.slot(view), slot
-        bound = primitive.simple_bound(recording.mask(ins))
-        if bound.reads_y == "value":
-            return False
-        update, residuals = stores[True], keep_args(recording, bound, (view, operand))
-    if id(owner) in memory.captured:
-        memory.before_write(view, ..., len(recording.entries) + (residuals is not None))
-    _run_unfinished(memory, run, view, operand)
-    if residuals is not None:
-        slot = recording.append((bound, kept, ins, residuals, None, STATE.site))
-    entry = update, None, (storage.slot, None, slot), (storage.spec, key, kept), None, STATE.site
-    memory.written(storage, owner, recording.append(entry))
-    memory.unfinished -= 1
-    return True
-
-
-def _key_of(recording: Recording, storage: Storage, owner: np.ndarray, view: np.ndarray) -> Any:
-    """Return the key at which a view was read from its owner; None if that is unknown."""
-    reference, key, shape = storage.places.get(id(view), _NOWHERE)
-    if reference is None or reference() is not view:
-        reference, stamp, slot = storage.views.get(id(view), (None, 0, None))
-        if reference is None or reference() is not view or stamp != storage.stamp or slot is None:
-            return None
-        entry = recording.entries[slot]
-        if entry is None or entry[0] is not ShortForms.item or entry[2][0] != storage.slot:
-            return None
-        key, shape = entry[3][1], owner.shape
-        storage.places[id(view)] = reference, key, shape
-    return key if shape == owner.shape and _has_layout(owner[key], view) else None
-
-
-_NOWHERE = None, None, None
-
-
-def _has_layout(region: Any, view: np.ndarray) -> bool:
-    return region.shape == view.shape and region.strides == view.strides and region.dtype is view.dtype
 
 
 def _check_dtype(recording: Recording, target: np.ndarray, ins: tuple[Any, ...]) -> None:
@@ -309,6 +176,8 @@ def record_write(
 ) -> Any:
     """Do and record a call that writes its whole result into `target`: `a += b`, `np.add(a, b, out=c)`."""
     recording = recording_here() if STATE.recording is None else STATE.recording
+    if not kwargs and write_entry(recording, primitive, run, target, args):
+        return target
     memory = memory_of(recording)
     rule = primitive.rule
     assert rule is not None
@@ -332,23 +201,13 @@ def record_write(
     owner = memory.join(target)
     if not traced:
         memory.before_write(target, ..., len(recording.entries))
-        value = _run_unfinished(memory, run)
+        value = run_unfinished(memory, run)
         slot, result = None, np.array(target, order="C") if recording.keep else None
     else:
         slot, result, value = _run_and_record(recording, primitive, run, target, args, ins, kwargs)
     memory.put(owner, target, result, slot)
     memory.unfinished -= 1
     return value
-
-
-def _run_unfinished(memory: WrittenMemory, run: Callable[..., Any], *args: Any) -> Any:
-    """Call `run`, which writes, and mark the write as unfinished until it is recorded."""
-    memory.unfinished += 1
-    try:
-        return run(*args)
-    except Exception as error:
-        memory.ended_by(error)
-        raise
 
 
 def _run_and_record(
@@ -374,12 +233,12 @@ def _run_and_record(
         slot = len(recording.entries)
         record_constant(recording, primitive, args, ins, kwargs, raw)
         recording.memory.before_write(target, ..., len(recording.entries))
-        value = _run_unfinished(recording.memory, run)
+        value = run_unfinished(recording.memory, run)
     else:
         check_statics(recording, bound, args, ins)
         kept = keep_args(recording, bound, args)
         recording.memory.before_write(target, ..., len(recording.entries) + 1)
-        value = _run_unfinished(recording.memory, run)
+        value = run_unfinished(recording.memory, run)
         if raw is None and not is_certain and _may_be_broadcast(target):
             raw = _result_alone(primitive, args, kwargs)
             _check_broadcast(recording, primitive, raw, target)

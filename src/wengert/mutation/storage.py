@@ -23,6 +23,7 @@ from wengert.mutation.placed_views import PlacedViews
 from wengert.mutation.regions import append_call, read_region, slot_before, store_region
 from wengert.mutation.roots import Root, Roots, file_array, is_open, root_of
 from wengert.mutation.undo import EveryOwner, FinalContents, UndoRecord, undo_write
+from wengert.mutation.versions import Storage
 from wengert.recording.aliases import check_alone, check_elsewhere, check_unseen, overlaps_any
 from wengert.recording.primitives import Bound
 from wengert.recording.recording import Entry, Level, Recording, leave_array_fast_path, users_line
@@ -32,7 +33,7 @@ from wengert.values.frames import ENGINE
 from wengert.values.functional import overlaps, setitem, setpart
 from wengert.values.keys import frozen
 from wengert.values.lazy_attribute import MadeWhenRead
-from wengert.values.specs import Spec, elements, is_inexact, spec_of
+from wengert.values.specs import elements, is_inexact, spec_of
 from wengert.values.views import (
     content_of,
     covers,
@@ -44,27 +45,6 @@ from wengert.values.views import (
 
 _BEFORE_WRITE = (IndexError, TypeError, ValueError)
 _ENGINE_AND_NUMPY = (ENGINE, os.path.dirname(np.__file__) + os.sep)
-
-
-class Storage:
-    """The current version of an owner's content; `slot` is None if it does not depend on an input."""
-
-    __slots__ = ("is_float64", "owner", "places", "shadowed", "slot", "spec", "stamp", "views")
-
-    def __init__(self, owner: weakref.ref[np.ndarray], slot: int | None, spec: Spec) -> None:
-        self.owner = owner
-        self.shadowed: weakref.ref[np.ndarray] | None = None  # removes the owner from the shadow table
-        self.slot = slot
-        self.spec = spec
-        self.is_float64 = spec.dtype == np.float64
-        self.stamp = 0
-        self.views: dict[int, tuple[weakref.ref[np.ndarray], int, int | None]] = {}
-        # of views that were updated: the key at which each was read, and the shape that the owner had
-        self.places: dict[int, tuple[weakref.ref[np.ndarray], Any, tuple[int, ...]]] = {}
-
-    def add_view(self, view: np.ndarray, slot: int | None) -> None:
-        """Add a view of the current version, with its slot."""
-        self.views[id(view)] = (weakref.ref(view), self.stamp, slot)
 
 
 class Owner(NamedTuple):
@@ -170,12 +150,15 @@ class Memory(MadeWhenRead):
             return seen[2]
         if self.lent.overwritten:
             self.lent.refuse_spoilt(self.recording, array)
-        key = self.placed.use(self.recording, array)
+        placed, key = self.placed.use(self.recording, array), None
         whole = storage.slot
-        if whole is None and key is not None:
+        if whole is None and placed is not None:
             whole = self.recording.constant(owner.copy(order="K"))
-        slot = None if whole is None else read_region(self.recording, array, owner, whole, key)
-        storage.add_view(array, slot)
+        elif whole is not None and not self.recording.keep and array.ndim and not covers(array, owner):
+            key = storage.key_of(array, owner)
+            placed = None if key is None else (key, None)
+        slot = None if whole is None else read_region(self.recording, array, owner, whole, placed)
+        storage.add_view(array, slot, key, owner.shape)
         return slot
 
     def slot_of_result(self, array: np.ndarray) -> int | None:

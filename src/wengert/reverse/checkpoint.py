@@ -187,7 +187,7 @@ class _RepeatableCall:
         self.texts, self.fresh_objects = dict(recording.texts), dict(recording.fresh_objects)
         self.versions: list[tuple[Any, int | None]] = []
         for storage in recording.memory.storages.values():
-            storage.stamp += 1  # so that both runs read views of it again
+            storage.views.clear()  # so that both runs read views of it again, at the same keys
             self.versions.append((storage.owner, storage.slot))
         self.waiting = [(root, root.waiting.copy()) for _, root in memory_of(recording).roots.values()]
 

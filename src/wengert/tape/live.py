@@ -13,7 +13,8 @@ import numpy as np
 
 from wengert.errors import RefusedCallError, TapeError
 from wengert.hooks.search import search
-from wengert.mutation.storage import Memory, Storage
+from wengert.mutation.storage import Memory
+from wengert.mutation.versions import Storage
 from wengert.recording.fresh_results import check_result, made_new
 from wengert.recording.primitives import Bound, Primitive, ruled
 from wengert.recording.record import record_call

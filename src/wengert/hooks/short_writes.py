@@ -1,0 +1,196 @@
+"""Short paths for in-place writes of floats: `y[k] = v`, `y[a:b] = v`, `y[a:b] *= v`, `np.add(a, b, out=y)`.
+
+A function here returns False, and has done nothing, if its short path does not apply.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.mutation.storage import Memory, memory_of
+from wengert.mutation.versions import Storage
+from wengert.recording.interface import WrittenMemory
+from wengert.recording.primitives import Primitive
+from wengert.recording.recording import STATE, Recording
+from wengert.recording.shadow import SHADOW
+from wengert.recording.variables import keep_args
+from wengert.values.keys import has_plain_parts, is_element
+from wengert.values.specs import SCALARS, spec_of
+
+_FLOAT64 = np.dtype(float)
+_SUMS = (operator.add, np.add)
+
+
+class ShortForms:
+    """The bound primitives that the hooks of items record on the short path."""
+
+    item: Any = None
+    stores: Any = None  # of a constant, and of a traced number
+    sums: Any = None  # of `y[a:b] += v`, of a constant and of a traced `v`
+
+
+def store_entry(recording: Recording, memory: Memory, array: np.ndarray, key: Any, value: Any) -> bool:
+    """Store floats into a part of an array written before, and record that."""
+    storage, stores = _storage_for_short_path(recording, memory, array), ShortForms.stores
+    if storage is None or stores is None:
+        return False
+    region, kept, value_slot = None, value, SHADOW.get(id(value))
+    if not is_element(key, array.ndim):
+        region = array[key] if has_plain_parts(key) else None
+        if region is None or not 0 < region.size < array.size:
+            return False
+    if type(value) is np.ndarray:
+        if region is None or value.dtype is not _FLOAT64 or not _owns_other_memory(value, array):
+            return False
+        kept, value_slot = spec_of(value), memory.slot(value)
+    slot = len(recording.entries)
+    if id(array) in memory.captured:
+        memory.undo.append([slot, array, key, array[key] if region is None else region.copy()])
+    memory.unfinished += 1
+    try:
+        array[key] = value
+    except Exception as error:
+        memory.ended_by(error)
+        raise
+    bound, ins = stores[value_slot is not None], (storage.slot, None, value_slot)
+    recording.entries.append((bound, None, ins, (storage.spec, key, kept), None, STATE.site))
+    SHADOW[id(array)] = storage.slot = slot
+    storage.stamp += 1
+    memory.unfinished -= 1
+    return True
+
+
+def ends_update(recording: Recording, memory: Memory, owner: np.ndarray, key: Any, view: np.ndarray) -> bool:
+    """Whether a store ends `owner[key] op= v`, which has written into the view `owner[key]`."""
+    storage = memory.storages.get(id(owner))
+    if storage is None or recording.keep or memory.lent:
+        return False
+    if type(key) not in (slice, tuple):
+        return False
+    known = storage.key_of(view, owner)
+    return known is key or (type(key) is slice is type(known) and has_plain_parts(key) and key == known)
+
+
+def _storage_for_short_path(recording: Recording, memory: Memory, owner: Any) -> Storage | None:
+    """Return the version of an owner of traced floats to which short paths may write, else None."""
+    storage = memory.storages.get(id(owner))
+    if storage is None or storage.slot is None or not storage.is_float64 or recording.keep or memory.lent:
+        return None
+    if owner.base is not None:  # memory that is not NumPy's
+        return None
+    found = memory.roots.get(id(owner))
+    if found is not None and found[1].waiting and found[0]() is owner:  # inner arguments, which `join` must add
+        return None
+    return storage
+
+
+def _owns_other_memory(value: np.ndarray, array: np.ndarray) -> bool:
+    """Whether the memory of an array belongs to NumPy, and not to the owner `array`."""
+    owner = value if value.base is None else value.base
+    return type(owner) is np.ndarray and owner.base is None and owner is not array
+
+
+def write_entry(
+    recording: Recording, primitive: Primitive, run: Callable[[], Any], target: np.ndarray, args: tuple[Any, ...]
+) -> bool:
+    """Do and record an elementwise call on floats that writes into `target`, such as `target *= v`.
+
+    The target owns its memory, or is selected by a basic key from an array written before.
+    """
+    memory, rule = memory_of(recording), primitive.rule
+    if recording.keep or memory.lent or recording.nan_checker is not None or recording.checks_fp_errors:
+        return False
+    if rule is None or rule.kind != "partials" or not primitive.is_trusted or recording.context is not None:
+        return False
+    if ShortForms.sums is None or not _are_floats(target, args):
+        return False
+    owner, key = target if target.base is None else target.base, None
+    storage = _storage_for_short_path(recording, memory, owner)
+    if owner is not target:
+        key = None if storage is None else storage.key_of(target, owner)
+        if key is None:
+            return False
+    if key is not None and args[0] is target and primitive.fn in _SUMS and recording.stream is None:
+        form, slot, kept = ShortForms.sums, _slot_of(memory, args[1]), args[1]
+        _write(recording, memory, target, run, 0)
+    else:
+        ins = tuple([_slot_of(memory, a) for a in args])
+        if not any(recording.mask(ins)):
+            return False
+        storage = memory.join(target).storage if storage is None else storage
+        form, slot, kept = ShortForms.stores, _record_result(recording, primitive, run, target, args, ins), target
+    assert storage is not None
+    if key is None:
+        if recording.stream is not None:
+            recording.stream.share(slot)
+        memory.written(storage, target, slot)
+    else:
+        kept = spec_of(kept) if type(kept) is np.ndarray else kept
+        entry = form[slot is not None], None, (storage.slot, None, slot), (storage.spec, key, kept), None, STATE.site
+        memory.written(storage, owner, recording.append(entry))
+        if form is ShortForms.stores:
+            storage.add_view(target, slot, key, owner.shape)
+    memory.unfinished -= 1
+    return True
+
+
+def _slot_of(memory: Memory, value: Any) -> int | None:
+    return memory.slot(value) if type(value) is np.ndarray else SHADOW.get(id(value))
+
+
+def _record_result(
+    recording: Recording,
+    primitive: Primitive,
+    run: Callable[[], Any],
+    target: np.ndarray,
+    args: tuple[Any, ...],
+    ins: tuple[int | None, ...],
+) -> int:
+    """Do the call, and record it as one that returns a new array; return its slot."""
+    memory = memory_of(recording)
+    bound = primitive.simple_bound(recording.mask(ins))
+    residuals = keep_args(recording, bound, args)
+    _write(recording, memory, target, run, 1)
+    if bound.reads_y != "value":
+        return recording.append((bound, spec_of(target), ins, residuals, None, STATE.site))
+    y = target.copy()
+    SHADOW[id(y)] = slot = recording.append((bound, y, ins, residuals, None, STATE.site))
+    return slot
+
+
+def _write(recording: Recording, memory: Memory, target: np.ndarray, run: Callable[[], Any], entries: int) -> None:
+    """Run a call that writes into a target, after so many more entries; the write is unfinished until it is recorded.
+
+    What it overwrites is saved if an entry before it has captured that.
+    """
+    memory.before_write(target, ..., len(recording.entries) + entries)
+    run_unfinished(memory, run)
+
+
+def run_unfinished(memory: WrittenMemory, run: Callable[[], Any]) -> Any:
+    """Call `run`, which writes, and mark the write as unfinished until it is recorded."""
+    memory.unfinished += 1
+    try:
+        return run()
+    except Exception as error:
+        memory.ended_by(error)
+        raise
+
+
+def _are_floats(target: np.ndarray, args: tuple[Any, ...]) -> bool:
+    """Whether a call has floats only, and an argument of the target's shape, so that its result has it too."""
+    if type(target) is not np.ndarray or target.dtype is not _FLOAT64 or not target.ndim or not target.size:
+        return False
+    is_whole = False
+    for a in args:
+        if type(a) is np.ndarray:
+            if a.dtype is not _FLOAT64:
+                return False
+            is_whole = is_whole or a.shape == target.shape
+        elif type(a) not in SCALARS:
+            return False
+    return is_whole

@@ -1,0 +1,48 @@
+"""Versions of the arrays that own written memory, with the views through which each was read or written."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+import numpy as np
+
+from wengert.values.specs import Spec
+from wengert.values.views import basic_key, lens_of
+
+
+class Storage:
+    """The current version of an owner's content; `slot` is None if it does not depend on an input."""
+
+    __slots__ = ("is_float64", "owner", "shadowed", "slot", "spec", "stamp", "views")
+
+    def __init__(self, owner: weakref.ref[np.ndarray], slot: int | None, spec: Spec) -> None:
+        self.owner = owner
+        self.shadowed: weakref.ref[np.ndarray] | None = None  # removes the owner from the shadow table
+        self.slot = slot
+        self.spec = spec
+        self.is_float64 = spec.dtype == np.float64
+        self.stamp = 0
+        # of each view: itself, the stamp of the version that it showed at this slot, its key, the owner's shape then
+        self.views: dict[int, tuple[weakref.ref[np.ndarray], int, int | None, Any, Any]] = {}
+
+    def add_view(self, view: np.ndarray, slot: int | None, key: Any = None, shape: Any = None) -> None:
+        """Add a view of the current version, with its slot, and its key in an owner of this shape if that is known."""
+        self.views[id(view)] = weakref.ref(view), self.stamp, slot, key, shape
+
+    def key_of(self, view: np.ndarray, owner: np.ndarray) -> Any:
+        """Return the basic key that selects a view from its owner, or None; it is computed once for each view."""
+        reference, stamp, slot, key, shape = self.views.get(id(view), _UNSEEN)
+        if reference is None or reference() is not view:
+            reference, stamp, slot, key = weakref.ref(view), -1, None, None
+        if key is None or shape != owner.shape:
+            key = basic_key(lens_of(view, owner), owner)
+            self.views[id(view)] = reference, stamp, slot, key, owner.shape
+        return None if key is None or not _has_layout(owner[key], view) else key
+
+
+_UNSEEN = None, -1, None, None, None
+
+
+def _has_layout(region: Any, view: np.ndarray) -> bool:
+    return region.shape == view.shape and region.strides == view.strides and region.dtype is view.dtype

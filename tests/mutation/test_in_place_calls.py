@@ -1,0 +1,87 @@
+"""In-place calls on arrays, on views of any kind and with `out=`, in loops, against complex steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+
+TARGETS: dict[str, Callable[[Any], Any]] = {
+    "the array": lambda y: y,
+    "all of it": lambda y: y[:],
+    "a row": lambda y: y[1],
+    "a column": lambda y: y[:, 2],
+    "an element": lambda y: y[1, 2:3],
+    "backwards": lambda y: y[::-1, ::2],
+    "transposed": lambda y: y.T,
+    "flat": lambda y: y.reshape(-1),
+    "of a view": lambda y: y[:, 1:][1:, ::2],
+    "a diagonal": lambda y: y.reshape(-1)[::5],
+}
+
+
+def _divide(t: Any, v: Any) -> None:
+    t /= v
+
+
+def _power(t: Any, v: Any) -> None:
+    t **= 2
+    t **= 0.5 + v[..., :1]
+
+
+def _chain(t: Any, v: Any) -> None:
+    t -= v
+    t *= v
+    t += 0.1
+    t *= t
+    t -= t * 0.3
+
+
+def _out(t: Any, v: Any) -> None:
+    np.multiply(t, v, out=t)
+    np.add(v, v, out=t)
+    np.subtract(2, t, t)
+    np.exp(t, out=t)
+    np.add(t, v[..., :1], out=t)
+
+
+def _broadcast(t: Any, v: Any) -> None:
+    np.multiply(v[..., :1], v[..., :1], out=t)
+    t -= v[..., :1]
+    t /= np.float64(1.5)
+    t -= 3
+
+
+CALLS = {f.__name__[1:]: f for f in (_divide, _power, _chain, _out, _broadcast)}
+
+
+def by_complex_step(f: Callable[..., Any], x: np.ndarray) -> np.ndarray:
+    return np.array([f(x + 1e-20j * e).imag for e in np.eye(len(x))]) / 1e-20
+
+
+@pytest.mark.parametrize("begun", [False, True], ids=["new", "written"])
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+@pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS)
+def test_an_in_place_call(target: Callable[..., Any], call: Callable[..., None], begun: bool) -> None:
+    def f(x: Any) -> Any:
+        y = np.ones((3, 4), dtype=x.dtype) if begun else np.outer(x[:3], x[:4])
+        if begun:
+            y[:2] = np.cos(x[:4])
+        t, total = target(y), 0.0
+        before, seen = np.sin(y), t * x[0]  # which keep what is overwritten
+        for k in range(3):
+            call(t, np.sin(1.2 + x[: t.shape[-1]]) if t.shape[-1] < 7 else np.cos(0.1 * y.reshape(-1)) ** 2)
+            y[0, k] = x[k] * y[1, 2]
+            total = total + np.sum(np.sin(t))
+        return total + np.sum(before * y) + np.sum(seen * t)
+
+    x = np.linspace(0.3, 1.4, 6)
+    expected = by_complex_step(f, x)
+    assert wg.value_and_grad(f)(x)[0] == f(x)
+    np.testing.assert_allclose(wg.grad(f)(x), expected, rtol=1e-10, atol=1e-13)
+    np.testing.assert_allclose(wg.jvp(f, (x,), (x,))[1], expected @ x, rtol=1e-10)
+    np.testing.assert_allclose(wg.hvp(f, x, x), wg.jvp(wg.grad(f), (x,), (x,))[1], rtol=1e-8, atol=1e-9)
