@@ -85,3 +85,85 @@ def test_an_in_place_call(target: Callable[..., Any], call: Callable[..., None],
     np.testing.assert_allclose(wg.grad(f)(x), expected, rtol=1e-10, atol=1e-13)
     np.testing.assert_allclose(wg.jvp(f, (x,), (x,))[1], expected @ x, rtol=1e-10)
     np.testing.assert_allclose(wg.hvp(f, x, x), wg.jvp(wg.grad(f), (x,), (x,))[1], rtol=1e-8, atol=1e-9)
+
+
+KEYS: dict[str, Any] = {
+    "indices": np.array([2, 0]),
+    "from the end": np.array([-1, 0]),
+    "repeated": np.array([1, 1, 0, 1]),
+    "small integers": np.array([2, 1], np.uint8),
+    "none": np.array([], int),
+    "all": np.array([2, 1, 0]),
+    "a matrix": np.array([[0, 2], [1, 0]]),
+    "a mask": np.array([True, False, True]),
+    "a mask of elements": np.arange(12).reshape(3, 4) % 5 == 0,
+    "no element": np.zeros((3, 4), bool),
+    "rows and columns": (np.array([0, 2, 0]), np.array([1, 1, 3])),
+    "of a row": (1, np.array([0, 3, 0])),
+    "of columns": (slice(None), np.array([3, 1])),
+    "of some columns": (slice(0, 2), np.array([True, False, False, True])),
+    "a grid": (np.array([[0], [2]]), np.array([1, 3])),
+    "one": np.array(1),
+}
+
+
+@pytest.mark.parametrize("key", KEYS.values(), ids=KEYS)
+@pytest.mark.parametrize("call", [_chain, _divide], ids=["chain", "divide"])
+def test_stores_and_updates_by_arrays(call: Callable[..., None], key: Any) -> None:
+    def f(x: Any) -> Any:
+        y = np.outer(x[:3], x[:4])
+        before, seen = np.sin(y), y[key] * x[0]
+        for k in range(3):
+            part = y[key]
+            call(part, np.cos(part * x[k]))
+            y[key] = part
+            y[key] *= x[k]
+            y[key] += 0.5
+            y[0, k] = y[1, 2] * x[1]
+            y[key] = x[k] if k else np.float64(0.5)
+            y[key] -= x[k + 1] * y[key] ** 2
+        return np.sum(before * y) + np.sum(seen * y[key]) + np.sum(y**2)
+
+    x = np.linspace(0.3, 1.4, 6)
+    expected = by_complex_step(f, x)
+    assert wg.value_and_grad(f)(x)[0] == f(x)
+    np.testing.assert_allclose(wg.grad(f)(x), expected, rtol=1e-10, atol=1e-13)
+    np.testing.assert_allclose(wg.jvp(f, (x,), (x,))[1], expected @ x, rtol=1e-10)
+    np.testing.assert_allclose(wg.compile(wg.grad(f))(x), expected, rtol=1e-10, atol=1e-13)
+    np.testing.assert_allclose(wg.hvp(f, x, x), wg.jvp(wg.grad(f), (x,), (x,))[1], rtol=1e-8, atol=1e-9)
+
+
+def test_an_index_array_that_changes_later() -> None:
+    def f(x: Any) -> Any:
+        y, index, mask = x.copy(), np.array([0, 1]), np.zeros(6, bool)
+        y[2] = x[0]
+        total = 0.0
+        for k in range(3):
+            total = total + np.sum(y[index] ** 2) + np.sum(x[mask] * y[mask])
+            y[index] *= y[index + 1]
+            y[mask] = x[k]
+            index += 1
+            mask[k] = True
+        mask[:] = False
+        index[:] = 0
+        return total + np.sum(y * x)
+
+    x = np.linspace(0.3, 1.4, 6)
+    np.testing.assert_allclose(wg.grad(f)(x), by_complex_step(f, x), rtol=1e-12)
+    np.testing.assert_allclose(wg.jvp(f, (x,), (x,))[1], by_complex_step(f, x) @ x, rtol=1e-12)
+
+
+@pytest.mark.parametrize("key", [np.array([0, 9]), np.ones(4, bool), np.array([0.5]), (np.array([0]), np.array([0]))])
+def test_keys_that_numpy_refuses(key: Any) -> None:
+    def f(x: Any) -> Any:
+        y = x.copy()
+        y[1] = x[0]
+        for wrong in (lambda: y[key], lambda: y.__setitem__(key, x[:2]), lambda: y.__setitem__(key, x[0])):
+            with pytest.raises(IndexError):
+                wrong()
+        with pytest.raises(ValueError, match=r"shape|broadcast"):
+            y[np.array([0, 1])] = x[:3]
+        return np.sum(y * y)
+
+    x = np.linspace(0.3, 1.4, 6)
+    np.testing.assert_allclose(wg.grad(f)(x), by_complex_step(lambda x: np.sum(x[[0, 0, 2, 3, 4, 5]] ** 2), x))

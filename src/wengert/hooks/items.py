@@ -33,7 +33,7 @@ from wengert.recording.record import record_call
 from wengert.recording.recording import C_ONLY_TYPES, MOST_SEARCHED, STATE, OpenCounts, users_line
 from wengert.recording.shadow import SHADOW, held
 from wengert.values.data_classes import READS
-from wengert.values.keys import has_plain_parts, is_element
+from wengert.values.keys import has_known_parts, has_plain_parts, is_element
 from wengert.values.names import home_of, lookup
 from wengert.values.sites import Site
 from wengert.values.specs import CERTAIN, is_certain, spec_of
@@ -91,20 +91,24 @@ def get_item(key: Any, container: Any, site: Site | None) -> Any:
 
 
 def _record_item(container: np.ndarray, key: Any, slot: int, site: Site | None, storage: Storage | None = None) -> Any:
-    """Record a read, by integers or a slice, of an array at this slot; `storage` is its version, if it was written."""
+    """Record a read of an array at this slot, by an untraced key; `storage` is its version, if it was written."""
     value = container[key]
     recording = STATE.recording
     assert recording is not None
     entries = recording.entries
-    is_view = type(value) is np.ndarray
-    if (not is_view and type(value) is not np.float64) or container.dtype.kind not in "fc" or recording.inert:
+    is_array = type(value) is np.ndarray
+    is_view = is_array and value.base is not None
+    is_odd = is_view and value.base is not container and value.base is not container.base
+    is_odd = is_odd or not (is_array or type(value) is np.float64)
+    if is_odd or container.dtype.kind not in "fc" or recording.inert:
         STATE.site = site
         return record_call(require_primitive(operator.getitem), (container, key), {})
     spec = recording.specs.get(slot) if storage is None else storage.spec
     if spec is None:
         spec = recording.specs[slot] = spec_of(container)
-    kept = held(value, recording.keeps_results) if is_view else value
-    entry = ShortForms.item, kept, (slot, None), (container if recording.keep else spec, key), None, site
+    kept = held(value, recording.keeps_results) if is_array else value
+    kept_key = recording.memory.capture(key) if is_array and not is_view else key
+    entry = ShortForms.item, kept, (slot, None), (container if recording.keep else spec, kept_key), None, site
     new_slot = len(entries)
     entries.append(entry)
     SHADOW[id(value)] = new_slot
@@ -119,8 +123,10 @@ def _record_item(container: np.ndarray, key: Any, slot: int, site: Site | None, 
 
 
 def _is_short(key: Any) -> bool:
-    """Whether `_record_item` may record a read at this key; on a tape, integers in a tuple may be traced."""
-    return has_plain_parts(key) and not (OpenCounts.tapes and type(key) is tuple)
+    """Whether `_record_item` may record a read at this key; on a tape, integers in a tuple or array may be traced."""
+    if OpenCounts.tapes:
+        return type(key) is not tuple and has_plain_parts(key)
+    return has_plain_parts(key) or has_known_parts(key)
 
 
 def _get_item_slowly(container: Any, key: Any) -> Any:

@@ -14,12 +14,11 @@ import numpy as np
 from wengert.mutation.storage import Memory, memory_of
 from wengert.mutation.versions import Storage
 from wengert.recording.interface import WrittenMemory
-from wengert.recording.primitives import Primitive
+from wengert.recording.primitives import Bound, Primitive
 from wengert.recording.recording import STATE, Recording
 from wengert.recording.shadow import SHADOW
-from wengert.recording.variables import keep_args
-from wengert.values.keys import has_plain_parts, is_element
-from wengert.values.specs import SCALARS, spec_of
+from wengert.values.keys import frozen, has_known_parts, has_plain_parts, is_element
+from wengert.values.specs import SCALARS, Spec, light, spec_of
 
 _FLOAT64 = np.dtype(float)
 _SUMS = (operator.add, np.add)
@@ -40,7 +39,7 @@ def store_entry(recording: Recording, memory: Memory, array: np.ndarray, key: An
         return False
     region, kept, value_slot = None, value, SHADOW.get(id(value))
     if not is_element(key, array.ndim):
-        region = array[key] if has_plain_parts(key) else None
+        region = array[key] if has_plain_parts(key) or has_known_parts(key) else None
         if region is None or not 0 < region.size < array.size:
             return False
     if type(value) is np.ndarray:
@@ -49,7 +48,7 @@ def store_entry(recording: Recording, memory: Memory, array: np.ndarray, key: An
         kept, value_slot = spec_of(value), memory.slot(value)
     slot = len(recording.entries)
     if id(array) in memory.captured:
-        memory.undo.append([slot, array, key, array[key] if region is None else region.copy()])
+        memory.undo.append([slot, array, frozen(key), array[key] if region is None else region.copy()])
     memory.unfinished += 1
     try:
         array[key] = value
@@ -57,6 +56,7 @@ def store_entry(recording: Recording, memory: Memory, array: np.ndarray, key: An
         memory.ended_by(error)
         raise
     bound, ins = stores[value_slot is not None], (storage.slot, None, value_slot)
+    key = key if region is None or region.base is not None else memory.capture(key)
     recording.entries.append((bound, None, ins, (storage.spec, key, kept), None, STATE.site))
     SHADOW[id(array)] = storage.slot = slot
     storage.stamp += 1
@@ -69,10 +69,10 @@ def ends_update(recording: Recording, memory: Memory, owner: np.ndarray, key: An
     storage = memory.storages.get(id(owner))
     if storage is None or recording.keep or memory.lent:
         return False
-    if type(key) not in (slice, tuple):
-        return False
     known = storage.key_of(view, owner)
-    return known is key or (type(key) is slice is type(known) and has_plain_parts(key) and key == known)
+    if known is None or known is key:
+        return known is not None
+    return type(known) is type(key) and type(key) is not tuple and has_plain_parts(key) and bool(known == key)
 
 
 def _storage_for_short_path(recording: Recording, memory: Memory, owner: Any) -> Storage | None:
@@ -115,23 +115,27 @@ def write_entry(
         if key is None:
             return False
     if key is not None and args[0] is target and primitive.fn in _SUMS and recording.stream is None:
-        form, slot, kept = ShortForms.sums, _slot_of(memory, args[1]), args[1]
-        _write(recording, memory, target, run, 0)
+        form, slot, kept = ShortForms.sums, _slot_of(memory, args[1]), light(args[1])
+        if id(owner) in memory.captured:
+            memory.before_write(target, ..., len(recording.entries))
+        run_unfinished(memory, run)
     else:
         ins = tuple([_slot_of(memory, a) for a in args])
-        if not any(recording.mask(ins)):
+        bound = primitive.simple_bound(recording.mask(ins))
+        if not bound.places:
             return False
         storage = memory.join(target).storage if storage is None else storage
-        form, slot, kept = ShortForms.stores, _record_result(recording, primitive, run, target, args, ins), target
+        kept = spec_of(target)
+        form, slot = ShortForms.stores, _record_result(memory, bound, run, target, args, ins, kept)
     assert storage is not None
     if key is None:
         if recording.stream is not None:
             recording.stream.share(slot)
         memory.written(storage, target, slot)
     else:
-        kept = spec_of(kept) if type(kept) is np.ndarray else kept
         entry = form[slot is not None], None, (storage.slot, None, slot), (storage.spec, key, kept), None, STATE.site
-        memory.written(storage, owner, recording.append(entry))
+        recording.entries.append(entry)
+        memory.written(storage, owner, len(recording.entries) - 1)
         if form is ShortForms.stores:
             storage.add_view(target, slot, key, owner.shape)
     memory.unfinished -= 1
@@ -143,32 +147,26 @@ def _slot_of(memory: Memory, value: Any) -> int | None:
 
 
 def _record_result(
-    recording: Recording,
-    primitive: Primitive,
+    memory: Memory,
+    bound: Bound,
     run: Callable[[], Any],
     target: np.ndarray,
     args: tuple[Any, ...],
     ins: tuple[int | None, ...],
+    spec: Spec,
 ) -> int:
     """Do the call, and record it as one that returns a new array; return its slot."""
-    memory = memory_of(recording)
-    bound = primitive.simple_bound(recording.mask(ins))
-    residuals = keep_args(recording, bound, args)
-    _write(recording, memory, target, run, 1)
-    if bound.reads_y != "value":
-        return recording.append((bound, spec_of(target), ins, residuals, None, STATE.site))
-    y = target.copy()
-    SHADOW[id(y)] = slot = recording.append((bound, y, ins, residuals, None, STATE.site))
-    return slot
-
-
-def _write(recording: Recording, memory: Memory, target: np.ndarray, run: Callable[[], Any], entries: int) -> None:
-    """Run a call that writes into a target, after so many more entries; the write is unfinished until it is recorded.
-
-    What it overwrites is saved if an entry before it has captured that.
-    """
-    memory.before_write(target, ..., len(recording.entries) + entries)
+    entries = memory.recording.entries
+    kinds = zip(bound.residual_kinds, args, strict=True)
+    residuals = tuple([memory.capture(a) if how == "value" else light(a) for how, a in kinds])
+    if id(target if target.base is None else target.base) in memory.captured:
+        memory.before_write(target, ..., len(entries) + 1)
     run_unfinished(memory, run)
+    y = target.copy() if bound.reads_y == "value" else spec
+    entries.append((bound, y, ins, residuals, None, STATE.site))
+    if type(y) is np.ndarray:
+        SHADOW[id(y)] = len(entries) - 1
+    return len(entries) - 1
 
 
 def run_unfinished(memory: WrittenMemory, run: Callable[[], Any]) -> Any:

@@ -21,7 +21,7 @@ from wengert.mutation.fields import Fields
 from wengert.mutation.lent_views import LentViews
 from wengert.mutation.placed_views import PlacedViews
 from wengert.mutation.regions import append_call, read_region, slot_before, store_region
-from wengert.mutation.roots import Root, Roots, file_array, is_open, root_of
+from wengert.mutation.roots import Roots, file_array, is_open, root_of
 from wengert.mutation.undo import EveryOwner, FinalContents, UndoRecord, undo_write
 from wengert.mutation.versions import Storage
 from wengert.recording.aliases import check_alone, check_elsewhere, check_unseen, overlaps_any
@@ -303,11 +303,12 @@ class Memory(MadeWhenRead):
         if storage is None or storage.slot is None:
             check_unseen(self.recording, owner)
         root = root_of(self.roots, owner)  # before reading the shadow table: it adds the arguments
-        root = Root() if root is None else root
-        if storage is None or root.waiting:
-            is_shared = any([is_open(self.recording, level) for level in root.shared])
-            check_alone(self.recording, owner, is_shared, root.has_others)
-        slot = root.put_into(self.recording, owner, SHADOW.get(id(owner)) if storage is None else storage.slot)
+        if storage is None or (root is not None and root.waiting):
+            is_shared = root is not None and any([is_open(self.recording, level) for level in root.shared])
+            check_alone(self.recording, owner, is_shared, root is not None and root.has_others)
+        slot = SHADOW.get(id(owner)) if storage is None else storage.slot
+        if root is not None:
+            slot = root.put_into(self.recording, owner, slot)
         if storage is None:
             storage = self.follow(owner, slot)
         storage.slot = slot

@@ -37,16 +37,21 @@ def is_element(key: Any, ndim: int) -> bool:
 
 def has_plain_parts(key: Any) -> bool:
     """Whether a key consists of integers, and of slices between integers."""
+    if type(key) is slice:
+        return type(key.start) in _PLAIN_BOUNDS and type(key.stop) in _PLAIN_BOUNDS and type(key.step) in _PLAIN_BOUNDS
     if type(key) is not tuple:
-        return type(key) in INTEGERS or (type(key) is slice and _has_plain_bounds(key))
-    for part in key:
-        if type(part) not in INTEGERS and not (type(part) is slice and _has_plain_bounds(part)):
+        return type(key) in INTEGERS
+    for part in key:  # noqa: SIM110 (a generator would cost a call)
+        if type(part) not in INTEGERS and not (type(part) is slice and has_plain_parts(part)):
             return False
     return True
 
 
-def _has_plain_bounds(key: slice) -> bool:
-    return type(key.start) in _PLAIN_BOUNDS and type(key.stop) in _PLAIN_BOUNDS and type(key.step) in _PLAIN_BOUNDS
+def has_known_parts(key: Any) -> bool:
+    """Whether a key consists of integers, of slices between integers, and of arrays of integers and bools."""
+    if type(key) is tuple:
+        return all([type(part) is not tuple and has_known_parts(part) for part in key])
+    return key.dtype.kind in "iub" if type(key) is np.ndarray else has_plain_parts(key)
 
 
 _PLAIN_BOUNDS = {*INTEGERS, type(None)}
@@ -64,6 +69,8 @@ def may_be_all(key: Any) -> bool:
 
 def may_repeat(key: Any) -> bool:
     """Whether a key may select an element twice, as only a sequence of integers can: `x[:, (1, 1)]`."""
+    if type(key) is slice or type(key) in INTEGERS:
+        return False
     for part in key_parts(key):
         one = part is None or part is Ellipsis or isinstance(part, (int, slice, np.integer))
         if not one and np.asarray(part).dtype.kind != "b":

@@ -85,7 +85,7 @@ def spec(shape: tuple[int, ...], dtype: Any) -> Spec:
 def spec_of(x: Any) -> Spec:
     """Return the Spec of `x`; a Python float counts as a float64 of shape ()."""
     if type(x) is np.ndarray:
-        return spec(x.shape, x.dtype)
+        return _specs.get((x.shape, x.dtype)) or spec(x.shape, x.dtype)
     if isinstance(x, (np.ndarray, np.generic)):
         return Spec(x.shape, x.dtype, type(x))
     if isinstance(x, Spec):
