@@ -54,7 +54,7 @@ from wengert.values.specs import Spec, is_complex
 
 if TYPE_CHECKING:
     from wengert.api.compiled_integrals import integral_by_code
-    from wengert.api.examples import on_examples
+    from wengert.api.examples import on_examples, undoing
     from wengert.api.gradient import grad
     from wengert.api.implicit import followed
     from wengert.api.integral import Tolerance, nodes_for
@@ -131,6 +131,7 @@ __all__ = [
     "stopped",
     "sumprod",
     "times",
+    "undoing",
     "unseen",
     "unthunk",
     "vjp_rule",
@@ -141,6 +142,7 @@ __all__ = [
 _HOMES = {
     "integral_by_code": "wengert.api.compiled_integrals",
     "on_examples": "wengert.api.examples",
+    "undoing": "wengert.api.examples",
     "grad": "wengert.api.gradient",
     "followed": "wengert.api.implicit",
     "Tolerance": "wengert.api.integral",

@@ -798,12 +798,77 @@ def test_odeint_along_its_own_steps(stiffness: float) -> None:
             np.testing.assert_allclose(x_bar, wanted, rtol=1e-5, atol=1e-7)
 
 
-def test_odeint_that_gives_up() -> None:
-    def end(a):
-        return integrate.odeint(hunt, Y, TIMES, (a, 0.4), tfirst=True, mxstep=3)[-1, 0]
+@pytest.mark.parametrize("counts", [False, True])
+def test_odeint_that_gives_up(counts: bool) -> None:
+    """y' = a y² from y = 1: y = 1 / (1 - a t), infinite at t = 1. Rows before that have their derivative."""
+    calls = [0]
 
-    with pytest.warns(integrate.ODEintWarning), pytest.warns(wg.NotConvergedWarning, match="do not reproduce"):
-        wg.grad(end)(1.1)
+    def f(y, t, a):
+        calls[0] += counts
+        return a * y * y
+
+    def rows(a):
+        return integrate.odeint(f, [1.0], np.linspace(0.0, 2.0, 5), (a,))[:, 0]
+
+    with pytest.warns(integrate.ODEintWarning):
+        rows(1.0)
+    plain, calls[0] = calls[0], 0
+    with pytest.warns(integrate.ODEintWarning), np.errstate(over="ignore"):
+        slopes = wg.jacobian(rows)(1.0)
+    assert calls[0] == plain
+    assert slopes[0] == 0.0
+    assert slopes[1] == pytest.approx(2.0, rel=1e-6)
+    assert np.isnan(slopes[2:]).all()
+
+
+def test_odeint_that_reaches_no_later_time() -> None:
+    def end(a, y):
+        return integrate.odeint(hunt, y, [0.0, 5.0], (a, 0.4), tfirst=True, mxstep=3)[-1, 0]
+
+    with pytest.warns(integrate.ODEintWarning):
+        a_bar, y_bar = wg.grad(end, argnums=(0, 1))(1.1, np.array(Y))
+    assert np.isnan(a_bar) and np.isnan(y_bar).all()
+
+
+def test_odeint_of_numbers_that_end() -> None:
+    """f is not a number from t = 0.6 on: y is exp(a t) before."""
+
+    def rows(a):
+        return integrate.odeint(lambda y, t: np.nan * y if t > 0.6 else a * y, [1.0], [0.0, 0.5, 1.0])[:, 0]
+
+    slopes = wg.jacobian(rows)(1.0)
+    assert slopes[1] == pytest.approx(0.5 * np.exp(0.5), rel=1e-6)
+    assert np.isnan(slopes[2])
+
+
+@pytest.mark.parametrize("method", ["odeint", "RK45", "DOP853", "Radau", "BDF", "LSODA"])
+def test_a_right_hand_side_with_effects_runs_as_often_as_scipys(method: str) -> None:
+    p, seen, box = np.array([1.1, 0.4]), [], types.SimpleNamespace(count=0, last=np.zeros(2))
+
+    def f(t, y, a, b):
+        seen.append(t)
+        box.count += 1
+        box.last[:] = t
+        return hunt(t, y, a, b)
+
+    def end(p):
+        if method == "odeint":
+            return integrate.odeint(f, Y, [0.0, 1.0, 2.0], (p[0], p[1]), tfirst=True, rtol=1e-9, atol=1e-9)[-1]
+        return integrate.solve_ivp(f, (0.0, 2.0), Y, method, args=(p[0], p[1]), rtol=1e-9, atol=1e-9).y[:, -1]
+
+    def effects():
+        found = [*map(float, seen)], box.count, box.last.copy()
+        seen.clear()
+        box.count, box.last[:] = 0, 0.0
+        return found
+
+    value = end(p)
+    plain = effects()
+    traced, slopes = wg.value_and_jacobian(end)(p)
+    np.testing.assert_equal(effects(), plain)
+    np.testing.assert_array_equal(traced, value)
+    wanted = np.stack([(end(p + h) - end(p - h)) / 2e-4 for h in 1e-4 * np.eye(2)], axis=-1)
+    np.testing.assert_allclose(slopes, wanted, rtol=1e-5)
 
 
 @pytest.mark.parametrize("f", [hunt, lambda t, y, a, b: np.array([-1e4 * (y[0] - np.cos(a * t)), y[0] - b * y[1]])])

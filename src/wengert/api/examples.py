@@ -18,7 +18,7 @@ from wengert.batching.axes import Examples, repeat_for_examples
 from wengert.batching.example import Program, ProgramInput, as_outer_variables, frozen_program, trace_program
 from wengert.batching.play import DiffersError, play_batched
 from wengert.errors import NoBatchingRuleWarning, NoPathWarning, WengertError
-from wengert.hooks.solver_callbacks import is_traced, order, unseen
+from wengert.hooks.solver_callbacks import is_traced, order, reaches_traced, unseen
 from wengert.recording.pullback_reads import FarReach
 from wengert.recording.recording import Recording, calling
 from wengert.recording.session import active_recording
@@ -85,6 +85,10 @@ class OnExamples:
         with as_outer_variables(self._program, watching):
             args = [*batches, *constants_of(self._program)]
             return called_by_code(calling(watching), batch_call, args) if is_traced(args) else None
+
+    def has_changed(self) -> bool:
+        """Return whether the function has changed anything outside since its trace."""
+        return self._state.is_changed()
 
     def is_put_back(self) -> bool:
         """Put back what the function has changed outside since its trace; return whether it had changed anything."""
@@ -287,6 +291,33 @@ def marked_program(f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str,
     return None if state.is_put_back() else program
 
 
+def undoing(*things: Any) -> Callable[[], None]:
+    """Return a function that undoes all later changes of what these things reach, unless that holds traced values.
+
+    Parameters:
+        *things (Any): Functions and what they read.
+    Returns:
+        callable: The function, without parameters.
+    See Also:
+        on_examples, unseen
+
+    Examples:
+        >>> calls = []
+        >>> undo = wg.extend.undoing(calls)
+        >>> calls.append(1)
+        >>> undo()
+        >>> calls
+        []
+    """
+    state = State(things)
+
+    def undo() -> None:
+        if not reaches_traced(state.changed()):
+            state.is_put_back()
+
+    return undo
+
+
 class State:
     """The state that a function, or other things, can reach and change, as it was before a call."""
 
@@ -299,6 +330,11 @@ class State:
         """Return whether anything is not the `same` any more."""
         kept = all([reach.is_unchanged(same) for reach in self.reaches])
         return not kept or any([array.tobytes() != was for array, was in self.contents])
+
+    def changed(self) -> list[Any]:
+        """Return what has come into containers since then, and the arrays whose contents are others."""
+        arrays = [array for array, was in self.contents if array.tobytes() != was]
+        return [part for reach in self.reaches for part in reach.added()] + arrays
 
     def is_put_back(self, same: Callable[[list[Any], list[Any]], bool] = identical) -> bool:
         """Put back what is not the `same` any more; return whether anything was not."""

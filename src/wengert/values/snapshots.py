@@ -107,6 +107,11 @@ class Reach:
         kept = all([same(place.read(), place.was) for place in self._places])
         return kept and all([is_same_state(state, random_state(it)) for it, state in self._random])
 
+    def added(self) -> list[Any]:
+        """Return what the containers hold now and did not hold at the snapshot."""
+        pairs = [(place.read(), {id(part) for part in place.was}) for place in self._places]
+        return [part for now, was in pairs for part in now if id(part) not in was]
+
     def put_back(self, owed: Owed, same: Callable[[list[Any], list[Any]], bool] = identical) -> None:
         """Restore the contents of the snapshot that are not the `same`; append to `owed` functions that undo this."""
         for place in self._places:

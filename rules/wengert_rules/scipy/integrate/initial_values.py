@@ -14,10 +14,19 @@ from typing import Any
 import numpy as np
 from scipy import integrate
 
-from wengert.extend import NoDerivativeError, NotConvergedWarning, as_written, stands_for, stopped, unseen, with_value
+from wengert.extend import (
+    NoDerivativeError,
+    NotConvergedWarning,
+    as_written,
+    stands_for,
+    stopped,
+    undoing,
+    unseen,
+    with_value,
+)
 from wengert_rules.scipy.arguments import arguments, unpacked
 from wengert_rules.scipy.integrate.along_steps import along_steps, path_on, stages_of
-from wengert_rules.scipy.integrate.recorded import recorded_odeint
+from wengert_rules.scipy.integrate.recorded import collocations, solved_by_odeint
 from wengert_rules.scipy.integrate.steps import OTHERS, STEPS, over
 
 
@@ -80,9 +89,9 @@ def solve_ivp(*given: Any, **words: Any) -> Any:
     native, found["sol"] = found["sol"], None
     times = [start, *native.ts[1:-1].tolist(), end if found["success"] else native.ts[-1]]
     f = of_arrays(call["fun"], call["args"], y0)
-    step, parts = unseen(
-        chosen, OTHERS, f, native, float(np.max(call.get("rtol", 1e-3))), np.max(call.get("atol", 1e-6))
-    )
+    undo = undoing(call["fun"], call["args"])
+    tolerances = float(np.max(call.get("rtol", 1e-3))), np.max(call.get("atol", 1e-6))
+    step, parts = unseen(chosen, OTHERS, f, native.ts, lambda t: native(t).T, *tolerances)
     ys = over(step, f, times, y0, parts)
     path = between(step, f, times, ys, native.ts)
     if call["t_eval"] is None:
@@ -94,6 +103,7 @@ def solve_ivp(*given: Any, **words: Any) -> Any:
         found["t"] = np.asarray(at)
     if call["dense_output"]:
         found["sol"] = Solution(native, path)
+    undo()
     return found
 
 
@@ -116,11 +126,11 @@ def between(step: Any, f: Any, times: Any, ys: Any, ts: Any) -> Any:
     return path
 
 
-def chosen(steps: Any, f: Any, native: Any, relative: float, absolute: Any) -> Any:
+def chosen(steps: Any, f: Any, times: Any, values_at: Any, relative: float, absolute: Any) -> Any:
     """The first of some kinds of steps that come to the values of the solution."""
     if len(steps) == 1:
         return steps[0]
-    times, wanted = native.ts.tolist(), native(native.ts).T
+    wanted, times = values_at(times), times.tolist()
     for step, parts in steps:
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -154,23 +164,49 @@ def odeint(*given: Any, **words: Any) -> Any:
     relative, absolute = [1.49012e-8 if call[name] is None else call[name] for name in ("rtol", "atol")]
     f = func if call["tfirst"] else lambda t, y, *args: func(y, t, *args)
     stages = stages_of(f, args, at[0], y0)
-    found, steps, cut = unseen(recorded_odeint, {**call, "func": plain})
-    values, *rest = found if call["full_output"] else (found,)
-    path = None
-    if stages is not None and not stages.is_put_back() and steps is not None:
-        of_steps = np.concatenate([at[:1], steps.times[1:-1], at[-1:]])
-        path = path_on(stages, (steps, cut), y0, of_steps, (relative, absolute))
-    if path is not None:
-        formula = path.between(at)
+    values, details, times, values_at = unseen(solved_by_odeint, {**call, "func": plain})
+    undo = undoing(func, args)
+    if (reached := unseen(rows_reached, values, details, at)) < len(at):
+        formula = up_to(reached, call, of_arrays(f, args, y0))
     else:
-        f = of_arrays(f, args, y0)
-        same = {"rtol": relative, "atol": absolute, "max_step": call["hmax"] or np.inf, "dense_output": True}
-        native = unseen(integrate.solve_ivp, as_written(f), (float(at[0]), float(at[-1])), y0, "LSODA", **same).sol
-        times = [at[0], *native.ts[1:].tolist()]
-        step, parts = unseen(chosen, OTHERS, f, native, float(np.max(relative)), np.max(absolute))
-        traced = between(step, f, times, over(step, f, times, y0, parts), native.ts)
-        formula = np.stack([y0, *[traced(t) for t in at[1:]]])
-    if not unseen(is_near, formula, values, relative, absolute):
-        warn_of_inaccuracy()
+        path = None
+        if stages is not None and not stages.has_changed():
+            of_steps = np.concatenate([at[:1], times[1:-1], at[-1:]])
+            path = path_on(stages, unseen(collocations, times, values_at), y0, of_steps, (relative, absolute))
+        if path is not None:
+            formula = path.between(at)
+        else:
+            f, knots = of_arrays(f, args, y0), [at[0], *times[1:].tolist()]
+            step, parts = unseen(chosen, OTHERS, f, times, values_at, float(np.max(relative)), np.max(absolute))
+            traced = between(step, f, knots, over(step, f, knots, y0, parts), times)
+            formula = np.stack([y0, *[traced(t) for t in at[1:]]])
+        if not unseen(is_near, formula, values, relative, absolute):
+            warn_of_inaccuracy()
+    undo()
     values = with_value(values, formula)
-    return (values, *rest) if call["full_output"] else values
+    return (values, details) if call["full_output"] else values
+
+
+FINISHED = {"Integration successful.", "Nothing was done; the integration time was 0."}
+"""The messages of odeint where it has solved for all times."""
+
+
+def rows_reached(values: Any, details: dict[str, Any], at: Any) -> int:
+    """Return how many of the first rows `odeint` has solved for: those before it gave up, or met an infinite value."""
+    is_reached = np.isfinite(values).all(axis=1)
+    if details["message"] not in FINISHED:
+        at = np.asarray(at, float)
+        passed = details["tcur"] >= at[1:] if at[-1] >= at[0] else details["tcur"] <= at[1:]
+        is_reached[1:] &= passed  # the times behind the first that it has not passed are arbitrary
+        is_reached[-1] = False
+    return int(np.argmin(is_reached)) if not is_reached.all() else len(values)
+
+
+def up_to(reached: int, call: dict[str, Any], f: Any) -> Any:
+    """Return the rows that `odeint` has solved for, and behind them others whose derivatives are not numbers."""
+    at, y = call["t"], np.atleast_1d(np.asarray(call["y0"], float))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the first call has warned
+        rows = odeint(**{**call, "t": at[:reached], "full_output": False}) if reached > 1 else y[None]
+    unknown = np.nan * (rows[-1] + f(at[max(reached - 1, 0)], rows[-1]))
+    return np.concatenate([rows[:reached], np.repeat(unknown[None], len(at) - reached, axis=0)])

@@ -193,8 +193,8 @@ class ScipyProblem(Sealed):
         stages = Stages(self.f, outer, self.kernels)
         f = stages.slope()
         if self.solver == "odeint":
-            words = {"rtol": rtol, "atol": atol, "tfirst": True, "full_output": True, **self.options}
-            (values, info), *steps = solved_by_odeint({"func": f, "y0": y0, "t": at, **words})
+            words = {"rtol": rtol, "atol": atol, "tfirst": True, **self.options}
+            values, info, *steps = solved_by_odeint({"func": f, "y0": y0, "t": at, **words})
             if info["message"] != SUCCESS:
                 raise NotNativeError(info["message"])
         else:

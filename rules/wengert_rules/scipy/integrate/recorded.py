@@ -234,14 +234,8 @@ def solved_by_steps(method: Any, **words: Any) -> tuple[Any, np.ndarray, ValuesA
     return found, times, lambda times: interpolated(paths, times)
 
 
-def recorded_odeint(call: dict[str, Any]) -> tuple[Any, Steps | None, Cut]:
-    """The result of a call of `odeint`, and its `collocations`."""
-    found, times, values_at = solved_by_odeint(call)
-    return found, *collocations(times, values_at)
-
-
-def solved_by_odeint(call: dict[str, Any]) -> tuple[Any, np.ndarray, ValuesAt]:
-    """The result of a call of `odeint`, the times of its steps, and the values between them.
+def solved_by_odeint(call: dict[str, Any]) -> tuple[np.ndarray, dict[str, Any], np.ndarray, ValuesAt]:
+    """The values and details of a call of `odeint`, the times of its steps, and the values between them.
 
     odeint tells no steps, but evaluates the function at the end of each: at a time that no later one lies before. It
     interpolates as it does at the times of a call, so a second call computes the values at the stages.
@@ -258,11 +252,11 @@ def solved_by_odeint(call: dict[str, Any]) -> tuple[Any, np.ndarray, ValuesAt]:
             found = odeint(**{**call, "t": forward * np.sort(forward * times, axis=None), "full_output": False})
         return found.reshape(*times.shape, -1)
 
-    found = odeint(**{**call, "func": asking})
+    found, details = odeint(**{**call, "func": asking, "full_output": True})
     forward = 1.0 if at[-1] >= at[0] else -1.0
     steps = np.unique(np.minimum.accumulate(forward * np.array(asked[::-1])))
     inside = steps[(forward * at[0] < steps) & (steps < forward * at[-1])]
-    return found, np.concatenate([at[:1], forward * inside, at[-1:]]), values_at
+    return found, details, np.concatenate([at[:1], forward * inside, at[-1:]]), values_at
 
 
 def recording(method: Any, paths: list[Any]) -> Any:
