@@ -22,9 +22,12 @@ def to_code(program: Bytecode, stacksize: int) -> CodeType:
     concrete = program.to_concrete_bytecode(compute_exception_stack_depths=False)
     instructions: Any = list(concrete)
     code, places = bytearray(), bytearray()
-    line, location, begin = concrete.first_lineno, instructions[0].location, 0
+    line, location, begin, last = concrete.first_lineno, instructions[0].location, 0, None
     for instr in instructions:
-        here = instr.location
+        if instr is last:  # one of several inline caches
+            code += code[-2:]
+            continue
+        last, here = instr, instr.location
         if here is not location and here != location:
             places += _location_entries(location, line, (len(code) - begin) // 2)
             line = line if location.lineno is None else location.lineno

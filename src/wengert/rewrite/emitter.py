@@ -7,6 +7,7 @@ hook(x2, .., xn, x1, constants.., site).
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from types import CodeType
 from typing import Any, NamedTuple, Protocol
@@ -26,6 +27,12 @@ class Instruction(Protocol):
 Handler = Callable[["Emitter", Instruction], None]
 Nested = Callable[[CodeType], CodeType] | None
 StackEffect = Callable[[list[bool], Any], None]
+
+
+@functools.cache
+def _instruction(name: str, arg: int) -> Instr:
+    """Return an instruction at the location of the instruction before."""
+    return Instr(name, arg)
 
 
 class OpcodeTable(NamedTuple):
@@ -75,6 +82,7 @@ class Emitter:
         self.previous: str | None = None
         self.location: Any = None
         self.site: Site | None = None
+        self.loads: dict[int, Instr] = {}  # by the id of the constant, which they keep alive
 
     def op(self, name: str, *arg: Any) -> None:
         self.out.append(Instr(name, *arg, location=self.location))
@@ -83,20 +91,29 @@ class Emitter:
         self.out.append(instr)
 
     def hook(self, name: str, operands: int, *constants: Any) -> None:
-        """Call the hook `name` on the top `operands` of the stack, and replace them by its result."""
-        self.op("LOAD_CONST", self.hooks[name])
-        self.op("SWAP", operands + 1)
-        for constant in constants:
-            self.op("LOAD_CONST", constant)
-        self.load_site()
+        """Call the hook `name` on the top `operands` of the stack, and replace them by its result.
+
+        Only the first instruction has a location: the others get it, and so can be shared.
+        """
         arguments = operands + len(constants)
+        self.op("LOAD_CONST", self.hooks[name])
+        self.out.append(_instruction("SWAP", operands + 1))
+        self.out += map(self.load, constants)
+        self.load_site()
         if self.table.precall:
-            self.op("PRECALL", arguments)
-        self.op("CALL", arguments)
+            self.out.append(_instruction("PRECALL", arguments))
+        self.out.append(_instruction("CALL", arguments))
+
+    def load(self, constant: Any) -> Instr:
+        """Return an instruction that loads a constant, at the location of the instruction before."""
+        found = self.loads.get(id(constant))
+        if found is None:
+            found = self.loads[id(constant)] = Instr("LOAD_CONST", constant)
+        return found
 
     def load_site(self) -> None:
         if self.site is not None:
-            self.op("LOAD_CONST", self.site)
+            self.out.append(self.load(self.site))
         else:  # the caller's site
             self.op("LOAD_CONST", self.hooks["state"])
             self.op("LOAD_ATTR", (False, "site") if self.table.version >= (3, 12) else "site")
