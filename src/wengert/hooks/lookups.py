@@ -6,13 +6,12 @@ Each guard is recorded before the C code runs, since that may raise.
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from wengert.errors import RefusedCallError
-from wengert.hooks.search import MAX_SEARCHED, TooLarge, traced_in
+from wengert.hooks.search import find_traced
 from wengert.recording.decisions import decided, exact, variables
 from wengert.recording.identity import given, is_one
 from wengert.recording.recording import STATE, OpenCounts, Recording, users_line
@@ -45,19 +44,6 @@ def guard_decisive(thing: Any) -> Any:
     """Guard a value on which C code is about to branch, and return it."""
     guard_reachable(thing)
     return thing
-
-
-def find_traced(recording: Recording, things: Iterable[Any]) -> list[Any]:
-    """Find the reachable traced values. Errors: RefusedCallError if there are too many objects to search."""
-    try:
-        return traced_in(recording, things)
-    except TooLarge:
-        raise recording.refuse(
-            RefusedCallError(
-                f"{users_line()}: C code branches on an object that refers to more than {MAX_SEARCHED} others, too "
-                "many to search for traced values. Pass it only the numbers on which it branches."
-            )
-        ) from None
 
 
 def guard_index(container: Any, key: Any) -> None:

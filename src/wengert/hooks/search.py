@@ -9,7 +9,7 @@ import gc
 import operator
 import os
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
 
@@ -110,6 +110,19 @@ def _find_traced(recording: Recording, things: Any, functions: list[Any] | None 
         if functions is not None and callable(thing):
             functions.extend(_code_run_by(thing))
         stack.extend(_referents(thing))
+
+
+def find_traced(recording: Recording, things: Iterable[Any]) -> list[Any]:
+    """Return what `traced_in` does. Errors: RefusedCallError if there are too many objects to search."""
+    try:
+        return traced_in(recording, things)
+    except TooLarge:
+        raise recording.refuse(
+            RefusedCallError(
+                f"{users_line()}: C code reads an object that refers to more than {MAX_SEARCHED} others, too many to "
+                "search for traced values. Pass it only the values that it needs."
+            )
+        ) from None
 
 
 def function_of(ufunc: Any) -> Callable[..., Any] | None:
@@ -412,16 +425,21 @@ def note_made_text(
 
     `fn` is the C function that made it from the `sources` and the keyword arguments `words`; a tape calls it again.
     """
-    if isinstance(text, (str, bytes, list, tuple)) and search(recording, (*sources, *(words or {}).values())):
+    if not isinstance(text, (str, bytes, list, tuple)):
+        return text
+    try:
+        found = traced_in(recording, (*sources, *(words or {}).values()))
+        is_too_large = False
+    except TooLarge:
+        found, is_too_large = [], True
+    if found or is_too_large:
         if recording.keep and fn is not None:
             _note_origin(recording, text, fn, sources, words or {})
         parts = text if isinstance(text, (list, tuple)) else (text,)
         recording.texts.update([(id(part), part) for part in parts if isinstance(part, (str, bytes))])
-        if type(text) is str:
-            found = traced_in(recording, (*sources, *(words or {}).values()))
-            if len(found) == 1 and isinstance(found[0], float):
-                is_fixed = fn is format and sources[1][-1:] in ("f", "F")
-                recording.caches.setdefault(note_made_text, {})[id(text)] = text, found[0], is_fixed
+        if type(text) is str and len(found) == 1 and isinstance(found[0], float):
+            is_fixed = fn is format and sources[1][-1:] in ("f", "F")
+            recording.caches.setdefault(note_made_text, {})[id(text)] = text, found[0], is_fixed
     return text
 
 
@@ -434,10 +452,10 @@ def _note_origin(recording: Recording, text: Any, fn: Any, sources: tuple[Any, .
     """Record on a tape that `fn(*sources, **words)` made this string, and guard traced values within the sources."""
     things = (*sources, *words.values())
     if _holds_itself(things):  # a cyclic list cannot be recorded
-        exact(recording, traced_in(recording, things))
+        exact(recording, find_traced(recording, things))
         return
     direct = {id(a) for a in _flat_items(things)}
-    exact(recording, [value for value in traced_in(recording, things) if id(value) not in direct])
+    exact(recording, [value for value in find_traced(recording, things) if id(value) not in direct])
     if isinstance(text, (str, bytes)):
         made_text(recording, text, fn, sources, words)
     else:

@@ -10,7 +10,7 @@ import numpy as np
 
 from wengert.hooks.policy import Decision, decides_methods_of, native_call, stand_in_call, stand_in_for
 from wengert.hooks.rule_errors import no_rule_error
-from wengert.hooks.search import note_made_text, run_watching_writes, search, traced_in
+from wengert.hooks.search import TooLarge, find_traced, note_made_text, run_watching_writes, search, traced_in
 from wengert.recording.decisions import exact
 from wengert.recording.nondifferentiable import digits_told, note_digit
 from wengert.recording.recording import STATE, Recording
@@ -87,7 +87,7 @@ def _note(recording: Recording, stream: Any, things: tuple[Any, ...]) -> None:
 def _guard_written(recording: Recording, stream: Any) -> None:
     """Guard all traced values written into a stream, since code may branch on what is read from it."""
     if recording.keep and id(stream) in recording.texts:
-        exact(recording, traced_in(recording, recording.caches[io.StringIO][id(stream)]))
+        exact(recording, find_traced(recording, recording.caches[io.StringIO][id(stream)]))
 
 
 def characters(text: Any) -> Any:
@@ -148,4 +148,7 @@ def holds_texts(recording: Recording, things: Any) -> bool:
     given = [
         a for a in things if type(a) in (str, bytes, list, tuple) or (type(a) is np.ndarray and a.dtype.kind in "US")
     ]
-    return any(id(found) in recording.texts for found in traced_in(recording, given))
+    try:
+        return any(id(found) in recording.texts for found in traced_in(recording, given))
+    except TooLarge:
+        return True
