@@ -306,3 +306,91 @@ def test_only_one_trace_comes_to_its_end(f, monkeypatch):
     assert ends[-1] == "ended"
     assert {*ends[:-1]} == {"begun"}
     assert compiled.explain().startswith(f"test_restarts.{f.__name__}: 1 trace")
+
+
+def by_a_divisor(x, d):
+    s = 1.0
+    for v in x:
+        s = s / d + v if v > 0.0 else s / d - v
+    return s
+
+
+def by_a_remainder(x, d):
+    s = 5.0
+    for v in x:
+        s = s + v * (s % d) if v > 0.0 else s - v
+    return s
+
+
+def by_a_quotient(x, d):
+    s = 5.0
+    for v in x:
+        s = s + v * (s // d) if v > 0.0 else s - v
+    return s
+
+
+def in_one_branch(x, d):
+    s = 2.0
+    for v in x:
+        s = 1.0 / (s - d) + v if v > 0.0 else s - v
+    return s
+
+
+def by_a_power(x, d):
+    s = 10.0
+    for v in x:
+        large = s ** (100.0 * d)
+        s = s + 0.1 * v / (1.0 + large) if v > 0.0 else s - 0.1 * v
+    return s
+
+
+def of_a_negative_power(x, d):
+    s = -1.0
+    for v in x:
+        power = s**d
+        s = s - v * abs(power) if v > 0.0 else s + v * abs(power)
+    return s
+
+
+def raised_or_returned(f, *args):
+    try:
+        return f(*args)
+    except (ArithmeticError, TypeError) as error:
+        return type(error)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [by_a_divisor, by_a_remainder, by_a_quotient, in_one_branch, by_a_power, of_a_negative_power],
+    ids=lambda f: f.__name__,
+)
+@pytest.mark.parametrize("order", [1, -1])
+def test_pythons_floats_raise_their_errors(f, order):
+    compiled = wg.compile(f, native=False)
+    calls = [(X, 1.5), (-X, 2.0), (np.abs(X), 0.5), (X[:5], 0.0), (np.abs(X), 2.0), (np.abs(X), 3.5), (-X, 0.0)]
+    for args in calls[::order]:
+        with np.errstate(all="ignore"):
+            found, expected = raised_or_returned(compiled, *args), raised_or_returned(f, *args)
+        assert found is expected or found == pytest.approx(expected, rel=1e-12, nan_ok=True)
+
+
+def leaks(x, tau):
+    u = 0.0
+    for v in x:
+        u = u + 0.1 * (v - u / tau) if u < 1.0 else u / (tau * 2.0)
+    return u
+
+
+def averages(x, tau):
+    mean = 0.0
+    for k, v in enumerate(x):
+        mean = mean * k / (k + 1) + v / (k + 1) if v < tau else mean**2
+    return mean
+
+
+@pytest.mark.parametrize("f", [leaks, averages], ids=lambda f: f.__name__)
+def test_divisors_that_are_not_zero_leave_loops_free(f):
+    compiled = wg.compile(f, native=False)
+    for x, tau in [(X, 2.0), (-X, 3.0), (np.linspace(0.0, 3.0, 50), 1.5), (X[:20], 2.5)]:
+        assert compiled(x, tau) == pytest.approx(f(x, tau), rel=1e-12)
+    assert "takes either branch" in compiled.explain()

@@ -79,6 +79,7 @@ class Heads:
         self.integers: set[int | None] = set()  # the slots of floats that were lifted from integers
         self.constants: dict[Any, Any] = {}  # lifted numbers, by the variable and the constant
         self.retyped = RetypedFloats()
+        self.began: dict[Place, set[float]] = {}  # the floats with which variables begin that become np.float64
         self.counters: list[Any] = []  # kept alive here: the shadow table keeps only ids
         self.liftable: dict[LoopRun, tuple[LoopKey, dict[Place, type]]] = {}  # only constants change in these
         self.restarts: Any = None  # whether the trace may begin again, with more lifts
@@ -87,6 +88,7 @@ class Heads:
     def enter_loop(self, frame: types.FrameType, head: LoopHead, iterator: list[Any]) -> Any:
         """Enter a loop; return the iterator that a `for` uses, None for other loops."""
         loop = LoopRun(len(self.reads.recording.entries), _key_of_loop(frame, head))
+        self.retyped.begin = self.retyped.begin or loop.begin
         self.loops[id(frame), head.number] = loop, None
         is_generator = iterator and type(iterator[0]) is types.GeneratorType and not may_be_symbolic(iterator[0])
         if is_generator and self.restarts is not None:
@@ -185,10 +187,14 @@ class Heads:
             depth, function, name = place.variable
             f = frames[depth] if depth < len(frames) else frame
             value: Any = part_at(f.f_locals.get(name), place.path) if f.f_code.co_name == function else None
-            if slot_of(self.reads.recording, value) is not None:
+            slot = slot_of(self.reads.recording, value)
+            if slot is not None:
+                if place in self.began:
+                    self.retyped.note(self.reads.recording, slot, self.began[place])
                 continue
             if kind in LIFTABLE and type(value) in LIFTABLE:
-                keeps = self.restarts is not None and keeps_float(type(value), kind)  # its type is that of the result
+                is_retyped = keeps_float(type(value), kind)
+                keeps = self.restarts is not None and is_retyped  # its type is that of the result
                 if self.restarts is not None and type(value) is not kind and not keeps:
                     refuse_counter("a number has another type in the first iteration")
                 key = place, constant_key(value)
@@ -199,6 +205,12 @@ class Heads:
                 made = self.constants[key]
                 if kind is not int and type(value) is not int:  # each branch that sets it has a step that does so
                     made = record_call(ruled(kind), (made,), {})
+                if is_retyped:
+                    firsts = self.began.setdefault(place, set())
+                    firsts.add(value)
+                    slot = slot_of(self.reads.recording, made)
+                    assert slot is not None
+                    self.retyped.note(self.reads.recording, slot, firsts)
                 set_part(f, place, self.retyped.as_float(self.reads.recording, made) if keeps else made)
             elif issubclass(kind, np.ndarray) and type(value) is np.ndarray and value.size and value.flags.writeable:
                 first = (0,) * value.ndim

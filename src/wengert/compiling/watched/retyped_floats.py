@@ -11,7 +11,10 @@ from typing import Any
 import numpy as np
 
 from wengert.compiling.ops import info
-from wengert.recording.recording import Recording
+from wengert.compiling.watched.symbolic_ints import refuse_counter
+from wengert.recording.decisions import guard
+from wengert.recording.primitives import CONSTANT, INPUT
+from wengert.recording.recording import Recording, flat_slots
 from wengert.recording.shadow import SHADOW
 from wengert.values.specs import fresh
 
@@ -22,37 +25,82 @@ def keeps_float(t: type, kind: type) -> bool:
 
 
 class RetypedFloats(dict[int, Any]):
-    """The numbers on the tape by their slots: lifted floats, and the results of arithmetic and tests on these."""
+    """The numbers on the tape by their slots: lifted floats, and the results of arithmetic and tests on these.
+
+    Where Python's floats raise an error, np.float64 returns inf or nan. So the tape guards divisors from before the
+    first loop, at `begin`. `floats` are the slots of all numbers that are floats in some iteration, and `firsts` has
+    for those of lifted variables the constants with which they begin.
+    """
 
     def __init__(self) -> None:
         super().__init__()
-        self.seen = 0  # entries that were looked at
+        self.seen = self.begin = 0  # entries that were looked at, and that lie before the first loop
+        self.floats, self.divisors = set[int](), set[int]()
+        self.firsts: dict[int, set[float]] = {}
+
+    def note(self, recording: Recording, slot: int, firsts: set[float]) -> None:
+        """Note the value of a variable at a head, where it is a float in some iteration."""
+        self.seen = self.seen if self.floats else len(recording.entries)
+        self.floats.add(slot)
+        self.firsts[slot] = firsts
 
     def as_float(self, recording: Recording, number: Any) -> float:
         """Return a float that takes the place of a np.float64 in the trace."""
         made, slot = fresh(float(number)), SHADOW.pop(id(number))
-        self.seen = self.seen if self else len(recording.entries)
         self[slot] = number
         recording.entries[slot] = _with_value(recording.entries[slot], made)
         SHADOW[id(made)] = slot
         return made
 
-    def follow(self, recording: Recording) -> None:
-        """Find the results of arithmetic and tests since the last time, and their numbers on the tape."""
+    def follow(self, recording: Recording, is_ended: bool = False) -> None:
+        """Find the results of arithmetic and tests since the last time, and their numbers on the tape.
+
+        Errors: SymbolicIntError if a float may raise an error that no guard expects; not if the trace `is_ended`.
+        """
         first, self.seen = self.seen, len(recording.entries)
-        for slot in range(first, self.seen) if self else ():
+        for slot in range(first, self.seen) if self.floats else ():
             entry = recording.entries[slot]
-            if entry is None or type(entry[1]) not in (float, bool) or self.keys().isdisjoint(entry[2]):
+            if entry is None or self.floats.isdisjoint(entry[2]) or entry[4] or not info(entry[0].fn).arity:
                 continue
-            if info(entry[0].fn).arity and not entry[4]:
-                args = [*map(self.get, entry[2], entry[3]), *entry[3][len(entry[2]) :]]
-                number = _computed(entry[0].fn, args)
-                if type(number) in (np.float64, np.bool_):
+            slots, number = (*entry[2], *[None] * (len(entry[3]) - len(entry[2]))), entry[1]
+            if type(number) in (float, bool):
+                number = _computed(entry[0].fn, [*map(self.get, slots, entry[3])])
+            elif type(entry[0].fn) is np.ufunc or not all(map(self._is_float, slots, entry[3])):
+                continue
+            if type(number) in (np.float64, np.bool_):
+                if number is not entry[1]:
                     self[slot] = number
+                self.floats.add(slot)
+                self._expect_errors(recording, entry, slots, is_ended)
+
+    def _is_float(self, slot: int | None, value: Any) -> bool:
+        """Whether an operand is one of Python's numbers in a run that is not traced."""
+        return type(value) in (float, int, bool) or slot in self.floats
+
+    def _expect_errors(self, recording: Recording, entry: Any, slots: tuple[Any, ...], is_ended: bool) -> None:
+        """Note the divisor of an operation on floats."""
+        name, exponent = info(entry[0].fn).name, entry[3][-1]
+        if name not in ("divide", "floor_divide", "remainder", "power"):
+            return
+        is_power = name == "power"
+        if is_power and slots[1] is None and exponent > 0 and exponent == int(exponent):
+            return  # it may only overflow
+        for slot in slots if is_power else slots[1:]:
+            if slot is None or _is_fixed(recording, slot):
+                continue
+            if slot in self.firsts and all([first > 0.0 or (first and not is_power) for first in self.firsts[slot]]):
+                continue
+            if not is_power and (slot < self.begin or _is_outer_input(recording.entries[slot])):
+                self.divisors.add(slot)
+            elif not is_ended:
+                refuse_counter("a float may raise an error in the first iteration, where np.float64 returns inf or nan")
 
     def write(self, recording: Recording) -> None:
-        """Enter the numbers in the recording, which has ended."""
-        self.follow(recording)
+        """Enter the numbers and guards in the recording, which has ended."""
+        self.follow(recording, True)
+        for slot in sorted(self.divisors):
+            divisor: Any = recording.entries[slot]
+            guard(recording, bool, divisor[1], slot)
         for slot, number in self.items():
             recording.entries[slot] = _with_value(recording.entries[slot], number)
 
@@ -72,6 +120,23 @@ class RetypedFloats(dict[int, Any]):
 
 def _with_value(entry: Any, value: Any) -> Any:
     return entry[0], value, *entry[2:]
+
+
+def _is_outer_input(entry: Any) -> bool:
+    return entry is not None and entry[0] is INPUT and not entry[2]
+
+
+def _is_fixed(recording: Recording, slot: int) -> bool:
+    """Whether a number depends on no input, so that it is the same in the first iteration of each call."""
+    waiting, seen = [slot], {slot}
+    while waiting:
+        entry = recording.entries[waiting.pop()]
+        slots = [] if entry is None else flat_slots(entry[2])
+        if not slots and (entry is None or entry[0] is not CONSTANT):
+            return False
+        waiting += {*slots} - seen
+        seen.update(slots)
+    return True
 
 
 def _computed(fn: Any, args: list[Any]) -> Any:
