@@ -315,6 +315,13 @@ def by_a_divisor(x, d):
     return s
 
 
+def by_a_computed_divisor(x, d):
+    s = 1.0
+    for v in x:
+        s = s / (2.0 * d - 3.0) + v if v > 0.0 else s / abs(d - 1.0) - v
+    return s
+
+
 def by_a_remainder(x, d):
     s = 5.0
     for v in x:
@@ -361,13 +368,30 @@ def raised_or_returned(f, *args):
 
 @pytest.mark.parametrize(
     "f",
-    [by_a_divisor, by_a_remainder, by_a_quotient, in_one_branch, by_a_power, of_a_negative_power],
+    [
+        by_a_divisor,
+        by_a_computed_divisor,
+        by_a_remainder,
+        by_a_quotient,
+        in_one_branch,
+        by_a_power,
+        of_a_negative_power,
+    ],
     ids=lambda f: f.__name__,
 )
 @pytest.mark.parametrize("order", [1, -1])
 def test_pythons_floats_raise_their_errors(f, order):
     compiled = wg.compile(f, native=False)
-    calls = [(X, 1.5), (-X, 2.0), (np.abs(X), 0.5), (X[:5], 0.0), (np.abs(X), 2.0), (np.abs(X), 3.5), (-X, 0.0)]
+    calls = [
+        (X, 1.5),
+        (-X, 2.0),
+        (np.abs(X), 0.5),
+        (X[:5], 0.0),
+        (np.abs(X), 1.0),
+        (np.abs(X), 2.0),
+        (np.abs(X), 3.5),
+        (-X, 0.0),
+    ]
     for args in calls[::order]:
         with np.errstate(all="ignore"):
             found, expected = raised_or_returned(compiled, *args), raised_or_returned(f, *args)
@@ -377,7 +401,7 @@ def test_pythons_floats_raise_their_errors(f, order):
 def leaks(x, tau):
     u = 0.0
     for v in x:
-        u = u + 0.1 * (v - u / tau) if u < 1.0 else u / (tau * 2.0)
+        u = u + 0.1 * (v - u / tau) if u < 0.1 else u / (tau * 2.0)
     return u
 
 

@@ -14,7 +14,7 @@ from wengert.compiling.ops import info
 from wengert.compiling.watched.symbolic_ints import refuse_counter
 from wengert.recording.decisions import guard
 from wengert.recording.primitives import CONSTANT, INPUT
-from wengert.recording.recording import Recording, flat_slots
+from wengert.recording.recording import STATE, Recording, flat_slots
 from wengert.recording.shadow import SHADOW
 from wengert.values.specs import fresh
 
@@ -35,7 +35,7 @@ class RetypedFloats(dict[int, Any]):
     def __init__(self) -> None:
         super().__init__()
         self.seen = self.begin = 0  # entries that were looked at, and that lie before the first loop
-        self.floats, self.divisors = set[int](), set[int]()
+        self.floats, self.divisors = set[int](), dict[Any, None]()
         self.firsts: dict[int, set[float]] = {}
 
     def note(self, recording: Recording, slot: int, firsts: set[float]) -> None:
@@ -90,17 +90,32 @@ class RetypedFloats(dict[int, Any]):
                 continue
             if slot in self.firsts and all([first > 0.0 or (first and not is_power) for first in self.firsts[slot]]):
                 continue
-            if not is_power and (slot < self.begin or _is_outer_input(recording.entries[slot])):
-                self.divisors.add(slot)
+            divisor = None if is_power else self._invariant(recording, slot)
+            if divisor is not None:
+                self.divisors[divisor] = None
             elif not is_ended:
                 refuse_counter("a float may raise an error in the first iteration, where np.float64 returns inf or nan")
+
+    def _invariant(self, recording: Recording, slot: int | None) -> Any:
+        """Return the slot of a number from before the first loop, or its computation from such; None for others."""
+        entry: Any = None if slot is None else recording.entries[slot]
+        if slot is None or slot < self.begin or (entry[0] is INPUT and not entry[2]):
+            return slot
+        is_called = type(entry[1]) is float and info(entry[0].fn).arity == len(entry[2]) == len(entry[3])
+        if slot in self.floats or entry[4] or not is_called:
+            return None
+        parts = [self._invariant(recording, part) for part in entry[2]]
+        if parts.count(None) > entry[2].count(None):
+            return None
+        others = [value if part is None else None for part, value in zip(parts, entry[3], strict=True)]
+        return entry[0], tuple(parts), tuple(others)
 
     def write(self, recording: Recording) -> None:
         """Enter the numbers and guards in the recording, which has ended."""
         self.follow(recording, True)
-        for slot in sorted(self.divisors):
-            divisor: Any = recording.entries[slot]
-            guard(recording, bool, divisor[1], slot)
+        for divisor in self.divisors:
+            slot, value = _compute(recording, divisor)
+            guard(recording, bool, value, slot)
         for slot, number in self.items():
             recording.entries[slot] = _with_value(recording.entries[slot], number)
 
@@ -122,8 +137,17 @@ def _with_value(entry: Any, value: Any) -> Any:
     return entry[0], value, *entry[2:]
 
 
-def _is_outer_input(entry: Any) -> bool:
-    return entry is not None and entry[0] is INPUT and not entry[2]
+def _compute(recording: Recording, number: Any) -> tuple[int, Any]:
+    """Record the computation of an invariant number; return its slot and its value."""
+    if type(number) is int:
+        entry: Any = recording.entries[number]
+        return number, entry[1]
+    primitive, parts, others = number
+    found = [(None, other) if part is None else _compute(recording, part)
+             for part, other in zip(parts, others, strict=True)]  # fmt: skip
+    slots, args = zip(*found, strict=True)
+    value = primitive.fn(*args)
+    return recording.append((primitive, value, slots, args, None, STATE.site)), value
 
 
 def _is_fixed(recording: Recording, slot: int) -> bool:
