@@ -14,7 +14,7 @@ SHORT = 32  # elements, up to which `np.sum` along an axis is up to five times s
 
 def element_order(order):
     """`order`, where it says by itself in which order elements are read; "A" and "K" also ask the memory."""
-    if order in ("C", "F"):
+    if order is None or order in ("C", "F"):  # None is "C"
         return order
     raise RuleError(f"order={order!r} depends on the layout in memory: use order='C' or 'F'")
 

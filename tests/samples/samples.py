@@ -267,6 +267,7 @@ def shapes() -> Iterator[Sample]:
     for a in (x, z, x.T.copy().T, values(2, 3, dtype=np.float32)):
         yield call(np.reshape, a, (3, 2))
         yield call(np.reshape, a, -1, order="F")
+        yield call(np.reshape, a, -1, order=None)
         yield call(np.reshape, a, shape=6) if np.__version__ >= "2.1" else call(np.reshape, a, 6)
         yield call(np.ndarray.reshape, a, (3, 2), order="F")
         yield call(np.ndarray.reshape, a, 3, 1, 2)
@@ -274,6 +275,7 @@ def shapes() -> Iterator[Sample]:
         for f in (np.ravel, np.ndarray.ravel, np.ndarray.flatten):
             yield call(f, a)
             yield call(f, a, "F")
+            yield call(f, a, None)
         for f in (np.transpose, np.ndarray.transpose):
             yield call(f, a)
             yield call(f, a, (1, 0))

@@ -17,16 +17,19 @@ def reshaped(x, shape, order="C"):
     if -1 in shape:
         others = -math.prod(shape)
         shape[shape.index(-1)] = math.prod(np.shape(x)[1:]) // others if others else 0
-    if order == "C":
+    if order != "F":
         return np.reshape(x, (len(x), *shape))
     made = np.reshape(np.transpose(x, (0, *of_example(x)[::-1])), (len(x), *shape[::-1]))
     return np.transpose(made, (0, *range(len(shape), 0, -1)))
 
 
+_ORDERS = ("C", "F", None)  # not those that ask the layout in memory; None is "C"
+
+
 @batching(np.reshape)
 def reshape(batch, x, shape=None, order="C", *, copy=None):
     shape = tuple(shape) if isinstance(shape, tuple | list) else (shape,)
-    return reshaped(x, shape, order) if batch.first and order in ("C", "F") else NotImplemented
+    return reshaped(x, shape, order) if batch.first and order in _ORDERS else NotImplemented
 
 
 @batching(np.ndarray.reshape, np.generic.reshape)
@@ -36,7 +39,7 @@ def reshape_method(batch, x, *shape, order="C", copy=None):
 
 @batching(np.ravel, np.ndarray.flatten, np.generic.flatten)
 def ravel(batch, x, order="C"):
-    return reshaped(x, (-1,), order) if order in ("C", "F") else NotImplemented
+    return reshaped(x, (-1,), order) if order in _ORDERS else NotImplemented
 
 
 @batching(np.squeeze)
