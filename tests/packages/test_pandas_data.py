@@ -24,6 +24,17 @@ def table() -> Any:
 
 
 DATA = table()
+WIDE = pd.concat({"p": table()[["a", "b"]], "q": table()[["a", "n"]]}, axis=1)
+ODD = pd.DataFrame(
+    {
+        "integers": pd.array([1, None, 3, 4], "Int64"),
+        "floats": pd.array([0.5, None, 2.0, 1.5], "Float64"),
+        "bools": pd.array([True, None, False, True], "boolean"),
+        "durations": pd.to_timedelta([1, 2, 3, 4], "h"),
+        "months": pd.period_range("2020-01", periods=4, freq="M"),
+        "intervals": pd.interval_range(0.0, 4.0),
+    }
+)
 READS = {
     "column": lambda d: d["a"].values,
     "column by name": lambda d: d.a.to_numpy(),
@@ -42,6 +53,15 @@ READS = {
     "labels": lambda d: np.array([len(name) for name in d.columns[:4]]) * 1.0,
     "sorted": lambda d: d.sort_values("b")["a"].to_numpy(),
     "filled": lambda d: d["a"].where(d["a"] > 1.5).shift(1).fillna(7.0).to_numpy(),
+    "levels": lambda d: WIDE["p"].values @ [1.0, 2.0] + WIDE[("q", "n")].values,
+    "levels by loc": lambda d: WIDE.loc[:, ("q", "a")].values,
+    "levels of rows": lambda d: WIDE.T.loc["p"].values[1] * 1.0,
+    "nullable integers": lambda d: ODD["integers"].to_numpy(float, na_value=7.0),
+    "nullable floats": lambda d: ODD["floats"].fillna(2.5).to_numpy(float),
+    "nullable bools": lambda d: ODD["bools"].isna().to_numpy() + 0.5,
+    "durations": lambda d: ODD.set_index("durations").index.values.astype(float) / 1e13,
+    "months": lambda d: ODD.set_index("months").reset_index()["floats"].to_numpy(float, na_value=1.0),
+    "intervals": lambda d: ODD.set_index("intervals").loc[0.5:3.5, "floats"].to_numpy(float, na_value=1.0),
     "len": lambda d: np.arange(4.0) * len(d) + d.shape[0],
 }
 

@@ -8,15 +8,21 @@ from pandas import (
     DataFrame,
     DatetimeIndex,
     Index,
+    Interval,
+    IntervalIndex,
+    MultiIndex,
     NaT,
+    Period,
+    PeriodIndex,
     RangeIndex,
     Series,
     Timedelta,
+    TimedeltaIndex,
     Timestamp,
 )
-from pandas.arrays import StringArray
+from pandas.arrays import BooleanArray, FloatingArray, IntegerArray, IntervalArray, StringArray
 from pandas.core import indexing
-from pandas.core.arrays import Categorical, DatetimeArray, NumpyExtensionArray, TimedeltaArray
+from pandas.core.arrays import Categorical, DatetimeArray, NumpyExtensionArray, PeriodArray, TimedeltaArray
 
 from wengert.extend import only_reads
 
@@ -53,10 +59,24 @@ def parts_of_array(array):
 
 
 only_reads(DataFrame, Series, parts=parts_of_table, names=_READS)
-only_reads(Index, DatetimeIndex, CategoricalIndex, parts=lambda index: (index._data, index._name), names=_READS)
+
+
+def parts_of_levels(index):
+    """The labels of each level, their places and names, and up to which level they are sorted."""
+    return [*index._levels, *index._codes, *index._names, index.sortorder]
+
+
+only_reads(
+    Index, DatetimeIndex, TimedeltaIndex, PeriodIndex, IntervalIndex, CategoricalIndex,
+    parts=lambda index: (index._data, index._name), names=_READS,
+)  # fmt: skip
+only_reads(MultiIndex, parts=parts_of_levels, names=[*_READS, "levels", "codes", "get_level_values", "nlevels"])
 only_reads(RangeIndex, parts=lambda index: (index._range, index._name), names=_READS)
-only_reads(type(NaT), type(NA), Timestamp, Timedelta, parts=lambda time: (repr(time),), names=())
-only_reads(DatetimeArray, TimedeltaArray, NumpyExtensionArray, StringArray, parts=parts_of_array, names=())
+only_reads(type(NaT), type(NA), Timestamp, Timedelta, Period, parts=lambda time: (repr(time),), names=())
+only_reads(DatetimeArray, TimedeltaArray, PeriodArray, NumpyExtensionArray, StringArray, parts=parts_of_array, names=())
+only_reads(IntegerArray, FloatingArray, BooleanArray, parts=lambda array: (array._data, array._mask), names=())
+only_reads(IntervalArray, parts=lambda array: (array._left, array._right, array.closed), names=())
+only_reads(Interval, parts=lambda interval: (interval.left, interval.right, interval.closed), names=())
 only_reads(Categorical, parts=lambda array: (array._ndarray, array.dtype.categories, array.dtype.ordered), names=())
 only_reads(
     indexing._LocIndexer, indexing._iLocIndexer, indexing._AtIndexer, indexing._iAtIndexer,
