@@ -62,6 +62,8 @@ READS = {
     "durations": lambda d: ODD.set_index("durations").index.values.astype(float) / 1e13,
     "months": lambda d: ODD.set_index("months").reset_index()["floats"].to_numpy(float, na_value=1.0),
     "intervals": lambda d: ODD.set_index("intervals").loc[0.5:3.5, "floats"].to_numpy(float, na_value=1.0),
+    "inverse": lambda d: (~(d["a"] > 2)).values * (-d["b"]).values + 1.5,
+    "mask of an array": lambda d: np.resize(np.arange(4.0)[d["text"] == "u"], 4),
     "len": lambda d: np.arange(4.0) * len(d) + d.shape[0],
 }
 
@@ -86,6 +88,21 @@ def test_a_read_of_data_enters_none_of_the_code_of_its_library(name: str) -> Non
     before = [getattr(method, "__code__", None) for method in vars(pd.DataFrame).values()]
     wg.grad(f)(X)
     assert all(now is then for now, then in zip(entered, before, strict=True))
+
+
+def test_data_as_keys_of_traced_arrays() -> None:
+    mask, places = DATA["a"] > 1.5, DATA["n"] - 1
+
+    def f(x: Any) -> Any:
+        y = x**2
+        y[places[::-1]] = x[places] * y
+        y[mask] *= 3.0
+        return np.sum(x[mask] * y[~mask].sum()) + np.sum(np.outer(x, y)[mask, DATA["n"].iloc[:3] - 1])
+
+    expected = wg.ngradient(f, X)[0]
+    np.testing.assert_allclose(wg.grad(f)(X), expected, rtol=1e-8)
+    np.testing.assert_allclose(wg.compile(wg.grad(f))(X), expected, rtol=1e-8)
+    np.testing.assert_allclose(wg.trace(f, X)[0], f(X))
 
 
 def _stored(x: Any, place: Any, value: Any) -> Any:

@@ -106,6 +106,13 @@ def _are_known_and_untraced(recording: Recording, things: Iterable[Any], read: C
     return True
 
 
+def plain_key(key: Any) -> Any:
+    """Return the array as which NumPy reads a table that is a key, if the table is data; else the key itself."""
+    reads = READS.get(type(key))
+    is_table = reads is not None and "__array__" in reads.names
+    return run_untraced(np.asarray, key) if is_table and are_data(STATE.recording, (key,)) else key
+
+
 def _parts_of(thing: Any) -> Iterable[Any] | None:
     """Return what a thing of a declared class holds; None while it is being made."""
     try:

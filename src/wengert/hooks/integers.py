@@ -1,4 +1,4 @@
-"""Objects with an `__index__` as sizes, axes and indices: the method is traced, and its integer passed on."""
+"""Objects as sizes, axes and indices: `__index__` is traced, and its integer passed on."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert.hooks.classes import bind_method, python_method
+from wengert.hooks.data_reads import plain_key
 from wengert.recording.primitives import Primitive
 from wengert.recording.recording import C_ONLY_TYPES
 from wengert.values.names import home_of, is_heap_type
@@ -18,11 +19,15 @@ NUMBER_MODULES = ("math", "_operator", "builtins")
 
 
 def integer(a: Any) -> Any:
-    """Convert an object whose only conversion is `__index__`, also in a tuple or slice; return others unchanged."""
+    """Convert an object whose only conversion is `__index__`, also in a tuple or slice, and a table that is data.
+
+    Other objects are returned unchanged.
+    """
     if type(a) is tuple:
         return tuple(map(integer, a)) if may_be_integer(a) else a
     if type(a) is slice:
         return slice(integer(a.start), integer(a.stop), integer(a.step)) if may_be_integer(a) else a
+    a = plain_key(a)
     method = python_method(type(a), "__index__")
     if method is None or any([python_method(type(a), name) for name in _OTHER_CONVERSIONS]):
         return a

@@ -336,6 +336,8 @@ def _compare_items(op: Binary, left: Any, right: Any) -> Any:
 
 def unary(fn: Callable[[Any], Any], method: str, a: Any) -> Any:
     """`-a`, `+a`, `~a`."""
+    if type(a) in READS and are_data(STATE.recording, (a,)):
+        return run_untraced(fn, a)
     found = python_method(type(a), method)
     if found is not None:
         return bind_method(found, a)()
