@@ -47,6 +47,9 @@ LATER = {
     "gradient, a loop of 100 stores": "ad.grad(lambda x: stores(x[1]))",
     "gradient, 100 stores of slices": "ad.grad(lambda x: slices(x))",
     "gradient, 100 updates of slices": "ad.grad(lambda x: updates(x))",
+    "gradient, 100 products in slices": "ad.grad(lambda x: products(x))",
+    "gradient, 100 products in place": "ad.grad(lambda x: in_place(x))",
+    "gradient, 100 updates at indices": "ad.grad(lambda x: at_indices(x))",
     "hessian of 5 numbers": "ad.hessian(lambda x: np.sum(np.sin(x) * x))",
     "jacobian, 5 to 5": "ad.jacobian(lambda x: np.sin(x) * np.sum(x))",
 }
@@ -69,6 +72,22 @@ def updates(x):
     y = numpy.ones(103)
     for k in range(100):
         y[k : k + 3] += x[:3]
+    return numpy.sum(y)
+def products(x):
+    y = numpy.ones(103)
+    y[:3] = x[:3]
+    for k in range(100):
+        y[k : k + 3] *= 0.9
+    return numpy.sum(y)
+def in_place(x):
+    y = x * 1.0
+    for k in range(100):
+        y *= x
+    return numpy.sum(y)
+def at_indices(x):
+    y, places = x * 1.0, numpy.array([0, 2, 4])
+    for k in range(100):
+        y[places] += x[:3]
     return numpy.sum(y)
 """
 TIMING = """
