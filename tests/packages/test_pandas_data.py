@@ -105,6 +105,75 @@ def test_data_as_keys_of_traced_arrays() -> None:
     np.testing.assert_allclose(wg.trace(f, X)[0], f(X))
 
 
+def _shuffled(x: Any) -> Any:
+    s = x[0] * DATA["a"]
+    return np.sum((s + s.iloc[::-1] * x[1] - s.sort_values(ascending=False) ** 2).values * x)
+
+
+def _other_labels(x: Any) -> Any:
+    s = x[0] * DATA["a"]
+    return (s * s.set_axis([2, 3, 4, 5]) + pd.Series([1.0, 2.0, 3.0, 4.0])).sum() * x[1]
+
+
+def _equal_labels(x: Any) -> Any:
+    return np.sum((x[0] * DATA["a"] + pd.Series([1.0, 2.0, 3.0, 4.0], index=[0, 1, 2, 3]) ** x[1]).values)
+
+
+def _attributes(x: Any) -> Any:
+    s = pd.Series([1.0, 2.0, 3.0, 4.0])
+    s.attrs["scale"] = x[0]
+    t = s * x[1]
+    return t.sum() * t.attrs["scale"]
+
+
+def _gaps(x: Any) -> Any:
+    s = pd.Series([1.0, np.nan, 3.0, 4.0]) * x + x[0] * DATA["n"]
+    return s.sum() + (s / x[1]).mean() + s.fillna(x[2]).prod()
+
+
+def _mixed(x: Any) -> Any:
+    s = 2 - x[0] / (1 + DATA["b"] ** 2) ** x[1]
+    s = s * DATA["n"] - np.arange(4) + x * s / 3
+    s += x[2]
+    s[1] = s[2] * x[3]
+    held = s.values * 1.0
+    s *= held
+    return np.sum(s**2) + np.sum(np.sin(s).values) + (s - s.mean()).abs().max() + s.loc[DATA["a"] > 2.0].sum()
+
+
+def _scalars(x: Any) -> Any:
+    return float((float(x[0]) * DATA["a"] - 2 * x[1] ** DATA["n"]).sum()) + (True * DATA["b"] * x[2]).sum()
+
+
+LABELLED = [_shuffled, _other_labels, _equal_labels, _attributes, _gaps, _mixed, _scalars]
+
+
+@pytest.mark.parametrize("f", LABELLED, ids=lambda f: f.__name__)
+def test_operators_on_series_with_traced_numbers(f: Any) -> None:
+    x = np.array([1.5, 0.5, 2.5, 0.7])
+    expected = wg.ngradient(f, x)[0]
+    value, gradient = wg.value_and_grad(f)(x)
+    assert value == f(x)
+    np.testing.assert_allclose(gradient, expected, rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(wg.jvp(f, (x,), (x,))[1], expected @ x, rtol=1e-6)
+    np.testing.assert_allclose(wg.hvp(f, x, x), wg.jvp(wg.grad(f), (x,), (x,))[1], rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(wg.grad(wg.checkpoint(lambda x: f(x) * 1.0))(x), expected, rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(wg.compile(wg.grad(f))(x), expected, rtol=1e-6, atol=1e-7)
+
+
+def test_an_operator_on_a_series_enters_none_of_the_code_of_pandas() -> None:
+    entered = []
+
+    def f(x: Any) -> Any:
+        s = x[0] * DATA["a"] + x[1] * DATA["b"] - x / (3.0 - DATA["b"])
+        entered.extend([getattr(method, "__code__", None) for method in vars(pd.Series).values()])
+        return np.sum(s.values)
+
+    before = [getattr(method, "__code__", None) for method in vars(pd.Series).values()]
+    wg.grad(f)(X)
+    assert all(now is then for now, then in zip(entered, before, strict=True))
+
+
 def _stored(x: Any, place: Any, value: Any) -> Any:
     d = table()
     place(d, value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numpy import ndarray
 from pandas import (
     NA,
     CategoricalIndex,
@@ -58,7 +59,16 @@ def parts_of_array(array):
     return array._ndarray, repr(array.dtype), getattr(array, "_freq", None) and repr(array._freq)
 
 
-only_reads(DataFrame, Series, parts=parts_of_table, names=_READS)
+def numbers_of_series(series):
+    """The array of numbers and the index; None where attributes are copied, or the numbers are not NumPy's."""
+    manager = object.__getattribute__(series, "_mgr")
+    (block,) = manager.blocks
+    is_plain = type(block.values) is ndarray and block.values.dtype.kind in "fi"
+    return (block.values, manager.axes[0]) if is_plain and not series._attrs else None
+
+
+only_reads(DataFrame, parts=parts_of_table, names=_READS)
+only_reads(Series, parts=parts_of_table, names=_READS, column=numbers_of_series)
 
 
 def parts_of_levels(index):

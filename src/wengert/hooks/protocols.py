@@ -15,7 +15,7 @@ from wengert.errors import RefusedCallError
 from wengert.hooks import foreign
 from wengert.hooks.classes import as_traced, bind_method, defines, python_method, require_primitive
 from wengert.hooks.code_swap import is_third_party, prepare
-from wengert.hooks.data_reads import are_data, run_untraced
+from wengert.hooks.data_reads import NOT_READ, are_data, run_untraced
 from wengert.hooks.foreign import NOT_FOREIGN
 from wengert.hooks.items import dict_argument, each_item, iterable
 from wengert.hooks.lookups import HASH_CONTAINERS, guard_hashing, guard_lookup, guard_reachable
@@ -23,6 +23,7 @@ from wengert.hooks.operators import COMPARISONS, Binary
 from wengert.hooks.search import CARRIER_TYPES, FROZEN, opaque, search
 from wengert.hooks.short_writes import write_entry
 from wengert.hooks.standins.probes import probe
+from wengert.hooks.table_operators import operate_on_tables
 from wengert.hooks.writes import record_write
 from wengert.recording.caches import compared, found
 from wengert.recording.decisions import decided, exact, variables
@@ -152,8 +153,12 @@ def binary(op: Binary, left: Any, right: Any) -> Any:
     tl, tr = type(left), type(right)
     if tl in NUMERIC and tr in NUMERIC and STATE.fast_entries is not None:
         return _record_numeric(op, left, right)
-    if (tl in READS or tr in READS) and are_data(STATE.recording, (left, right)):
-        return run_untraced(op.fn, left, right)
+    if tl in READS or tr in READS:
+        if are_data(STATE.recording, (left, right)):
+            return run_untraced(op.fn, left, right)
+        value = operate_on_tables(op, left, right)
+        if value is not NOT_READ:
+            return value
     if python_method(tl, op.method) or python_method(tr, op.reflected) or _is_object(left) or _is_object(right):
         return apply_protocol(op, left, right)
     return _apply_in_c(op, left, right)

@@ -139,7 +139,12 @@ def holds(
         hold_by(cls, Holding(keys, load, store, copy, is_array))
 
 
-def only_reads(*classes: type, parts: Callable[[Any], Iterable[Any]], names: Iterable[str]) -> None:
+def only_reads(
+    *classes: type,
+    parts: Callable[[Any], Iterable[Any]],
+    names: Iterable[str],
+    column: Callable[[Any], tuple[Any, Any] | None] | None = None,
+) -> None:
     """Declare which methods and attributes of objects of these very `classes` only read, and what they can see.
 
     Where neither an object, nor its parts, nor the arguments are traced, such a read runs untraced and costs a gradient
@@ -151,6 +156,9 @@ def only_reads(*classes: type, parts: Callable[[Any], Iterable[Any]], names: Ite
         parts (callable): `parts(obj)` returns all numbers, arrays, lists and objects that a read can see. An object
             among them counts as traced, unless its class is declared, too.
         names (Iterable[str]): The names of methods and attributes that change no array.
+        column (callable | None): `column(obj)` returns the array on which `+ - * / **` compute, element by element,
+            and its labels. If the labels of two operands are one object, their elements correspond. It returns None for
+            an object with more than that. A gradient then records one call for an operator on traced numbers.
     See Also:
         holds, computes_nothing
 
@@ -169,4 +177,4 @@ def only_reads(*classes: type, parts: Callable[[Any], Iterable[Any]], names: Ite
     """
     read = list(names)
     for cls in classes:
-        declare_reads(cls, parts, read)
+        declare_reads(cls, parts, read, column)
