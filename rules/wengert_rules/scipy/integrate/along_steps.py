@@ -13,8 +13,8 @@ from scipy import integrate
 
 from wengert.extend import as_written, grad, is_traced, order, unseen, with_value
 from wengert_rules.scipy.arguments import unpacked
-from wengert_rules.scipy.integrate.linear_steps import changes
-from wengert_rules.scipy.integrate.recorded import RADAU, TABLEAUX, Cut, Steps, recorded, recorded_paths, refined
+from wengert_rules.scipy.integrate.linear_steps import changed, changes
+from wengert_rules.scipy.integrate.recorded import TABLEAUX, Cut, Steps, recorded, recorded_paths, refined
 
 METHODS = {name: getattr(integrate, name) for name in ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")}
 PARTS = (1, 2, 4)
@@ -234,16 +234,15 @@ class Path:
             if not is_traced(found):
                 break
             if linear is None:
-                linear = unseen(steps.linear, self.f, points)
+                linear, self.apart = unseen(steps.compared, self.f, points, found, self.tolerance)
                 if linear is None:
                     return False
-                self.apart = unseen(steps.apart, found, linear)
-                if not unseen(steps.agree, self.apart, self.tolerance):
-                    return False
-                if self.tableau is RADAU:
-                    self.along = steps.along = unseen(np.add, steps.along, self.apart)
-            residuals = with_value(steps.along[steps.known], found) - self.along[steps.known]
-            self.along = self.along + changes(residuals, steps=linear)
+                self.along = steps.along
+            if order() == 1 and not is_traced(times):
+                self.along = changed(found, value=steps.along, steps=linear)
+            else:
+                residuals = with_value(steps.along[steps.known], found) - self.along[steps.known]
+                self.along = self.along + changes(residuals, steps=linear)
         self.values = self.along[:, -1]
         return True
 

@@ -9,10 +9,10 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg.lapack import dtbtrs
 
-from wengert.extend import batching, linear, vjp_rule
+from wengert.extend import Sealed, batching, jvp_rule, linear, vjp_rule
 
 
-class LinearSteps:
+class LinearSteps(Sealed):
     """The equations κ = r + J (η + h A κ) and η' = q' + η + h B κ of small changes along explicit steps.
 
     κ changes the slopes of a step, η the value at its start and η' that at its end. J holds ∂f/∂y at each stage of each
@@ -182,6 +182,11 @@ def changes(residuals: Any, *, steps: Any) -> Any:
     return np.moveaxis(found, -1, 0).reshape(*of_examples, *found.shape[:-1])
 
 
+def changed(found: Any, *, value: Any, steps: Any) -> Any:
+    """The slopes and values `value`, which solve the equations for f on all stages and the values `found`."""
+    return value.copy()
+
+
 def residuals_of_changes(y: Any, *, steps: Any) -> Any:
     """The transpose of `changes`."""
     of_examples = y.shape[:-3]
@@ -195,6 +200,17 @@ def residuals_of_changes(y: Any, *, steps: Any) -> Any:
 def changes_(y_bar, y, residuals, *, steps):
     """y = S r  ⇒  r̄ = Sᵀ ȳ."""
     return residuals_of_changes(y_bar, steps=steps)
+
+
+@vjp_rule(changed)
+def changed_(y_bar, y, found, *, value, steps):
+    return residuals_of_changes(y_bar, steps=steps)
+
+
+@jvp_rule(changed, broadcasts=True)
+def push_changed(tangents, y, found, *, value, steps):
+    (dot,) = tangents  # for several directions, (directions, 1, rows, n)
+    return changes(dot if dot.ndim == found.ndim else np.reshape(dot, (-1, *found.shape)), steps=steps)
 
 
 @vjp_rule(residuals_of_changes)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.integrate import BDF, DOP853, LSODA, RK23, RK45, OdeSolution, odeint, solve_ivp
 
+from wengert.extend import Sealed
 from wengert_rules.scipy.integrate.linear_steps import (
     CollocationSteps,
     JacobiansByCode,
@@ -101,7 +102,7 @@ RADAU_INVERSE = np.linalg.inv(RADAU_A)
 TABLEAUX = {RK23: with_end(RK23), RK45: with_end(RK45), DOP853: with_extra_stages()}
 
 
-class Steps:
+class Steps(Sealed):
     """The accepted steps of a solution: their times, and an array (steps + 1, stages + 1, n) of slopes and values.
 
     The slopes of each step have the value at its start behind them; the last row holds the value at the end alone.
@@ -116,6 +117,24 @@ class Steps:
         self.along[:-1, :-1], self.along[:, -1] = slopes, values
         of_values = np.arange(len(values)), np.full(len(values), slopes.shape[1])
         self.known = tuple([np.concatenate(both) for both in zip(self.computed, of_values, strict=True)])
+
+    def compared(
+        self, f: Any, points: tuple[np.ndarray, np.ndarray], found: np.ndarray, tolerance: Any
+    ) -> tuple[LinearSteps | None, np.ndarray | None]:
+        """Return the linear equations of changes, and the difference of these steps from SciPy's solution.
+
+        None in place of the equations if the two are not the same, or the equations are too large. Radau's steps are
+        moved by the difference, as it is Newton's step to their solution.
+        """
+        linear = self.linear(f, points)
+        if linear is None:
+            return None, None
+        apart = self.apart(found, linear)
+        if not self.agree(apart, tolerance):
+            return None, apart
+        if self.tableau is RADAU:
+            self.along = self.along + apart
+        return linear, apart
 
     def linear(self, f: Any, points: tuple[np.ndarray, np.ndarray]) -> LinearSteps | None:
         """Return the linear equations of changes, where f holds on all stages. None if too large."""
@@ -175,39 +194,38 @@ def as_reals(values: np.ndarray) -> np.ndarray:
 
 def recorded(method: Any, **words: Any) -> tuple[Any, Steps | None]:
     """The result of `solve_ivp` by an explicit method, and its steps; None if there are none, or one is not finite."""
-    kept: list[list[Any]] = []
     tableau = TABLEAUX[method]
+    starts, ends, rows = list[Any](), list[Any](), list[np.ndarray]()
 
     class Recording(method):
         def _step_impl(self) -> Any:
-            before = self.t, as_reals(self.y)
+            start = self.t, self.y
             done = super()._step_impl()
             if done[0]:
-                kept.append([*before, as_reals(np.array(self.K[: tableau.stages])), self.t, as_reals(self.y)])
+                starts.append(start)
+                rows.append(self.K[: tableau.stages].copy())
+                ends[:] = [(self.t, self.y)]
             return done
 
         def _dense_output_impl(self) -> Any:
             found = super()._dense_output_impl()
-            kept[-1][2] = as_reals(np.array(getattr(self, "K_extended", self.K)))
+            rows[-1] = np.array(getattr(self, "K_extended", self.K))
             return found
 
     solution = solve_ivp(method=Recording, **words)
-    if not kept:
+    if not rows:
         return solution, None
-    slopes = np.zeros((len(kept), tableau.C.size, kept[0][1].size))
-    computed = np.zeros(slopes.shape[:2], bool)
-    for k, (_, _, K, _, _) in enumerate(kept):
-        slopes[k, : len(K)], computed[k, : len(K)] = K, True
-    if not np.isfinite(slopes).all():
+    lengths = np.array([len(row) for row in rows])
+    if lengths.max() == tableau.stages:
+        tableau = tableau.without_interpolation()
+    computed = np.arange(tableau.C.size) < lengths[:, None]
+    found = as_reals(np.concatenate(rows))
+    if not np.isfinite(found).all():
         return solution, None
-    if not computed[:, tableau.stages :].any():
-        tableau, slopes, computed = (
-            tableau.without_interpolation(),
-            slopes[:, : tableau.stages],
-            computed[:, : tableau.stages],
-        )
-    times, values = [kept[0][0], *[step[3] for step in kept]], [kept[0][1], *[step[4] for step in kept]]
-    return solution, Steps(tableau, np.array(times), np.array(values), slopes, computed)
+    slopes = np.zeros((*computed.shape, found.shape[1]))
+    slopes[computed] = found
+    times, values = zip(*starts, *ends, strict=True)
+    return solution, Steps(tableau, np.array(times), as_reals(np.array(values)), slopes, computed)
 
 
 Cut = Callable[[int], Steps | None]
