@@ -224,7 +224,7 @@ class Path:
     def follow(self, y0: Any, times: Any) -> bool:
         """Compute slopes and values along the steps; return whether f on all stages is what it was on each."""
         steps, linear = self.steps, None
-        self.times, self.h, self.along = times, times[1:] - times[:-1], steps.along
+        self.times, self.along = times, steps.along
         for _ in range(order()):
             points, ends = self.stages_and_ends()
             found = self.f(*points)
@@ -248,10 +248,7 @@ class Path:
 
     def stages_and_ends(self) -> tuple[Any, Any]:
         """The (t, y) of the stages whose slopes SciPy computed, and the values at the ends of all steps."""
-        starts, slopes, h = self.along[:-1, -1], self.along[:-1, :-1], self.h[:, None]
-        t = self.times[:-1, None] + h * self.tableau.C
-        y = starts[:, None] + h[:, None] * (self.tableau.A @ slopes)
-        return (t[self.steps.computed], y[self.steps.computed]), starts + h * (self.tableau.B @ slopes)
+        return unseen_if_constant(self.steps.stages_and_ends, self.times, self.along)
 
     def states(self, values: Any) -> Any:
         """The states that some values of these steps stand for."""
@@ -264,11 +261,12 @@ class Path:
 
     def weights(self, t: Any) -> tuple[np.ndarray, Any]:
         """The steps in which some times lie, and the weights of slopes and value that yield the value at each time."""
-        t = np.asarray(t)
-        k = unseen(self.steps.at, t)
-        x = (t - self.times[:-1][k]) / self.h[k]
-        weights = self.h[k][:, None] * (self.tableau.basis(x) @ self.tableau.mixture)
-        return k, np.concatenate([weights, np.ones((len(t), 1))], axis=1)
+        return unseen_if_constant(self.steps.weights, self.times, np.asarray(t))
+
+
+def unseen_if_constant(f: Any, *args: Any) -> Any:
+    """The result of f, untraced if no argument is traced: that is faster."""
+    return f(*args) if is_traced(args) else unseen(f, *args)
 
 
 class DenseSolution:

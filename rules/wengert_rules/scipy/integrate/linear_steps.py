@@ -39,11 +39,9 @@ class LinearSteps(Sealed):
 
     def _moved(self, slopes: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Return h Σ wᵢ kᵢ in each step."""
-        total = np.zeros(slopes.shape[:1] + slopes.shape[2:])
-        for i, weight in enumerate(weights):
-            if weight:
-                total += weight * slopes[:, i]
-        return total * self.h
+        count, _, *shape = slopes.shape
+        flat = slopes[:, : weights.size].reshape(count, weights.size, math.prod(shape))
+        return (weights @ flat).reshape(count, *shape) * self.h
 
     def _along(self, q: np.ndarray, transposed: bool) -> np.ndarray:
         """Return the η for residuals q, (steps + 1, n, examples), or the transpose of that."""

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.integrate import BDF, DOP853, LSODA, RK23, RK45, OdeSolution, odeint, solve_ivp
 
-from wengert.extend import Sealed
+from wengert.extend import Sealed, unseen
 from wengert_rules.scipy.integrate.linear_steps import (
     CollocationSteps,
     JacobiansByCode,
@@ -179,6 +179,23 @@ class Steps(Sealed):
             return bool(np.all(np.abs(apart[:, -1]) <= tolerance))
         of_slopes = apart[: self.computed[0].size]
         return bool(np.all(np.abs(of_slopes) <= NEAR * np.max(np.abs(self.along[:, :-1]), axis=(0, 1))))
+
+    def stages_and_ends(self, times: Any, along: Any) -> tuple[Any, Any]:
+        """Return the (t, y) of the stages whose slopes SciPy computed, and the values at the ends of all steps.
+
+        The times of the steps, and their slopes and values, are those given.
+        """
+        starts, slopes, h = along[:-1, -1], along[:-1, :-1], (times[1:] - times[:-1])[:, None]
+        t = times[:-1, None] + h * self.tableau.C
+        y = starts[:, None] + h[:, None] * (self.tableau.A @ slopes)
+        return (t[self.computed], y[self.computed]), starts + h * (self.tableau.B @ slopes)
+
+    def weights(self, times: Any, t: Any) -> tuple[np.ndarray, Any]:
+        """Return the steps in which times t lie, and the weights of slopes and value that yield the values there."""
+        k = unseen(self.at, t)
+        h = (times[1:] - times[:-1])[k]
+        weights = h[:, None] * (self.tableau.basis((t - times[:-1][k]) / h) @ self.tableau.mixture)
+        return k, np.concatenate([weights, np.ones((len(t), 1))], axis=1)
 
     def at(self, t: np.ndarray) -> np.ndarray:
         """Return the step in which each of some times lies; a time between two belongs to the earlier step."""
