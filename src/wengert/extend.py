@@ -2,7 +2,14 @@
 
 from typing import TYPE_CHECKING, Any
 
-from wengert.errors import NoDerivativeError, NotConvergedWarning, NotNativeError, RefusedCallError, RuleError
+from wengert.errors import (
+    NoDerivativeError,
+    NotConvergedWarning,
+    NotNativeError,
+    RefusedCallError,
+    RuleError,
+    WengertWarning,
+)
 from wengert.rulebook.batching import Batch, batching
 from wengert.rulebook.declare import (
     accumulates,
@@ -81,6 +88,7 @@ __all__ = [
     "Tangent",
     "Thunk",
     "Tolerance",
+    "WengertWarning",
     "ZeroTangent",
     "accumulates",
     "add_inplace",

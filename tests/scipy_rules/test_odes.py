@@ -871,6 +871,25 @@ def test_a_right_hand_side_with_effects_runs_as_often_as_scipys(method: str) -> 
     np.testing.assert_allclose(slopes, wanted, rtol=1e-5)
 
 
+@pytest.mark.parametrize("method", ["odeint", "Radau"])
+def test_a_right_hand_side_that_stores_traced_values(method: str) -> None:
+    """The derivative of the solution is right, and a warning tells of the values that are stored."""
+
+    def end(a):
+        stored = []
+
+        def f(t, y):
+            stored.append(a * y)
+            return -a * y
+
+        if method == "odeint":
+            return integrate.odeint(f, [1.0], [0.0, 1.0], tfirst=True)[-1, 0]
+        return integrate.solve_ivp(f, (0.0, 1.0), [1.0], method, rtol=1e-8).y[0, -1]
+
+    with pytest.warns(wg.WengertWarning, match="stores values outside"):
+        assert wg.grad(end)(0.7) == pytest.approx(-np.exp(-0.7), rel=1e-6)
+
+
 @pytest.mark.parametrize("f", [hunt, lambda t, y, a, b: np.array([-1e4 * (y[0] - np.cos(a * t)), y[0] - b * y[1]])])
 def test_the_paths_of_lsoda(f: Any) -> None:
     """They are those of SciPy, while the order grows and falls."""

@@ -291,13 +291,13 @@ def marked_program(f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str,
     return None if state.is_put_back() else program
 
 
-def undoing(*things: Any) -> Callable[[], None]:
+def undoing(*things: Any) -> Callable[[], bool]:
     """Return a function that undoes all later changes of what these things reach, unless that holds traced values.
 
     Parameters:
         *things (Any): Functions and what they read.
     Returns:
-        callable: The function, without parameters.
+        callable: The function, without parameters. It returns False if it undoes nothing because of traced values.
     See Also:
         on_examples, unseen
 
@@ -306,14 +306,17 @@ def undoing(*things: Any) -> Callable[[], None]:
         >>> undo = wg.extend.undoing(calls)
         >>> calls.append(1)
         >>> undo()
+        True
         >>> calls
         []
     """
     state = State(things)
 
-    def undo() -> None:
-        if not reaches_traced(state.changed()):
-            state.is_put_back()
+    def undo() -> bool:
+        if reaches_traced(state.changed()):
+            return False
+        state.is_put_back()
+        return True
 
     return undo
 

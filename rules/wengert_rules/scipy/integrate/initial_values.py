@@ -17,6 +17,7 @@ from scipy import integrate
 from wengert.extend import (
     NoDerivativeError,
     NotConvergedWarning,
+    WengertWarning,
     as_written,
     stands_for,
     stopped,
@@ -103,7 +104,7 @@ def solve_ivp(*given: Any, **words: Any) -> Any:
         found["t"] = np.asarray(at)
     if call["dense_output"]:
         found["sol"] = Solution(native, path)
-    undo()
+    undone_by(undo)
     return found
 
 
@@ -182,9 +183,21 @@ def odeint(*given: Any, **words: Any) -> Any:
             formula = np.stack([y0, *[traced(t) for t in at[1:]]])
         if not unseen(is_near, formula, values, relative, absolute):
             warn_of_inaccuracy()
-    undo()
+    undone_by(undo)
     values = with_value(values, formula)
     return (values, details) if call["full_output"] else values
+
+
+def undone_by(undo: Any) -> None:
+    """Undo the effects of other runs than SciPy's; warn if that cannot be."""
+    if not undo():
+        warnings.warn(
+            "the right-hand side stores values outside that depend on the inputs of the derivative. After the solution "
+            "they differ from those of a plain run, and their derivatives may be wrong. Do not use them, let the "
+            'function return new values alone, or call solve_ivp with method="RK45", which wengert traces step by step',
+            WengertWarning,
+            2,
+        )
 
 
 FINISHED = {"Integration successful.", "Nothing was done; the integration time was 0."}
