@@ -8,8 +8,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from scipy import special
 
 import wengert as wg
+from wengert.hooks import search
 
 HANDING_ON = ctypes.PYFUNCTYPE(ctypes.py_object)
 AS_DOUBLE = ctypes.CFUNCTYPE(ctypes.c_double)
@@ -42,6 +44,10 @@ def by_a_global(callback: Callable[[], Any], t: Any) -> Any:
         HELD[0] = 0.0
 
 
+class Copying:
+    __call__ = HELD.copy  # has an object of its own
+
+
 MADE_BEFORE, FAR = HANDING_ON(of_a_global), AS_DOUBLE(of_another)
 CASES: dict[str, Callable[[Any], Any]] = {
     "bound method": lambda t: HANDING_ON(Model(t).square)() + t,
@@ -50,6 +56,7 @@ CASES: dict[str, Callable[[Any], Any]] = {
     "default": lambda t: HANDING_ON(lambda a=t: a)() + t,
     "global name": lambda t: by_a_global(MADE_BEFORE, t),
     "global name of a function that it calls": lambda t: by_a_global(FAR, t),
+    "method of a list": lambda t: by_a_global(HANDING_ON(Copying()), t),
     "in a list": lambda t: [HANDING_ON(Model(t).square)][0]() + t,
 }
 
@@ -85,3 +92,9 @@ TWICE: dict[str, Any] = {
 @pytest.mark.parametrize("name", TWICE)
 def test_a_function_of_c_with_a_rule_is_differentiated_twice(name: str) -> None:
     assert math.isclose(TWICE[name](exponential), math.exp(1.5))
+
+
+def test_functions_of_cython_are_not_searched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their class is made at run time, as Python's are, but has attributes of C only."""
+    monkeypatch.setattr(search, "reads_traced", lambda *args: pytest.fail("a search"))
+    assert wg.grad(lambda t: special.comb(5, 2, exact=True) * t)(3.0) == 10.0
