@@ -166,7 +166,7 @@ def odeint(*given: Any, **words: Any) -> Any:
     f = func if call["tfirst"] else lambda t, y, *args: func(y, t, *args)
     stages = stages_of(f, args, at[0], y0)
     values, details, times, values_at = unseen(solved_by_odeint, {**call, "func": plain})
-    undo = undoing(func, args)
+    undo = undoing(func, args, call["Dfun"])
     if (reached := unseen(rows_reached, values, details, at)) < len(at):
         formula = up_to(reached, call, of_arrays(f, args, y0))
     else:
