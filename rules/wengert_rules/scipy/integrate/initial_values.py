@@ -166,12 +166,13 @@ def odeint(*given: Any, **words: Any) -> Any:
     f = func if call["tfirst"] else lambda t, y, *args: func(y, t, *args)
     stages = stages_of(f, args, at[0], y0)
     values, details, times, values_at = unseen(solved_by_odeint, {**call, "func": plain})
-    undo = undoing(func, args, call["Dfun"])
+    is_pure = stages is not None and not stages.has_changed()
+    undo = None if is_pure else undoing(func, args, call["Dfun"])
     if (reached := unseen(rows_reached, values, details, at)) < len(at):
         formula = up_to(reached, call, of_arrays(f, args, y0))
     else:
         path = None
-        if stages is not None and not stages.has_changed():
+        if is_pure:
             of_steps = np.concatenate([at[:1], times[1:-1], at[-1:]])
             path = path_on(stages, unseen(collocations, times, values_at), y0, of_steps, (relative, absolute))
         if path is not None:
@@ -183,7 +184,8 @@ def odeint(*given: Any, **words: Any) -> Any:
             formula = np.stack([y0, *[traced(t) for t in at[1:]]])
         if not unseen(is_near, formula, values, relative, absolute):
             warn_of_inaccuracy()
-    undone_by(undo)
+    if undo is not None:
+        undone_by(undo)
     values = with_value(values, formula)
     return (values, details) if call["full_output"] else values
 
