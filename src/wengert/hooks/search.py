@@ -136,10 +136,10 @@ def _code_run_by(thing: Any) -> tuple[Any, ...]:
     """Return the Python function that a call of `thing` runs, or the class whose method it runs."""
     if type(thing) is types.FunctionType:
         return (thing,)
-    return (type(thing),) if is_heap_type(type(thing)) and not _is_of_c(type(thing)) else ()
+    return (type(thing),) if is_heap_type(type(thing)) and not _has_c_attributes(type(thing)) else ()
 
 
-def _is_of_c(t: type) -> bool:
+def _has_c_attributes(t: type) -> bool:
     """Whether a class has attributes of C code only, as Cython's functions have."""
     return all([type(a) in _C_ATTRIBUTES for base in t.__mro__ if is_heap_type(base) for a in vars(base).values()])
 
