@@ -167,3 +167,48 @@ def test_keys_that_numpy_refuses(key: Any) -> None:
 
     x = np.linspace(0.3, 1.4, 6)
     np.testing.assert_allclose(wg.grad(f)(x), by_complex_step(lambda x: np.sum(x[[0, 0, 2, 3, 4, 5]] ** 2), x))
+
+
+def _array_locked(y: Any, x: Any) -> Any:
+    y[1] = 2.0 * x[0]
+    y[2:4] *= x[1]
+    y.flags.writeable = False
+    return y
+
+
+def _view_locked(y: Any, x: Any) -> Any:
+    part = y[1:4]
+    part *= x[0]
+    part.setflags(write=False)
+    return part
+
+
+def _both_locked(y: Any, x: Any) -> Any:
+    part = y[1:4]
+    part *= x[0]
+    y *= x
+    part.flags.writeable = y.flags.writeable = False
+    for wrong in (lambda: y.__setitem__(0, 3.0), lambda: y.__imul__(2.0), lambda: part.__setitem__(slice(0, 2), x[0])):
+        with pytest.raises(ValueError, match="read-only"):
+            wrong()
+    return y
+
+
+@pytest.mark.parametrize("lock", [_array_locked, _view_locked, _both_locked])
+def test_arrays_that_are_made_read_only_after_writes(lock: Callable[..., Any]) -> None:
+    kept = []
+
+    def f(x: Any) -> Any:
+        y = x * 1.0
+        y[0] = x[1]
+        seen = np.sin(y)  # which the writes below overwrite
+        kept[:] = [lock(y, x)]
+        return np.sum(seen * seen * y)
+
+    x = np.linspace(0.3, 1.4, 6)
+    expected = by_complex_step(f, x)
+    for gradient in (wg.grad(f), wg.grad(wg.checkpoint(lambda x: f(x) * 1.0)), lambda x: wg.vjp(f, x)[1](1.0)[0]):
+        np.testing.assert_allclose(gradient(x), expected, rtol=1e-12)
+        assert not kept[0].flags.writeable
+    np.testing.assert_allclose(wg.jvp(f, (x,), (x,))[1], expected @ x, rtol=1e-12)
+    np.testing.assert_allclose(wg.hvp(f, x, x), wg.jvp(wg.grad(f), (x,), (x,))[1], rtol=1e-10)

@@ -22,7 +22,7 @@ from wengert.mutation.lent_views import LentViews
 from wengert.mutation.placed_views import PlacedViews
 from wengert.mutation.regions import append_call, read_region, slot_before, store_region
 from wengert.mutation.roots import Roots, file_array, is_open, root_of
-from wengert.mutation.undo import EveryOwner, FinalContents, UndoRecord, undo_write
+from wengert.mutation.undo import EveryOwner, FinalContents, UndoRecord, overwrite, undo_write
 from wengert.mutation.versions import Storage
 from wengert.recording.aliases import check_alone, check_elsewhere, check_unseen, overlaps_any
 from wengert.recording.primitives import Bound
@@ -443,7 +443,7 @@ class Memory(MadeWhenRead):
         while self.undo and self.undo[-1][0] > position:
             record = self.undo.pop()
             if self.finals is None:
-                record[1][record[2]] = record[3]
+                overwrite(*record[1:])
             else:
                 self.finals.undo(record)
         return 0

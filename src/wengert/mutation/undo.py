@@ -12,6 +12,7 @@ import numpy as np
 
 from wengert.recording.shadow import WEAKLY_HELD_ABOVE
 from wengert.values.undo_stack import Owed
+from wengert.values.views import owner_of
 
 UndoRecord = list[Any]
 
@@ -29,8 +30,20 @@ class EveryOwner(dict[int, np.ndarray]):
 def undo_write(record: UndoRecord, owed: Owed) -> None:
     """Restore the content that a record saved; push to `owed` the write that brings the present content back."""
     _, array, key, saved = record
-    owed.append(partial(array.__setitem__, key, np.array(array[key])))
-    array[key] = saved
+    owed.append(partial(overwrite, array, key, np.array(array[key])))
+    overwrite(array, key, saved)
+
+
+def overwrite(array: np.ndarray, key: Any, content: np.ndarray) -> None:
+    """Write into an array, also if it has been made read-only since it was written; it stays so."""
+    locked = [] if array.flags.writeable else [a for a in (owner_of(array), array) if not a.flags.writeable]
+    for each in locked:
+        each.flags.writeable = True
+    try:
+        array[key] = content
+    finally:
+        for each in locked:
+            each.flags.writeable = False
 
 
 class FinalContents:
@@ -46,7 +59,7 @@ class FinalContents:
         """Restore the content that a record saved; save the final content first, if the region has not had it yet."""
         region = _large_region(record)
         if region in self._regions:
-            record[1][record[2]] = record[3]
+            overwrite(*record[1:])
             return
         undo_write(record, self._owed)
         if region is not None:
