@@ -16,7 +16,7 @@ from wengert.mutation.versions import Storage
 from wengert.recording.interface import WrittenMemory
 from wengert.recording.primitives import Bound, Primitive
 from wengert.recording.recording import STATE, Recording
-from wengert.recording.shadow import SHADOW
+from wengert.recording.shadow import SHADOW, WEAKLY_HELD_ABOVE
 from wengert.values.keys import frozen, has_known_parts, has_plain_parts, is_element
 from wengert.values.specs import SCALARS, Spec, light, spec_of
 
@@ -39,7 +39,8 @@ def store_entry(recording: Recording, memory: Memory, array: np.ndarray, key: An
         return False
     region, kept, value_slot = None, value, SHADOW.get(id(value))
     if not is_element(key, array.ndim):
-        region = array[key] if has_plain_parts(key) or has_known_parts(key) else None
+        is_known = has_plain_parts(key) or (array.nbytes <= WEAKLY_HELD_ABOVE and has_known_parts(key))
+        region = array[key] if is_known else None  # a copy, if the key has arrays
         if region is None or not 0 < region.size < array.size:
             return False
     if type(value) is np.ndarray:
