@@ -117,7 +117,7 @@ def write_entry(
             return False
     if key is not None and args[0] is target and primitive.fn in _SUMS and recording.stream is None:
         form, slot, kept = ShortForms.sums, _slot_of(memory, args[1]), light(args[1])
-        _save(memory, owner, target, 0)
+        _save_region(memory, owner, target, 0)
         run_unfinished(memory, run)
     else:
         ins = tuple([_slot_of(memory, a) for a in args])
@@ -159,7 +159,7 @@ def _record_result(
     entries = memory.recording.entries
     kinds = zip(bound.residual_kinds, args, strict=True)
     residuals = tuple([memory.capture(a) if how == "value" else spec if a is target else light(a) for how, a in kinds])
-    _save(memory, target if target.base is None else target.base, target, 1)
+    _save_region(memory, target if target.base is None else target.base, target, 1)
     run_unfinished(memory, run)
     y = target.copy() if bound.reads_y == "value" else spec
     entries.append((bound, y, ins, residuals, None, STATE.site))
@@ -168,7 +168,7 @@ def _record_result(
     return len(entries) - 1
 
 
-def _save(memory: Memory, owner: np.ndarray, target: np.ndarray, entries: int) -> None:
+def _save_region(memory: Memory, owner: np.ndarray, target: np.ndarray, entries: int) -> None:
     """Save what a write after so many more entries is about to overwrite, if the owner is captured."""
     if id(owner) in memory.captured and target.flags.writeable:
         memory.undo.append([len(memory.recording.entries) + entries, target.view(), ..., target.copy()])
