@@ -488,3 +488,13 @@ def test_what_is_not_compiled(f: Any, reason: str, capsys: pytest.CaptureFixture
         np.testing.assert_allclose(np.hstack(found), np.hstack(wanted), rtol=1e-12)
         reasons = [str(w.message) for w in said if w.category is wg.NotCompiledWarning]
         assert [reason in text for text in reasons] == [True] * (step == 0)
+
+
+@pytest.mark.filterwarnings("ignore::wengert.NotCompiledWarning")
+def test_integrals_within_integrals_with_moving_ends_need_no_derivative():
+    def triangle(p):
+        return integrate.dblquad(lambda y, x: p[0] * x * y + p[1], 0.0, 1.0, 0.0, lambda x: x * p[1])[0]
+
+    compiled = wg.compile(triangle)
+    for p in (np.array([0.7, 0.9]), np.array([1.7, 0.4])):
+        assert compiled(p) == triangle(p) == pytest.approx(p[0] * p[1] ** 2 / 8.0 + p[1] ** 2 / 2.0)

@@ -96,7 +96,7 @@ def push_slopes(tangents, y, *values, call):
 def moved(f: Any, end: Any, args: Any) -> Any:
     """The integral from where a bound is now to where it moves: zero, with the derivatives of every order."""
     start, count = stopped(end), order()
-    if not np.isfinite(start):
+    if not np.isfinite(start) or not count:
         return 0.0
     points, weights = np.polynomial.legendre.leggauss(count)
     step = end - start
