@@ -68,6 +68,13 @@ def record_store(array: np.ndarray, key: Any, value: Any) -> None:
         memory.before_write(array, key, len(recording.entries))
         array[key] = value
         return
+    _store_traced(recording, memory, array, key, value, value_slot, key_slot)
+
+
+def _store_traced(
+    recording: Recording, memory: Memory, array: np.ndarray, key: Any, value: Any, value_slot: Any, key_slot: Any
+) -> None:
+    """Do and record a store of a traced value, or into traced memory, or at a traced key."""
     if is_inexact(array) and np.iscomplexobj(value) and not np.iscomplexobj(array):
         array[key] = value  # NumPy warns or raises; a derivative of the discarded part would be wrong
         raise recording.refuse(
@@ -80,6 +87,18 @@ def record_store(array: np.ndarray, key: Any, value: Any) -> None:
     owner = memory.join(array)
     memory.before_write(array, key, len(recording.entries))
     memory.unfinished += 1
+    _write_at(recording, memory, array, key, value)
+    at_key = key_slot is not None or (array is owner.array and _selects_part(array, key, recording.keep))
+    region = None if at_key else array[as_view(key)]
+    if isinstance(region, np.ndarray) and region.base is not None and owner_of(region) is owner_of(owner.array):
+        memory.put(owner, region, value, value_slot)
+    else:
+        memory.put_at(owner, array, key, value, value_slot, key_slot)
+    memory.unfinished -= 1
+
+
+def _write_at(recording: Recording, memory: Memory, array: np.ndarray, key: Any, value: Any) -> None:
+    """Do `array[key] = value`, and note an error of it; refuse a store that NumPy does element by element."""
     intended = _copy_of_overlapped(array, key, value)
     try:
         array[key] = value
@@ -97,13 +116,6 @@ def record_store(array: np.ndarray, key: Any, value: Any) -> None:
                 "memory. Store a copy: a[1:4] = a[0:6:2].copy()."
             )
         )
-    at_key = key_slot is not None or (array is owner.array and _selects_part(array, key, recording.keep))
-    region = None if at_key else array[as_view(key)]
-    if isinstance(region, np.ndarray) and region.base is not None and owner_of(region) is owner_of(owner.array):
-        memory.put(owner, region, value, value_slot)
-    else:
-        memory.put_at(owner, array, key, value, value_slot, key_slot)
-    memory.unfinished -= 1
 
 
 def _copy_of_overlapped(array: np.ndarray, key: Any, value: Any) -> np.ndarray | None:
