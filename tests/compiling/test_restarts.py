@@ -336,6 +336,21 @@ def by_a_quotient(x, d):
     return s
 
 
+def by_a_divmod(x, d):
+    s = 7.0
+    for v in x:
+        quotient, rest = divmod(s, d)
+        s = quotient + v if v > 0.0 else rest - v
+    return s
+
+
+def by_a_counted_divisor(x, d):
+    s = 1.0
+    for k, v in enumerate(x):
+        s = s / (k + d) + v if v > 0.0 else s - v
+    return s
+
+
 def in_one_branch(x, d):
     s = 2.0
     for v in x:
@@ -373,6 +388,8 @@ def raised_or_returned(f, *args):
         by_a_computed_divisor,
         by_a_remainder,
         by_a_quotient,
+        by_a_divmod,
+        by_a_counted_divisor,
         in_one_branch,
         by_a_power,
         of_a_negative_power,

@@ -67,7 +67,7 @@ class RetypedFloats(dict[int, Any]):
                 number = _computed(entry[0].fn, [*map(self.get, slots, entry[3])])
             elif type(entry[0].fn) is np.ufunc or not all(map(self._is_float, slots, entry[3])):
                 continue
-            if type(number) in (np.float64, np.bool_):
+            if type(number) in (np.float64, np.bool_, tuple):  # a tuple of divmod
                 if number is not entry[1]:
                     self[slot] = number
                 self.floats.add(slot)
@@ -80,7 +80,7 @@ class RetypedFloats(dict[int, Any]):
     def _expect_errors(self, recording: Recording, entry: Any, slots: tuple[Any, ...], is_ended: bool) -> None:
         """Note the divisor of an operation on floats."""
         name, exponent = info(entry[0].fn).name, entry[3][-1]
-        if name not in ("divide", "floor_divide", "remainder", "power"):
+        if name not in ("divide", "floor_divide", "remainder", "divmod", "power"):
             return
         is_power = name == "power"
         if is_power and slots[1] is None and exponent > 0 and exponent == int(exponent):
@@ -102,7 +102,7 @@ class RetypedFloats(dict[int, Any]):
         if slot is None or slot < self.begin or (entry[0] is INPUT and not entry[2]):
             return slot
         is_called = type(entry[1]) is float and info(entry[0].fn).arity == len(entry[2]) == len(entry[3])
-        if slot in self.floats or entry[4] or not is_called:
+        if slot in self.floats or not entry[2] or entry[4] or not is_called:
             return None
         parts = [self._invariant(recording, part) for part in entry[2]]
         if parts.count(None) > entry[2].count(None):
