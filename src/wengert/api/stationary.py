@@ -114,6 +114,11 @@ def with_value(value: Any, formula: Any) -> Any:
     """
     if not is_traced(formula) or not order():
         return value
+    if is_taped() and unseen(np.isnan, formula).any() and not unseen(np.isnan, value).all():
+        raise NoDerivativeError(
+            "a part of this result has no derivative, as behind the time at which odeint gives up. No tape can be "
+            "recorded of it, nor code compiled: use wg.grad alone, or end the solution earlier"
+        )
     if is_taped() and not np.all(np.abs(formula - value) <= unseen(_formula_tolerance, formula, value)):
         raise NoDerivativeError(
             "the recorded result does not match its formula for these inputs; record the tape again"
