@@ -61,7 +61,7 @@ from wengert.values.specs import Spec, is_complex
 
 if TYPE_CHECKING:
     from wengert.api.compiled_integrals import integral_by_code
-    from wengert.api.examples import on_examples, undoing
+    from wengert.api.examples import on_examples
     from wengert.api.gradient import grad
     from wengert.api.implicit import followed
     from wengert.api.integral import Tolerance, nodes_for
@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from wengert.api.native_functions import kernel, native_function, not_native
     from wengert.api.parameters import stopped
     from wengert.api.partial_results import partly_known
+    from wengert.api.reachable_state import undoing
     from wengert.api.stationary import minimum, with_value
     from wengert.hooks.solver_callbacks import as_written, is_traced, order, unseen
 
@@ -150,7 +151,7 @@ __all__ = [
 _HOMES = {
     "integral_by_code": "wengert.api.compiled_integrals",
     "on_examples": "wengert.api.examples",
-    "undoing": "wengert.api.examples",
+    "undoing": "wengert.api.reachable_state",
     "grad": "wengert.api.gradient",
     "followed": "wengert.api.implicit",
     "Tolerance": "wengert.api.integral",

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.api.closed_programs import result_without_effects, with_outer_inputs
-from wengert.api.examples import MOST_BRANCHES, State, marked_program
+from wengert.api.examples import MOST_BRANCHES, marked_program
 from wengert.api.gradient import vjp_of_call
+from wengert.api.reachable_state import State
 from wengert.api.taping import trace
 from wengert.batching.axes import Shared
 from wengert.batching.example import Program, as_outer_variables

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.api.examples import State
+from wengert.api.reachable_state import State
 from wengert.batching.example import Program
 from wengert.compiling.tape_rewriter import TapeRewriter
 from wengert.errors import NotNativeError

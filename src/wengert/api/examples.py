@@ -13,13 +13,13 @@ import numpy as np
 from wengert.api.batch_calls import BatchCall, called_by_code
 from wengert.api.example_code import Kept, code_for, constants_of
 from wengert.api.example_products import JacobianProducts
+from wengert.api.reachable_state import State
 from wengert.api.tangents import jvp_of_call
 from wengert.batching.axes import Examples, repeat_for_examples
 from wengert.batching.example import Program, ProgramInput, as_outer_variables, frozen_program, trace_program
 from wengert.batching.play import DiffersError, play_batched
 from wengert.errors import NoBatchingRuleWarning, NoPathWarning, WengertError
-from wengert.hooks.solver_callbacks import is_traced, order, reaches_traced, unseen
-from wengert.recording.pullback_reads import FarReach
+from wengert.hooks.solver_callbacks import is_traced, order, unseen
 from wengert.recording.recording import Recording, calling
 from wengert.recording.session import active_recording
 from wengert.sparse.colouring import greedy
@@ -28,8 +28,6 @@ from wengert.sparse.pattern import SparsityPattern
 from wengert.sparse.recovery import seed_vectors
 from wengert.tape.ops import Input
 from wengert.tape.tape import Tape
-from wengert.values.snapshots import Reach, identical
-from wengert.values.undo_stack import Owed
 
 LARGEST_CHUNK = 1 << 20
 """The most numbers of a tangent that are pushed at once."""
@@ -41,8 +39,6 @@ MOST_PATTERNS = 8
 MOST_BRANCHES = 16
 """The most groups of examples that take the same branches."""
 
-
-WRITEABLE = 0x400
 """The bit of writeable arrays in `flags.num`; `flags.writeable` warns for arrays of `np.broadcast_arrays`."""
 
 
@@ -289,63 +285,3 @@ def marked_program(f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str,
             raise
         program = None
     return None if state.is_put_back() else program
-
-
-def undoing(*things: Any) -> Callable[[], bool]:
-    """Return a function that undoes all later changes of what these things reach, unless that holds traced values.
-
-    Parameters:
-        *things (Any): Functions and what they read.
-    Returns:
-        callable: The function, without parameters. It returns False if it undoes nothing because of traced values.
-    See Also:
-        on_examples, unseen
-
-    Examples:
-        >>> calls = []
-        >>> undo = wg.extend.undoing(calls)
-        >>> calls.append(1)
-        >>> undo()
-        True
-        >>> calls
-        []
-    """
-    state = State(things)
-
-    def undo() -> bool:
-        if reaches_traced(state.changed()):
-            return False
-        state.is_put_back()
-        return True
-
-    return undo
-
-
-class State:
-    """The state that a function, or other things, can reach and change, as it was before a call."""
-
-    def __init__(self, f: Any) -> None:
-        far = FarReach((f,))
-        self.reaches = far, Reach((f,))
-        self.contents = [(array, array.tobytes()) for array in far.arrays if array.flags.num & WRITEABLE]
-
-    def is_changed(self, same: Callable[[list[Any], list[Any]], bool] = identical) -> bool:
-        """Return whether anything is not the `same` any more."""
-        kept = all([reach.is_unchanged(same) for reach in self.reaches])
-        return not kept or any([array.tobytes() != was for array, was in self.contents])
-
-    def changed(self) -> list[Any]:
-        """Return what has come into containers since then, and the arrays whose contents are others."""
-        arrays = [array for array, was in self.contents if array.tobytes() != was]
-        return [part for reach in self.reaches for part in reach.added()] + arrays
-
-    def is_put_back(self, same: Callable[[list[Any], list[Any]], bool] = identical) -> bool:
-        """Put back what is not the `same` any more; return whether anything was not."""
-        changed = [(array, was) for array, was in self.contents if array.tobytes() != was]
-        for array, was in changed:
-            array[...] = np.frombuffer(was, array.dtype).reshape(array.shape)
-        kept = all([reach.is_unchanged(same) for reach in self.reaches])
-        if not kept:
-            for reach in self.reaches:
-                reach.put_back(Owed(), same)
-        return bool(changed) or not kept

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.api.profiling import Report, gradient_of_copies
+from wengert.rulebook.registry import rules
 from wengert.values.argnums import Argnums, refuse_swallowed
 from wengert.values.callables import callable_name
 
@@ -115,6 +116,7 @@ def memory(f: Callable[..., Any], *args: Any, argnums: Argnums = None, **kwargs:
 
     first, second, third = [gradient_of_copies(f, args, kwargs, argnums) for _ in range(3)]
     FollowedEntries().over(first)
+    rules.load()  # those of libraries that the first run has imported
     with tracing(1):
         curve = MemoryCurve()
         curve.over(second)

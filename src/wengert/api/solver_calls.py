@@ -22,9 +22,9 @@ from wengert.api.called_functions import (
     with_library_objects_copied,
 )
 from wengert.api.closed_programs import are_equal
-from wengert.api.examples import State
 from wengert.api.parameters import stopped
 from wengert.api.partial_results import partly_known
+from wengert.api.reachable_state import State
 from wengert.compiling.watched.call_hooks import why_not_repeated
 from wengert.compiling.watched.outer_reads import not_native
 from wengert.compiling.watched.refused_calls import public_name

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from wengert.mutation.storage import Memory, memory_of
+from wengert.mutation.undo import saved_region
 from wengert.mutation.versions import Storage
 from wengert.recording.interface import WrittenMemory
 from wengert.recording.primitives import Bound, Primitive
@@ -171,7 +172,7 @@ def _record_result(
 def _save_region(memory: Memory, owner: np.ndarray, target: np.ndarray, entries: int) -> None:
     """Save what a write after so many more entries is about to overwrite, if the owner is captured."""
     if id(owner) in memory.captured and target.flags.writeable:
-        memory.undo.append([len(memory.recording.entries) + entries, target.view(), ..., target.copy()])
+        memory.undo.append(saved_region(len(memory.recording.entries) + entries, target))
 
 
 def run_unfinished(memory: WrittenMemory, run: Callable[[], Any]) -> Any:

@@ -27,6 +27,11 @@ class EveryOwner(dict[int, np.ndarray]):
         pass
 
 
+def saved_region(threshold: int, region: np.ndarray) -> UndoRecord:
+    """Return the record of a write into a whole region, which is about to be done."""
+    return [threshold, region.view(), ..., region.copy()]
+
+
 def undo_write(record: UndoRecord, owed: Owed) -> None:
     """Restore the content that a record saved; push to `owed` the write that brings the present content back."""
     _, array, key, saved = record
