@@ -39,8 +39,6 @@ MOST_PATTERNS = 8
 MOST_BRANCHES = 16
 """The most groups of examples that take the same branches."""
 
-"""The bit of writeable arrays in `flags.num`; `flags.writeable` warns for arrays of `np.broadcast_arrays`."""
-
 
 class OnExamples:
     """A function of arrays, traced on one example, which computes a batch of examples at once.

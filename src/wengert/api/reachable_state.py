@@ -13,6 +13,7 @@ from wengert.values.snapshots import Reach, identical
 from wengert.values.undo_stack import Owed
 
 WRITEABLE = 0x400
+"""The bit of writeable arrays in `flags.num`; `flags.writeable` warns for arrays of `np.broadcast_arrays`."""
 
 
 class State:

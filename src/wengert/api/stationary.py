@@ -114,16 +114,22 @@ def with_value(value: Any, formula: Any) -> Any:
     """
     if not is_traced(formula) or not order():
         return value
-    if is_taped() and unseen(np.isnan, formula).any() and not unseen(np.isnan, value).all():
+    if is_taped():
+        _guard_formula(formula, value)
+    return stopped(value) + (formula - stopped(formula))
+
+
+def _guard_formula(formula: Any, value: Any) -> None:
+    """Guard that the formula is near the value. Errors: NoDerivativeError, also when the tape is played."""
+    if unseen(np.isnan, formula).any() and not unseen(np.isnan, value).all():
         raise NoDerivativeError(
             "a part of this result has no derivative, as behind the time at which odeint gives up. No tape can be "
             "recorded of it, nor code compiled: use wg.grad alone, or end the solution earlier"
         )
-    if is_taped() and not np.all(np.abs(formula - value) <= unseen(_formula_tolerance, formula, value)):
+    if not np.all(np.abs(formula - value) <= unseen(_formula_tolerance, formula, value)):
         raise NoDerivativeError(
             "the recorded result does not match its formula for these inputs; record the tape again"
         )
-    return stopped(value) + (formula - stopped(formula))
 
 
 def _formula_tolerance(formula: Any, value: Any) -> Any:

@@ -439,16 +439,15 @@ def note_made_text(
     if not isinstance(text, (str, bytes, list, tuple)):
         return text
     try:
-        found = traced_in(recording, (*sources, *(words or {}).values()))
-        is_too_large = False
+        found: list[Any] | None = traced_in(recording, (*sources, *(words or {}).values()))
     except TooLarge:
-        found, is_too_large = [], True
-    if found or is_too_large:
+        found = None  # any value may be in it
+    if found or found is None:
         if recording.keep and fn is not None:
             _note_origin(recording, text, fn, sources, words or {})
         parts = text if isinstance(text, (list, tuple)) else (text,)
         recording.texts.update([(id(part), part) for part in parts if isinstance(part, (str, bytes))])
-        if type(text) is str and len(found) == 1 and isinstance(found[0], float):
+        if type(text) is str and found and len(found) == 1 and isinstance(found[0], float):
             is_fixed = fn is format and sources[1][-1:] in ("f", "F")
             recording.caches.setdefault(note_made_text, {})[id(text)] = text, found[0], is_fixed
     return text
