@@ -299,7 +299,7 @@ def test_a_compiled_step_needs_one_trace_for_all_steps() -> None:
     for _ in range(20):
         plainly, fast = step(*plainly), compiled(*fast)
     np.testing.assert_allclose(fast[0]["x"], plainly[0]["x"], rtol=1e-9)
-    assert fast[1]["steps"] == 20.0 and compiled.explain().startswith("step: 1 trace\n")
+    assert fast[1]["steps"] == 20.0 and compiled.explain().startswith("step: compiled (NumPy), 1 trace\n")
 
 
 # Docstrings

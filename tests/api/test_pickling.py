@@ -106,9 +106,9 @@ def test_what_is_compiled_is_compiled_again() -> None:
     made = wg.compile(wg.grad(energy), strict=True, native=False)
     made(X)
     other = pickle.loads(pickle.dumps(made))
-    assert other.explain().splitlines()[0] == "test_pickling.energy: 0 traces"
+    assert other.explain().splitlines()[0] == "test_pickling.energy: not compiled, 0 traces"
     assert same(other(X), 3 * X**2)
-    assert other.explain().splitlines()[0] == "test_pickling.energy: 1 trace"
+    assert other.explain().splitlines()[0] == "test_pickling.energy: compiled (NumPy), 1 trace"
     assert (other.strict, *other.settings) == (True, False, False, False)
 
 

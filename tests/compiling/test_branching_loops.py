@@ -474,4 +474,4 @@ def test_a_loop_that_reads_a_differentiated_dictionary_takes_either_branch(f):
             np.testing.assert_allclose(found_slopes[name], slopes[name], rtol=1e-12, atol=1e-14)
             np.testing.assert_array_equal(mine[name], theirs[name])
     if f is of_a_dictionary:
-        assert compiled.explain().splitlines()[0].endswith((": 1 trace", ": 2 traces"))
+        assert compiled.explain().splitlines()[0].endswith((", 1 trace", ", 2 traces"))

@@ -87,7 +87,7 @@ def test_generators_as_arguments() -> None:
             given[1], wanted[1] = given[0], wanted[0]
         got, want = g(X, *given), plain(X, *wanted)
         assert_same([*got, given[0].random()], [*want, wanted[0].random()])
-    assert g.explain().startswith("g: 2 traces")
+    assert g.explain().startswith("g: compiled (NumPy), 2 traces")
     assert "reads a1.normal()" in g.explain()
 
 
@@ -95,7 +95,7 @@ def test_a_draw_is_an_input_and_no_trace() -> None:
     space = space_of(DRAWS[0])
     g = wg.compile(wg.grad(space["f"]))
     assert len({g(X)[0] for _ in range(10)}) == 10
-    assert g.explain().startswith("f: 1 trace")
+    assert g.explain().startswith("f: compiled (NumPy), 1 trace")
 
 
 REFUSED = [

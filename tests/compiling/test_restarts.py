@@ -287,7 +287,7 @@ def test_floats_are_floats_again_if_no_loop_becomes_free(monkeypatch):
         found, expected = compiled(X), returns_what_it_began_with(X)
         assert found == expected
         assert [*map(type, found)] == [*map(type, expected)] == [np.float64, float, float, bool]
-    assert compiled.explain().startswith("test_restarts.returns_what_it_began_with: 1 trace")
+    assert compiled.explain().startswith("test_restarts.returns_what_it_began_with: compiled (NumPy), 1 trace")
 
 
 @pytest.mark.parametrize("f", [recursion, accumulates], ids=lambda f: f.__name__)
@@ -305,7 +305,7 @@ def test_only_one_trace_comes_to_its_end(f, monkeypatch):
     compiled(X)
     assert ends[-1] == "ended"
     assert {*ends[:-1]} == {"begun"}
-    assert compiled.explain().startswith(f"test_restarts.{f.__name__}: 1 trace")
+    assert compiled.explain().startswith(f"test_restarts.{f.__name__}: compiled (NumPy), 1 trace")
 
 
 def by_a_divisor(x, d):

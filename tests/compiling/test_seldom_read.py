@@ -74,7 +74,7 @@ def test_derivatives_with_respect_to_objects(derivative: Any) -> None:
     g = wg.compile(f, strict=True)
     for k in (1.0, 2.0, 3.0):
         assert repr(g(Line(k, k + 2.0))) == repr(f(Line(k, k + 2.0)))
-    assert "of_line: 1 trace" in g.explain()
+    assert "of_line: compiled (NumPy), 1 trace" in g.explain()
 
 
 def test_objects_in_objects() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import sys
 import threading
 import time
@@ -78,6 +79,7 @@ class CompiledFunction(Remade, Wrapper):
         """Forget all traces, and the reason why the function ran uncompiled."""
         self._entries: dict[Any, list[CompiledTrace]] = {}
         self._eager: str | None = None
+        self._callees: Any = None
         self._tracer: int | None = None  # the thread that traces the function
         self._has_changed = False
         self._learned = Learned()
@@ -111,6 +113,14 @@ class CompiledFunction(Remade, Wrapper):
                 stale = *stale, entry
         return self._trace_or_run(key, args, kwargs, stale)
 
+    def fitting(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[tuple[CompiledTrace, tuple[Any, ...]]]:
+        """Return the traces that fit a call, and the inputs of their code, also while another trace is open."""
+        if self._version != rules.version or not SETTINGS.are_default or fp_errors_key() is not None:
+            return []
+        entries = self._entries.get((len(args), *kwargs) if kwargs else len(args), ())
+        bound = [(entry, entry.bind(*args, *kwargs.values())) for entry in entries]
+        return [(entry, inputs) for entry, inputs in bound if inputs is not None]
+
     def _trace_or_run(
         self, key: Any, args: tuple[Any, ...], kwargs: dict[str, Any], stale: Sequence[CompiledTrace]
     ) -> Any:
@@ -131,7 +141,10 @@ class CompiledFunction(Remade, Wrapper):
             )
         if self._eager is not None:
             self._raise_if_strict()
-            return self.wrapped(*args, **kwargs)
+            if self._callees is None:  # a module that no function needs which is compiled
+                self._callees = importlib.import_module("wengert.api.callees").Callees(self.settings._asdict())
+            with self._callees.called():
+                return self.wrapped(*args, **kwargs)
         self._tracer = threading.get_ident()
         try:
             with Telling("trace", self.wrapped, quiet=self.quiet):
@@ -151,8 +164,24 @@ class CompiledFunction(Remade, Wrapper):
             time.sleep(0.005)
         return self._tracer != tracer
 
-    def _trace(self, key: Any, args: tuple[Any, ...], kwargs: dict[str, Any], stale: Sequence[CompiledTrace]) -> Any:
-        """Make a call with tracing, and keep its trace if it can be compiled."""
+    def learn(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Trace a call that nobody has made, and return its result.
+
+        Errors: NotCompiledError before the call has an effect; also while anything else is traced.
+        """
+        if SESSION.recordings or self._tracer is not None:
+            raise NotCompiledError("something else is traced")
+        self._tracer = threading.get_ident()
+        try:
+            return self._trace((len(args), *kwargs) if kwargs else len(args), args, kwargs, (), alone=True)
+        finally:
+            self._tracer = None
+
+    def _trace(
+        self, key: Any, args: tuple[Any, ...], kwargs: dict[str, Any], stale: Sequence[CompiledTrace],
+        alone: bool = False,
+    ) -> Any:  # fmt: skip
+        """Make a call with tracing, and keep its trace if it can be compiled; `alone`: else raise NotCompiledError."""
         if self.settings.native:
             load_compiler()  # it registers classes, which a guard of an open trace would notice
         given = (*args, *kwargs.values())
@@ -161,10 +190,13 @@ class CompiledFunction(Remade, Wrapper):
         others, knew = self._entries_of_other_branches(key, given), len(self._learned)
         try:
             earlier = others[0].history[-1].heads if others else None
-            found = trace_with_restarts(self.wrapped, args, kwargs, earlier, self._learned, self._may_be_native)
+            settings = self._learned, self._may_be_native, alone
+            found = trace_with_restarts(self.wrapped, args, kwargs, earlier, *settings)
         except FUNCTION_ERRORS:
             raise
         except WengertError as error:
+            if alone:
+                raise
             result = self.wrapped(*args, **kwargs)
             if isinstance(error, SymbolicIntError):
                 self._learn_from(error)
@@ -309,10 +341,25 @@ class CompiledFunction(Remade, Wrapper):
             name = callable_name(self.wrapped)
             raise NotCompiledError(f"{name} cannot be compiled: {self._eager}\n{_HOW_TO_COMPILE}")
 
+    @property
+    def status(self) -> str:
+        """The state of the code: "compiled natively", "compiled natively in part", "compiled (NumPy)".
+
+        "partly compiled": only functions that it calls are compiled. "not compiled": none, or it has not been called.
+        """
+        if self._eager is not None:
+            return "partly compiled" if self._callees and self._callees.compiled else "not compiled"
+        runs = [entries[0].run for entries in self._entries.values() if entries]
+        states = [getattr(run, "state", "") for run in runs]
+        if not runs or not any([state.startswith("native code") for state in states]):
+            return "compiled (NumPy)" if runs else "not compiled"
+        return f"compiled natively{' in part' * any([',' in state or 'native' not in state for state in states])}"
+
     def explain(self) -> str:
         """Describe the traces so far: their inputs, guards and loops; and why the function runs uncompiled, if so."""
         count = sum(map(len, self._entries.values()))
-        lines = [f"{callable_name(self.wrapped)}: {count} trace{'s' * (count != 1)}"]
+        lines = [f"{callable_name(self.wrapped)}: {self.status}, {count} trace{'s' * (count != 1)}"]
+        lines += [f"compiled alone: {name}" for name in self._callees.compiled] if self._callees else []
         for key, entries in self._entries.items():
             for entry in entries:
                 state = getattr(entry.run, "state", None)

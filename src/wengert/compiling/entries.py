@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import linecache
+import re
 import weakref
 from collections.abc import Callable
 from typing import Any, NamedTuple, Self
@@ -22,6 +24,7 @@ from wengert.compiling.watched.watchable import has_readable_state, readable_sta
 from wengert.errors import StaleTapeError, WengertError
 from wengert.recording.decisions import what_raises
 from wengert.rulebook.keeping import has_nan
+from wengert.values.codes import code_of
 from wengert.values.random_states import random_state, set_random_state
 
 
@@ -51,6 +54,9 @@ class CodeSettings(NamedTuple):
     exact: bool
     native: bool | None
     parallel: bool
+
+
+_CODE_READ = re.compile(r"\b(k\d+)\.__code__\b")
 
 
 class CompiledTrace:
@@ -100,7 +106,8 @@ class CompiledTrace:
         self.run = self.tape.compile("run", native=self.native)
         sets_warnings = reads.recording.checks_fp_errors or reads.effects.filters_warnings
         self.names["run"] = _without_fp_warnings(self.run) if sets_warnings else self.run
-        self.source = self._source_text(self.traced.returned)
+        self.returned = self.traced.returned
+        self.source = self._source_text(self.returned)
         self.code_key = self._code_key(reads.pins)
         self.call = self._compile_entry()
         return self
@@ -144,6 +151,31 @@ class CompiledTrace:
         made: Callable[..., Any] = self.names.pop("entry")  # or its globals would hold it, and its buffers, in a cycle
         linecache.cache[file] = (len(self.source), None, self.source.splitlines(keepends=True), file)
         weakref.finalize(made, linecache.cache.pop, file, None)
+        return made
+
+    @functools.cached_property
+    def bind(self) -> Callable[..., tuple[Any, ...] | None]:
+        """The function from arguments to the inputs of `run`; to None if a guard fails.
+
+        It may be called where a trace is open, whose functions run other code.
+        """
+        guards = " and ".join([_CODE_READ.sub(r"code_of(\1)", f"({guard})") for guard in self.guards]) or "True"
+        return self._function(
+            f"def made({', '.join(self.parameters)}):\n"
+            f"    try:\n        if not ({guards}):\n            return None\n"
+            "    except (KeyError, IndexError, AttributeError, TypeError, ValueError):\n        return None\n"
+            f"    return ({''.join([f'i{k}, ' for k in range(len(self.inputs))])})\n"
+        )
+
+    @functools.cached_property
+    def result_of(self) -> Callable[[Any], Any]:
+        """The function from what `run` returns to the result of the call."""
+        return self._function(f"def made(r):\n    return {self.returned}\n")
+
+    def _function(self, source: str) -> Callable[..., Any]:
+        names = {**self.names, "code_of": code_of}
+        exec(compile(source, "<wengert entry>", "exec"), names)
+        made: Callable[..., Any] = names.pop("made")
         return made
 
     def _code_key(self, pins: list[Any]) -> Any:

@@ -131,10 +131,17 @@ def resolve_without_context(f: types.FunctionType, by_rule: bool = True) -> Any:
             _swapped_in_place[f] = code, rules.version, f.__module__
         twin = decision.of(f)
         if decision is INSTRUMENTED:  # this trace may have made it; the cache must not keep it alive
-            return twin
+            return _compiled_or(twin, f) if by_rule else twin
+    twin = _compiled_or(twin, f) if by_rule else twin
     if f.__closure__ is None and STATE.recording is not None and STATE.recording.context is None:
         twins[f] = twin
     return twin
+
+
+def _compiled_or(twin: Any, f: types.FunctionType) -> Any:
+    """Return what calls compiled code of a function, if this recording may; else its twin."""
+    recording = STATE.recording
+    return twin if recording is None or recording.callees is None else recording.callees.caller(f, twin)
 
 
 _ERROR_CONTEXT_FILES = {lookup(t, "__enter__").__code__.co_filename for t in ERROR_CONTEXTS}

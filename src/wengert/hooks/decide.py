@@ -251,6 +251,10 @@ def _decide_c_method(f: Any, t: type, name: str) -> Decision:
         return native_call("It returns the contents of the object, by methods that are traced.", _prepare_owner)
     if name in ("__dir__", "__sizeof__", "__init_subclass__"):
         return native_call("It returns information about the object, none of its numbers.")
+    if name == "__exit__":
+        return native_call(
+            "It ends a context, as of a lock or a file; an exception that it is given has no derivative."
+        )
     if t.__module__ == "builtins" and issubclass(t, Generator):
         return native_call("It is a step of a coroutine, which runs instrumented code.")
     primitive, standin = _rule_of_method(f, t), _stand_in_of_method(f, t)

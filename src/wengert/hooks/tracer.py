@@ -50,7 +50,7 @@ class open_level:
         if recording is None:
             recording = Recording(self.keep) if self.context is None else self.context.new_recording(self.keep)
             recording.memory = Memory(recording)
-            recording.enter = calls.resolve_plain
+            recording.enter, recording.callees = calls.resolve_plain, STATE.callees
             SESSION.open(recording, sys._getframe(1))
             if recording.saved_state is None:
                 rules.ready(generated.bind_hooks)

@@ -107,6 +107,7 @@ class Recording(MadeWhenRead):
     __slots__ = (
         "batched",
         "caches",
+        "callees",
         "checks_fp_errors",
         "closure_slots",
         "context",
@@ -182,6 +183,7 @@ class Recording(MadeWhenRead):
         self.reruns = False  # whether the reverse pass follows at once, so that a checkpoint may run again in it
         self.last_nondifferentiable: tuple[int, str, Site | None] = (-1, "", None)  # entries before it, name, site
         self.closure_slots = NOTHING  # the slots of what the function itself holds
+        self.callees: Any = None  # what calls compiled code of functions inside of an uncompiled one
         self.reads: WatchedReads | None = None  # what the code reads from outside, where that is watched
         self.reverse: Any = None  # called in place of `reverse.walk.reverse`, to defer or to measure the reverse pass
         self.roots: Any = None  # the outermost function, and what it is given
@@ -280,13 +282,14 @@ class State(threading.local):
     """The state of a thread, which hooks look up first: its recording, and the user's line `site`.
 
     `fast_entries` is the list of entries if the short paths may append to it, else None. `silenced` is the recording
-    while what runs is recorded as one call.
+    while what runs is recorded as one call. `callees` has the compiled functions that the next recording may call.
     """
 
     recording: Recording | None = None
     fast_entries: list[Any] | None = None
     site: Site | None = None
     silenced: Recording | None = None
+    callees: Any = None
 
     def __reduce__(self) -> Any:
         raise RefusedCallError(

@@ -81,6 +81,7 @@ class Effects:
     def __init__(self) -> None:
         self.learned = Learned()
         self.count = 0  # of all effects so far: states of loops with another count differ
+        self.refuse: Callable[[str], None] | None = None  # called before an effect that the trace may not have
         self.places: dict[tuple[int, str], tuple[Place, Any]] = {}  # with the values before the call
         self.dictionaries: list[tuple[dict[Any, Any], Any, str, dict[Any, Any]]] = []  # contents before, changed items
         self.lists: list[tuple[Any, Any, str, list[Any]]] = []  # contents before, and now
@@ -96,9 +97,14 @@ class Effects:
     def __bool__(self) -> bool:
         return self.count > 0
 
+    def _count_one(self) -> None:
+        self.count += 1
+        if self.refuse is not None:
+            self.refuse("it has side effects")
+
     def note_write(self, place: Place) -> None:
         """Note that the code is about to write to a place."""
-        self.count += 1
+        self._count_one()
         self.places.setdefault((id(place.holder), place.name), (place, value_at(place.holder, place.name)))
 
     def watch_generator(self, rng: Any) -> None:
@@ -117,7 +123,7 @@ class Effects:
 
     def note_call(self, line: str) -> None:
         """Note the line of the generated code that makes a call again."""
-        self.count += 1
+        self._count_one()
         self.calls.append(line)
 
     def is_written(self, holder: Any, name: str) -> bool:

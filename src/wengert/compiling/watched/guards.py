@@ -28,6 +28,7 @@ from wengert.compiling.watched.watchable import (
     literal,
     runs_functions_only,
 )
+from wengert.errors import NotCompiledError
 from wengert.recording.primitives import primitive_of
 from wengert.recording.recording import Recording, users_line
 from wengert.recording.slots import slot_of
@@ -86,6 +87,7 @@ class Guards:
         self._abc_answers: dict[str, None] = {}  # guards that repeat the checks of abstract classes
         # giving up
         self.obstacle: str | None = None
+        self.is_strict = False  # raise NotCompiledError instead of giving up, and before any effect
         self.may_retry = False
         self.may_be_native = True
         self.unwatched_calls: list[Any] | None = None  # what code calls that runs in `unwatched`
@@ -370,7 +372,10 @@ class Guards:
         """Finish the trace, but do not keep it, for this reason. `may_retry`: a second trace may do better."""
         if self.obstacle is None:
             place = f" ({self.describe(accessor)})" if accessor else ""
-            self.obstacle, self.may_retry = f"{users_line()}: {reason}{place}", may_retry
+            obstacle = f"{users_line()}: {reason}{place}"
+            if self.is_strict:
+                raise self.recording.refuse(NotCompiledError(obstacle))
+            self.obstacle, self.may_retry = obstacle, may_retry
 
     @contextmanager
     def unwatched(self) -> Iterator[list[Any]]:

@@ -45,6 +45,7 @@ from wengert.compiling.watched.watchable import (
     is_unset,
     literal,
     lookup_with_owner,
+    nested_leaves,
     runs_functions_only,
     slot_names,
     walked,
@@ -59,6 +60,7 @@ from wengert.values.codes import code_of
 from wengert.values.names import home_of
 from wengert.values.random_states import generator_types
 from wengert.values.sites import Site
+from wengert.values.specs import is_inexact
 from wengert.values.transformed import Transformed
 from wengert.values.views import owner_of
 
@@ -534,6 +536,18 @@ class Reads(Inputs):
         self.tables.give_up_if_written()
         for changed in [held.owner for held in self.held if not held.is_in(held.owner)]:
             self.give_up(f"it changes a {type(changed).__name__} from outside the function")
+
+    def check_alone(self, result: Any) -> None:
+        """Give up if the function has effects or draws, or returns other than numbers and arrays of its own."""
+        parts = nested_leaves(result)
+        arrays = [owner_of(part) for part in parts if type(part) is np.ndarray]
+        shared = [*self.effects.arrays.outer.values(), *[owner_of(array) for _, array, *_ in self._compared_arrays]]
+        if self.effects or self.swapped.changed() or self.draws or self.counters or self.effects.learned.constants:
+            self.give_up("it has side effects, or is given numbers that it takes as constants")
+        if not all(map(is_inexact, parts)) or not parts:
+            self.give_up("it returns other than numbers and arrays")
+        if {*map(id, arrays)} & {*map(id, shared)} or len({*map(id, arrays)}) < len(arrays):
+            self.give_up("it returns an array that shares memory with another one")
 
 
 def _is_of_known_c(raw: Any) -> bool:

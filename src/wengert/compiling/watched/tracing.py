@@ -77,20 +77,23 @@ def trace_watched(
     learned: Learned | None = None,
     may_be_native: bool = True,
     restarts: Restarts | None = None,
+    strict: bool = False,
 ) -> WatchedTrace:
     """Call `g`, record what it computes, and watch what it reads from outside.
 
     The tape computes the constant variables that `lifts` names. It compares the states of its loops with those of an
     `earlier` trace, and reads what `learned` names as an earlier trace has shown.
 
-    Errors: RestartError if with `restarts` the trace should begin again, with more lifts.
+    Errors: RestartError if with `restarts` the trace should begin again, with more lifts; NotCompiledError if with
+    `strict` it cannot be kept, before the call has had any effect, or if the result shares memory with what it reads.
     """
     learned = Learned() if learned is None else learned
     knew = len(learned)
     is_counting = bool(lifts or learned.needs_counters)
     with open_level(True) as (recording, _):
         reads = recording.reads = Reads(recording, COUNTING_HOOKS if is_counting else WATCHING_HOOKS)
-        reads.effects.learned, reads.may_be_native = learned, may_be_native
+        reads.effects.learned, reads.may_be_native, reads.is_strict = learned, may_be_native, strict
+        reads.effects.refuse = reads.give_up if strict else None
         for rng in shared_generators():
             reads.effects.watch_generator(rng)
         reads.heads.lifts, reads.heads.restarts = lifts or {}, restarts
@@ -107,6 +110,8 @@ def trace_watched(
             STATE.site = _first_line(g)
             reads.add_final_guards()
             reads.add_effects()
+            if strict:
+                reads.check_alone(result)
             returned, effects = "", list[str]()
             if not reads.obstacle:
                 returned = result_expression(reads, recording, result, reads.slots)
@@ -174,6 +179,7 @@ def trace_with_restarts(
     earlier: Heads | None,
     learned: Learned,
     may_be_native: bool,
+    strict: bool = False,
 ) -> WatchedTrace:
     """Trace a call; begin again, with loop counters computed by the tape, as soon as a loop needs that."""
     lifts: Lifts = {} if earlier is None else earlier.lifts
@@ -181,7 +187,7 @@ def trace_with_restarts(
     while True:
         try:
             with restarts:
-                found = trace_watched(g, args, kwargs, lifts, earlier, learned, may_be_native, restarts)
+                found = trace_watched(g, args, kwargs, lifts, earlier, learned, may_be_native, restarts, strict)
             found.reads.heads.refusal = refusal
             return found
         except RestartError as error:
