@@ -50,6 +50,7 @@ from wengert.values.transformed import Transformed
 rules.when_imported("statistics", "wengert.hooks.standins.averages")
 rules.when_imported("numpy.random", "wengert.hooks.standins.numpy_draws")
 rules.when_imported("random", "wengert.hooks.standins.python_draws")
+rules.when_imported("csv", "wengert.hooks.standins.csv_writers")
 
 _swapped_in_place: weakref.WeakKeyDictionary[types.FunctionType, Any] = weakref.WeakKeyDictionary()
 """Functions whose Decision is SWAPPED_IN_PLACE, each with what that depends on: code, version of the rules, module."""

@@ -78,6 +78,7 @@ _OF_TYPE: dict[type, tuple[ForeignKind, ...]] = {
     str: (TEXT,), bytes: (TEXT,), np.flatiter: (OVERRIDES, FLAT), type: (), slice: (), type(...): (),
 }  # fmt: skip
 _OF_DTYPE = {"V": (RECORDS,), "O": (OBJECTS,), "U": (TEXT,), "S": (TEXT,)}
+_STREAM: Any = io.IOBase.__base__  # that of C
 _DTYPE_CONSTRUCTORS = (np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.ndarray.astype)
 
 
@@ -92,7 +93,7 @@ def kinds_of(a: Any) -> tuple[ForeignKind, ...]:
         return (OVERRIDES, SUBCLASSES, *_OF_DTYPE.get(a.dtype.char, ()))
     if issubclass(t, np.void):
         return (OVERRIDES, RECORDS)
-    return (OVERRIDES, TEXT) if issubclass(t, io.StringIO) else (OVERRIDES,)
+    return (OVERRIDES, TEXT) if issubclass(t, _STREAM) else (OVERRIDES,)
 
 
 def has_array(operands: Iterable[Any]) -> bool:

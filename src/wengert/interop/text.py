@@ -48,7 +48,7 @@ class _TextHandler(ForeignHandler):
         return note_made_text(recording, container[key], (container, key), operator.getitem)
 
     def iterate(self, recording: Recording, obj: Any) -> Any:
-        return lines(obj) if isinstance(obj, io.StringIO) else characters(obj)
+        return lines(obj) if isinstance(obj, io.IOBase) else characters(obj)
 
 
 _STRINGS = (str, bytes)

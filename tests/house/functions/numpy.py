@@ -18,7 +18,7 @@ TRACED = {
     "log2 logn power sqrt errstate NDArrayOperatorsMixin printoptions in1d bool bool_ byte bytes_ character",
     "complexfloating floating generic inexact int16 int32 int64 int8 int_ intc",
     "integer intp long longlong number object_ short signedinteger str_ ubyte uint uint16 uint32 uint64",
-    "uint8 uintc uintp ulong ulonglong unsignedinteger ushort frompyfunc",
+    "uint8 uintc uintp ulong ulonglong unsignedinteger ushort frompyfunc savetxt",
 }
 
 CONSTANT = {
@@ -40,7 +40,6 @@ CONSTANT = {
 }
 
 REFUSED = {
-    "save savetxt savez savez_compressed": "it writes numbers to a file or a string",
     "packbits unpackbits frombuffer record void flexible recarray": "it reads raw memory",
     "nested_iters flatiter Arrayterator": "a C iterator",
     "ufunc": "users do not call this class",

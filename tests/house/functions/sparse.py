@@ -5,7 +5,7 @@ MODULES = ("scipy.sparse",)
 TRACED = {
     "block_diag bsr_array bsr_matrix coo_array coo_matrix csc_array csc_matrix csr_array csr_matrix",
     "dia_array dia_matrix diags diags_array expand_dims eye eye_array find identity kron kronsum permute_dims",
-    "spdiags swapaxes tril triu matrix_transpose sparray spmatrix",
+    "save_npz spdiags swapaxes tril triu matrix_transpose sparray spmatrix",
 }
 
 CONSTANT = {
@@ -17,5 +17,4 @@ CONSTANT = {
 
 REFUSED = {
     "lil_array lil_matrix": "C code reads numbers from lists",
-    "save_npz": "it writes numbers to a file or a string",
 }

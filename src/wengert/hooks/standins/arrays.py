@@ -29,6 +29,7 @@ from wengert.hooks.policy import (
 )
 from wengert.hooks.reshaping import set_shape
 from wengert.hooks.search import guarded
+from wengert.hooks.standins.files import METHODS_OF_ARRAYS
 from wengert.hooks.standins.functions import recorded, recorder
 from wengert.hooks.standins.subclasses import (
     array_function,
@@ -213,6 +214,7 @@ _STANDINS: dict[str, Callable[..., Any]] = {
     "__copy__": copy_of_array,
     "__deepcopy__": copy_of_array,
     "_set_shape": set_shape,
+    **METHODS_OF_ARRAYS,
     "getfield": _getfield,
     "setfield": _setfield,
     "tolist": tolist,

@@ -8,29 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from wengert.hooks.policy import Decision, decides_methods_of, native_call, stand_in_call, stand_in_for
+from wengert.hooks.policy import Decision, decides_methods_of, stand_in_call, stand_in_for
 from wengert.hooks.rule_errors import no_rule_error
 from wengert.hooks.search import TooLarge, find_traced, note_made_text, run_watching_writes, search, traced_in
 from wengert.recording.decisions import exact
 from wengert.recording.nondifferentiable import digits_told, note_digit
 from wengert.recording.recording import STATE, Recording
 
-_TEXT_FILE: Any = io.TextIOBase.__base__  # that of C: those of C are no subclasses of the other
 MULTIARRAY: Any = np._core.multiarray  # type: ignore[attr-defined]
 
 
 @decides_methods_of(io.StringIO, io.BytesIO)
 def _of_stream(f: Any, t: type, name: str) -> Decision:
     return stand_in_call("A string from a stream may be made from traced values.", _stream_method)
-
-
-@decides_methods_of(_TEXT_FILE)
-def _of_text_file(f: Any, t: type, name: str) -> Decision | None:
-    return (
-        native_call("It writes to a file, whose contents have no derivative.")
-        if name in ("write", "writelines", "flush")
-        else None
-    )
 
 
 def _stream_method(f: Any) -> Any:
@@ -40,7 +30,7 @@ def _stream_method(f: Any) -> Any:
     def call(*args: Any, **kwargs: Any) -> Any:
         recording = STATE.recording
         if recording is not None:
-            _note(recording, owner, (*args, *kwargs.values()))
+            note_written(recording, owner, (*args, *kwargs.values()))
         made = f(*args, **kwargs) if recording is None else run_watching_writes(recording, f, args, kwargs)
         if recording is not None and isinstance(made, (str, bytes, list)):
             _guard_written(recording, owner)
@@ -54,8 +44,8 @@ def printed(*args: Any, **kwargs: Any) -> None:
     """The stand-in of `print`."""
     print(*args, **kwargs)
     recording, stream = STATE.recording, kwargs.get("file") or sys.stdout
-    if recording is not None and isinstance(stream, io.StringIO):
-        _note(recording, stream, args)
+    if recording is not None and may_be_read(stream):
+        note_written(recording, stream, args)
 
 
 @stand_in_for(
@@ -77,7 +67,13 @@ def _remembering(f: Any) -> Any:
     return call
 
 
-def _note(recording: Recording, stream: Any, things: tuple[Any, ...]) -> None:
+def may_be_read(stream: Any) -> bool:
+    """Whether what is written to a stream, which is in memory or an open file, may be read from it."""
+    return isinstance(stream, io.IOBase) and not stream.closed and stream.readable()
+
+
+def note_written(recording: Recording, stream: Any, things: tuple[Any, ...]) -> None:
+    """Note a stream into which traced values are written."""
     if things and search(recording, things):
         recording.texts[id(stream)] = stream
         if recording.keep:
@@ -133,7 +129,7 @@ def interned(text: Any, /) -> Any:
 
 
 def lines(stream: Any) -> Any:
-    """Return the lines of an in-memory stream."""
+    """Return the lines of a stream in memory or a file."""
     recording = STATE.recording
     if recording is None or id(stream) not in recording.texts:
         return stream
