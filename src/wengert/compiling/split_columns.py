@@ -28,7 +28,7 @@ from wengert.values import functional
 from wengert.values.keys import key_parts
 
 FEWEST_ROWS, MOST_COLUMNS, GAIN = 256, 8, 2
-"""The fewest rows and most columns of an array that is split, and the calls that NumPy code has to gain per split."""
+"""The fewest rows and most columns of an array that is split, and the calls that have to be gained per split."""
 
 
 class Columns(NamedTuple):
@@ -52,16 +52,16 @@ class Columns(NamedTuple):
 
 
 def split_into_columns(tape: AnyTape, faithful: bool = False) -> AnyTape:
-    """Return a tape that computes the same by columns; the tape itself if nothing is gained.
+    """Return a tape that computes the same by columns; the tape itself if this does not pay.
 
-    With `faithful`, for NumPy code, values that a branch depends on keep their rounding, and results keep sharing
-    memory. Then arrays are split only if this turns more than GAIN calls for each split or stack into calls on columns.
+    It pays if it turns more than GAIN calls for each split or stack into calls on columns. With `faithful`, for NumPy
+    code, values that a branch depends on keep their rounding, and results keep sharing memory.
     """
     if not any([_is_tall(op.val) and op.val.ndim > 1 for op in tape]):
         return tape
     splitter = _ColumnSplitter(tape, _ops_to_preserve(tape) if faithful else set())
     made = splitter.tape()
-    return tape if faithful and splitter.n_gained <= GAIN * splitter.n_moved else made
+    return made if splitter.n_gained > GAIN * splitter.n_moved else tape
 
 
 def _ops_to_preserve(tape: AnyTape) -> set[Any]:
