@@ -21,7 +21,6 @@ The largest ratio of each pass, two cores, NumPy 2.3 (27 November 2026); the oth
 | readers first         | 1.28  | mixture, d=10 k=25   | 3                                         |
 | rules of stores       | 1.19  | Rosenbrock, 1e5      | 2                                         |
 | zeros filled by loops | 1.14  | bundle adjustment    | 2                                         |
-| double buffers        | 1.09  | options, 1e6         | 1                                         |
 | hoisting              | 1.08  | bundle adjustment    | none                                      |
 | late views            | 1.06  | mixture, d=10 k=25   | 1 (LSTM, 1000: 1.05)                      |
 """
@@ -103,7 +102,6 @@ PASSES: dict[str, Callable[[], Any]] = {
     "floats": lambda: without_pass("Python floats"),
     "lists of floats": lambda: patch.object(scalar_specialisation, "keep_arrays_in_lists", nothing),
     "buffers": lambda: patch.object(placement._BufferAllocator, "may_place", lambda *_: False),
-    "double buffers": lambda: patch.object(numpy_source, "double_buffered", lambda *_: {}),
     "results in stores": lambda: patch.object(numpy_source, "computed_in_stores", lambda *_: {}),
     "zeros filled by loops": lambda: patch.object(numpy_source, "zeros_filled_by_loops", lambda *_: set()),
 }

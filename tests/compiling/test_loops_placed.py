@@ -206,11 +206,10 @@ def test_source_of_large_arrays() -> None:
         "np.matmul(w, c, v5_6)",
         "np.tanh(v5_6, v5_6)",
         "v5_8 = np.multiply(2.0, v5_6, b1)",
-        "v5_9 = np.matmul(v5_8, w, c_1)",
+        "v5_9 = v5_8 @ w",
         "np.multiply(c, v5_6, c)",
         "np.add(total, c, total)",
         "c = v5_9",
-        "c_1, c_2 = c_2, c_1",
     ]
 
 

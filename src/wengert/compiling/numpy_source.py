@@ -18,7 +18,6 @@ from wengert.compiling.placement import (
     Placement,
     Pool,
     computed_in_stores,
-    double_buffered,
     has_known_memory_use,
     may_reuse,
     place_results,
@@ -81,7 +80,7 @@ class PlacedWriter(SourceWriter):
         if loop is None and has_known_memory_use(list(tape)):
             self.reuses = may_reuse
         super().__init__(tape, sites, loop)
-        self.placement = Placement([], {}, {}, {})
+        self.placement = Placement([], {}, {})
         self.names: list[str] = []  # names of the buffers
         self.targets: dict[int, str] = {}
         self.stores_of = computed_in_stores(self.ops, self.memory)
@@ -133,17 +132,6 @@ class PlacedWriter(SourceWriter):
         inner.placement, inner.names = self.placement.inside(op.id), self.names
         inner.targets = {each: self.names[k] for each, k in inner.placement.places.items()}
         return inner
-
-    def take_turns(self, op: Call, names: Sequence[str]) -> tuple[list[str], list[str]]:
-        before, after = [], []
-        for maker, k in double_buffered(op.fn, self.memory).items():
-            one, other = self.name(f"{names[k]}_1"), self.name(f"{names[k]}_2")
-            new = f"{self.outside.numpy('empty')}({self.shape_and_dtype(maker.val)})"
-            pair = [self.names[n] for n in self.placement.pairs.get(maker.id, ())] or [new, new]
-            before.append(f"{one}, {other} = {', '.join(pair)}")
-            after.append(f"{one}, {other} = {other}, {one}")
-            self.targets[maker.id] = one
-        return before, after
 
     def write(self, op: Op) -> None:
         """Write an op, unless it makes zeros that their store overwrites."""

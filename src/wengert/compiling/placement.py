@@ -37,18 +37,16 @@ class Buffer(NamedTuple):
 class Placement(NamedTuple):
     """Buffers, and the index of the one that holds the result of each op, by the op's id.
 
-    `bodies` are the placements of loop bodies, by the ids of the loops' calls. `pairs` are the two buffers of a
-    loop-carried array that alternate.
+    `bodies` are the placements of loop bodies, by the ids of the loops' calls.
     """
 
     buffers: list[Buffer]
     places: dict[int, int]
     bodies: dict[int, Placement]
-    pairs: dict[int, tuple[int, int]]
 
     def inside(self, loop: int) -> Placement:
         """Return the Placement of a loop's body, with the same buffers."""
-        return self.bodies.setdefault(loop, Placement(self.buffers, {}, {}, {}))
+        return self.bodies.setdefault(loop, Placement(self.buffers, {}, {}))
 
 
 class Pool:
@@ -98,7 +96,7 @@ def place_results(ops: Sequence[Op], memory: MemoryGroups) -> Placement:
 
     It is known how these use memory if `memory` has calls that reuse it.
     """
-    found = Placement([], {}, {}, {})
+    found = Placement([], {}, {})
     has_large = any([isinstance(op, Call) and is_large(op) for op in with_bodies(ops)])
     if has_large and (memory.reuses is not None or not looks_at_memory(ops)):
         _BufferAllocator(ops, memory, found, {}).place_all()
@@ -138,29 +136,13 @@ class _BufferAllocator:
             group = self.memory.find(op.id)
             if isinstance(op, Call) and self.may_place(op, group):
                 self.place_call(op, group)
-            elif isinstance(op, Call) and isinstance(op.fn, Loop):
-                self.place_loop(op)
+            elif isinstance(op, Call) and isinstance(op.fn, Loop):  # its body has buffers that are free while it runs
+                inside = loop_memory(op.fn, self.memory.reuses).memory
+                _BufferAllocator(list(op.fn.body), inside, self.found.inside(op.id), self.free).place_all()
             for dead in self.dying.pop(op.id, ()):
                 if dead in self.held:
                     k = self.held.pop(dead)
                     self.free.setdefault(self.found.buffers[k], []).append(k)
-
-    def place_loop(self, op: Call) -> None:
-        """Place the results in the body of a loop, in buffers that are free while it runs."""
-        loop, inner = loop_memory(op.fn, self.memory.reuses), self.found.inside(op.id)
-        for maker, k in double_buffered(op.fn, loop.memory).items():
-            group = self.memory.find(self.memory.parts[op.id][k])
-            until = self.memory.last_read[group]
-            if until <= len(self.ops) and not self.memory.pinned[group]:
-                inner.pairs[maker.id] = pair = self.take(maker), self.take(maker)
-                for buffer in pair:
-                    self.hold(buffer, -1 - buffer, until)
-        _BufferAllocator(list(op.fn.body), loop.memory, inner, self.free).place_all()
-
-    def hold(self, buffer: int, group: int, until: int) -> None:
-        """Reserve a buffer for a group of values (or another holder, with a negative number) up to its last reader."""
-        self.held[group] = buffer
-        self.dying.setdefault(until, []).append(group)
 
     def take(self, op: Call) -> int:
         """Return a buffer for the result of a call: a free one, or a new one."""
@@ -186,8 +168,8 @@ class _BufferAllocator:
         """Assign to an op the buffer of an operand that it reads last, a free one, or a new one."""
         heir = self.reusable_operand(op, Buffer(op.val.shape, op.val.dtype))
         k = self.take(op) if heir is None else self.held.pop(heir)
-        self.found.places[op.id] = k
-        self.hold(k, group, self.memory.last_read[group])
+        self.found.places[op.id] = self.held[group] = k
+        self.dying.setdefault(self.memory.last_read[group], []).append(group)
 
     def reusable_operand(self, op: Call, buffer: Buffer) -> int | None:
         """Return the group of an operand of the same shape that no op after this elementwise one reads, or None."""
@@ -224,23 +206,6 @@ def may_reuse(op: Call) -> bool:
 def is_large(op: Call) -> bool:
     """Whether the result of a call is an array large enough for a buffer."""
     return type(op.val) is np.ndarray and op.val.nbytes >= LEAST_BYTES
-
-
-def double_buffered(loop: Loop, memory: MemoryGroups) -> dict[Call, int]:
-    """Find loop-carried arrays that two alternating buffers can hold: when one is overwritten, no op reads it any more.
-
-    Return the ops that compute them, each with its index among the carried values.
-    """
-    first = len(loop.steps)
-    carried, makers = loop.inputs[first : first + loop.carried], makers_of(loop.body, memory)
-    places = [memory.find(v.id) if isinstance(v, Variable) else 0 for v in loop.results]
-    found: dict[Call, int] = {}
-    for k, v in enumerate(carried if not loop.is_branch and has_known_memory_use(list(loop.body)) else ()):
-        made = makers.get(places[k], [])
-        alone = v.id in memory.owned_inputs and memory.find(v.id) not in places
-        if alone and len(made) == 1 and isinstance(op := made[0], Call) and is_large(op) and accepts_out(op):
-            found[op] = k
-    return found
 
 
 def computed_in_stores(ops: Sequence[Op], memory: MemoryGroups) -> dict[int, Call]:

@@ -76,10 +76,8 @@ class _LoopWriter:
             if isinstance(v, Variable):
                 inner.next_names[v.id] = name
         counters = [*self.counters(starts)]
-        before, after = inner.take_turns(self.op, names)
         self.body(names)
-        inner.lines += after
-        w.lines += [*before, *self.head(counters), *(f"    {line}" for line in inner.lines or ["pass"])]
+        w.lines += [*self.head(counters), *(f"    {line}" for line in inner.lines or ["pass"])]
         w.reusable_names.update(names)
         w.last_comment = ""
         w.taken.difference_update(name for name, _ in counters)

@@ -13,7 +13,7 @@ import os
 import re
 import warnings
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any, Self
 
 import numpy as np
@@ -298,10 +298,6 @@ class SourceWriter(Parameters):
         inner.outside, inner.taken, inner.hoisted = self.outside, self.taken, self.hoisted
         inner.tested, inner.name_counts = self.tested, self.name_counts
         return inner
-
-    def take_turns(self, op: Call, names: Sequence[str]) -> tuple[list[str], list[str]]:
-        """Return the lines before a loop, and those at the end of each iteration, for double-buffered arrays."""
-        return [], []
 
     def guard(self, op: Call) -> None:
         """Write a guard that raises StaleTapeError if its result is not as recorded."""
