@@ -242,17 +242,6 @@ def test_what_is_put_somewhere_is_computed_there() -> None:
             poison(run.pool)
 
 
-def test_short_rows_of_two_widened_arrays_are_copied_first() -> None:
-    f = lambda x, y, s: (np.exp(x[:, None, :] - y * s), np.sum(np.cos(y - x[:, None, :])))
-    random = np.random.default_rng(0)
-    x, y, s = random.normal(size=(200, 7)), random.normal(size=(9, 7)), random.normal(size=(9, 1))
-    run: Any = wg.trace(f, x, y, s)[1].optimise().compile()
-    assert run.source.count("np.copyto") == 2
-    for _ in range(2):
-        check(run(x, -y, s), f(x, -y, s))
-        poison(run.pool)
-
-
 def squares_late(x: Any, w: Any) -> Any:
     z = np.sin(x)
     squares = z * z

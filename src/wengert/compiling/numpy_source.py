@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from wengert.compiling.blocking import BlockLoop
-from wengert.compiling.ops import as_ufunc, is_allocation, is_item_store, is_ufunc_call, source_of_floats
+from wengert.compiling.ops import as_ufunc, is_allocation, is_item_store, source_of_floats
 from wengert.compiling.parallel_blocks import ParallelBlocks
 from wengert.compiling.pipeline import NUMPY, Context, Pass, run_passes
 from wengert.compiling.placement import (
@@ -33,9 +33,6 @@ from wengert.tape.source import SourceWriter, compile_source
 from wengert.values import functional
 from wengert.values.keys import as_view, full_key, key_parts
 from wengert.values.names import TIGHT
-
-SHORT_ROW = 100  # elements; when two arrays are broadcast, the loop over each row costs as much as some 25 elements
-
 
 FLOATS, *WITHOUT_FLOATS = NUMPY
 
@@ -221,7 +218,7 @@ class PlacedWriter(SourceWriter):
         return test
 
     def assign(self, op: Op, build: Callable[[], Snippet]) -> None:
-        """Write `name = ...`, with faster statements for np.full, zeros, copies and calls that broadcast short rows."""
+        """Write `name = ...`, with faster statements for np.full, zeros and copies."""
         if isinstance(op, Call) and op.fn is np.full and len(op.args) == 2 and is_atom(value_of(op.args[1])):
             super().assign(op, lambda: Snippet(f"{self.outside.numpy('empty')}({self.shape_and_dtype(op.val)})", TIGHT))
             self.statement(None, lambda: f"{self.exprs[op.id].text}.fill({self.arg(op.args[1]).text})")
@@ -232,11 +229,6 @@ class PlacedWriter(SourceWriter):
         elif isinstance(op, Call) and op.fn is np.copy and op.id in self.targets:
             super().assign(op, lambda: Snippet(self.targets[op.id], TIGHT))
             self.statement(None, lambda: self.call(op).text)
-        elif isinstance(op, Call) and op.id in self.targets and is_spread(op):
-            first, second = op.args
-            copyto, place = self.outside.numpy("copyto"), Snippet(self.targets[op.id], TIGHT)
-            self.statement(None, lambda: f"{copyto}({place.text}, {self.arg(first).text})")
-            super().assign(op, lambda: self.call_into(op, [place, self.arg(second)]))
         else:
             super().assign(op, build)
 
@@ -252,11 +244,7 @@ class PlacedWriter(SourceWriter):
             return Snippet(f"{rows.inside(TIGHT)}.take({places.text}, 0)", TIGHT)
         if op.id not in self.targets or is_allocation(op.fn):
             return super().call(op)
-        return self.call_into(op, [self.arg(arg) for arg in op.args])
-
-    def call_into(self, op: Call, args: Sequence[Snippet]) -> Snippet:
-        """Return the source of a call that writes its result into its target."""
-        fn, place = as_ufunc(op.fn), self.targets[op.id]
+        fn, place, args = as_ufunc(op.fn), self.targets[op.id], [self.arg(arg) for arg in op.args]
         if fn is np.copy:
             return Snippet(f"{self.outside.numpy('copyto')}({place}, {args[0].text})", TIGHT)
         named = not isinstance(fn, np.ufunc) or fn in (np.maximum, np.minimum)  # where `out` is no third argument
@@ -323,19 +311,12 @@ def is_vector(v: Any) -> bool:
 
 
 def takes_rows(op: Call) -> bool:
-    """Whether a call gathers rows, or many elements, by integer arrays: the method `take` is several times faster."""
+    """Whether a call gathers rows by an integer array: the method `take` is several times faster."""
     if op.fn is not operator.getitem or op.kwargs:
         return False
     x, places = map(value_of, op.args)
     plain = [type(a) is np.ndarray and a.dtype.kind in kinds for a, kinds in ((x, "fc"), (places, "i"))]
-    return all(plain) and x.flags.c_contiguous and (x.ndim > 1 or places.size > SHORT_ROW)
-
-
-def is_spread(op: Call) -> bool:
-    """Whether a call broadcasts both operands to short rows: copying one first, and then the other, is faster."""
-    x, values = op.val, [value_of(arg) for arg in op.args]
-    arrays = [type(a) is np.ndarray and a.dtype == x.dtype and a.size < x.size for a in values]
-    return len(arrays) == 2 and all(arrays) and is_ufunc_call(op) and x.shape[-1] < SHORT_ROW
+    return all(plain) and x.flags.c_contiguous and x.ndim > 1
 
 
 def edges(key: Any, shape: tuple[int, ...]) -> list[str] | None:
