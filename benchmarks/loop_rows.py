@@ -141,6 +141,36 @@ def heat_by_scan(u: Any, c: Any) -> Any:
     return jax.numpy.sum(u * u)
 
 
+def recurrence(x: np.ndarray) -> Any:
+    rows = np.zeros((len(x), len(x)))
+    rows[0] = x
+    for k in range(1, len(x)):
+        rows[k] = 0.9 * np.tanh(rows[k - 1]) + 0.1 * rows[k - 1][::-1]
+    return np.sum(rows * rows)
+
+
+def recurrence_by_hand(x: np.ndarray) -> Any:
+    rows, slopes = np.empty((len(x), len(x))), np.empty((len(x), len(x)))
+    rows[0] = x
+    for k in range(1, len(x)):
+        t = np.tanh(rows[k - 1])
+        slopes[k] = 0.9 * (1.0 - t * t)
+        rows[k] = 0.9 * t + 0.1 * rows[k - 1][::-1]
+    x_bar = 2.0 * rows[-1]
+    for k in range(len(x) - 1, 0, -1):
+        x_bar = slopes[k] * x_bar + 0.1 * x_bar[::-1] + 2.0 * rows[k - 1]
+    return np.vdot(rows, rows), (x_bar,)
+
+
+def recurrence_by_scan(x: Any) -> Any:
+    import jax
+
+    def step(row: Any, _: Any) -> Any:
+        return 0.9 * jax.numpy.tanh(row) + 0.1 * row[::-1], row
+
+    return jax.numpy.sum(jax.lax.scan(step, x, None, len(x))[1] ** 2)
+
+
 def sigmoid(x: Any) -> Any:
     return 1.0 / (1.0 + np.exp(-x))
 
@@ -307,6 +337,7 @@ ROWS: dict[str, Callable[[], Row]] = {
         neighbours, neighbours_by_hand, neighbours_by_scan, (0.3 * RNG.normal(size=STEPS + 1),)
     ),
     "heat, 512² x 100": lambda: Row(heat, heat_by_hand, heat_by_scan, (RNG.normal(size=(SIZE, SIZE)), 0.1), (0, 1)),
+    "rows, 400": lambda: Row(recurrence, recurrence_by_hand, recurrence_by_scan, (np.linspace(0.1, 1.0, 400),)),
     "LSTM, 1000": lambda: Row(lstm, lstm_by_hand, lstm_by_scan, lstm_arguments(), (0, 1)),
     "neural ODE, 200": lambda: Row(ode, ode_by_hand, ode_by_scan, ode_arguments(), (0, 1)),
 }
