@@ -141,7 +141,7 @@ def test_gradients_by_columns(f: Callable[..., Any]) -> None:
 def test_rows_at_places_and_back() -> None:
     """The gradient of what reads rows at places adds what it gives at the same places."""
     run = by_python(wg.gradtape(first(gathered), X, Y, V).optimise())
-    assert run.source.count("+= ") >= 3 and "np.bincount" not in run.source
+    assert run.source.count("+= ") >= 2 and "np.bincount" not in run.source
 
 
 def test_places_that_are_written_over() -> None:

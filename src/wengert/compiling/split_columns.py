@@ -88,7 +88,6 @@ class _ColumnSplitter(TapeRewriter):
         self.preserved = preserved
         self.n_gained = self.n_moved = 0
         self.columns: dict[Op | None, Columns] = {}
-        self.interleaved: dict[Op | None, Columns] = {}  # columns of flattened arrays, row after row
         self.op: Any = None
 
     def tape(self) -> AnyTape:
@@ -126,8 +125,6 @@ class _ColumnSplitter(TapeRewriter):
             return False
         if isinstance(found, Variable):
             self.table[op] = found
-        elif found.shape != op.val.shape:
-            self.interleaved[op] = found
         else:
             self.columns[op] = found
         return True
@@ -172,12 +169,11 @@ class _ColumnSplitter(TapeRewriter):
     def variable(self, op: Any) -> Variable:
         """Return the variable for a whole array; stack its columns if it was split."""
         if op not in self.table:
-            mine = self.columns.get(op) or self.interleaved[op]
+            mine = self.columns[op]
             self.n_moved += len(mine.shape) > 1
             parts = [self.column(x, mine.shape[0]) for x in mine.parts]
             made = parts[0] if len(mine.shape) == 1 else self.call(np.stack, parts, axis=1)
-            shape = op.val.shape
-            self.table[op] = made if value_of(made).shape == shape else self.call(np.reshape, made, shape)
+            self.table[op] = made if len(mine.shape) <= 2 else self.call(np.reshape, made, mine.shape)
         return self.table[op]
 
     def column(self, x: Any, n: int) -> Variable:
@@ -241,28 +237,11 @@ def _gather_columns(splitter: _ColumnSplitter, op: Call, x: Any, places: Any, re
     return Columns(op.val.shape, tuple([splitter.call(operator.getitem, column, at) for column in read]))
 
 
-def _scatter_columns(splitter: _ColumnSplitter, op: Call, x: Variable, places: Any, value: Any) -> Any:
-    """Add rows at constant indices."""
-    known, n = splitter.known_ints(places), len(op.val)
-    if known is None or known.ndim != 1 or not isinstance(x, Variable) or abs(known + 0.5).max(initial=0.0) > n:
-        return None
-    parts = splitter.elements(value, (known.size, *op.val.shape[1:])) if _is_tall(value_of(value)) else None
-    if parts is None or op.val.ndim > 2:
-        return None
-    at = splitter.new.push(Constant(known % n))
-    made = [splitter.call(np.bincount, at, splitter.column(part, known.size), n) for part in parts]
-    sums = made[0] if op.val.ndim == 1 else splitter.call(np.stack, made, axis=1)
-    blank = isinstance(x.op, Call) and x.op.fn is np.zeros
-    return sums if blank else splitter.call(operator.add, splitter.variable(x.op), sums)
-
-
 def _reshape_columns(splitter: _ColumnSplitter, op: Call, x: Any, *shape: Any) -> Columns | None:
     mine = splitter.columns_of(x)
     if mine is None or str in map(type, shape):  # in another memory order
         return None
-    if _is_tall(op.val) and len(op.val) == mine.shape[0]:
-        return Columns(op.val.shape, mine.parts)
-    return mine if op.val.ndim == 1 and len(mine.parts) > 1 else None
+    return Columns(op.val.shape, mine.parts) if _is_tall(op.val) and len(op.val) == mine.shape[0] else None
 
 
 def _broadcast_columns(splitter: _ColumnSplitter, op: Call, x: Any, shape: Any) -> Columns | None:
@@ -294,13 +273,13 @@ def _stack_columns(splitter: _ColumnSplitter, op: Call, parts: Any, axis: Any = 
     return Columns(op.val.shape, tuple([every[k] for k in op.fn(tables, axis=axis).flat]))
 
 
-def _store_columns(splitter: _ColumnSplitter, op: Call, x: Any, key: Any, value: Any) -> Columns | Variable | None:
+def _store_columns(splitter: _ColumnSplitter, op: Call, x: Any, key: Any, value: Any) -> Columns | None:
     """A store into the same elements of all rows."""
-    if op.fn is functional.additem and splitter.known_ints(key) is not None:
-        return _scatter_columns(splitter, op, x, key, value)
-    mine, (first, *rest) = splitter.columns_of(x), key_parts(key)
+    first, *rest = key_parts(key)
     basic = all([part is None or part is Ellipsis or type(part) in (int, slice) for part in rest])
-    if mine is None or not basic or type(first) is not slice or first != slice(None) or op.val.dtype != np.float64:
+    is_of_columns = basic and type(first) is slice and first == slice(None) and op.val.dtype == np.float64
+    mine = splitter.columns_of(x) if is_of_columns else None
+    if mine is None:
         return None
     places = mine.table[tuple(rest)]
     given = splitter.elements(value, (mine.shape[0], *np.shape(places)))
@@ -385,22 +364,6 @@ def _contract_columns(
     return Columns(op.val.shape, tuple(found))
 
 
-def _count_columns(splitter: _ColumnSplitter, op: Call, places: Any, weights: Any = None, n: Any = 0) -> Any:
-    """np.bincount whose weights are rows, each added to consecutive bins."""
-    flat = splitter.interleaved.get(weights.op) if isinstance(weights, Variable) else None
-    known = splitter.known_ints(places)
-    if flat is None or known is None:
-        return None
-    width = len(flat.parts)
-    rows = known.reshape(-1, width)
-    if n % width or len(op.val) != n or (rows != rows[:, :1] + np.arange(width)).any() or (rows[:, 0] % width).any():
-        return None
-    at = splitter.new.push(Constant(rows[:, 0] // width))
-    columns = [splitter.column(x, len(rows)) for x in flat.parts]
-    made = [splitter.call(np.bincount, at, column, n // width) for column in columns]
-    return splitter.call(np.reshape, splitter.call(np.stack, made, axis=1), (n,))
-
-
 _COLUMN_RULES: dict[str, Callable[..., Any]] = {
     "getitem": _getitem_columns, "setitem": _store_columns, "additem": _store_columns,
     **dict.fromkeys(("reshape", "expand_dims", "squeeze", "ravel"), _reshape_columns),
@@ -408,5 +371,5 @@ _COLUMN_RULES: dict[str, Callable[..., Any]] = {
     "zeros": _uniform_columns, "ones": _uniform_columns, "full": _uniform_columns,
     "sum": functools.partial(_reduce_columns, operator.add), "add_reduce": _add_reduce_columns,
     "max": functools.partial(_reduce_columns, np.maximum), "min": functools.partial(_reduce_columns, np.minimum),
-    "vdot": _dot_of_columns, "einsum": _einsum_of_columns, "matmul": _matmul_columns, "bincount": _count_columns,
+    "vdot": _dot_of_columns, "einsum": _einsum_of_columns, "matmul": _matmul_columns,
 }  # fmt: skip

@@ -30,7 +30,7 @@ from wengert.values import functional
 from wengert.values.keys import is_basic, key_parts
 
 Translator = Callable[..., Any]
-_FEW = 16  # at most so many columns are summed one by one
+_FEW = 5  # at most so many columns are summed one by one: more at once are faster
 
 
 def translate_call(graph: Graph, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], spec: ValueSpec) -> Any:
