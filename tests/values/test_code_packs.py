@@ -124,6 +124,20 @@ def test_old_entries_go(opened: Opened) -> None:
     assert len(opened().found) == ENTRIES_KEPT
 
 
+def test_the_packs_written_longest_ago_go(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = Path(opened().path).parent
+    names = [f"{k}.bin" for k in range(10)]
+    for age, name in enumerate(names):
+        (folder / name).write_bytes(b"")
+        os.utime(folder / name, (10**9 - age, 10**9 - age))
+    monkeypatch.setattr(code_packs, "PACKS_KEPT", 4)
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    opened().put(b"key", 1)
+    code_packs._save()
+    assert opened().get(b"key") == 1
+    assert {path.name for path in folder.iterdir()} == {*names[:3], os.path.basename(opened().path)}
+
+
 def test_a_generator_that_is_no_package_keeps_nothing(opened: Opened, tmp_path: Path) -> None:
     opened()
     assert pack_of(str(tmp_path / "source.py"), ("no_such_package_here",)) is None

@@ -2,7 +2,7 @@
 
 Like a folder `__pycache__`, the cache has at most one pack for a source file in each environment. A pack is used only
 with the Python, the generator and the source file that it was written for; its keys are digests of what code was
-generated from. Packs are written when the process exits.
+generated from. Packs are written when the process exits. Of more than `PACKS_KEPT`, those written longest ago go.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from wengert.values.cache_folder import CacheFolderError, own_folder, write
 
 ENTRIES_KEPT = 1000
 """The number of entries of a pack; older ones go. Code from no file, as that of a notebook, has one pack for all."""
+PACKS_KEPT = 1000
 _NO_FILE = "<code from no file>"
 _STARTED = time.time_ns()
 _packs: dict[tuple[str, tuple[str, ...]], Pack] = {}
@@ -156,7 +157,20 @@ def _code_folder() -> str | None:
 
 @atexit.register
 def _save() -> None:
-    for pack in list(_by_path.values()):  # other threads may still add to it
-        if pack.new and not sys.dont_write_bytecode:
-            with suppress(OSError):
-                pack.save()
+    packs = [*_by_path.values()]  # other threads may still add to it
+    new = [pack for pack in packs if pack.new and not sys.dont_write_bytecode]
+    for pack in new:
+        with suppress(OSError):
+            pack.save()
+    for folder in {os.path.dirname(pack.path) for pack in new}:
+        with suppress(OSError):
+            _drop_oldest(folder)
+
+
+def _drop_oldest(folder: str) -> None:
+    """Remove the files of a folder that were written longest ago, until PACKS_KEPT are left. Errors: OSError."""
+    with os.scandir(folder) as entries:
+        written = sorted([(entry.stat().st_mtime_ns, entry.path) for entry in entries])
+    for _, path in written[:-PACKS_KEPT]:
+        with suppress(FileNotFoundError):  # another process has removed it
+            os.remove(path)
