@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.recording import swapped_code, trace_caches
+from wengert.recording import trace_state
 from wengert.values.codes import original
 
 
@@ -59,10 +59,10 @@ def all_is_given_back() -> Iterator[None]:
     yield
     assert [f.__code__ for f in FUNCTIONS] == before
     assert [original(f.__code__) for f in FUNCTIONS] == [None] * len(FUNCTIONS)
-    assert not swapped_code.exchanged and not swapped_code._born
-    assert not (trace_caches.prepared or trace_caches.twins)
-    assert not (trace_caches.methods or trace_caches.plain_names_of_classes)
-    assert trace_caches.plain_names == trace_caches.of_values
+    assert not trace_state.exchanged and not trace_state._born
+    assert not (trace_state.prepared or trace_state.twins)
+    assert not (trace_state.methods or trace_state.plain_names_of_classes)
+    assert trace_state.plain_names == trace_state.of_values
 
 
 def test_values_and_gradients() -> None:

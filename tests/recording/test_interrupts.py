@@ -20,7 +20,7 @@ from instructions import Watch, instructions
 
 import wengert as wg
 from wengert.hooks import tracer
-from wengert.recording import trace_caches
+from wengert.recording import trace_state
 from wengert.recording.recording import C_ONLY_TYPES, OPERANDS, STATE, OpenCounts
 from wengert.recording.session import SESSION
 from wengert.recording.shadow import SHADOW
@@ -108,7 +108,7 @@ def _state() -> tuple[Any, ...]:
 
 
 def _learnt() -> dict[str, set[Any]]:
-    tables = vars(trace_caches).items()
+    tables = vars(trace_state).items()
     return {name: {*table} for name, table in tables if isinstance(table, dict | set) and name[0] != "_"}
 
 
@@ -117,17 +117,17 @@ def test_what_was_learnt_is_forgotten_wherever_an_error_hit_the_first_time() -> 
         pass
 
     def forgetting() -> None:
-        learnt = trace_caches
+        learnt = trace_state
         for table in (learnt.twins, learnt.methods, learnt.plain_names, learnt.plain_names_of_classes):
             table[Own] = Own  # type: ignore[index]
-        trace_caches.forget()
+        trace_state.clear_caches()
 
     before = _learnt()
     for k in range(1, instructions(forgetting) + 1):
         with pytest.raises(KeyboardInterrupt):
             Watch(k, _interrupt).over(forgetting)
-        trace_caches.plain_names[Own] = set()
-        trace_caches.forget()
+        trace_state.plain_names[Own] = set()
+        trace_state.clear_caches()
         assert _learnt() == before, k
 
 

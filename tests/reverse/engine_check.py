@@ -28,13 +28,13 @@ from wengert.mutation import residuals
 from wengert.recording import container_arguments
 from wengert.recording.recording import STATE
 from wengert.recording.slots import slot_of
-from wengert.reverse import accumulators, seeds, strategies, walk, windows
+from wengert.reverse import accumulators, ends, strategies, walk, windows
 from wengert.rewrite import instrument
 from wengert.rulebook import pushforwards, rule
 from wengert.values import results
 from wengert.values.specs import is_inexact
 
-REVERSE = [accumulators, container_arguments, gradient, residuals, results, rule, seeds, strategies, walk, windows]
+REVERSE = [accumulators, container_arguments, ends, gradient, residuals, results, rule, strategies, walk, windows]
 FORWARD = [forward_walk, pulled, pushforwards, step, tangents]
 FILES = [*REVERSE, *FORWARD]
 # with the pairing that is differentiated

@@ -32,9 +32,9 @@ from wengert.recording.recording import STATE, Recording, silent
 from wengert.recording.session import SESSION
 from wengert.recording.slots import slot_of
 from wengert.recording.swapped_code import is_born
-from wengert.rulebook.keeping import has_nan
 from wengert.rulebook.rule import Carrier, Rule
 from wengert.values.callables import callable_name, place
+from wengert.values.cotangents import has_nan
 from wengert.values.sealed import Sealed
 from wengert.values.specs import is_inexact
 

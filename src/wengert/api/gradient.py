@@ -17,8 +17,7 @@ from wengert.recording.recording import STATE, Level, Recording, calling, silent
 from wengert.recording.session import SESSION, active_recording, tidying
 from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import slot_of
-from wengert.reverse.leaf_gradients import LeafGradients, leading_gradients
-from wengert.reverse.seeds import result_seeds, scalar_seed
+from wengert.reverse.ends import LeafGradients, leading_gradients, result_seeds, scalar_seed
 from wengert.reverse.walk import reverse
 from wengert.rulebook.pushforwards import plainly
 from wengert.values import signatures

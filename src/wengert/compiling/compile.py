@@ -37,11 +37,11 @@ from wengert.errors import (
 )
 from wengert.recording.recording import STATE
 from wengert.recording.session import SESSION
-from wengert.rulebook.keeping import has_nan
 from wengert.rulebook.registry import rules
 from wengert.values import signatures
 from wengert.values.callables import callable_name, unwrapped
 from wengert.values.completion import hides
+from wengert.values.cotangents import has_nan
 from wengert.values.frames import warn
 from wengert.values.progress import Telling
 from wengert.values.settings import SETTINGS

@@ -23,8 +23,8 @@ from wengert.compiling.watched.tracing import WatchedTrace
 from wengert.compiling.watched.watchable import has_readable_state, readable_state
 from wengert.errors import StaleTapeError, WengertError
 from wengert.recording.decisions import what_raises
-from wengert.rulebook.keeping import has_nan
 from wengert.values.codes import code_of
+from wengert.values.cotangents import has_nan
 from wengert.values.random_states import random_state, set_random_state
 
 

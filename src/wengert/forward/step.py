@@ -16,8 +16,8 @@ from wengert.recording.pullback_reads import OuterState
 from wengert.recording.recording import STATE, Entry, Recording, Traced
 from wengert.recording.subclasses import viewed_plain
 from wengert.recording.user_pullbacks import RruleCall
-from wengert.rulebook.keeping import has_nan, is_all_zero
 from wengert.rulebook.pushforwards import aligned, fitted, push
+from wengert.values.cotangents import has_nan, is_all_zero
 from wengert.values.functional import getfield
 
 

@@ -24,7 +24,7 @@ from wengert.recording.layout import is_of_an_argument, laid_out, writable
 from wengert.recording.record import record_call
 from wengert.recording.recording import STATE, users_line
 from wengert.recording.slots import slot_of
-from wengert.recording.trace_caches import forget, of_values, plain_names, plain_names_of_classes, twins
+from wengert.recording.trace_state import clear_caches, of_values, plain_names, plain_names_of_classes, twins
 from wengert.rulebook.registry import rules
 from wengert.values.codes import original
 from wengert.values.data_classes import READS
@@ -40,7 +40,7 @@ def forget_changed(obj: Any) -> None:
     if t is types.FunctionType:
         twins.pop(obj, None)
     elif issubclass(t, type):
-        forget()
+        clear_caches()
 
 
 _RECORDED_AS = {"T": np.transpose, "real": np.real, "imag": np.imag, "mT": getattr(np, "matrix_transpose", None)}

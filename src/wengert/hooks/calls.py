@@ -40,7 +40,7 @@ from wengert.hooks.standins import (  # noqa: F401 (they register their decision
 from wengert.recording.primitives import primitive_of
 from wengert.recording.recording import STATE, OpenCounts
 from wengert.recording.session import SESSION
-from wengert.recording.trace_caches import calling_on, forget, twins
+from wengert.recording.trace_state import calling_on, clear_caches, twins
 from wengert.rulebook.registry import rules
 from wengert.values.data_classes import READS
 from wengert.values.names import is_heap_type, lookup
@@ -52,8 +52,8 @@ rules.when_imported("numpy.random", "wengert.hooks.standins.numpy_draws")
 rules.when_imported("random", "wengert.hooks.standins.python_draws")
 rules.when_imported("csv", "wengert.hooks.standins.csv_writers")
 
-_swapped_in_place: weakref.WeakKeyDictionary[types.FunctionType, Any] = weakref.WeakKeyDictionary()
-"""Functions whose Decision is SWAPPED_IN_PLACE, each with what that depends on: code, version of the rules, module."""
+_swapped_in_place: dict[int, Any] = {}
+"""Functions whose Decision is SWAPPED_IN_PLACE, by id, with what that depends on: code, version of rules, module."""
 _resolved: dict[Any, Any] = {}
 """The cache of resolved callables that stay valid across traces, until a rule changes.
 
@@ -73,7 +73,7 @@ def _drop_cached() -> None:
     """Drop all cached functions, also when the interpreter exits: they would keep their modules' globals alive."""
     global _resolved
     _resolved = {}  # a new dictionary: a resolution still under way must not enter an outdated result in it
-    forget()
+    clear_caches()
 
 
 rules.watchers.append(_drop_after_rule_change)
@@ -120,7 +120,7 @@ def resolve_function(f: types.FunctionType) -> Any:
 
 def resolve_without_context(f: types.FunctionType, by_rule: bool = True) -> Any:
     """Resolve a Python function under no context: to its recorder (`by_rule`) or its twin."""
-    code, known = f.__code__, _swapped_in_place.get(f)
+    code, known = f.__code__, _swapped_in_place.get(id(f))
     if code.co_filename in _ERROR_CONTEXT_FILES and kept_recording() is not None:
         _guard_fp_errors()
     if by_rule and known is not None and known[0] is code and known[1] == rules.version and known[2] == f.__module__:
@@ -129,7 +129,8 @@ def resolve_without_context(f: types.FunctionType, by_rule: bool = True) -> Any:
     else:
         decision = decide(f, by_rule)
         if decision is SWAPPED_IN_PLACE and by_rule:
-            _swapped_in_place[f] = code, rules.version, f.__module__
+            gone: Any = partial(_swapped_in_place.pop, id(f))  # the dead reference becomes the default of `pop`
+            _swapped_in_place[id(f)] = code, rules.version, f.__module__, weakref.ref(f, gone)
         twin = decision.of(f)
         if decision is INSTRUMENTED:  # this trace may have made it; the cache must not keep it alive
             return _compiled_or(twin, f) if by_rule else twin

@@ -10,7 +10,7 @@ import numpy as np
 from wengert.hooks.code_swap import prepare
 from wengert.recording.primitives import Primitive, primitive_of
 from wengert.recording.recording import C_ONLY_TYPES, STATE
-from wengert.recording.trace_caches import methods
+from wengert.recording.trace_state import methods
 from wengert.rulebook.registry import rules
 from wengert.values.names import lookup
 

@@ -22,8 +22,7 @@ from wengert.recording.aliases import PASSING
 from wengert.recording.primitives import primitive_of
 from wengert.recording.reachability import nested
 from wengert.recording.recording import STATE, Recording, leave_array_fast_path, silent
-from wengert.recording.swapped_code import exchange, note_born, replace
-from wengert.recording.trace_caches import prepared
+from wengert.recording.trace_state import exchange, note_born, prepared, replace
 from wengert.rewrite import rewriter_of
 from wengert.rulebook.registry import rules
 from wengert.values.codes import code_of, note_original, original

@@ -26,7 +26,7 @@ from wengert.recording.session import run_outside_turn
 from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import slot_of
 from wengert.recording.subclasses import takes_over
-from wengert.recording.trace_caches import class_parts
+from wengert.recording.trace_state import class_parts
 from wengert.values.apart import held_apart, is_apart
 from wengert.values.callables import fits
 from wengert.values.names import home_of, is_heap_type, lookup

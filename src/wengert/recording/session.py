@@ -26,8 +26,7 @@ import numpy as np
 
 from wengert.recording.recording import C_ONLY_TYPES, OPERANDS, STATE, OpenCounts, Recording, SavedShadow, SavedState
 from wengert.recording.shadow import SHADOW
-from wengert.recording.swapped_code import give_back
-from wengert.recording.trace_caches import forget
+from wengert.recording.trace_state import clear_caches, give_back
 from wengert.values.codes import original
 from wengert.values.frames import ENGINE
 
@@ -74,7 +73,7 @@ class Session:
             recording.is_open = True
         self.settle(1)
         if not is_alone and recording.saved_state is None:
-            forget()  # what the others have learnt: with the last of them it is forgotten
+            clear_caches()  # what the others have learnt: with the last of them it is forgotten
 
     def close(self, recording: Recording) -> None:
         """Stop recording, with all put back as it was; may be repeated until it goes through."""
@@ -205,7 +204,7 @@ class Session:
                 gc.set_threshold(*self.inside)
         else:
             give_back()
-            forget()
+            clear_caches()
             if now == self.inside:  # else the user's code has set others
                 gc.set_threshold(*self.outside)
             self.inside = ()

@@ -18,7 +18,7 @@ from wengert.recording.record import bind
 from wengert.recording.recording import STATE, Recording
 from wengert.recording.shadow import SHADOW, WEAKLY_HELD_ABOVE
 from wengert.recording.slots import slot_of
-from wengert.reverse.windows import Windows, root_of_view
+from wengert.reverse.windows import part_of_view, root_of_view
 from wengert.rulebook.rule import Rule
 from wengert.values.callables import place
 from wengert.values.cotangents import InplaceableThunk, add_into, as_given, force, is_exclusive, is_zero
@@ -29,7 +29,7 @@ from wengert.values.projection import project
 from wengert.values.settings import SETTINGS
 from wengert.values.specs import FLOATS, Spec, is_complex, spec_of
 from wengert.values.undo_stack import Owed
-from wengert.values.views import owner_of
+from wengert.values.views import Lens, owner_of
 
 Seeds = list[tuple[int, Any]]
 
@@ -43,13 +43,14 @@ class Cotangents:
 
     lets_rules_add = True  # whether rules and thunks may add their contribution to a buffer
     checks_nans = False  # whether a step that makes a nan is taken again with zeros kept
-    windows: Windows | None = None  # where views lie in their arrays
+    entries: Any = None  # of the recording; None if parts of views are not added to the cotangents of their arrays
     moves = False  # whether small steps do push the tangents of an outer derivative at once
     owed: Owed  # what to restore after the pass
 
     def __init__(self, size: int) -> None:
         self.table: Any = [None] * size
         self.owned: set[int] = set()
+        self.shown: dict[int, tuple[int, Any, Lens]] = {}  # by slot of a view: what `part_of_view` has found
         self.in_place = 0  # additions into a buffer
         self.live: set[int] | None = None  # the slots that depend on this level's inputs, where there are other levels
 
@@ -104,8 +105,7 @@ class Cotangents:
         """Drop the cotangents of the slots from `start` on, which other entries will take."""
         self.owned.difference_update(range(start, len(self.table)))
         del self.table[start:]
-        if self.windows is not None:
-            self.windows.places.clear()
+        self.shown.clear()
 
     def project(self, x_bar: Any, x: Any, broadcasts: bool) -> Any:
         """Project `x_bar` to the shape, dtype and realness of its primal `x`."""
@@ -191,7 +191,7 @@ class Cotangents:
         """
         assert bound.scatter is not None
         if self.lets_rules_add:
-            part = self.windows.onto(self, slot) if self.windows is not None and bound.fn is getitem else None
+            part = part_of_view(self, slot) if self.entries is not None and bound.fn is getitem else None
             if part is None:
                 return self._add_by(bound.scatter, slot, args[0], (y_bar, y, *args), {})
             getitem_onto(part, args[1], y_bar)
@@ -282,7 +282,7 @@ class TracedCotangents(Cotangents):
     def __init__(self, recording: Recording, walked: Recording) -> None:
         super().__init__(0)
         self.recording = recording
-        self.entries: Any = walked.entries
+        self.entries = walked.entries
         self.is_own = walked is recording  # whether the recording walks back over its own entries
         self.table = _SparseTable()
         self.entered: dict[Any, Any] = {}  # instrumented rules, which all steps of a walk share
@@ -371,7 +371,7 @@ class TracedCotangents(Cotangents):
         assert bound.scatter is not None
         x, key = args
         if slot_of_key(self.recording, key) is None:
-            slot, x, key = root_of_view(self, self.entries, slot, key) or (slot, x, key)
+            slot, x, key = root_of_view(self, slot, key) or (slot, x, key)
         buffer = self.buffer(slot, x)
         self._in_place(additem, buffer, key, y_bar, lambda: getitem_onto(buffer, key, y_bar))
         return True

@@ -16,8 +16,8 @@ import numpy as np
 from wengert.recording.primitives import Bound
 from wengert.recording.recording import Entry, Traced, flat_slots, silent
 from wengert.reverse.accumulators import DOUBLE, TracedCotangents, is_plain, is_small
-from wengert.rulebook.keeping import has_nan
 from wengert.rulebook.moved_pullbacks import UnsupportedError, moved_pullback
+from wengert.values.cotangents import has_nan
 from wengert.values.functional import getfield, setitem
 from wengert.values.projection import project, unbroadcast
 from wengert.values.specs import FLOATS, Spec, is_complex, spec_of

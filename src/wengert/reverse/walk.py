@@ -23,11 +23,9 @@ from wengert.reverse.accumulators import EAGER, Cotangents, Seeds
 from wengert.reverse.checkpoint import CheckpointEntry
 from wengert.reverse.parts import field_step, number_step, store_step, sum_step
 from wengert.reverse.strategies import PassingCotangents, PassingTracedCotangents, choose_passed_slots
-from wengert.reverse.windows import Windows
 from wengert.rulebook.array_steps import array_step
-from wengert.rulebook.keeping import are_finite, has_nan, is_all_zero
 from wengert.rulebook.runtime import own
-from wengert.values.cotangents import AbstractTangent
+from wengert.values.cotangents import AbstractTangent, are_finite, has_nan, is_all_zero
 from wengert.values.functional import additem, getfield, getitem, setitem
 from wengert.values.names import home_of
 from wengert.values.projection import project, unbroadcast
@@ -116,7 +114,7 @@ def reverse(
 
 def _new_cotangents(recording: Recording, end: int, make: Callable[[int], Cotangents] | None) -> Cotangents:
     cotangents = (make or EAGER[SETTINGS.add])(end + 1)
-    cotangents.windows = Windows(recording.entries)
+    cotangents.entries = recording.entries
     return cotangents
 
 

@@ -1,4 +1,4 @@
-"""Windows: the cotangent of a part of a view is added to the cotangent of the view's array.
+"""Views: the cotangent of a part of a view is added to the cotangent of the view's array.
 
 Otherwise a view made in a loop, such as `a[i]` in `a[i][j]`, would get a cotangent of its full size for each number
 read.
@@ -15,7 +15,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from wengert.recording.primitives import Bound
 from wengert.values.keys import as_view, is_basic
-from wengert.values.views import Lens, basic_key, lens_of, owner_of
+from wengert.values.views import basic_key, lens_of, owner_of
 
 VIEWS = {
     operator.getitem,
@@ -35,43 +35,39 @@ VIEWS = {
 }
 
 
-class Windows:
-    """The positions of views in the array at the end of their chain: a view of a view of an array."""
+def part_of_view(cotangents: Any, slot: int) -> np.ndarray | None:
+    """Return the part of an array's cotangent, a buffer, that the view at `slot` shows; None if there is none.
 
-    __slots__ = ("entries", "places")
-
-    def __init__(self, entries: list[Any]) -> None:
-        self.entries = entries
-        self.places: dict[int, tuple[int, Any, Lens]] = {}  # by slot: the array's slot, the array or its Spec, the Lens
-
-    def onto(self, cotangents: Any, slot: int) -> np.ndarray | None:
-        """Return the part of the array's cotangent, a buffer, that the view at `slot` shows; None if there is none."""
-        chain: list[Any] = []
-        while cotangents.table[slot] is None and slot not in self.places and _is_view(self.entries[slot]):
-            chain.append(slot)
-            slot = self.entries[slot][2][0]
-        if not chain and (slot not in self.places or cotangents.table[slot] is not None):
+    `cotangents.shown` says which array is at the end of a chain of views, and where the view lies in it: by slot, the
+    array's slot, the array or its Spec, and the Lens.
+    """
+    table, entries, shown = cotangents.table, cotangents.entries, cotangents.shown
+    chain: list[int] = []
+    while table[slot] is None and slot not in shown and _is_view(entries[slot]):
+        chain.append(slot)
+        slot = entries[slot][2][0]
+    if not chain and (slot not in shown or table[slot] is not None):
+        return None
+    root, x, lens = shown.get(slot) or (slot, entries[chain[-1]][3][0], None)
+    buffer: np.ndarray = cotangents.buffer(root, x)
+    if not buffer.flags.c_contiguous or (buffer.shape, buffer.dtype) != (x.shape, x.dtype):
+        return None
+    part = buffer if lens is None else np.ndarray(lens.shape, x.dtype, buffer, lens.offset, lens.strides)
+    for view in reversed(chain):
+        bound, _, _, args, kwargs, _ = entries[view]
+        part = bound.fn(part, *args[1:], **(kwargs or {}))
+        if type(part) is not np.ndarray or owner_of(part) is not owner_of(buffer) or not part.flags.writeable:
             return None
-        root, x, lens = self.places.get(slot) or (slot, self.entries[chain[-1]][3][0], None)
-        buffer = cotangents.buffer(root, x)
-        if not buffer.flags.c_contiguous or (buffer.shape, buffer.dtype) != (x.shape, x.dtype):
-            return None
-        part = buffer if lens is None else np.ndarray(lens.shape, x.dtype, buffer, lens.offset, lens.strides)
-        for view in reversed(chain):
-            bound, _, _, args, kwargs, _ = self.entries[view]
-            part = bound.fn(part, *args[1:], **(kwargs or {}))
-            if type(part) is not np.ndarray or owner_of(part) is not owner_of(buffer) or not part.flags.writeable:
-                return None
-            self.places[view] = root, x, lens_of(part, buffer)
-        return part
+        shown[view] = root, x, lens_of(part, buffer)
+    return part
 
 
-def root_of_view(cotangents: Any, entries: list[Any], slot: int, key: Any) -> tuple[int, Any, Any] | None:
+def root_of_view(cotangents: Any, slot: int, key: Any) -> tuple[int, Any, Any] | None:
     """Find the array at the end of the chain of views from `slot`; return its slot, its Spec, and `key` as a key in it.
 
     None if `slot` is not a view, or already has a cotangent, or if there is no such key.
     """
-    keys, x = [key], None
+    entries, keys, x = cotangents.entries, [key], None
     while cotangents.table[slot] is None and _is_view(entries[slot]) and _has_constant_key(entries[slot]):
         _, _, (slot, _), (x, key), _, _ = entries[slot]
         keys.append(key)

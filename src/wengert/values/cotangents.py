@@ -24,6 +24,9 @@ from wengert.values.settings import SETTINGS
 
 ENTERED = "Pullbacks call this module, also with values that an outer derivative traces."
 
+_FLOAT64 = np.dtype(float)
+_dot = getattr(np.vdot, "_implementation", np.vdot)  # without NumPy's `__array_function__` dispatch
+
 __all__ = [
     "AbstractTangent",
     "InplaceableThunk",
@@ -34,8 +37,11 @@ __all__ = [
     "ZeroTangent",
     "add_inplace",
     "add_into",
+    "are_finite",
     "as_given",
     "force",
+    "has_nan",
+    "is_all_zero",
     "is_exclusive",
     "is_zero",
     "unthunk",
@@ -413,6 +419,40 @@ def as_given(made: Any, buffer: np.ndarray, action: str) -> np.ndarray:
             "  fix: add to x_bar in place (x_bar[key] += ..., x_bar += ...) and `return x_bar`"
         )
     return made
+
+
+def has_nan(value: Any) -> bool:
+    """Whether there is a nan in a number or an array, or in a tuple, list or dictionary of them."""
+    if value is None:
+        return False
+    if type(value) is np.ndarray and value.dtype is _FLOAT64 and value.flags.c_contiguous:  # vdot copies others
+        square = _dot(value, value)  # nan only if an element is: one pass, without an array of booleans
+        return square != square
+    if isinstance(value, np.ndarray):
+        if value.dtype.kind == "c":
+            return has_nan(value.real) or has_nan(value.imag)
+        return value.dtype.kind == "f" and bool(np.isnan(value).any())
+    if isinstance(value, (tuple, list)):
+        return any(map(has_nan, value))
+    if isinstance(value, dict):
+        return any(map(has_nan, value.values()))
+    return isinstance(value, (float, complex, np.inexact)) and bool(value != value)
+
+
+def are_finite(*values: Any) -> bool:
+    """Whether all elements of float and complex arrays are finite; other values are ignored."""
+    return all([bool(np.isfinite(x).all()) for x in values if isinstance(x, np.ndarray) and x.dtype.kind in "fc"])
+
+
+def is_all_zero(value: Any) -> bool:
+    """Whether every number in a cotangent is exactly zero; a delayed cotangent counts as nonzero."""
+    if isinstance(value, (tuple, list)):
+        return all(map(is_all_zero, value))
+    if isinstance(value, dict):
+        return all(map(is_all_zero, value.values()))
+    if value is None or isinstance(value, AbstractTangent):
+        return value is None
+    return not np.any(value)
 
 
 def is_exclusive(held: list[Any], k: int = 0, own: int = 0) -> bool:

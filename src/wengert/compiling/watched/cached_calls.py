@@ -16,7 +16,7 @@ from wengert.hooks.calls import resolve
 from wengert.hooks.standins.cached import are_constants, holds_result, is_in_users_cache
 from wengert.recording.recording import STATE
 from wengert.recording.slots import slot_of
-from wengert.recording.swapped_code import is_born
+from wengert.recording.trace_state import is_born
 
 
 def watched_cached(f: Any, reads: Reads) -> Callable[..., Any]:

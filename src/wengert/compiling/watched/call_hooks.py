@@ -62,7 +62,7 @@ from wengert.hooks.standins.standard import getter_in_python
 from wengert.recording.primitives import primitive_of
 from wengert.recording.recording import STATE
 from wengert.recording.slots import holds_traced, slot_of
-from wengert.recording.swapped_code import is_born
+from wengert.recording.trace_state import is_born
 from wengert.rulebook.registry import rules
 from wengert.values.callables import callable_name
 from wengert.values.identity_set import Functions

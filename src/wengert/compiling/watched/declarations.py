@@ -11,7 +11,7 @@ from wengert.compiling.watched.outer_reads import Reads
 from wengert.compiling.watched.trusted import belongs_to_user
 from wengert.compiling.watched.watchable import CONSTANT_CALLABLES, lookup_with_owner
 from wengert.recording.recording import silent
-from wengert.recording.swapped_code import is_born
+from wengert.recording.trace_state import is_born
 from wengert.values.codes import code_of
 from wengert.values.identity_set import Functions
 

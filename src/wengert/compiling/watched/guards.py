@@ -32,7 +32,7 @@ from wengert.errors import NotCompiledError
 from wengert.recording.primitives import primitive_of
 from wengert.recording.recording import Recording, users_line
 from wengert.recording.slots import slot_of
-from wengert.recording.trace_caches import prepared
+from wengert.recording.trace_state import prepared
 from wengert.values.functional import WHOLE
 from wengert.values.names import is_heap_type
 

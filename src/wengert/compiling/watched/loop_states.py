@@ -34,7 +34,7 @@ from wengert.compiling.watched.watchable import (
     slot_value,
 )
 from wengert.recording.slots import slot_of
-from wengert.recording.swapped_code import is_born
+from wengert.recording.trace_state import is_born
 from wengert.rewrite.loop_head import LoopHead
 from wengert.values.frames import ENGINE
 from wengert.values.names import home_of

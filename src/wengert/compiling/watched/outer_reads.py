@@ -55,7 +55,7 @@ from wengert.hooks.code_swap import prepare
 from wengert.hooks.data_reads import is_data_table
 from wengert.hooks.lazy_instrumentation import is_lazy
 from wengert.recording.recording import STATE, Recording
-from wengert.recording.swapped_code import is_born
+from wengert.recording.trace_state import is_born
 from wengert.values.codes import code_of
 from wengert.values.names import home_of
 from wengert.values.random_states import generator_types

@@ -28,7 +28,7 @@ from wengert.hooks.attributes import generic_attribute
 from wengert.hooks.calls import resolve
 from wengert.hooks.code_swap import HOOKS
 from wengert.recording.recording import STATE
-from wengert.recording.swapped_code import is_born
+from wengert.recording.trace_state import is_born
 from wengert.values.frames import user_frame
 from wengert.values.identity_set import Functions
 from wengert.values.sites import Site

@@ -21,7 +21,7 @@ from wengert.compiling.watched.watchable import (
 from wengert.recording.decisions import exact
 from wengert.recording.recording import Recording, Traced
 from wengert.recording.slots import slot_of
-from wengert.recording.swapped_code import is_born
+from wengert.recording.trace_state import is_born
 from wengert.values.specs import is_inexact
 from wengert.values.views import owner_of
 

@@ -28,7 +28,7 @@ from wengert.hooks.classes import python_method
 from wengert.hooks.operators import BINARY, COMPARISONS, INPLACE, UNARY
 from wengert.recording.primitives import primitive_of
 from wengert.recording.recording import STATE, Recording
-from wengert.recording.trace_caches import prepared
+from wengert.recording.trace_state import prepared
 from wengert.values.callables import callable_name
 from wengert.values.functional import WHOLE
 from wengert.values.identity_set import Functions

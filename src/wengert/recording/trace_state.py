@@ -1,7 +1,9 @@
-"""Functions that run their twins' code, with their own code: all get it back when the process's last trace ends.
+"""State that lasts until the process's last trace ends: functions that run their twins' code, and caches.
 
-A twin computes what its function does where nothing records: until they are given back, calls from elsewhere, such as
-another thread's, are right and slower.
+A twin computes what its function does where nothing records: until functions get their own code back, calls from
+elsewhere, such as another thread's, are right and slower. The caches hold what was found about functions and classes,
+which may change between two traces. The session also clears them when a recording is opened beside another thread's;
+the hooks do where traced code changes a class or a rule is changed.
 """
 
 from __future__ import annotations
@@ -14,11 +16,26 @@ from typing import Any
 from wengert.recording.recording import STATE
 from wengert.values.codes import original
 
+twins: dict[Any, Any] = {}
+"""The callable that traced code calls in place of a function without a closure, or of a class: mostly itself."""
+prepared: dict[int, type] = {}
+"""Classes of which all functions have been exchanged, by their ids: a metaclass may say that they have no hash."""
+calling_on: set[type] = set()
+"""Classes whose objects are called as they are: `__call__` runs instrumented code, and no rule is for an object."""
+methods: dict[tuple[type, str], Any] = {}
+"""The methods of classes that are written in Python; None where one of C stands."""
+class_parts: dict[int, tuple[type, Any, list[Any]]] = {}
+"""Parts of classes that a search for traced values looks at, by their ids: the class, `__globals__`, and values."""
+plain_names: dict[type, set[str]] = {}
+"""Attributes of the objects of a class that are read as they are."""
+plain_names_of_classes: dict[type, set[str]] = {}
+"""Attributes of classes themselves, where no descriptor written in Python has a say."""
+of_values: dict[type, set[str]] = {}
+"""Such attributes of arrays and numbers, which stay as they are."""
 exchanged: list[tuple[types.FunctionType, types.CodeType, types.CodeType]] = []
 """Functions, what they run otherwise, and what they run now."""
 _born: dict[int, tuple[weakref.ref[types.FunctionType], types.CodeType]] = {}
 """Functions that were made by instrumented code, and that may be gone before the trace ends."""
-
 _replaced: list[tuple[type, str, Any, Any]] = []
 """Classes, names, what stood there, and what stands there now."""
 
@@ -67,3 +84,17 @@ def give_back() -> None:
             if born is not None and original(born.__code__) is code:
                 born.__code__ = code
         _born.clear()
+
+
+def clear_caches() -> None:
+    """Clear the caches."""
+    twins.clear()
+    prepared.clear()
+    calling_on.clear()
+    methods.clear()
+    class_parts.clear()
+    plain_names_of_classes.clear()
+    if len(plain_names) > len(of_values):
+        for t in [*plain_names]:  # one by one: where an interrupt hits, the rest goes the next time
+            if t not in of_values:
+                plain_names.pop(t, None)
