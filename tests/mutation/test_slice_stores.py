@@ -138,6 +138,25 @@ def test_an_update_of_a_slice(update: Callable[[Any, Any], Any], operand: Callab
     np.testing.assert_allclose(wg.jvp(f, (x,), (x,))[1], expected @ x, rtol=1e-11)
 
 
+def test_a_users_rule_for_differences_is_asked() -> None:
+    def f(x: Any) -> Any:
+        y = np.zeros(6)
+        y[0] = x[0]
+        y[1:4] -= x[:3]
+        return np.sum(y)
+
+    x = np.linspace(0.3, 1.4, 6)
+    for fn, rule, slopes in (
+        (operator.sub, lambda y, a, b: (1.0, -10.0), [-9.0, -10.0, -10.0, 0.0, 0.0, 0.0]),
+        (operator.neg, lambda y, a: (-10.0,), [0.0, -1.0, -1.0, 0.0, 0.0, 0.0]),
+    ):
+        with wg.rules.scope() as rules:
+            rules.remove(fn)
+            wg.partials(fn)(rule)
+            assert np.array_equal(wg.grad(f)(x), slopes)
+        assert np.array_equal(wg.grad(f)(x), [0.0, -1.0, -1.0, 0.0, 0.0, 0.0])
+
+
 def test_updates_in_inner_derivatives_and_views_of_views() -> None:
     def f(x: Any) -> Any:
         y = np.zeros(8, dtype=x.dtype)

@@ -325,9 +325,10 @@ def bind_hooks() -> None:
             namespace["ONE"] = primitive.scalar_bound((True,))
     item = primitive_of(operator.getitem)
     ShortForms.item = None if item is None else item.bound(2, (True, False), ())
-    store, plus = primitive_of(setitem), primitive_of(operator.add)
+    plus, minus = primitive_of(operator.add), primitive_of(operator.neg)
     total = None if plus is None or plus.has_users_rule else primitive_of(additem)
-    ShortForms.stores, ShortForms.sums = _forms_of_writes(store), _forms_of_writes(total)
+    ShortForms.negative = None if minus is None or minus.has_users_rule else minus
+    ShortForms.stores, ShortForms.sums = _forms_of_writes(primitive_of(setitem)), _forms_of_writes(total)
 
 
 def _forms_of_writes(fn: Any) -> Any:

@@ -22,7 +22,7 @@ from wengert.values.keys import frozen, has_known_parts, has_plain_parts, is_ele
 from wengert.values.specs import SCALARS, Spec, light, spec_of
 
 _FLOAT64 = np.dtype(float)
-_SUMS = (operator.add, np.add)
+_SUMS, _DIFFERENCES = (operator.add, np.add), (operator.sub, np.subtract)
 
 
 class ShortForms:
@@ -31,6 +31,7 @@ class ShortForms:
     item: Any = None
     stores: Any = None  # of a constant, and of a traced number
     sums: Any = None  # of `y[a:b] += v`, of a constant and of a traced `v`
+    negative: Primitive | None = None  # of the `v` of `y[a:b] -= v`, which is recorded as `y[a:b] += -v`
 
 
 def store_entry(recording: Recording, memory: Memory, array: np.ndarray, key: Any, value: Any) -> bool:
@@ -116,8 +117,10 @@ def write_entry(
         key = None if storage is None else storage.key_of(target, owner)
         if key is None:
             return False
-    if key is not None and args[0] is target and primitive.fn in _SUMS and recording.stream is None:
-        form, slot, kept = ShortForms.sums, _slot_of(memory, args[1]), light(args[1])
+    if key is not None and args[0] is target and recording.stream is None and _is_sum(primitive):
+        form, kept, slot = ShortForms.sums, light(args[1]), _slot_of(memory, args[1])
+        if slot is not None and primitive.fn in _DIFFERENCES:
+            slot = _record_negative(recording, args[1], slot)
         _save_region(memory, owner, target, 0)
         run_unfinished(memory, run)
     else:
@@ -141,6 +144,24 @@ def write_entry(
             storage.add_view(target, slot, key, owner.shape)
     memory.unfinished -= 1
     return True
+
+
+def _is_sum(primitive: Primitive) -> bool:
+    """Whether a call is a sum, or a difference that can be recorded as the sum with the negative."""
+    if primitive.fn in _SUMS:
+        return True
+    return primitive.fn in _DIFFERENCES and ShortForms.negative is not None and not primitive.has_users_rule
+
+
+def _record_negative(recording: Recording, value: Any, slot: int) -> int:
+    """Record the negative of an array or number at this slot; return its slot."""
+    negative = ShortForms.negative
+    assert negative is not None
+    is_array = type(value) is np.ndarray
+    bound = negative.simple_bound((True,)) if is_array else negative.scalar_bound((True,))
+    y = spec_of(value) if is_array else -value
+    recording.entries.append((bound, y, (slot,), (light(value),), None, STATE.site))
+    return len(recording.entries) - 1
 
 
 def _slot_of(memory: Memory, value: Any) -> int | None:

@@ -27,19 +27,19 @@ class Lens(NamedTuple):
 
 def owner_of(array: Any) -> np.ndarray:
     """Return the array that owns the memory of a view; an array over a foreign buffer is its own owner."""
-    while True:
-        base = array.base
-        if base is None:
-            return array
-        if isinstance(base, DummyArray):
-            base = base.base
-        if type(base) is memoryview:
-            base = base.obj
-        if isinstance(base, np.void):  # a record, which is a view of an array's element
-            base = base.base
-        if not isinstance(base, np.ndarray):
-            return array
+    while (base := array.base) is not None:
+        if type(base) is not np.ndarray:
+            if isinstance(base, DummyArray):
+                base = base.base
+            if type(base) is memoryview:
+                base = base.obj
+            if isinstance(base, np.void):  # a record, which is a view of an array's element
+                base = base.base
+            if not isinstance(base, np.ndarray):
+                break
         array = base
+    owner: np.ndarray = array
+    return owner
 
 
 def read_only(array: np.ndarray) -> np.ndarray:
