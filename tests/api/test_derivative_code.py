@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import weakref
 from collections.abc import Callable, Iterator
@@ -88,8 +89,17 @@ def powers(x: Any) -> Any:
     return np.sum(np.abs(x) ** STATE["scale"])
 
 
+class Model:
+    def __init__(self, data: np.ndarray) -> None:
+        self.data = data
+
+    def loss(self, x: Any, more: float = 1.0) -> Any:
+        return more * (np.sum(np.tanh(x * self.data) ** 2 * STATE["scale"]) + x[0] * x[1])
+
+
 FUNCTIONS = [
     rosenbrock, reads_outside, branches, loops, masks, keywords, floats, stores, stops, counts, stacked, powers,
+    Model(V).loss, functools.partial(Model(V).loss, more=3.0),
 ]  # fmt: skip
 
 
@@ -220,6 +230,22 @@ def test_small_functions_get_code(f: Any) -> None:
         second(X)
     codes = derivative_code._codes_by_function[f.__code__][wg.hessian, 0]
     assert [*map(callable, codes.codes.values())] == [True]
+
+
+def test_methods_of_several_objects_share_code() -> None:
+    models = [Model(V), Model(2 * V), Model(np.append(V, 1.0))]
+    for step in range(6):
+        for model in models:
+            x = np.append(X, 0.5)[: len(model.data)] + 0.1 * step
+            expected = wg.jacobian(wg.grad(lambda x, model=model: model.loss(x)))(x)
+            np.testing.assert_allclose(wg.hessian(model.loss)(x), expected, rtol=1e-10)
+            np.testing.assert_allclose(wg.hvp(functools.partial(model.loss, more=2.0), x, x), 2 * expected @ x)
+        models[step % 3].data = models[step % 3].data + 0.25
+    made = derivative_code._codes_by_function[Model.loss.__code__]
+    assert {make: [*map(callable, codes.codes.values())] for (make, _), codes in made.items()} == {
+        wg.hessian: [True, True],
+        wg.hvp: [True, True],
+    }
 
 
 def test_a_function_runs_at_every_call_and_once() -> None:

@@ -105,19 +105,31 @@ def warm_call(
     make: Callable[..., Any], f: Any, argnums: Any, args: Args, directions: tuple[Any, ...] = ()
 ) -> CodedCall | None:
     """Return the call of a derivative that may have code; None if it is one of the first, or of another kind."""
-    places = argnums if type(argnums) is tuple else (argnums,)
-    if type(f) is not types.FunctionType or not are_arrays_at(args, places):
+    places, function = argnums if type(argnums) is tuple else (argnums,), _function_behind(f)
+    if function is None or not are_arrays_at(args, places):
         return None
     given = sum([args[place].size for place in places])
     numbers = given if directions else given**2  # of the derivative
     if given > MOST_INPUTS or numbers > MOST_RESULTS or not SETTINGS.are_default or active_recording() is not None:
         return None
-    of_code = _codes_by_function.setdefault(f.__code__, {})
+    of_code = _codes_by_function.setdefault(function.__code__, {})
     codes = of_code.get((make, argnums))
     if codes is None or codes.version != rules.version:
         codes = of_code[make, argnums] = DerivativeCodes(make, type(argnums) is int)
     codes.calls += 1 + numbers // COUNTED_TWICE
     return CodedCall(codes, f, places, directions) if codes.calls > WARM_CALLS else None
+
+
+def _function_behind(f: Any) -> types.FunctionType | None:
+    """Return the Python function that a call of `f` runs, also behind methods and partial objects; else None."""
+    while type(f) is not types.FunctionType:
+        if type(f) is types.MethodType:
+            f = f.__func__
+        elif type(f) is functools.partial:
+            f = f.func
+        else:
+            return None
+    return f
 
 
 class CodedCall:
