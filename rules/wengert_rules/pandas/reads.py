@@ -60,11 +60,11 @@ def parts_of_array(array):
 
 
 def numbers_of_series(series):
-    """The array of numbers and the index; None where attributes are copied, or the numbers are not NumPy's."""
+    """The array of numbers and the identity of the index; None if attributes are copied or numbers are not NumPy's."""
     manager = object.__getattribute__(series, "_mgr")
-    (block,) = manager.blocks
+    (block,), (index,) = manager.blocks, manager.axes
     is_plain = type(block.values) is ndarray and block.values.dtype.kind in "fi"
-    return (block.values, manager.axes[0]) if is_plain and not series._attrs else None
+    return (block.values, index._id or index) if is_plain and not series._attrs else None
 
 
 only_reads(DataFrame, parts=parts_of_table, names=_READS)

@@ -9,7 +9,7 @@ import itertools
 import sys
 import types
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -125,10 +125,15 @@ def prepare_value(value: Any) -> None:
         swap_in_iterator(value)
     elif t is np.ndarray:
         _prepare_elements(value)
-    elif is_heap_type(t) and id(t) not in prepared and not (t in READS and are_untraced(STATE.recording, (value,))):
+    elif is_heap_type(t) and id(t) not in prepared and not _are_all_data(t, (value,)):
         _prepare_if_called_by_c(t)
         held = gc.get_referents(value)  # reading `__dict__` would create one, which changes functools.partial
         _prepare_items(itertools.chain(held, *[part.values() for part in held if type(part) is dict]))
+
+
+def _are_all_data(t: type, things: Sequence[Any]) -> bool:
+    """Whether a class has declared reads, and the things of this class hold no traced value."""
+    return t in READS and are_untraced(STATE.recording, [thing for thing in things if type(thing) is t])
 
 
 def _prepare_items(items: Any) -> None:
@@ -136,7 +141,8 @@ def _prepare_items(items: Any) -> None:
     scanned = [*itertools.islice(items, _MAX_SCANNED)]
     kinds = {*map(type, scanned)} - _INERT
     for kind in kinds:
-        _prepare_if_called_by_c(kind)
+        if not _are_all_data(kind, scanned):
+            _prepare_if_called_by_c(kind)
     if np.ndarray in kinds:
         for item in scanned:
             if type(item) is np.ndarray:
