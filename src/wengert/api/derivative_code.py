@@ -7,6 +7,7 @@ generated for these computes the derivative from the numbers of this run, in pla
 from __future__ import annotations
 
 import functools
+import sys
 import types
 import weakref
 from collections.abc import Callable, Iterator, Sequence
@@ -27,7 +28,10 @@ from wengert.values.lazy_attribute import imported_when_read
 from wengert.values.settings import SETTINGS
 
 WARM_CALLS = 40
-"""Small derivatives by walks before keys are looked up: generating code takes about as long as these."""
+"""Small derivatives by walks before keys are looked up: generating code takes about as long as these.
+
+Half as many are taken once the modules of tapes are loaded, which is half of the work.
+"""
 OPTIMISED_CALLS = 1000
 """Small derivatives before code is optimised: to load the compiler takes about as long as these."""
 COUNTED_TWICE = 1 << 10
@@ -38,6 +42,7 @@ MOST_INPUTS, MOST_RESULTS = 1 << 17, 1 << 20
 """The most numbers that a derivative by code has and gives: it keeps buffers for what it computes."""
 NEVER = -1 << 62
 """The number of calls of a derivative for which no code can be made."""
+_TAPING = "wengert.api.taping"
 _TOLD_BY_VALUE = (int, bool, str, types.NoneType, types.EllipsisType, type)
 
 
@@ -47,7 +52,7 @@ class DerivativeCodes:
     `make` is `jacobian` or its like, and `single` whether one argument was asked for, not a tuple.
     """
 
-    tape_of: Callable[..., Any] = imported_when_read("wengert.api.taping", "tape_of")
+    tape_of: Callable[..., Any] = imported_when_read(_TAPING, "tape_of")
 
     def __init__(self, make: Callable[..., Any], single: bool) -> None:
         self.make, self.single, self.version, self.calls = make, single, rules.version, 0
@@ -117,7 +122,8 @@ def warm_call(
     if codes is None or codes.version != rules.version:
         codes = of_code[make, argnums] = DerivativeCodes(make, type(argnums) is int)
     codes.calls += 1 + numbers // COUNTED_TWICE
-    return CodedCall(codes, f, places, directions) if codes.calls > WARM_CALLS else None
+    by_walks = WARM_CALLS // 2 if _TAPING in sys.modules else WARM_CALLS
+    return CodedCall(codes, f, places, directions) if codes.calls > by_walks else None
 
 
 def _function_behind(f: Any) -> types.FunctionType | None:
