@@ -83,7 +83,7 @@ def entered(monkeypatch: pytest.MonkeyPatch) -> set[Any]:
     monkeypatch.setattr(calls, "swap_in", functions.add)  # of what was decided on before
     monkeypatch.setattr(decide, "copy_function", lambda f, code: types.FunctionType(code, {}, closure=f.__closure__))
     monkeypatch.setattr(decide, "twin_of", lambda code, deep: code)
-    monkeypatch.setattr(code_swap, "_swap_in_functions", lambda value, sees_result: None)
+    monkeypatch.setattr(code_swap, "_swap_in_function", lambda f, sees_result, lazily=True: None)
     return functions
 
 

@@ -231,7 +231,9 @@ def prepare(t: type) -> bool:
         for base in todo.pop().__mro__ or ():
             if is_heap_type(base) and home_of(base).partition(".")[0] not in MODULE_DECISIONS:
                 for name, value in [("", base), *vars(base).items()]:
-                    if type(value) in _INERT and (type(value) is not types.FunctionType or _swap_in_again(value)):
+                    if type(value) in _INERT:
+                        if type(value) is types.FunctionType:
+                            _swap_in_function(value, name in exposed)
                         continue
                     _swap_in_functions(value, name in exposed)
                     if type(value) is functools._lru_cache_wrapper and name.startswith("__"):
@@ -262,39 +264,39 @@ def _without_old_results(cached: Any) -> Any:
     return call
 
 
-_lazily: dict[int, tuple[weakref.ref[types.FunctionType], types.CodeType, int, str, str, types.CodeType]] = {}
-"""Map the id of a function to it, what the decision to instrument it lazily depends on, and its lazy code."""
-
-
-def _swap_in_again(f: types.FunctionType) -> bool:
-    """Have a function run its lazy code if an earlier trace decided so, and the reasons are the same."""
-    known = _lazily.get(id(f))
-    if known is None or known[1] is not f.__code__ or known[0]() is not f:
-        return False
-    if (rules.version, f.__module__, f.__name__) != known[2:5]:
-        return False
-    exchange(f, known[1], known[5])
-    return True
-
-
-def _note_lazy(f: types.FunctionType, lazy: types.CodeType) -> None:
-    forget: Any = functools.partial(_lazily.pop, id(f))  # the dead reference becomes the default of `pop`
-    _lazily[id(f)] = weakref.ref(f, forget), f.__code__, rules.version, f.__module__, f.__name__, lazy
+_swapped_before: dict[int, tuple[weakref.ref[types.FunctionType], types.CodeType, Any, types.CodeType | None]] = {}
+"""Map the id of a function to it, its code, what else the decision to swap it depends on, and any lazy code."""
 
 
 def _swap_in_functions(value: Any, sees_result: bool) -> None:
     """Swap the code of the functions that run for an attribute of a class."""
     for f in _functions_in(value):
+        _swap_in_function(f, sees_result, type(value) is not property)  # whose frames a debugger would see
+
+
+def _swap_in_function(f: types.FunctionType, sees_result: bool, lazily: bool = True) -> None:
+    """Swap the code of a function that runs for an attribute of a class; `lazily`, at its first call if that may be."""
+    reference, code, reasons, lazy = _swapped_before.get(id(f), _NOT_SWAPPED)
+    is_known = f.__code__ is code and reference() is f and reasons == (rules.version, f.__module__, f.__name__)
+    if not is_known or sees_result:
         primitive = primitive_of(f)
         if primitive is not None and not primitive.is_trusted:
             exchange(f, code_of(f), dispatching_code(f, _recorder_by_rule))
-        elif (sees_result or original(f.__code__) is None) and _is_instrumentable(f) and not _is_for_numpy_alone(f):
-            if may_be_lazy(f) and type(value) is not property and not sees_result:
-                lazy = lazy_code(f, _first_call)
-                _note_lazy(f, lazy)
-                exchange(f, code_of(f), lazy)
-            else:
-                _swap_in_or_refuse(f, sees_result and not f.__code__.co_flags & SUSPENDED)
+            return
+        if not (sees_result or original(f.__code__) is None) or not _is_instrumentable(f) or _is_for_numpy_alone(f):
+            return
+        lazy = lazy_code(f, _first_call) if lazily and may_be_lazy(f) and not sees_result else None
+        if not sees_result:
+            forget: Any = functools.partial(_swapped_before.pop, id(f))  # the dead reference becomes the default
+            reasons = rules.version, f.__module__, f.__name__
+            _swapped_before[id(f)] = weakref.ref(f, forget), f.__code__, reasons, lazy
+    if lazy is None:
+        _swap_in_or_refuse(f, sees_result and not f.__code__.co_flags & SUSPENDED)
+    else:
+        exchange(f, code_of(f), lazy)
+
+
+_NOT_SWAPPED: Any = None, None, None, None
 
 
 def _swap_in_or_refuse(f: types.FunctionType, sees_result: bool = False) -> None:
