@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import types
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
@@ -179,8 +180,9 @@ def non_differentiable(*targets: Callable[..., Any], registry: Registry = rules)
         return lambda f: non_differentiable(f, registry=registry)
     caller = sys._getframe(1)
     where = f"{caller.f_code.co_filename}:{caller.f_lineno}"
-    for f in targets:
-        registry.add(Rule(callable_name(f).rpartition(".")[2], (f,), "constant", None, where))
+    for f in targets:  # a function that is decorated is in no module yet: to search them all takes 1 ms
+        name = f.__name__ if isinstance(f, types.FunctionType) else callable_name(f).rpartition(".")[2]
+        registry.add(Rule(name, (f,), "constant", None, where))
     return targets[0] if len(targets) == 1 else lambda f: f
 
 
