@@ -600,6 +600,31 @@ def test_by_which_mode() -> None:
         np.testing.assert_allclose(wg.jacobian(lambda c: pull(c)[0])(seed), wanted, rtol=1e-6, atol=1e-12)
 
 
+def test_a_jacobian_by_arrays_of_several_shapes() -> None:
+    """Its directions run through generated code together, and through several blocks of stages."""
+
+    def ends(rate, mixing, table, y0):
+        def f(t, y):
+            return rate * np.sin(mixing @ y) - y * np.einsum("ijk,k->i", table, y) + y0 * np.cos(5.0 * t)
+
+        return integrate.solve_ivp(f, (0.0, 3.0), y0, "DOP853", [1.0, 3.0], **EXACT).y[:, 0] + y0
+
+    numbers = np.random.default_rng(3)
+    args = 0.8, numbers.normal(size=(5, 5)), numbers.uniform(size=(5, 2, 5)) / 5, np.linspace(0.5, 1.0, 5)
+    jacobian = wg.jacobian(ends, argnums=(0, 1, 2, 3))
+    for _ in range(3):
+        for k, found in enumerate(jacobian(*args)):
+            direction = np.cos(np.arange(np.size(args[k]))).reshape(np.shape(args[k]))
+
+            def moved(h, k=k, direction=direction):
+                return ends(*args[:k], args[k] + h * direction, *args[k + 1 :])
+
+            slope = (moved(1e-5) - moved(-1e-5)) / 2e-5
+            tangents = [direction if at == k else None for at in range(4)]
+            np.testing.assert_allclose(np.reshape(found, (5, -1)) @ np.ravel(direction), slope, rtol=1e-6, atol=1e-8)
+            np.testing.assert_allclose(wg.jvp(ends, args, tangents)[1], slope, rtol=1e-6, atol=1e-8)
+
+
 def test_products_of_zero_and_infinity() -> None:
     """y log y has an infinite derivative at 0, where the other branch holds."""
 

@@ -14,6 +14,8 @@ from wengert.batching.example import Program
 from wengert.batching.play import DiffersError
 from wengert.errors import WengertError
 from wengert.hooks.solver_callbacks import is_traced, unseen
+from wengert.recording.recording import calling
+from wengert.recording.session import active_recording
 from wengert.rulebook.declare import jvp_rule, vjp_rule
 
 Play = Callable[[Program, Sequence[np.ndarray]], np.ndarray]
@@ -40,9 +42,9 @@ class BatchCall:
         """Return the function from ȳ and the arguments to the cotangents of the arguments at some places."""
         return lambda y_bar, *args: vjp_of_call(self.played, args, {}, places, False, quiet=True)[1](y_bar)
 
-    def push(self, places: tuple[int, ...]) -> Callable[..., Any]:
+    def push(self, places: tuple[int, ...], count: int | None = None) -> Callable[..., Any]:
         """Return the function from the tangents of the arguments at some places, and the arguments, to ẏ."""
-        return lambda dots, *args: jvp_of_call(self.played, args, {}, places, dots, quiet=True)[1]
+        return lambda dots, *args: jvp_of_call(self.played, args, {}, places, dots, size=count, quiet=True)[1]
 
     def pulled(self, y_bar: np.ndarray, args: Sequence[Any], places: tuple[int, ...]) -> list[Any]:
         """Return the cotangents of the arguments at some places."""
@@ -58,17 +60,24 @@ class BatchCall:
         return [np.concatenate(bars)[:size] if k < self.count else sum(bars[1:], bars[0]) for k, bars in found]
 
     def pushed(self, tangents: Sequence[Any], args: Sequence[Any]) -> Any:
-        """Return the tangent of the results; None stands for a tangent of zeros."""
+        """Return the tangent of the results, in all directions if these lie in front; None stands for zeros."""
         places = tuple([k for k, tangent in enumerate(tangents) if tangent is not None])
-        push, asked = self.push(places), tuple([tangents[k] for k in places])
-        if is_traced((asked, *args)):
-            return push(asked, *args)
+        first = places[0]
+        in_front = np.shape(tangents[first])[:1] if np.ndim(tangents[first]) > np.ndim(args[first]) else ()
+        dots = tuple([tangents[k] for k in places])
+        if in_front:  # others may have axes between, to broadcast
+            call = calling(active_recording())
+            dots = tuple([call(np.reshape, tangents[k], (*in_front, *np.shape(args[k]))) for k in places])
+        push, axis = self.push(places, *in_front), len(in_front)
+        if is_traced((dots, *args)):
+            return push(dots, *args)
         blocks = []
-        for some, rows in self.blocks(args):
-            size = len(some[0])
-            dots = tuple([filled(tangents[k][rows], size) if k < self.count else tangents[k] for k in places])
-            blocks.append(self.run(push, ("push", places), (dots, *some)))
-        return np.concatenate(blocks)[: len(args[0])]
+        for some, rows in self.blocks(args, *in_front):
+            at = (slice(None),) * axis + (rows,)
+            of_some = [filled(dot[at], len(some[0]), axis) if k < self.count else dot
+                       for k, dot in zip(places, dots, strict=True)]  # fmt: skip
+            blocks.append(self.run(push, ("push", places), (tuple(of_some), *some)))
+        return np.concatenate(blocks, axis=axis)[(slice(None),) * axis + (slice(len(args[0])),)]
 
     def run(self, f: Callable[..., Any], kind: Any, args: Sequence[Any]) -> Any:
         """Return `f(*args)` by code; interpret f if that fails, or for products of zero and infinity."""
@@ -79,11 +88,11 @@ class BatchCall:
         parts = found if isinstance(found, tuple | list) else [found]
         return found if all([np.all(np.isfinite(part)) for part in parts]) else unseen(f, *args)
 
-    def blocks(self, args: Sequence[Any]) -> list[tuple[list[Any], slice]]:
+    def blocks(self, args: Sequence[Any], directions: int = 1) -> list[tuple[list[Any], slice]]:
         """Return the arguments in blocks, all of one size, each with the rows that are the batch's own."""
         batches, constants = args[: self.count], args[self.count :]
         size = len(batches[0])
-        block = block_size(batches[-1][0].size, size)
+        block = block_size(directions * batches[-1][0].size, size)
         rows = [slice(start, min(start + block, size)) for start in range(0, size, block)]
         return [([*[filled(batch[some], block) for batch in batches], *constants], some) for some in rows]
 
@@ -100,7 +109,7 @@ def of_batches_(y_bar, y, *args, batch_call, wanted):  # type: ignore[no-untyped
     return tuple([bars.get(k) for k in range(len(args))])
 
 
-@jvp_rule(of_batches)
+@jvp_rule(of_batches, broadcasts=True)
 def push_of_batches(tangents, y, *args, batch_call):  # type: ignore[no-untyped-def]
     return batch_call.pushed(tangents, args)
 

@@ -31,7 +31,7 @@ from wengert.recording.record import record_call
 from wengert.recording.recording import STATE, Recording, silent
 from wengert.recording.session import SESSION
 from wengert.recording.slots import slot_of
-from wengert.recording.swapped_code import is_born
+from wengert.recording.trace_state import is_born
 from wengert.rulebook.rule import Carrier, Rule
 from wengert.values.callables import callable_name, place
 from wengert.values.cotangents import has_nan

@@ -126,9 +126,11 @@ def block_size(numbers: int, size: int) -> int:
     return -(-needed // unit) * unit
 
 
-def filled(batch: np.ndarray, size: int) -> np.ndarray:
-    """Return a batch of this size: the last example is repeated."""
-    return batch if len(batch) == size else np.concatenate([batch, np.repeat(batch[-1:], size - len(batch), axis=0)])
+def filled(batch: np.ndarray, size: int, axis: int = 0) -> np.ndarray:
+    """Return a batch of this size, whose examples lie along `axis`: the last example is repeated."""
+    if (missing := size - batch.shape[axis]) == 0:
+        return batch
+    return np.concatenate([batch, np.repeat(np.take(batch, [-1], axis), missing, axis)], axis)
 
 
 class _IncomparableError(Exception):

@@ -88,7 +88,8 @@ class CollocationSteps(LinearSteps):
         self.A, self.B, self.h, self.J, self.known = A, B, h[:, None, None], J, known
         steps, stages, n = J.shape[:3]
         size = stages * n
-        matrices = (-self.h[..., None, None] * (J[:, :, :, None] * A[:, None, :, None])).reshape(steps, size, size)
+        weights = (-self.h * A)[:, :, None, :, None]
+        matrices = (weights * J[:, :, :, None]).reshape(steps, size, size)
         matrices.reshape(steps, -1)[:, :: size + 1] += 1.0
         self.inverse = np.linalg.inv(matrices)
         self._set_growth((self.inverse @ J.reshape(steps, size, n)).reshape(J.shape))
@@ -121,7 +122,7 @@ class JacobiansByCode:
 
 
 class SparseJacobians:
-    """The same for Jacobians that have one pattern: stage k has the entries at `places[k]`."""
+    """The same for Jacobians that have one pattern, with a row of entries for each."""
 
     def __init__(self, pattern: Any, entries: np.ndarray, places: np.ndarray) -> None:
         self.shape, self.rows, self.columns = pattern.shape, pattern.rows, pattern.indices
@@ -137,7 +138,9 @@ class SparseJacobians:
 
     def _summed(self, stage: int, x: np.ndarray, to: np.ndarray, of: np.ndarray) -> np.ndarray:
         """Return the sums, at the places `to`, of entries times those of x at the places `of`."""
-        entries = self.entries[self.places[stage]]
+        if (k := self.places[stage]) < 0:
+            return np.zeros_like(x)
+        entries = self.entries[k]
         if x.shape[1] == 1:
             return np.bincount(to, entries * x.ravel()[of], len(x))[:, None]
         return sparse.coo_array((entries, (to, of)), self.shape) @ x

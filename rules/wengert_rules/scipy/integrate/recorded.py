@@ -162,8 +162,7 @@ class Steps(Sealed):
         if found is None:
             products = f.jacobian_products(*points)
             return None if products is None else JacobiansByCode(products, places)
-        pattern, entries = found
-        return SparseJacobians(pattern, np.concatenate([entries, np.zeros((1, entries.shape[1]))]), places)
+        return SparseJacobians(found[0], found[1], places)
 
     def apart(self, found: np.ndarray, linear: LinearSteps) -> np.ndarray:
         """The difference of these steps from SciPy's solution, by `found`: f on all stages, and the values at ends.
