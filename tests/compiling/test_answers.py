@@ -9,7 +9,7 @@ import os
 import sys
 import threading
 import types
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
@@ -225,3 +225,30 @@ def test_a_module_that_is_loaded_in_the_trace(tmp_path: Path, monkeypatch: pytes
     del sys.modules["loaded_in_trace"]
     assert g(2.0) == f(2.0) == 6.0
     del sys.modules["loaded_in_trace"]
+
+
+FOLDER = Path("/data/of/runs")
+
+
+def test_a_path_from_outside_is_guarded(monkeypatch: pytest.MonkeyPatch) -> None:
+    def f(x):
+        name = (FOLDER / "a" / "b.npy").with_suffix(".npz").name
+        return x * x * len(FOLDER.parts) * len(f"{FOLDER}") * len(name)
+
+    g = wg.compile(wg.grad(f), strict=True)
+    assert g(3.0) == g(3.0) == 6.0 * 4 * 13 * 5
+    monkeypatch.setitem(globals(), "FOLDER", PurePosixPath("/data/of/runs"))
+    assert g(3.0) == 6.0 * 4 * 13 * 5
+    monkeypatch.setitem(globals(), "FOLDER", Path("/x"))
+    assert g(3.0) == 6.0 * 2 * 2 * 5
+
+
+def test_a_path_that_is_looked_up_runs_uncompiled(tmp_path: Path) -> None:
+    def f(x):
+        return x * x * (2.0 if (tmp_path / "a").exists() else 1.0)
+
+    g = wg.compile(wg.grad(f), quiet=True)
+    with pytest.warns(wg.NotCompiledWarning):
+        assert g(3.0) == 6.0
+    (tmp_path / "a").touch()
+    assert g(3.0) == 12.0

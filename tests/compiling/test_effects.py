@@ -11,9 +11,11 @@ import contextlib
 import io
 import logging
 import sys
+import time
 import types
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -745,3 +747,36 @@ def test_effects_keep_their_order_in_a_trace_that_gives_up(capsys: pytest.Captur
         assert compiled(1.0) == plain["f"](1.0)
         assert space["log"] == plain["log"]
         assert capsys.readouterr().out == "one\ntwo\n" * 2
+
+
+def test_numbers_are_saved_at_each_call(tmp_path: Path) -> None:
+    def f(x):
+        v = np.sin(x * np.ones(3))
+        np.save(tmp_path / "v.npy", v)
+        np.savez(f"{tmp_path}/v.npz", v=v, x=x)
+        np.savetxt(f"{tmp_path}/v.txt", v, fmt="%.17g")
+        sys.stdout.flush()
+        time.sleep(0.0)
+        return np.sum(v)
+
+    g = wg.compile(wg.grad(f), strict=True)
+    for x in (0.3, 0.5, 0.7, 0.9):
+        assert g(x) == pytest.approx(3.0 * np.cos(x), rel=1e-14)
+        saved = np.load(tmp_path / "v.npz")
+        assert saved["x"] == x
+        for found in (np.load(tmp_path / "v.npy"), np.loadtxt(tmp_path / "v.txt"), saved["v"]):
+            assert np.array_equal(found, np.sin(x * np.ones(3)))
+
+
+def test_numbers_that_are_saved_and_written_later_run_uncompiled(tmp_path: Path) -> None:
+    def f(x):
+        v = np.sin(x * np.ones(3))
+        np.save(f"{tmp_path}/v.npy", v)
+        v[0] = 3.0 * x
+        return np.sum(v)
+
+    g = wg.compile(wg.grad(f), quiet=True)
+    with pytest.warns(wg.NotCompiledWarning):
+        g(0.3)
+    assert g(0.5) == pytest.approx(3.0 + 2.0 * np.cos(0.5), rel=1e-14)
+    assert np.array_equal(np.load(tmp_path / "v.npy"), np.sin(0.5 * np.ones(3)))

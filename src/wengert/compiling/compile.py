@@ -33,6 +33,7 @@ from wengert.compiling.watched.watchable import Wrapper
 from wengert.errors import (
     NotCompiledError,
     NotCompiledWarning,
+    StaleTapeError,
     WengertError,
 )
 from wengert.recording.recording import STATE
@@ -217,8 +218,13 @@ class CompiledFunction(Remade, Wrapper):
         try:
             found, entry = self._with_free_loops(found, args, kwargs, earlier)
             entry = entry or CompiledTrace(found, _parameters(given), self.settings).compile()
-        except self.generation_errors as error:
-            self._give_up(f"generating its code raised {error!r}, a bug in wengert. Please report it")
+        except Exception as error:
+            if isinstance(error, StaleTapeError) and found.reads.clock_places:
+                self._give_up(f"it takes another branch as time passes: {str(error).splitlines()[0]}")
+            elif isinstance(error, self.generation_errors):
+                self._give_up(f"generating its code raised {error!r}, a bug in wengert. Please report it")
+            else:
+                raise
             return found.value
         with found.reads.effects.undone():
             self._keep(key, entry, others, found, given, stale)

@@ -85,7 +85,7 @@ class CompiledTrace:
         has_reverse_pass = bool(reads.recording.notes) or bool(find_reverse(traced.tape))
         self.takes_derivative = has_reverse_pass and not reads.draws  # another run would draw other numbers
         heads, self.recorded = loops_ended_by_guards(traced.tape), len(traced.tape)
-        context = Context(settings.exact, loops and not reads.draws)
+        context = Context(settings.exact, loops and not (reads.draws or reads.asks_time_again))
         check = [Pass("lifted loops", lambda tape, _: _check_frees_loops(tape, reads.heads))] * frees_loops
         self.tape = optimised_by([*LOWERING, *check, *OPTIMISING], traced.tape, context)
         self.loops = {site: head.description for site, head in heads.items()}

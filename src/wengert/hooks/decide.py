@@ -252,9 +252,7 @@ def _decide_c_method(f: Any, t: type, name: str) -> Decision:
     if name in ("__dir__", "__sizeof__", "__init_subclass__"):
         return native_call("It returns information about the object, none of its numbers.")
     if name == "__exit__":
-        return native_call(
-            "It ends a context, as of a lock or a file; an exception that it is given has no derivative."
-        )
+        return _ENDS_CONTEXT
     if t.__module__ == "builtins" and issubclass(t, Generator):
         return native_call("It is a step of a coroutine, which runs instrumented code.")
     primitive, standin = _rule_of_method(f, t), _stand_in_of_method(f, t)
@@ -320,6 +318,8 @@ def _decide_c_function(f: Any) -> Decision:
         return stand_in_call(
             "It is `iter` or `next`, unless a class that overrides it calls its base.", _follow_iteration
         )
+    if f.__name__ == "__exit__":
+        return _ENDS_CONTEXT
     if f.__name__ == "__prepare__" and isinstance(owner, type):
         return native_call("It returns the namespace of a class that is about to be made.")
     if type(f) is np.ufunc and function_of(f) is not None:
@@ -329,6 +329,7 @@ def _decide_c_function(f: Any) -> Decision:
     return found or opaque_call(IN_C)
 
 
+_ENDS_CONTEXT = native_call("It ends a context, as of a lock or a file; an exception that it gets has no derivative.")
 _ITERATION = {"__iter__": iter, "__next__": next}
 
 

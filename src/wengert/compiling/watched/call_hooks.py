@@ -22,6 +22,7 @@ from wengert.compiling.watched.answers import (
     watched_sharing,
 )
 from wengert.compiling.watched.cached_calls import watched_cached
+from wengert.compiling.watched.clocks import CLOCKS, watched_clock
 from wengert.compiling.watched.declarations import SIGNATURES, watched_signature, watched_static_attribute
 from wengert.compiling.watched.drawing import (
     GENERATOR_MAKERS,
@@ -312,6 +313,7 @@ _MAKERS = _makers(
     ([hash], lambda f, reads: functools.partial(watched_hash, reads=reads, is_library=is_inside_library())),
     (ANSWERS, watched_answer),
     (PARSERS, watched_parser),
+    (CLOCKS, watched_clock),
     ([eval], lambda f, reads: watched_evaluation(reads)),
     ([weakref.ref], lambda f, reads: _watched_reference(reads)),
     ([np.may_share_memory, np.shares_memory], watched_sharing),

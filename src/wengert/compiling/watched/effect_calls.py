@@ -1,4 +1,4 @@
-"""Calls for their effect alone, in a watched trace: `print`, loggers, warnings; the generated code makes them again.
+"""Calls for their effect alone, in a watched trace, as of `print` and loggers; the generated code makes them again.
 
 It makes them from functions that have the file, the line, the name and the globals of the user's frame: what asks for
 its caller, such as `warnings.warn`, finds the user's line.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import logging
 import sys
+import time
 import types
 import warnings
 from collections.abc import Callable, Iterator
@@ -33,6 +34,11 @@ _OF_TYPES = (
 _FILTERING = Functions(warnings.simplefilter, warnings.filterwarnings, warnings.resetwarnings)
 _EFFECTS = Functions(
     print,
+    time.sleep,
+    np.save,
+    np.savez,
+    np.savez_compressed,
+    np.savetxt,
     warnings.warn,
     *_FILTERING,
     *[getattr(owner, name) for owner in (logging, logging.Logger) for name in _LOGGED],
@@ -42,6 +48,8 @@ _EFFECTS = Functions(
 
 def is_effect(f: Any) -> bool:
     """Whether a callable is called for its effect alone."""
+    if type(f) is types.BuiltinFunctionType and f.__name__ == "flush":
+        return isinstance(f.__self__, OUTLETS)
     return (f.__func__ if type(f) is types.MethodType else f) in _EFFECTS
 
 

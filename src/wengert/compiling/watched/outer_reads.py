@@ -31,7 +31,6 @@ from wengert.compiling.watched.trusted import (
     is_engine_code,
     is_known_extension,
     is_library_namespace,
-    is_tensor_function,
     top_package,
 )
 from wengert.compiling.watched.watchable import (
@@ -118,6 +117,7 @@ class Reads(Inputs):
         self.flags: dict[int, Any] = {}  # flags of arrays from outside, which are guarded as a whole, by id
         self.read_names: dict[tuple[int, str], tuple[Any, Any]] = {}  # of namespaces: original and counterpart
         self.guarded_errors: dict[int, Any] = {}  # AttributeErrors for which `guard_absence` was called, by id
+        self.clock_places, self.asks_time_again = set[Any](), False  # where clocks are read; if one is at a place twice
         self.heads = Heads(self)
         self.tables = Tables(self)
 
@@ -521,7 +521,8 @@ class Reads(Inputs):
         self.guard_used_classes()
         for primitive in {entry[0] for entry in self.recording.entries if entry is not None}:
             rule = None if type(primitive.fn) is types.FunctionType else getattr(primitive, "rule", None)
-            if rule is not None and RULES_FOLDER not in rule.where and not is_tensor_function(type(primitive.fn)):
+            is_ours = home_of(type(primitive.fn)).startswith("wengert.")
+            if rule is not None and RULES_FOLDER not in rule.where and not is_ours:
                 self.give_up(f"it calls an object with a custom rule ({rule.where})")
         if any([self.effects.has_drawn_unseen(rng) for rng, _ in self.effects.generators.values()]):
             self.give_up("it draws random numbers in C code")

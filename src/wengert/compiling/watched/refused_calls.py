@@ -6,6 +6,7 @@ import decimal
 import functools
 import inspect
 import io
+import pathlib
 import string
 import sys
 import types
@@ -198,7 +199,8 @@ def _refused_function(f: types.FunctionType, inside: bool) -> str | None:
     if is_engine_code(f.__code__):
         return None
     if is_library_namespace(f.__globals__) and (inside or home not in LIBRARY_ONLY or f in _OF_INSPECT):
-        is_refused = module.startswith(_RANDOM_MODULES) or _has_side_effects(f.__name__, inside)
+        looks_up = home == "pathlib" and "Path" in f.__qualname__ and f.__name__ not in _OF_PATHS
+        is_refused = module.startswith(_RANDOM_MODULES) or _has_side_effects(f.__name__, inside) or looks_up
         return f"it calls {f.__qualname__}" if is_refused else None
     return f"it calls {home}.{f.__qualname__}" if home in sys.stdlib_module_names else None
 
@@ -251,6 +253,8 @@ def _module_of_method(f: Any, cls: type) -> str:
 
 _SOLVERS = ("scipy.optimize", "scipy.integrate", "scipy.differentiate")
 """Packages of SciPy whose solvers may run their arguments unwatched."""
+_OF_PATHS = {*dir(pathlib.PurePath), *dir(type(pathlib.PurePath().parents))}
+"""Names of what a path knows without a look at the disk."""
 _RANDOM_MODULES = ("numpy.random", "scipy.stats._qmc")
 _WITH_SIDE_EFFECTS = {
     "open", "input", "print", "exec", "eval", "compile", "globals", "locals", "dir", "id", "hash", "breakpoint",

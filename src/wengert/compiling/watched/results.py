@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import types
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -115,6 +116,8 @@ def _effect_expression(reads: Reads, recording: Recording, value: Any, slots: li
     if type(value) in ATOMS:
         give_up_on_addresses(reads, [value])
         return literal(value) or reads.pin(value)
+    if isinstance(value, PurePath):  # which nothing changes
+        return reads.pin(value)
     if known := reads.accessor_of(value) or (reads.input_name(value) if type(value) is np.ndarray else None):
         return known
     is_constant = type(value) is types.FunctionType or issubclass(

@@ -23,7 +23,7 @@ TRUSTED_LIBRARIES = {
     "abc", "_abc", "typing", "numbers", "heapq", "_heapq", "bisect", "_bisect", "contextlib", "statistics",
     "_statistics", "enum", "copy", "fractions", "colorsys", "types", "re", "textwrap", "string", "datetime",
     "_datetime", "calendar", "json", "_json", "posixpath", "ntpath", "genericpath",
-    "hashlib", "_hashlib", "_md5", "_sha1", "_sha2", "_sha3", "_blake2", "zlib", "binascii", "base64",
+    "hashlib", "_hashlib", "_md5", "_sha1", "_sha2", "_sha3", "_blake2", "zlib", "binascii", "base64", "pathlib",
 }  # fmt: skip
 """Packages and modules whose state counts as constant."""
 LIBRARY_ONLY = {

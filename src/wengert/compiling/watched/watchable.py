@@ -9,6 +9,7 @@ import functools
 import io
 import logging
 import operator
+import pathlib
 import threading
 import types
 from collections.abc import Iterator
@@ -29,6 +30,7 @@ CONSTANT_CALLABLES = (
 """Types of callables that cannot change: a guard of their identity is enough."""
 COMPARED_BY_VALUE = (
     np.bool_, np.integer, np.datetime64, np.dtype, range, slice, Spec, datetime.date, datetime.time, datetime.timedelta,
+    pathlib.PurePath,
 )  # fmt: skip
 """Types whose values guards compare, type included; the comparison runs no user code."""
 OUTLETS = (io.TextIOBase, logging.Logger)
@@ -228,6 +230,7 @@ def has_own_attribute(obj: Any, name: str) -> bool:
 
 # -- equality in all that code can read: types, signs and order of iteration included
 
+_PATHS = {pathlib.PosixPath, pathlib.WindowsPath, pathlib.PurePosixPath, pathlib.PureWindowsPath}
 _TIMES = {datetime.date, datetime.datetime, datetime.time, datetime.timedelta}
 _SCALAR_CLASSES = {t for t in np.sctypeDict.values() if issubclass(t, np.generic) and not issubclass(t, np.flexible)}
 _FLEXIBLE = "OSUV"  # kinds of NumPy's own data types besides numbers, times and bools
@@ -261,6 +264,8 @@ def readable_state(value: Any) -> Any:
         return t, _readable_dtype(value.dtype), value.tobytes()
     if isinstance(value, np.dtype):
         return _readable_dtype(value)
+    if t in _PATHS:
+        return t, str(value)
     if t is Spec:
         return t, value.shape, _readable_dtype(value.dtype), value.pytype
     raise TypeError(f"wengert cannot compare a {t.__name__} with its earlier value")
