@@ -31,6 +31,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)  # where a shell began 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("tiers", "how much is run: see tests/README.md")
     group.addoption("--all", action="store_true", help="every case of every test")
+    group.addoption("--brief", action="store_true", help="half of the default tier, as of a further Python")
     group.addoption("--rotate", nargs="?", const=str(datetime.date.today()), default="", help="another sample: DATE's")
     group.addoption("--case", help="the cases whose id contains this, each as an item of its own")
     group.addoption("--record", action="store_true", help="with --all: write the times into tests/durations.json")
@@ -47,7 +48,8 @@ class Tier:
     """Chooses what is run, and takes the times."""
 
     def __init__(self, config: pytest.Config) -> None:
-        self.name = "all" if config.option.all else "fast" if config.option.markexpr == "fast" else "default"
+        asked = [name for name in ("all", "brief") if getattr(config.option, name)]
+        self.name = (asked or ["fast" if config.option.markexpr == "fast" else "default"])[0]
         self.cap, self.times = CAPS[self.name], Times()
         self.salt, self.case, self.stops = config.option.rotate, config.option.case, config.option.maxfail == 1
         self.records = config.option.record and not hasattr(config, "workerinput")
@@ -56,7 +58,7 @@ class Tier:
 
     def pytest_report_header(self) -> str:
         rotated = f", sampled by --rotate={self.salt}" if self.salt else ""
-        return f"tier: {self.name}, {self.cap} s a test function{rotated} (--all, -m fast: see tests/README.md)"
+        return f"tier: {self.name}, {self.cap} s a test function{rotated} (--all, --brief, -m fast: see tests/README.md)"
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_pycollect_makeitem(self, collector: pytest.Collector, name: str, obj: Any) -> list[pytest.Item] | None:
@@ -70,7 +72,7 @@ class Tier:
         if self.case is not None or self.is_named:
             return _each(obj, [case for case in cases if (self.case or "") in case.id])
         count, seconds = self.times.of(collector.path, name)
-        is_whole = self.name != "fast" and any([mark.name == "whole" for mark in getattr(obj, "pytestmark", [])])
+        is_whole = self.name in ("default", "all") and any([mark.name == "whole" for mark in getattr(obj, "pytestmark", [])])
         share = 1.0 if is_whole or not seconds else min(self.cap / seconds, 1.0)
         sampled = cases if share == 1.0 else chosen(cases, share, f"{self.salt} {name}", self.name == "default")
         alike = not any([case.marks or case.params.keys() < {*signature(obj).parameters} for case in cases])

@@ -1,4 +1,4 @@
-"""How much of the tests a run takes: three tiers by recorded times, and large tables as batteries.
+"""How much of the tests a run takes: four tiers by recorded times, and large tables as batteries.
 
 A tier gives each test function so many seconds (`CAPS`), by the times in `durations.json`. A parametrized function that
 takes longer runs a sample of its cases, which covers its table; any other one is left to `--all`. A function of many
@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-CAPS = {"fast": 0.04, "default": 1.5, "all": math.inf}
+CAPS = {"fast": 0.04, "brief": 0.3, "default": 1.5, "all": math.inf}
 """Seconds that a test function may take in each tier."""
-LONGEST = {"fast": 0.04, "default": 3.0, "all": math.inf}
+LONGEST = {"fast": 0.04, "brief": 0.6, "default": 3.0, "all": math.inf}
 """Seconds that one case may take in each tier."""
 MANY = 20
 """Cases from which on a function is a battery."""
