@@ -58,7 +58,7 @@ class Tier:
 
     def pytest_report_header(self) -> str:
         rotated = f", sampled by --rotate={self.salt}" if self.salt else ""
-        return f"tier: {self.name}, {self.cap} s a test function{rotated} (--all, --brief, -m fast: see tests/README.md)"
+        return f"tier: {self.name}, {self.cap} s a test function{rotated} (see tests/README.md)"
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_pycollect_makeitem(self, collector: pytest.Collector, name: str, obj: Any) -> list[pytest.Item] | None:
@@ -72,7 +72,8 @@ class Tier:
         if self.case is not None or self.is_named:
             return _each(obj, [case for case in cases if (self.case or "") in case.id])
         count, seconds = self.times.of(collector.path, name)
-        is_whole = self.name in ("default", "all") and any([mark.name == "whole" for mark in getattr(obj, "pytestmark", [])])
+        marks = [mark.name for mark in getattr(obj, "pytestmark", [])]
+        is_whole = self.name in ("default", "all") and "whole" in marks
         share = 1.0 if is_whole or not seconds else min(self.cap / seconds, 1.0)
         sampled = cases if share == 1.0 else chosen(cases, share, f"{self.salt} {name}", self.name == "default")
         alike = not any([case.marks or case.params.keys() < {*signature(obj).parameters} for case in cases])

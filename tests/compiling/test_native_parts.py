@@ -14,10 +14,11 @@ from native_by_python import interpret_program
 from random_tapes import arguments, random_tape
 
 import wengert as wg
-from wengert.compiling.native import source
+from wengert.compiling.native import parts, source
 from wengert.compiling.native.compiled import compile_native
 from wengert.compiling.native.parts import TapeCutter
 from wengert.compiling.native.values import UnsupportedOp
+from wengert.compiling.native.whole import NativeTape
 from wengert.tape.ops import Call, Input
 from wengert.tape.tape import Tape
 from wengert.values import functional
@@ -227,3 +228,22 @@ def test_a_pair_that_is_returned_and_read() -> None:
     run: Any = compile_native(tape, build=interpret_program)
     assert run.state == "native code"
     assert run(0.5) == ((0.5, math.sin(0.5)), math.sin(0.5))
+
+
+def test_many_parts_take_time_in_proportion(monkeypatch: pytest.MonkeyPatch) -> None:
+    def f(x: Any, n: int) -> Any:
+        v, total = np.sin(x * np.linspace(0.1, 1.0, 12)), 0.0
+        for _ in range(n):
+            v = np.cos(v * x) * 0.5 + 0.3 * v * v / (1 + v * v) + 0.3
+            total = total + np.sum(v) + np.histogram(v, 4)[0].sum()
+        return total
+
+    def pieces(n: int) -> int:
+        tried.clear()
+        assert TapeCutter(wg.trace(f, 0.7, n)[1]).parts()
+        return len(tried)
+
+    tried: list[Any] = []
+    made = lambda *args, **kwargs: tried.append(args) or NativeTape(*args, **kwargs)  # noqa: E731
+    monkeypatch.setattr(parts, "NativeTape", made)
+    assert 0 < pieces(16) <= 2.5 * pieces(8)

@@ -48,10 +48,10 @@ def _arrays_given(recording: Recording) -> list[tuple[int, np.ndarray]]:
 
 
 def views_or_copies(recording: Recording) -> None:
-    """Guard that a result is again a view or a copy of its argument, where the memory layout decides."""
+    """Guard that a result is again a view or a copy, if its argument's layout decides and one of them is written."""
     if np.ndarray in C_ONLY_TYPES:
         return
-    written, shares = recording.memory.storages, Primitive(np.shares_memory, None, "guard")
+    shares = Primitive(np.shares_memory, None, "guard")
     known = recording.caches.setdefault(views_or_copies, {})
     for slot, entry in enumerate(recording.entries[:]):
         if entry is None or id(entry[0].fn) not in _IDS_AS_IT_LIES or slot in known:
@@ -62,9 +62,15 @@ def views_or_copies(recording: Recording) -> None:
             continue  # of a window with strides of its own, which is a copy on a tape and lies in one way
         if ins[0] is None or not all([issubclass(type(a), np.ndarray) for a in (x, y)]) or not x.ndim:
             continue  # a single number lies in one way
-        if id(owner_of(x)) in written or id(owner_of(y)) in written:
+        if _is_written_after(recording, slot, x) or _is_written_after(recording, slot, y):
             known[slot] = None
             recording.append((shares, np.shares_memory(plain(x), plain(y)), (ins[0], slot), (x, y), None, site))
+
+
+def _is_written_after(recording: Recording, slot: int, array: np.ndarray) -> bool:
+    """Whether the memory of an array may have been written after the call at a slot."""
+    storage = recording.memory.storages.get(id(owner_of(array)))
+    return storage is not None and (storage.slot is None or storage.slot > slot)
 
 
 def unchanged(recording: Recording, primitive: Primitive, value: Any, args: Any, ins: Any, kwargs: Any) -> None:

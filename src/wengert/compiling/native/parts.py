@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -48,22 +49,37 @@ class TapeCutter:
                 self.by_numpy.update(_with_makers(op))
             elif any(map(_is_of_other_dtype, (op.val, *map(value_of, op.args), *map(value_of, op.kwargs.values())))):
                 self.by_numpy.add(op)
+        made: dict[Any, Part] = {}
         for _ in range(MOST_TRIES):
             self.assign()
-            native = sorted({stage for stage in self.stages.values() if stage % 2})
-            parts = {stage: Part(self, self.ops_of(stage)) for stage in native}
+            parts = self._parts_as_assigned(made)
             small = [op for part in parts.values() if not part.is_worth_a_call for op in part.ops]
             self.by_numpy.update(small)
-            failed = None if small else next(filter(None, [part.make() for part in parts.values()]), None)
-            if not small and failed is None:
+            failed = [] if small else [*filter(None, [part.failure for part in parts.values()])]
+            if not small and not failed:
                 native_results = {op for part in parts.values() for op in part.results}
                 results = sorted(read_by_result(self.tape), key=lambda op: op in native_results)
                 by_numpy = [op for op in results if op not in native_results]
                 check_separate_results([*self.others, *by_numpy], results[len(by_numpy) :])
                 return parts
-            if failed is not None and not self.leave_to_numpy(*failed):
+            known = [failure for failure in failed if isinstance(failure[0], Call)] or failed[:1]
+            if failed and not any([self.leave_to_numpy(*failure) for failure in known]):
                 return {}
         return {}
+
+    def _parts_as_assigned(self, made: dict[Any, Part]) -> dict[int, Part]:
+        """Return a part for each native stage: one of those `made` before if it has the same ops and results."""
+        ops: dict[int, list[Call]] = {}
+        for op in self.calls:
+            ops.setdefault(self.stages[op], []).append(op)
+        read = {v.op for op in self.calls for v in op.references() if self.stages.get(v.op) != self.stages[op]}
+        read.add(self.tape.result.op)
+        parts = {}
+        for stage in sorted([stage for stage in ops if stage % 2]):
+            results = [op for op in ops[stage] if op in read]
+            key = (*ops[stage],), (*results,)
+            parts[stage] = made[key] = made.get(key) or Part(self.tape, ops[stage], results)
+        return parts
 
     def leave_to_numpy(self, op: Op | None, error: UnsupportedOp) -> bool:
         """Let NumPy run an op, others like it, and a few ops before; all but loops if the op is not known.
@@ -74,8 +90,13 @@ class TapeCutter:
             others = {op for op in self.calls if not _is_loop_call(op)} - self.by_numpy
             self.by_numpy.update(others)
             return bool(others)
+        if op in self.by_numpy:
+            return True  # since another part failed at a call of the same function
         whole_function = error.args[0] == callable_name(op.fn)
-        for each in [x for x in self.calls if x.fn is op.fn] if whole_function else [op]:
+        alike = [
+            x for x in self.calls if x.fn is op.fn and (whole_function or x is op or x.site == op.site is not None)
+        ]
+        for each in alike:  # the same line in another iteration is likely to fail, too
             before: set[Op | None] = {each}
             todo: list[Op | None] = [each]
             while todo and len(before) <= MOST_BEFORE:
@@ -110,20 +131,18 @@ class TapeCutter:
 
 
 class Part:
-    """The ops of a native stage, the ops that they read, and those whose values others read."""
+    """The ops of a native stage, the ops that they read, and its `results`, the ops whose values others read."""
 
-    def __init__(self, cut: TapeCutter, ops: list[Call]) -> None:
-        self.tape, self.ops = cut.tape, ops
+    def __init__(self, tape: AnyRunningTape, ops: list[Call], results: list[Call]) -> None:
+        self.tape, self.ops, self.results = tape, ops, results
         inside: set[Op | None] = {*ops}
         read = dict.fromkeys([v.op for op in ops for v in op.references() if v.op not in inside])
         self.given = sorted(read, key=lambda op: isinstance(op, Constant))
-        outside = {v.op for op in cut.calls if op not in inside for v in op.references()} | {cut.tape.result.op}
-        self.results = [op for op in ops if op in outside]
-        self.returned = {*read_by_result(cut.tape)}
         self.is_worth_a_call = len(ops) >= LEAST_OPS or any(map(_is_loop_call, ops))
 
-    def make(self) -> tuple[Op | None, UnsupportedOp] | None:
-        """Make the native tape; return the op for which that is impossible, and the error."""
+    @functools.cached_property
+    def failure(self) -> tuple[Op | None, UnsupportedOp] | None:
+        """The op for which no native tape can be made, and the error; None if the part has its native tape now."""
         made = TapeRewriter(self.tape, type(self.tape)(self.tape.ctx))
         for op in self.given:
             made.table[op] = made.new.push(op.copy() if isinstance(op, Constant) else Input(op.val))  # type: ignore[union-attr]
@@ -131,8 +150,9 @@ class Part:
             made.push(op)
         values = tuple([op.val for op in self.results])
         made.new.result = made.new.push(Call(functional.make_tuple, list(map(made.variable, self.results)), val=values))
+        returned = {*read_by_result(self.tape)}
         for op in self.results:
-            if op in self.returned and isinstance(op.val, np.ndarray) and not op.val.flags.forc:
+            if op in returned and isinstance(op.val, np.ndarray) and not op.val.flags.forc:
                 return op, UnsupportedOp("a result array that is not contiguous")
         try:
             self.native = NativeTape(made.new, is_part=True)
