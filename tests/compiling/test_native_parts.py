@@ -244,6 +244,6 @@ def test_many_parts_take_time_in_proportion(monkeypatch: pytest.MonkeyPatch) -> 
         return len(tried)
 
     tried: list[Any] = []
-    made = lambda *args, **kwargs: tried.append(args) or NativeTape(*args, **kwargs)  # noqa: E731
+    made = lambda *args, **kwargs: tried.append(args) or NativeTape(*args, **kwargs)
     monkeypatch.setattr(parts, "NativeTape", made)
     assert 0 < pieces(16) <= 2.5 * pieces(8)
