@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import os
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -56,3 +59,19 @@ def test_work_grows_as_that_of_the_function(f: Callable[..., Any], monkeypatch: 
     assert grown["gradient"] < grown["function"] + 0.05
     assert grown["run"] < grown["function"] + 0.08
     assert constant < (7 if f is sorting else 4)
+
+
+def test_a_warm_gradient_of_three_operations_runs_few_functions_of_few_files() -> None:
+    gradient, x, entered = wg.grad(lambda x: np.sum(np.sin(x) * x)), np.arange(5.0), list[str]()
+    for _ in range(2 * walk.WARM_USES):
+        gradient(x)
+    gc.collect()
+    gc.disable()
+    sys.setprofile(lambda frame, event, _: entered.append(frame.f_code.co_filename) if event == "call" else None)
+    try:
+        gradient(x)
+    finally:
+        sys.setprofile(None)
+        gc.enable()
+    assert len(entered) <= 75
+    assert len({file for file in entered if f"{os.sep}wengert{os.sep}" in file}) <= 20
