@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from typing import Any
 
@@ -103,15 +102,6 @@ def test_large_differences_are_computed_again_and_small_ones_are_kept() -> None:
         return np.sum(x)
 
     assert len(kept(check(f, *R.normal(size=(2, 3))))) > len(kept(check(f, *R.normal(size=(2, 1000)))))
-
-
-def test_what_is_kept_for_one_iteration_is_carried_out_of_the_loop() -> None:
-    def counted(x: float, y: float) -> float:
-        for _ in range(100):
-            x, y = x + 0.01 * y, y - 0.01 * math.sin(x)
-        return x * x + y * y
-
-    assert len(kept(check(counted, 0.5, 0.1))) == 1
 
 
 def test_a_loop_that_is_not_read_goes_and_a_guard_in_one_stays() -> None:

@@ -20,8 +20,7 @@ from wengert.compiling.loops.residual_rows import (
     stacks_of,
 )
 from wengert.compiling.ops import info
-from wengert.tape.ops import Call, Constant, Op, Variable, references, value_of
-from wengert.values import functional
+from wengert.tape.ops import Call, Constant, Op, Variable, value_of
 from wengert.values.keys import is_basic
 
 _SMALL_ROW = 4096  # bytes: for smaller rows, the overhead of a call dominates
@@ -31,7 +30,7 @@ def recompute(region: Region) -> None:
     """Recompute cheap residuals in their readers; `drop_dead_code` removes the arrays that nobody reads then."""
     for loop in region.loops():
         recompute(loop)
-    users, rewriter = ReadersByOp(region), _Rewriter(region)
+    users, rewriter = ReadersByOp(region), _Rewriter()
     for loop in region.loops():
         plan = _Plan(loop, users)
         for stack, readers in plan.dropped.items():
@@ -89,7 +88,7 @@ class _Plan:
     def reads(self, op: Op, row: RowIndex) -> list[tuple[Op, RowIndex]] | None:
         """Return the operands that recompute a value in some iterations; [] if none is needed, None if impossible."""
         loop, role = self.loop, self.loop.role(op)
-        if op in self.held or isinstance(op, Constant) or role == "invariant" or _is_among_results(loop, op, row):
+        if op in self.held or isinstance(op, Constant) or role == "invariant":
             return []
         if role != "call" and loop.ending != "count":
             return None
@@ -107,35 +106,6 @@ class _Plan:
 def _carried_result(loop: OpenLoop, op: Op) -> Any:
     """Return the result of an iteration that the next one gets as `op`."""
     return loop.results[loop.inputs.index(op) - len(loop.steps)]
-
-
-def _is_among_results(loop: OpenLoop, op: Op, row: RowIndex) -> bool:
-    """Whether a value in one iteration is a result of its loop, or can become one, as it is of the last iteration."""
-    is_known = row.loop is None and loop.ending == "count"
-    return is_known and (row.first == loop.count - 1 or _result_number(loop, op, row) is not None)
-
-
-def _result_number(loop: OpenLoop, op: Op, row: RowIndex) -> int | None:
-    """Return the number of the loop's result that is the value of an op in this iteration; None if there is none."""
-    if not any([v.op is op for v in references(loop.results)]):
-        return None
-    back = loop.count - 1 - row.first
-    return next((k for k, v in enumerate(loop.results) if _origin_of_result(loop, v, back) is op), None)
-
-
-def _origin_of_result(loop: OpenLoop, v: Any, back: int) -> Any:
-    """Return the op whose value, after being carried through `back` iterations, is the result v; None if none is."""
-    passed: dict[Any, None] = {}
-    while isinstance(v, Variable) and v.op not in passed:
-        if len(passed) == back or loop.role(v.op) != "carried":
-            return v.op if len(passed) == back else None
-        passed[v.op] = None
-        v = _carried_result(loop, v.op)  # type: ignore[arg-type]
-    if not isinstance(v, Variable):
-        return None
-    ops = [*passed]
-    cycle = ops[ops.index(v.op) :]
-    return cycle[(back - len(ops)) % len(cycle)]
 
 
 def _recomputation_cost(op: Op) -> int | None:
@@ -157,8 +127,7 @@ def _recorded_key(key: Any) -> Any:
 class _Rewriter:
     """Replaces the readers of dropped stacks by recomputed values; `instead` maps the readers to these."""
 
-    def __init__(self, around: Region) -> None:
-        self.around = around
+    def __init__(self) -> None:
         self.readers: dict[Op, tuple[_Plan, Op, RowIndex]] = {}
         self.instead: dict[Op, Any] = {}
         self.made: dict[tuple[Op, RowIndex, Region], Any] = {}
@@ -175,7 +144,7 @@ class _Rewriter:
         for op in ops:
             if op in self.readers:
                 plan, value, row = self.readers[op]
-                self.instead[op] = _InsertionPoint(plan, self.made, self.around, region, loops).value(value, row)
+                self.instead[op] = _InsertionPoint(plan, self.made, region, loops).value(value, row)
                 continue
             if is_loop(op):
                 self.run(op.fn, (*loops, op.fn))  # type: ignore[attr-defined]
@@ -183,14 +152,13 @@ class _Rewriter:
 
 
 class _InsertionPoint(NamedTuple):
-    """Inserts recomputed values at the end of `region`; `made` are the values that were inserted before.
+    """Inserts recomputed values at the end of `region`, the body of the last of `loops`, or what contains these.
 
-    The region is the body of the last of `loops`, or `around`, which contains these.
+    `made` are the values that were inserted before.
     """
 
     plan: _Plan
     made: dict[tuple[Op, RowIndex, Region], Any]
-    around: Region
     region: Region
     loops: Loops
 
@@ -207,8 +175,6 @@ class _InsertionPoint(NamedTuple):
         if stack is not None:
             whole = self.inside(Variable(stack.whole), self.loops)
             return self.push(row_call(whole, self.at(row, stack.first, stack.step), op.val))
-        if _is_among_results(loop, op, row):
-            return self.inside(self.result(op, row), self.loops)
         if role == "counter":
             return self.at(row, loop.argument_for(op), loop.steps[loop.inputs.index(op)])
         if role == "carried" and not row.is_first():
@@ -216,15 +182,6 @@ class _InsertionPoint(NamedTuple):
         if role != "call":
             return self.inside(loop.argument_for(op), self.loops)
         return self.push(op.copy(lambda v: self.value(v.op, row)))  # type: ignore[arg-type]
-
-    def result(self, op: Op, row: RowIndex) -> Variable:
-        """Return a value as a result of the loop that computed it; add the result if there is none."""
-        loop, number = self.plan.loop, _result_number(self.plan.loop, op, row)
-        if number is None:
-            number = len(loop.results)
-            loop.results.append(Variable(op))
-        self.around.ops.append(Call(functional.getfield, [Variable(loop.call), number], val=op.val))
-        return Variable(self.around.ops[-1])
 
     def push(self, op: Op) -> Variable:
         self.region.ops.append(op)
