@@ -64,6 +64,17 @@ def kept_whole(x):
     return x + rows[2]
 
 
+def summed_list(x):
+    return sum([x * math.sin(x * k) for k in range(40)])
+
+
+def grown_list(x):
+    found = [x]
+    for _ in range(40):
+        found.append(0.9 * found[-1] + math.sin(found[-1]))
+    return np.mean(found) + np.array([*found, x]).max()
+
+
 def alike(found, expected, tolerance=1e-12):
     assert type(found) is type(expected)
     if isinstance(found, tuple):
@@ -78,7 +89,8 @@ PROGRAMS = [
     (by_numpy, (0.5, 0.1)), (by_numpy, (np.float64(0.5), np.float64(0.1))), (mixed, (0.3,)),
     (mixed, (np.float64(0.3),)),
     (elements, (np.linspace(-1.0, 1.0, 30) ** 2 + 0.3,)), (kinked, (0.5,)), (kinked, (-0.5,)),
-    (kept_whole, (0.4,)), (kept_whole, (np.float64(0.4),)),
+    (kept_whole, (0.4,)), (kept_whole, (np.float64(0.4),)), (summed_list, (0.4,)), (summed_list, (np.float64(0.4),)),
+    (grown_list, (0.4,)), (grown_list, (np.float64(0.4),)),
 ]  # fmt: skip
 
 
@@ -97,6 +109,26 @@ def test_a_loop_of_floats_calls_nothing_of_numpy_and_keeps_lists():
     compiled(0.5, 0.1)
     assert "np." not in compiled.source()
     assert "[0.0] * " in compiled.source()
+
+
+def test_lists_of_floats_are_kept_as_lists():
+    compiled = wg.compile(wg.value_and_grad(summed_list), native=False)
+    for x in (0.4, 0.4, -1.3):
+        slope = sum([math.sin(x * k) + x * k * math.cos(x * k) for k in range(40)])
+        alike(compiled(x), (summed_list(x), slope), 1e-11)
+    assert "np." not in compiled.source() and ".tolist()" not in compiled.source()
+
+
+def test_a_list_of_floats_belongs_to_the_caller():
+    def f(x):
+        found = [math.sin(x * k) for k in range(40)]
+        return found, sum(found)
+
+    compiled = wg.compile(f, native=False, strict=True)
+    for x in (0.4, 0.4, 0.5):
+        found, total = compiled(x)
+        assert (found, total) == f(x) and {*map(type, found)} == {float}
+        found.clear()
 
 
 @pytest.mark.parametrize("x", [800.0, 0.0, -1.0, math.inf, -math.inf, math.nan, 1e-320, 1e200])

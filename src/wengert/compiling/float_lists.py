@@ -31,7 +31,7 @@ def keep_arrays_in_lists(tape: Any) -> bool:
                 continue
             op.fn, op.args, op.kwargs, op.val = operator.mul, ([0.0], op.val.size), {}, op.val.tolist()
             for reader in readers:
-                reader.fn = operator.getitem
+                reader.fn = list if reader.fn is np.ndarray.tolist else operator.getitem
             found = True
     return found
 
@@ -44,7 +44,7 @@ def _readers_of(tape: Any) -> Users:
 
 
 def _follow_array(op: Op, users: Users, end: Op | None, readers: list[Call]) -> list[int]:
-    """Collect the `readers` of single floats of an array, in loops too, and after stores into it.
+    """Collect the `readers` of single floats of an array, or of all as a list, in loops too, and after stores into it.
 
     Return the positions of the array in `end`, the result tuple of a loop body.
     """
@@ -57,6 +57,8 @@ def _follow_array(op: Op, users: Users, end: Op | None, readers: list[Call]) -> 
             raise _NotOnlyFloats
         elif type(user.fn) is Loop:
             places += _follow_through_loop(user, at[0], users, end, readers)
+        elif user.fn is np.ndarray.tolist:
+            readers.append(user)
         elif at != [0] or [type(value_of(a)) for a in user.args[1:2]] != [int]:
             raise _NotOnlyFloats
         elif user.fn is np.ndarray.item:
