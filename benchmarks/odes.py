@@ -7,6 +7,7 @@ same method and tolerances: python benchmarks/odes.py diffrax.
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import os
 import sys
 import time
@@ -104,6 +105,10 @@ PROBLEMS = {
 }  # fmt: skip
 
 
+ADJOINTS = [
+    ("Lotka-Volterra", "RK45"), ("reaction-diffusion", "RK45"), ("reaction-diffusion", "BDF"),
+    ("reaction-diffusion", "LSODA"), ("Robertson", "BDF"), ("HIRES", "Radau"), ("HIRES", "LSODA"),
+]  # fmt: skip
 COLUMNS = ("gradient", "Jacobian", "differences", "compiled gradient", "compiled Jacobian")
 
 
@@ -148,6 +153,28 @@ def measure_odeint(name: str) -> None:
         works["compiled gradient"] = lambda: fast_gradient(x)
         works["compiled Jacobian"] = lambda: fast_jacobian(x)
     show(f"{name}, odeint", 0.0, works)
+
+
+def measure_adjoints(name: str, method: str) -> None:
+    """Print the times of gradients by each derivative, of values at all times and at the last alone."""
+    problem, _ = PROBLEMS[name]
+    x = np.concatenate([problem.p, problem.y0])
+    gradients = {
+        "all times": wg.grad(lambda x: np.sum(problem.solved(x, method) ** 2)),
+        "last": wg.grad(lambda x: np.sum(problem.solved(x, method)[:, -1] ** 2)),
+    }
+
+    def gradient(kind: str, asked: str) -> Any:
+        with wg.ode_adjoint(kind):
+            return gradients[asked](x)
+
+    works: dict[str, Callable[[], Any]] = {"solution": lambda: problem.solved(x, method)}
+    kinds = ("discrete", "forward", "continuous") if x.size < 50 else ("discrete", "continuous")
+    for kind, asked in itertools.product(kinds, gradients):
+        works[f"{kind}, {asked}"] = lambda kind=kind, asked=asked: gradient(kind, asked)
+    times = medians(works, REPEATS)
+    ratios = "   ".join([f"{each} {times[each] / times['solution']:6.2f}" for each in [*works][1:]])
+    print(f"{f'{name}, {method}':26}{1e3 * times['solution']:7.1f} ms   {ratios}", flush=True)
 
 
 def of_diffrax(problem: Problem) -> dict[str, Callable[[np.ndarray], Any]]:
@@ -237,6 +264,10 @@ if __name__ == "__main__":
     if not asked or "odeint" in asked:
         for name in ("Lotka-Volterra", "Robertson", "HIRES"):
             measure_odeint(name)
+    if not asked or "adjoints" in asked:
+        print("\ngradients by wg.ode_adjoint")
+        for name, method in ADJOINTS:
+            measure_adjoints(name, method)
     if "diffrax" in asked or (not asked and importlib.util.find_spec("diffrax")):
         print("\nratios to diffrax")
         for name in ("Lotka-Volterra", "reaction-diffusion"):

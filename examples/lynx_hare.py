@@ -6,12 +6,11 @@ from pathlib import Path
 
 import numpy as np
 from scipy.integrate import solve_ivp
-from scipy.optimize import least_squares
+from scipy.optimize import least_squares, minimize
 
 import wengert as wg
 
-data = Path(__file__).parent / "data" / "lynx_hare.csv"  # thousands of pelts a year, 1900 to 1920
-year, lynx, hares = np.loadtxt(data, delimiter=",", skiprows=1).T
+year, lynx, hares = np.loadtxt(Path(__file__).parent / "data" / "lynx_hare.csv", delimiter=",", skiprows=1).T
 NAMES = ("birth of hares", "hares caught", "death of lynx", "lynx fed", "hares in 1900", "lynx in 1900")
 HOWARD = (0.55, 0.028, 0.84, 0.026, hares[0], lynx[0])  # P. Howard (2009), "Modeling Basics": where we start
 IN_STAN = (0.55, 0.028, 0.80, 0.024)  # B. Carpenter (2018), Stan case studies 5: posterior means of the rates
@@ -35,15 +34,16 @@ ways = ["2-point", sensitivities := wg.jacobian(residuals)]  # 42 logarithms by 
 if importlib.util.find_spec("numba"):
     ways.append(wg.compile(sensitivities))
 fits = [least_squares(residuals, np.log(HOWARD), jac, xtol=1e-4) for jac in ways]
+for kind in ("forward", "continuous"):  # the gradient, by differential equations
+    with wg.ode_adjoint(kind):
+        fits += [minimize(wg.value_and_grad(lambda x: np.sum(residuals(x) ** 2)), np.log(HOWARD), jac=True, tol=1e-4)]
 assert all(np.allclose(fit.x, fits[0].x, atol=1e-4) for fit in fits)
 fit = fits[1]
-variance = 2 * fit.cost / (fit.fun.size - fit.x.size)
-covariance = variance * np.linalg.inv(fit.jac.T @ fit.jac)
+covariance = (variance := 2 * fit.cost / (fit.fun.size - fit.x.size)) * np.linalg.inv(fit.jac.T @ fit.jac)
 for name, logarithm, deviation in zip(NAMES, fit.x, np.sqrt(np.diag(covariance)), strict=True):
     print(f"{name:14} {np.exp(logarithm):7.4f} ± {deviation:3.0%}")
 print(f"a count errs by {np.sqrt(variance):.1%}")
 assert np.allclose(np.exp(fit.x[:4]), IN_STAN, rtol=0.04)
-
 if len(sys.argv) > 1:
     import matplotlib.pyplot as plt
 

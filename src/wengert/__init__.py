@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from wengert.values.gradients import Gradients
     from wengert.values.projection import ProjectTo
     from wengert.values.cotangents import InplaceableThunk, NoTangent, Tangent, Thunk, ZeroTangent, add_inplace, unthunk
-    from wengert.values.settings import accumulation_options, debug
+    from wengert.values.settings import accumulation_options, debug, ode_adjoint
 
 __version__ = "0.1.0"
 __all__ = [
@@ -58,7 +58,7 @@ __all__ = [
     "grad", "value_and_grad", "vjp", "jvp", "linearize", "Gradients", "stop_gradient", "debug_callbacks", "debug_nans",
     "check_grads", "ngradient", "jacobian", "jacrev", "jacfwd", "value_and_jacobian", "hessian", "hvp", "vhp",
     "derivative", "elementwise_grad", "ravel", "sparse_jacobian", "sparse_hessian", "jacobian_pattern",
-    "implicit", "vmap", "checkpoint", "checkpoint_loop", "accumulation_options", "dask",
+    "implicit", "vmap", "checkpoint", "checkpoint_loop", "accumulation_options", "ode_adjoint", "dask",
     "tree_leaves", "tree_map", "tree_paths", "optim",
     # rules, and the cotangents that they may return
     "rules", "partials", "vjp_rule", "rrule", "jvp_rule", "custom_derivative", "scalar_rule", "jacobian_rule",

@@ -57,6 +57,7 @@ from wengert.values.functional import (
 from wengert.values.lazy_names import import_name
 from wengert.values.projection import ProjectTo
 from wengert.values.sealed import Sealed
+from wengert.values.settings import chosen_adjoint
 from wengert.values.specs import Spec, is_complex
 
 if TYPE_CHECKING:
@@ -99,6 +100,7 @@ __all__ = [
     "as_index",
     "as_written",
     "batching",
+    "chosen_adjoint",
     "compiled_by",
     "computes",
     "computes_nothing",

@@ -1,4 +1,4 @@
-"""The rules of scipy.integrate: test_linear_steps tests them, whose keyword argument cannot be copied."""
+"""The rules of scipy.integrate: tests of solvers test them, whose keyword arguments cannot be copied."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from sampling import Sample
 from wengert_rules.scipy.integrate.linear_steps import changed, changes, residuals_of_changes
 from wengert_rules.scipy.integrate.native_steps import pulled, pulled_from_pushed, pushed, solved
 from wengert_rules.scipy.integrate.quadrature import integral_slopes, integral_value
+from wengert_rules.scipy.integrate.sensitivities import cotangents_at, solution_at, tangents_at
 
 SAMPLES: list[Sample] = []
 BY_HAND = [
     changed, changes, residuals_of_changes, solved, pulled, pushed, pulled_from_pushed, integral_value, integral_slopes,
+    solution_at, cotangents_at, tangents_at,
 ]  # fmt: skip

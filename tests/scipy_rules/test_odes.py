@@ -931,7 +931,7 @@ def test_the_paths_of_lsoda(f: Any) -> None:
 
     paths: list[Any] = []
 
-    class Both(recorded.recording(integrate.LSODA, paths)):
+    class Both(recorded.recording(integrate.LSODA, lambda solver: paths.append(recorded.Nordsieck.of(solver)))):
         def step(self):
             super().step()
             wanted.append(self.dense_output()(np.linspace(self.t_old, self.t, 4)).T)

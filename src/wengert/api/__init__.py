@@ -35,7 +35,7 @@ _NAMES = {
     "values.cotangents": "InplaceableThunk NoTangent Tangent Thunk ZeroTangent add_inplace unthunk",
     "values.gradients": "Gradients",
     "values.projection": "ProjectTo",
-    "values.settings": "accumulation_options debug",
+    "values.settings": "accumulation_options debug ode_adjoint",
 }
 HOMES = {name: f"wengert.{module}" for module, names in _NAMES.items() for name in names.split()} | {
     name: f"wengert.{name}" for name in ("dask", "extend", "optim", "tensor")

@@ -1,16 +1,19 @@
-"""Products with the Jacobians of a traced function at one example after the other, by the code of its derivatives."""
+"""Products with the Jacobians of a traced function at one example or point after the other, by generated code."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from wengert.api.batch_calls import BatchCall
 from wengert.api.example_code import constants_of
-from wengert.errors import WengertError
+from wengert.batching.play import DiffersError
+from wengert.errors import NoDerivativeError, NoPathWarning, WengertError
 from wengert.recording.recording import silent
 from wengert.values.sealed import Sealed
 
@@ -74,3 +77,58 @@ class JacobianProducts(Sealed):
             with silent():
                 self._codes[key] = code.generated(self._function(kind, group), ("product", kind), args)
         return self._codes[key]
+
+
+class PointProducts(Sealed):
+    """Products with the Jacobians of a traced function by all its arguments: batches, and the constants that it reads.
+
+    Errors: NoDerivativeError if the function takes other branches there than in its trace.
+    """
+
+    def __init__(self, call: BatchCall) -> None:
+        self._call, self.constants = call, constants_of(call.program)
+        self._codes: dict[Any, Callable[..., Any]] = {}
+
+    def pushed(self, tangents: Mapping[int, np.ndarray], args: Sequence[Any]) -> np.ndarray:
+        """Return the tangents of the results, for the tangents of arguments by place, with directions in front."""
+        places = tuple(tangents)
+        count = len(tangents[places[0]])
+        return self._run(self._call.push(places, count), ("push", places, count), (tuple(tangents.values()), *args))
+
+    def pulled(self, y_bar: np.ndarray, args: Sequence[Any], places: tuple[int, ...]) -> Any:
+        """Return the cotangents of the arguments at some places."""
+        return self._run(self._call.pull(places), ("pull", places), (y_bar, *args))
+
+    def pulled_in_blocks(self, y_bar: np.ndarray, args: Sequence[Any], places: tuple[int, ...]) -> list[Any]:
+        """Return the same for a large batch."""
+        return _on_same_branch(self._call.pulled, y_bar, args, places)
+
+    def _run(self, f: Callable[..., Any], kind: Any, args: Sequence[Any]) -> Any:
+        """Return `f(*args)` by code; interpret f if that fails, or for products of zero and infinity."""
+        code = self._codes.get(kind) or self._codes.setdefault(kind, self._generated(f, kind, args))
+        try:
+            found = code(*args)
+            if all([np.isfinite(part).all() for part in (found if isinstance(found, tuple | list) else [found])]):
+                return found
+        except WengertError:
+            pass
+        return _on_same_branch(f, *args)
+
+    def _generated(self, f: Callable[..., Any], kind: Any, args: Sequence[Any]) -> Callable[..., Any]:
+        """Return the code of f, or f itself if there is none."""
+        try:
+            return _on_same_branch(self._call.code.generated, f, kind, args)
+        except WengertError:
+            return partial(_on_same_branch, f)
+
+
+def _on_same_branch(f: Callable[..., Any], *args: Any) -> Any:
+    """Return `f(*args)`, without warnings of results that depend on no argument. Errors: NoDerivativeError."""
+    try:
+        with warnings.catch_warnings(action="ignore", category=NoPathWarning):
+            return f(*args)
+    except DiffersError:
+        raise NoDerivativeError(
+            "wg.ode_adjoint: the right-hand side takes other branches than at the start, which only the discrete "
+            'derivative supports. Use ode_adjoint("discrete"), or np.where instead of if.'
+        ) from None

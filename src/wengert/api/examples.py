@@ -12,7 +12,7 @@ import numpy as np
 
 from wengert.api.batch_calls import BatchCall, called_by_code
 from wengert.api.example_code import Kept, code_for, constants_of
-from wengert.api.example_products import JacobianProducts
+from wengert.api.example_products import JacobianProducts, PointProducts
 from wengert.api.reachable_state import State
 from wengert.api.tangents import jvp_of_call
 from wengert.batching.axes import Examples, repeat_for_examples
@@ -79,6 +79,19 @@ class OnExamples:
         with as_outer_variables(self._program, watching):
             args = [*batches, *constants_of(self._program)]
             return called_by_code(calling(watching), batch_call, args) if is_traced(args) else None
+
+    def passed_to(self, primitive: Callable[..., Any], *args: Any, **static: Any) -> Any:
+        """Call a primitive with arguments, the constants that the function reads, and its `products`, PointProducts.
+
+        None if there are no products.
+        """
+        if self._code is None:
+            return None
+        watching = active_recording()
+        point_call = BatchCall(self._code, frozen_program(self._program), len(self._program.sources), self._played_flat)
+        with as_outer_variables(self._program, watching):
+            constants = constants_of(self._program)
+            return calling(watching)(primitive, *args, *constants, products=PointProducts(point_call), **static)
 
     def has_changed(self) -> bool:
         """Return whether the function has changed anything outside since its trace."""

@@ -1,4 +1,4 @@
-"""Settings that a `with` block changes: how cotangents are summed, and which checks run."""
+"""Settings that a `with` block changes: how cotangents are summed, which checks run, how an ODE is differentiated."""
 
 from __future__ import annotations
 
@@ -7,20 +7,21 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["SETTINGS", "accumulation_options", "debug"]
+__all__ = ["SETTINGS", "accumulation_options", "chosen_adjoint", "debug", "ode_adjoint"]
 
 ADDITIONS = ("actions", "in place", "plus")
 STRATEGIES = ("auto", "accumulate", "pass through")
+ODE_ADJOINTS = ("discrete", "forward", "continuous")
 
 
 class Settings(threading.local):
-    """The settings of this thread: kind of addition, strategy of accumulation, and checks.
+    """The settings of this thread: kind of addition, strategy of accumulation, derivative of an ODE, and checks.
 
     `are_default` is False inside a block that changes a setting: compiled functions run uncompiled there.
     """
 
     def __init__(self) -> None:
-        self.add, self.strategy = "actions", "auto"
+        self.add, self.strategy, self.ode_adjoint = "actions", "auto", "discrete"
         self.debug = self.debug_nans = False
         self.are_default = True
 
@@ -65,6 +66,51 @@ def accumulation_options(*, add: str | None = None, strategy: str | None = None)
     strategy = _one_of(STRATEGIES, strategy or SETTINGS.strategy, "strategy")
     with SETTINGS.changed(add=add, strategy=strategy):
         yield
+
+
+@contextmanager
+def ode_adjoint(kind: str) -> Iterator[None]:
+    """Choose the derivative of `scipy.integrate.solve_ivp` inside the `with` block and on this thread.
+
+    The derivatives agree up to the tolerances of the solution. `docs/how-to/ode-fit.md` compares their costs.
+
+    Parameters:
+        kind (str): "discrete" (the default) differentiates the steps that the solver took, exactly. "forward"
+            integrates an equation for the tangents beside the solution, and "continuous" one for the cotangents
+            back in time, both by the method and tolerances of the call, which then bound their errors.
+    Yields:
+        None: A context manager to use in a `with` statement.
+    Raises:
+        ValueError: Another string.
+        NoDerivativeError: From the derivative: "forward" and "continuous" do not support this call.
+    See Also:
+        grad, jacobian
+
+    Examples:
+        >>> from scipy.integrate import solve_ivp
+        >>> def end(rate):
+        ...     return solve_ivp(lambda t, y: -rate * y, (0, 2), [1.0], rtol=1e-8, atol=1e-8).y[0, -1]
+        >>> with wg.ode_adjoint("continuous"):
+        ...     round(wg.grad(end)(0.5), 6)
+        -0.735759
+    """
+    with SETTINGS.changed(ode_adjoint=_one_of(ODE_ADJOINTS, kind, "kind")):
+        yield
+
+
+def chosen_adjoint() -> str:
+    """Return the derivative of `solve_ivp` that `ode_adjoint` has chosen.
+
+    Returns:
+        str: "discrete", "forward" or "continuous".
+    See Also:
+        on_examples
+
+    Examples:
+        >>> wg.extend.chosen_adjoint()
+        'discrete'
+    """
+    return SETTINGS.ode_adjoint
 
 
 def _one_of(words: tuple[str, ...], word: str, name: str) -> str:

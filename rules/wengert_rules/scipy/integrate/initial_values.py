@@ -19,6 +19,7 @@ from wengert.extend import (
     NotConvergedWarning,
     WengertWarning,
     as_written,
+    chosen_adjoint,
     stands_for,
     stopped,
     undoing,
@@ -28,6 +29,7 @@ from wengert.extend import (
 from wengert_rules.scipy.arguments import arguments, unpacked
 from wengert_rules.scipy.integrate.along_steps import along_steps, path_on, stages_of
 from wengert_rules.scipy.integrate.recorded import collocations, solved_by_odeint
+from wengert_rules.scipy.integrate.sensitivities import by_equations
 from wengert_rules.scipy.integrate.steps import OTHERS, STEPS, over
 
 
@@ -75,6 +77,8 @@ written: Any = types.FunctionType(
 @stands_for(integrate.solve_ivp)
 def solve_ivp(*given: Any, **words: Any) -> Any:
     call = arguments(integrate.solve_ivp, given, words)
+    if (kind := chosen_adjoint()) != "discrete":
+        return by_equations(call, kind)
     if (found := along_steps(call)) is not None:
         return found
     if call["method"] in STEPS or call["method"] in EXPLICIT:

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import integrate
 from scipy.integrate._ivp.ivp import OdeResult
 
-from wengert.extend import NotNativeError, compiled_by, native_function, partly_known, unseen
+from wengert.extend import NotNativeError, chosen_adjoint, compiled_by, native_function, partly_known, unseen
 from wengert_rules.scipy.arguments import arguments, unpacked
 from wengert_rules.scipy.integrate.native_collocation import ScipyProblem
 from wengert_rules.scipy.integrate.native_steps import FailedError, Method, Problem, solved
@@ -89,6 +89,8 @@ def problem_of(f: Any, solver: str, **words: Any) -> Any:
 
 def check(call: dict[str, Any]) -> None:
     """Check that native code supports a call. Errors: NotNativeError."""
+    if chosen_adjoint() != "discrete":
+        raise NotNativeError("native code has no ode_adjoint")
     method, y0 = call["method"], np.asarray(call["y0"])
     if not any([method is known or method == name for name, known in METHODS.items()]):
         raise NotNativeError(f"native code has the methods {', '.join(METHODS)}")

@@ -261,7 +261,10 @@ ValuesAt = Callable[[np.ndarray], np.ndarray]
 def solved_by_steps(method: Any, **words: Any) -> tuple[Any, np.ndarray, ValuesAt]:
     """The result of `solve_ivp` by an implicit method, the times of its steps, and the values between them."""
     paths: list[Any] = []
-    found = solve_ivp(method=recording(method, paths), **words)
+    recorder = recording(
+        method, lambda solver: paths.append((method is LSODA and Nordsieck.of(solver)) or solver.dense_output())
+    )
+    found = solve_ivp(method=recorder, **words)
     if found.sol is not None:
         found.sol = OdeSolution(found.sol.ts, found.sol.interpolants, alt_segment=method in (BDF, LSODA))
     times = np.array([path.t_old for path in paths[:1]] + [path.t for path in paths])
@@ -293,14 +296,14 @@ def solved_by_odeint(call: dict[str, Any]) -> tuple[np.ndarray, dict[str, Any], 
     return found, details, np.concatenate([at[:1], forward * inside, at[-1:]]), values_at
 
 
-def recording(method: Any, paths: list[Any]) -> Any:
-    """The method, which appends the path between any two times of its steps to `paths`."""
+def recording(method: Any, keep: Callable[[Any], None]) -> Any:
+    """The method, which calls `keep(solver)` after each of its steps."""
 
     class Recording(method):
         def step(self) -> Any:
             message = super().step()
             if self.status != "failed":
-                paths.append((method is LSODA and Nordsieck.of(self)) or self.dense_output())
+                keep(self)
             return message
 
     return Recording
