@@ -94,6 +94,17 @@ def test_closed_forms(kind: str, f: Any, x: float, wanted: float) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_seeds_that_are_not_finite(kind: str) -> None:
+    """A product of zero and an infinite or unknown partial is zero, as in every derivative."""
+    with wg.ode_adjoint(kind):
+        assert wg.grad(lambda k: np.sqrt(0.0 * exponential(k) - 1.0))(0.5) == 0.0
+        assert np.isnan(wg.grad(lambda k: np.nan * exponential(k))(0.5))
+        assert np.isnan(wg.jvp(exponential, (0.5,), (np.inf,))[1])
+        assert wg.grad(lambda k: 0.0 * exponential(k))(0.5) == 0.0
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_force_that_is_faster_than_the_cotangents(kind: str) -> None:
     """The equation is linear, so cotangents change slowly; the integral for p has the steps of the solution."""
 

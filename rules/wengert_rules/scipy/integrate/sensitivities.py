@@ -114,6 +114,8 @@ class Equations(Sealed):
         scaled = {k: (dots.T * units).T for k, dots in tangents.items()}
         count, n = len(units), y0.size
         start, of_constants = scaled.pop(0, np.zeros((count, n))), {k + 1: dots for k, dots in scaled.items()}
+        if not all([np.isfinite(dots).all() for dots in tangents.values()]):
+            return np.full((count, *self.values.shape), np.nan)
         if self.times[-1] == self.start:
             return np.repeat(start[:, None], len(self.times), axis=1) / units[:, None, None]
 
@@ -132,6 +134,8 @@ class Equations(Sealed):
 
     def pulled(self, products: Any, y_bar: np.ndarray, args: Any, places: tuple[int, ...]) -> dict[int, Any]:
         """Return the cotangents of the arguments at some places."""
+        if not np.isfinite(y_bar).all():
+            return {k: np.full(np.shape(args[k]), np.nan) for k in places}
         y0, *constants = args
         largest, size = np.max(np.abs(y_bar), initial=0.0) or 1.0, np.max(np.abs(self.values))
         absolute = min(self.relative, np.max(self.absolute) / size) if size else self.relative
@@ -144,7 +148,7 @@ class Equations(Sealed):
 
         asked = np.flatnonzero(np.any(y_bar, axis=1))[::-1]
         cotangent, times, pieces = np.zeros(y0.size), [*self.times[asked[:1]]], list[Any]()
-        for k, end in zip(asked, [*self.times[asked[1:]], self.start], strict=True):
+        for k, end in zip(asked, [*self.times[asked[1:]], self.start], strict=False):
             cotangent = cotangent + y_bar[k] / largest
             if self.times[k] != end:
                 span = self.times[k], end
