@@ -124,7 +124,7 @@ class Equations(Sealed):
             return products.pushed(dots, self._at(t, constants)).ravel()
 
         def jacobian(t: float, _: np.ndarray) -> Any:
-            J = sparse.block_diag([self._jacobian(products, t, constants)] * count, "csc")
+            J = sparse.block_diag([sparse.csc_array(self._jacobian(products, t, constants))] * count, "csc")
             return J.toarray() if self.method is integrate.LSODA else J
 
         absolute = np.tile(np.broadcast_to(self.absolute, n), count)
