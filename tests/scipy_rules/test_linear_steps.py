@@ -14,6 +14,7 @@ from wengert_rules.scipy.integrate.linear_steps import (
     JacobiansByCode,
     LargeSteps,
     LinearSteps,
+    SparseCollocationSteps,
     SparseJacobians,
     changed,
     changes,
@@ -47,12 +48,21 @@ class Products:
         return rows @ J.reshape(6, 2, 2)[5 - k]
 
 
+def without_factors() -> SparseCollocationSteps:
+    """The equations whose factors are too large to be kept."""
+    steps = SparseCollocationSteps(RADAU_A, RADAU_A[-1], H, SPARSE, KNOWN)
+    steps.factors = None
+    return steps
+
+
 R, Y, WEIGHTS = values(9, 2), values(3, 4, 2), values(3, 4, 2, low=-1)
 CASES = {
     "explicit": (A, B, LinearSteps(A, B, H, J, KNOWN)),
     "implicit": (RADAU_A, RADAU_A[-1], CollocationSteps(RADAU_A, RADAU_A[-1], H, J, KNOWN)),
     "by code": (A, B, LargeSteps(A, B, H, JacobiansByCode(Products(), np.arange(6)[::-1]), KNOWN)),
     "sparse": (A, B, LargeSteps(A, B, H, SPARSE, KNOWN)),
+    "implicit and sparse": (RADAU_A, RADAU_A[-1], SparseCollocationSteps(RADAU_A, RADAU_A[-1], H, SPARSE, KNOWN)),
+    "without factors": (RADAU_A, RADAU_A[-1], without_factors()),
 }
 
 

@@ -15,7 +15,7 @@ from solver_cases import Case, check, table
 import wengert as wg
 from wengert.api import example_code
 from wengert.values.codes import original
-from wengert_rules.scipy.integrate import recorded
+from wengert_rules.scipy.integrate import linear_steps, recorded
 
 CASES, case = table()
 P, Y = np.array([1.1, 0.4]), np.array([2.0, 1.0])
@@ -637,15 +637,44 @@ def test_products_of_zero_and_infinity() -> None:
         np.testing.assert_allclose([wg.grad(f)(0.7) for _ in range(3)], wanted, rtol=1e-7)
 
 
-def test_many_stiff_equations() -> None:
-    p, direction = np.linspace(0.5, 1.5, 5), np.cos(np.arange(5.0))
+@pytest.mark.parametrize("method", ["Radau", "BDF", "LSODA"])
+@pytest.mark.parametrize("n", [50, 200])
+def test_many_stiff_equations(n: int, method: str) -> None:
+    """By factors of sparse matrices, to the second order."""
+    p, direction = np.linspace(0.5, 1.5, n // 10), np.cos(np.arange(n // 10))
 
-    def loss(p, method="Radau", tolerance=1e-4):
-        y0, words = 0.5 + 0.3 * np.sin(np.arange(50) / 9), {"rtol": tolerance, "atol": tolerance}
-        return np.sum(integrate.solve_ivp(diffusion, (0, 1), y0 * p[0], method, [0.3, 1.0], args=(p,), **words).y ** 2)
+    def ends(p, method=method, tolerance=1e-6):
+        y0, words = 0.5 + 0.3 * np.sin(np.arange(n) / 9), {"rtol": tolerance, "atol": tolerance}
+        return integrate.solve_ivp(diffusion, (0, 1), y0 * p[0], method, [0.3, 1.0], args=(p,), **words).y
 
-    after, before = (loss(p + h * direction, "DOP853", 1e-10) for h in (1e-4, -1e-4))
-    np.testing.assert_allclose(wg.grad(loss)(p) @ direction, (after - before) / 2e-4, rtol=1e-3)
+    def loss(p, *words):
+        return np.sum(ends(p, *words) ** 2)
+
+    after, before = (ends(p + h * direction, "DOP853", 1e-12) for h in (1e-4, -1e-4))
+    found = wg.jacobian(ends)(p) @ direction
+    np.testing.assert_allclose(found, (after - before) / 2e-4, atol=1e-4)
+    slope = wg.grad(loss)
+    np.testing.assert_allclose(slope(p) @ direction, np.sum(2 * ends(p) * found), rtol=1e-6)
+    with_direction = wg.grad(lambda p: slope(p) @ direction)(p) @ direction
+    slopes = [wg.grad(lambda p: loss(p, "DOP853", 1e-12))(p + h * direction) @ direction for h in (1e-4, -1e-4)]
+    np.testing.assert_allclose(with_direction, (slopes[0] - slopes[1]) / 2e-4, rtol=1e-3)
+
+
+def test_a_singular_matrix_of_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The steps are traced instead."""
+
+    def loss(p):
+        y0 = 0.5 + 0.3 * np.sin(np.arange(30) / 9)
+        return np.sum(integrate.solve_ivp(diffusion, (0, 0.1), y0 * p[0], "Radau", args=(p,)).y[:, -1] ** 2)
+
+    p = np.array([0.5, 1.0, 1.5])
+    wanted = wg.grad(loss)(p)
+
+    def factorised(matrix):
+        raise RuntimeError("Factor is exactly singular")
+
+    monkeypatch.setattr(linear_steps, "splu", factorised)
+    np.testing.assert_allclose(wg.grad(loss)(p), wanted, rtol=1e-4)
 
 
 def test_a_failed_integration() -> None:

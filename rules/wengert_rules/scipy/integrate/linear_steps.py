@@ -8,8 +8,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from scipy.linalg.lapack import dtbtrs
+from scipy.sparse.linalg import splu
 
 from wengert.extend import Sealed, batching, jvp_rule, linear, vjp_rule
+
+MOST = 1 << 25
+"""The most numbers in all Jacobians that are written out, and in the factors that are kept."""
 
 
 class LinearSteps(Sealed):
@@ -171,6 +175,54 @@ class LargeSteps(LinearSteps):
                 slopes[i] += weights[i, i + 1 :] @ moved[i + 1 :]
                 moved[i] = self.jacobians.transposed(k * stages + i, found[k, i]).ravel()
             found[k, -1] += after + moved.sum(axis=0).reshape(after.shape)
+
+
+class SparseCollocationSteps(LargeSteps):
+    """The same equations for implicit methods: the matrix of all stages of a step is factorised as a sparse one."""
+
+    jacobians: SparseJacobians
+
+    def __init__(self, A: np.ndarray, B: np.ndarray, h: np.ndarray, jacobians: SparseJacobians, known: Any) -> None:
+        super().__init__(A, B, h, jacobians, known)
+        n, (i, j), size = jacobians.shape[0], np.indices(A.shape)[..., None], B.size * jacobians.shape[0]
+        rows, columns = i * n + jacobians.rows, j * n + jacobians.columns
+        cells = np.concatenate([(columns * size + rows).ravel(), np.arange(size) * (size + 1)])
+        places, self.cell_of = np.unique(cells, return_inverse=True)
+        starts = np.searchsorted(places, np.arange(size + 1) * size)
+        self.indices, self.starts = (places % size).astype(np.int32), starts.astype(np.int32)
+        first = self._factorised(0)
+        self.factors = [first, *map(self._factorised, range(1, len(h)))] if len(h) * first.nnz <= MOST else None
+
+    def _factorised(self, k: int) -> Any:
+        """Return the factors of 1 - h A J."""
+        stages, size = self.B.size, len(self.starts) - 1
+        entries = self.jacobians.entries[self.jacobians.places[k * stages : (k + 1) * stages]]
+        blocks = -self.h[k] * self.A[:, :, None] * entries[:, None]
+        numbers = np.bincount(self.cell_of, np.concatenate([blocks.ravel(), np.ones(size)]))
+        return splu(sparse.csc_array((numbers, self.indices, self.starts), (size, size)))
+
+    def _divided(self, k: int, kappa: np.ndarray, of: str) -> np.ndarray:
+        factors = self._factorised(k) if self.factors is None else self.factors[k]
+        return factors.solve(kappa.reshape(-1, kappa.shape[-1]), of).reshape(kappa.shape)
+
+    def solved(self, found: np.ndarray) -> None:
+        stages = self.B.size
+        for k in range(len(self.h)):
+            kappa, eta = found[k, :-1], found[k, -1]
+            for i in range(stages):
+                kappa[i] += self.jacobians.product(k * stages + i, eta)
+            kappa[...] = self._divided(k, kappa, "N")
+            found[k + 1, -1] += eta + self.h[k] * np.tensordot(self.B, kappa, 1)
+
+    def transposed(self, found: np.ndarray) -> None:
+        stages = self.B.size
+        for k in range(len(self.h) - 1, -1, -1):
+            kappa, after = found[k, :-1], found[k + 1, -1]
+            kappa += self.h[k] * self.B[:, None, None] * after
+            kappa[...] = self._divided(k, kappa, "T")
+            found[k, -1] += after
+            for i in range(stages):
+                found[k, -1] += self.jacobians.transposed(k * stages + i, kappa[i])
 
 
 def changes(residuals: Any, *, steps: Any) -> Any:

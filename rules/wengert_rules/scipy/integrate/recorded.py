@@ -14,21 +14,21 @@ from scipy.integrate import BDF, DOP853, LSODA, RK23, RK45, OdeSolution, odeint,
 
 from wengert.extend import Sealed, unseen
 from wengert_rules.scipy.integrate.linear_steps import (
+    MOST,
     CollocationSteps,
     JacobiansByCode,
     LargeSteps,
     LinearSteps,
+    SparseCollocationSteps,
     SparseJacobians,
     changes,
 )
 from wengert_rules.scipy.integrate.steps import RADAU_A, RADAU_C
 
 SMALL = 24
-"""The most equations of an explicit method whose Jacobians are multiplied with each other, for all steps at once."""
+"""The most equations whose Jacobians are multiplied with each other, or inverted, for all steps at once."""
 LARGEST = 128
 """The most equations whose Jacobians are written out with their zeros."""
-MOST = 1 << 25
-"""The most numbers in all Jacobians that are written out."""
 NEAR = 1e-6
 """The largest relative difference between the slopes of f on all stages and those that SciPy computed one by one."""
 
@@ -137,22 +137,21 @@ class Steps(Sealed):
         return linear, apart
 
     def linear(self, f: Any, points: tuple[np.ndarray, np.ndarray]) -> LinearSteps | None:
-        """Return the linear equations of changes, where f holds on all stages. None if too large."""
+        """Return the linear equations of changes, where f holds on all stages. None if too large, or singular."""
         A, B, h, n = self.tableau.A, self.tableau.B, np.diff(self.times), self.along.shape[-1]
         is_implicit, fits = self.tableau is RADAU, h.size * B.size * n * n <= MOST
         found = f.sparse_slopes(*points) if n > SMALL or not fits else None
-        if not is_implicit and (n > SMALL or not fits):
+        if (n > SMALL or not fits) and (found is not None or not is_implicit):
             jacobians = self._large_jacobians(f, points, found)
             if jacobians is not None:
-                return LargeSteps(A, B, h, jacobians, self.known)
+                try:
+                    return (SparseCollocationSteps if is_implicit else LargeSteps)(A, B, h, jacobians, self.known)
+                except RuntimeError:  # SciPy's, for a singular matrix
+                    return None
         if n > LARGEST or not fits:
             return None
         J = np.zeros((h.size, B.size, n, n))
-        if found is None:
-            J[self.computed] = f.slopes(*points)
-        else:
-            steps, of_step = (index[:, None] for index in self.computed)
-            J[steps, of_step, found[0].rows, found[0].indices] = found[1]
+        J[self.computed] = f.slopes(*points)
         return (CollocationSteps if is_implicit else LinearSteps)(A, B, h, J, self.known)
 
     def _large_jacobians(self, f: Any, points: tuple[np.ndarray, np.ndarray], found: Any) -> Any:
