@@ -656,8 +656,8 @@ def test_many_stiff_equations(n: int, method: str) -> None:
     slope = wg.grad(loss)
     np.testing.assert_allclose(slope(p) @ direction, np.sum(2 * ends(p) * found), rtol=1e-6)
     with_direction = wg.grad(lambda p: slope(p) @ direction)(p) @ direction
-    slopes = [wg.grad(lambda p: loss(p, "DOP853", 1e-12))(p + h * direction) @ direction for h in (1e-4, -1e-4)]
-    np.testing.assert_allclose(with_direction, (slopes[0] - slopes[1]) / 2e-4, rtol=1e-3)
+    slopes = [slope(p + h * direction) @ direction for h in (1e-3, -1e-3)]
+    np.testing.assert_allclose(with_direction, (slopes[0] - slopes[1]) / 2e-3, rtol=1e-3)
 
 
 def test_a_singular_matrix_of_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
