@@ -66,7 +66,7 @@ def test_an_error_of_the_derivative_is_raised_by_the_first_run() -> None:
     np.testing.assert_array_equal(x, [3.0, 3.0])
     for _ in range(2):
         np.testing.assert_allclose(g(x, 0), [6.0, 6.0])
-    assert g.explain().startswith("f: 1 trace")
+    assert g.explain().startswith("f: compiled (NumPy), 1 trace")
 
 
 @pytest.mark.parametrize(

@@ -182,4 +182,4 @@ def test_numbers_that_are_equal_by_chance_are_not_tested_to_be_one() -> None:
     assert g(1.0) == 1.0
     space["b"] = 0.75
     assert g(1.0) == 1.25
-    assert g.explain().startswith("<lambda>: 1 trace")
+    assert g.explain().startswith("<lambda>: compiled (NumPy), 1 trace")

@@ -169,7 +169,7 @@ def test_what_an_earlier_branch_read_from_outside_is_read_or_guarded(change):
     above, below, both = np.array([0.5, 2.0, 0.1]), np.array([0.5, -2.0, 0.1]), np.array([2.0, -3.0, 0.4])
     for x in (above, below, np.array([0.5, 0.2, 0.1]), both):
         gradient(x)
-    assert gradient.explain().startswith("outside.f: 1 trace")
+    assert gradient.explain().startswith("outside.f: compiled (NumPy), 1 trace")
     change(space)
     for x in (above, below, both):
         value, slope = gradient(x)
@@ -188,7 +188,7 @@ def test_a_branch_outside_of_loops_keeps_an_entry_for_each_outcome(rng):
     for _ in range(30):
         x = 1.5 * rng.normal(size=6)
         np.testing.assert_allclose(gradient(x), ngradient(f, x)[0], rtol=1e-6, atol=1e-8)
-    assert gradient.explain().startswith("f: 2 traces")
+    assert gradient.explain().startswith("f: compiled (NumPy), 2 traces")
 
 
 def test_states_that_differ_are_not_joined(rng):

@@ -122,7 +122,7 @@ def test_compiled_gradients_of_loops_are_those_of_grad(monkeypatch, f, x):
     compiled = wg.compile(both)
     for factor in (1.0, 1.01, 1.02):
         near(compiled(factor * x), both(factor * x))
-    assert f"{f.__name__}: 1 trace" in compiled.explain()
+    assert f"{f.__name__}: compiled (NumPy), 1 trace" in compiled.explain()
 
 
 def test_what_a_loop_reads_from_outside_is_read_anew(monkeypatch):
@@ -132,7 +132,7 @@ def test_what_a_loop_reads_from_outside_is_read_anew(monkeypatch):
     compiled(x)
     monkeypatch.setattr(settings, "rate", 0.03)
     near(compiled(x), wg.grad(reads_outside)(x))
-    assert "reads_outside: 1 trace" in compiled.explain()
+    assert "reads_outside: compiled (NumPy), 1 trace" in compiled.explain()
 
 
 def test_a_derivative_is_taken_of_one_iteration(monkeypatch):
@@ -251,7 +251,7 @@ def test_a_first_call_at_zero_says_nothing_of_the_next(monkeypatch, f):
     compiled, x = wg.compile(both), R.normal(size=400)
     for factor in (0.0, 1.0, 1.01):
         near(compiled(factor * x), both(factor * x))
-    assert f"{f.__name__}: 1 trace" in compiled.explain()
+    assert f"{f.__name__}: compiled (NumPy), 1 trace" in compiled.explain()
 
 
 def test_a_first_call_may_give_no_numbers(monkeypatch):
@@ -298,7 +298,7 @@ def test_complex_numbers_that_were_real_at_first(monkeypatch, f, least):
     compiled, x = wg.compile(gradient, strict=True), R.uniform(0.2, 0.8, size=3)
     for z in (x + 0j, x + 1j * x[::-1], x[::-1] - 0.5j * x):
         near(compiled(z), gradient(z))
-    assert f"{f.__name__}: 1 trace" in compiled.explain()
+    assert f"{f.__name__}: compiled (NumPy), 1 trace" in compiled.explain()
 
 
 def test_complex_gradients_of_loops_are_those_of_differences(monkeypatch):

@@ -344,7 +344,7 @@ def scaled(x: Any, thing: Any) -> Any:
 
 
 def traces(g: Any) -> int:
-    return int(g.explain().splitlines()[0].split(": ")[1].split()[0])
+    return int(g.explain().splitlines()[0].split(", ")[-1].split()[0])
 
 
 def test_what_is_registered_elsewhere_keeps_the_trace() -> None:

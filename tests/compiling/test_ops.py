@@ -12,7 +12,7 @@ import pytest
 from native_by_python import interpret_program
 
 import wengert as wg
-from wengert.compiling import ops
+from wengert.compiling import ops, split_columns
 from wengert.compiling.loops import deferred_reverse
 from wengert.compiling.native.compiled import compile_native
 from wengert.compiling.row_ops import row_plan
@@ -178,7 +178,9 @@ def test_a_new_function_is_native(new_row: Any) -> None:
     assert run.state == "native code" and run(x) == pytest.approx(f(x), rel=1e-12)
 
 
-def test_a_new_function_is_computed_by_columns_and_by_rows(new_row: Any) -> None:
+def test_a_new_function_is_computed_by_columns_and_by_rows(new_row: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(split_columns, "GAIN", 0)
+
     def f(x: np.ndarray) -> Any:
         y = new_row(x, 0.5)
         return np.sum(y * y, axis=1)

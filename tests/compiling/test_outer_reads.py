@@ -396,7 +396,7 @@ EFFECTS = [
     ("", "np.random.seed([0, 1])", "seeds a generator"),
     ("rng = np.random.default_rng(0)", "rng.shuffle([1, 2, 3])", "it shuffles a list"),
     ("it = iter([1.0, 2.0])", "next(it, 0.0)", "it reads a list_iterator"),
-    ("import time", "time.time()", "time.time"),
+    ("import time", "float(time.time_ns() > 0)", "time.time_ns"),
     ("", "open('/dev/null').close()", "open"),
     ("import datetime", "datetime.datetime.now()", "now"),
     ("import warnings", "warnings.simplefilter('error', ImportWarning)", "warnings into errors. Do so around the call"),
