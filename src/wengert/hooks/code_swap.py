@@ -214,6 +214,10 @@ RETURNING_NUMBERS = {
     "__repr__",
     "__str__",
     "__format__",
+    "__len__",
+    "__index__",
+    "__length_hint__",
+    "__hash__",
 }
 """Methods from which C gets numbers or strings; a watched trace sees their results."""
 

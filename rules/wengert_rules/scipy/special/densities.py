@@ -14,14 +14,22 @@ from wengert_rules.special_functions import BERNOULLI
 
 STIRLING_FROM = 15.0
 NEAR = 0.3
-TERMS = 30  # of the series of log(1 + t) - t where |t| < NEAR
+TERMS = 11  # of the series of log(1 + t) - t where |t| < NEAR
+
+
+def polynomial(coefficients, x):
+    """c₀ + c₁ x + c₂ x² + ..."""
+    total = coefficients[-1]
+    for c in coefficients[-2::-1]:
+        total = total * x + c
+    return total
 
 
 def stirling_rest(a):
     """log Γ(a) less Stirling's formula."""
     large = a > STIRLING_FROM
     out = 1 / np.where(large, a, STIRLING_FROM)
-    series = sum(b / (2 * k * (2 * k - 1)) * out ** (2 * k - 1) for k, b in enumerate(BERNOULLI, 1))
+    series = out * polynomial([b / (2 * k * (2 * k - 1)) for k, b in enumerate(BERNOULLI, 1)], out * out)
     inside = np.where(large, 1.0, a)
     rest = special.gammaln(inside) - (inside - 0.5) * np.log(inside) + inside - math.log(2 * math.pi) / 2
     return np.where(large, series, rest)
@@ -32,7 +40,8 @@ def log_beyond(x, at, off):
     t = off / at
     near = np.absolute(t) < NEAR
     close = np.where(near, t, 0.0)
-    series = sum((-1) ** (k + 1) / k * close**k for k in range(TERMS, 1, -1))
+    r = close / (2 + close)  # log(1 + t) = 2 artanh r, and 2 r - t = -r t
+    series = r * (2 * r * r * polynomial([1 / (2 * k + 3) for k in range(TERMS)], r * r) - close)
     return np.where(near, series, np.log(x / at) - t)
 
 

@@ -23,12 +23,10 @@ from wengert.compiling.watched.symbolic_ints import (
     refuse_counter,
     text_of,
 )
-from wengert.compiling.watched.trusted import belongs_to_user
 from wengert.hooks.classes import python_method
 from wengert.hooks.operators import BINARY, COMPARISONS, INPLACE, UNARY
 from wengert.recording.primitives import primitive_of
 from wengert.recording.recording import STATE, Recording
-from wengert.recording.trace_state import prepared
 from wengert.values.callables import callable_name
 from wengert.values.functional import WHOLE
 from wengert.values.identity_set import Functions
@@ -293,6 +291,16 @@ def _counting_build_map(items: tuple[Any, ...], site: Site | None) -> Any:
     return WATCHING_HOOKS["build_map"](items, site)
 
 
+def _counting_touched(value: Any, site: Site | None) -> Any:
+    """Refuse a counter that a method returns from which C code takes an integer, such as `__len__`."""
+    name = sys._getframe(1).f_code.co_name
+    if type(value) is SymbolicInt and name not in _METHODS_RETURNING_OBJECTS:
+        STATE.site = site
+        refuse_counter(f"{name} returns a counter, which C code takes as an integer")
+    return WATCHING_HOOKS["touched"](value, site)
+
+
+_METHODS_RETURNING_OBJECTS = ("__getitem__", "__next__")
 _IDENTITY = "the identity of a counter is compared"
 COUNTING_HOOKS = {
     **WATCHING_HOOKS,
@@ -319,6 +327,7 @@ COUNTING_HOOKS = {
     "getitem": _counting_getitem,
     "build_map": _counting_build_map,
     "resolve": _counting_resolve,
+    "touched": _counting_touched,
 }
 """The hooks of a trace with symbolic integers."""
 
@@ -328,10 +337,3 @@ def check_counters(recording: Recording) -> None:
     for entry in recording.entries:
         if entry is not None and any(map(_contains_counter, (entry[1], entry[3], *(entry[4] or {}).values()))):
             refuse_counter("a counter is recorded as a constant")
-    for cls in prepared.values():
-        if belongs_to_user(cls) and any([python_method(cls, name) for name in _METHODS_RETURNING_INTS]):
-            refuse_counter(f"C code may use a {cls.__name__} as an integer")
-
-
-_METHODS_RETURNING_INTS = ("__len__", "__index__", "__length_hint__", "__hash__")
-"""Methods whose result C code takes as an integer."""
