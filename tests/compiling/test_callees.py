@@ -237,6 +237,42 @@ def test_a_result_that_shares_memory_is_not_taken_from_code():
         assert g(0.7) == pytest.approx(difference(writes, 0.7), rel=1e-7)
 
 
+def test_a_text_of_a_traced_number_is_refused_as_ever():
+    def parsed(x, text):
+        return wave(x) * float(text)
+
+    def parses(x):
+        with LOCK:
+            return parsed(x, str(x) if settings.made else "2.0")
+
+    settings.made = False
+    g = partly(parses, 0.7)
+    settings.made = True
+    with pytest.raises(wg.NoRuleError):
+        g(2.0)
+    settings.made = None
+
+
+def test_an_array_from_outside_that_is_written_after_the_call():
+    weights = np.linspace(0.5, 1.5, 7)
+
+    def weighted(x):
+        v = x * weights
+        for _ in range(8):
+            v = np.sin(v) * weights
+        return v
+
+    def writes(x):
+        weights[:] = np.linspace(0.5, 1.5, 7)
+        with LOCK:
+            v = weighted(x)
+        weights[1] = 99.0
+        return np.sum(v * v)
+
+    g = partly(writes, 0.7)
+    assert g(0.7) == pytest.approx(difference(writes, 0.7), rel=1e-7)
+
+
 def test_exceptions_of_a_callee_are_the_users():
     def checked(x):
         y = wave(x)

@@ -96,6 +96,8 @@ class CalleesOfRun:
         recording = STATE.recording
         if recording is None or recording.callees is not self or self._is_inside or not _is_first_order(recording):
             return enter(*args, **kwargs)
+        if recording.texts:  # one of a traced number is a constant of the code, though it may be parsed
+            return enter(*args, **kwargs)
         call = callee.bound(recording, args, kwargs)
         if call is not None:
             return record_call(_made_call(), (call, *call.arguments), {})
