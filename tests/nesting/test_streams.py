@@ -164,9 +164,12 @@ def test_the_memory_of_a_product_with_the_hessian() -> None:
 
     x = np.linspace(-1, 1, 20_000)
     wg.hvp(f, x[:2], x[:2])
-    tracemalloc.start()
-    try:
-        wg.hvp(f, x, x)
-        assert tracemalloc.get_traced_memory()[1] < 60 * x.nbytes
-    finally:
-        tracemalloc.stop()
+    peaks = []
+    for _ in range(3):  # other threads may allocate meanwhile
+        tracemalloc.start()
+        try:
+            wg.hvp(f, x, x)
+            peaks.append(tracemalloc.get_traced_memory()[1])
+        finally:
+            tracemalloc.stop()
+    assert min(peaks) < 60 * x.nbytes
