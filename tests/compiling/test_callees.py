@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import threading
 import time
 import warnings
@@ -177,23 +178,27 @@ def test_a_traced_attribute_of_an_argument_is_followed():
         assert g(0.7) == pytest.approx(difference(of_object, 0.7), rel=1e-7)
 
 
-@pytest.mark.parametrize("where", ["list", "attribute", "array", "print", "draw"])
+@pytest.mark.parametrize("where", ["list", "set", "attribute", "array", "print", "draw", "draw of Python"])
 def test_a_callee_with_effects_runs_once_in_each_call(where, capsys):
     counts = np.zeros(1)
-    seen = SimpleNamespace(count=0)
-    rng = np.random.default_rng(3)
+    seen, members = SimpleNamespace(count=0), set()
+    rng, other_rng = np.random.default_rng(3), random.Random(3)
 
     def work(x):
         if where == "list":
             settings.log.append(1)
+        elif where == "set":
+            members.add(len(members))
         elif where == "attribute":
             seen.count += 1
         elif where == "array":
             counts[0] += 1
         elif where == "print":
             print("called")
-        else:
+        elif where == "draw":
             x = x + rng.normal() * 0.0
+        else:
+            x = x + other_rng.random() * 0.0
         return wave(x)
 
     def effects(x):
@@ -203,12 +208,12 @@ def test_a_callee_with_effects_runs_once_in_each_call(where, capsys):
     g = wg.compile(wg.grad(effects))
     for _ in range(6):
         assert g(0.7) == pytest.approx(wg.grad(wave)(0.7), rel=1e-12)
-    told = len(settings.log) + seen.count + counts[0] + capsys.readouterr().out.count("called")
-    assert told == 6 * (where != "draw")
-    if where == "draw":
-        expected = np.random.default_rng(3)
-        [expected.normal() for _ in range(6)]
-        assert rng.normal() == expected.normal()
+    told = len(settings.log) + len(members) + seen.count + counts[0] + capsys.readouterr().out.count("called")
+    assert told == 6 * (not where.startswith("draw"))
+    draws = 6 * np.array([where == "draw", where == "draw of Python"])
+    expected, other = np.random.default_rng(3), random.Random(3)
+    assert rng.normal() == [expected.normal() for _ in range(draws[0] + 1)][-1]
+    assert other_rng.random() == [other.random() for _ in range(draws[1] + 1)][-1]
 
 
 def test_a_result_that_shares_memory_is_not_taken_from_code():
@@ -271,6 +276,71 @@ def test_an_array_from_outside_that_is_written_after_the_call():
 
     g = partly(writes, 0.7)
     assert g(0.7) == pytest.approx(difference(writes, 0.7), rel=1e-7)
+
+
+def test_a_result_may_be_written():
+    def written(x):
+        with LOCK:
+            y, parts = states(x), pair(x * GRID, {"a": x, "b": (1.0, 2.0)})
+        y[0], parts[0][1], parts[1]["more"] = x * x, 3.0 * x, x
+        y[1:] *= parts[0][1:]
+        return np.sum(y) + np.sum(parts[0]) * parts[1]["sum"] * parts[1]["more"]
+
+    g = partly(written, 0.7)
+    for x in (0.7, 0.3):
+        assert g(x) == pytest.approx(difference(written, x), rel=1e-7)
+
+
+def test_a_callee_of_complex_numbers():
+    def turned(z, w):
+        for _ in range(12):
+            z = np.sin(z) * 0.5 + 0.5j * z * w
+        return z, np.sum(z)
+
+    def of_complex(x):
+        with LOCK:
+            (a, s), (b, t) = turned(x * GRID + 1j * x * x, GRID), turned(x * GRID + 0j, GRID * x)
+        return np.abs(s) ** 2 + np.sum(np.abs(a) ** 2 + b.imag) + t.imag
+
+    g = partly(of_complex, 0.7)
+    for x in (0.7, 0.3):
+        assert g(x) == pytest.approx(difference(of_complex, x), rel=1e-7)
+
+
+def test_a_callee_that_reads_a_clock_is_entered():
+    begin = time.perf_counter()
+
+    def late(x):
+        return wave(x) * (time.perf_counter() - begin)
+
+    def of_time(x):
+        with LOCK:
+            return late(x)
+
+    g = wg.compile(wg.value_and_grad(of_time))
+    for _ in range(5):
+        value, slope = g(0.7)
+        assert slope / value == pytest.approx(difference(wave, 0.7) / wave(0.7), rel=1e-7)
+
+
+def test_a_trace_that_raises_draws_no_number():
+    rng, expected = random.Random(3), random.Random(3)
+
+    def sometimes(x):
+        if rng.random() < 0.5:
+            raise ValueError
+        return wave(x)
+
+    def retries(x):
+        with LOCK:
+            try:
+                return sometimes(x)
+            except ValueError:
+                return wave(x)
+
+    g = wg.compile(wg.grad(retries))
+    [g(0.7) for _ in range(12)]
+    assert rng.random() == [expected.random() for _ in range(13)][-1]
 
 
 def test_exceptions_of_a_callee_are_the_users():

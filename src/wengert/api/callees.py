@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.api.custom import conjugate
 from wengert.api.gradient import vjp_of_call
 from wengert.compiling.compile import CompiledFunction
 from wengert.compiling.entries import CompiledTrace
@@ -237,6 +238,7 @@ class CompiledCall(Sealed):
 
         Errors: NoDerivativeError if the product has no trace for this path, and what the callee reads has changed.
         """
+        y_bar = conjugate(y_bar)  # a rule's cotangents are the conjugates of those of `vjp`
         for entry, inputs in self._fitting:
             layout, given = self._layout(entry), [*inputs]
             for k, read in layout.of_result.items():
@@ -249,7 +251,7 @@ class CompiledCall(Sealed):
                 break
         else:
             layout, slopes = self._layout(self._fitting[0][0]), self._entered(y_bar)
-        return [None, *[read(slopes) for read in layout.slopes]]
+        return [None, *[conjugate(read(slopes)) for read in layout.slopes]]
 
     def _entered(self, y_bar: Any) -> Any:
         """Return the product by a reverse pass over the callee."""
@@ -327,7 +329,7 @@ class _MadeCall(Carrier):
     __name__ = "compiled_call"
 
     def __call__(self, call: CompiledCall, *arguments: Any) -> Any:
-        return call.value
+        return _with_own_arrays(call.value)
 
     @functools.cached_property
     def own_rule(self) -> Rule:
@@ -336,7 +338,7 @@ class _MadeCall(Carrier):
 
 
 def _rule_of_made(call: CompiledCall, *arguments: Any) -> tuple[Any, Callable[..., Any]]:
-    return call.value, call.pullback
+    return _with_own_arrays(call.value), call.pullback
 
 
 @functools.cache

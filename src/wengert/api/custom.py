@@ -218,8 +218,8 @@ class _UserRule:
             return forward(tuple([by_position.get(k) for k in range(len(args))]), y, *args, **static)
 
         _, pull = vjp(y_dot, *[mirror(args[k], _zeros_like) for k in places])
-        cotangents = dict(zip(places, pull(_conjugate(y_bar)), strict=True))
-        return tuple([_conjugate(cotangents.get(k)) for k in range(len(args))])
+        cotangents = dict(zip(places, pull(conjugate(y_bar)), strict=True))
+        return tuple([conjugate(cotangents.get(k)) for k in range(len(args))])
 
     def matrices(self, found: Any, y: Any, args: tuple[Any, ...]) -> list[Any]:
         """Return Jacobians as matrices. Errors: RuleError if their number or shapes do not fit y and the arguments."""
@@ -263,7 +263,7 @@ def _zeros_like(leaf: Any) -> Any:
     return np.zeros_like(leaf) if isinstance(leaf, np.ndarray) else type(leaf)(0)
 
 
-def _conjugate(value: Any) -> Any:
+def conjugate(value: Any) -> Any:
     """Return a value with the conjugates of its numbers."""
     if not any([is_complex(leaf) for _, leaf in leaves(value)]):
         return value

@@ -539,12 +539,13 @@ class Reads(Inputs):
             self.give_up(f"it changes a {type(changed).__name__} from outside the function")
 
     def check_alone(self, result: Any) -> None:
-        """Give up if the function has effects or draws, or returns other than numbers and arrays of its own."""
+        """Give up if the function has effects, draws or reads a clock, or returns other than new numbers and arrays."""
         parts = nested_leaves(result)
         arrays = [owner_of(part) for part in parts if type(part) is np.ndarray]
         shared = [*self.effects.arrays.outer.values(), *[owner_of(array) for _, array, *_ in self._compared_arrays]]
-        if self.effects or self.swapped.changed() or self.draws or self.counters or self.effects.learned.constants:
-            self.give_up("it has side effects, or is given numbers that it takes as constants")
+        draws = self.draws or self.counters or self.effects.learned.constants
+        if self.effects or self.swapped.are_changed(self.recording) or draws or self.clock_places:
+            self.give_up("it has side effects, reads a clock, or is given numbers that it takes as constants")
         if not all(map(is_inexact, parts)) or not parts:
             self.give_up("it returns other than numbers and arrays")
         if {*map(id, arrays)} & {*map(id, shared)} or len({*map(id, arrays)}) < len(arrays):

@@ -31,7 +31,7 @@ from wengert.hooks.tracer import open_level, run
 from wengert.mutation.residuals import materialise
 from wengert.recording.decisions import kinds_stay
 from wengert.recording.layout import views_or_copies
-from wengert.recording.recording import STATE, Recording
+from wengert.recording.recording import STATE, Recording, silent
 from wengert.recording.session import SESSION
 from wengert.tape.entries import Slot
 from wengert.tape.tape import Tape
@@ -118,12 +118,14 @@ def trace_watched(
                 effects = effect_lines(reads, recording)
             if is_counting:
                 check_counters(recording)
-        except FUNCTION_ERRORS:
-            raise
-        except WengertError as error:  # the function will run again, untraced
+        except BaseException as error:
+            is_users = isinstance(error, FUNCTION_ERRORS) or not isinstance(error, WengertError)
             if len(learned) == knew and type(error) in (NoRuleError, RefusedCallError):
                 reads.want_all_constants()
-            reads.put_back()
+            if strict or not is_users:  # the function will run again, untraced, or nobody has called it
+                reads.is_strict = False
+                with silent():
+                    reads.put_back()
             raise
         finally:
             reads.restore()
