@@ -178,6 +178,38 @@ def test_a_traced_attribute_of_an_argument_is_followed():
         assert g(0.7) == pytest.approx(difference(of_object, 0.7), rel=1e-7)
 
 
+class Options(dict):
+    """What it holds is a constant of the code of a function that reads it."""
+
+
+class Row(np.ndarray):
+    """An array of a class of its own."""
+
+
+@pytest.mark.parametrize(
+    ("hidden", "read"),
+    [
+        (lambda v: Options(a=v), lambda b: b["a"]),
+        (lambda v: frozenset([v]), max),
+        (lambda v: {v: 1.0}, lambda b: next(iter(b))),
+        (lambda v: slice(v), lambda b: b.stop),
+        (lambda v: np.asarray(v * GRID).view(Row), lambda b: b[1]),
+    ],
+    ids=["dictionary of a class", "set", "key", "slice", "array of a class"],
+)
+def test_a_traced_number_equal_to_one_that_the_trace_has_compared_is_followed(hidden, read):
+    def work(x, b):
+        return wave(x) * read(b)
+
+    def compares(x, is_traced):
+        with LOCK:
+            return work(x, hidden(x if is_traced else 0.7))
+
+    g = wg.compile(wg.grad(compares))
+    for is_traced in (False, False, False, True, False):
+        assert g(0.7, is_traced) == pytest.approx(difference(lambda x: compares(x, is_traced), 0.7), rel=1e-7)
+
+
 @pytest.mark.parametrize("where", ["list", "set", "attribute", "array", "print", "draw", "draw of Python"])
 def test_a_callee_with_effects_runs_once_in_each_call(where, capsys):
     counts = np.zeros(1)

@@ -15,6 +15,7 @@ import numpy as np
 from wengert.compiling.watched.trusted import belongs_to_user
 from wengert.compiling.watched.watchable import has_readable_state, is_same_value, slot_names
 from wengert.values.names import is_heap_type
+from wengert.values.specs import is_inexact
 
 
 def _bytes(array: np.ndarray) -> tuple[Any, ...]:
@@ -101,6 +102,15 @@ def _is_same(a: Any, b: Any) -> bool:
         return is_same_value(a, b)
     except TypeError:
         return False
+
+
+def holds_numbers(constant: Any) -> bool:
+    """Whether a constant that guards compare by value holds floats, complex numbers, or arrays of them."""
+    t = type(constant)
+    if t is Held:
+        return constant.base in (float, complex, np.ndarray) or holds_numbers(constant.parts)
+    parts = (constant.start, constant.stop, constant.step) if t is slice else constant
+    return t in (tuple, set, frozenset, slice) and any([is_inexact(part) or holds_numbers(part) for part in parts])
 
 
 def read_held(reads: Any, value: Any, accessor: str, base: Any) -> Held:

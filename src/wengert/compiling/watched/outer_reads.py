@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from wengert.compiling.watched.addresses import give_up_on_addresses
-from wengert.compiling.watched.builtin_subclasses import built_in_base
+from wengert.compiling.watched.builtin_subclasses import built_in_base, holds_numbers
 from wengert.compiling.watched.effects import LISTS, Place, value_at
 from wengert.compiling.watched.inputs import Inputs
 from wengert.compiling.watched.loop_heads import Heads
@@ -546,6 +546,8 @@ class Reads(Inputs):
         draws = self.draws or self.counters or self.effects.learned.constants
         if self.effects or self.swapped.are_changed(self.recording) or draws or self.clock_places:
             self.give_up("it has side effects, reads a clock, or is given numbers that it takes as constants")
+        if any(map(holds_numbers, self.pins)):
+            self.give_up("it compares numbers from outside, which its caller may differentiate, with earlier ones")
         if not all(map(is_inexact, parts)) or not parts:
             self.give_up("it returns other than numbers and arrays")
         if {*map(id, arrays)} & {*map(id, shared)} or len({*map(id, arrays)}) < len(arrays):
