@@ -55,6 +55,8 @@ def watched_clock(clock: Any, reads: Reads) -> Callable[[], float]:
         if before is None:
             reads.give_up(f"it calls time.{clock.__name__} before it computes anything, or under wg.vmap")
             return float(clock())
+        if reads.effects.take_time:
+            reads.give_up(f"it calls time.{clock.__name__} after time.sleep or np.save, which its code would call last")
         place = frame.f_code, frame.f_lasti
         reads.asks_time_again |= place in reads.clock_places
         reads.clock_places.add(place)

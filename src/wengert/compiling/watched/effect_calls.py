@@ -32,13 +32,11 @@ _OF_TYPES = (
 )  # fmt: skip
 """Categories of warnings that NumPy gives by the types of arguments, which guards check."""
 _FILTERING = Functions(warnings.simplefilter, warnings.filterwarnings, warnings.resetwarnings)
+_TAKING_TIME = time.sleep, np.save, np.savez, np.savez_compressed, np.savetxt
+"""Functions that take a time which the user's code may measure."""
 _EFFECTS = Functions(
     print,
-    time.sleep,
-    np.save,
-    np.savez,
-    np.savez_compressed,
-    np.savetxt,
+    *_TAKING_TIME,
     warnings.warn,
     *_FILTERING,
     *[getattr(owner, name) for owner in (logging, logging.Logger) for name in _LOGGED],
@@ -59,6 +57,7 @@ def watched_effect(f: Any, reads: Reads) -> Callable[..., None]:
     @functools.wraps(getattr(f, "__func__", f))
     def call(*args: Any, **kwargs: Any) -> None:
         frames = [*_frames(sys._getframe(1))]
+        reads.effects.take_time |= f in _TAKING_TIME
         at = functools.reduce(_calling, frames if f is warnings.warn else frames[:1], None)
         if f in _FILTERING:
             reads.effects.filters_warnings = True

@@ -81,6 +81,7 @@ class Effects:
     def __init__(self) -> None:
         self.learned = Learned()
         self.count = 0  # of all effects so far: states of loops with another count differ
+        self.take_time = False  # whether one of the calls may take long
         self.refuse: Callable[[str], None] | None = None  # called before an effect that the trace may not have
         self.places: dict[tuple[int, str], tuple[Place, Any]] = {}  # with the values before the call
         self.dictionaries: list[tuple[dict[Any, Any], Any, str, dict[Any, Any]]] = []  # contents before, changed items
