@@ -310,6 +310,24 @@ def test_an_array_from_outside_that_is_written_after_the_call():
     assert g(0.7) == pytest.approx(difference(writes, 0.7), rel=1e-7)
 
 
+def test_an_array_that_is_written_between_a_vjp_and_its_pullback():
+    weights = np.linspace(0.5, 1.5, 7)
+
+    def weighted(x):
+        return wave(x * weights)
+
+    def of_weights(x):
+        with LOCK:
+            return weighted(x)
+
+    g, expected = wg.compile(lambda x: wg.vjp(of_weights, x)), difference(of_weights, 0.7)
+    for _ in range(4):
+        _, pullback = g(0.7)
+        weights[:] = 0.0
+        assert pullback(1.0)[0] == pytest.approx(expected, rel=1e-7)
+        weights[:] = np.linspace(0.5, 1.5, 7)
+
+
 def test_a_result_may_be_written():
     def written(x):
         with LOCK:

@@ -95,7 +95,7 @@ class CalleesOfRun:
 
     def _call(self, callee: Callee, enter: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
         recording = STATE.recording
-        if recording is None or recording.callees is not self or self._is_inside or not _is_first_order(recording):
+        if recording is None or recording.callees is not self or self._is_inside or not _is_gradient(recording):
             return enter(*args, **kwargs)
         if recording.texts:  # one of a traced number is a constant of the code, though it may be parsed
             return enter(*args, **kwargs)
@@ -112,9 +112,12 @@ class CalleesOfRun:
         return result
 
 
-def _is_first_order(recording: Recording) -> bool:
-    """Whether a recording is that of a gradient alone: not for a tape, forward mode, or derivatives of derivatives."""
-    is_plain = not (recording.keep or recording.keeps_results or recording.batched)
+def _is_gradient(recording: Recording) -> bool:
+    """Whether a recording is that of a gradient alone: not for a tape, forward mode, or derivatives of derivatives.
+
+    Its reverse pass follows at once: before that of a `vjp`, code outside may write into the arrays.
+    """
+    is_plain = recording.reruns and not (recording.keep or recording.keeps_results or recording.batched)
     return is_plain and len(recording.levels) == 1 and recording.context is recording.stream is None
 
 
@@ -297,7 +300,7 @@ _layouts: weakref.WeakKeyDictionary[CompiledTrace, _Layout] = weakref.WeakKeyDic
 def _layout_of(entry: CompiledTrace, places: list[int | str], wanted: tuple[int | str, ...]) -> _Layout:
     """Return the layout of a product, of a callee whose arguments are at these places."""
     if entry not in _layouts:
-        layout = _layouts[entry] = _Layout({}, [], [])
+        layout = _Layout({}, [], [])
         for accessor, k in sorted([(accessor, k) for k, accessor in enumerate(entry.inputs)]):
             number, path = _argument_and_path(accessor)
             if number == 0:
@@ -305,6 +308,7 @@ def _layout_of(entry: CompiledTrace, places: list[int | str], wanted: tuple[int 
             elif number is not None and places[number - 1] in wanted:
                 layout.arguments.append(k)
                 layout.slopes.append(_reader(f"value[{wanted.index(places[number - 1])}]", path, entry))
+        _layouts[entry] = layout  # complete, since another thread may read it
     return _layouts[entry]
 
 
