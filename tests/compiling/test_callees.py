@@ -194,8 +194,9 @@ class Row(np.ndarray):
         (lambda v: {v: 1.0}, lambda b: next(iter(b))),
         (lambda v: slice(v), lambda b: b.stop),
         (lambda v: np.asarray(v * GRID).view(Row), lambda b: b[1]),
+        (lambda v: np.array([(v, 1)], dtype=[("a", float), ("b", int)]), lambda b: b["a"][0]),
     ],
-    ids=["dictionary of a class", "set", "key", "slice", "array of a class"],
+    ids=["dictionary of a class", "set", "key", "slice", "array of a class", "record"],
 )
 def test_a_traced_number_equal_to_one_that_the_trace_has_compared_is_followed(hidden, read):
     def work(x, b):

@@ -148,6 +148,7 @@ def test_the_time_of_a_pause_is_measured() -> None:
         return y
 
     g = wg.compile(wg.grad(f))
-    for _ in range(4):
+    with pytest.warns(wg.NotCompiledWarning, match="time.perf_counter after time.sleep"):
         g(0.3)
+    [g(0.3) for _ in range(3)]
     assert min(times) >= 0.009

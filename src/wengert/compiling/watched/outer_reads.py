@@ -546,7 +546,8 @@ class Reads(Inputs):
         draws = self.draws or self.counters or self.effects.learned.constants
         if self.effects or self.swapped.are_changed(self.recording) or draws or self.clock_places:
             self.give_up("it has side effects, reads a clock, or is given numbers that it takes as constants")
-        if any(map(holds_numbers, self.pins)):
+        has_records = any([array.dtype.kind == "V" for _, array, *_ in self._compared_arrays])
+        if has_records or self.tables.are_compared or any(map(holds_numbers, self.pins)):
             self.give_up("it compares numbers from outside, which its caller may differentiate, with earlier ones")
         if not all(map(is_inexact, parts)) or not parts:
             self.give_up("it returns other than numbers and arrays")

@@ -37,6 +37,11 @@ class Tables:
         self.reads.add_guard(f"{self.reads.pin(content, f'content of a {t.__name__}')}.is_that_of({accessor})")
         return True
 
+    @property
+    def are_compared(self) -> bool:
+        """Whether a guard compares what a table holds."""
+        return any([content is not None for _, content in self._known.values()])
+
     def run(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return the result of a declared read, whose tables belong to the trace from now on."""
         with self.reads.unwatched(), silent():
