@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import json
 import pickle
@@ -141,3 +142,40 @@ def test_a_number_that_is_read_from_the_file_is_refused(write: str, read: Any, t
 
     with pytest.raises(wg.NoRuleError):
         wg.grad(f)(1.3)
+
+
+class Kept(io.RawIOBase):
+    """A file of the user's, which keeps what is written."""
+
+    def __init__(self) -> None:
+        self.content = b""
+
+    def write(self, data: Any) -> int:
+        self.content += data if isinstance(data, bytes) else bytes(str(data), "ascii")
+        return len(data)
+
+
+@pytest.mark.parametrize(
+    "write",
+    [lambda y, file: csv.writer(file).writerow([y]), pickle.dump, lambda y, file: np.save(file, y)],
+    ids=["csv", "pickle", "save"],
+)
+def test_a_file_of_the_users_may_keep_what_is_written(write: Any) -> None:
+    def f(x):
+        file = Kept()
+        write(np.sin(x), file)
+        return x * len(file.content)
+
+    with pytest.raises(wg.NoRuleError):
+        wg.grad(f)(1.3)
+
+
+def test_a_compressed_file_is_written(tmp_path: Path) -> None:
+    def f(x):
+        with gzip.open(tmp_path / "y.gz", "wb") as file:
+            np.save(file, np.sin(x) * np.ones(2))
+        return np.sin(x)
+
+    assert wg.grad(f)(1.3) == pytest.approx(np.cos(1.3), rel=1e-14)
+    with gzip.open(tmp_path / "y.gz") as file:
+        np.testing.assert_array_equal(np.load(file), np.sin(1.3) * np.ones(2))
