@@ -170,6 +170,26 @@ def test_a_file_of_the_users_may_keep_what_is_written(write: Any) -> None:
         wg.grad(f)(1.3)
 
 
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda y, file: print(y, file=io.TextIOWrapper(file, write_through=True)),
+        lambda y, file: io.TextIOWrapper(file, write_through=True).write(str(y)),
+        lambda y, file: pickle.dump(y, gzip.GzipFile(fileobj=file, mode="wb")),
+        lambda y, file: np.save(io.BufferedWriter(file), y),
+    ],
+    ids=["print", "write", "gzip", "save"],
+)
+def test_what_is_passed_on_to_a_stream_in_memory_is_refused(write: Any) -> None:
+    def f(x):
+        file = io.BytesIO()
+        write(np.sin(x), file)
+        return x * float(file.getvalue()[:4])
+
+    with pytest.raises((wg.NoRuleError, wg.RefusedCallError)):
+        wg.grad(f)(1.3)
+
+
 def test_a_compressed_file_is_written(tmp_path: Path) -> None:
     def f(x):
         with gzip.open(tmp_path / "y.gz", "wb") as file:

@@ -9,9 +9,7 @@ import functools
 import io
 import os
 import pickle
-import sys
 from collections.abc import Callable
-from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -20,7 +18,6 @@ from wengert.hooks.policy import Decision, decides_methods_of, native_call, stan
 from wengert.hooks.search import opaque
 from wengert.hooks.standins.texts import may_be_read, note_written
 from wengert.recording.recording import STATE, silent
-from wengert.values.names import home_of, lookup
 
 WRITES_TO_FILE = "It writes to a file, whose contents have no derivative."
 _FILES: Any = tuple([base.__base__ for base in (io.TextIOBase, io.BufferedIOBase, io.RawIOBase)])
@@ -48,10 +45,8 @@ def _noting(f: Any) -> Callable[..., Any]:
 
 
 def is_file(target: Any) -> bool:
-    """Whether a target of a call is the path of a file, or a file that cannot be read, nor keeps what is written."""
-    write = lookup(type(target), "write")
-    is_users = type(write) is FunctionType and home_of(write).partition(".")[0] not in sys.stdlib_module_names
-    is_object = issubclass(type(target), _FILES) and not is_users
+    """Whether a target of a call is the path of a file, or a file that cannot be read."""
+    is_object = issubclass(type(target), _FILES)
     return isinstance(target, (str, bytes, os.PathLike)) or (is_object and not may_be_read(target))
 
 

@@ -68,16 +68,24 @@ def _remembering(f: Any) -> Any:
 
 
 def may_be_read(stream: Any) -> bool:
-    """Whether what is written to a stream, which is in memory or an open file, may be read from it."""
-    return isinstance(stream, io.IOBase) and not stream.closed and stream.readable()
+    """Whether what is written to a stream may be read: in memory, in an open file, in an object of the user's."""
+    if not isinstance(stream, io.IOBase) or stream.closed:
+        return False
+    try:
+        stream.fileno()
+    except OSError:  # it is not a file of the system
+        return True
+    return stream.readable()
 
 
 def note_written(recording: Recording, stream: Any, things: tuple[Any, ...]) -> None:
-    """Note a stream into which traced values are written."""
+    """Note a stream into which traced values are written, and the streams to which it passes them."""
     if things and search(recording, things):
-        recording.texts[id(stream)] = stream
-        if recording.keep:
-            recording.caches.setdefault(io.StringIO, {}).setdefault(id(stream), []).extend(things)
+        while isinstance(stream, io.IOBase):
+            recording.texts[id(stream)] = stream
+            if recording.keep:
+                recording.caches.setdefault(io.StringIO, {}).setdefault(id(stream), []).extend(things)
+            stream = getattr(stream, "buffer", None) or getattr(stream, "raw", None)
 
 
 def _guard_written(recording: Recording, stream: Any) -> None:
