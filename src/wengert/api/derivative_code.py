@@ -30,7 +30,7 @@ from wengert.values.settings import SETTINGS
 WARM_CALLS = 40
 """Small derivatives by walks before keys are looked up: generating code takes about as long as these.
 
-Half as many are taken once the modules of tapes are loaded, which is half of the work.
+Half as many of few numbers are taken once the modules of tapes are loaded, which is half of the work.
 """
 OPTIMISED_CALLS = 1000
 """Small derivatives before code is optimised: to load the compiler takes about as long as these."""
@@ -122,7 +122,7 @@ def warm_call(
     if codes is None or codes.version != rules.version:
         codes = of_code[make, argnums] = DerivativeCodes(make, type(argnums) is int)
     codes.calls += 1 + numbers // COUNTED_TWICE
-    by_walks = WARM_CALLS // 2 if _TAPING in sys.modules else WARM_CALLS
+    by_walks = WARM_CALLS // 2 if _TAPING in sys.modules and numbers < COUNTED_TWICE else WARM_CALLS
     return CodedCall(codes, f, places, directions) if codes.calls > by_walks else None
 
 
