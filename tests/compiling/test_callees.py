@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import random
+import sys
 import threading
 import time
 import warnings
@@ -466,6 +468,32 @@ def test_other_derivatives_of_an_uncompiled_function(of):
     g = wg.compile(of(f))
     for _ in range(4):
         assert np.ravel(g(0.7)) == pytest.approx(np.ravel(of(f)(0.7)), rel=1e-11)
+
+
+@pytest.mark.parametrize("by_method", [False, True])
+def test_a_recursion_goes_as_deep_as_untraced(by_method):
+    class Chain:
+        def deep(self, x, n):
+            return np.sin(x) if n == 0 else self.deep(0.999 * x, n - 1)
+
+        def f(self, x, n):
+            with LOCK:
+                pass
+            return self.deep(x, n)
+
+    def deep(x, n):
+        return np.sin(x) if n == 0 else deep(0.999 * x, n - 1)
+
+    def f(x, n):
+        with LOCK:
+            pass
+        return deep(x, n)
+
+    loss = Chain().f if by_method else f
+    depth = (sys.getrecursionlimit() - len(inspect.stack())) * 8 // 10
+    g = wg.compile(wg.grad(loss))
+    for _ in range(4):
+        assert g(0.7, depth) == pytest.approx(0.999**depth * np.cos(0.7 * 0.999**depth), rel=1e-12)
 
 
 def test_several_threads():

@@ -32,7 +32,7 @@ from wengert.recording.record import record_call
 from wengert.recording.recording import STATE, Recording, silent
 from wengert.recording.session import SESSION
 from wengert.recording.slots import slot_of
-from wengert.recording.trace_state import is_born
+from wengert.recording.trace_state import is_born, twins
 from wengert.rulebook.rule import Carrier, Rule
 from wengert.values.callables import callable_name, place
 from wengert.values.cotangents import has_nan
@@ -41,6 +41,8 @@ from wengert.values.specs import is_inexact
 
 FEWEST_ENTRIES = 16
 """A callee with fewer entries is not compiled: one call of its code takes as long."""
+MOST_CALLEES = 256
+"""The most callees that are kept for one function."""
 MOST_LEARNT = 8
 """The most times that a callee is traced."""
 _GENERATORS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
@@ -70,10 +72,10 @@ class Callees:
         """The names of the callees that have code."""
         return [f.__qualname__ for f, callee in self._known.items() if callee.is_compiled]
 
-    def of(self, f: types.FunctionType) -> Callee:
-        """Return the callee of a function."""
+    def of(self, f: types.FunctionType) -> Callee | None:
+        """Return the callee of a function; None for further ones where there are many, as of generated functions."""
         known = self._known.get(f)
-        if known is None:
+        if known is None and len(self._known) < MOST_CALLEES:
             known = self._known[f] = Callee(f, self._compile)
         return known
 
@@ -82,31 +84,33 @@ class CalleesOfRun:
     """The calls of callees in one run of the function."""
 
     def __init__(self, callees: Callees) -> None:
-        self._callees, self._is_inside = callees, False
+        self._callees = callees
         self.noted: list[tuple[Callee, tuple[Any, ...], dict[str, Any]]] = []
 
     def caller(self, f: types.FunctionType, enter: Callable[..., Any]) -> Callable[..., Any]:
         """Return what the hooks call for `f`: its code, if there is any, else `enter`."""
-        is_root = STATE.recording is not None and STATE.recording.roots[0] is f
+        root = None if STATE.recording is None or STATE.recording.roots is None else STATE.recording.roots[0]
+        is_root = getattr(root, "__func__", root) is f
         if is_root or not is_user_function(f) or is_born(f) or f.__code__.co_flags & _GENERATORS:
             return enter
         callee = self._callees.of(f)
-        return enter if callee.is_refused else partial(self._call, callee, enter)
+        return enter if callee is None or callee.is_refused else partial(self._call, callee, enter)
 
     def _call(self, callee: Callee, enter: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
         recording = STATE.recording
-        if recording is None or recording.callees is not self or self._is_inside or not _is_gradient(recording):
+        if recording is None or recording.callees is not self or not _is_gradient(recording):
             return enter(*args, **kwargs)
-        if recording.texts:  # one of a traced number is a constant of the code, though it may be parsed
-            return enter(*args, **kwargs)
-        call = callee.bound(recording, args, kwargs)
+        # a text of a traced number is a constant of the code, though it may be parsed
+        call = None if recording.texts else callee.bound(recording, args, kwargs)
         if call is not None:
             return record_call(_made_call(), (call, *call.arguments), {})
-        self._is_inside, start = True, len(recording.entries)
+        start, recording.callees = len(recording.entries), None
+        twins.clear()  # a recursion inside has no frames of this function, and goes as deep as untraced
         try:
             result = enter(*args, **kwargs)
         finally:
-            self._is_inside = False
+            recording.callees = self
+            twins.clear()
         if len(recording.entries) - start >= FEWEST_ENTRIES:
             self.noted.append((callee, _with_own_arrays(args), _with_own_arrays(kwargs)))
         return result
@@ -165,13 +169,13 @@ class Callee:
 
     def bound(self, recording: Recording, args: tuple[Any, ...], kwargs: dict[str, Any]) -> CompiledCall | None:
         """Return a call of the code; None if it has none for these arguments."""
-        wanted = _wanted(args, kwargs)
+        wanted, places = _wanted(args, kwargs), [*range(len(args)), *kwargs]
         product = self._products.get(wanted)
         if self._value is None or product is None:
             return None
         with silent():
             for entry, inputs in self._value.fitting(args, kwargs):
-                if _reads_traced_elsewhere(recording, entry, inputs, [*range(len(args)), *kwargs], wanted):
+                if _reads_traced_elsewhere(recording, entry, inputs, places, wanted):
                     return None
                 try:
                     value = entry.result_of(entry.names["run"](*inputs))
@@ -181,7 +185,8 @@ class Callee:
                     return None
                 fitting = product.fitting((value, *args), kwargs)
                 is_lost = not fitting or (entry.takes_derivative and has_nan(value))
-                return None if is_lost else CompiledCall(product, args, kwargs, value, fitting)
+                layouts = [_layout_of(each, places, wanted) for each, _ in fitting]
+                return None if is_lost else CompiledCall(product, args, kwargs, value, fitting, layouts)
         return None
 
 
@@ -226,15 +231,11 @@ class CompiledCall(Sealed):
 
     def __init__(
         self, product: CompiledFunction, args: tuple[Any, ...], kwargs: dict[str, Any], value: Any,
-        fitting: list[tuple[CompiledTrace, tuple[Any, ...]]],
+        fitting: list[tuple[CompiledTrace, tuple[Any, ...]]], layouts: list[_Layout],
     ) -> None:  # fmt: skip
         self.value, self._product, self._given, self._fitting = value, product, (args, kwargs), fitting
-        entry, inputs = fitting[0]
-        self.arguments = [inputs[k] for k in self._layout(entry).arguments]
-
-    def _layout(self, entry: CompiledTrace) -> _Layout:
-        args, kwargs = self._given
-        return _layout_of(entry, [*range(len(args)), *kwargs], _wanted(args, kwargs))
+        self._layouts = layouts
+        self.arguments = [fitting[0][1][k] for k in layouts[0].arguments]
 
     def pullback(self, y_bar: Any) -> list[Any]:
         """Return a cotangent for the call itself, None, and for each of its arguments.
@@ -242,8 +243,8 @@ class CompiledCall(Sealed):
         Errors: NoDerivativeError if the product has no trace for this path, and what the callee reads has changed.
         """
         y_bar = conjugate(y_bar)  # a rule's cotangents are the conjugates of those of `vjp`
-        for entry, inputs in self._fitting:
-            layout, given = self._layout(entry), [*inputs]
+        for (entry, inputs), layout in zip(self._fitting, self._layouts, strict=True):
+            given = [*inputs]
             for k, read in layout.of_result.items():
                 given[k] = _in_form_of(inputs[k], read(y_bar))
             try:
@@ -253,7 +254,7 @@ class CompiledCall(Sealed):
             if not has_nan(slopes):  # else perhaps 0·inf, which a reverse pass avoids
                 break
         else:
-            layout, slopes = self._layout(self._fitting[0][0]), self._entered(y_bar)
+            layout, slopes = self._layouts[0], self._entered(y_bar)
         return [None, *[conjugate(read(slopes)) for read in layout.slopes]]
 
     def _entered(self, y_bar: Any) -> Any:
