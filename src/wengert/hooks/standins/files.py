@@ -1,6 +1,6 @@
 """Calls that write numbers and strings to files: these leave the program, and have no derivative.
 
-What is written to a stream in memory, or to a file that is open for reading, too, may be read again: see `texts`.
+A stream in memory, or a file that is also open for reading, may return them: `texts` notes it, or the call is refused.
 """
 
 from __future__ import annotations
