@@ -160,6 +160,26 @@ def from_end(x, axis, ndim):
     return x if k == n - 1 else np.transpose(x, (*range(k), n - 1, *range(k, n - 1)))
 
 
+@vjp_rule(np.cross, broadcasts=True)
+def cross(y_bar, y, a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
+    """y = a × b  ⇒  ā = b* × ȳ,  b̄ = ȳ × a*, of the vectors along one axis; those of two numbers lie in a plane."""
+    axisa, axisb, axisc = (axisa, axisb, axisc) if axis is None else (axis, axis, axis)
+    left, right = in_space(a, axisa), in_space(b, axisb)
+    if np.shape(a)[axisa] == np.shape(b)[axisb] == 2:
+        up = np.reshape(y_bar, (*np.shape(y_bar), 1)) * np.array([0, 0, 1], y.dtype)
+    else:
+        up = to_end(y_bar, axisc)
+    a_bar = np.cross(conj(right), up)[..., : np.shape(a)[axisa]]
+    b_bar = np.cross(up, conj(left))[..., : np.shape(b)[axisb]]
+    return from_end(a_bar, axisa, np.ndim(a)), from_end(b_bar, axisb, np.ndim(b))
+
+
+def in_space(x, axis):
+    """`x` with the vectors along an axis moved to the end, and a third number, zero, to those of two."""
+    last = to_end(x, axis)
+    return last if np.shape(last)[-1] == 3 else np.concatenate([last, np.zeros_like(last[..., :1])], axis=-1)
+
+
 if hasattr(np, "matvec"):  # NumPy 2.2
 
     @vjp_rule(np.matvec, broadcasts=True)
@@ -175,6 +195,6 @@ if hasattr(np, "matvec"):  # NumPy 2.2
         return (b @ conj(y_bar)[..., np.newaxis])[..., 0], a[..., np.newaxis] * row
 
 
-multilinear(np.matmul, np.dot, np.inner, np.outer, np.vdot, np.vecdot)
+multilinear(np.matmul, np.dot, np.inner, np.outer, np.vdot, np.vecdot, np.cross)
 if hasattr(np, "matvec"):
     multilinear(np.matvec, np.vecmat)

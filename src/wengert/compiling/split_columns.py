@@ -153,6 +153,8 @@ class _ColumnSplitter(TapeRewriter):
     def elements(self, v: Any, shape: tuple[int, ...]) -> Sequence[Any] | None:
         """Return an argument broadcast to `shape` as one operand for each element of a row: an array or a number."""
         row, x = shape[1:], value_of(v) if isinstance(v, Variable) else v
+        if isinstance(x, (list, tuple)):
+            return None
         if isinstance(x, (bool, np.bool_, int, float, np.floating)) or np.ndim(x) == 0:
             number = self.table[v.op] if isinstance(v, Variable) else np.float64(x) if type(x) is float else x
             return [number] * math.prod(row)

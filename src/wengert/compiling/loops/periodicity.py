@@ -34,8 +34,8 @@ class Run(NamedTuple):
         return self.start + self.period * self.count
 
 
-def runs_of(ops: Sequence[Op], crossings: Any) -> list[Run]:
-    """Return the runs in order; if several overlap, take the one of the shortest period.
+def runs_of(ops: Sequence[Op], crossings: Any, shortest: int = 1) -> list[Run]:
+    """Return the runs of at least the `shortest` period, in order; if several overlap, take that of the shortest one.
 
     `crossings(run)` returns for each op of an iteration how many values cross it: a run begins where these are fewest.
     """
@@ -43,7 +43,9 @@ def runs_of(ops: Sequence[Op], crossings: Any) -> list[Run]:
     work = np.cumsum([0, *map(_op_weight, ops)])
     found = []
     for period in _periods(marks, LEAST_COUNT if work[-1] > 2 * len(ops) else LEAST_OPS):
-        if not all([_may_repeat(marks[first:], period) for first in {0, period // 3, 2 * period // 3}]):
+        if period < shortest or not all(
+            [_may_repeat(marks[first:], period) for first in {0, period // 3, 2 * period // 3}]
+        ):
             continue
         same = (marks[period:] == marks[:-period]) & ~taken[:-period] & ~taken[period:]
         edges = np.flatnonzero(np.diff(np.concatenate(([0], same.view(np.int8), [0])))).reshape(-1, 2)

@@ -32,6 +32,9 @@ from wengert.tape.loops import Loop
 from wengert.tape.ops import Call, Constant, Op, Variable, value_of, with_variables
 from wengert.tape.tape import Tape
 
+DEEPEST = 4
+"""So many loops, of which all but the outermost do not roll, may be within one another."""
+
 
 def rolled(tape: AnyTape) -> Any:
     """Return a tape that computes the same as `tape`, with equal iterations replaced by Loops, which may be nested.
@@ -66,8 +69,13 @@ class _Roller(TapeRewriter):
 
     def tape(self) -> Tape | None:
         """Return the tape with loops; None if nothing repeats."""
-        runs = runs_of(self.ops, self.crossings)
-        self.patterns = self.fitting(patterns_of(self.ops, self.place, runs, self.literals))
+        shortest = 1
+        for _ in range(DEEPEST):  # an outer loop may roll whose inner loop does not
+            runs = runs_of(self.ops, self.crossings, shortest)
+            self.patterns = self.fitting(patterns_of(self.ops, self.place, runs, self.literals))
+            if self.patterns or not runs:
+                break
+            shortest = 1 + max([run.period for run in runs])
         if not self.patterns:
             return None
         ahead = {pattern.run.start: pattern for pattern in self.patterns}

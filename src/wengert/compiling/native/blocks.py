@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from wengert.compiling.native.nests import Let, Nest, NestStore, Reduce, SourceText, as_kind, element
-from wengert.compiling.native.values import INT_KIND, Affine, ComputedArray, FlatMemory, Scalar, View
+from wengert.compiling.native.values import INT_KIND, Affine, ComputedArray, FlatMemory, Scalar, View, splat_number
 from wengert.compiling.ops import BOOL_KIND, FLOAT_KIND
 
 
@@ -135,7 +135,11 @@ class BlockLevel:
     def choose_nest(
         self, shape: tuple[int, ...], operands: Sequence[Any], target: View | None = None, keep: int | None = None
     ) -> tuple[int, list[Any]]:
-        """Choose the nest for a statement; return its index, and the operands as the statement reads them there."""
+        """Choose the nest for a statement; return its index, and the operands as the statement reads them there.
+
+        Each number of a Splat is read as such.
+        """
+        operands = [splat_number(x) for x in operands]
         least = max([self.first_block(x, shape) for x in operands], default=0)
         if target is not None:
             least = max([least, self.slot(target.offset), *self.write_bounds(target)])

@@ -134,6 +134,14 @@ def vander(x: Any, N: Any = None, increasing: Any = False) -> Any:
     return np.stack(powers if increasing else powers[::-1], axis=1)
 
 
+def cross(a: Any, b: Any, axisa: Any = -1, axisb: Any = -1, axisc: Any = -1, axis: Any = None) -> Any:
+    is_last = axis == -1 or (axis is None and {axisa, axisb, axisc} == {-1})
+    if not is_last or {a.shape[-1:], b.shape[-1:]} != {(3,)}:
+        raise UnsupportedOp("np.cross but of vectors of three numbers along the last axis")
+    (a0, a1, a2), (b0, b1, b2) = ([x[..., k] for k in range(3)] for x in (a, b))
+    return np.stack([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0], axis=-1)
+
+
 def smallest(array: Any, axis: Any = 0) -> Any:
     return np.min(_stacked(array), axis=axis)
 
@@ -180,7 +188,7 @@ def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finit
 _INSTEAD: dict[Any, Callable[..., Any]] = {
     np.roll: roll, np.flip: flip, np.repeat: repeat, np.any: any_of, np.all: all_of, np.linspace: linspace,
     np.interp: interp, np.take_along_axis: take_along_axis, np.minimum.reduce: smallest, np.maximum.reduce: largest,
-    np.clip: clip, np.ndarray.clip: clip, np.vander: vander,
+    np.clip: clip, np.ndarray.clip: clip, np.vander: vander, np.cross: cross,
 }  # fmt: skip
 
 _INSTEAD_OF_SCIPYS: dict[str, dict[str, Callable[..., Any]]] = {

@@ -20,7 +20,6 @@ from wengert.compiling.native.values import (
     View,
     is_constant_table,
     is_native_array,
-    splat_number,
 )
 from wengert.compiling.ops import BOOL_KIND, FLOAT_KIND, info
 from wengert.tape.ops import Call, value_of
@@ -194,7 +193,7 @@ def emit_whole(body: Any, op: Call, fn: Any, *numbers: Any) -> Any:
             return a * b.first if not b.steps else b * a.first
     if name not in INT_WORDS or len(numbers) != info(fn).arity:
         raise UnsupportedOp(f"{name or fn} of integers")
-    operands = [splat_number(body.operand(x)) for x in numbers]
+    operands = [body.operand(x) for x in numbers]
     if any([x.kind != FLOAT_KIND for x in operands]):
         raise UnsupportedOp(f"{name} of integers")
     if isinstance(op.val, np.ndarray):
@@ -221,7 +220,7 @@ def emit_astype(body: Any, op: Call, x: Any, dtype: Any, *_: Any, **__: Any) -> 
         raise UnsupportedOp(f"astype of {given} to {op.val.dtype}")
     if not isinstance(op.val, np.ndarray):
         return body.level.compute_number("np.trunc({0}) + 0.0", x, check=f"not {EXACT.format('', '{0}')}")
-    return _exact_integer(body, body.level.let("np.trunc({0}) + 0.0", [splat_number(x)], op.val.shape))
+    return _exact_integer(body, body.level.let("np.trunc({0}) + 0.0", [x], op.val.shape))
 
 
 def emit_as_index(body: Any, op: Call, x: Any) -> Any:

@@ -20,7 +20,6 @@ from wengert.compiling.native.values import (
     View,
     is_constant_table,
     is_native_array,
-    splat_number,
 )
 from wengert.compiling.native.views import array_of_parts
 from wengert.compiling.ops import FLOAT_KIND
@@ -208,5 +207,5 @@ class _LoopEmitter:
         if isinstance(x, ComputedArray) and self.inner.may_write_at(x, carried):
             self.inner.write_to(x, carried)
         else:
-            self.inner.store(carried, "=", splat_number(x))
+            self.inner.store(carried, "=", x)
         return None

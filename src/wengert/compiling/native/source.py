@@ -161,7 +161,7 @@ class TapeProgram:
         if mine and x.covers_memory and view.is_contiguous:
             x.memory.name = view.memory.name
             return x.memory
-        self.level.store(view, "=", splat_number(x))
+        self.level.store(view, "=", x)
         return view.memory
 
     def source_text(self) -> str:

@@ -20,7 +20,6 @@ from wengert.compiling.native.values import (
     is_native_array,
     number_literal,
     row_major,
-    splat_number,
 )
 from wengert.compiling.native.views import array_of_parts, diagonal_of_matrix, emit_reshape
 from wengert.compiling.ops import FLOAT_KIND, ScalarOp, info, power_op
@@ -64,7 +63,7 @@ def emit_norm(body: Any, op: Call, x: Any, ord: Any = None, axis: Any = None, ke
     """Emit the root of the sum of squares."""
     if ord is not None or not is_native_array(x):
         raise UnsupportedOp("np.linalg.norm with these arguments")
-    squares = body.level.let("{0} * {0}", [splat_number(body.as_float(x))], x.shape)
+    squares = body.level.let("{0} * {0}", [body.as_float(x)], x.shape)
     return body.compute(op, info(np.sqrt).word, [_reduce(body, op, "0.0", "radd({0}, {1})", squares, axis, "+=")])
 
 
@@ -108,7 +107,7 @@ def _reduce(body: Any, op: Call, begin: str, template: str, a: Any, axis: Any, s
 def emit_vdot(body: Any, op: Call, a: Any, b: Any) -> Any:
     if not (is_native_array(a) and is_native_array(b) and a.shape == b.shape) or op.val.dtype != np.float64:
         raise UnsupportedOp("np.vdot of arrays of different shapes or dtypes")
-    product = body.level.let("{0} * {1}", [splat_number(body.as_float(a)), splat_number(body.as_float(b))], a.shape)
+    product = body.level.let("{0} * {1}", [body.as_float(a), body.as_float(b)], a.shape)
     return body.level.reduce("0.0", "radd({0}, {1})", product, a.shape, 0, None)
 
 

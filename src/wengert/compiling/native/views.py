@@ -72,7 +72,7 @@ def emit_bincount(body: Any, op: Call, at: Any, weights: Any, n: int) -> View:
         raise UnsupportedOp("np.bincount with these arguments")
     places = ((body.program.known_indices(at, n), 1),)
     view = View(body.level.new_array((n,)).memory, Affine(0), (0,), weights.shape, places=places)
-    found: View = body.level.scatter(view, splat_number(body.as_float(weights)))
+    found: View = body.level.scatter(view, body.as_float(weights))
     return found
 
 
@@ -150,7 +150,7 @@ def emit_diag(body: Any, op: Call, x: Any, k: Any = 0) -> Any:
     n = x.shape[0]
     made = body.level.new_array((n, n))
     body.level.store(made, "=", number_literal(0.0))
-    body.level.store(View(made.memory, Affine(0), (n + 1,), (n,)), "=", splat_number(x))
+    body.level.store(View(made.memory, Affine(0), (n + 1,), (n,)), "=", x)
     return made
 
 
@@ -213,11 +213,11 @@ def emit_store(body: Any, op: Call, x: Any, key: Any, value: Any) -> Any:
     masked = is_mask(key, op.args[1])
     if masked and isinstance(splat_number(value), Scalar) and key.shape == x.shape and op.val.dtype == np.float64:
         word = "({2} if {0} else {1})" if sign == "=" else "({1} + {2} if {0} else {1})"
-        return body.level.let(word, [splat_number(key), splat_number(x), splat_number(value)], x.shape)
+        return body.level.let(word, [key, x, value], x.shape)
     if isinstance(x, Splat):
         blank = unplaced_view(x)
         if sign == "+=" and not index_arrays(key) and index_view(body, blank, key).has_same_elements(blank):
-            return body.level.let("{0} + {1}", [x.number, splat_number(value)], x.shape)
+            return body.level.let("{0} + {1}", [x.number, value], x.shape)
     whole = body.writable(op, x)
     target = whole
     if masked and len(key.shape) == len(x.shape) and whole.is_contiguous:
@@ -234,7 +234,7 @@ def emit_store(body: Any, op: Call, x: Any, key: Any, value: Any) -> Any:
         if fits and body.level.may_write_at(value, part):
             body.level.write_to(value, part)
         else:
-            body.level.store(part, sign, splat_number(value))
+            body.level.store(part, sign, value)
     return whole
 
 
@@ -255,7 +255,7 @@ def emit_window(body: Any, op: Call, x: Any, offset: Any, shape: Any, strides: A
         raise UnsupportedOp("a write to elements that share memory")
     if math.prod(part.shape):
         sign = "=" if op.fn is functional.setlens else "+="
-        body.level.store(part, sign, splat_number(body.as_float(body.operand(value))))
+        body.level.store(part, sign, body.as_float(body.operand(value)))
     return whole
 
 
@@ -283,7 +283,7 @@ def emit_concatenate(body: Any, op: Call, parts: Any, axis: Any = 0) -> Any:
 
 def _fill_part(body: Any, whole: View, key: Any, x: Any) -> None:
     """Store a number or an array into a part of a new array."""
-    body.level.store(index_view(body, whole, key), "=", splat_number(body.as_float(body.operand(x))))
+    body.level.store(index_view(body, whole, key), "=", body.as_float(body.operand(x)))
 
 
 def emit_array(body: Any, op: Call, parts: Any) -> Any:
@@ -296,7 +296,7 @@ def emit_copy(body: Any, op: Call, x: Any, order: Any) -> Any:
     """Copy an array in another memory order, which values of native code do not have."""
     if not is_native_array(x) or type(order) is not str:
         raise UnsupportedOp("a copy with these arguments")
-    return body.level.let("{0}", [splat_number(x)], x.shape, x.kind)
+    return body.level.let("{0}", [x], x.shape, x.kind)
 
 
 def array_of_parts(body: Any, parts: Any) -> Any:

@@ -308,7 +308,20 @@ def _makers(*rows: tuple[Iterable[Any], Callable[[Any, Reads], Any]]) -> dict[in
     return {id(f): make for fs, make in rows for f in fs}
 
 
+def _watched_empty(f: Any, reads: Reads) -> Callable[..., Any]:
+    """Return the replacement of `np.empty` or `np.empty_like`: zeros, so that iterations begin with equal arrays."""
+    zeros, resolved = np.zeros if f is np.empty else np.zeros_like, resolve(f, STATE.site)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        made = resolved(*args, **kwargs)
+        is_plain = type(made) is np.ndarray and not made.dtype.hasobject
+        return resolve(zeros, STATE.site)(*args, **kwargs) if is_plain else made
+
+    return call
+
+
 _MAKERS = _makers(
+    ([np.empty, np.empty_like], _watched_empty),
     ([dir], lambda f, reads: functools.partial(watched_names, reads)),
     ([hash], lambda f, reads: functools.partial(watched_hash, reads=reads, is_library=is_inside_library())),
     (ANSWERS, watched_answer),

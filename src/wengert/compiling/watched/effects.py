@@ -43,6 +43,8 @@ class Learned:
         self.constants: set[str] = set()  # the numbers that rules take as constants only
         self.changes: Counter[str] = Counter()  # how often an integer had another value than in all traces
         self.may_count = True
+        self.may_read_tables = True  # whether loops may read the items of lists from tables; an earlier one may have
+        self.reads_tables = False
         self.waits = 0  # how many traces have filled a cache of the function
 
     def note_changes(self, integers: set[str]) -> None:
@@ -55,6 +57,11 @@ class Learned:
         """Guard all integers from now on: the function does more with one than the tape can record."""
         self.counted.clear()
         self.may_count = False
+
+    def read_tables_no_more(self) -> bool:
+        """Have loops read the items of lists as they are from now on; return False if they did already."""
+        did, self.reads_tables, self.may_read_tables = self.reads_tables, False, False
+        return did
 
     def waits_for_cache(self) -> None:
         """Note that a trace fills a cache, which the next one reads."""

@@ -31,13 +31,8 @@ from wengert.compiling.watched.lifting import (
 from wengert.compiling.watched.loop_states import MOST_PARTS, IncomparableError, StateWalk, frames_of
 from wengert.compiling.watched.marks import Head, Join, LoopRun, LoopState, Mark
 from wengert.compiling.watched.retyped_floats import RetypedFloats, keeps_float
-from wengert.compiling.watched.symbolic_ints import (
-    SYMBOLIC_ITERATORS,
-    lift_constant,
-    may_be_symbolic,
-    refuse_counter,
-    symbolic_iterator,
-)
+from wengert.compiling.watched.symbolic_ints import lift_constant, refuse_counter
+from wengert.compiling.watched.symbolic_iterators import SYMBOLIC_ITERATORS, may_be_symbolic, symbolic_iterator
 from wengert.hooks.code_swap import HOOKS
 from wengert.recording.primitives import Primitive, ruled
 from wengert.recording.record import record_call
@@ -80,6 +75,7 @@ class Heads:
         self.constants: dict[Any, Any] = {}  # lifted numbers, by the variable and the constant
         self.retyped = RetypedFloats()
         self.began: dict[Place, set[float]] = {}  # the floats with which variables begin that become np.float64
+        self.tables: list[tuple[Any, Any]] = []  # from which loops read the arrays of lists, and these
         self.counters: list[Any] = []  # kept alive here: the shadow table keeps only ids
         self.liftable: dict[LoopRun, tuple[LoopKey, dict[Place, type]]] = {}  # only constants change in these
         self.restarts: Any = None  # whether the trace may begin again, with more lifts
@@ -90,7 +86,11 @@ class Heads:
         loop = LoopRun(len(self.reads.recording.entries), _key_of_loop(frame, head))
         self.retyped.begin = self.retyped.begin or loop.begin
         self.loops[id(frame), head.number] = loop, None
-        is_generator = iterator and type(iterator[0]) is types.GeneratorType and not may_be_symbolic(iterator[0])
+        is_generator = (
+            iterator
+            and type(iterator[0]) is types.GeneratorType
+            and not may_be_symbolic(self.reads.recording, iterator[0])
+        )
         if is_generator and self.restarts is not None:
             self.restarts.are_possible = False  # if its function ends early, so does the generator
         if loop.key in self.lifts:
@@ -107,7 +107,7 @@ class Heads:
             return
         loop.end = len(self.reads.recording.entries)
         if head.is_for and not _only_counts(head, iterator) and type(iterator[0]) not in SYMBOLIC_ITERATORS:
-            if may_be_symbolic(iterator[0]):
+            if may_be_symbolic(self.reads.recording, iterator[0]):
                 self.liftable[loop] = loop.key, {}
                 self.restart_if_needed(frame, loop, iterator)
             return
@@ -163,7 +163,7 @@ class Heads:
     def let_go(self) -> None:
         """Keep only what is asked of heads when the trace has ended."""
         self.reads = None
-        self.loops, self.constants, self.liftable, self.counters = {}, {}, {}, []
+        self.loops, self.constants, self.liftable, self.counters, self.tables = {}, {}, {}, [], []
 
     def id_of(self, thing: Any) -> int:
         """Return the id of a thing, which lives as long as the forms of states."""

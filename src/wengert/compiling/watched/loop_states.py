@@ -17,9 +17,7 @@ import numpy as np
 from wengert.compiling.loops.periodicity import constant_key, static_spec
 from wengert.compiling.watched.lifting import GrownList, VariableName
 from wengert.compiling.watched.marks import LoopRun, LoopState
-from wengert.compiling.watched.symbolic_ints import (
-    SYMBOLIC_ITERATORS,
-)
+from wengert.compiling.watched.symbolic_iterators import SYMBOLIC_ITERATORS
 from wengert.compiling.watched.trusted import belongs_to_user, is_root_of_trace
 from wengert.compiling.watched.watchable import (
     ATOMS,

@@ -15,7 +15,6 @@ from wengert.compiling.watched.effect_calls import is_effect
 from wengert.compiling.watched.effects import Sink
 from wengert.compiling.watched.hooks import WATCHING_HOOKS
 from wengert.compiling.watched.symbolic_ints import (
-    SymbolicBounds,
     SymbolicInt,
     float_of,
     record_integer_call,
@@ -23,6 +22,7 @@ from wengert.compiling.watched.symbolic_ints import (
     refuse_counter,
     text_of,
 )
+from wengert.compiling.watched.symbolic_iterators import SymbolicBounds
 from wengert.hooks.classes import python_method
 from wengert.hooks.operators import BINARY, COMPARISONS, INPLACE, UNARY
 from wengert.recording.primitives import primitive_of

@@ -17,6 +17,7 @@ from wengert.compiling.watched.outer_reads import Reads
 from wengert.compiling.watched.results import effect_lines, result_expression
 from wengert.compiling.watched.symbolic_int_hooks import COUNTING_HOOKS, check_counters
 from wengert.compiling.watched.symbolic_ints import SymbolicIntError
+from wengert.compiling.watched.symbolic_iterators import check_tables
 from wengert.errors import (
     ArgumentError,
     IntegerInputError,
@@ -118,6 +119,7 @@ def trace_watched(
                 effects = effect_lines(reads, recording)
             if is_counting:
                 check_counters(recording)
+                check_tables(recording)
         except BaseException as error:
             is_users = isinstance(error, FUNCTION_ERRORS) or not isinstance(error, WengertError)
             if len(learned) == knew and type(error) in (NoRuleError, RefusedCallError):
@@ -199,6 +201,8 @@ def trace_with_restarts(
         except SymbolicIntError as error:
             if not lifts:
                 raise
+            if learned.read_tables_no_more():
+                continue
             lifts, restarts.are_possible, refusal = {}, False, f" ({str(error).splitlines()[0]})"
         SESSION.tidy()
 
@@ -225,6 +229,9 @@ def trace_with_counters(
             with warnings.catch_warnings(record=True):  # the first run issued them
                 made = trace_watched(g, args, kwargs, lifts, heads, learned, may_be_native)
         except WengertError as error:
+            if type(error) is SymbolicIntError and learned.read_tables_no_more():
+                tried.pop()
+                continue
             heads.refusal = f" ({str(error).splitlines()[0]})"
             break
         finally:

@@ -1,0 +1,271 @@
+"""Iterators of loops that a trace replaces: their numbers and items are values of the tape, and no constants.
+
+The items of an array are read at a symbolic integer, those of a list or tuple from tables, one for each part of them.
+"""
+
+from __future__ import annotations
+
+import operator
+import sys
+import types
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert.compiling.watched.symbolic_ints import (
+    SymbolicInt,
+    float_of,
+    lift_constant,
+    record_integer_call,
+    recorded_key,
+    refuse_counter,
+    symbolic_int,
+)
+from wengert.hooks.items import array_items
+from wengert.recording.primitives import ruled
+from wengert.recording.record import record_call
+from wengert.recording.recording import STATE, Recording
+from wengert.recording.slots import slot_of
+from wengert.values.functional import WHOLE, iterations
+from wengert.values.views import owner_of
+
+
+class SymbolicBounds:
+    """A `range` of which a bound is a symbolic integer; it can only be iterated over."""
+
+    def __init__(self, start: Any, stop: Any = None, step: Any = 1) -> None:
+        bounds: tuple[Any, Any] = (0, start) if stop is None else (start, stop)
+        self.start, self.stop, self.step = *bounds, step
+        if type(self.step) is not int or abs(self.step) != 1:
+            refuse_counter("a counter is a bound of a range with a step")
+
+    def __iter__(self) -> Iterator[Any]:
+        numbers = range(int(float_of(self.start)), int(float_of(self.stop)), self.step)
+        if STATE.recording is None:
+            return iter(numbers)
+        made = SymbolicRange(STATE.recording, iter(numbers), self.start)
+        ends = (self.stop, self.start) if self.step > 0 else (self.start, self.stop)
+        made.number = record_integer_call(operator.sub, *ends)
+        record_call(ruled(iterations), (float_of(made.number),), {})  # a guard, unless the loop becomes one in the code
+        return made
+
+
+class SymbolicRange:
+    """A replacement of a range iterator that computes each number from the one before, on the tape.
+
+    `number` is its number of iterations, negative for none, if the tape computes that.
+    """
+
+    number: Any = None
+
+    def __init__(self, recording: Any, iterator: Any, start: Any = None) -> None:
+        _, (numbers,), *begun = iterator.__reduce__()
+        numbers = numbers[begun[0] if begun and begun[0] else 0 :]
+        self.iterator, self.step = iterator, numbers.step
+        self.next = start if type(start) is SymbolicInt else lift_constant(recording, numbers.start)
+
+    @property
+    def counters(self) -> list[Any]:
+        """The symbolic integers that the next iteration reads."""
+        return [self.next]
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __length_hint__(self) -> int:
+        return operator.length_hint(self.iterator)
+
+    def __next__(self) -> Any:
+        number, expected = next(self.iterator), self.next
+        if number != int(float_of(expected)):
+            refuse_counter("other code advances the iterator of a loop")
+        self.next = record_integer_call(operator.add, expected, self.step)
+        return expected
+
+
+class SymbolicItems(SymbolicRange):
+    """A replacement of an iterator over an array, which reads its items at a symbolic integer."""
+
+    def __init__(self, recording: Recording, array: np.ndarray) -> None:
+        super().__init__(recording, iter(range(len(array))))
+        self.array = array
+
+    def __next__(self) -> Any:
+        return record_call(ruled(operator.getitem), (self.array, recorded_key(super().__next__())), {})
+
+
+class SymbolicTuples:
+    """A replacement of a `zip` or `enumerate` of symbolic iterators."""
+
+    number = None
+
+    def __init__(self, parts: Sequence[Any]) -> None:
+        self.parts = parts
+
+    @property
+    def counters(self) -> list[Any]:
+        """The symbolic integers that the next iteration reads."""
+        return [counter for part in self.parts for counter in part.counters]
+
+    def __iter__(self) -> SymbolicTuples:
+        return self
+
+    def __length_hint__(self) -> int:
+        return min(map(operator.length_hint, self.parts))
+
+    def __next__(self) -> Any:
+        if not operator.length_hint(self):
+            raise StopIteration
+        return tuple([next(part) for part in self.parts])
+
+
+class SymbolicRows(SymbolicRange):
+    """A replacement of an iterator over a list or tuple of like items, which reads them from tables."""
+
+    def __init__(self, recording: Recording, items: Sequence[Any]) -> None:
+        super().__init__(recording, iter(range(len(items))))
+        self.items, self.before = items, [*items]
+        reads: Any = recording.reads
+        reads.effects.learned.reads_tables = True
+        self.reads = reads
+        self.read = self.column(self.before)
+
+    def __next__(self) -> Any:
+        place = super().__next__()
+        k = int(float_of(place))
+        if len(self.items) != len(self.before) or self.items[k] is not self.before[k]:
+            refuse_counter("a loop changes the list that it runs over")
+        return self.read(k, recorded_key(place))
+
+    def column(self, items: Sequence[Any]) -> Callable[[int, Any], Any]:
+        """Return the function that reads a part of the items, of which all are like these, at an index on the tape."""
+        first, t = items[0], type(items[0])
+        if all([item is first for item in items]):
+            return lambda k, index: first
+        if t is tuple:
+            parts = [self.column(part) for part in zip(*items, strict=True)]
+            return lambda k, index: tuple([part(k, index) for part in parts])
+        is_whole = t is int or t is bool or t is np.bool_
+        table = np.array(items, float) if is_whole else record_call(ruled(np.array), ([*items],), {})
+        if t is np.ndarray:
+            self.reads.heads.tables.append((table, items))
+        take = ruled(np.ndarray.item if t is not np.float64 and t is not np.ndarray else operator.getitem)
+
+        def read(k: int, index: Any) -> Any:
+            made = record_call(take, (table, index), {})
+            if t is bool or t is np.bool_:
+                record_call(ruled(operator.ne), (made, 0.0), {})  # a guard
+                return items[k]
+            made = symbolic_int(self.reads.recording, made) if t is int else made
+            _, original = self.reads.originals.get(id(items[k]), (None, items[k]))
+            return self.reads.note_made(made, original)
+
+        return read
+
+
+def has_columns(recording: Recording, items: Sequence[Any]) -> bool:
+    """Whether tables can hold the items of a list or tuple, one for each part of them."""
+    first, t = items[0], type(items[0])
+    if any([type(item) is not t for item in items]):
+        return False
+    if all([item is first for item in items]):
+        return True
+    if t is tuple:
+        return len({*map(len, items)}) == 1 and all([has_columns(recording, part) for part in zip(*items, strict=True)])
+    if t is int:
+        return all([-WHOLE <= item <= WHOLE for item in items])
+    if t is np.ndarray:
+        return first.ndim > 0 and all([_is_row(recording, item, first) for item in items])
+    return (
+        t is bool or t is np.bool_ or (t in (float, np.float64) and None not in [slot_of(recording, x) for x in items])
+    )
+
+
+def _is_row(recording: Recording, array: np.ndarray, like: np.ndarray) -> bool:
+    """Whether a row of a table has the values and the memory layout of an array, into which nothing was written."""
+    is_known = slot_of(recording, array) is not None or array.dtype.kind in "iu"
+    is_own = array.flags.num == like.flags.num and array.flags.c_contiguous and id(array) not in recording.rounded
+    return is_known and is_own and (array.shape, array.dtype) == (like.shape, like.dtype)
+
+
+def check_tables(recording: Recording) -> None:
+    """Refuse a trace that writes into an item of a list which it read from a table, or that returns one."""
+    reads: Any = recording.reads
+    tables = reads.heads.tables
+    for table, items in tables:
+        if any([row.tobytes() != item.tobytes() for row, item in zip(table, items, strict=True)]):
+            refuse_counter("a loop writes into an array of a list")
+    owners = [owner_of(table) for table, _ in tables]
+    for slot in reads.slots if tables else ():
+        entry = recording.entries[slot]
+        if (
+            entry is not None
+            and isinstance(entry[1], np.ndarray)
+            and any([owner_of(entry[1]) is own for own in owners])
+        ):
+            refuse_counter("it returns an array of a list")
+
+
+SYMBOLIC_ITERATORS = (SymbolicRange, SymbolicItems, SymbolicTuples, SymbolicRows)
+
+
+def symbolic_iterator(recording: Recording, iterator: Any) -> Any:
+    """Return the replacement of an iterator that has not begun; None if there is none."""
+    t = type(iterator)
+    if t is _RANGE_ITERATOR:
+        return SymbolicRange(recording, iterator)
+    array = _array_behind(iterator)
+    if array is not None:
+        return SymbolicItems(recording, array)
+    if (items := _items_behind(recording, iterator)) is not None:
+        return SymbolicRows(recording, items)
+    parts = _parts_of(iterator)
+    found = [symbolic_iterator(recording, part) for part in parts]
+    return SymbolicTuples(found) if parts and None not in found else None
+
+
+def may_be_symbolic(recording: Recording, iterator: Any) -> bool:
+    """Whether an iterator has a replacement."""
+    if type(iterator) is _RANGE_ITERATOR or _array_behind(iterator) is not None:
+        return True
+    if _items_behind(recording, iterator) is not None:
+        return True
+    parts = _parts_of(iterator)
+    return bool(parts) and all([may_be_symbolic(recording, part) for part in parts])
+
+
+def _items_behind(recording: Recording, iterator: Any) -> Sequence[Any] | None:
+    """Return the list or tuple over which an iterator runs that has not begun, if tables can hold its items."""
+    reads: Any = recording.reads
+    if type(iterator) not in _ITEM_ITERATORS or not reads.effects.learned.may_read_tables:
+        return None
+    _, (items,), *begun = iterator.__reduce__()
+    is_whole = len(items) > 1 and begun in ([], [0])
+    return items if is_whole and has_columns(recording, items) else None
+
+
+def _array_behind(iterator: Any) -> np.ndarray | None:
+    """Return the array whose items a hook iterates over."""
+    if type(iterator) is not types.GeneratorType or iterator.gi_code is not _ARRAY_ITEMS or iterator.gi_frame is None:
+        return None
+    array: np.ndarray = iterator.gi_frame.f_locals["array"]
+    is_rounded = STATE.recording is not None and id(array) in STATE.recording.rounded
+    return array if type(array) is np.ndarray and array.dtype.kind in "fciu" and not is_rounded else None
+
+
+def _parts_of(iterator: Any) -> Sequence[Any]:
+    """Return the iterators that a `zip` or `enumerate` advances together."""
+    if type(iterator) is zip:
+        parts: Sequence[Any] = iterator.__reduce__()[1]
+        return parts
+    if type(iterator) is enumerate:
+        reduced: Any = iterator.__reduce__()
+        items, first = reduced[1]
+        return iter(range(first, sys.maxsize)), items
+    return ()
+
+
+_ITEM_ITERATORS = {*map(type, (iter([]), iter(()), iter({}.values()), iter({}.items())))}
+_RANGE_ITERATOR = type(iter(range(0)))
+_ARRAY_ITEMS = array_items.__code__
