@@ -259,6 +259,16 @@ def each_item(obj: Any) -> Iterator[Any]:
     yield from iterable(obj, STATE.site)
 
 
+def gathered(obj: Any) -> list[Any]:
+    """Return the items of an object in a list. A trace that looks for loops sees the list grow."""
+    items, found = iterable(obj, STATE.site), list[Any]()
+    if type(items) is not types.GeneratorType:
+        return [*items]
+    for item in items:  # C code would hide the list
+        found.append(item)
+    return found
+
+
 def _iterate_and_wait(iterator: Any) -> Iterator[Any]:
     """Yield the items of an iterator that waits for other threads; each step releases this thread's turn."""
     while True:

@@ -26,7 +26,8 @@ def set_apart(items: list[Any], places: int) -> tuple[list[Any], dict[int, LoopH
         (k, item) for k, item in enumerate(items) if isinstance(item, Instr) and isinstance(item.arg, Label)
     ]
     last = {jump.arg: k for k, jump in jumps if place[jump.arg] <= k and "NO_INTERRUPT" not in jump.name}
-    labels = last.keys() - _changing_the_stack(items, [(place[label], k, label) for label, k in last.items()], places)
+    added = _added_to(items, [(place[label], k, label) for label, k in last.items()], places)
+    labels = {label for label in last if added.get(label) != [None]}
     if not labels:
         return items, {}
     live, heads, fronts = live_at(items), dict[int, LoopHead](), {label: Label() for label in labels}
@@ -46,7 +47,7 @@ def set_apart(items: list[Any], places: int) -> tuple[list[Any], dict[int, LoopH
             is_for = _is_for(items, k)
             counts = is_for and not target_is_read(items, live, k)
             changes = set_within(items, loops[k]), grown_within(items, loops[k])
-            heads[len(made)] = at_heads[k] = LoopHead(k, k, live[k], is_for, counts, *changes)
+            heads[len(made)] = at_heads[k] = LoopHead(k, k, live[k], is_for, counts, *changes, *added.get(item, (0,)))
         elif k in starts:
             heads[len(made)] = at_heads[inmost[k]]._replace(place=k, live=live[k])
         made.append(item)
@@ -89,12 +90,13 @@ def _stack_depths(items: Sequence[Any], head: int, loop: set[int]) -> dict[int, 
     return depths
 
 
-def _changing_the_stack(items: list[Any], loops: list[tuple[int, int, Label]], places: int) -> set[Label]:
+def _added_to(items: list[Any], loops: list[tuple[int, int, Label]], places: int) -> dict[Label, list[int | None]]:
     """Return the labels of loops whose iterations have effects that no variable shows.
 
-    They add to a comprehension's container, which is on the stack below the iterators, or they yield to a consumer.
+    They add to a comprehension's container, which is on the stack below the iterators, or they yield to a consumer. For
+    a loop that only appends to a list, the depth of that is given, for one that only yields -1, for others None.
     """
-    found = set[Label]()
+    found = dict[Label, list[int | None]]()
     adding = ADDING if places == 1 else ADDING | UNPACKING
     for k, item in enumerate(items):
         if isinstance(item, Instr) and (item.name in adding or item.name == "YIELD_VALUE"):
@@ -104,7 +106,8 @@ def _changing_the_stack(items: list[Any], loops: list[tuple[int, int, Label]], p
                 above -= places if _is_for(items, begin) else 1
                 if above <= 0:
                     break
-                found.add(label)
+                depth = {"LIST_APPEND": above + places, "YIELD_VALUE": -1}.get(item.name)
+                found[label] = [depth if found.get(label, [depth]) == [depth] else None]
     return found
 
 

@@ -33,6 +33,10 @@ def write_head(e: Emitter, label: Any, head: LoopHead) -> None:
     In a `for` loop, both also get the iterator, and `loop_entered` returns the iterator to use instead.
     """
     places = e.table.iterator_places
+    if head.fills > 0:
+        e.op("COPY", head.fills)
+        e.op("LOAD_CONST", head)
+        e.command("loop_fills", 2)
     if head.is_for:
         e.swapped(places, "loop_entered", head)
     else:

@@ -77,6 +77,13 @@ def _watch_loop_entry(*iterator_head_and_site: Any) -> Any:
     return iterator[0] if iterator else None
 
 
+def _watch_loop_list(head: LoopHead, made: list[Any], site: Site | None) -> None:
+    """Note the list to which the iterations of a comprehension append."""
+    reads = reads_here()
+    if reads is not None and reads.recording is STATE.recording:
+        reads.heads.filled[id(sys._getframe(1)), head.number] = made
+
+
 def _watch_loop_head(head: LoopHead, *iterator_and_site: Any) -> None:
     """Note that an iteration begins; that of a `for` has an iterator."""
     reads, (*iterator, site) = reads_here(), iterator_and_site
@@ -109,6 +116,7 @@ WATCHING_HOOKS = {
     "caught": _watch_caught,
     "unwatched": functools.partial(give_up_at, may_retry=True),
     "loop_entered": _watch_loop_entry,
+    "loop_fills": _watch_loop_list,
     "loop_head": _watch_loop_head,
     "statement": _watch_statement,
 }

@@ -34,6 +34,7 @@ from wengert.compiling.watched.retyped_floats import RetypedFloats, keeps_float
 from wengert.compiling.watched.symbolic_ints import lift_constant, refuse_counter
 from wengert.compiling.watched.symbolic_iterators import SYMBOLIC_ITERATORS, may_be_symbolic, symbolic_iterator
 from wengert.hooks.code_swap import HOOKS
+from wengert.hooks.items import gathered
 from wengert.recording.primitives import Primitive, ruled
 from wengert.recording.record import record_call
 from wengert.recording.recording import STATE, Level
@@ -65,6 +66,7 @@ class Heads:
         self.compares_identity = False  # whether the code compared the identity of a thing that states compare by value
         self.reversed_levels: list[Level] = []  # the level of each Reverse on the tape
         self.loops: dict[tuple[int, int], tuple[LoopRun, LoopState | None]] = {}
+        self.filled: dict[tuple[int, int], list[Any]] = {}  # the list that the comprehension fills which is a loop
         self.forms: dict[Any, list[tuple[int, Any]]] = {}  # numbered, of the states at heads and statements of loops
         self.alive: dict[int, Any] = {}  # the things whose ids are in forms
         self.lifts: Lifts = {}
@@ -83,21 +85,27 @@ class Heads:
 
     def enter_loop(self, frame: types.FrameType, head: LoopHead, iterator: list[Any]) -> Any:
         """Enter a loop; return the iterator that a `for` uses, None for other loops."""
+        if head.fills < 0 and not self._is_gathered(frame, head):
+            return iterator[0] if iterator else None
         loop = LoopRun(len(self.reads.recording.entries), _key_of_loop(frame, head))
         self.retyped.begin = self.retyped.begin or loop.begin
         self.loops[id(frame), head.number] = loop, None
-        is_generator = (
-            iterator
-            and type(iterator[0]) is types.GeneratorType
-            and not may_be_symbolic(self.reads.recording, iterator[0])
-        )
-        if is_generator and self.restarts is not None:
+        is_generator = bool(iterator) and type(iterator[0]) is types.GeneratorType
+        if is_generator and self.restarts and not may_be_symbolic(self.reads.recording, iterator[0]):
             self.restarts.are_possible = False  # if its function ends early, so does the generator
         if loop.key in self.lifts:
             self.lifted_loops.append(loop)
             if iterator and not _only_counts(head, iterator):
                 return symbolic_iterator(self.reads.recording, iterator[0]) or iterator[0]
         return iterator[0] if iterator else None
+
+    def _is_gathered(self, frame: types.FrameType, head: LoopHead) -> bool:
+        """Note the list into which what a loop yields is gathered; return False if C code or a loop takes it."""
+        consumer = frame.f_back
+        if consumer is None or consumer.f_code is not gathered.__code__:
+            return False
+        self.filled[id(frame), head.number] = consumer.f_locals["found"]
+        return True
 
     def begin_iteration(self, frame: types.FrameType, head: LoopHead, iterator: list[Any], site: Site | None) -> None:
         """Record the head of an iteration; that of a `for` has an iterator."""
@@ -163,7 +171,7 @@ class Heads:
     def let_go(self) -> None:
         """Keep only what is asked of heads when the trace has ended."""
         self.reads = None
-        self.loops, self.constants, self.liftable, self.counters, self.tables = {}, {}, {}, [], []
+        self.loops, self.constants, self.liftable, self.filled, self.counters, self.tables = {}, {}, {}, {}, [], []
 
     def id_of(self, thing: Any) -> int:
         """Return the id of a thing, which lives as long as the forms of states."""

@@ -31,6 +31,7 @@ from wengert.compiling.watched.watchable import (
     slot_names,
     slot_value,
 )
+from wengert.hooks.items import gathered
 from wengert.recording.slots import slot_of
 from wengert.recording.trace_state import is_born
 from wengert.rewrite.loop_head import LoopHead
@@ -42,6 +43,8 @@ MOST_PARTS = 200_000
 """The largest number of values that one trace compares."""
 LARGEST_COMPARED = 10_000
 """The largest size of an untraced array that is compared element by element."""
+
+COMPREHENSION = "the list that it makes"
 
 
 class IncomparableError(Exception):
@@ -82,6 +85,8 @@ class StateWalk:
             forms[0, frame.f_code.co_name, "the next number of its range"] = [*map(self.form, iterator[0].counters)]
         fixed: list[int] = []
         grown, lists = dict(head.grown), dict[str, list[Any]]()
+        if head.fills:
+            grown[COMPREHENSION], lists[COMPREHENSION] = 0, self.heads.filled[id(frame), head.number]
         forms[0, "", "something outside of the function"] = f"{self.heads.reads.effects.count}"
         for depth, f in enumerate(frames_of(frame)):
             forms[depth, f.f_code.co_name, "the position in the code"] = self.heads.id_of(f.f_code), f.f_lasti
@@ -227,6 +232,11 @@ def _has_content(cell: types.CellType) -> bool:
 def frames_of(frame: types.FrameType | None) -> Iterator[types.FrameType]:
     """Yield the frames of user and library code, from a loop's to the traced function's."""
     while frame is not None and not is_root_of_trace(frame):
+        if frame.f_code is gathered.__code__:  # until all is gathered nothing changes around it but its list
+            while frame.f_back is not None and frame.f_back.f_code.co_filename.startswith(ENGINE):
+                frame = frame.f_back
+            frame = frame.f_back
+            continue
         if not frame.f_code.co_filename.startswith(ENGINE):
             yield frame
         elif "standins" in frame.f_code.co_filename:

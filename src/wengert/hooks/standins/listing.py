@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from wengert.hooks.classes import as_traced
-from wengert.hooks.items import iterable, set_item
+from wengert.hooks.items import gathered, iterable, set_item
 from wengert.hooks.policy import records, stand_in_for
 from wengert.hooks.search import search
 from wengert.hooks.standins.arrays import sized
@@ -21,7 +21,8 @@ from wengert.recording.slots import holds_traced
 
 @stand_in_for(np.fromiter)
 def _fromiter(iter: Any, dtype: Any, count: int = -1, **options: Any) -> Any:
-    given = list(itertools.islice(iterable(iter, STATE.site), None if count < 0 else count))
+    items = iterable(iter, STATE.site)
+    given = gathered(iter) if count < 0 else list(itertools.islice(items, count))
     of_records = np.dtype(dtype).names is not None
     recording = STATE.recording
     if recording is not None and np.dtype(dtype) == object and len(given) >= count and search(recording, given):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from wengert.hooks.classes import as_traced, python_method
-from wengert.hooks.items import iterable
+from wengert.hooks.items import gathered, iterable
 from wengert.hooks.policy import records
 from wengert.hooks.search import opaque, shows_traced_unseen
 from wengert.hooks.standins.ordering import extreme, first
@@ -41,7 +41,7 @@ def _over_sequence(primitive: Primitive) -> Callable[..., Any]:
             return extreme(fn, args[0] if len(args) == 1 else args, **kwargs)
         if not args:
             return fn(**kwargs)
-        items = list(args) if splat and len(args) > 1 else list(iterable(args[0], STATE.site))
+        items = list(args) if splat and len(args) > 1 else gathered(args[0])
         if splat:
             return _extreme(primitive, items)
         if fn in _FOLDED and _is_folded(fn, items, args[1:], kwargs):
