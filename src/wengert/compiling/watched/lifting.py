@@ -24,6 +24,7 @@ from wengert.compiling.watched.watchable import (
 from wengert.errors import WengertError
 from wengert.values.frames import set_local
 from wengert.values.functional import WHOLE
+from wengert.values.specs import FLOATS
 
 LIFTABLE = {int, float, np.float64}
 """The types of numbers that are lifted."""
@@ -79,6 +80,8 @@ def keeps_types(places: Mapping[Place, type], forms: Mapping[VariableName, Any])
     """Whether the constants at these places may keep their types when they are lifted."""
     for place, kind in places.items():
         form = forms[place.variable]
+        if form == (GrownList, 0):
+            continue
         for k in place.path:
             form = form[k]
         if form[0] is not kind and not keeps_float(form[0], kind):
@@ -93,6 +96,9 @@ def _differing_parts(a: Any, b: Any) -> dict[tuple[int, ...], type] | None:
     kind = _lifted_type(a, b)
     if kind is not None:
         return {(): kind}
+    if a == (GrownList, 0) and b[:1] == (GrownList,):  # the first iteration has appended to an empty list
+        is_known = b[1] == len(b[2:]) and all([part[0] in FLOATS and isinstance(part[1], ValueSpec) for part in b[2:]])
+        return {(k,): part[0] for k, part in enumerate(b[2:], -b[1])} if is_known else None
     is_alike = type(a) is type(b) is tuple and len(a) == len(b) and a[:1] == b[:1] and isinstance(a[0], type)
     if not is_alike:
         return None

@@ -224,6 +224,14 @@ class Heads:
                 first = (0,) * value.ndim
                 HOOKS["setitem"](value, first, lift_constant(self.reads.recording, value[first]), STATE.site)
 
+    def lifted_items(self, loop: LoopRun, variable: VariableName) -> list[Any]:
+        """Return the lifted zeros that stand for the items of a list which an iteration before the first has appended."""
+        places = sorted([place for place in self.lifts.get(loop.key, ()) if place.variable == variable])
+        for place in places:
+            if place not in self.constants:
+                self.constants[place] = lift_constant(self.reads.recording, self.lifts[loop.key][place](0.0))
+        return [self.constants[place] for place in places]
+
     def live_in(self, frame: types.FrameType) -> frozenset[str]:
         """Return the fast local variables that a frame may still read after the call that it makes."""
         code = frame.f_code

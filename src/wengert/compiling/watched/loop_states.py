@@ -111,12 +111,15 @@ class StateWalk:
                     raise IncomparableError(f"{name}, too deeply nested to compare") from None
         first = len(self.slots)
         for name, value in lists.items():
-            more = len(value) - loop.lengths.get(name, len(value))
+            is_new, more = name not in loop.lengths, len(value) - loop.lengths.get(name, len(value))
             if head.place == head.number:
                 loop.lengths[name] = len(value)
             is_alone = id(value) not in self.numbers and [*map(id, lists.values())].count(id(value)) == 1
             count = max(grown[name], more)
             last = value[len(value) - min(count, len(value)) :]
+            if is_new and not count:  # no iteration reads what came before the first
+                last = self.heads.lifted_items(loop, (0, frame.f_code.co_name, name))
+                more = len(last)
             form = (GrownList, more, *map(self.form, last)) if is_alone else self.form(value)
             forms[0, frame.f_code.co_name, name] = form
         positions = frozenset(range(first, len(self.slots))) if lists else None

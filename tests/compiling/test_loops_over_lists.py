@@ -1,0 +1,330 @@
+"""Loops over lists, comprehensions and generators: one trace serves weights for which they take other branches."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert.compiling.loops import lowering
+
+N = 24
+R = np.random.default_rng(0)
+W = np.array([1.3, -0.9, 1.6])
+
+
+@pytest.fixture(autouse=True)
+def bugs_raise(monkeypatch: pytest.MonkeyPatch) -> None:
+    def raised(error: Exception) -> None:
+        raise error
+
+    monkeypatch.setattr(lowering, "warn_of_bug", raised)
+
+
+def made() -> dict[str, Any]:
+    """Return lists of all kinds of items."""
+    r = np.random.default_rng(1)
+    floats, ints = r.normal(size=N).tolist(), r.integers(0, 3, N).tolist()
+    bools, rows = (r.random(N) < 0.5).tolist(), list(r.normal(size=(N, 3)))
+    return {
+        "floats": floats,
+        "ints": ints,
+        "bools": bools,
+        "np_bools": [*map(np.bool_, bools)],
+        "np_floats": [*map(np.float64, floats)],
+        "rows": rows,
+        "int_rows": list(r.integers(0, 3, (N, 2))),
+        "tuples": [*zip(ints, floats, rows, bools, strict=True)],
+        "by_number": dict(enumerate(floats)),
+        "array": np.array(floats),
+        "names": ["a" if b else "bb" for b in bools],
+    }
+
+
+def penalty(r: Any) -> Any:
+    return r * r if abs(r) < 0.8 else 1.6 * abs(r) - 0.64
+
+
+def floats(w, d):
+    s = 0.0
+    for v in d["floats"]:
+        s = s + penalty(v - w[0])
+    return s
+
+
+def np_floats(w, d):
+    s = 0.0
+    for v in d["np_floats"]:
+        s = s + penalty(v * w[1])
+    return s
+
+
+def ints(w, d):
+    s = 0.0
+    for i in d["ints"]:
+        s = s + penalty(w[i] * (i + 1) - 0.3 * i)
+    return s
+
+
+def compared_ints(w, d):
+    s = 0.0
+    for i in d["ints"]:
+        if i == 1:
+            s = s + w[i]
+        elif i > 1 and w[0] > 0:
+            s = s - w[i] ** 2
+        else:
+            s = s + penalty(w[i])
+    return s
+
+
+def bools(w, d):
+    s = 0.0
+    for b, v in zip(d["bools"], d["floats"], strict=True):
+        s = s + (penalty(v * w[0]) if b is True else b * w[1] - penalty(v + w[1]))
+    return s
+
+
+def np_bools(w, d):
+    s = 0.0
+    for b, v in zip(d["np_bools"], d["array"], strict=True):
+        s = s + (penalty(v * w[0]) if b else 0.1 * w[2])
+    return s
+
+
+def rows(w, d):
+    s = 0.0
+    for r in d["rows"]:
+        s = s + penalty(r @ w)
+    return s
+
+
+def int_rows(w, d):
+    s = 0.0
+    for i, j in d["int_rows"]:
+        s = s + penalty(w[i] - 2 * w[j])
+    return s
+
+
+def tuples(w, d):
+    s = 0.0
+    for k, (i, v, r, b) in enumerate(d["tuples"]):
+        z = w[i] * v - r @ w + 0.1 * k
+        s = s + (penalty(z) if b else z)
+    return s
+
+
+def dictionary(w, d):
+    s = 0.0
+    for k, v in d["by_number"].items():
+        s = s + penalty(w[k % 3] * v)
+    return s
+
+
+def broken_off(w, d):
+    s = 0.0
+    for v in d["floats"]:
+        s = s + penalty(v * w[0])
+        if s > 3.0:
+            break
+    else:
+        s = s * 2
+    return s
+
+
+def previous(w, d):
+    s, before = 0.0, None
+    for v in d["floats"]:
+        if before is not None:
+            s = s + penalty((v - before) * w[0])
+        before = v
+    return s + before * w[1]
+
+
+def blank(w, d):
+    s = 0.0
+    for v in d["floats"]:
+        a = np.empty(2)
+        a[0], a[1] = v * w[0], w[1]
+        s = s + penalty(a.sum())
+    return s
+
+
+def comprehension(w, d):
+    return np.sum(np.array([penalty(v * w[0]) for v in d["array"]]) ** 2)
+
+
+def listed(w, d):
+    return sum([penalty(w[i] * v) for i, v in zip(d["ints"], d["floats"], strict=True)])
+
+
+def generated(w, d):
+    return sum(penalty(v * w[0]) for v in d["array"]) + max(penalty(v + w[1]) for v in d["floats"])
+
+
+def nested_comprehension(w, d):
+    return np.sum(np.array([penalty(u * w[0] + v) for u in d["array"][:6] for v in d["floats"][:5]]))
+
+
+FREED = [
+    floats, np_floats, ints, compared_ints, bools, np_bools, rows, int_rows, tuples, dictionary, previous, blank,
+    comprehension, listed, generated,
+]  # fmt: skip
+
+
+def written(w, d):
+    s, given = 0.0, [r * w for r in d["rows"]]
+    for r in given:
+        r *= w
+        r[0] += 1.0
+        s = s + penalty(r.sum())
+    return s + penalty(given[2][0])
+
+
+def written_outside(w, d):
+    s = 0.0
+    for r in d["rows"]:
+        s = s + penalty(r @ w)
+        r[0] = 0.5
+    return s
+
+
+def appended(w, d):
+    queue, s = list(d["floats"][:5]), 0.0
+    for n, v in enumerate(queue):
+        s = s + penalty(v * w[0])
+        if n < 4:
+            queue.append(v * w[1])
+    return s
+
+
+def replaced(w, d):
+    queue, s = list(d["floats"]), 0.0
+    for k, v in enumerate(queue):
+        s = s + penalty(v * w[0])
+        if k + 1 < len(queue) and s > 1:
+            queue[k + 1] = w[1] * v
+    return s
+
+
+def keys(w, d):
+    s, parts = 0.0, {0: w[0], 1: w[1], 2: w[2]}
+    for i, v in zip(d["ints"], d["floats"], strict=True):
+        s = s + penalty(parts[i] * v)
+    return s
+
+
+def names(w, d):
+    s, parts = 0.0, {"a": w[0], "bb": w[1]}
+    for name, v in zip(d["names"], d["floats"], strict=True):
+        s = s + penalty(parts[name] * v)
+    return s
+
+
+def identical(w, d):
+    s = 0.0
+    for r in d["rows"]:
+        s = s + penalty(r @ w) + (10 * w[0] if r is d["rows"][3] else 0.0)
+    return s
+
+
+OTHERS = [
+    broken_off, nested_comprehension, written, written_outside, appended, replaced, keys, names, identical,
+]  # fmt: skip
+SCALES = (1.0, -1.0, 0.2, 2.5)
+
+
+def check(f: Any, compiled: Any, w: np.ndarray, d: dict[str, Any]) -> None:
+    """Check a value, its gradient by differences, and what the call leaves in the data."""
+    plain, ours = copy.deepcopy(d), copy.deepcopy(d)
+    value, w_bar = compiled(w, ours)
+    assert value == pytest.approx(f(w, plain), rel=1e-12)
+    np.testing.assert_array_equal(ours["rows"], plain["rows"])
+    steps = 1e-6 * np.eye(3)
+    differences = [(f(w + h, copy.deepcopy(d)) - f(w - h, copy.deepcopy(d))) / 2e-6 for h in steps]
+    np.testing.assert_allclose(w_bar, differences, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.filterwarnings("ignore::wengert.NotCompiledWarning")
+@pytest.mark.parametrize("f", [*FREED, *OTHERS], ids=lambda f: f.__name__)
+def test_loops_over_lists_are_those_of_python(f: Any) -> None:
+    d = made()
+    compiled = wg.compile(wg.value_and_grad(f), native=False)
+    for scale in SCALES:
+        check(f, compiled, scale * W, d)
+    if f in FREED:
+        assert "takes either branch" in compiled.explain()
+        assert compiled.explain().splitlines()[0].endswith(", 1 trace")
+    d["floats"][3], d["array"][3], d["by_number"][5], d["rows"][2][1] = 5.0, 5.0, 0.1, 4.0
+    d["ints"][2], d["bools"][4], d["int_rows"][1] = (d["ints"][2] + 1) % 3, not d["bools"][4], np.array([2, 2])
+    check(f, compiled, W, d)
+    d["floats"].append(0.77), d["rows"].append(np.ones(3)), d["ints"].append(1), d["bools"].append(True)
+    d["names"].append("a"), d["np_floats"].append(np.float64(2.0)), d["int_rows"].append(np.array([0, 1]))
+    d["np_bools"][0] = not d["np_bools"][0]
+    d["tuples"][1] = (1.5, *d["tuples"][1][1:]) if f is not tuples else (2, *d["tuples"][1][1:])
+    d["array"] = d["array"][:-1] if f is not np_bools else d["array"]
+    check(f, compiled, 0.9 * W, d)
+
+
+def test_the_items_may_be_what_is_differentiated() -> None:
+    def loss(xs):
+        s = 0.0
+        for x in xs:
+            s = s + penalty(x * x - 0.5)
+        return s
+
+    compiled = wg.compile(wg.grad(loss), native=False)
+    for scale in SCALES:
+        xs = [scale * x for x in made()["floats"]]
+        expected = [2 * x * (2 * r if abs(r) < 0.8 else 1.6 * np.sign(r)) for x in xs for r in [x * x - 0.5]]
+        np.testing.assert_allclose(compiled(xs), expected, rtol=1e-12)
+    assert compiled.explain().splitlines()[0].endswith(", 1 trace")
+
+
+def test_an_array_of_a_list_that_is_returned_is_itself() -> None:
+    data = list(R.normal(size=(9, 3)))
+
+    def f(w):
+        best, s = data[0], 0.0
+        for r in data:
+            if r @ w > s:
+                best, s = r, r @ w
+        return s, best
+
+    compiled = wg.compile(wg.grad(f, has_aux=True), native=False)
+    for scale in SCALES:
+        w_bar, best = compiled(scale * W)
+        expected = max([*data], key=lambda r: r @ (scale * W))
+        np.testing.assert_array_equal(w_bar, expected)
+        np.testing.assert_array_equal(best, expected)
+
+
+def test_a_generator_that_a_loop_takes_is_not_gathered() -> None:
+    def steps(w):
+        for v in made()["array"]:
+            yield penalty(v * w[0])
+
+    def f(w):
+        s = 0.0
+        for p in steps(w):
+            s = s * 0.5 + p
+        return s + sum(steps(w)) + sum([p * p for p in steps(w)])
+
+    compiled = wg.compile(wg.value_and_grad(f), native=False, quiet=True)
+    for scale in SCALES:
+        value, w_bar = compiled(scale * W)
+        assert value == pytest.approx(f(scale * W), rel=1e-12)
+        h = np.array([1e-6, 0.0, 0.0])
+        assert w_bar[0] == pytest.approx((f(scale * W + h) - f(scale * W - h)) / 2e-6, rel=1e-5)
+
+
+def test_lists_in_machine_code() -> None:
+    pytest.importorskip("numba")
+    for f in (tuples, ints, bools, rows, comprehension, generated):
+        d, compiled = made(), wg.compile(wg.value_and_grad(f), native=True)
+        for scale in SCALES:
+            check(f, compiled, scale * W, d)
+        assert compiled.explain().splitlines()[0].endswith("compiled natively, 1 trace")
