@@ -65,6 +65,10 @@ def contractions() -> Iterator[Sample]:
 
 
 def products() -> Iterator[Sample]:
+    for p, q in KINDS:
+        yield call(np.cross, values(2, 3, dtype=p), values(3, low=-1, dtype=q))
+    yield call(np.cross, values(3, 2), values(4, 1, 3), axisa=0, axisc=0)
+    yield call(np.cross, values(3, 2), values(3, 2, low=-1), axis=0)
     pairs = [((3,), (3,)), ((2, 3), (3,)), ((2, 1, 3), (4, 3)), ((0, 3), (3,)), ((1, 3), (2, 3))]
     for p, q in KINDS:
         for left, right in pairs:

@@ -7,7 +7,7 @@ MODULES = (
 
 TRACED = {
     "amax amin ptp angle append apply_along_axis apply_over_axes array_split asarray_chkfinite astype atleast_1d",
-    "atleast_2d atleast_3d average bartlett blackman block column_stack compress corrcoef cov cross cumulative_prod",
+    "atleast_2d atleast_3d average bartlett blackman block column_stack compress corrcoef cov cumulative_prod",
     "cumulative_sum delete diff dsplit dstack ediff1d extract fill_diagonal fliplr flipud fromfunction full_like",
     "geomspace gradient hamming hanning histogram histogram2d histogramdd hsplit insert intersect1d ix_ kaiser",
     "logspace moveaxis nan_to_num nancumprod nancumsum nanmean nanpercentile nanprod nanquantile nansum pad",

@@ -225,7 +225,7 @@ class Heads:
                 HOOKS["setitem"](value, first, lift_constant(self.reads.recording, value[first]), STATE.site)
 
     def lifted_items(self, loop: LoopRun, variable: VariableName) -> list[Any]:
-        """Return the lifted zeros that stand for the items of a list which an iteration before the first has appended."""
+        """Return lifted zeros, for the items of a list that an iteration before the first has appended."""
         places = sorted([place for place in self.lifts.get(loop.key, ()) if place.variable == variable])
         for place in places:
             if place not in self.constants:
